@@ -1,0 +1,18 @@
+import { defineConfig, type ViteUserConfig } from "vitest/config";
+
+const conditions = ["@holdfast/source", "module", "node", "import", "default"];
+
+/**
+ * What the test runs of all packages share: workspace packages are tested from source, so that no build is needed,
+ * and each run leaves a report that `scripts/test.ts` adds up.
+ */
+const shared: ViteUserConfig = defineConfig({
+  resolve: { conditions },
+  ssr: { resolve: { conditions } },
+  test: {
+    include: ["test/**/*.test.ts"],
+    reporters: ["default", ["json", { outputFile: "reports/tests.json" }]],
+  },
+});
+
+export default shared;
