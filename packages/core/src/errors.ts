@@ -1,0 +1,163 @@
+/** What was being done when an error arose, as it stands in the error's message: "could not lock …". */
+export type LockAction = "lock" | "keep" | "release";
+
+/** What one node answered in the operation that failed. */
+export interface NodeOutcome {
+  /** The name of the node. */
+  readonly node: string;
+  /**
+   * `granted` or `denied` a claim; `held` it, had lost it and `rejoined`, or does not hold it (`not-held`); `released` it; `failed`
+   * to answer; or was `unanswered` when the outcome was certain, or the caller gave up.
+   */
+  readonly kind: "granted" | "denied" | "held" | "rejoined" | "not-held" | "released" | "failed" | "unanswered";
+  /** The node's fence counter, where it granted or held. */
+  readonly fence?: number;
+  /** How long the claim in the way may last, in milliseconds, where the node denied and knows it. */
+  readonly retryAfterMs?: number;
+  /** How it failed, where it did. */
+  readonly error?: Error;
+}
+
+/** Why a lock is no longer one. */
+export type LossReason =
+  /** Its validity ended before it was extended. */
+  | "expired"
+  /** So many nodes no longer hold it that a quorum cannot say that they do. */
+  | "not-held"
+  /** It was extended up to `maxHoldMs`, and no further. */
+  | "max-hold"
+  /** It was released, and then asked to be extended. */
+  | "released";
+
+/** The base of all errors that a lock operation rejects with. Bad arguments are `TypeError` and `RangeError`. */
+export abstract class HoldfastError extends Error {
+  /** The name of the class. */
+  abstract override readonly name: string;
+  /** Tells the conditions apart, also across copies of this package, where `instanceof` does not. */
+  abstract readonly code: string;
+  /** The resources that the operation was about: sorted, without duplicates. */
+  readonly resources: readonly string[];
+  /** What each node answered, in the order in which the nodes were given; empty if none was asked. */
+  readonly outcomes: readonly NodeOutcome[];
+
+  /**
+   * @param message what was done, then what is and what was wanted
+   * @param resources what the operation was about
+   * @param outcomes what each node answered
+   */
+  constructor(message: string, resources: readonly string[], outcomes: readonly NodeOutcome[] = []) {
+    super(message);
+    this.resources = resources;
+    this.outcomes = outcomes;
+  }
+}
+
+/** Another owner holds one of the resources, and no waiting was asked for. */
+export class LockHeldError extends HoldfastError {
+  override readonly name = "LockHeldError";
+  readonly code = "LOCK_HELD";
+}
+
+/** Another owner, or earlier waiters of this process, held one of the resources for the whole of `waitTimeoutMs`. */
+export class WaitTimeoutError extends HoldfastError {
+  override readonly name = "WaitTimeoutError";
+  readonly code = "WAIT_TIMEOUT";
+}
+
+/** Too few nodes answered in time, or they could not agree in time, although no other owner was in the way. */
+export class QuorumUnreachableError extends HoldfastError {
+  override readonly name = "QuorumUnreachableError";
+  readonly code = "QUORUM_UNREACHABLE";
+}
+
+/** The lock is no longer held. It is the reason with which the lock's `signal` aborts. */
+export class LockLostError extends HoldfastError {
+  override readonly name = "LockLostError";
+  readonly code = "LOCK_LOST";
+  /** Why the lock is no longer held. */
+  readonly reason: LossReason;
+
+  /**
+   * @param message see {@link HoldfastError}
+   * @param resources see {@link HoldfastError}
+   * @param reason why the lock is no longer held
+   * @param outcomes see {@link HoldfastError}
+   */
+  constructor(
+    message: string,
+    resources: readonly string[],
+    reason: LossReason,
+    outcomes: readonly NodeOutcome[] = [],
+  ) {
+    super(message, resources, outcomes);
+    this.reason = reason;
+  }
+}
+
+/** So many operations of this `Redlock` wait already (`maxWaiters`) that one more was refused. */
+export class QueueFullError extends HoldfastError {
+  override readonly name = "QueueFullError";
+  readonly code = "QUEUE_FULL";
+}
+
+/** Every error that a lock operation rejects with on its own account: switch on `code`. */
+export type LockError = LockHeldError | WaitTimeoutError | QuorumUnreachableError | LockLostError | QueueFullError;
+
+/** A node did not answer in time: the `error` of a failed {@link NodeOutcome}. */
+export class NodeTimeoutError extends Error {
+  /** The name of the class. */
+  override readonly name = "NodeTimeoutError";
+  /** Tells the condition apart. */
+  readonly code = "NODE_TIMEOUT";
+
+  /** @param timeoutMs how long the node had, in milliseconds */
+  constructor(timeoutMs: number) {
+    super(`timed out after ${Math.round(timeoutMs)} ms`);
+  }
+}
+
+/** A node answered something that the contract does not allow: the `error` of a failed {@link NodeOutcome}. */
+export class InvalidReplyError extends Error {
+  /** The name of the class. */
+  override readonly name = "InvalidReplyError";
+  /** Tells the condition apart. */
+  readonly code = "INVALID_REPLY";
+}
+
+/** "could not lock invoice:42: 2 of 5 nodes granted, 3 needed; b timed out after 50 ms, c denied (…)". */
+export function failureMessage(
+  action: LockAction,
+  resources: readonly string[],
+  outcomes: readonly NodeOutcome[],
+  quorum: number,
+  remark?: string,
+): string {
+  const wanted = { lock: ["granted"], keep: ["held"], release: ["released", "not-held"] }[action];
+  const verb = { lock: "granted", keep: "hold it", release: "answered" }[action];
+  const count = outcomes.filter(({ kind }) => wanted.includes(kind)).length;
+  const counts = outcomes.length > 0 && `${count} of ${outcomes.length} nodes ${verb}, ${quorum} needed`;
+  const others = outcomes.filter(({ kind }) => !wanted.includes(kind)).map(describeOutcome);
+  const parts = [remark, counts, others.join(", ")].filter(Boolean);
+  return `could not ${action} ${resources.join(", ")}: ${parts.join("; ")}`;
+}
+
+function describeOutcome({ node, kind, retryAfterMs, error }: NodeOutcome): string {
+  if (error instanceof NodeTimeoutError) return `${node} ${error.message}`;
+  switch (kind) {
+    case "failed":
+      return `${node} failed: ${error?.message}`;
+    case "denied":
+      if (retryAfterMs === undefined) return `${node} denied`;
+      return `${node} denied (held by another for up to ${Math.ceil(retryAfterMs)} ms more)`;
+    case "held":
+      return `${node} holds it`;
+    case "rejoined":
+      return `${node} had lost it`;
+    case "not-held":
+      return `${node} does not hold it`;
+    case "unanswered":
+      return `${node} had not answered yet`;
+    default:
+      return `${node} ${kind}`;
+  }
+}

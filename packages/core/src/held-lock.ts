@@ -1,0 +1,210 @@
+import type { Won } from "./acquire.ts";
+import { startAutoExtend } from "./auto-extend.ts";
+import type { Answer } from "./broadcast.ts";
+import type { Claim, Ensemble } from "./claim.ts";
+import { failureMessage, LockLostError, type LossReason, QuorumUnreachableError } from "./errors.ts";
+import { extendOnce } from "./extend.ts";
+import { Lease, type Term } from "./lease.ts";
+import type { ExtendOptions, Lock } from "./lock.ts";
+import type { ExtendReply } from "./lock-node.ts";
+import { checkTtl, type Settings } from "./options.ts";
+import { outcomesOf } from "./outcome.ts";
+import { Pause } from "./pause.ts";
+import { releaseOnce } from "./release.ts";
+import { retryDelay } from "./retry.ts";
+import { elapsedMs, type Moment, momentOf } from "./validity.ts";
+
+/** The lock behind the interface. */
+export class HeldLock implements Lock {
+  readonly resources: readonly string[];
+  readonly owner: string;
+  readonly fence: number;
+  readonly #ensemble: Ensemble;
+  readonly #settings: Settings;
+  readonly #claim: Claim;
+  readonly #acquiredAt: Moment;
+  readonly #onEnd: () => void;
+  readonly #retryPause: Pause;
+  readonly #lease: Lease;
+  /** What the nodes answered to the last round of extension, if that failed. */
+  #failedExtension: readonly Answer<ExtendReply>[] | undefined;
+  #extending: Promise<unknown> = Promise.resolve();
+  #releasing: Promise<void> | undefined;
+  #isReleased = false;
+  #lost: LockLostError | undefined;
+  #reachedMaxHold = false;
+  #controller: AbortController | undefined;
+  #stopAutoExtend = (): void => {};
+
+  /**
+   * @param ensemble the nodes
+   * @param settings what the lock was acquired with
+   * @param won the attempt that it results from
+   * @param onEnd is called once, when the lock has been released or lost
+   */
+  constructor(ensemble: Ensemble, settings: Settings, won: Won, onEnd: () => void) {
+    this.resources = won.claim.resources;
+    this.owner = won.claim.owner;
+    this.fence = won.fence;
+    this.#ensemble = ensemble;
+    this.#settings = settings;
+    this.#claim = won.claim;
+    this.#acquiredAt = won.startedAt;
+    this.#onEnd = onEnd;
+    this.#retryPause = new Pause(ensemble.clock);
+    const term = { startedAt: won.startedAt, ttlMs: settings.ttlMs };
+    this.#lease = new Lease(ensemble.clock, settings.driftFactor, term, () => this.#expire());
+    if (settings.autoExtend) this.#startAutoExtend();
+  }
+
+  get signal(): AbortSignal {
+    this.remainingMs();
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      if (this.#lost !== undefined) this.#controller.abort(this.#lost);
+    }
+    return this.#controller.signal;
+  }
+
+  /** The error that the lock was lost with, if it was. */
+  get lost(): LockLostError | undefined {
+    this.remainingMs();
+    return this.#lost;
+  }
+
+  remainingMs(): number {
+    if (this.#lost !== undefined || this.#isReleased) return 0;
+    const remainingMs = this.#lease.remainingMs();
+    if (remainingMs > 0) return remainingMs;
+    this.#expire();
+    return 0;
+  }
+
+  async extend({ ttlMs = this.#settings.ttlMs }: ExtendOptions = {}): Promise<void> {
+    checkTtl(ttlMs, this.#settings.driftFactor);
+    return this.#extendFor(ttlMs);
+  }
+
+  release(): Promise<void> {
+    if (this.remainingMs() === 0 && !this.#isReleased) return Promise.resolve();
+    this.#releasing ??= this.#release();
+    return this.#releasing;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.release().catch(() => {});
+  }
+
+  #heldMs(): number {
+    return elapsedMs(this.#acquiredAt, this.#ensemble.clock);
+  }
+
+  /** Extensions follow one another, so that the nodes get them in the order in which the validity follows from them. */
+  #extendFor(ttlMs: number): Promise<void> {
+    const extension = this.#extending.then(() => this.#extendUntilSettled(ttlMs));
+    this.#extending = extension.catch(() => {});
+    return extension;
+  }
+
+  async #extendUntilSettled(ttlMs: number): Promise<void> {
+    const { nodes, clock } = this.#ensemble;
+    const { nodeTimeoutMs, quorum } = this.#settings;
+    for (let failures = 1; ; failures++) {
+      const remainingMs = this.#remainingOrThrow();
+      const term = { startedAt: momentOf(clock), ttlMs };
+      // Nodes that get a shorter ttl than they have may act on it even if this round fails.
+      if (this.#lease.remainingOf(term) < remainingMs) this.#lease.renew(term);
+      const timeoutMs = Math.min(nodeTimeoutMs, this.#remainingOrThrow());
+      const { outcome, answers } = await extendOnce(nodes, this.#claim, {
+        ttlMs,
+        fence: this.fence,
+        quorum,
+        timeoutMs,
+      });
+      this.#failedExtension = outcome === "held" ? undefined : answers;
+      if (outcome === "lost") this.#lose("not-held");
+      const stillMs = this.#remainingOrThrow();
+      if (outcome === "held") return this.#extended(term);
+      await this.#retryPause.wait(Math.min(retryDelay(this.#settings, failures, undefined), stillMs));
+    }
+  }
+
+  #extended(term: Term): void {
+    this.#lease.renew(term);
+    const remainingMs = this.#remainingOrThrow();
+    const { resources, owner, fence } = this;
+    this.#ensemble.observer.extended({ resources, owner, fence, remainingMs });
+  }
+
+  #remainingOrThrow(): number {
+    const remainingMs = this.remainingMs();
+    if (this.#lost !== undefined) throw this.#lost;
+    if (this.#isReleased) throw this.#lostError("released");
+    return remainingMs;
+  }
+
+  async #release(): Promise<void> {
+    const { nodes, observer } = this.#ensemble;
+    const { quorum, nodeTimeoutMs } = this.#settings;
+    const { resources, owner, fence } = this;
+    const heldMs = this.#heldMs();
+    const isFirst = !this.#isReleased;
+    this.#isReleased = true;
+    this.#end();
+    const { confirmed, answers } = await releaseOnce(this.#claim, { quorum, timeoutMs: nodeTimeoutMs });
+    if (isFirst) {
+      observer.released({ resources, owner, fence, heldMs, confirmed });
+      this.#onEnd();
+    }
+    if (confirmed || this.#lease.remainingMs() <= 0) return;
+    this.#releasing = undefined;
+    const outcomes = outcomesOf(nodes, answers);
+    throw new QuorumUnreachableError(failureMessage("release", resources, outcomes, quorum), resources, outcomes);
+  }
+
+  #expire(): void {
+    this.#lose(this.#reachedMaxHold ? "max-hold" : "expired");
+  }
+
+  /** Ends the lock on this side. What nodes still hold of it could protect nothing, and would only be in the way. */
+  #lose(reason: LossReason): void {
+    if (this.#lost !== undefined || this.#isReleased) return;
+    const { resources, owner, fence } = this;
+    this.#lost = this.#lostError(reason);
+    this.#end();
+    this.#controller?.abort(this.#lost);
+    this.#claim.withdraw(this.#settings.nodeTimeoutMs);
+    this.#ensemble.observer.lost({ resources, owner, fence, heldMs: this.#heldMs(), error: this.#lost });
+    this.#onEnd();
+  }
+
+  #end(): void {
+    this.#lease.stop();
+    this.#stopAutoExtend();
+    this.#retryPause.wake();
+  }
+
+  #lostError(reason: LossReason): LockLostError {
+    const remarks = {
+      expired: "its validity ended before it was extended",
+      "not-held": "too few nodes hold it",
+      "max-hold": `it was held for its maxHoldMs, ${this.#settings.maxHoldMs} ms`,
+      released: "it was released",
+    };
+    const answers = this.#failedExtension;
+    const outcomes = answers === undefined ? [] : outcomesOf(this.#ensemble.nodes, answers);
+    const message = failureMessage("keep", this.resources, outcomes, this.#settings.quorum, remarks[reason]);
+    return new LockLostError(message, this.resources, reason, outcomes);
+  }
+
+  #startAutoExtend(): void {
+    const lock = {
+      remainingMs: () => this.remainingMs(),
+      heldMs: () => this.#heldMs(),
+      extendFor: (ttlMs: number) => this.#extendFor(ttlMs),
+    };
+    this.#stopAutoExtend = startAutoExtend(lock, this.#ensemble.clock, this.#settings, () => {
+      this.#reachedMaxHold = true;
+    });
+  }
+}

@@ -1,0 +1,44 @@
+/** Distributed locks with fencing tokens over a quorum of independent lock servers. */
+
+export { type Clock, systemClock } from "./clock.ts";
+export {
+  HoldfastError,
+  InvalidReplyError,
+  type LockError,
+  LockHeldError,
+  LockLostError,
+  type LossReason,
+  type NodeOutcome,
+  NodeTimeoutError,
+  QueueFullError,
+  QuorumUnreachableError,
+  WaitTimeoutError,
+} from "./errors.ts";
+export type { Inspection, NodeInspection } from "./inspect.ts";
+export type { ExtendOptions, Lock } from "./lock.ts";
+// For authors of adapters
+export type {
+  AcquireReply,
+  AcquireRequest,
+  ExtendReply,
+  ExtendRequest,
+  LockNode,
+  NodeRequest,
+  NodeView,
+  ReleaseReply,
+  ReleaseRequest,
+  Unwatch,
+} from "./lock-node.ts";
+export type {
+  AcquiredEvent,
+  AttemptSettledEvent,
+  ExtendedEvent,
+  LockEvent,
+  LostEvent,
+  NodeFailedEvent,
+  Observer,
+  ReleasedEvent,
+} from "./observer.ts";
+export type { LockOptions, RedlockOptions } from "./options.ts";
+// For users
+export { Redlock } from "./redlock.ts";

@@ -1,0 +1,89 @@
+import { broadcast } from "./broadcast.ts";
+import type { Ensemble } from "./claim.ts";
+import type { NodeView } from "./lock-node.ts";
+import { labelOf } from "./owner.ts";
+import { readNodeView } from "./reply.ts";
+
+/** Who holds a resource, as the majority says and node by node. True at some moment while it was gathered. */
+export interface Inspection {
+  /** What was asked about. */
+  readonly resource: string;
+  /**
+   * `held` if a quorum of nodes names the same owner; `free` if no owner can have a quorum, whatever the nodes hold
+   * that did not answer; `unknown` if too few answered to tell.
+   */
+  readonly state: "held" | "free" | "unknown";
+  /** The owner that holds a quorum, or null. */
+  readonly owner: string | null;
+  /** The label that leads the owner, or null. */
+  readonly label: string | null;
+  /** How long a quorum of nodes will still keep the claim unless it is extended, in milliseconds; null if not held. */
+  readonly remainingMs: number | null;
+  /** The highest fence counter that a node has told; 0 if none has. */
+  readonly fence: number;
+  /** What each node said, in the order in which the nodes were given. */
+  readonly nodes: readonly NodeInspection[];
+}
+
+/** What one node said, or why it did not. */
+export interface NodeInspection {
+  /** The name of the node. */
+  readonly node: string;
+  /** What it said, or null if it failed. */
+  readonly view: NodeView | null;
+  /** How it failed, or null if it did not. */
+  readonly error: Error | null;
+}
+
+/** Asks all nodes who holds a resource. Changes nothing, and never rejects because of a node. */
+export async function inspectResource(
+  { nodes, clock, observer }: Ensemble,
+  resource: string,
+  { quorum, timeoutMs }: { readonly quorum: number; readonly timeoutMs: number },
+): Promise<Inspection> {
+  const answers = await broadcast<NodeView>({
+    nodes,
+    clock,
+    timeoutMs,
+    ask: (node) => node.inspect?.(resource) ?? Promise.reject(new Error("does not offer inspect()")),
+    read: readNodeView,
+    isDecided: () => false,
+    failed: (node, error) => {
+      observer.nodeFailed({ node: node.name, method: "inspect", resources: [resource], error });
+    },
+  });
+  const inspections = nodes.map(({ name: node }, index): NodeInspection => {
+    const answer = answers[index];
+    if (answer instanceof Error) return { node, view: null, error: answer };
+    return { node, view: answer ?? null, error: null };
+  });
+  const views = inspections.map(({ view }) => view).filter((view) => view !== null);
+  return { resource, ...verdictOf(views, nodes.length, quorum), nodes: inspections };
+}
+
+function verdictOf(
+  views: readonly NodeView[],
+  nodeCount: number,
+  quorum: number,
+): Omit<Inspection, "resource" | "nodes"> {
+  const remainingByOwner = new Map<string, number[]>();
+  for (const { owner, remainingMs } of views) {
+    if (owner === null) continue;
+    const remaining = remainingByOwner.get(owner) ?? [];
+    remaining.push(remainingMs ?? Number.POSITIVE_INFINITY);
+    remainingByOwner.set(owner, remaining);
+  }
+  const fence = views.reduce((highest, view) => Math.max(highest, view.fence), 0);
+  let mostClaims = 0;
+  for (const [owner, remaining] of remainingByOwner) {
+    if (remaining.length >= quorum) {
+      remaining.sort((a, b) => b - a);
+      const remainingMs = remaining[quorum - 1] ?? null;
+      return { state: "held", owner, label: labelOf(owner), remainingMs, fence };
+    }
+    mostClaims = Math.max(mostClaims, remaining.length);
+  }
+  const unheard = nodeCount - views.length;
+  const state = mostClaims + unheard < quorum ? "free" : "unknown";
+  return { state, owner: null, label: null, remainingMs: null, fence };
+}

@@ -1,0 +1,109 @@
+import type { LockLostError } from "./errors.ts";
+
+/**
+ * Callbacks for logs, metrics and traces. Each is optional, is called synchronously, and is told of plain facts. An
+ * observer can never change the course of an operation: what it throws, or rejects with, is dropped.
+ */
+export interface Observer {
+  /** One attempt to acquire has settled. */
+  attemptSettled?(event: AttemptSettledEvent): void;
+  /** A lock was acquired. */
+  acquired?(event: AcquiredEvent): void;
+  /** A lock was extended. */
+  extended?(event: ExtendedEvent): void;
+  /** The holder has released a lock. */
+  released?(event: ReleasedEvent): void;
+  /** A lock was lost before the holder released it. */
+  lost?(event: LostEvent): void;
+  /** A node failed to answer: it was down, broken, or too slow. */
+  nodeFailed?(event: NodeFailedEvent): void;
+}
+
+/** What every event of a lock tells. */
+export interface LockEvent {
+  /** What is locked: sorted, without duplicates. */
+  readonly resources: readonly string[];
+  /** The value that signs the lock on the nodes. */
+  readonly owner: string;
+  /** The fencing token. */
+  readonly fence: number;
+}
+
+/** See {@link Observer.attemptSettled}. */
+export interface AttemptSettledEvent {
+  /** What was to be locked. */
+  readonly resources: readonly string[];
+  /** The owner that signed this attempt. */
+  readonly owner: string;
+  /** Whether it was won; or another owner was in the way; or too few nodes answered, or too late. */
+  readonly outcome: "acquired" | "held" | "unreachable";
+  /** How long it took, in milliseconds. */
+  readonly elapsedMs: number;
+}
+
+/** See {@link Observer.acquired}. */
+export interface AcquiredEvent extends LockEvent {
+  /** How many attempts it took. */
+  readonly attempts: number;
+  /** The time from the call to the lock, in milliseconds. */
+  readonly waitedMs: number;
+}
+
+/** See {@link Observer.extended}. */
+export interface ExtendedEvent extends LockEvent {
+  /** How long the lock may be relied on from now, in milliseconds. */
+  readonly remainingMs: number;
+}
+
+/** See {@link Observer.released}. */
+export interface ReleasedEvent extends LockEvent {
+  /** How long the lock was held, in milliseconds. */
+  readonly heldMs: number;
+  /** Whether a quorum of nodes answered; where not, the claims end with their ttl. */
+  readonly confirmed: boolean;
+}
+
+/** See {@link Observer.lost}. */
+export interface LostEvent extends LockEvent {
+  /** How long the lock was held, in milliseconds. */
+  readonly heldMs: number;
+  /** Why it was lost. */
+  readonly error: LockLostError;
+}
+
+/** See {@link Observer.nodeFailed}. */
+export interface NodeFailedEvent {
+  /** The name of the node. */
+  readonly node: string;
+  /** What it was asked for. */
+  readonly method: "acquire" | "extend" | "release" | "inspect";
+  /** What it was asked about. */
+  readonly resources: readonly string[];
+  /** How it failed. */
+  readonly error: Error;
+}
+
+/** An observer that has every callback, none of which ever throws. */
+export type SafeObserver = Required<Observer>;
+
+/** Wraps the user's observer so that nothing it does reaches the lock operation. */
+export function safeObserver(observer: Observer | undefined): SafeObserver {
+  const safely =
+    <Event>(name: keyof Observer) =>
+    (event: Event): void => {
+      try {
+        const result: unknown = (observer?.[name] as ((event: Event) => unknown) | undefined)?.call(observer, event);
+        if (result instanceof Promise) result.catch(() => {});
+      } catch {
+        // An observer that fails is not a reason for a lock to fail.
+      }
+    };
+  return {
+    attemptSettled: safely("attemptSettled"),
+    acquired: safely("acquired"),
+    extended: safely("extended"),
+    released: safely("released"),
+    lost: safely("lost"),
+    nodeFailed: safely("nodeFailed"),
+  };
+}

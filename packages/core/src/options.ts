@@ -1,0 +1,228 @@
+import type { Clock } from "./clock.ts";
+import type { LockNode } from "./lock-node.ts";
+import type { Observer } from "./observer.ts";
+import { majorityOf } from "./quorum.ts";
+import { driftMs } from "./validity.ts";
+
+/** How locks are acquired and kept. Given to `Redlock` for all its locks, and to a call for one. */
+export interface LockOptions {
+  /**
+   * How long the nodes keep a claim that is not extended, in milliseconds: a positive integer. It is what others wait
+   * when a holder dies, and an upper limit to what a holder may rely on. Default 10 000.
+   */
+  readonly ttlMs?: number | undefined;
+  /**
+   * How long to wait for the answer of any one node, in milliseconds; less than `ttlMs`. Default 50, the upper end of
+   * what the distlock page advises for a ttl of ten seconds; take more across regions.
+   */
+  readonly nodeTimeoutMs?: number | undefined;
+  /**
+   * How long `acquire` and `using` go on trying, in milliseconds. 0 makes one attempt, `Infinity` never gives up. No
+   * attempt begins later than this; one that has begun is finished. Default 10 000.
+   */
+  readonly waitTimeoutMs?: number | undefined;
+  /** The share of the ttl that clocks may drift apart in that time, from 0 to below 1. Default 0.01. */
+  readonly driftFactor?: number | undefined;
+  /** How many nodes must grant: from the majority, which is the default, to all of them. */
+  readonly quorum?: number | undefined;
+  /** Gives up waiting when it aborts; the call then rejects with the signal's reason. It does not end a lock. */
+  readonly signal?: AbortSignal | undefined;
+  /** A name for people that leads the owner value on the nodes: up to 100 printable characters. */
+  readonly label?: string | undefined;
+  /** The most that the first random delay between attempts can be, in milliseconds. It doubles with each. Default 25. */
+  readonly retryDelayMs?: number | undefined;
+  /** The most that any delay between attempts can be, in milliseconds. Default 400. */
+  readonly retryDelayMaxMs?: number | undefined;
+  /** Whether the lock is extended by itself until it is released. Default true in `using`, false elsewhere. */
+  readonly autoExtend?: boolean | undefined;
+  /**
+   * How long automatic extension keeps a lock at the most, in milliseconds, at least `ttlMs`. A routine that never ends
+   * would otherwise keep its lock for ever. Default `Infinity`.
+   */
+  readonly maxHoldMs?: number | undefined;
+}
+
+/** What a `Redlock` is made with. */
+export interface RedlockOptions extends LockOptions {
+  /** Is told what happens; see {@link Observer}. */
+  readonly observer?: Observer | undefined;
+  /** Replaces the clocks and timers of this process, for tests and simulations. */
+  readonly clock?: Clock | undefined;
+  /** How many `acquire` and `using` calls may wait at the same time; one more is refused. Default 10 000. */
+  readonly maxWaiters?: number | undefined;
+}
+
+/** Complete and checked options: below the edge nothing is optional, other than what may really be absent. */
+export interface Settings {
+  readonly ttlMs: number;
+  readonly nodeTimeoutMs: number;
+  readonly waitTimeoutMs: number;
+  readonly driftFactor: number;
+  readonly quorum: number;
+  readonly signal: AbortSignal | undefined;
+  readonly label: string | undefined;
+  readonly retryDelayMs: number;
+  readonly retryDelayMaxMs: number;
+  readonly autoExtend: boolean | undefined;
+  readonly maxHoldMs: number;
+}
+
+/** The settings of a `Redlock` over so many nodes before anything else is asked for. */
+export function defaultSettings(nodeCount: number): Settings {
+  return {
+    ttlMs: 10_000,
+    nodeTimeoutMs: 50,
+    waitTimeoutMs: 10_000,
+    driftFactor: 0.01,
+    quorum: majorityOf(nodeCount),
+    signal: undefined,
+    label: undefined,
+    retryDelayMs: 25,
+    retryDelayMaxMs: 400,
+    autoExtend: undefined,
+    maxHoldMs: Number.POSITIVE_INFINITY,
+  };
+}
+
+/**
+ * Lays options over settings, and checks the result.
+ *
+ * @throws {TypeError} for an option that is unknown or not of its type
+ * @throws {RangeError} for one that is out of its range, or does not fit the others
+ */
+export function withOptions(base: Settings, options: LockOptions | undefined, nodeCount: number): Settings {
+  if (options === undefined) return base;
+  if (typeof options !== "object" || options === null) {
+    throw new TypeError(`options must be an object, not ${String(options)}`);
+  }
+  const given = Object.entries(options).filter(([, value]) => value !== undefined);
+  for (const [name] of given) {
+    if (!Object.hasOwn(base, name)) throw new TypeError(`${name} is not an option of a lock`);
+  }
+  const settings: Settings = { ...base, ...Object.fromEntries(given) };
+  checkSettings(settings, nodeCount);
+  return settings;
+}
+
+function checkSettings(settings: Settings, nodeCount: number): void {
+  const { ttlMs, nodeTimeoutMs, quorum, driftFactor, label, signal, retryDelayMs, retryDelayMaxMs } = settings;
+  checkTtl(ttlMs, driftFactor);
+  checkNumber("nodeTimeoutMs", nodeTimeoutMs, { above: 0 });
+  if (nodeTimeoutMs >= ttlMs) {
+    throw new RangeError(`nodeTimeoutMs (${nodeTimeoutMs}) must be less than ttlMs (${ttlMs})`);
+  }
+  checkNumber("waitTimeoutMs", settings.waitTimeoutMs, { from: 0, infinite: true });
+  checkInteger("quorum", quorum);
+  if (quorum < majorityOf(nodeCount) || quorum > nodeCount) {
+    const range = `from the majority, ${majorityOf(nodeCount)}, to all ${nodeCount}`;
+    throw new RangeError(`quorum must be ${range} of the nodes, not ${quorum}`);
+  }
+  checkNumber("retryDelayMs", retryDelayMs, { above: 0 });
+  checkNumber("retryDelayMaxMs", retryDelayMaxMs, { above: 0 });
+  if (retryDelayMaxMs < retryDelayMs) {
+    throw new RangeError(`retryDelayMaxMs (${retryDelayMaxMs}) must be at least retryDelayMs (${retryDelayMs})`);
+  }
+  checkNumber("maxHoldMs", settings.maxHoldMs, { above: 0, infinite: true });
+  if (settings.maxHoldMs < ttlMs) {
+    throw new RangeError(`maxHoldMs (${settings.maxHoldMs}) must be at least ttlMs (${ttlMs})`);
+  }
+  if (settings.autoExtend !== undefined && typeof settings.autoExtend !== "boolean") {
+    throw new TypeError(`autoExtend must be a boolean, not ${String(settings.autoExtend)}`);
+  }
+  if (signal !== undefined && !(signal instanceof AbortSignal)) {
+    throw new TypeError(`signal must be an AbortSignal, not ${String(signal)}`);
+  }
+  if (label !== undefined) checkLabel(label);
+}
+
+/** @throws {TypeError | RangeError} if the ttl is no positive integer, or so short that drift leaves nothing of it */
+export function checkTtl(ttlMs: number, driftFactor: number): void {
+  checkInteger("ttlMs", ttlMs);
+  checkNumber("driftFactor", driftFactor, { from: 0, below: 1 });
+  if (ttlMs - driftMs(ttlMs, driftFactor) <= 0) {
+    const driftText = `the allowance for clock drift, ${driftMs(ttlMs, driftFactor)} ms`;
+    throw new RangeError(`ttlMs (${ttlMs}) must be longer than ${driftText}`);
+  }
+}
+
+/** @throws {TypeError | RangeError} if this is no positive integer */
+export function checkInteger(name: string, value: number): void {
+  checkNumber(name, value, { above: 0 });
+  if (!Number.isSafeInteger(value)) throw new RangeError(`${name} must be an integer, not ${value}`);
+}
+
+interface Bounds {
+  readonly above?: number;
+  readonly from?: number;
+  readonly below?: number;
+  readonly infinite?: boolean;
+}
+
+function checkNumber(name: string, value: number, { above, from, below, infinite }: Bounds): void {
+  if (typeof value !== "number") throw new TypeError(`${name} must be a number, not ${String(value)}`);
+  if (Number.isNaN(value) || (!infinite && !Number.isFinite(value))) {
+    throw new RangeError(`${name} must be finite, not ${value}`);
+  }
+  if (above !== undefined && value <= above) throw new RangeError(`${name} must be above ${above}, not ${value}`);
+  if (from !== undefined && value < from) throw new RangeError(`${name} must be at least ${from}, not ${value}`);
+  if (below !== undefined && value >= below) throw new RangeError(`${name} must be below ${below}, not ${value}`);
+}
+
+function checkLabel(label: string): void {
+  if (typeof label !== "string") throw new TypeError(`label must be a string, not ${String(label)}`);
+  if (!/^[^\p{C}]{1,100}$/u.test(label)) {
+    throw new RangeError(`label must have 1 to 100 printable characters, not ${JSON.stringify(label)}`);
+  }
+}
+
+/**
+ * The names to lock, in the one order in which all clients ask for them, each once.
+ *
+ * @throws {TypeError} unless it is a string or a list of strings that are not empty and are well-formed Unicode: two
+ *   names with lone surrogates would be one and the same once they are encoded
+ * @throws {RangeError} for an empty list or an empty name
+ */
+export function parseResources(resources: string | readonly string[]): readonly string[] {
+  const names = typeof resources === "string" ? [resources] : resources;
+  if (!Array.isArray(names)) {
+    throw new TypeError(`resources must be a string or a list of strings, not ${String(resources)}`);
+  }
+  if (names.length === 0) throw new RangeError("resources must name at least one resource, not none");
+  for (const name of names) {
+    if (typeof name !== "string") throw new TypeError(`a resource must be a string, not ${String(name)}`);
+    if (name === "") throw new RangeError("a resource must not be an empty string");
+    if (/\p{Surrogate}/u.test(name)) {
+      throw new TypeError(`a resource must be well-formed Unicode, not ${JSON.stringify(name)}`);
+    }
+  }
+  return Object.freeze(names.length === 1 ? [...names] : [...new Set(names)].sort());
+}
+
+/**
+ * The nodes, as they were given.
+ *
+ * @throws {TypeError} for what is not a list of lock nodes
+ * @throws {RangeError} for an empty list, and for the same node or the same name twice: it would vote twice
+ */
+export function parseNodes(nodes: readonly LockNode[]): readonly LockNode[] {
+  if (!Array.isArray(nodes)) throw new TypeError(`nodes must be a list of lock nodes, not ${String(nodes)}`);
+  if (nodes.length === 0) throw new RangeError("nodes must have at least one lock node, not none");
+  for (const node of nodes as readonly (LockNode | null | undefined)[]) checkNode(node);
+  if (new Set(nodes).size < nodes.length) {
+    throw new RangeError("nodes must be different lock nodes: the same one was given twice");
+  }
+  const names = nodes.map(({ name }) => name);
+  const twice = names.find((name, index) => names.indexOf(name) !== index);
+  if (twice !== undefined) throw new RangeError(`nodes must have different names: two are called ${twice}`);
+  return Object.freeze([...nodes]);
+}
+
+function checkNode(node: LockNode | null | undefined): void {
+  const methods = [node?.acquire, node?.extend, node?.release];
+  if (!methods.every((method) => typeof method === "function")) {
+    throw new TypeError(`a lock node must have the methods acquire, extend and release: ${String(node)} has not`);
+  }
+  if (typeof node?.name !== "string" || node.name === "") {
+    throw new TypeError("a lock node must have a name that is not empty");
+  }
+}

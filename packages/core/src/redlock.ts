@@ -1,0 +1,149 @@
+import type { Ensemble } from "./claim.ts";
+import { systemClock } from "./clock.ts";
+import { FenceHint } from "./fence-hint.ts";
+import { HeldLock } from "./held-lock.ts";
+import { type Inspection, inspectResource } from "./inspect.ts";
+import type { Lock } from "./lock.ts";
+import type { LockNode } from "./lock-node.ts";
+import { safeObserver } from "./observer.ts";
+import {
+  checkInteger,
+  defaultSettings,
+  type LockOptions,
+  parseNodes,
+  parseResources,
+  type RedlockOptions,
+  type Settings,
+  withOptions,
+} from "./options.ts";
+import { errorOf, type Success, tryOnce, waitForLock } from "./waiting/wait-for-lock.ts";
+import { WaitQueue } from "./waiting/wait-queue.ts";
+
+/**
+ * Distributed locks over N independent lock servers (Sanfilippo, "Distributed Locks with Redis", the distlock page),
+ * with fencing tokens. It needs a majority of the nodes, and goes on while a minority is down.
+ *
+ * A lock is a lease: it excludes others as long as clocks run at about the same rate and no node forgets its claims.
+ * When this process is paused for longer than the lock's validity, another process gets the lock, and only a store
+ * that checks `lock.fence` can tell the late writes of this one (Kleppmann, "How to do distributed locking").
+ */
+export class Redlock {
+  readonly #ensemble: Ensemble;
+  readonly #settings: Settings;
+  readonly #queue: WaitQueue;
+
+  /**
+   * @param nodes the lock servers: independent masters, an odd number of them, each once
+   * @param options what holds for all locks unless a call says otherwise
+   * @throws {TypeError | RangeError} for bad nodes or options
+   */
+  constructor(nodes: readonly LockNode[], options: RedlockOptions = {}) {
+    const { observer, clock = systemClock, maxWaiters = 10_000, ...lockOptions } = options;
+    checkInteger("maxWaiters", maxWaiters);
+    const checkedNodes = parseNodes(nodes);
+    this.#settings = withOptions(defaultSettings(checkedNodes.length), lockOptions, checkedNodes.length);
+    this.#ensemble = {
+      nodes: checkedNodes,
+      clock,
+      observer: safeObserver(observer),
+      fenceHint: new FenceHint(clock),
+    };
+    this.#queue = new WaitQueue(clock, maxWaiters);
+  }
+
+  /**
+   * Acquires a lock on one resource, or on several at once: all of them or none. Waits up to `waitTimeoutMs`.
+   *
+   * @throws {WaitTimeoutError} when others held it all that time
+   * @throws {LockHeldError} when another owner holds it and `waitTimeoutMs` is 0
+   * @throws {QuorumUnreachableError} when too few nodes answered
+   * @throws {QueueFullError} when `maxWaiters` wait already
+   * @throws {TypeError | RangeError} for bad arguments; and the reason of `signal` when it aborts
+   */
+  async acquire(resources: string | readonly string[], options?: LockOptions): Promise<Lock> {
+    return this.#acquire(parseResources(resources), this.#settingsFor(options, false));
+  }
+
+  /**
+   * Makes one attempt, without waiting.
+   *
+   * @returns the lock, or null when another owner holds one of the resources
+   * @throws {QuorumUnreachableError} when too few nodes answered
+   * @throws {TypeError | RangeError} for bad arguments; and the reason of `signal` when it aborts
+   */
+  async tryAcquire(resources: string | readonly string[], options?: LockOptions): Promise<Lock | null> {
+    const names = parseResources(resources);
+    const settings = this.#settingsFor(options, false);
+    const calledAtMs = this.#ensemble.clock.monotonicMs();
+    const result = await tryOnce(this.#ensemble, settings, names);
+    if (result.outcome === "acquired") return this.#hold({ ...result, attempts: 1 }, settings, calledAtMs);
+    if (result.outcome === "held") return null;
+    throw errorOf(result, this.#ensemble, settings, names);
+  }
+
+  /**
+   * Runs a routine under a lock, which is extended by itself meanwhile and released afterwards. A release that too few
+   * nodes answer is not an error here: the lock then ends with its ttl.
+   *
+   * @returns what the routine returns
+   * @throws what the routine throws; what {@link Redlock.acquire} throws
+   * @throws {LockLostError} when the routine has ended well, but the lock had been lost before
+   */
+  async using<T>(resources: string | readonly string[], routine: (lock: Lock) => T | PromiseLike<T>): Promise<T>;
+  async using<T>(
+    resources: string | readonly string[],
+    options: LockOptions,
+    routine: (lock: Lock) => T | PromiseLike<T>,
+  ): Promise<T>;
+  async using<T>(
+    resources: string | readonly string[],
+    ...rest: [routine: Routine<T>] | [options: LockOptions, routine: Routine<T>]
+  ): Promise<T> {
+    const [options, routine] = rest.length === 1 ? [undefined, rest[0]] : rest;
+    if (typeof routine !== "function") throw new TypeError(`routine must be a function, not ${String(routine)}`);
+    const lock = await this.#acquire(parseResources(resources), this.#settingsFor(options, true));
+    try {
+      const result = await routine(lock);
+      if (lock.lost !== undefined) throw lock.lost;
+      return result;
+    } finally {
+      await lock[Symbol.asyncDispose]();
+    }
+  }
+
+  /**
+   * Tells who holds a resource, node by node, and what the majority says. Nodes that do not answer within
+   * `nodeTimeoutMs` are part of the answer.
+   *
+   * @throws {TypeError | RangeError} for a bad resource
+   */
+  async inspect(resource: string): Promise<Inspection> {
+    if (typeof resource !== "string") throw new TypeError(`a resource must be a string, not ${String(resource)}`);
+    parseResources(resource);
+    const { quorum, nodeTimeoutMs } = this.#settings;
+    return inspectResource(this.#ensemble, resource, { quorum, timeoutMs: nodeTimeoutMs });
+  }
+
+  async #acquire(resources: readonly string[], settings: Settings): Promise<HeldLock> {
+    const calledAtMs = this.#ensemble.clock.monotonicMs();
+    const success = await waitForLock(this.#ensemble, this.#queue, settings, resources);
+    return this.#hold(success, settings, calledAtMs);
+  }
+
+  #hold(success: Success, settings: Settings, calledAtMs: number): HeldLock {
+    const { clock, observer } = this.#ensemble;
+    const { resources } = success.claim;
+    const lock = new HeldLock(this.#ensemble, settings, success, () => this.#queue.nudge(resources));
+    const { owner, fence } = lock;
+    const waitedMs = clock.monotonicMs() - calledAtMs;
+    observer.acquired({ resources, owner, fence, attempts: success.attempts, waitedMs });
+    return lock;
+  }
+
+  #settingsFor(options: LockOptions | undefined, autoExtend: boolean): Settings {
+    const settings = withOptions(this.#settings, options, this.#ensemble.nodes.length);
+    return settings.autoExtend === undefined ? { ...settings, autoExtend } : settings;
+  }
+}
+
+type Routine<T> = (lock: Lock) => T | PromiseLike<T>;

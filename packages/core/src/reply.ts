@@ -1,0 +1,66 @@
+import { InvalidReplyError } from "./errors.ts";
+import type { AcquireReply, ExtendReply, NodeView, ReleaseReply } from "./lock-node.ts";
+
+/*
+ * These read what a node answered, and take what the contract does not allow for a failure (S12): an adapter that
+ * answers nonsense must not be able to make a lock out of it. What they return is a copy, which the adapter cannot
+ * change afterwards.
+ */
+
+/** Reads the reply of `acquire`. */
+export function readAcquireReply(value: unknown): AcquireReply | InvalidReplyError {
+  const { granted, fence, retryAfterMs } = fieldsOf(value);
+  if (granted === true && isFence(fence)) return { granted, fence };
+  if (granted === false && retryAfterMs === undefined) return { granted };
+  if (granted === false && isDuration(retryAfterMs)) return { granted, retryAfterMs };
+  return nonsense("acquire", value);
+}
+
+/** Reads the reply of `extend`, which must not name a counter below the one that it was to be raised to. */
+export function readExtendReply(value: unknown, atLeast: number): ExtendReply | InvalidReplyError {
+  const { held, fence, rejoined } = fieldsOf(value);
+  if (held === true && isFence(fence) && fence >= atLeast) return { held, fence };
+  if (held === false && typeof rejoined === "boolean") return { held, rejoined };
+  return nonsense("extend", value);
+}
+
+/** Reads the reply of `release`. */
+export function readReleaseReply(value: unknown): ReleaseReply | InvalidReplyError {
+  const { released } = fieldsOf(value);
+  return typeof released === "boolean" ? { released } : nonsense("release", value);
+}
+
+/** Reads the reply of `inspect`. */
+export function readNodeView(value: unknown): NodeView | InvalidReplyError {
+  const { owner, remainingMs, fence } = fieldsOf(value);
+  const valid =
+    (owner === null || typeof owner === "string") &&
+    (remainingMs === null || isDuration(remainingMs)) &&
+    (fence === 0 || isFence(fence));
+  return valid ? { owner, remainingMs, fence } : nonsense("inspect", value);
+}
+
+/** Says what a value is, for a message about it. Never throws. */
+export function describe(value: unknown): string {
+  try {
+    return (JSON.stringify(value) ?? String(value)).slice(0, 200);
+  } catch {
+    return `an unreadable ${typeof value}`;
+  }
+}
+
+function fieldsOf(value: unknown): Record<string, unknown> {
+  return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
+}
+
+function isFence(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) > 0;
+}
+
+function isDuration(value: unknown): value is number {
+  return typeof value === "number" && Number.isFinite(value) && value >= 0;
+}
+
+function nonsense(method: string, value: unknown): InvalidReplyError {
+  return new InvalidReplyError(`answered ${method}() with ${describe(value)}`);
+}

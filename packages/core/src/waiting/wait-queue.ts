@@ -1,0 +1,127 @@
+import type { Clock } from "../clock.ts";
+import { QueueFullError } from "../errors.ts";
+import { Pause } from "../pause.ts";
+
+/** A place in the queue. */
+export class Waiter {
+  readonly resources: readonly string[];
+  readonly #queue: WaitQueue;
+  readonly #pause: Pause;
+  #isNudged = false;
+
+  /**
+   * @param queue where it stands
+   * @param resources what it waits for
+   * @param clock what measures its pauses
+   */
+  constructor(queue: WaitQueue, resources: readonly string[], clock: Clock) {
+    this.#queue = queue;
+    this.resources = resources;
+    this.#pause = new Pause(clock);
+  }
+
+  /** Whether no earlier waiter wants any of the same resources: only then does it talk to the nodes. */
+  get isFirst(): boolean {
+    return this.#queue.isFirst(this);
+  }
+
+  /** Forgets the nudges so far: those that come during an attempt must count for the pause after it. */
+  beginAttempt(): void {
+    this.#isNudged = false;
+  }
+
+  /** Waits so long, or until its turn comes, a lock in its way ends, or the signal aborts. */
+  async pause(delayMs: number, signal: AbortSignal | undefined): Promise<void> {
+    if (!this.#isNudged) await this.#pause.wait(delayMs, signal);
+  }
+
+  /** Says that it may be worth trying now. */
+  nudge(): void {
+    this.#isNudged = true;
+    this.#pause.wake();
+  }
+
+  leave(): void {
+    this.#queue.leave(this);
+  }
+}
+
+/**
+ * The waiters of one `Redlock`: first come, first served for each resource. A waiter for several resources stands in
+ * the line of each of them. Since all lines are in the order of arrival, the earliest waiter of all is first in every
+ * line it stands in, so that there is no deadlock.
+ */
+export class WaitQueue {
+  readonly #clock: Clock;
+  readonly #maxWaiters: number;
+  readonly #lines = new Map<string, Set<Waiter>>();
+  #size = 0;
+
+  /**
+   * @param clock what measures the pauses of waiters
+   * @param maxWaiters how many there may be
+   */
+  constructor(clock: Clock, maxWaiters: number) {
+    this.#clock = clock;
+    this.#maxWaiters = maxWaiters;
+  }
+
+  /** How many wait. */
+  get size(): number {
+    return this.#size;
+  }
+
+  /** @throws {QueueFullError} */
+  enter(resources: readonly string[]): Waiter {
+    if (this.#size >= this.#maxWaiters) {
+      const message = `could not lock ${resources.join(", ")}: ${this.#size} operations wait already, as many as maxWaiters`;
+      throw new QueueFullError(message, resources);
+    }
+    this.#size += 1;
+    const waiter = new Waiter(this, resources, this.#clock);
+    for (const resource of resources) {
+      const line = this.#lines.get(resource);
+      if (line === undefined) this.#lines.set(resource, new Set([waiter]));
+      else line.add(waiter);
+    }
+    return waiter;
+  }
+
+  isFirst(waiter: Waiter): boolean {
+    return waiter.resources.every((resource) => this.#firstOf(resource) === waiter);
+  }
+
+  /** How many earlier waiters want some of the same resources. */
+  countAhead(waiter: Waiter): number {
+    const ahead = new Set<Waiter>();
+    for (const resource of waiter.resources) {
+      for (const other of this.#lines.get(resource) ?? []) {
+        if (other === waiter) break;
+        ahead.add(other);
+      }
+    }
+    return ahead.size;
+  }
+
+  leave(waiter: Waiter): void {
+    this.#size -= 1;
+    for (const resource of waiter.resources) {
+      const line = this.#lines.get(resource);
+      line?.delete(waiter);
+      if (line?.size === 0) this.#lines.delete(resource);
+    }
+    this.nudge(waiter.resources);
+  }
+
+  /** Wakes those whose turn it is now: a lock on these resources has ended, or one ahead of them has left. */
+  nudge(resources: readonly string[]): void {
+    for (const resource of resources) {
+      const first = this.#firstOf(resource);
+      if (first?.isFirst) first.nudge();
+    }
+  }
+
+  #firstOf(resource: string): Waiter | undefined {
+    return this.#lines.get(resource)?.values().next().value;
+  }
+}

@@ -1,0 +1,376 @@
+import { LockHeldError, QuorumUnreachableError, WaitTimeoutError } from "@holdfast/core";
+import { describe, expect, it } from "vitest";
+import { claimOf, world } from "./world.ts";
+
+const hang = { lose: "request" } as const;
+
+describe("the vote (S1)", () => {
+  it.each([1, 2, 3, 4, 5])("acquire() gets a lock from %i healthy nodes", async (nodeCount) => {
+    const { redlock, clock, heldOn } = world(nodeCount);
+    const lock = await clock.until(redlock.acquire("r"));
+    expect(lock.resources).toEqual(["r"]);
+    expect(lock.remainingMs()).toBeCloseTo(10_000 - 102, 3);
+    expect(await heldOn("r")).toHaveLength(nodeCount);
+  });
+
+  it("tryAcquire() returns null while another owner holds a majority", async () => {
+    const { redlock, clock, rival } = world(5);
+    await rival().acquire("r");
+    expect(await clock.until(redlock.tryAcquire("r"))).toBeNull();
+  });
+
+  it("tryAcquire() loses with 2 of 5 grants, wins with 3", async () => {
+    const { redlock, clock, inner } = world(5);
+    for (const node of inner.slice(0, 3)) await node.acquire(claimOf("rival", "r"));
+    expect(await clock.until(redlock.tryAcquire("r"))).toBeNull();
+    await inner[0]?.release(claimOf("rival", "r"));
+    expect(await clock.until(redlock.tryAcquire("r"))).not.toBeNull();
+  });
+
+  it("tryAcquire() loses a tie of an even number of nodes, and neither client holds anything afterwards", async () => {
+    const { redlock, clock, inner, heldOn } = world(4);
+    for (const node of inner.slice(0, 2)) await node.acquire(claimOf("rival", "r"));
+    expect(await clock.until(redlock.tryAcquire("r"))).toBeNull();
+    expect(await heldOn("r")).toEqual(["a", "b"]);
+  });
+
+  it("tryAcquire() needs both of two nodes", async () => {
+    const { redlock, clock, inner, heldOn } = world(2);
+    await inner[0]?.acquire(claimOf("rival", "r"));
+    expect(await clock.until(redlock.tryAcquire("r"))).toBeNull();
+    expect(await heldOn("r")).toEqual(["a"]);
+  });
+
+  it("tryAcquire() settles by the deadline with one for, one against and one hung", async () => {
+    const { redlock, clock, inner, heldOn, node } = world(3);
+    await inner[1]?.acquire(claimOf("rival", "r"));
+    node("c").fault = () => hang;
+    const attempt = clock.until(redlock.tryAcquire("r"));
+    expect(await attempt).toBeNull();
+    expect(clock.monotonicMs()).toBe(50);
+    expect(await heldOn("r")).toEqual(["b"]);
+  });
+
+  it("acquire() honours a quorum above the majority", async () => {
+    const { redlock, clock, nodes, node } = world(5, { quorum: 4 });
+    for (const each of nodes.slice(3)) each.fault = () => ({ reject: new Error("down"), replyMs: 1 });
+    await expect(clock.until(redlock.tryAcquire("r"))).rejects.toThrow("3 of 5 nodes granted, 4 needed");
+    node("d").fault = () => undefined;
+    expect(await clock.until(redlock.tryAcquire("r"))).not.toBeNull();
+  });
+
+  it("acquire() counts only grants for this attempt's owner: a grant that comes late from an earlier one is none", async () => {
+    const { redlock, clock, nodes, node } = world(3, { waitTimeoutMs: 0 });
+    // The first attempt's grants arrive during the second attempt, in which two nodes are down.
+    for (const each of nodes) each.fault = ({ method }) => (method === "acquire" ? { replyMs: 60 } : undefined);
+    await expect(clock.until(redlock.acquire("r"))).rejects.toThrow(QuorumUnreachableError);
+    for (const each of nodes.slice(0, 2)) each.fault = () => hang;
+    node("c").fault = () => undefined;
+    await expect(clock.until(redlock.acquire("r"))).rejects.toThrow("1 of 3 nodes granted");
+  });
+});
+
+describe("early settling", () => {
+  it("acquire() does not wait for slow or hung nodes once a quorum has granted", async () => {
+    const { redlock, clock, nodes } = world(5);
+    for (const node of nodes.slice(0, 2)) node.fault = () => hang;
+    const lock = await clock.until(redlock.acquire("r"));
+    expect(clock.monotonicMs()).toBe(0);
+    expect(lock.remainingMs()).toBeCloseTo(9898, 3);
+  });
+
+  it("tryAcquire() does not wait for slow nodes once no quorum is left", async () => {
+    const { redlock, clock, nodes, inner } = world(5);
+    for (const node of inner.slice(0, 3)) await node.acquire(claimOf("rival", "r"));
+    for (const node of nodes.slice(3)) node.fault = () => hang;
+    expect(await clock.until(redlock.tryAcquire("r"))).toBeNull();
+    expect(clock.monotonicMs()).toBe(0);
+  });
+
+  it("acquire() asks all nodes at the same time", async () => {
+    const { redlock, clock, nodes } = world(5);
+    for (const node of nodes) node.fault = () => ({ requestMs: 20, replyMs: 20 });
+    await clock.until(redlock.acquire("r"));
+    expect(clock.monotonicMs()).toBe(40);
+    expect(nodes.map((node) => node.callsOf("acquire").map(({ atMs }) => atMs))).toEqual([[0], [0], [0], [0], [0]]);
+  });
+});
+
+describe("validity (S2)", () => {
+  it("acquire() takes the elapsed time and the drift off the ttl", async () => {
+    const { redlock, clock, nodes } = world(3);
+    for (const node of nodes) node.fault = () => ({ requestMs: 10, replyMs: 15 });
+    const lock = await clock.until(redlock.acquire("r", { ttlMs: 1000, driftFactor: 0.02 }));
+    expect(lock.remainingMs()).toBeCloseTo(1000 - 25 - (1000 * 0.02 + 2), 3);
+  });
+
+  it("acquire() has no lock, and releases, when the quorum arrives after the ttl has passed", async () => {
+    const { redlock, clock, nodes, heldOn } = world(3, { ttlMs: 1000, nodeTimeoutMs: 999, waitTimeoutMs: 0 });
+    for (const node of nodes) node.fault = ({ method }) => (method === "acquire" ? { replyMs: 990 } : undefined);
+    await expect(clock.until(redlock.acquire("r"))).rejects.toThrow(/the quorum came too late, 990 ms/);
+    expect(await heldOn("r")).toEqual([]);
+  });
+
+  it("acquire() counts the validity from the attempt that succeeded, not from the first", async () => {
+    const { redlock, clock, nodes } = world(3, { ttlMs: 1000, retryDelayMs: 300, retryDelayMaxMs: 300 });
+    let down = true;
+    for (const node of nodes) node.fault = () => (down ? { reject: new Error("down") } : { replyMs: 40 });
+    const pending = redlock.acquire("r");
+    await clock.advance(5000);
+    down = false;
+    const lock = await clock.until(pending);
+    expect(lock.remainingMs()).toBeCloseTo(1000 - 12 - 40, 3);
+  });
+
+  it("acquire() does not count a slow last attempt as fresh after fast lost ones", async () => {
+    const { redlock, clock, nodes, rival } = world(3, { ttlMs: 200, nodeTimeoutMs: 190 });
+    const other = await rival({ ttlMs: 400, nodeTimeoutMs: 50 }).acquire("r");
+    const pending = redlock.acquire("r");
+    await clock.advance(100);
+    for (const node of nodes) node.fault = () => ({ replyMs: 150 });
+    await other.release();
+    const lock = await clock.until(pending);
+    expect(lock.remainingMs()).toBeCloseTo(200 - 4 - 150, 3);
+  });
+});
+
+describe("two clocks (S3)", () => {
+  it("a lock ages while the machine is suspended and the monotonic clock stands still", async () => {
+    const { redlock, clock } = world(3);
+    const lock = await redlock.acquire("r");
+    clock.suspend(4000);
+    expect(lock.remainingMs()).toBeCloseTo(9898 - 4000, 3);
+    clock.suspend(6000);
+    expect(lock.remainingMs()).toBe(0);
+    expect(lock.signal.aborted).toBe(true);
+  });
+
+  it("a lock does not grow younger when the wall clock is set back", async () => {
+    const { redlock, clock } = world(3);
+    const lock = await redlock.acquire("r");
+    await clock.advance(4000);
+    clock.stepWall(-3_600_000);
+    expect(lock.remainingMs()).toBeCloseTo(9898 - 4000, 3);
+    await clock.advance(5898);
+    expect(lock.signal.aborted).toBe(true);
+  });
+
+  it("the signal aborts within a second of waking up, though its timer slept as well", async () => {
+    const { redlock, clock } = world(3);
+    const { signal } = await redlock.acquire("r");
+    clock.suspend(60_000);
+    expect(signal.aborted).toBe(false);
+    await clock.advance(1000);
+    expect(signal.aborted).toBe(true);
+  });
+
+  it("acquire() has no lock when the machine was suspended during the vote", async () => {
+    const { redlock, clock, nodes } = world(3, { waitTimeoutMs: 0 });
+    for (const node of nodes) node.fault = () => ({ replyMs: 10 });
+    const pending = redlock.acquire("r");
+    await clock.advance(5);
+    clock.suspend(20_000);
+    await expect(clock.until(pending)).rejects.toThrow(/too late/);
+  });
+});
+
+describe("cleaning up everywhere (S4)", () => {
+  it("a lost attempt releases on all nodes: those that granted, denied, failed and hung", async () => {
+    const { redlock, clock, nodes, inner, node } = world(5);
+    await inner[1]?.acquire(claimOf("rival", "r"));
+    await inner[4]?.acquire(claimOf("rival", "r"));
+    node("c").fault = ({ method }) => (method === "acquire" ? { reject: new Error("x") } : undefined);
+    node("d").fault = () => hang;
+    expect(await clock.until(redlock.tryAcquire("r"))).toBeNull();
+    const owners = nodes.map((node) => node.callsOf("acquire")[0]?.request.owner);
+    for (const [index, node] of nodes.entries()) {
+      expect(node.callsOf("release").map(({ request }) => request.owner)).toContain(owners[index]);
+    }
+  });
+
+  it("a grant that comes after the vote was settled as lost is released again, whatever the order on the node", async () => {
+    const { redlock, clock, inner, heldOn, node } = world(3);
+    await inner[0]?.acquire(claimOf("rival", "r"));
+    await inner[1]?.acquire(claimOf("rival", "r"));
+    // The claim overtakes nothing here: the node handles the release first.
+    node("c").fault = ({ method }) => (method === "acquire" ? { requestMs: 30 } : undefined);
+    expect(await clock.until(redlock.tryAcquire("r"))).toBeNull();
+    expect(node("c").callsOf("release")).toHaveLength(1);
+    await clock.advance(30);
+    expect(node("c").callsOf("release")).toHaveLength(2);
+    expect(await heldOn("r")).toEqual(["a", "b"]);
+  });
+
+  it("a late grant is released also when its reply was lost and the request came long after the time-out", async () => {
+    const { redlock, clock, nodes, heldOn } = world(3, { waitTimeoutMs: 0 });
+    for (const node of nodes) node.fault = ({ method }) => (method === "acquire" ? { requestMs: 4000 } : undefined);
+    await expect(clock.until(redlock.acquire("r"))).rejects.toThrow("a timed out after 50 ms");
+    await clock.advance(4000);
+    expect(await heldOn("r")).toEqual([]);
+  });
+
+  it("an attempt given up by its signal releases on all nodes", async () => {
+    const { redlock, clock, nodes, heldOn } = world(3);
+    for (const node of nodes) node.fault = ({ method }) => (method === "acquire" ? { requestMs: 20 } : undefined);
+    const controller = new AbortController();
+    const pending = redlock.acquire("r", { signal: controller.signal });
+    await clock.advance(10);
+    controller.abort(new Error("enough"));
+    await expect(clock.until(pending)).rejects.toThrow("enough");
+    await clock.advance(10);
+    expect(await heldOn("r")).toEqual([]);
+    expect(clock.pendingTimers).toBe(0);
+  });
+});
+
+describe("one owner per attempt (S5)", () => {
+  it("acquire() signs each attempt with another owner of at least 128 random bits", async () => {
+    const { redlock, clock, rival, node } = world(1, { label: "worker-7", waitTimeoutMs: 2000 });
+    await rival({ ttlMs: 1000 }).acquire("r");
+    await clock.until(redlock.acquire("r"));
+    const owners =
+      node("a")
+        .callsOf("acquire")
+        .map(({ request }) => request.owner) ?? [];
+    expect(owners.length).toBeGreaterThan(1);
+    expect(new Set(owners).size).toBe(owners.length);
+    for (const owner of owners) expect(owner).toMatch(/^worker-7:[0-9a-f]{32}$/);
+  });
+
+  it("a release of an earlier attempt that arrives late takes no vote from a later one", async () => {
+    const { redlock, clock, nodes, inner } = world(3);
+    await inner[0]?.acquire(claimOf("rival", "r", 100));
+    await inner[1]?.acquire(claimOf("rival", "r", 100));
+    for (const node of nodes) node.fault = ({ method }) => (method === "release" ? { requestMs: 1000 } : undefined);
+    expect(await clock.until(redlock.tryAcquire("r"))).toBeNull();
+    await clock.advance(100);
+    // Only now does the third node lose the claim of the first attempt.
+    const [a, b] = inner;
+    const lock = await clock.until(redlock.acquire("r"));
+    await clock.advance(1000);
+    expect((await a?.inspect("r"))?.owner).toBe(lock.owner);
+    expect((await b?.inspect("r"))?.owner).toBe(lock.owner);
+  });
+
+  it("a partial hold of an earlier attempt does not block a later one", async () => {
+    const { redlock, clock, inner } = world(3, { waitTimeoutMs: 1000 });
+    for (const node of inner.slice(0, 2)) await node.acquire(claimOf("rival", "r", 300));
+    const lock = await clock.until(redlock.acquire("r"));
+    expect(clock.monotonicMs()).toBeGreaterThanOrEqual(300);
+    expect(clock.monotonicMs()).toBeLessThan(1000);
+    for (const node of inner) expect((await node.inspect("r")).owner).toBe(lock.owner);
+  });
+});
+
+describe("deadlines (S6)", () => {
+  it.each([
+    ["hangs", hang],
+    ["swallows the reply", { lose: "reply" } as const],
+    ["is slow", { replyMs: 5000 }],
+    ["rejects", { reject: new Error("ECONNREFUSED") }],
+    ["throws at the call", { throw: new Error("not a promise") }],
+    ["answers garbage", { answer: "OK" }],
+    ["rejects with nothing", { reject: undefined }],
+    ["rejects with something unprintable", { reject: Object.create(null) }],
+  ])("acquire() settles by its deadline when every node %s", async (_, fault) => {
+    const { redlock, clock, nodes } = world(3, { waitTimeoutMs: 300 });
+    for (const node of nodes) node.fault = () => fault;
+    await expect(clock.until(redlock.acquire("r"))).rejects.toThrow(QuorumUnreachableError);
+    expect(clock.monotonicMs()).toBeLessThanOrEqual(300 + 50);
+    await clock.advance(10_000);
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  it("acquire() succeeds after a stall longer than the node timeout if the replies had already come", async () => {
+    const { redlock, clock, nodes } = world(5, { waitTimeoutMs: 0 });
+    for (const node of nodes) node.fault = () => ({ requestMs: 1, replyMs: 1 });
+    const pending = redlock.acquire("r");
+    await clock.advance(1);
+    await clock.stall(400);
+    const lock = await clock.until(pending);
+    expect(lock.remainingMs()).toBeCloseTo(9898 - 401, 3);
+  });
+
+  it("acquire() has no lock after a stall longer than the ttl, though the replies had already come", async () => {
+    const { redlock, clock, nodes } = world(5, { waitTimeoutMs: 0, ttlMs: 1000 });
+    for (const node of nodes) node.fault = () => ({ requestMs: 1, replyMs: 1 });
+    const pending = redlock.acquire("r");
+    await clock.advance(1);
+    const settled = expect(clock.until(pending)).rejects.toThrow("the quorum came too late, 1201 ms");
+    await clock.stall(1200);
+    await settled;
+  });
+
+  it("a node that answers a call twice as an error and a grant is believed once", async () => {
+    const { redlock, clock, nodes } = world(3, { waitTimeoutMs: 0 });
+    const twice = {
+      // biome-ignore lint/suspicious/noThenProperty: a thenable that breaks the rules is the point
+      then(resolve: (value: unknown) => void, reject: (reason: unknown) => void) {
+        clock.deliver(1, () => {
+          reject(new Error("no"));
+          resolve({ granted: true, fence: 1 });
+        });
+      },
+    };
+    for (const node of nodes.slice(1)) node.acquire = () => twice as never;
+    await expect(clock.until(redlock.acquire("r"))).rejects.toThrow("1 of 3 nodes granted, 2 needed; b failed: no");
+  });
+});
+
+describe("errors", () => {
+  it("held elsewhere and no quorum are different errors, which name resource, action and counts", async () => {
+    const { redlock, clock, inner, rival, node } = world(5, { waitTimeoutMs: 0 });
+    const other = await rival().acquire("invoice:42");
+    const held = await clock.until(redlock.acquire("invoice:42").catch((error: unknown) => error));
+    expect(held).toBeInstanceOf(LockHeldError);
+    expect(held).toMatchObject({ code: "LOCK_HELD", resources: ["invoice:42"] });
+    expect((held as Error).message).toMatch(/^could not lock invoice:42: another owner is in the way; 0 of 5 nodes/);
+
+    await other.release();
+    await inner[4]?.acquire(claimOf("rival", "invoice:42"));
+    node("b").fault = () => hang;
+    node("c").fault = () => ({ reject: new Error("connect ECONNREFUSED") });
+    node("d").fault = () => hang;
+    const unreachable = await clock.until(redlock.acquire("invoice:42").catch((error: unknown) => error));
+    expect(unreachable).toBeInstanceOf(QuorumUnreachableError);
+    expect((unreachable as Error).message).toBe(
+      "could not lock invoice:42: 1 of 5 nodes granted, 3 needed; b timed out after 50 ms, " +
+        "c failed: connect ECONNREFUSED, d timed out after 50 ms, " +
+        "e denied (held by another for up to 10000 ms more)",
+    );
+    expect((unreachable as QuorumUnreachableError).outcomes.map(({ node, kind }) => `${node} ${kind}`)).toEqual([
+      "a granted",
+      "b failed",
+      "c failed",
+      "d failed",
+      "e denied",
+    ]);
+  });
+
+  it("acquire() says how long it waited and how often it tried", async () => {
+    const { redlock, clock, inner } = world(3, { waitTimeoutMs: 500 });
+    for (const node of inner) await node.acquire(claimOf("rival", "r"));
+    const error = await clock.until(redlock.acquire("r").catch((reason: unknown) => reason));
+    expect(error).toBeInstanceOf(WaitTimeoutError);
+    expect((error as Error).message).toMatch(
+      /^could not lock r: made \d+ attempts in 500 ms; another owner is in the way; 0 of 3 nodes granted, 2 needed/,
+    );
+    expect(clock.monotonicMs()).toBe(500);
+    expect(clock.pendingTimers).toBe(0);
+  });
+});
+
+describe("several resources", () => {
+  it("acquire() locks all or none, in one order, each once", async () => {
+    const { redlock, clock, rival, heldOn, node } = world(3, { waitTimeoutMs: 0 });
+    const other = await rival().acquire("b");
+    await expect(clock.until(redlock.acquire(["c", "a", "b", "a"]))).rejects.toThrow(LockHeldError);
+    expect(node("a").callsOf("acquire")[0]?.request.resources).toEqual(["a", "b", "c"]);
+    expect(await heldOn("a")).toEqual([]);
+    await other.release();
+    const lock = await clock.until(redlock.acquire(["c", "a", "b", "a"]));
+    expect(lock.resources).toEqual(["a", "b", "c"]);
+    await lock.release();
+    expect([await heldOn("a"), await heldOn("b"), await heldOn("c")]).toEqual([[], [], []]);
+  });
+});

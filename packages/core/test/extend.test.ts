@@ -1,0 +1,237 @@
+import { LockLostError } from "@holdfast/core";
+import { memoryNode } from "@holdfast/memory";
+import { FaultyNode } from "@holdfast/testkit";
+import { describe, expect, it } from "vitest";
+import { claimOf, world } from "./world.ts";
+
+const hang = { lose: "request" } as const;
+
+/** Makes a node forget everything about the resource's holder, as a restart without persistence does. */
+async function forget(node: { inspect(r: string): Promise<{ owner: string | null }>; release(r: never): unknown }) {
+  const { owner } = await node.inspect("r");
+  await node.release({ resources: ["r"], owner: owner ?? "", timeoutMs: 0 } as never);
+}
+
+describe("extension (S8)", () => {
+  it("extend() gives the full ttl again, from before the request was sent", async () => {
+    const { redlock, clock, nodes } = world(5);
+    const lock = await redlock.acquire("r");
+    await clock.advance(4000);
+    for (const node of nodes) node.fault = () => ({ requestMs: 5, replyMs: 15 });
+    await clock.until(lock.extend());
+    expect(lock.remainingMs()).toBeCloseTo(9898 - 20, 3);
+  });
+
+  it("extend() needs a quorum that holds the lock, and does not wait for more", async () => {
+    const { redlock, clock, nodes } = world(5);
+    const lock = await redlock.acquire("r");
+    for (const node of nodes.slice(0, 2)) node.fault = () => hang;
+    await clock.advance(1000);
+    await clock.until(lock.extend());
+    expect(clock.monotonicMs()).toBe(1000);
+    expect(lock.remainingMs()).toBeCloseTo(9898, 3);
+  });
+
+  it("extend() loses the lock at once when a quorum can no longer say that it holds it, and releases everywhere", async () => {
+    const { redlock, clock, nodes, inner, heldOn, events } = world(5);
+    const lock = await redlock.acquire("r");
+    for (const node of inner.slice(0, 3)) await forget(node);
+    for (const node of inner.slice(0, 3)) await node.acquire(claimOf("thief", "r"));
+    for (const node of nodes.slice(3)) node.fault = ({ method }) => (method === "extend" ? { replyMs: 20 } : undefined);
+    const { signal } = lock;
+    const error = await clock.until(lock.extend().catch((reason: unknown) => reason));
+    expect(error).toBeInstanceOf(LockLostError);
+    expect(error).toMatchObject({ code: "LOCK_LOST", reason: "not-held" });
+    expect((error as Error).message).toMatch(
+      /^could not keep r: too few nodes hold it; 0 of 5 nodes hold it, 3 needed/,
+    );
+    expect(clock.monotonicMs()).toBe(0);
+    expect(signal.reason).toBe(error);
+    expect(events.map(([name]) => name)).toContain("lost");
+    await clock.advance(50);
+    expect(await heldOn("r")).toEqual(["a", "b", "c"]);
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  it("extend() survives a stolen key on a minority", async () => {
+    const { redlock, clock, inner } = world(5);
+    const lock = await redlock.acquire("r");
+    for (const node of inner.slice(0, 2)) await forget(node);
+    for (const node of inner.slice(0, 2)) await node.acquire(claimOf("thief", "r"));
+    await clock.until(lock.extend());
+    expect(lock.remainingMs()).toBeCloseTo(9898, 3);
+    expect((await inner[0]?.inspect("r"))?.owner).toBe("thief");
+  });
+
+  it("a node that rejoins does not count for the extension that rejoined it", async () => {
+    const { redlock, clock, inner } = world(3);
+    const lock = await redlock.acquire("r");
+    for (const node of inner.slice(0, 2)) await forget(node);
+    await expect(clock.until(lock.extend())).rejects.toMatchObject({ reason: "not-held" });
+  });
+
+  it("a node that rejoined counts from the next extension on: a lock survives all nodes losing it one after another", async () => {
+    const { redlock, clock, inner, heldOn, rival } = world(5);
+    const lock = await redlock.acquire("r");
+    for (const node of inner) {
+      await forget(node);
+      expect(await clock.until(rival().tryAcquire("r"))).toBeNull();
+      await clock.until(lock.extend());
+      await clock.advance(1000);
+    }
+    expect(await heldOn("r")).toEqual(["a", "b", "c", "d", "e"]);
+    expect(lock.signal.aborted).toBe(false);
+  });
+
+  it("extend() tries again while nodes are merely unreachable, without spinning, until they answer", async () => {
+    const { redlock, clock, nodes, node } = world(3);
+    const lock = await redlock.acquire("r");
+    for (const each of nodes.slice(0, 2)) each.fault = () => ({ reject: new Error("down") });
+    const pending = lock.extend();
+    await clock.advance(5000);
+    const tries = node("a").callsOf("extend").length;
+    expect(tries).toBeGreaterThan(5);
+    expect(tries).toBeLessThan(200);
+    for (const each of nodes) each.fault = () => undefined;
+    await clock.until(pending);
+    expect(lock.signal.aborted).toBe(false);
+  });
+
+  it("extend() gives up when the validity ends", async () => {
+    const { redlock, clock, nodes } = world(3);
+    const lock = await redlock.acquire("r");
+    for (const node of nodes) node.fault = () => hang;
+    const error = await clock.until(lock.extend().catch((reason: unknown) => reason));
+    expect(error).toMatchObject({ code: "LOCK_LOST", reason: "expired" });
+    expect((error as Error).message).toMatch(
+      /^could not keep r: its validity ended before it was extended; 0 of 3 nodes hold it, 2 needed; a timed out/,
+    );
+    expect(clock.monotonicMs()).toBeGreaterThan(9896);
+    expect(clock.monotonicMs()).toBeLessThanOrEqual(9898);
+    await clock.advance(1000);
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  it("extend() does not succeed with fewer than a quorum, however often they answer", async () => {
+    const { redlock, clock, nodes } = world(5);
+    const lock = await redlock.acquire("r");
+    for (const node of nodes.slice(2)) node.fault = () => hang;
+    await expect(clock.until(lock.extend())).rejects.toThrow("2 of 5 nodes hold it, 3 needed; c timed out after");
+    expect(clock.monotonicMs()).toBeLessThanOrEqual(9898);
+  });
+
+  it("extend() sends nothing once the validity has ended", async () => {
+    const { redlock, clock, node } = world(3);
+    const lock = await redlock.acquire("r");
+    await clock.stall(9_950);
+    await expect(clock.until(lock.extend())).rejects.toBeInstanceOf(LockLostError);
+    expect(node("a").callsOf("extend")).toEqual([]);
+  });
+
+  it("extend() cannot bring back a lock whose signal has aborted, even by replies to a request sent before", async () => {
+    const { redlock, clock, nodes } = world(3, { nodeTimeoutMs: 500 });
+    const lock = await redlock.acquire("r");
+    await clock.advance(9_800);
+    for (const node of nodes) node.fault = () => ({ replyMs: 200 });
+    await expect(clock.until(lock.extend())).rejects.toMatchObject({ reason: "expired" });
+    await clock.advance(1000);
+    expect(lock.remainingMs()).toBe(0);
+  });
+
+  it("extend() to a shorter ttl ends the validity sooner from the moment it is sent, even if nobody answers", async () => {
+    const { redlock, clock, nodes } = world(3);
+    const lock = await redlock.acquire("r");
+    for (const node of nodes) node.fault = () => ({ lose: "reply" });
+    const pending = clock.until(lock.extend({ ttlMs: 1000 }).catch((reason: unknown) => reason));
+    expect(await pending).toBeInstanceOf(LockLostError);
+    expect(clock.monotonicMs()).toBeCloseTo(988, 3);
+  });
+
+  it("extend() calls follow one another", async () => {
+    const { redlock, clock, nodes, node } = world(3);
+    const lock = await redlock.acquire("r");
+    for (const each of nodes) each.fault = () => ({ replyMs: 10 });
+    await clock.until(Promise.all([lock.extend({ ttlMs: 20_000 }), lock.extend({ ttlMs: 30_000 })]));
+    expect(
+      node("a")
+        .callsOf("extend")
+        .map(({ atMs, request }) => [atMs, request.ttlMs]),
+    ).toEqual([
+      [0, 20_000],
+      [10, 30_000],
+    ]);
+    expect(lock.remainingMs()).toBeCloseTo(30_000 - 302 - 10, 3);
+  });
+
+  it("extend() refuses a bad ttl, and a lock that was released", async () => {
+    const { redlock, clock } = world(1);
+    const lock = await redlock.acquire("r");
+    await expect(lock.extend({ ttlMs: 0 })).rejects.toThrow(RangeError);
+    await clock.until(lock.release());
+    await expect(lock.extend()).rejects.toMatchObject({ code: "LOCK_LOST", reason: "released" });
+  });
+});
+
+describe("automatic extension", () => {
+  it("acquire({ autoExtend: true }) keeps the lock until it is released", async () => {
+    const { redlock, clock, rival } = world(3);
+    const lock = await redlock.acquire("r", { autoExtend: true });
+    for (let minute = 0; minute < 10; minute++) {
+      await clock.advance(60_000);
+      expect(lock.remainingMs()).toBeGreaterThan(4000);
+      expect(await clock.until(rival().tryAcquire("r"))).toBeNull();
+    }
+    await clock.until(lock.release());
+    await clock.advance(60_000);
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  it("acquire() does not extend unless asked to", async () => {
+    const { redlock, clock } = world(3);
+    const lock = await redlock.acquire("r");
+    await clock.advance(10_000);
+    expect(lock.signal.aborted).toBe(true);
+    expect(lock.signal.reason).toMatchObject({ code: "LOCK_LOST", reason: "expired" });
+  });
+
+  it("automatic extension stops so that the lock ends with maxHoldMs", async () => {
+    const { redlock, clock } = world(3);
+    const lock = await redlock.acquire("r", { autoExtend: true, maxHoldMs: 25_000 });
+    const { signal } = lock;
+    await clock.advance(24_500);
+    expect(signal.aborted).toBe(false);
+    await clock.advance(500);
+    expect(signal.aborted).toBe(true);
+    expect(signal.reason).toMatchObject({ reason: "max-hold" });
+    expect((signal.reason as Error).message).toContain("maxHoldMs, 25000 ms");
+  });
+
+  it("automatic extension that keeps failing does not spin, and the lock is lost when its validity ends", async () => {
+    const { redlock, clock, nodes, node } = world(3);
+    const { signal } = await redlock.acquire("r", { autoExtend: true });
+    for (const each of nodes) each.fault = () => ({ reject: new Error("down") });
+    await clock.advance(9896);
+    expect(signal.aborted).toBe(false);
+    await clock.advance(2);
+    expect(signal.aborted).toBe(true);
+    expect(node("a").callsOf("extend").length).toBeLessThan(200);
+    await clock.advance(60_000);
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  it("a lock survives every node being restarted without memory, one at a time, with an extension in between", async () => {
+    const { redlock, clock, nodes, rival } = world(5);
+    const lock = await redlock.acquire("r", { autoExtend: true });
+    for (const [index, node] of nodes.entries()) {
+      const blank = memoryNode({ name: node.name, clock });
+      const restarted = new FaultyNode(blank, clock);
+      node.acquire = restarted.acquire.bind(restarted);
+      node.extend = restarted.extend.bind(restarted);
+      node.release = restarted.release.bind(restarted);
+      await clock.advance(6000);
+      expect(lock.signal.aborted, `after restart ${index}`).toBe(false);
+      expect((await blank.inspect("r")).owner).toBe(lock.owner);
+    }
+    expect(rival).toBeDefined();
+  });
+});

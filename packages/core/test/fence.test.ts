@@ -1,0 +1,154 @@
+import { Redlock } from "@holdfast/core";
+import { memoryNode } from "@holdfast/memory";
+import { VirtualClock } from "@holdfast/testkit";
+import { describe, expect, it } from "vitest";
+import { claimOf, world } from "./world.ts";
+
+describe("fencing tokens (S10)", () => {
+  it("acquire() takes one round trip when the hint is ahead of all counters, however far these have drifted apart", async () => {
+    const { redlock, clock, nodes, inner } = world(5);
+    for (const [index, each] of inner.entries()) {
+      await each.acquire({ ...claimOf("x", "r"), fenceHint: 1000 * (index + 1) });
+      await each.release(claimOf("x", "r"));
+    }
+    const lock = await clock.until(redlock.acquire("r"));
+    expect(lock.fence).toBe(Date.UTC(2026, 0, 1) * 1000);
+    expect(nodes.flatMap((each) => each.callsOf("extend"))).toEqual([]);
+  });
+
+  it("acquire() grows from lock to lock, also within a millisecond and when the wall clock is set back", async () => {
+    const { redlock, clock } = world(3);
+    const fences: number[] = [];
+    for (const step of [0, 0, -86_400_000, 0, 5, -1_000_000]) {
+      clock.stepWall(step);
+      const lock = await redlock.acquire("r");
+      fences.push(lock.fence);
+      await lock.release();
+    }
+    expect(fences).toEqual([...new Set(fences)].sort((a, b) => a - b));
+  });
+
+  it("acquire() grows when the next client's clock is far behind, through a second round", async () => {
+    const { redlock, clock, nodes, inner } = world(3);
+    // The counters stand ahead of this client's clock, and apart: its grants differ.
+    const ahead = Date.UTC(2026, 0, 1) * 1000 + 5_000_000;
+    for (const [index, each] of inner.entries()) {
+      await each.acquire({ ...claimOf("x", "r"), fenceHint: ahead + index });
+      await each.release(claimOf("x", "r"));
+    }
+    const lock = await clock.until(redlock.acquire("r"));
+    // a and b answer first and settle the vote with ahead + 1 and ahead + 2.
+    expect(lock.fence).toBeGreaterThanOrEqual(ahead + 2);
+    expect(nodes.flatMap((each) => each.callsOf("extend")).every(({ request }) => request.rejoin === false)).toBe(true);
+    const holders = await Promise.all(inner.map((each) => each.inspect("r")));
+    expect(holders.filter(({ fence }) => fence === lock.fence).length).toBeGreaterThanOrEqual(2);
+  });
+
+  it("acquire() adopts a larger fence that a node answers to the proposal, and asks again", async () => {
+    const { redlock, clock, node, inner } = world(3);
+    const ahead = Date.UTC(2026, 0, 1) * 1000 + 5_000_000;
+    for (const [index, each] of inner.entries()) {
+      await each.acquire({ ...claimOf("x", "r"), fenceHint: ahead + 10 * index });
+      await each.release(claimOf("x", "r"));
+    }
+    node("c").fault = ({ method }) => (method === "acquire" ? { replyMs: 10 } : undefined);
+    node("a").fault = ({ method }) => (method === "extend" ? { replyMs: 10 } : undefined);
+    const lock = await clock.until(redlock.acquire("r"));
+    expect(lock.fence).toBe(ahead + 21);
+    expect(
+      node("a")
+        .callsOf("extend")
+        .map(({ request }) => request.fence),
+    ).toEqual([ahead + 11, ahead + 21]);
+  });
+
+  it("acquire() does not take a token that fewer than a quorum had under this claim", async () => {
+    const { redlock, clock, node, nodes, inner, heldOn } = world(3, { waitTimeoutMs: 0 });
+    const ahead = Date.UTC(2026, 0, 1) * 1000 + 5_000_000;
+    await inner[0]?.acquire({ ...claimOf("x", "r"), fenceHint: ahead });
+    await inner[0]?.release(claimOf("x", "r"));
+    node("c").fault = ({ method }) => (method === "acquire" ? { lose: "request" } : undefined);
+    node("b").fault = ({ method }) => (method === "extend" ? { reject: new Error("gone") } : undefined);
+    await expect(clock.until(redlock.acquire("r"))).rejects.toThrow("did not agree on a fencing token");
+    expect(nodes.every((each) => each.callsOf("release").length > 0)).toBe(true);
+    expect(await heldOn("r")).toEqual([]);
+  });
+
+  it("acquire() does not confirm a claim that has expired meanwhile, nor claim it again", async () => {
+    const { redlock, clock, node, inner } = world(3, { waitTimeoutMs: 0, ttlMs: 100, nodeTimeoutMs: 40 });
+    const ahead = Date.UTC(2026, 0, 1) * 1000 + 5_000_000;
+    await inner[0]?.acquire({ ...claimOf("x", "r"), fenceHint: ahead });
+    await inner[0]?.release(claimOf("x", "r"));
+    node("c").fault = () => ({ lose: "request" });
+    // b loses its memory between the two rounds: the claim is free there.
+    node("b").fault = ({ method, request }) => {
+      if (method === "extend") void inner[1]?.release(request);
+      return undefined;
+    };
+    await expect(clock.until(redlock.acquire("r"))).rejects.toThrow("did not agree on a fencing token");
+    expect((await inner[1]?.inspect("r"))?.owner).toBeNull();
+  });
+
+  it("acquire() asks a bounded number of times when a node's counter keeps running away", async () => {
+    const { redlock, clock, node, inner } = world(3, { waitTimeoutMs: 0 });
+    const ahead = Date.UTC(2026, 0, 1) * 1000 + 5_000_000;
+    await inner[0]?.acquire({ ...claimOf("x", "r"), fenceHint: ahead });
+    await inner[0]?.release(claimOf("x", "r"));
+    node("c").fault = () => ({ lose: "request" });
+    let running = ahead;
+    node("b").fault = ({ method }) => {
+      running += 100;
+      return method === "extend" ? { answer: { held: true, fence: running } } : undefined;
+    };
+    node("a").fault = ({ method }) => {
+      running += 100;
+      return method === "extend" ? { answer: { held: true, fence: running } } : undefined;
+    };
+    await expect(clock.until(redlock.acquire("r"))).rejects.toThrow("did not agree on a fencing token");
+    expect(node("b").callsOf("extend").length + node("a").callsOf("extend").length).toBeLessThanOrEqual(6);
+  });
+
+  it("acquire() takes the validity after the last round", async () => {
+    const { redlock, clock, nodes, inner } = world(3, { ttlMs: 1000 });
+    const ahead = Date.UTC(2026, 0, 1) * 1000 + 5_000_000;
+    await inner[0]?.acquire({ ...claimOf("x", "r"), fenceHint: ahead });
+    await inner[0]?.release(claimOf("x", "r"));
+    for (const each of nodes) each.fault = () => ({ replyMs: 20 });
+    const lock = await clock.until(redlock.acquire("r"));
+    expect(clock.monotonicMs()).toBe(40);
+    expect(lock.remainingMs()).toBeCloseTo(1000 - 12 - 40, 3);
+  });
+
+  it("extend() keeps the token, and raises the counters of nodes that have a lower one", async () => {
+    const { redlock, clock, node, inner } = world(3);
+    node("c").fault = ({ method }) => (method === "acquire" ? { reject: new Error("down") } : undefined);
+    const lock = await clock.until(redlock.acquire("r"));
+    const { fence } = lock;
+    await clock.until(lock.extend());
+    expect(lock.fence).toBe(fence);
+    expect((await inner[2]?.inspect("r"))?.fence).toBeGreaterThanOrEqual(fence);
+  });
+
+  it("two clients whose clocks disagree by an hour, on nodes that do, too, still get increasing tokens", async () => {
+    const clocks = [0, 3_600_000, -3_600_000].map((offset) => new VirtualClock(Date.UTC(2026, 0, 1) + offset));
+    const nodes = clocks.map((clock, index) => memoryNode({ name: `n${index}`, clock }));
+    const clients = clocks.map((clock) => new Redlock(nodes, { clock }));
+    const fences: number[] = [];
+    for (let round = 0; round < 20; round++) {
+      const lock = await (clients[(round * 7) % 3] as Redlock).acquire("r");
+      fences.push(lock.fence);
+      await lock.release();
+    }
+    for (const [index, fence] of fences.slice(1).entries()) expect(fence).toBeGreaterThan(fences[index] as number);
+  });
+
+  it("a client with an insane clock cannot use up the number range", async () => {
+    const { inner, clock, redlock } = world(3);
+    const insane = new Redlock(inner, { clock: new VirtualClock(8.6e15) });
+    const lock = await insane.acquire("r");
+    expect(lock.fence).toBeLessThanOrEqual((Date.UTC(2026, 0, 1) + 86_400_000) * 1000);
+    await lock.release();
+    const next = await clock.until(redlock.acquire("r"));
+    expect(next.fence).toBeGreaterThan(lock.fence);
+  });
+});

@@ -1,0 +1,137 @@
+import { type LockNode, type LockOptions, Redlock, type RedlockOptions } from "@holdfast/core";
+import { memoryNode } from "@holdfast/memory";
+import { describe, expect, it } from "vitest";
+import { world } from "./world.ts";
+
+const three = () => [1, 2, 3].map(() => memoryNode());
+
+describe("bad arguments", () => {
+  const badNodes: [string, unknown, ErrorConstructor, string][] = [
+    ["no nodes", [], RangeError, "nodes must have at least one lock node, not none"],
+    ["no list", "redis://", TypeError, "nodes must be a list of lock nodes, not redis://"],
+    ["undefined", undefined, TypeError, "nodes must be a list of lock nodes, not undefined"],
+    ["something that is no node", [{ name: "x" }], TypeError, "a lock node must have the methods acquire"],
+    ["a null", [null], TypeError, "a lock node must have the methods acquire"],
+    ["a node without a name", [{ ...memoryNode(), name: "" }], TypeError, "a lock node must have a name"],
+    ["two of one name", [memoryNode({ name: "x" }), memoryNode({ name: "x" })], RangeError, "two are called x"],
+  ];
+  it.each(badNodes)("Redlock() refuses %s", (_, nodes, type, message) => {
+    const make = () => new Redlock(nodes as LockNode[]);
+    expect(make).toThrow(type);
+    expect(make).toThrow(message);
+  });
+
+  it("Redlock() refuses the same node twice", () => {
+    const node = memoryNode();
+    expect(() => new Redlock([node, memoryNode(), node])).toThrow(RangeError);
+    expect(() => new Redlock([node, memoryNode(), node])).toThrow("the same one was given twice");
+  });
+
+  const badOptions: [Record<string, unknown>, ErrorConstructor, string][] = [
+    [{ ttlMs: 0 }, RangeError, "ttlMs must be above 0, not 0"],
+    [{ ttlMs: -5 }, RangeError, "ttlMs must be above 0, not -5"],
+    [{ ttlMs: 1.5 }, RangeError, "ttlMs must be an integer, not 1.5"],
+    [{ ttlMs: Number.NaN }, RangeError, "ttlMs must be finite, not NaN"],
+    [{ ttlMs: Number.POSITIVE_INFINITY }, RangeError, "ttlMs must be finite, not Infinity"],
+    [{ ttlMs: "1000" }, TypeError, "ttlMs must be a number, not 1000"],
+    [{ ttlMs: null }, TypeError, "ttlMs must be a number, not null"],
+    [
+      { ttlMs: 2, nodeTimeoutMs: 1 },
+      RangeError,
+      "ttlMs (2) must be longer than the allowance for clock drift, 2.02 ms",
+    ],
+    [{ ttlMs: 50 }, RangeError, "nodeTimeoutMs (50) must be less than ttlMs (50)"],
+    [{ nodeTimeoutMs: 10_000 }, RangeError, "nodeTimeoutMs (10000) must be less than ttlMs (10000)"],
+    [{ nodeTimeoutMs: 0 }, RangeError, "nodeTimeoutMs must be above 0, not 0"],
+    [{ waitTimeoutMs: -1 }, RangeError, "waitTimeoutMs must be at least 0, not -1"],
+    [{ waitTimeoutMs: Number.NaN }, RangeError, "waitTimeoutMs must be finite, not NaN"],
+    [{ driftFactor: 1 }, RangeError, "driftFactor must be below 1, not 1"],
+    [{ driftFactor: -0.1 }, RangeError, "driftFactor must be at least 0, not -0.1"],
+    [{ quorum: 1 }, RangeError, "quorum must be from the majority, 2, to all 3 of the nodes, not 1"],
+    [{ quorum: 4 }, RangeError, "quorum must be from the majority, 2, to all 3 of the nodes, not 4"],
+    [{ quorum: 2.5 }, RangeError, "quorum must be an integer, not 2.5"],
+    [{ retryDelayMs: 0 }, RangeError, "retryDelayMs must be above 0, not 0"],
+    [{ retryDelayMaxMs: 10 }, RangeError, "retryDelayMaxMs (10) must be at least retryDelayMs (25)"],
+    [{ maxHoldMs: 9_999 }, RangeError, "maxHoldMs (9999) must be at least ttlMs (10000)"],
+    [{ label: "" }, RangeError, 'label must have 1 to 100 printable characters, not ""'],
+    [{ label: "a\nb" }, RangeError, "label must have 1 to 100 printable characters"],
+    [{ label: 7 }, TypeError, "label must be a string, not 7"],
+    [{ signal: {} }, TypeError, "signal must be an AbortSignal"],
+    [{ autoExtend: "yes" }, TypeError, "autoExtend must be a boolean, not yes"],
+    [{ ttl: 1000 }, TypeError, "ttl is not an option of a lock"],
+  ];
+  it.each(badOptions)("Redlock() and acquire() refuse %o", async (options, type, message) => {
+    const make = () => new Redlock(three(), options as RedlockOptions);
+    expect(make).toThrow(type);
+    expect(make).toThrow(message);
+    const { redlock, nodes } = world(3);
+    for (const call of [
+      () => redlock.acquire("r", options as LockOptions),
+      () => redlock.tryAcquire("r", options as LockOptions),
+      () => redlock.using("r", options as LockOptions, () => {}),
+    ]) {
+      await expect(call()).rejects.toThrow(type);
+      await expect(call()).rejects.toThrow(message);
+    }
+    expect(nodes.flatMap((node) => node.calls)).toEqual([]);
+  });
+
+  it("Redlock() refuses a bad maxWaiters", () => {
+    expect(() => new Redlock(three(), { maxWaiters: 0 })).toThrow("maxWaiters must be above 0, not 0");
+  });
+
+  const badResources: [unknown, ErrorConstructor, string][] = [
+    ["", RangeError, "a resource must not be an empty string"],
+    [[], RangeError, "resources must name at least one resource, not none"],
+    [["a", ""], RangeError, "a resource must not be an empty string"],
+    [["a", 7], TypeError, "a resource must be a string, not 7"],
+    [undefined, TypeError, "resources must be a string or a list of strings, not undefined"],
+    [{}, TypeError, "resources must be a string or a list of strings"],
+    ["a\ud800", TypeError, "a resource must be well-formed Unicode"],
+  ];
+  it.each(badResources)("acquire() refuses the resource %o", async (resources, type, message) => {
+    const { redlock, nodes } = world(3);
+    for (const call of [
+      () => redlock.acquire(resources as string),
+      () => redlock.tryAcquire(resources as string),
+      () => redlock.using(resources as string, () => {}),
+    ]) {
+      await expect(call()).rejects.toThrow(type);
+      await expect(call()).rejects.toThrow(message);
+    }
+    expect(nodes.flatMap((node) => node.calls)).toEqual([]);
+  });
+
+  it("inspect() refuses what is not one resource", async () => {
+    const { redlock } = world(3);
+    await expect(redlock.inspect("")).rejects.toThrow(RangeError);
+    await expect(redlock.inspect(["a"] as never)).rejects.toThrow(TypeError);
+  });
+
+  it("using() refuses a routine that is no function", async () => {
+    const { redlock, nodes } = world(3);
+    await expect(redlock.using("r", "work" as never)).rejects.toThrow("routine must be a function, not work");
+    await expect(redlock.using("r", {}, undefined as never)).rejects.toThrow(TypeError);
+    expect(nodes.flatMap((node) => node.calls)).toEqual([]);
+  });
+
+  it("an option that is undefined counts as not given", async () => {
+    const { redlock, clock } = world(3);
+    const lock = await clock.until(redlock.acquire("r", { ttlMs: undefined, signal: undefined, label: undefined }));
+    expect(lock.remainingMs()).toBe(9898);
+  });
+
+  it("a call overrides what the constructor was given", async () => {
+    const { redlock, clock } = world(3, { ttlMs: 60_000, label: "default" });
+    const lock = await clock.until(redlock.acquire("r", { ttlMs: 1000, label: "special" }));
+    expect(lock.remainingMs()).toBe(988);
+    expect(lock.owner).toMatch(/^special:/);
+    expect((await clock.until(redlock.acquire("s"))).owner).toMatch(/^default:/);
+  });
+
+  it("names that differ in anything but their order are different resources", async () => {
+    const { redlock, clock } = world(1, { waitTimeoutMs: 0 });
+    const names = ["a", "A", "a ", " a", "ä", "a\u0308", "{a}", "a:b", "日本", "😀"];
+    for (const name of names) expect(await clock.until(redlock.tryAcquire(name)), name).not.toBeNull();
+  });
+});

@@ -1,0 +1,53 @@
+import { describe, expect, it } from "vitest";
+import { freshOwner, labelOf } from "../src/owner.ts";
+import { isOutOfReach, majorityOf } from "../src/quorum.ts";
+import { retryDelay } from "../src/retry.ts";
+import { driftMs } from "../src/validity.ts";
+
+describe("the small rules", () => {
+  it("majorityOf() is such that any two quorums share a node", () => {
+    expect([1, 2, 3, 4, 5, 6, 7].map(majorityOf)).toEqual([1, 2, 2, 3, 3, 4, 4]);
+    for (let count = 1; count < 100; count++) expect(2 * majorityOf(count)).toBeGreaterThan(count);
+  });
+
+  it("isOutOfReach() says when too few are left", () => {
+    expect([0, 1, 2, 3].map((dropped) => isOutOfReach(dropped, 5, 3))).toEqual([false, false, false, true]);
+  });
+
+  it("driftMs() is a share of the ttl and 2 ms", () => {
+    expect(driftMs(10_000, 0.01)).toBe(102);
+    expect(driftMs(3, 0)).toBe(2);
+  });
+
+  it("freshOwner() never repeats, and labelOf() gives the label back whatever it contains", () => {
+    const owners = new Set(Array.from({ length: 10_000 }, () => freshOwner(undefined)));
+    expect(owners.size).toBe(10_000);
+    for (const owner of owners) expect(owner).toMatch(/^[0-9a-f]{32}$/);
+    expect(labelOf(freshOwner(undefined))).toBeNull();
+    expect(labelOf(freshOwner("host:17: a b"))).toBe("host:17: a b");
+  });
+
+  it("retryDelay() grows with the failures, is random, never zero, and capped", () => {
+    const delays = { retryDelayMs: 10, retryDelayMaxMs: 100 };
+    for (const [failures, limitMs] of [
+      [1, 10],
+      [2, 20],
+      [3, 40],
+      [4, 80],
+      [5, 100],
+      [1000, 100],
+    ] as const) {
+      const samples = Array.from({ length: 500 }, () => retryDelay(delays, failures, undefined));
+      expect(Math.min(...samples)).toBeGreaterThanOrEqual(1);
+      expect(Math.max(...samples)).toBeLessThanOrEqual(limitMs);
+      expect(Math.max(...samples)).toBeGreaterThan(limitMs / 2);
+    }
+  });
+
+  it("retryDelay() is cut to shortly after the claim in the way ends", () => {
+    const delays = { retryDelayMs: 10, retryDelayMaxMs: 10_000 };
+    for (let sample = 0; sample < 500; sample++) {
+      expect(retryDelay(delays, 20, 50)).toBeLessThanOrEqual(60);
+    }
+  });
+});

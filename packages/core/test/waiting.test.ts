@@ -1,0 +1,146 @@
+import { Redlock } from "@holdfast/core";
+import { describe, expect, it } from "vitest";
+import { world } from "./world.ts";
+
+describe("waiting", () => {
+  it("acquire() gets the lock soon after another process releases it, well before its ttl", async () => {
+    const { redlock, clock, rival } = world(3);
+    const other = await rival({ ttlMs: 60_000 }).acquire("r");
+    const pending = redlock.acquire("r");
+    await clock.advance(2000);
+    await other.release();
+    await clock.until(pending);
+    expect(clock.monotonicMs()).toBeLessThanOrEqual(2000 + 400);
+  });
+
+  it("acquire() gets the lock soon after the claim of a dead process expires", async () => {
+    const { redlock, clock, inner } = world(3, { waitTimeoutMs: 60_000, retryDelayMaxMs: 30_000 });
+    for (const each of inner) {
+      await each.acquire({ resources: ["r"], owner: "dead", ttlMs: 20_000, fenceHint: 1, timeoutMs: 50 });
+    }
+    await clock.until(redlock.acquire("r"));
+    expect(clock.monotonicMs()).toBeGreaterThanOrEqual(20_000);
+    expect(clock.monotonicMs()).toBeLessThanOrEqual(20_000 + 26);
+  });
+
+  it("waiters of one process get the lock first come, first served, and only the first talks to the nodes", async () => {
+    const { redlock, clock, node, rival } = world(3, { waitTimeoutMs: 60_000 });
+    const other = await rival().acquire("r");
+    const order: number[] = [];
+    const workers = Array.from({ length: 20 }, async (_, index) => {
+      const lock = await redlock.acquire("r");
+      order.push(index);
+      await lock.release();
+    });
+    await clock.advance(1000);
+    const owners = node("a").callsOf("acquire").length;
+    expect(owners).toBeLessThan(25);
+    await other.release();
+    await clock.until(Promise.all(workers));
+    expect(order).toEqual(Array.from({ length: 20 }, (_, index) => index));
+  });
+
+  it("acquire() is tried at once when a lock of this process on the resource ends", async () => {
+    const { redlock, clock } = world(3, { retryDelayMs: 5000, retryDelayMaxMs: 5000 });
+    const lock = await redlock.acquire("r");
+    const pending = redlock.acquire("r");
+    await clock.advance(1);
+    await lock.release();
+    await clock.until(pending);
+    expect(clock.monotonicMs()).toBe(1);
+  });
+
+  it("acquire() of several resources waits for its turn in every line, without deadlock", async () => {
+    const { redlock, clock } = world(3, { waitTimeoutMs: 60_000 });
+    const pairs = [["a", "b"], ["b", "c"], ["c", "a"], ["a", "b", "c"], ["c"], ["b"], ["a"]];
+    const held = new Set<string>();
+    const work = Array.from({ length: 10 }, () => pairs).flat();
+    const workers = work.map(async (resources) => {
+      const lock = await redlock.acquire(resources);
+      for (const name of lock.resources) {
+        expect(held.has(name)).toBe(false);
+        held.add(name);
+      }
+      await new Promise<void>((resolve) => clock.deliver(3, resolve));
+      for (const name of lock.resources) held.delete(name);
+      await lock.release();
+    });
+    await clock.until(Promise.all(workers));
+  });
+
+  it("a waiter that gives up makes room for the next", async () => {
+    const { redlock, clock } = world(3, { retryDelayMs: 20, retryDelayMaxMs: 20 });
+    const lock = await redlock.acquire("r");
+    const controller = new AbortController();
+    const first = redlock.acquire("r", { signal: controller.signal });
+    const second = redlock.acquire("r");
+    await clock.advance(100);
+    controller.abort(new Error("changed my mind"));
+    await expect(clock.until(first)).rejects.toThrow("changed my mind");
+    await lock.release();
+    await clock.until(second);
+  });
+
+  it("acquire() rejects at once with the reason of a signal that has aborted already", async () => {
+    const { redlock, nodes } = world(3);
+    const options = { signal: AbortSignal.abort(new Error("before")) };
+    await expect(redlock.acquire("r", options)).rejects.toThrow("before");
+    await expect(redlock.tryAcquire("r", options)).rejects.toThrow("before");
+    await expect(redlock.using("r", options, () => {})).rejects.toThrow("before");
+    expect(nodes.flatMap((each) => each.calls)).toEqual([]);
+  });
+
+  it("acquire() behind other waiters of its process gives up in time, and says so", async () => {
+    const { redlock, clock } = world(3);
+    await redlock.acquire("r", { autoExtend: true });
+    const first = redlock.acquire("r", { waitTimeoutMs: 60_000 }).catch(() => {});
+    const second = redlock.acquire("r", { waitTimeoutMs: 300 });
+    await expect(clock.until(second)).rejects.toThrow(
+      "could not lock r: waited 300 ms behind 1 others in this process",
+    );
+    expect(clock.monotonicMs()).toBe(300);
+    expect(first).toBeDefined();
+  });
+
+  it("acquire() refuses to wait when maxWaiters wait already", async () => {
+    const { redlock, clock } = world(3, { maxWaiters: 2 });
+    const lock = await redlock.acquire("r");
+    const waiting = [redlock.acquire("r"), redlock.acquire("r")];
+    await expect(redlock.acquire("r")).rejects.toMatchObject({ code: "QUEUE_FULL", resources: ["r"] });
+    await lock.release();
+    await (await clock.until(waiting[0] as Promise<typeof lock>)).release();
+    await clock.until(waiting[1] as Promise<typeof lock>);
+  });
+
+  it("acquire({ waitTimeoutMs: Infinity }) waits as long as it takes", async () => {
+    const { redlock, clock, rival } = world(3);
+    const other = await rival({ ttlMs: 3_600_000 }).acquire("r");
+    const pending = redlock.acquire("r", { waitTimeoutMs: Number.POSITIVE_INFINITY });
+    await clock.advance(600_000);
+    await other.release();
+    await clock.until(pending);
+  });
+
+  it("rivals that split the vote drift apart: one of ten clients of an even number of nodes wins each time", async () => {
+    const { clock, nodes, inner } = world(4);
+    const clients = Array.from({ length: 10 }, () => new Redlock(nodes, { clock, waitTimeoutMs: 60_000 }));
+    for (const [index, each] of nodes.entries()) {
+      each.fault = () => ({ requestMs: 1 + ((index * 7) % 5), replyMs: 1 });
+    }
+    let inside = 0;
+    const fences: number[] = [];
+    const work = clients.map(async (client) => {
+      const lock = await client.acquire("r");
+      inside += 1;
+      expect(inside).toBe(1);
+      fences.push(lock.fence);
+      await new Promise<void>((resolve) => clock.deliver(5, resolve));
+      inside -= 1;
+      await lock.release();
+    });
+    await clock.until(Promise.all(work));
+    expect(fences).toEqual([...fences].sort((a, b) => a - b));
+    expect(new Set(fences).size).toBe(10);
+    expect(inner).toHaveLength(4);
+  });
+});
