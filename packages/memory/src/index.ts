@@ -1,0 +1,3 @@
+/** A lock node in this process. */
+
+export { type MemoryNode, type MemoryNodeOptions, memoryNode } from "./memory-node.ts";

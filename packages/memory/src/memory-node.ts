@@ -1,0 +1,136 @@
+import { type Clock, type LockNode, systemClock } from "@holdfast/core";
+
+/** A lock node with the optional methods as well. */
+export type MemoryNode = Required<LockNode>;
+
+/** See {@link memoryNode}. */
+export interface MemoryNodeOptions {
+  /** The node's name. Default `memory-1`, `memory-2`, … */
+  readonly name?: string | undefined;
+  /** Where the node reads the time. Claims expire by the monotonic clock. Default: the clocks of this process. */
+  readonly clock?: Pick<Clock, "monotonicMs" | "wallMs"> | undefined;
+  /**
+   * How long a fence counter is kept after the claim that it belongs to should have ended, in milliseconds. Default
+   * 24 hours; `Infinity` keeps it for ever.
+   */
+  readonly fenceTtlMs?: number | undefined;
+}
+
+/** What the node knows of one resource. */
+interface Entry {
+  owner: string | null;
+  expiresAtMs: number;
+  fence: number;
+}
+
+const dayMs = 24 * 60 * 60 * 1000;
+const maxHintAheadUs = dayMs * 1000;
+let nodesMade = 0;
+
+/**
+ * Makes a lock node whose claims live in this process: for one process, for tests, and to read what the contract of
+ * `LockNode` means. All who are to exclude each other share the node object.
+ *
+ * @throws {TypeError | RangeError} if `fenceTtlMs` is not a number from 0
+ */
+export function memoryNode(options: MemoryNodeOptions = {}): MemoryNode {
+  nodesMade += 1;
+  const { name = `memory-${nodesMade}`, clock = systemClock, fenceTtlMs = dayMs } = options;
+  if (typeof fenceTtlMs !== "number") throw new TypeError(`fenceTtlMs must be a number, not ${String(fenceTtlMs)}`);
+  if (!(fenceTtlMs >= 0)) throw new RangeError(`fenceTtlMs must be at least 0, not ${fenceTtlMs}`);
+  const entries = new Map<string, Entry>();
+  const watchers = new Map<string, Set<(resource: string) => void>>();
+
+  const entryOf = (resource: string): Entry => entries.get(resource) ?? { owner: null, expiresAtMs: 0, fence: 0 };
+
+  /** The owner whose claim has not expired, or null. */
+  const holderOf = (resource: string): string | null => {
+    const { owner, expiresAtMs } = entryOf(resource);
+    return expiresAtMs > clock.monotonicMs() ? owner : null;
+  };
+  const highestFence = (resources: readonly string[]): number =>
+    Math.max(...resources.map((resource) => entryOf(resource).fence));
+
+  const hold = (resources: readonly string[], owner: string, ttlMs: number, fence: number): number => {
+    if (!Number.isSafeInteger(fence)) throw new RangeError(`the fence counter of ${resources} is used up`);
+    const expiresAtMs = clock.monotonicMs() + ttlMs;
+    for (const resource of resources) {
+      entries.delete(resource); // so that the entry goes to the end of the map
+      entries.set(resource, { owner, expiresAtMs, fence });
+    }
+    forgetTwo();
+    return fence;
+  };
+  const grant = (resources: readonly string[], owner: string, ttlMs: number, atLeast: number): number =>
+    hold(resources, owner, ttlMs, Math.max(1 + highestFence(resources), atLeast));
+
+  /** Drops what is long unused, looking at two entries for each one written, so that the map cannot only grow. */
+  const forgetTwo = (): void => {
+    const nowMs = clock.monotonicMs();
+    let looks = 2;
+    for (const [resource, entry] of entries) {
+      if (looks-- === 0) break;
+      entries.delete(resource);
+      if (nowMs < entry.expiresAtMs + fenceTtlMs) entries.set(resource, entry);
+    }
+  };
+
+  return {
+    name,
+
+    async acquire({ resources, owner, ttlMs, fenceHint, takeover }) {
+      const holders = resources.map(holderOf);
+      if (holders.every((holder) => holder === owner)) return { granted: true, fence: highestFence(resources) };
+      const inTheWay = resources.filter((_, index) => {
+        const holder = holders[index];
+        return holder !== null && holder !== takeover;
+      });
+      if (inTheWay.length > 0) {
+        const expiriesMs = inTheWay.map((resource) => entryOf(resource).expiresAtMs);
+        return { granted: false, retryAfterMs: Math.max(...expiriesMs) - clock.monotonicMs() };
+      }
+      const hint = Math.min(fenceHint, Math.floor(clock.wallMs() * 1000) + maxHintAheadUs);
+      return { granted: true, fence: grant(resources, owner, ttlMs, hint) };
+    },
+
+    async extend({ resources, owner, ttlMs, fence, rejoin }) {
+      const holders = resources.map(holderOf);
+      if (holders.every((holder) => holder === owner)) {
+        for (const resource of resources) hold([resource], owner, ttlMs, Math.max(entryOf(resource).fence, fence));
+        return { held: true, fence: highestFence(resources) };
+      }
+      const isOpen = holders.every((holder) => holder === null || holder === owner);
+      if (isOpen && rejoin) grant(resources, owner, ttlMs, fence);
+      return { held: false, rejoined: isOpen && rejoin };
+    },
+
+    async release({ resources, owner }) {
+      const held = resources.filter((resource) => holderOf(resource) === owner);
+      for (const resource of held) {
+        entryOf(resource).owner = null;
+        for (const onReleased of watchers.get(resource) ?? []) queueMicrotask(() => onReleased(resource));
+      }
+      return { released: held.length > 0 };
+    },
+
+    async watch(resources, onReleased) {
+      // A watch of its own, even if the same function watches twice.
+      const watcher = (resource: string): void => onReleased(resource);
+      for (const resource of resources) {
+        watchers.set(resource, (watchers.get(resource) ?? new Set()).add(watcher));
+      }
+      return async () => {
+        for (const resource of resources) {
+          watchers.get(resource)?.delete(watcher);
+          if (watchers.get(resource)?.size === 0) watchers.delete(resource);
+        }
+      };
+    },
+
+    async inspect(resource) {
+      const owner = holderOf(resource);
+      const { expiresAtMs, fence } = entryOf(resource);
+      return { owner, remainingMs: owner === null ? null : expiresAtMs - clock.monotonicMs(), fence };
+    },
+  };
+}

@@ -1,0 +1,56 @@
+import { VirtualClock } from "@holdfast/testkit";
+import { describe, expect, it } from "vitest";
+import { memoryNode } from "../src/index.ts";
+
+const dayMs = 24 * 60 * 60 * 1000;
+
+function claim(resource: string, ttlMs = 1000) {
+  return { resources: [resource], owner: `owner of ${resource}`, ttlMs, fenceHint: 1, timeoutMs: 50 };
+}
+
+describe("memoryNode()", () => {
+  it("memoryNode() names its nodes apart unless told", () => {
+    const names = [memoryNode(), memoryNode(), memoryNode({ name: "mine" })].map(({ name }) => name);
+    expect(new Set(names).size).toBe(3);
+    expect(names[2]).toBe("mine");
+  });
+
+  it.each([
+    [Number.NaN, RangeError],
+    [-1, RangeError],
+    ["1" as never, TypeError],
+  ])("memoryNode() refuses a fenceTtlMs of %s", (fenceTtlMs, error) => {
+    expect(() => memoryNode({ fenceTtlMs })).toThrow(error);
+  });
+
+  it("acquire() refuses to count beyond the safe integers, as a failure", async () => {
+    const clock = new VirtualClock(8.64e15);
+    const node = memoryNode({ clock });
+    await node.acquire({ ...claim("r"), fenceHint: Number.MAX_SAFE_INTEGER });
+    await node.release(claim("r"));
+    await expect(node.acquire(claim("r"))).rejects.toThrow("the fence counter of r is used up");
+  });
+
+  it("a fence counter outlives its claim by fenceTtlMs, and is forgotten some time later", async () => {
+    const clock = new VirtualClock();
+    const node = memoryNode({ clock });
+    await node.acquire({ ...claim("old"), fenceHint: 77 });
+    await clock.advance(1000 + dayMs - 1);
+    for (let other = 0; other < 10; other++) await node.acquire(claim(`other ${other}`));
+    expect((await node.inspect("old")).fence).toBe(77);
+    await clock.advance(1);
+    for (let other = 0; other < 10; other++) await node.acquire(claim(`another ${other}`));
+    expect((await node.inspect("old")).fence).toBe(0);
+  });
+
+  it("a claim that is kept long does not keep other counters from being forgotten", async () => {
+    const clock = new VirtualClock();
+    const node = memoryNode({ clock, fenceTtlMs: 0 });
+    await node.acquire(claim("kept", 365 * dayMs));
+    for (let other = 0; other < 10; other++) await node.acquire(claim(`other ${other}`));
+    await clock.advance(dayMs);
+    for (let other = 0; other < 20; other++) await node.acquire(claim(`another ${other}`));
+    expect((await node.inspect("other 0")).fence).toBe(0);
+    expect((await node.inspect("kept")).owner).toBe("owner of kept");
+  });
+});
