@@ -1,0 +1,181 @@
+import { expect } from "vitest";
+import { longMs } from "../client.ts";
+import { type Fact, fact, factNeeding } from "../fact.ts";
+import { claimWhenFree, momentMs, nextFence, whileAlive } from "../world.ts";
+
+/** What `acquire` grants. */
+const grants: readonly Fact[] = [
+  fact("acquire() grants a resource that was never claimed", async ({ node }) => {
+    expect(await node.acquire("alice", "r")).toEqual({ granted: true, fence: 1 });
+  }),
+
+  fact("acquire() grants a resource that was released", async ({ node, rival }) => {
+    await node.grant("alice", "r");
+    await node.release("alice", "r");
+    await rival.grant("bob", "r");
+  }),
+
+  factNeeding("severalResources", "acquire() grants several resources at once, and then holds each", async (world) => {
+    const { node, rival } = world;
+    await node.grant("alice", ["a", "b", "c"]);
+    for (const resource of ["a", "b", "c"]) {
+      await rival.deny("bob", resource);
+      await rival.hold("alice", resource);
+    }
+  }),
+
+  fact("acquire() grants different resources to different owners", async ({ node, rival }) => {
+    await node.grant("alice", "a");
+    await rival.grant("bob", "b");
+    await node.hold("alice", "a");
+    await rival.hold("bob", "b");
+  }),
+];
+
+/** What `acquire` denies, and that a denial leaves no trace. */
+const denials: readonly Fact[] = [
+  fact("acquire() denies while another owner holds the resource, whichever client asks", async ({ node, rival }) => {
+    await node.grant("alice", "r");
+    await node.deny("bob", "r");
+    await rival.deny("carol", "r");
+  }),
+
+  fact("acquire() that is denied leaves the holder, its ttl and the counter alone", async (world) => {
+    const { node, rival } = world;
+    const fence = await node.grant("alice", "r");
+    await rival.deny("bob", "r", { ttlMs: 1, fenceHint: fence + 1_000 });
+    await world.pass(momentMs);
+    expect(await node.hold("alice", "r")).toBe(fence);
+    await node.release("alice", "r");
+    expect(await nextFence(rival, "r")).toBe(fence + 1);
+  }),
+
+  fact("acquire() that is denied does not prolong the claim in the way", async (world) => {
+    const { resource } = await whileAlive(world, async (name, ttlMs) => {
+      await world.node.grant("alice", name, { ttlMs });
+      await world.rival.deny("bob", name, { ttlMs: longMs });
+    });
+    await claimWhenFree(world, resource);
+  }),
+
+  factNeeding(
+    "severalResources",
+    "acquire() denies while another owner holds any one of the resources, and changes nothing",
+    async ({ node, rival }) => {
+      for (const taken of ["a", "b", "c"]) {
+        const resources = ["a", "b", "c"].map((name) => `${name}, ${taken} is taken`);
+        const free = resources.filter((name) => !name.startsWith(taken));
+        const held = `${taken}, ${taken} is taken`;
+        await node.grant("alice", held, { fenceHint: 10 });
+        await rival.deny("bob", resources, { fenceHint: 1_000 });
+        for (const resource of free) expect(await nextFence(node, resource)).toBe(1);
+        expect(await node.hold("alice", held)).toBe(10);
+        await node.release("alice", held);
+        expect(await nextFence(rival, held)).toBe(11);
+      }
+    },
+  ),
+
+  factNeeding(
+    "severalResources",
+    "acquire() denies an owner that holds some of the resources while the rest is free, and changes nothing",
+    async ({ node, rival }) => {
+      await node.grant("alice", "a", { fenceHint: 10 });
+      await node.deny("alice", ["a", "b"], { fenceHint: 1_000 });
+      expect(await nextFence(rival, "b")).toBe(1);
+      expect(await node.hold("alice", "a")).toBe(10);
+    },
+  ),
+];
+
+/** What a denial says about the wait. A node that does not know says nothing, which is as good. */
+const retryAfter: readonly Fact[] = [
+  fact(
+    "acquire() names a wait within the ttl of the claim in the way, if it names one",
+    async ({ node, endsExactly }) => {
+      await node.grant("alice", "r", { ttlMs: 60_000 });
+      const retryAfterMs = (await node.deny("bob", "r")) ?? 60_000;
+      expect(retryAfterMs).toBeGreaterThan(0);
+      if (endsExactly) expect(retryAfterMs).toBeLessThanOrEqual(60_000);
+    },
+  ),
+
+  factNeeding(
+    "exactTtl",
+    "acquire() names a wait within a short ttl to the millisecond, if it names one",
+    async (world) => {
+      await whileAlive(world, async (resource, ttlMs) => {
+        await world.node.grant("alice", resource, { ttlMs });
+        expect((await world.rival.deny("bob", resource)) ?? ttlMs).toBeLessThanOrEqual(ttlMs);
+      });
+    },
+  ),
+
+  factNeeding(
+    ["severalResources", "exactTtl"],
+    "acquire() names the longest wait among several claims in the way, if it names one",
+    async ({ node, rival }) => {
+      const minute = 60_000;
+      await node.grant("alice", "a", { ttlMs: minute });
+      await node.grant("bob", "b", { ttlMs: 60 * minute });
+      await node.grant("carol", "c", { ttlMs: 20 * minute });
+      const longest = (await rival.deny("dave", ["a", "b", "c"])) ?? 60 * minute;
+      expect(longest).toBeGreaterThan(20 * minute);
+      expect(longest).toBeLessThanOrEqual(60 * minute);
+      const longer = (await rival.deny("erin", ["a", "c", "free"])) ?? 20 * minute;
+      expect(longer).toBeGreaterThan(minute);
+      expect(longer).toBeLessThanOrEqual(20 * minute);
+    },
+  ),
+];
+
+/** What a command that arrives twice does. */
+const resends: readonly Fact[] = [
+  fact("acquire() resent by the holder grants again with the same fence, whatever it hints", async (world) => {
+    const { node, rival } = world;
+    const fence = await node.grant("alice", "r", { fenceHint: 10 });
+    expect(await node.grant("alice", "r", { fenceHint: 10 })).toBe(fence);
+    expect(await rival.grant("alice", "r", { fenceHint: fence + 1_000 })).toBe(fence);
+    await node.release("alice", "r");
+    expect(await nextFence(node, "r")).toBe(fence + 1);
+  }),
+
+  fact("acquire() resent by the holder does not prolong the claim", async (world) => {
+    const { resource } = await whileAlive(world, async (name, ttlMs) => {
+      const fence = await world.node.grant("alice", name, { ttlMs });
+      expect(await world.node.grant("alice", name, { ttlMs: longMs })).toBe(fence);
+    });
+    await claimWhenFree(world, resource);
+  }),
+
+  fact("acquire() resent by the holder does not shorten the claim", async (world) => {
+    await world.node.grant("alice", "r");
+    await world.node.grant("alice", "r", { ttlMs: 1 });
+    await world.pass(momentMs);
+    await world.rival.deny("bob", "r");
+  }),
+
+  factNeeding(
+    "severalResources",
+    "acquire() resent for several resources grants with the highest of their counters, and changes none",
+    async ({ node, rival }) => {
+      await node.grant("alice", "a", { fenceHint: 10 });
+      await node.grant("alice", "b", { fenceHint: 30 });
+      await node.grant("alice", "c", { fenceHint: 20 });
+      expect(await rival.grant("alice", ["a", "b", "c"], { fenceHint: 1_000 })).toBe(30);
+      await node.release("alice", ["a", "b", "c"]);
+      expect([await nextFence(node, "a"), await nextFence(node, "b"), await nextFence(node, "c")]).toEqual([
+        11, 31, 21,
+      ]);
+    },
+  ),
+
+  fact("acquire() resent after the release is a new claim, with a new fence", async ({ node }) => {
+    const fence = await node.grant("alice", "r");
+    await node.release("alice", "r");
+    expect(await node.grant("alice", "r")).toBe(fence + 1);
+  }),
+];
+
+/** The facts about {@link LockNode.acquire}, save for those that have a suite of their own. */
+export const acquireFacts: readonly Fact[] = [...grants, ...denials, ...retryAfter, ...resends];

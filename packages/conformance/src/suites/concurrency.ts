@@ -1,0 +1,162 @@
+import { setImmediate } from "node:timers/promises";
+import { expect } from "vitest";
+import { type Client, freshOwner } from "../client.ts";
+import { type Fact, fact, factNeeding } from "../fact.ts";
+import { expectStrictlyIncreasing } from "../increasing.ts";
+import { nextFence, type World } from "../world.ts";
+
+const rounds = 20;
+const rivals = 100;
+
+/** Bounds a worker's attempts, at far more than it can need. */
+const attemptsMax = 20_000;
+
+/** Sends a request for each of many fresh owners at once, over both clients, and returns the owners that won. */
+async function winnersOf(
+  { node, rival }: World,
+  count: number,
+  send: (client: Client, owner: string) => Promise<boolean>,
+): Promise<string[]> {
+  const owners = Array.from({ length: count }, freshOwner);
+  const hasWon = await Promise.all(owners.map((owner, index) => send(index % 2 === 0 ? node : rival, owner)));
+  return owners.filter((_, index) => hasWon[index]);
+}
+
+/** The winner of a round, where there is just one. */
+function only(winners: readonly string[]): string {
+  expect(winners, "winners of one round").toHaveLength(1);
+  return winners[0] as string;
+}
+
+/** One worker: claims, checks that nobody else holds any of the resources, releases, until there were enough grants. */
+async function work(world: World, index: number, resources: readonly string[], state: StormState): Promise<void> {
+  const client = index % 2 === 0 ? world.node : world.rival;
+  for (let attempt = 0; state.grantsLeft > 0 && attempt < attemptsMax; attempt++) {
+    const owner = freshOwner();
+    const reply = await client.acquire(owner, resources);
+    if (!reply.granted) {
+      await setImmediate();
+      continue;
+    }
+    state.grantsLeft--;
+    for (const resource of resources) {
+      expect(state.holders.get(resource), `the other holder of ${resource}`).toBeUndefined();
+      state.holders.set(resource, owner);
+      const fences = state.fences.get(resource) ?? [];
+      state.fences.set(resource, [...fences, reply.fence]);
+    }
+    if (attempt % 2 === 0) await client.hold(owner, resources, { fence: reply.fence });
+    for (const resource of resources) state.holders.delete(resource);
+    expect(await client.release(owner, resources)).toBe(true);
+  }
+}
+
+interface StormState {
+  grantsLeft: number;
+  readonly holders: Map<string, string>;
+  readonly fences: Map<string, readonly number[]>;
+}
+
+/** Sets workers on a server, each on its own list of resources, and returns the fences of each resource as granted. */
+async function storm(
+  world: World,
+  lists: readonly (readonly string[])[],
+  grants: number,
+): Promise<Map<string, readonly number[]>> {
+  const state: StormState = { grantsLeft: grants, holders: new Map(), fences: new Map() };
+  await Promise.all(lists.map((resources, index) => work(world, index, resources, state)));
+  expect(state.grantsLeft, "grants that were still to come").toBeLessThanOrEqual(0);
+  return state.fences;
+}
+
+/** That of many calls sent at once one wins: each is atomic on the node. */
+const races: readonly Fact[] = [
+  fact(`acquire() grants exactly one of ${rivals} claims sent at once, round after round`, async (world) => {
+    for (let round = 0; round < rounds; round++) {
+      const claim = async (client: Client, owner: string) => (await client.acquire(owner, "r")).granted;
+      const winner = only(await winnersOf(world, rivals, claim));
+      // One step for each grant: the claims that lost left the counter alone.
+      expect(await world.node.hold(winner, "r")).toBe(round + 1);
+      await world.rival.release(winner, "r");
+    }
+  }),
+
+  factNeeding("takeover", "acquire() with takeover grants exactly one of many sent at once", async (world) => {
+    let holder = freshOwner();
+    expect(await world.node.grant(holder, "r")).toBe(1);
+    for (let round = 0; round < rounds; round++) {
+      const takeover = holder;
+      const claim = async (client: Client, owner: string) => (await client.acquire(owner, "r", { takeover })).granted;
+      holder = only(await winnersOf(world, 20, claim));
+      expect(await world.node.hold(holder, "r")).toBe(round + 2);
+    }
+  }),
+
+  factNeeding("rejoin", "extend() with rejoin grants exactly one of many sent at once", async (world) => {
+    for (let round = 0; round < rounds; round++) {
+      const rejoin = async (client: Client, owner: string): Promise<boolean> => {
+        const reply = await client.extend(owner, "r", { rejoin: true });
+        return !reply.held && reply.rejoined;
+      };
+      const winner = only(await winnersOf(world, 20, rejoin));
+      expect(await world.node.hold(winner, "r")).toBe(round + 1);
+      await world.rival.release(winner, "r");
+    }
+  }),
+
+  factNeeding(
+    "severalResources",
+    "acquire() grants one of many overlapping claims sent at once, whole",
+    async (world) => {
+      const lists = [
+        ["a", "b"],
+        ["b", "c"],
+        ["a", "c"],
+        ["a", "b", "c"],
+      ];
+      for (let round = 0; round < rounds; round++) {
+        let sent = 0;
+        const claim = async (client: Client, owner: string) =>
+          (await client.acquire(owner, lists[sent++ % lists.length] as string[])).granted;
+        const winner = only(await winnersOf(world, 40, claim));
+        await world.rival.release(winner, ["a", "b", "c"]);
+        expect(await nextFence(world.node, ["a", "b", "c"])).toBe(2 * round + 2);
+      }
+    },
+  ),
+
+  fact("acquire() grants both copies of a command that arrives twice at once, with one fence", async (world) => {
+    for (let round = 0; round < rounds; round++) {
+      const owner = freshOwner();
+      const copies = [world.node.grant(owner, "r"), world.rival.grant(owner, "r")];
+      expect(await Promise.all(copies)).toEqual([round + 1, round + 1]);
+      await world.node.release(owner, "r");
+    }
+  }),
+];
+
+/** That many workers, each at its own pace, never hold the same resource at the same time. */
+const storms: readonly Fact[] = [
+  fact(
+    "acquire() and release() in a storm of workers keep the claims apart and the fences increasing",
+    async (world) => {
+      const lists = Array.from({ length: 8 }, () => ["r"]);
+      const fences = await storm(world, lists, 100);
+      expectStrictlyIncreasing(fences.get("r") ?? []);
+    },
+  ),
+
+  factNeeding(
+    "severalResources",
+    "acquire() and release() in a storm over overlapping resources do the same for each",
+    async (world) => {
+      const ring = ["a", "b", "c", "d", "e"];
+      const lists = ring.flatMap((name, index) => [[name, ring[(index + 1) % ring.length] as string], [name]]);
+      const fences = await storm(world, lists, 100);
+      for (const resource of ring) expectStrictlyIncreasing(fences.get(resource) ?? []);
+    },
+  ),
+];
+
+/** The facts about calls that arrive at the same time. */
+export const concurrencyFacts: readonly Fact[] = [...races, ...storms];

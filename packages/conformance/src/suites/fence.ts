@@ -1,0 +1,161 @@
+import { expect } from "vitest";
+import { type Fact, fact, factNeeding } from "../fact.ts";
+import { claimAndExpire, nextFence, type World } from "../world.ts";
+
+const dayUs = 24 * 60 * 60 * 1_000_000;
+const minuteUs = 60 * 1_000_000;
+
+/** The hint that a client with a right clock gives, in microseconds. Not round, so that lost digits show. */
+function hintOf(world: World): number {
+  return Math.floor(world.nowMs()) * 1_000 + 357;
+}
+
+/** That a counter only ever goes up, whatever happens to the claim. */
+const increase: readonly Fact[] = [
+  fact(
+    "the fence of a grant is one more than the counter, after a release by either client",
+    async ({ node, rival }) => {
+      const fences: number[] = [];
+      for (const client of [node, rival, rival, node]) fences.push(await nextFence(client, "r"));
+      expect(fences).toEqual([1, 2, 3, 4]);
+    },
+  ),
+
+  fact("the fence of a grant is one more than the counter, after an expiry", async (world) => {
+    const fence = await claimAndExpire(world, "alice", "r");
+    expect(await world.rival.grant("bob", "r")).toBe(fence + 1);
+  }),
+
+  fact("the counter outlives the claim", async (world) => {
+    const fence = await claimAndExpire(world, "alice", "r");
+    await world.leap(60 * 60_000);
+    expect(await world.rival.grant("bob", "r")).toBe(fence + 1);
+  }),
+
+  factNeeding(
+    ["takeover", "rejoin"],
+    "fences increase strictly over release, expiry, rival, takeover and rejoin",
+    async (world) => {
+      const { node, rival } = world;
+      const fences = [await nextFence(node, "r"), await nextFence(rival, "r"), await claimAndExpire(world, "a", "r")];
+      fences.push(await rival.grant("b", "r"), await node.grant("c", "r", { takeover: "b" }));
+      await node.release("c", "r");
+      await node.extend("c", "r", { rejoin: true });
+      fences.push(await node.hold("c", "r"));
+      await node.release("c", "r");
+      fences.push(await rival.grant("d", "r"));
+      expect(fences).toEqual([1, 2, 3, 4, 5, 6, 7]);
+    },
+  ),
+
+  fact("the counter does not go down by a lower hint", async ({ node, rival }) => {
+    const fence = await node.grant("alice", "r", { fenceHint: 1_000_000 });
+    await node.release("alice", "r");
+    expect(await rival.grant("bob", "r", { fenceHint: fence - 1 })).toBe(fence + 1);
+    await rival.release("bob", "r");
+    expect(await node.grant("carol", "r", { fenceHint: fence + 1 })).toBe(fence + 2);
+  }),
+
+  fact("the counter does not go down by a lower raise", async ({ node, rival }) => {
+    await node.grant("alice", "r");
+    await node.hold("alice", "r", { fence: 1_000_000 });
+    expect(await node.hold("alice", "r", { fence: 500_000 })).toBe(1_000_000);
+    await node.release("alice", "r");
+    expect(await nextFence(rival, "r")).toBe(1_000_001);
+  }),
+
+  fact("the counter is left alone by a denied claim, however large its hint", async (world) => {
+    const fence = await world.node.grant("alice", "r");
+    await world.rival.deny("bob", "r", { fenceHint: hintOf(world) });
+    await world.node.release("alice", "r");
+    expect(await nextFence(world.node, "r")).toBe(fence + 1);
+  }),
+];
+
+/** That the hint counts when it is ahead, digit for digit. */
+const hints: readonly Fact[] = [
+  fact("the fence is exactly the hint where that is ahead of the counter", async ({ node }) => {
+    for (const fenceHint of [2, 10, 1_000, 123_456_789, 4_294_967_297]) {
+      expect(await node.grant("alice", "r", { fenceHint })).toBe(fenceHint);
+      await node.release("alice", "r");
+    }
+  }),
+
+  fact("the fence is exactly the hint where that is the time in microseconds", async (world) => {
+    const hint = hintOf(world);
+    expect(await world.node.grant("alice", "r", { fenceHint: hint })).toBe(hint);
+    await world.node.release("alice", "r");
+    expect(await world.rival.grant("bob", "r", { fenceHint: hint })).toBe(hint + 1);
+    expect(await world.rival.hold("bob", "r", { fence: hint + 10 })).toBe(hint + 10);
+    await world.rival.release("bob", "r");
+    expect(await nextFence(world.node, "r")).toBe(hint + 11);
+  }),
+
+  fact("the fence is exactly the hint of a client whose clock is hours ahead", async (world) => {
+    const hint = hintOf(world) + dayUs / 4;
+    expect(await world.node.grant("alice", "r", { fenceHint: hint })).toBe(hint);
+  }),
+
+  fact("a hint counts at most as the node's clock plus a day", async (world) => {
+    const { node } = world;
+    for (const [index, fenceHint] of [Number.MAX_SAFE_INTEGER, hintOf(world) + 2 * dayUs].entries()) {
+      const fence = await node.grant("a client with a broken clock", `r${index}`, { fenceHint });
+      expect(fence).toBeLessThan(world.nowMs() * 1_000 + dayUs + 5 * minuteUs);
+    }
+  }),
+
+  fact(
+    "a hint beyond all bounds, given again and again, advances the counter no faster than the clock",
+    async (world) => {
+      for (let round = 0; round < 20; round++) {
+        const fence = await world.node.grant("a client with a broken clock", "r", {
+          fenceHint: Number.MAX_SAFE_INTEGER,
+        });
+        expect(fence).toBeLessThan(world.nowMs() * 1_000 + dayUs + 5 * minuteUs);
+        await world.node.release("a client with a broken clock", "r");
+      }
+    },
+  ),
+];
+
+/** How the counters of several resources go together, and that they otherwise do not. */
+const several: readonly Fact[] = [
+  fact("the counters of different resources are independent", async ({ node, rival }) => {
+    await node.grant("alice", "a", { fenceHint: 1_000 });
+    expect(await rival.grant("bob", "b")).toBe(1);
+    await node.hold("alice", "a", { fence: 2_000 });
+    expect(await nextFence(rival, "c")).toBe(1);
+    expect(await rival.hold("bob", "b")).toBe(1);
+  }),
+
+  factNeeding(
+    "severalResources",
+    "the fence over several resources is one more than their highest counter, for each",
+    async (world) => {
+      const { node, rival } = world;
+      for (const [resource, fenceHint] of [["a", 10] as const, ["b", 30] as const, ["c", 20] as const]) {
+        await node.grant("alice", resource, { fenceHint });
+        await node.release("alice", resource);
+      }
+      expect(await node.grant("bob", ["a", "b", "c", "d"], { fenceHint: 25 })).toBe(31);
+      await node.release("bob", ["a", "b", "c", "d"]);
+      for (const resource of ["a", "b", "c", "d"]) expect(await nextFence(rival, resource)).toBe(32);
+    },
+  ),
+
+  factNeeding(
+    "severalResources",
+    "the fence over several resources is exactly the hint where that is ahead of all",
+    async (world) => {
+      const { node, rival } = world;
+      await node.grant("alice", "b", { fenceHint: 30 });
+      await node.release("alice", "b");
+      expect(await node.grant("bob", ["a", "b", "c"], { fenceHint: 1_000 })).toBe(1_000);
+      await node.release("bob", ["a", "b", "c"]);
+      for (const resource of ["a", "b", "c"]) expect(await nextFence(rival, resource)).toBe(1_001);
+    },
+  ),
+];
+
+/** The facts about the fence counters. */
+export const fenceFacts: readonly Fact[] = [...increase, ...hints, ...several];

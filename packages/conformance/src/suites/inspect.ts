@@ -1,0 +1,98 @@
+import { expect } from "vitest";
+import { type Fact, fact, factNeeding } from "../fact.ts";
+import { claimAndExpire, claimWhenFree, nextFence, whileAlive } from "../world.ts";
+
+const minuteMs = 60_000;
+
+/** The facts about {@link LockNode.inspect}, where the node offers it. */
+export const inspectFacts: readonly Fact[] = [
+  fact("inspect() of a resource never claimed tells that it is free, with fence 0", async ({ node }) => {
+    expect(await node.inspect("r")).toEqual({ owner: null, remainingMs: null, fence: 0 });
+  }),
+
+  fact(
+    "inspect() tells the owner, the remaining time and the fence, to either client",
+    async ({ node, rival, endsExactly }) => {
+      const fence = await node.grant("alice:1", "r", { ttlMs: minuteMs, fenceHint: 10 });
+      for (const client of [node, rival]) {
+        const view = await client.inspect("r");
+        expect(view).toMatchObject({ owner: "alice:1", fence });
+        expect(view.remainingMs).toBeGreaterThan(0);
+        if (endsExactly) expect(view.remainingMs).toBeLessThanOrEqual(minuteMs);
+      }
+    },
+  ),
+
+  fact("inspect() tells a remaining time that runs down", async (world) => {
+    await world.node.grant("alice", "r", { ttlMs: minuteMs });
+    const before = (await world.node.inspect("r")).remainingMs as number;
+    await world.pass(50);
+    const after = (await world.node.inspect("r")).remainingMs as number;
+    if (world.endsExactly) expect(after).toBeLessThan(before);
+    expect(after).toBeLessThanOrEqual(before);
+  }),
+
+  fact("inspect() of a released resource tells that it is free, and the fence it had", async ({ node, rival }) => {
+    const fence = await node.grant("alice", "r", { fenceHint: 1_000 });
+    await node.release("alice", "r");
+    for (const client of [node, rival]) {
+      expect(await client.inspect("r")).toEqual({ owner: null, remainingMs: null, fence });
+    }
+  }),
+
+  fact("inspect() of an expired claim tells that the resource is free, and the fence it had", async (world) => {
+    const fence = await claimAndExpire(world, "alice", "r");
+    expect(await world.node.inspect("r")).toEqual({ owner: null, remainingMs: null, fence });
+  }),
+
+  fact("inspect() tells the time and the fence that an extension set", async ({ node, endsExactly }) => {
+    await node.grant("alice", "r", { ttlMs: minuteMs });
+    await node.hold("alice", "r", { ttlMs: 60 * minuteMs, fence: 1_000 });
+    const { fence, remainingMs } = await node.inspect("r");
+    expect(fence).toBe(1_000);
+    expect(remainingMs).toBeGreaterThan(minuteMs);
+    if (endsExactly) expect(remainingMs).toBeLessThanOrEqual(60 * minuteMs);
+  }),
+
+  factNeeding("takeover", "inspect() tells the new owner after a takeover", async ({ node, rival }) => {
+    await node.grant("alice", "r");
+    const fence = await node.grant("bob", "r", { takeover: "alice" });
+    expect(await rival.inspect("r")).toMatchObject({ owner: "bob", fence });
+  }),
+
+  factNeeding(
+    "severalResources",
+    "inspect() tells of each of several resources that are held together",
+    async ({ node }) => {
+      await node.grant("alice", ["a", "b"], { fenceHint: 10 });
+      for (const resource of ["a", "b"])
+        expect(await node.inspect(resource)).toMatchObject({ owner: "alice", fence: 10 });
+    },
+  ),
+
+  fact("inspect() changes neither claim nor counter", async ({ node, rival }) => {
+    await node.inspect("r");
+    const fence = await node.grant("alice", "r");
+    expect(fence).toBe(1);
+    for (const client of [node, rival, node]) await client.inspect("r");
+    expect(await node.hold("alice", "r")).toBe(fence);
+    await node.release("alice", "r");
+    await rival.inspect("r");
+    expect(await nextFence(rival, "r")).toBe(fence + 1);
+  }),
+
+  fact("inspect() does not prolong the claim", async (world) => {
+    const { resource } = await whileAlive(world, async (name, ttlMs) => {
+      await world.node.grant("alice", name, { ttlMs });
+      expect(await world.rival.inspect(name)).toMatchObject({ owner: "alice" });
+    });
+    await claimWhenFree(world, resource);
+  }),
+];
+
+/** What is true where it does not. */
+export const noInspectFacts: readonly Fact[] = [
+  fact("the node does not offer inspect(): it cannot be asked who holds a resource", async ({ node, rival }) => {
+    expect([node.node.inspect, rival.node.inspect]).toEqual([undefined, undefined]);
+  }),
+];

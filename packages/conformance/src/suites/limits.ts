@@ -1,0 +1,72 @@
+import { expect } from "vitest";
+import { type Fact, fact } from "../fact.ts";
+import type { Limit } from "../settings.ts";
+import { claimWhenFree, clockGrainMs, momentMs, nextFence } from "../world.ts";
+
+const thirtyDaysMs = 30 * 24 * 60 * 60_000;
+
+/** What happens instead of what a server cannot do: each is tested where the adapter declares it. */
+export const limitFacts: Readonly<Record<Limit, readonly Fact[]>> = {
+  severalResources: [
+    fact("acquire() rejects a claim on several resources, and changes nothing", async ({ node, rival }) => {
+      await expect(node.acquire("alice", ["a", "b"], { fenceHint: 1_000 })).rejects.toThrow("rejected");
+      expect([await nextFence(rival, "a"), await nextFence(rival, "b")]).toEqual([1, 1]);
+    }),
+
+    fact("extend() rejects an extension of several resources, and changes nothing", async (world) => {
+      const { node, rival } = world;
+      await node.grant("alice", "a");
+      for (const rejoin of [false, true]) {
+        await expect(node.extend("alice", ["a", "b"], { ttlMs: 1, fence: 1_000, rejoin })).rejects.toThrow("rejected");
+      }
+      await world.pass(momentMs);
+      expect(await node.hold("alice", "a")).toBe(1);
+      expect(await nextFence(rival, "b")).toBe(1);
+    }),
+  ],
+
+  takeover: [
+    fact("acquire() with takeover is denied like any other claim, and changes nothing", async ({ node, rival }) => {
+      const fence = await node.grant("alice", "r");
+      await rival.deny("bob", "r", { takeover: "alice", fenceHint: fence + 1_000 });
+      expect(await node.hold("alice", "r")).toBe(fence);
+    }),
+  ],
+
+  rejoin: [
+    fact(
+      "extend() with rejoin of a free resource answers neither held nor rejoined, and changes nothing",
+      async (world) => {
+        const { node, rival } = world;
+        expect(await node.extend("alice", "r", { fence: 1_000, rejoin: true })).toEqual({
+          held: false,
+          rejoined: false,
+        });
+        expect(await nextFence(rival, "r")).toBe(1);
+      },
+    ),
+  ],
+
+  longTtl: [
+    fact("acquire() rejects a claim for thirty days, and claims nothing", async ({ node, rival }) => {
+      await expect(node.acquire("alice", "r", { ttlMs: thirtyDaysMs })).rejects.toThrow("rejected");
+      expect(await nextFence(rival, "r")).toBe(1);
+    }),
+
+    fact("extend() rejects an extension by thirty days, and leaves the claim", async ({ node, rival }) => {
+      const fence = await node.grant("alice", "r");
+      await expect(node.extend("alice", "r", { ttlMs: thirtyDaysMs })).rejects.toThrow("rejected");
+      await rival.deny("bob", "r");
+      expect(await node.hold("alice", "r")).toBe(fence);
+    }),
+  ],
+
+  exactTtl: [
+    fact("a claim is kept somewhat longer than its ttl, never shorter, and ends", async (world) => {
+      const startMs = world.elapsedMs();
+      await world.node.grant("alice", "r", { ttlMs: 300 });
+      await claimWhenFree(world, "r");
+      expect(world.elapsedMs() - startMs).toBeGreaterThanOrEqual(300 - clockGrainMs);
+    }),
+  ],
+};

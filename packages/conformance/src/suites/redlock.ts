@@ -1,0 +1,181 @@
+import { setImmediate } from "node:timers/promises";
+import { type Lock, LockLostError, type Redlock } from "@holdfast/core";
+import { expect } from "vitest";
+import { type Fact, fact, factNeeding } from "../fact.ts";
+import { expectStrictlyIncreasing } from "../increasing.ts";
+import type { RedlockWorld } from "../redlock-world.ts";
+
+const workers = 20;
+const locksPerWorker = 3;
+
+/** A critical section that goes wrong, visibly, as soon as two are inside at the same time. */
+interface Section {
+  counter: number;
+  readonly fences: number[];
+}
+
+async function enter(
+  redlock: Redlock,
+  resources: string | readonly string[],
+  sections: readonly Section[],
+): Promise<void> {
+  await redlock.using(resources, { autoExtend: false }, async (lock) => {
+    const before = sections.map(({ counter }) => counter);
+    for (const { fences } of sections) fences.push(lock.fence);
+    await setImmediate();
+    for (const [index, section] of sections.entries()) section.counter = (before[index] as number) + 1;
+  });
+}
+
+/** Lets workers of two Redlocks, which share no memory, enter sections; each worker has its own list of resources. */
+async function contend(world: RedlockWorld, lists: readonly (readonly string[])[]): Promise<Map<string, Section>> {
+  const sections = new Map<string, Section>(lists.flat().map((name) => [name, { counter: 0, fences: [] }]));
+  const sides = [world.redlock, world.rivalRedlock];
+  const work = async (resources: readonly string[], index: number): Promise<void> => {
+    const own = resources.map((name) => sections.get(name) as Section);
+    for (let round = 0; round < locksPerWorker; round++) await enter(sides[index % 2] as Redlock, resources, own);
+  };
+  await Promise.all(lists.map(work));
+  return sections;
+}
+
+/** Acquires a lock with a ttl as short as the server is quick, so that its end can be waited for. */
+async function acquireBriefly(redlock: Redlock, resource: string): Promise<Lock> {
+  for (let ttlMs = 100; ; ttlMs *= 4) {
+    // The timeout must be below the ttl.
+    const options = { ttlMs, nodeTimeoutMs: ttlMs - 10, waitTimeoutMs: ttlMs };
+    try {
+      return await redlock.acquire(resource, options);
+    } catch (error) {
+      if (ttlMs > 5_000) throw error;
+    }
+  }
+}
+
+/** That two Redlocks over five such nodes exclude each other. */
+const exclusion: readonly Fact<RedlockWorld>[] = [
+  fact(
+    `Redlock keeps ${workers} workers apart, and its fences increase strictly in the order of the grants`,
+    async (world) => {
+      const sections = await contend(
+        world,
+        Array.from({ length: workers }, () => ["invoice:42"]),
+      );
+      const { counter, fences } = sections.get("invoice:42") as Section;
+      expect(counter, "increments that were not lost").toBe(workers * locksPerWorker);
+      expectStrictlyIncreasing(fences);
+    },
+  ),
+
+  factNeeding(
+    "severalResources",
+    "Redlock keeps workers apart that lock overlapping lists of resources",
+    async (world) => {
+      const ring = ["a", "b", "c"];
+      const lists = ring.flatMap((name, index) => [[name, ring[(index + 1) % ring.length] as string], [name], ring]);
+      const sections = await contend(world, lists);
+      for (const resource of ring) {
+        const { counter, fences } = sections.get(resource) as Section;
+        const locks = lists.filter((list) => list.includes(resource)).length * locksPerWorker;
+        expect(counter, `increments of ${resource} that were not lost`).toBe(locks);
+        expectStrictlyIncreasing(fences);
+      }
+    },
+  ),
+
+  fact(
+    "tryAcquire() is null while another Redlock holds the resource, and a lock for another resource",
+    async (world) => {
+      await world.redlock.acquire("r");
+      expect(await world.rivalRedlock.tryAcquire("r")).toBeNull();
+      expect(await world.rivalRedlock.tryAcquire("other")).toMatchObject({ resources: ["other"] });
+    },
+  ),
+
+  fact("release() frees the resource for the other Redlock, which gets a larger fence", async (world) => {
+    const lock = await world.redlock.acquire("r");
+    await lock.release();
+    const next = await world.rivalRedlock.tryAcquire("r");
+    expect(next?.fence).toBeGreaterThan(lock.fence);
+  }),
+
+  fact("acquire() that waits gets the lock when the other Redlock releases it", async (world) => {
+    const lock = await world.redlock.acquire("r");
+    const waiting = world.rivalRedlock.acquire("r");
+    await setImmediate();
+    await lock.release();
+    expect((await waiting).fence).toBeGreaterThan(lock.fence);
+  }),
+];
+
+/** That the majority decides. */
+const majority: readonly Fact<RedlockWorld>[] = [
+  fact("acquire() succeeds while a minority of the nodes is claimed by someone else", async (world) => {
+    for (const { node } of world.nodes.slice(0, 2)) await node.grant("someone else", "r");
+    const lock = await world.redlock.tryAcquire("r");
+    expect(lock?.remainingMs()).toBeGreaterThan(0);
+    for (const { node } of world.nodes.slice(0, 2)) await node.hold("someone else", "r");
+  }),
+
+  fact(
+    "tryAcquire() is null while a majority is claimed by someone else, and gives the other claims back",
+    async (world) => {
+      for (const { node } of world.nodes.slice(0, 3)) await node.grant("someone else", "r");
+      expect(await world.redlock.tryAcquire("r")).toBeNull();
+      for (const { node } of world.nodes.slice(3)) {
+        await world.eventually("the claim of the failed attempt is gone", async () => {
+          return (await node.acquire("someone else", "r")).granted;
+        });
+      }
+    },
+  ),
+];
+
+/** How a lock lasts, and how it ends against its holder's will. */
+const life: readonly Fact<RedlockWorld>[] = [
+  fact("extend() makes a lock last longer, with the same fence", async (world) => {
+    const lock = await world.redlock.acquire("r", { ttlMs: 60_000 });
+    const { fence } = lock;
+    await lock.extend({ ttlMs: 600_000 });
+    expect(lock.remainingMs()).toBeGreaterThan(60_000);
+    expect(lock.fence).toBe(fence);
+    expect(await world.rivalRedlock.tryAcquire("r")).toBeNull();
+  }),
+
+  fact(
+    "a lock whose claims are gone from a majority is lost: extend() rejects, and the signal aborts",
+    async (world) => {
+      const lock = await world.redlock.acquire("r");
+      for (const { rival } of world.nodes.slice(0, 3)) {
+        await rival.release(lock.owner, "r");
+        await rival.grant("someone else", "r");
+      }
+      expect(lock.signal.aborted).toBe(false);
+      await expect(lock.extend()).rejects.toMatchObject({ code: "LOCK_LOST" });
+      expect(lock.signal.reason).toBeInstanceOf(LockLostError);
+      expect(lock.remainingMs()).toBe(0);
+    },
+  ),
+
+  fact("a lock whose claims are gone from a minority is kept by extend()", async (world) => {
+    const lock = await world.redlock.acquire("r");
+    for (const { rival } of world.nodes.slice(0, 2)) await rival.release(lock.owner, "r");
+    await lock.extend();
+    expect(lock.signal.aborted).toBe(false);
+    expect(await world.rivalRedlock.tryAcquire("r")).toBeNull();
+  }),
+
+  fact(
+    "a lock that is not extended is lost by the end of its ttl, and the next one has a larger fence",
+    async (world) => {
+      const lock = await acquireBriefly(world.redlock, "r");
+      await world.eventually("the signal aborts", () => lock.signal.aborted);
+      expect(lock.signal.reason).toBeInstanceOf(LockLostError);
+      const next = await world.rivalRedlock.acquire("r");
+      expect(next.fence).toBeGreaterThan(lock.fence);
+    },
+  ),
+];
+
+/** The facts about two whole Redlocks, each on its own clients of the same five servers. */
+export const redlockFacts: readonly Fact<RedlockWorld>[] = [...exclusion, ...majority, ...life];

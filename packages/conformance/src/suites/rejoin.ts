@@ -1,0 +1,129 @@
+import { expect } from "vitest";
+import { type Fact, fact, factNeeding } from "../fact.ts";
+import { claimAndExpire, claimWhenFree, clockGrainMs, nextFence } from "../world.ts";
+
+const rejoined = { held: false, rejoined: true };
+
+/** How a claim that the node lost comes back, after a restart without memory or an expiry. */
+const claims: readonly Fact[] = [
+  factNeeding(
+    "rejoin",
+    "extend() with rejoin claims a free resource again, and says rejoined and not held",
+    async (world) => {
+      const { node, rival } = world;
+      expect(await node.extend("alice", "r", { rejoin: true })).toEqual(rejoined);
+      await rival.deny("bob", "r");
+      expect((await node.extend("alice", "r")).held).toBe(true);
+    },
+  ),
+
+  factNeeding("rejoin", "extend() with rejoin claims an expired claim again", async (world) => {
+    await claimAndExpire(world, "alice", "r");
+    expect(await world.node.extend("alice", "r", { rejoin: true })).toEqual(rejoined);
+    await world.rival.deny("bob", "r");
+    await world.node.hold("alice", "r");
+  }),
+
+  factNeeding("rejoin", "extend() with rejoin keeps the new claim for the ttl of the request", async (world) => {
+    const startMs = world.elapsedMs();
+    expect(await world.node.extend("alice", "r", { ttlMs: 40, rejoin: true })).toEqual(rejoined);
+    await claimWhenFree(world, "r");
+    expect(world.elapsedMs() - startMs).toBeGreaterThanOrEqual(40 - clockGrainMs);
+  }),
+
+  fact("extend() with rejoin of a held claim extends it, and says held", async ({ node }) => {
+    const fence = await node.grant("alice", "r");
+    expect(await node.extend("alice", "r", { fence, rejoin: true })).toEqual({ held: true, fence });
+  }),
+
+  factNeeding(
+    "rejoin",
+    "extend() with rejoin sent twice rejoins once, and is held the second time",
+    async ({ node, rival }) => {
+      expect(await node.extend("alice", "r", { fence: 10, rejoin: true })).toEqual(rejoined);
+      expect(await rival.extend("alice", "r", { fence: 10, rejoin: true })).toEqual({ held: true, fence: 10 });
+    },
+  ),
+];
+
+/** A rejoined claim is a grant: without the advance two locks could get one fencing token. */
+const counters: readonly Fact[] = [
+  factNeeding(
+    "rejoin",
+    "extend() with rejoin advances the counter past the old one, as a grant does",
+    async ({ node }) => {
+      const fence = await node.grant("alice", "r", { fenceHint: 10 });
+      await node.release("alice", "r");
+      expect(await node.extend("alice", "r", { fence, rejoin: true })).toEqual(rejoined);
+      expect(await node.hold("alice", "r")).toBe(fence + 1);
+    },
+  ),
+
+  factNeeding("rejoin", "extend() with rejoin of an expired claim advances the counter", async (world) => {
+    const fence = await claimAndExpire(world, "alice", "r");
+    expect(await world.node.extend("alice", "r", { fence, rejoin: true })).toEqual(rejoined);
+    expect(await world.node.hold("alice", "r")).toBe(fence + 1);
+  }),
+
+  factNeeding(
+    "rejoin",
+    "extend() with rejoin sets the counter to the fence of the request where that is ahead",
+    async (world) => {
+      const { node } = world;
+      expect(await node.extend("alice", "never claimed", { fence: 1_000, rejoin: true })).toEqual(rejoined);
+      expect(await node.hold("alice", "never claimed")).toBe(1_000);
+      await nextFence(node, "claimed before");
+      expect(await node.extend("alice", "claimed before", { fence: 1_000, rejoin: true })).toEqual(rejoined);
+      expect(await node.hold("alice", "claimed before")).toBe(1_000);
+    },
+  ),
+];
+
+/** Several resources are rejoined all, or none. */
+const several: readonly Fact[] = [
+  factNeeding(
+    ["rejoin", "severalResources"],
+    "extend() with rejoin claims all of several free resources, past the highest of their counters",
+    async ({ node, rival }) => {
+      await node.grant("bob", "b", { fenceHint: 30 });
+      await node.release("bob", "b");
+      expect(await node.extend("alice", ["a", "b", "c"], { fence: 20, rejoin: true })).toEqual(rejoined);
+      for (const resource of ["a", "b", "c"]) {
+        await rival.deny("carol", resource);
+        expect(await node.hold("alice", resource)).toBe(31);
+      }
+    },
+  ),
+
+  factNeeding(
+    ["rejoin", "severalResources"],
+    "extend() with rejoin takes some held and the rest free for free: it claims all, and all counters advance",
+    async (world) => {
+      const { node, rival } = world;
+      await node.grant("alice", ["a", "b", "c"], { fenceHint: 10 });
+      await node.release("alice", "b");
+      expect(await node.extend("alice", ["a", "b", "c"], { ttlMs: 40, fence: 10, rejoin: true })).toEqual(rejoined);
+      for (const resource of ["a", "b", "c"]) await claimWhenFree(world, resource, "bob");
+      expect(await rival.hold("bob", ["a", "b", "c"])).toBe(12);
+    },
+  ),
+
+  factNeeding(
+    ["rejoin", "severalResources"],
+    "extend() with rejoin changes nothing where another owner holds any one of the resources",
+    async ({ node, rival }) => {
+      for (const taken of ["a", "b", "c"]) {
+        const resources = ["a", "b", "c"].map((name) => `${name}, ${taken} is taken`);
+        const held = `${taken}, ${taken} is taken`;
+        await rival.grant("bob", held, { fenceHint: 10 });
+        const reply = await node.extend("alice", resources, { fence: 1_000, rejoin: true });
+        expect(reply).toEqual({ held: false, rejoined: false });
+        for (const free of resources.filter((name) => name !== held)) expect(await nextFence(rival, free)).toBe(1);
+        expect(await rival.hold("bob", held)).toBe(10);
+      }
+    },
+  ),
+];
+
+/** The facts about {@link LockNode.extend} with `rejoin`. */
+export const rejoinFacts: readonly Fact[] = [...claims, ...counters, ...several];

@@ -1,0 +1,164 @@
+import { expect } from "vitest";
+import { longMs } from "../client.ts";
+import { type Fact, fact, factNeeding } from "../fact.ts";
+import { claimAndExpire, claimWhenFree, clockGrainMs, momentMs, nextFence, whileAlive } from "../world.ts";
+
+/** What a takeover grants. */
+const grants: readonly Fact[] = [
+  factNeeding(
+    "takeover",
+    "acquire() with takeover passes the claim from that owner to the new one",
+    async ({ node, rival }) => {
+      await node.grant("alice", "r");
+      await node.grant("bob", "r", { takeover: "alice" });
+      await rival.hold("bob", "r");
+      await rival.deny("carol", "r");
+    },
+  ),
+
+  factNeeding(
+    "takeover",
+    "acquire() with takeover advances the counter past the old owner's fence",
+    async ({ node, rival }) => {
+      const fence = await node.grant("alice", "r", { fenceHint: 10 });
+      expect(await node.grant("bob", "r", { takeover: "alice", fenceHint: 5 })).toBe(fence + 1);
+      expect(await rival.grant("carol", "r", { takeover: "bob", fenceHint: 1_000 })).toBe(1_000);
+    },
+  ),
+
+  factNeeding(
+    "takeover",
+    "acquire() with takeover keeps the claim for the ttl of the request, longer",
+    async (world) => {
+      const { resource, ttlMs } = await whileAlive(world, async (name, ttlMs) => {
+        await world.node.grant("alice", name, { ttlMs });
+        await world.node.grant("bob", name, { takeover: "alice", ttlMs: longMs });
+      });
+      await world.pass(2 * ttlMs);
+      await world.node.hold("bob", resource);
+    },
+  ),
+
+  factNeeding(
+    "takeover",
+    "acquire() with takeover keeps the claim for the ttl of the request, shorter",
+    async (world) => {
+      await world.node.grant("alice", "r");
+      const startMs = world.elapsedMs();
+      await world.node.grant("bob", "r", { takeover: "alice", ttlMs: 40 });
+      await claimWhenFree(world, "r");
+      expect(world.elapsedMs() - startMs).toBeGreaterThanOrEqual(40 - clockGrainMs);
+    },
+  ),
+
+  factNeeding(
+    "takeover",
+    "acquire() with takeover resent grants again with the same fence",
+    async ({ node, rival }) => {
+      await node.grant("alice", "r");
+      const fence = await node.grant("bob", "r", { takeover: "alice" });
+      expect(await rival.grant("bob", "r", { takeover: "alice" })).toBe(fence);
+    },
+  ),
+
+  fact("acquire() with takeover grants what is free, as without it", async (world) => {
+    expect(await world.node.grant("bob", "never claimed", { takeover: "alice" })).toBe(1);
+    const fence = await claimAndExpire(world, "alice", "expired");
+    expect(await world.node.grant("bob", "expired", { takeover: "alice" })).toBe(fence + 1);
+  }),
+
+  factNeeding(
+    ["takeover", "severalResources"],
+    "acquire() with takeover takes over what that owner holds along with what is free",
+    async ({ node, rival }) => {
+      await node.grant("alice", "b", { fenceHint: 10 });
+      expect(await node.grant("bob", ["a", "b", "c"], { takeover: "alice" })).toBe(11);
+      for (const resource of ["a", "b", "c"]) expect(await rival.hold("bob", resource)).toBe(11);
+    },
+  ),
+];
+
+/** What a takeover does not grant. */
+const denials: readonly Fact[] = [
+  fact("acquire() with takeover from an owner that does not hold the resource is denied", async ({ node, rival }) => {
+    const fence = await node.grant("alice", "r");
+    await rival.deny("bob", "r", { takeover: "carol", fenceHint: fence + 1_000 });
+    expect(await node.hold("alice", "r")).toBe(fence);
+  }),
+
+  fact("acquire() with takeover compares owners exactly", async ({ node }) => {
+    await node.grant("Alice 1", "r");
+    for (const other of ["Alice", "Alice 10", "alice 1", "Alice 1 ", "Alice*", ""]) {
+      await node.deny("bob", "r", { takeover: other });
+    }
+    await node.hold("Alice 1", "r");
+  }),
+
+  factNeeding(
+    "severalResources",
+    "acquire() with takeover denies while a third owner holds any one of the resources, and changes nothing",
+    async ({ node, rival }) => {
+      for (const foreign of ["a", "b", "c"]) {
+        const own = ["a", "b", "c"].find((name) => name !== foreign) as string;
+        const free = ["a", "b", "c"].find((name) => name !== foreign && name !== own) as string;
+        const ownFence = await node.grant("alice", own);
+        const foreignFence = await rival.grant("carol", foreign);
+        const freeFence = await nextFence(node, free);
+        await node.deny("bob", ["a", "b", "c"], { takeover: "alice", fenceHint: 1_000 });
+        expect(await node.hold("alice", own)).toBe(ownFence);
+        expect(await rival.hold("carol", foreign)).toBe(foreignFence);
+        expect(await nextFence(node, free)).toBe(freeFence + 1);
+        await node.release("alice", own);
+        await rival.release("carol", foreign);
+      }
+    },
+  ),
+];
+
+/** What a denied takeover says about the wait. */
+const retryAfter: readonly Fact[] = [
+  factNeeding(
+    ["takeover", "severalResources", "exactTtl"],
+    "acquire() with takeover names the wait for the claims that it may not take over, if it names one",
+    async ({ node, rival }) => {
+      const minute = 60_000;
+      await node.grant("alice", "a", { ttlMs: 60 * minute });
+      await rival.grant("carol", "b", { ttlMs: minute });
+      const retryAfterMs = (await node.deny("bob", ["a", "b"], { takeover: "alice" })) ?? minute;
+      expect(retryAfterMs).toBeGreaterThan(0);
+      expect(retryAfterMs).toBeLessThanOrEqual(minute);
+    },
+  ),
+];
+
+/** What is left to the owner whose claim was taken over. */
+const oldOwner: readonly Fact[] = [
+  factNeeding("takeover", "release() by the old owner does nothing after a takeover", async ({ node, rival }) => {
+    await node.grant("alice", "r");
+    await node.grant("bob", "r", { takeover: "alice" });
+    expect(await node.release("alice", "r")).toBe(false);
+    await rival.hold("bob", "r");
+  }),
+
+  factNeeding("takeover", "extend() by the old owner does nothing after a takeover", async (world) => {
+    const { node, rival } = world;
+    await node.grant("alice", "r");
+    const fence = await node.grant("bob", "r", { takeover: "alice" });
+    for (const rejoin of [false, true]) {
+      const reply = await node.extend("alice", "r", { ttlMs: 1, fence: fence + 1_000, rejoin });
+      expect(reply).toEqual({ held: false, rejoined: false });
+    }
+    await world.pass(momentMs);
+    expect(await rival.hold("bob", "r")).toBe(fence);
+  }),
+
+  factNeeding("takeover", "acquire() by the old owner, resent, is denied after a takeover", async ({ node, rival }) => {
+    await node.grant("alice", "r");
+    await node.grant("bob", "r", { takeover: "alice" });
+    await node.deny("alice", "r");
+    await rival.hold("bob", "r");
+  }),
+];
+
+/** The facts about {@link AcquireRequest.takeover}. */
+export const takeoverFacts: readonly Fact[] = [...grants, ...denials, ...retryAfter, ...oldOwner];

@@ -1,0 +1,146 @@
+import { expect } from "vitest";
+import type { Client, Resources } from "../client.ts";
+import { type Fact, fact, factNeeding } from "../fact.ts";
+import { claimAndExpire, nextFence, type World } from "../world.ts";
+
+/** Claims and releases the resources, again and again as a hint may be lost, until `woken` says that one was heard. */
+async function releaseUntil(world: World, client: Client, resources: Resources, woken: () => boolean): Promise<void> {
+  let releases = 0;
+  let nextMs = 0;
+  await world.eventually("the watcher hears of a release", async () => {
+    // A hint may also be late: the next release follows only after a while, twice as long each time.
+    if (!woken() && world.elapsedMs() >= nextMs) {
+      await nextFence(client, resources);
+      releases++;
+      nextMs = world.elapsedMs() + 2 ** releases;
+    }
+    return woken();
+  });
+}
+
+/** Whom a release wakes. */
+const wakes: readonly Fact[] = [
+  fact("watch() hears of a release by the rival client", async (world) => {
+    const heard: string[] = [];
+    const unwatch = await world.node.watch("r", (resource) => heard.push(resource));
+    await releaseUntil(world, world.rival, "r", () => heard.length > 0);
+    expect(new Set(heard)).toEqual(new Set(["r"]));
+    await unwatch();
+  }),
+
+  fact("watch() hears of a release by its own client", async (world) => {
+    const heard: string[] = [];
+    const unwatch = await world.node.watch("r", (resource) => heard.push(resource));
+    await releaseUntil(world, world.node, "r", () => heard.length > 0);
+    expect(new Set(heard)).toEqual(new Set(["r"]));
+    await unwatch();
+  }),
+
+  fact("watch() of several resources hears of each by its name, and of no other", async (world) => {
+    const heard: string[] = [];
+    const unwatch = await world.node.watch(["a", "b", "r:1 {x} 🔒"], (resource) => heard.push(resource));
+    for (const resource of ["b", "not watched", "a", "r:1 {x} 🔒"]) {
+      if (resource === "not watched") await nextFence(world.rival, resource);
+      else await releaseUntil(world, world.rival, resource, () => heard.includes(resource));
+    }
+    expect(new Set(heard)).toEqual(new Set(["a", "b", "r:1 {x} 🔒"]));
+    await unwatch();
+  }),
+
+  factNeeding("severalResources", "watch() hears of one resource that was released among several", async (world) => {
+    const heard: string[] = [];
+    const unwatch = await world.node.watch("b", (resource) => heard.push(resource));
+    await releaseUntil(world, world.rival, ["a", "b", "c"], () => heard.length > 0);
+    expect(new Set(heard)).toEqual(new Set(["b"]));
+    await unwatch();
+  }),
+
+  fact("watch() hears of nothing that release() did not free", async (world) => {
+    const heard: string[] = [];
+    const unwatch = await world.node.watch(["held", "free", "sentinel"], (resource) => heard.push(resource));
+    await world.node.grant("alice", "held");
+    await world.rival.release("bob", "held");
+    await world.rival.release("bob", "free");
+    await releaseUntil(world, world.rival, "sentinel", () => heard.includes("sentinel"));
+    expect(new Set(heard)).toEqual(new Set(["sentinel"]));
+    await unwatch();
+  }),
+];
+
+/** How watchers come and go. */
+const watchers: readonly Fact[] = [
+  fact("watch() serves several watchers of one resource, of either client", async (world) => {
+    const heard = new Set<number>();
+    const ends = [
+      await world.node.watch("r", () => heard.add(1)),
+      await world.node.watch("r", () => heard.add(2)),
+      await world.rival.watch("r", () => heard.add(3)),
+    ];
+    await releaseUntil(world, world.rival, "r", () => heard.size === ends.length);
+    for (const unwatch of ends) await unwatch();
+  }),
+
+  fact("unwatch() ends the watch, and only that one", async (world) => {
+    let heard = 0;
+    let heardAfterEnd = 0;
+    let ended = false;
+    const unwatch = await world.node.watch("r", () => {
+      if (ended) heardAfterEnd++;
+    });
+    const unwatchOther = await world.node.watch("r", () => heard++);
+    await unwatch();
+    ended = true;
+    for (let round = 1; round <= 3; round++) await releaseUntil(world, world.rival, "r", () => heard >= round);
+    expect(heardAfterEnd).toBe(0);
+    await unwatchOther();
+  }),
+
+  fact("unwatch() called again is harmless, also to others that watch the resource", async (world) => {
+    let heard = 0;
+    const unwatchOther = await world.node.watch("r", () => heard++);
+    const unwatch = await world.node.watch("r", () => {});
+    await unwatch();
+    await unwatch();
+    await Promise.all([unwatch(), unwatch()]);
+    await releaseUntil(world, world.rival, "r", () => heard > 0);
+    await unwatchOther();
+  }),
+
+  fact("watch() can begin again after it was ended", async (world) => {
+    const heard: string[] = [];
+    await (await world.node.watch("r", () => {}))();
+    const unwatch = await world.node.watch("r", (resource) => heard.push(resource));
+    await releaseUntil(world, world.rival, "r", () => heard.length > 0);
+    await unwatch();
+  }),
+];
+
+/** A hint is a hint: the lock does not depend on it. */
+const hintOnly: readonly Fact[] = [
+  fact("watch() neither claims nor blocks, and leaves claims and counters alone", async ({ node, rival }) => {
+    const unwatch = await node.watch(["r", "other"], () => {});
+    expect(await rival.grant("alice", "r")).toBe(1);
+    await node.deny("bob", "r");
+    await rival.release("alice", "r");
+    expect(await node.grant("bob", "r")).toBe(2);
+    await unwatch();
+    await node.hold("bob", "r");
+  }),
+
+  fact("watch() is not needed for progress: an expired claim is free, announced or not", async (world) => {
+    const unwatch = await world.node.watch("r", () => {});
+    const fence = await claimAndExpire(world, "alice", "r");
+    expect(await world.rival.grant("bob", "r")).toBe(fence + 1);
+    await unwatch();
+  }),
+];
+
+/** The facts about {@link LockNode.watch}, where the node offers it. */
+export const watchFacts: readonly Fact[] = [...wakes, ...watchers, ...hintOnly];
+
+/** What is true where it does not. */
+export const noWatchFacts: readonly Fact[] = [
+  fact("the node does not offer watch(): waiting clients hear of a release at their next attempt", async (world) => {
+    expect([world.node.node.watch, world.rival.node.watch]).toEqual([undefined, undefined]);
+  }),
+];

@@ -1,0 +1,122 @@
+import { setImmediate, setTimeout } from "node:timers/promises";
+import { type Client, clientOf, freshOwner, type Resources } from "./client.ts";
+import type { Settings } from "./settings.ts";
+import type { LockNodeSubject } from "./subject.ts";
+
+/** How long the suite waits between two looks at a server on real time, in milliseconds. */
+const pollMs = 5;
+
+/** How long the suite waits, on real time, for what must not happen. */
+export const momentMs = 15;
+
+/** What a claim may seem too short by, as the clocks of most servers count whole milliseconds. */
+export const clockGrainMs = 2;
+
+/** What one test works with: one fresh server, two clients of it, and a way for time to pass. */
+export interface World {
+  readonly node: Client;
+  readonly rival: Client;
+  /** The server's wall clock, in milliseconds since the Unix epoch. */
+  nowMs(): number;
+  /** A clock that runs as the server's does, in milliseconds since some moment. */
+  elapsedMs(): number;
+  /** Whether the server ends claims on the millisecond, so that nothing may be said to last longer than its ttl. */
+  readonly endsExactly: boolean;
+  /** Whether, besides, its clock is in the suite's hands, so that the end can be seen on the millisecond. */
+  readonly showsExactEnd: boolean;
+  /** Lets this much time pass on the server. */
+  pass(ms: number): Promise<void>;
+  /** Lets this much time pass where that takes none, and a moment on real time, for what would happen at once. */
+  leap(ms: number): Promise<void>;
+  /** Lets time pass until the condition is true, and fails when it has not become so within the suite's patience. */
+  eventually(what: string, condition: () => boolean | Promise<boolean>): Promise<void>;
+}
+
+/** Makes the world of one test out of a fresh subject. */
+export function worldOf(subject: LockNodeSubject, { cannot, patienceMs }: Settings): World {
+  const endsExactly = !cannot.has("exactTtl");
+  let advancedMs = 0;
+  const advance = async (ms: number): Promise<void> => {
+    advancedMs += ms;
+    await subject.advance?.(ms);
+    await setImmediate();
+  };
+  const world: World = {
+    node: clientOf(subject.node, patienceMs),
+    rival: clientOf(subject.rival, patienceMs),
+    endsExactly,
+    showsExactEnd: endsExactly && subject.advance !== undefined,
+    nowMs: () => subject.nowMs?.() ?? Date.now(),
+    elapsedMs: () => (subject.advance ? advancedMs : performance.now()),
+    async pass(ms) {
+      if (subject.advance) return advance(ms);
+      for (const end = performance.now() + ms; performance.now() < end; ) await setTimeout(pollMs);
+    },
+    leap: (ms) => world.pass(subject.advance ? ms : Math.min(ms, momentMs)),
+    async eventually(what, condition) {
+      const startMs = world.elapsedMs();
+      const endMs = performance.now() + patienceMs;
+      while (!(await condition())) {
+        if (performance.now() > endMs) throw new Error(`${what}: not within ${patienceMs} ms`);
+        // An injected clock is not taken further than the patience: it could reach the end of claims that have to stay.
+        if (subject.advance && world.elapsedMs() - startMs < patienceMs) await advance(1);
+        else await setTimeout(pollMs);
+      }
+    },
+  };
+  return world;
+}
+
+/** Waits until a resource is free, by claiming it, and returns the fence. */
+export async function claimWhenFree(world: World, resource: string, owner: string = freshOwner()): Promise<number> {
+  let fence: number | undefined;
+  await world.eventually(`${resource} is free for ${owner}`, async () => {
+    const reply = await world.rival.acquire(owner, resource);
+    if (reply.granted) fence = reply.fence;
+    return reply.granted;
+  });
+  return fence as number;
+}
+
+/** Claims a resource for a short while, and returns its fence when the claim has certainly expired. */
+export async function claimAndExpire(world: World, owner: string, resource: string): Promise<number> {
+  const ttlMs = 40;
+  const fence = await world.node.grant(owner, resource, { ttlMs });
+  // The witness is claimed later, for the same time: once it is free, so is the resource, on whatever clock.
+  const witness = `${resource}, witness`;
+  await world.node.grant(freshOwner(), witness, { ttlMs });
+  await claimWhenFree(world, witness);
+  return fence;
+}
+
+/**
+ * Runs a body that needs a claim to be alive throughout. Only where the machine stalled for longer than the ttl it is
+ * run again, with a longer ttl and another resource; what it found out in a stalled run is not counted.
+ *
+ * @returns the resource and the ttl of the run that counted
+ */
+export async function whileAlive(
+  world: World,
+  body: (resource: string, ttlMs: number) => Promise<void>,
+): Promise<{ readonly resource: string; readonly ttlMs: number }> {
+  for (let ttlMs = 40; ttlMs < 10_000; ttlMs *= 2) {
+    const resource = `alive for ${ttlMs} ms`;
+    const startMs = world.elapsedMs();
+    const inTime = (): boolean => world.elapsedMs() - startMs < ttlMs;
+    try {
+      await body(resource, ttlMs);
+    } catch (error) {
+      if (inTime()) throw error;
+    }
+    if (inTime()) return { resource, ttlMs };
+  }
+  throw new Error("the machine is too slow: a few calls took longer than the longest ttl that was tried");
+}
+
+/** Claims and releases what is free, and returns the fence: one more than the counter was. */
+export async function nextFence(client: Client, resources: Resources): Promise<number> {
+  const owner = freshOwner();
+  const fence = await client.grant(owner, resources);
+  await client.release(owner, resources);
+  return fence;
+}

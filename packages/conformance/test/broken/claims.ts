@@ -1,0 +1,156 @@
+import { memoryNode } from "@holdfast/memory";
+import type { BrokenNode } from "./broken-node.ts";
+
+/** Mistakes about who holds what. */
+export const brokenClaims: readonly BrokenNode[] = [
+  {
+    mistake: "claims one resource after the other, and keeps the first when a later one is taken",
+    caughtBy: "acquire() denies while another owner holds any one of the resources, and changes nothing",
+    breakIt: (node) => ({
+      async acquire(request) {
+        let fence = 0;
+        for (const resource of request.resources) {
+          const reply = await node.acquire({ ...request, resources: [resource] });
+          if (!reply.granted) return reply;
+          fence = Math.max(fence, reply.fence);
+        }
+        return { granted: true, fence };
+      },
+    }),
+  },
+  {
+    mistake: "looks whether the resource is free, and claims it in a second step",
+    caughtBy: "acquire() grants exactly one of 100 claims sent at once, round after round",
+    breakIt: (node) => {
+      let secondSteps: Promise<unknown> = Promise.resolve();
+      return {
+        async acquire(request) {
+          const [resource] = request.resources as [string];
+          const seen = await node.inspect(resource);
+          if (seen.owner !== null) return { granted: false };
+          const claim = secondSteps.then(async () => {
+            const { owner } = await node.inspect(resource);
+            if (owner !== null) await node.release({ ...request, owner });
+            return node.acquire(request);
+          });
+          secondSteps = claim;
+          return claim;
+        },
+      };
+    },
+  },
+  {
+    mistake: "rejects where it should deny",
+    caughtBy: "acquire() denies while another owner holds the resource, whichever client asks",
+    breakIt: (node) => ({
+      async acquire(request) {
+        const reply = await node.acquire(request);
+        if (!reply.granted) throw new Error("the resource is locked");
+        return reply;
+      },
+    }),
+  },
+  {
+    mistake: "denies a command that was resent, as the resource is taken",
+    caughtBy: "acquire() resent by the holder grants again with the same fence, whatever it hints",
+    breakIt: (node) => ({
+      async acquire(request) {
+        const { owner } = await node.inspect(request.resources[0] as string);
+        return owner === request.owner ? { granted: false } : node.acquire(request);
+      },
+    }),
+  },
+  {
+    mistake: "releases only the first of several resources",
+    caughtBy: "release() frees all of several resources, and keeps each counter",
+    breakIt: (node) => ({
+      release: ({ resources, ...rest }) => node.release({ ...rest, resources: resources.slice(0, 1) }),
+    }),
+  },
+  {
+    mistake: "takes over from whoever holds the resource",
+    caughtBy: "acquire() with takeover from an owner that does not hold the resource is denied",
+    breakIt: (node) => ({
+      async acquire(request) {
+        if (request.takeover === undefined) return node.acquire(request);
+        const { owner } = await node.inspect(request.resources[0] as string);
+        return node.acquire({ ...request, takeover: owner ?? "" });
+      },
+    }),
+  },
+  {
+    mistake: "takes over only where nothing is free",
+    caughtBy: "acquire() with takeover takes over what that owner holds along with what is free",
+    breakIt: (node) => ({
+      async acquire({ takeover, ...request }) {
+        const views = await Promise.all(request.resources.map((resource) => node.inspect(resource)));
+        const isAllHeld = views.every(({ owner }) => owner === takeover);
+        return node.acquire(isAllHeld && takeover !== undefined ? { ...request, takeover } : request);
+      },
+    }),
+  },
+  {
+    mistake: "releases whatever the resource is held by",
+    caughtBy: "release() leaves another owner's claim and counter alone",
+    breakIt: (node) => ({
+      async release(request) {
+        const { owner } = await node.inspect(request.resources[0] as string);
+        return node.release({ ...request, owner: owner ?? request.owner });
+      },
+    }),
+  },
+  {
+    mistake: "releases only where the owner holds all of the resources",
+    caughtBy: "release() of resources held in part frees just those",
+    breakIt: (node) => ({
+      async release(request) {
+        const views = await Promise.all(request.resources.map((resource) => node.inspect(resource)));
+        const holdsAll = views.every(({ owner }) => owner === request.owner);
+        return holdsAll ? node.release(request) : { released: false };
+      },
+    }),
+  },
+  {
+    mistake: "says released whether or not there was anything to release",
+    caughtBy: "release() sent again changes nothing, and is no error",
+    breakIt: (node) => ({ release: async (request) => ({ ...(await node.release(request)), released: true }) }),
+  },
+  {
+    mistake: "extends whatever claim the resource has",
+    caughtBy: "extend() of another owner's claim answers not held, and leaves claim and counter alone",
+    breakIt: (node) => ({
+      async extend(request) {
+        const { owner } = await node.inspect(request.resources[0] as string);
+        return node.extend({ ...request, owner: owner ?? request.owner });
+      },
+    }),
+  },
+  {
+    mistake: "takes a claim on the first of several resources for a claim on all",
+    caughtBy: "extend() without rejoin takes a claim on some of the resources for none, and changes nothing",
+    breakIt: (node) => ({
+      extend: (request) => node.extend({ ...request, resources: request.resources.slice(0, 1) }),
+    }),
+  },
+  {
+    mistake: "knows nothing of what another client claims",
+    caughtBy: "both clients see a claim of either",
+    breakIt: () => ({}),
+    breakRival: () => memoryNode(),
+  },
+  {
+    mistake: "folds the case of names",
+    caughtBy: "each of many odd names is a resource of its own",
+    breakIt: (node) => ({
+      acquire: (request) =>
+        node.acquire({ ...request, resources: request.resources.map((name) => name.toLowerCase()) }),
+    }),
+  },
+  {
+    mistake: "trims names",
+    caughtBy: "each of many odd names is a resource of its own",
+    breakIt: (node) => ({
+      acquire: (request) => node.acquire({ ...request, resources: request.resources.map((name) => name.trim()) }),
+    }),
+  },
+];

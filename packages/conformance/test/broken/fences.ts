@@ -1,0 +1,167 @@
+import { type BrokenNode, forgetful } from "./broken-node.ts";
+
+/** Mistakes about the counters. By each of them, or with it by chance, two locks can get one fencing token. */
+export const brokenFences: readonly BrokenNode[] = [
+  {
+    mistake: "accepts a raise although the counter is already higher",
+    caughtBy: "extend() with a fence below the counter answers the counter, and leaves it",
+    breakIt: (node) => ({
+      async extend(request) {
+        const reply = await node.extend(request);
+        return reply.held ? { held: true, fence: request.fence } : reply;
+      },
+    }),
+  },
+  {
+    mistake: "confirms a claim that has expired",
+    caughtBy: "extend() without rejoin of an expired claim changes nothing",
+    breakIt: (node) => ({
+      async extend(request) {
+        const reply = await node.extend(request);
+        const { owner, fence } = await node.inspect(request.resources[0] as string);
+        return owner === null && fence > 0 ? { held: true, fence: Math.max(fence, request.fence) } : reply;
+      },
+    }),
+  },
+  {
+    mistake: "claims again in an extension without advancing the counter",
+    caughtBy: "extend() with rejoin advances the counter past the old one, as a grant does",
+    breakIt: (correct) => {
+      const { node, forget } = forgetful(correct);
+      return {
+        ...node,
+        async extend(request) {
+          const [resource] = request.resources as [string];
+          const { owner, fence } = await node.inspect(resource);
+          if (owner !== null || !request.rejoin) return node.extend(request);
+          forget(resource);
+          await node.acquire({ ...request, fenceHint: Math.max(fence, request.fence) });
+          return { held: false, rejoined: true };
+        },
+      };
+    },
+  },
+  {
+    mistake: "forgets the counter with the claim",
+    caughtBy: "release() keeps the counter",
+    breakIt: (correct) => {
+      const { node, forget } = forgetful(correct);
+      return {
+        ...node,
+        async release(request) {
+          const reply = await node.release(request);
+          if (reply.released) request.resources.forEach(forget);
+          return reply;
+        },
+      };
+    },
+  },
+  {
+    mistake: "does not advance the counter in a takeover",
+    caughtBy: "acquire() with takeover advances the counter past the old owner's fence",
+    breakIt: (correct) => {
+      const { node, forget } = forgetful(correct);
+      return {
+        ...node,
+        async acquire(request) {
+          const [resource] = request.resources as [string];
+          const { owner, fence } = await node.inspect(resource);
+          if (owner === null || owner !== request.takeover) return node.acquire(request);
+          forget(resource);
+          return node.acquire({ ...request, fenceHint: Math.max(fence, request.fenceHint) });
+        },
+      };
+    },
+  },
+  {
+    mistake: "says held where it has rejoined",
+    caughtBy: "extend() with rejoin claims a free resource again, and says rejoined and not held",
+    breakIt: (node) => ({
+      async extend(request) {
+        const reply = await node.extend(request);
+        return reply.held || !reply.rejoined ? reply : node.extend(request);
+      },
+    }),
+  },
+  {
+    mistake: "does not raise the counter where it rejoins",
+    caughtBy: "extend() with rejoin sets the counter to the fence of the request where that is ahead",
+    breakIt: (node) => ({
+      async extend(request) {
+        const reply = await node.extend({ ...request, rejoin: false });
+        return reply.held || !request.rejoin ? reply : node.extend({ ...request, fence: 1 });
+      },
+    }),
+  },
+  {
+    mistake: "takes no notice of the hint",
+    caughtBy: "the fence is exactly the hint where that is ahead of the counter",
+    breakIt: (node) => ({ acquire: (request) => node.acquire({ ...request, fenceHint: 1 }) }),
+  },
+  {
+    mistake: "takes any hint, however far ahead of its clock",
+    caughtBy: "a hint counts at most as the node's clock plus a day",
+    breakIt: (node) => ({
+      async acquire(request) {
+        const reply = await node.acquire(request);
+        if (reply.granted) await node.extend({ ...request, fence: request.fenceHint, rejoin: false });
+        return reply.granted ? { granted: true, fence: Math.max(reply.fence, request.fenceHint) } : reply;
+      },
+    }),
+  },
+  {
+    mistake: "keeps fourteen digits of a counter, as a number that became a text in Lua",
+    caughtBy: "the fence is exactly the hint where that is the time in microseconds",
+    breakIt: (node) => ({
+      acquire: (request) => node.acquire({ ...request, fenceHint: Number(request.fenceHint.toPrecision(14)) }),
+    }),
+  },
+  {
+    mistake: "advances the counter for a claim that it denies",
+    caughtBy: "acquire() that is denied leaves the holder, its ttl and the counter alone",
+    breakIt: (node) => ({
+      async acquire(request) {
+        const reply = await node.acquire(request);
+        const [resource] = request.resources as [string];
+        const { owner, remainingMs, fence } = await node.inspect(resource);
+        if (reply.granted || owner === null || remainingMs === null) return reply;
+        await node.extend({
+          ...request,
+          resources: [resource],
+          owner,
+          ttlMs: remainingMs,
+          fence: fence + 1,
+          rejoin: false,
+        });
+        return reply;
+      },
+    }),
+  },
+  {
+    mistake: "has one counter for all resources",
+    caughtBy: "the counters of different resources are independent",
+    breakIt: (node) => {
+      let last = 0;
+      return {
+        async acquire(request) {
+          const reply = await node.acquire({ ...request, fenceHint: Math.max(request.fenceHint, last + 1) });
+          if (reply.granted) last = Math.max(last, reply.fence);
+          return reply;
+        },
+      };
+    },
+  },
+  {
+    mistake: "counts each of several resources by itself",
+    caughtBy: "the fence over several resources is one more than their highest counter, for each",
+    breakIt: (node) => ({
+      async acquire(request) {
+        const views = await Promise.all(request.resources.map((resource) => node.inspect(resource)));
+        if (views.some(({ owner }) => owner !== null)) return node.acquire(request);
+        const claims = request.resources.map((resource) => node.acquire({ ...request, resources: [resource] }));
+        const fences = (await Promise.all(claims)).map((reply) => (reply.granted ? reply.fence : 0));
+        return { granted: true, fence: Math.max(...fences) };
+      },
+    }),
+  },
+];

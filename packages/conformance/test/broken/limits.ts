@@ -1,0 +1,45 @@
+import type { BrokenNode } from "./broken-node.ts";
+
+/** Mistakes of nodes that declare a limit, and then do something else than what the limit means. */
+export const brokenLimits: readonly BrokenNode[] = [
+  {
+    mistake: "is said to claim one resource at a time, and claims the first of several before it rejects",
+    cannot: { severalResources: "the store has transactions over one key" },
+    caughtBy: "acquire() rejects a claim on several resources, and changes nothing",
+    breakIt: (node) => ({
+      async acquire(request) {
+        const reply = await node.acquire({ ...request, resources: request.resources.slice(0, 1) });
+        if (request.resources.length > 1) throw new Error("one resource at a time");
+        return reply;
+      },
+    }),
+  },
+  {
+    mistake: "is said not to take over, and takes over",
+    cannot: { takeover: "the store has no compare-and-set" },
+    caughtBy: "acquire() with takeover is denied like any other claim, and changes nothing",
+    breakIt: () => ({}),
+  },
+  {
+    mistake: "is said not to rejoin, and rejoins",
+    cannot: { rejoin: "the store cannot tell" },
+    caughtBy: "extend() with rejoin of a free resource answers neither held nor rejoined, and changes nothing",
+    breakIt: () => ({}),
+  },
+  {
+    mistake: "is said not to keep a claim for thirty days, and cuts it short instead of rejecting it",
+    cannot: { longTtl: "leases last an hour at the most" },
+    caughtBy: "acquire() rejects a claim for thirty days, and claims nothing",
+    breakIt: (node) => ({
+      acquire: (request) => node.acquire({ ...request, ttlMs: Math.min(request.ttlMs, 3_600_000) }),
+    }),
+  },
+  {
+    mistake: "is said to end claims late, and ends them early",
+    cannot: { exactTtl: "the store counts tenths of seconds" },
+    caughtBy: "a claim is kept somewhat longer than its ttl, never shorter, and ends",
+    breakIt: (node) => ({
+      acquire: (request) => node.acquire({ ...request, ttlMs: Math.max(1, request.ttlMs - 100) }),
+    }),
+  },
+];

@@ -1,0 +1,73 @@
+import type { AcquireReply, ExtendReply, NodeView, ReleaseReply } from "@holdfast/core";
+import type { BrokenNode } from "./broken-node.ts";
+
+/** Mistakes in the shape of an answer, or in how a request is treated. */
+export const brokenReplies: readonly BrokenNode[] = [
+  {
+    mistake: "answers the fence as a text",
+    caughtBy: "acquire() grants a resource that was never claimed",
+    breakIt: (node) => ({
+      async acquire(request) {
+        const reply = await node.acquire(request);
+        return (reply.granted ? { ...reply, fence: String(reply.fence) } : reply) as AcquireReply;
+      },
+    }),
+  },
+  {
+    mistake: "answers OK, as the server did",
+    caughtBy: "acquire() grants a resource that was never claimed",
+    breakIt: (node) => ({
+      acquire: async (request) => ((await node.acquire(request)).granted ? "OK" : null) as unknown as AcquireReply,
+    }),
+  },
+  {
+    mistake: "never answers",
+    caughtBy: "acquire() grants a resource that was never claimed",
+    breakIt: () => ({ acquire: () => new Promise(() => {}) }),
+  },
+  {
+    mistake: "names a wait below nothing, as a server does that knows of no ttl",
+    caughtBy: "acquire() denies while another owner holds the resource, whichever client asks",
+    breakIt: (node) => ({
+      async acquire(request) {
+        const reply = await node.acquire(request);
+        return reply.granted ? reply : { granted: false, retryAfterMs: -1 };
+      },
+    }),
+  },
+  {
+    mistake: "says nothing of rejoining where it is not held",
+    caughtBy: "extend() without rejoin of a claim never made changes nothing",
+    breakIt: (node) => ({
+      async extend(request) {
+        const reply = await node.extend(request);
+        return (reply.held ? reply : { held: false }) as ExtendReply;
+      },
+    }),
+  },
+  {
+    mistake: "answers a release with the number of freed resources",
+    caughtBy: "release() frees the owner's claim for the next owner",
+    breakIt: (node) => ({
+      release: async (request) =>
+        ({ released: Number((await node.release(request)).released) }) as unknown as ReleaseReply,
+    }),
+  },
+  {
+    mistake: "inspects what is free with an owner that is undefined",
+    caughtBy: "inspect() of a resource never claimed tells that it is free, with fence 0",
+    breakIt: (node) => ({
+      async inspect(resource) {
+        const { owner, ...view } = await node.inspect(resource);
+        return { ...view, owner: owner ?? undefined } as NodeView;
+      },
+    }),
+  },
+  {
+    mistake: "empties the list of resources that it was given",
+    caughtBy: "acquire() grants a resource that was never claimed",
+    breakIt: (node) => ({
+      acquire: ({ resources, ...rest }) => node.acquire({ ...rest, resources: (resources as string[]).splice(0) }),
+    }),
+  },
+];

@@ -1,0 +1,127 @@
+import type { LockNode } from "@holdfast/core";
+import type { MemoryNode } from "@holdfast/memory";
+import type { BrokenNode } from "./broken-node.ts";
+
+/** Changes the ttl of every claim and every extension. */
+function withTtl(node: MemoryNode, change: (ttlMs: number) => number): Partial<LockNode> {
+  return {
+    acquire: (request) => node.acquire({ ...request, ttlMs: change(request.ttlMs) }),
+    extend: (request) => node.extend({ ...request, ttlMs: change(request.ttlMs) }),
+  };
+}
+
+/** Changes what a denial says about the wait. */
+function withRetryAfter(node: MemoryNode, change: (retryAfterMs: number) => number): Partial<LockNode> {
+  return {
+    async acquire(request) {
+      const reply = await node.acquire(request);
+      return reply.granted ? reply : { granted: false, retryAfterMs: change(reply.retryAfterMs ?? 0) };
+    },
+  };
+}
+
+/** Mistakes about how long a claim lasts, and about what is said of it. */
+export const brokenTimes: readonly BrokenNode[] = [
+  {
+    mistake: "ends claims a little early",
+    caughtBy: "a claim is kept for its ttl at least, and then is free",
+    breakIt: (node) => withTtl(node, (ttlMs) => Math.ceil(ttlMs * 0.9)),
+  },
+  {
+    mistake: "keeps claims for whole seconds",
+    caughtBy: "a claim is kept for its ttl at least, and then is free",
+    breakIt: (node) => withTtl(node, (ttlMs) => Math.ceil(ttlMs / 1000) * 1000),
+  },
+  {
+    mistake: "takes milliseconds for seconds",
+    caughtBy: "a claim with a ttl of 1 ms is granted, and ends",
+    breakIt: (node) => withTtl(node, (ttlMs) => ttlMs * 1000),
+  },
+  {
+    mistake: "ends at once what is to last for longer than 32 bits of milliseconds",
+    caughtBy: "a claim for thirty days is granted, and stays",
+    breakIt: (node) => withTtl(node, (ttlMs) => (ttlMs < 2 ** 31 ? ttlMs : 1)),
+  },
+  {
+    mistake: "extends only to a longer ttl",
+    caughtBy: "extend() of a held claim makes it end sooner, counted from now",
+    breakIt: (node) => ({
+      async extend(request) {
+        const { remainingMs } = await node.inspect(request.resources[0] as string);
+        return node.extend({ ...request, ttlMs: Math.max(request.ttlMs, remainingMs ?? 0) });
+      },
+    }),
+  },
+  {
+    mistake: "sets no ttl in an extension",
+    caughtBy: "extend() of a held claim makes it last longer",
+    breakIt: (node) => ({
+      async extend(request) {
+        const { remainingMs } = await node.inspect(request.resources[0] as string);
+        return node.extend({ ...request, ttlMs: remainingMs ?? request.ttlMs });
+      },
+    }),
+  },
+  {
+    mistake: "prolongs a claim whose command was resent",
+    caughtBy: "acquire() resent by the holder does not prolong the claim",
+    breakIt: (node) => ({
+      async acquire(request) {
+        const reply = await node.acquire(request);
+        if (reply.granted) await node.extend({ ...request, fence: 1, rejoin: false });
+        return reply;
+      },
+    }),
+  },
+  {
+    mistake: "keeps a claim that was taken over for what the old owner had left",
+    caughtBy: "acquire() with takeover keeps the claim for the ttl of the request, longer",
+    breakIt: (node) => ({
+      async acquire(request) {
+        const { owner, remainingMs } = await node.inspect(request.resources[0] as string);
+        const isTakeover = owner !== null && owner === request.takeover;
+        return node.acquire({ ...request, ttlMs: isTakeover ? (remainingMs ?? 1) : request.ttlMs });
+      },
+    }),
+  },
+  {
+    mistake: "names a wait in seconds",
+    caughtBy: "acquire() names the longest wait among several claims in the way, if it names one",
+    breakIt: (node) => withRetryAfter(node, (retryAfterMs) => retryAfterMs / 1000),
+  },
+  {
+    mistake: "names the wait for a claim that it may take over",
+    caughtBy: "acquire() with takeover names the wait for the claims that it may not take over, if it names one",
+    breakIt: (node) => ({
+      acquire: async (request) => {
+        const reply = await node.acquire(request);
+        return reply.granted ? reply : node.acquire({ ...request, owner: "who waits for all", takeover: "" });
+      },
+    }),
+  },
+  {
+    mistake: "names a moment where a wait is asked for",
+    caughtBy: "acquire() names a wait within the ttl of the claim in the way, if it names one",
+    breakIt: (node) => withRetryAfter(node, (retryAfterMs) => Date.now() + retryAfterMs),
+  },
+  {
+    mistake: "tells in inspect() the ttl of the claim, not what remains",
+    caughtBy: "inspect() tells a remaining time that runs down",
+    breakIt: (node) => ({
+      async inspect(resource) {
+        const view = await node.inspect(resource);
+        return { ...view, remainingMs: view.remainingMs === null ? null : 60_000 };
+      },
+    }),
+  },
+  {
+    mistake: "forgets in inspect() the counter of what is free",
+    caughtBy: "inspect() of a released resource tells that it is free, and the fence it had",
+    breakIt: (node) => ({
+      async inspect(resource) {
+        const view = await node.inspect(resource);
+        return view.owner === null ? { ...view, fence: 0 } : view;
+      },
+    }),
+  },
+];

@@ -1,0 +1,105 @@
+import type { BrokenNode } from "./broken-node.ts";
+
+/** Mistakes about who hears of a release. */
+export const brokenWakeUps: readonly BrokenNode[] = [
+  {
+    mistake: "never tells a watcher",
+    caughtBy: "watch() hears of a release by the rival client",
+    breakIt: () => ({ watch: async () => async () => {} }),
+  },
+  {
+    mistake: "tells a watcher of every release",
+    caughtBy: "watch() of several resources hears of each by its name, and of no other",
+    breakIt: (node) => {
+      const watchers = new Set<(resource: string) => void>();
+      return {
+        async watch(_resources, onReleased) {
+          watchers.add(onReleased);
+          return async () => void watchers.delete(onReleased);
+        },
+        async release(request) {
+          const reply = await node.release(request);
+          for (const tell of watchers) for (const resource of request.resources) tell(resource);
+          return reply;
+        },
+      };
+    },
+  },
+  {
+    mistake: "tells a watcher by the name that the server keeps",
+    caughtBy: "watch() hears of a release by the rival client",
+    breakIt: (node) => ({ watch: (resources, tell) => node.watch(resources, (resource) => tell(`lock:${resource}`)) }),
+  },
+  {
+    mistake: "tells watchers of what a release did not free",
+    caughtBy: "watch() hears of nothing that release() did not free",
+    breakIt: (node) => {
+      const watchers = new Map<object, { resources: readonly string[]; tell: (resource: string) => void }>();
+      return {
+        async watch(resources, tell) {
+          const key = {};
+          watchers.set(key, { resources, tell });
+          return async () => void watchers.delete(key);
+        },
+        async release(request) {
+          for (const { resources, tell } of watchers.values()) {
+            request.resources.filter((resource) => resources.includes(resource)).forEach(tell);
+          }
+          return node.release(request);
+        },
+      };
+    },
+  },
+  {
+    mistake: "goes on telling a watcher that has ended its watch",
+    caughtBy: "unwatch() ends the watch, and only that one",
+    breakIt: (node) => ({
+      async watch(resources, onReleased) {
+        await node.watch(resources, onReleased);
+        return async () => {};
+      },
+    }),
+  },
+  {
+    mistake: "ends the watches of all when one is ended",
+    caughtBy: "unwatch() ends the watch, and only that one",
+    breakIt: (node) => {
+      const ends: (() => Promise<void>)[] = [];
+      return {
+        async watch(resources, onReleased) {
+          ends.push(await node.watch(resources, onReleased));
+          return async () => {
+            for (const end of ends.splice(0)) await end();
+          };
+        },
+      };
+    },
+  },
+  {
+    mistake: "counts watchers down once more for each end of the same watch",
+    caughtBy: "unwatch() called again is harmless, also to others that watch the resource",
+    breakIt: (node) => {
+      const ends: (() => Promise<void>)[] = [];
+      return {
+        async watch(resources, onReleased) {
+          ends.push(await node.watch(resources, onReleased));
+          return async () => void (await ends.pop()?.());
+        },
+      };
+    },
+  },
+  {
+    mistake: "has room for one watcher of a resource",
+    caughtBy: "watch() serves several watchers of one resource, of either client",
+    breakIt: (node) => {
+      let end = async (): Promise<void> => {};
+      return {
+        async watch(resources, onReleased) {
+          await end();
+          end = await node.watch(resources, onReleased);
+          return end;
+        },
+      };
+    },
+  },
+];

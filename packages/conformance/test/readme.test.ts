@@ -1,0 +1,31 @@
+import { randomUUID } from "node:crypto";
+import { cp, mkdir, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { readmeExamples } from "@holdfast/testkit";
+import { expect, test } from "vitest";
+import { childTimeoutMs, runVitest } from "./vitest-child.ts";
+
+const inPackage = (path: string): string => fileURLToPath(new URL(`../${path}`, import.meta.url));
+
+test(
+  "the files that the README shows are a conformance test, and pass",
+  async () => {
+    // Inside the package, so that they import what a user's files would, and not under version control.
+    const folder = inPackage(`reports/readme-${randomUUID()}`);
+    await mkdir(folder, { recursive: true });
+    try {
+      for (const { code } of await readmeExamples(inPackage("README.md"))) {
+        const [, name = "which file?"] = /^\/\/ (\S+\.ts)\n/.exec(code) ?? [];
+        await writeFile(join(folder, name), code);
+      }
+      await cp(inPackage("test/readme-node.ts"), join(folder, "my-node.ts"));
+      const results = await runVitest(folder);
+      expect(results.filter(({ status }) => status === "failed")).toEqual([]);
+      expect(results.filter(({ status }) => status === "passed").length).toBeGreaterThan(100);
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  },
+  childTimeoutMs,
+);

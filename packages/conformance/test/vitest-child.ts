@@ -1,0 +1,41 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const vitest = fileURLToPath(new URL("../node_modules/vitest/vitest.mjs", import.meta.url));
+const config = fileURLToPath(new URL("./child.vitest.config.ts", import.meta.url));
+
+/** How long a child may take before it is ended, in milliseconds. */
+export const childTimeoutMs = 120_000;
+
+/** What vitest's JSON report says of one test. */
+export interface Result {
+  /** The describes around it, the outermost first. */
+  readonly ancestorTitles: readonly string[];
+  readonly title: string;
+  readonly status: "passed" | "failed" | "skipped";
+}
+
+/** Runs the tests of a folder in a vitest of their own, and returns their results, good and bad. */
+export async function runVitest(folder: string): Promise<readonly Result[]> {
+  const reportFolder = await mkdtemp(join(tmpdir(), "holdfast-conformance-"));
+  try {
+    const report = join(reportFolder, "report.json");
+    const options = ["--root", folder, "--config", config];
+    const command = [vitest, "run", ...options, "--reporter", "json", "--outputFile", report];
+    const child = spawn(process.execPath, command, { timeout: childTimeoutMs });
+    let output = "";
+    for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk) => (output += chunk));
+    await once(child, "close");
+    const text = await readFile(report, "utf8").catch((cause) => {
+      throw new Error(`vitest left no report of its run in ${folder}, but said: ${output}`, { cause });
+    });
+    const { testResults } = JSON.parse(text) as { testResults: { assertionResults: Result[] }[] };
+    return testResults.flatMap(({ assertionResults }) => assertionResults);
+  } finally {
+    await rm(reportFolder, { recursive: true });
+  }
+}
