@@ -1,0 +1,57 @@
+/**
+ * `pnpm check`: what must be true of this repository besides its tests, one claim after another.
+ *
+ * Words on the command line select the claims that contain one of them; `--verbose` shows what the tools print.
+ */
+import { arrowsPointDown } from "./claims/arrows.ts";
+import { lockfileNamesNoRegistry } from "./claims/lockfile.ts";
+import { packedPackagesWork } from "./claims/packed-consumer.ts";
+import { packedPackagesAreCorrect } from "./claims/packed-packages.ts";
+import { releasePlan } from "./claims/release-plan.ts";
+import { sizes } from "./claims/sizes.ts";
+import { type Claim, checkAll } from "./lib/claim.ts";
+import { run } from "./lib/run.ts";
+import { root, scripts } from "./lib/workspace.ts";
+
+const build = tool("turbo", ["run", "build", "--output-logs=errors-only", "--log-order=grouped"]);
+
+const claims: Claim[] = [
+  { claim: "sources are formatted and lint-clean", check: tool("biome", ["check", "--error-on-warnings"]) },
+  { claim: "every package builds", check: build },
+  { claim: "types hold in sources, tests and scripts", check: tool("tsc", ["--build"]) },
+  { claim: "no file, export or dependency is unused", check: tool("knip", []) },
+  { claim: "every public export is documented", check: tool("typedoc", [], scripts) },
+  { claim: "every dependency between packages points down", check: arrowsPointDown },
+  { claim: "packed packages hold what they should", check: built(packedPackagesAreCorrect) },
+  { claim: "packed packages work for a consumer", check: built(packedPackagesWork) },
+  { claim: "core stays under 8 kB, minified and gzipped", check: built(sizes) },
+  { claim: "the changesets make a release plan", check: releasePlan },
+  { claim: "the lockfile names no registry", check: lockfileNamesNoRegistry },
+  { claim: "the demo runs clean", check: tool("pnpm", ["--silent", "demo"]) },
+];
+
+function tool(command: string, args: readonly string[], cwd = root): () => Promise<void> {
+  return async () => {
+    await run(command, args, cwd);
+  };
+}
+
+/** Builds first, in case that claim was not selected; turbo remembers what it has built. */
+function built<T>(check: () => Promise<T>): () => Promise<T> {
+  return async () => {
+    await build().catch(() => {
+      throw new Error("the packages do not build");
+    });
+    return check();
+  };
+}
+
+const words = process.argv.slice(2).filter((arg) => !arg.startsWith("--"));
+const selected = claims.filter(({ claim }) => words.length === 0 || words.some((word) => claim.includes(word)));
+if (selected.length === 0) {
+  console.error(`no claim contains: ${words.join(", ")}`);
+  process.exit(1);
+}
+const { passed, failed } = await checkAll(selected);
+console.log(`\n${passed} passed, ${failed} failed`);
+if (failed > 0) process.exitCode = 1;
