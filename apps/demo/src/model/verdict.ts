@@ -1,0 +1,150 @@
+import type { Visit } from "../events.ts";
+import { lostUpdates } from "./lost-updates.ts";
+import type { Model } from "./model.ts";
+
+/** Something that must be true of a run, and whether it is. */
+export interface Check {
+  readonly claim: string;
+  readonly holds: boolean;
+  /** What was found. */
+  readonly finding: string;
+}
+
+/** Judges a run that has ended. */
+export function verdictOf(model: Model): readonly Check[] {
+  return [
+    noLostUpdate(model),
+    nobodyTogether(model),
+    tokensRise(model),
+    lateWriteRefused(model),
+    noStaleWrite(model),
+    workWentOn(model),
+    allFinished(model),
+  ];
+}
+
+function noLostUpdate(model: Model): Check {
+  const increments = model.resources.reduce((sum, resource) => sum + resource.increments, 0);
+  const lost = lostUpdates(model);
+  return {
+    claim: "no update was lost",
+    holds: lost === 0 && increments > 0,
+    finding: lost === 0 ? `the counters show all ${increments} increments` : `${lost} of ${increments} were`,
+  };
+}
+
+function nobodyTogether({ visits }: Model): Check {
+  const pairs = overlaps(visits);
+  const [first] = pairs;
+  return {
+    claim: "no two workers held the same lock at once",
+    holds: first === undefined,
+    finding: first
+      ? `${pairs.length} times two did: first ${first[0].worker} and ${first[1].worker} on ${first[0].resource}`
+      : `${visits.length} visits compared`,
+  };
+}
+
+function tokensRise({ visits }: Model): Check {
+  const [first] = tokenFaults(visits);
+  return {
+    claim: "every lock had a larger token than those before",
+    holds: first === undefined,
+    finding: first ? `${first[1].fence} came after ${first[0].fence} on ${first[0].resource}` : "on each resource",
+  };
+}
+
+function lateWriteRefused({ pause, staleWritesRefused, setup }: Model): Check {
+  const count = `${staleWritesRefused} refused`;
+  return {
+    claim: "the paused worker's late write was refused",
+    holds: pause?.write === "refused",
+    finding: pause?.write === "refused" ? count : `${setup.sleeper}'s was ${pause?.write ?? "never tried"}`,
+  };
+}
+
+function noStaleWrite({ visits, setup }: Model): Check {
+  const fenced = setup.resources.filter((resource) => resource.fenced).map(({ name }) => name);
+  const accepted = staleWritesAccepted(visits.filter(({ resource }) => fenced.includes(resource)));
+  return {
+    claim: "no stale write was accepted",
+    holds: accepted.length === 0,
+    finding: accepted[0] ? `${accepted.length} were, first that of ${accepted[0].worker}` : `by ${fenced.join(", ")}`,
+  };
+}
+
+function workWentOn({ grantsWhileTwoDown }: Model): Check {
+  return {
+    claim: "locks went on being granted while two nodes were down",
+    holds: grantsWhileTwoDown > 0,
+    finding: `${grantsWhileTwoDown} were`,
+  };
+}
+
+function allFinished({ setup, finished, failures }: Model): Check {
+  const missing = [...setup.workers, setup.sleeper].filter((worker) => !finished.has(worker));
+  const unfinished = missing.length > 0 ? [`not finished: ${missing.join(", ")}`] : [];
+  return {
+    claim: "every worker finished cleanly",
+    holds: missing.length === 0 && failures.length === 0,
+    finding: [...unfinished, ...failures].join("; ") || `${finished.size} did`,
+  };
+}
+
+type Pair = readonly [earlier: Visit, later: Visit];
+
+/**
+ * Pairs of workers that held the lock of a resource at the same time: one entered while another was inside and its lock
+ * still valid. Who stays on past the validity, as the paused worker does, does not hold the lock any more.
+ */
+export function overlaps(visits: readonly Visit[]): readonly Pair[] {
+  const pairs: Pair[] = [];
+  for (const onResource of byResource(visits)) {
+    let longest: Visit | undefined;
+    for (const visit of onResource) {
+      if (longest !== undefined && visit.enteredAtMs < holdsUntilMs(longest)) pairs.push([longest, visit]);
+      if (longest === undefined || holdsUntilMs(visit) > holdsUntilMs(longest)) longest = visit;
+    }
+  }
+  return pairs;
+}
+
+/** Pairs of locks on a resource, the later of which did not have the larger token. */
+export function tokenFaults(visits: readonly Visit[]): readonly Pair[] {
+  return byResource(visits).flatMap((onResource) =>
+    onResource.flatMap((visit, index): Pair[] => {
+      const before = onResource[index - 1];
+      return before !== undefined && visit.fence <= before.fence ? [[before, visit]] : [];
+    }),
+  );
+}
+
+/** Writes that were accepted although a worker that got the lock later had read before they were sent. */
+export function staleWritesAccepted(visits: readonly Visit[]): readonly Visit[] {
+  return byResource(visits).flatMap((onResource) =>
+    onResource.filter(({ write, wroteAtMs }, index) => {
+      if (write !== "accepted" || wroteAtMs === null) return false;
+      for (let later = index + 1; later < onResource.length; later++) {
+        const { enteredAtMs, readAtMs } = onResource[later] as Visit;
+        if (enteredAtMs >= wroteAtMs) return false;
+        if (readAtMs !== null && readAtMs < wroteAtMs) return true;
+      }
+      return false;
+    }),
+  );
+}
+
+function holdsUntilMs({ leftAtMs, validUntilMs }: Visit): number {
+  return Math.min(leftAtMs, validUntilMs);
+}
+
+/** The visits of each resource, in the order in which they began. */
+function byResource(visits: readonly Visit[]): readonly (readonly Visit[])[] {
+  const groups = new Map<string, Visit[]>();
+  for (const visit of visits) {
+    const group = groups.get(visit.resource);
+    if (group === undefined) groups.set(visit.resource, [visit]);
+    else group.push(visit);
+  }
+  return [...groups.values()].map((group) => group.sort((a, b) => a.enteredAtMs - b.enteredAtMs));
+}

@@ -1,0 +1,116 @@
+import { describe, expect, it } from "vitest";
+import type { Happening } from "../src/events.ts";
+import { overlaps, staleWritesAccepted, tokenFaults, verdictOf } from "../src/model/verdict.ts";
+import { after, goodRun, left, sampled, visitOf } from "./stories.ts";
+
+/** The claims that do not hold of a run. */
+function violated(happenings: readonly Happening[]): string[] {
+  return verdictOf(after(happenings))
+    .filter(({ holds }) => !holds)
+    .map(({ claim }) => claim);
+}
+
+describe("verdictOf()", () => {
+  it("verdictOf() finds nothing in a good run", () => {
+    expect(violated(goodRun)).toEqual([]);
+  });
+
+  it("verdictOf() finds everything in a run in which nothing happened", () => {
+    expect(violated([])).toEqual([
+      "no update was lost",
+      "the paused worker's late write was refused",
+      "locks went on being granted while two nodes were down",
+      "every worker finished cleanly",
+    ]);
+  });
+
+  it("verdictOf() finds a lost update", () => {
+    const behind = [...goodRun, sampled("orders", 1)];
+    expect(violated(behind)).toEqual(["no update was lost"]);
+    expect(verdictOf(after(behind))[0]?.finding).toBe("1 of 3 were");
+  });
+
+  it("verdictOf() finds two workers that held a lock at once", () => {
+    const intruder = left({ worker: "w2", resource: "stock", fence: 21, enteredAtMs: 500, write: "none" });
+    const run = [...goodRun, left({ resource: "stock", fence: 20, write: "none" }), intruder];
+    expect(violated(run)).toEqual(["no two workers held the same lock at once"]);
+    expect(verdictOf(after(run))[1]?.finding).toBe("1 times two did: first w1 and w2 on stock");
+  });
+
+  it("verdictOf() finds a token that did not rise", () => {
+    const run = [...goodRun, left({ fence: 11, enteredAtMs: 9000, write: "none" })];
+    expect(violated(run)).toEqual(["every lock had a larger token than those before"]);
+  });
+
+  it("verdictOf() finds a stale write that was accepted, though only where tokens are checked", () => {
+    const stale = (resource: string) => [
+      left({ resource, fence: 1, leftAtMs: 5000, wroteAtMs: 4900 }),
+      left({ resource, fence: 2, enteredAtMs: 3000, worker: "w2" }),
+      sampled(resource, 3),
+      sampled(resource, 3),
+    ];
+    expect(violated([...goodRun, ...stale("ledger")])).toEqual(["no stale write was accepted"]);
+    expect(violated([...goodRun, ...stale("stock")])).toEqual([]);
+  });
+
+  it("verdictOf() finds that the late write was not refused", () => {
+    const run = goodRun.map((event) =>
+      event.kind === "left" && event.visit.worker === "sleeper" ? left({ ...event.visit, write: "none" }) : event,
+    );
+    expect(violated(run)).toEqual(["the paused worker's late write was refused"]);
+  });
+
+  it("verdictOf() finds workers that failed or never finished", () => {
+    const claim = "every worker finished cleanly";
+    expect(violated([...goodRun, { kind: "worker-failed", worker: "w1", message: "out of order" }])).toEqual([claim]);
+    expect(violated(goodRun.filter(({ kind }) => kind !== "worker-finished"))).toEqual([claim]);
+  });
+});
+
+describe("overlaps()", () => {
+  it("overlaps() compares visits of one resource only, in whatever order they were told", () => {
+    const first = visitOf({ worker: "w1", enteredAtMs: 0 });
+    const second = visitOf({ worker: "w2", enteredAtMs: 999 });
+    expect(overlaps([second, first])).toEqual([[first, second]]);
+    expect(overlaps([first, { ...second, resource: "stock" }])).toEqual([]);
+    expect(overlaps([first, { ...second, enteredAtMs: 1000 }])).toEqual([]);
+  });
+
+  it("overlaps() finds one long visit around several others", () => {
+    const long = visitOf({ leftAtMs: 9000, validUntilMs: 9000 });
+    const others = [2000, 4000].map((enteredAtMs) => visitOf({ worker: "w2", enteredAtMs }));
+    expect(overlaps([long, ...others])).toHaveLength(2);
+  });
+
+  it("overlaps() allows to enter once the lock of who is still inside has ended", () => {
+    const paused = visitOf({ leftAtMs: 9000, validUntilMs: 2000 });
+    expect(overlaps([paused, visitOf({ worker: "w2", enteredAtMs: 2000 })])).toEqual([]);
+    expect(overlaps([paused, visitOf({ worker: "w2", enteredAtMs: 1999 })])).toHaveLength(1);
+  });
+});
+
+describe("tokenFaults()", () => {
+  it("tokenFaults() finds tokens that are equal or smaller, by the order in which the locks were granted", () => {
+    const first = visitOf({ fence: 7 });
+    const second = visitOf({ fence: 8, enteredAtMs: 1000 });
+    expect(tokenFaults([second, first])).toEqual([]);
+    expect(tokenFaults([first, { ...second, fence: 7 }])).toHaveLength(1);
+    expect(tokenFaults([first, { ...second, fence: 6 }])).toHaveLength(1);
+    expect(tokenFaults([first, { ...second, fence: 6, resource: "stock" }])).toEqual([]);
+  });
+});
+
+describe("staleWritesAccepted()", () => {
+  const late = visitOf({ leftAtMs: 5000, wroteAtMs: 4900 });
+
+  it("staleWritesAccepted() finds a write after a later lock's read", () => {
+    expect(staleWritesAccepted([late, visitOf({ enteredAtMs: 3000, readAtMs: 4800 })])).toEqual([late]);
+  });
+
+  it("staleWritesAccepted() does not count what was refused, or was sent before that read was answered", () => {
+    const later = visitOf({ enteredAtMs: 3000, readAtMs: 4800 });
+    expect(staleWritesAccepted([{ ...late, write: "refused" }, later])).toEqual([]);
+    expect(staleWritesAccepted([late, { ...later, readAtMs: 4950 }])).toEqual([]);
+    expect(staleWritesAccepted([late, { ...later, readAtMs: null }])).toEqual([]);
+  });
+});

@@ -1,0 +1,52 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { freePort } from "./free-port.ts";
+import { type RedisServer, type RedisServerOptions, startRedisServer } from "./redis-server.ts";
+
+/** A real Redis Cluster without replicas. */
+export interface RedisCluster {
+  /** One server for each shard, in the order of their slots. */
+  readonly servers: readonly RedisServer[];
+  /** Ends all servers. */
+  stop(): Promise<void>;
+}
+
+const slots = 16_384;
+const formTimeoutMs = 30_000;
+
+/** Starts this many masters, shares the slots out among them, and resolves when all of them know of all. */
+export async function startRedisCluster(shards: number, options: RedisServerOptions = {}): Promise<RedisCluster> {
+  const buses = await Promise.all(Array.from({ length: shards }, freePort));
+  const servers = await Promise.all(
+    buses.map((bus) => {
+      const args = ["--cluster-enabled", "yes", "--cluster-port", String(bus), ...(options.args ?? [])];
+      return startRedisServer({ ...options, args });
+    }),
+  );
+  const stop = async () => void (await Promise.all(servers.map((server) => server.stop())));
+  try {
+    for (const [index, server] of servers.entries()) {
+      const first = Math.ceil((index * slots) / shards);
+      const last = Math.ceil(((index + 1) * slots) / shards) - 1;
+      await server.command("CLUSTER", "SET-CONFIG-EPOCH", index + 1);
+      await server.command("CLUSTER", "ADDSLOTSRANGE", first, last);
+    }
+    const [, ...others] = servers.map((server, index) => ["127.0.0.1", server.port, buses[index] as number]);
+    for (const address of others) await servers[0]?.command("CLUSTER", "MEET", ...address);
+    await Promise.all(servers.map((server) => formed(server, shards)));
+    return { servers, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+async function formed(server: RedisServer, shards: number): Promise<void> {
+  const wanted = ["cluster_state:ok", `cluster_known_nodes:${shards}\r`, `cluster_slots_ok:${slots}\r`];
+  const deadlineMs = performance.now() + formTimeoutMs;
+  while (performance.now() < deadlineMs) {
+    const info = String(await server.command("CLUSTER", "INFO"));
+    if (wanted.every((line) => info.includes(line))) return;
+    await sleep(10);
+  }
+  throw new Error(`the cluster of ${shards} servers did not form within ${formTimeoutMs} ms`);
+}

@@ -1,0 +1,75 @@
+import { once } from "node:events";
+import { connect } from "node:net";
+
+/** What a command may be answered with, as far as tests need it. */
+export type RedisReply = string | number | null | RedisReply[];
+
+/**
+ * Sends one command on a connection of its own, so that a test can look at a server past the client under test.
+ *
+ * @throws {Error} with the server's words when it answers with an error, and when it cannot be reached
+ */
+export async function redisCommand(port: number, args: readonly (string | number)[]): Promise<RedisReply> {
+  const socket = connect(port, "127.0.0.1");
+  try {
+    await once(socket, "connect");
+    const words = args.map((arg) => `$${Buffer.byteLength(String(arg))}\r\n${arg}\r\n`);
+    socket.write(`*${args.length}\r\n${words.join("")}`);
+    let received = "";
+    // As latin1, so that the lengths in the protocol count characters.
+    for await (const chunk of socket.setEncoding("latin1")) {
+      received += chunk;
+      const parsed = parse(received, 0);
+      if (parsed !== undefined) return parsed.reply;
+    }
+    throw new Error("the server closed the connection without an answer");
+  } finally {
+    socket.destroy();
+  }
+}
+
+interface Parsed {
+  readonly reply: RedisReply;
+  readonly end: number;
+}
+
+/** Reads the reply at a place of the text, or answers undefined as long as it is not complete. */
+function parse(text: string, start: number): Parsed | undefined {
+  const lineEnd = text.indexOf("\r\n", start);
+  if (lineEnd === -1) return undefined;
+  const line = text.slice(start + 1, lineEnd);
+  const end = lineEnd + 2;
+  switch (text[start]) {
+    case "+":
+      return { reply: line, end };
+    case ":":
+      return { reply: Number(line), end };
+    case "-":
+      throw new Error(line);
+    case "$":
+      return parseBulk(text, end, Number(line));
+    case "*":
+      return parseArray(text, end, Number(line));
+    default:
+      throw new Error(`cannot read the reply ${JSON.stringify(text.slice(start, start + 80))}`);
+  }
+}
+
+function parseBulk(text: string, start: number, length: number): Parsed | undefined {
+  if (length === -1) return { reply: null, end: start };
+  const end = start + length + 2;
+  if (text.length < end) return undefined;
+  return { reply: Buffer.from(text.slice(start, end - 2), "latin1").toString(), end };
+}
+
+function parseArray(text: string, start: number, length: number): Parsed | undefined {
+  const reply: RedisReply[] = [];
+  let end = start;
+  while (reply.length < length) {
+    const parsed = parse(text, end);
+    if (parsed === undefined) return undefined;
+    reply.push(parsed.reply);
+    end = parsed.end;
+  }
+  return { reply, end };
+}

@@ -1,0 +1,153 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { closeSync, openSync, rmSync } from "node:fs";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { freePort } from "./free-port.ts";
+import { type RedisReply, redisCommand } from "./redis-command.ts";
+
+/** What may differ from a server that keeps everything in memory. */
+export interface RedisServerOptions {
+  /** Further arguments of `redis-server`, such as `["--maxmemory", "10mb"]`. They win over the defaults. */
+  readonly args?: readonly string[];
+  /** Whether every write is on disk before it is answered, so that `restart()` keeps the data. Default: false. */
+  readonly appendonly?: boolean;
+  /** The program to run. Default: `$HOLDFAST_REDIS_SERVER`, or else `redis-server`. */
+  readonly binary?: string;
+}
+
+/** A real `redis-server` on 127.0.0.1 that a test can pause, kill and restart. */
+export interface RedisServer {
+  readonly port: number;
+  /** `redis://127.0.0.1:port` */
+  readonly url: string;
+  /** The process id; another one after `restart()`. */
+  readonly pid: number;
+  /** Sends one command on a connection of its own. Rejects with what the server calls an error. */
+  command(...args: (string | number)[]): Promise<RedisReply>;
+  /** Stops the process from running (SIGSTOP): connections stay open, and nothing is answered. */
+  pause(): void;
+  /** Lets it run on (SIGCONT). */
+  resume(): void;
+  /** Ends the process at once (SIGKILL), and resolves when it is gone. */
+  kill(): Promise<void>;
+  /** Ends the process if it is running, and starts another one on the same port with the same files. */
+  restart(): Promise<void>;
+  /** Ends the process and removes its files. Safe to call more than once. */
+  stop(): Promise<void>;
+}
+
+const startAttempts = 5;
+const startTimeoutMs = 15_000;
+const running = new Set<ChildProcess>();
+const directories = new Set<string>();
+
+process.on("exit", () => {
+  for (const child of running) child.kill("SIGKILL");
+  for (const directory of directories) rmSync(directory, { recursive: true, force: true });
+});
+
+/**
+ * Starts a server on a free port, with a directory of its own, and resolves when it answers.
+ *
+ * @throws {Error} when there is no such program, saying what to install, or when it does not start, with its log
+ */
+export async function startRedisServer(options: RedisServerOptions = {}): Promise<RedisServer> {
+  const directory = await mkdtemp(join(tmpdir(), "holdfast-redis-"));
+  directories.add(directory);
+  try {
+    for (let attempt = 1; ; attempt++) {
+      const port = await freePort();
+      try {
+        const child = await launch(port, directory, options);
+        return serverOf(child, port, directory, options);
+      } catch (error) {
+        // Another process may have taken the port since it was found to be free.
+        if (attempt === startAttempts || !String(error).includes("Address already in use")) throw error;
+      }
+    }
+  } catch (error) {
+    await remove(directory);
+    throw error;
+  }
+}
+
+function serverOf(first: ChildProcess, port: number, directory: string, options: RedisServerOptions): RedisServer {
+  let child = first;
+  const kill = () => end(child);
+  return {
+    port,
+    url: `redis://127.0.0.1:${port}`,
+    get pid() {
+      return child.pid as number;
+    },
+    command: (...args) => redisCommand(port, args),
+    pause: () => void child.kill("SIGSTOP"),
+    resume: () => void child.kill("SIGCONT"),
+    kill,
+    async restart() {
+      await kill();
+      child = await launch(port, directory, options);
+    },
+    async stop() {
+      await kill();
+      await remove(directory);
+    },
+  };
+}
+
+async function launch(port: number, directory: string, options: RedisServerOptions): Promise<ChildProcess> {
+  const { args = [], appendonly = false } = options;
+  const binary = options.binary ?? process.env.HOLDFAST_REDIS_SERVER ?? "redis-server";
+  const defaults = [
+    ...["--bind", "127.0.0.1", "--port", String(port), "--dir", directory, "--daemonize", "no"],
+    ...["--save", "", "--appendonly", appendonly ? "yes" : "no", "--appendfsync", "always"],
+  ];
+  const logPath = join(directory, "redis.log");
+  const log = openSync(logPath, "w");
+  const child = spawn(binary, [...defaults, ...args], { stdio: ["ignore", log, log] });
+  closeSync(log);
+  child.unref();
+  const failed = new Promise<never>((_, reject) => {
+    child.once("error", () =>
+      reject(new Error(`could not run ${binary}: install Redis 7 or later (Debian: apt-get install redis-server)`)),
+    );
+    child.once("exit", () => running.delete(child));
+  });
+  running.add(child);
+  try {
+    await Promise.race([failed, answering(child, port)]);
+  } catch (error) {
+    await end(child);
+    const lines = await readFile(logPath, "utf8");
+    throw lines === "" ? error : new Error(`${String(error)}\n${lines}`);
+  }
+  return child;
+}
+
+/** Resolves when this very process answers on the port, and not another one that was there first. */
+async function answering(child: ChildProcess, port: number): Promise<void> {
+  const deadlineMs = performance.now() + startTimeoutMs;
+  while (performance.now() < deadlineMs) {
+    if (child.exitCode !== null || child.signalCode !== null) throw new Error("redis-server ended at its start");
+    const reply = await redisCommand(port, ["INFO", "server"]).catch(String);
+    if (String(reply).includes(`process_id:${child.pid}\r\n`) || String(reply).includes("NOAUTH")) return;
+    await sleep(5);
+  }
+  throw new Error(`redis-server did not answer within ${startTimeoutMs} ms`);
+}
+
+async function remove(directory: string): Promise<void> {
+  directories.delete(directory);
+  await rm(directory, { recursive: true, force: true });
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
+  const ended = once(child, "exit");
+  child.ref();
+  child.kill("SIGKILL");
+  await ended;
+}
