@@ -1,8 +1,8 @@
 export { type Call, type Fault, FaultyNode } from "./faulty-node.ts";
-export { type ReadmeExample, readmeExamples, runExample } from "./readme.ts";
-export { VirtualClock } from "./virtual-clock.ts";
 export { freePort } from "./free-port.ts";
+export { type ReadmeExample, readmeExamples, runExample } from "./readme.ts";
 export { type RedisCluster, startRedisCluster } from "./redis-cluster.ts";
 export type { RedisReply } from "./redis-command.ts";
 export { type RedisServer, type RedisServerOptions, startRedisServer } from "./redis-server.ts";
 export { type Direction, startTcpProxy, type TcpProxy } from "./tcp-proxy.ts";
+export { VirtualClock } from "./virtual-clock.ts";

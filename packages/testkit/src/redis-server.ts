@@ -1,11 +1,11 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { closeSync, openSync, rmSync } from "node:fs";
-import { mkdtemp, readFile, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { closeSync, openSync } from "node:fs";
+import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { freePort } from "./free-port.ts";
+import { reapedDirectory } from "./reaper.ts";
 import { type RedisReply, redisCommand } from "./redis-command.ts";
 
 /** What may differ from a server that keeps everything in memory. */
@@ -41,13 +41,6 @@ export interface RedisServer {
 
 const startAttempts = 5;
 const startTimeoutMs = 15_000;
-const running = new Set<ChildProcess>();
-const directories = new Set<string>();
-
-process.on("exit", () => {
-  for (const child of running) child.kill("SIGKILL");
-  for (const directory of directories) rmSync(directory, { recursive: true, force: true });
-});
 
 /**
  * Starts a server on a free port, with a directory of its own, and resolves when it answers.
@@ -55,8 +48,7 @@ process.on("exit", () => {
  * @throws {Error} when there is no such program, saying what to install, or when it does not start, with its log
  */
 export async function startRedisServer(options: RedisServerOptions = {}): Promise<RedisServer> {
-  const directory = await mkdtemp(join(tmpdir(), "holdfast-redis-"));
-  directories.add(directory);
+  const directory = await reapedDirectory();
   try {
     for (let attempt = 1; ; attempt++) {
       const port = await freePort();
@@ -69,14 +61,18 @@ export async function startRedisServer(options: RedisServerOptions = {}): Promis
       }
     }
   } catch (error) {
-    await remove(directory);
+    await rm(directory, { recursive: true, force: true });
     throw error;
   }
 }
 
 function serverOf(first: ChildProcess, port: number, directory: string, options: RedisServerOptions): RedisServer {
   let child = first;
-  const kill = () => end(child);
+  const kill = async () => {
+    await end(child);
+    // The process id may soon be another's.
+    await rm(join(directory, "pid"), { force: true });
+  };
   return {
     port,
     url: `redis://127.0.0.1:${port}`,
@@ -93,7 +89,7 @@ function serverOf(first: ChildProcess, port: number, directory: string, options:
     },
     async stop() {
       await kill();
-      await remove(directory);
+      await rm(directory, { recursive: true, force: true });
     },
   };
 }
@@ -102,7 +98,8 @@ async function launch(port: number, directory: string, options: RedisServerOptio
   const { args = [], appendonly = false } = options;
   const binary = options.binary ?? process.env.HOLDFAST_REDIS_SERVER ?? "redis-server";
   const defaults = [
-    ...["--bind", "127.0.0.1", "--port", String(port), "--dir", directory, "--daemonize", "no"],
+    ...["--bind", "127.0.0.1", "--port", String(port), "--dir", directory],
+    ...["--daemonize", "no", "--pidfile", join(directory, "pid")],
     ...["--save", "", "--appendonly", appendonly ? "yes" : "no", "--appendfsync", "always"],
   ];
   const logPath = join(directory, "redis.log");
@@ -114,9 +111,7 @@ async function launch(port: number, directory: string, options: RedisServerOptio
     child.once("error", () =>
       reject(new Error(`could not run ${binary}: install Redis 7 or later (Debian: apt-get install redis-server)`)),
     );
-    child.once("exit", () => running.delete(child));
   });
-  running.add(child);
   try {
     await Promise.race([failed, answering(child, port)]);
   } catch (error) {
@@ -137,11 +132,6 @@ async function answering(child: ChildProcess, port: number): Promise<void> {
     await sleep(5);
   }
   throw new Error(`redis-server did not answer within ${startTimeoutMs} ms`);
-}
-
-async function remove(directory: string): Promise<void> {
-  directories.delete(directory);
-  await rm(directory, { recursive: true, force: true });
 }
 
 async function end(child: ChildProcess): Promise<void> {

@@ -1,0 +1,61 @@
+import type { RedisNodeOptions } from "@holdfast/redis";
+import { Cluster, Redis, type RedisOptions } from "ioredis";
+import { Cluster as Cluster5, Redis as Redis5, type RedisOptions as Redis5Options } from "ioredis5";
+import { Redis as Valkey, Cluster as ValkeyCluster, type RedisOptions as ValkeyOptions } from "iovalkey";
+import type { ClientUnderTest } from "../../redis/test/describe-adapter.ts";
+import { type IoredisClient, ioredisNode } from "../src/index.ts";
+
+const soon = { host: "127.0.0.1", retryStrategy: () => 5 };
+const clusterSoon = { clusterRetryStrategy: () => 20 };
+
+/** A client of ioredis 6, and its node. */
+export function over6(clientOptions: Omit<RedisOptions, "replyMapping">, options?: RedisNodeOptions): ClientUnderTest {
+  return underTest(new Redis({ ...soon, ...clientOptions }), options);
+}
+
+/** A client of ioredis 5, and its node. */
+export function over5(clientOptions: Redis5Options, options?: RedisNodeOptions): ClientUnderTest {
+  return underTest(new Redis5({ ...soon, ...clientOptions }), options);
+}
+
+/** A client of iovalkey, and its node. */
+export function overValkey(clientOptions: ValkeyOptions, options?: RedisNodeOptions): ClientUnderTest {
+  return underTest(new Valkey({ ...soon, ...clientOptions }), options);
+}
+
+/** A cluster client of ioredis 6, and its node. */
+export function overCluster6(ports: readonly number[], options?: RedisNodeOptions): ClientUnderTest {
+  return underTest(new Cluster(addresses(ports), clusterSoon), options);
+}
+
+/** A cluster client of ioredis 5, and its node. */
+export function overCluster5(ports: readonly number[], options?: RedisNodeOptions): ClientUnderTest {
+  return underTest(new Cluster5(addresses(ports), clusterSoon), options);
+}
+
+/** A cluster client of iovalkey, and its node. */
+export function overValkeyCluster(ports: readonly number[], options?: RedisNodeOptions): ClientUnderTest {
+  return underTest(new ValkeyCluster(addresses(ports), clusterSoon), options);
+}
+
+function addresses(ports: readonly number[]) {
+  return ports.map((port) => ({ host: "127.0.0.1", port }));
+}
+
+/** What the clients have in common, as far as it matters here. */
+interface AnyClient extends IoredisClient {
+  on(event: "error" | "ready", listener: () => void): unknown;
+  set(key: string, value: string): Promise<unknown>;
+  disconnect(): void;
+}
+
+function underTest(client: AnyClient, options?: RedisNodeOptions): ClientUnderTest {
+  client.on("error", () => {});
+  return {
+    node: ioredisNode(client, options),
+    isReady: () => client.status === "ready",
+    onReady: (listener) => void client.on("ready", listener),
+    flood: (payload) => void client.set("flood", payload).catch(() => {}),
+    close: () => client.disconnect(),
+  };
+}

@@ -1,0 +1,56 @@
+import { startRedisServer } from "@holdfast/testkit";
+import { Redis } from "ioredis";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { describeAdapter } from "../../redis/test/describe-adapter.ts";
+import { runToEnd } from "../../redis/test/run-to-end.ts";
+import { type IoredisClient, ioredisNode } from "../src/index.ts";
+import { over5, over6, overValkey } from "./clients.ts";
+
+describeAdapter("ioredisNode() over ioredis 6", (port, options) => over6({ port }, options));
+describeAdapter("ioredisNode() over ioredis 5", (port, options) => over5({ port }, options));
+describeAdapter("ioredisNode() over iovalkey", (port, options) => overValkey({ port }, options));
+
+describe("ioredisNode()", () => {
+  const idle = { lazyConnect: true };
+
+  test("is named after the server, and never after its password", () => {
+    const nameOf = (client: IoredisClient) => ioredisNode(client).name;
+    expect(nameOf(new Redis(idle))).toBe("localhost:6379");
+    expect(nameOf(new Redis("redis://user:secret@redis-1.internal:7000/3", idle))).toBe("redis-1.internal:7000/3");
+    expect(nameOf(new Redis("/run/redis.sock", idle))).toBe("/run/redis.sock");
+    const sentinels = [{ host: "redis-1.internal", port: 26379 }];
+    expect(nameOf(new Redis({ ...idle, sentinels, name: "mymaster", password: "secret" }))).toBe("sentinel mymaster");
+    const cluster = new Redis.Cluster([{ host: "redis-1.internal", port: 7000 }], idle);
+    expect(nameOf(cluster)).toMatch(/^cluster \d+$/);
+    expect(ioredisNode(new Redis(idle), { name: "a" }).name).toBe("a");
+  });
+
+  test("throws a TypeError for what is not a client", () => {
+    for (const client of [undefined, null, {}, "redis://localhost", { evalsha() {} }]) {
+      expect(() => ioredisNode(client as unknown as IoredisClient)).toThrow(TypeError);
+    }
+  });
+
+  test("throws a TypeError for a client with a keyPrefix, and says what to do instead", () => {
+    const clients = [
+      new Redis({ ...idle, keyPrefix: "app:" }),
+      new Redis.Cluster([{ port: 7000 }], { ...idle, redisOptions: { keyPrefix: "app:" } }),
+    ];
+    for (const client of clients) expect(() => ioredisNode(client)).toThrow('prefix: "app:lock:"');
+  });
+
+  test.each(["unwatch", "close"])(
+    "lets the process end when the client is closed: %s",
+    { timeout: 40_000 },
+    async (leaving) => {
+      const { port, stop } = await startRedisServer();
+      onTestFinished(stop);
+      const program = new URL("./fixtures/lock-and-leave.ts", import.meta.url);
+      expect(await runToEnd(program, String(port), leaving)).toBe("done\n");
+    },
+  );
+
+  test("throws a RangeError for a bad option", () => {
+    expect(() => ioredisNode(new Redis(idle), { fenceTtlMs: 0 })).toThrow(RangeError);
+  });
+});

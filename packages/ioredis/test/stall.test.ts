@@ -1,0 +1,50 @@
+import { spawnSync } from "node:child_process";
+import { Redlock } from "@holdfast/core";
+import { type RedisServer, startRedisServer } from "@holdfast/testkit";
+import { Redis } from "ioredis";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { ioredisNode } from "../src/index.ts";
+
+let servers: RedisServer[] = [];
+let clients: Redis[] = [];
+let redlock: Redlock;
+
+beforeAll(async () => {
+  servers = await Promise.all([1, 2, 3, 4, 5].map(() => startRedisServer()));
+  clients = servers.map(({ port }) => new Redis({ host: "127.0.0.1", port }));
+  await Promise.all(clients.map((client) => client.ping()));
+  redlock = new Redlock(
+    clients.map((client) => ioredisNode(client)),
+    { waitTimeoutMs: 0 },
+  );
+  await (await redlock.acquire("first, to load the script", { waitTimeoutMs: 10_000 })).release();
+}, 60_000);
+
+afterAll(async () => {
+  for (const client of clients) client.disconnect();
+  await Promise.all(servers.map((server) => server.stop()));
+});
+
+/** Blocks this process until every server has answered the acquire, and until so many milliseconds have passed. */
+function stallUntilAnswered(resource: string, stallMs: number): void {
+  const endMs = performance.now() + stallMs;
+  for (const { port } of servers) {
+    const exists = ["-p", String(port), "EXISTS", `lock:${resource}`];
+    while (spawnSync("redis-cli", exists, { encoding: "utf8" }).stdout.trim() !== "1");
+  }
+  while (performance.now() < endMs);
+}
+
+it("acquire() succeeds after a stall longer than the node timeout, with replies that had come meanwhile (S6)", async () => {
+  const pending = redlock.acquire("stalled", { ttlMs: 60_000, nodeTimeoutMs: 5 });
+  stallUntilAnswered("stalled", 20);
+  const lock = await pending;
+  expect(lock.remainingMs()).toBeLessThan(60_000 - 602 - 20);
+  await lock.release();
+}, 60_000);
+
+it("acquire() has no lock after a stall longer than the ttl, though all servers granted, and releases it (S2)", async () => {
+  const pending = redlock.acquire("stalled too long", { ttlMs: 2_000, nodeTimeoutMs: 5 });
+  stallUntilAnswered("stalled too long", 2_000);
+  await expect(pending).rejects.toThrow("the quorum came too late");
+}, 60_000);

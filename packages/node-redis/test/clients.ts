@@ -1,0 +1,68 @@
+import type { RedisNodeOptions } from "@holdfast/redis";
+import { createClient, createCluster, type TypeMapping } from "@redis/client";
+import { createClient as createClient5, createCluster as createCluster5 } from "redis-client5";
+import type { ClientUnderTest } from "../../redis/test/describe-adapter.ts";
+import { nodeRedisNode } from "../src/index.ts";
+
+const reconnectStrategy = () => 5;
+
+/** A client of @redis/client 6, and its node. */
+export function over6(
+  port: number,
+  options?: RedisNodeOptions,
+  clientOptions: { RESP?: 2 | 3; commandOptions?: { typeMapping: TypeMapping } } = {},
+): ClientUnderTest {
+  const client = createClient({ socket: { host: "127.0.0.1", port, reconnectStrategy }, ...clientOptions });
+  return underTest(client, nodeRedisNode(client, options));
+}
+
+/** A client of @redis/client 5, and its node. */
+export function over5(
+  port: number,
+  options?: RedisNodeOptions,
+  clientOptions: { RESP?: 2 | 3; disableClientInfo?: boolean } = {},
+): ClientUnderTest {
+  const client = createClient5({ socket: { host: "127.0.0.1", port, reconnectStrategy }, ...clientOptions });
+  return underTest(client, nodeRedisNode(client, options));
+}
+
+/** A cluster client of @redis/client 6, and its node. */
+export function overCluster6(ports: readonly number[], options?: RedisNodeOptions): ClientUnderTest {
+  const client = createCluster(clusterOptions(ports));
+  return underTest(client, nodeRedisNode(client, options));
+}
+
+/** A cluster client of @redis/client 5, and its node. */
+export function overCluster5(ports: readonly number[], options?: RedisNodeOptions): ClientUnderTest {
+  const client = createCluster5(clusterOptions(ports));
+  return underTest(client, nodeRedisNode(client, options));
+}
+
+function clusterOptions(ports: readonly number[]) {
+  return {
+    rootNodes: ports.map((port) => ({ socket: { host: "127.0.0.1", port } })),
+    defaults: { socket: { reconnectStrategy } },
+  };
+}
+
+/** What the clients have in common, as far as it matters here. */
+interface AnyClient {
+  readonly isOpen: boolean;
+  readonly isReady?: boolean;
+  on(event: "error" | "ready", listener: () => void): unknown;
+  connect(): Promise<unknown>;
+  set(key: string, value: string): Promise<unknown>;
+  destroy(): void;
+}
+
+function underTest(client: AnyClient, node: ClientUnderTest["node"]): ClientUnderTest {
+  client.on("error", () => {});
+  client.connect().catch(() => {});
+  return {
+    node,
+    isReady: () => client.isReady ?? client.isOpen,
+    onReady: (listener) => void client.on("ready", listener),
+    flood: (payload) => void client.set("flood", payload).catch(() => {}),
+    close: () => client.destroy(),
+  };
+}

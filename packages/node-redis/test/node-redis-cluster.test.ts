@@ -1,0 +1,10 @@
+import { startRedisCluster } from "@holdfast/testkit";
+import { afterAll } from "vitest";
+import { describeClusterAdapter } from "../../redis/test/describe-cluster-adapter.ts";
+import { overCluster5, overCluster6 } from "./clients.ts";
+
+const cluster = await startRedisCluster(3);
+afterAll(() => cluster.stop());
+
+describeClusterAdapter("nodeRedisNode() over a cluster of @redis/client 6", cluster, overCluster6);
+describeClusterAdapter("nodeRedisNode() over a cluster of @redis/client 5", cluster, overCluster5);

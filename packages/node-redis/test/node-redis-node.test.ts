@@ -1,0 +1,88 @@
+import { startRedisServer, startTcpProxy } from "@holdfast/testkit";
+import { createClient, createClientPool, createCluster, createSentinel } from "@redis/client";
+import { createClientPool as createClientPool5, createSentinel as createSentinel5 } from "redis-client5";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { describeAdapter } from "../../redis/test/describe-adapter.ts";
+import { acquireRequest, eventually, ignore, pass, shortMs } from "../../redis/test/requests.ts";
+import { runToEnd } from "../../redis/test/run-to-end.ts";
+import { type NodeRedisClient, nodeRedisNode } from "../src/index.ts";
+import { over5, over6 } from "./clients.ts";
+
+describeAdapter("nodeRedisNode() over @redis/client 6", (port, options) => over6(port, options));
+describeAdapter("nodeRedisNode() over @redis/client 5", (port, options) => over5(port, options));
+
+describe("nodeRedisNode()", () => {
+  test("is named after the server, and never after its password", () => {
+    expect(nodeRedisNode(createClient()).name).toBe("localhost:6379");
+    const url = "redis://user:secret@redis-1.internal:7000/3";
+    expect(nodeRedisNode(createClient({ url })).name).toBe("redis-1.internal:7000/3");
+    expect(nodeRedisNode(createClient({ socket: { path: "/run/redis.sock", tls: false } })).name).toBe(
+      "/run/redis.sock",
+    );
+    expect(nodeRedisNode(createCluster({ rootNodes: [{ url }] })).name).toMatch(/^cluster \d+$/);
+    expect(nodeRedisNode(createClient(), { name: "a" }).name).toBe("a");
+  });
+
+  test("throws a TypeError for what is not a client", () => {
+    for (const client of [undefined, null, {}, "redis://localhost", { isReady: true }]) {
+      expect(() => nodeRedisNode(client as unknown as NodeRedisClient)).toThrow(TypeError);
+    }
+  });
+
+  test("throws a TypeError for a pool or a sentinel, over whose connections a release could overtake", () => {
+    const sentinel = { name: "mymaster", sentinelRootNodes: [{ host: "127.0.0.1", port: 26379 }] };
+    const others = [createClientPool(), createClientPool5(), createSentinel(sentinel), createSentinel5(sentinel)];
+    for (const client of others) {
+      expect(() => nodeRedisNode(client as unknown as NodeRedisClient)).toThrow("not be a pool or a sentinel");
+    }
+  });
+
+  test("throws a TypeError for a client with a keyPrefix, and says what to do instead", () => {
+    expect(() => nodeRedisNode(createClient({ keyPrefix: "app:" }))).toThrow('prefix: "app:lock:"');
+  });
+
+  test("acquire() takes no other grant for its own where @redis/client 5 has lost count after a reconnection", async () => {
+    const server = await startRedisServer();
+    onTestFinished(() => server.stop());
+    const network = await startTcpProxy(server.port);
+    onTestFinished(() => network.stop());
+    const { node, isReady, flood, close } = over5(network.port, {}, { disableClientInfo: true });
+    onTestFinished(close);
+    await eventually(() => expect(isReady()).toBe(true));
+    await node.acquire(acquireRequest("alice", { resources: ["held"] }));
+
+    network.stall("requests");
+    flood("x".repeat(32 * 1024 * 1024));
+    await pass(shortMs);
+    network.cut();
+    await network.resume();
+    // What is sent before the client has noticed is written to the dead connection, and awaited on the next one.
+    ignore(node.inspect("r"));
+    await pass(1);
+    const replies: Promise<unknown>[] = [];
+    for (let i = 0; i < 20; i++) {
+      ignore(node.acquire(acquireRequest(`owner ${i}`, { resources: [`free ${i}`] })));
+      const reply = node.acquire(acquireRequest(`owner ${i}`, { resources: ["held"] }));
+      replies.push(reply.catch((error: Error) => error.message));
+      await pass(1);
+    }
+    // The last replies come with those to further commands.
+    for (let i = 0; i < 20; i++) ignore(node.inspect("r"));
+    for (const reply of await Promise.all(replies)) expect(reply).not.toHaveProperty("granted", true);
+  });
+
+  test.each(["unwatch", "close"])(
+    "lets the process end when the client is closed: %s",
+    { timeout: 40_000 },
+    async (leaving) => {
+      const { port, stop } = await startRedisServer();
+      onTestFinished(stop);
+      const program = new URL("./fixtures/lock-and-leave.ts", import.meta.url);
+      expect(await runToEnd(program, String(port), leaving)).toBe("done\n");
+    },
+  );
+
+  test("throws a RangeError for a bad option", () => {
+    expect(() => nodeRedisNode(createClient(), { fenceTtlMs: 0 })).toThrow(RangeError);
+  });
+});

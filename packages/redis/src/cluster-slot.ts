@@ -1,0 +1,44 @@
+/**
+ * Which slot of a Redis Cluster a key belongs to, as the Redis Cluster specification defines it: CRC16 (XMODEM) of the
+ * key's hash tag if it has one, or else of the whole key.
+ */
+
+const slots = 16_384;
+const crcTable = Uint16Array.from({ length: 256 }, (_, byte) => {
+  let crc = byte << 8;
+  for (let bit = 0; bit < 8; bit++) crc = (crc & 0x8000) === 0 ? crc << 1 : (crc << 1) ^ 0x1021;
+  return crc;
+});
+
+/** The slot of a key, from 0 to 16383. */
+export function clusterSlot(key: string): number {
+  let crc = 0;
+  for (const byte of Buffer.from(hashTag(key) ?? key))
+    crc = (crc << 8) ^ (crcTable[((crc >> 8) ^ byte) & 0xff] as number);
+  return crc & (slots - 1);
+}
+
+/** What stands between the first `{` and the first `}` after it, unless that is nothing. Keys that share it share a slot. */
+export function hashTag(key: string): string | undefined {
+  const open = key.indexOf("{");
+  const close = open === -1 ? -1 : key.indexOf("}", open);
+  return close > open + 1 ? key.slice(open + 1, close) : undefined;
+}
+
+const tagsBySlot = new Map<number, string>();
+let numbersTried = 0;
+
+/**
+ * The hash tag that stands for a slot: the first of 0, 1, … 9, a, b, … z, 10, 11, … (base 36) that belongs to it. The
+ * names of keys on servers depend on this: it must stay as it is.
+ */
+export function tagOfSlot(slot: number): string {
+  // Each slot has its tag among the first 200 000 numbers. What is found on the way to one is kept for others.
+  for (;;) {
+    const known = tagsBySlot.get(slot);
+    if (known !== undefined) return known;
+    const tag = (numbersTried++).toString(36);
+    const found = clusterSlot(tag);
+    if (!tagsBySlot.has(found)) tagsBySlot.set(found, tag);
+  }
+}

@@ -1,0 +1,45 @@
+/**
+ * What one client library has to offer for its clients to become lock nodes: all that differs between libraries. Other
+ * Redis clients than those of `@holdfast/ioredis` and `@holdfast/node-redis` can be used by implementing it.
+ */
+export interface RedisConnection {
+  /** What the node is called unless the user names it: host and port, for example, and never a password. */
+  readonly name: string;
+  /** Whether it is a Redis Cluster, where all keys of one command must share a slot. */
+  readonly isCluster: boolean;
+
+  /** Whether a command with this key that is sent now goes to its server now, instead of waiting for a connection. */
+  isReady(key: string): boolean;
+
+  /**
+   * Sends one command: `EVALSHA` and the script's hash, or `EVAL` and its source; then the number of keys, and the keys
+   * and arguments as they come. Resolves with the reply, or rejects with the error that the server or client gives; the
+   * message of a server's error must begin with its code (`NOSCRIPT`).
+   *
+   * All commands must go over one connection to the server (or, on a cluster, to the server of the first key), in the
+   * order of the calls. A `Buffer` must be written as it is when the command is written to the socket, however late
+   * that may be: its content is changed when a command must have no effect any more.
+   */
+  runScript(
+    command: "EVALSHA" | "EVAL",
+    script: string,
+    keyCount: number,
+    keysAndArguments: readonly (string | Buffer)[],
+  ): Promise<unknown>;
+
+  /** Begins a second connection to the same server, which tells of messages and, if it gives up for good, of its end. */
+  openSubscriber(onMessage: (channel: string) => void, onEnd: () => void): RedisSubscriber;
+}
+
+/**
+ * A connection that only listens. It comes back by itself when it was lost, with its subscriptions. It is given one
+ * command at a time.
+ */
+export interface RedisSubscriber {
+  /** Resolves when messages on the channel arrive from now on. */
+  readonly subscribe: (channel: string) => Promise<unknown>;
+  /** Ends the subscription. */
+  readonly unsubscribe: (channel: string) => Promise<unknown>;
+  /** Closes the connection, or stops trying to open it. Nothing may keep the process alive afterwards. */
+  close(): void;
+}

@@ -1,0 +1,10 @@
+/** What all Holdfast adapters for Redis-speaking servers share. Users want one of those adapters. */
+
+// For authors of adapters
+export { clusterSlot, tagOfSlot } from "./cluster-slot.ts";
+export type { RedisConnection, RedisSubscriber } from "./connection.ts";
+export { type Address, clusterName, serverName } from "./names.ts";
+// For users of the adapters
+export type { RedisNodeOptions } from "./options.ts";
+export type { RedisNode } from "./redis-node.ts";
+export { redisNode } from "./redis-node.ts";

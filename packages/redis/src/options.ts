@@ -1,0 +1,54 @@
+import { fenceKeyPrefix } from "./keys.ts";
+
+/** How a node names its keys and what it does beyond locking. */
+export interface RedisNodeOptions {
+  /** Names the node in errors, events and logs. Default: the host and port of the client. */
+  readonly name?: string;
+  /**
+   * What the keys of locks begin with; the resource follows. Default: `"lock:"`. With `""` the keys are those of other
+   * Redlock implementations, so that a lock of either keeps the other out.
+   */
+  readonly prefix?: string;
+  /**
+   * How long the fence counter of a resource outlives its last claim, in milliseconds: a positive integer, or `Infinity`
+   * to keep it for ever. Default: 86 400 000, a day. Choose it longer than a client may be suspended and then still
+   * write with its old token.
+   */
+  readonly fenceTtlMs?: number;
+  /**
+   * Whether a release wakes those who wait for the resource, in any process, and whether this node can wait like that
+   * (over a second connection). Default: true. Without it, waiting means trying again after a while.
+   */
+  readonly wakeUps?: boolean;
+}
+
+/** The same, complete. */
+export interface Settings {
+  readonly name: string;
+  readonly prefix: string;
+  readonly fenceTtlMs: number;
+  readonly wakeUps: boolean;
+}
+
+/**
+ * Checks the options and fills in what is missing.
+ *
+ * @throws {TypeError | RangeError} naming the option and what is wanted
+ */
+export function parseOptions(options: RedisNodeOptions, defaultName: string): Settings {
+  if (typeof options !== "object" || options === null) throw new TypeError(`options must be an object: ${options}`);
+  const { name = defaultName, prefix = "lock:", fenceTtlMs = 24 * 60 * 60 * 1000, wakeUps = true } = options;
+  if (typeof name !== "string") throw new TypeError(`name must be a string, not ${typeof name}`);
+  if (name === "") throw new RangeError("name must not be empty: it names the node in errors and events");
+  if (typeof prefix !== "string") throw new TypeError(`prefix must be a string, not ${typeof prefix}`);
+  if (/\p{Surrogate}/u.test(prefix)) throw new RangeError("prefix must be well-formed Unicode");
+  if (prefix.startsWith(fenceKeyPrefix)) {
+    throw new RangeError(`prefix must not begin with ${fenceKeyPrefix}: such keys are for fence counters`);
+  }
+  if (typeof fenceTtlMs !== "number") throw new TypeError(`fenceTtlMs must be a number, not ${typeof fenceTtlMs}`);
+  if (fenceTtlMs !== Infinity && !(Number.isSafeInteger(fenceTtlMs) && fenceTtlMs > 0)) {
+    throw new RangeError(`fenceTtlMs must be a positive integer (milliseconds) or Infinity: ${fenceTtlMs}`);
+  }
+  if (typeof wakeUps !== "boolean") throw new TypeError(`wakeUps must be true or false, not ${typeof wakeUps}`);
+  return { name, prefix, fenceTtlMs, wakeUps };
+}

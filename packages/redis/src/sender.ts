@@ -1,0 +1,100 @@
+import type { NodeRequest } from "@holdfast/core";
+import { type Claim, createClaims } from "./claims.ts";
+import type { RedisConnection } from "./connection.ts";
+import { readTicket } from "./replies.ts";
+import { scriptSha, scriptSource } from "./script.ts";
+
+/** One run of the script: its keys, and the arguments that follow the verb and the ticket. */
+export interface ScriptCall {
+  readonly keys: readonly string[];
+  readonly rest: readonly string[];
+}
+
+/** Sends the operations of one node, and decides what may be sent when. All resolve with what follows the ticket. */
+export interface Sender {
+  /** Sends what would be harmful if it arrived late: at once or not at all, and never after it was given up. */
+  claim(verb: "acquire" | "extend", request: NodeRequest, call: ScriptCall): Promise<unknown[]>;
+  /** Sends what is good to arrive however late, and gives up those claims of the owner that have not been sent. */
+  release(request: NodeRequest, call: ScriptCall): Promise<unknown[]>;
+  /** Sends what changes nothing. */
+  inspect(call: ScriptCall): Promise<unknown[]>;
+  /** Throws unless what is sent now for these keys goes to their server now. */
+  insistOnConnection(keys: readonly string[]): void;
+}
+
+/**
+ * How many commands may wait for an answer before claims are refused. A server that hangs stays connected for minutes
+ * until the network gives up, and clients queue without bound. Twice as many for releases: each undoes a claim.
+ */
+const unansweredMax = 10_000;
+
+/** Counts for the whole process, as nodes may share a client, from anywhere, as processes may share a proxy. */
+let lastTicket = Math.floor(Math.random() * 2 ** 30);
+
+/** Makes the sender of one node. */
+export function createSender(connection: RedisConnection): Sender {
+  const claims = createClaims();
+  let unanswered = 0;
+
+  const runScript = async (keyCount: number, words: Words, claim: Claim | undefined): Promise<unknown> => {
+    try {
+      return await connection.runScript("EVALSHA", scriptSha, keyCount, words);
+    } catch (error) {
+      if (!messageOf(error).startsWith("NOSCRIPT")) throw error;
+    }
+    if (claim?.isGivenUp) throw new Error("the server did not know the script, and time was up before it was sent");
+    // Loads the script and runs it, so that a release waits for no step that might not come to its end.
+    return connection.runScript("EVAL", scriptSource, keyCount, words);
+  };
+  const run = async (verb: string | Buffer, { keys, rest }: ScriptCall, claim?: Claim): Promise<unknown[]> => {
+    lastTicket += 1;
+    const ticket = String(lastTicket);
+    unanswered += 1;
+    try {
+      return readTicket(await runScript(keys.length, [...keys, verb, ticket, ...rest], claim), ticket);
+    } catch (error) {
+      // Clients hang the whole command on their errors, and with it the owner.
+      throw new Error(messageOf(error));
+    } finally {
+      unanswered -= 1;
+    }
+  };
+  const insistOnRoom = (max: number): void => {
+    if (unanswered >= max) throw new Error(`${unanswered} commands are waiting for an answer already`);
+  };
+  const insistOnConnection = ([key]: readonly string[]): void => {
+    if (!connection.isReady(key as string)) throw new Error("the client is not connected");
+  };
+
+  return {
+    insistOnConnection,
+    async claim(verb, { owner, timeoutMs }, call) {
+      insistOnConnection(call.keys);
+      insistOnRoom(unansweredMax);
+      const claim = claims.open(verb, owner, timeoutMs);
+      try {
+        return await run(claim.verb, call, claim);
+      } finally {
+        claims.close(claim);
+      }
+    },
+    async release({ owner }, call) {
+      claims.giveUp(owner);
+      insistOnRoom(2 * unansweredMax);
+      return run("release", call);
+    },
+    async inspect(call) {
+      insistOnConnection(call.keys);
+      insistOnRoom(unansweredMax);
+      return run("inspect", call);
+    },
+  };
+}
+
+type Words = readonly (string | Buffer)[];
+
+function messageOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  // That of an AggregateError, as for a host with several addresses, is empty.
+  return error.message || String((error as { code?: unknown }).code ?? error.name);
+}

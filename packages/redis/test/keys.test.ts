@@ -1,0 +1,94 @@
+import { startRedisCluster } from "@holdfast/testkit";
+import { Redis } from "ioredis";
+import { afterAll, describe, expect, test } from "vitest";
+import { clusterSlot, tagOfSlot } from "../src/cluster-slot.ts";
+import { fenceKey, fenceKeyPrefix, keyNames } from "../src/keys.ts";
+
+const cluster = await startRedisCluster(1);
+const client = new Redis({ port: cluster.servers[0]?.port as number });
+afterAll(async () => {
+  client.disconnect();
+  await cluster.stop();
+});
+
+/** Everything up to five characters long that can be made of two letters and braces, and some more. */
+const names = [...wordsOf(["a", "b", "{", "}"], 5), "é", "{é}", "🔒}{", "\u0000", "x".repeat(1_000), "invoice:42"];
+const prefixes = ["", "lock:", "{p}:", "p{", "p}", "{", "{}", fenceKeyPrefix.slice(0, -1)];
+const lockKeys = [...new Set(prefixes.flatMap((prefix) => names.map((name) => prefix + name)))];
+
+function wordsOf(letters: readonly string[], lengthMax: number): string[] {
+  if (lengthMax === 1) return [...letters];
+  const shorter = wordsOf(letters, lengthMax - 1);
+  const longest = shorter.filter((word) => word.length === lengthMax - 1);
+  return [...shorter, ...longest.flatMap((word) => letters.map((letter) => letter + word))];
+}
+
+/** What the server says. */
+async function slotsOf(keys: readonly string[]): Promise<number[]> {
+  const pipeline = client.pipeline();
+  for (const key of keys) pipeline.cluster("KEYSLOT", key);
+  const results = await pipeline.exec();
+  return (results ?? []).map(([, slot]) => slot as number);
+}
+
+describe("clusterSlot()", () => {
+  test("is the slot that Redis computes, whatever braces the key contains", async () => {
+    expect(lockKeys.map(clusterSlot)).toEqual(await slotsOf(lockKeys));
+  });
+});
+
+describe("tagOfSlot()", () => {
+  test("has a tag for every slot, always the same", () => {
+    const tags = Array.from({ length: 16_384 }, (_, slot) => tagOfSlot(slot));
+    expect(tags.map((tag) => clusterSlot(`{${tag}}`))).toEqual(tags.map((_, slot) => slot));
+    // These are part of the names of keys on servers.
+    expect([tagOfSlot(0), tagOfSlot(1), tagOfSlot(16_383)]).toEqual(["1bz", "emj", "hia"]);
+  });
+});
+
+describe("fenceKey()", () => {
+  test("has the slot of its lock key, whatever braces that contains", async () => {
+    const fenceKeys = lockKeys.map(fenceKey);
+    expect(await slotsOf(fenceKeys)).toEqual(await slotsOf(lockKeys));
+    expect(fenceKeys.map(clusterSlot)).toEqual(lockKeys.map(clusterSlot));
+  });
+
+  test("is another one for each lock key", () => {
+    expect(new Set(lockKeys.map(fenceKey)).size).toBe(lockKeys.length);
+  });
+
+  test("stays as it is: counters on servers have these names", () => {
+    expect(fenceKey("lock:invoice:42")).toBe("holdfast:fence:{lock:invoice:42}");
+    expect(fenceKey("lock:{user:7}:mail")).toBe("holdfast:fence:{user:7}lock:{user:7}:mail");
+    expect(fenceKey("lock:a{b")).toBe("holdfast:fence:{lock:a{b}");
+    expect(fenceKey("lock:a}b")).toBe(`holdfast:fence:{${tagOfSlot(clusterSlot("lock:a}b"))}}lock:a}b`);
+  });
+});
+
+describe("lockKey()", () => {
+  test("refuses what would be a fence key, with any prefix", () => {
+    for (const key of names.slice(0, 100).map(fenceKey)) {
+      for (const prefix of ["", "hold", fenceKeyPrefix.slice(0, -1)]) {
+        expect(() => keyNames(prefix, false).lockKey(key.slice(prefix.length))).toThrow(RangeError);
+      }
+    }
+    expect(() => keyNames("", false).lockKey("holdfast:fence:{x}")).toThrow(
+      'cannot lock "holdfast:fence:{x}": keys with holdfast:fence: are for fence counters',
+    );
+  });
+
+  test("refuses half a surrogate pair, which the server could not tell from another", () => {
+    expect(() => keyNames("lock:", false).lockKey("a\ud800")).toThrow("is not well-formed Unicode");
+    expect(keyNames("lock:", false).lockKey("🔒")).toBe("lock:🔒");
+  });
+});
+
+describe("lockKeys()", () => {
+  test("refuses several slots on a cluster, and only there", () => {
+    expect(keyNames("lock:", false).lockKeys(["a", "b"])).toEqual(["lock:a", "lock:b"]);
+    expect(keyNames("lock:", true).lockKeys(["{a}:1", "{a}:2"])).toEqual(["lock:{a}:1", "lock:{a}:2"]);
+    expect(() => keyNames("lock:", true).lockKeys(["a", "b"])).toThrow(
+      /cannot lock "a" \(slot \d+\), "b" \(slot \d+\)/,
+    );
+  });
+});

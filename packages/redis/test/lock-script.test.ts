@@ -1,0 +1,253 @@
+import { describe, expect, test } from "vitest";
+import { redisNode } from "../src/index.ts";
+import { fenceKey } from "../src/keys.ts";
+import { connectionOver, startBench } from "./connection.ts";
+import { acquireRequest, extendRequest, longMs, releaseRequest } from "./requests.ts";
+
+const { server, client, node, nodeOver } = await startBench();
+const dayMs = 24 * 60 * 60 * 1000;
+const fence = fenceKey("lock:r");
+const largest = Number.MAX_SAFE_INTEGER;
+
+describe("the lock key", () => {
+  test("is the prefix and the resource, and holds the owner as a plain string with a ttl", async () => {
+    await node({ prefix: "app:" }).acquire(acquireRequest("alice", { ttlMs: 60_000 }));
+    expect((await client.keys("*")).sort()).toEqual(["app:r", "holdfast:fence:{app:r}"]);
+    expect(await client.get("app:r")).toBe("alice");
+    expect(await client.pttl("app:r")).toBeGreaterThan(50_000);
+    expect(await client.pttl("app:r")).toBeLessThanOrEqual(60_000);
+  });
+
+  test("is that of other Redlock implementations where the prefix is empty", async () => {
+    const ours = node({ prefix: "" });
+    expect(await client.set("r", "theirs", "PX", 60_000, "NX")).toBe("OK");
+    const denied = await ours.acquire(acquireRequest("alice"));
+    expect(denied.granted || denied.retryAfterMs).toBeGreaterThan(50_000);
+    expect(await ours.extend(extendRequest("alice", { rejoin: true }))).toEqual({ held: false, rejoined: false });
+    expect(await ours.release(releaseRequest("alice"))).toEqual({ released: false });
+    await client.del("r");
+    await ours.acquire(acquireRequest("alice"));
+    expect(await client.set("r", "theirs", "PX", 60_000, "NX")).toBeNull();
+  });
+
+  test("without an expiry, as a foreign program may leave it, denies for an unknown time", async () => {
+    await client.set("lock:r", "foreign");
+    expect(await node().acquire(acquireRequest("alice"))).toEqual({ granted: false });
+    expect(await node().inspect("r")).toEqual({ owner: "foreign", remainingMs: null, fence: 0 });
+    await client.set("lock:s", "other", "PX", 1_000);
+    expect(await node().acquire(acquireRequest("alice", { resources: ["r", "s"] }))).toEqual({ granted: false });
+  });
+
+  test("of another type is a failure that names it, and is left alone", async () => {
+    await client.rpush("lock:r", "not a lock");
+    const expected = /^WRONGTYPE .*\(the key lock:r\)/;
+    await expect(node().acquire(acquireRequest("alice", { resources: ["a", "r"] }))).rejects.toThrow(expected);
+    await expect(node().extend(extendRequest("alice", { rejoin: true }))).rejects.toThrow(expected);
+    await expect(node().inspect("r")).rejects.toThrow(expected);
+    expect(await node().release(releaseRequest("alice"))).toEqual({ released: false });
+    expect(await client.keys("*")).toEqual(["lock:r"]);
+  });
+
+  test("of another type does not keep release() from freeing the others", async () => {
+    const resources = ["a", "r", "z"];
+    await node().acquire(acquireRequest("alice", { resources }));
+    await client.del("lock:r");
+    await client.rpush("lock:r", "not a lock");
+    expect(await node().release(releaseRequest("alice", resources))).toEqual({ released: true });
+    expect(await client.exists("lock:a", "lock:z")).toBe(0);
+  });
+});
+
+describe("the fence counter", () => {
+  test("keeps every digit up to the largest safe integer", async () => {
+    await client.set(fence, String(largest - 2));
+    expect(await node().acquire(acquireRequest("alice"))).toEqual({ granted: true, fence: largest - 1 });
+    expect(await node().acquire(acquireRequest("alice"))).toEqual({ granted: true, fence: largest - 1 });
+    expect(await node().extend(extendRequest("alice", { fence: largest }))).toEqual({ held: true, fence: largest });
+    expect(await node().inspect("r")).toMatchObject({ fence: largest });
+    expect(await client.get(fence)).toBe(String(largest));
+  });
+
+  test("that is used up is a failure which changes nothing", async () => {
+    await client.set(fence, String(largest));
+    const request = acquireRequest("alice", { resources: ["a", "r"] });
+    await expect(node().acquire(request)).rejects.toThrow("is used up");
+    await expect(node().extend(extendRequest("alice", { rejoin: true }))).rejects.toThrow("is used up");
+    expect(await client.keys("*")).toEqual([fence]);
+  });
+
+  test.each(["", "x", "-1", "1.5", "1e3", "0x10", " 7", "nan", String(largest + 1), "9".repeat(400)])(
+    "that reads %j is a failure which changes nothing",
+    async (garbage) => {
+      await client.set(fence, garbage);
+      const expected = `the fence counter ${fence} is not a safe integer`;
+      await expect(node().acquire(acquireRequest("alice", { resources: ["a", "r"] }))).rejects.toThrow(expected);
+      await expect(node().inspect("r")).rejects.toThrow(expected);
+      expect(await client.keys("*")).toEqual([fence]);
+      expect(await client.get(fence)).toBe(garbage);
+    },
+  );
+
+  test("of another type is a failure that names it", async () => {
+    await client.rpush(fence, "not a counter");
+    await expect(node().acquire(acquireRequest("alice"))).rejects.toThrow(`(the key ${fence})`);
+    expect(await client.keys("*")).toEqual([fence]);
+  });
+
+  test("that was lost while the lock is held is a failure for acquire(), and restored by extend()", async () => {
+    await node().acquire(acquireRequest("alice", { fenceHint: 70 }));
+    await client.del(fence);
+    await expect(node().acquire(acquireRequest("alice"))).rejects.toThrow("the fence counter of lock:r is lost");
+    expect(await node().extend(extendRequest("alice", { fence: 70 }))).toEqual({ held: true, fence: 70 });
+  });
+
+  test("follows a hint up to a day past the server's own clock, and not this process's", async () => {
+    const reply = await node().acquire(acquireRequest("alice", { fenceHint: largest }));
+    const [seconds, microseconds] = await client.time();
+    const latestUs = Number(seconds) * 1e6 + Number(microseconds) + dayMs * 1000;
+    const granted = reply.granted ? reply.fence : 0;
+    expect(granted).toBeLessThanOrEqual(latestUs);
+    expect(granted).toBeGreaterThan(latestUs - 60e6);
+  });
+});
+
+describe("the expiry of the fence counter", () => {
+  test("counts from the end of the claim", async () => {
+    await node({ fenceTtlMs: 1_000_000 }).acquire(acquireRequest("alice", { ttlMs: 500_000 }));
+    expect(await client.pttl(fence)).toBeGreaterThan(1_490_000);
+    expect(await client.pttl(fence)).toBeLessThanOrEqual(1_500_000);
+    await node({ fenceTtlMs: 1_000_000 }).extend(extendRequest("alice", { ttlMs: 800_000 }));
+    expect(await client.pttl(fence)).toBeGreaterThan(1_790_000);
+    await node().release(releaseRequest("alice"));
+    expect(await client.pttl(fence)).toBeGreaterThan(1_790_000);
+  });
+
+  test("is a day after the end of the claim by default", async () => {
+    await node().acquire(acquireRequest("alice"));
+    expect(await client.pttl(fence)).toBeGreaterThan(dayMs + longMs - 60_000);
+    expect(await client.pttl(fence)).toBeLessThanOrEqual(dayMs + longMs);
+  });
+
+  test("is never made earlier", async () => {
+    await node({ fenceTtlMs: 50 * dayMs }).acquire(acquireRequest("alice"));
+    await node({ fenceTtlMs: 1 }).extend(extendRequest("alice", { fence: 5 }));
+    await node({ fenceTtlMs: 1 }).acquire(acquireRequest("bob", { takeover: "alice" }));
+    expect(await client.pttl(fence)).toBeGreaterThan(49 * dayMs);
+  });
+
+  test("is taken away by a fenceTtlMs of Infinity, and not set again by another", async () => {
+    await node().acquire(acquireRequest("alice"));
+    await node({ fenceTtlMs: Infinity }).extend(extendRequest("alice"));
+    expect(await client.pttl(fence)).toBe(-1);
+    await node().extend(extendRequest("alice", { fence: 9 }));
+    expect(await client.pttl(fence)).toBe(-1);
+    expect(await client.get(fence)).toBe("9");
+  });
+
+  test("of each of several resources is its own", async () => {
+    await node({ fenceTtlMs: Infinity }).acquire(acquireRequest("alice", { resources: ["a"] }));
+    await node().release(releaseRequest("alice", ["a"]));
+    await node().acquire(acquireRequest("bob", { resources: ["a", "b"] }));
+    expect(await client.pttl(fenceKey("lock:a"))).toBe(-1);
+    expect(await client.pttl(fenceKey("lock:b"))).toBeGreaterThan(0);
+  });
+});
+
+describe("the server", () => {
+  test("is sent one command for each operation", async () => {
+    const resources = ["a", "b", "c"];
+    await node().inspect("a");
+    await client.config("RESETSTAT");
+    await node().acquire(acquireRequest("alice", { resources }));
+    await node().extend(extendRequest("alice", { resources }));
+    await node().release(releaseRequest("alice", resources));
+    await node().inspect("a");
+    const stats = await client.info("commandstats");
+    expect(stats).toContain("cmdstat_evalsha:calls=4,");
+    expect(stats).not.toContain("cmdstat_eval:");
+    expect(stats).not.toContain("cmdstat_script");
+  });
+
+  test("needs to allow no more than the commands, keys and channels in the README", async () => {
+    const commands = "+eval +evalsha +get +set +del +pttl +pexpire +time +publish".split(" ");
+    const patterns = ["~lock:*", "~holdfast:fence:*", "&holdfast:released:*"];
+    await client.acl("SETUSER", "locker", "on", ">secret", ...patterns, ...commands);
+    const credentials = { username: "locker", password: "secret", enableReadyCheck: false, disableClientInfo: true };
+    const restricted = await nodeOver(credentials);
+    await server.command("SCRIPT", "FLUSH");
+    expect(await restricted.acquire(acquireRequest("alice"))).toEqual({ granted: true, fence: 1 });
+    expect(await restricted.acquire(acquireRequest("bob"))).toMatchObject({ granted: false });
+    expect(await restricted.extend(extendRequest("alice"))).toEqual({ held: true, fence: 1 });
+    expect(await restricted.inspect("r")).toMatchObject({ owner: "alice", fence: 1 });
+    expect(await restricted.release(releaseRequest("alice"))).toEqual({ released: true });
+  });
+
+  test("that does not allow to publish frees locks all the same", async () => {
+    await client.acl("SETUSER", "mute", "on", ">secret", "~*", "+@all", "-publish");
+    const mute = await nodeOver({ username: "mute", password: "secret" });
+    await mute.acquire(acquireRequest("alice"));
+    expect(await mute.release(releaseRequest("alice"))).toEqual({ released: true });
+    expect(await client.exists("lock:r")).toBe(0);
+  });
+
+  test("that may not write is a failure which changes nothing", async () => {
+    await client.config("SET", "min-replicas-to-write", "1");
+    try {
+      await expect(node().acquire(acquireRequest("alice"))).rejects.toThrow("NOREPLICAS");
+    } finally {
+      await client.config("SET", "min-replicas-to-write", "0");
+    }
+    expect(await client.dbsize()).toBe(0);
+  });
+
+  test("that is out of memory grants nothing, and still releases", async () => {
+    await node().acquire(acquireRequest("alice"));
+    await client.config("SET", "maxmemory", "1");
+    try {
+      await expect(node().acquire(acquireRequest("bob", { resources: ["s"] }))).rejects.toThrow("OOM");
+      expect(await node().release(releaseRequest("alice"))).toEqual({ released: true });
+    } finally {
+      await client.config("SET", "maxmemory", "0");
+    }
+    expect(await client.keys("*")).toEqual([fence]);
+  });
+});
+
+describe("release()", () => {
+  test("publishes on the channels of the resources that it freed, and on no other", async () => {
+    const subscriber = client.duplicate();
+    const heard: string[] = [];
+    subscriber.on("message", (channel) => heard.push(channel));
+    const channels = ["a", "b", "c", "end"].map((name) => `holdfast:released:lock:${name}`);
+    await subscriber.subscribe(...channels);
+    await node().acquire(acquireRequest("alice", { resources: ["a", "c"] }));
+    await node().acquire(acquireRequest("bob", { resources: ["b"] }));
+    await node().release(releaseRequest("alice", ["a", "b", "c"]));
+    await client.publish("holdfast:released:lock:end", "");
+    await expect.poll(() => heard).toContain("holdfast:released:lock:end");
+    expect(heard).toEqual(["a", "c", "end"].map((name) => `holdfast:released:lock:${name}`));
+    subscriber.disconnect();
+  });
+});
+
+describe("an error", () => {
+  test("without a message, as of a host with several addresses, is told by its code", async () => {
+    const failing = redisNode({
+      ...connectionOver(client),
+      runScript: () => Promise.reject(Object.assign(new AggregateError([]), { code: "ECONNREFUSED" })),
+    });
+    await expect(failing.release(releaseRequest("alice"))).rejects.toThrow("ECONNREFUSED");
+  });
+
+  test("does not carry the command with the owner in it", async () => {
+    await client.rpush("lock:r", "not a lock");
+    const error = await node()
+      .acquire(acquireRequest("alice's secret"))
+      .catch((reason: unknown) => reason);
+    expect(error).toBeInstanceOf(Error);
+    expect(
+      JSON.stringify(Object.getOwnPropertyNames(error).map((name) => (error as Record<string, unknown>)[name])),
+    ).not.toContain("secret");
+    expect((error as Error).cause).toBeUndefined();
+  });
+});

@@ -1,0 +1,63 @@
+import { describe, expect, test } from "vitest";
+import { clusterName, type RedisNodeOptions, redisNode, serverName } from "../src/index.ts";
+import { parseOptions } from "../src/options.ts";
+import { connectionOver, startBench } from "./connection.ts";
+
+const { client } = await startBench();
+const make = (options: unknown) => () => redisNode(connectionOver(client), options as RedisNodeOptions);
+
+describe("redisNode()", () => {
+  test.each([
+    [null, "options must be an object: null"],
+    ["lock:", "options must be an object: lock:"],
+    [{ name: 5 }, "name must be a string, not number"],
+    [{ prefix: null }, "prefix must be a string, not object"],
+    [{ fenceTtlMs: "1" }, "fenceTtlMs must be a number, not string"],
+    [{ wakeUps: 1 }, "wakeUps must be true or false, not number"],
+  ])("throws a TypeError for %j", (options, message) => {
+    expect(make(options)).toThrow(TypeError);
+    expect(make(options)).toThrow(message);
+  });
+
+  test.each([
+    [{ name: "" }, "name must not be empty"],
+    [{ prefix: "\udc00" }, "prefix must be well-formed Unicode"],
+    [{ prefix: "holdfast:fence:" }, "prefix must not begin with holdfast:fence:"],
+    ...[0, -1, 1.5, NaN, -Infinity, 2 ** 53].map(
+      (fenceTtlMs) => [{ fenceTtlMs }, "fenceTtlMs must be a positive"] as const,
+    ),
+  ] as [RedisNodeOptions, string][])("throws a RangeError for %o", (options, message) => {
+    expect(make(options)).toThrow(RangeError);
+    expect(make(options)).toThrow(message);
+  });
+
+  test("has the connection's name unless it is given one", () => {
+    expect(make(undefined)().name).toBe("under test");
+    expect(make({ name: "a" })().name).toBe("a");
+  });
+});
+
+describe("parseOptions()", () => {
+  test("fills in the defaults, also for what is undefined", () => {
+    const defaults = { name: "n", prefix: "lock:", fenceTtlMs: 86_400_000, wakeUps: true };
+    expect(parseOptions({}, "n")).toEqual(defaults);
+    const absent = { name: undefined, prefix: undefined, fenceTtlMs: undefined, wakeUps: undefined };
+    expect(parseOptions(absent as unknown as RedisNodeOptions, "n")).toEqual(defaults);
+  });
+});
+
+describe("serverName()", () => {
+  test("is the host and port, or the path, and the database unless it is 0", () => {
+    expect(serverName({})).toBe("localhost:6379");
+    expect(serverName({ host: "redis-1.internal", port: 7000, database: 0 })).toBe("redis-1.internal:7000");
+    expect(serverName({ host: "::1", port: 7000, database: 2 })).toBe("[::1]:7000/2");
+    expect(serverName({ path: "/run/redis.sock", host: "unused" })).toBe("/run/redis.sock");
+  });
+});
+
+describe("clusterName()", () => {
+  test("is the address of a server, or a number that no other has", () => {
+    expect(clusterName({ host: "redis-1.internal", port: 7000 })).toBe("cluster redis-1.internal:7000");
+    expect(clusterName(undefined)).not.toBe(clusterName(undefined));
+  });
+});

@@ -1,0 +1,108 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { type RedisServerOptions, startRedisCluster, startRedisServer } from "../src/index.ts";
+
+async function start(options?: RedisServerOptions) {
+  const server = await startRedisServer(options);
+  onTestFinished(() => server.stop());
+  return server;
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+describe("startRedisServer()", () => {
+  test("starts a server that answers, on a port of its own", async () => {
+    const [one, other] = [await start(), await start()];
+    expect(one.port).not.toBe(other.port);
+    expect(one.url).toBe(`redis://127.0.0.1:${one.port}`);
+    expect(await one.command("SET", "name", "é", "PX", 60_000)).toBe("OK");
+    expect(await one.command("MGET", "name", "none")).toEqual(["é", null]);
+    expect(await other.command("DBSIZE")).toBe(0);
+    await expect(one.command("INCR", "name")).rejects.toThrow("ERR value is not an integer");
+  });
+
+  test("says what to install when the program is missing", async () => {
+    await expect(startRedisServer({ binary: "no-such-program" })).rejects.toThrow(
+      /install Redis 7 or later.*redis-server/,
+    );
+  });
+
+  test("shows what a server that does not start has said", async () => {
+    await expect(startRedisServer({ args: ["--no-such-option", "1"] })).rejects.toThrow("Bad directive");
+  });
+
+  test("pause() and resume() keep a command waiting", async () => {
+    const server = await start();
+    server.pause();
+    let answered = false;
+    const reply = server.command("PING").then((pong) => {
+      answered = true;
+      return pong;
+    });
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(answered).toBe(false);
+    server.resume();
+    expect(await reply).toBe("PONG");
+  });
+
+  test("restart() keeps the port, and the data only if it was told to", async () => {
+    for (const appendonly of [false, true]) {
+      const server = await start({ appendonly });
+      const { port, pid } = server;
+      await server.command("SET", "key", "value");
+      await server.kill();
+      await expect(server.command("PING")).rejects.toThrow("ECONNREFUSED");
+      await server.restart();
+      expect(server.port).toBe(port);
+      expect(server.pid).not.toBe(pid);
+      await expect.poll(() => server.command("GET", "key").catch(() => "loading")).toBe(appendonly ? "value" : null);
+    }
+  });
+
+  test("stop() leaves no process and no files behind, also of a paused server, and may be repeated", async () => {
+    const server = await start();
+    const { pid } = server;
+    const directory = ((await server.command("CONFIG", "GET", "dir")) as string[])[1] as string;
+    expect(existsSync(directory)).toBe(true);
+    server.pause();
+    await server.stop();
+    await server.stop();
+    expect(isAlive(pid)).toBe(false);
+    expect(existsSync(directory)).toBe(false);
+  });
+});
+
+describe("startRedisCluster()", () => {
+  test("starts servers that share the slots", { timeout: 60_000 }, async () => {
+    const cluster = await startRedisCluster(2);
+    onTestFinished(() => cluster.stop());
+    const [first, second] = cluster.servers;
+    expect(await first?.command("CLUSTER", "KEYSLOT", "a")).toBe(15_495);
+    await expect(first?.command("SET", "a", "1")).rejects.toThrow(`MOVED 15495 127.0.0.1:${second?.port}`);
+    expect(await second?.command("SET", "a", "1")).toBe("OK");
+  });
+});
+
+describe("the end of the test process", () => {
+  test("ends its servers and removes their files, even if it is killed", { timeout: 60_000 }, async () => {
+    const program = new URL("./fixtures/abandoned-server.ts", import.meta.url);
+    const child = spawn(process.execPath, ["--import", "tsx", fileURLToPath(program)], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    const [line] = (await once(child.stdout, "data")) as [Buffer];
+    const { pid, directory } = JSON.parse(String(line)) as { pid: number; directory: string };
+    expect([isAlive(pid), existsSync(directory)]).toEqual([true, true]);
+    child.kill("SIGKILL");
+    await expect.poll(() => [isAlive(pid), existsSync(directory)], { timeout: 10_000 }).toEqual([false, false]);
+  });
+});

@@ -1,0 +1,105 @@
+import { once } from "node:events";
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
+import { startTcpProxy, type TcpProxy } from "../src/index.ts";
+
+let proxy: TcpProxy;
+
+/** A server that gives back what it is sent. */
+beforeEach(async () => {
+  const server = createServer((socket) => socket.on("error", () => {}).pipe(socket)).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  proxy = await startTcpProxy((server.address() as AddressInfo).port);
+  onTestFinished(async () => {
+    await proxy.stop();
+    await proxy.stop();
+    server.close();
+  });
+});
+
+interface Client {
+  readonly socket: Socket;
+  readonly closed: Promise<unknown>;
+  received(): string;
+}
+
+async function open(): Promise<Client> {
+  const socket = connect(proxy.port, "127.0.0.1");
+  let received = "";
+  socket.setEncoding("utf8").on("data", (data) => {
+    received += data;
+  });
+  socket.on("error", () => {});
+  const closed = new Promise((resolve) => socket.on("close", resolve));
+  await once(socket, "connect");
+  return { socket, closed, received: () => received };
+}
+
+async function pass(ms: number): Promise<void> {
+  await new Promise((resolve) => setTimeout(resolve, ms));
+}
+
+describe("startTcpProxy()", () => {
+  test("passes everything on, and the end", async () => {
+    const { socket, closed, received } = await open();
+    const text = "x".repeat(1_000_000);
+    socket.end(text);
+    await closed;
+    expect(received()).toBe(text);
+    await expect.poll(() => proxy.connections).toBe(0);
+  });
+
+  test.each(["requests", "replies", undefined] as const)("stall(%s) holds back until resume()", async (direction) => {
+    const { socket, received } = await open();
+    socket.write("a");
+    await expect.poll(received).toBe("a");
+    proxy.stall(direction);
+    socket.write("b");
+    await pass(30);
+    expect(received()).toBe("a");
+    expect(proxy.connections).toBe(1);
+    await proxy.resume();
+    await expect.poll(received).toBe("ab");
+  });
+
+  test("stall() holds back what new connections send, too", async () => {
+    proxy.stall();
+    const { socket, received } = await open();
+    socket.write("a");
+    await pass(30);
+    expect(received()).toBe("");
+    await proxy.resume();
+    await expect.poll(received).toBe("a");
+  });
+
+  test("delay() delivers later, and in order", async () => {
+    const { socket, received } = await open();
+    proxy.delay(50);
+    const startMs = performance.now();
+    socket.write("a");
+    await pass(5);
+    proxy.delay(1);
+    socket.write("b");
+    await expect.poll(received, { interval: 1 }).toBe("ab");
+    expect(performance.now() - startMs).toBeGreaterThanOrEqual(50);
+  });
+
+  test("cut() ends all connections, and new ones work", async () => {
+    const clients = [await open(), await open()];
+    proxy.cut();
+    await Promise.all(clients.map(({ closed }) => closed));
+    const { socket, received } = await open();
+    socket.write("a");
+    await expect.poll(received).toBe("a");
+  });
+
+  test("refuse() turns new connections away and keeps the others, until resume()", async () => {
+    const { socket, received } = await open();
+    await proxy.refuse();
+    await expect(once(connect(proxy.port, "127.0.0.1"), "connect")).rejects.toThrow("ECONNREFUSED");
+    socket.write("a");
+    await expect.poll(received).toBe("a");
+    await proxy.resume();
+    await open();
+  });
+});
