@@ -1,50 +1,36 @@
-import type { Clock } from "./clock.ts";
-import { driftMs } from "./validity.ts";
+import type { Lease } from "./lease.ts";
 
-/** What automatic extension needs of a lock. */
-export interface Extendable {
-  remainingMs(): number;
+/** What automatic extension works with. */
+export interface AutoExtendTerms {
+  readonly lease: Lease;
+  readonly ttlMs: number;
+  readonly maxHoldMs: number;
   /** How long the lock has been held, in milliseconds. */
   heldMs(): number;
-  /** Extends for this ttl, trying again until the validity ends; rejects when the lock is lost or released. */
-  extendFor(ttlMs: number): Promise<void>;
-}
-
-/** How long, and how far, to extend. */
-export interface AutoExtendTerms {
-  readonly ttlMs: number;
-  readonly driftFactor: number;
-  readonly maxHoldMs: number;
+  /**
+   * Extends for the ttl that it is told before each try, until one succeeds or it is told that there is nothing to gain;
+   * rejects when the lock has ended.
+   */
+  extend(nextTtlMs: () => number | undefined): Promise<void>;
+  /** Hears that the lock has been extended as far as `maxHoldMs` allows. */
+  onLimit(): void;
 }
 
 /**
  * Extends a lock each time half of its validity has passed: early enough for several more tries when nodes do not
- * answer. The last extension is cut so that the lock ends with `maxHoldMs`; `onLimit` is called when none is left.
- *
- * @returns a function that stops it
+ * answer. The last extension is cut so that the lock ends with `maxHoldMs`. It stops with the lease.
  */
-export function startAutoExtend(
-  lock: Extendable,
-  clock: Clock,
-  { ttlMs, driftFactor, maxHoldMs }: AutoExtendTerms,
-  onLimit: () => void,
-): () => void {
-  let stopped = false;
-  let cancelTimer = (): void => {};
-
-  const schedule = (): void => {
-    if (!stopped) cancelTimer = clock.startTimer(lock.remainingMs() / 2, extend, { background: true });
+export function autoExtend(terms: AutoExtendTerms): void {
+  const { lease, ttlMs, maxHoldMs, heldMs, extend, onLimit } = terms;
+  const nextTtlMs = (): number | undefined => {
+    const nextMs = Math.min(ttlMs, Math.floor(maxHoldMs - heldMs()));
+    return lease.wouldGain(nextMs) ? nextMs : undefined;
   };
-  const extend = (): void => {
-    const nextTtlMs = Math.min(ttlMs, Math.floor(maxHoldMs - lock.heldMs()));
-    if (nextTtlMs - driftMs(nextTtlMs, driftFactor) <= lock.remainingMs()) onLimit();
-    else lock.extendFor(nextTtlMs).then(schedule, stop);
+  const wait = (): void => lease.ringAt(lease.remainingMs() / 2, ring);
+  const ring = (): void => {
+    if (nextTtlMs() !== undefined) extend(nextTtlMs).then(wait, () => {});
+    else if (maxHoldMs - heldMs() < ttlMs) onLimit();
+    else wait(); // it was extended by hand for longer
   };
-  const stop = (): void => {
-    stopped = true;
-    cancelTimer();
-  };
-
-  schedule();
-  return stop;
+  wait();
 }

@@ -29,6 +29,8 @@ export class Claim {
   readonly resources: readonly string[];
   readonly owner: string;
   readonly #ensemble: Ensemble;
+  /** The requests that may yet set a ttl on a node: sent, and not answered. */
+  readonly #underWay = new Set<{ readonly ttlMs: number; readonly nodes: Set<LockNode> }>();
   #withdrawn = false;
 
   /**
@@ -48,7 +50,7 @@ export class Claim {
     const request = Object.freeze({ resources, owner, ttlMs, fenceHint, timeoutMs: ballot.timeoutMs });
     return broadcast<AcquireReply>({
       ...ballot,
-      ...this.#claiming("acquire", this.#ensemble.nodes, ballot.timeoutMs),
+      ...this.#claiming("acquire", this.#ensemble.nodes, ttlMs, ballot.timeoutMs),
       ask: (node) => node.acquire(request),
       read: readAcquireReply,
     });
@@ -64,9 +66,9 @@ export class Claim {
     const request = Object.freeze({ resources, owner, ...terms, timeoutMs: ballot.timeoutMs });
     return broadcast<ExtendReply>({
       ...ballot,
-      ...this.#claiming("extend", nodes, ballot.timeoutMs),
+      ...this.#claiming("extend", nodes, terms.ttlMs, ballot.timeoutMs),
       ask: (node) => node.extend(request),
-      read: (value) => readExtendReply(value, terms.fence),
+      read: (value, node) => this.#mayBeCutShort(node, terms.ttlMs) ?? readExtendReply(value, terms.fence),
     });
   }
 
@@ -101,13 +103,28 @@ export class Claim {
   }
 
   /** What the questions have in common that may leave a claim on a node. */
-  #claiming(method: "acquire" | "extend", nodes: readonly LockNode[], timeoutMs: number) {
+  #claiming(method: "acquire" | "extend", nodes: readonly LockNode[], ttlMs: number, timeoutMs: number) {
+    const request = { ttlMs, nodes: new Set(nodes) };
+    this.#underWay.add(request);
     return {
       ...this.#question(method, nodes),
       heard: (node: LockNode, answer: AcquireReply | ExtendReply | Error): void => {
+        request.nodes.delete(node);
+        if (request.nodes.size === 0) this.#underWay.delete(request);
         if (this.#withdrawn && mayHold(answer)) this.#releaseUnheard(node, timeoutMs);
       },
     };
+  }
+
+  /**
+   * A node that has an earlier request under way, with a shorter ttl, may get it after this one and keep the claim for
+   * that shorter time. So what it answers to this one cannot be relied on.
+   */
+  #mayBeCutShort(node: LockNode, ttlMs: number): Error | undefined {
+    for (const earlier of this.#underWay) {
+      if (earlier.ttlMs < ttlMs && earlier.nodes.has(node)) return new Error("has yet to answer for a shorter ttl");
+    }
+    return undefined;
   }
 
   #releaseRequest(timeoutMs: number): ReleaseRequest {

@@ -1,5 +1,5 @@
 import type { Won } from "./acquire.ts";
-import { startAutoExtend } from "./auto-extend.ts";
+import { autoExtend } from "./auto-extend.ts";
 import type { Answer } from "./broadcast.ts";
 import type { Claim, Ensemble } from "./claim.ts";
 import { failureMessage, LockLostError, type LossReason, QuorumUnreachableError } from "./errors.ts";
@@ -34,7 +34,6 @@ export class HeldLock implements Lock {
   #lost: LockLostError | undefined;
   #reachedMaxHold = false;
   #controller: AbortController | undefined;
-  #stopAutoExtend = (): void => {};
 
   /**
    * @param ensemble the nodes
@@ -82,7 +81,7 @@ export class HeldLock implements Lock {
 
   async extend({ ttlMs = this.#settings.ttlMs }: ExtendOptions = {}): Promise<void> {
     checkTtl(ttlMs, this.#settings.driftFactor);
-    return this.#extendFor(ttlMs);
+    return this.#extendFor(() => ttlMs);
   }
 
   release(): Promise<void> {
@@ -100,17 +99,19 @@ export class HeldLock implements Lock {
   }
 
   /** Extensions follow one another, so that the nodes get them in the order in which the validity follows from them. */
-  #extendFor(ttlMs: number): Promise<void> {
-    const extension = this.#extending.then(() => this.#extendUntilSettled(ttlMs));
+  #extendFor(nextTtlMs: () => number | undefined): Promise<void> {
+    const extension = this.#extending.then(() => this.#extendUntilSettled(nextTtlMs));
     this.#extending = extension.catch(() => {});
     return extension;
   }
 
-  async #extendUntilSettled(ttlMs: number): Promise<void> {
+  async #extendUntilSettled(nextTtlMs: () => number | undefined): Promise<void> {
     const { nodes, clock } = this.#ensemble;
     const { nodeTimeoutMs, quorum } = this.#settings;
     for (let failures = 1; ; failures++) {
       const remainingMs = this.#remainingOrThrow();
+      const ttlMs = nextTtlMs();
+      if (ttlMs === undefined) return;
       const term = { startedAt: momentOf(clock), ttlMs };
       // Nodes that get a shorter ttl than they have may act on it even if this round fails.
       if (this.#lease.remainingOf(term) < remainingMs) this.#lease.renew(term);
@@ -149,6 +150,7 @@ export class HeldLock implements Lock {
     const { resources, owner, fence } = this;
     const heldMs = this.#heldMs();
     const isFirst = !this.#isReleased;
+    if (!isFirst && this.#lease.remainingMs() <= 0) return this.#claim.withdraw(nodeTimeoutMs);
     this.#isReleased = true;
     this.#end();
     const { confirmed, answers } = await releaseOnce(this.#claim, { quorum, timeoutMs: nodeTimeoutMs });
@@ -180,7 +182,6 @@ export class HeldLock implements Lock {
 
   #end(): void {
     this.#lease.stop();
-    this.#stopAutoExtend();
     this.#retryPause.wake();
   }
 
@@ -198,13 +199,16 @@ export class HeldLock implements Lock {
   }
 
   #startAutoExtend(): void {
-    const lock = {
-      remainingMs: () => this.remainingMs(),
+    const { ttlMs, maxHoldMs } = this.#settings;
+    autoExtend({
+      lease: this.#lease,
+      ttlMs,
+      maxHoldMs,
       heldMs: () => this.#heldMs(),
-      extendFor: (ttlMs: number) => this.#extendFor(ttlMs),
-    };
-    this.#stopAutoExtend = startAutoExtend(lock, this.#ensemble.clock, this.#settings, () => {
-      this.#reachedMaxHold = true;
+      extend: (nextTtlMs) => this.#extendFor(nextTtlMs),
+      onLimit: () => {
+        this.#reachedMaxHold = true;
+      },
     });
   }
 }

@@ -19,6 +19,8 @@ export class Lease {
   readonly #driftFactor: number;
   readonly #onEnd: () => void;
   #term: Term;
+  #alarm: { readonly leftMs: number; readonly ring: () => void } | undefined;
+  #isStopped = false;
   #cancelTimer = (): void => {};
 
   /**
@@ -40,6 +42,11 @@ export class Lease {
     return this.remainingOf(this.#term);
   }
 
+  /** Whether a term of this ttl that began now would make the validity end later. */
+  wouldGain(ttlMs: number): boolean {
+    return ttlMs - driftMs(ttlMs, this.#driftFactor) > this.remainingMs();
+  }
+
   /** What would be left under another term. */
   remainingOf({ startedAt, ttlMs }: Term): number {
     return ttlMs - driftMs(ttlMs, this.#driftFactor) - elapsedMs(startedAt, this.#clock);
@@ -51,17 +58,38 @@ export class Lease {
     this.#watch();
   }
 
-  /** Stops watching. */
+  /** Calls back once when no more than so much of the validity is left. Takes the place of an earlier call. */
+  ringAt(leftMs: number, ring: () => void): void {
+    this.#alarm = { leftMs, ring };
+    this.#watch();
+  }
+
+  /** Stops watching, for good. */
   stop(): void {
+    this.#isStopped = true;
     this.#cancelTimer();
   }
 
   /** Timers have whole milliseconds: what is left below one is given up rather than overrun. */
   #watch(): void {
     this.#cancelTimer();
+    if (this.#isStopped) return;
+    const remainingMs = Math.floor(this.remainingMs());
+    const untilAlarmMs = remainingMs - (this.#alarm?.leftMs ?? 0);
+    const delayMs = Math.max(0, Math.min(longestBlindMs, untilAlarmMs, remainingMs));
+    this.#cancelTimer = this.#clock.startTimer(delayMs, () => this.#look(), { background: true });
+  }
+
+  #look(): void {
     const remainingMs = this.remainingMs();
-    const look = (): void => (this.remainingMs() < 1 ? this.#onEnd() : this.#watch());
-    const delayMs = Math.min(longestBlindMs, Math.max(0, Math.floor(remainingMs)));
-    this.#cancelTimer = this.#clock.startTimer(delayMs, look, { background: true });
+    if (remainingMs < 1) {
+      this.#onEnd();
+      return;
+    }
+    const alarm = this.#alarm;
+    const isDue = alarm !== undefined && remainingMs < alarm.leftMs + 1;
+    if (isDue) this.#alarm = undefined;
+    this.#watch();
+    if (isDue) alarm.ring();
   }
 }

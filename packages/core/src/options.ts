@@ -1,4 +1,5 @@
 import type { Clock } from "./clock.ts";
+import { describe } from "./describe.ts";
 import type { LockNode } from "./lock-node.ts";
 import type { Observer } from "./observer.ts";
 import { majorityOf } from "./quorum.ts";
@@ -48,7 +49,7 @@ export interface RedlockOptions extends LockOptions {
   readonly observer?: Observer | undefined;
   /** Replaces the clocks and timers of this process, for tests and simulations. */
   readonly clock?: Clock | undefined;
-  /** How many `acquire` and `using` calls may wait at the same time; one more is refused. Default 10 000. */
+  /** How many `acquire` and `using` calls may be under way at the same time; one more is refused. Default 10 000. */
   readonly maxWaiters?: number | undefined;
 }
 
@@ -92,9 +93,7 @@ export function defaultSettings(nodeCount: number): Settings {
  */
 export function withOptions(base: Settings, options: LockOptions | undefined, nodeCount: number): Settings {
   if (options === undefined) return base;
-  if (typeof options !== "object" || options === null) {
-    throw new TypeError(`options must be an object, not ${String(options)}`);
-  }
+  if (typeof options !== "object" || options === null) throw wrongType("options", "an object", options);
   const given = Object.entries(options).filter(([, value]) => value !== undefined);
   for (const [name] of given) {
     if (!Object.hasOwn(base, name)) throw new TypeError(`${name} is not an option of a lock`);
@@ -105,74 +104,57 @@ export function withOptions(base: Settings, options: LockOptions | undefined, no
 }
 
 function checkSettings(settings: Settings, nodeCount: number): void {
-  const { ttlMs, nodeTimeoutMs, quorum, driftFactor, label, signal, retryDelayMs, retryDelayMaxMs } = settings;
+  const { ttlMs, nodeTimeoutMs, waitTimeoutMs, quorum, driftFactor, label, signal, autoExtend } = settings;
+  const { retryDelayMs, retryDelayMaxMs, maxHoldMs } = settings;
+  const majority = majorityOf(nodeCount);
+  checkNumber("driftFactor", driftFactor, driftFactor >= 0 && driftFactor < 1, "from 0 to below 1");
   checkTtl(ttlMs, driftFactor);
-  checkNumber("nodeTimeoutMs", nodeTimeoutMs, { above: 0 });
-  if (nodeTimeoutMs >= ttlMs) {
-    throw new RangeError(`nodeTimeoutMs (${nodeTimeoutMs}) must be less than ttlMs (${ttlMs})`);
-  }
-  checkNumber("waitTimeoutMs", settings.waitTimeoutMs, { from: 0, infinite: true });
+  checkNumber("nodeTimeoutMs", nodeTimeoutMs, nodeTimeoutMs > 0, "above 0");
+  checkNumber("nodeTimeoutMs", nodeTimeoutMs, nodeTimeoutMs < ttlMs, `less than ttlMs, ${ttlMs}`);
+  checkNumber("waitTimeoutMs", waitTimeoutMs, waitTimeoutMs >= 0, "at least 0");
   checkInteger("quorum", quorum);
-  if (quorum < majorityOf(nodeCount) || quorum > nodeCount) {
-    const range = `from the majority, ${majorityOf(nodeCount)}, to all ${nodeCount}`;
-    throw new RangeError(`quorum must be ${range} of the nodes, not ${quorum}`);
-  }
-  checkNumber("retryDelayMs", retryDelayMs, { above: 0 });
-  checkNumber("retryDelayMaxMs", retryDelayMaxMs, { above: 0 });
-  if (retryDelayMaxMs < retryDelayMs) {
-    throw new RangeError(`retryDelayMaxMs (${retryDelayMaxMs}) must be at least retryDelayMs (${retryDelayMs})`);
-  }
-  checkNumber("maxHoldMs", settings.maxHoldMs, { above: 0, infinite: true });
-  if (settings.maxHoldMs < ttlMs) {
-    throw new RangeError(`maxHoldMs (${settings.maxHoldMs}) must be at least ttlMs (${ttlMs})`);
-  }
-  if (settings.autoExtend !== undefined && typeof settings.autoExtend !== "boolean") {
-    throw new TypeError(`autoExtend must be a boolean, not ${String(settings.autoExtend)}`);
-  }
-  if (signal !== undefined && !(signal instanceof AbortSignal)) {
-    throw new TypeError(`signal must be an AbortSignal, not ${String(signal)}`);
-  }
-  if (label !== undefined) checkLabel(label);
+  const range = `from the majority, ${majority}, to all ${nodeCount} of the nodes`;
+  checkNumber("quorum", quorum, quorum >= majority && quorum <= nodeCount, range);
+  checkNumber("retryDelayMs", retryDelayMs, retryDelayMs > 0, "above 0");
+  const atLeast = `finite and at least retryDelayMs, ${retryDelayMs}`;
+  checkNumber(
+    "retryDelayMaxMs",
+    retryDelayMaxMs,
+    retryDelayMaxMs >= retryDelayMs && retryDelayMaxMs < Infinity,
+    atLeast,
+  );
+  checkNumber("maxHoldMs", maxHoldMs, maxHoldMs >= ttlMs, `at least ttlMs, ${ttlMs}`);
+  if (autoExtend !== undefined && typeof autoExtend !== "boolean")
+    throw wrongType("autoExtend", "a boolean", autoExtend);
+  if (signal !== undefined && !(signal instanceof AbortSignal)) throw wrongType("signal", "an AbortSignal", signal);
+  if (label === undefined) return;
+  if (typeof label !== "string") throw wrongType("label", "a string", label);
+  if (!/^[^\p{C}]{1,100}$/u.test(label)) throw wrongRange("label", "1 to 100 printable characters", label);
 }
 
 /** @throws {TypeError | RangeError} if the ttl is no positive integer, or so short that drift leaves nothing of it */
 export function checkTtl(ttlMs: number, driftFactor: number): void {
   checkInteger("ttlMs", ttlMs);
-  checkNumber("driftFactor", driftFactor, { from: 0, below: 1 });
-  if (ttlMs - driftMs(ttlMs, driftFactor) <= 0) {
-    const driftText = `the allowance for clock drift, ${driftMs(ttlMs, driftFactor)} ms`;
-    throw new RangeError(`ttlMs (${ttlMs}) must be longer than ${driftText}`);
-  }
+  const allowanceMs = driftMs(ttlMs, driftFactor);
+  checkNumber("ttlMs", ttlMs, ttlMs > allowanceMs, `above the allowance for clock drift, ${allowanceMs} ms`);
 }
 
 /** @throws {TypeError | RangeError} if this is no positive integer */
 export function checkInteger(name: string, value: number): void {
-  checkNumber(name, value, { above: 0 });
-  if (!Number.isSafeInteger(value)) throw new RangeError(`${name} must be an integer, not ${value}`);
+  checkNumber(name, value, Number.isSafeInteger(value) && value > 0, "a positive integer");
 }
 
-interface Bounds {
-  readonly above?: number;
-  readonly from?: number;
-  readonly below?: number;
-  readonly infinite?: boolean;
+function checkNumber(name: string, value: number, isInRange: boolean, wanted: string): void {
+  if (typeof value !== "number") throw wrongType(name, "a number", value);
+  if (!isInRange) throw wrongRange(name, wanted, value);
 }
 
-function checkNumber(name: string, value: number, { above, from, below, infinite }: Bounds): void {
-  if (typeof value !== "number") throw new TypeError(`${name} must be a number, not ${String(value)}`);
-  if (Number.isNaN(value) || (!infinite && !Number.isFinite(value))) {
-    throw new RangeError(`${name} must be finite, not ${value}`);
-  }
-  if (above !== undefined && value <= above) throw new RangeError(`${name} must be above ${above}, not ${value}`);
-  if (from !== undefined && value < from) throw new RangeError(`${name} must be at least ${from}, not ${value}`);
-  if (below !== undefined && value >= below) throw new RangeError(`${name} must be below ${below}, not ${value}`);
+function wrongType(name: string, wanted: string, value: unknown): TypeError {
+  return new TypeError(`${name} must be ${wanted}, not ${describe(value)}`);
 }
 
-function checkLabel(label: string): void {
-  if (typeof label !== "string") throw new TypeError(`label must be a string, not ${String(label)}`);
-  if (!/^[^\p{C}]{1,100}$/u.test(label)) {
-    throw new RangeError(`label must have 1 to 100 printable characters, not ${JSON.stringify(label)}`);
-  }
+function wrongRange(name: string, wanted: string, value: unknown): RangeError {
+  return new RangeError(`${name} must be ${wanted}, not ${describe(value)}`);
 }
 
 /**
@@ -184,16 +166,12 @@ function checkLabel(label: string): void {
  */
 export function parseResources(resources: string | readonly string[]): readonly string[] {
   const names = typeof resources === "string" ? [resources] : resources;
-  if (!Array.isArray(names)) {
-    throw new TypeError(`resources must be a string or a list of strings, not ${String(resources)}`);
-  }
+  if (!Array.isArray(names)) throw wrongType("resources", "a string or a list of strings", resources);
   if (names.length === 0) throw new RangeError("resources must name at least one resource, not none");
   for (const name of names) {
-    if (typeof name !== "string") throw new TypeError(`a resource must be a string, not ${String(name)}`);
+    if (typeof name !== "string") throw wrongType("a resource", "a string", name);
     if (name === "") throw new RangeError("a resource must not be an empty string");
-    if (/\p{Surrogate}/u.test(name)) {
-      throw new TypeError(`a resource must be well-formed Unicode, not ${JSON.stringify(name)}`);
-    }
+    if (/\p{Surrogate}/u.test(name)) throw wrongType("a resource", "well-formed Unicode", name);
   }
   return Object.freeze(names.length === 1 ? [...names] : [...new Set(names)].sort());
 }
@@ -205,7 +183,7 @@ export function parseResources(resources: string | readonly string[]): readonly 
  * @throws {RangeError} for an empty list, and for the same node or the same name twice: it would vote twice
  */
 export function parseNodes(nodes: readonly LockNode[]): readonly LockNode[] {
-  if (!Array.isArray(nodes)) throw new TypeError(`nodes must be a list of lock nodes, not ${String(nodes)}`);
+  if (!Array.isArray(nodes)) throw wrongType("nodes", "a list of lock nodes", nodes);
   if (nodes.length === 0) throw new RangeError("nodes must have at least one lock node, not none");
   for (const node of nodes as readonly (LockNode | null | undefined)[]) checkNode(node);
   if (new Set(nodes).size < nodes.length) {
@@ -220,9 +198,8 @@ export function parseNodes(nodes: readonly LockNode[]): readonly LockNode[] {
 function checkNode(node: LockNode | null | undefined): void {
   const methods = [node?.acquire, node?.extend, node?.release];
   if (!methods.every((method) => typeof method === "function")) {
-    throw new TypeError(`a lock node must have the methods acquire, extend and release: ${String(node)} has not`);
+    throw wrongType("a node", "a lock node with the methods acquire, extend and release", node);
   }
-  if (typeof node?.name !== "string" || node.name === "") {
-    throw new TypeError("a lock node must have a name that is not empty");
-  }
+  if (typeof node?.name !== "string" || node.name === "")
+    throw wrongType("a node's name", "a string with content", node?.name);
 }

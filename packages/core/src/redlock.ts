@@ -1,5 +1,6 @@
 import type { Ensemble } from "./claim.ts";
 import { systemClock } from "./clock.ts";
+import { describe } from "./describe.ts";
 import { FenceHint } from "./fence-hint.ts";
 import { HeldLock } from "./held-lock.ts";
 import { type Inspection, inspectResource } from "./inspect.ts";
@@ -100,7 +101,7 @@ export class Redlock {
     ...rest: [routine: Routine<T>] | [options: LockOptions, routine: Routine<T>]
   ): Promise<T> {
     const [options, routine] = rest.length === 1 ? [undefined, rest[0]] : rest;
-    if (typeof routine !== "function") throw new TypeError(`routine must be a function, not ${String(routine)}`);
+    if (typeof routine !== "function") throw new TypeError(`routine must be a function, not ${describe(routine)}`);
     const lock = await this.#acquire(parseResources(resources), this.#settingsFor(options, true));
     try {
       const result = await routine(lock);
@@ -118,8 +119,7 @@ export class Redlock {
    * @throws {TypeError | RangeError} for a bad resource
    */
   async inspect(resource: string): Promise<Inspection> {
-    if (typeof resource !== "string") throw new TypeError(`a resource must be a string, not ${String(resource)}`);
-    parseResources(resource);
+    parseResources([resource]);
     const { quorum, nodeTimeoutMs } = this.#settings;
     return inspectResource(this.#ensemble, resource, { quorum, timeoutMs: nodeTimeoutMs });
   }

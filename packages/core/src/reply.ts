@@ -1,3 +1,4 @@
+import { describe } from "./describe.ts";
 import { InvalidReplyError } from "./errors.ts";
 import type { AcquireReply, ExtendReply, NodeView, ReleaseReply } from "./lock-node.ts";
 
@@ -38,15 +39,6 @@ export function readNodeView(value: unknown): NodeView | InvalidReplyError {
     (remainingMs === null || isDuration(remainingMs)) &&
     (fence === 0 || isFence(fence));
   return valid ? { owner, remainingMs, fence } : nonsense("inspect", value);
-}
-
-/** Says what a value is, for a message about it. Never throws. */
-export function describe(value: unknown): string {
-  try {
-    return (JSON.stringify(value) ?? String(value)).slice(0, 200);
-  } catch {
-    return `an unreadable ${typeof value}`;
-  }
 }
 
 function fieldsOf(value: unknown): Record<string, unknown> {

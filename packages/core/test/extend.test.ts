@@ -147,6 +147,24 @@ describe("extension (S8)", () => {
     expect(clock.monotonicMs()).toBeCloseTo(988, 3);
   });
 
+  it("extend() to a longer ttl does not count a node that may yet get an earlier request with a shorter one", async () => {
+    const { redlock, clock, node, rival } = world(3);
+    const lock = await redlock.acquire("r");
+    await clock.advance(1000);
+    node("c").fault = ({ method }) => (method === "extend" ? { requestMs: 3000 } : undefined);
+    await clock.until(lock.extend());
+    await clock.advance(500);
+    // From here on b and c answer: but what is on its way to c will make it forget the lock after ten seconds.
+    node("c").fault = () => undefined;
+    node("a").fault = ({ method }) => (method === "extend" ? { lose: "request" } : undefined);
+    await clock.until(lock.extend({ ttlMs: 60_000 }));
+    expect(clock.monotonicMs()).toBeGreaterThanOrEqual(4000);
+    node("a").fault = () => undefined;
+    await clock.advance(20_000);
+    expect(lock.remainingMs()).toBeGreaterThan(30_000);
+    expect(await clock.until(rival().tryAcquire("r"))).toBeNull();
+  });
+
   it("extend() calls follow one another", async () => {
     const { redlock, clock, nodes, node } = world(3);
     const lock = await redlock.acquire("r");
@@ -192,6 +210,45 @@ describe("automatic extension", () => {
     await clock.advance(10_000);
     expect(lock.signal.aborted).toBe(true);
     expect(lock.signal.reason).toMatchObject({ code: "LOCK_LOST", reason: "expired" });
+  });
+
+  it("automatic extension goes on after the lock was extended by hand for longer", async () => {
+    const { redlock, clock } = world(3);
+    const lock = await redlock.acquire("r", { autoExtend: true });
+    await clock.until(lock.extend({ ttlMs: 60_000 }));
+    for (let second = 0; second < 300; second++) await clock.advance(1000);
+    expect(lock.remainingMs()).toBeGreaterThan(4000);
+  });
+
+  it("automatic extension goes on when it was extended by hand at the very moment", async () => {
+    const { redlock, clock, nodes } = world(3);
+    const lock = await redlock.acquire("r", { autoExtend: true });
+    for (const node of nodes) node.fault = () => ({ replyMs: 5 });
+    await clock.advance(4_949);
+    await clock.until(lock.extend({ ttlMs: 30_000 }));
+    expect(lock.remainingMs()).toBeGreaterThan(29_000);
+    await clock.advance(300_000);
+    expect(lock.remainingMs()).toBeGreaterThan(4000);
+  });
+
+  it("automatic extension notices that the machine was suspended for half of the validity", async () => {
+    const { redlock, clock } = world(3);
+    const lock = await redlock.acquire("r", { autoExtend: true });
+    clock.suspend(7_000);
+    await clock.advance(1_000);
+    expect(lock.remainingMs()).toBeGreaterThan(8_000);
+  });
+
+  it("automatic extension does not overrun maxHoldMs when its last try succeeds late", async () => {
+    const { redlock, clock, nodes } = world(3);
+    const lock = await redlock.acquire("r", { autoExtend: true, maxHoldMs: 12_000 });
+    for (const node of nodes) node.fault = () => ({ reject: new Error("down") });
+    await clock.advance(9_000);
+    for (const node of nodes) node.fault = () => undefined;
+    await clock.advance(2_000);
+    expect(lock.signal.aborted).toBe(false);
+    await clock.advance(1_000);
+    expect(lock.signal.reason).toMatchObject({ reason: "max-hold" });
   });
 
   it("automatic extension stops so that the lock ends with maxHoldMs", async () => {

@@ -8,11 +8,16 @@ const three = () => [1, 2, 3].map(() => memoryNode());
 describe("bad arguments", () => {
   const badNodes: [string, unknown, ErrorConstructor, string][] = [
     ["no nodes", [], RangeError, "nodes must have at least one lock node, not none"],
-    ["no list", "redis://", TypeError, "nodes must be a list of lock nodes, not redis://"],
+    ["no list", "redis://", TypeError, 'nodes must be a list of lock nodes, not "redis://"'],
     ["undefined", undefined, TypeError, "nodes must be a list of lock nodes, not undefined"],
-    ["something that is no node", [{ name: "x" }], TypeError, "a lock node must have the methods acquire"],
-    ["a null", [null], TypeError, "a lock node must have the methods acquire"],
-    ["a node without a name", [{ ...memoryNode(), name: "" }], TypeError, "a lock node must have a name"],
+    ["something that is no node", [{ name: "x" }], TypeError, "a node must be a lock node with the methods acquire"],
+    ["a null", [null], TypeError, "a node must be a lock node with the methods acquire"],
+    [
+      "a node without a name",
+      [{ ...memoryNode(), name: "" }],
+      TypeError,
+      'a node\'s name must be a string with content, not ""',
+    ],
     ["two of one name", [memoryNode({ name: "x" }), memoryNode({ name: "x" })], RangeError, "two are called x"],
   ];
   it.each(badNodes)("Redlock() refuses %s", (_, nodes, type, message) => {
@@ -28,36 +33,32 @@ describe("bad arguments", () => {
   });
 
   const badOptions: [Record<string, unknown>, ErrorConstructor, string][] = [
-    [{ ttlMs: 0 }, RangeError, "ttlMs must be above 0, not 0"],
-    [{ ttlMs: -5 }, RangeError, "ttlMs must be above 0, not -5"],
-    [{ ttlMs: 1.5 }, RangeError, "ttlMs must be an integer, not 1.5"],
-    [{ ttlMs: Number.NaN }, RangeError, "ttlMs must be finite, not NaN"],
-    [{ ttlMs: Number.POSITIVE_INFINITY }, RangeError, "ttlMs must be finite, not Infinity"],
-    [{ ttlMs: "1000" }, TypeError, "ttlMs must be a number, not 1000"],
+    [{ ttlMs: 0 }, RangeError, "ttlMs must be a positive integer, not 0"],
+    [{ ttlMs: -5 }, RangeError, "ttlMs must be a positive integer, not -5"],
+    [{ ttlMs: 1.5 }, RangeError, "ttlMs must be a positive integer, not 1.5"],
+    [{ ttlMs: Number.NaN }, RangeError, "ttlMs must be a positive integer, not NaN"],
+    [{ ttlMs: Number.POSITIVE_INFINITY }, RangeError, "ttlMs must be a positive integer, not Infinity"],
+    [{ ttlMs: "1000" }, TypeError, 'ttlMs must be a number, not "1000"'],
     [{ ttlMs: null }, TypeError, "ttlMs must be a number, not null"],
-    [
-      { ttlMs: 2, nodeTimeoutMs: 1 },
-      RangeError,
-      "ttlMs (2) must be longer than the allowance for clock drift, 2.02 ms",
-    ],
-    [{ ttlMs: 50 }, RangeError, "nodeTimeoutMs (50) must be less than ttlMs (50)"],
-    [{ nodeTimeoutMs: 10_000 }, RangeError, "nodeTimeoutMs (10000) must be less than ttlMs (10000)"],
+    [{ ttlMs: 2, nodeTimeoutMs: 1 }, RangeError, "ttlMs must be above the allowance for clock drift, 2.02 ms, not 2"],
+    [{ ttlMs: 50 }, RangeError, "nodeTimeoutMs must be less than ttlMs, 50, not 50"],
+    [{ nodeTimeoutMs: 10_000 }, RangeError, "nodeTimeoutMs must be less than ttlMs, 10000, not 10000"],
     [{ nodeTimeoutMs: 0 }, RangeError, "nodeTimeoutMs must be above 0, not 0"],
     [{ waitTimeoutMs: -1 }, RangeError, "waitTimeoutMs must be at least 0, not -1"],
-    [{ waitTimeoutMs: Number.NaN }, RangeError, "waitTimeoutMs must be finite, not NaN"],
-    [{ driftFactor: 1 }, RangeError, "driftFactor must be below 1, not 1"],
-    [{ driftFactor: -0.1 }, RangeError, "driftFactor must be at least 0, not -0.1"],
+    [{ waitTimeoutMs: Number.NaN }, RangeError, "waitTimeoutMs must be at least 0, not NaN"],
+    [{ driftFactor: 1 }, RangeError, "driftFactor must be from 0 to below 1, not 1"],
+    [{ driftFactor: -0.1 }, RangeError, "driftFactor must be from 0 to below 1, not -0.1"],
     [{ quorum: 1 }, RangeError, "quorum must be from the majority, 2, to all 3 of the nodes, not 1"],
     [{ quorum: 4 }, RangeError, "quorum must be from the majority, 2, to all 3 of the nodes, not 4"],
-    [{ quorum: 2.5 }, RangeError, "quorum must be an integer, not 2.5"],
+    [{ quorum: 2.5 }, RangeError, "quorum must be a positive integer, not 2.5"],
     [{ retryDelayMs: 0 }, RangeError, "retryDelayMs must be above 0, not 0"],
-    [{ retryDelayMaxMs: 10 }, RangeError, "retryDelayMaxMs (10) must be at least retryDelayMs (25)"],
-    [{ maxHoldMs: 9_999 }, RangeError, "maxHoldMs (9999) must be at least ttlMs (10000)"],
-    [{ label: "" }, RangeError, 'label must have 1 to 100 printable characters, not ""'],
-    [{ label: "a\nb" }, RangeError, "label must have 1 to 100 printable characters"],
+    [{ retryDelayMaxMs: 10 }, RangeError, "retryDelayMaxMs must be finite and at least retryDelayMs, 25, not 10"],
+    [{ maxHoldMs: 9_999 }, RangeError, "maxHoldMs must be at least ttlMs, 10000, not 9999"],
+    [{ label: "" }, RangeError, 'label must be 1 to 100 printable characters, not ""'],
+    [{ label: "a\nb" }, RangeError, "label must be 1 to 100 printable characters"],
     [{ label: 7 }, TypeError, "label must be a string, not 7"],
     [{ signal: {} }, TypeError, "signal must be an AbortSignal"],
-    [{ autoExtend: "yes" }, TypeError, "autoExtend must be a boolean, not yes"],
+    [{ autoExtend: "yes" }, TypeError, 'autoExtend must be a boolean, not "yes"'],
     [{ ttl: 1000 }, TypeError, "ttl is not an option of a lock"],
   ];
   it.each(badOptions)("Redlock() and acquire() refuse %o", async (options, type, message) => {
@@ -77,7 +78,7 @@ describe("bad arguments", () => {
   });
 
   it("Redlock() refuses a bad maxWaiters", () => {
-    expect(() => new Redlock(three(), { maxWaiters: 0 })).toThrow("maxWaiters must be above 0, not 0");
+    expect(() => new Redlock(three(), { maxWaiters: 0 })).toThrow("maxWaiters must be a positive integer, not 0");
   });
 
   const badResources: [unknown, ErrorConstructor, string][] = [
@@ -110,7 +111,7 @@ describe("bad arguments", () => {
 
   it("using() refuses a routine that is no function", async () => {
     const { redlock, nodes } = world(3);
-    await expect(redlock.using("r", "work" as never)).rejects.toThrow("routine must be a function, not work");
+    await expect(redlock.using("r", "work" as never)).rejects.toThrow('routine must be a function, not "work"');
     await expect(redlock.using("r", {}, undefined as never)).rejects.toThrow(TypeError);
     expect(nodes.flatMap((node) => node.calls)).toEqual([]);
   });

@@ -62,6 +62,16 @@ describe("release (S9)", () => {
     expect(await heldOn("r")).toEqual([]);
   });
 
+  it("release() that failed is fast when it is repeated after the lock has ended", async () => {
+    const { redlock, clock, nodes } = world(3);
+    const lock = await redlock.acquire("r");
+    for (const each of nodes) each.fault = () => hang;
+    await expect(clock.until(lock.release())).rejects.toThrow(QuorumUnreachableError);
+    await clock.advance(10_000);
+    await clock.until(lock.release());
+    expect(clock.monotonicMs()).toBe(10_050);
+  });
+
   it("release() undoes an extension that reaches a node after it", async () => {
     const { redlock, clock, node, nodes, heldOn, inner } = world(3);
     const lock = await redlock.acquire("r");
