@@ -27,7 +27,10 @@ const claims: Claim[] = [
   { claim: "core stays under 8 kB, minified and gzipped", check: built(sizes) },
   { claim: "the changesets make a release plan", check: releasePlan },
   { claim: "the lockfile names no registry", check: lockfileNamesNoRegistry },
-  { claim: "each safety rule has a test that fails when it is broken", check: tool("tsx", ["scripts/mutants.ts", "--quick"]) },
+  {
+    claim: "each safety rule has a test that fails when it is broken",
+    check: tool("tsx", ["scripts/mutants.ts", "--quick"]),
+  },
   { claim: "the demo runs clean", check: tool("pnpm", ["--silent", "demo"]) },
 ];
 
