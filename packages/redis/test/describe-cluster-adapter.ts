@@ -34,7 +34,8 @@ export function describeClusterAdapter(name: string, cluster: RedisCluster, make
         client.close();
       });
       await eventually(() => expect(client.isReady()).toBe(true));
-      await eventually(() => client.node.inspect("warm-up"));
+      // Each shard has a connection of its own, made when it is first used.
+      for (let i = 0; i < 12; i++) await eventually(() => client.node.inspect(`warm-up ${i}`));
       return client;
     };
     const commandsOf = async (): Promise<string> => {
