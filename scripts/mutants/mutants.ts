@@ -195,6 +195,13 @@ export const mutants: readonly Mutant[] = [
     to: "void remainingMs;",
   },
   {
+    rule: "S8",
+    fault: "a node counts although an earlier request with a shorter ttl may yet reach it",
+    file: "claim.ts",
+    from: "if (earlierMs < ttlMs && nodes.get(node))",
+    to: "if (earlierMs < 0 && nodes.get(node))",
+  },
+  {
     rule: "S9",
     fault: "releasing an expired lock is an error",
     file: "held-lock.ts",
@@ -296,8 +303,8 @@ export const mutants: readonly Mutant[] = [
     rule: "waiting",
     fault: "waiters of one process do not stand in line",
     file: "waiting/wait-queue.ts",
-    from: "return waiter.resources.every((resource) => this.#firstOf(resource) === waiter);",
-    to: "return waiter.resources.length > 0;",
+    from: "if (earlier === waiter) break;",
+    to: "if (earlier.resources.length > 0) break;",
   },
   {
     rule: "waiting",

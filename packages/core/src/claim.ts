@@ -29,8 +29,8 @@ export class Claim {
   readonly resources: readonly string[];
   readonly owner: string;
   readonly #ensemble: Ensemble;
-  /** The requests that may yet set a ttl on a node: sent, and not answered. */
-  readonly #underWay = new Set<{ readonly ttlMs: number; readonly nodes: Set<LockNode> }>();
+  /** For each ttl, on which nodes requests may yet set it, and how many: those that were sent and not answered. */
+  readonly #underWay = new Map<number, Map<LockNode, number>>();
   #withdrawn = false;
 
   /**
@@ -68,7 +68,10 @@ export class Claim {
       ...ballot,
       ...this.#claiming("extend", nodes, terms.ttlMs, ballot.timeoutMs),
       ask: (node) => node.extend(request),
-      read: (value, node) => this.#mayBeCutShort(node, terms.ttlMs) ?? readExtendReply(value, terms.fence),
+      read: (value, node) => {
+        const reply = readExtendReply(value, terms.fence);
+        return "held" in reply && reply.held ? (this.#mayBeCutShort(node, terms.ttlMs) ?? reply) : reply;
+      },
     });
   }
 
@@ -104,13 +107,11 @@ export class Claim {
 
   /** What the questions have in common that may leave a claim on a node. */
   #claiming(method: "acquire" | "extend", nodes: readonly LockNode[], ttlMs: number, timeoutMs: number) {
-    const request = { ttlMs, nodes: new Set(nodes) };
-    this.#underWay.add(request);
+    for (const node of nodes) this.#countUnderWay(ttlMs, node, 1);
     return {
       ...this.#question(method, nodes),
       heard: (node: LockNode, answer: AcquireReply | ExtendReply | Error): void => {
-        request.nodes.delete(node);
-        if (request.nodes.size === 0) this.#underWay.delete(request);
+        this.#countUnderWay(ttlMs, node, -1);
         if (this.#withdrawn && mayHold(answer)) this.#releaseUnheard(node, timeoutMs);
       },
     };
@@ -121,10 +122,15 @@ export class Claim {
    * that shorter time. So what it answers to this one cannot be relied on.
    */
   #mayBeCutShort(node: LockNode, ttlMs: number): Error | undefined {
-    for (const earlier of this.#underWay) {
-      if (earlier.ttlMs < ttlMs && earlier.nodes.has(node)) return new Error("has yet to answer for a shorter ttl");
+    for (const [earlierMs, nodes] of this.#underWay) {
+      if (earlierMs < ttlMs && nodes.get(node)) return new Error("has yet to answer for a shorter ttl");
     }
     return undefined;
+  }
+
+  #countUnderWay(ttlMs: number, node: LockNode, change: 1 | -1): void {
+    const nodes = this.#underWay.get(ttlMs) ?? new Map<LockNode, number>();
+    this.#underWay.set(ttlMs, nodes.set(node, (nodes.get(node) ?? 0) + change));
   }
 
   #releaseRequest(timeoutMs: number): ReleaseRequest {

@@ -186,12 +186,10 @@ export function parseNodes(nodes: readonly LockNode[]): readonly LockNode[] {
   if (!Array.isArray(nodes)) throw wrongType("nodes", "a list of lock nodes", nodes);
   if (nodes.length === 0) throw new RangeError("nodes must have at least one lock node, not none");
   for (const node of nodes as readonly (LockNode | null | undefined)[]) checkNode(node);
-  if (new Set(nodes).size < nodes.length) {
-    throw new RangeError("nodes must be different lock nodes: the same one was given twice");
-  }
   const names = nodes.map(({ name }) => name);
   const twice = names.find((name, index) => names.indexOf(name) !== index);
-  if (twice !== undefined) throw new RangeError(`nodes must have different names: two are called ${twice}`);
+  if (twice !== undefined)
+    throw new RangeError(`nodes must be different, and so must their names: two are called ${twice}`);
   return Object.freeze([...nodes]);
 }
 

@@ -165,6 +165,19 @@ describe("extension (S8)", () => {
     expect(await clock.until(rival().tryAcquire("r"))).toBeNull();
   });
 
+  it("extend() to a longer ttl is told at once that a node does not hold the lock, whatever else it has yet to answer", async () => {
+    const { redlock, clock, nodes, inner } = world(3);
+    const lock = await redlock.acquire("r");
+    for (const node of nodes) node.fault = ({ method }) => (method === "extend" ? { lose: "request" } : undefined);
+    void lock.extend().catch(() => {});
+    await clock.advance(10);
+    for (const node of nodes) node.fault = () => undefined;
+    for (const node of inner) await forget(node);
+    for (const node of inner) await node.acquire(claimOf("thief", "r"));
+    await expect(clock.until(lock.extend({ ttlMs: 60_000 }))).rejects.toMatchObject({ reason: "not-held" });
+    expect(clock.monotonicMs()).toBeLessThan(200);
+  });
+
   it("extend() calls follow one another", async () => {
     const { redlock, clock, nodes, node } = world(3);
     const lock = await redlock.acquire("r");

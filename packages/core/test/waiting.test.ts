@@ -68,6 +68,33 @@ describe("waiting", () => {
     await clock.until(Promise.all(workers));
   });
 
+  it("a waiter for two resources does not keep the holder of one from getting the other", async () => {
+    const { redlock, clock } = world(3);
+    const outer = await redlock.acquire("a");
+    const both = redlock.acquire(["a", "b"]);
+    await clock.advance(10);
+    const inner = await clock.until(redlock.acquire("b"));
+    expect(clock.monotonicMs()).toBe(10);
+    await inner.release();
+    await outer.release();
+    await clock.until(both);
+  });
+
+  it("a waiter for two resources lets nobody pass who wants both of them, and more", async () => {
+    const { redlock, clock } = world(3);
+    const held = await redlock.acquire("a");
+    const order: string[] = [];
+    const waiting = [["a", "b"], ["c", "b", "a"], ["a"]].map(async (resources, index) => {
+      const lock = await redlock.acquire(resources);
+      order.push(`${index}`);
+      await lock.release();
+    });
+    await clock.advance(10);
+    await held.release();
+    await clock.until(Promise.all(waiting));
+    expect(order.indexOf("0")).toBeLessThan(order.indexOf("1"));
+  });
+
   it("a waiter that gives up makes room for the next", async () => {
     const { redlock, clock } = world(3, { retryDelayMs: 20, retryDelayMaxMs: 20 });
     const lock = await redlock.acquire("r");

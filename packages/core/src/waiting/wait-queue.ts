@@ -20,7 +20,7 @@ export class Waiter {
     this.#pause = new Pause(clock);
   }
 
-  /** Whether no earlier waiter wants any of the same resources: only then does it talk to the nodes. */
+  /** Whether it need not wait for any earlier waiter: only then does it talk to the nodes. */
   get isFirst(): boolean {
     return this.#queue.isFirst(this);
   }
@@ -48,8 +48,8 @@ export class Waiter {
 
 /**
  * The waiters of one `Redlock`: first come, first served for each resource. A waiter for several resources stands in
- * the line of each of them. Since all lines are in the order of arrival, the earliest waiter of all is first in every
- * line it stands in, so that there is no deadlock.
+ * the line of each of them, and lets those pass who want fewer: it waits for `a` and `b` while somebody holds `a`, who
+ * may be just about to ask for `b` as well.
  */
 export class WaitQueue {
   readonly #clock: Clock;
@@ -87,15 +87,22 @@ export class WaitQueue {
     return waiter;
   }
 
+  /** Whether no earlier waiter wants the same, or part of it. As long as that one cannot have it, nor can this one. */
   isFirst(waiter: Waiter): boolean {
-    return waiter.resources.every((resource) => this.#firstOf(resource) === waiter);
+    for (const resource of waiter.resources) {
+      for (const earlier of this.#lineOf(resource)) {
+        if (earlier === waiter) break;
+        if (earlier.resources.every((wanted) => waiter.resources.includes(wanted))) return false;
+      }
+    }
+    return true;
   }
 
   /** How many earlier waiters want some of the same resources. */
   countAhead(waiter: Waiter): number {
     const ahead = new Set<Waiter>();
     for (const resource of waiter.resources) {
-      for (const other of this.#lines.get(resource) ?? []) {
+      for (const other of this.#lineOf(resource)) {
         if (other === waiter) break;
         ahead.add(other);
       }
@@ -116,12 +123,14 @@ export class WaitQueue {
   /** Wakes those whose turn it is now: a lock on these resources has ended, or one ahead of them has left. */
   nudge(resources: readonly string[]): void {
     for (const resource of resources) {
-      const first = this.#firstOf(resource);
-      if (first?.isFirst) first.nudge();
+      for (const waiter of this.#lineOf(resource)) {
+        if (waiter.isFirst) waiter.nudge();
+        if (waiter.resources.length === 1) break; // all behind it want this resource, too
+      }
     }
   }
 
-  #firstOf(resource: string): Waiter | undefined {
-    return this.#lines.get(resource)?.values().next().value;
+  #lineOf(resource: string): Iterable<Waiter> {
+    return this.#lines.get(resource) ?? [];
   }
 }
