@@ -41,14 +41,14 @@ async function failuresUnder(mutant: Mutant): Promise<string[]> {
   const env = { HOLDFAST_MUTANT: String(mutants.indexOf(mutant)) };
   const run = exec("vitest", ["run", "--config", config], {
     timeout: longestRunMs,
-    nodeOptions: { cwd: root, env, stdio: ["ignore", "pipe", "pipe"] },
+    nodeOptions: { cwd: root, env, stdio: ["ignore", "pipe", "pipe"], killSignal: "SIGKILL" },
   });
-  const { stdout, stderr } = await run;
-  if (!existsSync(reportPath)) return [`the tests did not end within ${longestRunMs / 1000} s`];
+  const output = await Promise.resolve(run).catch(() => undefined); // killed when its time was up
+  if (output === undefined || !existsSync(reportPath)) return [`the tests did not end within ${longestRunMs / 1000} s`];
   const report: { testResults: { message: string; assertionResults: { title: string; status: string }[] }[] } =
     JSON.parse(await readFile(reportPath, "utf8"));
   const broken = report.testResults.find(({ assertionResults }) => assertionResults.length === 0);
-  if (broken) throw new Error(`${mutant.fault}: ${broken.message}\n${stdout}${stderr}`);
+  if (broken) throw new Error(`${mutant.fault}: ${broken.message}\n${output.stdout}${output.stderr}`);
   const titles = report.testResults.flatMap(({ assertionResults }) =>
     assertionResults.filter(({ status }) => status === "failed").map(({ title }) => title),
   );
