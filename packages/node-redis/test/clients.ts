@@ -1,7 +1,7 @@
 import type { RedisNodeOptions } from "@holdfast/redis";
 import { createClient, createCluster, type TypeMapping } from "@redis/client";
 import { createClient as createClient5, createCluster as createCluster5 } from "redis-client5";
-import type { ClientUnderTest } from "../../redis/test/describe-adapter.ts";
+import type { ClientUnderTest } from "../../redis/test/adapter-tools.ts";
 import { nodeRedisNode } from "../src/index.ts";
 
 const reconnectStrategy = () => 5;

@@ -2,7 +2,7 @@ import type { RedisCluster, RedisServer } from "@holdfast/testkit";
 import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { clusterSlot } from "../src/cluster-slot.ts";
 import type { RedisNodeOptions } from "../src/index.ts";
-import type { ClientUnderTest } from "./describe-adapter.ts";
+import type { ClientUnderTest } from "./adapter-tools.ts";
 import {
   acquireRequest,
   eventually,

@@ -1,5 +1,5 @@
 import type { RedisNode, RedisNodeOptions } from "../src/index.ts";
-import type { ClientUnderTest } from "./describe-adapter.ts";
+import type { ClientUnderTest } from "./adapter-tools.ts";
 import { eventually } from "./requests.ts";
 
 let prefixes = 0;

@@ -1,0 +1,117 @@
+import type { RedisServer } from "@holdfast/testkit";
+import { expect, test } from "vitest";
+import { comeBack, expectNeverClaimed, lockKey, type Tools, warmUp } from "./adapter-tools.ts";
+import {
+  acquireRequest,
+  eventually,
+  extendRequest,
+  ignore,
+  longMs,
+  pass,
+  releaseRequest,
+  shortMs,
+} from "./requests.ts";
+
+/** What happens when the server does not answer. */
+export function hangingServer({ server, connected }: Tools): void {
+  test("release() undoes an acquire that a hanging server gets to late", async () => {
+    const hanging = await server();
+    const client = await connected(hanging.port);
+    await warmUp(client);
+    hanging.pause();
+    ignore(client.node.acquire(acquireRequest("alice", { timeoutMs: shortMs })));
+    await pass(shortMs);
+    const released = client.node.release(releaseRequest("alice"));
+    hanging.resume();
+    await released;
+    expect(await hanging.command("EXISTS", lockKey)).toBe(0);
+  });
+
+  test("release() is sent, and acquire() is not, when the hanging server had not loaded the script", async () => {
+    const hanging = await server();
+    const client = await connected(hanging.port);
+    hanging.pause();
+    const acquired = client.node.acquire(acquireRequest("alice", { timeoutMs: shortMs }));
+    await pass(shortMs);
+    const released = client.node.release(releaseRequest("alice"));
+    hanging.resume();
+    await expect(acquired).rejects.toThrow("time was up");
+    expect(await released).toEqual({ released: false });
+    await expectNeverClaimed(hanging.command);
+  });
+
+  test("acquire() refuses when ten thousand commands have no answer", async () => {
+    const hanging = await server();
+    const client = await connected(hanging.port);
+    await warmUp(client);
+    hanging.pause();
+    for (let i = 0; i < 10_000; i++) ignore(client.node.acquire(acquireRequest(`owner ${i}`)));
+    await expect(client.node.acquire(acquireRequest("one more"))).rejects.toThrow("10000 commands are waiting");
+    const released = client.node.release(releaseRequest("owner 0"));
+    hanging.resume();
+    expect(await released).toHaveProperty("released");
+    expect(await client.node.acquire(acquireRequest("alice"))).toHaveProperty("granted");
+  });
+}
+
+/** What happens when the server does not know the script. */
+export function serverWithoutScript({ server, proxy, connected }: Tools): void {
+  test("every operation works after SCRIPT FLUSH", async () => {
+    const forgetful = await server();
+    const { node } = await connected(forgetful.port);
+    const flush = () => forgetful.command("SCRIPT", "FLUSH");
+    await flush();
+    expect(await node.acquire(acquireRequest("alice"))).toEqual({ granted: true, fence: 1 });
+    await flush();
+    expect(await node.extend(extendRequest("alice"))).toEqual({ held: true, fence: 1 });
+    await flush();
+    expect(await node.inspect("r")).toMatchObject({ owner: "alice", fence: 1 });
+    await flush();
+    expect(await node.release(releaseRequest("alice"))).toEqual({ released: true });
+  });
+
+  test("acquire() works again after a restart of the server, whose scripts are gone", async () => {
+    const mortal = await server();
+    const client = await connected(mortal.port);
+    await client.node.acquire(acquireRequest("alice"));
+    await mortal.restart();
+    await comeBack(client);
+    expect(await client.node.acquire(acquireRequest("bob"))).toEqual({ granted: true, fence: 1 });
+    expect(await client.node.release(releaseRequest("bob"))).toEqual({ released: true });
+  });
+
+  test("acquire() does not send the script after timeoutMs", async () => {
+    const cold = await server();
+    const network = await proxy(cold);
+    const { node } = await connected(network.port);
+    network.stall("replies");
+    const acquired = node.acquire(acquireRequest("alice", { timeoutMs: shortMs }));
+    await eventually(async () => expect(await callsOf(cold, "evalsha")).toBe(1));
+    await pass(shortMs);
+    await network.resume();
+    await expect(acquired).rejects.toThrow("time was up");
+    await expectNeverClaimed(cold.command);
+  });
+
+  test("acquire() does not send the script after a release that found it loaded by another client", async () => {
+    const cold = await server();
+    const network = await proxy(cold);
+    const { node } = await connected(network.port);
+    network.stall("replies");
+    const acquired = node.acquire(acquireRequest("alice", { timeoutMs: longMs }));
+    await eventually(async () => expect(await callsOf(cold, "evalsha")).toBe(1));
+    await warmUp(await connected(cold.port));
+    const before = await callsOf(cold, "evalsha");
+    const released = node.release(releaseRequest("alice"));
+    await eventually(async () => expect(await callsOf(cold, "evalsha")).toBe(before + 1));
+    await network.resume();
+    await expect(acquired).rejects.toThrow("time was up");
+    expect(await released).toEqual({ released: false });
+    await expectNeverClaimed(cold.command);
+  });
+}
+
+async function callsOf({ command }: RedisServer, name: string): Promise<number> {
+  const stats = String(await command("INFO", "commandstats"));
+  return Number(new RegExp(`cmdstat_${name}:calls=(\\d+)`).exec(stats)?.[1] ?? 0);
+}
