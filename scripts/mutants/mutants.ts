@@ -275,7 +275,7 @@ export const mutants: readonly Mutant[] = [
     rule: "S12",
     fault: "any value is taken for a fence",
     file: "reply.ts",
-    from: "return Number.isSafeInteger(value) && (value as number) > 0;",
+    from: "return Number.isSafeInteger(value) && (value as number) > 0 && (value as number) < largestFence;",
     to: "return value !== null;",
   },
   {
@@ -303,8 +303,8 @@ export const mutants: readonly Mutant[] = [
     rule: "waiting",
     fault: "waiters of one process do not stand in line",
     file: "waiting/wait-queue.ts",
-    from: "if (earlier === waiter) break;",
-    to: "if (earlier.resources.length > 0) break;",
+    from: "if (resources === wanted) break;",
+    to: "if (resources.length > 0) break;",
   },
   {
     rule: "waiting",

@@ -28,7 +28,8 @@ export function autoExtend(terms: AutoExtendTerms): void {
   };
   const wait = (): void => lease.ringAt(lease.remainingMs() / 2, ring);
   const ring = (): void => {
-    if (nextTtlMs() !== undefined) extend(nextTtlMs).then(wait, () => {});
+    const nextMs = nextTtlMs();
+    if (nextMs !== undefined) extend(nextTtlMs).then(nextMs < ttlMs ? onLimit : wait, () => {});
     else if (maxHoldMs - heldMs() < ttlMs) onLimit();
     else wait(); // it was extended by hand for longer
   };

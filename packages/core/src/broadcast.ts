@@ -74,12 +74,8 @@ export function broadcast<Reply>(question: Question<Reply>): Promise<Answer<Repl
 }
 
 /** A node that throws, or answers without a promise, is treated like one that rejects or resolves. */
-function send<Reply>(question: Question<Reply>, node: LockNode): Promise<unknown> {
-  try {
-    return Promise.resolve(question.ask(node));
-  } catch (error) {
-    return Promise.reject(error);
-  }
+async function send<Reply>(question: Question<Reply>, node: LockNode): Promise<unknown> {
+  return question.ask(node);
 }
 
 /** A value that cannot even be looked at is a failure, too. */
@@ -91,6 +87,13 @@ function read<Reply>(question: Question<Reply>, value: unknown, node: LockNode):
   }
 }
 
+/** What is no sound `Error` of this realm becomes one, so that nobody after this has to doubt it. */
 function toError(reason: unknown): Error {
-  return reason instanceof Error ? reason : new Error(`rejected with ${describe(reason)}`);
+  try {
+    const message: unknown = (reason as Error | undefined)?.message;
+    if (reason instanceof Error && typeof message === "string") return reason;
+    return new Error(typeof message === "string" ? message : `rejected with ${describe(reason)}`);
+  } catch {
+    return new Error("rejected with an unreadable value");
+  }
 }

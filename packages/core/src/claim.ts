@@ -29,7 +29,10 @@ export class Claim {
   readonly resources: readonly string[];
   readonly owner: string;
   readonly #ensemble: Ensemble;
-  /** For each ttl, on which nodes requests may yet set it, and how many: those that were sent and not answered. */
+  /**
+   * For each ttl, on which nodes requests may yet set it, and how many: extensions that were sent and not answered. (An
+   * acquire that comes late leaves the ttl of a claim alone.)
+   */
   readonly #underWay = new Map<number, Map<LockNode, number>>();
   #withdrawn = false;
 
@@ -50,7 +53,7 @@ export class Claim {
     const request = Object.freeze({ resources, owner, ttlMs, fenceHint, timeoutMs: ballot.timeoutMs });
     return broadcast<AcquireReply>({
       ...ballot,
-      ...this.#claiming("acquire", this.#ensemble.nodes, ttlMs, ballot.timeoutMs),
+      ...this.#claiming("acquire", this.#ensemble.nodes, Infinity, ballot.timeoutMs),
       ask: (node) => node.acquire(request),
       read: readAcquireReply,
     });

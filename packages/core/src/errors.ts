@@ -94,7 +94,7 @@ export class LockLostError extends HoldfastError {
   }
 }
 
-/** So many operations of this `Redlock` wait already (`maxWaiters`) that one more was refused. */
+/** So many calls of this `Redlock` are under way already (`maxWaiters`) that one more was refused. */
 export class QueueFullError extends HoldfastError {
   override readonly name = "QueueFullError";
   readonly code = "QUEUE_FULL";

@@ -174,8 +174,8 @@ export class HeldLock implements Lock {
     const { resources, owner, fence } = this;
     this.#lost = this.#lostError(reason);
     this.#end();
-    this.#controller?.abort(this.#lost);
     this.#claim.withdraw(this.#settings.nodeTimeoutMs);
+    this.#controller?.abort(this.#lost);
     this.#ensemble.observer.lost({ resources, owner, fence, heldMs: this.#heldMs(), error: this.#lost });
     this.#onEnd();
   }

@@ -70,7 +70,7 @@ function verdictOf(
   for (const { owner, remainingMs } of views) {
     if (owner === null) continue;
     const remaining = remainingByOwner.get(owner) ?? [];
-    remaining.push(remainingMs ?? Number.POSITIVE_INFINITY);
+    remaining.push(remainingMs ?? Infinity);
     remainingByOwner.set(owner, remaining);
   }
   const fence = views.reduce((highest, view) => Math.max(highest, view.fence), 0);

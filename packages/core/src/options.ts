@@ -81,7 +81,7 @@ export function defaultSettings(nodeCount: number): Settings {
     retryDelayMs: 25,
     retryDelayMaxMs: 400,
     autoExtend: undefined,
-    maxHoldMs: Number.POSITIVE_INFINITY,
+    maxHoldMs: Infinity,
   };
 }
 
@@ -109,19 +109,18 @@ function checkSettings(settings: Settings, nodeCount: number): void {
   const majority = majorityOf(nodeCount);
   checkNumber("driftFactor", driftFactor, driftFactor >= 0 && driftFactor < 1, "from 0 to below 1");
   checkTtl(ttlMs, driftFactor);
-  checkNumber("nodeTimeoutMs", nodeTimeoutMs, nodeTimeoutMs > 0, "above 0");
-  checkNumber("nodeTimeoutMs", nodeTimeoutMs, nodeTimeoutMs < ttlMs, `less than ttlMs, ${ttlMs}`);
+  const belowTtl = nodeTimeoutMs > 0 && nodeTimeoutMs < ttlMs;
+  checkNumber("nodeTimeoutMs", nodeTimeoutMs, belowTtl, `above 0 and less than ttlMs, ${ttlMs}`);
   checkNumber("waitTimeoutMs", waitTimeoutMs, waitTimeoutMs >= 0, "at least 0");
   checkInteger("quorum", quorum);
   const range = `from the majority, ${majority}, to all ${nodeCount} of the nodes`;
   checkNumber("quorum", quorum, quorum >= majority && quorum <= nodeCount, range);
   checkNumber("retryDelayMs", retryDelayMs, retryDelayMs > 0, "above 0");
-  const atLeast = `finite and at least retryDelayMs, ${retryDelayMs}`;
   checkNumber(
     "retryDelayMaxMs",
     retryDelayMaxMs,
-    retryDelayMaxMs >= retryDelayMs && retryDelayMaxMs < Infinity,
-    atLeast,
+    retryDelayMaxMs >= retryDelayMs,
+    `at least retryDelayMs, ${retryDelayMs}`,
   );
   checkNumber("maxHoldMs", maxHoldMs, maxHoldMs >= ttlMs, `at least ttlMs, ${ttlMs}`);
   if (autoExtend !== undefined && typeof autoExtend !== "boolean")
@@ -150,7 +149,9 @@ function checkNumber(name: string, value: number, isInRange: boolean, wanted: st
 }
 
 function wrongType(name: string, wanted: string, value: unknown): TypeError {
-  return new TypeError(`${name} must be ${wanted}, not ${describe(value)}`);
+  // Of an object only its class: it may be a client, whose options hold a password.
+  const what = typeof value === "object" && value !== null ? `a ${value.constructor?.name}` : describe(value);
+  return new TypeError(`${name} must be ${wanted}, not ${what}`);
 }
 
 function wrongRange(name: string, wanted: string, value: unknown): RangeError {
@@ -196,7 +197,7 @@ export function parseNodes(nodes: readonly LockNode[]): readonly LockNode[] {
 function checkNode(node: LockNode | null | undefined): void {
   const methods = [node?.acquire, node?.extend, node?.release];
   if (!methods.every((method) => typeof method === "function")) {
-    throw wrongType("a node", "a lock node with the methods acquire, extend and release", node);
+    throw wrongType("a node", "a lock node with acquire, extend and release", node);
   }
   if (typeof node?.name !== "string" || node.name === "")
     throw wrongType("a node's name", "a string with content", node?.name);

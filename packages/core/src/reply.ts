@@ -45,8 +45,11 @@ function fieldsOf(value: unknown): Record<string, unknown> {
   return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
 }
 
+/** No sound counter comes near the end of the safe integers, where it would leave none for the locks to come. */
+const largestFence = 2 ** 53 - 2 ** 50;
+
 function isFence(value: unknown): value is number {
-  return Number.isSafeInteger(value) && (value as number) > 0;
+  return Number.isSafeInteger(value) && (value as number) > 0 && (value as number) < largestFence;
 }
 
 function isDuration(value: unknown): value is number {

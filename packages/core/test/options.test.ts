@@ -10,8 +10,8 @@ describe("bad arguments", () => {
     ["no nodes", [], RangeError, "nodes must have at least one lock node, not none"],
     ["no list", "redis://", TypeError, 'nodes must be a list of lock nodes, not "redis://"'],
     ["undefined", undefined, TypeError, "nodes must be a list of lock nodes, not undefined"],
-    ["something that is no node", [{ name: "x" }], TypeError, "a node must be a lock node with the methods acquire"],
-    ["a null", [null], TypeError, "a node must be a lock node with the methods acquire"],
+    ["something that is no node", [{ name: "x" }], TypeError, "a node must be a lock node with acquire"],
+    ["a null", [null], TypeError, "a node must be a lock node with acquire"],
     [
       "a node without a name",
       [{ ...memoryNode(), name: "" }],
@@ -43,9 +43,9 @@ describe("bad arguments", () => {
     [{ ttlMs: "1000" }, TypeError, 'ttlMs must be a number, not "1000"'],
     [{ ttlMs: null }, TypeError, "ttlMs must be a number, not null"],
     [{ ttlMs: 2, nodeTimeoutMs: 1 }, RangeError, "ttlMs must be above the allowance for clock drift, 2.02 ms, not 2"],
-    [{ ttlMs: 50 }, RangeError, "nodeTimeoutMs must be less than ttlMs, 50, not 50"],
-    [{ nodeTimeoutMs: 10_000 }, RangeError, "nodeTimeoutMs must be less than ttlMs, 10000, not 10000"],
-    [{ nodeTimeoutMs: 0 }, RangeError, "nodeTimeoutMs must be above 0, not 0"],
+    [{ ttlMs: 50 }, RangeError, "nodeTimeoutMs must be above 0 and less than ttlMs, 50, not 50"],
+    [{ nodeTimeoutMs: 10_000 }, RangeError, "nodeTimeoutMs must be above 0 and less than ttlMs, 10000, not 10000"],
+    [{ nodeTimeoutMs: 0 }, RangeError, "nodeTimeoutMs must be above 0 and less than ttlMs, 10000, not 0"],
     [{ waitTimeoutMs: -1 }, RangeError, "waitTimeoutMs must be at least 0, not -1"],
     [{ waitTimeoutMs: Number.NaN }, RangeError, "waitTimeoutMs must be at least 0, not NaN"],
     [{ driftFactor: 1 }, RangeError, "driftFactor must be from 0 to below 1, not 1"],
@@ -54,7 +54,7 @@ describe("bad arguments", () => {
     [{ quorum: 4 }, RangeError, "quorum must be from the majority, 2, to all 3 of the nodes, not 4"],
     [{ quorum: 2.5 }, RangeError, "quorum must be a positive integer, not 2.5"],
     [{ retryDelayMs: 0 }, RangeError, "retryDelayMs must be above 0, not 0"],
-    [{ retryDelayMaxMs: 10 }, RangeError, "retryDelayMaxMs must be finite and at least retryDelayMs, 25, not 10"],
+    [{ retryDelayMaxMs: 10 }, RangeError, "retryDelayMaxMs must be at least retryDelayMs, 25, not 10"],
     [{ maxHoldMs: 9_999 }, RangeError, "maxHoldMs must be at least ttlMs, 10000, not 9999"],
     [{ label: "" }, RangeError, 'label must be 1 to 100 printable characters, not ""'],
     [{ label: "a\nb" }, RangeError, "label must be 1 to 100 printable characters"],
@@ -77,6 +77,12 @@ describe("bad arguments", () => {
       await expect(call()).rejects.toThrow(message);
     }
     expect(nodes.flatMap((node) => node.calls)).toEqual([]);
+  });
+
+  it("Redlock() does not show the secrets of a client that was given in the place of a node", () => {
+    const client = { options: { password: "hunter2" } };
+    expect(() => new Redlock([client as never])).toThrow("not a Object");
+    expect(() => new Redlock(three(), { signal: client as never })).toThrow("not a Object");
   });
 
   it("Redlock() refuses a bad maxWaiters", () => {

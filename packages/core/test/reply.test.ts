@@ -14,6 +14,7 @@ const nonsense: [string, unknown][] = [
   ["a grant with a negative fence", { granted: true, fence: -5 }],
   ["a grant with a fractional fence", { granted: true, fence: 1.5 }],
   ["a grant with an unsafe fence", { granted: true, fence: 2 ** 53 }],
+  ["a grant with a fence that leaves no more", { granted: true, fence: Number.MAX_SAFE_INTEGER }],
   ["a grant with a fence of NaN", { granted: true, fence: Number.NaN }],
   ["a grant with a string for a fence", { granted: true, fence: "7" }],
   ["a grant with a bigint for a fence", { granted: true, fence: 7n }],
@@ -41,6 +42,19 @@ describe("replies are validated (S12)", () => {
     const error = await clock.until(redlock.acquire("r").catch((reason: unknown) => reason));
     expect(error).toBeInstanceOf(QuorumUnreachableError);
     expect((error as Error).message).toContain("a failed: ");
+  });
+
+  it.each([
+    ["an Error whose message is no string", Object.assign(new Error(), { message: Symbol("odd") })],
+    ["an object of another realm", { name: "Error", message: "from elsewhere" }],
+    ["a revoked proxy", revoked()],
+  ])("a rejection with %s is a failure of that node, and the lock is told of its end in time", async (_, reason) => {
+    const { redlock, clock, nodes } = world(3, { waitTimeoutMs: 0 });
+    const lock = await redlock.acquire("r");
+    for (const node of nodes) node.fault = () => ({ reject: reason });
+    await expect(clock.until(redlock.acquire("s"))).rejects.toBeInstanceOf(QuorumUnreachableError);
+    await expect(clock.until(lock.extend())).rejects.toMatchObject({ reason: "expired" });
+    expect(lock.signal.aborted).toBe(true);
   });
 
   it("a node that answers nonsense is named, and what it answered", async () => {
@@ -105,3 +119,9 @@ describe("replies are validated (S12)", () => {
     expect(Object.isFrozen(lock.resources)).toBe(true);
   });
 });
+
+function revoked(): object {
+  const { proxy, revoke } = Proxy.revocable({}, {});
+  revoke();
+  return proxy;
+}

@@ -43,13 +43,13 @@ export async function waitForLock(
   settings.signal?.throwIfAborted();
   const waiter = queue.enter(resources);
   try {
-    return await tryInTurn(ensemble, queue, settings, waiter);
+    return await tryInTurn(ensemble, settings, waiter);
   } finally {
     waiter.leave();
   }
 }
 
-async function tryInTurn(ensemble: Ensemble, queue: WaitQueue, settings: Settings, waiter: Waiter): Promise<Success> {
+async function tryInTurn(ensemble: Ensemble, settings: Settings, waiter: Waiter): Promise<Success> {
   const { clock } = ensemble;
   const { signal, waitTimeoutMs } = settings;
   const deadlineMs = clock.monotonicMs() + waitTimeoutMs;
@@ -68,11 +68,8 @@ async function tryInTurn(ensemble: Ensemble, queue: WaitQueue, settings: Setting
     signal?.throwIfAborted();
     if (clock.monotonicMs() < deadlineMs) continue;
     if (lost !== undefined) throw errorOf(lost, ensemble, settings, waiter.resources, attempts);
-    const message = `could not lock ${waiter.resources.join(", ")}: waited ${waitTimeoutMs} ms`;
-    throw new WaitTimeoutError(
-      `${message} behind ${queue.countAhead(waiter)} others in this process`,
-      waiter.resources,
-    );
+    const remark = `waited ${waitTimeoutMs} ms behind others in this process`;
+    throw new WaitTimeoutError(failureMessage("lock", waiter.resources, [], 0, remark), waiter.resources);
   }
 }
 

@@ -1,5 +1,5 @@
 import type { Clock } from "../clock.ts";
-import { QueueFullError } from "../errors.ts";
+import { failureMessage, QueueFullError } from "../errors.ts";
 import { Pause } from "../pause.ts";
 
 /** A place in the queue. */
@@ -48,8 +48,8 @@ export class Waiter {
 
 /**
  * The waiters of one `Redlock`: first come, first served for each resource. A waiter for several resources stands in
- * the line of each of them, and lets those pass who want fewer: it waits for `a` and `b` while somebody holds `a`, who
- * may be just about to ask for `b` as well.
+ * the line of each of them, and lets those pass who want only part of them: it waits for `a` and `b` while somebody
+ * holds `a`, who may be just about to ask for `b` as well.
  */
 export class WaitQueue {
   readonly #clock: Clock;
@@ -66,16 +66,11 @@ export class WaitQueue {
     this.#maxWaiters = maxWaiters;
   }
 
-  /** How many wait. */
-  get size(): number {
-    return this.#size;
-  }
-
   /** @throws {QueueFullError} */
   enter(resources: readonly string[]): Waiter {
     if (this.#size >= this.#maxWaiters) {
-      const message = `could not lock ${resources.join(", ")}: ${this.#size} operations wait already, as many as maxWaiters`;
-      throw new QueueFullError(message, resources);
+      const remark = `${this.#size} calls are under way, as many as maxWaiters`;
+      throw new QueueFullError(failureMessage("lock", resources, [], 0, remark), resources);
     }
     this.#size += 1;
     const waiter = new Waiter(this, resources, this.#clock);
@@ -87,27 +82,17 @@ export class WaitQueue {
     return waiter;
   }
 
-  /** Whether no earlier waiter wants the same, or part of it. As long as that one cannot have it, nor can this one. */
+  /** Whether it may pass all earlier waiters for the same resources: those that want all that it wants, and more. */
   isFirst(waiter: Waiter): boolean {
-    for (const resource of waiter.resources) {
-      for (const earlier of this.#lineOf(resource)) {
-        if (earlier === waiter) break;
-        if (earlier.resources.every((wanted) => waiter.resources.includes(wanted))) return false;
+    const wanted = waiter.resources;
+    for (const resource of wanted) {
+      for (const { resources } of this.#lineOf(resource)) {
+        if (resources === wanted) break;
+        const mayPass = wanted.length < resources.length && wanted.every((name) => resources.includes(name));
+        if (!mayPass) return false;
       }
     }
     return true;
-  }
-
-  /** How many earlier waiters want some of the same resources. */
-  countAhead(waiter: Waiter): number {
-    const ahead = new Set<Waiter>();
-    for (const resource of waiter.resources) {
-      for (const other of this.#lineOf(resource)) {
-        if (other === waiter) break;
-        ahead.add(other);
-      }
-    }
-    return ahead.size;
   }
 
   leave(waiter: Waiter): void {
