@@ -65,7 +65,7 @@ export const mutants: readonly Mutant[] = [
     rule: "S4",
     fault: "a grant that comes after the attempt was lost is not released again",
     file: "claim.ts",
-    from: "if (this.#withdrawn && mayHold(answer)) this.#releaseUnheard(node, timeoutMs);",
+    from: "if (this.#withdrawn && mayHold(answer)) void this.#releaseUnheard(node, timeoutMs);",
     to: "void node; void answer; void timeoutMs;",
   },
   {
@@ -79,8 +79,8 @@ export const mutants: readonly Mutant[] = [
     rule: "S4",
     fault: "a lost attempt is released on a majority of the nodes only",
     file: "claim.ts",
-    from: "for (const node of this.#ensemble.nodes) this.#releaseUnheard",
-    to: "for (const node of this.#ensemble.nodes.slice(0, 3)) this.#releaseUnheard",
+    from: "for (const node of this.#ensemble.nodes) void this.#releaseUnheard",
+    to: "for (const node of this.#ensemble.nodes.slice(0, 3)) void this.#releaseUnheard",
   },
   {
     rule: "S5",

@@ -53,7 +53,7 @@ export class Claim {
     const request = Object.freeze({ resources, owner, ttlMs, fenceHint, timeoutMs: ballot.timeoutMs });
     return broadcast<AcquireReply>({
       ...ballot,
-      ...this.#claiming("acquire", this.#ensemble.nodes, Infinity, ballot.timeoutMs),
+      ...this.#claiming("acquire", this.#ensemble.nodes, ballot.timeoutMs),
       ask: (node) => node.acquire(request),
       read: readAcquireReply,
     });
@@ -67,9 +67,15 @@ export class Claim {
   ): Promise<Answer<ExtendReply>[]> {
     const { resources, owner } = this;
     const request = Object.freeze({ resources, owner, ...terms, timeoutMs: ballot.timeoutMs });
+    const question = this.#claiming("extend", nodes, ballot.timeoutMs);
+    for (const node of nodes) this.#countUnderWay(terms.ttlMs, node, 1);
     return broadcast<ExtendReply>({
       ...ballot,
-      ...this.#claiming("extend", nodes, terms.ttlMs, ballot.timeoutMs),
+      ...question,
+      heard: (node, answer) => {
+        this.#countUnderWay(terms.ttlMs, node, -1);
+        question.heard(node, answer);
+      },
       ask: (node) => node.extend(request),
       read: (value, node) => {
         const reply = readExtendReply(value, terms.fence);
@@ -93,7 +99,7 @@ export class Claim {
   /** Withdraws the claim and asks all nodes to free it, without waiting for them. */
   withdraw(timeoutMs: number): void {
     this.#withdrawn = true;
-    for (const node of this.#ensemble.nodes) this.#releaseUnheard(node, timeoutMs);
+    for (const node of this.#ensemble.nodes) void this.#releaseUnheard(node, timeoutMs);
   }
 
   /** What all questions have in common. */
@@ -109,13 +115,11 @@ export class Claim {
   }
 
   /** What the questions have in common that may leave a claim on a node. */
-  #claiming(method: "acquire" | "extend", nodes: readonly LockNode[], ttlMs: number, timeoutMs: number) {
-    for (const node of nodes) this.#countUnderWay(ttlMs, node, 1);
+  #claiming(method: "acquire" | "extend", nodes: readonly LockNode[], timeoutMs: number) {
     return {
       ...this.#question(method, nodes),
       heard: (node: LockNode, answer: AcquireReply | ExtendReply | Error): void => {
-        this.#countUnderWay(ttlMs, node, -1);
-        if (this.#withdrawn && mayHold(answer)) this.#releaseUnheard(node, timeoutMs);
+        if (this.#withdrawn && mayHold(answer)) void this.#releaseUnheard(node, timeoutMs);
       },
     };
   }
@@ -140,11 +144,11 @@ export class Claim {
     return Object.freeze({ resources: this.resources, owner: this.owner, timeoutMs });
   }
 
-  #releaseUnheard(node: LockNode, timeoutMs: number): void {
+  async #releaseUnheard(node: LockNode, timeoutMs: number): Promise<void> {
     try {
-      Promise.resolve(node.release(this.#releaseRequest(timeoutMs))).catch(ignore);
+      await node.release(this.#releaseRequest(timeoutMs));
     } catch {
-      // The same as a rejection: the claim ends with its ttl.
+      // The claim ends with its ttl.
     }
   }
 }
@@ -154,5 +158,3 @@ function mayHold(answer: AcquireReply | ExtendReply | Error): boolean {
   if (answer instanceof Error) return true;
   return "granted" in answer ? answer.granted : answer.held || answer.rejoined;
 }
-
-function ignore(): void {}

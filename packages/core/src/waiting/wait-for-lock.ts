@@ -63,7 +63,7 @@ async function tryInTurn(ensemble: Ensemble, settings: Settings, waiter: Waiter)
       lost = result;
     }
     const leftMs = deadlineMs - clock.monotonicMs();
-    const delayMs = waiter.isFirst ? retryDelay(settings, Math.max(1, attempts), lost?.retryAfterMs) : leftMs;
+    const delayMs = waiter.isFirst ? retryDelay(settings, attempts, lost?.retryAfterMs) : leftMs;
     if (leftMs > 0) await waiter.pause(Math.min(delayMs, leftMs), signal);
     signal?.throwIfAborted();
     if (clock.monotonicMs() < deadlineMs) continue;
