@@ -43,28 +43,27 @@ export function memoryNode(options: MemoryNodeOptions = {}): MemoryNode {
 
   const entryOf = (resource: string): Entry => entries.get(resource) ?? { owner: null, expiresAtMs: 0, fence: 0 };
 
-  /** The owner whose claim has not expired, or null. */
-  const holderOf = (resource: string): string | null => {
+  /** The owner whose claim has not expired, or null. Each call is judged at one moment: its claims cannot end on the way. */
+  const holderOf = (resource: string, nowMs: number): string | null => {
     const { owner, expiresAtMs } = entryOf(resource);
-    return expiresAtMs > clock.monotonicMs() ? owner : null;
+    return expiresAtMs > nowMs ? owner : null;
   };
   const highestFence = (resources: readonly string[]): number =>
     Math.max(...resources.map((resource) => entryOf(resource).fence));
 
-  const hold = (resources: readonly string[], owner: string, ttlMs: number, fence: number): number => {
-    if (!Number.isSafeInteger(fence)) throw new RangeError(`the fence counter of ${resources} is used up`);
-    const expiresAtMs = clock.monotonicMs() + ttlMs;
-    for (const resource of resources) {
-      entries.delete(resource); // so that the entry goes to the end of the map
-      entries.set(resource, { owner, expiresAtMs, fence });
-    }
+  const write = (resource: string, entry: Entry): void => {
+    if (!Number.isSafeInteger(entry.fence)) throw new RangeError(`the fence counter of ${resource} is used up`);
+    entries.delete(resource); // so that the entry goes to the end of the map
+    entries.set(resource, entry);
+  };
+  const grant = (resources: readonly string[], owner: string, expiresAtMs: number, atLeast: number): number => {
+    const fence = Math.max(1 + highestFence(resources), atLeast);
+    for (const resource of resources) write(resource, { owner, expiresAtMs, fence });
     forgetTwo();
     return fence;
   };
-  const grant = (resources: readonly string[], owner: string, ttlMs: number, atLeast: number): number =>
-    hold(resources, owner, ttlMs, Math.max(1 + highestFence(resources), atLeast));
 
-  /** Drops what is long unused, looking at two entries for each one written, so that the map cannot only grow. */
+  /** Drops what is long unused, looking at two entries for each grant, so that the map cannot only grow. */
   const forgetTwo = (): void => {
     const nowMs = clock.monotonicMs();
     let looks = 2;
@@ -79,7 +78,8 @@ export function memoryNode(options: MemoryNodeOptions = {}): MemoryNode {
     name,
 
     async acquire({ resources, owner, ttlMs, fenceHint, takeover }) {
-      const holders = resources.map(holderOf);
+      const nowMs = clock.monotonicMs();
+      const holders = resources.map((resource) => holderOf(resource, nowMs));
       if (holders.every((holder) => holder === owner)) return { granted: true, fence: highestFence(resources) };
       const inTheWay = resources.filter((_, index) => {
         const holder = holders[index];
@@ -87,25 +87,31 @@ export function memoryNode(options: MemoryNodeOptions = {}): MemoryNode {
       });
       if (inTheWay.length > 0) {
         const expiriesMs = inTheWay.map((resource) => entryOf(resource).expiresAtMs);
-        return { granted: false, retryAfterMs: Math.max(...expiriesMs) - clock.monotonicMs() };
+        return { granted: false, retryAfterMs: Math.max(...expiriesMs) - nowMs };
       }
       const hint = Math.min(fenceHint, Math.floor(clock.wallMs() * 1000) + maxHintAheadUs);
-      return { granted: true, fence: grant(resources, owner, ttlMs, hint) };
+      return { granted: true, fence: grant(resources, owner, nowMs + ttlMs, hint) };
     },
 
     async extend({ resources, owner, ttlMs, fence, rejoin }) {
-      const holders = resources.map(holderOf);
+      const nowMs = clock.monotonicMs();
+      const holders = resources.map((resource) => holderOf(resource, nowMs));
       if (holders.every((holder) => holder === owner)) {
-        for (const resource of resources) hold([resource], owner, ttlMs, Math.max(entryOf(resource).fence, fence));
+        for (const resource of resources) {
+          const entry = entryOf(resource);
+          const expiresAtMs = Math.max(entry.expiresAtMs, nowMs + ttlMs);
+          write(resource, { owner, expiresAtMs, fence: Math.max(entry.fence, fence) });
+        }
         return { held: true, fence: highestFence(resources) };
       }
       const isOpen = holders.every((holder) => holder === null || holder === owner);
-      if (isOpen && rejoin) grant(resources, owner, ttlMs, fence);
+      if (isOpen && rejoin) grant(resources, owner, nowMs + ttlMs, fence);
       return { held: false, rejoined: isOpen && rejoin };
     },
 
     async release({ resources, owner }) {
-      const held = resources.filter((resource) => holderOf(resource) === owner);
+      const nowMs = clock.monotonicMs();
+      const held = resources.filter((resource) => holderOf(resource, nowMs) === owner);
       for (const resource of held) {
         entryOf(resource).owner = null;
         for (const onReleased of watchers.get(resource) ?? []) queueMicrotask(() => onReleased(resource));
@@ -128,9 +134,10 @@ export function memoryNode(options: MemoryNodeOptions = {}): MemoryNode {
     },
 
     async inspect(resource) {
-      const owner = holderOf(resource);
+      const nowMs = clock.monotonicMs();
+      const owner = holderOf(resource, nowMs);
       const { expiresAtMs, fence } = entryOf(resource);
-      return { owner, remainingMs: owner === null ? null : expiresAtMs - clock.monotonicMs(), fence };
+      return { owner, remainingMs: owner === null ? null : expiresAtMs - nowMs, fence };
     },
   };
 }

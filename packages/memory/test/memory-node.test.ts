@@ -31,6 +31,18 @@ describe("memoryNode()", () => {
     await expect(node.acquire(claim("r"))).rejects.toThrow("the fence counter of r is used up");
   });
 
+  it.each([9, 10])("acquire() never denies by a claim of %i ms that ends while it looks", async (ttlMs) => {
+    let readings = 0;
+    const node = memoryNode({ clock: { monotonicMs: () => readings++, wallMs: () => 0 } });
+    await node.acquire(claim("r", ttlMs));
+    for (let calls = 0; calls < ttlMs; calls++) {
+      const reply = await node.acquire({ ...claim("r", ttlMs), owner: "another owner" });
+      if (reply.granted) return;
+      expect(reply.retryAfterMs).toBeGreaterThan(0);
+    }
+    expect.unreachable("the claim did not end");
+  });
+
   it("a fence counter outlives its claim by fenceTtlMs, and is forgotten some time later", async () => {
     const clock = new VirtualClock();
     const node = memoryNode({ clock });
