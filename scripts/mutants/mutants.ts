@@ -188,20 +188,6 @@ export const mutants: readonly Mutant[] = [
     to: "rejoin: false",
   },
   {
-    rule: "S8",
-    fault: "a shorter ttl counts only once a quorum has answered",
-    file: "held-lock.ts",
-    from: "if (this.#lease.remainingOf(term) < remainingMs) this.#lease.renew(term);",
-    to: "void remainingMs;",
-  },
-  {
-    rule: "S8",
-    fault: "a node counts although an earlier request with a shorter ttl may yet reach it",
-    file: "claim.ts",
-    from: "if (earlierMs < ttlMs && nodes.get(node))",
-    to: "if (earlierMs < 0 && nodes.get(node))",
-  },
-  {
     rule: "S9",
     fault: "releasing an expired lock is an error",
     file: "held-lock.ts",

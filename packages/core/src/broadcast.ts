@@ -16,7 +16,7 @@ export interface Question<Reply> {
   /** Sends the question to one node. */
   ask(node: LockNode): Promise<unknown>;
   /** Reads what the node resolved with. */
-  read(value: unknown, node: LockNode): Reply | Error;
+  read(value: unknown): Reply | Error;
   /** Whether the answers so far make the outcome certain. The answers stand in the order of the nodes. */
   isDecided(answers: readonly Answer<Reply>[]): boolean;
   /** Hears of every node that failed, by its own account or by the deadline, before the broadcast settled. */
@@ -66,7 +66,7 @@ export function broadcast<Reply>(question: Question<Reply>): Promise<Answer<Repl
     signal?.addEventListener("abort", settle);
     for (const [index, node] of nodes.entries()) {
       send(question, node).then(
-        (value) => hear(node, index, read(question, value, node)),
+        (value) => hear(node, index, read(question, value)),
         (reason) => hear(node, index, toError(reason)),
       );
     }
@@ -79,9 +79,9 @@ async function send<Reply>(question: Question<Reply>, node: LockNode): Promise<u
 }
 
 /** A value that cannot even be looked at is a failure, too. */
-function read<Reply>(question: Question<Reply>, value: unknown, node: LockNode): Reply | Error {
+function read<Reply>(question: Question<Reply>, value: unknown): Reply | Error {
   try {
-    return question.read(value, node);
+    return question.read(value);
   } catch (error) {
     return toError(error);
   }

@@ -29,11 +29,6 @@ export class Claim {
   readonly resources: readonly string[];
   readonly owner: string;
   readonly #ensemble: Ensemble;
-  /**
-   * For each ttl, on which nodes requests may yet set it, and how many: extensions that were sent and not answered. (An
-   * acquire that comes late leaves the ttl of a claim alone.)
-   */
-  readonly #underWay = new Map<number, Map<LockNode, number>>();
   #withdrawn = false;
 
   /**
@@ -67,20 +62,11 @@ export class Claim {
   ): Promise<Answer<ExtendReply>[]> {
     const { resources, owner } = this;
     const request = Object.freeze({ resources, owner, ...terms, timeoutMs: ballot.timeoutMs });
-    const question = this.#claiming("extend", nodes, ballot.timeoutMs);
-    for (const node of nodes) this.#countUnderWay(terms.ttlMs, node, 1);
     return broadcast<ExtendReply>({
       ...ballot,
-      ...question,
-      heard: (node, answer) => {
-        this.#countUnderWay(terms.ttlMs, node, -1);
-        question.heard(node, answer);
-      },
+      ...this.#claiming("extend", nodes, ballot.timeoutMs),
       ask: (node) => node.extend(request),
-      read: (value, node) => {
-        const reply = readExtendReply(value, terms.fence);
-        return "held" in reply && reply.held ? (this.#mayBeCutShort(node, terms.ttlMs) ?? reply) : reply;
-      },
+      read: (value) => readExtendReply(value, terms.fence),
     });
   }
 
@@ -122,22 +108,6 @@ export class Claim {
         if (this.#withdrawn && mayHold(answer)) void this.#releaseUnheard(node, timeoutMs);
       },
     };
-  }
-
-  /**
-   * A node that has an earlier request under way, with a shorter ttl, may get it after this one and keep the claim for
-   * that shorter time. So what it answers to this one cannot be relied on.
-   */
-  #mayBeCutShort(node: LockNode, ttlMs: number): Error | undefined {
-    for (const [earlierMs, nodes] of this.#underWay) {
-      if (earlierMs < ttlMs && nodes.get(node)) return new Error("has yet to answer for a shorter ttl");
-    }
-    return undefined;
-  }
-
-  #countUnderWay(ttlMs: number, node: LockNode, change: 1 | -1): void {
-    const nodes = this.#underWay.get(ttlMs) ?? new Map<LockNode, number>();
-    this.#underWay.set(ttlMs, nodes.set(node, (nodes.get(node) ?? 0) + change));
   }
 
   #releaseRequest(timeoutMs: number): ReleaseRequest {

@@ -109,13 +109,10 @@ export class HeldLock implements Lock {
     const { nodes, clock } = this.#ensemble;
     const { nodeTimeoutMs, quorum } = this.#settings;
     for (let failures = 1; ; failures++) {
-      const remainingMs = this.#remainingOrThrow();
+      const timeoutMs = Math.min(nodeTimeoutMs, this.#remainingOrThrow());
       const ttlMs = nextTtlMs();
       if (ttlMs === undefined) return;
       const term = { startedAt: momentOf(clock), ttlMs };
-      // Nodes that get a shorter ttl than they have may act on it even if this round fails.
-      if (this.#lease.remainingOf(term) < remainingMs) this.#lease.renew(term);
-      const timeoutMs = Math.min(nodeTimeoutMs, this.#remainingOrThrow());
       const { outcome, answers } = await extendOnce(nodes, this.#claim, {
         ttlMs,
         fence: this.fence,

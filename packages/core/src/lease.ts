@@ -39,7 +39,7 @@ export class Lease {
 
   /** What is left of the validity, in milliseconds; not positive once it has ended. */
   remainingMs(): number {
-    return this.remainingOf(this.#term);
+    return this.#remainingOf(this.#term);
   }
 
   /** Whether a term of this ttl that began now would make the validity end later. */
@@ -47,14 +47,9 @@ export class Lease {
     return ttlMs - driftMs(ttlMs, this.#driftFactor) > this.remainingMs();
   }
 
-  /** What would be left under another term. */
-  remainingOf({ startedAt, ttlMs }: Term): number {
-    return ttlMs - driftMs(ttlMs, this.#driftFactor) - elapsedMs(startedAt, this.#clock);
-  }
-
-  /** Goes by another term from now on. */
+  /** Goes by another term from now on, unless the present one lasts longer. */
   renew(term: Term): void {
-    this.#term = term;
+    if (this.#remainingOf(term) > this.remainingMs()) this.#term = term;
     this.#watch();
   }
 
@@ -68,6 +63,10 @@ export class Lease {
   stop(): void {
     this.#isStopped = true;
     this.#cancelTimer();
+  }
+
+  #remainingOf({ startedAt, ttlMs }: Term): number {
+    return ttlMs - driftMs(ttlMs, this.#driftFactor) - elapsedMs(startedAt, this.#clock);
   }
 
   /** Timers have whole milliseconds: what is left below one is given up rather than overrun. */

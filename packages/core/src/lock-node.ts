@@ -26,10 +26,10 @@ export interface LockNode {
   acquire(request: AcquireRequest): Promise<AcquireReply>;
 
   /**
-   * Keeps a claim for `ttlMs` from now, and raises the fence counters.
+   * Keeps a claim for at least `ttlMs` from now, and raises the fence counters.
    *
-   * - `owner` holds all the resources: set their ttl, set each counter to `max(counter, fence)`, and answer `held`
-   *   with the highest counter as it is now.
+   * - `owner` holds all the resources: keep each until `ttlMs` from now, or for as long as it would have been kept if
+   *   that is longer; set each counter to `max(counter, fence)`, and answer `held` with the highest counter as it is now.
    * - No other owner holds any of them, `owner` does not hold them all, and `rejoin` is set: claim them all again *as a
    *   grant*, with the counters at `max(1 + the highest of their counters, fence)`, and answer `rejoined`.
    * - Otherwise: change nothing, and answer neither.
@@ -89,7 +89,7 @@ export type AcquireReply =
 
 /** See {@link LockNode.extend}. */
 export interface ExtendRequest extends NodeRequest {
-  /** How long the node keeps the claim from now on, in milliseconds: a positive integer. */
+  /** How long the node keeps the claim from now on at the least, in milliseconds: a positive integer. */
   readonly ttlMs: number;
   /** The least value that the fence counters have afterwards. */
   readonly fence: number;
@@ -100,7 +100,7 @@ export interface ExtendRequest extends NodeRequest {
 /** See {@link LockNode.extend}. */
 export type ExtendReply =
   | {
-      /** The owner held all the resources, and does so for another ttl. */
+      /** The owner held all the resources, and does so for another ttl at the least. */
       readonly held: true;
       /** The fence counter of the resources now: at least the `fence` of the request. */
       readonly fence: number;

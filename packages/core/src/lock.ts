@@ -19,7 +19,8 @@ export interface Lock extends AsyncDisposable {
   /** How long the lock may be relied on from now, in milliseconds: 0 once it is lost or released. */
   remainingMs(): number;
   /**
-   * Extends the lock to `ttlMs` from now. As long as too few nodes answer, it tries again until the validity ends.
+   * Extends the lock to `ttlMs` from now; a lock that lasts longer than that is left as it is. As long as too few nodes
+   * answer, it tries again until the validity ends.
    *
    * @throws {LockLostError} when the lock is, or thereby turns out to be, lost or released
    * @throws {TypeError | RangeError} for a bad ttl
@@ -39,6 +40,6 @@ export interface Lock extends AsyncDisposable {
 
 /** What `extend` may be told. */
 export interface ExtendOptions {
-  /** How long the nodes keep the claim from now, in milliseconds. The ttl that it was acquired with unless given. */
+  /** How long the nodes keep the claim from now at the least, in milliseconds. The ttl that it was acquired with unless given. */
   readonly ttlMs?: number | undefined;
 }

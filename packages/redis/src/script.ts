@@ -62,6 +62,11 @@ local function keep(key, number)
   end
 end
 
+-- Never ends a claim earlier than another extension asked for: the two may come in any order.
+local function prolong(key)
+  if redis.call('PTTL', key) < tonumber(ttlMs) then redis.call('PEXPIRE', key, ttlMs) end
+end
+
 local function bounded(number)
   if number > largest then error({ err = 'ERR the fence counter of ' .. KEYS[1] .. ' is used up' }) end
   return number
@@ -121,7 +126,7 @@ if verb == 'extend' then
       top = math.max(top, fences[i])
     end
     for i = 1, count do keep(KEYS[count + i], fences[i]) end
-    for i = 1, count do redis.call('PEXPIRE', KEYS[i], ttlMs) end
+    for i = 1, count do prolong(KEYS[i]) end
     return { ticket, 1, integer(top) }
   end
   if others > 0 or ARGV[7] == '0' then return { ticket, 0, 0 } end

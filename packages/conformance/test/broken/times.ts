@@ -43,12 +43,15 @@ export const brokenTimes: readonly BrokenNode[] = [
     breakIt: (node) => withTtl(node, (ttlMs) => (ttlMs < 2 ** 31 ? ttlMs : 1)),
   },
   {
-    mistake: "extends only to a longer ttl",
-    caughtBy: "extend() of a held claim makes it end sooner, counted from now",
+    mistake: "cuts a claim short when it is extended for less",
+    caughtBy: "extend() of a held claim for less than it will be kept leaves it as it is",
     breakIt: (node) => ({
       async extend(request) {
-        const { remainingMs } = await node.inspect(request.resources[0] as string);
-        return node.extend({ ...request, ttlMs: Math.max(request.ttlMs, remainingMs ?? 0) });
+        const reply = await node.extend(request);
+        if (!reply.held) return reply;
+        await node.release(request);
+        await node.acquire({ ...request, fenceHint: 1 });
+        return reply;
       },
     }),
   },
