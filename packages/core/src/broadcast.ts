@@ -2,6 +2,7 @@ import type { Clock } from "./clock.ts";
 import { describe } from "./describe.ts";
 import { NodeTimeoutError } from "./errors.ts";
 import type { LockNode } from "./lock-node.ts";
+import { onAbort } from "./on-abort.ts";
 
 /** What a node said: a reply, an `Error` if it failed, or undefined as long as it has not answered. */
 export type Answer<Reply> = Reply | Error | undefined;
@@ -40,7 +41,7 @@ export function broadcast<Reply>(question: Question<Reply>): Promise<Answer<Repl
       if (settled) return;
       settled = true;
       cancelTimer();
-      signal?.removeEventListener("abort", settle);
+      stopListening();
       resolve(answers);
     };
     const hear = (node: LockNode, index: number, answer: Reply | Error): void => {
@@ -63,7 +64,7 @@ export function broadcast<Reply>(question: Question<Reply>): Promise<Answer<Repl
     };
 
     const cancelTimer = clock.startTimer(timeoutMs, () => clock.afterPendingIo(judgeDeadline));
-    signal?.addEventListener("abort", settle);
+    const stopListening = onAbort(signal, settle);
     for (const [index, node] of nodes.entries()) {
       send(question, node).then(
         (value) => hear(node, index, read(question, value)),

@@ -7,7 +7,7 @@ import { extendOnce } from "./extend.ts";
 import { Lease, type Term } from "./lease.ts";
 import type { ExtendOptions, Lock } from "./lock.ts";
 import type { ExtendReply } from "./lock-node.ts";
-import { checkTtl, type Settings } from "./options.ts";
+import { parseExtension, type Settings } from "./options.ts";
 import { outcomesOf } from "./outcome.ts";
 import { Pause } from "./pause.ts";
 import { releaseOnce } from "./release.ts";
@@ -79,8 +79,8 @@ export class HeldLock implements Lock {
     return 0;
   }
 
-  async extend({ ttlMs = this.#settings.ttlMs }: ExtendOptions = {}): Promise<void> {
-    checkTtl(ttlMs, this.#settings.driftFactor);
+  async extend(options?: ExtendOptions): Promise<void> {
+    const ttlMs = parseExtension(this.#settings, options);
     return this.#extendFor(() => ttlMs);
   }
 

@@ -13,6 +13,9 @@ export interface Term {
  */
 const longestBlindMs = 1000;
 
+/** How much of the validity is given up so that its end is told in time: timers ring late by a millisecond or two. */
+const timerLagMs = 2;
+
 /** How long a lock may be relied on, and the timer that tells when that ends (S7). */
 export class Lease {
   readonly #clock: Clock;
@@ -75,13 +78,13 @@ export class Lease {
     if (this.#isStopped) return;
     const remainingMs = Math.floor(this.remainingMs());
     const untilAlarmMs = remainingMs - (this.#alarm?.leftMs ?? 0);
-    const delayMs = Math.max(0, Math.min(longestBlindMs, untilAlarmMs, remainingMs));
+    const delayMs = Math.max(0, Math.min(longestBlindMs, untilAlarmMs, remainingMs - timerLagMs));
     this.#cancelTimer = this.#clock.startTimer(delayMs, () => this.#look(), { background: true });
   }
 
   #look(): void {
     const remainingMs = this.remainingMs();
-    if (remainingMs < 1) {
+    if (remainingMs < 1 + timerLagMs) {
       this.#onEnd();
       return;
     }

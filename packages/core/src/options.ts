@@ -1,5 +1,6 @@
 import type { Clock } from "./clock.ts";
 import { describe } from "./describe.ts";
+import type { ExtendOptions } from "./lock.ts";
 import type { LockNode } from "./lock-node.ts";
 import type { Observer } from "./observer.ts";
 import { majorityOf } from "./quorum.ts";
@@ -93,14 +94,30 @@ export function defaultSettings(nodeCount: number): Settings {
  */
 export function withOptions(base: Settings, options: LockOptions | undefined, nodeCount: number): Settings {
   if (options === undefined) return base;
+  const settings = overlay(base, options);
+  checkSettings(settings, nodeCount);
+  return settings;
+}
+
+/** @throws {TypeError} for options that are no object, or that the base does not have */
+function overlay<Base extends object>(base: Base, options: object): Base {
   if (typeof options !== "object" || options === null) throw wrongType("options", "an object", options);
   const given = Object.entries(options).filter(([, value]) => value !== undefined);
   for (const [name] of given) {
     if (!Object.hasOwn(base, name)) throw new TypeError(`${name} is not an option of a lock`);
   }
-  const settings: Settings = { ...base, ...Object.fromEntries(given) };
-  checkSettings(settings, nodeCount);
-  return settings;
+  return { ...base, ...Object.fromEntries(given) };
+}
+
+/**
+ * The ttl of an extension.
+ *
+ * @throws {TypeError | RangeError} for options that are unknown or bad
+ */
+export function parseExtension(settings: Settings, options: ExtendOptions | undefined = {}): number {
+  const { ttlMs } = overlay({ ttlMs: settings.ttlMs }, options);
+  checkTtl(ttlMs, settings.driftFactor);
+  return ttlMs;
 }
 
 function checkSettings(settings: Settings, nodeCount: number): void {
@@ -132,7 +149,7 @@ function checkSettings(settings: Settings, nodeCount: number): void {
 }
 
 /** @throws {TypeError | RangeError} if the ttl is no positive integer, or so short that drift leaves nothing of it */
-export function checkTtl(ttlMs: number, driftFactor: number): void {
+function checkTtl(ttlMs: number, driftFactor: number): void {
   checkInteger("ttlMs", ttlMs);
   const allowanceMs = driftMs(ttlMs, driftFactor);
   checkNumber("ttlMs", ttlMs, ttlMs > allowanceMs, `above the allowance for clock drift, ${allowanceMs} ms`);

@@ -1,4 +1,5 @@
 import type { Clock } from "./clock.ts";
+import { onAbort } from "./on-abort.ts";
 
 /** A wait that can be cut short. At most one caller waits at a time. */
 export class Pause {
@@ -16,11 +17,11 @@ export class Pause {
       const end = (): void => {
         this.#end = undefined;
         cancelTimer();
-        signal?.removeEventListener("abort", end);
+        stopListening();
         resolve();
       };
       const cancelTimer = this.#clock.startTimer(delayMs, end);
-      signal?.addEventListener("abort", end);
+      const stopListening = onAbort(signal, end);
       this.#end = end;
       if (signal?.aborted) end();
     });

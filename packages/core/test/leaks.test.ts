@@ -16,8 +16,10 @@ it("a million operations leave no timer, no listener, no queue entry and no clai
   };
   const { signal } = new AbortController();
   let listeners = 0;
+  let listenersMax = 0;
   signal.addEventListener = () => {
     listeners += 1;
+    listenersMax = Math.max(listenersMax, listeners);
   };
   signal.removeEventListener = () => {
     listeners -= 1;
@@ -44,5 +46,6 @@ it("a million operations leave no timer, no listener, no queue entry and no clai
   expect(operations).toBe(1_000_000);
   expect(timers.size).toBe(0);
   expect(listeners).toBe(0);
+  expect(listenersMax).toBe(1);
   for (const name of names) expect((await node.inspect(name)).owner).toBeNull();
 }, 300_000);
