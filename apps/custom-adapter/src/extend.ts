@@ -1,0 +1,20 @@
+// src/extend.ts
+import type { ExtendReply, ExtendRequest } from "@holdfast/core";
+import { grant, highestFence } from "./acquire.ts";
+import type { Claims } from "./lock-file.ts";
+
+/** Keeps a claim for another ttl, and raises the fence counters. */
+export function extend(claims: Claims, request: ExtendRequest): ExtendReply {
+  const { resources, owner, ttlMs, fence, rejoin } = request;
+  const found = resources.map(claims.read);
+  if (found.every((claim) => claim.owner === owner)) {
+    for (const claim of found) {
+      const expiresAtMs = Math.max(claim.expiresAtMs, claims.nowMs + ttlMs);
+      claims.write({ ...claim, expiresAtMs, fence: Math.max(claim.fence, fence) });
+    }
+    return { held: true, fence: Math.max(highestFence(found), fence) };
+  }
+  const isOpen = found.every((claim) => claim.owner === null || claim.owner === owner);
+  if (isOpen && rejoin) grant(claims, found, owner, ttlMs, fence);
+  return { held: false, rejoined: isOpen && rejoin };
+}

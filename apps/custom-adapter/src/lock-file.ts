@@ -1,0 +1,124 @@
+// src/lock-file.ts
+import { setTimeout } from "node:timers/promises";
+import Database from "libsql";
+
+/** What the file knows of one resource. */
+export interface Claim {
+  readonly resource: string;
+  /** Who holds it, or null when it is free. An expired claim is nobody's. */
+  readonly owner: string | null;
+  readonly expiresAtMs: number;
+  /** The fence counter, which outlives the claim: 0 for a resource that was never claimed. */
+  readonly fence: number;
+  /** How often the resource was released: what watchers look at. */
+  readonly releases: number;
+}
+
+/** The claims of a file at one moment. */
+export interface Claims {
+  readonly nowMs: number;
+  read(resource: string): Claim;
+  write(claim: Claim): void;
+}
+
+/** A file of claims that the processes of one machine share. */
+export interface LockFile {
+  readonly path: string;
+  /**
+   * Does work that no other process or call can come between, and whose changes are all kept or none. Rejects, with
+   * nothing changed, when the work throws, or when others have kept the file busy for `timeoutMs`.
+   */
+  transaction<T>(timeoutMs: number, work: (claims: Claims) => T): Promise<T>;
+  /** The claims as they are now, to look at. */
+  look(): Omit<Claims, "write">;
+  close(): void;
+  /** Aborts when the file is closed, for those who watch it. */
+  readonly closed: AbortSignal;
+}
+
+const setUpMs = 10_000;
+
+// With WAL, who reads does not wait for who writes. With FULL, what was granted is still known after a power failure.
+const setUp = `
+  PRAGMA journal_mode = WAL;
+  PRAGMA synchronous = FULL;
+  CREATE TABLE IF NOT EXISTS claims (
+    resource TEXT PRIMARY KEY,
+    owner TEXT,
+    expires_at_ms INTEGER NOT NULL,
+    fence INTEGER NOT NULL,
+    releases INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+`;
+
+/** Opens the file, and makes it if there is none. */
+export async function openLockFile(path: string, nowMs: () => number): Promise<LockFile> {
+  const database = new Database(path);
+  await untilNotBusy(setUpMs, () => database.exec(setUp));
+  const claimsAt = statements(database);
+  const closing = new AbortController();
+  return {
+    path,
+    transaction: (timeoutMs, work) =>
+      untilNotBusy(timeoutMs, () => {
+        database.exec("BEGIN IMMEDIATE"); // takes the file for writing now: what is read stays true until the end
+        try {
+          const result = work(claimsAt(nowMs())); // the time after the wait for the file, not before
+          database.exec("COMMIT");
+          return result;
+        } catch (error) {
+          if (database.inTransaction) database.exec("ROLLBACK");
+          throw error;
+        }
+      }),
+    look: () => claimsAt(nowMs()),
+    closed: closing.signal,
+    close: () => {
+      closing.abort();
+      database.close();
+    },
+  };
+}
+
+/** Prepares the statements that read and write claims. */
+function statements(database: Database.Database): (nowMs: number) => Claims {
+  const select = database.prepare("SELECT owner, expires_at_ms, fence, releases FROM claims WHERE resource = ?");
+  const replace = database.prepare("REPLACE INTO claims VALUES (?, ?, ?, ?, ?)");
+
+  // JSON spells any string, one with NUL or half an emoji in it as well, in characters that every store keeps.
+  return (nowMs) => ({
+    nowMs,
+    read(resource) {
+      const row = select.get(JSON.stringify(resource)) as Row | undefined;
+      if (row === undefined) return { resource, owner: null, expiresAtMs: 0, fence: 0, releases: 0 };
+      const { owner, expires_at_ms: expiresAtMs, fence, releases } = row;
+      const isHeld = owner !== null && expiresAtMs > nowMs;
+      return { resource, owner: isHeld ? JSON.parse(owner) : null, expiresAtMs, fence, releases };
+    },
+    write({ resource, owner, expiresAtMs, fence, releases }) {
+      const ownerText = owner === null ? null : JSON.stringify(owner);
+      replace.run(JSON.stringify(resource), ownerText, expiresAtMs, fence, releases);
+    },
+  });
+}
+
+interface Row {
+  readonly owner: string | null;
+  readonly expires_at_ms: number;
+  readonly fence: number;
+  readonly releases: number;
+}
+
+/** Tries again while the file is busy. SQLite's own busy timeout would stop the whole process while it waits. */
+async function untilNotBusy<T>(timeoutMs: number, attempt: () => T): Promise<T> {
+  const deadlineMs = performance.now() + timeoutMs;
+  for (;;) {
+    try {
+      return attempt();
+    } catch (error) {
+      const isBusy = error instanceof Database.SqliteError && error.code.startsWith("SQLITE_BUSY");
+      if (!isBusy || performance.now() >= deadlineMs) throw error;
+    }
+    await setTimeout(1 + 4 * Math.random());
+  }
+}
