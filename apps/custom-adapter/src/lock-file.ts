@@ -31,9 +31,9 @@ export interface LockFile {
   transaction<T>(timeoutMs: number, work: (claims: Claims) => T): Promise<T>;
   /** The claims as they are now, to look at. */
   look(): Omit<Claims, "write">;
-  close(): void;
   /** Aborts when the file is closed, for those who watch it. */
   readonly closed: AbortSignal;
+  close(): void;
 }
 
 const setUpMs = 10_000;
@@ -54,7 +54,12 @@ const setUp = `
 /** Opens the file, and makes it if there is none. */
 export async function openLockFile(path: string, nowMs: () => number): Promise<LockFile> {
   const database = new Database(path);
-  await untilNotBusy(setUpMs, () => database.exec(setUp));
+  try {
+    await untilNotBusy(setUpMs, () => database.exec(setUp));
+  } catch (error) {
+    database.close();
+    throw error;
+  }
   const claimsAt = statements(database);
   const closing = new AbortController();
   return {

@@ -4,23 +4,24 @@ import type { Unwatch } from "@holdfast/core";
 import type { LockFile } from "./lock-file.ts";
 
 /** Calls back when one of the resources has been released, by whichever process. */
-export function watch(
-  file: LockFile,
-  resources: readonly string[],
-  onReleased: (resource: string) => void,
-): Unwatch {
-  // SQLite appends every change to this file. The watch begins before the first look, so that none is missed.
-  const watcher = watchFile(`${file.path}-wal`, { persistent: false, signal: file.closed }, () => {
-    const { read } = file.look();
-    for (const [resource, seen] of releases) {
-      const now = read(resource).releases;
-      if (now === seen) continue;
-      releases.set(resource, now);
+export function watch(file: LockFile, resources: readonly string[], onReleased: (resource: string) => void): Unwatch {
+  const releasesOf = (resource: string): number => file.look().read(resource).releases;
+  const tellReleased = (): void => {
+    for (const [resource, known] of counted) {
+      const releases = releasesOf(resource);
+      if (releases === known) continue;
+      counted.set(resource, releases);
       onReleased(resource);
     }
+  };
+  // SQLite writes each change to this file first. Watching begins before counting, so that no release is missed.
+  const watcher = watchFile(`${file.path}-wal`, { persistent: false, signal: file.closed });
+  const counted = new Map(resources.map((resource) => [resource, releasesOf(resource)]));
+  watcher.on("change", () => {
+    try {
+      tellReleased();
+    } catch {} // the file was busy: the next change tells it, and a hint that never comes costs time, not locks
   });
-  watcher.on("error", () => {}); // a hint that never comes costs time, not locks
-  const { read } = file.look();
-  const releases = new Map(resources.map((resource) => [resource, read(resource).releases]));
+  watcher.on("error", () => {});
   return async () => watcher.close();
 }

@@ -1,0 +1,10 @@
+import type { AcquireRequest } from "@holdfast/core";
+
+/** An `acquire` that nothing hurries, unless told otherwise. */
+export function claimOf(
+  owner: string,
+  resources: readonly string[],
+  terms: Partial<AcquireRequest> = {},
+): AcquireRequest {
+  return { resources, owner, ttlMs: 600_000, fenceHint: 1, timeoutMs: 60_000, ...terms };
+}
