@@ -1,4 +1,5 @@
 export { type Call, type Fault, FaultyNode } from "./faulty-node.ts";
+export { followGuide, type GuideStep, guideSteps, type Outcome, type PlacedStep } from "./guide.ts";
 export { freePort } from "./free-port.ts";
 export { type ReadmeExample, readmeExamples, runExample } from "./readme.ts";
 export { type RedisCluster, startRedisCluster } from "./redis-cluster.ts";

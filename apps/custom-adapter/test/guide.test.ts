@@ -1,0 +1,56 @@
+import { execFile } from "node:child_process";
+import { mkdir, mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { followGuide, guideSteps, type Outcome } from "@holdfast/testkit";
+import { expect, onTestFinished, test } from "vitest";
+
+const app = fileURLToPath(new URL("..", import.meta.url));
+const tools = join(app, "../../node_modules/.bin");
+const commandTimeoutMs = 120_000;
+
+/** The reader's commands, as they are spelled in this workspace: the same tools, with our packages from source. */
+const spelledHere: readonly (readonly [string, string])[] = [
+  ["npx tsc", `${tools}/tsc --customConditions @holdfast/source --lib es2023,esnext.disposable,dom`],
+  ["npx vitest run", `${tools}/vitest run --config ${join(app, "vitest.config.ts")}`],
+  ["npx tsx", `${process.execPath} --conditions=@holdfast/source --import tsx`],
+];
+
+test("the guide's files are the adapter's files", async () => {
+  const written = new Map<string, string>();
+  for (const step of await guideSteps(join(app, "README.md"))) {
+    if (step.kind === "write") written.set(step.path, step.content);
+  }
+  for (const file of await readdir(join(app, "src"))) expect(written.keys()).toContain(`src/${file}`);
+  for (const [path, content] of written) {
+    if (path.endsWith(".ts")) expect(content, path).toBe(await readFile(join(app, path), "utf8"));
+  }
+});
+
+test(
+  "the guide comes out as it says",
+  async () => {
+    // Inside the package, so that it imports what a reader has installed, and not under version control.
+    await mkdir(join(app, "reports"), { recursive: true });
+    const folder = await mkdtemp(join(app, "reports/guide-"));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const steps = await guideSteps(join(app, "README.md"));
+    await followGuide(steps, folder, async (command) => {
+      // What the reader installs is installed.
+      if (command.startsWith("npm ")) return { output: "", failed: false };
+      const here = spelledHere.reduce((text, [theirs, ours]) => text.replaceAll(theirs, ours), command);
+      return runIn(folder, here);
+    });
+  },
+  10 * commandTimeoutMs,
+);
+
+/** Runs a line of shell. */
+function runIn(folder: string, command: string): Promise<Outcome> {
+  const options = { cwd: folder, timeout: commandTimeoutMs, env: { ...process.env, NO_COLOR: "1" } };
+  return new Promise((resolve) => {
+    execFile("sh", ["-c", command], options, (error, stdout, stderr) => {
+      resolve({ output: stdout + stderr, failed: error !== null });
+    });
+  });
+}
