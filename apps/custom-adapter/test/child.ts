@@ -13,12 +13,11 @@ export interface Child {
   kill(): Promise<void>;
 }
 
-/** Starts a TypeScript program, given relative to the package. What it complains of is shown. */
-export function startChild(program: string, ...args: readonly string[]): Child {
-  const path = fileURLToPath(new URL(`../${program}`, import.meta.url));
+/** Starts a TypeScript program. What it complains of is shown. */
+export function startChild(program: URL, ...args: readonly string[]): Child {
   const child: ChildProcessByStdio<null, Readable, null> = spawn(
     process.execPath,
-    ["--conditions=@holdfast/source", "--import", "tsx", path, ...args],
+    ["--conditions=@holdfast/source", "--import", "tsx", fileURLToPath(program), ...args],
     { stdio: ["ignore", "pipe", "inherit"] },
   );
   const ended = once(child, "close");

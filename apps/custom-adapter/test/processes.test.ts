@@ -6,6 +6,8 @@ import { startChild } from "./child.ts";
 import { claimOf } from "./requests.ts";
 import { openNode, temporaryFolder } from "./temporary.ts";
 
+const counterProgram = new URL("../src/main.ts", import.meta.url);
+const stopInTheMiddle = new URL("./fixtures/stop-in-the-middle.ts", import.meta.url);
 const timeoutMs = 120_000;
 const free = { owner: null, remainingMs: null, fence: 0 };
 
@@ -17,7 +19,7 @@ describe("sqliteNode() in several processes", () => {
       const folder = await temporaryFolder();
       const outputs = Array.from({ length: workers }, async () => {
         const lines: string[] = [];
-        for await (const line of startChild("src/main.ts", folder, `${rounds}`).lines) lines.push(line);
+        for await (const line of startChild(counterProgram, folder, `${rounds}`).lines) lines.push(line);
         return lines;
       });
       const increments = (await Promise.all(outputs)).flat().map((line) => {
@@ -71,7 +73,7 @@ describe("sqliteNode() in several processes", () => {
 async function stoppedInTheMiddle() {
   const path = join(await temporaryFolder(), "locks.db");
   const node = await openNode(path);
-  const child = startChild("test/fixtures/stop-in-the-middle.ts", path, "alice");
+  const child = startChild(stopInTheMiddle, path, "alice");
   for await (const line of child.lines) {
     if (line === "in the middle") break;
   }

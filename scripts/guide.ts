@@ -1,0 +1,54 @@
+/**
+ * `pnpm guide`: follows "Write your own adapter" to the letter, as a new user would: in an empty project outside of this
+ * workspace, with the packages as they would be published. Takes about a minute, and needs a registry.
+ */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
+import { followGuide, guideSteps, type Outcome } from "@holdfast/testkit";
+import { checkAll } from "./lib/claim.ts";
+import { type PackedPackage, withPackedPackages } from "./lib/packing.ts";
+import { run } from "./lib/run.ts";
+import { root } from "./lib/workspace.ts";
+
+const guide = join(root, "apps/custom-adapter/README.md");
+
+async function guideWorks(): Promise<string> {
+  await run("turbo", ["run", "build", "--output-logs=errors-only"], root);
+  const steps = await guideSteps(guide);
+  await withPackedPackages((packages) =>
+    inEmptyFolder((folder) => followGuide(steps, folder, (command) => shell(withTarballs(command, packages), folder))),
+  );
+  return `${steps.length} steps`;
+}
+
+async function inEmptyFolder(use: (folder: string) => Promise<void>): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), "holdfast-guide-"));
+  try {
+    await use(folder);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+/** What is not published yet is installed from its tarball. */
+function withTarballs(command: string, packages: readonly PackedPackage[]): string {
+  if (!command.startsWith("npm install ")) return command;
+  const words = command.split(" ");
+  return words.map((word) => packages.find(({ manifest }) => manifest.name === word)?.tarball ?? word).join(" ");
+}
+
+async function shell(command: string, folder: string): Promise<Outcome> {
+  try {
+    return { output: await run("sh", ["-c", command], folder), failed: false };
+  } catch (error) {
+    return { output: String(error), failed: true };
+  }
+}
+
+// A tool that the guide forgets to install must not be found here.
+const path = (process.env.PATH ?? "").split(delimiter);
+process.env.PATH = path.filter((folder) => !folder.startsWith(root)).join(delimiter);
+
+const { failed } = await checkAll([{ claim: "the guide to adapters works in an empty project", check: guideWorks }]);
+if (failed > 0) process.exitCode = 1;
