@@ -17,7 +17,7 @@ export interface SqliteNode extends Required<LockNode> {
 export interface SqliteNodeOptions {
   /** The node's name. Default: the path. */
   readonly name?: string | undefined;
-  /** The wall clock that ends claims, in milliseconds: the same for all who share the file. Default: the machine's. */
+  /** The wall clock, in whole milliseconds: one and the same for all who share the file. Default: the machine's. */
   readonly nowMs?: (() => number) | undefined;
 }
 
