@@ -1,0 +1,13 @@
+import { holdfastOverIoredis, holdfastOverNodeRedis } from "./holdfast.ts";
+import type { Library } from "./library.ts";
+import { redisSemaphore } from "./redis-semaphore.ts";
+import { redlock4 } from "./redlock4.ts";
+import { redlock5 } from "./redlock5.ts";
+import { redlockUniversal } from "./redlock-universal.ts";
+import { sesamecare } from "./sesamecare.ts";
+
+/** The libraries that Holdfast meets. */
+export const theirs: readonly Library[] = [redlock4, redlock5, sesamecare, redisSemaphore, redlockUniversal];
+
+/** All that can contend for the same keys. */
+export const libraries: readonly Library[] = [holdfastOverIoredis, holdfastOverNodeRedis, ...theirs];

@@ -1,0 +1,41 @@
+import { Mutex, RedlockMutex } from "redis-semaphore";
+import { disconnect, ioredisClients } from "./clients.ts";
+import type { HeldLock, Library } from "./library.ts";
+
+/** Its users cannot choose what keys begin with. */
+const keyPrefix = "mutex:";
+
+export const redisSemaphore: Library = {
+  name: "redis-semaphore",
+  locksSeveral: false,
+  keyPrefix,
+  async connect(ports) {
+    const clients = await ioredisClients(ports);
+    return {
+      async tryLock([key = ""], ttlMs) {
+        const name = key.slice(keyPrefix.length);
+        const options = { lockTimeout: ttlMs, acquireAttemptsLimit: 1, refreshInterval: 0 };
+        const [client, ...others] = clients;
+        const mutex =
+          client && others.length === 0 ? new Mutex(client, name, options) : new RedlockMutex(clients, name, options);
+        return (await mutex.tryAcquire()) ? held(mutex, clients, name) : null;
+      },
+      close: () => disconnect(clients),
+    };
+  },
+};
+
+function held(mutex: Mutex | RedlockMutex, clients: Parameters<typeof disconnect>[0], name: string): HeldLock {
+  return {
+    value: mutex.identifier,
+    /** Its extension is automatic; by hand it goes by a second mutex that takes over the identifier. */
+    extend: (ttlMs) =>
+      new RedlockMutex([...clients], name, {
+        identifier: mutex.identifier,
+        acquiredExternally: true,
+        lockTimeout: ttlMs,
+        refreshInterval: 0,
+      }).tryAcquire(),
+    release: () => mutex.release(),
+  };
+}

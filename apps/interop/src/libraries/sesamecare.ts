@@ -1,0 +1,21 @@
+import { ExecutionError, Redlock } from "@sesamecare-oss/redlock";
+import { disconnect, ioredisClients, unless } from "./clients.ts";
+import type { Library } from "./library.ts";
+import { heldSuccessively } from "./redlock5.ts";
+
+export const sesamecare: Library = {
+  name: "@sesamecare-oss/redlock",
+  locksSeveral: true,
+  keyPrefix: "",
+  async connect(ports) {
+    const clients = await ioredisClients(ports);
+    const redlock = new Redlock(clients, { retryCount: 0 });
+    return {
+      async tryLock(keys, ttlMs) {
+        const lock = await unless(redlock.acquire([...keys], ttlMs), ExecutionError, null);
+        return lock && heldSuccessively(lock, ExecutionError);
+      },
+      close: () => disconnect(clients),
+    };
+  },
+};

@@ -1,0 +1,103 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { RedisServer } from "@holdfast/testkit";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { holdfastOverIoredis, holdfastOverNodeRedis } from "../src/libraries/holdfast.ts";
+import { theirs } from "../src/libraries/index.ts";
+import type { HeldLock, Library, Locker } from "../src/libraries/library.ts";
+import { startServers, valuesOf } from "./servers.ts";
+
+const servers = await startServers(5);
+const ttlMs = 60_000;
+const patience = { timeout: 30_000, interval: 2 };
+let keys = 0;
+const freshKey = (): string => `mutex:key-${++keys}`;
+
+for (const library of theirs) {
+  describe.each([1, 3, 5])("on %i servers", (count) => meet(library, holdfastOverIoredis, servers.slice(0, count)));
+  describe("on 3 servers", () => meet(library, holdfastOverNodeRedis, servers.slice(0, 3)));
+}
+
+/** Lets two libraries meet on the same servers, with the roles both ways. */
+function meet(library: Library, holdfast: Library, nodes: readonly RedisServer[]): void {
+  const lockers = new Map<Library, Locker>();
+  beforeAll(async () => {
+    const ports = nodes.map(({ port }) => port);
+    for (const each of [library, holdfast]) lockers.set(each, await each.connect(ports));
+  });
+  afterAll(() => {
+    for (const locker of lockers.values()) locker.close();
+  });
+
+  const tryLock = (by: Library, names: readonly string[]): Promise<HeldLock | null> =>
+    (lockers.get(by) as Locker).tryLock(names, ttlMs);
+  /**
+   * Locks, and waits until the lock stands on all these servers. A majority is enough for a lock, and for the report of
+   * a release: the other servers may hear of either a moment later.
+   */
+  const lock = async (by: Library, names: readonly string[], on = nodes): Promise<HeldLock> => {
+    const deadlineMs = performance.now() + patience.timeout;
+    while (performance.now() < deadlineMs) {
+      const held = await tryLock(by, names);
+      if (held === null) {
+        await sleep(patience.interval);
+        continue;
+      }
+      await expect.poll(() => valuesOf(on, names), patience).toEqual([held.value]);
+      return held;
+    }
+    throw new Error(`${by.name} did not get ${names}`);
+  };
+
+  for (const [one, other] of [
+    [holdfast, library],
+    [library, holdfast],
+  ] as const) {
+    test(`a lock of ${one.name} keeps ${other.name} out until its release, and is extended as ever`, async () => {
+      const names = [freshKey()];
+      const held = await lock(one, names);
+      expect(await tryLock(other, names)).toBeNull();
+      expect(await held.extend(2 * ttlMs)).toBe(true);
+      expect(await tryLock(other, names)).toBeNull();
+      expect(await valuesOf(nodes, names)).toEqual([held.value]);
+      await held.release();
+      await (await lock(other, names)).release();
+    });
+
+    test(`a lock of ${one.name} that its servers dropped cannot free or extend the next, of ${other.name}`, async () => {
+      const names = [freshKey()];
+      const dropped = await lock(one, names);
+      for (const { command } of nodes) await command("DEL", ...names);
+      const held = await lock(other, names);
+      expect(await dropped.extend(ttlMs)).toBe(false);
+      await dropped.release();
+      expect(await tryLock(one, names)).toBeNull(); // on the same connections: what the release sent has arrived
+      expect(await valuesOf(nodes, names)).toEqual([held.value]);
+      await held.release();
+    });
+
+    if (nodes.length > 1) {
+      test(`${one.name} gets a majority past a claim of ${other.name} on a minority, which stays`, async () => {
+        const names = [freshKey()];
+        const [first, ...rest] = nodes as [RedisServer, ...RedisServer[]];
+        const minority = await other.connect([first.port]);
+        const claim = await minority.tryLock(names, ttlMs);
+        await (await lock(one, names, rest)).release();
+        await (await lock(other, names, rest)).release();
+        expect(await valuesOf([first], names)).toEqual([claim?.value]);
+        minority.close();
+      });
+    }
+
+    if (library.locksSeveral) {
+      test(`a lock of ${one.name} over two keys keeps ${other.name} from either, and nothing in part`, async () => {
+        const [a, b, c] = [freshKey(), freshKey(), freshKey()];
+        const held = await lock(one, [a, b]);
+        expect(await tryLock(other, [b, c])).toBeNull();
+        await (await lock(one, [c])).release();
+        expect(await held.extend(ttlMs)).toBe(true);
+        await held.release();
+        await (await lock(other, [b, c])).release();
+      });
+    }
+  }
+}
