@@ -1,9 +1,9 @@
 import { holdfastOverIoredis, holdfastOverNodeRedis } from "./holdfast.ts";
 import type { Library } from "./library.ts";
 import { redisSemaphore } from "./redis-semaphore.ts";
+import { redlockUniversal } from "./redlock-universal.ts";
 import { redlock4 } from "./redlock4.ts";
 import { redlock5 } from "./redlock5.ts";
-import { redlockUniversal } from "./redlock-universal.ts";
 import { sesamecare } from "./sesamecare.ts";
 
 /** The libraries that Holdfast meets. */
