@@ -1,6 +1,5 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import type { RedisServer } from "@holdfast/testkit";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { holdfastOverIoredis, holdfastOverNodeRedis } from "../src/libraries/holdfast.ts";
 import { theirs } from "../src/libraries/index.ts";
 import type { HeldLock, Library, Locker } from "../src/libraries/library.ts";
@@ -35,17 +34,13 @@ function meet(library: Library, holdfast: Library, nodes: readonly RedisServer[]
    * a release: the other servers may hear of either a moment later.
    */
   const lock = async (by: Library, names: readonly string[], on = nodes): Promise<HeldLock> => {
-    const deadlineMs = performance.now() + patience.timeout;
-    while (performance.now() < deadlineMs) {
-      const held = await tryLock(by, names);
-      if (held === null) {
-        await sleep(patience.interval);
-        continue;
-      }
-      await expect.poll(() => valuesOf(on, names), patience).toEqual([held.value]);
-      return held;
-    }
-    throw new Error(`${by.name} did not get ${names}`);
+    const held = await vi.waitFor(async () => {
+      const found = await tryLock(by, names);
+      if (found === null) throw new Error(`${by.name} did not get ${names}`);
+      return found;
+    }, patience);
+    await expect.poll(() => valuesOf(on, names), patience).toEqual([held.value]);
+    return held;
   };
 
   for (const [one, other] of [

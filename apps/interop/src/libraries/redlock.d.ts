@@ -15,6 +15,7 @@ declare module "redlock4" {
     readonly retryJitter: number;
     constructor(clients: readonly Redis[], options?: Redlock.Options);
     lock(resource: string | readonly string[], ttl: number): PromiseLike<Redlock.Lock>;
+    lockWithOptions(resource: string, ttl: number, options: Redlock.Options): PromiseLike<Redlock.Lock>;
   }
   namespace Redlock {
     interface Options {

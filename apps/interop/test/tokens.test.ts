@@ -1,0 +1,60 @@
+import { Redlock } from "@holdfast/core";
+import { ioredisNode } from "@holdfast/ioredis";
+import { afterAll, expect, test, vi } from "vitest";
+import { disconnect, ioredisClients } from "../src/libraries/clients.ts";
+import type { HeldLock } from "../src/libraries/library.ts";
+import { redlock5 } from "../src/libraries/redlock5.ts";
+import { startServers } from "./servers.ts";
+
+const servers = await startServers(3);
+const ports = servers.map(({ port }) => port);
+const clients = await ioredisClients(ports);
+const nodes = clients.map((client) => ioredisNode(client, { prefix: "" }));
+const holdfast = new Redlock(nodes, { nodeTimeoutMs: 5_000, waitTimeoutMs: 60_000 });
+const foreign = await redlock5.connect(ports);
+const ttlMs = 60_000;
+afterAll(() => {
+  foreign.close();
+  disconnect(clients);
+});
+
+/** Tries until the other library has the lock: the last release may still be under way to a minority. */
+async function untilLocked(key: string): Promise<HeldLock> {
+  return vi.waitFor(async () => {
+    const lock = await foreign.tryLock([key], ttlMs);
+    if (lock === null) throw new Error(`${key} is locked`);
+    return lock;
+  });
+}
+
+test("fence grows from one Holdfast lock to the next, whatever locks of others come between", async () => {
+  const fences: number[] = [];
+  for (let round = 0; round < 3; round++) {
+    fences.push(await holdfast.using("tokens", (lock) => lock.fence));
+    await (await untilLocked("tokens")).release();
+  }
+  expect(fences).toEqual([...new Set(fences)].sort((a, b) => a - b));
+});
+
+test("inspect() shows the lock of another library, whose owner never had a token", async () => {
+  const lock = await foreign.tryLock(["never ours"], ttlMs);
+  const views = () => holdfast.inspect("never ours").then(({ nodes }) => nodes.map(({ view }) => view));
+  const expected = servers.map(() => expect.objectContaining({ owner: lock?.value, fence: 0 }));
+  await expect.poll(views).toEqual(expected);
+});
+
+test("acquire() waits for the lock of another library, and gets it after its release", async () => {
+  const lock = await foreign.tryLock(["awaited"], ttlMs);
+  expect(await holdfast.tryAcquire("awaited")).toBeNull();
+  const waiting = holdfast.acquire("awaited");
+  await lock?.release();
+  expect((await waiting).remainingMs()).toBeGreaterThan(0);
+});
+
+test("extend() fails once another library holds the resource, and leaves its lock alone", async () => {
+  const lock = await holdfast.acquire("taken", { ttlMs });
+  for (const { command } of servers) await command("DEL", "taken");
+  const taken = await untilLocked("taken");
+  await expect(lock.extend()).rejects.toMatchObject({ code: "LOCK_LOST", reason: "not-held" });
+  expect(await taken.extend(ttlMs)).toBe(true);
+});
