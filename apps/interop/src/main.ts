@@ -15,17 +15,23 @@ const { values } = parseArgs({
 });
 const contest = {
   libraries: values.unlocked ? [none] : libraries,
-  processes: Number(values.processes),
-  clients: Number(values.clients),
-  locks: Number(values.locks),
+  processes: count(values.processes),
+  clients: count(values.clients),
+  locks: count(values.locks),
   limitMs: 600_000,
 };
 
-for (const servers of values.servers.split(",").map(Number)) {
+for (const servers of values.servers.split(",").map(count)) {
   const result = await holdContest({ ...contest, servers });
   print(servers, result);
   const { lostLocks, staleTokens } = sum(result.byLibrary);
   if (result.lostUpdates + lostLocks + staleTokens > 0) process.exitCode = 1;
+}
+
+function count(word: string): number {
+  const number = Number(word);
+  if (!Number.isInteger(number) || number < 1) throw new RangeError(`${word} is not a positive integer`);
+  return number;
 }
 
 function print(servers: number, { byLibrary, lostUpdates }: Result): void {

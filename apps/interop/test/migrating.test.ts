@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { readmeExamples, runExample } from "@holdfast/testkit";
 import { describe, expect, test } from "vitest";
@@ -27,6 +28,14 @@ const pages = {
   "from-redis-semaphore": { Before: alone, After: alone, "Side by side": "null\nfalse\n" },
   "from-redlock-universal": { Before: alone, After: alone, "Side by side": "null\nLockAcquisitionError\n" },
 };
+
+test("running-both.md names the versions that are tested", async () => {
+  const page = await readFile(pageAbout("running-both"), "utf8");
+  const { dependencies } = JSON.parse(await readFile(new URL("../package.json", import.meta.url), "utf8"));
+  for (const name of ["redlock4", "redlock5", "@sesamecare-oss/redlock", "redis-semaphore", "redlock-universal"]) {
+    expect(page).toContain(dependencies[name].replace("npm:redlock@", ""));
+  }
+});
 
 describe.each(Object.entries(pages))("%s.md", async (name, expected) => {
   const examples = await readmeExamples(pageAbout(name));

@@ -11,7 +11,6 @@ const nodeTimeoutMs = 10_000;
 export const holdfastOverIoredis: Library = {
   name: "Holdfast over ioredis",
   locksSeveral: true,
-  keyPrefix: "",
   async connect(ports) {
     const clients = await ioredisClients(ports);
     return lockerOver(
@@ -26,7 +25,6 @@ export const holdfastOverIoredis: Library = {
 export const holdfastOverNodeRedis: Library = {
   name: 'Holdfast over node-redis, prefix "mutex:"',
   locksSeveral: true,
-  keyPrefix: "mutex:",
   async connect(ports) {
     const clients = ports.map((port) => createClient({ url: `redis://127.0.0.1:${port}` }));
     await Promise.all(clients.map((client) => client.connect()));

@@ -3,8 +3,6 @@ export interface Library {
   readonly name: string;
   /** Whether one lock can cover several keys on several servers. */
   readonly locksSeveral: boolean;
-  /** What all keys that it can lock begin with. */
-  readonly keyPrefix: string;
   /** Connects one client to each of the servers, and resolves when all are ready. */
   connect(ports: readonly number[]): Promise<Locker>;
 }

@@ -4,7 +4,6 @@ import type { Library } from "./library.ts";
 export const none: Library = {
   name: "no locks",
   locksSeveral: true,
-  keyPrefix: "",
   connect: async () => ({
     tryLock: async () => ({ value: "", extend: async () => true, release: async () => {} }),
     close: () => {},

@@ -8,7 +8,6 @@ const keyPrefix = "mutex:";
 export const redisSemaphore: Library = {
   name: "redis-semaphore",
   locksSeveral: false,
-  keyPrefix,
   async connect(ports) {
     const clients = await ioredisClients(ports);
     return {

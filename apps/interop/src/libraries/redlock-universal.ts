@@ -5,7 +5,6 @@ import type { Library } from "./library.ts";
 export const redlockUniversal: Library = {
   name: "redlock-universal",
   locksSeveral: false,
-  keyPrefix: "",
   async connect(ports) {
     const clients = await ioredisClients(ports);
     const adapters = clients.map((client) => new IoredisAdapter(client));

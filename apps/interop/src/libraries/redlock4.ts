@@ -7,7 +7,6 @@ const { LockError } = Redlock;
 export const redlock4: Library = {
   name: "redlock 4",
   locksSeveral: true,
-  keyPrefix: "",
   async connect(ports) {
     const clients = await ioredisClients(ports);
     const redlock = new Redlock(clients, { retryCount: 0 });

@@ -5,7 +5,6 @@ import type { HeldLock, Library } from "./library.ts";
 export const redlock5: Library = {
   name: "redlock 5",
   locksSeveral: true,
-  keyPrefix: "",
   async connect(ports) {
     const clients = await ioredisClients(ports);
     const redlock = new Redlock(clients, { retryCount: 0 });

@@ -6,7 +6,6 @@ import { heldSuccessively } from "./redlock5.ts";
 export const sesamecare: Library = {
   name: "@sesamecare-oss/redlock",
   locksSeveral: true,
-  keyPrefix: "",
   async connect(ports) {
     const clients = await ioredisClients(ports);
     const redlock = new Redlock(clients, { retryCount: 0 });
