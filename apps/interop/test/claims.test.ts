@@ -7,7 +7,7 @@ import { LostLockError, Mutex, RedlockMutex, TimeoutError } from "redis-semaphor
 import { createLock, createRedlock, IoredisAdapter, LockAcquisitionError } from "redlock-universal";
 import Redlock4 from "redlock4";
 import Redlock5, { ExecutionError } from "redlock5";
-import { afterAll, describe, expect, test } from "vitest";
+import { afterAll, describe, expect, onTestFinished, test } from "vitest";
 import { disconnect, ioredisClients } from "../src/libraries/clients.ts";
 import { startServers } from "./servers.ts";
 
@@ -117,7 +117,7 @@ test("redlock 5 counts a lock's expiration from the call, however long it waited
 test("@sesamecare-oss/redlock locks in the database of its option, whatever that of the client", async () => {
   const inThree = new Redis({ port: server.port, db: 3 });
   const inZero = new Redis({ port: server.port });
-  afterAll(() => disconnect([inThree, inZero]));
+  onTestFinished(() => disconnect([inThree, inZero]));
   const key = freshKey();
   const lock = await new SesamecareRedlock([inThree]).acquire([key], ttlMs);
   expect(await inThree.get(key)).toBeNull();

@@ -12,7 +12,7 @@ import { startServers } from "./servers.ts";
 
 const servers = await startServers(3);
 const keys = ["mutex:number-1", "mutex:number-2"];
-const locks = 8;
+const locks = 6;
 const limitMs = 60_000;
 
 /** Lets two clients of each library contend in this process; answers what they did, and how many updates were lost. */
@@ -36,20 +36,20 @@ async function contest(...contenders: readonly Library[]): Promise<{ counts: Cou
 }
 
 describe("contend()", () => {
-  test("loses no update between clients of Holdfast and of all the other libraries", { timeout: 90_000 }, async () => {
+  test("loses no update between clients of Holdfast and of all the other libraries", async () => {
     const { counts, lostUpdates } = await contest(...libraries);
     expect(lostUpdates).toBe(0);
     expect(counts).toMatchObject({ locks: 2 * locks * libraries.length, lostLocks: 0, staleTokens: 0 });
     expect(counts.conflicts).toBeGreaterThan(0);
   });
 
-  test("loses updates when nobody locks", { timeout: 90_000 }, async () => {
+  test("loses updates when nobody locks", async () => {
     const { lostUpdates } = await contest(none);
     expect(lostUpdates).toBeGreaterThan(0);
   });
 });
 
-test("holdContest() loses no update between processes", { timeout: 90_000 }, async () => {
+test("holdContest() loses no update between processes", async () => {
   const contenders = [holdfastOverIoredis, redlock5];
   const { byLibrary, lostUpdates } = await holdContest({
     libraries: contenders,
