@@ -1,14 +1,20 @@
-import type { LockLostError } from "./errors.ts";
+import type { LockHeldError, LockLostError } from "./errors.ts";
 
 /**
  * Callbacks for logs, metrics and traces. Each is optional, is called synchronously, and is told of plain facts. An
  * observer can never change the course of an operation: what it throws, or rejects with, is dropped.
+ *
+ * All events of one call to acquire, and of the lock that it leads to, carry the same `resources` array: a `WeakMap` with
+ * it as the key tells what belongs together. `acquired` and `acquireFailed` are called in the asynchronous context of
+ * the caller.
  */
 export interface Observer {
   /** One attempt to acquire has settled. */
   attemptSettled?(event: AttemptSettledEvent): void;
   /** A lock was acquired. */
   acquired?(event: AcquiredEvent): void;
+  /** A call to acquire has ended without a lock. */
+  acquireFailed?(event: AcquireFailedEvent): void;
   /** A lock was extended. */
   extended?(event: ExtendedEvent): void;
   /** The holder has released a lock. */
@@ -49,6 +55,19 @@ export interface AcquiredEvent extends LockEvent {
   readonly waitedMs: number;
 }
 
+/** See {@link Observer.acquireFailed}. */
+export interface AcquireFailedEvent {
+  /** What was to be locked. */
+  readonly resources: readonly string[];
+  /** The time from the call to its end, in milliseconds. */
+  readonly waitedMs: number;
+  /**
+   * Why: what `acquire` rejects with, the reason of the caller's signal among it. Where `tryAcquire` answers null, it is
+   * a {@link LockHeldError}.
+   */
+  readonly error: unknown;
+}
+
 /** See {@link Observer.extended}. */
 export interface ExtendedEvent extends LockEvent {
   /** How long the lock may be relied on from now, in milliseconds. */
@@ -86,24 +105,26 @@ export interface NodeFailedEvent {
 /** An observer that has every callback, none of which ever throws. */
 export type SafeObserver = Required<Observer>;
 
+const callbacks = [
+  "attemptSettled",
+  "acquired",
+  "acquireFailed",
+  "extended",
+  "released",
+  "lost",
+  "nodeFailed",
+] as const;
+
 /** Wraps the user's observer so that nothing it does reaches the lock operation. */
 export function safeObserver(observer: Observer | undefined): SafeObserver {
-  const safely =
-    <Event>(name: keyof Observer) =>
-    (event: Event): void => {
-      try {
-        const result: unknown = (observer?.[name] as ((event: Event) => unknown) | undefined)?.call(observer, event);
-        if (result instanceof Promise) result.catch(() => {});
-      } catch {
-        // An observer that fails is not a reason for a lock to fail.
-      }
-    };
-  return {
-    attemptSettled: safely("attemptSettled"),
-    acquired: safely("acquired"),
-    extended: safely("extended"),
-    released: safely("released"),
-    lost: safely("lost"),
-    nodeFailed: safely("nodeFailed"),
+  const safely = (name: (typeof callbacks)[number]) => (event: never) => {
+    try {
+      const result: unknown = observer?.[name]?.(event);
+      if (result instanceof Promise) result.catch(() => {});
+    } catch {
+      // An observer that fails is not a reason for a lock to fail.
+    }
   };
+  const entries = callbacks.map((name) => [name, safely(name)]);
+  return Object.fromEntries(entries) as Record<(typeof callbacks)[number], (event: never) => void>;
 }

@@ -1,6 +1,7 @@
 import type { Ensemble } from "./claim.ts";
 import { systemClock } from "./clock.ts";
 import { describe } from "./describe.ts";
+import { LockHeldError } from "./errors.ts";
 import { FenceHint } from "./fence-hint.ts";
 import { HeldLock } from "./held-lock.ts";
 import { type Inspection, inspectResource } from "./inspect.ts";
@@ -17,7 +18,7 @@ import {
   type Settings,
   withOptions,
 } from "./options.ts";
-import { errorOf, type Success, tryOnce, waitForLock } from "./waiting/wait-for-lock.ts";
+import { waitForLock } from "./waiting/wait-for-lock.ts";
 import { WaitQueue } from "./waiting/wait-queue.ts";
 
 /**
@@ -73,13 +74,13 @@ export class Redlock {
    * @throws {TypeError | RangeError} for bad arguments; and the reason of `signal` when it aborts
    */
   async tryAcquire(resources: string | readonly string[], options?: LockOptions): Promise<Lock | null> {
-    const names = parseResources(resources);
-    const settings = this.#settingsFor(options, false);
-    const calledAtMs = this.#ensemble.clock.monotonicMs();
-    const result = await tryOnce(this.#ensemble, settings, names);
-    if (result.outcome === "acquired") return this.#hold({ ...result, attempts: 1 }, settings, calledAtMs);
-    if (result.outcome === "held") return null;
-    throw errorOf(result, this.#ensemble, settings, names);
+    const settings = { ...this.#settingsFor(options, false), waitTimeoutMs: 0 };
+    try {
+      return await this.#acquire(parseResources(resources), settings);
+    } catch (error) {
+      if (error instanceof LockHeldError && error !== settings.signal?.reason) return null;
+      throw error;
+    }
   }
 
   /**
@@ -125,19 +126,19 @@ export class Redlock {
   }
 
   async #acquire(resources: readonly string[], settings: Settings): Promise<HeldLock> {
-    const calledAtMs = this.#ensemble.clock.monotonicMs();
-    const success = await waitForLock(this.#ensemble, this.#queue, settings, resources);
-    return this.#hold(success, settings, calledAtMs);
-  }
-
-  #hold(success: Success, settings: Settings, calledAtMs: number): HeldLock {
     const { clock, observer } = this.#ensemble;
-    const { resources } = success.claim;
-    const lock = new HeldLock(this.#ensemble, settings, success, () => this.#queue.nudge(resources));
-    const { owner, fence } = lock;
-    const waitedMs = clock.monotonicMs() - calledAtMs;
-    observer.acquired({ resources, owner, fence, attempts: success.attempts, waitedMs });
-    return lock;
+    const calledAtMs = clock.monotonicMs();
+    const waitedMs = (): number => clock.monotonicMs() - calledAtMs;
+    try {
+      const success = await waitForLock(this.#ensemble, this.#queue, settings, resources);
+      const lock = new HeldLock(this.#ensemble, settings, success, () => this.#queue.nudge(resources));
+      const { owner, fence } = lock;
+      observer.acquired({ resources, owner, fence, attempts: success.attempts, waitedMs: waitedMs() });
+      return lock;
+    } catch (error) {
+      observer.acquireFailed({ resources, waitedMs: waitedMs(), error });
+      throw error;
+    }
   }
 
   #settingsFor(options: LockOptions | undefined, autoExtend: boolean): Settings {

@@ -1,4 +1,5 @@
-import { Redlock } from "@holdfast/core";
+import { AsyncLocalStorage } from "node:async_hooks";
+import { type LockOptions, Redlock } from "@holdfast/core";
 import { describe, expect, it } from "vitest";
 import { claimOf, world } from "./world.ts";
 
@@ -25,6 +26,50 @@ describe("the observer", () => {
     expect(of("nodeFailed")[0]).toMatchObject({ node: "c", method: "acquire", error: { message: "down" } });
   });
 
+  const inVain: [string, "acquire" | "tryAcquire", LockOptions, object][] = [
+    ["tryAcquire() answers null", "tryAcquire", {}, { code: "LOCK_HELD" }],
+    ["acquire() does not wait", "acquire", { waitTimeoutMs: 0 }, { code: "LOCK_HELD" }],
+    ["acquire() has waited in vain", "acquire", { waitTimeoutMs: 70 }, { code: "WAIT_TIMEOUT" }],
+    ["the caller gives up", "acquire", { signal: AbortSignal.abort(new Error("enough")) }, { message: "enough" }],
+  ];
+  it.each(inVain)("is told of a call without a lock when %s", async (_, method, options, error) => {
+    const { redlock, clock, events, rival } = world(3);
+    await clock.until(rival().acquire("r"));
+    await clock.until(redlock[method]("r", options).catch(() => null));
+    const [[name, event]] = events.slice(-1) as typeof events;
+    expect({ name, event }).toMatchObject({ name: "acquireFailed", event: { resources: ["r"], error } });
+    expect(event?.waitedMs).toBe(options.waitTimeoutMs ?? 0);
+  });
+
+  it("is given the same resources array in all events of one call and its lock, and of no other", async () => {
+    const { redlock, clock, node, events, rival } = world(3);
+    await clock.until(rival({ ttlMs: 200 }).acquire("r"));
+    node("c").fault = () => ({ reject: new Error("down") });
+    const lock = await clock.until(redlock.acquire("r"));
+    await clock.until(lock.extend());
+    await clock.until(lock.release());
+    const ofFirst = new Set(events.map(([, { resources }]) => resources));
+    expect(new Set(events.map(([name]) => name)).size).toBe(5);
+    expect([...ofFirst]).toEqual([lock.resources]);
+    const second = await clock.until(redlock.acquire("r"));
+    expect(ofFirst).not.toContain(second.resources);
+  });
+
+  it("hears how a call ends in the asynchronous context of the caller, also when another woke it", async () => {
+    const { nodes, clock } = world(3);
+    const context = new AsyncLocalStorage<string>();
+    const heard: (string | undefined)[] = [];
+    const hear = () => void heard.push(context.getStore());
+    const redlock = new Redlock(nodes, { clock, observer: { acquired: hear, acquireFailed: hear } });
+    const first = await clock.until(context.run("first", () => redlock.acquire("r")));
+    const second = context.run("second", () => redlock.acquire("r", { autoExtend: true }));
+    const third = context.run("third", () => redlock.acquire("r", { waitTimeoutMs: 100 }));
+    await clock.until(context.run("releasing", () => first.release()));
+    await clock.until(second);
+    await expect(clock.until(third)).rejects.toMatchObject({ code: "WAIT_TIMEOUT" });
+    expect(heard).toEqual(["first", "second", "third"]);
+  });
+
   it("cannot break an operation by throwing or rejecting", async () => {
     const { nodes, clock } = world(3);
     const fails = () => {
@@ -34,6 +79,7 @@ describe("the observer", () => {
     const observer = {
       attemptSettled: fails,
       acquired: rejects,
+      acquireFailed: fails,
       extended: fails,
       released: rejects,
       lost: fails,

@@ -1,4 +1,4 @@
-import { Redlock } from "@holdfast/core";
+import { LockHeldError, Redlock } from "@holdfast/core";
 import { describe, expect, it } from "vitest";
 import { world } from "./world.ts";
 
@@ -128,6 +128,12 @@ describe("waiting", () => {
     await expect(redlock.tryAcquire("r", options)).rejects.toThrow("before");
     await expect(redlock.using("r", options, () => {})).rejects.toThrow("before");
     expect(nodes.flatMap((each) => each.calls)).toEqual([]);
+  });
+
+  it("tryAcquire() rejects with the reason of a signal even if that says that some lock is held", async () => {
+    const { redlock } = world(3);
+    const reason = new LockHeldError("could not lock the other one", ["other"]);
+    await expect(redlock.tryAcquire("r", { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
   });
 
   it("acquire() behind other waiters of its process gives up in time, and says so", async () => {

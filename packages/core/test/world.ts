@@ -47,7 +47,7 @@ export function world(nodeCount: number, options: RedlockOptions = {}): World {
 }
 
 function recorder(events: World["events"]): Observer {
-  const names = ["attemptSettled", "acquired", "extended", "released", "lost", "nodeFailed"] as const;
+  const names = ["attemptSettled", "acquired", "acquireFailed", "extended", "released", "lost", "nodeFailed"] as const;
   return Object.fromEntries(
     names.map((name) => [name, (event: Record<string, unknown>) => void events.push([name, event])]),
   );

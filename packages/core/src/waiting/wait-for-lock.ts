@@ -16,7 +16,7 @@ import type { Waiter, WaitQueue } from "./wait-queue.ts";
 export type Success = Won & { readonly attempts: number };
 
 /** Makes one attempt, unless the signal says not to. */
-export async function tryOnce(ensemble: Ensemble, settings: Settings, resources: readonly string[]): Promise<Attempt> {
+async function tryOnce(ensemble: Ensemble, settings: Settings, resources: readonly string[]): Promise<Attempt> {
   settings.signal?.throwIfAborted();
   const result = await attempt(ensemble, settings, resources);
   if (result.outcome !== "acquired") settings.signal?.throwIfAborted();
@@ -78,7 +78,7 @@ async function tryInTurn(ensemble: Ensemble, settings: Settings, waiter: Waiter)
  *
  * @param attempts how many were made while waiting, if there was to be any waiting
  */
-export function errorOf(
+function errorOf(
   { outcome, answers, remark }: Lost,
   { nodes }: Ensemble,
   { quorum, waitTimeoutMs }: Settings,
