@@ -1,6 +1,6 @@
 import { defineConfig, type ViteUserConfig } from "vitest/config";
 
-const conditions = ["@holdfast/source", "module", "node", "import", "default"];
+const conditions = ["@holdfast/source", "node", "import", "default"];
 
 /**
  * What the test runs of all packages share: workspace packages are tested from source, so that no build is needed,

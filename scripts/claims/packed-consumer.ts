@@ -8,6 +8,7 @@ import { root } from "../lib/workspace.ts";
 const installed = [
   ["ioredis", "packages/ioredis"],
   ["@redis/client", "packages/node-redis"],
+  ["@opentelemetry/api", "packages/opentelemetry"],
   ["vitest", "."],
   ["@types/node", "."],
 ] as const;

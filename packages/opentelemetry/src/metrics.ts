@@ -1,0 +1,140 @@
+import type { Observer } from "@holdfast/core";
+import {
+  type Attributes,
+  type Counter,
+  type Histogram,
+  type Meter,
+  type MeterProvider,
+  metrics,
+  type UpDownCounter,
+} from "@opentelemetry/api";
+import { attribute, errorType, failureAttributes, type ResourceAttributes, releaseAttributes } from "./attributes.ts";
+import { scope } from "./scope.ts";
+
+interface Instruments {
+  readonly acquireDuration: Histogram;
+  readonly acquireAttempts: Histogram;
+  readonly waitDuration: Histogram;
+  readonly attemptDuration: Histogram;
+  readonly holdDuration: Histogram;
+  readonly held: UpDownCounter;
+  readonly losses: Counter;
+  readonly extensions: Counter;
+  readonly nodeFailures: Counter;
+}
+
+/** From a vote on a local network to a job that takes minutes, in seconds. The SDK's own buckets begin at five. */
+const durationBuckets = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 300, 900];
+
+const attemptBuckets = [0, 1, 2, 3, 5, 10, 20, 50, 100];
+
+/** What the attempts of one call have come to so far. */
+interface Attempts {
+  count: number;
+  elapsedMs: number;
+}
+
+/** Records metrics. */
+export function metricsObserver(meter: Meter | undefined, resourceOf: ResourceAttributes): Required<Observer> {
+  const instruments = meter === undefined ? globalInstruments() : constant(createInstruments(meter));
+  const attemptsOf = new WeakMap<readonly string[], Attempts>();
+
+  /** Records a call that has ended. Waiting is all of it that was no attempt: standing in line, and delays in between. */
+  const recordCall = (resources: readonly string[], waitedMs: number, outcome: Attributes): void => {
+    const { acquireDuration, acquireAttempts, waitDuration } = instruments();
+    const { count, elapsedMs } = attemptsOf.get(resources) ?? { count: 0, elapsedMs: 0 };
+    attemptsOf.delete(resources);
+    const attributes = { ...resourceOf(resources), ...outcome };
+    acquireDuration.record(waitedMs / 1000, attributes);
+    waitDuration.record(Math.max(0, waitedMs - elapsedMs) / 1000, attributes);
+    acquireAttempts.record(count, attributes);
+  };
+  const recordHold = (resources: readonly string[], heldMs: number, outcome: Attributes): void => {
+    const { holdDuration, held } = instruments();
+    held.add(-1, resourceOf(resources));
+    holdDuration.record(heldMs / 1000, { ...resourceOf(resources), ...outcome });
+  };
+
+  return {
+    attemptSettled({ resources, outcome, elapsedMs }) {
+      const attempts = attemptsOf.get(resources) ?? { count: 0, elapsedMs: 0 };
+      attempts.count += 1;
+      attempts.elapsedMs += elapsedMs;
+      attemptsOf.set(resources, attempts);
+      const attributes = { ...resourceOf(resources), [attribute.outcome]: outcome };
+      instruments().attemptDuration.record(elapsedMs / 1000, attributes);
+    },
+    acquired({ resources, waitedMs }) {
+      instruments().held.add(1, resourceOf(resources));
+      recordCall(resources, waitedMs, { [attribute.outcome]: "acquired" });
+    },
+    acquireFailed({ resources, waitedMs, error }) {
+      recordCall(resources, waitedMs, failureAttributes(error));
+    },
+    extended({ resources }) {
+      instruments().extensions.add(1, resourceOf(resources));
+    },
+    released({ resources, heldMs, confirmed }) {
+      recordHold(resources, heldMs, releaseAttributes(confirmed));
+    },
+    lost({ resources, heldMs, error }) {
+      recordHold(resources, heldMs, { [attribute.errorType]: error.code });
+      instruments().losses.add(1, { ...resourceOf(resources), [attribute.lossReason]: error.reason });
+    },
+    nodeFailed({ node, method, resources, error }) {
+      instruments().nodeFailures.add(1, {
+        ...resourceOf(resources),
+        [attribute.node]: node,
+        [attribute.operation]: method,
+        [attribute.errorType]: errorType(error),
+      });
+    },
+  };
+}
+
+function constant<T>(value: T): () => T {
+  return () => value;
+}
+
+/** The global meter provider may be registered after the observer is made; unlike tracers, meters do not notice that. */
+function globalInstruments(): () => Instruments {
+  let provider: MeterProvider | undefined;
+  let instruments: Instruments;
+  return () => {
+    const current = metrics.getMeterProvider();
+    if (current !== provider) {
+      provider = current;
+      instruments = createInstruments(provider.getMeter(scope));
+    }
+    return instruments;
+  };
+}
+
+function createInstruments(meter: Meter): Instruments {
+  const duration = (name: string, description: string): Histogram =>
+    meter.createHistogram(name, { description, unit: "s", advice: { explicitBucketBoundaries: durationBuckets } });
+  return {
+    acquireDuration: duration("holdfast.lock.acquire.duration", "From the call to the lock, or to its failure."),
+    waitDuration: duration("holdfast.lock.wait.duration", "The part of a call in which no attempt was under way."),
+    attemptDuration: duration("holdfast.lock.attempt.duration", "One attempt: asking all nodes, and their answers."),
+    holdDuration: duration("holdfast.lock.hold.duration", "From the grant to the release, or to the loss."),
+    acquireAttempts: meter.createHistogram("holdfast.lock.acquire.attempts", {
+      description: "Attempts per call.",
+      unit: "{attempt}",
+      advice: { explicitBucketBoundaries: attemptBuckets },
+    }),
+    held: meter.createUpDownCounter("holdfast.lock.count", { description: "Locks held now.", unit: "{lock}" }),
+    losses: meter.createCounter("holdfast.lock.losses", {
+      description: "Locks lost before they were released.",
+      unit: "{loss}",
+    }),
+    extensions: meter.createCounter("holdfast.lock.extensions", {
+      description: "Successful extensions.",
+      unit: "{extension}",
+    }),
+    nodeFailures: meter.createCounter("holdfast.node.failures", {
+      description: "Requests that a node failed to answer: it was down, broken, or too slow.",
+      unit: "{failure}",
+    }),
+  };
+}

@@ -1,0 +1,194 @@
+import { Redlock } from "@holdfast/core";
+import { memoryNode } from "@holdfast/memory";
+import { openTelemetryObserver } from "@holdfast/opentelemetry";
+import { type Attributes, metrics } from "@opentelemetry/api";
+import type { Histogram } from "@opentelemetry/sdk-metrics";
+import { afterEach, describe, expect, it } from "vitest";
+import { meterSdk, observedWorld, valuesOf } from "./telemetry.ts";
+
+const undo: (() => Promise<void> | void)[] = [];
+afterEach(async () => {
+  for (const each of undo.splice(0).reverse()) await each();
+});
+
+function metered(options: Parameters<typeof observedWorld>[0] = {}) {
+  const sdk = meterSdk();
+  undo.push(sdk.stop);
+  const world = observedWorld({ meter: sdk.provider.getMeter("test"), ...options });
+  return { ...world, ...sdk, valuesNow: async (name: string) => valuesOf((await sdk.collect()).get(name)) };
+}
+
+type Recorded = [attributes: Attributes, [count: number, sum: number]];
+
+const outcome = (value: string) => ({ "holdfast.lock.outcome": value });
+
+describe("the metrics", () => {
+  it("tell how long a call, its attempts and the wait between them took, in seconds", async () => {
+    const { clock, nodes, redlock, rival, collect } = metered();
+    for (const node of nodes) node.fault = () => ({ requestMs: 5, replyMs: 5 });
+    await clock.until(rival({ ttlMs: 300 }).acquire("r"));
+    await clock.until(redlock.acquire("r"));
+
+    const all = await collect();
+    const [[, [held, heldFor]], won] = valuesOf(all.get("holdfast.lock.attempt.duration")) as [Recorded, Recorded];
+    expect(held).toBeGreaterThan(0);
+    expect(heldFor).toBeCloseTo(held * 0.01, 6);
+    expect(won).toEqual([outcome("acquired"), [1, 0.01]]);
+    const [[attributes, [calls, call]]] = valuesOf(all.get("holdfast.lock.acquire.duration")) as [Recorded];
+    expect([attributes, calls]).toEqual([outcome("acquired"), 1]);
+    expect(call).toBeGreaterThanOrEqual(0.3);
+    const waited = expect.closeTo(call - heldFor - 0.01, 5);
+    expect(valuesOf(all.get("holdfast.lock.wait.duration"))).toEqual([[outcome("acquired"), [1, waited]]]);
+    expect(valuesOf(all.get("holdfast.lock.acquire.attempts"))).toEqual([[outcome("acquired"), [1, held + 1]]]);
+  });
+
+  it("count waiting in line behind others of the same process as waiting, not as attempts", async () => {
+    const { clock, redlock, valuesNow } = metered();
+    const first = await clock.until(redlock.acquire("r", { ttlMs: 60_000 }));
+    const leader = redlock.acquire("r", { waitTimeoutMs: 60_000 });
+    const inLine = redlock.acquire("r", { waitTimeoutMs: 500 });
+    await expect(clock.until(inLine)).rejects.toMatchObject({ code: "WAIT_TIMEOUT" });
+    const failed = { ...outcome("failed"), "error.type": "WAIT_TIMEOUT" };
+    expect(await valuesNow("holdfast.lock.wait.duration")).toContainEqual([failed, [1, 0.5]]);
+    expect(await valuesNow("holdfast.lock.acquire.attempts")).toContainEqual([failed, [1, 0]]);
+    await clock.until(first.release());
+    await clock.until(leader);
+  });
+
+  it("tell calls without a lock apart by error.type, but not a lock held by another from an answer", async () => {
+    const { clock, nodes, redlock, rival, valuesNow } = metered();
+    await clock.until(rival().acquire("r"));
+    expect(await clock.until(redlock.tryAcquire("r"))).toBeNull();
+    await clock.until(redlock.acquire("r", { waitTimeoutMs: 100 }).catch(() => {}));
+    await redlock.acquire("r", { signal: AbortSignal.abort() }).catch(() => {});
+    for (const reason of ["a string", new Error("with secrets"), { code: "not a code" }]) {
+      await redlock.acquire("r", { signal: AbortSignal.abort(reason) }).catch(() => {});
+    }
+    for (const node of nodes) node.fault = () => ({ reject: new Error("down") });
+    await clock.until(redlock.tryAcquire("free").catch(() => {}));
+
+    const calls = (await valuesNow("holdfast.lock.acquire.duration")).map(([attributes, value]) => ({
+      ...attributes,
+      count: (value as [number, number])[0],
+    }));
+    expect(calls).toEqual([
+      { ...outcome("held"), count: 1 },
+      { ...outcome("failed"), "error.type": "WAIT_TIMEOUT", count: 1 },
+      { ...outcome("failed"), "error.type": "AbortError", count: 1 },
+      { ...outcome("failed"), "error.type": "_OTHER", count: 2 },
+      { ...outcome("failed"), "error.type": "Error", count: 1 },
+      { ...outcome("failed"), "error.type": "QUORUM_UNREACHABLE", count: 1 },
+    ]);
+  });
+
+  it("tell how many locks are held now, how long locks were held, and why they were lost", async () => {
+    const { clock, nodes, redlock, valuesNow } = metered();
+    const released = await clock.until(redlock.acquire("released"));
+    await clock.until(redlock.acquire("expired", { ttlMs: 2000 }));
+    await clock.until(redlock.acquire("limited", { ttlMs: 2000, autoExtend: true, maxHoldMs: 3000 }));
+    expect(await valuesNow("holdfast.lock.count")).toEqual([[{}, 3]]);
+    await clock.advance(1000);
+    await clock.until(released.release());
+    await clock.advance(5000);
+    const unconfirmed = await clock.until(redlock.acquire("unconfirmed"));
+    for (const node of nodes) node.fault = () => ({ reject: new Error("down") });
+    await clock.until(unconfirmed.release().catch(() => {}));
+
+    expect(await valuesNow("holdfast.lock.count")).toEqual([[{}, 0]]);
+    const holds = await valuesNow("holdfast.lock.hold.duration");
+    expect(holds).toContainEqual([{}, [1, 1]]);
+    expect(holds).toContainEqual([{ "error.type": "LOCK_LOST" }, [2, expect.closeTo(4.9, 0)]]);
+    expect(holds).toContainEqual([{ "error.type": "QUORUM_UNREACHABLE" }, [1, 0]]);
+    expect(await valuesNow("holdfast.lock.losses")).toEqual([
+      [{ "holdfast.lock.loss.reason": "expired" }, 1],
+      [{ "holdfast.lock.loss.reason": "max-hold" }, 1],
+    ]);
+    expect((await valuesNow("holdfast.lock.extensions"))[0]?.[1]).toBeGreaterThan(0);
+  });
+
+  it("count failures for each node, operation and kind of error", async () => {
+    const { clock, nodes, redlock, valuesNow } = metered();
+    const [a, b] = nodes as [(typeof nodes)[0], (typeof nodes)[0]];
+    const refused = Object.assign(new Error("connect ECONNREFUSED 10.0.0.1:7001"), { code: "ECONNREFUSED" });
+    a.fault = ({ method }) => (method === "acquire" ? { reject: refused } : {});
+    const lock = await clock.until(redlock.acquire("r"));
+    a.fault = () => ({});
+    b.fault = () => ({ lose: "request" });
+    await clock.until(lock.extend());
+    await clock.until(redlock.inspect("r"));
+    await clock.advance(100);
+    const of = (node: string, operation: string, type: string) => ({
+      "holdfast.node.name": node,
+      "holdfast.operation.name": operation,
+      "error.type": type,
+    });
+    expect(await valuesNow("holdfast.node.failures")).toEqual([
+      [of("a", "acquire", "ECONNREFUSED"), 1],
+      [of("b", "extend", "NODE_TIMEOUT"), 1],
+      [of("b", "inspect", "NODE_TIMEOUT"), 1],
+    ]);
+  });
+
+  it("have units of UCUM, and buckets that begin at a millisecond", async () => {
+    const { clock, nodes, redlock, collect } = metered();
+    const [a] = nodes as [(typeof nodes)[0]];
+    a.fault = () => ({ reject: new Error("down") });
+    const lock = await clock.until(redlock.acquire("r"));
+    await clock.until(lock.extend());
+    await clock.until(lock.release());
+    await clock.until(redlock.acquire("lost"));
+    await clock.advance(10_000);
+    const all = await collect();
+    expect(Object.fromEntries([...all].map(([name, { descriptor }]) => [name, descriptor.unit]))).toEqual({
+      "holdfast.lock.acquire.duration": "s",
+      "holdfast.lock.acquire.attempts": "{attempt}",
+      "holdfast.lock.wait.duration": "s",
+      "holdfast.lock.attempt.duration": "s",
+      "holdfast.lock.hold.duration": "s",
+      "holdfast.lock.count": "{lock}",
+      "holdfast.lock.losses": "{loss}",
+      "holdfast.lock.extensions": "{extension}",
+      "holdfast.node.failures": "{failure}",
+    });
+    for (const [name, { descriptor, dataPoints }] of all) {
+      expect(descriptor.description, name).toMatch(/^[A-Z].*\.$/);
+      if (descriptor.unit !== "s") continue;
+      const boundaries = dataPoints.map(({ value }) => (value as Histogram).buckets.boundaries);
+      expect([boundaries[0]?.[0], boundaries[0]?.at(-1)], name).toEqual([0.001, 900]);
+    }
+  });
+
+  it("tell neither owners nor resources, unless resourceAttribute says so, and then the same for the whole lock", async () => {
+    const silent = metered();
+    await silent.clock.until(silent.redlock.acquire("secret", { label: "host" }));
+    expect(JSON.stringify([...(await silent.collect())])).not.toMatch(/secret|host/);
+
+    const asked: string[][] = [];
+    const { clock, redlock, valuesNow } = metered({
+      resourceAttribute: (resources) => {
+        asked.push([...resources]);
+        if (resources[0] === "throws") throw new Error("of the user");
+        return resources[0]?.startsWith("invoice:") ? `invoice ${asked.length}` : undefined;
+      },
+    });
+    const lock = await clock.until(redlock.acquire("invoice:42"));
+    await clock.until(lock.release());
+    await clock.until(redlock.acquire(["x", "y"]));
+    await clock.until(redlock.acquire("throws"));
+    expect(asked).toEqual([["invoice:42"], ["x", "y"], ["throws"]]);
+    expect(await valuesNow("holdfast.lock.count")).toEqual([
+      [{ "holdfast.lock.resource": "invoice 1" }, 0],
+      [{}, 2],
+    ]);
+  });
+
+  it("go to the global provider, also to one that is registered after the observer was made", async () => {
+    const redlock = new Redlock([memoryNode()], { observer: openTelemetryObserver() });
+    await redlock.using("before", () => {});
+    const { provider, collect, stop } = meterSdk();
+    undo.push(stop, () => metrics.disable());
+    metrics.setGlobalMeterProvider(provider);
+    await redlock.using("after", () => {});
+    expect(valuesOf((await collect()).get("holdfast.lock.acquire.attempts"))).toEqual([[outcome("acquired"), [1, 1]]]);
+  });
+});

@@ -1,0 +1,162 @@
+import { openTelemetryObserver } from "@holdfast/opentelemetry";
+import { context, type Span, SpanStatusCode, trace } from "@opentelemetry/api";
+import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-hooks";
+import type { ReadableSpan } from "@opentelemetry/sdk-trace-base";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { observedWorld, tracerSdk } from "./telemetry.ts";
+
+const undo: (() => Promise<void> | void)[] = [];
+beforeAll(() => void context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable()));
+afterAll(() => context.disable());
+afterEach(async () => {
+  for (const each of undo.splice(0).reverse()) await each();
+});
+
+function traced(options: Parameters<typeof observedWorld>[0] = {}) {
+  const sdk = tracerSdk();
+  undo.push(sdk.stop);
+  const tracer = sdk.provider.getTracer("test");
+  /** Runs in the context of a span of the caller's. */
+  const within = async <T>(name: string, run: () => Promise<T>): Promise<T> =>
+    tracer.startActiveSpan(name, async (span: Span) => run().finally(() => span.end()));
+  const named = (name: string): ReadableSpan[] => sdk.spans().filter((span) => span.name === name);
+  return { ...observedWorld({ tracer, ...options }), ...sdk, within, named };
+}
+
+const durationMs = ({ duration: [seconds, nanoseconds] }: ReadableSpan): number => seconds * 1e3 + nanoseconds / 1e6;
+
+describe("the spans", () => {
+  it("are one for the call, in the trace of the caller, and one for the time held, as its child", async () => {
+    const { clock, redlock, within, named } = traced();
+    const lock = await clock.until(within("request", () => redlock.acquire("r")));
+    expect(named("holdfast.lock.hold")).toEqual([]);
+    await clock.until(lock.release());
+
+    const [request, call, hold] = ["request", "holdfast.lock.acquire", "holdfast.lock.hold"].map(
+      (name) => named(name)[0],
+    );
+    expect(call?.parentSpanContext?.spanId).toBe(request?.spanContext().spanId);
+    expect(hold?.parentSpanContext?.spanId).toBe(call?.spanContext().spanId);
+    expect(call?.attributes).toEqual({
+      "holdfast.lock.outcome": "acquired",
+      "holdfast.lock.acquire.attempts": 1,
+      "holdfast.lock.fence": lock.fence,
+    });
+    expect(hold?.attributes).toEqual({ "holdfast.lock.fence": lock.fence });
+    expect([call?.status.code, hold?.status.code]).toEqual([SpanStatusCode.UNSET, SpanStatusCode.UNSET]);
+  });
+
+  it("keep to the caller's trace when calls wait for each other", async () => {
+    const { clock, redlock, within, named } = traced();
+    const first = await clock.until(within("first", () => redlock.acquire("r")));
+    const second = within("second", () => redlock.acquire("r"));
+    const third = within("third", () => redlock.acquire("r"));
+    await clock.advance(100);
+    await clock.until(within("releasing", () => first.release()));
+    await clock.until((await clock.until(second)).release());
+    await clock.until(third);
+    const callers = named("holdfast.lock.acquire").map(({ parentSpanContext }) => parentSpanContext?.spanId);
+    const expected = ["first", "second", "third"].map((name) => named(name)[0]?.spanContext().spanId);
+    expect(callers).toEqual(expected);
+  });
+
+  it("begin when the call began, and tell of its attempts and of failing nodes by events", async () => {
+    const { clock, nodes, redlock, rival, named } = traced();
+    const [a] = nodes as [(typeof nodes)[0]];
+    a.fault = () => ({ reject: new Error("of a secret: connection refused") });
+    await clock.until(rival({ ttlMs: 300 }).acquire("r"));
+    const lock = await clock.until(redlock.acquire("r", { retryDelayMs: 100, retryDelayMaxMs: 100 }));
+    await clock.until(lock.extend());
+    await clock.until(lock.release());
+
+    const [call] = named("holdfast.lock.acquire") as [ReadableSpan];
+    expect(durationMs(call)).toBeGreaterThanOrEqual(300);
+    const attempts = call.events.filter(({ name }) => name === "holdfast.lock.attempt");
+    expect(attempts.length).toBe(call.attributes["holdfast.lock.acquire.attempts"]);
+    expect(attempts[0]?.attributes).toEqual({
+      "holdfast.lock.outcome": "held",
+      "holdfast.lock.attempt.duration": expect.any(Number),
+    });
+    expect(attempts.at(-1)?.attributes).toMatchObject({ "holdfast.lock.outcome": "acquired" });
+    const failures = call.events.filter(({ name }) => name === "holdfast.node.failure");
+    expect(failures.length).toBe(attempts.length);
+    const failure = { "holdfast.node.name": "a", "error.type": "Error" };
+    expect(failures[0]?.attributes).toEqual({ ...failure, "holdfast.operation.name": "acquire" });
+
+    const [hold] = named("holdfast.lock.hold") as [ReadableSpan];
+    expect(hold.events.map(({ name, attributes }) => [name, attributes?.["holdfast.operation.name"]])).toEqual([
+      ["holdfast.node.failure", "extend"],
+      ["holdfast.lock.extension", undefined],
+      ["holdfast.node.failure", "release"],
+    ]);
+  });
+
+  it("have the status ERROR and an error.type when a call fails, but not when another holds the lock", async () => {
+    const { clock, redlock, rival, named } = traced();
+    await clock.until(rival().acquire("r"));
+    await clock.until(redlock.tryAcquire("r"));
+    await clock.until(redlock.acquire("r", { waitTimeoutMs: 100 }).catch(() => {}));
+    expect(named("holdfast.lock.acquire").map(({ status, attributes }) => ({ status, ...attributes }))).toEqual([
+      { status: { code: SpanStatusCode.UNSET }, "holdfast.lock.outcome": "held" },
+      {
+        status: { code: SpanStatusCode.ERROR },
+        "holdfast.lock.outcome": "failed",
+        "error.type": "WAIT_TIMEOUT",
+      },
+    ]);
+  });
+
+  it("have the status ERROR when the lock was lost, and the reason", async () => {
+    const { clock, redlock, within, named } = traced();
+    await clock.until(within("request", () => redlock.acquire("r")));
+    await clock.advance(10_000);
+    const [hold] = named("holdfast.lock.hold");
+    expect(hold).toMatchObject({
+      status: { code: SpanStatusCode.ERROR },
+      attributes: { "error.type": "LOCK_LOST", "holdfast.lock.loss.reason": "expired" },
+    });
+    expect(hold?.spanContext().traceId).toBe(named("request")[0]?.spanContext().traceId);
+  });
+
+  it("tell neither owners nor resources nor messages, unless resourceAttribute says what is locked", async () => {
+    const run = async (options: Parameters<typeof observedWorld>[0]): Promise<string> => {
+      const { clock, nodes, redlock, rival, spans } = traced(options);
+      const [a] = nodes as [(typeof nodes)[0]];
+      a.fault = () => ({ reject: new Error("no invoice:42 here") });
+      const lock = await clock.until(redlock.acquire("invoice:42", { label: "host" }));
+      await clock.until(lock.release());
+      await clock.until(rival().acquire("invoice:42"));
+      await clock.until(redlock.acquire("invoice:42", { waitTimeoutMs: 50 }).catch(() => {}));
+      const told = spans().map(({ name, attributes, events, status }) => ({ name, attributes, events, status }));
+      expect(told.length).toBe(3);
+      return JSON.stringify(told);
+    };
+    expect(await run({})).not.toMatch(/invoice|host/);
+    expect(await run({ resourceAttribute: ([name]) => name?.split(":")[0] })).toContain(
+      '"holdfast.lock.resource":"invoice"',
+    );
+  });
+
+  it("go to the global tracer, also when it is registered after the observer was made", async () => {
+    const observer = openTelemetryObserver();
+    const { provider, spans, stop } = tracerSdk();
+    undo.push(stop, () => trace.disable());
+    trace.setGlobalTracerProvider(provider);
+    observer.acquireFailed?.({ resources: ["r"], waitedMs: 5, error: new Error("in vain") });
+    expect(spans().map(({ name, instrumentationScope }) => [name, instrumentationScope.name])).toEqual([
+      ["holdfast.lock.acquire", "@holdfast/opentelemetry"],
+    ]);
+  });
+
+  it("keep the first hundred events of a call that makes attempts without end", async () => {
+    const { clock, redlock, rival, named } = traced();
+    const other = await clock.until(rival({ ttlMs: 100_000 }).acquire("r"));
+    const waiting = redlock.acquire("r", { waitTimeoutMs: Number.POSITIVE_INFINITY });
+    await clock.advance(60_000);
+    await clock.until(other.release());
+    await clock.until(waiting);
+    const [call] = named("holdfast.lock.acquire") as [ReadableSpan];
+    expect(call.attributes["holdfast.lock.acquire.attempts"]).toBeGreaterThan(100);
+    expect(call.events.length).toBe(100);
+  });
+});

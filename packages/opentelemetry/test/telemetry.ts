@@ -1,0 +1,60 @@
+import { Redlock, type RedlockOptions } from "@holdfast/core";
+import { memoryNode } from "@holdfast/memory";
+import { type OpenTelemetryObserverOptions, openTelemetryObserver } from "@holdfast/opentelemetry";
+import { FaultyNode, VirtualClock } from "@holdfast/testkit";
+import type { Attributes } from "@opentelemetry/api";
+import {
+  AggregationTemporality,
+  type Histogram,
+  InMemoryMetricExporter,
+  MeterProvider,
+  type MetricData,
+  PeriodicExportingMetricReader,
+} from "@opentelemetry/sdk-metrics";
+import {
+  BasicTracerProvider,
+  InMemorySpanExporter,
+  type ReadableSpan,
+  SimpleSpanProcessor,
+} from "@opentelemetry/sdk-trace-base";
+
+/** The SDK of metrics, exporting to memory. */
+export function meterSdk() {
+  const exporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE);
+  const reader = new PeriodicExportingMetricReader({ exporter, exportIntervalMillis: 3_600_000 });
+  const provider = new MeterProvider({ readers: [reader] });
+  /** All metrics as they are now, by name. */
+  const collect = async (): Promise<Map<string, MetricData>> => {
+    exporter.reset();
+    await reader.forceFlush();
+    const scopes = exporter.getMetrics().flatMap(({ scopeMetrics }) => scopeMetrics);
+    return new Map(scopes.flatMap(({ metrics }) => metrics).map((metric) => [metric.descriptor.name, metric]));
+  };
+  return { provider, collect, stop: () => provider.shutdown() };
+}
+
+/** The SDK of traces, exporting to memory. */
+export function tracerSdk() {
+  const exporter = new InMemorySpanExporter();
+  const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] });
+  return { provider, spans: (): ReadableSpan[] => exporter.getFinishedSpans(), stop: () => provider.shutdown() };
+}
+
+/** A client of three nodes named a, b, c that is observed, and another that is not, on one virtual clock. */
+export function observedWorld(observing: OpenTelemetryObserverOptions) {
+  const clock = new VirtualClock();
+  const inner = ["a", "b", "c"].map((name) => memoryNode({ name, clock }));
+  const nodes = inner.map((node) => new FaultyNode(node, clock));
+  const redlock = new Redlock(nodes, { clock, observer: openTelemetryObserver(observing) });
+  const rival = (options: RedlockOptions = {}) => new Redlock(inner, { clock, ...options });
+  return { clock, nodes, redlock, rival };
+}
+
+/** The values of a metric, each with its attributes: sums, or `[count, sum]` of histograms. */
+export function valuesOf(metric: MetricData | undefined): [attributes: Attributes, value: number | [number, number]][] {
+  return (metric?.dataPoints ?? []).map(({ attributes, value }) => {
+    if (typeof value === "number") return [attributes, value];
+    const { count, sum } = value as Histogram;
+    return [attributes, [count, Math.round((sum ?? 0) * 1e6) / 1e6]];
+  });
+}
