@@ -2,7 +2,12 @@ import type { Observer } from "@holdfast/core";
 import { type Attributes, context, type Span, SpanStatusCode, type Tracer, trace } from "@opentelemetry/api";
 import { attribute, errorType, failureAttributes, type ResourceAttributes, releaseAttributes } from "./attributes.ts";
 
-/** Something that happened during a call, kept until its span is made. */
+/** A call that has not ended yet: what its span is going to tell. */
+interface Call {
+  attempts: number;
+  readonly happenings: Happening[];
+}
+
 interface Happening {
   readonly name: string;
   readonly atMs: number;
@@ -19,25 +24,30 @@ const happeningsMax = 100;
  * child of the span that is active in the caller.
  */
 export function spansObserver(tracer: Tracer, resourceOf: ResourceAttributes): Required<Observer> {
-  const callsUnderWay = new WeakMap<readonly string[], Happening[]>();
+  const calls = new WeakMap<readonly string[], Call>();
   const holds = new WeakMap<readonly string[], Span>();
 
+  const callOf = (resources: readonly string[]): Call => {
+    const call = calls.get(resources) ?? { attempts: 0, happenings: [] };
+    calls.set(resources, call);
+    return call;
+  };
   const happened = (resources: readonly string[], name: string, attributes: Attributes): void => {
     const hold = holds.get(resources);
     if (hold !== undefined) {
       hold.addEvent(name, attributes);
       return;
     }
-    const happenings = callsUnderWay.get(resources) ?? [];
-    callsUnderWay.set(resources, happenings);
+    const { happenings } = callOf(resources);
     if (happenings.length < happeningsMax) happenings.push({ name, atMs: Date.now(), attributes });
   };
   const recordCall = (resources: readonly string[], waitedMs: number, outcome: Attributes): Span => {
     const endTime = Date.now();
-    const attributes = { ...resourceOf(resources), ...outcome };
+    const { attempts, happenings } = callOf(resources);
+    calls.delete(resources);
+    const attributes = { ...resourceOf(resources), ...outcome, [attribute.attempts]: attempts };
     const span = tracer.startSpan("holdfast.lock.acquire", { startTime: endTime - waitedMs, attributes });
-    for (const { name, atMs, attributes } of callsUnderWay.get(resources) ?? []) span.addEvent(name, attributes, atMs);
-    callsUnderWay.delete(resources);
+    for (const happening of happenings) span.addEvent(happening.name, happening.attributes, happening.atMs);
     markFailed(span, outcome);
     span.end(endTime);
     return span;
@@ -53,12 +63,12 @@ export function spansObserver(tracer: Tracer, resourceOf: ResourceAttributes): R
 
   return {
     attemptSettled({ resources, outcome, elapsedMs }) {
+      callOf(resources).attempts += 1;
       const attributes = { [attribute.outcome]: outcome, [attribute.attemptDuration]: elapsedMs / 1000 };
       happened(resources, "holdfast.lock.attempt", attributes);
     },
-    acquired({ resources, fence, attempts, waitedMs }) {
-      const outcome = { [attribute.outcome]: "acquired", [attribute.attempts]: attempts, [attribute.fence]: fence };
-      const call = recordCall(resources, waitedMs, outcome);
+    acquired({ resources, fence, waitedMs }) {
+      const call = recordCall(resources, waitedMs, { [attribute.outcome]: "acquired", [attribute.fence]: fence });
       const attributes = { ...resourceOf(resources), [attribute.fence]: fence };
       const parent = trace.setSpan(context.active(), call);
       holds.set(resources, tracer.startSpan("holdfast.lock.hold", { attributes }, parent));

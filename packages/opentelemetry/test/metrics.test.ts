@@ -1,8 +1,9 @@
+import { readFile } from "node:fs/promises";
 import { Redlock } from "@holdfast/core";
 import { memoryNode } from "@holdfast/memory";
 import { openTelemetryObserver } from "@holdfast/opentelemetry";
 import { type Attributes, metrics } from "@opentelemetry/api";
-import type { Histogram } from "@opentelemetry/sdk-metrics";
+import { DataPointType, type Histogram, type MetricData } from "@opentelemetry/sdk-metrics";
 import { afterEach, describe, expect, it } from "vitest";
 import { meterSdk, observedWorld, valuesOf } from "./telemetry.ts";
 
@@ -19,6 +20,11 @@ function metered(options: Parameters<typeof observedWorld>[0] = {}) {
 }
 
 type Recorded = [attributes: Attributes, [count: number, sum: number]];
+
+function typeOf(metric: MetricData): string {
+  if (metric.dataPointType === DataPointType.HISTOGRAM) return "histogram";
+  return metric.dataPointType === DataPointType.SUM && metric.isMonotonic ? "counter" : "up-down counter";
+}
 
 const outcome = (value: string) => ({ "holdfast.lock.outcome": value });
 
@@ -129,7 +135,7 @@ describe("the metrics", () => {
     ]);
   });
 
-  it("have units of UCUM, and buckets that begin at a millisecond", async () => {
+  it("are those of the README, with its types and units, and have buckets from a millisecond to 15 minutes", async () => {
     const { clock, nodes, redlock, collect } = metered();
     const [a] = nodes as [(typeof nodes)[0]];
     a.fault = () => ({ reject: new Error("down") });
@@ -139,17 +145,13 @@ describe("the metrics", () => {
     await clock.until(redlock.acquire("lost"));
     await clock.advance(10_000);
     const all = await collect();
-    expect(Object.fromEntries([...all].map(([name, { descriptor }]) => [name, descriptor.unit]))).toEqual({
-      "holdfast.lock.acquire.duration": "s",
-      "holdfast.lock.acquire.attempts": "{attempt}",
-      "holdfast.lock.wait.duration": "s",
-      "holdfast.lock.attempt.duration": "s",
-      "holdfast.lock.hold.duration": "s",
-      "holdfast.lock.count": "{lock}",
-      "holdfast.lock.losses": "{loss}",
-      "holdfast.lock.extensions": "{extension}",
-      "holdfast.node.failures": "{failure}",
-    });
+    const readme = await readFile(new URL("../README.md", import.meta.url), "utf8");
+    const rows = readme.matchAll(/^\| `([\w.]+)` \| (histogram|counter|up-down counter) \| `(\S+)` \|/gm);
+    const listed = [...rows].map(([, name, type, unit]) => [name, type, unit]);
+    expect(listed).toHaveLength(9);
+    expect(new Set([...all].map(([name, metric]) => [name, typeOf(metric), metric.descriptor.unit]))).toEqual(
+      new Set(listed),
+    );
     for (const [name, { descriptor, dataPoints }] of all) {
       expect(descriptor.description, name).toMatch(/^[A-Z].*\.$/);
       if (descriptor.unit !== "s") continue;

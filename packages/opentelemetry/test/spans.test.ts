@@ -97,11 +97,16 @@ describe("the spans", () => {
     await clock.until(redlock.tryAcquire("r"));
     await clock.until(redlock.acquire("r", { waitTimeoutMs: 100 }).catch(() => {}));
     expect(named("holdfast.lock.acquire").map(({ status, attributes }) => ({ status, ...attributes }))).toEqual([
-      { status: { code: SpanStatusCode.UNSET }, "holdfast.lock.outcome": "held" },
+      {
+        status: { code: SpanStatusCode.UNSET },
+        "holdfast.lock.outcome": "held",
+        "holdfast.lock.acquire.attempts": 1,
+      },
       {
         status: { code: SpanStatusCode.ERROR },
         "holdfast.lock.outcome": "failed",
         "error.type": "WAIT_TIMEOUT",
+        "holdfast.lock.acquire.attempts": expect.any(Number),
       },
     ]);
   });
