@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Cleanup, createCleanup } from "./cleanup.ts";
 import { createFeed, type Feed } from "./feed.ts";
+import { scrape } from "./metrics/scrape.ts";
 import { initialModel, type Model } from "./model/model.ts";
 import { reduce } from "./model/reduce.ts";
 import { verdictOf } from "./model/verdict.ts";
@@ -39,22 +40,25 @@ export async function runDemo(options: DemoOptions, stage: Stage, interrupt: Abo
     model = reduce(model, event);
   });
   const cleanup = createCleanup();
+  let metrics: string;
   try {
-    await runActs(setup, feed, () => stage.view.show(model), cleanup, interrupt);
+    metrics = await runActs(setup, feed, () => stage.view.show(model), cleanup, interrupt);
   } finally {
     stage.view.close();
     await cleanup.run();
   }
+  if (setup.metrics) stage.print(`\n${metrics.trimEnd()}`);
   return conclude(model, stage);
 }
 
+/** @returns the metrics of the workers, as they were when the scenario had been played */
 async function runActs(
   setup: Setup,
   feed: Feed,
   show: () => void,
   cleanup: Cleanup,
   interrupt: AbortSignal,
-): Promise<void> {
+): Promise<string> {
   const interrupted = rejectionOf(interrupt);
   const world = await Promise.race([build(setup, feed, cleanup), interrupted]);
 
@@ -69,6 +73,11 @@ async function runActs(
 
   const watching = watch(world, setup, feed.emit, end.signal).catch(note);
   await attempt(play(world, setup, feed, end.signal), setup.seconds * 1000 + overtimeMs);
+  let metrics = "";
+  const read = async (): Promise<void> => {
+    metrics = await scrape(world.metricsUrls, end.signal);
+  };
+  await attempt(read(), overtimeMs);
   await attempt(world.finish(), overtimeMs);
   end.abort();
   await watching;
@@ -76,6 +85,7 @@ async function runActs(
   await attempt(look(world, setup, feed.emit), overtimeMs);
   await attempt(look(world, setup, feed.emit), overtimeMs);
   show();
+  return metrics;
 }
 
 /** Builds the world that the setup asks for, and loads no other. */

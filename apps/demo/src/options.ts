@@ -8,6 +8,8 @@ export interface DemoOptions {
   readonly workers: number;
   /** Whether to run without locks, to show what the checks catch. */
   readonly broken: boolean;
+  /** Whether to print the metrics of the locks at the end. */
+  readonly metrics: boolean;
 }
 
 /** What to do: run, print the help, or refuse. */
@@ -25,6 +27,7 @@ Usage: pnpm demo [options]
   --seconds N    how long, from 5 to 600 (default 20)
   --workers N    how many workers, from 2 to 32 (default 6)
   --break        runs without locks, to show what the checks catch
+  --metrics      prints the metrics of the locks at the end, as Prometheus reads them
   --help         prints this
 
 Exit code: 0 when every check holds, 1 when something was violated, 2 when it could not run.
@@ -40,6 +43,7 @@ export function parseCommand(args: readonly string[]): Command {
         seconds: { type: "string", default: "20" },
         workers: { type: "string", default: "6" },
         break: { type: "boolean", default: false },
+        metrics: { type: "boolean", default: false },
         help: { type: "boolean", default: false },
       },
     });
@@ -49,6 +53,7 @@ export function parseCommand(args: readonly string[]): Command {
       seconds: integer("--seconds", values.seconds, 5, 600),
       workers: integer("--workers", values.workers, 2, 32),
       broken: values.break,
+      metrics: values.metrics,
     };
     return { kind: "run", options };
   } catch (error) {

@@ -18,6 +18,8 @@ export interface Setup {
   readonly mode: "memory" | "redis";
   /** Whether the workers lock. */
   readonly locked: boolean;
+  /** Whether they measure that. */
+  readonly metrics: boolean;
   readonly seconds: number;
   readonly ttlMs: number;
   readonly nodeTimeoutMs: number;
@@ -41,13 +43,14 @@ const resources: readonly Resource[] = [
 ];
 
 /** Makes the setup that the command line asks for. */
-export function setupOf({ redis, seconds, workers, broken }: DemoOptions): Setup {
+export function setupOf({ redis, seconds, workers, broken, metrics }: DemoOptions): Setup {
   // Short enough for a pause past the ttl to fit in, long enough for a loaded machine.
   const ttlMs = Math.min(2000, Math.max(1000, seconds * 100));
   const nodes = ["n1", "n2", "n3", "n4", "n5"];
   return {
     mode: redis ? "redis" : "memory",
     locked: !broken,
+    metrics,
     seconds,
     ttlMs,
     nodeTimeoutMs: ttlMs / 5,

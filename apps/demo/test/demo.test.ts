@@ -52,15 +52,31 @@ async function groupToEnd(group: number): Promise<void> {
   throw new Error("the demo has left processes behind");
 }
 
+/** Every lock that was acquired is held now, or its hold was measured; and the nodes that were killed have failed. */
+function expectSoundMetrics(out: string): void {
+  const total = (series: RegExp): number =>
+    [...out.matchAll(series)].reduce((sum, [, value]) => sum + Number(value), 0);
+  const acquired = total(/^holdfast_lock_acquire_duration_count\{holdfast_lock_outcome="acquired"\} (\d+)$/gm);
+  const ended = total(/^holdfast_lock_hold_duration_count(?:\{.*\})? (\d+)$/gm);
+  const held = total(/^holdfast_lock_count (\d+)$/gm);
+  expect(acquired).toBeGreaterThan(0);
+  expect(ended + held).toBe(acquired);
+  for (const node of ["n2", "n4"]) {
+    expect(out).toMatch(new RegExp(`^holdfast_node_failures_total\\{holdfast_node_name="${node}",.*\\} [1-9]`, "m"));
+  }
+}
+
 describe.concurrent("the demo", { timeout: timeoutMs }, () => {
   it("runs clean with memory nodes, in plain lines where there is no terminal", async () => {
-    const { code, out, err } = await run(["--seconds", "5"]);
+    const { code, out, err } = await run(["--seconds", "5", "--metrics"]);
     expect(out).toContain("Nothing was violated.");
     expect(out).toMatch(/lost updates +0\n/);
     expect(out).toMatch(/n2 was killed/);
     expect(out).toMatch(/n4 is back, and empty/);
     expect(out).toMatch(/REFUSED: the database has seen \d+, and sleeper comes with \d+/);
     expect(out).toMatch(/ of 5 nodes \| /);
+    expectSoundMetrics(out);
+    expect(out).toMatch(/^holdfast_lock_losses_total\{holdfast_lock_loss_reason="expired"\} [1-9]/m); // the sleeper's
     expect(out).not.toContain("\u001B");
     expect({ code, err }).toEqual({ code: 0, err: "" });
   });
@@ -90,11 +106,12 @@ describe.concurrent("the demo", { timeout: timeoutMs }, () => {
 
 describe("the demo with servers", { timeout: timeoutMs }, () => {
   it("runs clean with worker processes of both client libraries", async () => {
-    const { code, out, err } = await run(["--redis", "--seconds", "10", "--workers", "4"]);
+    const { code, out, err } = await run(["--redis", "--seconds", "10", "--workers", "4", "--metrics"]);
     expect(out).toContain("Nothing was violated.");
     expect(out).toMatch(/lost updates +0\n/);
     expect(out).toContain("n4 is back on its port");
     expect(out).toContain("SIGSTOP");
+    expectSoundMetrics(out);
     expect(out).toMatch(/REFUSED: the database has seen \d+, and sleeper comes with \d+/);
     expect({ code, err }).toEqual({ code: 0, err: "" });
   });

@@ -3,13 +3,13 @@ import { parseCommand } from "../src/options.ts";
 
 describe("parseCommand()", () => {
   it("parseCommand() has defaults for everything", () => {
-    const options = { redis: false, seconds: 20, workers: 6, broken: false };
+    const options = { redis: false, seconds: 20, workers: 6, broken: false, metrics: false };
     expect(parseCommand([])).toEqual({ kind: "run", options });
   });
 
   it("parseCommand() reads all options, also behind the -- that pnpm leaves", () => {
-    const options = { redis: true, seconds: 8, workers: 3, broken: true };
-    const args = ["--redis", "--seconds", "8", "--workers=3", "--break"];
+    const options = { redis: true, seconds: 8, workers: 3, broken: true, metrics: true };
+    const args = ["--redis", "--seconds", "8", "--workers=3", "--break", "--metrics"];
     expect(parseCommand(args)).toEqual({ kind: "run", options });
     expect(parseCommand(["--", ...args])).toEqual({ kind: "run", options });
   });

@@ -4,7 +4,7 @@ import { reduce } from "../src/model/reduce.ts";
 import { type Setup, setupOf } from "../src/setup.ts";
 
 /** The setup of a plain run. */
-export const setup: Setup = setupOf({ redis: false, seconds: 20, workers: 2, broken: false });
+export const setup: Setup = setupOf({ redis: false, seconds: 20, workers: 2, broken: false, metrics: false });
 
 /** The model after these things happened, each a second after the one before. */
 export function after(happenings: readonly (Happening | DemoEvent)[], ofSetup: Setup = setup): Model {

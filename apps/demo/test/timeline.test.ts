@@ -8,7 +8,7 @@ describe("timelineOf()", () => {
     const acts = Object.values(timeline);
     expect(acts).toEqual(acts.toSorted((a, b) => a - b));
     expect(timeline.firstRestartMs - timeline.secondKillMs).toBeGreaterThanOrEqual(1000);
-    const { ttlMs } = setupOf({ redis: false, seconds, workers: 2, broken: false });
+    const { ttlMs } = setupOf({ redis: false, seconds, workers: 2, broken: false, metrics: false });
     expect(timeline.endMs - timeline.pauseMs).toBeGreaterThan(1.5 * ttlMs);
   });
 });

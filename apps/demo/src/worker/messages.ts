@@ -18,7 +18,7 @@ export type ToWorker = "start" | "write" | "stop";
 
 /** What a worker process tells its parent. */
 export type FromWorker =
-  | { readonly kind: "ready" }
+  | { readonly kind: "ready"; readonly metricsUrl: string | undefined }
   /** The sleeper has looked at its lock, and writes as soon as it is told to. */
   | { readonly kind: "about-to-write" }
   | { readonly kind: "event"; readonly event: DemoEvent };

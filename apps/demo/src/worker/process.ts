@@ -4,6 +4,7 @@ import { createCleanup } from "../cleanup.ts";
 import { clientKit } from "../clients/client-kit.ts";
 import { redisDatabase } from "../database/redis-database.ts";
 import { createFeed } from "../feed.ts";
+import { metricsOf } from "../metrics/metrics.ts";
 import type { Resource } from "../setup.ts";
 import { contend } from "./contend.ts";
 import { lockerOf, noLock } from "./locker.ts";
@@ -27,12 +28,14 @@ try {
   const kit = await clientKit(order.library, cleanup);
   const nodes = await Promise.all(order.nodes.map(({ name, url }) => kit.connectNode(name, url)));
   const database = redisDatabase(await kit.connectDatabase(order.databaseUrl));
-  const redlock = new Redlock(nodes, { ttlMs: setup.ttlMs, nodeTimeoutMs: setup.nodeTimeoutMs });
+  const metrics = await metricsOf(setup, cleanup);
+  const { ttlMs, nodeTimeoutMs } = setup;
+  const redlock = new Redlock(nodes, { ttlMs, nodeTimeoutMs, observer: metrics?.observer });
   const locker = setup.locked ? lockerOf(redlock) : noLock;
   const place = { worker, locker, database, emit: feed.emit, stop: stop.signal };
   const stopped = told("stop").then(() => stop.abort());
   const started = told("start");
-  tell({ kind: "ready" });
+  tell({ kind: "ready", metricsUrl: metrics?.url });
   await Promise.race([started, stopped]);
 
   if (role === "contender") {

@@ -2,6 +2,7 @@ import { Redlock } from "@holdfast/core";
 import type { Cleanup } from "../cleanup.ts";
 import { memoryDatabase } from "../database/memory-database.ts";
 import type { Emit } from "../events.ts";
+import { metricsOf } from "../metrics/metrics.ts";
 import type { Resource, Setup } from "../setup.ts";
 import { contend } from "../worker/contend.ts";
 import { lockerOf, noLock } from "../worker/locker.ts";
@@ -11,11 +12,12 @@ import { mortalNode } from "./mortal-node.ts";
 import type { World } from "./world.ts";
 
 /** Everything in this process: the nodes, the database, and workers that each have a `Redlock` of their own. */
-export function memoryWorld(setup: Setup, emit: Emit, cleanup: Cleanup): World {
+export async function memoryWorld(setup: Setup, emit: Emit, cleanup: Cleanup): Promise<World> {
   const { ttlMs, nodeTimeoutMs } = setup;
   const mortals = new Map(setup.nodes.map((name) => [name, mortalNode(name)]));
   const nodes = [...mortals.values()].map(({ node }) => node);
-  const redlockOfOne = (): Redlock => new Redlock(nodes, { ttlMs, nodeTimeoutMs });
+  const metrics = await metricsOf(setup, cleanup);
+  const redlockOfOne = (): Redlock => new Redlock(nodes, { ttlMs, nodeTimeoutMs, observer: metrics?.observer });
   const database = memoryDatabase();
   const stop = new AbortController();
   cleanup.defer(() => stop.abort());
@@ -37,9 +39,10 @@ export function memoryWorld(setup: Setup, emit: Emit, cleanup: Cleanup): World {
   let sleeping: Promise<void> = Promise.resolve();
 
   return {
-    redlock: redlockOfOne(),
+    redlock: new Redlock(nodes, { ttlMs, nodeTimeoutMs }),
     database,
     nodeMemory: "lost",
+    metricsUrls: metrics === undefined ? [] : [metrics.url],
     start() {
       working = setup.workers.map((worker) => run(worker, (place) => contend(place, setup)));
     },

@@ -31,12 +31,14 @@ export async function redisWorld(setup: Setup, feed: Feed, cleanup: Cleanup): Pr
   const lockNodes = await Promise.all(nodes.map(({ name, url }) => kit.connectNode(name, url)));
   const redlock = new Redlock(lockNodes, { ttlMs, nodeTimeoutMs });
   const database = redisDatabase(await kit.connectDatabase(databaseServer.url));
-  await Promise.all([...contenders, sleeper].map(({ ready }) => ready));
+  await sleeper.ready;
+  const readyContenders = await Promise.all(contenders.map(({ ready }) => ready));
 
   return {
     redlock,
     database,
     nodeMemory: "kept",
+    metricsUrls: readyContenders.flatMap(({ metricsUrl }) => metricsUrl ?? []),
     start() {
       for (const contender of contenders) contender.tell("start");
     },

@@ -5,12 +5,14 @@ import type { Cleanup } from "../cleanup.ts";
 import type { Feed } from "../feed.ts";
 import type { FromWorker, ToWorker, WorkerOrder } from "../worker/messages.ts";
 
+type Message<Kind extends FromWorker["kind"]> = Extract<FromWorker, { readonly kind: Kind }>;
+
 /** A worker process as its parent sees it. */
 export interface WorkerChild {
   /** Resolves when it is connected and waits to be started. */
-  readonly ready: Promise<void>;
+  readonly ready: Promise<Message<"ready">>;
   /** Resolves when the sleeper is about to write. */
-  readonly aboutToWrite: Promise<void>;
+  readonly aboutToWrite: Promise<Message<"about-to-write">>;
   /** Resolves when it has ended. */
   readonly ended: Promise<void>;
   tell(word: ToWorker): void;
@@ -38,10 +40,10 @@ export function startWorkerChild(order: WorkerOrder, feed: Feed, cleanup: Cleanu
     complaint = (complaint + text).slice(-2000);
   });
   let isDone = false;
-  const heard = (kind: FromWorker["kind"]): Promise<void> =>
+  const heard = <Kind extends FromWorker["kind"]>(kind: Kind): Promise<Message<Kind>> =>
     new Promise((resolve) => {
       child.on("message", (message: FromWorker) => {
-        if (message.kind === kind) resolve();
+        if (message.kind === kind) resolve(message as Message<Kind>);
       });
     });
   child.on("message", (message: FromWorker) => {

@@ -8,6 +8,8 @@ export interface World {
   readonly database: Database;
   /** Whether a node that comes back remembers its claims and counters. */
   readonly nodeMemory: "kept" | "lost";
+  /** Where the metrics of the workers can be read while they work; none if they do not measure. */
+  readonly metricsUrls: readonly string[];
   /** Lets the workers begin. */
   start(): void;
   kill(node: string): Promise<void>;
