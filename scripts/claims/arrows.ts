@@ -1,7 +1,7 @@
 import { expectNone } from "../lib/claim.ts";
 import { type Manifest, publicPackages } from "../lib/workspace.ts";
 
-const foundations = ["@holdfast/memory", "@holdfast/redis", "@holdfast/conformance"];
+const foundations = ["@holdfast/memory", "@holdfast/redis", "@holdfast/conformance", "@holdfast/opentelemetry"];
 
 /** App → adapter → redis → core: a published package depends only on packages below it. */
 export async function arrowsPointDown(): Promise<void> {
