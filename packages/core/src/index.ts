@@ -31,6 +31,7 @@ export type {
 } from "./lock-node.ts";
 export type {
   AcquiredEvent,
+  AcquireFailedEvent,
   AttemptSettledEvent,
   ExtendedEvent,
   LockEvent,
