@@ -3,6 +3,8 @@ export interface Claim {
   readonly owner: string;
   /** The argument that makes the script claim something, as long as the claim is not given up. */
   readonly verb: Buffer;
+  /** When it is given up, on the clock of `performance.now()`. */
+  readonly endMs: number;
   /** Whether it must not be sent any more. */
   isGivenUp: boolean;
   timer?: NodeJS.Timeout;
@@ -44,7 +46,8 @@ export function createClaims(): Claims {
   };
   return {
     open(verb, owner, timeoutMs) {
-      const claim: Claim = { owner, verb: Buffer.from(verb), isGivenUp: false };
+      const endMs = performance.now() + timeoutMs;
+      const claim: Claim = { owner, verb: Buffer.from(verb), endMs, isGivenUp: false };
       claim.timer = setTimeout(giveUp, Math.min(timeoutMs, timerMsMax), claim);
       const claims = byOwner.get(owner);
       if (claims === undefined) byOwner.set(owner, new Set([claim]));

@@ -18,13 +18,16 @@ export interface RedisConnection {
    *
    * All commands must go over one connection to the server (or, on a cluster, to the server of the first key), in the
    * order of the calls. A `Buffer` must be written as it is when the command is written to the socket, however late
-   * that may be: its content is changed when a command must have no effect any more.
+   * that may be: its content is changed when a command must have no effect any more. A library that copies it earlier
+   * must not write the command once `timeoutMs` have passed; without a `timeoutMs`, the command does no harm however
+   * late it is.
    */
   runScript(
     command: "EVALSHA" | "EVAL",
     script: string,
     keyCount: number,
     keysAndArguments: readonly (string | Buffer)[],
+    timeoutMs?: number,
   ): Promise<unknown>;
 
   /** Begins a second connection to the same server, which tells of messages and, if it gives up for good, of its end. */

@@ -38,13 +38,13 @@ export function createSender(connection: RedisConnection): Sender {
 
   const runScript = async (keyCount: number, words: Words, claim: Claim | undefined): Promise<unknown> => {
     try {
-      return await connection.runScript("EVALSHA", scriptSha, keyCount, words);
+      return await connection.runScript("EVALSHA", scriptSha, keyCount, words, claim && leftMs(claim));
     } catch (error) {
       if (!messageOf(error).startsWith("NOSCRIPT")) throw error;
     }
     if (claim?.isGivenUp) throw new Error("the server did not know the script, and time was up before it was sent");
     // Loads the script and runs it, so that a release waits for no step that might not come to its end.
-    return connection.runScript("EVAL", scriptSource, keyCount, words);
+    return connection.runScript("EVAL", scriptSource, keyCount, words, claim && leftMs(claim));
   };
   const run = async (verb: string | Buffer, { keys, rest }: ScriptCall, claim?: Claim): Promise<unknown[]> => {
     lastTicket += 1;
@@ -92,6 +92,10 @@ export function createSender(connection: RedisConnection): Sender {
 }
 
 type Words = readonly (string | Buffer)[];
+
+function leftMs({ endMs }: Claim): number {
+  return Math.max(0, endMs - performance.now());
+}
 
 function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);

@@ -1,0 +1,98 @@
+import { clusterName, type RedisConnection, type RedisNode, type RedisNodeOptions, redisNode } from "@holdfast/redis";
+import { Batch, ClusterBatch, Decoder } from "@valkey/valkey-glide";
+import type { ValkeyGlideClient, ValkeyGlideSubscriber } from "./client.ts";
+import { createPresence } from "./presence.ts";
+import { openSubscriber } from "./subscriber.ts";
+
+/** How a node names its keys and what it does beyond locking. */
+export interface ValkeyGlideNodeOptions extends RedisNodeOptions {
+  /**
+   * Makes a client of the same server that only listens, when somebody first waits; the node closes it. It needs RESP3,
+   * GLIDE's default, and no subscriptions of its own. Default: none; the node then offers no `watch`, and waiting means
+   * trying again after a while.
+   */
+  readonly subscriber?: () => Promise<ValkeyGlideSubscriber>;
+}
+
+/**
+ * How long GLIDE keeps a command that does no harm however late it is, such as a release, for a connection that is coming
+ * back. Each takes one of the client's `inflightRequestsLimit` meanwhile.
+ */
+const patienceMs = 30_000;
+
+/** How long the server may take to say that it is there. */
+const pingTimeoutMs = 1_000;
+
+/** The longest timeout that GLIDE knows. */
+const timeoutMsMax = 2 ** 32 - 1;
+
+/**
+ * Makes a lock node of a Valkey GLIDE client. The client stays yours: close it when you no longer need the node. While it
+ * is known to be disconnected, acquiring and extending fail at once.
+ *
+ * @param client a `GlideClient`; or a `GlideClusterClient`, where all resources of one lock must share a slot
+ * @param options see {@link ValkeyGlideNodeOptions}
+ * @throws {TypeError | RangeError} when the client or an option cannot be used, naming it and why
+ */
+export function valkeyGlideNode(client: ValkeyGlideClient, options: ValkeyGlideNodeOptions = {}): RedisNode {
+  if (typeof client?.exec !== "function") {
+    throw new TypeError("client must be a GlideClient or a GlideClusterClient of @valkey/valkey-glide");
+  }
+  const { subscriber } = options;
+  if (subscriber !== undefined && typeof subscriber !== "function") {
+    throw new TypeError(`subscriber must be a function that makes a client, not ${typeof subscriber}`);
+  }
+  const node = redisNode(connectionOf(client, subscriber ?? noSubscriber), options);
+  if (subscriber === undefined) delete node.watch;
+  return node;
+}
+
+function connectionOf(
+  client: ValkeyGlideClient,
+  makeSubscriber: () => Promise<ValkeyGlideSubscriber>,
+): RedisConnection {
+  const isCluster = "ssubscribe" in client;
+  // A batch of one, as only batches have timeouts of their own. What has timed out is not sent any more.
+  const send = async (words: (string | Buffer)[], timeoutMs: number): Promise<unknown> => {
+    const batch = isCluster ? new ClusterBatch(false) : new Batch(false);
+    const timeout = Math.min(Math.max(1, Math.ceil(timeoutMs)), timeoutMsMax);
+    const replies = await client.exec(batch.customCommand(words), true, { timeout, decoder: Decoder.String });
+    return replies?.[0];
+  };
+  const presence = createPresence(() => send(["PING"], pingTimeoutMs));
+
+  return {
+    name: isCluster ? clusterName(undefined) : nextName(),
+    isCluster,
+    // A cluster that has lost one server may still have the one in question.
+    isReady: () => isCluster || presence.isThere,
+    async runScript(command, script, keyCount, keysAndArguments, timeoutMs = patienceMs) {
+      try {
+        return await send([command, script, String(keyCount), ...keysAndArguments], timeoutMs);
+      } catch (error) {
+        if (!isCluster) presence.missed(error);
+        throw withCode(error);
+      }
+    },
+    openSubscriber: (onMessage, onEnd) => openSubscriber(makeSubscriber(), onMessage, onEnd),
+  };
+}
+
+/** GLIDE words the codes of servers' errors in its own way. */
+function withCode(error: unknown): unknown {
+  if (!(error instanceof Error)) return error;
+  const message = error.message.replace(/^An error was signalled by the server: - /, "");
+  return new Error(message.replace(/^NoScriptError: /, "NOSCRIPT "));
+}
+
+let nodes = 0;
+
+/** GLIDE does not tell where its clients connect to. */
+function nextName(): string {
+  nodes += 1;
+  return `valkey-glide ${nodes}`;
+}
+
+async function noSubscriber(): Promise<never> {
+  throw new Error("the node was made without a subscriber");
+}
