@@ -9,6 +9,7 @@ const installed = [
   ["ioredis", "packages/ioredis"],
   ["@redis/client", "packages/node-redis"],
   ["@opentelemetry/api", "packages/opentelemetry"],
+  ["@valkey/valkey-glide", "packages/valkey-glide"],
   ["vitest", "."],
   ["@types/node", "."],
 ] as const;

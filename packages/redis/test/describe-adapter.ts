@@ -1,7 +1,7 @@
 import { describe } from "vitest";
 import { type MakeClient, toolsFor } from "./adapter-tools.ts";
-import { lostConnection, notConnected } from "./connection-tests.ts";
-import { hangingServer, serverWithoutScript } from "./server-tests.ts";
+import { fullSocket, lostConnection, notConnected } from "./connection-tests.ts";
+import { fullQueue, hangingServer, serverWithoutScript } from "./server-tests.ts";
 import { wakeUpLifetime, wakeUpReconnection } from "./wake-up-tests.ts";
 
 /**
@@ -12,8 +12,14 @@ export function describeAdapter(name: string, makeClient: MakeClient): void {
   const tools = toolsFor(makeClient);
   describe(name, { timeout: 30_000 }, () => {
     describe("a client that is not connected", () => notConnected(tools));
-    describe("a connection that is lost", () => lostConnection(tools));
-    describe("a server that hangs", () => hangingServer(tools));
+    describe("a connection that is lost", () => {
+      lostConnection(tools);
+      fullSocket(tools);
+    });
+    describe("a server that hangs", () => {
+      hangingServer(tools);
+      fullQueue(tools);
+    });
     describe("a server without the script", () => serverWithoutScript(tools));
     describe("wake-ups after a lost connection", () => wakeUpReconnection(tools));
     describe("wake-ups", () => wakeUpLifetime(tools));

@@ -31,5 +31,5 @@ export interface ValkeyGlideSubscriber {
 /** A message on a channel. */
 export interface ValkeyGlideMessage {
   /** Where it was sent to. */
-  readonly channel: string | Buffer;
+  readonly channel: string | Uint8Array;
 }

@@ -21,5 +21,8 @@ export function openSubscriber(
 /** Rejects when the client could not be made, or has been closed. */
 async function listen(made: Promise<ValkeyGlideSubscriber>, onMessage: (channel: string) => void): Promise<never> {
   const client = await made;
-  for (;;) onMessage(String((await client.getPubSubMessage()).channel));
+  for (;;) {
+    const { channel } = await client.getPubSubMessage();
+    onMessage(typeof channel === "string" ? channel : Buffer.from(channel).toString());
+  }
 }

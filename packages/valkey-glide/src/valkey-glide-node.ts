@@ -1,5 +1,5 @@
 import { clusterName, type RedisConnection, type RedisNode, type RedisNodeOptions, redisNode } from "@holdfast/redis";
-import { Batch, ClusterBatch, Decoder } from "@valkey/valkey-glide";
+import { Batch, ClusterBatch, Decoder, TimeoutError } from "@valkey/valkey-glide";
 import type { ValkeyGlideClient, ValkeyGlideSubscriber } from "./client.ts";
 import { createPresence } from "./presence.ts";
 import { openSubscriber } from "./subscriber.ts";
@@ -71,15 +71,16 @@ function connectionOf(
         return await send([command, script, String(keyCount), ...keysAndArguments], timeoutMs);
       } catch (error) {
         if (!isCluster) presence.missed(error);
-        throw withCode(error);
+        throw reworded(error);
       }
     },
     openSubscriber: (onMessage, onEnd) => openSubscriber(makeSubscriber(), onMessage, onEnd),
   };
 }
 
-/** GLIDE words the codes of servers' errors in its own way. */
-function withCode(error: unknown): unknown {
+/** GLIDE words the errors of servers in its own way, and says nothing but "timed out". */
+function reworded(error: unknown): unknown {
+  if (error instanceof TimeoutError) return new Error("time was up before the server answered");
   if (!(error instanceof Error)) return error;
   const message = error.message.replace(/^An error was signalled by the server: - /, "");
   return new Error(message.replace(/^NoScriptError: /, "NOSCRIPT "));

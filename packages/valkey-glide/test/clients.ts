@@ -1,55 +1,45 @@
 import type { RedisNodeOptions } from "@holdfast/redis";
-import {
-  Batch,
-  ClusterBatch,
-  GlideClient,
-  type GlideClientConfiguration,
-  GlideClusterClient,
-  Logger,
-} from "@valkey/valkey-glide";
+import { Batch, ClusterBatch, GlideClient, GlideClusterClient, Logger } from "@valkey/valkey-glide";
 import type { ClientUnderTest } from "../../redis/test/adapter-tools.ts";
 import { type ValkeyGlideClient, valkeyGlideNode } from "../src/index.ts";
 
 // It would tell of every error that a test provokes.
 Logger.init("off");
 
-/** Comes back soon, and takes as much as the other clients do. */
-const configuration = {
-  connectionBackoff: { numberOfRetries: 3, factor: 5, exponentBase: 2 },
-  inflightRequestsLimit: 50_000,
-};
+const soon = { connectionBackoff: { numberOfRetries: 3, factor: 5, exponentBase: 2 } };
 
 /** A `GlideClient`, and its node. */
-export function over(
-  port: number,
-  options?: RedisNodeOptions,
-  clientOptions: Partial<GlideClientConfiguration> = {},
-): ClientUnderTest {
-  const wanted = { ...configuration, addresses: [{ host: "127.0.0.1", port }], ...clientOptions };
-  const connected = retried(() => GlideClient.createClient(wanted));
-  const subscriber = () => GlideClient.createClient(wanted);
-  const node = valkeyGlideNode({ exec: async (...args) => (await connected).exec(...(args as ExecArguments)) }, {
-    ...options,
-    subscriber,
-  });
-  return underTest(connected, node, () => new Batch(false));
+export function over(port: number, options?: RedisNodeOptions): ClientUnderTest {
+  const subscriber = () => GlideClient.createClient({ ...soon, addresses: addresses([port]) });
+  const connected = retried(subscriber);
+  const client: ValkeyGlideClient = {
+    exec: async (batch, raiseOnError, terms) => (await connected).exec(batch as Batch, raiseOnError, terms),
+  };
+  const connectionId = async () => (await connected).exec(new Batch(false).customCommand(clientId), true, briefly);
+  return underTest(connected, valkeyGlideNode(client, { ...options, subscriber }), connectionId);
 }
 
 /** A `GlideClusterClient`, and its node. */
 export function overCluster(ports: readonly number[], options?: RedisNodeOptions): ClientUnderTest {
-  const wanted = { ...configuration, addresses: ports.map((port) => ({ host: "127.0.0.1", port })) };
-  const connected = retried(() => GlideClusterClient.createClient(wanted));
+  const subscriber = () => GlideClusterClient.createClient({ ...soon, addresses: addresses(ports) });
+  const connected = retried(subscriber);
   const client: ValkeyGlideClient = {
-    exec: async (...args) => (await connected).exec(...(args as ExecArguments)),
-    ssubscribe: async () => {},
+    exec: async (batch, raiseOnError, terms) => (await connected).exec(batch as ClusterBatch, raiseOnError, terms),
+    ssubscribe: async (channels, timeoutMs) => (await connected).ssubscribe(channels, timeoutMs),
   };
-  const node = valkeyGlideNode(client, { ...options, subscriber: () => GlideClusterClient.createClient(wanted) });
-  return underTest(connected, node, () => new ClusterBatch(false));
+  const connectionId = async () =>
+    (await connected).exec(new ClusterBatch(false).customCommand(clientId), true, briefly);
+  return underTest(connected, valkeyGlideNode(client, { ...options, subscriber }), connectionId);
 }
 
-type ExecArguments = Parameters<GlideClient["exec"]> & Parameters<GlideClusterClient["exec"]>;
+const clientId = ["CLIENT", "ID"];
+const briefly = { timeout: 200 };
 
-/** GLIDE gives up when the server is not there at the first attempt. */
+function addresses(ports: readonly number[]) {
+  return ports.map((port) => ({ host: "127.0.0.1", port }));
+}
+
+/** GLIDE makes no client when the server is not there at the first attempt. */
 async function retried<Client>(create: () => Promise<Client>): Promise<Client> {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -61,31 +51,30 @@ async function retried<Client>(create: () => Promise<Client>): Promise<Client> {
   }
 }
 
-/** Asks the server again and again for the number of the connection, since the library does not tell of it. */
+/** Asks for the number of the connection again and again, since the library does not tell of it. */
 function underTest(
   connected: Promise<GlideClient | GlideClusterClient>,
   node: ClientUnderTest["node"],
-  makeBatch: () => Batch & ClusterBatch,
+  connectionId: () => Promise<unknown[] | null>,
 ): ClientUnderTest {
-  let connectionId: unknown;
+  let lastId = "";
   let isReady = false;
   let isClosed = false;
   let onReady = (): void => {};
   const look = async (): Promise<void> => {
-    const client = await connected;
     while (!isClosed) {
       try {
-        const [id] = (await client.exec(makeBatch().customCommand(["CLIENT", "ID"]), true, { timeout: 200 })) ?? [];
+        const id = String(await connectionId());
         isReady = true;
-        if (id !== connectionId) onReady();
-        connectionId = id;
+        if (id !== lastId) onReady();
+        lastId = id;
       } catch {
         isReady = false;
       }
       await new Promise((resolve) => setTimeout(resolve, 5));
     }
   };
-  look().catch(() => {});
+  void look();
   return {
     node,
     isReady: () => isReady,

@@ -1,11 +1,18 @@
-import { describe } from "vitest";
-import { toolsFor } from "../../redis/test/adapter-tools.ts";
+import { Redlock } from "@holdfast/core";
+import { startRedisServer } from "@holdfast/testkit";
+import { type Batch, Decoder, GlideClient, GlideClusterClient, ProtocolVersion } from "@valkey/valkey-glide";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { comeBack, expectNeverClaimed, lockKey, toolsFor, warmUp } from "../../redis/test/adapter-tools.ts";
 import { lostConnection } from "../../redis/test/connection-tests.ts";
+import { acquireRequest, eventually, extendRequest, releaseRequest, shortMs } from "../../redis/test/requests.ts";
+import { runToEnd } from "../../redis/test/run-to-end.ts";
 import { hangingServer, serverWithoutScript } from "../../redis/test/server-tests.ts";
 import { wakeUpLifetime, wakeUpReconnection } from "../../redis/test/wake-up-tests.ts";
+import { type ValkeyGlideClient, type ValkeyGlideNodeOptions, valkeyGlideNode } from "../src/index.ts";
 import { over } from "./clients.ts";
 
 const tools = toolsFor((port, options) => over(port, options));
+const { server, proxy, connected } = tools;
 
 describe("valkeyGlideNode() over a GlideClient", { timeout: 30_000 }, () => {
   describe("a connection that is lost", () => lostConnection(tools));
@@ -13,4 +20,171 @@ describe("valkeyGlideNode() over a GlideClient", { timeout: 30_000 }, () => {
   describe("a server without the script", () => serverWithoutScript(tools));
   describe("wake-ups after a lost connection", () => wakeUpReconnection(tools));
   describe("wake-ups", () => wakeUpLifetime(tools));
+});
+
+describe("a GlideClient that is not connected", { timeout: 30_000 }, () => {
+  test("acquire() rejects after timeoutMs, and is not sent when the connection comes back", async () => {
+    const { port, command } = await server();
+    const network = await proxy({ port });
+    const client = await connected(network.port);
+    await network.refuse();
+    network.cut();
+    await eventually(() => expect(client.isReady()).toBe(false));
+    await expect(client.node.acquire(acquireRequest("alice", { timeoutMs: shortMs }))).rejects.toThrow("time was up");
+    await network.resume();
+    await comeBack(client);
+    await expectNeverClaimed(command);
+  });
+
+  test("every claim rejects at once when the server is known to be gone, until it is back", async () => {
+    const mortal = await server();
+    const client = await connected(mortal.port);
+    await client.node.acquire(acquireRequest("alice"));
+    await mortal.kill();
+    const lost = "the client is not connected";
+    const attempt = () => client.node.acquire(acquireRequest("bob", { timeoutMs: shortMs }));
+    await eventually(() => expect(attempt()).rejects.toThrow(lost));
+    await expect(client.node.acquire(acquireRequest("alice"))).rejects.toThrow(lost);
+    await expect(client.node.extend(extendRequest("alice"))).rejects.toThrow(lost);
+    await expect(client.node.inspect("r")).rejects.toThrow(lost);
+    await expect(client.node.watch?.(["r"], () => {})).rejects.toThrow(lost);
+    await mortal.restart();
+    await comeBack(client);
+    expect(await client.node.acquire(acquireRequest("bob"))).toEqual({ granted: true, fence: 1 });
+  });
+
+  test("release() is sent when the connection comes back", async () => {
+    const { port, command } = await server();
+    const network = await proxy({ port });
+    const client = await connected(network.port);
+    await client.node.acquire(acquireRequest("alice"));
+    await network.refuse();
+    network.cut();
+    await eventually(() => expect(client.isReady()).toBe(false));
+    const released = client.node.release(releaseRequest("alice"));
+    expect(await command("GET", lockKey)).toBe("alice");
+    await network.resume();
+    expect(await released).toEqual({ released: true });
+    expect(await command("EXISTS", lockKey)).toBe(0);
+  });
+
+  test("every operation rejects when the client is closed", async () => {
+    const { port } = await server();
+    const client = await connected(port);
+    await warmUp(client);
+    client.close();
+    await eventually(() => expect(client.node.acquire(acquireRequest("alice"))).rejects.toThrow());
+    await expect(client.node.release(releaseRequest("alice"))).rejects.toThrow("closed");
+    await expect(client.node.inspect("r")).rejects.toThrow("the client is not connected");
+  });
+});
+
+describe("valkeyGlideNode()", { timeout: 30_000 }, () => {
+  const glide = async (port: number, options: object = {}): Promise<GlideClient> => {
+    const client = await GlideClient.createClient({ addresses: [{ host: "127.0.0.1", port }], ...options });
+    onTestFinished(() => client.close());
+    return client;
+  };
+
+  test("Redlock leaves no claim behind, though GLIDE is late and changes the order of commands under load", async () => {
+    const { port, command } = await server();
+    const client = await glide(port, { inflightRequestsLimit: 20_000 });
+    let underWay = 0;
+    const node = valkeyGlideNode({
+      async exec(batch, raiseOnError, terms) {
+        underWay += 1;
+        try {
+          return await client.exec(batch as Batch, raiseOnError, terms);
+        } finally {
+          underWay -= 1;
+        }
+      },
+    });
+    await node.inspect("warm-up");
+    const redlock = new Redlock([node], { ttlMs: 600_000, nodeTimeoutMs: 5 });
+    const attempt = async (resource: string): Promise<void> => {
+      const lock = await redlock.tryAcquire(resource).catch(() => null);
+      await lock?.release().catch(() => {});
+    };
+    // Keeps the thread of GLIDE busy for longer than Redlock waits.
+    const flood = client.set("flood", "x".repeat(8 * 1024 * 1024)).catch(() => {});
+    await Promise.all(Array.from({ length: 300 }, (_, i) => attempt(`resource ${i}`)));
+    await flood;
+    await eventually(() => expect(underWay).toBe(0));
+    expect(await command("KEYS", "lock:*")).toEqual([]);
+  });
+
+  test.each([
+    ["RESP2", { protocol: ProtocolVersion.RESP2 }],
+    ["replies as bytes", { defaultDecoder: Decoder.Bytes }],
+    ["a lazy connection", { lazyConnect: true }],
+  ])("works for a client with %s", async (_, options) => {
+    const { port } = await server();
+    const node = valkeyGlideNode(await glide(port, options));
+    expect(await node.acquire(acquireRequest("alice"))).toEqual({ granted: true, fence: 1 });
+    expect(await node.extend(extendRequest("alice"))).toEqual({ held: true, fence: 1 });
+    expect(await node.inspect("r")).toMatchObject({ owner: "alice", fence: 1 });
+    expect(await node.acquire(acquireRequest("bob"))).toMatchObject({ granted: false });
+    expect(await node.release(releaseRequest("alice"))).toEqual({ released: true });
+  });
+
+  test("offers no watch without a subscriber, and tells those who have one of its releases", async () => {
+    const { port } = await server();
+    const node = valkeyGlideNode(await glide(port));
+    expect(node.watch).toBeUndefined();
+    const watcher = await connected(port);
+    const heard = vi.fn();
+    await watcher.node.watch?.(["r"], heard);
+    await node.acquire(acquireRequest("alice"));
+    await node.release(releaseRequest("alice"));
+    await eventually(() => expect(heard).toHaveBeenCalledWith("r"));
+  });
+
+  test("watch() rejects when no subscriber can be made, and can be tried again", async () => {
+    const { port } = await server();
+    let attempts = 0;
+    const subscriber = async () => {
+      attempts += 1;
+      if (attempts === 1) throw new Error("no more connections");
+      return glide(port);
+    };
+    const node = valkeyGlideNode(await glide(port), { subscriber });
+    await expect(node.watch?.(["r"], () => {})).rejects.toThrow("no more connections");
+    const unwatch = await node.watch?.(["r"], () => {});
+    await unwatch?.();
+    await node.close();
+  });
+
+  test("is named by a number, or as told", async () => {
+    const { port } = await server();
+    const client = await glide(port);
+    expect(valkeyGlideNode(client).name).toMatch(/^valkey-glide \d+$/);
+    expect(valkeyGlideNode(client, { name: "a" }).name).toBe("a");
+    const cluster = { exec: client.exec, ssubscribe: GlideClusterClient.prototype.ssubscribe };
+    expect(valkeyGlideNode(cluster).name).toMatch(/^cluster \d+$/);
+  });
+
+  test("throws a TypeError for what is not a client, and for a subscriber that is not a function", () => {
+    for (const client of [undefined, null, {}, "redis://localhost", GlideClient]) {
+      expect(() => valkeyGlideNode(client as unknown as ValkeyGlideClient)).toThrow(TypeError);
+    }
+    const client = { exec: async () => [] };
+    const options = { subscriber: client } as unknown as ValkeyGlideNodeOptions;
+    expect(() => valkeyGlideNode(client, options)).toThrow("subscriber must be a function");
+  });
+
+  test("throws a RangeError for a bad option", () => {
+    expect(() => valkeyGlideNode({ exec: async () => [] }, { fenceTtlMs: 0 })).toThrow(RangeError);
+  });
+
+  test.each(["unwatch", "close"])(
+    "lets the process end when the client is closed: %s",
+    { timeout: 40_000 },
+    async (leaving) => {
+      const { port, stop } = await startRedisServer();
+      onTestFinished(stop);
+      const program = new URL("./fixtures/lock-and-leave.ts", import.meta.url);
+      expect(await runToEnd(program, String(port), leaving)).toBe("done\n");
+    },
+  );
 });
