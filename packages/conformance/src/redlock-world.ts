@@ -1,5 +1,6 @@
-import { type LockNode, Redlock, type RedlockOptions } from "@holdfast/core";
+import { Redlock, type RedlockOptions } from "@holdfast/core";
 import { longMs } from "./client.ts";
+import { plainNode } from "./renamed-node.ts";
 import type { World } from "./world.ts";
 
 /** What a test of whole Redlocks works with: five fresh servers, and two Redlocks that share nothing but those. */
@@ -16,35 +17,22 @@ export interface RedlockWorld {
 export function redlockWorldOf(nodes: readonly World[], patienceMs: number): RedlockWorld {
   const options: RedlockOptions = {
     ttlMs: longMs,
-    // No server is down here, so a timeout could only tell of a slow machine.
+    // A server that is gone says so, and does not hang: a timeout could only tell of a slow machine.
     nodeTimeoutMs: Math.min(patienceMs, longMs / 2),
     waitTimeoutMs: 2 * patienceMs,
     retryDelayMs: 2,
     retryDelayMaxMs: 20,
   };
+  // A Redlock wants its nodes to have different names, which fresh subjects need not have.
+  const redlockOf = (side: "node" | "rival"): Redlock =>
+    new Redlock(
+      nodes.map((world, index) => plainNode(world[side].node, `${world[side].node.name} #${index + 1}`)),
+      options,
+    );
   return {
     nodes,
-    redlock: new Redlock(
-      nodes.map(({ node }, index) => named(node.node, index)),
-      options,
-    ),
-    rivalRedlock: new Redlock(
-      nodes.map(({ rival }, index) => named(rival.node, index)),
-      options,
-    ),
+    redlock: redlockOf("node"),
+    rivalRedlock: redlockOf("rival"),
     eventually: (what, condition) => (nodes[0] as World).eventually(what, condition),
-  };
-}
-
-/** A Redlock wants its nodes to have different names, which fresh subjects need not have. */
-function named(node: LockNode, index: number): LockNode {
-  const { watch, inspect } = node;
-  return {
-    name: `${node.name} #${index + 1}`,
-    acquire: (request) => node.acquire(request),
-    extend: (request) => node.extend(request),
-    release: (request) => node.release(request),
-    ...(watch && { watch: watch.bind(node) }),
-    ...(inspect && { inspect: inspect.bind(node) }),
   };
 }

@@ -8,11 +8,14 @@ export interface Settings {
   readonly create: () => Promise<LockNodeSubject>;
   /** What the server cannot do, with the reason. */
   readonly cannot: ReadonlyMap<Limit, string>;
+  /** Why subjects have no server, or undefined where they have. */
+  readonly noServer: string | undefined;
   readonly patienceMs: number;
 }
 
 const limits: readonly string[] = [
   "severalResources",
+  "unrelatedResources",
   "takeover",
   "rejoin",
   "longTtl",
@@ -24,13 +27,23 @@ const limits: readonly string[] = [
  *
  * @throws {TypeError | RangeError} naming the option and what is wanted
  */
-export function parseOptions({ create, cannot = {}, patienceMs = 10_000 }: DescribeLockNodeOptions): Settings {
+export function parseOptions({
+  create,
+  cannot = {},
+  noServer,
+  patienceMs = 10_000,
+}: DescribeLockNodeOptions): Settings {
   if (typeof create !== "function") throw new TypeError("create must be a function that makes a fresh subject");
   if (!(patienceMs > 0)) throw new RangeError(`patienceMs must be a positive number, not ${patienceMs}`);
+  if (noServer !== undefined) insistOnReason("noServer", noServer);
   const declared = Object.entries(cannot).filter(([, reason]) => reason !== undefined);
   for (const [limit, reason] of declared) {
     if (!limits.includes(limit)) throw new TypeError(`cannot.${limit} is none of the limits ${limits.join(", ")}`);
-    if (typeof reason !== "string" || reason === "") throw new TypeError(`cannot.${limit} must give the reason`);
+    insistOnReason(`cannot.${limit}`, reason);
   }
-  return { create, cannot: new Map(declared as [Limit, string][]), patienceMs };
+  return { create, cannot: new Map(declared as [Limit, string][]), noServer, patienceMs };
+}
+
+function insistOnReason(option: string, reason: unknown): void {
+  if (typeof reason !== "string" || reason === "") throw new TypeError(`${option} must give the reason`);
 }

@@ -6,6 +6,8 @@ export interface LockNodeSubject {
   readonly node: LockNode;
   /** A second client of the same server: it sees the same claims and the same fence counters. */
   readonly rival: LockNode;
+  /** The way to the server, in the suite's hands. Where there is none, {@link DescribeLockNodeOptions.noServer} says why. */
+  readonly server?: SubjectServer;
   /** Ends both clients and removes what the test left behind. Called once, after each test, also a failed one. */
   close(): Promise<void>;
   /**
@@ -15,16 +17,36 @@ export interface LockNodeSubject {
   advance?(ms: number): void | Promise<void>;
   /** The server's wall clock, in milliseconds since the Unix epoch. Default: the clock of this process. */
   nowMs?(): number;
+  /**
+   * Names a resource so that it can be claimed together with all others named so, for example with a hash tag. Needed
+   * where `unrelatedResources` is declared, and not otherwise.
+   */
+  related?(resource: string): string;
+}
+
+/** What the suite may do to the way between the clients of one subject and their server: a TCP proxy can do all of it. */
+export interface SubjectServer {
+  /** Makes the server unreachable: ends open connections, refuses new ones. What the server remembers is up to you. */
+  stop(): Promise<void>;
+  /** Makes it reachable again. The clients have to come back by themselves. */
+  start(): Promise<void>;
+  /** How many connections both clients have open now. */
+  connections(): number | Promise<number>;
 }
 
 /**
  * What the server of an adapter cannot do. Each field is the reason, as the adapter's own documentation gives it; the
- * suite shows it in the report. The tests that do not apply are listed as skipped, and what must happen *instead* is
- * tested. Everything that may be declared costs waiting or features, and none of it costs safety.
+ * suite shows it in the report. What must happen *instead* is tested. Everything that may be declared costs waiting or
+ * features, and none of it costs safety.
  */
 export interface LockNodeLimits {
   /** It cannot claim several resources atomically. Instead, a request for more than one is rejected and changes nothing. */
   readonly severalResources?: string;
+  /**
+   * It can claim several resources together only where their names are related, as in one slot of a Redis Cluster.
+   * Instead, a request for others is rejected with an error that names them, and changes nothing.
+   */
+  readonly unrelatedResources?: string;
   /** It cannot pass a claim from one owner to another. Instead, a takeover is denied like any other claim. */
   readonly takeover?: string;
   /** It cannot claim again in `extend`. Instead, the answer is neither held nor rejoined, and nothing changes. */
@@ -44,6 +66,8 @@ export interface DescribeLockNodeOptions {
   create(): Promise<LockNodeSubject>;
   /** What the server cannot do, and why. Default: nothing. */
   readonly cannot?: LockNodeLimits;
+  /** Why the subject has no `server`, so that outages and connections are not tested. Required where it has none. */
+  readonly noServer?: string;
   /** How long something that must happen may take before its test fails, in milliseconds. Default: 10 000. */
   readonly patienceMs?: number;
 }

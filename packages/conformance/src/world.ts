@@ -1,7 +1,9 @@
 import { setImmediate, setTimeout } from "node:timers/promises";
+import type { LockNode } from "@holdfast/core";
 import { type Client, clientOf, freshOwner, type Resources } from "./client.ts";
+import { renamedNode } from "./renamed-node.ts";
 import type { Settings } from "./settings.ts";
-import type { LockNodeSubject } from "./subject.ts";
+import type { LockNodeSubject, SubjectServer } from "./subject.ts";
 
 /** How long the suite waits between two looks at a server on real time, in milliseconds. */
 const pollMs = 5;
@@ -16,6 +18,12 @@ export const clockGrainMs = 2;
 export interface World {
   readonly node: Client;
   readonly rival: Client;
+  /** The same two, as the subject gave them: names reach them as they are, and need not be related. */
+  readonly bare: { readonly node: Client; readonly rival: Client };
+  /** The way to the server. Throws where the suite has no hand in it. */
+  readonly server: SubjectServer;
+  /** How long something that must happen may take, in milliseconds. */
+  readonly patienceMs: number;
   /** The server's wall clock, in milliseconds since the Unix epoch. */
   nowMs(): number;
   /** A clock that runs as the server's does, in milliseconds since some moment. */
@@ -41,9 +49,25 @@ export function worldOf(subject: LockNodeSubject, { cannot, patienceMs }: Settin
     await subject.advance?.(ms);
     await setImmediate();
   };
+  const { related } = subject;
+  if (cannot.has("unrelatedResources") && !related) {
+    throw new TypeError("a subject must have related() where unrelatedResources is declared");
+  }
+  const bare = { node: clientOf(subject.node, patienceMs), rival: clientOf(subject.rival, patienceMs) };
+  const clientOfRelated = (node: LockNode): Client =>
+    clientOf(
+      renamedNode(node, (resource) => related?.call(subject, resource) ?? resource),
+      patienceMs,
+    );
   const world: World = {
-    node: clientOf(subject.node, patienceMs),
-    rival: clientOf(subject.rival, patienceMs),
+    node: related ? clientOfRelated(subject.node) : bare.node,
+    rival: related ? clientOfRelated(subject.rival) : bare.rival,
+    bare,
+    get server() {
+      if (!subject.server) throw new Error("the subject has no server");
+      return subject.server;
+    },
+    patienceMs,
     endsExactly,
     showsExactEnd: endsExactly && subject.advance !== undefined,
     nowMs: () => subject.nowMs?.() ?? Date.now(),

@@ -1,11 +1,12 @@
 import { memoryNode } from "@holdfast/memory";
 import { describeLockNode } from "../src/index.ts";
-import { nothing } from "./subjects.ts";
+import { inThisProcess, nothing } from "./subjects.ts";
 
-// On real time, as against a server whose clock is its own. On a virtual clock it runs in suite-bites.test.ts.
+// On real time, as against a server whose clock is its own. On a virtual clock it runs in verdicts.test.ts.
 describeLockNode("memoryNode on real time", {
   create: async () => {
     const node = memoryNode();
     return { node, rival: node, close: nothing };
   },
+  noServer: inThisProcess,
 });

@@ -50,5 +50,11 @@ export const limitedNode: RightNode = {
   },
 };
 
+/** A node that the suite must not pass. */
+export const wrongNode: RightNode = {
+  name: "a node that says | released",
+  makeFrom: (node) => ({ ...node, release: async (request) => ({ ...(await node.release(request)), released: true }) }),
+};
+
 /** All nodes that the suite has to pass. */
 export const rightNodes: readonly RightNode[] = [completeNode, bareNode, limitedNode];

@@ -20,13 +20,13 @@ export interface Result {
 }
 
 /** Runs the tests of a folder in a vitest of their own, and returns their results, good and bad. */
-export async function runVitest(folder: string): Promise<readonly Result[]> {
+export async function runVitest(folder: string, env: NodeJS.ProcessEnv = {}): Promise<readonly Result[]> {
   const reportFolder = await mkdtemp(join(tmpdir(), "holdfast-conformance-"));
   try {
     const report = join(reportFolder, "report.json");
     const options = ["--root", folder, "--config", config];
     const command = [vitest, "run", ...options, "--reporter", "json", "--outputFile", report];
-    const child = spawn(process.execPath, command, { timeout: childTimeoutMs });
+    const child = spawn(process.execPath, command, { timeout: childTimeoutMs, env: { ...process.env, ...env } });
     let output = "";
     for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk) => (output += chunk));
     await once(child, "close");

@@ -1,4 +1,5 @@
 import { type Clock, type LockNode, systemClock } from "@holdfast/core";
+import { insistOnAcquire, insistOnExtend, insistOnRelease } from "@holdfast/core/requests";
 
 /** A lock node with the optional methods as well. */
 export type MemoryNode = Required<LockNode>;
@@ -77,7 +78,9 @@ export function memoryNode(options: MemoryNodeOptions = {}): MemoryNode {
   return {
     name,
 
-    async acquire({ resources, owner, ttlMs, fenceHint, takeover }) {
+    async acquire(request) {
+      insistOnAcquire(request);
+      const { resources, owner, ttlMs, fenceHint, takeover } = request;
       const nowMs = clock.monotonicMs();
       const holders = resources.map((resource) => holderOf(resource, nowMs));
       if (holders.every((holder) => holder === owner)) return { granted: true, fence: highestFence(resources) };
@@ -93,7 +96,9 @@ export function memoryNode(options: MemoryNodeOptions = {}): MemoryNode {
       return { granted: true, fence: grant(resources, owner, nowMs + ttlMs, hint) };
     },
 
-    async extend({ resources, owner, ttlMs, fence, rejoin }) {
+    async extend(request) {
+      insistOnExtend(request);
+      const { resources, owner, ttlMs, fence, rejoin } = request;
       const nowMs = clock.monotonicMs();
       const holders = resources.map((resource) => holderOf(resource, nowMs));
       if (holders.every((holder) => holder === owner)) {
@@ -109,7 +114,9 @@ export function memoryNode(options: MemoryNodeOptions = {}): MemoryNode {
       return { held: false, rejoined: isOpen && rejoin };
     },
 
-    async release({ resources, owner }) {
+    async release(request) {
+      insistOnRelease(request);
+      const { resources, owner } = request;
       const nowMs = clock.monotonicMs();
       const held = resources.filter((resource) => holderOf(resource, nowMs) === owner);
       for (const resource of held) {

@@ -14,4 +14,5 @@ describeLockNode("memoryNode", {
       close: async () => {},
     };
   },
+  noServer: "it lives in this process",
 });

@@ -1,4 +1,5 @@
 import type { LockNode, NodeView, Unwatch } from "@holdfast/core";
+import { insistOnAcquire, insistOnExtend, insistOnRelease } from "@holdfast/core/requests";
 import type { RedisConnection } from "./connection.ts";
 import { channelPrefix, fenceKey, keyNames } from "./keys.ts";
 import { parseOptions, type RedisNodeOptions } from "./options.ts";
@@ -43,6 +44,7 @@ export function redisNode(connection: RedisConnection, options: RedisNodeOptions
     name,
 
     async acquire(request) {
+      insistOnAcquire(request);
       const { resources, owner, ttlMs, fenceHint, takeover } = request;
       const keys = lockAndFenceKeys(resources);
       const rest = [owner, String(ttlMs), keepMs(ttlMs), String(fenceHint)];
@@ -51,6 +53,7 @@ export function redisNode(connection: RedisConnection, options: RedisNodeOptions
     },
 
     async extend(request) {
+      insistOnExtend(request);
       const { resources, owner, ttlMs, fence, rejoin } = request;
       const keys = lockAndFenceKeys(resources);
       const rest = [owner, String(ttlMs), keepMs(ttlMs), String(fence), rejoin ? "1" : "0"];
@@ -58,6 +61,7 @@ export function redisNode(connection: RedisConnection, options: RedisNodeOptions
     },
 
     async release(request) {
+      insistOnRelease(request);
       const { resources, owner } = request;
       const rest = [owner, ...announcement];
       return readReleaseReply(await sender.release(request, { keys: lockKeys(resources), rest }));

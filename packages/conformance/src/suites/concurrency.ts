@@ -133,6 +133,20 @@ const races: readonly Fact[] = [
       await world.node.release(owner, "r");
     }
   }),
+
+  fact("release() sent many times at once frees no claim of the next owner", async (world) => {
+    for (let round = 0; round < rounds; round++) {
+      const [owner, next] = [freshOwner(), freshOwner()];
+      await world.node.grant(owner, "r");
+      const releases = Array.from({ length: 10 }, (_, index) =>
+        (index % 2 === 0 ? world.node : world.rival).release(owner, "r"),
+      );
+      await world.eventually("the next owner has it", async () => (await world.rival.acquire(next, "r")).granted);
+      expect((await Promise.all(releases)).filter(Boolean), "releases that freed the claim").toHaveLength(1);
+      await world.node.hold(next, "r");
+      await world.node.release(next, "r");
+    }
+  }),
 ];
 
 /** That many workers, each at its own pace, never hold the same resource at the same time. */

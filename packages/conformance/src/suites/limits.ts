@@ -5,6 +5,9 @@ import { claimWhenFree, clockGrainMs, momentMs, nextFence } from "../world.ts";
 
 const thirtyDaysMs = 30 * 24 * 60 * 60_000;
 
+/** So many that no server finds all of them related by chance. */
+const unrelated = Array.from({ length: 8 }, (_, index) => `unrelated ${index}`);
+
 /** What happens instead of what a server cannot do: each is tested where the adapter declares it. */
 export const limitFacts: Readonly<Record<Limit, readonly Fact[]>> = {
   severalResources: [
@@ -22,6 +25,25 @@ export const limitFacts: Readonly<Record<Limit, readonly Fact[]>> = {
       await world.pass(momentMs);
       expect(await node.hold("alice", "a")).toBe(1);
       expect(await nextFence(rival, "b")).toBe(1);
+    }),
+  ],
+
+  unrelatedResources: [
+    fact("acquire() rejects a claim on unrelated resources, names them, and changes nothing", async ({ bare }) => {
+      const { node, rival } = bare;
+      const claimed = node.acquire("alice", unrelated, { fenceHint: 1_000 });
+      await expect(claimed).rejects.toThrow("rejected");
+      for (const resource of unrelated) await expect(claimed).rejects.toThrow(resource);
+      for (const resource of unrelated) expect(await nextFence(rival, resource)).toBe(1);
+    }),
+
+    fact("extend() rejects an extension of unrelated resources, and changes nothing", async (world) => {
+      const { node, rival } = world.bare;
+      for (const resource of unrelated) await node.grant("alice", resource);
+      for (const rejoin of [false, true]) {
+        await expect(node.extend("alice", unrelated, { fence: 1_000, rejoin })).rejects.toThrow("rejected");
+      }
+      for (const resource of unrelated) expect(await rival.hold("alice", resource)).toBe(1);
     }),
   ],
 

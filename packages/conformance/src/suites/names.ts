@@ -17,7 +17,7 @@ const names: readonly string[] = [
 
 /** The facts about resource names and owners: any non-empty string is one, and no two are the same. */
 export const nameFacts: readonly Fact[] = [
-  fact("each of many odd names is a resource of its own", async ({ node, rival }) => {
+  fact("each of many odd names is a resource of its own", async ({ bare: { node, rival } }) => {
     for (const [index, name] of names.entries()) {
       expect(await node.grant(`owner ${index}`, name, { fenceHint: 1_000 + index }), name).toBe(1_000 + index);
     }
@@ -35,6 +35,15 @@ export const nameFacts: readonly Fact[] = [
     expect(await node.hold("alice", names)).toBe(1);
     expect(await node.release("alice", names)).toBe(true);
     expect(await rival.grant("bob", names)).toBe(2);
+  }),
+
+  // Half a surrogate pair has no UTF-8: stored as that, all such names are one.
+  fact("names that are not well-formed Unicode are rejected, or are resources of their own", async ({ bare }) => {
+    const { node, rival } = bare;
+    for (const [index, name] of ["\ud800", "\udfff", "\ufffd", "r\ud800", "r\udfff", "r\ufffd"].entries()) {
+      const reply = await node.acquire(`owner ${index}`, name).catch(() => "rejected");
+      if (reply !== "rejected") await rival.hold(`owner ${index}`, name);
+    }
   }),
 
   fact("owners are kept letter for letter, label and all", async ({ node, rival }) => {

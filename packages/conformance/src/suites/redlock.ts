@@ -177,5 +177,28 @@ const life: readonly Fact<RedlockWorld>[] = [
   ),
 ];
 
+/** That an outage of some of the servers is survived, where the suite can bring it about. */
+export const redlockOutageFacts: readonly Fact<RedlockWorld>[] = [
+  fact("acquire(), extend() and release() work while a minority of the servers is gone", async (world) => {
+    for (const { server } of world.nodes.slice(0, 2)) await server.stop();
+    const lock = await world.redlock.acquire("r");
+    expect(await world.rivalRedlock.tryAcquire("r")).toBeNull();
+    await lock.extend();
+    await lock.release();
+    const next = await world.rivalRedlock.acquire("r");
+    expect(next.fence).toBeGreaterThan(lock.fence);
+  }),
+
+  fact("tryAcquire() rejects while a majority of the servers is gone, and grants when they are back", async (world) => {
+    const gone = world.nodes.slice(0, 3);
+    for (const { server } of gone) await server.stop();
+    await expect(world.redlock.tryAcquire("r")).rejects.toMatchObject({ code: "QUORUM_UNREACHABLE" });
+    for (const { server } of gone) await server.start();
+    await world.eventually("a lock is granted again", async () => {
+      return (await world.redlock.tryAcquire("r").catch(() => null)) !== null;
+    });
+  }),
+];
+
 /** The facts about two whole Redlocks, each on its own clients of the same five servers. */
 export const redlockFacts: readonly Fact<RedlockWorld>[] = [...exclusion, ...majority, ...life];

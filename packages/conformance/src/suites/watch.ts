@@ -4,7 +4,12 @@ import { type Fact, fact, factNeeding } from "../fact.ts";
 import { claimAndExpire, nextFence, type World } from "../world.ts";
 
 /** Claims and releases the resources, again and again as a hint may be lost, until `woken` says that one was heard. */
-async function releaseUntil(world: World, client: Client, resources: Resources, woken: () => boolean): Promise<void> {
+export async function releaseUntil(
+  world: World,
+  client: Client,
+  resources: Resources,
+  woken: () => boolean,
+): Promise<void> {
   let releases = 0;
   let nextMs = 0;
   await world.eventually("the watcher hears of a release", async () => {

@@ -1,8 +1,9 @@
-import { memoryNode } from "@holdfast/memory";
-import type { BrokenNode } from "./broken-node.ts";
+import { setImmediate } from "node:timers/promises";
+import { renamedNode } from "../renamed-node.ts";
+import type { NodeMistake } from "./mistake.ts";
 
 /** Mistakes about who holds what. */
-export const brokenClaims: readonly BrokenNode[] = [
+export const brokenClaims: readonly NodeMistake[] = [
   {
     mistake: "claims one resource after the other, and keeps the first when a later one is taken",
     caughtBy: "acquire() denies while another owner holds any one of the resources, and changes nothing",
@@ -21,6 +22,7 @@ export const brokenClaims: readonly BrokenNode[] = [
   {
     mistake: "looks whether the resource is free, and claims it in a second step",
     caughtBy: "acquire() grants exactly one of 100 claims sent at once, round after round",
+    sees: "inspect",
     breakIt: (node) => {
       let secondSteps: Promise<unknown> = Promise.resolve();
       return {
@@ -53,6 +55,7 @@ export const brokenClaims: readonly BrokenNode[] = [
   {
     mistake: "denies a command that was resent, as the resource is taken",
     caughtBy: "acquire() resent by the holder grants again with the same fence, whatever it hints",
+    sees: "inspect",
     breakIt: (node) => ({
       async acquire(request) {
         const { owner } = await node.inspect(request.resources[0] as string);
@@ -70,6 +73,7 @@ export const brokenClaims: readonly BrokenNode[] = [
   {
     mistake: "takes over from whoever holds the resource",
     caughtBy: "acquire() with takeover from an owner that does not hold the resource is denied",
+    sees: "inspect",
     breakIt: (node) => ({
       async acquire(request) {
         if (request.takeover === undefined) return node.acquire(request);
@@ -81,6 +85,7 @@ export const brokenClaims: readonly BrokenNode[] = [
   {
     mistake: "takes over only where nothing is free",
     caughtBy: "acquire() with takeover takes over what that owner holds along with what is free",
+    sees: "inspect",
     breakIt: (node) => ({
       async acquire({ takeover, ...request }) {
         const views = await Promise.all(request.resources.map((resource) => node.inspect(resource)));
@@ -92,6 +97,7 @@ export const brokenClaims: readonly BrokenNode[] = [
   {
     mistake: "releases whatever the resource is held by",
     caughtBy: "release() leaves another owner's claim and counter alone",
+    sees: "inspect",
     breakIt: (node) => ({
       async release(request) {
         const { owner } = await node.inspect(request.resources[0] as string);
@@ -102,6 +108,7 @@ export const brokenClaims: readonly BrokenNode[] = [
   {
     mistake: "releases only where the owner holds all of the resources",
     caughtBy: "release() of resources held in part frees just those",
+    sees: "inspect",
     breakIt: (node) => ({
       async release(request) {
         const views = await Promise.all(request.resources.map((resource) => node.inspect(resource)));
@@ -111,6 +118,27 @@ export const brokenClaims: readonly BrokenNode[] = [
     }),
   },
   {
+    mistake: "looks who holds the resource, and frees it in a second step",
+    caughtBy: "release() sent many times at once frees no claim of the next owner",
+    sees: "inspect",
+    breakIt: (node) => {
+      let secondSteps: Promise<unknown> = Promise.resolve();
+      return {
+        async release(request) {
+          const [resource] = request.resources as [string];
+          if ((await node.inspect(resource)).owner !== request.owner) return { released: false };
+          const freed = secondSteps.then(async () => {
+            await setImmediate();
+            const { owner } = await node.inspect(resource);
+            return node.release({ ...request, owner: owner ?? request.owner });
+          });
+          secondSteps = freed;
+          return freed;
+        },
+      };
+    },
+  },
+  {
     mistake: "says released whether or not there was anything to release",
     caughtBy: "release() sent again changes nothing, and is no error",
     breakIt: (node) => ({ release: async (request) => ({ ...(await node.release(request)), released: true }) }),
@@ -118,10 +146,26 @@ export const brokenClaims: readonly BrokenNode[] = [
   {
     mistake: "extends whatever claim the resource has",
     caughtBy: "extend() of another owner's claim answers not held, and leaves claim and counter alone",
+    sees: "inspect",
     breakIt: (node) => ({
       async extend(request) {
         const { owner } = await node.inspect(request.resources[0] as string);
         return node.extend({ ...request, owner: owner ?? request.owner });
+      },
+    }),
+  },
+  {
+    mistake: "shortens another owner's claim before it looks whose that is",
+    caughtBy: "extend() of another owner's claim answers not held, and leaves claim and counter alone",
+    sees: "inspect",
+    breakIt: (node) => ({
+      async extend(request) {
+        const { owner, fence } = await node.inspect(request.resources[0] as string);
+        if (owner !== null && owner !== request.owner) {
+          await node.release({ ...request, owner });
+          await node.acquire({ ...request, owner, fenceHint: fence });
+        }
+        return node.extend(request);
       },
     }),
   },
@@ -136,21 +180,6 @@ export const brokenClaims: readonly BrokenNode[] = [
     mistake: "knows nothing of what another client claims",
     caughtBy: "both clients see a claim of either",
     breakIt: () => ({}),
-    breakRival: () => memoryNode(),
-  },
-  {
-    mistake: "folds the case of names",
-    caughtBy: "each of many odd names is a resource of its own",
-    breakIt: (node) => ({
-      acquire: (request) =>
-        node.acquire({ ...request, resources: request.resources.map((name) => name.toLowerCase()) }),
-    }),
-  },
-  {
-    mistake: "trims names",
-    caughtBy: "each of many odd names is a resource of its own",
-    breakIt: (node) => ({
-      acquire: (request) => node.acquire({ ...request, resources: request.resources.map((name) => name.trim()) }),
-    }),
+    breakRival: (node) => renamedNode(node, (resource) => `${resource}, by the rival`),
   },
 ];

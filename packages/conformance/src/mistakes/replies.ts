@@ -1,8 +1,8 @@
 import type { AcquireReply, ExtendReply, NodeView, ReleaseReply } from "@holdfast/core";
-import type { BrokenNode } from "./broken-node.ts";
+import type { NodeMistake } from "./mistake.ts";
 
 /** Mistakes in the shape of an answer, or in how a request is treated. */
-export const brokenReplies: readonly BrokenNode[] = [
+export const brokenReplies: readonly NodeMistake[] = [
   {
     mistake: "answers the fence as a text",
     caughtBy: "acquire() grants a resource that was never claimed",
@@ -56,6 +56,7 @@ export const brokenReplies: readonly BrokenNode[] = [
   {
     mistake: "inspects what is free with an owner that is undefined",
     caughtBy: "inspect() of a resource never claimed tells that it is free, with fence 0",
+    sees: "inspect",
     breakIt: (node) => ({
       async inspect(resource) {
         const { owner, ...view } = await node.inspect(resource);
@@ -68,6 +69,35 @@ export const brokenReplies: readonly BrokenNode[] = [
     caughtBy: "acquire() grants a resource that was never claimed",
     breakIt: (node) => ({
       acquire: ({ resources, ...rest }) => node.acquire({ ...rest, resources: (resources as string[]).splice(0) }),
+    }),
+  },
+  {
+    mistake: "takes a ttl that is no number of milliseconds for the next best",
+    caughtBy: "acquire() rejects a malformed request, and changes nothing",
+    breakIt: (node) => ({
+      acquire: (request) => node.acquire({ ...request, ttlMs: Math.max(1, Math.round(request.ttlMs) || 1) }),
+    }),
+  },
+  {
+    mistake: "grants a claim on nothing",
+    caughtBy: "acquire() rejects a malformed request, and changes nothing",
+    breakIt: (node) => ({
+      acquire: async (request) =>
+        request.resources?.length === 0 ? { granted: true, fence: request.fenceHint } : node.acquire(request),
+    }),
+  },
+  {
+    mistake: "extends for an owner without a name",
+    caughtBy: "extend() rejects a malformed request, and changes nothing",
+    breakIt: (node) => ({
+      extend: async (request) => (request.owner ? node.extend(request) : { held: false, rejoined: false }),
+    }),
+  },
+  {
+    mistake: "releases for an owner without a name",
+    caughtBy: "release() rejects a malformed request, and changes nothing",
+    breakIt: (node) => ({
+      release: async (request) => (request.owner ? node.release(request) : { released: false }),
     }),
   },
 ];

@@ -1,9 +1,8 @@
 import type { LockNode } from "@holdfast/core";
-import type { MemoryNode } from "@holdfast/memory";
-import type { BrokenNode } from "./broken-node.ts";
+import type { NodeMistake } from "./mistake.ts";
 
 /** Changes the ttl of every claim and every extension. */
-function withTtl(node: MemoryNode, change: (ttlMs: number) => number): Partial<LockNode> {
+function withTtl(node: LockNode, change: (ttlMs: number) => number): Partial<LockNode> {
   return {
     acquire: (request) => node.acquire({ ...request, ttlMs: change(request.ttlMs) }),
     extend: (request) => node.extend({ ...request, ttlMs: change(request.ttlMs) }),
@@ -11,7 +10,7 @@ function withTtl(node: MemoryNode, change: (ttlMs: number) => number): Partial<L
 }
 
 /** Changes what a denial says about the wait. */
-function withRetryAfter(node: MemoryNode, change: (retryAfterMs: number) => number): Partial<LockNode> {
+function withRetryAfter(node: LockNode, change: (retryAfterMs: number) => number): Partial<LockNode> {
   return {
     async acquire(request) {
       const reply = await node.acquire(request);
@@ -21,20 +20,26 @@ function withRetryAfter(node: MemoryNode, change: (retryAfterMs: number) => numb
 }
 
 /** Mistakes about how long a claim lasts, and about what is said of it. */
-export const brokenTimes: readonly BrokenNode[] = [
+export const brokenTimes: readonly NodeMistake[] = [
   {
     mistake: "ends claims a little early",
     caughtBy: "a claim is kept for its ttl at least, and then is free",
     breakIt: (node) => withTtl(node, (ttlMs) => Math.ceil(ttlMs * 0.9)),
   },
   {
+    mistake: "keeps claims until they are released",
+    caughtBy: "a claim is kept for its ttl at least, and then is free",
+    breakIt: (node) => withTtl(node, () => 365 * 24 * 60 * 60_000),
+  },
+  {
     mistake: "keeps claims for whole seconds",
     caughtBy: "a claim is kept for its ttl at least, and then is free",
+    needs: ["advance"],
     breakIt: (node) => withTtl(node, (ttlMs) => Math.ceil(ttlMs / 1000) * 1000),
   },
   {
     mistake: "takes milliseconds for seconds",
-    caughtBy: "a claim with a ttl of 1 ms is granted, and ends",
+    caughtBy: "a claim is kept for its ttl at least, and then is free",
     breakIt: (node) => withTtl(node, (ttlMs) => ttlMs * 1000),
   },
   {
@@ -58,6 +63,7 @@ export const brokenTimes: readonly BrokenNode[] = [
   {
     mistake: "sets no ttl in an extension",
     caughtBy: "extend() of a held claim makes it last longer",
+    sees: "inspect",
     breakIt: (node) => ({
       async extend(request) {
         const { remainingMs } = await node.inspect(request.resources[0] as string);
@@ -79,6 +85,7 @@ export const brokenTimes: readonly BrokenNode[] = [
   {
     mistake: "keeps a claim that was taken over for what the old owner had left",
     caughtBy: "acquire() with takeover keeps the claim for the ttl of the request, longer",
+    sees: "inspect",
     breakIt: (node) => ({
       async acquire(request) {
         const { owner, remainingMs } = await node.inspect(request.resources[0] as string);
@@ -110,6 +117,7 @@ export const brokenTimes: readonly BrokenNode[] = [
   {
     mistake: "tells in inspect() the ttl of the claim, not what remains",
     caughtBy: "inspect() tells a remaining time that runs down",
+    sees: "inspect",
     breakIt: (node) => ({
       async inspect(resource) {
         const view = await node.inspect(resource);
@@ -120,6 +128,7 @@ export const brokenTimes: readonly BrokenNode[] = [
   {
     mistake: "forgets in inspect() the counter of what is free",
     caughtBy: "inspect() of a released resource tells that it is free, and the fence it had",
+    sees: "inspect",
     breakIt: (node) => ({
       async inspect(resource) {
         const view = await node.inspect(resource);

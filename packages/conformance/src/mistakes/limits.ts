@@ -1,7 +1,7 @@
-import type { BrokenNode } from "./broken-node.ts";
+import type { NodeMistake } from "./mistake.ts";
 
 /** Mistakes of nodes that declare a limit, and then do something else than what the limit means. */
-export const brokenLimits: readonly BrokenNode[] = [
+export const brokenLimits: readonly NodeMistake[] = [
   {
     mistake: "is said to claim one resource at a time, and claims the first of several before it rejects",
     cannot: { severalResources: "the store has transactions over one key" },

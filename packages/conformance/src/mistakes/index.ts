@@ -1,17 +1,21 @@
-import type { BrokenNode } from "./broken-node.ts";
 import { brokenClaims } from "./claims.ts";
 import { brokenFences } from "./fences.ts";
 import { brokenLimits } from "./limits.ts";
+import { type Mistake, mistakeOf } from "./mistake.ts";
+import { brokenNames } from "./names.ts";
+import { brokenOutages } from "./outages.ts";
 import { brokenReplies } from "./replies.ts";
 import { brokenTimes } from "./times.ts";
 import { brokenWakeUps } from "./wake-ups.ts";
 
-/** All broken nodes. To add one, put it into the list of its topic: what is wrong, which test sees it, how it is made. */
-export const brokenNodes: readonly BrokenNode[] = [
+/** All mistakes that the suite is known to catch. To add one, put it into the list of its topic. */
+export const mistakes: readonly Mistake[] = [
   ...brokenReplies,
   ...brokenClaims,
   ...brokenFences,
   ...brokenTimes,
+  ...brokenNames,
   ...brokenWakeUps,
+  ...brokenOutages,
   ...brokenLimits,
-];
+].map(mistakeOf);

@@ -1,7 +1,23 @@
-import { type BrokenNode, forgetful } from "./broken-node.ts";
+import type { LockNode } from "@holdfast/core";
+import { forgetful, type NodeMistake } from "./mistake.ts";
+
+/** Fences that the client counts, whatever the server does. */
+function countingByItself(node: LockNode): Partial<LockNode> {
+  const counters = new Map<string, number>();
+  return {
+    async acquire(request) {
+      const reply = await node.acquire(request);
+      if (!reply.granted) return reply;
+      const [resource] = request.resources as [string];
+      const fence = (counters.get(resource) ?? 0) + 1;
+      counters.set(resource, fence);
+      return { granted: true, fence };
+    },
+  };
+}
 
 /** Mistakes about the counters. By each of them, or with it by chance, two locks can get one fencing token. */
-export const brokenFences: readonly BrokenNode[] = [
+export const brokenFences: readonly NodeMistake[] = [
   {
     mistake: "accepts a raise although the counter is already higher",
     caughtBy: "extend() with a fence below the counter answers the counter, and leaves it",
@@ -15,6 +31,7 @@ export const brokenFences: readonly BrokenNode[] = [
   {
     mistake: "confirms a claim that has expired",
     caughtBy: "extend() without rejoin of an expired claim changes nothing",
+    sees: "inspect",
     breakIt: (node) => ({
       async extend(request) {
         const reply = await node.extend(request);
@@ -26,6 +43,7 @@ export const brokenFences: readonly BrokenNode[] = [
   {
     mistake: "claims again in an extension without advancing the counter",
     caughtBy: "extend() with rejoin advances the counter past the old one, as a grant does",
+    sees: "inspect",
     breakIt: (correct) => {
       const { node, forget } = forgetful(correct);
       return {
@@ -57,8 +75,51 @@ export const brokenFences: readonly BrokenNode[] = [
     },
   },
   {
+    mistake: "forgets the counter when the claim expires",
+    caughtBy: "the fence of a grant is one more than the counter, after an expiry",
+    sees: "inspect",
+    breakIt: (correct) => {
+      const { node, forget } = forgetful(correct);
+      const claimed = new Set<string>();
+      return {
+        ...node,
+        async acquire(request) {
+          for (const resource of request.resources) {
+            if (claimed.has(resource) && (await node.inspect(resource)).owner === null) forget(resource);
+            claimed.add(resource);
+          }
+          return node.acquire(request);
+        },
+        async release(request) {
+          for (const resource of request.resources) claimed.delete(resource);
+          return node.release(request);
+        },
+      };
+    },
+  },
+  {
+    mistake: "counts fences in each process by itself",
+    caughtBy: "both clients count the fences of a resource together",
+    breakIt: countingByItself,
+    breakRival: countingByItself,
+  },
+  {
+    mistake: "advances the counter for a command that was resent",
+    caughtBy: "acquire() resent by the holder grants again with the same fence, whatever it hints",
+    sees: "inspect",
+    breakIt: (node) => ({
+      async acquire(request) {
+        const { owner, remainingMs, fence } = await node.inspect(request.resources[0] as string);
+        if (owner !== request.owner || remainingMs === null) return node.acquire(request);
+        await node.extend({ ...request, ttlMs: Math.ceil(remainingMs), fence: fence + 1, rejoin: false });
+        return node.acquire(request);
+      },
+    }),
+  },
+  {
     mistake: "does not advance the counter in a takeover",
     caughtBy: "acquire() with takeover advances the counter past the old owner's fence",
+    sees: "inspect",
     breakIt: (correct) => {
       const { node, forget } = forgetful(correct);
       return {
@@ -119,6 +180,7 @@ export const brokenFences: readonly BrokenNode[] = [
   {
     mistake: "advances the counter for a claim that it denies",
     caughtBy: "acquire() that is denied leaves the holder, its ttl and the counter alone",
+    sees: "inspect",
     breakIt: (node) => ({
       async acquire(request) {
         const reply = await node.acquire(request);
@@ -154,6 +216,7 @@ export const brokenFences: readonly BrokenNode[] = [
   {
     mistake: "counts each of several resources by itself",
     caughtBy: "the fence over several resources is one more than their highest counter, for each",
+    sees: "inspect",
     breakIt: (node) => ({
       async acquire(request) {
         const views = await Promise.all(request.resources.map((resource) => node.inspect(resource)));

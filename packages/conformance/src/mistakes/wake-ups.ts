@@ -1,15 +1,17 @@
-import type { BrokenNode } from "./broken-node.ts";
+import type { NodeMistake } from "./mistake.ts";
 
 /** Mistakes about who hears of a release. */
-export const brokenWakeUps: readonly BrokenNode[] = [
+export const brokenWakeUps: readonly NodeMistake[] = [
   {
     mistake: "never tells a watcher",
     caughtBy: "watch() hears of a release by the rival client",
+    sees: "watch",
     breakIt: () => ({ watch: async () => async () => {} }),
   },
   {
     mistake: "tells a watcher of every release",
     caughtBy: "watch() of several resources hears of each by its name, and of no other",
+    sees: "watch",
     breakIt: (node) => {
       const watchers = new Set<(resource: string) => void>();
       return {
@@ -28,11 +30,13 @@ export const brokenWakeUps: readonly BrokenNode[] = [
   {
     mistake: "tells a watcher by the name that the server keeps",
     caughtBy: "watch() hears of a release by the rival client",
+    sees: "watch",
     breakIt: (node) => ({ watch: (resources, tell) => node.watch(resources, (resource) => tell(`lock:${resource}`)) }),
   },
   {
     mistake: "tells watchers of what a release did not free",
     caughtBy: "watch() hears of nothing that release() did not free",
+    sees: "watch",
     breakIt: (node) => {
       const watchers = new Map<object, { resources: readonly string[]; tell: (resource: string) => void }>();
       return {
@@ -53,6 +57,7 @@ export const brokenWakeUps: readonly BrokenNode[] = [
   {
     mistake: "goes on telling a watcher that has ended its watch",
     caughtBy: "unwatch() ends the watch, and only that one",
+    sees: "watch",
     breakIt: (node) => ({
       async watch(resources, onReleased) {
         await node.watch(resources, onReleased);
@@ -63,6 +68,7 @@ export const brokenWakeUps: readonly BrokenNode[] = [
   {
     mistake: "ends the watches of all when one is ended",
     caughtBy: "unwatch() ends the watch, and only that one",
+    sees: "watch",
     breakIt: (node) => {
       const ends: (() => Promise<void>)[] = [];
       return {
@@ -78,6 +84,7 @@ export const brokenWakeUps: readonly BrokenNode[] = [
   {
     mistake: "counts watchers down once more for each end of the same watch",
     caughtBy: "unwatch() called again is harmless, also to others that watch the resource",
+    sees: "watch",
     breakIt: (node) => {
       const ends: (() => Promise<void>)[] = [];
       return {
@@ -91,6 +98,7 @@ export const brokenWakeUps: readonly BrokenNode[] = [
   {
     mistake: "has room for one watcher of a resource",
     caughtBy: "watch() serves several watchers of one resource, of either client",
+    sees: "watch",
     breakIt: (node) => {
       let end = async (): Promise<void> => {};
       return {
@@ -98,6 +106,26 @@ export const brokenWakeUps: readonly BrokenNode[] = [
           await end();
           end = await node.watch(resources, onReleased);
           return end;
+        },
+      };
+    },
+  },
+  {
+    mistake: "grants to who was denied only after a release, which an expiry does not announce",
+    caughtBy: "watch() is not needed for progress: an expired claim is free, announced or not",
+    sees: "watch",
+    breakIt: (node) => {
+      const awaited = new Set<string>();
+      return {
+        async acquire(request) {
+          if (request.resources.some((resource) => awaited.has(resource))) return { granted: false };
+          const reply = await node.acquire(request);
+          if (!reply.granted) for (const resource of request.resources) awaited.add(resource);
+          return reply;
+        },
+        release(request) {
+          for (const resource of request.resources) awaited.delete(resource);
+          return node.release(request);
         },
       };
     },

@@ -1,0 +1,37 @@
+import type { LockNode } from "@holdfast/core";
+
+/** The same node as a plain object, whether its methods are its own or those of a class. */
+export function plainNode<N extends LockNode>(node: N, name: string = node.name): N {
+  const plain: LockNode = {
+    name,
+    acquire: (request) => node.acquire(request),
+    extend: (request) => node.extend(request),
+    release: (request) => node.release(request),
+  };
+  const { watch, inspect } = node;
+  if (watch) plain.watch = watch.bind(node);
+  if (inspect) plain.inspect = inspect.bind(node);
+  return plain as N;
+}
+
+/** The same node, with each resource kept under another name. */
+export function renamedNode<N extends LockNode>(node: N, keptAs: (resource: string) => string): N {
+  const renamed = <R extends { readonly resources: readonly string[] }>(request: R): R => ({
+    ...request,
+    resources: request.resources.map(keptAs).sort(),
+  });
+  const result: LockNode = {
+    name: node.name,
+    acquire: (request) => node.acquire(renamed(request)),
+    extend: (request) => node.extend(renamed(request)),
+    release: (request) => node.release(renamed(request)),
+  };
+  if (node.watch) {
+    result.watch = (resources, onReleased) => {
+      const given = new Map(resources.map((resource) => [keptAs(resource), resource]));
+      return (node as Required<LockNode>).watch([...given.keys()], (kept) => onReleased(given.get(kept) ?? kept));
+    };
+  }
+  if (node.inspect) result.inspect = (resource) => (node as Required<LockNode>).inspect(keptAs(resource));
+  return result as N;
+}

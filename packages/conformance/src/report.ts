@@ -1,0 +1,87 @@
+import { readFileSync } from "node:fs";
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { Settings } from "./settings.ts";
+import type { Offers } from "./topics.ts";
+
+/** What became of one fact. */
+export interface Result {
+  readonly statement: string;
+  readonly outcome: () => "passed" | "failed" | "not run";
+}
+
+/** What a report is made of. */
+export interface Findings {
+  readonly name: string;
+  readonly offers: Offers;
+  readonly settings: Pick<Settings, "cannot" | "noServer">;
+  readonly topics: readonly { readonly title: string; readonly results: readonly Result[] }[];
+}
+
+/** Writes the report of one node into the folder that the environment names, if it names one. */
+export async function writeReport(findings: Findings): Promise<void> {
+  const folder = process.env.HOLDFAST_CONFORMANCE_REPORT;
+  if (!folder) return;
+  await mkdir(folder, { recursive: true });
+  await writeFile(join(folder, `${fileName(findings.name)}.md`), reportOf(findings));
+}
+
+/** The report of one node: a Markdown page to be pasted into an adapter's README. */
+export function reportOf({ name, offers, settings, topics }: Findings): string {
+  const results = topics.flatMap((topic) => topic.results);
+  const verdict = isPassed(results) ? "Passed" : "**Not passed**";
+  const parts = [
+    `### Conformance of ${name}`,
+    `${verdict}: ${countOf(results)} facts, by \`@holdfast/conformance\` ${suiteVersion()}.`,
+    table(
+      ["topic", "facts", "result"],
+      topics.map((topic) => [
+        topic.title,
+        countOf(topic.results),
+        isPassed(topic.results) ? "passed" : "**not passed**",
+      ]),
+    ),
+    table(["capability", ""], capabilities(offers, settings)),
+  ];
+  const open = results.filter(({ outcome }) => outcome() !== "passed");
+  if (open.length > 0) {
+    parts.push("Not passed:", open.map(({ statement, outcome }) => `- ${statement} (${outcome()})`).join("\n"));
+  }
+  return `${parts.join("\n\n")}\n`;
+}
+
+function capabilities(offers: Offers, { cannot, noServer }: Findings["settings"]): readonly (readonly string[])[] {
+  const yes = (offered: boolean): string => (offered ? "yes" : "not offered");
+  return [
+    ["`watch`: waiting clients are woken", yes(offers.watch)],
+    ["`inspect`: tells who holds a resource", yes(offers.inspect)],
+    ["outages and connections", noServer === undefined ? "tested" : `not tested: ${noServer}`],
+    ...[...cannot].map(([limit, reason]) => [`\`${limit}\``, `cannot: ${reason}`]),
+  ];
+}
+
+function isPassed(results: readonly Result[]): boolean {
+  return results.every(({ outcome }) => outcome() === "passed");
+}
+
+function countOf(results: readonly Result[]): string {
+  return `${results.filter(({ outcome }) => outcome() === "passed").length} of ${results.length}`;
+}
+
+/** A Markdown table. */
+export function table(header: readonly string[], rows: readonly (readonly string[])[]): string {
+  const line = (cells: readonly string[]): string => `| ${cells.map(escaped).join(" | ")} |`;
+  return [line(header), line(header.map(() => "---")), ...rows.map(line)].join("\n");
+}
+
+function escaped(cell: string): string {
+  return cell.replaceAll("\\", "\\\\").replaceAll("|", "\\|").replaceAll("\n", " ");
+}
+
+function fileName(name: string): string {
+  return name.replaceAll(/[^\p{L}\p{N}]+/gu, "-").replaceAll(/^-|-$/g, "");
+}
+
+function suiteVersion(): string {
+  return JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")).version;
+}

@@ -1,0 +1,54 @@
+import { expect } from "vitest";
+import { type Fact, fact } from "../fact.ts";
+import { nextFence, type World } from "../world.ts";
+
+const rounds = 10;
+
+/** Does something again and again, and fails unless no more connections stay open than one call of each client needs. */
+async function expectNoGrowth(world: World, act: (round: number) => Promise<void>): Promise<void> {
+  for (const client of [world.node, world.rival]) await nextFence(client, "warm-up");
+  const before = await world.server.connections();
+  expect(before, "what connections() says").toSatisfy(Number.isSafeInteger);
+  for (let round = 0; round < rounds; round++) await act(round);
+  // What closes a while after its last use may do so.
+  await world.eventually(`no more than ${before} connections are open`, async () => {
+    return (await world.server.connections()) <= before;
+  });
+}
+
+/** The facts about what calls leave open, where the suite can count it. */
+export const connectionFacts: readonly Fact[] = [
+  fact("calls that are granted, denied or resent leave no connection open", async (world) => {
+    const { node, rival } = world;
+    await expectNoGrowth(world, async (round) => {
+      const owner = `owner ${round}`;
+      await node.grant(owner, "r");
+      await rival.deny("bob", "r");
+      await rival.grant(owner, "r");
+      await node.hold(owner, "r");
+      await rival.extend("bob", "r", { rejoin: true });
+      await node.release(owner, "r");
+      await rival.release(owner, "r");
+    });
+  }),
+
+  fact("calls that are rejected leave no connection open", async (world) => {
+    const { node, rival } = world.bare;
+    await expectNoGrowth(world, async () => {
+      for (const client of [node, rival]) {
+        await expect(client.acquire("alice", [])).rejects.toThrow("rejected");
+        await expect(client.extend("alice", [])).rejects.toThrow("rejected");
+      }
+    });
+  }),
+];
+
+/** The same for {@link LockNode.watch}. */
+export const watchConnectionFacts: readonly Fact[] = [
+  fact("watches that have ended leave no connection open", async (world) => {
+    await expectNoGrowth(world, async () => {
+      const ends = await Promise.all(["r", "s"].map((resource) => world.node.watch(resource, () => {})));
+      for (const unwatch of ends) await unwatch();
+    });
+  }),
+];

@@ -1,0 +1,87 @@
+import type { AcquireRequest, ExtendRequest, ReleaseRequest } from "@holdfast/core";
+import { expect } from "vitest";
+import { longMs } from "../client.ts";
+import { type Fact, fact } from "../fact.ts";
+import { momentMs, nextFence } from "../world.ts";
+
+/** What a request must not say: each by itself makes a right one malformed. */
+type Flaws = readonly Readonly<Record<string, unknown>>[];
+
+const anyRequest: Flaws = [
+  { resources: [] },
+  { resources: [""] },
+  { resources: ["", "r"] },
+  { resources: undefined },
+  { owner: "" },
+  { owner: undefined },
+];
+const badNumbers: readonly unknown[] = [Number.NaN, Number.POSITIVE_INFINITY, 1.5, 2 ** 53, "7", undefined];
+const ttls: Flaws = [0, -1, ...badNumbers].map((ttlMs) => ({ ttlMs }));
+const hints: Flaws = badNumbers.map((fenceHint) => ({ fenceHint }));
+const fences: Flaws = badNumbers.map((fence) => ({ fence }));
+
+/** Sends a right request with each of the flaws, and fails unless all are rejected. */
+async function expectRejections<R extends object>(
+  method: string,
+  send: (request: R) => Promise<unknown>,
+  right: R,
+  flaws: Flaws,
+): Promise<void> {
+  for (const flaw of flaws) {
+    const said = Object.entries(flaw).map(([field, value]) => `${field}: ${saying(value)}`);
+    const answer = await Promise.resolve()
+      .then(() => send({ ...right, ...flaw }))
+      .then(
+        (reply) => `${method} with ${said} resolved with ${JSON.stringify(reply)}`,
+        () => "rejected",
+      );
+    expect(answer).toBe("rejected");
+  }
+}
+
+function saying(value: unknown): string {
+  return typeof value === "number" ? String(value) : (JSON.stringify(value) ?? "undefined");
+}
+
+/**
+ * The facts about requests that the contract does not allow. Core does not send them. A node that gets one all the same
+ * must not guess: a ttl of nothing, for example, would be a claim without an end in one store, and none in another.
+ */
+export const malformedFacts: readonly Fact[] = [
+  fact("acquire() rejects a malformed request, and changes nothing", async ({ bare: { node, rival }, patienceMs }) => {
+    const request: AcquireRequest = {
+      ...{ resources: ["r"], owner: "alice", timeoutMs: patienceMs },
+      ...{ ttlMs: longMs, fenceHint: 1_000 },
+    };
+    await expectRejections("acquire()", (flawed) => node.node.acquire(flawed), request, [
+      ...anyRequest,
+      ...ttls,
+      ...hints,
+    ]);
+    expect(await nextFence(rival, "r")).toBe(1);
+  }),
+
+  fact("extend() rejects a malformed request, and changes nothing", async (world) => {
+    const { node, rival } = world.bare;
+    await node.grant("alice", "r");
+    const request: ExtendRequest = {
+      ...{ resources: ["r"], owner: "alice", timeoutMs: world.patienceMs },
+      ...{ ttlMs: longMs, fence: 1_000, rejoin: true },
+    };
+    await expectRejections("extend()", (flawed) => node.node.extend(flawed), request, [
+      ...anyRequest,
+      ...ttls,
+      ...fences,
+    ]);
+    await world.pass(momentMs);
+    await rival.deny("bob", "r");
+    expect(await rival.hold("alice", "r")).toBe(1);
+  }),
+
+  fact("release() rejects a malformed request, and changes nothing", async ({ bare: { node, rival }, patienceMs }) => {
+    await node.grant("alice", "r");
+    const request: ReleaseRequest = { resources: ["r"], owner: "alice", timeoutMs: patienceMs };
+    await expectRejections("release()", (flawed) => node.node.release(flawed), request, anyRequest);
+    expect(await rival.hold("alice", "r")).toBe(1);
+  }),
+];

@@ -1,0 +1,120 @@
+import type { Fact } from "./fact.ts";
+import { redlockWorldOf } from "./redlock-world.ts";
+import type { Limit, Settings } from "./settings.ts";
+import { acquireFacts } from "./suites/acquire.ts";
+import { clientFacts } from "./suites/clients.ts";
+import { concurrencyFacts } from "./suites/concurrency.ts";
+import { connectionFacts, watchConnectionFacts } from "./suites/connections.ts";
+import { expiryFacts } from "./suites/expiry.ts";
+import { extendFacts } from "./suites/extend.ts";
+import { fenceFacts } from "./suites/fence.ts";
+import { inspectFacts, noInspectFacts } from "./suites/inspect.ts";
+import { limitFacts } from "./suites/limits.ts";
+import { malformedFacts } from "./suites/malformed.ts";
+import { nameFacts } from "./suites/names.ts";
+import { inspectOutageFacts, noServerFacts, outageFacts, watchOutageFacts } from "./suites/outages.ts";
+import { redlockFacts, redlockOutageFacts } from "./suites/redlock.ts";
+import { rejoinFacts } from "./suites/rejoin.ts";
+import { releaseFacts } from "./suites/release.ts";
+import { takeoverFacts } from "./suites/takeover.ts";
+import { noWatchFacts, watchFacts } from "./suites/watch.ts";
+import { type World, worldOf } from "./world.ts";
+
+const serversOfRedlock = 5;
+
+/** What a subject gives the suite beyond what it must: it decides which facts there are. */
+export interface Offers {
+  readonly watch: boolean;
+  readonly inspect: boolean;
+  readonly server: boolean;
+  readonly advance: boolean;
+}
+
+/** Has something done when a proof has ended, however it did. */
+export type CleanUp = (step: () => Promise<void>) => void;
+
+/** A fact that makes its own world. */
+export interface Proof {
+  readonly statement: string;
+  readonly needs: readonly Limit[];
+  prove(settings: Settings, cleanUp: CleanUp): Promise<void>;
+}
+
+/** Facts under one heading of the report. */
+export interface Topic {
+  readonly title: string;
+  readonly proofs: readonly Proof[];
+}
+
+/** All topics that apply to a node with these limits that offers this, each with the facts that apply. */
+export function topicsFor(offers: Offers, { cannot }: Pick<Settings, "cannot">): readonly Topic[] {
+  const applies = ({ needs }: Proof): boolean => !needs.some((limit) => cannot.has(limit));
+  const instead = [...cannot].map(([limit, reason]) =>
+    overOneNode(`instead of ${limit}: ${reason}`, limitFacts[limit]),
+  );
+  return [...topicsOf(offers), ...instead]
+    .map(({ title, proofs }) => ({ title, proofs: proofs.filter(applies) }))
+    .filter(({ proofs }) => proofs.length > 0);
+}
+
+/** The fact with this statement, whatever it needs; undefined where there is none. */
+export function proofOf(statement: string): Proof | undefined {
+  const everything = { watch: true, inspect: true, server: true, advance: true };
+  const topics = [...topicsOf(everything), ...Object.values(limitFacts).map((facts) => overOneNode("limits", facts))];
+  return topics.flatMap(({ proofs }) => proofs).find((proof) => proof.statement === statement);
+}
+
+function topicsOf({ watch, inspect, server }: Offers): readonly Topic[] {
+  const outages = [...outageFacts, ...(watch ? watchOutageFacts : []), ...(inspect ? inspectOutageFacts : [])];
+  const connections = [...connectionFacts, ...(watch ? watchConnectionFacts : [])];
+  return [
+    overOneNode("acquire", acquireFacts),
+    overOneNode("extend", extendFacts),
+    overOneNode("rejoin", rejoinFacts),
+    overOneNode("release", releaseFacts),
+    overOneNode("expiry", expiryFacts),
+    overOneNode("fence", fenceFacts),
+    overOneNode("takeover", takeoverFacts),
+    overOneNode("names and owners", nameFacts),
+    overOneNode("malformed requests", malformedFacts),
+    overOneNode("two clients", clientFacts),
+    overOneNode("concurrency", concurrencyFacts),
+    overOneNode("wake-ups", watch ? watchFacts : noWatchFacts),
+    overOneNode("inspection", inspect ? inspectFacts : noInspectFacts),
+    overOneNode("outages", server ? outages : noServerFacts),
+    overOneNode("connections", server ? connections : []),
+    overFiveNodes("Redlock over five nodes", [...redlockFacts, ...(server ? redlockOutageFacts : [])]),
+  ];
+}
+
+function overOneNode(title: string, facts: readonly Fact[]): Topic {
+  return topic(title, facts, freshWorld);
+}
+
+function overFiveNodes(title: string, facts: readonly Fact<ReturnType<typeof redlockWorldOf>>[]): Topic {
+  return topic(title, facts, async (settings, cleanUp) => {
+    const worlds = Array.from({ length: serversOfRedlock }, () => freshWorld(settings, cleanUp));
+    return redlockWorldOf(await Promise.all(worlds), settings.patienceMs);
+  });
+}
+
+function topic<W>(
+  title: string,
+  facts: readonly Fact<W>[],
+  create: (settings: Settings, cleanUp: CleanUp) => Promise<W>,
+): Topic {
+  const proofs = facts.map(
+    ({ statement, needs, prove }): Proof => ({
+      statement,
+      needs,
+      prove: async (settings, cleanUp) => prove(await create(settings, cleanUp)),
+    }),
+  );
+  return { title, proofs };
+}
+
+async function freshWorld(settings: Settings, cleanUp: CleanUp): Promise<World> {
+  const subject = await settings.create();
+  cleanUp(() => subject.close());
+  return worldOf(subject, settings);
+}

@@ -1,0 +1,69 @@
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { beforeAll, describe, expect, test } from "vitest";
+import { bareNode, limitedNode, rightNodes, wrongNode } from "./right-nodes.ts";
+import { childTimeoutMs, type Result, runVitest } from "./vitest-child.ts";
+
+describe("describeLockNode()", () => {
+  let results: readonly Result[];
+  const reports = new Map<string, string>();
+  const titles = (node: string, status: Result["status"]): string[] =>
+    results.filter((result) => result.ancestorTitles[0] === node && result.status === status).map(({ title }) => title);
+  const reportOn = (node: string): string =>
+    [...reports.values()].find((report) => report.startsWith(`### Conformance of ${node}\n`)) ?? "none";
+
+  beforeAll(async () => {
+    const folder = await mkdtemp(join(tmpdir(), "holdfast-reports-"));
+    try {
+      const suites = fileURLToPath(new URL("./child", import.meta.url));
+      results = await runVitest(suites, { HOLDFAST_CONFORMANCE_REPORT: folder });
+      for (const file of await readdir(folder)) reports.set(file, await readFile(join(folder, file), "utf8"));
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  }, childTimeoutMs);
+
+  for (const { name } of rightNodes) {
+    test(`passes ${name}`, () => {
+      expect(titles(name, "passed").length).toBeGreaterThan(80);
+      expect(titles(name, "failed")).toEqual([]);
+    });
+  }
+
+  test("skips nothing, whatever is declared", () => {
+    expect(results.filter(({ status }) => status !== "passed" && status !== "failed")).toEqual([]);
+  });
+
+  test("states what a node does not offer", () => {
+    const statements = titles(bareNode.name, "passed").filter((title) => title.startsWith("the node does not offer"));
+    expect(statements).toHaveLength(2);
+  });
+
+  test("tests what happens instead of what a node cannot do, under the reason that was declared", () => {
+    const topics = new Set(results.map(({ ancestorTitles }) => ancestorTitles[1]));
+    for (const [limit, reason] of Object.entries(limitedNode.cannot ?? {})) {
+      expect(topics).toContain(`instead of ${limit}: ${reason}`);
+    }
+  });
+
+  test("reports what passed, topic by topic, and what the node offers and cannot do", () => {
+    const report = reportOn(limitedNode.name);
+    expect(report).toMatch(/^Passed: (\d+) of \1 facts, by `@holdfast\/conformance` \d/m);
+    expect(report).toMatch(/^\| acquire \| (\d+) of \1 \| passed \|$/m);
+    expect(report).toMatch(/^\| `watch`: .* \| yes \|$/m);
+    expect(report).toContain("| `takeover` | cannot: claims are not passed on |");
+    expect(reportOn(bareNode.name)).toMatch(/^\| `watch`: .* \| not offered \|$/m);
+  });
+
+  test("reports what did not pass, by name", () => {
+    const report = reportOn(wrongNode.name);
+    const failed = titles(wrongNode.name, "failed");
+    expect(failed).not.toEqual([]);
+    expect(report).toContain("**Not passed**: ");
+    expect(report).toMatch(/^\| release \| \d+ of \d+ \| \*\*not passed\*\* \|$/m);
+    expect(report.match(/^- .* \(failed\)$/gm)?.sort()).toEqual(failed.map((title) => `- ${title} (failed)`).sort());
+    expect(report).toContain("| outages and connections | not tested: it lives in this process |");
+  });
+});
