@@ -7,6 +7,8 @@ export interface Claim {
   readonly endMs: number;
   /** Whether it must not be sent any more. */
   isGivenUp: boolean;
+  /** Called when it is given up. */
+  onGivenUp?: () => void;
   timer?: NodeJS.Timeout;
 }
 
@@ -43,6 +45,7 @@ export function createClaims(): Claims {
     claim.isGivenUp = true;
     claim.verb.fill("-");
     end(claim);
+    claim.onGivenUp?.();
   };
   return {
     open(verb, owner, timeoutMs) {

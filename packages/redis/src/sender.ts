@@ -28,6 +28,9 @@ export interface Sender {
  */
 const unansweredMax = 10_000;
 
+/** How often a claim that was given up and has no answer looks whether its connection is still there. */
+const lossCheckMs = 1_000;
+
 /** Counts for the whole process, as nodes may share a client, from anywhere, as processes may share a proxy. */
 let lastTicket = Math.floor(Math.random() * 2 ** 30);
 
@@ -59,6 +62,20 @@ export function createSender(connection: RedisConnection): Sender {
       unanswered -= 1;
     }
   };
+  /**
+   * Settles a claim that was given up, once its connection is lost: some clients keep the command until there is another
+   * connection, which may be never. As long as there is one, it is too early to say so: an answer that has arrived may
+   * be waiting for its turn.
+   */
+  const unlessLost = <T>(claim: Claim, { keys }: ScriptCall, reply: Promise<T>): Promise<T> =>
+    new Promise((resolve, reject) => {
+      const rejectIfLost = (): void => {
+        if (connection.isReady(keys[0] as string)) claim.timer = setTimeout(rejectIfLost, lossCheckMs);
+        else reject(new Error("the connection was lost before the answer came"));
+      };
+      claim.onGivenUp = rejectIfLost;
+      reply.then(resolve, reject);
+    });
   const insistOnRoom = (max: number): void => {
     if (unanswered >= max) throw new Error(`${unanswered} commands are waiting for an answer already`);
   };
@@ -73,7 +90,7 @@ export function createSender(connection: RedisConnection): Sender {
       insistOnRoom(unansweredMax);
       const claim = claims.open(verb, owner, timeoutMs);
       try {
-        return await run(claim.verb, call, claim);
+        return await unlessLost(claim, call, run(claim.verb, call, claim));
       } finally {
         claims.close(claim);
       }

@@ -102,6 +102,21 @@ export function lostConnection({ server, connected }: Tools): void {
     await comeBack(client);
     await expectNeverClaimed(mortal.command);
   });
+
+  test("acquire() and extend() under way when the connection was lost for good reject", async () => {
+    const network = await proxy(await server());
+    const { node } = await connected(network.port);
+    network.stall("requests");
+    const claims = [
+      node.acquire(acquireRequest("alice", { timeoutMs: shortMs })),
+      node.extend(extendRequest("alice", { timeoutMs: shortMs })),
+      node.acquire(acquireRequest("bob", { timeoutMs: longMs })),
+    ];
+    ignore(node.release(releaseRequest("bob")));
+    await network.refuse();
+    network.cut();
+    for (const claim of claims) await expect(claim).rejects.toThrow();
+  });
 }
 
 /** What happens to what waits inside the client: only a library that writes a `Buffer` late can take that back. */
