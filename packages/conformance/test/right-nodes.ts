@@ -1,4 +1,5 @@
 import type { LockNode } from "@holdfast/core";
+import { insistOnAcquire, insistOnExtend } from "@holdfast/core/requests";
 import type { MemoryNode } from "@holdfast/memory";
 import type { LockNodeLimits } from "../src/index.ts";
 
@@ -7,6 +8,7 @@ export interface RightNode {
   /** Its name in the report. */
   readonly name: string;
   readonly cannot?: LockNodeLimits;
+  readonly related?: (resource: string) => string;
   readonly makeFrom: (node: MemoryNode) => LockNode;
 }
 
@@ -26,7 +28,7 @@ function refuse(isRefused: boolean, reason: string): void {
   if (isRefused) throw new Error(reason);
 }
 
-/** A node that cannot do any of what may be declared, and does instead what the declaration promises. */
+/** A node that cannot do what may be declared, and does instead what the declaration promises. */
 export const limitedNode: RightNode = {
   name: "a correct node with every limit declared",
   cannot: {
@@ -44,8 +46,38 @@ export const limitedNode: RightNode = {
     };
     return {
       ...node,
-      acquire: async ({ takeover: _, ...request }) => node.acquire(prepare(request)),
-      extend: async (request) => node.extend({ ...prepare(request), rejoin: false }),
+      async acquire({ takeover: _, ...request }) {
+        insistOnAcquire(request);
+        return node.acquire(prepare(request));
+      },
+      async extend(request) {
+        insistOnExtend(request);
+        return node.extend({ ...prepare(request), rejoin: false });
+      },
+    };
+  },
+};
+
+/** A node that claims several resources together only where what their names begin with, up to a slash, is the same. */
+export const relatedNode: RightNode = {
+  name: "a correct node for related resources",
+  cannot: { unrelatedResources: "they would be in different places" },
+  related: (resource) => `here/${resource}`,
+  makeFrom(node) {
+    const insist = ({ resources }: { readonly resources: readonly string[] }): void => {
+      const places = new Set(resources.map((resource) => resource.split("/")[0]));
+      refuse(places.size > 1, `in different places: ${resources}`);
+    };
+    return {
+      ...node,
+      async acquire(request) {
+        insist(request);
+        return node.acquire(request);
+      },
+      async extend(request) {
+        insist(request);
+        return node.extend(request);
+      },
     };
   },
 };
@@ -57,4 +89,4 @@ export const wrongNode: RightNode = {
 };
 
 /** All nodes that the suite has to pass. */
-export const rightNodes: readonly RightNode[] = [completeNode, bareNode, limitedNode];
+export const rightNodes: readonly RightNode[] = [completeNode, bareNode, limitedNode, relatedNode];

@@ -4,8 +4,12 @@ import { afterAll } from "vitest";
 import { subjectsOver } from "../../redis/test/subjects.ts";
 import { over5, overValkey } from "./clients.ts";
 
-const { port, stop } = await startRedisServer();
-afterAll(stop);
+const server = await startRedisServer();
+afterAll(() => server.stop());
 
-describeLockNode("ioredisNode() over ioredis 5", { create: subjectsOver((options) => over5({ port }, options)) });
-describeLockNode("ioredisNode() over iovalkey", { create: subjectsOver((options) => overValkey({ port }, options)) });
+describeLockNode("ioredisNode() over ioredis 5", {
+  create: subjectsOver(server.port, (port, options) => over5({ port }, options)),
+});
+describeLockNode("ioredisNode() over iovalkey", {
+  create: subjectsOver(server.port, (port, options) => overValkey({ port }, options)),
+});

@@ -2,25 +2,33 @@ import { describeLockNode } from "@holdfast/conformance";
 import { startRedisCluster, startRedisServer } from "@holdfast/testkit";
 import { RESP_TYPES } from "@redis/client";
 import { afterAll } from "vitest";
-import { subjectsOver } from "../../redis/test/subjects.ts";
+import {
+  clusterLimits,
+  clusterSubjectsOver,
+  directSubjectsOver,
+  noClusterServer,
+  noOtherProtocol,
+  subjectsOver,
+} from "../../redis/test/subjects.ts";
 import { over6, overCluster6 } from "./clients.ts";
 
 const server = await startRedisServer();
 const cluster = await startRedisCluster(2);
 afterAll(() => Promise.all([server.stop(), cluster.stop()]));
-const { port } = server;
 const ports = cluster.servers.map((each) => each.port);
 const typeMapping = { [RESP_TYPES.NUMBER]: String, [RESP_TYPES.BLOB_STRING]: Buffer };
 
 describeLockNode("nodeRedisNode() over @redis/client 6, RESP3", {
-  create: subjectsOver((options) => over6(port, options, { RESP: 3 })),
+  create: subjectsOver(server.port, (port, options) => over6(port, options, { RESP: 3 })),
 });
 describeLockNode("nodeRedisNode() over @redis/client 6, RESP2, a type mapping", {
-  create: subjectsOver((options) => over6(port, options, { RESP: 2, commandOptions: { typeMapping } })),
+  create: directSubjectsOver(server.port, (port, options) =>
+    over6(port, options, { RESP: 2, commandOptions: { typeMapping } }),
+  ),
+  noServer: noOtherProtocol,
 });
 describeLockNode("nodeRedisNode() over a cluster of @redis/client 6", {
-  create: subjectsOver(
-    (options) => overCluster6(ports, options),
-    (number) => `{${number}}:`,
-  ),
+  create: clusterSubjectsOver((options) => overCluster6(ports, options)),
+  cannot: clusterLimits,
+  noServer: noClusterServer,
 });

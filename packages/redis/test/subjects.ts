@@ -1,34 +1,85 @@
+import type { LockNodeSubject, SubjectServer } from "@holdfast/conformance";
+import { startTcpProxy } from "@holdfast/testkit";
 import type { RedisNode, RedisNodeOptions } from "../src/index.ts";
-import type { ClientUnderTest } from "./adapter-tools.ts";
 import { eventually } from "./requests.ts";
+
+/** A client as far as subjects need it. */
+export interface SubjectClient {
+  readonly node: RedisNode;
+  close(): void;
+}
 
 let prefixes = 0;
 
-/**
- * Makes what the conformance suite asks for: two clients of a part of the server that nobody else uses.
- *
- * @param make makes a client
- * @param prefix makes a prefix out of a number; on a cluster it must keep all keys in one slot
- */
+/** Makes the subjects of one server: two clients each, which reach it through a proxy and have a prefix of their own. */
 export function subjectsOver(
-  make: (options: RedisNodeOptions) => ClientUnderTest,
-  prefix: (number: number) => string = (number) => `test ${number}:`,
-): () => Promise<{ node: RedisNode; rival: RedisNode; close(): Promise<void> }> {
+  port: number,
+  make: (port: number, options: RedisNodeOptions) => SubjectClient,
+): () => Promise<LockNodeSubject> {
   return async () => {
-    const options = { prefix: prefix(prefixes++) };
-    const clients = [make(options), make(options)] as const;
-    await eventually(async () => {
-      for (const { node } of clients) await node.inspect("warm-up");
-    });
+    const proxy = await startTcpProxy(port);
+    const subject = await subjectOf((options) => make(proxy.port, options));
+    const server: SubjectServer = {
+      async stop() {
+        await proxy.refuse();
+        proxy.cut();
+      },
+      start: () => proxy.resume(),
+      connections: () => proxy.connections,
+    };
     return {
-      node: clients[0].node,
-      rival: clients[1].node,
+      ...subject,
+      server,
       async close() {
-        for (const { node, close } of clients) {
-          await node.close();
-          close();
-        }
+        await subject.close();
+        await proxy.stop();
       },
     };
+  };
+}
+
+/** The same without the proxy, for a further protocol of a client that is tested with it. */
+export function directSubjectsOver(
+  port: number,
+  make: (port: number, options: RedisNodeOptions) => SubjectClient,
+): () => Promise<LockNodeSubject> {
+  return () => subjectOf((options) => make(port, options));
+}
+
+/** Why these have no server. */
+export const noOtherProtocol = "a protocol has no part in it: tested over the other one";
+
+/** What a cluster's subjects are declared to be unable to do. */
+export const clusterLimits = {
+  unrelatedResources: "a script reaches the keys of one slot: what is locked together shares a hash tag",
+};
+
+/** Why a cluster's subjects have no server. */
+export const noClusterServer =
+  "clients go to the addresses that the servers name, past any proxy (the adapter's own tests end a shard)";
+
+/** Makes the subjects of one cluster, where resources are related by a hash tag. */
+export function clusterSubjectsOver(
+  make: (options: RedisNodeOptions) => SubjectClient,
+): () => Promise<LockNodeSubject> {
+  return async () => ({ ...(await subjectOf(make)), related: (resource) => `{together}${resource}` });
+}
+
+async function subjectOf(make: (options: RedisNodeOptions) => SubjectClient): Promise<LockNodeSubject> {
+  prefixes += 1;
+  const options = { prefix: `test ${prefixes}:` };
+  const clients = [make(options), make(options)] as const;
+  await eventually(async () => {
+    for (const { node } of clients) await node.inspect("warm-up");
+  });
+  return {
+    node: clients[0].node,
+    rival: clients[1].node,
+    async close() {
+      for (const { node, close } of clients) {
+        await node.close();
+        close();
+      }
+    },
   };
 }

@@ -42,4 +42,10 @@ export const brokenLimits: readonly NodeMistake[] = [
       acquire: (request) => node.acquire({ ...request, ttlMs: Math.max(1, request.ttlMs - 100) }),
     }),
   },
+  {
+    mistake: "is said to claim related resources only, and claims others, too",
+    cannot: { unrelatedResources: "they are in different places" },
+    caughtBy: "acquire() rejects a claim on unrelated resources, names them, and changes nothing",
+    breakIt: () => ({}),
+  },
 ];

@@ -24,7 +24,13 @@ export const brokenTimes: readonly NodeMistake[] = [
   {
     mistake: "ends claims a little early",
     caughtBy: "a claim is kept for its ttl at least, and then is free",
+    needs: ["advance"],
     breakIt: (node) => withTtl(node, (ttlMs) => Math.ceil(ttlMs * 0.9)),
+  },
+  {
+    mistake: "ends claims after a few milliseconds, whatever their ttl",
+    caughtBy: "a claim that is not extended stays for a long ttl",
+    breakIt: (node) => withTtl(node, (ttlMs) => Math.min(ttlMs, 5)),
   },
   {
     mistake: "keeps claims until they are released",

@@ -36,6 +36,12 @@ async function settled(call: () => Promise<unknown>): Promise<string> {
   }
 }
 
+/** Makes the server unreachable, and has the client find out, by a call that names the time that it may take. */
+async function stopNoticeably(world: World): Promise<void> {
+  await world.server.stop();
+  await expectRejection(world, "acquire()", () => world.node.node.acquire(acquireRequest("alice")));
+}
+
 /** Makes the server reachable again, and waits until the clients have found it. */
 async function recover(world: World): Promise<void> {
   await world.server.start();
@@ -94,8 +100,7 @@ const failures: readonly Fact[] = [
 const recovery: readonly Fact[] = [
   fact("the same clients work again when the server is back, time and again", async (world) => {
     for (let outage = 0; outage < 2; outage++) {
-      await world.server.stop();
-      await expectRejection(world, "acquire()", () => world.node.node.acquire(acquireRequest("alice")));
+      await stopNoticeably(world);
       await recover(world);
       const fence = await world.node.grant("bob", "r");
       expect(await world.rival.hold("bob", "r")).toBe(fence);
@@ -141,7 +146,7 @@ export const outageFacts: readonly Fact[] = [...failures, ...recovery];
 /** The same for {@link LockNode.inspect}. */
 export const inspectOutageFacts: readonly Fact[] = [
   fact("inspect() rejects in time while the server is gone", async (world) => {
-    await world.server.stop();
+    await stopNoticeably(world);
     await expectRejection(world, "inspect()", () => world.node.inspect("r"));
   }),
 ];
@@ -149,7 +154,7 @@ export const inspectOutageFacts: readonly Fact[] = [
 /** The same for {@link LockNode.watch}. */
 export const watchOutageFacts: readonly Fact[] = [
   fact("watch() rejects in time while the server is gone, and works when it is back", async (world) => {
-    await world.server.stop();
+    await stopNoticeably(world);
     await expectRejection(world, "watch()", () => world.node.watch("r", () => {}));
     await recover(world);
     await hearsOfRelease(world, async () => {});
@@ -157,8 +162,7 @@ export const watchOutageFacts: readonly Fact[] = [
 
   fact("watch() that began before an outage hears of releases after it", async (world) => {
     await hearsOfRelease(world, async () => {
-      await world.server.stop();
-      await expectRejection(world, "acquire()", () => world.node.node.acquire(acquireRequest("alice")));
+      await stopNoticeably(world);
       await recover(world);
     });
   }),

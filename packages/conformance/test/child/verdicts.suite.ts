@@ -6,8 +6,9 @@ import { inThisProcess, nodeOnVirtualClock, nothing, remoteSubject } from "../su
  * Run by verdicts.test.ts in a vitest of its own, as one of the nodes has to fail.
  */
 
-for (const { name, cannot = {}, makeFrom } of rightNodes) {
-  describeLockNode(name, { create: () => remoteSubject(makeFrom), cannot });
+for (const { name, cannot = {}, related, makeFrom } of rightNodes) {
+  const create = async () => ({ ...(await remoteSubject(makeFrom)), ...(related && { related }) });
+  describeLockNode(name, { create, cannot });
 }
 describeLockNode(wrongNode.name, {
   create: async () => {

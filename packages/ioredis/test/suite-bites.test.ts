@@ -1,0 +1,48 @@
+import { describeSuiteBites, type LockNodeSubject, type Mistake, mistakes } from "@holdfast/conformance";
+import { startRedisServer } from "@holdfast/testkit";
+import { Redis } from "ioredis";
+import { afterAll } from "vitest";
+import { subjectsOver } from "../../redis/test/subjects.ts";
+import { ioredisNode } from "../src/index.ts";
+import { over6 } from "./clients.ts";
+
+const server = await startRedisServer();
+afterAll(() => server.stop());
+
+/** Opens a client for each claim, and forgets it. */
+async function leakySubject(): Promise<LockNodeSubject> {
+  const leaked: Redis[] = [];
+  const subject = await subjectsOver(server.port, (port, options) => {
+    const right = over6({ port }, options);
+    const node = {
+      ...right.node,
+      async acquire(request) {
+        const client = new Redis({ port, lazyConnect: true });
+        leaked.push(client);
+        await client.connect();
+        return ioredisNode(client, options).acquire(request);
+      },
+    } satisfies typeof right.node;
+    return { node, close: right.close };
+  })();
+  return {
+    ...subject,
+    async close() {
+      for (const client of leaked) client.disconnect();
+      await subject.close();
+    },
+  };
+}
+
+const leak: Mistake = {
+  mistake: "opens a connection for each claim, and forgets it",
+  caughtBy: "calls that are granted, denied or resent leave no connection open",
+  needs: ["server"],
+  create: leakySubject,
+};
+
+// What the others do wrong does not depend on a real server: they are made in memory, by the suite's own tests.
+describeSuiteBites("ioredisNode() over a real server that can be out of reach", {
+  create: subjectsOver(server.port, (port, options) => over6({ port }, options)),
+  mistakes: [leak, ...mistakes.filter(({ needs }) => needs?.includes("server"))],
+});

@@ -1,0 +1,101 @@
+import { createHash } from "node:crypto";
+import { describeSuiteBites, type LockNodeSubject, type Mistake } from "@holdfast/conformance";
+import { startRedisServer } from "@holdfast/testkit";
+import { Redis } from "ioredis";
+import { afterAll, expect, test } from "vitest";
+import { mistakeTable } from "../../conformance/test/mistake-table.ts";
+import { type RedisConnection, type RedisNode, redisNode } from "../src/index.ts";
+import { scriptSource } from "../src/script.ts";
+import { connectionOver } from "./connection.ts";
+import { acquireRequest, extendRequest, releaseRequest } from "./requests.ts";
+import { type ScriptMistake, scriptMistakes } from "./script-mistakes.ts";
+
+const server = await startRedisServer();
+const [client, rivalClient] = [0, 1].map(() => new Redis(server.port, { lazyConnect: true })) as [Redis, Redis];
+await Promise.all([client.connect(), rivalClient.connect()]);
+afterAll(async () => {
+  for (const each of [client, rivalClient]) each.disconnect();
+  await server.stop();
+});
+
+type Wrap = (connection: RedisConnection) => RedisConnection;
+
+let prefixes = 0;
+
+async function subjectOver(wrap: Wrap = (connection) => connection): Promise<LockNodeSubject> {
+  prefixes += 1;
+  const options = { prefix: `test ${prefixes}:`, wakeUps: false };
+  const node = redisNode(wrap(connectionOver(client)), options);
+  const rival = redisNode(wrap(connectionOver(rivalClient)), options);
+  await expectWorkingScript(node);
+  return { node, rival, close: async () => {} };
+}
+
+/** A script that cannot run would fail every test, and show nothing. */
+async function expectWorkingScript(node: RedisNode): Promise<void> {
+  const resources = ["at first sight"];
+  expect(await node.acquire(acquireRequest("alice", { resources }))).toMatchObject({ granted: true });
+  await node.extend(extendRequest("alice", { resources }));
+  await node.extend(extendRequest("bob", { resources, rejoin: true }));
+  await node.inspect("at first sight");
+  await node.release(releaseRequest("alice", resources));
+  await node.extend(extendRequest("bob", { resources, rejoin: true }));
+}
+
+/** The script with the mistake in it. */
+function edited({ mistake, edit: [from, to] }: Pick<ScriptMistake, "mistake" | "edit">): string {
+  const source = scriptSource.replace(from, () => to);
+  if (source === scriptSource) throw new Error(`no script ${mistake}: it does not contain "${from}"`);
+  return source;
+}
+
+/** Has another script sent in the place of the right one. */
+function withScript(source: string): Wrap {
+  const sha = createHash("sha1").update(source).digest("hex");
+  return (connection) => ({
+    ...connection,
+    runScript: (command, _, keyCount, words) =>
+      connection.runScript(command, command === "EVAL" ? source : sha, keyCount, words),
+  });
+}
+
+/** Looks who holds the resources in one call, and claims them in another that does not look again. */
+function inTwoSteps(connection: RedisConnection): RedisConnection {
+  const edit = ["if leftMs then return", "if false then return"] as const;
+  const blind = withScript(edited({ mistake: "claims blindly", edit }))(connection);
+  return {
+    ...connection,
+    async runScript(command, script, keyCount, words) {
+      const [verb, ticket, owner] = words.slice(keyCount).map(String);
+      if (verb !== "acquire") return connection.runScript(command, script, keyCount, words);
+      for (const lockKey of words.slice(0, keyCount / 2)) {
+        const holder = await client.get(String(lockKey));
+        if (holder !== null && holder !== owner) return [ticket, 0, 1];
+      }
+      return blind.runScript(command, script, keyCount, words);
+    },
+  };
+}
+
+const mistakes: readonly Mistake[] = [
+  ...scriptMistakes.map((each) => ({ ...each, create: () => subjectOver(withScript(edited(each))) })),
+  {
+    mistake: "looks who holds the resource in one call, and claims it in another",
+    caughtBy: "acquire() grants exactly one of 100 claims sent at once, round after round",
+    create: () => subjectOver(inTwoSteps),
+  },
+];
+
+describeSuiteBites("the lock script on a real server", {
+  create: () => subjectOver(),
+  noServer: "outages are not what a script can get wrong",
+  mistakes,
+});
+
+test("mistakes in the script are listed in docs/mistakes-in-the-lock-script.md (vitest -u writes the page)", async () => {
+  const heading = `# Mistakes in the lock script that the conformance suite catches
+
+Each is made in the text of the script of \`@holdfast/redis\`, which then runs on a real server. It must make the test
+beside it fail, which the right script passes. This page is written by that test: do not edit it.`;
+  await expect(mistakeTable(mistakes, heading)).toMatchFileSnapshot("../../../docs/mistakes-in-the-lock-script.md");
+});

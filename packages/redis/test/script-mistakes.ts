@@ -1,0 +1,158 @@
+/** A mistake in the lock script. */
+export interface ScriptMistake {
+  /** What a node with the mistake does, after "a node that …". */
+  readonly mistake: string;
+  /** The test of the conformance suite that catches it. */
+  readonly caughtBy: string;
+  /** A part of the script, and what stands there instead. */
+  readonly edit: readonly [from: string, to: string];
+}
+
+const claim = "redis.call('SET', KEYS[i], owner, 'PX', ttlMs)";
+const resent = `  if mine == count then
+    local fence = highest()`;
+
+/** Mistakes of a kind that only a server can make. */
+export const scriptMistakes: readonly ScriptMistake[] = [
+  {
+    mistake: "releases whatever the resource is held by",
+    caughtBy: "release() leaves another owner's claim and counter alone",
+    edit: ["if redis.pcall('GET', KEYS[i]) == owner then", "if redis.pcall('GET', KEYS[i]) then"],
+  },
+  {
+    mistake: "forgets the counter with a release",
+    caughtBy: "release() keeps the counter",
+    edit: ["redis.call('DEL', KEYS[i])", "redis.call('DEL', KEYS[i], 'holdfast:fence:{' .. KEYS[i] .. '}')"],
+  },
+  {
+    mistake: "keeps the counter no longer than the claim",
+    caughtBy: "the fence of a grant is one more than the counter, after an expiry",
+    edit: ["integer(math.max(keepMs, leftMs))", "ttlMs"],
+  },
+  {
+    mistake: "does not write the counter of a grant",
+    caughtBy: "the fence of a grant is one more than the counter, after a release by either client",
+    edit: ["for i = 1, count do keep(KEYS[count + i], fence) end", ""],
+  },
+  {
+    mistake: "does not advance the counter in a grant",
+    caughtBy: "the fence of a grant is one more than the counter, after a release by either client",
+    edit: ["math.max(highest() + 1, atLeast)", "math.max(highest(), atLeast)"],
+  },
+  {
+    mistake: "counts each of several resources by itself",
+    caughtBy: "the fence over several resources is one more than their highest counter, for each",
+    edit: [
+      "for i = 1, count do keep(KEYS[count + i], fence) end",
+      "for i = 1, count do keep(KEYS[count + i], math.max(counter(KEYS[count + i]) + 1, atLeast)) end",
+    ],
+  },
+  {
+    mistake: "takes no notice of the hint",
+    caughtBy: "the fence is exactly the hint where that is ahead of the counter",
+    edit: ["math.min(tonumber(ARGV[6]), latestHint)", "1"],
+  },
+  {
+    mistake: "takes any hint, however far ahead of its clock",
+    caughtBy: "a hint counts at most as the node's clock plus a day",
+    edit: ["math.min(tonumber(ARGV[6]), latestHint)", "tonumber(ARGV[6])"],
+  },
+  {
+    mistake: "keeps fourteen digits of a counter, as Lua prints numbers",
+    caughtBy: "the fence is exactly the hint where that is the time in microseconds",
+    edit: ["string.format('%.0f', number)", "tostring(number)"],
+  },
+  {
+    mistake: "accepts a raise although the counter is already higher",
+    caughtBy: "extend() with a fence below the counter answers the counter, and leaves it",
+    edit: ["bounded(math.max(counter(KEYS[count + i]), fence))", "bounded(fence)"],
+  },
+  {
+    mistake: "does not raise the counter in an extension",
+    caughtBy: "extend() of a held claim raises the counter to the fence",
+    edit: ["for i = 1, count do keep(KEYS[count + i], fences[i]) end", ""],
+  },
+  {
+    mistake: "claims again in an extension without advancing the counter",
+    caughtBy: "extend() with rejoin advances the counter past the old one, as a grant does",
+    edit: ["grant(fence)\n", `for i = 1, count do ${claim} end\n`],
+  },
+  {
+    mistake: "claims again in an extension that was not to rejoin",
+    caughtBy: "extend() without rejoin of a claim never made changes nothing",
+    edit: ["if others > 0 or ARGV[7] == '0' then", "if others > 0 then"],
+  },
+  {
+    mistake: "rejoins what another owner holds",
+    caughtBy: "extend() of another owner's claim answers not held, and leaves claim and counter alone",
+    edit: ["if others > 0 or ARGV[7] == '0' then", "if ARGV[7] == '0' then"],
+  },
+  {
+    mistake: "extends whatever claim the resource has",
+    caughtBy: "extend() of another owner's claim answers not held, and leaves claim and counter alone",
+    edit: [
+      "local fence = tonumber(ARGV[6])\n  if mine == count",
+      "local fence = tonumber(ARGV[6])\n  if mine + others == count",
+    ],
+  },
+  {
+    mistake: "takes a claim on some of several resources for a claim on all",
+    caughtBy: "extend() without rejoin takes a claim on some of the resources for none, and changes nothing",
+    edit: ["local fence = tonumber(ARGV[6])\n  if mine == count", "local fence = tonumber(ARGV[6])\n  if mine > 0"],
+  },
+  {
+    mistake: "sets no ttl in an extension",
+    caughtBy: "extend() of a held claim makes it last longer",
+    edit: ["redis.call('PEXPIRE', KEYS[i], ttlMs)", "redis.call('PTTL', KEYS[i])"],
+  },
+  {
+    mistake: "claims what is free of several resources before it denies",
+    caughtBy: "acquire() denies while another owner holds any one of the resources, and changes nothing",
+    edit: ["  if leftMs then", `  if leftMs then\n    for i = 1, count do if not holders[i] then ${claim} end end`],
+  },
+  {
+    mistake: "advances the counter for a claim that it denies",
+    caughtBy: "acquire() that is denied leaves the holder, its ttl and the counter alone",
+    edit: ["  if leftMs then", "  if leftMs then\n    for i = 1, count do keep(KEYS[count + i], highest() + 1) end"],
+  },
+  {
+    mistake: "answers with an error where it should deny",
+    caughtBy: "acquire() denies while another owner holds the resource, whichever client asks",
+    edit: ["if leftMs then return { ticket, 0, leftMs } end", "if leftMs then error({ err = 'ERR it is locked' }) end"],
+  },
+  {
+    mistake: "takes over from whoever holds the resource",
+    caughtBy: "acquire() with takeover from an owner that does not hold the resource is denied",
+    edit: ["holders[i] ~= takeover", "not takeover"],
+  },
+  {
+    mistake: "advances the counter for a command that was resent",
+    caughtBy: "acquire() resent by the holder grants again with the same fence, whatever it hints",
+    edit: [resent, resent.replace("highest()", "grant(0)")],
+  },
+  {
+    mistake: "denies a command that was resent",
+    caughtBy: "acquire() resent by the holder grants again with the same fence, whatever it hints",
+    edit: [resent, resent.replace("mine == count", "false")],
+  },
+  {
+    mistake: "keeps claims until they are released",
+    caughtBy: "a claim is kept for its ttl at least, and then is free",
+    edit: [claim, "redis.call('SET', KEYS[i], owner)"],
+  },
+  {
+    mistake: "ends claims after a few milliseconds, whatever their ttl",
+    caughtBy: "a claim that is not extended stays for a long ttl",
+    edit: [claim, claim.replace("ttlMs", "math.min(ttlMs, 5)")],
+  },
+  {
+    mistake: "takes milliseconds for seconds",
+    caughtBy: "a claim is kept for its ttl at least, and then is free",
+    edit: [claim, claim.replace("PX", "EX")],
+  },
+  {
+    mistake: "tells in inspect() nothing of the counter of what is free",
+    caughtBy: "inspect() of a released resource tells that it is free, and the fence it had",
+    edit: ["integer(counter(KEYS[2]))", "get(KEYS[1]) and integer(counter(KEYS[2])) or '0'"],
+  },
+];
