@@ -5,5 +5,5 @@ import shared from "../../../vitest.shared.ts";
 export default {
   ...shared,
   cacheDir: fileURLToPath(new URL("../node_modules/.vite", import.meta.url)),
-  test: { include: ["*.suite.ts", "conformance.test.ts"] },
+  test: { include: ["*.suite.ts", "conformance.test.ts", "bites.test.ts"] },
 };
