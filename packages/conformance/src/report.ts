@@ -27,7 +27,7 @@ export async function writeReport(findings: Findings): Promise<void> {
 }
 
 /** The report of one node: a Markdown page to be pasted into an adapter's README. */
-export function reportOf({ name, offers, settings, topics }: Findings): string {
+function reportOf({ name, offers, settings, topics }: Findings): string {
   const results = topics.flatMap((topic) => topic.results);
   const verdict = isPassed(results) ? "Passed" : "**Not passed**";
   const parts = [

@@ -13,7 +13,7 @@ export interface RightNode {
 }
 
 /** The correct node as it is. */
-export const completeNode: RightNode = { name: "a correct node", makeFrom: (node) => node };
+const completeNode: RightNode = { name: "a correct node", makeFrom: (node) => node };
 
 /** The correct node without the methods that the contract calls optional. */
 export const bareNode: RightNode = {
@@ -59,7 +59,7 @@ export const limitedNode: RightNode = {
 };
 
 /** A node that claims several resources together only where what their names begin with, up to a slash, is the same. */
-export const relatedNode: RightNode = {
+const relatedNode: RightNode = {
   name: "a correct node for related resources",
   cannot: { unrelatedResources: "they would be in different places" },
   related: (resource) => `here/${resource}`,
