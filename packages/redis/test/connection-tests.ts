@@ -59,7 +59,7 @@ export function notConnected({ server, proxy, client, connected }: Tools): void 
 }
 
 /** What happens to what was under way. */
-export function lostConnection({ server, connected }: Tools): void {
+export function lostConnection({ server, proxy, connected }: Tools): void {
   test("acquire() under way when the connection was cut is not sent again after timeoutMs", async () => {
     const { port, command } = await server();
     const client = await connected(port);
