@@ -1,23 +1,5 @@
 // test/conformance.test.ts
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { describeLockNode } from "@holdfast/conformance";
-import { sqliteNode } from "../src/sqlite-node.ts";
+import { createSubject } from "./subject.ts";
 
-describeLockNode("sqliteNode", {
-  create: async () => {
-    const folder = await mkdtemp(join(tmpdir(), "locks-"));
-    const path = join(folder, "locks.db");
-    const [node, rival] = [await sqliteNode(path), await sqliteNode(path)];
-    return {
-      node,
-      rival,
-      close: async () => {
-        node.close();
-        rival.close();
-        await rm(folder, { recursive: true });
-      },
-    };
-  },
-});
+describeLockNode("sqliteNode", { create: createSubject, noServer: "it is a file, which cannot be unreachable" });

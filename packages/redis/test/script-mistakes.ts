@@ -103,7 +103,12 @@ export const scriptMistakes: readonly ScriptMistake[] = [
   {
     mistake: "sets no ttl in an extension",
     caughtBy: "extend() of a held claim makes it last longer",
-    edit: ["redis.call('PEXPIRE', KEYS[i], ttlMs)", "redis.call('PTTL', KEYS[i])"],
+    edit: ["redis.call('PEXPIRE', key, ttlMs)", "redis.call('PTTL', key)"],
+  },
+  {
+    mistake: "cuts a claim short when it is extended for less",
+    caughtBy: "extend() of a held claim for less than it will be kept leaves it as it is",
+    edit: ["if redis.call('PTTL', key) < tonumber(ttlMs) then", "do"],
   },
   {
     mistake: "claims what is free of several resources before it denies",

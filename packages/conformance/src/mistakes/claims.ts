@@ -1,4 +1,4 @@
-import { setImmediate } from "node:timers/promises";
+import { setTimeout } from "node:timers/promises";
 import { renamedNode } from "../renamed-node.ts";
 import type { NodeMistake } from "./mistake.ts";
 
@@ -122,18 +122,20 @@ export const brokenClaims: readonly NodeMistake[] = [
     caughtBy: "release() sent many times at once frees no claim of the next owner",
     sees: "inspect",
     breakIt: (node) => {
-      let secondSteps: Promise<unknown> = Promise.resolve();
+      const freed = new Set<string>();
       return {
         async release(request) {
           const [resource] = request.resources as [string];
           if ((await node.inspect(resource)).owner !== request.owner) return { released: false };
-          const freed = secondSteps.then(async () => {
-            await setImmediate();
+          const isFirst = !freed.has(request.owner);
+          freed.add(request.owner);
+          // The other releases take their second step when the next owner has the resource, if that is soon.
+          for (let looks = 0; looks < 50; looks++) {
             const { owner } = await node.inspect(resource);
-            return node.release({ ...request, owner: owner ?? request.owner });
-          });
-          secondSteps = freed;
-          return freed;
+            if (owner !== null && (isFirst || owner !== request.owner)) return node.release({ ...request, owner });
+            await setTimeout(5);
+          }
+          return node.release(request);
         },
       };
     },
