@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { freePort } from "./free-port.ts";
 import { type RedisServer, type RedisServerOptions, startRedisServer } from "./redis-server.ts";
 
 /** A real Redis Cluster without replicas. */
@@ -15,23 +14,20 @@ const formTimeoutMs = 30_000;
 
 /** Starts this many masters, shares the slots out among them, and resolves when all of them know of all. */
 export async function startRedisCluster(shards: number, options: RedisServerOptions = {}): Promise<RedisCluster> {
-  const buses = await Promise.all(Array.from({ length: shards }, freePort));
-  const servers = await Promise.all(
-    buses.map((bus) => {
-      const args = ["--cluster-enabled", "yes", "--cluster-port", String(bus), ...(options.args ?? [])];
-      return startRedisServer({ ...options, args });
-    }),
-  );
+  const args = ["--cluster-enabled", "yes", ...(options.args ?? [])];
+  const servers = await Promise.all(Array.from({ length: shards }, () => startRedisServer({ ...options, args })));
   const stop = async () => void (await Promise.all(servers.map((server) => server.stop())));
   try {
     for (const [index, server] of servers.entries()) {
       const first = Math.ceil((index * slots) / shards);
-      const last = Math.ceil(((index + 1) * slots) / shards) - 1;
+      const end = Math.ceil(((index + 1) * slots) / shards);
+      const share = Array.from({ length: end - first }, (_, offset) => first + offset);
       await server.command("CLUSTER", "SET-CONFIG-EPOCH", index + 1);
-      await server.command("CLUSTER", "ADDSLOTSRANGE", first, last);
+      // Redis 6 cannot be given a range.
+      await server.command("CLUSTER", "ADDSLOTS", ...share);
     }
-    const [, ...others] = servers.map((server, index) => ["127.0.0.1", server.port, buses[index] as number]);
-    for (const address of others) await servers[0]?.command("CLUSTER", "MEET", ...address);
+    const [first, ...others] = servers;
+    for (const { port } of others) await first?.command("CLUSTER", "MEET", "127.0.0.1", port);
     await Promise.all(servers.map((server) => formed(server, shards)));
     return { servers, stop };
   } catch (error) {

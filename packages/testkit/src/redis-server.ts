@@ -7,6 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { freePort } from "./free-port.ts";
 import { reapedDirectory } from "./reaper.ts";
 import { type RedisReply, redisCommand } from "./redis-command.ts";
+import { type TlsEndpoint, tlsEndpoint } from "./redis-tls.ts";
 
 /** What may differ from a server that keeps everything in memory. */
 export interface RedisServerOptions {
@@ -16,6 +17,8 @@ export interface RedisServerOptions {
   readonly appendonly?: boolean;
   /** The program to run. Default: `$HOLDFAST_REDIS_SERVER`, or else `redis-server`. */
   readonly binary?: string;
+  /** Whether it also listens for TLS, with a certificate made for it. Default: false. */
+  readonly tls?: boolean;
 }
 
 /** A real `redis-server` on 127.0.0.1 that a test can pause, kill and restart. */
@@ -23,6 +26,10 @@ export interface RedisServer {
   readonly port: number;
   /** `redis://127.0.0.1:port` */
   readonly url: string;
+  /** The path of its Unix domain socket. */
+  readonly socketPath: string;
+  /** Where it listens for TLS, if it was told to. */
+  readonly tls: TlsEndpoint | undefined;
   /** The process id; another one after `restart()`. */
   readonly pid: number;
   /** Sends one command on a connection of its own. Rejects with what the server calls an error. */
@@ -39,8 +46,11 @@ export interface RedisServer {
   stop(): Promise<void>;
 }
 
-const startAttempts = 5;
+const startAttempts = 20;
 const startTimeoutMs = 15_000;
+
+/** Another process may have taken the port since it was found to be free. A cluster also uses the port 10 000 above. */
+const anotherPortMayDo = /Address already in use|port number too high/;
 
 /**
  * Starts a server on a free port, with a directory of its own, and resolves when it answers.
@@ -52,12 +62,13 @@ export async function startRedisServer(options: RedisServerOptions = {}): Promis
   try {
     for (let attempt = 1; ; attempt++) {
       const port = await freePort();
+      const tls = options.tls ? await tlsEndpoint(directory) : undefined;
+      const complete = { ...options, args: [...(tls?.args ?? []), ...(options.args ?? [])] };
       try {
-        const child = await launch(port, directory, options);
-        return serverOf(child, port, directory, options);
+        const child = await launch(port, directory, complete);
+        return serverOf(child, port, directory, complete, tls?.endpoint);
       } catch (error) {
-        // Another process may have taken the port since it was found to be free.
-        if (attempt === startAttempts || !String(error).includes("Address already in use")) throw error;
+        if (attempt === startAttempts || !anotherPortMayDo.test(String(error))) throw error;
       }
     }
   } catch (error) {
@@ -66,7 +77,13 @@ export async function startRedisServer(options: RedisServerOptions = {}): Promis
   }
 }
 
-function serverOf(first: ChildProcess, port: number, directory: string, options: RedisServerOptions): RedisServer {
+function serverOf(
+  first: ChildProcess,
+  port: number,
+  directory: string,
+  options: RedisServerOptions,
+  tls: TlsEndpoint | undefined,
+): RedisServer {
   let child = first;
   const kill = async () => {
     await end(child);
@@ -76,6 +93,8 @@ function serverOf(first: ChildProcess, port: number, directory: string, options:
   return {
     port,
     url: `redis://127.0.0.1:${port}`,
+    socketPath: socketPathIn(directory),
+    tls,
     get pid() {
       return child.pid as number;
     },
@@ -94,12 +113,16 @@ function serverOf(first: ChildProcess, port: number, directory: string, options:
   };
 }
 
+function socketPathIn(directory: string): string {
+  return join(directory, "socket");
+}
+
 async function launch(port: number, directory: string, options: RedisServerOptions): Promise<ChildProcess> {
   const { args = [], appendonly = false } = options;
   const binary = options.binary ?? process.env.HOLDFAST_REDIS_SERVER ?? "redis-server";
   const defaults = [
     ...["--bind", "127.0.0.1", "--port", String(port), "--dir", directory],
-    ...["--daemonize", "no", "--pidfile", join(directory, "pid")],
+    ...["--daemonize", "no", "--pidfile", join(directory, "pid"), "--unixsocket", socketPathIn(directory)],
     ...["--save", "", "--appendonly", appendonly ? "yes" : "no", "--appendfsync", "always"],
   ];
   const logPath = join(directory, "redis.log");

@@ -1,9 +1,11 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
+import { connect } from "node:net";
+import { connect as connectByTls } from "node:tls";
 import { fileURLToPath } from "node:url";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { type RedisServerOptions, startRedisCluster, startRedisServer } from "../src/index.ts";
+import { type RedisServerOptions, startRedisCluster, startRedisServer, type TlsEndpoint } from "../src/index.ts";
 
 async function start(options?: RedisServerOptions) {
   const server = await startRedisServer(options);
@@ -29,6 +31,17 @@ describe("startRedisServer()", () => {
     expect(await one.command("MGET", "name", "none")).toEqual(["é", null]);
     expect(await other.command("DBSIZE")).toBe(0);
     await expect(one.command("INCR", "name")).rejects.toThrow("ERR value is not an integer");
+  });
+
+  test("listens on a Unix socket, and for TLS if it is told to, with a certificate for 127.0.0.1", async () => {
+    const { socketPath, tls } = await start({ tls: true });
+    const { port, ca } = tls as TlsEndpoint;
+    for (const socket of [connect(socketPath), connectByTls({ host: "127.0.0.1", port, ca })]) {
+      socket.write("PING\r\n");
+      expect(String(await once(socket, "data"))).toBe("+PONG\r\n");
+      socket.destroy();
+    }
+    expect((await start()).tls).toBeUndefined();
   });
 
   test("says what to install when the program is missing", async () => {

@@ -1,0 +1,94 @@
+import { existsSync } from "node:fs";
+import { chmod, mkdir, readdir, rename, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { run } from "../lib/run.ts";
+import { root } from "../lib/workspace.ts";
+
+/** A server that Debian has a package of. */
+export interface PackagedServer {
+  /** Its column in the table is called after this and the version that the program itself tells. */
+  readonly name: string;
+  readonly package: string;
+  /** The suites of Debian to take it from. The first is where the package itself is found; libraries are in any. */
+  readonly suites: readonly [string, ...string[]];
+}
+
+/** From the oldest that works to the newest that there is. */
+export const packagedServers: readonly PackagedServer[] = [
+  { name: "redis-6.0", package: "redis-server", suites: ["bullseye"] },
+  { name: "redis-7.0", package: "redis-server", suites: ["bookworm"] },
+  { name: "redis-8.0", package: "redis-server", suites: ["trixie"] },
+  { name: "redis-8.6", package: "redis-server", suites: ["experimental", "sid"] },
+  { name: "valkey-8.1", package: "valkey-server", suites: ["trixie"] },
+  { name: "valkey-9.1", package: "valkey-server", suites: ["forky"] },
+];
+
+const cache = join(root, "node_modules/.cache/servers");
+
+/**
+ * Downloads a server and everything it links to, unless that was done before, and answers the path of a program that
+ * runs it. Nothing is installed: the files are unpacked into the cache, and run with the loader and libraries among them.
+ */
+export async function fetchServer(server: PackagedServer): Promise<string> {
+  const home = join(cache, server.name);
+  const program = join(home, server.package);
+  if (existsSync(program)) return program;
+  const apt = join(home, "apt");
+  await rm(home, { recursive: true, force: true });
+  for (const folder of ["lists/partial", "archives/partial"]) await mkdir(join(apt, folder), { recursive: true });
+  const config = await configureApt(apt, server.suites);
+  await run("apt-get", ["-c", config, "update"], apt);
+  const wanted = `${server.package}/${server.suites[0]}`;
+  await run("apt-get", ["-c", config, "install", "--yes", "--download-only", "--no-install-recommends", wanted], apt);
+  const files = join(home, "files");
+  const archives = (await readdir(join(apt, "archives"))).filter((name) => name.endsWith(".deb"));
+  for (const archive of archives) await run("dpkg-deb", ["-x", join(apt, "archives", archive), files], home);
+  await rm(apt, { recursive: true });
+  // Under its name only when it is complete, as an interrupted run must not be taken for one that came to its end.
+  await writeFile(`${program}.new`, await launcher(files, server.package));
+  await chmod(`${program}.new`, 0o755);
+  await rename(`${program}.new`, program);
+  return program;
+}
+
+/** Has apt keep everything below one folder, and believe that nothing is installed, so that it downloads all libraries. */
+async function configureApt(apt: string, suites: readonly string[]): Promise<string> {
+  const mirror = await mirrorOfThisMachine();
+  const config = join(apt, "apt.conf");
+  await writeFile(join(apt, "sources.list"), suites.map((suite) => `deb ${mirror} ${suite} main\n`).join(""));
+  await writeFile(join(apt, "status"), "");
+  const settings = {
+    "Dir::State": apt,
+    "Dir::State::status": join(apt, "status"),
+    "Dir::Cache": apt,
+    "Dir::Etc::SourceList": join(apt, "sources.list"),
+    "Dir::Etc::SourceParts": "/dev/null",
+    "Dir::Etc::PreferencesParts": "/dev/null",
+    "APT::Sandbox::User": "",
+    "Acquire::Languages": "none",
+    "Debug::NoLocking": "true",
+  };
+  await writeFile(
+    config,
+    Object.entries(settings)
+      .map(([name, value]) => `${name} "${value}";\n`)
+      .join(""),
+  );
+  return config;
+}
+
+async function mirrorOfThisMachine(): Promise<string> {
+  const query = ["indextargets", "--format", "$(REPO_URI)", "Created-By: Packages", "Label: Debian"];
+  const [mirror] = (await run("apt-get", query, root).catch(() => "")).split("\n");
+  if (!mirror) throw new Error("newer servers are taken from Debian's packages: run this on a Debian machine with apt");
+  return mirror;
+}
+
+async function launcher(files: string, binary: string): Promise<string> {
+  const paths = await readdir(files, { recursive: true });
+  const libraries = paths.filter((path) => /^(usr\/)?lib\/[^/]+-linux-gnu[^/]*(\/systemd)?$/.test(path));
+  const loader = paths.find((path) => /-linux-gnu[^/]*\/ld-linux[^/]*\.so\.\d+$/.test(path));
+  if (loader === undefined) throw new Error(`no loader was unpacked into ${files}`);
+  const libraryPath = libraries.map((path) => join(files, path)).join(":");
+  return `#!/bin/sh\nexec ${files}/${loader} --library-path ${libraryPath} ${files}/usr/bin/${binary} "$@"\n`;
+}
