@@ -24,8 +24,12 @@ export function overValkey(clientOptions: ValkeyOptions, options?: RedisNodeOpti
 }
 
 /** A cluster client of ioredis 6, and its node. */
-export function overCluster6(ports: readonly number[], options?: RedisNodeOptions): ClientUnderTest {
-  return underTest(new Cluster(addresses(ports), clusterSoon), options);
+export function overCluster6(
+  ports: readonly number[],
+  options?: RedisNodeOptions,
+  redisOptions: Pick<RedisOptions, "username" | "password"> = {},
+): ClientUnderTest {
+  return underTest(new Cluster(addresses(ports), { ...clusterSoon, redisOptions }), options);
 }
 
 /** A cluster client of ioredis 5, and its node. */

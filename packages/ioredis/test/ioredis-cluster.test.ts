@@ -1,6 +1,8 @@
 import { startRedisCluster } from "@holdfast/testkit";
 import { afterAll } from "vitest";
+import { describeClusterAccess } from "../../redis/test/describe-access.ts";
 import { describeClusterAdapter } from "../../redis/test/describe-cluster-adapter.ts";
+import { user } from "../../redis/test/permissions.ts";
 import { overCluster5, overCluster6, overValkeyCluster } from "./clients.ts";
 
 const cluster = await startRedisCluster(3);
@@ -9,3 +11,6 @@ afterAll(() => cluster.stop());
 describeClusterAdapter("ioredisNode() over a Cluster of ioredis 6", cluster, overCluster6);
 describeClusterAdapter("ioredisNode() over a Cluster of ioredis 5", cluster, overCluster5);
 describeClusterAdapter("ioredisNode() over a Cluster of iovalkey", cluster, overValkeyCluster);
+describeClusterAccess("ioredisNode() over a Cluster of ioredis 6", cluster, (ports) =>
+  overCluster6(ports, undefined, user),
+);

@@ -1,5 +1,5 @@
 import type { RedisNodeOptions } from "@holdfast/redis";
-import { createClient, createCluster, type TypeMapping } from "@redis/client";
+import { createClient, createCluster, type RedisClientOptions, type TypeMapping } from "@redis/client";
 import { createClient as createClient5, createCluster as createCluster5 } from "redis-client5";
 import type { ClientUnderTest } from "../../redis/test/adapter-tools.ts";
 import { nodeRedisNode } from "../src/index.ts";
@@ -16,6 +16,15 @@ export function over6(
   return underTest(client, nodeRedisNode(client, options));
 }
 
+/** A client of @redis/client 6 that connects in a way of its own, and its node. */
+export function over6By(
+  { socket, ...clientOptions }: Pick<RedisClientOptions, "socket" | "username" | "password" | "database">,
+  options?: RedisNodeOptions,
+): ClientUnderTest {
+  const client = createClient({ socket: { ...socket, reconnectStrategy }, ...clientOptions } as RedisClientOptions);
+  return underTest(client, nodeRedisNode(client as ReturnType<typeof createClient>, options));
+}
+
 /** A client of @redis/client 5, and its node. */
 export function over5(
   port: number,
@@ -27,8 +36,13 @@ export function over5(
 }
 
 /** A cluster client of @redis/client 6, and its node. */
-export function overCluster6(ports: readonly number[], options?: RedisNodeOptions): ClientUnderTest {
-  const client = createCluster(clusterOptions(ports));
+export function overCluster6(
+  ports: readonly number[],
+  options?: RedisNodeOptions,
+  user: { username?: string; password?: string } = {},
+): ClientUnderTest {
+  const { rootNodes, defaults } = clusterOptions(ports);
+  const client = createCluster({ rootNodes, defaults: { ...defaults, ...user } });
   return underTest(client, nodeRedisNode(client, options));
 }
 

@@ -13,7 +13,7 @@ import {
 import { over6, overCluster6 } from "./clients.ts";
 
 const server = await startRedisServer();
-const cluster = await startRedisCluster(2);
+const cluster = await startRedisCluster(3);
 afterAll(() => Promise.all([server.stop(), cluster.stop()]));
 const ports = cluster.servers.map((each) => each.port);
 const typeMapping = { [RESP_TYPES.NUMBER]: String, [RESP_TYPES.BLOB_STRING]: Buffer };

@@ -65,7 +65,7 @@ function insistOnOneSlot(resources: readonly string[], lockKeys: readonly string
   if (slots.every((slot) => slot === slots[0])) return;
   const places = resources.map((resource, index) => `${JSON.stringify(resource)} (slot ${slots[index]})`);
   throw new RangeError(
-    `cannot lock ${places.join(", ")} together: on a Redis Cluster they must share a slot, for example by a hash tag ` +
-      'as in "{order:7}:payment" and "{order:7}:delivery"',
+    `cannot lock ${places.join(", ")} together: they hash to different slots of the Redis Cluster; give them a hash tag ` +
+      'in common, as in "{order:7}:payment" and "{order:7}:delivery"',
   );
 }

@@ -69,7 +69,9 @@ export function describeClusterAdapter(name: string, cluster: RedisCluster, make
       const { node } = await connected();
       const before = await commandsOf();
       const refused = node.acquire(acquireRequest("alice", { resources: ["a", "b"] }));
-      await expect(refused).rejects.toThrow(/"a" \(slot \d+\), "b" \(slot \d+\).*hash tag/);
+      await expect(refused).rejects.toThrow(
+        /"a" \(slot \d+\), "b" \(slot \d+\) together: they hash to different slots.*hash tag/,
+      );
       await expect(refused).rejects.toBeInstanceOf(RangeError);
       expect(await commandsOf()).toBe(before);
     });

@@ -88,7 +88,7 @@ describe("lockKeys()", () => {
     expect(keyNames("lock:", false).lockKeys(["a", "b"])).toEqual(["lock:a", "lock:b"]);
     expect(keyNames("lock:", true).lockKeys(["{a}:1", "{a}:2"])).toEqual(["lock:{a}:1", "lock:{a}:2"]);
     expect(() => keyNames("lock:", true).lockKeys(["a", "b"])).toThrow(
-      /cannot lock "a" \(slot \d+\), "b" \(slot \d+\)/,
+      /cannot lock "a" \(slot \d+\), "b" \(slot \d+\) together: they hash to different slots.*hash tag in common/,
     );
   });
 });

@@ -1,0 +1,109 @@
+import { type RedisCluster, type RedisServer, startRedisServer } from "@holdfast/testkit";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import type { ClientUnderTest } from "./adapter-tools.ts";
+import { allow, documentedPermissions } from "./permissions.ts";
+import { acquireRequest, eventually, extendRequest, releaseRequest } from "./requests.ts";
+
+/** Makes a client that connects as the `user` of `permissions.ts`, to a logical database. */
+export type MakeUserClient = (port: number, database: number) => ClientUnderTest;
+
+const permissions = await documentedPermissions();
+
+/** Registers the tests that the documented permissions suffice for an adapter, and that each of them is needed. */
+export function describeAccess(name: string, makeClient: MakeUserClient): void {
+  describe(name, { timeout: 30_000 }, () => {
+    let server: RedisServer;
+    beforeAll(async () => {
+      server = await startRedisServer();
+    });
+    afterAll(() => server.stop());
+
+    const connect = (database = 0): ClientUnderTest => {
+      const client = makeClient(server.port, database);
+      onTestFinished(async () => {
+        await client.node.close();
+        client.close();
+        await server.command("FLUSHALL");
+        await server.command("ACL", "LOG", "RESET");
+      });
+      return client;
+    };
+    const everythingWorks = async (): Promise<void> => {
+      const client = connect();
+      await eventually(() => expect(client.isReady()).toBe(true));
+      await useEverything(client, server);
+    };
+
+    test("the documented permissions suffice", async () => {
+      await allow(server, permissions);
+      await everythingWorks();
+      expect(await denials(server)).not.toMatch(/eval|lock:|fence|released/);
+    });
+
+    test.each(permissions)("%s is needed", async (permission) => {
+      await allow(
+        server,
+        permissions.filter((other) => other !== permission),
+      );
+      await expect(everythingWorks()).rejects.toThrow();
+    });
+
+    test("+select is needed for a database other than 0", async () => {
+      await allow(server, permissions);
+      const { node } = connect(3);
+      await eventually(async () => expect(await denials(server)).toContain("select"));
+      await node.acquire(acquireRequest("alice")).catch(() => {});
+      expect(await server.command("INFO", "keyspace")).not.toContain("db3");
+    });
+  });
+}
+
+/** Makes a client of a cluster that connects as the `user` of `permissions.ts`. */
+export type MakeClusterUserClient = (ports: readonly number[]) => ClientUnderTest;
+
+/** Registers the test that the permissions documented for a cluster suffice for an adapter. */
+export function describeClusterAccess(name: string, cluster: RedisCluster, makeClient: MakeClusterUserClient): void {
+  test(`${name}: the permissions documented for a cluster suffice`, { timeout: 30_000 }, async () => {
+    for (const server of cluster.servers) await allow(server, [...permissions, "+cluster|slots", "+cluster|info"]);
+    const client = makeClient(cluster.servers.map(({ port }) => port));
+    onTestFinished(async () => {
+      await client.node.close();
+      client.close();
+    });
+    await eventually(() => expect(client.isReady()).toBe(true));
+    for (const resource of ["a", "b", "c", "d"]) {
+      const heard: string[] = [];
+      const request = acquireRequest("alice", { resources: [resource] });
+      await eventually(() => client.node.watch?.([resource], (released) => heard.push(released)));
+      await eventually(async () => expect(await client.node.acquire(request)).toMatchObject({ granted: true }));
+      expect(await client.node.release(request)).toEqual({ released: true });
+      await eventually(() => expect(heard).toEqual([resource]));
+    }
+  });
+}
+
+/** Uses each thing that the server does for a node, and rejects unless it had its effect. */
+async function useEverything({ node }: ClientUnderTest, { command }: RedisServer): Promise<void> {
+  const heard: string[] = [];
+  const unwatch = await node.watch?.(["r"], (resource) => heard.push(resource));
+  await node.watch?.(["sentinel"], (resource) => heard.push(resource));
+  await command("SCRIPT", "FLUSH");
+  expect(await node.acquire(acquireRequest("alice"))).toEqual({ granted: true, fence: 1 });
+  expect(await node.acquire(acquireRequest("bob"))).toMatchObject({ granted: false });
+  expect(await node.extend(extendRequest("alice"))).toEqual({ held: true, fence: 1 });
+  expect(await node.inspect("r")).toMatchObject({ owner: "alice", fence: 1 });
+  expect(await node.release(releaseRequest("alice"))).toEqual({ released: true });
+  // Comes after whatever the release announced.
+  await command("PUBLISH", "holdfast:released:lock:sentinel", "");
+  await eventually(() => expect(heard).toContain("sentinel"));
+  expect(heard).toEqual(["r", "sentinel"]);
+  await unwatch?.();
+  // Comes after the end of the watch, as subscriptions are changed one after the other.
+  await node.watch?.(["another"], () => {});
+  expect(await command("PUBSUB", "NUMSUB", "holdfast:released:lock:r")).toEqual(["holdfast:released:lock:r", 0]);
+}
+
+/** What the server has refused to users. */
+async function denials({ command }: RedisServer): Promise<string> {
+  return JSON.stringify(await command("ACL", "LOG"));
+}
