@@ -7,6 +7,7 @@ import { promisify } from "node:util";
 import { fromMarkdown } from "mdast-util-from-markdown";
 import { toString as textOf } from "mdast-util-to-string";
 import { visit } from "unist-util-visit";
+import { startRedisServer } from "./redis-server.ts";
 
 const execFile = promisify(execFileWithCallback);
 
@@ -41,6 +42,25 @@ export async function readmeExamples(path: string | URL): Promise<ReadmeExample[
     if (node.lang === "ts" && !isExcluded(node.meta ?? "", where)) examples.push({ code: node.value, line, heading });
   });
   return examples;
+}
+
+/**
+ * Starts a server for each of the ports from 7001 on that the code names, and runs the code with the ports of those
+ * servers in their places, as {@link runExample} does. The servers are stopped when it has ended.
+ */
+export async function runExampleWithServers(
+  code: string,
+  packageDirectory: string,
+  timeoutMs?: number,
+): Promise<string> {
+  const ports = [...new Set(code.match(/\b700\d\b/g))];
+  const servers = await Promise.all(ports.map(() => startRedisServer()));
+  try {
+    const portOf = (port: string): string => String(servers[ports.indexOf(port)]?.port);
+    return await runExample(code.replace(/\b700\d\b/g, portOf), packageDirectory, timeoutMs);
+  } finally {
+    await Promise.all(servers.map((server) => server.stop()));
+  }
 }
 
 function isExcluded(info: string, where: string): boolean {

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { readmeExamples, runExample } from "../src/index.ts";
+import { readmeExamples, runExample, runExampleWithServers } from "../src/index.ts";
 
 const here = fileURLToPath(new URL("..", import.meta.url));
 let directory: string;
@@ -60,4 +60,13 @@ describe("runExample()", () => {
     const code = 'console.log("so far"); setInterval(() => {}, 1000);';
     await expect(runExample(code, here, 8_000)).rejects.toThrow("did not end within 8000 ms:\nso far");
   }, 20_000);
+});
+
+describe("runExampleWithServers()", () => {
+  it("puts the port of a server in the place of each port from 7001 on", { timeout: 60_000 }, async () => {
+    const code = `import { connect } from "node:net";
+      for (const port of [7001, 7002, 7001]) connect(port, "127.0.0.1", function () { this.destroy(); });
+      console.log(7001 === 7002);`;
+    expect(await runExampleWithServers(code, here)).toBe("false\n");
+  });
 });
