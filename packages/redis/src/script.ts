@@ -18,6 +18,21 @@ import { createHash } from "node:crypto";
  */
 const lua = `
 local verb, ticket, owner = ARGV[1], ARGV[2], ARGV[3]
+
+-- Comes first, as it needs none of the functions, which are made anew in every call.
+if verb == 'release' then
+  local freed = 0
+  for i = 1, #KEYS do
+    if redis.pcall('GET', KEYS[i]) == owner then
+      redis.call('DEL', KEYS[i])
+      freed = freed + 1
+      -- Only a hint: not being allowed to publish must not make the release fail.
+      if ARGV[4] then redis.pcall('PUBLISH', ARGV[4] .. KEYS[i], '') end
+    end
+  end
+  return { ticket, freed }
+end
+
 local ttlMs, keepMs = ARGV[4], tonumber(ARGV[5])
 local count = #KEYS / 2
 local largest = 9007199254740991
@@ -132,19 +147,6 @@ if verb == 'extend' then
   if others > 0 or ARGV[7] == '0' then return { ticket, 0, 0 } end
   grant(fence)
   return { ticket, 0, 1 }
-end
-
-if verb == 'release' then
-  local freed = 0
-  for i = 1, #KEYS do
-    if redis.pcall('GET', KEYS[i]) == owner then
-      redis.call('DEL', KEYS[i])
-      freed = freed + 1
-      -- Only a hint: not being allowed to publish must not make the release fail.
-      if ARGV[4] then redis.pcall('PUBLISH', ARGV[4] .. KEYS[i], '') end
-    end
-  end
-  return { ticket, freed }
 end
 
 if verb == 'inspect' then
