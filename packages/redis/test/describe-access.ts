@@ -48,6 +48,21 @@ export function describeAccess(name: string, makeClient: MakeUserClient): void {
       await expect(everythingWorks()).rejects.toThrow();
     });
 
+    test("claims and counters are in the client's database, and a release in another one is heard, and frees nothing", async () => {
+      await allow(server, [...permissions, "+select"]);
+      const [{ node }, other] = [connect(), connect(3)];
+      await eventually(() => expect(other.isReady()).toBe(true));
+      const heard: string[] = [];
+      await eventually(() => node.watch?.(["r"], (resource) => heard.push(resource)));
+      expect(await node.acquire(acquireRequest("alice", { fenceHint: 7 }))).toEqual({ granted: true, fence: 7 });
+      expect(await other.node.acquire(acquireRequest("bob"))).toEqual({ granted: true, fence: 1 });
+      expect(String(await server.command("INFO", "keyspace"))).toMatch(/db0:keys=2,.*db3:keys=2,/s);
+      expect(await other.node.release(releaseRequest("bob"))).toEqual({ released: true });
+      await eventually(() => expect(heard).toContain("r"));
+      expect(await node.inspect("r")).toMatchObject({ owner: "alice", fence: 7 });
+      expect(await other.node.inspect("r")).toMatchObject({ owner: null, fence: 1 });
+    });
+
     test("+select is needed for a database other than 0", async () => {
       await allow(server, permissions);
       const { node } = connect(3);
