@@ -1,0 +1,76 @@
+/**
+ * `pnpm matrix`: runs the conformance suite of every adapter over every server that Debian has packages of, with each
+ * version of each client, and writes what came out to `docs/compatibility.md`.
+ *
+ * It downloads the servers once, some 120 MB. Words on the command line select servers by name; the table is then only
+ * printed.
+ */
+import { readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { exec } from "tinyexec";
+import { run } from "./lib/run.ts";
+import { publicPackages, root, scripts } from "./lib/workspace.ts";
+import { fetchServer, packagedServers } from "./matrix/servers.ts";
+import { type ConformanceReport, compatibilityTable, type ServerReport, totals } from "./matrix/table.ts";
+
+const reportPath = join(scripts, "reports/matrix.json");
+
+const words = process.argv.slice(2).filter((arg) => !arg.startsWith("--"));
+const selected = packagedServers.filter(({ name }) => words.length === 0 || words.some((word) => name.includes(word)));
+const reports: ServerReport[] = [];
+for (const server of selected) {
+  const program = await fetchServer(server);
+  console.log(`${server.name} …`);
+  reports.push({ server: await nameOf(program), report: await conformanceOver(program) });
+}
+const table = compatibilityTable(reports);
+if (words.length === 0) await writeFile(join(root, "docs/compatibility.md"), await page(table));
+const { passed, failed } = totals(reports);
+console.log(`\n${table}\n${passed} passed, ${failed} failed`);
+if (failed > 0 || passed === 0) process.exitCode = 1;
+
+/** The name and version that the program tells of itself. */
+async function nameOf(program: string): Promise<string> {
+  const version = await run(program, ["--version"], scripts);
+  return version.replace(/^(\w+) server v=(\S+).*$/s, "$1 $2");
+}
+
+async function conformanceOver(program: string): Promise<ConformanceReport> {
+  await rm(reportPath, { force: true });
+  const config = join(scripts, "matrix/vitest.config.ts");
+  const tests = await exec("vitest", ["run", "--config", config], {
+    nodeOptions: { cwd: root, env: { HOLDFAST_REDIS_SERVER: program }, stdio: ["ignore", "pipe", "pipe"] },
+  });
+  const report = await readFile(reportPath, "utf8").catch(() => {
+    throw new Error(`the tests left no report:\n${tests.stdout}${tests.stderr}`);
+  });
+  return JSON.parse(report);
+}
+
+async function page(table: string): Promise<string> {
+  return `# Compatibility
+
+<!-- Written by \`pnpm matrix\`. -->
+
+How many facts of the [conformance suite](../packages/conformance/README.md) were found true, for each client on each
+server. \`pnpm matrix\` repeats it: it downloads the servers, runs the suite, and writes this page.
+
+${table}
+The clients are ${await clients()}. A cluster has three masters.
+`;
+}
+
+/** Name and version of each client library that an adapter is tested with. */
+async function clients(): Promise<string> {
+  const versions = new Set<string>();
+  for (const { directory, manifest } of await publicPackages()) {
+    if (!manifest.dependencies?.["@holdfast/redis"]) continue;
+    for (const alias of Object.keys(manifest.devDependencies ?? {})) {
+      if (alias.startsWith("@holdfast/")) continue;
+      const installed = await readFile(join(directory, "node_modules", alias, "package.json"), "utf8");
+      const { name, version } = JSON.parse(installed);
+      versions.add(`${name} ${version}`);
+    }
+  }
+  return [...versions].sort().join(", ");
+}

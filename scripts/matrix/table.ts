@@ -1,0 +1,71 @@
+/** What the table is made of, in the JSON report of vitest. */
+export interface ConformanceReport {
+  readonly testResults: readonly {
+    readonly assertionResults: readonly {
+      /** First the name that the adapter's test file gave: which client, connected how. */
+      readonly ancestorTitles: readonly string[];
+      readonly status: string;
+    }[];
+  }[];
+}
+
+/** What the conformance suite said about all clients on one server. */
+export interface ServerReport {
+  /** Name and version. */
+  readonly server: string;
+  readonly report: ConformanceReport;
+}
+
+/** How many facts of the suite were found true, found false, or left out because the adapter declares why. */
+interface Counts {
+  passed: number;
+  failed: number;
+  leftOut: number;
+}
+
+/** The results as a Markdown table: a row for each client, a column for each server. */
+export function compatibilityTable(reports: readonly ServerReport[]): string {
+  const columns = reports.map(({ report }) => countsByClient(report));
+  const clients = [...new Set(columns.flatMap((column) => [...column.keys()]))].sort();
+  const rows = clients.map((client) => [client, ...columns.map((column) => cell(column.get(client)))]);
+  const header = ["client", ...reports.map(({ server }) => server)];
+  return [header, header.map(() => "---"), ...rows].map((row) => `| ${row.join(" | ")} |\n`).join("");
+}
+
+/** The sum over all clients and servers. A client that ran on one server and not on another failed there. */
+export function totals(reports: readonly ServerReport[]): { passed: number; failed: number } {
+  const columns = reports.map(({ report }) => countsByClient(report));
+  const clients = new Set(columns.flatMap((column) => [...column.keys()]));
+  let passed = 0;
+  let failed = 0;
+  for (const column of columns) {
+    for (const client of clients) {
+      const counts = column.get(client);
+      passed += counts?.passed ?? 0;
+      failed += counts?.failed ?? 1;
+    }
+  }
+  return { passed, failed };
+}
+
+function countsByClient({ testResults }: ConformanceReport): Map<string, Counts> {
+  const byClient = new Map<string, Counts>();
+  for (const { ancestorTitles, status } of testResults.flatMap(({ assertionResults }) => assertionResults)) {
+    const client = ancestorTitles[0] ?? "";
+    const counts = byClient.get(client) ?? { passed: 0, failed: 0, leftOut: 0 };
+    if (status === "passed") counts.passed += 1;
+    else if (status === "failed") counts.failed += 1;
+    else counts.leftOut += 1;
+    byClient.set(client, counts);
+  }
+  return byClient;
+}
+
+function cell(counts: Counts | undefined): string {
+  if (counts === undefined) return "**did not start**";
+  const { passed, failed, leftOut } = counts;
+  const parts = [`${passed} passed`];
+  if (failed > 0) parts.push(`**${failed} failed**`);
+  if (leftOut > 0) parts.push(`${leftOut} declared impossible`);
+  return parts.join(", ");
+}
