@@ -1,3 +1,4 @@
+import { Redlock } from "@holdfast/core";
 import type { RedisCluster, RedisServer } from "@holdfast/testkit";
 import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { clusterSlot } from "../src/cluster-slot.ts";
@@ -74,6 +75,14 @@ export function describeClusterAdapter(name: string, cluster: RedisCluster, make
       );
       await expect(refused).rejects.toBeInstanceOf(RangeError);
       expect(await commandsOf()).toBe(before);
+    });
+
+    test("tryAcquire() of resources in different slots rejects with the node's own words", async () => {
+      const { node } = await connected();
+      const redlock = new Redlock([node]);
+      await expect(redlock.tryAcquire(["a", "b"])).rejects.toThrow(
+        /^could not lock a, b: .*"a" \(slot \d+\), "b" \(slot \d+\) together: they hash to different slots/,
+      );
     });
 
     test("watch() hears of releases on every shard", async () => {

@@ -168,20 +168,6 @@ describe("the server", () => {
     expect(stats).not.toContain("cmdstat_script");
   });
 
-  test("needs to allow no more than the commands, keys and channels in the README", async () => {
-    const commands = "+eval +evalsha +get +set +del +pttl +pexpire +time +publish".split(" ");
-    const patterns = ["~lock:*", "~holdfast:fence:*", "&holdfast:released:*"];
-    await client.acl("SETUSER", "locker", "on", ">secret", ...patterns, ...commands);
-    const credentials = { username: "locker", password: "secret", enableReadyCheck: false, disableClientInfo: true };
-    const restricted = await nodeOver(credentials);
-    await server.command("SCRIPT", "FLUSH");
-    expect(await restricted.acquire(acquireRequest("alice"))).toEqual({ granted: true, fence: 1 });
-    expect(await restricted.acquire(acquireRequest("bob"))).toMatchObject({ granted: false });
-    expect(await restricted.extend(extendRequest("alice"))).toEqual({ held: true, fence: 1 });
-    expect(await restricted.inspect("r")).toMatchObject({ owner: "alice", fence: 1 });
-    expect(await restricted.release(releaseRequest("alice"))).toEqual({ released: true });
-  });
-
   test("that does not allow to publish frees locks all the same", async () => {
     await client.acl("SETUSER", "mute", "on", ">secret", "~*", "+@all", "-publish");
     const mute = await nodeOver({ username: "mute", password: "secret" });

@@ -1,0 +1,34 @@
+import { describe, expect, it } from "vitest";
+import { type ConformanceReport, compatibilityTable, totals } from "../matrix/table.ts";
+
+function report(results: Record<string, readonly string[]>): ConformanceReport {
+  const assertionResults = Object.entries(results).flatMap(([client, statuses]) =>
+    statuses.map((status) => ({ ancestorTitles: [client, "acquire"], status })),
+  );
+  return { testResults: [{ assertionResults }] };
+}
+
+const reports = [
+  { server: "Redis 1.0", report: report({ b: ["passed", "passed"], a: ["passed", "failed", "skipped"] }) },
+  { server: "Redis 2.0", report: report({ b: ["passed"] }) },
+];
+
+describe("compatibilityTable()", () => {
+  it("has a row for each client and a column for each server, and hides nothing", () => {
+    expect(compatibilityTable(reports)).toBe(
+      [
+        "| client | Redis 1.0 | Redis 2.0 |",
+        "| --- | --- | --- |",
+        "| a | 1 passed, **1 failed**, 1 declared impossible | **did not start** |",
+        "| b | 2 passed | 1 passed |",
+        "",
+      ].join("\n"),
+    );
+  });
+});
+
+describe("totals()", () => {
+  it("counts a client that ran on another server, and not on this one, as a failure", () => {
+    expect(totals(reports)).toEqual({ passed: 4, failed: 2 });
+  });
+});
