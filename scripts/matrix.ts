@@ -14,6 +14,7 @@ import { fetchServer, packagedServers } from "./matrix/servers.ts";
 import { type ConformanceReport, compatibilityTable, type ServerReport, totals } from "./matrix/table.ts";
 
 const reportPath = join(scripts, "reports/matrix.json");
+const longestRunMs = 30 * 60_000;
 
 const words = process.argv.slice(2).filter((arg) => !arg.startsWith("--"));
 const selected = packagedServers.filter(({ name }) => words.length === 0 || words.some((word) => name.includes(word)));
@@ -38,8 +39,10 @@ async function nameOf(program: string): Promise<string> {
 async function conformanceOver(program: string): Promise<ConformanceReport> {
   await rm(reportPath, { force: true });
   const config = join(scripts, "matrix/vitest.config.ts");
+  const env = { HOLDFAST_REDIS_SERVER: program };
   const tests = await exec("vitest", ["run", "--config", config], {
-    nodeOptions: { cwd: root, env: { HOLDFAST_REDIS_SERVER: program }, stdio: ["ignore", "pipe", "pipe"] },
+    timeout: longestRunMs,
+    nodeOptions: { cwd: root, env, stdio: ["ignore", "pipe", "pipe"] },
   });
   const report = await readFile(reportPath, "utf8").catch(() => {
     throw new Error(`the tests left no report:\n${tests.stdout}${tests.stderr}`);

@@ -4,7 +4,7 @@ import { fenceKey } from "../src/keys.ts";
 import { connectionOver, startBench } from "./connection.ts";
 import { acquireRequest, extendRequest, longMs, releaseRequest } from "./requests.ts";
 
-const { server, client, node, nodeOver } = await startBench();
+const { client, node, nodeOver } = await startBench();
 const dayMs = 24 * 60 * 60 * 1000;
 const fence = fenceKey("lock:r");
 const largest = Number.MAX_SAFE_INTEGER;
