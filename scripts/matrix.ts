@@ -11,7 +11,7 @@ import { exec } from "tinyexec";
 import { run } from "./lib/run.ts";
 import { publicPackages, root, scripts } from "./lib/workspace.ts";
 import { fetchServer, packagedServers } from "./matrix/servers.ts";
-import { type ConformanceReport, compatibilityTable, type ServerReport, totals } from "./matrix/table.ts";
+import { type ConformanceReport, compatibilityTable, failures, type ServerReport, totals } from "./matrix/table.ts";
 
 const reportPath = join(scripts, "reports/matrix.json");
 const longestRunMs = 30 * 60_000;
@@ -22,7 +22,9 @@ const reports: ServerReport[] = [];
 for (const server of selected) {
   const program = await fetchServer(server);
   console.log(`${server.name} …`);
-  reports.push({ server: await nameOf(program), report: await conformanceOver(program) });
+  const report = await conformanceOver(program);
+  for (const failure of failures(report)) console.log(`  ${failure}`);
+  reports.push({ server: await nameOf(program), report });
 }
 const table = compatibilityTable(reports);
 if (words.length === 0) await writeFile(join(root, "docs/compatibility.md"), await page(table));

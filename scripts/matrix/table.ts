@@ -4,7 +4,9 @@ export interface ConformanceReport {
     readonly assertionResults: readonly {
       /** First the name that the adapter's test file gave: which client, connected how. */
       readonly ancestorTitles: readonly string[];
+      readonly title: string;
       readonly status: string;
+      readonly failureMessages: readonly string[];
     }[];
   }[];
 }
@@ -46,6 +48,17 @@ export function totals(reports: readonly ServerReport[]): { passed: number; fail
     }
   }
   return { passed, failed };
+}
+
+/** What failed, and with which words: a line each. */
+export function failures({ testResults }: ConformanceReport): string[] {
+  return testResults
+    .flatMap(({ assertionResults }) => assertionResults)
+    .filter(({ status }) => status === "failed")
+    .map(({ ancestorTitles, title, failureMessages }) => {
+      const [reason] = (failureMessages[0] ?? "").split("\n");
+      return `${ancestorTitles[0]}: ${title}: ${reason}`;
+    });
 }
 
 function countsByClient({ testResults }: ConformanceReport): Map<string, Counts> {

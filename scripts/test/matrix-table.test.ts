@@ -1,9 +1,14 @@
 import { describe, expect, it } from "vitest";
-import { type ConformanceReport, compatibilityTable, totals } from "../matrix/table.ts";
+import { type ConformanceReport, compatibilityTable, failures, totals } from "../matrix/table.ts";
 
 function report(results: Record<string, readonly string[]>): ConformanceReport {
   const assertionResults = Object.entries(results).flatMap(([client, statuses]) =>
-    statuses.map((status) => ({ ancestorTitles: [client, "acquire"], status })),
+    statuses.map((status) => ({
+      ancestorTitles: [client, "acquire"],
+      title: `is ${status}`,
+      status,
+      failureMessages: status === "failed" ? ["AssertionError: no\n    at somewhere"] : [],
+    })),
   );
   return { testResults: [{ assertionResults }] };
 }
@@ -30,5 +35,11 @@ describe("compatibilityTable()", () => {
 describe("totals()", () => {
   it("counts a client that ran on another server, and not on this one, as a failure", () => {
     expect(totals(reports)).toEqual({ passed: 4, failed: 2 });
+  });
+});
+
+describe("failures()", () => {
+  it("names the client, the fact and the reason", () => {
+    expect(reports.flatMap((each) => failures(each.report))).toEqual(["a: is failed: AssertionError: no"]);
   });
 });

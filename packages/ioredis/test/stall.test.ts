@@ -42,7 +42,6 @@ it("acquire() succeeds after a stall longer than the node timeout, with replies 
   stallUntilAnswered("stalled", 20);
   const lock = await pending;
   expect(lock.remainingMs()).toBeLessThan(60_000 - 602 - 20);
-  await lock.release();
 }, 60_000);
 
 it("acquire() has no lock after a stall longer than the ttl, though all servers granted, and releases it (S2)", async () => {

@@ -44,7 +44,7 @@ describe("readmeExamples()", () => {
 });
 
 describe("runExample()", () => {
-  it("resolves with what the program printed, and leaves no file behind", async () => {
+  it("resolves with what the program printed, and leaves no file behind", { timeout: 40_000 }, async () => {
     const code = `import { readmeExamples } from "@holdfast/testkit";
       const name: string = await Promise.resolve(typeof readmeExamples);
       console.log(name);`;
@@ -52,14 +52,14 @@ describe("runExample()", () => {
     expect((await readdir(join(here, "reports"))).filter((name) => name.startsWith("example-"))).toEqual([]);
   });
 
-  it("rejects with what the program said when it fails", async () => {
+  it("rejects with what the program said when it fails", { timeout: 40_000 }, async () => {
     await expect(runExample('throw new Error("rotten")', here)).rejects.toThrow(/failed:.*rotten/s);
   });
 
   it("rejects when the program does not end in time", async () => {
     const code = 'console.log("so far"); setInterval(() => {}, 1000);';
     await expect(runExample(code, here, 8_000)).rejects.toThrow("did not end within 8000 ms:\nso far");
-  }, 20_000);
+  }, 40_000);
 });
 
 describe("runExampleWithServers()", () => {
