@@ -2,7 +2,7 @@ import { describeLockNode } from "@holdfast/conformance";
 import { startRedisServer, type TlsEndpoint } from "@holdfast/testkit";
 import { afterAll } from "vitest";
 import { allow, documentedPermissions, user } from "../../redis/test/permissions.ts";
-import { subjectsOver } from "../../redis/test/subjects.ts";
+import { directSubjectsOver, noOtherWay } from "../../redis/test/subjects.ts";
 import { over6 } from "./clients.ts";
 
 const server = await startRedisServer({ tls: true });
@@ -11,8 +11,9 @@ await allow(server, [...(await documentedPermissions()), "+select"]);
 const { port, ca } = server.tls as TlsEndpoint;
 
 describeLockNode("ioredisNode() by TLS, as a user with the fewest permissions, in database 3", {
-  create: subjectsOver(
+  create: directSubjectsOver(
     (options) => over6({ port, tls: { ca }, ...user, db: 3, enableReadyCheck: false }, options),
-    (number) => `lock:${number}:`,
+    "lock",
   ),
+  noServer: noOtherWay,
 });

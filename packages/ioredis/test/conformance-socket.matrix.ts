@@ -1,7 +1,7 @@
 import { describeLockNode } from "@holdfast/conformance";
 import { startRedisServer } from "@holdfast/testkit";
 import { afterAll } from "vitest";
-import { subjectsOver } from "../../redis/test/subjects.ts";
+import { directSubjectsOver, noOtherWay } from "../../redis/test/subjects.ts";
 import { over6 } from "./clients.ts";
 
 const password = "open sesame";
@@ -9,5 +9,6 @@ const server = await startRedisServer({ args: ["--requirepass", password] });
 afterAll(() => server.stop());
 
 describeLockNode("ioredisNode() by Unix socket, with a password", {
-  create: subjectsOver((options) => over6({ path: server.socketPath, password }, options)),
+  create: directSubjectsOver((options) => over6({ path: server.socketPath, password }, options)),
+  noServer: noOtherWay,
 });

@@ -20,8 +20,8 @@ describeLockNode("ioredisNode() over ioredis 6, RESP3", {
   create: subjectsOver(server.port, (port, options) => over6({ port, protocol: 3 }, options)),
 });
 describeLockNode("ioredisNode() over ioredis 6, RESP2, numbers as strings, automatic pipelines", {
-  create: directSubjectsOver(server.port, (port, options) =>
-    over6({ port, protocol: 2, stringNumbers: true, enableAutoPipelining: true }, options),
+  create: directSubjectsOver((options) =>
+    over6({ port: server.port, protocol: 2, stringNumbers: true, enableAutoPipelining: true }, options),
   ),
   noServer: noOtherProtocol,
 });

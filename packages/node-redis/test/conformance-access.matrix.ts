@@ -2,7 +2,7 @@ import { describeLockNode } from "@holdfast/conformance";
 import { startRedisServer, type TlsEndpoint } from "@holdfast/testkit";
 import { afterAll } from "vitest";
 import { allow, documentedPermissions, user } from "../../redis/test/permissions.ts";
-import { subjectsOver } from "../../redis/test/subjects.ts";
+import { directSubjectsOver, noOtherWay } from "../../redis/test/subjects.ts";
 import { over6By } from "./clients.ts";
 
 const server = await startRedisServer({ tls: true });
@@ -11,8 +11,9 @@ await allow(server, [...(await documentedPermissions()), "+select"]);
 const { port, ca } = server.tls as TlsEndpoint;
 
 describeLockNode("nodeRedisNode() by TLS, as a user with the fewest permissions, in database 3", {
-  create: subjectsOver(
+  create: directSubjectsOver(
     (options) => over6By({ socket: { host: "127.0.0.1", port, tls: true, ca }, ...user, database: 3 }, options),
-    (number) => `lock:${number}:`,
+    "lock",
   ),
+  noServer: noOtherWay,
 });

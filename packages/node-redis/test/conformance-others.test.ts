@@ -11,6 +11,6 @@ describeLockNode("nodeRedisNode() over @redis/client 5, RESP2", {
   create: subjectsOver(server.port, (port, options) => over5(port, options, { RESP: 2 })),
 });
 describeLockNode("nodeRedisNode() over @redis/client 5, RESP3", {
-  create: directSubjectsOver(server.port, (port, options) => over5(port, options, { RESP: 3 })),
+  create: directSubjectsOver((options) => over5(server.port, options, { RESP: 3 })),
   noServer: noOtherProtocol,
 });

@@ -22,9 +22,7 @@ describeLockNode("nodeRedisNode() over @redis/client 6, RESP3", {
   create: subjectsOver(server.port, (port, options) => over6(port, options, { RESP: 3 })),
 });
 describeLockNode("nodeRedisNode() over @redis/client 6, RESP2, a type mapping", {
-  create: directSubjectsOver(server.port, (port, options) =>
-    over6(port, options, { RESP: 2, commandOptions: { typeMapping } }),
-  ),
+  create: directSubjectsOver((options) => over6(server.port, options, { RESP: 2, commandOptions: { typeMapping } })),
   noServer: noOtherProtocol,
 });
 describeLockNode("nodeRedisNode() over a cluster of @redis/client 6", {

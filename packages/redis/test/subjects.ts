@@ -38,16 +38,17 @@ export function subjectsOver(
   };
 }
 
-/** The same without the proxy, for a further protocol of a client that is tested with it. */
+/** The same without the proxy, for a further protocol of a client that is tested with it, or another way to connect. */
 export function directSubjectsOver(
-  port: number,
-  make: (port: number, options: RedisNodeOptions) => SubjectClient,
+  make: (options: RedisNodeOptions) => SubjectClient,
+  prefix = "test",
 ): () => Promise<LockNodeSubject> {
-  return () => subjectOf((options) => make(port, options));
+  return () => subjectOf(make, prefix);
 }
 
 /** Why these have no server. */
 export const noOtherProtocol = "a protocol has no part in it: tested over the other one";
+export const noOtherWay = "the way to connect has no part in it: tested over TCP";
 
 /** What a cluster's subjects are declared to be unable to do. */
 export const clusterLimits = {
@@ -65,9 +66,12 @@ export function clusterSubjectsOver(
   return async () => ({ ...(await subjectOf(make)), related: (resource) => `{together}${resource}` });
 }
 
-async function subjectOf(make: (options: RedisNodeOptions) => SubjectClient): Promise<LockNodeSubject> {
+async function subjectOf(
+  make: (options: RedisNodeOptions) => SubjectClient,
+  prefix = "test",
+): Promise<LockNodeSubject> {
   prefixes += 1;
-  const options = { prefix: `test ${prefixes}:` };
+  const options = { prefix: `${prefix}:${prefixes}:` };
   const clients = [make(options), make(options)] as const;
   await eventually(async () => {
     for (const { node } of clients) await node.inspect("warm-up");
