@@ -2,7 +2,7 @@
  * `pnpm matrix`: runs the conformance suite of every adapter over every server that Debian has packages of, with each
  * version of each client, and writes what came out to `docs/compatibility.md`.
  *
- * It downloads the servers once, some 120 MB. Words on the command line select servers by name; the table is then only
+ * It downloads the servers once, some 200 MB. Words on the command line select servers by name; the table is then only
  * printed.
  */
 import { readFile, rm, writeFile } from "node:fs/promises";
