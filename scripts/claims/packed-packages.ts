@@ -1,15 +1,16 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { expectNone } from "../lib/claim.ts";
-import { type PackedPackage, withPackedPackages } from "../lib/packing.ts";
+import { type PackedPackage, pack, unpack } from "../lib/packing.ts";
 import { run } from "../lib/run.ts";
-import { scripts } from "../lib/workspace.ts";
+import { withTemporaryFolder } from "../lib/temporary-folder.ts";
+import { publicPackages, scripts } from "../lib/workspace.ts";
 
 /** Judges the tarballs that would be published. */
 export async function packedPackagesAreCorrect(): Promise<void> {
-  await withPackedPackages(async (packages) => {
-    const problems = packages.flatMap((packed) => [wrongFiles(packed), wrongManifest(packed), wrongSourceMaps(packed)]);
-    expectNone((await Promise.all(problems)).flat());
+  await withTemporaryFolder(async (folder) => {
+    const packages = await pack(await publicPackages(), folder);
+    expectNone((await Promise.all(packages.map((packed) => wrongContents(packed)))).flat());
     for (const { tarball } of packages) {
       await run("publint", ["--strict", tarball], scripts);
       await run("attw", ["--profile", "esm-only", tarball], scripts);
@@ -17,35 +18,57 @@ export async function packedPackagesAreCorrect(): Promise<void> {
   });
 }
 
-/** The tarball holds what was built from today's sources, the usual pages, and nothing else. */
-async function wrongFiles({ manifest, directory, unpacked }: PackedPackage): Promise<string[]> {
+/**
+ * What a tarball lacks, and what does not belong into it. It holds what was built from today's sources, and the `pages`
+ * beside `package.json`. CHANGELOG.md is written by the first release; until then there is none.
+ */
+export async function wrongContents(
+  packed: PackedPackage,
+  pages: readonly string[] = ["LICENSE", "README.md"],
+): Promise<string[]> {
+  const unpacked = await unpack(packed);
+  const problems = [
+    wrongFiles(packed, unpacked, ["package.json", ...pages]),
+    wrongManifest(unpacked),
+    wrongSourceMaps(packed, unpacked),
+  ];
+  return (await Promise.all(problems)).flat().map((problem) => `${packed.manifest.name}: ${problem}`);
+}
+
+async function wrongFiles({ directory }: PackedPackage, unpacked: string, pages: string[]): Promise<string[]> {
   const sources = (await filesIn(join(directory, "src"))).map((file) => file.replace(/\.ts$/, ""));
-  const expected = ["LICENSE", "README.md", "package.json"];
-  for (const source of sources) expected.push(`dist/${source}.js`, `dist/${source}.js.map`, `dist/${source}.d.ts`);
-  const actual = (await filesIn(unpacked)).filter((file) => file !== "CHANGELOG.md"); // comes with the first release
-  const missing = expected.filter((file) => !actual.includes(file));
-  const surplus = actual.filter((file) => !expected.includes(file));
+  const built = sources.flatMap((source) => [".js", ".js.map", ".d.ts"].map((ending) => `dist/${source}${ending}`));
+  const expected = new Set([...built, ...pages]);
+  const actual = new Set(await filesIn(unpacked));
+  const missing = [...expected].filter((file) => !actual.has(file));
+  const surplus = [...actual].filter((file) => !expected.has(file));
   return [
-    ...missing.map((file) => `${manifest.name}: ${file} is missing`),
-    ...surplus.map((file) => `${manifest.name}: ${file} does not belong here ("pnpm clean" if an old build left it)`),
+    ...missing.map((file) => `${file} is missing`),
+    ...surplus.map((file) => `${file} does not belong here ("pnpm clean" if an old build left it)`),
   ];
 }
 
 /** What only makes sense inside this workspace must not leak out of it. */
-async function wrongManifest({ manifest, unpacked }: PackedPackage): Promise<string[]> {
+async function wrongManifest(unpacked: string): Promise<string[]> {
   const packed = await readFile(join(unpacked, "package.json"), "utf8");
   return ["@holdfast/source", "workspace:"]
     .filter((text) => packed.includes(text))
-    .map((text) => `${manifest.name}: the packed package.json still says "${text}"`);
+    .map((text) => `the packed package.json still says "${text}"`);
 }
 
-/** Sources are not packed, so their maps carry them along. */
-async function wrongSourceMaps({ manifest, unpacked }: PackedPackage): Promise<string[]> {
-  const maps = (await filesIn(unpacked)).filter((file) => file.endsWith(".map"));
+/** Each script leads to its map, and each map to today's source, which it carries along: sources are not packed. */
+async function wrongSourceMaps({ directory }: PackedPackage, unpacked: string): Promise<string[]> {
   const problems: string[] = [];
-  for (const map of maps) {
-    const { sourcesContent } = JSON.parse(await readFile(join(unpacked, map), "utf8"));
-    if (!sourcesContent?.[0]) problems.push(`${manifest.name}: ${map} lacks its source`);
+  for (const script of (await filesIn(unpacked)).filter((file) => file.endsWith(".js"))) {
+    const code = await readFile(join(unpacked, script), "utf8");
+    const [, name = "none"] = /^\/\/# sourceMappingURL=(.+)$/m.exec(code) ?? [];
+    const folder = join(script, "..");
+    const map = await readFile(join(unpacked, folder, name), "utf8").then(JSON.parse, () => undefined);
+    if (!map) problems.push(`${script} names a source map that is not there: ${name}`);
+    for (const [index, source] of (map?.sources ?? []).entries()) {
+      const today = await readFile(join(directory, folder, source), "utf8").catch(() => undefined);
+      if (map.sourcesContent?.[index] !== today) problems.push(`${script}.map does not carry ${source} as it is`);
+    }
   }
   return problems;
 }

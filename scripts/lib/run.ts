@@ -2,18 +2,44 @@ import { exec } from "tinyexec";
 
 const verbose = process.argv.includes("--verbose");
 
+/** What may differ from an ordinary run of a command. */
+export interface RunOptions {
+  /** Environment variables beside those of this process. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** After how many milliseconds the command is ended, which is a failure. Default: 10 minutes. */
+  readonly timeoutMs?: number;
+}
+
 /**
  * Runs a command, or a tool from the `node_modules/.bin` of `cwd` and the folders above it. Resolves with what it
  * printed, which is shown at once only with `--verbose`; rejects with it when the command fails.
  */
-export async function run(command: string, args: readonly string[], cwd: string): Promise<string> {
-  const env = { DO_NOT_TRACK: "1", NO_COLOR: "1" };
-  const tool = exec(command, args, { nodeOptions: { cwd, env, stdio: ["ignore", "pipe", "pipe"] } });
+export async function run(
+  command: string,
+  args: readonly string[],
+  cwd: string,
+  { env = {}, timeoutMs = 600_000 }: RunOptions = {},
+): Promise<string> {
+  const tool = exec(command, args, {
+    timeout: timeoutMs,
+    nodeOptions: {
+      cwd,
+      env: { DO_NOT_TRACK: "1", NO_COLOR: "1", ...env },
+      stdio: ["ignore", "pipe", "pipe"],
+      killSignal: "SIGKILL",
+    },
+  });
+  const line = [command, ...args].join(" ");
   let output = "";
-  for await (const line of tool) {
-    output += `${line}\n`;
-    if (verbose) console.log(line);
+  try {
+    for await (const text of tool) {
+      output += `${text}\n`;
+      if (verbose) console.log(text);
+    }
+  } catch (cause) {
+    const reason = tool.killed ? `did not end within ${timeoutMs} ms` : "could not be run";
+    throw new Error(`"${line}" ${reason}:\n${output}`, { cause });
   }
   if (tool.exitCode === 0) return output;
-  throw new Error(`"${[command, ...args].join(" ")}" failed (exit code ${tool.exitCode}):\n${output}`);
+  throw new Error(`"${line}" failed (exit code ${tool.exitCode}):\n${output}`);
 }

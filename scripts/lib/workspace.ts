@@ -12,6 +12,7 @@ export interface Manifest {
   readonly name: string;
   readonly version?: string;
   readonly private?: boolean;
+  readonly exports?: Readonly<Record<string, unknown>>;
   readonly dependencies?: Readonly<Record<string, string>>;
   readonly peerDependencies?: Readonly<Record<string, string>>;
   readonly optionalDependencies?: Readonly<Record<string, string>>;
@@ -23,23 +24,25 @@ export interface WorkspacePackage {
   readonly manifest: Manifest;
 }
 
-/** Everything that `pnpm-workspace.yaml` names. */
-export async function workspacePackages(): Promise<WorkspacePackage[]> {
-  const directories = [...(await foldersIn("packages")), ...(await foldersIn("apps")), scripts];
+/** Everything that `pnpm-workspace.yaml` names, in this workspace or a copy of it. */
+export async function workspacePackages(workspace: string = root): Promise<WorkspacePackage[]> {
+  const folders = await Promise.all(["packages", "apps"].map((name) => foldersIn(join(workspace, name))));
+  const directories = [...folders.flat(), join(workspace, "scripts")];
   return Promise.all(directories.map(async (directory) => ({ directory, manifest: await readManifest(directory) })));
 }
 
 /** The packages that are published. */
-export async function publicPackages(): Promise<WorkspacePackage[]> {
-  return (await workspacePackages()).filter(({ manifest }) => !manifest.private);
+export async function publicPackages(workspace: string = root): Promise<WorkspacePackage[]> {
+  return (await workspacePackages(workspace)).filter(({ manifest }) => !manifest.private);
 }
 
-async function foldersIn(name: string): Promise<string[]> {
-  const entries = await readdir(join(root, name), { withFileTypes: true });
-  const directories = entries.filter((entry) => entry.isDirectory()).map((entry) => join(root, name, entry.name));
+async function foldersIn(parent: string): Promise<string[]> {
+  const entries = await readdir(parent, { withFileTypes: true });
+  const directories = entries.filter((entry) => entry.isDirectory()).map((entry) => join(parent, entry.name));
   return directories.filter((directory) => existsSync(join(directory, "package.json")));
 }
 
-async function readManifest(directory: string): Promise<Manifest> {
+/** The `package.json` of a folder. */
+export async function readManifest(directory: string): Promise<Manifest> {
   return JSON.parse(await readFile(join(directory, "package.json"), "utf8"));
 }

@@ -1,0 +1,61 @@
+/** The programs that the READMEs show, as files of a consumer's project. */
+import { existsSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { readmeExamples } from "@holdfast/testkit";
+import { type publicPackages, root } from "../lib/workspace.ts";
+
+/** A block of TypeScript that a README shows. */
+export interface Example {
+  /** What it is an example of: a package's folder name, or "README.md" for that of the repository. */
+  readonly subject: string;
+  readonly code: string;
+  /** Its name, where its first line is a comment that gives one: then it is part of a program of several files. */
+  readonly fileName?: string;
+}
+
+/** The examples of the repository and of its published packages. */
+export async function allExamples(packages: Awaited<ReturnType<typeof publicPackages>>): Promise<Example[]> {
+  const folders = [root, ...packages.map(({ directory }) => directory)];
+  return (await Promise.all(folders.map(examplesIn))).flat();
+}
+
+async function examplesIn(directory: string): Promise<Example[]> {
+  const subject = directory === root ? "README.md" : folderName(directory);
+  const examples = (await readmeExamples(join(directory, "README.md"))).map(({ code }): Example => {
+    const fileName = /^\/\/ (\S+\.ts)\n/.exec(code)?.[1];
+    return { subject, code, ...(fileName && { fileName }) };
+  });
+  // What the README of the suite leaves to its reader.
+  const readersNode = join(directory, "test/readme-node.ts");
+  if (!existsSync(readersNode)) return examples;
+  return [...examples, { subject, code: await readFile(readersNode, "utf8"), fileName: "my-node.ts" }];
+}
+
+/** The last part of a path: what tables call a package. */
+export function folderName(directory: string): string {
+  return directory.split("/").at(-1) ?? directory;
+}
+
+/** The packages that a program imports, without built-in modules and its own files. */
+export function importedPackages(code: string): string[] {
+  const specifiers = [...code.matchAll(/\bfrom "([^"]+)"/g)].map(([, specifier = ""]) => specifier);
+  return specifiers
+    .filter((specifier) => !/^(node:|\.)/.test(specifier))
+    .map((specifier) => /^(@[^/]+\/)?[^/]+/.exec(specifier)?.[0] ?? specifier);
+}
+
+/**
+ * The same program for a CommonJS module, in which no `await` can stand outside of a function. TypeScript turns its
+ * imports into `require()`. What was awaited at the top is the promise `finished`.
+ */
+export function insideFunction(code: string): string {
+  const imports = code.match(/^import [^;]+;$/gm) ?? [];
+  const rest = imports.reduce((left, statement) => left.replace(statement, ""), code).trim();
+  return `${imports.join("\n")}
+
+export const finished: Promise<void> = (async () => {
+${rest}
+})();
+`;
+}

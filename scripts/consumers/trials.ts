@@ -1,0 +1,100 @@
+/** Everything that can be tried with a consumer's project, as the cells of tables. */
+import { availableParallelism } from "node:os";
+import pLimit from "p-limit";
+import { browserBundles, runInBareContext } from "./browser.ts";
+import { type Chromium, runInChromium } from "./chromium.ts";
+import { type Compiler, emit, settings, typeCheck } from "./compilers.ts";
+import type { ConsumerProject } from "./project.ts";
+import { type Form, type Runtime, runSubject, runTests } from "./runtimes.ts";
+
+/** One cell of a table: what was tried, and what came of it. */
+export interface Outcome {
+  readonly table: string;
+  readonly row: string;
+  readonly column: string;
+  readonly cell: string;
+  /** Why it failed, if it did. */
+  readonly problem?: string;
+}
+
+/** What to try a project with. */
+export interface Selection {
+  readonly compilers: readonly Compiler[];
+  readonly runtimes: readonly Runtime[];
+  readonly chromium?: Chromium | undefined;
+}
+
+interface Trial extends Pick<Outcome, "table" | "row" | "column"> {
+  readonly attempt: () => Promise<string>;
+}
+
+export const typesTable = "Types";
+export const programsTable = "Programs";
+export const browserTable = "Browsers";
+
+/** Tries everything, as much at once as there are processors. */
+export async function tryAll(project: ConsumerProject, selection: Selection): Promise<Outcome[]> {
+  const newest = selection.compilers.at(-1);
+  if (newest) await emit(project, newest);
+  const trials = [
+    ...typeTrials(project, selection.compilers),
+    ...selection.runtimes.flatMap((runtime) => programTrials(project, runtime)),
+    ...(await browserTrials(project, selection.chromium)),
+  ];
+  const limit = pLimit(availableParallelism());
+  return Promise.all(trials.map((trial) => limit(outcome, trial)));
+}
+
+async function outcome({ attempt, ...place }: Trial): Promise<Outcome> {
+  try {
+    return { ...place, cell: await attempt() };
+  } catch (error) {
+    return { ...place, cell: "✗", problem: String(error) };
+  }
+}
+
+function typeTrials(project: ConsumerProject, compilers: readonly Compiler[]): Trial[] {
+  return compilers.flatMap((compiler) =>
+    settings.map((setting) => ({
+      table: typesTable,
+      row: `TypeScript ${compiler.version}`,
+      column: setting.name,
+      attempt: () => typeCheck(project, compiler, setting),
+    })),
+  );
+}
+
+function programTrials(project: ConsumerProject, runtime: Runtime): Trial[] {
+  const subjects = new Set(project.programs.map(({ subject }) => subject));
+  const forms: Form[] = ["import", "require"];
+  return forms.flatMap((form) =>
+    [...subjects].map((subject) => ({
+      table: programsTable,
+      row: `${runtime.name}, \`${form === "import" ? "import" : "require()"}\``,
+      column: subject,
+      attempt: async () => {
+        const cell = await runSubject(project, runtime, form, subject);
+        const tests = project.testFolders.get(subject);
+        return tests && form === "import" && runtime.isNode ? runTests(project, runtime, tests) : cell;
+      },
+    })),
+  );
+}
+
+async function browserTrials(project: ConsumerProject, chromium: Chromium | undefined): Promise<Trial[]> {
+  const bundles = [...(await browserBundles(project))];
+  const bare = bundles.map(([column, bundle]) => ({
+    table: browserTable,
+    row: "a context with nothing but web globals",
+    column,
+    attempt: () => runInBareContext(bundle),
+  }));
+  if (!chromium) return bare;
+  const real = bundles.map(([column, bundle]) => ({
+    table: browserTable,
+    row: `${chromium.name}, headless`,
+    column,
+    attempt: () => runInChromium(chromium, bundle),
+  }));
+  return [...bare, ...real];
+}
