@@ -7,7 +7,7 @@ import { arrowsPointDown } from "./claims/arrows.ts";
 import { lockfileNamesNoRegistry } from "./claims/lockfile.ts";
 import { packedPackagesWork } from "./claims/packed-consumer.ts";
 import { packedPackagesAreCorrect } from "./claims/packed-packages.ts";
-import { releasePlan } from "./claims/release-plan.ts";
+import { releaseRehearsal } from "./claims/release-rehearsal.ts";
 import { sizes } from "./claims/sizes.ts";
 import { type Claim, checkAll } from "./lib/claim.ts";
 import { run } from "./lib/run.ts";
@@ -25,7 +25,7 @@ const claims: Claim[] = [
   { claim: "packed packages hold what they should", check: built(packedPackagesAreCorrect) },
   { claim: "packed packages work for a consumer", check: built(packedPackagesWork) },
   { claim: "core stays under 8 kB, minified and gzipped", check: built(sizes) },
-  { claim: "the changesets make a release plan", check: releasePlan },
+  { claim: "a release gives all packages one version, changelogs and tarballs", check: built(releaseRehearsal) },
   { claim: "the lockfile names no registry", check: lockfileNamesNoRegistry },
   {
     claim: "each safety rule has a test that fails when it is broken",

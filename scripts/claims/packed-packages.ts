@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { expectNone } from "../lib/claim.ts";
@@ -18,27 +19,26 @@ export async function packedPackagesAreCorrect(): Promise<void> {
   });
 }
 
-/**
- * What a tarball lacks, and what does not belong into it. It holds what was built from today's sources, and the `pages`
- * beside `package.json`. CHANGELOG.md is written by the first release; until then there is none.
- */
-export async function wrongContents(
-  packed: PackedPackage,
-  pages: readonly string[] = ["LICENSE", "README.md"],
-): Promise<string[]> {
+/** What a tarball lacks, and what does not belong into it. */
+async function wrongContents(packed: PackedPackage): Promise<string[]> {
   const unpacked = await unpack(packed);
   const problems = [
-    wrongFiles(packed, unpacked, ["package.json", ...pages]),
+    wrongFiles(packed, unpacked, pagesOf(packed)),
     wrongManifest(unpacked),
     wrongSourceMaps(packed, unpacked),
   ];
   return (await Promise.all(problems)).flat().map((problem) => `${packed.manifest.name}: ${problem}`);
 }
 
-async function wrongFiles({ directory }: PackedPackage, unpacked: string, pages: string[]): Promise<string[]> {
+/** A tarball holds what was built from today's sources, these pages, and nothing else. */
+export async function wrongFiles(
+  { directory }: PackedPackage,
+  unpacked: string,
+  pages: readonly string[],
+): Promise<string[]> {
   const sources = (await filesIn(join(directory, "src"))).map((file) => file.replace(/\.ts$/, ""));
   const built = sources.flatMap((source) => [".js", ".js.map", ".d.ts"].map((ending) => `dist/${source}${ending}`));
-  const expected = new Set([...built, ...pages]);
+  const expected = new Set(["package.json", ...built, ...pages]);
   const actual = new Set(await filesIn(unpacked));
   const missing = [...expected].filter((file) => !actual.has(file));
   const surplus = [...actual].filter((file) => !expected.has(file));
@@ -46,6 +46,12 @@ async function wrongFiles({ directory }: PackedPackage, unpacked: string, pages:
     ...missing.map((file) => `${file} is missing`),
     ...surplus.map((file) => `${file} does not belong here ("pnpm clean" if an old build left it)`),
   ];
+}
+
+/** CHANGELOG.md is written by the first release; until then there is none. */
+function pagesOf({ directory }: PackedPackage): string[] {
+  const pages = ["LICENSE", "README.md"];
+  return existsSync(join(directory, "CHANGELOG.md")) ? [...pages, "CHANGELOG.md"] : pages;
 }
 
 /** What only makes sense inside this workspace must not leak out of it. */

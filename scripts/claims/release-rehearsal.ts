@@ -1,0 +1,131 @@
+import { cp, mkdir, readFile, symlink, writeFile } from "node:fs/promises";
+import { basename, join } from "node:path";
+import getReleasePlan from "@changesets/get-release-plan";
+import { fillChangelogs } from "../lib/changelogs.ts";
+import { expectNone } from "../lib/claim.ts";
+import { type PackedPackage, pack, unpack } from "../lib/packing.ts";
+import { run } from "../lib/run.ts";
+import { withTemporaryFolder } from "../lib/temporary-folder.ts";
+import { publicPackages, readManifest, root, type WorkspacePackage, workspacePackages } from "../lib/workspace.ts";
+import { wrongFiles } from "./packed-packages.ts";
+
+type Change = "major" | "minor" | "patch";
+
+/** A change as `.changeset/` describes it. */
+interface Changeset {
+  readonly summary: string;
+  readonly releases: readonly { readonly name: string; readonly type: string }[];
+}
+
+/**
+ * Makes the next release, and one after it that changes a single package, in a copy of the repository: all published
+ * packages move to one version, nothing else does, and their changelogs tell why. Then it packs what came of it.
+ */
+export async function releaseRehearsal(): Promise<string> {
+  return withTemporaryFolder(async (folder) => {
+    const copy = await copyOfWorkspace(folder);
+    const packages = await publicPackages(copy);
+    const names = packages.map(({ manifest }) => manifest.name);
+    const { changesets } = await getReleasePlan(copy); // reads and checks config.json and every changeset
+    const versions: string[] = [];
+    if (changesets.length > 0) versions.push(await release(copy, changesets));
+    const fix: Changeset = { summary: "A fix.", releases: [{ name: names.at(-1) ?? "", type: "patch" }] };
+    versions.push(await release(copy, [await add(fix, copy)]));
+    await expectRightTarballs(await pack(await publicPackages(copy), folder), versions.at(-1) ?? "");
+    return `the next versions are ${versions.join(" and ")}`;
+  });
+}
+
+/** Without what is installed, but with what was built; each package finds those of the copy that it depends on. */
+async function copyOfWorkspace(folder: string): Promise<string> {
+  const copy = join(folder, "holdfast");
+  const left = ["node_modules", ".git", ".turbo", "reports"];
+  await cp(root, copy, { recursive: true, filter: (path) => !left.includes(basename(path)) });
+  const packages = await workspacePackages(copy);
+  for (const { directory, manifest } of packages) {
+    for (const name of Object.keys({ ...manifest.dependencies, ...manifest.devDependencies })) {
+      const target = packages.find((other) => other.manifest.name === name);
+      if (!target) continue;
+      const link = join(directory, "node_modules", name);
+      await mkdir(join(link, ".."), { recursive: true });
+      await symlink(target.directory, link);
+    }
+  }
+  const git = (...args: string[]) => run("git", args, copy);
+  await git("init", "--quiet");
+  await git("add", "--all");
+  await git("-c", "user.name=rehearsal", "-c", "user.email=rehearsal@localhost", "commit", "--quiet", "--message=all");
+  return copy;
+}
+
+async function add(changeset: Changeset, copy: string): Promise<Changeset> {
+  const lines = changeset.releases.map(({ name, type }) => `"${name}": ${type}`);
+  await writeFile(join(copy, ".changeset/rehearsal.md"), ["---", ...lines, "---", "", changeset.summary].join("\n"));
+  return changeset;
+}
+
+/** Does what `pnpm release:version` does, and resolves with the version that all public packages then have. */
+async function release(copy: string, changesets: readonly Changeset[]): Promise<string> {
+  const before = await workspacePackages(copy);
+  await run(join(root, "node_modules/.bin/changeset"), ["version"], copy);
+  await fillChangelogs(copy);
+
+  const changes = changesets.flatMap(({ releases }) => releases.map(({ type }) => type));
+  const [first] = await publicPackages(copy);
+  const was = before.find(({ directory }) => directory === first?.directory)?.manifest.version ?? "";
+  const version = following(was, changes);
+  const problems = await Promise.all(
+    before.map(async (source) => {
+      const now = await readManifest(source.directory);
+      const expected = source.manifest.private ? source.manifest.version : version;
+      if (now.version !== expected) return [`${now.name} has version ${now.version}, and not ${expected}`];
+      return source.manifest.private ? [] : wrongChangelog(source, version, changesets);
+    }),
+  );
+  expectNone(problems.flat());
+  return version;
+}
+
+/** The version after one, by the largest of the changes. */
+function following(version: string, changes: readonly string[]): string {
+  const [major = 0, minor = 0, patch = 0] = version.split(".").map(Number);
+  const largest = (["major", "minor"] satisfies Change[]).find((change) => changes.includes(change));
+  if (largest === "major") return `${major + 1}.0.0`;
+  return largest === "minor" ? `${major}.${minor + 1}.0` : `${major}.${minor}.${patch + 1}`;
+}
+
+/** The entry of a version is the first, says something, and tells of every change to its package. */
+async function wrongChangelog(
+  { directory, manifest: { name } }: WorkspacePackage,
+  version: string,
+  changesets: readonly Changeset[],
+): Promise<string[]> {
+  const changelog = await readFile(join(directory, "CHANGELOG.md"), "utf8");
+  const [heading = "", latest = ""] = changelog.split(/^## /m);
+  const [title, ...text] = latest.split("\n");
+  const wanted = changesets
+    .filter(({ releases }) => releases.some((each) => each.name === name))
+    .map(({ summary }) => summary.split("\n")[0] ?? "");
+  return [
+    ...(heading.trim() === `# ${name}` && title === version ? [] : ["does not begin with the new version"]),
+    ...(text.join("").trim() === "" ? ["says nothing about the new version"] : []),
+    ...wanted.filter((line) => !latest.includes(line)).map((line) => `does not say: ${line}`),
+  ].map((problem) => `the changelog of ${name} ${problem}`);
+}
+
+/** Tarballs hold the changelog too, and want each other in the version that they were released in. */
+async function expectRightTarballs(packages: readonly PackedPackage[], version: string): Promise<void> {
+  const problems = packages.map(async (packed) => {
+    const unpacked = await unpack(packed);
+    const { name, dependencies, peerDependencies } = await readManifest(unpacked);
+    const ours = Object.entries({ ...dependencies, ...peerDependencies }).filter(([other]) =>
+      packages.some(({ manifest }) => manifest.name === other),
+    );
+    const ranges = ours.filter(([, range]) => range !== `^${version}`);
+    return [
+      ...ranges.map(([other, range]) => `depends on ${other} ${range}, and not ^${version}`),
+      ...(await wrongFiles(packed, unpacked, ["LICENSE", "README.md", "CHANGELOG.md"])),
+    ].map((problem) => `${name} ${version}: ${problem}`);
+  });
+  expectNone((await Promise.all(problems)).flat());
+}
