@@ -14,5 +14,7 @@ export async function fillChangelogs(workspace: string): Promise<void> {
 
 /** A changelog in which no version's heading stands alone. */
 export function filled(changelog: string): string {
-  return changelog.replaceAll(/^(## .+)\n+(?=## |(?![^]))/gm, `$1\n\n${nothingChanged}\n\n`).trimEnd() + "\n";
+  const [title, ...entries] = changelog.split(/^(?=## )/m);
+  const told = entries.map((entry) => (/^## .+\s*$/.test(entry) ? `${entry.trim()}\n\n${nothingChanged}\n\n` : entry));
+  return `${[title, ...told].join("").trimEnd()}\n`;
 }
