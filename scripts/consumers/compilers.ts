@@ -12,7 +12,7 @@ export interface Compiler {
 }
 
 /** The oldest TypeScript that is supported first, and the newest last. */
-export async function compilers(): Promise<[Compiler, Compiler, Compiler, Compiler]> {
+export async function compilers(): Promise<Compiler[]> {
   return Promise.all([
     compilerIn(join(scripts, "node_modules/typescript-5.4")),
     compilerIn(join(scripts, "node_modules/typescript-5.9")),
@@ -51,39 +51,33 @@ export interface Setting {
   readonly include: readonly string[];
 }
 
-const requiring: Setting = {
-  name: "`nodenext`, CommonJS",
-  compilerOptions: { ...nodenext, ...noEmit },
-  include: ["programs/*.cts"],
-};
+const modules = ["programs/**/*.ts"];
+const commonJs = ["programs/*.cts"];
+const browserPrograms = browserSubjects.map((subject) => `programs/${subject}-*.ts`);
 
+/** What Node does, for programs of both forms. */
+export const nodeSetting: Setting = {
+  name: "`nodenext`",
+  compilerOptions: { ...nodenext, ...noEmit },
+  include: [...modules, ...commonJs],
+};
 export const settings: readonly Setting[] = [
-  { name: "`nodenext`", compilerOptions: { ...nodenext, ...noEmit }, include: ["programs/**/*.ts"] },
-  { name: "`esnext` + `bundler`", compilerOptions: { ...bundler, ...noEmit }, include: ["programs/**/*.ts"] },
-  requiring,
-  {
-    name: "`bundler`, browser",
-    compilerOptions: { ...browser, ...noEmit },
-    include: browserSubjects.map((subject) => `programs/${subject}-*.ts`),
-  },
+  nodeSetting,
+  { name: "`esnext` + `bundler`", compilerOptions: { ...bundler, ...noEmit }, include: modules },
+  { name: "the same, for browsers", compilerOptions: { ...browser, ...noEmit }, include: browserPrograms },
 ];
 
 /** Type-checks the programs. Resolves with what a table says about it. */
 export async function typeCheck(project: ConsumerProject, compiler: Compiler, setting: Setting): Promise<string> {
-  const config = `${compiler.version}-${settings.indexOf(setting)}.json`;
-  const check = compile(project, compiler, config, setting);
-  if (setting !== requiring || knowsRequire(compiler)) return check.then(() => "✓");
-  const problem = await check.then(
-    () => "it was accepted",
-    (error: Error) => error.message,
-  );
-  const others = problem.match(/error TS\d+/g)?.filter((code) => !refusals.includes(code)) ?? [problem];
-  if (others.length > 0) throw new Error(`expected nothing but ${refusals.join(" and ")}, but: ${problem}`);
-  return "TS1479";
+  const config = `${compiler.version}-${settings.indexOf(setting)}`;
+  if (setting !== nodeSetting || knowsRequire(compiler)) {
+    await compile(project, compiler, `${config}.json`, setting);
+    return "✓";
+  }
+  await compile(project, compiler, `${config}.json`, { ...setting, include: modules });
+  await expectRefusal(project, compiler, `${config}-commonjs.json`);
+  return "✓ (TS1479 in CommonJS)";
 }
-
-/** What TypeScript says of `import from` and of `import = require()`. */
-const refusals = ["error TS1479", "error TS1471"];
 
 /** TypeScript lets CommonJS require an ES module since 5.8; before, it refuses that of every package. */
 function knowsRequire({ version }: Compiler): boolean {
@@ -91,10 +85,24 @@ function knowsRequire({ version }: Compiler): boolean {
   return major > 5 || (major === 5 && minor >= 8);
 }
 
+/** What it says then of `import from` and of `import = require()`. */
+const refusals = ["error TS1479", "error TS1471"];
+
+async function expectRefusal(project: ConsumerProject, compiler: Compiler, config: string): Promise<void> {
+  const compilerOptions = { ...nodeSetting.compilerOptions, skipLibCheck: true };
+  const problem = await compile(project, compiler, config, { compilerOptions, include: commonJs }).then(
+    () => "it was accepted",
+    (error: Error) => error.message,
+  );
+  const others = problem.match(/error TS\d+/g)?.filter((code) => !refusals.includes(code)) ?? [problem];
+  if (others.length > 0) throw new Error(`CommonJS: expected nothing but ${refusals.join(" and ")}, but: ${problem}`);
+}
+
 /** Compiles all programs to `out/NAME.js` and `out/NAME.cjs`, which every runtime can run. */
-export async function emit(project: ConsumerProject, compiler: Compiler): Promise<void> {
+export async function emit(project: ConsumerProject): Promise<void> {
+  const compiler = await compilerIn(join(root, "node_modules/typescript"));
   const compilerOptions = { ...nodenext, skipLibCheck: true, noCheck: true, rootDir: "programs", outDir: "out" };
-  await compile(project, compiler, "emit.json", { compilerOptions, include: ["programs/*.ts", "programs/*.cts"] });
+  await compile(project, compiler, "emit.json", { compilerOptions, include: ["programs/*.ts", ...commonJs] });
 }
 
 async function compile(

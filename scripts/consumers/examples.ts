@@ -39,7 +39,9 @@ export function folderName(directory: string): string {
 
 /** The packages that a program imports, without built-in modules and its own files. */
 export function importedPackages(code: string): string[] {
-  const specifiers = [...code.matchAll(/\b(?:from |import |import\()"([^"]+)"/g)].map(([, specifier = ""]) => specifier);
+  const specifiers = [...code.matchAll(/\b(?:from |import |import\()"([^"]+)"/g)].map(
+    ([, specifier = ""]) => specifier,
+  );
   return specifiers
     .filter((specifier) => !/^(node:|\.)/.test(specifier))
     .map((specifier) => /^(@[^/]+\/)?[^/]+/.exec(specifier)?.[0] ?? specifier);

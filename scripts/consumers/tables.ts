@@ -3,14 +3,14 @@ import { browserTable, type Outcome, programsTable, typesTable } from "./trials.
 
 const explanations: Readonly<Record<string, string>> = {
   [typesTable]: `All programs are type-checked in strict projects that also check the declarations of what they import
-(\`skipLibCheck: false\`), with no \`lib\` beside that of the target ES2022 and the types of Node. The last column has the types of a
-browser instead, and the programs of the packages that run there.
+(\`skipLibCheck: false\`), with no \`lib\` beside that of the target ES2022 and the types of Node. Under \`nodenext\` they are both
+ES modules and CommonJS. The last column has the types of a browser instead, and the programs that run there.
 
-TypeScript lets CommonJS modules import ES modules since 5.8. An older one refuses every such package under \`nodenext\`,
-with error TS1479 and no other; use \`await import()\` there, or \`bundler\`.`,
-  [programsTable]: `Each cell is all programs about one package: its README's examples, against real Redis servers, and a
+TypeScript lets CommonJS import ES modules since 5.8. An older one refuses that of every package under \`nodenext\`, with
+error TS1479; use \`await import()\` there, or \`bundler\`.`,
+  [programsTable]: `Each cell is all programs about one package: the examples of its README, against real Redis servers, and a
 program that compares what can be imported with what the types declare, name by name. The example of \`conformance\` is a
-run of the suite. vitest, its peer, runs in Node only and has to be imported.`,
+run of the suite by vitest, which runs in Node only and has to be imported; elsewhere it is the names alone.`,
   [browserTable]: `The example of the package's README, bundled by esbuild for browsers, which fails when anything asks for a
 built-in module of Node.`,
 };

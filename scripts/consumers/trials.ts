@@ -3,7 +3,7 @@ import { availableParallelism } from "node:os";
 import pLimit from "p-limit";
 import { browserBundles, runInBareContext } from "./browser.ts";
 import { type Chromium, runInChromium } from "./chromium.ts";
-import { type Compiler, emit, settings, typeCheck } from "./compilers.ts";
+import { type Compiler, emit, type Setting, typeCheck } from "./compilers.ts";
 import type { ConsumerProject } from "./project.ts";
 import { type Form, type Runtime, runSubject, runTests } from "./runtimes.ts";
 
@@ -19,9 +19,14 @@ export interface Outcome {
 
 /** What to try a project with. */
 export interface Selection {
-  readonly compilers: readonly Compiler[];
+  readonly typeChecks: readonly TypeCheck[];
   readonly runtimes: readonly Runtime[];
   readonly chromium?: Chromium | undefined;
+}
+
+export interface TypeCheck {
+  readonly compiler: Compiler;
+  readonly setting: Setting;
 }
 
 interface Trial extends Pick<Outcome, "table" | "row" | "column"> {
@@ -34,10 +39,9 @@ export const browserTable = "Browsers";
 
 /** Tries everything, as much at once as there are processors. */
 export async function tryAll(project: ConsumerProject, selection: Selection): Promise<Outcome[]> {
-  const newest = selection.compilers.at(-1);
-  if (newest) await emit(project, newest);
+  await emit(project);
   const trials = [
-    ...typeTrials(project, selection.compilers),
+    ...selection.typeChecks.map((check) => typeTrial(project, check)),
     ...selection.runtimes.flatMap((runtime) => programTrials(project, runtime)),
     ...(await browserTrials(project, selection.chromium)),
   ];
@@ -53,15 +57,13 @@ async function outcome({ attempt, ...place }: Trial): Promise<Outcome> {
   }
 }
 
-function typeTrials(project: ConsumerProject, compilers: readonly Compiler[]): Trial[] {
-  return compilers.flatMap((compiler) =>
-    settings.map((setting) => ({
-      table: typesTable,
-      row: `TypeScript ${compiler.version}`,
-      column: setting.name,
-      attempt: () => typeCheck(project, compiler, setting),
-    })),
-  );
+function typeTrial(project: ConsumerProject, { compiler, setting }: TypeCheck): Trial {
+  return {
+    table: typesTable,
+    row: `TypeScript ${compiler.version}`,
+    column: setting.name,
+    attempt: () => typeCheck(project, compiler, setting),
+  };
 }
 
 function programTrials(project: ConsumerProject, runtime: Runtime): Trial[] {
