@@ -4,30 +4,30 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { createContext, runInContext } from "node:vm";
 import { build } from "esbuild";
 import { browserSubjects } from "./compilers.ts";
-import type { ConsumerProject } from "./project.ts";
+import type { ConsumerProject, Program } from "./project.ts";
+
+/** The examples of the packages that run in browsers. */
+export function browserExamples({ programs }: ConsumerProject): Program[] {
+  return programs.filter(({ kind, subject }) => kind === "example" && browserSubjects.includes(subject));
+}
 
 /**
- * Bundles the example of each package that runs in browsers. The script leaves `example.finished`, a promise.
- * A built-in module of Node does not resolve for a browser, and is thus an error.
+ * Bundles a program as a script, which leaves the promise `example.finished`. A built-in module of Node does not resolve
+ * for a browser, and is thus an error.
  */
-export async function browserBundles({ directory, programs }: ConsumerProject): Promise<Map<string, string>> {
-  const bundles = new Map<string, string>();
-  const examples = programs.filter(({ kind, subject }) => kind === "example" && browserSubjects.includes(subject));
-  for (const { name, subject } of examples) {
-    const { outputFiles } = await build({
-      entryPoints: [join(directory, `programs/${name}.cts`)],
-      absWorkingDir: directory,
-      bundle: true,
-      format: "iife",
-      globalName: "example",
-      platform: "browser",
-      target: "es2022",
-      write: false,
-      logLevel: "silent",
-    });
-    bundles.set(subject, outputFiles[0]?.text ?? "");
-  }
-  return bundles;
+export async function bundle({ directory }: ConsumerProject, { name }: Program): Promise<string> {
+  const { outputFiles } = await build({
+    entryPoints: [join(directory, `programs/${name}.cts`)],
+    absWorkingDir: directory,
+    bundle: true,
+    format: "iife",
+    globalName: "example",
+    platform: "browser",
+    target: "es2022",
+    write: false,
+    logLevel: "silent",
+  });
+  return outputFiles.map(({ text }) => text).join("\n");
 }
 
 /** What browsers have beside the language. */
@@ -47,13 +47,13 @@ const newerLanguage = 'Symbol.asyncDispose ??= Symbol.for("Symbol.asyncDispose")
 
 const longestProgramMs = 60_000;
 
-/** Runs a bundle where there is nothing but the language and what browsers add to it. */
-export async function runInBareContext(bundle: string): Promise<string> {
+/** Runs a bundled script where there is nothing but the language and what browsers add to it. */
+export async function runInBareContext(script: string): Promise<string> {
   let printed = "";
   const console = { log: (...values: unknown[]) => (printed += `${values.join(" ")}\n`) };
   const context = createContext({ ...webGlobals, console });
   runInContext(newerLanguage, context);
-  runInContext(bundle, context);
+  runInContext(script, context);
   const deadline = sleep(longestProgramMs, "late", { ref: false });
   if ((await Promise.race([runInContext("example.finished", context), deadline])) === "late") {
     throw new Error(`the bundle did not finish within ${longestProgramMs} ms`);

@@ -1,4 +1,4 @@
-/** Runs bundles in a real, headless Chromium, which comes as an npm package. */
+/** Runs bundled scripts in a real, headless Chromium, which comes as an npm package. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createReadStream, createWriteStream, existsSync } from "node:fs";
@@ -42,8 +42,8 @@ interface Report {
   readonly error: string;
 }
 
-/** Opens a page that runs the bundle and sends home what it printed. */
-export async function runInChromium({ binary }: Chromium, bundle: string): Promise<string> {
+/** Opens a page that runs a bundled script and sends home what it printed. */
+export async function runInChromium({ binary }: Chromium, script: string): Promise<string> {
   return withTemporaryFolder(async (profile) => {
     const server = createServer();
     server.listen(0, "127.0.0.1");
@@ -51,7 +51,7 @@ export async function runInChromium({ binary }: Chromium, bundle: string): Promi
     const reported = new Promise<Report>((resolve, reject) => {
       server.on("request", async (request, response) => {
         response.setHeader("content-type", "text/html; charset=utf-8");
-        response.end(request.url === "/" ? page(bundle) : "");
+        response.end(request.url === "/" ? page(script) : "");
         if (request.method === "POST") text(request).then(JSON.parse).then(resolve, reject);
       });
     });
@@ -69,14 +69,14 @@ export async function runInChromium({ binary }: Chromium, bundle: string): Promi
   });
 }
 
-function page(bundle: string): string {
+function page(script: string): string {
   return `<!doctype html><meta charset="utf-8"><script>
 let printed = "";
 console.log = (...values) => { printed += values.join(" ") + "\\n"; };
 const report = (error) => fetch("/report", { method: "POST", body: JSON.stringify({ printed, error }) });
 addEventListener("error", ({ message }) => report(message));
 </script><script>
-${bundle.replaceAll("</script", "<\\/script")}
+${script.replaceAll("</script", "<\\/script")}
 example.finished.then(() => report(""), (error) => report(String(error)));
 </script>`;
 }

@@ -3,9 +3,9 @@ import { browserTable, type Outcome, programsTable, typesTable } from "./trials.
 
 const explanations: Readonly<Record<string, string>> = {
   [typesTable]: `All programs are type-checked in strict projects that also check the declarations of what they import
-(\`skipLibCheck: false\`), with no \`lib\` beside that of the target ES2022 and the types of Node.
-Under \`nodenext\` they are both
-ES modules and CommonJS. The last column has the types of a browser instead, and the programs that run there.
+(\`skipLibCheck: false\`), with no \`lib\` beside that of the target ES2022 and the types of
+Node. Under \`nodenext\` they are both ES modules and CommonJS. The last column has the types of a browser instead, and the
+programs that run there.
 
 TypeScript lets CommonJS import ES modules since 5.8. An older one refuses that of every package under \`nodenext\`, with
 error TS1479; use \`await import()\` there, or \`bundler\`.`,

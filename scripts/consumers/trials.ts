@@ -1,7 +1,7 @@
 /** Everything that can be tried with a consumer's project, as the cells of tables. */
 import { availableParallelism } from "node:os";
 import pLimit from "p-limit";
-import { browserBundles, runInBareContext } from "./browser.ts";
+import { browserExamples, bundle, runInBareContext } from "./browser.ts";
 import { type Chromium, runInChromium } from "./chromium.ts";
 import { type Compiler, emit, type Setting, typeCheck } from "./compilers.ts";
 import type { ConsumerProject } from "./project.ts";
@@ -43,7 +43,7 @@ export async function tryAll(project: ConsumerProject, selection: Selection): Pr
   const trials = [
     ...selection.typeChecks.map((check) => typeTrial(project, check)),
     ...selection.runtimes.flatMap((runtime) => programTrials(project, runtime)),
-    ...(await browserTrials(project, selection.chromium)),
+    ...browserTrials(project, selection.chromium),
   ];
   const limit = pLimit(availableParallelism());
   return Promise.all(trials.map((trial) => limit(outcome, trial)));
@@ -83,20 +83,17 @@ function programTrials(project: ConsumerProject, runtime: Runtime): Trial[] {
   );
 }
 
-async function browserTrials(project: ConsumerProject, chromium: Chromium | undefined): Promise<Trial[]> {
-  const bundles = [...(await browserBundles(project))];
-  const bare = bundles.map(([column, bundle]) => ({
-    table: browserTable,
-    row: "a context with nothing but web globals",
-    column,
-    attempt: () => runInBareContext(bundle),
-  }));
-  if (!chromium) return bare;
-  const real = bundles.map(([column, bundle]) => ({
-    table: browserTable,
-    row: `${chromium.name}, headless`,
-    column,
-    attempt: () => runInChromium(chromium, bundle),
-  }));
-  return [...bare, ...real];
+function browserTrials(project: ConsumerProject, chromium: Chromium | undefined): Trial[] {
+  const places = [{ row: "a context with nothing but web globals", runScript: runInBareContext }];
+  if (chromium) {
+    places.push({ row: `${chromium.name}, headless`, runScript: (script) => runInChromium(chromium, script) });
+  }
+  return places.flatMap(({ row, runScript }) =>
+    browserExamples(project).map((program) => ({
+      table: browserTable,
+      row,
+      column: program.subject,
+      attempt: async () => runScript(await bundle(project, program)),
+    })),
+  );
 }
