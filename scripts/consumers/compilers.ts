@@ -56,7 +56,7 @@ const commonJs = ["programs/*.cts"];
 const browserPrograms = browserSubjects.map((subject) => `programs/${subject}-*.ts`);
 
 /** What Node does, for programs of both forms. */
-export const nodeSetting: Setting = {
+const nodeSetting: Setting = {
   name: "`nodenext`",
   compilerOptions: { ...nodenext, ...noEmit },
   include: [...modules, ...commonJs],
