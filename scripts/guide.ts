@@ -2,33 +2,26 @@
  * `pnpm guide`: follows "Write your own adapter" to the letter, as a new user would: in an empty project outside of this
  * workspace, with the packages as they would be published. Takes about a minute, and needs a registry.
  */
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { followGuide, guideSteps, type Outcome } from "@holdfast/testkit";
 import { checkAll } from "./lib/claim.ts";
-import { type PackedPackage, withPackedPackages } from "./lib/packing.ts";
+import { type PackedPackage, pack } from "./lib/packing.ts";
 import { run } from "./lib/run.ts";
-import { root } from "./lib/workspace.ts";
+import { withTemporaryFolder } from "./lib/temporary-folder.ts";
+import { publicPackages, root } from "./lib/workspace.ts";
 
 const guide = join(root, "apps/custom-adapter/README.md");
 
 async function guideWorks(): Promise<string> {
   await run("turbo", ["run", "build", "--output-logs=errors-only"], root);
   const steps = await guideSteps(guide);
-  await withPackedPackages((packages) =>
-    inEmptyFolder((folder) => followGuide(steps, folder, (command) => shell(withTarballs(command, packages), folder))),
-  );
+  await withTemporaryFolder(async (tarballs) => {
+    const packages = await pack(await publicPackages(), tarballs);
+    await withTemporaryFolder((folder) =>
+      followGuide(steps, folder, (command) => shell(withTarballs(command, packages), folder)),
+    );
+  });
   return `${steps.length} steps`;
-}
-
-async function inEmptyFolder(use: (folder: string) => Promise<void>): Promise<void> {
-  const folder = await mkdtemp(join(tmpdir(), "holdfast-guide-"));
-  try {
-    await use(folder);
-  } finally {
-    await rm(folder, { recursive: true });
-  }
 }
 
 /** What is not published yet is installed from its tarball. */
