@@ -98,6 +98,9 @@ async function expectRefusal(project: ConsumerProject, compiler: Compiler, confi
   if (others.length > 0) throw new Error(`CommonJS: expected nothing but ${refusals.join(" and ")}, but: ${problem}`);
 }
 
+/** GLIDE's own declarations have errors (TS2709) where modules are resolved as bundlers do. They are not ours to judge. */
+const unsoundDeclarations = "node_modules/@valkey/valkey-glide/";
+
 /** Compiles all programs to `out/NAME.js` and `out/NAME.cjs`, which every runtime can run. */
 export async function emit(project: ConsumerProject): Promise<void> {
   const compiler = await compilerIn(join(root, "node_modules/typescript"));
@@ -112,5 +115,10 @@ async function compile(
   { compilerOptions, include }: Omit<Setting, "name">,
 ): Promise<void> {
   await writeFile(join(directory, config), JSON.stringify({ compilerOptions, include }));
-  await run(process.execPath, [path, "--project", config], directory);
+  try {
+    await run(process.execPath, [path, "--project", config], directory);
+  } catch (error) {
+    const errors = (error as Error).message.match(/^\S+\(\d+,\d+\): error TS.*$/gm) ?? [];
+    if (errors.length === 0 || errors.some((line) => !line.startsWith(unsoundDeclarations))) throw error;
+  }
 }

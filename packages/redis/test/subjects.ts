@@ -73,8 +73,10 @@ async function subjectOf(
   prefixes += 1;
   const options = { prefix: `${prefix}:${prefixes}:` };
   const clients = [make(options), make(options)] as const;
+  // So many names that each master of a cluster has some of them.
+  const names = Array.from({ length: 64 }, (_, index) => `warm-up ${index}`);
   await eventually(async () => {
-    for (const { node } of clients) await node.inspect("warm-up");
+    for (const { node } of clients) await Promise.all(names.map((name) => node.inspect(name)));
   });
   return {
     node: clients[0].node,
