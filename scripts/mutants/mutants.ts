@@ -188,6 +188,13 @@ export const mutants: readonly Mutant[] = [
     to: "rejoin: false",
   },
   {
+    rule: "S8",
+    fault: "nodes that rejoin promise less than the validity rests on",
+    file: "held-lock.ts",
+    from: "Math.max(wantedMs, this.#lease.ttlLeftMs())",
+    to: "wantedMs",
+  },
+  {
     rule: "S9",
     fault: "releasing an expired lock is an error",
     file: "held-lock.ts",

@@ -98,7 +98,7 @@ export class HeldLock implements Lock {
     return elapsedMs(this.#acquiredAt, this.#ensemble.clock);
   }
 
-  /** Extensions follow one another, so that the nodes get them in the order in which the validity follows from them. */
+  /** Extensions follow one another, as each asks for no less than is left of the one before. */
   #extendFor(nextTtlMs: () => number | undefined): Promise<void> {
     const extension = this.#extending.then(() => this.#extendUntilSettled(nextTtlMs));
     this.#extending = extension.catch(() => {});
@@ -110,8 +110,10 @@ export class HeldLock implements Lock {
     const { nodeTimeoutMs, quorum } = this.#settings;
     for (let failures = 1; ; failures++) {
       const timeoutMs = Math.min(nodeTimeoutMs, this.#remainingOrThrow());
-      const ttlMs = nextTtlMs();
-      if (ttlMs === undefined) return;
+      const wantedMs = nextTtlMs();
+      if (wantedMs === undefined) return;
+      // A node that joins in must promise as much as those did on which the validity rests.
+      const ttlMs = Math.max(wantedMs, this.#lease.ttlLeftMs());
       const term = { startedAt: momentOf(clock), ttlMs };
       const { outcome, answers } = await extendOnce(nodes, this.#claim, {
         ttlMs,

@@ -42,7 +42,12 @@ export class Lease {
 
   /** What is left of the validity, in milliseconds; not positive once it has ended. */
   remainingMs(): number {
-    return this.#remainingOf(this.#term);
+    return this.#leftMs() - driftMs(this.#term.ttlMs, this.#driftFactor);
+  }
+
+  /** What is left of the ttl, in whole milliseconds: for how long the nodes were asked to keep the claim, or more. */
+  ttlLeftMs(): number {
+    return Math.ceil(this.#leftMs());
   }
 
   /** Whether a term of this ttl that began now would make the validity end later. */
@@ -50,9 +55,9 @@ export class Lease {
     return ttlMs - driftMs(ttlMs, this.#driftFactor) > this.remainingMs();
   }
 
-  /** Goes by another term from now on, unless the present one lasts longer. */
+  /** Goes by another term from now on. */
   renew(term: Term): void {
-    if (this.#remainingOf(term) > this.remainingMs()) this.#term = term;
+    this.#term = term;
     this.#watch();
   }
 
@@ -68,8 +73,8 @@ export class Lease {
     this.#cancelTimer();
   }
 
-  #remainingOf({ startedAt, ttlMs }: Term): number {
-    return ttlMs - driftMs(ttlMs, this.#driftFactor) - elapsedMs(startedAt, this.#clock);
+  #leftMs(): number {
+    return this.#term.ttlMs - elapsedMs(this.#term.startedAt, this.#clock);
   }
 
   /** Timers have whole milliseconds: what is left below one is given up rather than overrun. */

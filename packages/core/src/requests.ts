@@ -1,4 +1,5 @@
 /** What a node asks of a request before it acts on it. For authors of adapters; core itself sends nothing malformed. */
+import { describe } from "./describe.ts";
 import type { AcquireRequest, ExtendRequest, ReleaseRequest } from "./lock-node.ts";
 
 /**
@@ -6,10 +7,11 @@ import type { AcquireRequest, ExtendRequest, ReleaseRequest } from "./lock-node.
  *
  * @throws {RangeError} naming the field and what is wanted
  */
-export function insistOnAcquire({ resources, owner, ttlMs, fenceHint }: AcquireRequest): void {
+export function insistOnAcquire({ resources, owner, ttlMs, fenceHint, takeover }: AcquireRequest): void {
   insistOnNames(resources, owner);
   insist(Number.isSafeInteger(ttlMs) && ttlMs > 0, "ttlMs must be a positive integer", ttlMs);
   insist(Number.isSafeInteger(fenceHint), "fenceHint must be a safe integer", fenceHint);
+  insist(takeover === undefined || typeof takeover === "string", "takeover must be a string if given", takeover);
 }
 
 /**
@@ -17,10 +19,11 @@ export function insistOnAcquire({ resources, owner, ttlMs, fenceHint }: AcquireR
  *
  * @throws {RangeError} naming the field and what is wanted
  */
-export function insistOnExtend({ resources, owner, ttlMs, fence }: ExtendRequest): void {
+export function insistOnExtend({ resources, owner, ttlMs, fence, rejoin }: ExtendRequest): void {
   insistOnNames(resources, owner);
   insist(Number.isSafeInteger(ttlMs) && ttlMs > 0, "ttlMs must be a positive integer", ttlMs);
   insist(Number.isSafeInteger(fence), "fence must be a safe integer", fence);
+  insist(typeof rejoin === "boolean", "rejoin must be true or false", rejoin);
 }
 
 /**
@@ -44,5 +47,5 @@ function isName(value: unknown): boolean {
 }
 
 function insist(condition: boolean, rule: string, value: unknown): void {
-  if (!condition) throw new RangeError(`${rule}, not ${JSON.stringify(value) ?? String(value)}`);
+  if (!condition) throw new RangeError(`${rule}, not ${describe(value)}`);
 }
