@@ -1,3 +1,4 @@
+import type { HoldfastError } from "@holdfast/core";
 import type { Attributes } from "@opentelemetry/api";
 
 /** The attributes that metrics and spans share. All but the resource have few values. */
@@ -41,21 +42,42 @@ export function resourceAttributes(
   };
 }
 
-/** What a call that ended without a lock came to. That another owner holds it is an answer, not an error. */
-export function failureAttributes(error: unknown): Attributes {
-  const type = errorType(error);
-  if (type === "LOCK_HELD") return { [attribute.outcome]: "held" };
-  return { [attribute.outcome]: "failed", [attribute.errorType]: type };
-}
+/** Every code that a call can fail with. */
+const codes: Readonly<Record<HoldfastError["code"], true>> = {
+  LOCK_HELD: true,
+  WAIT_TIMEOUT: true,
+  QUORUM_UNREACHABLE: true,
+  LOCK_LOST: true,
+  QUEUE_FULL: true,
+};
 
 /**
- * The code of an error, or else its name. Never its message: that names resources, and is a different one each time. What
- * looks like neither is `_OTHER`, as the semantic conventions want it.
+ * What a call that ended without a lock came to. That another owner holds it is an answer, not an error. Anything may be
+ * the reason of a caller's signal: of that only the name is told, as its code might be another one each time.
  */
+export function failureAttributes(error: unknown): Attributes {
+  const code = word(error, "code");
+  const isOurs = error instanceof Error && code !== undefined && Object.hasOwn(codes, code);
+  if (isOurs && code === "LOCK_HELD") return { [attribute.outcome]: "held" };
+  return { [attribute.outcome]: "failed", [attribute.errorType]: isOurs ? code : (word(error, "name") ?? other) };
+}
+
+/** What an error is called where it is neither: the value that the semantic conventions ask for. */
+const other = "_OTHER";
+
+/** The code of an error, or else its name. Never its message: that names resources, and is a different one each time. */
 export function errorType(error: unknown): string {
-  const { code, name } = (error ?? {}) as { readonly code?: unknown; readonly name?: unknown };
-  const types = [code, name].filter((type) => typeof type === "string" && /^\w{1,64}$/.test(type));
-  return (types[0] as string | undefined) ?? "_OTHER";
+  return word(error, "code") ?? word(error, "name") ?? other;
+}
+
+/** A field of an error, if it is a single word. */
+function word(error: unknown, field: "code" | "name"): string | undefined {
+  try {
+    const value = (error as Readonly<Record<string, unknown>> | null | undefined)?.[field];
+    return typeof value === "string" && /^\w{1,64}$/.test(value) ? value : undefined;
+  } catch {
+    return undefined; // a getter that throws
+  }
 }
 
 /** What a hold came to: an attribute only where it did not end as it should. */

@@ -38,6 +38,8 @@ interface Attempts {
 export function metricsObserver(meter: Meter | undefined, resourceOf: ResourceAttributes): Required<Observer> {
   const instruments = meter === undefined ? globalInstruments() : constant(createInstruments(meter));
   const attemptsOf = new WeakMap<readonly string[], Attempts>();
+  /** Where each lock was counted: another provider may be registered before it ends, which has not counted it. */
+  const countedOn = new WeakMap<readonly string[], UpDownCounter>();
 
   /** Records a call that has ended. Waiting is all of it that was no attempt: standing in line, and delays in between. */
   const recordCall = (resources: readonly string[], waitedMs: number, outcome: Attributes): void => {
@@ -50,9 +52,8 @@ export function metricsObserver(meter: Meter | undefined, resourceOf: ResourceAt
     acquireAttempts.record(count, attributes);
   };
   const recordHold = (resources: readonly string[], heldMs: number, outcome: Attributes): void => {
-    const { holdDuration, held } = instruments();
-    held.add(-1, resourceOf(resources));
-    holdDuration.record(heldMs / 1000, { ...resourceOf(resources), ...outcome });
+    countedOn.get(resources)?.add(-1, resourceOf(resources));
+    instruments().holdDuration.record(heldMs / 1000, { ...resourceOf(resources), ...outcome });
   };
 
   return {
@@ -65,7 +66,9 @@ export function metricsObserver(meter: Meter | undefined, resourceOf: ResourceAt
       instruments().attemptDuration.record(elapsedMs / 1000, attributes);
     },
     acquired({ resources, waitedMs }) {
-      instruments().held.add(1, resourceOf(resources));
+      const { held } = instruments();
+      held.add(1, resourceOf(resources));
+      countedOn.set(resources, held);
       recordCall(resources, waitedMs, { [attribute.outcome]: "acquired" });
     },
     acquireFailed({ resources, waitedMs, error }) {

@@ -67,7 +67,8 @@ describe("the metrics", () => {
     expect(await clock.until(redlock.tryAcquire("r"))).toBeNull();
     await clock.until(redlock.acquire("r", { waitTimeoutMs: 100 }).catch(() => {}));
     await redlock.acquire("r", { signal: AbortSignal.abort() }).catch(() => {});
-    for (const reason of ["a string", new Error("with secrets"), { code: "not a code" }]) {
+    const coded = Object.assign(new Error("of the caller"), { code: "user_1" });
+    for (const reason of ["a string", new Error("with secrets"), { code: "LOCK_HELD" }, coded]) {
       await redlock.acquire("r", { signal: AbortSignal.abort(reason) }).catch(() => {});
     }
     for (const node of nodes) node.fault = () => ({ reject: new Error("down") });
@@ -82,7 +83,7 @@ describe("the metrics", () => {
       { ...outcome("failed"), "error.type": "WAIT_TIMEOUT", count: 1 },
       { ...outcome("failed"), "error.type": "AbortError", count: 1 },
       { ...outcome("failed"), "error.type": "_OTHER", count: 2 },
-      { ...outcome("failed"), "error.type": "Error", count: 1 },
+      { ...outcome("failed"), "error.type": "Error", count: 2 },
       { ...outcome("failed"), "error.type": "QUORUM_UNREACHABLE", count: 1 },
     ]);
   });
@@ -187,10 +188,14 @@ describe("the metrics", () => {
   it("go to the global provider, also to one that is registered after the observer was made", async () => {
     const redlock = new Redlock([memoryNode()], { observer: openTelemetryObserver() });
     await redlock.using("before", () => {});
+    const leader = await redlock.acquire("held meanwhile");
     const { provider, collect, stop } = meterSdk();
     undo.push(stop, () => metrics.disable());
     metrics.setGlobalMeterProvider(provider);
     await redlock.using("after", () => {});
-    expect(valuesOf((await collect()).get("holdfast.lock.acquire.attempts"))).toEqual([[outcome("acquired"), [1, 1]]]);
+    await leader.release();
+    const collected = await collect();
+    expect(valuesOf(collected.get("holdfast.lock.acquire.attempts"))).toEqual([[outcome("acquired"), [1, 1]]]);
+    expect(valuesOf(collected.get("holdfast.lock.count"))).toEqual([[{}, 0]]);
   });
 });
