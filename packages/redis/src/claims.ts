@@ -9,6 +9,7 @@ export interface Claim {
   isGivenUp: boolean;
   /** Called when it is given up. */
   onGivenUp?: () => void;
+  /** What it waits for: the moment at which it is given up, and then the next look at the connection. */
   timer?: NodeJS.Timeout;
 }
 

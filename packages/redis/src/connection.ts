@@ -8,6 +8,12 @@ export interface RedisConnection {
   /** Whether it is a Redis Cluster, where all keys of one command must share a slot. */
   readonly isCluster: boolean;
 
+  /**
+   * Whether `runScript` itself settles once the `timeoutMs` that it was told have passed. By default the node gives up
+   * what waits for a connection that is lost.
+   */
+  readonly settlesInTime?: boolean;
+
   /** Whether a command with this key that is sent now goes to its server now, instead of waiting for a connection. */
   isReady(key: string): boolean;
 
@@ -16,10 +22,12 @@ export interface RedisConnection {
    * and arguments as they come. Resolves with the reply, or rejects with the error that the server or client gives; the
    * message of a server's error must begin with its code (`NOSCRIPT`).
    *
-   * All commands must go over one connection to the server (or, on a cluster, to the server of the first key), in the
-   * order of the calls. A `Buffer` must be written as it is when the command is written to the socket, however late
+   * All commands should go over one connection to the server (or, on a cluster, to the server of the first key), in the
+   * order of the calls: where a release overtakes a claim, the claim stands until core has heard of it and releases it
+   * again. A `Buffer` must be written as it is when the command is written to the socket, however late
    * that may be: its content is changed when a command must have no effect any more. A library that copies it earlier
-   * must not write the command once `timeoutMs` have passed; without a `timeoutMs`, the command does no harm however
+   * must not write the command once `timeoutMs` have passed, and its answer must be told even if a release of the same
+   * owner came before; without a `timeoutMs`, the command does no harm however
    * late it is.
    */
   runScript(

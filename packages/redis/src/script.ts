@@ -77,7 +77,8 @@ local function keep(key, number)
   end
 end
 
--- Never ends a claim earlier than another extension asked for: the two may come in any order.
+-- Never ends a claim earlier than another extension asked for: the two may come in any order. Gives an end to a claim
+-- without one, which none of us made.
 local function prolong(key)
   if redis.call('PTTL', key) < tonumber(ttlMs) then redis.call('PEXPIRE', key, ttlMs) end
 end

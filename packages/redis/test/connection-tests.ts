@@ -59,7 +59,7 @@ export function notConnected({ server, proxy, client, connected }: Tools): void 
 }
 
 /** What happens to what was under way. */
-export function lostConnection({ server, proxy, connected }: Tools): void {
+export function lostConnection({ server, connected }: Tools): void {
   test("acquire() under way when the connection was cut is not sent again after timeoutMs", async () => {
     const { port, command } = await server();
     const client = await connected(port);
@@ -102,7 +102,10 @@ export function lostConnection({ server, proxy, connected }: Tools): void {
     await comeBack(client);
     await expectNeverClaimed(mortal.command);
   });
+}
 
+/** What happens to what a client keeps for a connection that never comes, unless the client itself settles it in time. */
+export function connectionLostForGood({ server, proxy, connected }: Tools): void {
   test("acquire() and extend() under way when the connection was lost for good reject", async () => {
     const network = await proxy(await server());
     const { node } = await connected(network.port);

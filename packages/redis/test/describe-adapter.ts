@@ -1,6 +1,6 @@
 import { describe } from "vitest";
 import { type MakeClient, toolsFor } from "./adapter-tools.ts";
-import { fullSocket, lostConnection, notConnected } from "./connection-tests.ts";
+import { connectionLostForGood, fullSocket, lostConnection, notConnected } from "./connection-tests.ts";
 import { fullQueue, hangingServer, serverWithoutScript } from "./server-tests.ts";
 import { wakeUpLifetime, wakeUpReconnection } from "./wake-up-tests.ts";
 
@@ -14,6 +14,7 @@ export function describeAdapter(name: string, makeClient: MakeClient): void {
     describe("a client that is not connected", () => notConnected(tools));
     describe("a connection that is lost", () => {
       lostConnection(tools);
+      connectionLostForGood(tools);
       fullSocket(tools);
     });
     describe("a server that hangs", () => {

@@ -64,6 +64,7 @@ function connectionOf(
   return {
     name: isCluster ? clusterName(undefined) : nextName(),
     isCluster,
+    settlesInTime: true,
     // A cluster that has lost one server may still have the one in question.
     isReady: () => isCluster || presence.isThere,
     async runScript(command, script, keyCount, keysAndArguments, timeoutMs = patienceMs) {

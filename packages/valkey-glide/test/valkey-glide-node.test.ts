@@ -1,10 +1,19 @@
+import { setImmediate } from "node:timers/promises";
 import { Redlock } from "@holdfast/core";
 import { startRedisServer } from "@holdfast/testkit";
 import { type Batch, Decoder, GlideClient, GlideClusterClient, ProtocolVersion } from "@valkey/valkey-glide";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { comeBack, expectNeverClaimed, lockKey, toolsFor, warmUp } from "../../redis/test/adapter-tools.ts";
 import { lostConnection } from "../../redis/test/connection-tests.ts";
-import { acquireRequest, eventually, extendRequest, releaseRequest, shortMs } from "../../redis/test/requests.ts";
+import {
+  acquireRequest,
+  eventually,
+  extendRequest,
+  ignore,
+  longMs,
+  releaseRequest,
+  shortMs,
+} from "../../redis/test/requests.ts";
 import { runToEnd } from "../../redis/test/run-to-end.ts";
 import { hangingServer, serverWithoutScript } from "../../redis/test/server-tests.ts";
 import { wakeUpLifetime, wakeUpReconnection } from "../../redis/test/wake-up-tests.ts";
@@ -66,6 +75,20 @@ describe("a GlideClient that is not connected", { timeout: 30_000 }, () => {
     await network.resume();
     expect(await released).toEqual({ released: true });
     expect(await command("EXISTS", lockKey)).toBe(0);
+  });
+
+  test("acquire() tells its answer though it was released before the connection came back", async () => {
+    const network = await proxy(await server());
+    const client = await connected(network.port);
+    await warmUp(client);
+    await network.refuse();
+    network.cut();
+    await eventually(() => expect(client.isReady()).toBe(false));
+    const claim = client.node.acquire(acquireRequest("alice", { timeoutMs: longMs }));
+    await setImmediate(); // GLIDE has copied the command
+    ignore(client.node.release(releaseRequest("alice")));
+    await network.resume();
+    expect(await claim).toEqual({ granted: true, fence: 1 });
   });
 
   test("every operation rejects when the client is closed", async () => {
