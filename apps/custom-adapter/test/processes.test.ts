@@ -74,8 +74,7 @@ async function stoppedInTheMiddle() {
   const path = join(await temporaryFolder(), "locks.db");
   const node = await openNode(path);
   const child = startChild(stopInTheMiddle, path, "alice");
-  for await (const line of child.lines) {
-    if (line === "in the middle") break;
-  }
+  const { value: line } = await child.lines[Symbol.asyncIterator]().next();
+  expect(line).toBe("in the middle");
   return { path, node, child };
 }

@@ -13,9 +13,6 @@ export interface Term {
  */
 const longestBlindMs = 1000;
 
-/** How much of the validity is given up so that its end is told in time: timers ring late by a millisecond or two. */
-const timerLagMs = 2;
-
 /** How long a lock may be relied on, and the timer that tells when that ends (S7). */
 export class Lease {
   readonly #clock: Clock;
@@ -83,13 +80,13 @@ export class Lease {
     if (this.#isStopped) return;
     const remainingMs = Math.floor(this.remainingMs());
     const untilAlarmMs = remainingMs - (this.#alarm?.leftMs ?? 0);
-    const delayMs = Math.max(0, Math.min(longestBlindMs, untilAlarmMs, remainingMs - timerLagMs));
+    const delayMs = Math.max(0, Math.min(longestBlindMs, untilAlarmMs, remainingMs));
     this.#cancelTimer = this.#clock.startTimer(delayMs, () => this.#look(), { background: true });
   }
 
   #look(): void {
     const remainingMs = this.remainingMs();
-    if (remainingMs < 1 + timerLagMs) {
+    if (remainingMs < 1) {
       this.#onEnd();
       return;
     }
