@@ -11,7 +11,7 @@ export function insistOnAcquire({ resources, owner, ttlMs, fenceHint, takeover }
   insistOnNames(resources, owner);
   insist(Number.isSafeInteger(ttlMs) && ttlMs > 0, "ttlMs must be a positive integer", ttlMs);
   insist(Number.isSafeInteger(fenceHint), "fenceHint must be a safe integer", fenceHint);
-  insist(takeover === undefined || typeof takeover === "string", "takeover must be a string if given", takeover);
+  insist(takeover === undefined || isName(takeover), "takeover must be an owner if given", takeover);
 }
 
 /**
