@@ -1,9 +1,10 @@
 import type { AcquireReply, ExtendReply, LockNode, NodeView, Unwatch } from "@holdfast/core";
+import { minuteMs } from "./durations.ts";
 import { readAcquireReply, readExtendReply, readNodeView, readReleaseReply } from "./replies.ts";
 import { within } from "./within.ts";
 
 /** A ttl that does not end while a test runs, on however slow a machine. */
-export const longMs = 600_000;
+export const longMs: number = 10 * minuteMs;
 
 /** One resource or several. */
 export type Resources = string | readonly string[];

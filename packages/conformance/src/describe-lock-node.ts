@@ -1,7 +1,7 @@
 import { afterAll, describe, test } from "vitest";
 import { offersOf } from "./offers.ts";
 import { type Result, writeReport } from "./report.ts";
-import { parseOptions, type Settings } from "./settings.ts";
+import { hangGuardMs, parseOptions, type Settings } from "./settings.ts";
 import type { DescribeLockNodeOptions } from "./subject.ts";
 import { type Proof, type Topic, topicsFor } from "./topics.ts";
 
@@ -34,16 +34,16 @@ function registerTopic({ title, proofs }: Topic, settings: Settings): readonly R
 }
 
 /** Registers one test. Its result is what the runner says of it, also where it is stopped, or its clean-up fails. */
-function registerProof({ statement, prove }: Proof, settings: Settings): Result {
-  const hangGuardMs = 4 * settings.patienceMs;
+function registerProof({ statement, prepare }: Proof, settings: Settings): Result {
   let state = (): string | undefined => undefined;
   test(
     statement,
     async ({ task, onTestFinished }) => {
       state = () => task.result?.state;
-      await prove(settings, onTestFinished);
+      const prove = await prepare(settings, onTestFinished);
+      await prove();
     },
-    hangGuardMs,
+    hangGuardMs(settings),
   );
   const outcomes: Readonly<Record<string, ReturnType<Result["outcome"]>>> = { pass: "passed", fail: "failed" };
   return { statement, outcome: () => outcomes[state() ?? ""] ?? "not run" };

@@ -13,6 +13,11 @@ export interface Settings {
   readonly patienceMs: number;
 }
 
+/** When a test is stopped by the runner, in milliseconds: it waits several times for what must happen. */
+export function hangGuardMs({ patienceMs }: Pick<Settings, "patienceMs">): number {
+  return 4 * patienceMs;
+}
+
 const limits: readonly string[] = [
   "severalResources",
   "unrelatedResources",

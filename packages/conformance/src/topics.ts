@@ -33,11 +33,12 @@ export interface Offers {
 /** Has something done when a proof has ended, however it did. */
 export type CleanUp = (step: () => Promise<void>) => void;
 
-/** A fact that makes its own world. */
+/** A fact that makes its own world, which is not a part of what it proves. */
 export interface Proof {
   readonly statement: string;
   readonly needs: readonly Limit[];
-  prove(settings: Settings, cleanUp: CleanUp): Promise<void>;
+  /** Makes the world, and returns the proof in it. */
+  prepare(settings: Settings, cleanUp: CleanUp): Promise<() => Promise<void>>;
 }
 
 /** Facts under one heading of the report. */
@@ -107,7 +108,10 @@ function topic<W>(
     ({ statement, needs, prove }): Proof => ({
       statement,
       needs,
-      prove: async (settings, cleanUp) => prove(await create(settings, cleanUp)),
+      async prepare(settings, cleanUp) {
+        const world = await create(settings, cleanUp);
+        return () => prove(world);
+      },
     }),
   );
   return { title, proofs };

@@ -126,7 +126,7 @@ export async function whileAlive(
   for (let ttlMs = 40; ttlMs < 10_000; ttlMs *= 2) {
     const resource = `alive for ${ttlMs} ms`;
     const startMs = world.elapsedMs();
-    const inTime = (): boolean => world.elapsedMs() - startMs < ttlMs;
+    const inTime = (): boolean => world.elapsedMs() - startMs < ttlMs - clockGrainMs;
     try {
       await body(resource, ttlMs);
     } catch (error) {

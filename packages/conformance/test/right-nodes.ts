@@ -1,6 +1,7 @@
 import type { LockNode } from "@holdfast/core";
 import { insistOnAcquire, insistOnExtend } from "@holdfast/core/requests";
 import type { MemoryNode } from "@holdfast/memory";
+import { dayMs } from "../src/durations.ts";
 import type { LockNodeLimits } from "../src/index.ts";
 
 /** A node that the suite has to pass. */
@@ -21,7 +22,6 @@ export const bareNode: RightNode = {
   makeFrom: ({ name, acquire, extend, release }) => ({ name, acquire, extend, release }),
 };
 
-const dayMs = 24 * 60 * 60_000;
 const tickMs = 50;
 
 function refuse(isRefused: boolean, reason: string): void {
@@ -46,9 +46,10 @@ export const limitedNode: RightNode = {
     };
     return {
       ...node,
-      async acquire({ takeover: _, ...request }) {
+      async acquire(request) {
         insistOnAcquire(request);
-        return node.acquire(prepare(request));
+        const { takeover: _, ...claim } = prepare(request);
+        return node.acquire(claim);
       },
       async extend(request) {
         insistOnExtend(request);

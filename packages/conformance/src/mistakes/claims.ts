@@ -78,7 +78,7 @@ export const brokenClaims: readonly NodeMistake[] = [
       async acquire(request) {
         if (request.takeover === undefined) return node.acquire(request);
         const { owner } = await node.inspect(request.resources[0] as string);
-        return node.acquire({ ...request, takeover: owner ?? "" });
+        return node.acquire({ ...request, takeover: owner ?? "nobody" });
       },
     }),
   },

@@ -29,6 +29,17 @@ export const brokenFences: readonly NodeMistake[] = [
     }),
   },
   {
+    mistake: "says that it raised the counter of a held claim, and does so only where it may not rejoin",
+    caughtBy: "extend() with rejoin of a held claim raises the counter to the fence",
+    breakIt: (node) => ({
+      async extend(request) {
+        if (!request.rejoin) return node.extend(request);
+        const reply = await node.extend({ ...request, fence: 1, rejoin: false });
+        return reply.held ? { held: true, fence: Math.max(reply.fence, request.fence) } : node.extend(request);
+      },
+    }),
+  },
+  {
     mistake: "confirms a claim that has expired",
     caughtBy: "extend() without rejoin of an expired claim changes nothing",
     sees: "inspect",

@@ -1,3 +1,4 @@
+import { minuteMs } from "../durations.ts";
 import type { NodeMistake } from "./mistake.ts";
 
 /** Mistakes of nodes that declare a limit, and then do something else than what the limit means. */
@@ -31,7 +32,7 @@ export const brokenLimits: readonly NodeMistake[] = [
     cannot: { longTtl: "leases last an hour at the most" },
     caughtBy: "acquire() rejects a claim for thirty days, and claims nothing",
     breakIt: (node) => ({
-      acquire: (request) => node.acquire({ ...request, ttlMs: Math.min(request.ttlMs, 3_600_000) }),
+      acquire: (request) => node.acquire({ ...request, ttlMs: Math.min(request.ttlMs, 60 * minuteMs) }),
     }),
   },
   {
@@ -45,6 +46,7 @@ export const brokenLimits: readonly NodeMistake[] = [
   {
     mistake: "is said to claim related resources only, and claims others, too",
     cannot: { unrelatedResources: "they are in different places" },
+    related: (resource) => resource,
     caughtBy: "acquire() rejects a claim on unrelated resources, names them, and changes nothing",
     breakIt: () => ({}),
   },

@@ -20,9 +20,9 @@ export interface Mistake {
 export type SubjectPart = "watch" | "inspect" | "server" | "advance";
 
 /** A mistake that is made by wrapping a right node. */
-export type NodeMistake = Omit<Mistake, "create" | "needs"> & {
-  readonly needs?: readonly ("server" | "advance")[];
-} & (BlindMistake<LockNode> | SeeingMistake);
+export type NodeMistake = Omit<Mistake, "create"> &
+  Pick<LockNodeSubject, "related"> &
+  (BlindMistake<LockNode> | SeeingMistake);
 
 interface BlindMistake<N> {
   readonly sees?: undefined;
@@ -38,7 +38,7 @@ interface SeeingMistake extends Omit<BlindMistake<Required<LockNode>>, "sees"> {
 }
 
 /** Makes it a mistake of whole subjects. */
-export function mistakeOf({ breakIt, breakRival, sees, needs = [], ...rest }: NodeMistake): Mistake {
+export function mistakeOf({ breakIt, breakRival, sees, needs = [], related, ...rest }: NodeMistake): Mistake {
   return {
     ...rest,
     needs: sees ? [sees, ...needs] : needs,
@@ -51,7 +51,7 @@ export function mistakeOf({ breakIt, breakRival, sees, needs = [], ...rest }: No
       const node = brokenBy(breakIt, subject.node);
       // What a mistake keeps in mind is the server's: with two objects, each would have a server of its own.
       const rival = breakRival ? brokenBy(breakRival, subject.rival) : node;
-      return withNodes(subject, node, rival);
+      return { ...withNodes(subject, node, rival), ...(related && { related }) };
     },
   };
 }

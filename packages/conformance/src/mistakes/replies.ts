@@ -94,6 +94,20 @@ export const brokenReplies: readonly NodeMistake[] = [
     }),
   },
   {
+    mistake: "takes over from an owner that is no text",
+    caughtBy: "acquire() rejects a malformed request, and changes nothing",
+    breakIt: (node) => ({
+      async acquire({ takeover, ...request }) {
+        return node.acquire(takeover ? { ...request, takeover: String(takeover) } : request);
+      },
+    }),
+  },
+  {
+    mistake: "rejoins for whatever JavaScript takes for true",
+    caughtBy: "extend() rejects a malformed request, and changes nothing",
+    breakIt: (node) => ({ extend: (request) => node.extend({ ...request, rejoin: Boolean(request.rejoin) }) }),
+  },
+  {
     mistake: "releases for an owner without a name",
     caughtBy: "release() rejects a malformed request, and changes nothing",
     breakIt: (node) => ({

@@ -1,4 +1,5 @@
 import type { LockNode } from "@holdfast/core";
+import { dayMs, minuteMs } from "../durations.ts";
 import type { NodeMistake } from "./mistake.ts";
 
 /** Changes the ttl of every claim and every extension. */
@@ -35,7 +36,7 @@ export const brokenTimes: readonly NodeMistake[] = [
   {
     mistake: "keeps claims until they are released",
     caughtBy: "a claim is kept for its ttl at least, and then is free",
-    breakIt: (node) => withTtl(node, () => 365 * 24 * 60 * 60_000),
+    breakIt: (node) => withTtl(node, () => 365 * dayMs),
   },
   {
     mistake: "keeps claims for whole seconds",
@@ -78,6 +79,68 @@ export const brokenTimes: readonly NodeMistake[] = [
     }),
   },
   {
+    mistake: "claims a held claim anew, for less, where it may rejoin",
+    caughtBy: "extend() with rejoin of a held claim for less than it will be kept leaves it as it is",
+    breakIt: (node) => ({
+      async extend(request) {
+        const reply = await node.extend(request);
+        if (!reply.held || !request.rejoin) return reply;
+        await node.release(request);
+        await node.acquire({ ...request, fenceHint: 1 });
+        return reply;
+      },
+    }),
+  },
+  {
+    mistake: "does not prolong a held claim where it may rejoin",
+    caughtBy: "extend() with rejoin of a held claim makes it last longer",
+    breakIt: (node) => ({
+      async extend(request) {
+        const reply = await node.extend({ ...request, ttlMs: 1, rejoin: false });
+        return reply.held || !request.rejoin ? reply : node.extend(request);
+      },
+    }),
+  },
+  {
+    mistake: "cuts short what would last longer of several resources that it extends, and says nothing of the wait",
+    caughtBy: "extend() of several held resources makes each last longer, and none end sooner",
+    sees: "inspect",
+    needs: ["advance"],
+    breakIt: (node) => ({
+      acquire: async (request) => {
+        const reply = await node.acquire(request);
+        return reply.granted ? reply : { granted: false };
+      },
+      async extend(request) {
+        const reply = await node.extend(request);
+        for (const resource of reply.held ? request.resources : []) {
+          const { remainingMs } = await node.inspect(resource);
+          if (remainingMs === null || remainingMs <= request.ttlMs) continue;
+          await node.release({ ...request, resources: [resource] });
+          await node.acquire({ ...request, resources: [resource], fenceHint: 1 });
+        }
+        return reply;
+      },
+    }),
+  },
+  {
+    mistake: "keeps an extended claim three times as long as asked",
+    caughtBy: "extend() of a held claim keeps it for the ttl of the request, from then on",
+    needs: ["advance"],
+    breakIt: (node) => ({ extend: (request) => node.extend({ ...request, ttlMs: 3 * request.ttlMs }) }),
+  },
+  {
+    mistake: "keeps a rejoined claim three times as long as asked",
+    caughtBy: "extend() with rejoin keeps the new claim for the ttl of the request",
+    needs: ["advance"],
+    breakIt: (node) => ({
+      async extend(request) {
+        const reply = await node.extend({ ...request, rejoin: false });
+        return reply.held || !request.rejoin ? reply : node.extend({ ...request, ttlMs: 3 * request.ttlMs });
+      },
+    }),
+  },
+  {
     mistake: "prolongs a claim whose command was resent",
     caughtBy: "acquire() resent by the holder does not prolong the claim",
     breakIt: (node) => ({
@@ -111,7 +174,7 @@ export const brokenTimes: readonly NodeMistake[] = [
     breakIt: (node) => ({
       acquire: async (request) => {
         const reply = await node.acquire(request);
-        return reply.granted ? reply : node.acquire({ ...request, owner: "who waits for all", takeover: "" });
+        return reply.granted ? reply : node.acquire({ ...request, owner: "who waits for all", takeover: "nobody" });
       },
     }),
   },
@@ -127,7 +190,7 @@ export const brokenTimes: readonly NodeMistake[] = [
     breakIt: (node) => ({
       async inspect(resource) {
         const view = await node.inspect(resource);
-        return { ...view, remainingMs: view.remainingMs === null ? null : 60_000 };
+        return { ...view, remainingMs: view.remainingMs === null ? null : minuteMs };
       },
     }),
   },

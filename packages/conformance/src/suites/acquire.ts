@@ -1,5 +1,6 @@
 import { expect } from "vitest";
 import { longMs } from "../client.ts";
+import { minuteMs } from "../durations.ts";
 import { type Fact, fact, factNeeding } from "../fact.ts";
 import { claimWhenFree, momentMs, nextFence, whileAlive } from "../world.ts";
 
@@ -93,10 +94,10 @@ const retryAfter: readonly Fact[] = [
   fact(
     "acquire() names a wait within the ttl of the claim in the way, if it names one",
     async ({ node, endsExactly }) => {
-      await node.grant("alice", "r", { ttlMs: 60_000 });
-      const retryAfterMs = (await node.deny("bob", "r")) ?? 60_000;
+      await node.grant("alice", "r", { ttlMs: minuteMs });
+      const retryAfterMs = (await node.deny("bob", "r")) ?? minuteMs;
       expect(retryAfterMs).toBeGreaterThan(0);
-      if (endsExactly) expect(retryAfterMs).toBeLessThanOrEqual(60_000);
+      if (endsExactly) expect(retryAfterMs).toBeLessThanOrEqual(minuteMs);
     },
   ),
 
@@ -115,16 +116,15 @@ const retryAfter: readonly Fact[] = [
     ["severalResources", "exactTtl"],
     "acquire() names the longest wait among several claims in the way, if it names one",
     async ({ node, rival }) => {
-      const minute = 60_000;
-      await node.grant("alice", "a", { ttlMs: minute });
-      await node.grant("bob", "b", { ttlMs: 60 * minute });
-      await node.grant("carol", "c", { ttlMs: 20 * minute });
-      const longest = (await rival.deny("dave", ["a", "b", "c"])) ?? 60 * minute;
-      expect(longest).toBeGreaterThan(20 * minute);
-      expect(longest).toBeLessThanOrEqual(60 * minute);
-      const longer = (await rival.deny("erin", ["a", "c", "free"])) ?? 20 * minute;
-      expect(longer).toBeGreaterThan(minute);
-      expect(longer).toBeLessThanOrEqual(20 * minute);
+      await node.grant("alice", "a", { ttlMs: minuteMs });
+      await node.grant("bob", "b", { ttlMs: 60 * minuteMs });
+      await node.grant("carol", "c", { ttlMs: 20 * minuteMs });
+      const longest = (await rival.deny("dave", ["a", "b", "c"])) ?? 60 * minuteMs;
+      expect(longest).toBeGreaterThan(20 * minuteMs);
+      expect(longest).toBeLessThanOrEqual(60 * minuteMs);
+      const longer = (await rival.deny("erin", ["a", "c", "free"])) ?? 20 * minuteMs;
+      expect(longer).toBeGreaterThan(minuteMs);
+      expect(longer).toBeLessThanOrEqual(20 * minuteMs);
     },
   ),
 ];

@@ -1,22 +1,18 @@
 import { expect } from "vitest";
 import { longMs } from "../client.ts";
+import { dayMs, thirtyDaysMs } from "../durations.ts";
 import { type Fact, fact, factNeeding } from "../fact.ts";
+import { expectKeptFor } from "../kept.ts";
 import { claimAndExpire, claimWhenFree, clockGrainMs, momentMs } from "../world.ts";
-
-const dayMs = 24 * 60 * 60_000;
 
 /** The facts about the end of a claim. Bounds are lower bounds: a slow machine is not a wrong node. */
 export const expiryFacts: readonly Fact[] = [
   fact("a claim is kept for its ttl at least, and then is free", async (world) => {
     for (const ttlMs of [20, 60]) {
       const resource = `for ${ttlMs} ms`;
-      // Time is taken before the request is sent: the node's own count starts later, never earlier.
       const startMs = world.elapsedMs();
       await world.node.grant("alice", resource, { ttlMs });
-      await claimWhenFree(world, resource);
-      const keptMs = world.elapsedMs() - startMs;
-      expect(keptMs).toBeGreaterThanOrEqual(ttlMs - clockGrainMs);
-      if (world.showsExactEnd) expect(keptMs).toBeLessThanOrEqual(ttlMs + clockGrainMs);
+      await expectKeptFor(world, resource, ttlMs, startMs);
     }
   }),
 
@@ -26,10 +22,7 @@ export const expiryFacts: readonly Fact[] = [
     async (world) => {
       const startMs = world.elapsedMs();
       await world.node.grant("alice", ["a", "b", "c"], { ttlMs: 40 });
-      for (const resource of ["a", "b", "c"]) {
-        await claimWhenFree(world, resource);
-        expect(world.elapsedMs() - startMs).toBeGreaterThanOrEqual(40 - clockGrainMs);
-      }
+      for (const resource of ["a", "b", "c"]) await expectKeptFor(world, resource, 40, startMs);
     },
   ),
 
@@ -46,9 +39,9 @@ export const expiryFacts: readonly Fact[] = [
 
   // Timers of 32 bits end, at once, what should last for more than 24.8 days.
   factNeeding("longTtl", "a claim for thirty days is granted, and stays", async (world) => {
-    await world.node.grant("alice", "r", { ttlMs: 30 * dayMs });
+    await world.node.grant("alice", "r", { ttlMs: thirtyDaysMs });
     await world.pass(momentMs);
-    const retryAfterMs = (await world.rival.deny("bob", "r")) ?? 30 * dayMs;
+    const retryAfterMs = (await world.rival.deny("bob", "r")) ?? thirtyDaysMs;
     expect(retryAfterMs).toBeGreaterThan(29 * dayMs);
     await world.leap(29 * dayMs);
     await world.rival.deny("bob", "r");
@@ -56,7 +49,7 @@ export const expiryFacts: readonly Fact[] = [
 
   factNeeding("longTtl", "a claim is extended by thirty days, and stays", async (world) => {
     await world.node.grant("alice", "r");
-    await world.node.hold("alice", "r", { ttlMs: 30 * dayMs });
+    await world.node.hold("alice", "r", { ttlMs: thirtyDaysMs });
     await world.leap(29 * dayMs);
     await world.rival.deny("bob", "r");
   }),

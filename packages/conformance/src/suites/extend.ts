@@ -1,88 +1,117 @@
 import { expect } from "vitest";
 import { longMs } from "../client.ts";
 import { type Fact, fact, factNeeding } from "../fact.ts";
+import { expectKeptFor } from "../kept.ts";
 import { claimAndExpire, claimWhenFree, momentMs, nextFence, whileAlive } from "../world.ts";
 
+/** Whether an extension may rejoin. Where the claim is held it makes no difference, and core always sends that it may. */
+const rejoins = [false, true];
+
+/** What tests of a held claim call an extension. */
+function named(rejoin: boolean): string {
+  return rejoin ? "extend() with rejoin" : "extend()";
+}
+
 /** What `extend` does to the ttl of a claim that is held. */
-const ttls: readonly Fact[] = [
-  fact("extend() of a held claim makes it last longer", async (world) => {
-    const { resource, ttlMs } = await whileAlive(world, async (name, ttlMs) => {
-      await world.node.grant("alice", name, { ttlMs });
-      await world.node.hold("alice", name, { ttlMs: longMs });
-    });
-    await world.pass(2 * ttlMs);
-    await world.rival.deny("bob", resource);
-  }),
-
-  fact("extend() of a held claim for less than it will be kept leaves it as it is", async (world) => {
-    await world.node.grant("alice", "r", { ttlMs: longMs });
-    await world.rival.hold("alice", "r", { ttlMs: 1 });
-    await world.pass(momentMs);
-    await world.node.deny("bob", "r");
-  }),
-
-  factNeeding(
-    "severalResources",
-    "extend() of several held resources makes each last longer, and none end sooner",
-    async (world) => {
-      const { node, rival } = world;
+function ttls(rejoin: boolean): readonly Fact[] {
+  return [
+    fact(`${named(rejoin)} of a held claim makes it last longer`, async (world) => {
       const { resource, ttlMs } = await whileAlive(world, async (name, ttlMs) => {
-        await node.grant("alice", name, { ttlMs });
-        await node.grant("alice", `${name}, for long`, { ttlMs: 2 * longMs });
-        await node.hold("alice", [name, `${name}, for long`], { ttlMs: longMs });
+        await world.node.grant("alice", name, { ttlMs });
+        await world.node.hold("alice", name, { ttlMs: longMs, rejoin });
       });
       await world.pass(2 * ttlMs);
-      await rival.deny("bob", resource);
-      const retryAfterMs = await rival.deny("bob", `${resource}, for long`);
-      if (retryAfterMs !== undefined) expect(retryAfterMs).toBeGreaterThan(longMs);
-    },
-  ),
-];
+      await world.rival.deny("bob", resource);
+    }),
+
+    fact(`${named(rejoin)} of a held claim keeps it for the ttl of the request, from then on`, async (world) => {
+      let startMs = 0;
+      const { resource, ttlMs } = await whileAlive(world, async (name, ttlMs) => {
+        await world.node.grant("alice", name, { ttlMs });
+        startMs = world.elapsedMs();
+        await world.node.hold("alice", name, { ttlMs: 2 * ttlMs, rejoin });
+      });
+      await expectKeptFor(world, resource, 2 * ttlMs, startMs);
+    }),
+
+    fact(`${named(rejoin)} of a held claim for less than it will be kept leaves it as it is`, async (world) => {
+      await world.node.grant("alice", "r", { ttlMs: longMs });
+      await world.rival.hold("alice", "r", { ttlMs: 1, rejoin });
+      await world.pass(momentMs);
+      await world.node.deny("bob", "r");
+    }),
+
+    factNeeding(
+      "severalResources",
+      `${named(rejoin)} of several held resources makes each last longer, and none end sooner`,
+      async (world) => {
+        const { node, rival } = world;
+        const { resource, ttlMs } = await whileAlive(world, async (name, ttlMs) => {
+          await node.grant("alice", name, { ttlMs });
+          await node.grant("alice", `${name}, for long`, { ttlMs: 2 * longMs });
+          await node.hold("alice", [name, `${name}, for long`], { ttlMs: longMs, rejoin });
+        });
+        await world.pass(2 * ttlMs);
+        await rival.deny("bob", resource);
+        const retryAfterMs = await rival.deny("bob", `${resource}, for long`);
+        if (retryAfterMs !== undefined) expect(retryAfterMs).toBeGreaterThan(longMs);
+        // A node that says nothing of the wait is asked again when what it was extended for has passed.
+        await world.leap(longMs);
+        await rival.deny("bob", `${resource}, for long`);
+      },
+    ),
+  ];
+}
 
 /** What `extend` does to the counters of a claim that is held. */
-const counters: readonly Fact[] = [
-  fact("extend() of a held claim raises the counter to the fence", async ({ node, rival }) => {
-    await node.grant("alice", "r", { fenceHint: 10 });
-    expect(await node.extend("alice", "r", { fence: 1_000 })).toEqual({ held: true, fence: 1_000 });
-    await node.release("alice", "r");
-    expect(await nextFence(rival, "r")).toBe(1_001);
-  }),
+function counters(rejoin: boolean): readonly Fact[] {
+  return [
+    fact(`${named(rejoin)} of a held claim raises the counter to the fence`, async ({ node, rival }) => {
+      await node.grant("alice", "r", { fenceHint: 10 });
+      expect(await node.extend("alice", "r", { fence: 1_000, rejoin })).toEqual({ held: true, fence: 1_000 });
+      await node.release("alice", "r");
+      expect(await nextFence(rival, "r")).toBe(1_001);
+    }),
 
-  fact("extend() with a fence below the counter answers the counter, and leaves it", async ({ node, rival }) => {
-    await node.grant("alice", "r", { fenceHint: 1_000 });
-    expect(await node.extend("alice", "r", { fence: 999 })).toEqual({ held: true, fence: 1_000 });
-    await node.release("alice", "r");
-    expect(await nextFence(rival, "r")).toBe(1_001);
-  }),
+    fact(`${named(rejoin)} with a fence below the counter answers the counter, and leaves it`, async (world) => {
+      const { node, rival } = world;
+      await node.grant("alice", "r", { fenceHint: 1_000 });
+      expect(await node.extend("alice", "r", { fence: 999, rejoin })).toEqual({ held: true, fence: 1_000 });
+      await node.release("alice", "r");
+      expect(await nextFence(rival, "r")).toBe(1_001);
+    }),
 
-  fact("extend() of a held claim does not advance the counter by itself, however often", async ({ node }) => {
-    const fence = await node.grant("alice", "r");
-    for (let round = 0; round < 3; round++) expect(await node.hold("alice", "r", { fence })).toBe(fence);
-    expect(await node.hold("alice", "r", { fence, rejoin: true })).toBe(fence);
-  }),
+    fact(`${named(rejoin)} of a held claim does not advance the counter by itself, however often`, async (world) => {
+      const { node, rival } = world;
+      const fence = await node.grant("alice", "r");
+      for (let round = 0; round < 3; round++) expect(await node.hold("alice", "r", { fence, rejoin })).toBe(fence);
+      await node.release("alice", "r");
+      expect(await nextFence(rival, "r")).toBe(fence + 1);
+    }),
 
-  factNeeding(
-    "severalResources",
-    "extend() of several held resources raises each counter that is lower, and answers the highest",
-    async ({ node }) => {
-      await node.grant("alice", "a", { fenceHint: 10 });
-      await node.grant("alice", "b", { fenceHint: 30 });
-      await node.grant("alice", "c", { fenceHint: 12 });
-      expect(await node.hold("alice", ["a", "b", "c"], { fence: 20 })).toBe(30);
-      await node.release("alice", ["a", "b", "c"]);
-      expect([await nextFence(node, "a"), await nextFence(node, "b"), await nextFence(node, "c")]).toEqual([
-        21, 31, 21,
-      ]);
-    },
-  ),
-];
+    factNeeding(
+      "severalResources",
+      `${named(rejoin)} of several held resources raises each counter that is lower, and answers the highest`,
+      async ({ node }) => {
+        await node.grant("alice", "a", { fenceHint: 10 });
+        await node.grant("alice", "b", { fenceHint: 30 });
+        await node.grant("alice", "c", { fenceHint: 12 });
+        expect(await node.hold("alice", ["a", "b", "c"], { fence: 20, rejoin })).toBe(30);
+        await node.release("alice", ["a", "b", "c"]);
+        expect([await nextFence(node, "a"), await nextFence(node, "b"), await nextFence(node, "c")]).toEqual([
+          21, 31, 21,
+        ]);
+      },
+    ),
+  ];
+}
 
 /** What `extend` does where the claim is not held: nothing. */
 const refusals: readonly Fact[] = [
   fact("extend() of another owner's claim answers not held, and leaves claim and counter alone", async (world) => {
     const { node, rival } = world;
     const fence = await node.grant("alice", "r");
-    for (const rejoin of [false, true]) {
+    for (const rejoin of rejoins) {
       const reply = await rival.extend("bob", "r", { ttlMs: 1, fence: fence + 1_000, rejoin });
       expect(reply).toEqual({ held: false, rejoined: false });
     }
@@ -93,7 +122,7 @@ const refusals: readonly Fact[] = [
   fact("extend() does not prolong another owner's claim", async (world) => {
     const { resource } = await whileAlive(world, async (name, ttlMs) => {
       await world.node.grant("alice", name, { ttlMs });
-      for (const rejoin of [false, true]) await world.rival.extend("bob", name, { ttlMs: longMs, rejoin });
+      for (const rejoin of rejoins) await world.rival.extend("bob", name, { ttlMs: longMs, rejoin });
     });
     await claimWhenFree(world, resource);
   }),
@@ -143,7 +172,7 @@ const partial: readonly Fact[] = [
         const own = ["a", "b", "c"].filter((name) => name !== foreign);
         await node.grant("alice", own, { fenceHint: 10 });
         await rival.grant("bob", foreign, { fenceHint: 10 });
-        for (const rejoin of [false, true]) {
+        for (const rejoin of rejoins) {
           const reply = await node.extend("alice", ["a", "b", "c"], { ttlMs: 1, fence: 1_000, rejoin });
           expect(reply).toEqual({ held: false, rejoined: false });
         }
@@ -158,4 +187,9 @@ const partial: readonly Fact[] = [
 ];
 
 /** The facts about {@link LockNode.extend}, save for rejoining. */
-export const extendFacts: readonly Fact[] = [...ttls, ...counters, ...refusals, ...partial];
+export const extendFacts: readonly Fact[] = [
+  ...rejoins.flatMap(ttls),
+  ...rejoins.flatMap(counters),
+  ...refusals,
+  ...partial,
+];

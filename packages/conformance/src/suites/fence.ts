@@ -1,9 +1,10 @@
 import { expect } from "vitest";
+import { dayMs, minuteMs } from "../durations.ts";
 import { type Fact, fact, factNeeding } from "../fact.ts";
 import { claimAndExpire, nextFence, type World } from "../world.ts";
 
-const dayUs = 24 * 60 * 60 * 1_000_000;
-const minuteUs = 60 * 1_000_000;
+const dayUs = dayMs * 1_000;
+const minuteUs = minuteMs * 1_000;
 
 /** The hint that a client with a right clock gives, in microseconds. Not round, so that lost digits show. */
 function hintOf(world: World): number {
@@ -28,7 +29,7 @@ const increase: readonly Fact[] = [
 
   fact("the counter outlives the claim", async (world) => {
     const fence = await claimAndExpire(world, "alice", "r");
-    await world.leap(60 * 60_000);
+    await world.leap(60 * minuteMs);
     expect(await world.rival.grant("bob", "r")).toBe(fence + 1);
   }),
 

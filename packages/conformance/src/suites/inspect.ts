@@ -1,8 +1,7 @@
 import { expect } from "vitest";
+import { minuteMs } from "../durations.ts";
 import { type Fact, fact, factNeeding } from "../fact.ts";
 import { claimAndExpire, claimWhenFree, nextFence, whileAlive } from "../world.ts";
-
-const minuteMs = 60_000;
 
 /** The facts about {@link LockNode.inspect}, where the node offers it. */
 export const inspectFacts: readonly Fact[] = [

@@ -15,10 +15,13 @@ const anyRequest: Flaws = [
   { owner: "" },
   { owner: undefined },
 ];
-const badNumbers: readonly unknown[] = [Number.NaN, Number.POSITIVE_INFINITY, 1.5, 2 ** 53, "7", undefined];
+const badNumbers: readonly unknown[] = [Number.NaN, Number.POSITIVE_INFINITY, 1.5, 2 ** 53, 7n, "7", null, undefined];
 const ttls: Flaws = [0, -1, ...badNumbers].map((ttlMs) => ({ ttlMs }));
 const hints: Flaws = badNumbers.map((fenceHint) => ({ fenceHint }));
 const fences: Flaws = badNumbers.map((fence) => ({ fence }));
+const takeovers: Flaws = [42, "", null].map((takeover) => ({ takeover }));
+// A text that says no is true to JavaScript, and would claim what is lost.
+const rejoins: Flaws = ["no", 1, null, undefined].map((rejoin) => ({ rejoin }));
 
 /** Sends a right request with each of the flaws, and fails unless all are rejected. */
 async function expectRejections<R extends object>(
@@ -40,7 +43,7 @@ async function expectRejections<R extends object>(
 }
 
 function saying(value: unknown): string {
-  return typeof value === "number" ? String(value) : (JSON.stringify(value) ?? "undefined");
+  return typeof value === "string" ? `"${value}"` : Array.isArray(value) ? JSON.stringify(value) : String(value);
 }
 
 /**
@@ -50,14 +53,14 @@ function saying(value: unknown): string {
 export const malformedFacts: readonly Fact[] = [
   fact("acquire() rejects a malformed request, and changes nothing", async ({ bare: { node, rival }, patienceMs }) => {
     const request: AcquireRequest = {
-      ...{ resources: ["r"], owner: "alice", timeoutMs: patienceMs },
-      ...{ ttlMs: longMs, fenceHint: 1_000 },
+      resources: ["r"],
+      owner: "alice",
+      ttlMs: longMs,
+      fenceHint: 1_000,
+      timeoutMs: patienceMs,
     };
-    await expectRejections("acquire()", (flawed) => node.node.acquire(flawed), request, [
-      ...anyRequest,
-      ...ttls,
-      ...hints,
-    ]);
+    const flaws = [...anyRequest, ...ttls, ...hints, ...takeovers];
+    await expectRejections("acquire()", (flawed) => node.node.acquire(flawed), request, flaws);
     expect(await nextFence(rival, "r")).toBe(1);
   }),
 
@@ -65,14 +68,15 @@ export const malformedFacts: readonly Fact[] = [
     const { node, rival } = world.bare;
     await node.grant("alice", "r");
     const request: ExtendRequest = {
-      ...{ resources: ["r"], owner: "alice", timeoutMs: world.patienceMs },
-      ...{ ttlMs: longMs, fence: 1_000, rejoin: true },
+      resources: ["r"],
+      owner: "alice",
+      ttlMs: longMs,
+      fence: 1_000,
+      rejoin: true,
+      timeoutMs: world.patienceMs,
     };
-    await expectRejections("extend()", (flawed) => node.node.extend(flawed), request, [
-      ...anyRequest,
-      ...ttls,
-      ...fences,
-    ]);
+    const flaws = [...anyRequest, ...ttls, ...fences, ...rejoins];
+    await expectRejections("extend()", (flawed) => node.node.extend(flawed), request, flaws);
     await world.pass(momentMs);
     await rival.deny("bob", "r");
     expect(await rival.hold("alice", "r")).toBe(1);

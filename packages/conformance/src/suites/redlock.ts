@@ -1,6 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import { type Lock, LockLostError, type Redlock } from "@holdfast/core";
 import { expect } from "vitest";
+import { minuteMs } from "../durations.ts";
 import { type Fact, fact, factNeeding } from "../fact.ts";
 import { expectStrictlyIncreasing } from "../increasing.ts";
 import type { RedlockWorld } from "../redlock-world.ts";
@@ -134,10 +135,10 @@ const majority: readonly Fact<RedlockWorld>[] = [
 /** How a lock lasts, and how it ends against its holder's will. */
 const life: readonly Fact<RedlockWorld>[] = [
   fact("extend() makes a lock last longer, with the same fence", async (world) => {
-    const lock = await world.redlock.acquire("r", { ttlMs: 60_000 });
+    const lock = await world.redlock.acquire("r", { ttlMs: minuteMs });
     const { fence } = lock;
-    await lock.extend({ ttlMs: 600_000 });
-    expect(lock.remainingMs()).toBeGreaterThan(60_000);
+    await lock.extend({ ttlMs: 10 * minuteMs });
+    expect(lock.remainingMs()).toBeGreaterThan(minuteMs);
     expect(lock.fence).toBe(fence);
     expect(await world.rivalRedlock.tryAcquire("r")).toBeNull();
   }),

@@ -1,6 +1,7 @@
 import { expect } from "vitest";
-import { type Fact, fact, factNeeding } from "../fact.ts";
-import { claimAndExpire, claimWhenFree, clockGrainMs, nextFence } from "../world.ts";
+import { type Fact, factNeeding } from "../fact.ts";
+import { expectKeptFor } from "../kept.ts";
+import { claimAndExpire, claimWhenFree, nextFence } from "../world.ts";
 
 const rejoined = { held: false, rejoined: true };
 
@@ -27,13 +28,7 @@ const claims: readonly Fact[] = [
   factNeeding("rejoin", "extend() with rejoin keeps the new claim for the ttl of the request", async (world) => {
     const startMs = world.elapsedMs();
     expect(await world.node.extend("alice", "r", { ttlMs: 40, rejoin: true })).toEqual(rejoined);
-    await claimWhenFree(world, "r");
-    expect(world.elapsedMs() - startMs).toBeGreaterThanOrEqual(40 - clockGrainMs);
-  }),
-
-  fact("extend() with rejoin of a held claim extends it, and says held", async ({ node }) => {
-    const fence = await node.grant("alice", "r");
-    expect(await node.extend("alice", "r", { fence, rejoin: true })).toEqual({ held: true, fence });
+    await expectKeptFor(world, "r", 40, startMs);
   }),
 
   factNeeding(

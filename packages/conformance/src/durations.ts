@@ -1,0 +1,8 @@
+/** A minute, in milliseconds. */
+export const minuteMs = 60_000;
+
+/** A day, in milliseconds. */
+export const dayMs: number = 24 * 60 * minuteMs;
+
+/** Thirty days, in milliseconds: more than a timer of 32 bits can count. */
+export const thirtyDaysMs: number = 30 * dayMs;
