@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -78,8 +79,14 @@ function escaped(cell: string): string {
   return cell.replaceAll("\\", "\\\\").replaceAll("|", "\\|").replaceAll("\n", " ");
 }
 
+/** What is readable of the name, and a digest of it, by which names differ that do not differ in their words. */
 function fileName(name: string): string {
-  return name.replaceAll(/[^\p{L}\p{N}]+/gu, "-").replaceAll(/^-|-$/g, "");
+  const words = name
+    .match(/[\p{L}\p{N}]+/gu)
+    ?.join("-")
+    .slice(0, 100);
+  const digest = createHash("sha256").update(name).digest("hex").slice(0, 8);
+  return words === undefined ? digest : `${words}-${digest}`;
 }
 
 function suiteVersion(): string {

@@ -4,7 +4,7 @@ import type { Limit, Settings } from "./settings.ts";
 import { acquireFacts } from "./suites/acquire.ts";
 import { clientFacts } from "./suites/clients.ts";
 import { concurrencyFacts } from "./suites/concurrency.ts";
-import { connectionFacts, watchConnectionFacts } from "./suites/connections.ts";
+import { connectionFacts, inspectConnectionFacts, watchConnectionFacts } from "./suites/connections.ts";
 import { expiryFacts } from "./suites/expiry.ts";
 import { extendFacts } from "./suites/extend.ts";
 import { fenceFacts } from "./suites/fence.ts";
@@ -67,7 +67,11 @@ export function proofOf(statement: string): Proof | undefined {
 
 function topicsOf({ watch, inspect, server }: Offers): readonly Topic[] {
   const outages = [...outageFacts, ...(watch ? watchOutageFacts : []), ...(inspect ? inspectOutageFacts : [])];
-  const connections = [...connectionFacts, ...(watch ? watchConnectionFacts : [])];
+  const connections = [
+    ...connectionFacts,
+    ...(watch ? watchConnectionFacts : []),
+    ...(inspect ? inspectConnectionFacts : []),
+  ];
   return [
     overOneNode("acquire", acquireFacts),
     overOneNode("extend", extendFacts),

@@ -21,6 +21,11 @@ function sentLater(node: LockNode, method: "acquire" | "extend"): Partial<LockNo
   };
 }
 
+/** Keeps a connection open for good: the one of a watch that nobody ends. */
+async function leak(node: Required<LockNode>): Promise<void> {
+  await node.watch(["what nobody releases"], () => {});
+}
+
 /** Mistakes about a server that cannot be reached, and about connections to it. */
 export const brokenOutages: readonly NodeMistake[] = [
   {
@@ -143,9 +148,53 @@ export const brokenOutages: readonly NodeMistake[] = [
     needs: ["server"],
     breakIt: (node) => ({
       async watch(resources, tell) {
-        await node.watch(["what nobody releases"], () => {});
+        await leak(node);
         return node.watch(resources, tell);
       },
     }),
+  },
+  {
+    mistake: "keeps a connection for each takeover",
+    caughtBy: "calls that are granted, denied or resent leave no connection open",
+    sees: "watch",
+    needs: ["server"],
+    breakIt: (node) => ({
+      async acquire(request) {
+        if (request.takeover !== undefined) await leak(node);
+        return node.acquire(request);
+      },
+    }),
+  },
+  {
+    mistake: "keeps a connection for each inspection",
+    caughtBy: "inspections leave no connection open",
+    sees: "inspect",
+    needs: ["watch", "server"],
+    breakIt: (node) => ({
+      async inspect(resource) {
+        await leak(node);
+        return node.inspect(resource);
+      },
+    }),
+  },
+  {
+    mistake: "keeps a connection more after each outage",
+    caughtBy: "outages leave no connection open",
+    sees: "watch",
+    needs: ["server"],
+    breakIt: (node) => {
+      let wasGone = false;
+      return {
+        async acquire(request) {
+          const reply = await node.acquire(request).catch((error) => {
+            wasGone = true;
+            throw error;
+          });
+          if (wasGone) await leak(node);
+          wasGone = false;
+          return reply;
+        },
+      };
+    },
   },
 ];

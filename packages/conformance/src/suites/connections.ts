@@ -1,11 +1,19 @@
 import { expect } from "vitest";
 import { type Fact, fact } from "../fact.ts";
 import { nextFence, type World } from "../world.ts";
+import { recover, stopNoticeably } from "./outages.ts";
 
-const rounds = 10;
+const roundsOfCalls = 10;
+
+/** Fewer, as some clients take longer for each further attempt to connect. */
+const outages = 2;
 
 /** Does something again and again, and fails unless no more connections stay open than one call of each client needs. */
-async function expectNoGrowth(world: World, act: (round: number) => Promise<void>): Promise<void> {
+async function expectNoGrowth(
+  world: World,
+  act: (round: number) => Promise<void>,
+  rounds: number = roundsOfCalls,
+): Promise<void> {
   for (const client of [world.node, world.rival]) await nextFence(client, "warm-up");
   const before = await world.server.connections();
   expect(before, "what connections() says").toSatisfy(Number.isSafeInteger);
@@ -27,8 +35,11 @@ export const connectionFacts: readonly Fact[] = [
       await rival.grant(owner, "r");
       await node.hold(owner, "r");
       await rival.extend("bob", "r", { rejoin: true });
-      await node.release(owner, "r");
-      await rival.release(owner, "r");
+      await node.acquire("heir", "r", { takeover: owner });
+      for (const each of [owner, "heir"]) {
+        await node.release(each, "r");
+        await rival.release(each, "r");
+      }
     });
   }),
 
@@ -39,6 +50,23 @@ export const connectionFacts: readonly Fact[] = [
         await expect(client.acquire("alice", [])).rejects.toThrow("rejected");
         await expect(client.extend("alice", [])).rejects.toThrow("rejected");
       }
+    });
+  }),
+
+  fact("outages leave no connection open", async (world) => {
+    const outage = async (): Promise<void> => {
+      await stopNoticeably(world);
+      await recover(world);
+    };
+    await expectNoGrowth(world, outage, outages);
+  }),
+];
+
+/** The same for {@link LockNode.inspect}. */
+export const inspectConnectionFacts: readonly Fact[] = [
+  fact("inspections leave no connection open", async (world) => {
+    await expectNoGrowth(world, async () => {
+      for (const client of [world.node, world.rival]) await client.inspect("r");
     });
   }),
 ];

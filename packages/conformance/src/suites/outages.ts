@@ -37,13 +37,13 @@ async function settled(call: () => Promise<unknown>): Promise<string> {
 }
 
 /** Makes the server unreachable, and has the client find out, by a call that names the time that it may take. */
-async function stopNoticeably(world: World): Promise<void> {
+export async function stopNoticeably(world: World): Promise<void> {
   await world.server.stop();
   await expectRejection(world, "acquire()", () => world.node.node.acquire(acquireRequest("alice")));
 }
 
 /** Makes the server reachable again, and waits until the clients have found it. */
-async function recover(world: World): Promise<void> {
+export async function recover(world: World): Promise<void> {
   await world.server.start();
   for (const client of [world.node, world.rival]) {
     await world.eventually("the node answers again", () => answersAgain(world, client));

@@ -1,0 +1,22 @@
+import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { writeReport } from "../src/report.ts";
+import { inThisProcess } from "./subjects.ts";
+
+test("writeReport() writes a page of its own for each name, whatever that is made of", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "holdfast-reports-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  vi.stubEnv("HOLDFAST_CONFORMANCE_REPORT", folder);
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const offers = { watch: false, inspect: false, server: false, advance: false };
+  const settings = { cannot: new Map(), noServer: inThisProcess };
+  for (const name of ["my node (v1)", "my node v1", "My Node V1", "🔒", "🗝", "../up", "n".repeat(500)]) {
+    await writeReport({ name, offers, settings, topics: [] });
+  }
+  const files = await readdir(folder);
+  expect(files).toHaveLength(7);
+  expect(new Set(files.map((file) => file.toLowerCase())).size).toBe(files.length);
+  for (const file of files) expect(file).toMatch(/^[\p{L}\p{N}-]+\.md$/u);
+});
