@@ -81,12 +81,10 @@ function escaped(cell: string): string {
 
 /** What is readable of the name, and a digest of it, by which names differ that do not differ in their words. */
 function fileName(name: string): string {
-  const words = name
-    .match(/[\p{L}\p{N}]+/gu)
-    ?.join("-")
-    .slice(0, 100);
+  const words = name.match(/[\p{L}\p{N}]+/gu)?.join("-") ?? "";
   const digest = createHash("sha256").update(name).digest("hex").slice(0, 8);
-  return words === undefined ? digest : `${words}-${digest}`;
+  // Short enough for a file system, whatever the alphabet.
+  return `${[...words].slice(0, 60).join("")}-${digest}`.replace(/^-/, "");
 }
 
 function suiteVersion(): string {

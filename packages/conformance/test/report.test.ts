@@ -12,11 +12,20 @@ test("writeReport() writes a page of its own for each name, whatever that is mad
   onTestFinished(() => void vi.unstubAllEnvs());
   const offers = { watch: false, inspect: false, server: false, advance: false };
   const settings = { cannot: new Map(), noServer: inThisProcess };
-  for (const name of ["my node (v1)", "my node v1", "My Node V1", "🔒", "🗝", "../up", "n".repeat(500)]) {
+  for (const name of [
+    "my node (v1)",
+    "my node v1",
+    "My Node V1",
+    "🔒",
+    "🗝",
+    "../up",
+    "n".repeat(500),
+    "名".repeat(500),
+  ]) {
     await writeReport({ name, offers, settings, topics: [] });
   }
   const files = await readdir(folder);
-  expect(files).toHaveLength(7);
+  expect(files).toHaveLength(8);
   expect(new Set(files.map((file) => file.toLowerCase())).size).toBe(files.length);
   for (const file of files) expect(file).toMatch(/^[\p{L}\p{N}-]+\.md$/u);
 });

@@ -101,6 +101,14 @@ export const scriptMistakes: readonly ScriptMistake[] = [
     edit: ["local fence = tonumber(ARGV[6])\n  if mine == count", "local fence = tonumber(ARGV[6])\n  if mine > 0"],
   },
   {
+    mistake: "claims a held claim anew where it may rejoin",
+    caughtBy: "extend() with rejoin of a held claim does not advance the counter by itself, however often",
+    edit: [
+      "local fence = tonumber(ARGV[6])\n  if mine == count",
+      "local fence = tonumber(ARGV[6])\n  if ARGV[7] == '0' and mine == count",
+    ],
+  },
+  {
     mistake: "sets no ttl in an extension",
     caughtBy: "extend() of a held claim makes it last longer",
     edit: ["redis.call('PEXPIRE', key, ttlMs)", "redis.call('PTTL', key)"],
