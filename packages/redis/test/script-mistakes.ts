@@ -64,7 +64,7 @@ export const scriptMistakes: readonly ScriptMistake[] = [
   },
   {
     mistake: "accepts a raise although the counter is already higher",
-    caughtBy: "extend() with a fence below the counter answers the counter, and leaves it",
+    caughtBy: "extend() of a held claim to a fence below the counter answers the counter, and leaves it",
     edit: ["bounded(math.max(counter(KEYS[count + i]), fence))", "bounded(fence)"],
   },
   {

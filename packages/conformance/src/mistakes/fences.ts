@@ -20,7 +20,7 @@ function countingByItself(node: LockNode): Partial<LockNode> {
 export const brokenFences: readonly NodeMistake[] = [
   {
     mistake: "accepts a raise although the counter is already higher",
-    caughtBy: "extend() with a fence below the counter answers the counter, and leaves it",
+    caughtBy: "extend() of a held claim to a fence below the counter answers the counter, and leaves it",
     breakIt: (node) => ({
       async extend(request) {
         const reply = await node.extend(request);
