@@ -11,6 +11,8 @@ const shared: ViteUserConfig = defineConfig({
   ssr: { resolve: { conditions } },
   test: {
     include: ["test/**/*.test.ts"],
+    // Most tests wait for a server, for the end of a ttl or for another process most of the time.
+    maxWorkers: 3,
     reporters: ["default", ["json", { outputFile: "reports/tests.json" }]],
   },
 });
