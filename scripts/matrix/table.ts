@@ -55,7 +55,7 @@ export function failures({ testResults }: ConformanceReport): string[] {
     .flatMap(({ assertionResults }) => assertionResults)
     .filter(({ status }) => status !== "passed")
     .map(({ ancestorTitles, title, failureMessages }) => {
-      const [reason] = (failureMessages[0] ?? "").split("\n");
+      const [reason] = (failureMessages[0] ?? "not run").split("\n");
       return `${ancestorTitles[0]}: ${title}: ${reason}`;
     });
 }
