@@ -38,8 +38,11 @@ export interface RedisConnection {
     timeoutMs?: number,
   ): Promise<unknown>;
 
-  /** Begins a second connection to the same server, which tells of messages and, if it gives up for good, of its end. */
-  openSubscriber(onMessage: (channel: string) => void, onEnd: () => void): RedisSubscriber;
+  /**
+   * Begins a second connection to the same server, which tells of messages and, if it gives up for good, of its end.
+   * Without this method the node offers no `watch`.
+   */
+  openSubscriber?(onMessage: (channel: string) => void, onEnd: () => void): RedisSubscriber;
 }
 
 /**

@@ -9,7 +9,7 @@ import { createWakeUps } from "./wake-ups.ts";
 
 /** A lock node on a Redis-speaking server. */
 export interface RedisNode extends LockNode {
-  /** See {@link LockNode.watch}. Absent when the option `wakeUps` is false. */
+  /** See {@link LockNode.watch}. Absent when the option `wakeUps` is false, or the client cannot listen. */
   watch?(resources: readonly string[], onReleased: (resource: string) => void): Promise<Unwatch>;
 
   /** See {@link LockNode.inspect}. `remainingMs` is null, too, when a foreign program keeps the key without an end. */
@@ -32,7 +32,7 @@ export function redisNode(connection: RedisConnection, options: RedisNodeOptions
   const { name, prefix, fenceTtlMs, wakeUps } = parseOptions(options, connection.name);
   const { lockKey, lockKeys } = keyNames(prefix, connection.isCluster);
   const sender = createSender(connection);
-  const watching = createWakeUps(connection);
+  const watching = wakeUps && connection.openSubscriber && createWakeUps(connection.openSubscriber.bind(connection));
   const announcement = wakeUps ? [channelPrefix] : [];
   const lockAndFenceKeys = (resources: readonly string[]): string[] => {
     const keys = lockKeys(resources);
@@ -73,10 +73,10 @@ export function redisNode(connection: RedisConnection, options: RedisNodeOptions
     },
 
     async close() {
-      watching.close();
+      if (watching) watching.close();
     },
   };
-  if (wakeUps) {
+  if (watching) {
     node.watch = async (resources, onReleased) => {
       const keys = resources.map(lockKey);
       sender.insistOnConnection(keys);

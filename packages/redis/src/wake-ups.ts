@@ -31,7 +31,7 @@ const subscribeTimeoutMs = 2_000;
 const idleMs = 1_000;
 
 /** Makes the wake-ups of one node. Nothing is connected until somebody watches. */
-export function createWakeUps(connection: Pick<RedisConnection, "openSubscriber">): WakeUps {
+export function createWakeUps(openSubscriber: NonNullable<RedisConnection["openSubscriber"]>): WakeUps {
   const channels = new Map<string, Channel>();
   let subscriber: RedisSubscriber | null = null;
   let lastCommand: Promise<unknown> = Promise.resolve();
@@ -40,7 +40,7 @@ export function createWakeUps(connection: Pick<RedisConnection, "openSubscriber"
 
   const open = (): RedisSubscriber => {
     lastCommand = Promise.resolve();
-    const opened = connection.openSubscriber(
+    const opened = openSubscriber(
       (channel) => {
         for (const listener of channels.get(channel)?.listeners ?? []) listener.hear();
       },

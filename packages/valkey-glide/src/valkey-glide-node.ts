@@ -42,14 +42,12 @@ export function valkeyGlideNode(client: ValkeyGlideClient, options: ValkeyGlideN
   if (subscriber !== undefined && typeof subscriber !== "function") {
     throw new TypeError(`subscriber must be a function that makes a client, not ${typeof subscriber}`);
   }
-  const node = redisNode(connectionOf(client, subscriber ?? noSubscriber), options);
-  if (subscriber === undefined) delete node.watch;
-  return node;
+  return redisNode(connectionOf(client, subscriber), options);
 }
 
 function connectionOf(
   client: ValkeyGlideClient,
-  makeSubscriber: () => Promise<ValkeyGlideSubscriber>,
+  makeSubscriber: (() => Promise<ValkeyGlideSubscriber>) | undefined,
 ): RedisConnection {
   const isCluster = "ssubscribe" in client;
   // A batch of one, as only batches have timeouts of their own. What has timed out is not sent any more.
@@ -75,7 +73,7 @@ function connectionOf(
         throw reworded(error);
       }
     },
-    openSubscriber: (onMessage, onEnd) => openSubscriber(makeSubscriber(), onMessage, onEnd),
+    ...(makeSubscriber && { openSubscriber: (onMessage, onEnd) => openSubscriber(makeSubscriber(), onMessage, onEnd) }),
   };
 }
 
@@ -93,8 +91,4 @@ let nodes = 0;
 function nextName(): string {
   nodes += 1;
   return `valkey-glide ${nodes}`;
-}
-
-async function noSubscriber(): Promise<never> {
-  throw new Error("the node was made without a subscriber");
 }
