@@ -15,7 +15,7 @@ import {
 } from "./requests.ts";
 
 /** What happens while there is no connection. */
-export function notConnected({ server, proxy, client, connected }: Tools): void {
+export function notConnected({ server, client, connected }: Tools): void {
   test("acquire(), extend(), inspect() and watch() reject at once before the connection is made", async () => {
     const { port, stop } = await server();
     await stop();
@@ -41,7 +41,10 @@ export function notConnected({ server, proxy, client, connected }: Tools): void 
     await comeBack(client);
     await expectNeverClaimed(gone.command);
   });
+}
 
+/** What a release waits for. */
+export function releaseWhileNotConnected({ server, proxy, connected }: Tools): void {
   test("release() is sent when the connection comes back", async () => {
     const { port, command } = await server();
     const network = await proxy({ port });

@@ -1,6 +1,12 @@
 import { describe } from "vitest";
 import { type MakeClient, toolsFor } from "./adapter-tools.ts";
-import { connectionLostForGood, fullSocket, lostConnection, notConnected } from "./connection-tests.ts";
+import {
+  connectionLostForGood,
+  fullSocket,
+  lostConnection,
+  notConnected,
+  releaseWhileNotConnected,
+} from "./connection-tests.ts";
 import { fullQueue, hangingServer, serverWithoutScript } from "./server-tests.ts";
 import { wakeUpLifetime, wakeUpReconnection } from "./wake-up-tests.ts";
 
@@ -11,7 +17,10 @@ import { wakeUpLifetime, wakeUpReconnection } from "./wake-up-tests.ts";
 export function describeAdapter(name: string, makeClient: MakeClient): void {
   const tools = toolsFor(makeClient);
   describe(name, { timeout: 30_000 }, () => {
-    describe("a client that is not connected", () => notConnected(tools));
+    describe("a client that is not connected", () => {
+      notConnected(tools);
+      releaseWhileNotConnected(tools);
+    });
     describe("a connection that is lost", () => {
       lostConnection(tools);
       connectionLostForGood(tools);

@@ -3,8 +3,8 @@ import { Redlock } from "@holdfast/core";
 import { startRedisServer } from "@holdfast/testkit";
 import { type Batch, Decoder, GlideClient, GlideClusterClient, ProtocolVersion } from "@valkey/valkey-glide";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { comeBack, expectNeverClaimed, lockKey, toolsFor, warmUp } from "../../redis/test/adapter-tools.ts";
-import { lostConnection } from "../../redis/test/connection-tests.ts";
+import { comeBack, expectNeverClaimed, toolsFor, warmUp } from "../../redis/test/adapter-tools.ts";
+import { lostConnection, releaseWhileNotConnected } from "../../redis/test/connection-tests.ts";
 import {
   acquireRequest,
   eventually,
@@ -62,20 +62,7 @@ describe("a GlideClient that is not connected", { timeout: 30_000 }, () => {
     expect(await client.node.acquire(acquireRequest("bob"))).toEqual({ granted: true, fence: 1 });
   });
 
-  test("release() is sent when the connection comes back", async () => {
-    const { port, command } = await server();
-    const network = await proxy({ port });
-    const client = await connected(network.port);
-    await client.node.acquire(acquireRequest("alice"));
-    await network.refuse();
-    network.cut();
-    await eventually(() => expect(client.isReady()).toBe(false));
-    const released = client.node.release(releaseRequest("alice"));
-    expect(await command("GET", lockKey)).toBe("alice");
-    await network.resume();
-    expect(await released).toEqual({ released: true });
-    expect(await command("EXISTS", lockKey)).toBe(0);
-  });
+  releaseWhileNotConnected(tools);
 
   test("acquire() tells its answer though it was released before the connection came back", async () => {
     const network = await proxy(await server());
