@@ -57,7 +57,7 @@ export interface Visit {
   readonly fence: number;
   readonly enteredAtMs: number;
   readonly leftAtMs: number;
-  /** Until when the lock was valid, as far as the worker could know when it last looked. */
+  /** Until when the lock was valid: as foretold when the worker last looked, or until its signal aborted. */
   readonly validUntilMs: number;
   /** When the database had answered the read; null if it was never asked, or refused it. */
   readonly readAtMs: number | null;

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { memoryDatabase } from "../src/database/memory-database.ts";
 import type { Happening, Visit } from "../src/events.ts";
 import { pick } from "../src/worker/contend.ts";
-import { lockerOf, noLock } from "../src/worker/locker.ts";
+import { type Locker, lockerOf, noLock } from "../src/worker/locker.ts";
 import { oversleep } from "../src/worker/oversleep.ts";
 import { visit, type Workplace } from "../src/worker/visit.ts";
 import { setup } from "./stories.ts";
@@ -51,6 +51,16 @@ describe("visit()", () => {
     await visit(workplace, orders, untilLost, { autoExtend: false });
     expect(events.map(({ kind }) => kind)).toEqual(["waiting", "entered", "left", "lock-lost"]);
     expect(await workplace.database.look("orders")).toBe(0);
+  });
+
+  it("visit() does not count on a lock any more once its signal aborts, whatever end was foretold", async () => {
+    const { workplace, visits } = place();
+    const loss = new AbortController();
+    const locker: Locker = (_resource, _options, routine) =>
+      routine({ fence: 1, signal: loss.signal, remainingMs: () => (loss.signal.aborted ? 0 : 60_000) });
+    await visit({ ...workplace, locker }, orders, async () => loss.abort());
+    const { validUntilMs, wroteAtMs } = visits()[0] as Visit;
+    expect(validUntilMs).toBeLessThanOrEqual(wroteAtMs as number);
   });
 
   it("visit() stops waiting when it is told to", async () => {

@@ -50,9 +50,15 @@ async function increment(
   dwell: Dwell,
 ): Promise<void> {
   const enteredAtMs = monotonicMs();
-  const { fence } = lock;
+  const { fence, signal } = lock;
   const counter = counterOf(database, name, fence, fenced);
   let validUntilMs = enteredAtMs + lock.remainingMs();
+  // A lock may be given up a little before the end that it foretold, as the clock that knows of suspensions ticks in
+  // whole milliseconds.
+  const shorten = (): void => {
+    validUntilMs = Math.min(validUntilMs, monotonicMs());
+  };
+  signal.addEventListener("abort", shorten, { once: true });
   let readAtMs: number | null = null;
   let wroteAtMs: number | null = null;
   let write: "accepted" | "refused" | "none" = "none";
@@ -73,6 +79,7 @@ async function increment(
       newestFence = seen.newestFence;
     }
   } finally {
+    signal.removeEventListener("abort", shorten);
     const leftAtMs = monotonicMs();
     const moments = { enteredAtMs, leftAtMs, validUntilMs, readAtMs, wroteAtMs };
     emit({ kind: "left", visit: { worker, resource: name, fence, ...moments, write, newestFence } });
