@@ -1,29 +1,42 @@
+import pLimit from "p-limit";
+
 /** Something that must be true of this repository. */
 export interface Claim {
   /** What is claimed, as a sentence. */
   readonly claim: string;
   /** Rejects when it is not true. When it resolves with text, that is a remark, such as the sizes that were measured. */
   check(): Promise<unknown>;
+  /** Whether it may be checked beside its neighbours: it changes nothing that they read, and does not mind the load. */
+  readonly besideOthers?: boolean;
 }
 
-/** Checks one claim after another, also after one has failed, and prints each with its outcome. */
+const checkedAtOnce = 2;
+
+/** Checks all claims, also after one has failed, and prints each with its outcome when that is known. */
 export async function checkAll(claims: readonly Claim[]): Promise<{ passed: number; failed: number }> {
-  let passed = 0;
-  let failed = 0;
-  for (const { claim, check } of claims) {
-    process.stdout.write(`${claim} … `);
-    const startedAt = performance.now();
-    const seconds = () => `${((performance.now() - startedAt) / 1_000).toFixed(1)} s`;
-    try {
-      const remark = await check();
-      passed++;
-      console.log(`ok, ${seconds()}${typeof remark === "string" ? `: ${remark}` : ""}`);
-    } catch (error) {
-      failed++;
-      console.log(`FAILED, ${seconds()}\n${indented(error instanceof Error ? error.message : String(error))}`);
-    }
+  const limit = pLimit(checkedAtOnce);
+  const underWay: Promise<boolean>[] = [];
+  for (const claim of claims) {
+    if (!claim.besideOthers) await Promise.all(underWay);
+    underWay.push(limit(() => checkOne(claim)));
+    if (!claim.besideOthers) await underWay.at(-1);
   }
-  return { passed, failed };
+  const outcomes = await Promise.all(underWay);
+  const passed = outcomes.filter((holds) => holds).length;
+  return { passed, failed: outcomes.length - passed };
+}
+
+async function checkOne({ claim, check }: Claim): Promise<boolean> {
+  const startedAt = performance.now();
+  const seconds = () => `${((performance.now() - startedAt) / 1_000).toFixed(1)} s`;
+  try {
+    const remark = await check();
+    console.log(`${claim} … ok, ${seconds()}${typeof remark === "string" ? `: ${remark}` : ""}`);
+    return true;
+  } catch (error) {
+    console.log(`${claim} … FAILED, ${seconds()}\n${indented(error instanceof Error ? error.message : String(error))}`);
+    return false;
+  }
 }
 
 /** Fails a claim when anything was found that contradicts it. */

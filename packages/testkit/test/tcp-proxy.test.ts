@@ -81,7 +81,7 @@ describe("startTcpProxy()", () => {
     proxy.delay(1);
     socket.write("b");
     await expect.poll(received, { interval: 1 }).toBe("ab");
-    expect(performance.now() - startMs).toBeGreaterThanOrEqual(50);
+    expect(performance.now() - startMs).toBeGreaterThan(48); // timers count in whole milliseconds
   });
 
   test("cut() ends all connections, and new ones work", async () => {
