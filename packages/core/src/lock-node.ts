@@ -130,6 +130,11 @@ export interface NodeView {
   readonly remainingMs: number | null;
   /** The fence counter: 0 when the node has never granted the resource, or no longer remembers. */
   readonly fence: number;
+  /**
+   * How long the node will not vote for new locks, in milliseconds, because it may have forgotten claims in a restart; absent
+   * when it votes.
+   */
+  readonly recoveringMs?: number;
 }
 
 /** Ends a watch. Safe to call more than once. */

@@ -33,12 +33,14 @@ export function readReleaseReply(value: unknown): ReleaseReply | InvalidReplyErr
 
 /** Reads the reply of `inspect`. */
 export function readNodeView(value: unknown): NodeView | InvalidReplyError {
-  const { owner, remainingMs, fence } = fieldsOf(value);
+  const { owner, remainingMs, fence, recoveringMs } = fieldsOf(value);
   const valid =
     (owner === null || typeof owner === "string") &&
     (remainingMs === null || isDuration(remainingMs)) &&
     (fence === 0 || isFence(fence));
-  return valid ? { owner, remainingMs, fence } : nonsense("inspect", value);
+  if (valid && recoveringMs === undefined) return { owner, remainingMs, fence };
+  if (valid && isDuration(recoveringMs)) return { owner, remainingMs, fence, recoveringMs };
+  return nonsense("inspect", value);
 }
 
 function fieldsOf(value: unknown): Record<string, unknown> {

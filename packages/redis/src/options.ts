@@ -20,6 +20,12 @@ export interface RedisNodeOptions {
    * (over a second connection). Default: true. Without it, waiting means trying again after a while.
    */
   readonly wakeUps?: boolean;
+  /**
+   * How long a server that has restarted does not vote for new locks, in milliseconds from its start: at least the longest
+   * ttl that any client uses on it, as it may have forgotten claims that last so long. What it is asked to hold for longer is
+   * refused. Extensions and releases go on meanwhile. Needs the permission `+info`. Default: 0, none.
+   */
+  readonly restartGuardMs?: number;
 }
 
 /** The same, complete. */
@@ -28,6 +34,7 @@ export interface Settings {
   readonly prefix: string;
   readonly fenceTtlMs: number;
   readonly wakeUps: boolean;
+  readonly restartGuardMs: number;
 }
 
 /**
@@ -38,6 +45,7 @@ export interface Settings {
 export function parseOptions(options: RedisNodeOptions, defaultName: string): Settings {
   if (typeof options !== "object" || options === null) throw new TypeError(`options must be an object: ${options}`);
   const { name = defaultName, prefix = "lock:", fenceTtlMs = 24 * 60 * 60 * 1000, wakeUps = true } = options;
+  const { restartGuardMs = 0 } = options;
   if (typeof name !== "string") throw new TypeError(`name must be a string, not ${typeof name}`);
   if (name === "") throw new RangeError("name must not be empty: it names the node in errors and events");
   if (typeof prefix !== "string") throw new TypeError(`prefix must be a string, not ${typeof prefix}`);
@@ -50,5 +58,11 @@ export function parseOptions(options: RedisNodeOptions, defaultName: string): Se
     throw new RangeError(`fenceTtlMs must be a positive integer (milliseconds) or Infinity: ${fenceTtlMs}`);
   }
   if (typeof wakeUps !== "boolean") throw new TypeError(`wakeUps must be true or false, not ${typeof wakeUps}`);
-  return { name, prefix, fenceTtlMs, wakeUps };
+  if (typeof restartGuardMs !== "number") {
+    throw new TypeError(`restartGuardMs must be a number, not ${typeof restartGuardMs}`);
+  }
+  if (!(Number.isSafeInteger(restartGuardMs) && restartGuardMs >= 0)) {
+    throw new RangeError(`restartGuardMs must be 0 or a positive integer (milliseconds): ${restartGuardMs}`);
+  }
+  return { name, prefix, fenceTtlMs, wakeUps, restartGuardMs };
 }

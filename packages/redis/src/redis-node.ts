@@ -29,7 +29,7 @@ export interface RedisNode extends LockNode {
  * @throws {TypeError | RangeError} naming the option that is wrong
  */
 export function redisNode(connection: RedisConnection, options: RedisNodeOptions = {}): RedisNode {
-  const { name, prefix, fenceTtlMs, wakeUps } = parseOptions(options, connection.name);
+  const { name, prefix, fenceTtlMs, wakeUps, restartGuardMs } = parseOptions(options, connection.name);
   const { lockKey, lockKeys } = keyNames(prefix, connection.isCluster);
   const sender = createSender(connection);
   const watching = wakeUps && connection.openSubscriber && createWakeUps(connection.openSubscriber.bind(connection));
@@ -37,6 +37,12 @@ export function redisNode(connection: RedisConnection, options: RedisNodeOptions
   const lockAndFenceKeys = (resources: readonly string[]): string[] => {
     const keys = lockKeys(resources);
     return [...keys, ...keys.map(fenceKey)];
+  };
+  const guardMs = String(restartGuardMs);
+  const insistOnGuard = (ttlMs: number): void => {
+    if (restartGuardMs > 0 && ttlMs > restartGuardMs) {
+      throw new RangeError(`ttlMs must not be longer than the restartGuardMs of ${name}, ${restartGuardMs}: ${ttlMs}`);
+    }
   };
   const keepMs = (ttlMs: number): string => (fenceTtlMs === Infinity ? "0" : String(ttlMs + fenceTtlMs));
 
@@ -46,8 +52,9 @@ export function redisNode(connection: RedisConnection, options: RedisNodeOptions
     async acquire(request) {
       insistOnAcquire(request);
       const { resources, owner, ttlMs, fenceHint, takeover } = request;
+      insistOnGuard(ttlMs);
       const keys = lockAndFenceKeys(resources);
-      const rest = [owner, String(ttlMs), keepMs(ttlMs), String(fenceHint)];
+      const rest = [owner, String(ttlMs), keepMs(ttlMs), String(fenceHint), guardMs];
       if (takeover !== undefined) rest.push(takeover);
       return readAcquireReply(await sender.claim("acquire", request, { keys, rest }));
     },
@@ -55,6 +62,7 @@ export function redisNode(connection: RedisConnection, options: RedisNodeOptions
     async extend(request) {
       insistOnExtend(request);
       const { resources, owner, ttlMs, fence, rejoin } = request;
+      insistOnGuard(ttlMs);
       const keys = lockAndFenceKeys(resources);
       const rest = [owner, String(ttlMs), keepMs(ttlMs), String(fence), rejoin ? "1" : "0"];
       return readExtendReply(await sender.claim("extend", request, { keys, rest }));
@@ -69,7 +77,7 @@ export function redisNode(connection: RedisConnection, options: RedisNodeOptions
 
     async inspect(resource) {
       const keys = lockAndFenceKeys([resource]);
-      return readNodeView(await sender.inspect({ keys, rest: [] }));
+      return readNodeView(await sender.inspect({ keys, rest: ["", guardMs] }));
     },
 
     async close() {

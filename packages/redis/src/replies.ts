@@ -22,6 +22,7 @@ export function readAcquireReply(reply: unknown[]): AcquireReply {
   if (granted === 1 && number > 0) return { granted: true, fence: number };
   if (granted === 0 && number >= 0) return { granted: false, retryAfterMs: number };
   if (granted === 0 && number === -1) return { granted: false };
+  if (granted === -1 && number > 0) throw new Error(`recovering from a restart, ${seconds(number)} left`);
   throw nonsense("acquire", reply);
 }
 
@@ -42,12 +43,25 @@ export function readReleaseReply(reply: unknown[]): ReleaseReply {
 
 /** Reads the reply of `inspect`. */
 export function readNodeView(reply: unknown[]): NodeView {
-  if (reply.length !== 3) throw nonsense("inspect", reply);
+  if (reply.length !== 4) throw nonsense("inspect", reply);
   const owner = reply[0] === null ? null : textOf(reply[0]);
   const leftMs = integerOf(reply[1]);
   const fence = integerOf(reply[2]);
-  if (owner === undefined || leftMs === undefined || fence === undefined || fence < 0) throw nonsense("inspect", reply);
-  return { owner, remainingMs: leftMs < 0 ? null : leftMs, fence };
+  const recoveringMs = integerOf(reply[3]);
+  if (owner === undefined || leftMs === undefined || !isCount(fence) || !isCount(recoveringMs)) {
+    throw nonsense("inspect", reply);
+  }
+  const view = { owner, remainingMs: leftMs < 0 ? null : leftMs, fence };
+  return recoveringMs === 0 ? view : { ...view, recoveringMs };
+}
+
+function isCount(value: number | undefined): value is number {
+  return value !== undefined && value >= 0;
+}
+
+/** Rounded up: "7.2 s". */
+function seconds(ms: number): string {
+  return `${(Math.ceil(ms / 100) / 10).toFixed(1)} s`;
 }
 
 function integers(verb: string, reply: unknown[], count: 1): [number];

@@ -7,11 +7,12 @@ import { createHash } from "node:crypto";
  *
  * KEYS: the lock keys; then, except for release, their fence keys in the same order.
  * ARGV: the verb, a ticket that the reply repeats, the owner, and then
- *   acquire: ttlMs, keepMs, fenceHint, and takeover if there is one
+ *   acquire: ttlMs, keepMs, fenceHint, guardMs, and takeover if there is one
  *   extend:  ttlMs, keepMs, fence, rejoin (1 or 0)
  *   release: what the names of channels begin with, or nothing if watchers are not to be told
+ *   inspect: guardMs (the owner is empty)
  * keepMs is how long counters outlive now, or 0 for ever. Counters are replied as strings, as clients read integers near
- * the largest inexactly.
+ * the largest inexactly. guardMs is how long after its start the server does not vote for new locks, or 0.
  *
  * Whatever can fail comes before the first write, and counters are written before claims: should the rest be lost, a
  * counter that went ahead does no harm, while a claim whose counter did not would.
@@ -118,14 +119,28 @@ local function longest(holders, takeover)
   return leftMs
 end
 
+-- How long this server must not vote yet, as it may have forgotten claims that were made until it started. Its start and
+-- its time of day are whole seconds to it, so that it may run for almost a second less than it says. Asked in the script,
+-- so that it is this server, now, that the answer is about, whatever connections and proxies are in between.
+local function recoveringMs(guardMs)
+  if guardMs == '0' then return 0 end
+  local info = redis.pcall('INFO', 'server')
+  if type(info) == 'table' then error({ err = info.err .. ' (the option restartGuardMs needs +info)' }) end
+  local seconds = string.match(info, 'uptime_in_seconds:(-?%d+)')
+  if not seconds then error({ err = 'ERR the server does not tell its uptime, which the option restartGuardMs needs' }) end
+  return math.max(0, guardMs - (seconds - 1) * 1000)
+end
+
 if verb == 'acquire' then
+  local waitMs = recoveringMs(ARGV[7])
+  if waitMs > 0 then return { ticket, -1, waitMs } end
   local holders, mine = survey()
   if mine == count then
     local fence = highest()
     if fence == 0 then error({ err = 'ERR the fence counter of ' .. KEYS[1] .. ' is lost' }) end
     return { ticket, 1, integer(fence) }
   end
-  local leftMs = longest(holders, ARGV[7])
+  local leftMs = longest(holders, ARGV[8])
   if leftMs then return { ticket, 0, leftMs } end
   local now = redis.call('TIME')
   local latestHint = now[1] * 1000000 + now[2] + dayUs
@@ -151,7 +166,7 @@ if verb == 'extend' then
 end
 
 if verb == 'inspect' then
-  return { ticket, get(KEYS[1]), redis.call('PTTL', KEYS[1]), integer(counter(KEYS[2])) }
+  return { ticket, get(KEYS[1]), redis.call('PTTL', KEYS[1]), integer(counter(KEYS[2])), recoveringMs(ARGV[4]) }
 end
 
 return redis.error_reply('ERR this command was given up before it was sent')
