@@ -1,7 +1,7 @@
 import { startRedisCluster } from "@holdfast/testkit";
 import { afterAll } from "vitest";
 import { describeClusterAccess } from "../../redis/test/describe-access.ts";
-import { describeClusterAdapter } from "../../redis/test/describe-cluster-adapter.ts";
+import { describeClusterAdapter, describeClusterGuard } from "../../redis/test/describe-cluster-adapter.ts";
 import { user } from "../../redis/test/permissions.ts";
 import { overCluster5, overCluster6, overValkeyCluster } from "./clients.ts";
 
@@ -11,6 +11,7 @@ afterAll(() => cluster.stop());
 describeClusterAdapter("ioredisNode() over a Cluster of ioredis 6", cluster, overCluster6);
 describeClusterAdapter("ioredisNode() over a Cluster of ioredis 5", cluster, overCluster5);
 describeClusterAdapter("ioredisNode() over a Cluster of iovalkey", cluster, overValkeyCluster);
+describeClusterGuard("ioredisNode() over a Cluster of ioredis 6", cluster, overCluster6);
 describeClusterAccess("ioredisNode() over a Cluster of ioredis 6", cluster, (ports) =>
   overCluster6(ports, undefined, user),
 );

@@ -1,7 +1,7 @@
 import { startRedisCluster } from "@holdfast/testkit";
 import { afterAll } from "vitest";
 import { describeClusterAccess } from "../../redis/test/describe-access.ts";
-import { describeClusterAdapter } from "../../redis/test/describe-cluster-adapter.ts";
+import { describeClusterAdapter, describeClusterGuard } from "../../redis/test/describe-cluster-adapter.ts";
 import { user } from "../../redis/test/permissions.ts";
 import { overCluster5, overCluster6 } from "./clients.ts";
 
@@ -10,6 +10,7 @@ afterAll(() => cluster.stop());
 
 describeClusterAdapter("nodeRedisNode() over a cluster of @redis/client 6", cluster, overCluster6);
 describeClusterAdapter("nodeRedisNode() over a cluster of @redis/client 5", cluster, overCluster5);
+describeClusterGuard("nodeRedisNode() over a cluster of @redis/client 6", cluster, overCluster6);
 describeClusterAccess("nodeRedisNode() over a cluster of @redis/client 6", cluster, (ports) =>
   overCluster6(ports, undefined, user),
 );

@@ -7,6 +7,7 @@ import {
   notConnected,
   releaseWhileNotConnected,
 } from "./connection-tests.ts";
+import { restartGuard } from "./restart-guard-tests.ts";
 import { fullQueue, hangingServer, serverWithoutScript } from "./server-tests.ts";
 import { wakeUpLifetime, wakeUpReconnection } from "./wake-up-tests.ts";
 
@@ -31,6 +32,7 @@ export function describeAdapter(name: string, makeClient: MakeClient): void {
       fullQueue(tools);
     });
     describe("a server without the script", () => serverWithoutScript(tools));
+    describe("a server that has restarted", () => restartGuard(tools));
     describe("wake-ups after a lost connection", () => wakeUpReconnection(tools));
     describe("wake-ups", () => wakeUpLifetime(tools));
   });

@@ -20,25 +20,13 @@ export type MakeClusterClient = (ports: readonly number[], options?: RedisNodeOp
 
 /** Registers the tests that every adapter has to pass on a Redis Cluster of three shards, beyond the conformance suite. */
 export function describeClusterAdapter(name: string, cluster: RedisCluster, makeClient: MakeClusterClient): void {
-  const ports = cluster.servers.map(({ port }) => port);
-  const shardOf = (key: string) => cluster.servers[Math.floor((clusterSlot(key) * 3) / 16_384)] as RedisServer;
+  const { shardOf, connected } = toolsFor(cluster, makeClient);
 
   describe(name, { timeout: 30_000 }, () => {
     beforeEach(async () => {
       for (const { command } of cluster.servers) await command("FLUSHALL");
     });
 
-    const connected = async (options?: RedisNodeOptions): Promise<ClientUnderTest> => {
-      const client = makeClient(ports, options);
-      onTestFinished(async () => {
-        await client.node.close();
-        client.close();
-      });
-      await eventually(() => expect(client.isReady()).toBe(true));
-      // Each shard has a connection of its own, made when it is first used.
-      for (let i = 0; i < 12; i++) await eventually(() => client.node.inspect(`warm-up ${i}`));
-      return client;
-    };
     const commandsOf = async (): Promise<string> => {
       const stats = await Promise.all(cluster.servers.map(({ command }) => command("INFO", "commandstats")));
       return stats.flatMap((stat) => /cmdstat_eval(sha)?:calls=\d+/.exec(String(stat))?.[0] ?? []).join();
@@ -128,4 +116,44 @@ export function describeClusterAdapter(name: string, cluster: RedisCluster, make
       expect(await node.acquire(request)).toEqual({ granted: true, fence: 1 });
     });
   });
+}
+
+/** Registers the test that a guard goes by the shard. It takes a while, as the uptime of servers is in seconds. */
+export function describeClusterGuard(name: string, cluster: RedisCluster, makeClient: MakeClusterClient): void {
+  const { shardOf, connected } = toolsFor(cluster, makeClient);
+  test(`${name}: acquire() with a restart guard goes by the start of the shard that it asks`, {
+    timeout: 60_000,
+  }, async () => {
+    const { node } = await connected({ restartGuardMs: longMs });
+    const resource = "restarted";
+    const shard = shardOf(`lock:${resource}`);
+    const elsewhere = ["a", "b", "c"].find((name) => shardOf(`lock:${name}`) !== shard) as string;
+    const leftMs = async (name: string) => (await node.inspect(name)).recoveringMs ?? 0;
+    await eventually(async () => expect(await leftMs(elsewhere)).toBeLessThan(longMs - 1_000));
+    await shard.restart();
+    const [restartedMs, otherMs] = await vi.waitFor(
+      async () => [await leftMs(resource), await leftMs(elsewhere)] as const,
+      { timeout: 30_000, interval: 20 },
+    );
+    expect(restartedMs).toBeGreaterThan(otherMs);
+    await expect(node.acquire(acquireRequest("alice", { resources: [resource] }))).rejects.toThrow("recovering");
+  });
+}
+
+function toolsFor(cluster: RedisCluster, makeClient: MakeClusterClient) {
+  const ports = cluster.servers.map(({ port }) => port);
+  return {
+    shardOf: (key: string) => cluster.servers[Math.floor((clusterSlot(key) * 3) / 16_384)] as RedisServer,
+    async connected(options?: RedisNodeOptions): Promise<ClientUnderTest> {
+      const client = makeClient(ports, options);
+      onTestFinished(async () => {
+        await client.node.close();
+        client.close();
+      });
+      await eventually(() => expect(client.isReady()).toBe(true));
+      // Each shard has a connection of its own, made when it is first used.
+      for (let i = 0; i < 12; i++) await eventually(() => client.node.inspect(`warm-up ${i}`));
+      return client;
+    },
+  };
 }

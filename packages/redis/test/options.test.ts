@@ -14,6 +14,7 @@ describe("redisNode()", () => {
     [{ prefix: null }, "prefix must be a string, not object"],
     [{ fenceTtlMs: "1" }, "fenceTtlMs must be a number, not string"],
     [{ wakeUps: 1 }, "wakeUps must be true or false, not number"],
+    [{ restartGuardMs: "1" }, "restartGuardMs must be a number, not string"],
   ])("throws a TypeError for %j", (options, message) => {
     expect(make(options)).toThrow(TypeError);
     expect(make(options)).toThrow(message);
@@ -23,6 +24,9 @@ describe("redisNode()", () => {
     [{ name: "" }, "name must not be empty"],
     [{ prefix: "\udc00" }, "prefix must be well-formed Unicode"],
     [{ prefix: "holdfast:fence:" }, "prefix must not begin with holdfast:fence:"],
+    ...[-1, 1.5, NaN, Infinity].map(
+      (restartGuardMs) => [{ restartGuardMs }, "restartGuardMs must be 0 or a positive integer"] as const,
+    ),
     ...[0, -1, 1.5, NaN, -Infinity, 2 ** 53].map(
       (fenceTtlMs) => [{ fenceTtlMs }, "fenceTtlMs must be a positive"] as const,
     ),
@@ -39,7 +43,7 @@ describe("redisNode()", () => {
 
 describe("parseOptions()", () => {
   test("fills in the defaults, also for what is undefined", () => {
-    const defaults = { name: "n", prefix: "lock:", fenceTtlMs: 86_400_000, wakeUps: true };
+    const defaults = { name: "n", prefix: "lock:", fenceTtlMs: 86_400_000, wakeUps: true, restartGuardMs: 0 };
     expect(parseOptions({}, "n")).toEqual(defaults);
     const absent = { name: undefined, prefix: undefined, fenceTtlMs: undefined, wakeUps: undefined };
     expect(parseOptions(absent as unknown as RedisNodeOptions, "n")).toEqual(defaults);

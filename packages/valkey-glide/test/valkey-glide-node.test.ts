@@ -14,6 +14,7 @@ import {
   releaseRequest,
   shortMs,
 } from "../../redis/test/requests.ts";
+import { restartGuard } from "../../redis/test/restart-guard-tests.ts";
 import { runToEnd } from "../../redis/test/run-to-end.ts";
 import { hangingServer, serverWithoutScript } from "../../redis/test/server-tests.ts";
 import { wakeUpLifetime, wakeUpReconnection } from "../../redis/test/wake-up-tests.ts";
@@ -27,6 +28,7 @@ describe("valkeyGlideNode() over a GlideClient", { timeout: 30_000 }, () => {
   describe("a connection that is lost", () => lostConnection(tools));
   describe("a server that hangs", () => hangingServer(tools));
   describe("a server without the script", () => serverWithoutScript(tools));
+  describe("a server that has restarted", () => restartGuard(tools));
   describe("wake-ups after a lost connection", () => wakeUpReconnection(tools));
   describe("wake-ups", () => wakeUpLifetime(tools));
 });

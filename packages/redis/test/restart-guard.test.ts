@@ -1,0 +1,102 @@
+import { Redlock } from "@holdfast/core";
+import { type RedisServer, startRedisServer } from "@holdfast/testkit";
+import { Redis } from "ioredis";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { type RedisNode, type RedisNodeOptions, redisNode } from "../src/index.ts";
+import { scriptSource } from "../src/script.ts";
+import { connectionOver } from "./connection.ts";
+import { allow, documentedPermissions, user } from "./permissions.ts";
+import { acquireRequest, eventually, extendRequest, longMs } from "./requests.ts";
+
+/** The shortest that is of use, as servers count their uptime in seconds. */
+const shortGuard = { restartGuardMs: 1_000 };
+const longGuard = { restartGuardMs: longMs };
+
+async function start(): Promise<RedisServer> {
+  const server = await startRedisServer();
+  onTestFinished(() => server.stop());
+  return server;
+}
+
+async function nodeOn(
+  { port }: RedisServer,
+  options: RedisNodeOptions,
+  login: { username?: string; password?: string } = {},
+): Promise<RedisNode> {
+  const client = new Redis(port, { ...login, lazyConnect: true, retryStrategy: () => 5, enableReadyCheck: false });
+  client.on("error", () => {});
+  onTestFinished(() => client.disconnect());
+  await client.connect();
+  return redisNode(connectionOver(client), options);
+}
+
+async function uptimeOf({ command }: RedisServer): Promise<number> {
+  return Number(/uptime_in_seconds:(\d+)/.exec(String(await command("INFO", "server")))?.[1]);
+}
+
+describe("restartGuardMs", { timeout: 30_000 }, () => {
+  test("ends no earlier than that long after the start of the server, which then votes again", async () => {
+    const server = await start();
+    const node = await nodeOn(server, shortGuard);
+    await expect(node.acquire(acquireRequest("alice", { ttlMs: 1_000 }))).rejects.toThrow(
+      /^recovering from a restart, [12]\.0 s left$/,
+    );
+    await eventually(() => node.acquire(acquireRequest("alice", { ttlMs: 1_000 })));
+    // Two seconds by its count are at least one.
+    expect(await uptimeOf(server)).toBeGreaterThanOrEqual(2);
+    expect(await node.inspect("r")).not.toHaveProperty("recoveringMs");
+  });
+
+  test("refuses a ttl that is longer: a claim could outlast the guard", async () => {
+    const node = await nodeOn(await start(), shortGuard);
+    const tooLong = "ttlMs must not be longer than the restartGuardMs of under test, 1000: 1001";
+    await expect(node.acquire(acquireRequest("alice", { ttlMs: 1_001 }))).rejects.toThrow(tooLong);
+    await expect(node.extend(extendRequest("alice", { ttlMs: 1_001 }))).rejects.toThrow(tooLong);
+  });
+
+  test("without the permission +info makes acquire() and inspect() reject with its name; the rest goes on", async () => {
+    const server = await start();
+    await allow(
+      server,
+      (await documentedPermissions()).filter((permission) => permission !== "+info"),
+    );
+    const node = await nodeOn(server, longGuard, user);
+    const needed = /the option restartGuardMs needs \+info/;
+    await expect(node.acquire(acquireRequest("alice"))).rejects.toThrow(needed);
+    await expect(node.inspect("r")).rejects.toThrow(needed);
+    expect(await node.extend(extendRequest("alice", { rejoin: true }))).toMatchObject({ rejoined: true });
+    expect(await node.extend(extendRequest("alice"))).toMatchObject({ held: true });
+    const unguarded = await nodeOn(server, {}, user);
+    expect(await unguarded.acquire(acquireRequest("bob"))).toMatchObject({ granted: false });
+  });
+
+  test("of a server that does not tell its uptime makes acquire() reject, and say so", async () => {
+    const server = await start();
+    const client = new Redis(server.port);
+    onTestFinished(() => client.disconnect());
+    const connection = connectionOver(client);
+    await expect.poll(() => connection.isReady("r")).toBe(true);
+    const silent = redisNode(
+      {
+        ...connection,
+        runScript: (_, __, keyCount, words) =>
+          connection.runScript("EVAL", scriptSource.replace("uptime_in_seconds", "no_such_field"), keyCount, words),
+      },
+      longGuard,
+    );
+    await expect(silent.acquire(acquireRequest("alice"))).rejects.toThrow("the server does not tell its uptime");
+  });
+
+  test("is told by the errors and the inspection of a Redlock", async () => {
+    const nodes = await Promise.all(
+      [1, 2, 3].map(async (i) => nodeOn(await start(), { ...longGuard, name: `node ${i}` })),
+    );
+    const redlock = new Redlock(nodes, { nodeTimeoutMs: 9_000 });
+    await expect(redlock.tryAcquire("r")).rejects.toThrow(
+      /^could not lock r: 0 of 3 nodes granted, 2 needed; node 1 failed: recovering from a restart, 60\d\.\d s left, node 2/,
+    );
+    const { state, nodes: inspections } = await redlock.inspect("r");
+    expect(state).toBe("free");
+    for (const { view } of inspections) expect(view?.recoveringMs).toBeGreaterThan(0);
+  });
+});
