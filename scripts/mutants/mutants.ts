@@ -142,8 +142,8 @@ export const mutants: readonly Mutant[] = [
     rule: "S8",
     fault: "nodes that rejoined count for the extension that rejoined them",
     file: "extend.ts",
-    from: "else if (answer?.held === false) notHeld += 1;",
-    to: "else if (answer?.held === false) answer.rejoined ? (held += 1) : (notHeld += 1);",
+    from: "isReply(answer) && answer.held);",
+    to: "isReply(answer) && (answer.held || answer.rejoined));",
   },
   {
     rule: "S8",

@@ -1,5 +1,7 @@
+import { count, isFailure, isMissing, isReply } from "./answers.ts";
 import type { Answer } from "./broadcast.ts";
 import { Claim, type Ensemble } from "./claim.ts";
+import type { ConfigurationError } from "./errors.ts";
 import type { AcquireReply, ExtendReply } from "./lock-node.ts";
 import type { Settings } from "./options.ts";
 import { freshOwner } from "./owner.ts";
@@ -17,9 +19,12 @@ export interface Won {
   readonly startedAt: Moment;
 }
 
-/** Another owner was in the way; or too few nodes answered, they did not agree, or it took too long. */
+/**
+ * Another owner was in the way; or too few nodes answered, they did not agree, or it took too long; or a node said that
+ * trying again is of no use.
+ */
 export interface Lost {
-  readonly outcome: "held" | "unreachable";
+  readonly outcome: "held" | "unreachable" | "misconfigured";
   readonly answers: readonly Answer<AcquireReply>[];
   /** When the claims in the way end, in milliseconds, where the nodes know it. */
   readonly retryAfterMs?: number | undefined;
@@ -68,22 +73,23 @@ async function vote(ensemble: Ensemble, settings: Settings, claim: Claim, starte
   return { outcome: "acquired", claim, fence, startedAt };
 }
 
-/** A quorum of grants wins; so many other answers that no quorum is left lose. A tie of an even number loses, too. */
+/**
+ * A quorum of grants wins; so many other answers that no quorum is left lose, and so does one that says that it can never
+ * work. A tie of an even number loses, too.
+ */
 function isVoteDecided(answers: readonly Answer<AcquireReply>[], quorum: number): boolean {
   const granted = count(answers, isGrant);
-  return granted >= quorum || granted + count(answers, isMissing) < quorum;
+  return granted >= quorum || granted + count(answers, isMissing) < quorum || answers.some(isMisconfigured);
 }
 
 /** If a quorum of nodes did answer, or still might have, it is the other owner that stood in the way. */
 function lostVote(answers: readonly Answer<AcquireReply>[], quorum: number): Lost {
+  if (answers.some(isMisconfigured)) return { outcome: "misconfigured", answers };
   const denied = count(answers, isDenial);
   const failed = count(answers, isFailure);
   if (denied === 0 || answers.length - failed < quorum) return { outcome: "unreachable", answers };
-  let retryAfterMs: number | undefined;
-  for (const answer of answers) {
-    if (isDenial(answer)) retryAfterMs = Math.max(retryAfterMs ?? 0, answer.retryAfterMs ?? 0) || undefined;
-  }
-  return { outcome: "held", answers, retryAfterMs };
+  const retryAfterMs = Math.max(...answers.map((answer) => (isDenial(answer) && answer.retryAfterMs) || 0));
+  return { outcome: "held", answers, retryAfterMs: retryAfterMs || undefined };
 }
 
 /**
@@ -131,26 +137,12 @@ function isProposalDecided(replies: readonly Answer<ExtendReply>[], fence: numbe
   return overtaken || confirmed >= needed || confirmed + count(replies, isMissing) < needed;
 }
 
-function count<T>(values: readonly T[], matches: (value: T) => boolean): number {
-  let matching = 0;
-  for (const value of values) if (matches(value)) matching += 1;
-  return matching;
-}
-
-function isMissing(answer: Answer<unknown>): answer is undefined {
-  return answer === undefined;
-}
-
-function isFailure(answer: Answer<unknown>): answer is Error {
-  return answer instanceof Error;
-}
-
-function isReply<Reply>(answer: Answer<Reply>): answer is Reply {
-  return answer !== undefined && !(answer instanceof Error);
-}
-
 function isGrant(answer: Answer<AcquireReply>): answer is AcquireReply & { granted: true } {
   return isReply(answer) && answer.granted;
+}
+
+function isMisconfigured(answer: Answer<unknown>): boolean {
+  return isFailure(answer) && (answer as Partial<ConfigurationError>).code === "MISCONFIGURED";
 }
 
 function isDenial(answer: Answer<AcquireReply>): answer is AcquireReply & { granted: false } {

@@ -70,6 +70,15 @@ export class QuorumUnreachableError extends HoldfastError {
   readonly code = "QUORUM_UNREACHABLE";
 }
 
+/**
+ * It can never work like this, however often it is tried: the same server stands in the list of nodes twice, for example,
+ * or the resources cannot be locked together. A node may reject `acquire` with it, and the call then ends at once.
+ */
+export class ConfigurationError extends HoldfastError {
+  override readonly name = "ConfigurationError";
+  readonly code = "MISCONFIGURED";
+}
+
 /** The lock is no longer held. It is the reason with which the lock's `signal` aborts. */
 export class LockLostError extends HoldfastError {
   override readonly name = "LockLostError";
@@ -101,7 +110,13 @@ export class QueueFullError extends HoldfastError {
 }
 
 /** Every error that a lock operation rejects with on its own account: switch on `code`. */
-export type LockError = LockHeldError | WaitTimeoutError | QuorumUnreachableError | LockLostError | QueueFullError;
+export type LockError =
+  | LockHeldError
+  | WaitTimeoutError
+  | QuorumUnreachableError
+  | ConfigurationError
+  | LockLostError
+  | QueueFullError;
 
 /** A node did not answer in time: the `error` of a failed {@link NodeOutcome}. */
 export class NodeTimeoutError extends Error {
@@ -141,23 +156,16 @@ export function failureMessage(
   return `could not ${action} ${resources.join(", ")}: ${parts.join("; ")}`;
 }
 
+const phrases: Partial<Record<NodeOutcome["kind"], string>> = {
+  held: "holds it",
+  rejoined: "had lost it",
+  "not-held": "does not hold it",
+  unanswered: "had not answered yet",
+};
+
 function describeOutcome({ node, kind, retryAfterMs, error }: NodeOutcome): string {
   if (error instanceof NodeTimeoutError) return `${node} ${error.message}`;
-  switch (kind) {
-    case "failed":
-      return `${node} failed: ${error?.message}`;
-    case "denied":
-      if (retryAfterMs === undefined) return `${node} denied`;
-      return `${node} denied (held by another for up to ${Math.ceil(retryAfterMs)} ms more)`;
-    case "held":
-      return `${node} holds it`;
-    case "rejoined":
-      return `${node} had lost it`;
-    case "not-held":
-      return `${node} does not hold it`;
-    case "unanswered":
-      return `${node} had not answered yet`;
-    default:
-      return `${node} ${kind}`;
-  }
+  if (kind === "failed") return `${node} failed: ${error?.message}`;
+  const phrase = `${node} ${phrases[kind] ?? kind}`;
+  return retryAfterMs === undefined ? phrase : `${phrase} (held by another for up to ${Math.ceil(retryAfterMs)} ms more)`;
 }

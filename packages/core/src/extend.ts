@@ -1,3 +1,4 @@
+import { count, isMissing, isReply } from "./answers.ts";
 import type { Answer } from "./broadcast.ts";
 import type { Claim } from "./claim.ts";
 import type { ExtendReply, LockNode } from "./lock-node.ts";
@@ -34,17 +35,11 @@ export async function extendOnce(nodes: readonly LockNode[], claim: Claim, terms
 
 /** The outcome as far as it is certain, whatever the nodes that have not answered may still say. */
 function outcomeOf(answers: readonly Answer<ExtendReply>[], quorum: number): Extension["outcome"] | undefined {
-  let held = 0;
-  let notHeld = 0;
-  let failed = 0;
-  for (const answer of answers) {
-    if (answer instanceof Error) failed += 1;
-    else if (answer?.held === true) held += 1;
-    else if (answer?.held === false) notHeld += 1;
-  }
+  const held = count(answers, (answer) => isReply(answer) && answer.held);
+  const notHeld = count(answers, (answer) => isReply(answer) && !answer.held);
+  const pending = count(answers, isMissing);
   if (held >= quorum) return "held";
   if (isOutOfReach(notHeld, answers.length, quorum)) return "lost";
-  const pending = answers.length - held - notHeld - failed;
   const mayStillBeLost = isOutOfReach(notHeld + pending, answers.length, quorum);
   return held + pending < quorum && !mayStillBeLost ? "unreachable" : undefined;
 }

@@ -2,6 +2,7 @@
 
 export { type Clock, systemClock } from "./clock.ts";
 export {
+  ConfigurationError,
   HoldfastError,
   InvalidReplyError,
   type LockError,

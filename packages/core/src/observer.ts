@@ -41,8 +41,11 @@ export interface AttemptSettledEvent {
   readonly resources: readonly string[];
   /** The owner that signed this attempt. */
   readonly owner: string;
-  /** Whether it was won; or another owner was in the way; or too few nodes answered, or too late. */
-  readonly outcome: "acquired" | "held" | "unreachable";
+  /**
+   * Whether it was won; or another owner was in the way; or too few nodes answered, or too late; or a node said that it
+   * can never work like this.
+   */
+  readonly outcome: "acquired" | "held" | "unreachable" | "misconfigured";
   /** How long it took, in milliseconds. */
   readonly elapsedMs: number;
 }

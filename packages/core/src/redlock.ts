@@ -59,6 +59,7 @@ export class Redlock {
    * @throws {WaitTimeoutError} when others held it all that time
    * @throws {LockHeldError} when another owner holds it and `waitTimeoutMs` is 0
    * @throws {QuorumUnreachableError} when too few nodes answered
+   * @throws {ConfigurationError} at once, when a node says that it can never work like this
    * @throws {QueueFullError} when `maxWaiters` wait already
    * @throws {TypeError | RangeError} for bad arguments; and the reason of `signal` when it aborts
    */
@@ -71,6 +72,7 @@ export class Redlock {
    *
    * @returns the lock, or null when another owner holds one of the resources
    * @throws {QuorumUnreachableError} when too few nodes answered
+   * @throws {ConfigurationError} at once, when a node says that it can never work like this
    * @throws {TypeError | RangeError} for bad arguments; and the reason of `signal` when it aborts
    */
   async tryAcquire(resources: string | readonly string[], options?: LockOptions): Promise<Lock | null> {

@@ -1,3 +1,4 @@
+import { count, isFailure, isReply } from "./answers.ts";
 import type { Answer } from "./broadcast.ts";
 import type { Claim } from "./claim.ts";
 import type { ReleaseReply } from "./lock-node.ts";
@@ -17,15 +18,8 @@ export async function releaseOnce(
 ): Promise<ReleaseResult> {
   const answers = await claim.release({
     timeoutMs,
-    isDecided: (sofar) => isConfirmed(sofar, quorum) || isOutOfReach(failures(sofar), sofar.length, quorum),
+    isDecided: (sofar) =>
+      count(sofar, isReply) >= quorum || isOutOfReach(count(sofar, isFailure), sofar.length, quorum),
   });
-  return { confirmed: isConfirmed(answers, quorum), answers };
-}
-
-function isConfirmed(answers: readonly Answer<ReleaseReply>[], quorum: number): boolean {
-  return answers.filter((answer) => answer !== undefined && !(answer instanceof Error)).length >= quorum;
-}
-
-function failures(answers: readonly Answer<ReleaseReply>[]): number {
-  return answers.filter((answer) => answer instanceof Error).length;
+  return { confirmed: count(answers, isReply) >= quorum, answers };
 }

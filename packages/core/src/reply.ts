@@ -37,10 +37,10 @@ export function readNodeView(value: unknown): NodeView | InvalidReplyError {
   const valid =
     (owner === null || typeof owner === "string") &&
     (remainingMs === null || isDuration(remainingMs)) &&
-    (fence === 0 || isFence(fence));
-  if (valid && recoveringMs === undefined) return { owner, remainingMs, fence };
-  if (valid && isDuration(recoveringMs)) return { owner, remainingMs, fence, recoveringMs };
-  return nonsense("inspect", value);
+    (fence === 0 || isFence(fence)) &&
+    (recoveringMs === undefined || isDuration(recoveringMs));
+  if (!valid) return nonsense("inspect", value);
+  return { owner, remainingMs, fence, ...(recoveringMs !== undefined && { recoveringMs }) };
 }
 
 function fieldsOf(value: unknown): Record<string, unknown> {

@@ -1,6 +1,7 @@
 import { type Attempt, attempt, type Lost, type Won } from "../acquire.ts";
 import type { Ensemble } from "../claim.ts";
 import {
+  ConfigurationError,
   failureMessage,
   type HoldfastError,
   LockHeldError,
@@ -27,7 +28,8 @@ async function tryOnce(ensemble: Ensemble, settings: Settings, resources: readon
  * Tries until an attempt is won or the time is up. Waiters of one process stand in line; the first in line tries, with
  * random delays in between, and sooner when a lock of this process in its way has ended.
  *
- * @throws {LockHeldError | WaitTimeoutError | QuorumUnreachableError | QueueFullError} and the signal's reason
+ * @throws {LockHeldError | WaitTimeoutError | QuorumUnreachableError | ConfigurationError | QueueFullError} and the
+ *   signal's reason
  */
 export async function waitForLock(
   ensemble: Ensemble,
@@ -60,6 +62,7 @@ async function tryInTurn(ensemble: Ensemble, settings: Settings, waiter: Waiter)
       attempts += 1;
       const result = await tryOnce(ensemble, settings, waiter.resources);
       if (result.outcome === "acquired") return { ...result, attempts };
+      if (result.outcome === "misconfigured") throw errorOf(result, ensemble, settings, waiter.resources);
       lost = result;
     }
     const leftMs = deadlineMs - clock.monotonicMs();
@@ -91,6 +94,7 @@ function errorOf(
     outcome === "held" ? "another owner is in the way" : remark,
   ];
   const message = failureMessage("lock", resources, outcomes, quorum, remarks.filter(Boolean).join("; "));
+  if (outcome === "misconfigured") return new ConfigurationError(message, resources, outcomes);
   if (outcome === "unreachable") return new QuorumUnreachableError(message, resources, outcomes);
   return attempts === undefined
     ? new LockHeldError(message, resources, outcomes)

@@ -1,0 +1,24 @@
+/** The kinds of answers to a question that was put to several nodes. */
+import type { Answer } from "./broadcast.ts";
+
+/** How many of the values match. */
+export function count<T>(values: readonly T[], matches: (value: T) => boolean): number {
+  let matching = 0;
+  for (const value of values) if (matches(value)) matching += 1;
+  return matching;
+}
+
+/** Whether the node has not answered. */
+export function isMissing(answer: Answer<unknown>): answer is undefined {
+  return answer === undefined;
+}
+
+/** Whether the node failed. */
+export function isFailure(answer: Answer<unknown>): answer is Error {
+  return answer instanceof Error;
+}
+
+/** Whether the node replied. */
+export function isReply<Reply>(answer: Answer<Reply>): answer is Reply {
+  return answer !== undefined && !(answer instanceof Error);
+}
