@@ -167,5 +167,7 @@ function describeOutcome({ node, kind, retryAfterMs, error }: NodeOutcome): stri
   if (error instanceof NodeTimeoutError) return `${node} ${error.message}`;
   if (kind === "failed") return `${node} failed: ${error?.message}`;
   const phrase = `${node} ${phrases[kind] ?? kind}`;
-  return retryAfterMs === undefined ? phrase : `${phrase} (held by another for up to ${Math.ceil(retryAfterMs)} ms more)`;
+  return retryAfterMs === undefined
+    ? phrase
+    : `${phrase} (held by another for up to ${Math.ceil(retryAfterMs)} ms more)`;
 }

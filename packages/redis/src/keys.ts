@@ -1,3 +1,4 @@
+import { ConfigurationError } from "@holdfast/core";
 import { clusterSlot, hashTag, tagOfSlot } from "./cluster-slot.ts";
 
 /** What the names of all fence keys begin with, and those of lock keys must not. */
@@ -8,7 +9,7 @@ export const channelPrefix = "holdfast:released:";
 
 /** How the resources of one node are called on its server. */
 export interface KeyNames {
-  /** The key of a resource's lock. Throws a RangeError where the resource cannot be locked here, saying why. */
+  /** The key of a resource's lock. Throws a ConfigurationError where the resource cannot be locked here, saying why. */
   lockKey(resource: string): string;
   /** The keys of locks that are to be held together. Throws where they cannot be, on a cluster. */
   lockKeys(resources: readonly string[]): string[];
@@ -51,21 +52,22 @@ export function fenceKey(lockKey: string): string {
 }
 
 function insistOnGoodName(resource: string, key: string): void {
-  if (key.startsWith(fenceKeyPrefix)) {
-    throw new RangeError(`cannot lock ${JSON.stringify(resource)}: keys with ${fenceKeyPrefix} are for fence counters`);
-  }
+  if (key.startsWith(fenceKeyPrefix)) refuse(resource, `keys with ${fenceKeyPrefix} are for fence counters`);
   // Half a surrogate pair has no UTF-8: sent to the server, all such names would be one.
-  if (/\p{Surrogate}/u.test(resource)) {
-    throw new RangeError(`cannot lock ${JSON.stringify(resource)}: it is not well-formed Unicode`);
-  }
+  if (/\p{Surrogate}/u.test(resource)) refuse(resource, "it is not well-formed Unicode");
 }
 
 function insistOnOneSlot(resources: readonly string[], lockKeys: readonly string[]): void {
   const slots = lockKeys.map(clusterSlot);
   if (slots.every((slot) => slot === slots[0])) return;
   const places = resources.map((resource, index) => `${JSON.stringify(resource)} (slot ${slots[index]})`);
-  throw new RangeError(
+  throw new ConfigurationError(
     `cannot lock ${places.join(", ")} together: they hash to different slots of the Redis Cluster; give them a hash tag ` +
       'in common, as in "{order:7}:payment" and "{order:7}:delivery"',
+    resources,
   );
+}
+
+function refuse(resource: string, reason: string): never {
+  throw new ConfigurationError(`cannot lock ${JSON.stringify(resource)}: ${reason}`, [resource]);
 }

@@ -26,6 +26,12 @@ export interface RedisNodeOptions {
    * refused. Extensions and releases go on meanwhile. Needs the permission `+info`. Default: 0, none.
    */
   readonly restartGuardMs?: number;
+  /**
+   * Whether the server is asked who it is when the node is first used: a replica, and a server on which another node of the
+   * same `Redlock` is already, are refused with a `ConfigurationError`. Needs the permission `+info`, and is left out
+   * without it. Default: true. Turn it off where tests put several nodes on one server.
+   */
+  readonly verifyServer?: boolean;
 }
 
 /** The same, complete. */
@@ -35,6 +41,7 @@ export interface Settings {
   readonly fenceTtlMs: number;
   readonly wakeUps: boolean;
   readonly restartGuardMs: number;
+  readonly verifyServer: boolean;
 }
 
 /**
@@ -45,7 +52,7 @@ export interface Settings {
 export function parseOptions(options: RedisNodeOptions, defaultName: string): Settings {
   if (typeof options !== "object" || options === null) throw new TypeError(`options must be an object: ${options}`);
   const { name = defaultName, prefix = "lock:", fenceTtlMs = 24 * 60 * 60 * 1000, wakeUps = true } = options;
-  const { restartGuardMs = 0 } = options;
+  const { restartGuardMs = 0, verifyServer = true } = options;
   if (typeof name !== "string") throw new TypeError(`name must be a string, not ${typeof name}`);
   if (name === "") throw new RangeError("name must not be empty: it names the node in errors and events");
   if (typeof prefix !== "string") throw new TypeError(`prefix must be a string, not ${typeof prefix}`);
@@ -64,5 +71,8 @@ export function parseOptions(options: RedisNodeOptions, defaultName: string): Se
   if (!(Number.isSafeInteger(restartGuardMs) && restartGuardMs >= 0)) {
     throw new RangeError(`restartGuardMs must be 0 or a positive integer (milliseconds): ${restartGuardMs}`);
   }
-  return { name, prefix, fenceTtlMs, wakeUps, restartGuardMs };
+  if (typeof verifyServer !== "boolean") {
+    throw new TypeError(`verifyServer must be true or false, not ${typeof verifyServer}`);
+  }
+  return { name, prefix, fenceTtlMs, wakeUps, restartGuardMs, verifyServer };
 }

@@ -1,10 +1,12 @@
-import type { LockNode, NodeView, Unwatch } from "@holdfast/core";
+import type { LockNode, NodeRequest, NodeView, Unwatch } from "@holdfast/core";
 import { insistOnAcquire, insistOnExtend, insistOnRelease } from "@holdfast/core/requests";
+import { scriptCalls } from "./calls.ts";
 import type { RedisConnection } from "./connection.ts";
-import { channelPrefix, fenceKey, keyNames } from "./keys.ts";
+import { channelPrefix, keyNames } from "./keys.ts";
 import { parseOptions, type RedisNodeOptions } from "./options.ts";
-import { readAcquireReply, readExtendReply, readNodeView, readReleaseReply } from "./replies.ts";
+import { readAcquireReply, readExtendReply, readIntroduction, readNodeView, readReleaseReply } from "./replies.ts";
 import { createSender } from "./sender.ts";
+import { createStanding } from "./standing.ts";
 import { createWakeUps } from "./wake-ups.ts";
 
 /** A lock node on a Redis-speaking server. */
@@ -29,55 +31,43 @@ export interface RedisNode extends LockNode {
  * @throws {TypeError | RangeError} naming the option that is wrong
  */
 export function redisNode(connection: RedisConnection, options: RedisNodeOptions = {}): RedisNode {
-  const { name, prefix, fenceTtlMs, wakeUps, restartGuardMs } = parseOptions(options, connection.name);
-  const { lockKey, lockKeys } = keyNames(prefix, connection.isCluster);
+  const settings = parseOptions(options, connection.name);
+  const { name, wakeUps } = settings;
+  const names = keyNames(settings.prefix, connection.isCluster);
+  const calls = scriptCalls(settings, names);
   const sender = createSender(connection);
+  const introduce = async (request: NodeRequest) =>
+    readIntroduction(await sender.introduce(request, calls.introduce(request)));
+  const standing = settings.verifyServer ? createStanding(name, introduce) : undefined;
   const watching = wakeUps && connection.openSubscriber && createWakeUps(connection.openSubscriber.bind(connection));
-  const announcement = wakeUps ? [channelPrefix] : [];
-  const lockAndFenceKeys = (resources: readonly string[]): string[] => {
-    const keys = lockKeys(resources);
-    return [...keys, ...keys.map(fenceKey)];
-  };
-  const guardMs = String(restartGuardMs);
-  const insistOnGuard = (ttlMs: number): void => {
-    if (restartGuardMs > 0 && ttlMs > restartGuardMs) {
-      throw new RangeError(`ttlMs must not be longer than the restartGuardMs of ${name}, ${restartGuardMs}: ${ttlMs}`);
-    }
-  };
-  const keepMs = (ttlMs: number): string => (fenceTtlMs === Infinity ? "0" : String(ttlMs + fenceTtlMs));
 
   const node: RedisNode = {
     name,
 
     async acquire(request) {
       insistOnAcquire(request);
-      const { resources, owner, ttlMs, fenceHint, takeover } = request;
-      insistOnGuard(ttlMs);
-      const keys = lockAndFenceKeys(resources);
-      const rest = [owner, String(ttlMs), keepMs(ttlMs), String(fenceHint), guardMs];
-      if (takeover !== undefined) rest.push(takeover);
-      return readAcquireReply(await sender.claim("acquire", request, { keys, rest }));
+      const call = calls.acquire(request);
+      const admission = standing?.judge(request);
+      try {
+        return readAcquireReply(await sender.claim("acquire", request, call, admission));
+      } catch (error) {
+        if (!sender.isConnected(call.keys)) standing?.doubt();
+        throw error;
+      }
     },
 
     async extend(request) {
       insistOnExtend(request);
-      const { resources, owner, ttlMs, fence, rejoin } = request;
-      insistOnGuard(ttlMs);
-      const keys = lockAndFenceKeys(resources);
-      const rest = [owner, String(ttlMs), keepMs(ttlMs), String(fence), rejoin ? "1" : "0"];
-      return readExtendReply(await sender.claim("extend", request, { keys, rest }));
+      return readExtendReply(await sender.claim("extend", request, calls.extend(request)));
     },
 
     async release(request) {
       insistOnRelease(request);
-      const { resources, owner } = request;
-      const rest = [owner, ...announcement];
-      return readReleaseReply(await sender.release(request, { keys: lockKeys(resources), rest }));
+      return readReleaseReply(await sender.release(request, calls.release(request)));
     },
 
     async inspect(resource) {
-      const keys = lockAndFenceKeys([resource]);
-      return readNodeView(await sender.inspect({ keys, rest: ["", guardMs] }));
+      return readNodeView(await sender.inspect(calls.inspect(resource)));
     },
 
     async close() {
@@ -86,7 +76,7 @@ export function redisNode(connection: RedisConnection, options: RedisNodeOptions
   };
   if (watching) {
     node.watch = async (resources, onReleased) => {
-      const keys = resources.map(lockKey);
+      const keys = resources.map(names.lockKey);
       sender.insistOnConnection(keys);
       const channels = keys.map((key) => channelPrefix + key);
       return watching.watch(channels, resources, onReleased);

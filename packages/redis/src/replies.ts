@@ -1,4 +1,5 @@
 import type { AcquireReply, ExtendReply, NodeView, ReleaseReply } from "@holdfast/core";
+import type { Introduction } from "./standing.ts";
 
 /*
  * These read what the script replied. Clients may be set up to give integers and strings as strings or buffers. Anything
@@ -39,6 +40,13 @@ export function readReleaseReply(reply: unknown[]): ReleaseReply {
   const [freed] = integers("release", reply, 1);
   if (freed < 0) throw nonsense("release", reply);
   return { released: freed > 0 };
+}
+
+/** Reads the reply of `introduce`. A server that tells only part of it is taken for one that tells nothing. */
+export function readIntroduction(reply: unknown[]): Introduction {
+  const [runId, role] = reply.map(textOf);
+  if (runId === undefined || role === undefined) return { runId: undefined, isReplica: false };
+  return { runId, isReplica: role !== "master" };
 }
 
 /** Reads the reply of `inspect`. */

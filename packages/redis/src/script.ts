@@ -11,6 +11,7 @@ import { createHash } from "node:crypto";
  *   extend:  ttlMs, keepMs, fence, rejoin (1 or 0)
  *   release: what the names of channels begin with, or nothing if watchers are not to be told
  *   inspect: guardMs (the owner is empty)
+ *   introduce: nothing, not even the owner; the keys only say which server of a cluster is meant
  * keepMs is how long counters outlive now, or 0 for ever. Counters are replied as strings, as clients read integers near
  * the largest inexactly. guardMs is how long after its start the server does not vote for new locks, or 0.
  *
@@ -163,6 +164,13 @@ if verb == 'extend' then
   if others > 0 or ARGV[7] == '0' then return { ticket, 0, 0 } end
   grant(fence)
   return { ticket, 0, 1 }
+end
+
+if verb == 'introduce' then
+  local server, replication = redis.pcall('INFO', 'server'), redis.pcall('INFO', 'replication')
+  -- Not being allowed to ask is no reason to fail.
+  if type(server) == 'table' or type(replication) == 'table' then return { ticket } end
+  return { ticket, string.match(server, 'run_id:(%x+)'), string.match(replication, 'role:(%a+)') }
 end
 
 if verb == 'inspect' then

@@ -1,23 +1,31 @@
 import type { NodeRequest } from "@holdfast/core";
+import type { ScriptCall } from "./calls.ts";
 import { type Claim, createClaims } from "./claims.ts";
 import type { RedisConnection } from "./connection.ts";
 import { readTicket } from "./replies.ts";
 import { scriptSha, scriptSource } from "./script.ts";
 
-/** One run of the script: its keys, and the arguments that follow the verb and the ticket. */
-export interface ScriptCall {
-  readonly keys: readonly string[];
-  readonly rest: readonly string[];
-}
-
 /** Sends the operations of one node, and decides what may be sent when. All resolve with what follows the ticket. */
 export interface Sender {
-  /** Sends what would be harmful if it arrived late: at once or not at all, and never after it was given up. */
-  claim(verb: "acquire" | "extend", request: NodeRequest, call: ScriptCall): Promise<unknown[]>;
+  /**
+   * Sends what would be harmful if it arrived late: at once or not at all, and never after it was given up.
+   *
+   * @param admission what it waits for before it is sent, if anything; rejects when it is not to be sent
+   */
+  claim(
+    verb: "acquire" | "extend",
+    request: NodeRequest,
+    call: ScriptCall,
+    admission?: Promise<void>,
+  ): Promise<unknown[]>;
   /** Sends what is good to arrive however late, and gives up those claims of the owner that have not been sent. */
   release(request: NodeRequest, call: ScriptCall): Promise<unknown[]>;
   /** Sends what changes nothing. */
   inspect(call: ScriptCall): Promise<unknown[]>;
+  /** Asks the server who it is, and brings it the script, so that the claim that waits for the answer finds it there. */
+  introduce(request: NodeRequest, call: ScriptCall): Promise<unknown[]>;
+  /** Whether what is sent now for these keys goes to their server now. */
+  isConnected(keys: readonly string[]): boolean;
   /** Throws unless what is sent now for these keys goes to their server now. */
   insistOnConnection(keys: readonly string[]): void;
 }
@@ -49,18 +57,31 @@ export function createSender(connection: RedisConnection): Sender {
     // Loads the script and runs it, so that a release waits for no step that might not come to its end.
     return connection.runScript("EVAL", scriptSource, keyCount, words, claim && leftMs(claim));
   };
-  const run = async (verb: string | Buffer, { keys, rest }: ScriptCall, claim?: Claim): Promise<unknown[]> => {
+  /** Counts and marks what is sent, so that its reply can be told from others. */
+  const ask = async (send: (ticket: string) => Promise<unknown>): Promise<unknown[]> => {
     lastTicket += 1;
     const ticket = String(lastTicket);
     unanswered += 1;
     try {
-      return readTicket(await runScript(keys.length, [...keys, verb, ticket, ...rest], claim), ticket);
+      return readTicket(await send(ticket), ticket);
     } catch (error) {
       // Clients hang the whole command on their errors, and with it the owner.
       throw new Error(messageOf(error));
     } finally {
       unanswered -= 1;
     }
+  };
+  const run = (verb: string | Buffer, { keys, rest }: ScriptCall, claim?: Claim): Promise<unknown[]> =>
+    ask((ticket) => runScript(keys.length, [...keys, verb, ticket, ...rest], claim));
+  const runClaim = async (claim: Claim, call: ScriptCall, admission: Promise<void> | undefined): Promise<unknown[]> => {
+    if (admission !== undefined) {
+      unanswered += 1;
+      await admission.finally(() => {
+        unanswered -= 1;
+      });
+      if (claim.isGivenUp) throw new Error("time was up before it was known which server it would go to");
+    }
+    return run(claim.verb, call, claim);
   };
   /**
    * Settles a claim that was given up, once its connection is lost: some clients keep the command until there is another
@@ -79,18 +100,20 @@ export function createSender(connection: RedisConnection): Sender {
   const insistOnRoom = (max: number): void => {
     if (unanswered >= max) throw new Error(`${unanswered} commands are waiting for an answer already`);
   };
-  const insistOnConnection = ([key]: readonly string[]): void => {
-    if (!connection.isReady(key as string)) throw new Error("the client is not connected");
+  const isConnected = ([key]: readonly string[]): boolean => connection.isReady(key as string);
+  const insistOnConnection = (keys: readonly string[]): void => {
+    if (!isConnected(keys)) throw new Error("the client is not connected");
   };
 
   return {
+    isConnected,
     insistOnConnection,
-    async claim(verb, { owner, timeoutMs }, call) {
+    async claim(verb, { owner, timeoutMs }, call, admission) {
       insistOnConnection(call.keys);
       insistOnRoom(unansweredMax);
       const claim = claims.open(verb, owner, timeoutMs);
       try {
-        const reply = run(claim.verb, call, claim);
+        const reply = runClaim(claim, call, admission);
         return await (connection.settlesInTime ? reply : unlessLost(claim, call, reply));
       } finally {
         claims.close(claim);
@@ -100,6 +123,11 @@ export function createSender(connection: RedisConnection): Sender {
       claims.giveUp(owner);
       insistOnRoom(2 * unansweredMax);
       return run("release", call);
+    },
+    async introduce({ timeoutMs }, { keys }) {
+      insistOnConnection(keys);
+      const words = (ticket: string): Words => [...keys, "introduce", ticket];
+      return ask((ticket) => connection.runScript("EVAL", scriptSource, keys.length, words(ticket), timeoutMs));
     },
     async inspect(call) {
       insistOnConnection(call.keys);

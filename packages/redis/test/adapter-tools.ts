@@ -8,7 +8,7 @@ import {
 import { expect, onTestFinished } from "vitest";
 import type { RedisNode, RedisNodeOptions } from "../src/index.ts";
 import { fenceKey } from "../src/keys.ts";
-import { eventually } from "./requests.ts";
+import { acquireRequest, eventually } from "./requests.ts";
 
 /** A client of a library, and the node made of it. */
 export interface ClientUnderTest {
@@ -68,7 +68,9 @@ export function toolsFor(makeClient: MakeClient): Tools {
 
 /** Has the server load the script, and both sides do everything once. */
 export async function warmUp({ node }: ClientUnderTest): Promise<void> {
-  await node.inspect("warm-up");
+  const request = acquireRequest("warm-up", { resources: ["warm-up"] });
+  await node.acquire(request);
+  await node.release(request);
 }
 
 /** Waits until the client has reconnected, and whatever it sent by itself has been answered. */

@@ -1,3 +1,4 @@
+import { ConfigurationError } from "@holdfast/core";
 import { startRedisCluster } from "@holdfast/testkit";
 import { Redis } from "ioredis";
 import { afterAll, describe, expect, test } from "vitest";
@@ -69,7 +70,7 @@ describe("lockKey()", () => {
   test("refuses what would be a fence key, with any prefix", () => {
     for (const key of names.slice(0, 100).map(fenceKey)) {
       for (const prefix of ["", "hold", fenceKeyPrefix.slice(0, -1)]) {
-        expect(() => keyNames(prefix, false).lockKey(key.slice(prefix.length))).toThrow(RangeError);
+        expect(() => keyNames(prefix, false).lockKey(key.slice(prefix.length))).toThrow(ConfigurationError);
       }
     }
     expect(() => keyNames("", false).lockKey("holdfast:fence:{x}")).toThrow(

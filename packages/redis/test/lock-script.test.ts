@@ -156,16 +156,17 @@ describe("the expiry of the fence counter", () => {
 describe("the server", () => {
   test("is sent one command for each operation", async () => {
     const resources = ["a", "b", "c"];
-    await node().inspect("a");
+    const { acquire, extend, release, inspect } = node();
+    await acquire(acquireRequest("at first, who the server is", { resources: ["r"] }));
     await client.config("RESETSTAT");
-    await node().acquire(acquireRequest("alice", { resources }));
-    await node().extend(extendRequest("alice", { resources }));
-    await node().release(releaseRequest("alice", resources));
-    await node().inspect("a");
+    await acquire(acquireRequest("alice", { resources }));
+    await extend(extendRequest("alice", { resources }));
+    await release(releaseRequest("alice", resources));
+    await inspect("a");
     const stats = await client.info("commandstats");
     expect(stats).toContain("cmdstat_evalsha:calls=4,");
     expect(stats).not.toContain("cmdstat_eval:");
-    expect(stats).not.toContain("cmdstat_script");
+    expect(stats).not.toMatch(/cmdstat_(script|info)/);
   });
 
   test("that does not allow to publish frees locks all the same", async () => {

@@ -14,6 +14,7 @@ describe("redisNode()", () => {
     [{ prefix: null }, "prefix must be a string, not object"],
     [{ fenceTtlMs: "1" }, "fenceTtlMs must be a number, not string"],
     [{ wakeUps: 1 }, "wakeUps must be true or false, not number"],
+    [{ verifyServer: 0 }, "verifyServer must be true or false, not number"],
     [{ restartGuardMs: "1" }, "restartGuardMs must be a number, not string"],
   ])("throws a TypeError for %j", (options, message) => {
     expect(make(options)).toThrow(TypeError);
@@ -43,7 +44,14 @@ describe("redisNode()", () => {
 
 describe("parseOptions()", () => {
   test("fills in the defaults, also for what is undefined", () => {
-    const defaults = { name: "n", prefix: "lock:", fenceTtlMs: 86_400_000, wakeUps: true, restartGuardMs: 0 };
+    const defaults = {
+      name: "n",
+      prefix: "lock:",
+      fenceTtlMs: 86_400_000,
+      wakeUps: true,
+      restartGuardMs: 0,
+      verifyServer: true,
+    };
     expect(parseOptions({}, "n")).toEqual(defaults);
     const absent = { name: undefined, prefix: undefined, fenceTtlMs: undefined, wakeUps: undefined };
     expect(parseOptions(absent as unknown as RedisNodeOptions, "n")).toEqual(defaults);

@@ -24,7 +24,7 @@ let prefixes = 0;
 
 async function subjectOver(wrap: Wrap = (connection) => connection): Promise<LockNodeSubject> {
   prefixes += 1;
-  const options = { prefix: `test ${prefixes}:`, wakeUps: false };
+  const options = { prefix: `test ${prefixes}:`, wakeUps: false, verifyServer: false };
   const node = redisNode(wrap(connectionOver(client)), options);
   const rival = redisNode(wrap(connectionOver(rivalClient)), options);
   await expectWorkingScript(node);

@@ -1,0 +1,145 @@
+import { ConfigurationError, Redlock } from "@holdfast/core";
+import { type RedisServer, type RedisServerOptions, startRedisServer } from "@holdfast/testkit";
+import { Redis } from "ioredis";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { type RedisNode, type RedisNodeOptions, redisNode } from "../src/index.ts";
+import { connectionOver } from "./connection.ts";
+import { allow, documentedPermissions, user } from "./permissions.ts";
+import { acquireRequest, eventually, ignore, longMs, releaseRequest } from "./requests.ts";
+
+type Address = ConstructorParameters<typeof Redis>[0] & object;
+
+async function start(options?: RedisServerOptions): Promise<RedisServer> {
+  const server = await startRedisServer(options);
+  onTestFinished(() => server.stop());
+  return server;
+}
+
+async function nodeAt(address: Address, options: RedisNodeOptions): Promise<RedisNode> {
+  const client = new Redis({ ...address, lazyConnect: true, retryStrategy: () => 5, enableReadyCheck: false });
+  client.on("error", () => {});
+  onTestFinished(() => client.disconnect());
+  await client.connect();
+  return redisNode(connectionOver(client), options);
+}
+
+/** Tries for ever, and so shows that an error comes at once. */
+function redlockOf(nodes: readonly RedisNode[]): Redlock {
+  return new Redlock(nodes, { waitTimeoutMs: Infinity, nodeTimeoutMs: 9_000 });
+}
+
+async function rejectionOf(redlock: Redlock): Promise<ConfigurationError> {
+  const error: unknown = await redlock.acquire("r").catch((reason: unknown) => reason);
+  expect(error).toBeInstanceOf(ConfigurationError);
+  return error as ConfigurationError;
+}
+
+describe("the same server twice in a Redlock", { timeout: 30_000 }, () => {
+  const ways: [string, (server: RedisServer) => Address, RedisNodeOptions][] = [
+    ["the same address", ({ port }) => ({ port, host: "127.0.0.1" }), {}],
+    ["another host name", ({ port }) => ({ port, host: "localhost", family: 4 }), {}],
+    ["its socket", ({ socketPath }) => ({ path: socketPath }), {}],
+    ["another database", ({ port }) => ({ port, db: 1 }), {}],
+    ["another prefix", ({ port }) => ({ port }), { prefix: "other:" }],
+  ];
+
+  test.each(ways)(
+    "makes acquire() reject at once, naming both nodes and the server: by %s",
+    async (_, way, options) => {
+      const [twice, once] = [await start(), await start()];
+      const a = await nodeAt({ port: twice.port }, { name: "a" });
+      const b = await nodeAt({ port: once.port }, { name: "b" });
+      const c = await nodeAt(way(twice), { name: "c", ...options });
+      const redlock = redlockOf([a, b, c]);
+      const runId = /run_id:(\w+)/.exec(String(await twice.command("INFO", "server")))?.[1];
+      for (let round = 0; round < 3; round++) {
+        const { message } = await rejectionOf(redlock);
+        expect(message).toMatch(
+          /: (c failed: it is the same server as a|.*a failed: it is the same server as c) \(run_id/,
+        );
+        expect(message).toContain(`(run_id ${runId}): each may vote once, whatever its address and database`);
+      }
+      await eventually(async () => expect((await b.inspect("r")).owner).toBeNull());
+      await eventually(async () => expect((await a.inspect("r")).owner).toBeNull());
+      await eventually(async () => expect((await c.inspect("r")).owner).toBeNull());
+    },
+  );
+
+  test("is found where one of the nodes was used before, in another Redlock", async () => {
+    const { port } = await start();
+    const [a, b] = [await nodeAt({ port }, { name: "a" }), await nodeAt({ port, db: 1 }, { name: "b" })];
+    for (const node of [a, b]) await (await redlockOf([node]).acquire("r")).release();
+    expect((await rejectionOf(redlockOf([a, b]))).message).toContain("b failed: it is the same server as a");
+    // Nodes that were fit are not done for.
+    for (const node of [a, b]) await (await redlockOf([node]).acquire("r")).release();
+  });
+
+  test("is no mistake in two of them", async () => {
+    const { port } = await start();
+    const redlocks = await Promise.all(["a", "b"].map(async (name) => redlockOf([await nodeAt({ port }, { name })])));
+    await Promise.all(redlocks.map(async (redlock) => (await redlock.acquire("r")).release()));
+  });
+
+  test("is not looked for without the permission +info, or with verifyServer: false", async () => {
+    const server = await start();
+    await allow(server, [...(await documentedPermissions()), "+select"]);
+    const login = { port: server.port, ...user };
+    const unasked = [await nodeAt(login, { name: "a" }), await nodeAt({ ...login, db: 1 }, { name: "b" })];
+    await (await redlockOf(unasked).acquire("r")).release();
+    const off = { verifyServer: false };
+    const unverified = ["a", "b"].map((name) => nodeAt({ port: server.port }, { ...off, name, prefix: `${name}:` }));
+    await (await redlockOf(await Promise.all(unverified)).acquire("r")).release();
+  });
+});
+
+describe("a replica in a Redlock", { timeout: 30_000 }, () => {
+  test.each(["yes", "no"])("makes acquire() reject at once, replica-read-only %s", async (readOnly) => {
+    const master = await start();
+    const replicaOf = ["--replicaof", `127.0.0.1 ${master.port}`, "--replica-read-only", readOnly];
+    const replica = await start({ args: replicaOf });
+    const ports = [master.port, replica.port, (await start()).port];
+    const nodes = ports.map((port, index) => nodeAt({ port }, { name: `node ${index + 1}` }));
+    const { message } = await rejectionOf(redlockOf(await Promise.all(nodes)));
+    expect(message).toContain("node 2 failed: the server is a replica: only independent masters may vote");
+  });
+
+  test("that was a master when its node was first used is one node that fails", async () => {
+    const servers = [await start(), await start(), await start()] as const;
+    const nodes = servers.map(({ port }, index) => nodeAt({ port }, { name: `node ${index + 1}` }));
+    const redlock = redlockOf(await Promise.all(nodes));
+    await (await redlock.acquire("r")).release();
+    await servers[1].command("REPLICAOF", "127.0.0.1", servers[0].port);
+    await servers[1].command("CLIENT", "KILL", "TYPE", "normal");
+    for (let round = 0; round < 3; round++) await (await redlock.acquire("r")).release();
+  });
+});
+
+describe("acquire() while the server is asked who it is", { timeout: 30_000 }, () => {
+  test("is not sent when its owner has released it meanwhile, or when its time is up", async () => {
+    const server = await start();
+    const node = await nodeAt({ port: server.port }, {});
+    server.pause();
+    const acquired = node.acquire(acquireRequest("alice", { timeoutMs: longMs }));
+    const late = node.acquire(acquireRequest("carol", { timeoutMs: 1 }));
+    const released = node.release(releaseRequest("alice"));
+    ignore(acquired);
+    ignore(late);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    server.resume();
+    const expected = "time was up before it was known which server it would go to";
+    await expect(acquired).rejects.toThrow(expected);
+    await expect(late).rejects.toThrow(expected);
+    await released;
+    expect(await server.command("KEYS", "*")).toEqual([]);
+  });
+
+  test("asks once, in the same round trip that loads the script", async () => {
+    const server = await start();
+    const node = await nodeAt({ port: server.port }, {});
+    await Promise.all([1, 2, 3].map((i) => node.acquire(acquireRequest(`owner ${i}`, { resources: [`r${i}`] }))));
+    await node.acquire(acquireRequest("alice"));
+    const stats = String(await server.command("INFO", "commandstats"));
+    expect(stats).toMatch(/cmdstat_eval:calls=1,/);
+    expect(stats).toMatch(/cmdstat_evalsha:calls=4,/);
+  });
+});
