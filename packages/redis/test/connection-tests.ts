@@ -111,13 +111,16 @@ export function lostConnection({ server, connected }: Tools): void {
 export function connectionLostForGood({ server, proxy, connected }: Tools): void {
   test("acquire() and extend() under way when the connection was lost for good reject", async () => {
     const network = await proxy(await server());
-    const { node } = await connected(network.port);
+    const client = await connected(network.port);
+    await warmUp(client);
+    const { node } = client;
     network.stall("requests");
     const claims = [
       node.acquire(acquireRequest("alice", { timeoutMs: shortMs })),
       node.extend(extendRequest("alice", { timeoutMs: shortMs })),
       node.acquire(acquireRequest("bob", { timeoutMs: longMs })),
     ];
+    for (const claim of claims) ignore(claim);
     ignore(node.release(releaseRequest("bob")));
     await network.refuse();
     network.cut();

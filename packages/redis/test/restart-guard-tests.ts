@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { fenceKey } from "../src/keys.ts";
-import { comeBack, lockKey, type Tools } from "./adapter-tools.ts";
-import { acquireRequest, extendRequest, longMs, releaseRequest } from "./requests.ts";
+import { type ClientUnderTest, lockKey, type Tools } from "./adapter-tools.ts";
+import { acquireRequest, eventually, extendRequest, longMs, releaseRequest } from "./requests.ts";
 
 /** A guard that does not end while a test runs. */
 const guarded = { restartGuardMs: longMs };
@@ -13,7 +13,7 @@ export function restartGuard({ server, connected }: Tools): void {
     const mortal = await server();
     const client = await connected(mortal.port, guarded);
     await mortal.restart();
-    await comeBack(client);
+    await inspectable(client);
     await expect(client.node.acquire(acquireRequest("alice"))).rejects.toThrow(recovering);
     await expect(client.node.acquire(acquireRequest("alice", { takeover: "bob" }))).rejects.toThrow(recovering);
     expect(await mortal.command("EXISTS", lockKey, fenceKey(lockKey))).toBe(0);
@@ -23,7 +23,7 @@ export function restartGuard({ server, connected }: Tools): void {
     const mortal = await server();
     const client = await connected(mortal.port, guarded);
     await mortal.restart();
-    await comeBack(client);
+    await inspectable(client);
     const { node } = client;
     expect(await node.extend(extendRequest("alice", { fence: 7 }))).toEqual({ held: false, rejoined: false });
     expect(await node.extend(extendRequest("alice", { fence: 7, rejoin: true }))).toEqual({
@@ -37,4 +37,9 @@ export function restartGuard({ server, connected }: Tools): void {
     expect(recoveringMs).toBeLessThanOrEqual(longMs + 1_000);
     expect(await node.release(releaseRequest("alice"))).toEqual({ released: true });
   });
+}
+
+/** Waits until the client has reconnected. */
+async function inspectable({ node }: ClientUnderTest): Promise<void> {
+  await eventually(() => node.inspect("r"));
 }

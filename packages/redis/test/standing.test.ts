@@ -7,7 +7,15 @@ import { connectionOver } from "./connection.ts";
 import { allow, documentedPermissions, user } from "./permissions.ts";
 import { acquireRequest, eventually, ignore, longMs, releaseRequest } from "./requests.ts";
 
-type Address = ConstructorParameters<typeof Redis>[0] & object;
+interface Address {
+  readonly host?: string;
+  readonly port?: number;
+  readonly family?: number;
+  readonly path?: string;
+  readonly db?: number;
+  readonly username?: string;
+  readonly password?: string;
+}
 
 async function start(options?: RedisServerOptions): Promise<RedisServer> {
   const server = await startRedisServer(options);
@@ -52,11 +60,11 @@ describe("the same server twice in a Redlock", { timeout: 30_000 }, () => {
       const c = await nodeAt(way(twice), { name: "c", ...options });
       const redlock = redlockOf([a, b, c]);
       const runId = /run_id:(\w+)/.exec(String(await twice.command("INFO", "server")))?.[1];
+      // The first attempt may be won by the other two before c knows what its server is.
+      await redlock.using("r", () => {}).catch(() => {});
       for (let round = 0; round < 3; round++) {
         const { message } = await rejectionOf(redlock);
-        expect(message).toMatch(
-          /: (c failed: it is the same server as a|.*a failed: it is the same server as c) \(run_id/,
-        );
+        expect(message).toContain("c failed: it is the same server as a (run_id");
         expect(message).toContain(`(run_id ${runId}): each may vote once, whatever its address and database`);
       }
       await eventually(async () => expect((await b.inspect("r")).owner).toBeNull());
@@ -70,7 +78,7 @@ describe("the same server twice in a Redlock", { timeout: 30_000 }, () => {
     const [a, b] = [await nodeAt({ port }, { name: "a" }), await nodeAt({ port, db: 1 }, { name: "b" })];
     for (const node of [a, b]) await (await redlockOf([node]).acquire("r")).release();
     expect((await rejectionOf(redlockOf([a, b]))).message).toContain("b failed: it is the same server as a");
-    // Nodes that were fit are not done for.
+    // Each of them is as good as before where it stands alone.
     for (const node of [a, b]) await (await redlockOf([node]).acquire("r")).release();
   });
 
@@ -99,7 +107,9 @@ describe("a replica in a Redlock", { timeout: 30_000 }, () => {
     const replica = await start({ args: replicaOf });
     const ports = [master.port, replica.port, (await start()).port];
     const nodes = ports.map((port, index) => nodeAt({ port }, { name: `node ${index + 1}` }));
-    const { message } = await rejectionOf(redlockOf(await Promise.all(nodes)));
+    const redlock = redlockOf(await Promise.all(nodes));
+    await redlock.using("r", () => {}).catch(() => {});
+    const { message } = await rejectionOf(redlock);
     expect(message).toContain("node 2 failed: the server is a replica: only independent masters may vote");
   });
 
