@@ -40,6 +40,15 @@ describe("a node that rejects with a ConfigurationError", () => {
     await expect(redlock.acquire("r")).rejects.toBeInstanceOf(ConfigurationError);
   });
 
+  it("acquire() gives all nodes of one attempt the same request object, by which adapters tell that they are together", async () => {
+    const { redlock, nodes } = world(3);
+    await (await redlock.acquire("r")).release();
+    await redlock.acquire("r");
+    const [a, b, c] = nodes.map((node) => node.callsOf("acquire").map(({ request }) => request));
+    expect(a?.[0]).not.toBe(a?.[1]);
+    for (const others of [b, c]) for (const attempt of [0, 1]) expect(others?.[attempt]).toBe(a?.[attempt]);
+  });
+
   it("extend() takes it for a failure of that node", async () => {
     const { redlock, clock, node } = world(3);
     const lock = await redlock.acquire("r");
