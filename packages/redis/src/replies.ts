@@ -24,6 +24,7 @@ export function readAcquireReply(reply: unknown[]): AcquireReply {
   if (granted === 0 && number >= 0) return { granted: false, retryAfterMs: number };
   if (granted === 0 && number === -1) return { granted: false };
   if (granted === -1 && number > 0) throw new Error(`recovering from a restart, ${seconds(number)} left`);
+  if (granted === -1 && number === -1) throw untoldUptime();
   throw nonsense("acquire", reply);
 }
 
@@ -56,6 +57,7 @@ export function readNodeView(reply: unknown[]): NodeView {
   const leftMs = integerOf(reply[1]);
   const fence = integerOf(reply[2]);
   const recoveringMs = integerOf(reply[3]);
+  if (recoveringMs === -1) throw untoldUptime();
   if (owner === undefined || leftMs === undefined || !isCount(fence) || !isCount(recoveringMs)) {
     throw nonsense("inspect", reply);
   }
@@ -65,6 +67,10 @@ export function readNodeView(reply: unknown[]): NodeView {
 
 function isCount(value: number | undefined): value is number {
   return value !== undefined && value >= 0;
+}
+
+function untoldUptime(): Error {
+  return new Error("the server does not tell its uptime: the option restartGuardMs needs the permission +info");
 }
 
 /** Rounded up: "7.2 s". */

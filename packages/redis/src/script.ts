@@ -122,19 +122,19 @@ end
 
 -- How long this server must not vote yet, as it may have forgotten claims that were made until it started. Its start and
 -- its time of day are whole seconds to it, so that it may run for almost a second less than it says. Asked in the script,
--- so that it is this server, now, that the answer is about, whatever connections and proxies are in between.
+-- so that it is this server, now, that the answer is about, whatever connections and proxies are in between. -1 where the
+-- server does not tell, as it does not where the user may not ask.
 local function recoveringMs(guardMs)
   if guardMs == '0' then return 0 end
   local info = redis.pcall('INFO', 'server')
-  if type(info) == 'table' then error({ err = info.err .. ' (the option restartGuardMs needs +info)' }) end
-  local seconds = string.match(info, 'uptime_in_seconds:(-?%d+)')
-  if not seconds then error({ err = 'ERR the server does not tell its uptime, which the option restartGuardMs needs' }) end
+  local seconds = type(info) == 'string' and string.match(info, 'uptime_in_seconds:(-?%d+)')
+  if not seconds then return -1 end
   return math.max(0, guardMs - (seconds - 1) * 1000)
 end
 
 if verb == 'acquire' then
   local waitMs = recoveringMs(ARGV[7])
-  if waitMs > 0 then return { ticket, -1, waitMs } end
+  if waitMs ~= 0 then return { ticket, -1, waitMs } end
   local holders, mine = survey()
   if mine == count then
     local fence = highest()

@@ -60,13 +60,21 @@ describe("a reply that the script cannot have given", () => {
     await expect(release(releaseRequest("alice"))).rejects.toThrow("the server answered release with");
   });
 
-  test.each([...nonsense, [1, 1, 1], ["a", "x", 1], ["a", 1, -1], ["a", 1, null], [undefined, 1, 1]])(
-    "%j, %j, %j makes inspect() reject",
-    async (...reply) => {
-      const { inspect } = distorted(() => reply);
-      await expect(inspect("r")).rejects.toThrow("the server answered inspect with");
-    },
-  );
+  test.each([
+    ...nonsense,
+    ["a", 1, 1],
+    ...[
+      [1, 1, 1],
+      ["a", "x", 1],
+      ["a", 1, -1],
+      ["a", 1, null],
+      [undefined, 1, 1],
+    ].map((reply) => [...reply, 0]),
+    ...["x", null, -2].map((recoveringMs) => ["a", 1, 1, recoveringMs]),
+  ])("%j, %j, %j, %j makes inspect() reject", async (...reply) => {
+    const { inspect } = distorted(() => reply);
+    await expect(inspect("r")).rejects.toThrow("the server answered inspect with");
+  });
 
   test.each([undefined, null, "OK", 1, true, {}, Symbol("x")])("%o makes everything reject", async (reply) => {
     const expected = "which is not an answer of the lock script";

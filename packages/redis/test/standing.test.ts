@@ -113,14 +113,24 @@ describe("a replica in a Redlock", { timeout: 30_000 }, () => {
     expect(message).toContain("node 2 failed: the server is a replica: only independent masters may vote");
   });
 
-  test("that was a master when its node was first used is one node that fails", async () => {
-    const servers = [await start(), await start(), await start()] as const;
-    const nodes = servers.map(({ port }, index) => nodeAt({ port }, { name: `node ${index + 1}` }));
-    const redlock = redlockOf(await Promise.all(nodes));
-    await (await redlock.acquire("r")).release();
-    await servers[1].command("REPLICAOF", "127.0.0.1", servers[0].port);
-    await servers[1].command("CLIENT", "KILL", "TYPE", "normal");
-    for (let round = 0; round < 3; round++) await (await redlock.acquire("r")).release();
+  test("that was a master before is asked again after the connection was lost, and is one node that fails", async () => {
+    const [master, demoted] = [await start(), await start()];
+    const client = new Redis(demoted.port);
+    onTestFinished(() => client.disconnect());
+    let isReady = true;
+    const node = redisNode({ ...connectionOver(client), isReady: () => isReady });
+    await node.acquire(acquireRequest("alice"));
+    const request = acquireRequest("bob", { resources: ["s"] });
+    await demoted.command("REPLICAOF", "127.0.0.1", master.port);
+    await expect(node.acquire(request)).rejects.toThrow("READONLY");
+    isReady = false;
+    await expect(node.acquire(request)).rejects.toThrow("the client is not connected");
+    isReady = true;
+    const refused = node.acquire(request);
+    await expect(refused).rejects.toThrow("the server is a replica");
+    await expect(refused).rejects.not.toBeInstanceOf(ConfigurationError);
+    await demoted.command("REPLICAOF", "NO", "ONE");
+    await eventually(async () => expect(await node.acquire(request)).toMatchObject({ granted: true }));
   });
 });
 
