@@ -103,7 +103,7 @@ describe("the same server twice in a Redlock", { timeout: 30_000 }, () => {
 describe("a replica in a Redlock", { timeout: 30_000 }, () => {
   test.each(["yes", "no"])("makes acquire() reject at once, replica-read-only %s", async (readOnly) => {
     const master = await start();
-    const replicaOf = ["--replicaof", `127.0.0.1 ${master.port}`, "--replica-read-only", readOnly];
+    const replicaOf = ["--replicaof", "127.0.0.1", String(master.port), "--replica-read-only", readOnly];
     const replica = await start({ args: replicaOf });
     const ports = [master.port, replica.port, (await start()).port];
     const nodes = ports.map((port, index) => nodeAt({ port }, { name: `node ${index + 1}` }));
