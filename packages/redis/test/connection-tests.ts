@@ -128,6 +128,20 @@ export function connectionLostForGood({ server, proxy, connected }: Tools): void
   });
 }
 
+/** What happens to the first claim of a node, which waits until it is known which server it would go to. */
+export function firstClaimLost({ server, proxy, connected }: Tools): void {
+  test("acquire() of a node that does not know its server yet rejects when the connection was lost for good", async () => {
+    const network = await proxy(await server());
+    const { node } = await connected(network.port);
+    network.stall("requests");
+    const claim = node.acquire(acquireRequest("alice", { timeoutMs: shortMs }));
+    ignore(claim);
+    await network.refuse();
+    network.cut();
+    await expect(claim).rejects.toThrow();
+  });
+}
+
 /** What happens to what waits inside the client: only a library that writes a `Buffer` late can take that back. */
 export function fullSocket({ server, proxy, connected }: Tools): void {
   test("acquire() that the client had not written yet is not sent after timeoutMs", async () => {

@@ -2,6 +2,7 @@ import { describe } from "vitest";
 import { type MakeClient, toolsFor } from "./adapter-tools.ts";
 import {
   connectionLostForGood,
+  firstClaimLost,
   fullSocket,
   lostConnection,
   notConnected,
@@ -25,6 +26,7 @@ export function describeAdapter(name: string, makeClient: MakeClient): void {
     describe("a connection that is lost", () => {
       lostConnection(tools);
       connectionLostForGood(tools);
+      firstClaimLost(tools);
       fullSocket(tools);
     });
     describe("a server that hangs", () => {

@@ -73,6 +73,14 @@ export function describeClusterAdapter(name: string, cluster: RedisCluster, make
       );
     });
 
+    test("acquire() of a Redlock rejects at once when two of its nodes are on the same cluster", async () => {
+      const [a, b] = [await connected({ name: "a" }), await connected({ name: "b", prefix: "other:" })];
+      const redlock = new Redlock([a.node, b.node], { waitTimeoutMs: Infinity, nodeTimeoutMs: 9_000 });
+      const refused = redlock.acquire("{together}");
+      await expect(refused).rejects.toBeInstanceOf(ConfigurationError);
+      await expect(refused).rejects.toThrow(/ failed: it is the same server as [ab] \(run_id/);
+    });
+
     test("watch() hears of releases on every shard", async () => {
       const [{ node }, rival] = [await connected(), await connected()];
       const resources = Array.from({ length: 12 }, (_, i) => `watched ${i}`);
