@@ -1,0 +1,56 @@
+/*
+ * Makes all states the same that differ only in names.
+ *
+ * Fences are compared, and never computed with, so nothing but their order matters: those in use become 2, 4, 6, …,
+ * which leaves a number in each gap, and 0 for none. Nodes differ in nothing but their state, so they are put in order.
+ */
+#define EACH_FENCE(DO) \
+  for (n = 0; n < NODES; n++) DO(now.node[n].counter); \
+  for (c = 0; c < CLIENTS; c++) { \
+    DO(now.client[c].token); \
+    for (n = 0; n < NODES; n++) DO(now.client[c].heard[n]); \
+    for (n = 0; n < PROPOSALS; n++) DO(now.client[c].proposed[n]); \
+  }
+
+static void rankFences(void)
+{
+  unsigned char rank[256] = { 0 }, last = 0;
+  int c, n, fence;
+#define USE(fence) rank[fence] = 1
+#define RANK(fence) fence = rank[fence]
+  EACH_FENCE(USE)
+  rank[0] = 0;
+  for (fence = 1; fence <= now.top; fence++) if (rank[fence]) rank[fence] = last += 2;
+  EACH_FENCE(RANK)
+  now.top = last + 1;
+}
+
+static int compareNodes(int a, int b)
+{
+  int c, order = now.node[a].holder - now.node[b].holder;
+  if (!order) order = now.node[a].counter - now.node[b].counter;
+  for (c = 0; c < CLIENTS && !order; c++) order = now.client[c].heard[a] - now.client[c].heard[b];
+  return order;
+}
+
+static void swapNodes(int a, int b)
+{
+  unsigned char heard;
+  int c;
+  struct Node node = now.node[a];
+  now.node[a] = now.node[b];
+  now.node[b] = node;
+  for (c = 0; c < CLIENTS; c++) {
+    heard = now.client[c].heard[a];
+    now.client[c].heard[a] = now.client[c].heard[b];
+    now.client[c].heard[b] = heard;
+  }
+}
+
+static void canonical(void)
+{
+  int sorted, n;
+  rankFences();
+  for (sorted = 1; sorted < NODES; sorted++)
+    for (n = sorted; n > 0 && compareNodes(n - 1, n) > 0; n--) swapNodes(n - 1, n);
+}
