@@ -2,8 +2,8 @@
  * How core and the nodes agree on fencing tokens. README.md says what is modelled, and why that is enough.
  *
  * One process makes one step after another. Most steps are a message that arrives at a node, and what its reply does to
- * the client if it is heard; others just happen. A message that was sent may arrive at any node at any later step, any
- * number of times or never, so there are no channels: which messages there are follows from the stage of the client.
+ * the client if it is heard. A message that was sent may arrive at any later step, any number of times or never, so
+ * there are no channels: which messages are under way follows from the stage of the client.
  *
  * What a wrong variant does instead stands under an #ifdef with the name of the variant.
  */
@@ -17,7 +17,22 @@
 #ifndef QUORUM
 #define QUORUM (NODES / 2 + 1)
 #endif
+#ifndef PROPOSALS
 #define PROPOSALS 3 /* maxProposals in acquire.ts */
+#endif
+
+/* A client makes one attempt, and is a new client when it makes another. What follows a lock is all part of HELD. */
+#define IDLE 0
+#define VOTING 1
+#define AGREEING 2
+#define HELD 3
+#define FAILED 4
+
+/* The stage from which on a client is forgotten, as it can do nothing that a stranger could not. NEVER keeps all. */
+#define NEVER 5
+#ifndef FORGET
+#define FORGET FAILED
+#endif
 
 #define NOBODY 0
 #ifdef SHARED_OWNER
@@ -26,13 +41,6 @@
 #define OWNER (c + 1)
 #endif
 
-/* A client makes one attempt. The vote and the agreement are its two parts; what comes after a lock is part of HELD. */
-#define IDLE 0
-#define VOTING 1
-#define AGREEING 2
-#define HELD 3
-#define FAILED 4
-
 typedef Node {
   byte holder;
   byte counter
@@ -40,11 +48,11 @@ typedef Node {
 
 typedef Client {
   byte stage;
-  byte heard[NODES];        /* the fence that each node was last heard to have, 0 if it was not */
+  byte heard[NODES]; /* the fence that each node was last heard to have under this claim, or 0 */
   byte proposed[PROPOSALS];
   byte proposals;
-  byte token;               /* 0 as long as it has no lock */
-  byte before               /* a bit for each client whose lock was complete when this one started */
+  byte token; /* 0 as long as it has no lock */
+  byte before /* a bit for each client that had its lock when this one started */
 }
 
 Node node[NODES];
@@ -57,13 +65,15 @@ byte c, n, i, fence, count;
 #define CLIENT client[c]
 #define NODE node[n]
 #define IS_HOLDER (NODE.holder == OWNER)
+#define CAN_ADVANCE (NODE.counter < top)
 #define MAX(a, b) ((a) > (b) -> (a) : (b))
+#define NAME(c) (65 + (c))
 
 #ifdef NUMBERS
 /* For people: fences are numbers, up to this one, and each node stays where it is. */
 byte top = NUMBERS;
 #else
-/* For proof: see canonical.c. A step may take each fence in use, one in each gap between them, and one above them all. */
+/* For proof: a step may take every fence in use, one in each gap between them, and one above them all. */
 byte top = 1;
 c_code {
 #include "canonical.c"
@@ -86,43 +96,58 @@ inline start() {
   started++;
   CLIENT.stage = VOTING;
   for (i : 0 .. CLIENTS - 1) { CLIENT.before = CLIENT.before | ((client[i].token > 0) << i) }
-  printf("STEP %c starts, and asks all nodes for the lock\n", 65 + c)
+  printf("STEP %c starts, and asks all nodes\n", NAME(c))
 }
 
-/* What the client has learned matters no longer, and what it proposed does not either: see README.md. */
-inline forget() {
+/* Neither what the client has learned nor the order in which its proposals are late matters any longer. */
+inline end() {
   for (i : 0 .. NODES - 1) { CLIENT.heard[i] = 0 }
-#ifndef LINGER
+#if FORGET != NEVER
   for (i : 0 .. PROPOSALS - 1) { CLIENT.proposed[i] = 0 }
   CLIENT.proposals = 0;
 #endif
   CLIENT.before = 0
 }
 
+inline loseClaims() {
+  for (i : 0 .. NODES - 1) { node[i].holder = (node[i].holder == OWNER -> NOBODY : node[i].holder) }
+}
+
 inline fail() {
   CLIENT.stage = FAILED;
-#ifndef LINGER
-  for (i : 0 .. NODES - 1) { node[i].holder = (node[i].holder == OWNER -> NOBODY : node[i].holder) }
+#if FORGET <= FAILED
+  loseClaims();
 #endif
-  forget()
+  end()
 }
 
 inline complete() {
   CLIENT.stage = HELD;
   CLIENT.token = fence;
-  printf("STEP %c has the lock, with token %d\n", 65 + c, fence);
+  printf("ALSO %c has the lock, with token %d\n", NAME(c), fence);
+#ifdef REACHABLE
+  if
+  :: CLIENT.before > 0 && CLIENT.proposals > 0 -> endStep(); assert(false)
+  :: else
+  fi;
+#endif
   for (i : 0 .. CLIENTS - 1) {
     if
     :: i != c && client[i].token == fence ->
-       printf("WRONG %c and %c have the same token, %d\n", 65 + i, 65 + c, fence);
+       printf("WRONG %c and %c have the same token, %d\n", NAME(i), NAME(c), fence);
+       endStep();
        assert(false)
     :: (CLIENT.before & (1 << i)) && client[i].token > fence ->
-       printf("WRONG %c had token %d before %c started, which has token %d\n", 65 + i, client[i].token, 65 + c, fence);
+       printf("WRONG %c had its lock before %c started, and has the larger token\n", NAME(i), NAME(c));
+       endStep();
        assert(false)
     :: else
     fi
   }
-  forget()
+#if FORGET <= HELD
+  loseClaims();
+#endif
+  end()
 }
 
 /* Finds the highest fence heard, and how many nodes were heard to have it. */
@@ -131,125 +156,129 @@ inline tally() {
   for (i : 0 .. NODES - 1) { fence = MAX(fence, CLIENT.heard[i]) }
   count = 0;
   for (i : 0 .. NODES - 1) { count = count + (CLIENT.heard[i] == fence) }
+#ifdef NO_AGREEMENT
+  count = NODES
+#endif
 }
 
 inline propose() {
   CLIENT.stage = AGREEING;
   CLIENT.proposed[CLIENT.proposals] = fence;
   CLIENT.proposals++;
-  /* Lower fences are never counted again: as good as not heard. */
+  /* A lower fence does not count any more: as good as not heard. */
   for (i : 0 .. NODES - 1) { CLIENT.heard[i] = (CLIENT.heard[i] == fence -> fence : 0) }
-  printf("STEP %c proposes %d to the others\n", 65 + c, fence)
-}
-
-/* agreeOnFence() in acquire.ts, as soon as the votes or the replies to a proposal decide. */
-inline agree() {
-  tally();
-#ifdef NO_AGREEMENT
-  count = NODES;
-#endif
-  if
-  :: count >= QUORUM -> complete()
-  :: else -> propose()
-  fi
+  printf("ALSO %c proposes %d\n", NAME(c), fence)
 }
 
 inline hearVote() {
   CLIENT.heard[n] = NODE.counter;
-  printf("STEP   and %c hears it\n", 65 + c);
+  printf("ALSO %c hears it\n", NAME(c));
   count = 0;
   for (i : 0 .. NODES - 1) { count = count + (CLIENT.heard[i] > 0) }
   if
-  :: count >= QUORUM -> agree()
-  :: else
-  fi
-}
-
-inline hearRaise() {
-  CLIENT.heard[n] = NODE.counter;
-#ifdef RAISE_MISREPORTED
-  CLIENT.heard[n] = fence;
-#endif
-  printf("STEP   and %c hears it\n", 65 + c);
-  if
-  :: CLIENT.heard[n] > fence && CLIENT.proposals == PROPOSALS -> fail()
-  :: CLIENT.heard[n] > fence && CLIENT.proposals < PROPOSALS ->
-     fence = CLIENT.heard[n];
-     propose()
+  :: count < QUORUM
   :: else ->
      tally();
      if
      :: count >= QUORUM -> complete()
-     :: else
+     :: else -> propose()
      fi
   fi
 }
 
-/* The node advances its counter by any amount: the client's hint, the node's clock, strangers in between. */
-inline grant() {
-  do
-  :: fence < top -> fence++
-  :: break
-  od;
-  NODE.counter = fence;
-  NODE.holder = OWNER
+inline hearRaise() {
+#ifdef RAISE_MISTAKEN
+  CLIENT.heard[n] = fence;
+#else
+  CLIENT.heard[n] = NODE.counter;
+#endif
+  printf("ALSO %c hears it\n", NAME(c));
+  if
+  :: CLIENT.heard[n] > fence && CLIENT.proposals == PROPOSALS -> fail()
+#if PROPOSALS > 1
+  :: CLIENT.heard[n] > fence && CLIENT.proposals < PROPOSALS -> fence = CLIENT.heard[n]; propose()
+#endif
+  :: else ->
+     tally();
+     if
+     :: count < QUORUM
+     :: else -> complete()
+     fi
+  fi
 }
+
+/* The counter advances by any amount: the client's hint, the node's clock, and strangers who were there in between. */
+inline grant() {
+  NODE.holder = OWNER;
+#ifndef GRANT_WITHOUT_ADVANCE
+  NODE.counter++;
+#endif
+  do
+  :: CAN_ADVANCE -> NODE.counter++
+  :: break
+  od
+}
+
+#define EXPECTS_VOTE (CLIENT.stage == VOTING && CLIENT.heard[n] == 0)
 
 inline acquireArrives() {
   if
-  :: IS_HOLDER -> printf("STEP node %d has the acquire of %c again: fence %d\n", n + 1, 65 + c, NODE.counter)
-  :: NODE.holder == NOBODY && NODE.counter < top ->
-     fence = NODE.counter + 1;
-     grant();
-     printf("STEP node %d grants the acquire of %c: fence %d\n", n + 1, 65 + c, NODE.counter)
-  :: NODE.holder != NOBODY && !IS_HOLDER && NODE.counter < top ->
-#ifdef TAKEOVER_WITHOUT_ADVANCE
-     NODE.holder = OWNER;
-#else
-     fence = NODE.counter + 1;
-     grant();
+  :: IS_HOLDER ->
+#ifdef RESEND_ADVANCES
+     NODE.counter++;
 #endif
-     printf("STEP node %d hands over to %c: fence %d\n", n + 1, 65 + c, NODE.counter)
+     printf("STEP node %d grants %c again: fence %d\n", n + 1, NAME(c), NODE.counter)
+  :: NODE.holder == NOBODY ->
+     grant();
+     printf("STEP node %d grants %c: fence %d\n", n + 1, NAME(c), NODE.counter)
+  :: !IS_HOLDER && NODE.holder != NOBODY -> /* an acquire with takeover, or else it is denied */
+     NODE.holder = OWNER;
+#ifndef TAKEOVER_WITHOUT_ADVANCE
+     NODE.counter++;
+#endif
+     printf("STEP node %d hands over to %c: fence %d\n", n + 1, NAME(c), NODE.counter)
   fi;
   if
-  :: CLIENT.stage == VOTING && CLIENT.heard[n] == 0 -> hearVote()
+  :: EXPECTS_VOTE -> hearVote()
   :: skip
   fi
 }
+
+#if defined(EXPIRED_CONFIRMED) || defined(CLAIM_RECREATED)
+#define MAY_RAISE (IS_HOLDER || NODE.holder == NOBODY)
+#else
+#define MAY_RAISE IS_HOLDER
+#endif
+#define EXPECTS_RAISE (CLIENT.stage == AGREEING && i == CLIENT.proposals - 1 && CLIENT.heard[n] == 0)
 
 inline proposalArrives() {
   select(i : 0 .. CLIENT.proposals - 1);
   fence = CLIENT.proposed[i];
   NODE.counter = MAX(NODE.counter, fence);
-  printf("STEP node %d has the proposal of %c, %d: fence %d\n", n + 1, 65 + c, fence, NODE.counter);
-#ifdef RECREATED
+#ifdef CLAIM_RECREATED
   NODE.holder = OWNER;
 #endif
+  printf("STEP node %d has proposal %d of %c: fence %d\n", n + 1, fence, NAME(c), NODE.counter);
   if
-  :: CLIENT.stage == AGREEING && i + 1 == CLIENT.proposals && CLIENT.heard[n] == 0 -> hearRaise()
+  :: EXPECTS_RAISE -> hearRaise()
   :: skip
   fi
 }
 
-#if defined(EXPIRED_CONFIRMED) || defined(RECREATED)
-#define MAY_RAISE (IS_HOLDER || NODE.holder == NOBODY)
-#else
-#define MAY_RAISE IS_HOLDER
-#endif
-
 inline extensionArrives() {
   if
-  :: IS_HOLDER -> NODE.counter = MAX(NODE.counter, CLIENT.token)
-  :: NODE.holder == NOBODY && NODE.counter < top ->
+  :: IS_HOLDER ->
+     NODE.counter = MAX(NODE.counter, CLIENT.token);
+     printf("STEP node %d extends for %c: fence %d\n", n + 1, NAME(c), NODE.counter)
+  :: else ->
+     NODE.holder = OWNER;
 #ifdef REJOIN_WITHOUT_ADVANCE
      NODE.counter = MAX(NODE.counter, CLIENT.token);
-     NODE.holder = OWNER
 #else
-     fence = MAX(NODE.counter + 1, CLIENT.token);
-     grant()
+     NODE.counter = MAX(NODE.counter + 1, CLIENT.token);
 #endif
-  fi;
-  printf("STEP node %d has an extension of %c: fence %d\n", n + 1, 65 + c, NODE.counter)
+     printf("STEP node %d rejoins %c: fence %d\n", n + 1, NAME(c), NODE.counter)
+  fi
 }
 
 inline releaseArrives() {
@@ -257,42 +286,42 @@ inline releaseArrives() {
 #ifdef RELEASE_RESETS
   NODE.counter = 0;
 #endif
-  printf("STEP node %d has the release of %c\n", n + 1, 65 + c)
+  printf("STEP node %d is released by %c\n", n + 1, NAME(c))
 }
 
+inline claimExpires() {
+  NODE.holder = NOBODY;
+#ifdef NODE_FORGETS
+  NODE.counter = 0;
+#endif
+  printf("STEP node %d lets the claim expire\n", n + 1)
+}
+
+/* What would change nothing is left out. */
 inline messageArrives() {
   if
-  :: IS_HOLDER || NODE.counter < top -> acquireArrives()
+  :: (IS_HOLDER -> EXPECTS_VOTE : CAN_ADVANCE) -> acquireArrives()
   :: CLIENT.proposals > 0 && MAY_RAISE -> proposalArrives()
-  :: CLIENT.stage == HELD && (IS_HOLDER || (NODE.holder == NOBODY && NODE.counter < top)) -> extensionArrives()
+  :: CLIENT.stage == HELD && IS_HOLDER && NODE.counter < CLIENT.token -> extensionArrives()
+  :: CLIENT.stage == HELD && NODE.holder == NOBODY && CAN_ADVANCE -> extensionArrives()
   :: CLIENT.stage >= HELD && IS_HOLDER -> releaseArrives()
   :: else
   fi
 }
 
-/* Steps of a node by itself. */
-inline nodeChanges() {
-  NODE.holder = NOBODY;
-#ifdef FORGETFUL_NODE
-  NODE.counter = 0;
-#endif
-  printf("STEP the claim on node %d expires\n", n + 1)
-}
-
 init {
   do
   :: atomic { started < CLIENTS -> start(); endStep() }
-  :: atomic { select(n : 0 .. NODES - 1); nodeChanges(); endStep() }
-  :: atomic { started > 0 ->
+  :: atomic { select(n : 0 .. NODES - 1); claimExpires(); endStep() }
+  :: atomic {
+       started > 0 ->
        select(c : 0 .. started - 1);
        if
-       :: CLIENT.stage < HELD -> fail(); printf("STEP %c gives up\n", 65 + c)
-       :: CLIENT.stage == FAILED
-#ifdef LINGER
-         ; select(n : 0 .. NODES - 1); messageArrives()
-#endif
-       :: CLIENT.stage != FAILED -> select(n : 0 .. NODES - 1); messageArrives()
+       :: CLIENT.stage < HELD -> fail(); printf("STEP %c gives up\n", NAME(c))
+       :: CLIENT.stage < FORGET -> select(n : 0 .. NODES - 1); messageArrives()
+       :: else
        fi;
-       endStep() }
+       endStep()
+     }
   od
 }
