@@ -1,7 +1,7 @@
 /** `pnpm test`: runs the tests of all packages, and adds up what their own reports say. */
 import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { ensureRedisServer } from "./lib/redis-server.ts";
+import { ensureRedisServer } from "./lib/programs.ts";
 import { packageResult, table, total } from "./lib/test-results.ts";
 import { turboRun } from "./lib/turbo.ts";
 import { workspacePackages } from "./lib/workspace.ts";

@@ -121,13 +121,21 @@ inline fail() {
   end()
 }
 
+/* Ends the search, with the run that led here. */
+inline stop() {
+#ifdef NUMBERS
+  endStep();
+#endif
+  assert(false)
+}
+
 inline complete() {
   CLIENT.stage = HELD;
   CLIENT.token = fence;
   printf("ALSO %c has the lock, with token %d\n", NAME(c), fence);
 #ifdef REACHABLE
   if
-  :: CLIENT.before > 0 && CLIENT.proposals > 0 -> endStep(); assert(false)
+  :: CLIENT.before > 0 && CLIENT.proposals > 0 -> stop()
   :: else
   fi;
 #endif
@@ -135,12 +143,10 @@ inline complete() {
     if
     :: i != c && client[i].token == fence ->
        printf("WRONG %c and %c have the same token, %d\n", NAME(i), NAME(c), fence);
-       endStep();
-       assert(false)
+       stop()
     :: (CLIENT.before & (1 << i)) && client[i].token > fence ->
        printf("WRONG %c had its lock before %c started, and has the larger token\n", NAME(i), NAME(c));
-       endStep();
-       assert(false)
+       stop()
     :: else
     fi
   }
@@ -265,6 +271,8 @@ inline proposalArrives() {
   fi
 }
 
+#define CAN_EXTEND (IS_HOLDER -> NODE.counter < CLIENT.token : NODE.holder == NOBODY && CAN_ADVANCE)
+
 inline extensionArrives() {
   if
   :: IS_HOLDER ->
@@ -302,8 +310,7 @@ inline messageArrives() {
   if
   :: (IS_HOLDER -> EXPECTS_VOTE : CAN_ADVANCE) -> acquireArrives()
   :: CLIENT.proposals > 0 && MAY_RAISE -> proposalArrives()
-  :: CLIENT.stage == HELD && IS_HOLDER && NODE.counter < CLIENT.token -> extensionArrives()
-  :: CLIENT.stage == HELD && NODE.holder == NOBODY && CAN_ADVANCE -> extensionArrives()
+  :: CLIENT.stage == HELD && CAN_EXTEND -> extensionArrives()
   :: CLIENT.stage >= HELD && IS_HOLDER -> releaseArrives()
   :: else
   fi

@@ -1,0 +1,77 @@
+import { fileURLToPath } from "node:url";
+import { exec } from "tinyexec";
+import { run } from "./run.ts";
+import { scripts } from "./workspace.ts";
+
+/** What is needed beside Node, and how to get it. */
+interface Program {
+  /** A command line that succeeds when it is there. */
+  readonly probe: readonly [string, ...string[]];
+  /** Why, and from where, for the systems on which it is not installed by itself. */
+  readonly advice: readonly string[];
+  /** What to install on Debian. */
+  readonly packages: readonly string[];
+}
+
+const installer = fileURLToPath(new URL("./install-packages.sh", import.meta.url));
+
+/** Sees to it that tests find `redis-server`. */
+export function ensureRedisServer(): Promise<void> {
+  return ensure({
+    probe: ["redis-server", "--version"],
+    packages: ["redis-server"],
+    advice: [
+      "The tests start Redis servers of their own, and redis-server (7 or newer) is not on the PATH. Please install it:",
+      "  Debian, Ubuntu  sudo apt-get install redis-server",
+      "  macOS           brew install redis",
+      "  other systems   the package of your system that brings redis-server",
+    ],
+  });
+}
+
+/** Sees to it that there is a model checker, and the compiler that it works with. */
+export async function ensureSpin(): Promise<void> {
+  await ensure({
+    probe: ["spin", "-V"],
+    packages: ["spin", "gcc", "libc6-dev"],
+    advice: [
+      "The model checker spin (6.5 or newer) is not on the PATH. Please install it, and a C compiler:",
+      "  Debian, Ubuntu  sudo apt-get install spin gcc libc6-dev",
+      "  macOS           brew install spin",
+      "  other systems   https://spinroot.com",
+    ],
+  });
+  await ensure({
+    probe: ["gcc", "--version"],
+    packages: ["gcc", "libc6-dev"],
+    advice: ["The model checker spin works with a C compiler, and gcc is not on the PATH. Please install it."],
+  });
+}
+
+/** Installs a program that is missing where that needs no questions asked. */
+async function ensure({ probe, packages, advice }: Program): Promise<void> {
+  if (await succeeds(...probe)) return;
+  const command = await installCommand();
+  if (command) {
+    console.log(`${probe[0]} is missing: installing ${packages.join(", ")} with apt-get …`);
+    await run(command[0], [...command.slice(1), ...packages], scripts);
+    if (await succeeds(...probe)) return;
+  }
+  throw new Error(advice.join("\n"));
+}
+
+/** How to install without a password prompt, if there is a way. */
+async function installCommand(): Promise<[string, ...string[]] | undefined> {
+  if (!(await succeeds("apt-get", "--version"))) return undefined;
+  if (process.getuid?.() === 0) return ["sh", installer];
+  if (await succeeds("sudo", "-n", "true")) return ["sudo", "-n", "sh", installer];
+  return undefined;
+}
+
+async function succeeds(command: string, ...args: string[]): Promise<boolean> {
+  try {
+    return (await exec(command, args)).exitCode === 0;
+  } catch {
+    return false; // there is no such command
+  }
+}

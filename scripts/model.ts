@@ -1,0 +1,46 @@
+/**
+ * `pnpm model`: proves the fencing protocol with the model checker spin, and shows that it finds what is wrong with each
+ * wrong variant. See `spec/README.md`.
+ *
+ * `--long` also proves it with more nodes, more clients, and without forgetting any of them: see there how long it takes.
+ */
+import { availableParallelism } from "node:os";
+import pLimit from "p-limit";
+import { ensureSpin } from "./lib/programs.ts";
+import type { Run } from "./model/output.ts";
+import { problemsOf, type Report, table, told } from "./model/report.ts";
+import { example, longProofs, proofs, type Search, variants } from "./model/searches.ts";
+import { findRun, search } from "./model/spin.ts";
+
+const isLong = process.argv.includes("--long");
+const inParallel = Math.min(2, availableParallelism()); // each takes memory
+
+await ensureSpin();
+const limit = pLimit(inParallel);
+const searches = [...proofs, ...variants, ...(isLong ? longProofs : [])];
+const checks = searches.map((each) => limit(check, each));
+const run = await limit(findRun, example);
+show({ title: example.title, run, problems: run ? [] : ["no run was found: nothing ever happens in the model"] });
+
+const reports: Report[] = [];
+for (const checked of checks) {
+  const report = await checked;
+  show({ title: report.search.title, ...report });
+  reports.push(report);
+}
+const failed = reports.filter(({ problems }) => problems.length > 0).length + (run ? 0 : 1);
+console.log(`\n${table(reports)}\n\n${reports.length + 1 - failed} passed, ${failed} failed`);
+if (failed > 0) process.exitCode = 1;
+
+async function check(each: Search): Promise<Report> {
+  const result = await search(each);
+  const run = result.errors > 0 ? await findRun(each) : undefined;
+  return { search: each, result, run, problems: problemsOf(each, result, run) };
+}
+
+function show({ title, run, problems }: { title: string; run?: Run | undefined; problems: readonly string[] }): void {
+  const heading = `${title.charAt(0).toUpperCase()}${title.slice(1)}`;
+  if (run) console.log(`\n${heading}\n\n${told(run)}`);
+  else if (problems.length === 0) console.log(`\n${heading}: every state was seen, and the tokens are in order`);
+  for (const problem of problems) console.log(`\n${heading}\nFAILED: ${problem}`);
+}

@@ -1,0 +1,67 @@
+/** What the verifier that spin makes tells at the end of a search. */
+export interface Outcome {
+  readonly errors: number;
+  readonly states: number;
+  readonly transitions: number;
+  readonly depth: number;
+  /** Why the search does not count as complete, if it does not. */
+  readonly incomplete?: string;
+  /** Steps of the model that were never taken, other than those that are only there to fail. */
+  readonly unreached: readonly string[];
+}
+
+/** Reads what the verifier printed. Whatever it did not say plainly counts as incomplete. */
+export function readOutcome(output: string): Outcome {
+  const figure = (pattern: RegExp): number => Number(pattern.exec(output)?.[1] ?? Number.NaN);
+  const figures = {
+    errors: figure(/errors: (\d+)/),
+    states: figure(/^\s*(\S+) states, stored/m),
+    transitions: figure(/^\s*(\S+) transitions/m),
+    depth: figure(/depth reached (\d+)/),
+  };
+  return { ...figures, ...incompleteness(output, figures), unreached: unreached(output) };
+}
+
+function incompleteness(output: string, figures: Readonly<Record<string, number>>): { incomplete?: string } {
+  const remark = /^.*(?:search not completed|too small|out of memory|MEMLIM|hash factor|aborted).*$/im.exec(output)?.[0];
+  if (remark !== undefined) return { incomplete: remark.trim() };
+  const missing = Object.keys(figures).find((name) => Number.isNaN(figures[name]));
+  return missing === undefined ? {} : { incomplete: `the verifier did not tell its ${missing}` };
+}
+
+/** The process never ends, and an assertion that fails is what is looked for. */
+function unreached(output: string): string[] {
+  const lines = output.match(/^\t.*, state \d+, ".*"$/gm) ?? [];
+  return lines.map((line) => line.trim()).filter((line) => !/"(?:-end-|assert\(0\))"$/.test(line));
+}
+
+/** One step of a run, and the holder and counter of each node after it. */
+export interface Step {
+  readonly text: string;
+  readonly nodes: readonly { readonly holder: string; readonly counter: number }[];
+}
+
+/** A run that the model told about step by step, and what was wrong in the end. */
+export interface Run {
+  readonly steps: readonly Step[];
+  readonly wrong?: string;
+}
+
+/** Reads what the model printed when the verifier went through a run again. */
+export function readRun(output: string): Run {
+  const steps: Step[] = [];
+  let texts: string[] = [];
+  let wrong: string | undefined;
+  for (const [, kind, text = ""] of output.matchAll(/^\s*(STEP|ALSO|WRONG|NODES) (.*)$/gm)) {
+    if (kind === "STEP") texts = [text];
+    else if (kind === "ALSO") texts.push(text);
+    else if (kind === "WRONG") wrong = text;
+    else steps.push({ text: texts.join("; "), nodes: text.split(" ").map(readNode) });
+  }
+  return wrong === undefined ? { steps } : { steps, wrong };
+}
+
+function readNode(text: string): Step["nodes"][number] {
+  const [holder = 0, counter = 0] = text.split(":").map(Number);
+  return { holder: holder === 0 ? "–" : String.fromCharCode(64 + holder), counter };
+}

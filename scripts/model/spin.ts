@@ -1,0 +1,58 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { run } from "../lib/run.ts";
+import { withTemporaryFolder } from "../lib/temporary-folder.ts";
+import { root } from "../lib/workspace.ts";
+import { type Outcome, type Run, readOutcome, readRun } from "./output.ts";
+import type { Search } from "./searches.ts";
+
+const model = join(root, "spec/fencing.pml");
+const longestRunMs = 60 * 60_000;
+const memoryLimitMb = 6_000;
+const stackDepth = 3_000_000;
+
+/** The largest fence in a run that is to be read: enough for each of them. */
+const largestFence = 3;
+
+/** What came of a search, and how long it took. */
+export interface Result extends Outcome {
+  readonly seconds: number;
+}
+
+/** Goes through all states, up to the first that violates the property. */
+export function search({ defines, expects }: Search): Promise<Result> {
+  return withTemporaryFolder(async (folder) => {
+    const startedAt = performance.now();
+    // To compile well takes longer than to find a run in a few thousand states.
+    await compile(folder, defines, expects === "holds" ? "-O2" : "-O0");
+    const output = await verify(folder, stackDepth);
+    return { ...readOutcome(output), seconds: (performance.now() - startedAt) / 1_000 };
+  });
+}
+
+/**
+ * Finds a run that violates the property, in plain numbers, and not much longer than needed: it looks no further than
+ * so deep, and then deeper and deeper.
+ */
+export function findRun({ defines }: Search): Promise<Run | undefined> {
+  return withTemporaryFolder(async (folder) => {
+    await compile(folder, [...defines, `NUMBERS=${largestFence}`], "-O0");
+    for (let depth = 100; depth <= 400; depth += 20) {
+      await verify(folder, depth);
+      if (!existsSync(join(folder, "fencing.pml.trail"))) continue;
+      return readRun(await run("./pan", ["-r", "fencing.pml.trail", "-n"], folder));
+    }
+    return undefined;
+  });
+}
+
+async function compile(folder: string, defines: readonly string[], optimization: string): Promise<void> {
+  await run("spin", ["-a", ...defines.map((define) => `-D${define}`), model], folder);
+  // Only assertions are checked, and there is a single process, so that there is nothing to reduce.
+  const options = ["-DSAFETY", "-DNOREDUCE", `-DMEMLIM=${memoryLimitMb}`];
+  await run("gcc", [optimization, "-w", ...options, "-o", "pan", "pan.c"], folder);
+}
+
+function verify(folder: string, depth: number): Promise<string> {
+  return run("./pan", [`-m${depth}`, "-w22"], folder, { timeoutMs: longestRunMs });
+}
