@@ -124,22 +124,22 @@ function checkSettings(settings: Settings, nodeCount: number): void {
   const { ttlMs, nodeTimeoutMs, waitTimeoutMs, quorum, driftFactor, label, signal, autoExtend } = settings;
   const { retryDelayMs, retryDelayMaxMs, maxHoldMs } = settings;
   const majority = majorityOf(nodeCount);
-  checkNumber("driftFactor", driftFactor, driftFactor >= 0 && driftFactor < 1, "from 0 to below 1");
+  checkNumber("driftFactor", driftFactor, () => driftFactor >= 0 && driftFactor < 1, "from 0 to below 1");
   checkTtl(ttlMs, driftFactor);
-  const belowTtl = nodeTimeoutMs > 0 && nodeTimeoutMs < ttlMs;
+  const belowTtl = () => nodeTimeoutMs > 0 && nodeTimeoutMs < ttlMs;
   checkNumber("nodeTimeoutMs", nodeTimeoutMs, belowTtl, `above 0 and less than ttlMs, ${ttlMs}`);
-  checkNumber("waitTimeoutMs", waitTimeoutMs, waitTimeoutMs >= 0, "at least 0");
+  checkNumber("waitTimeoutMs", waitTimeoutMs, () => waitTimeoutMs >= 0, "at least 0");
   checkInteger("quorum", quorum);
   const range = `from the majority, ${majority}, to all ${nodeCount} of the nodes`;
-  checkNumber("quorum", quorum, quorum >= majority && quorum <= nodeCount, range);
-  checkNumber("retryDelayMs", retryDelayMs, retryDelayMs > 0, "above 0");
+  checkNumber("quorum", quorum, () => quorum >= majority && quorum <= nodeCount, range);
+  checkNumber("retryDelayMs", retryDelayMs, () => retryDelayMs > 0, "above 0");
   checkNumber(
     "retryDelayMaxMs",
     retryDelayMaxMs,
-    retryDelayMaxMs >= retryDelayMs,
+    () => retryDelayMaxMs >= retryDelayMs,
     `at least retryDelayMs, ${retryDelayMs}`,
   );
-  checkNumber("maxHoldMs", maxHoldMs, maxHoldMs >= ttlMs, `at least ttlMs, ${ttlMs}`);
+  checkNumber("maxHoldMs", maxHoldMs, () => maxHoldMs >= ttlMs, `at least ttlMs, ${ttlMs}`);
   if (autoExtend !== undefined && typeof autoExtend !== "boolean")
     throw wrongType("autoExtend", "a boolean", autoExtend);
   if (signal !== undefined && !(signal instanceof AbortSignal)) throw wrongType("signal", "an AbortSignal", signal);
@@ -152,17 +152,18 @@ function checkSettings(settings: Settings, nodeCount: number): void {
 function checkTtl(ttlMs: number, driftFactor: number): void {
   checkInteger("ttlMs", ttlMs);
   const allowanceMs = driftMs(ttlMs, driftFactor);
-  checkNumber("ttlMs", ttlMs, ttlMs > allowanceMs, `above the allowance for clock drift, ${allowanceMs} ms`);
+  checkNumber("ttlMs", ttlMs, () => ttlMs > allowanceMs, `above the allowance for clock drift, ${allowanceMs} ms`);
 }
 
 /** @throws {TypeError | RangeError} if this is no positive integer */
 export function checkInteger(name: string, value: number): void {
-  checkNumber(name, value, Number.isSafeInteger(value) && value > 0, "a positive integer");
+  checkNumber(name, value, () => Number.isSafeInteger(value) && value > 0, "a positive integer");
 }
 
-function checkNumber(name: string, value: number, isInRange: boolean, wanted: string): void {
+/** The range is looked at after the type: not everything can be compared with a number. */
+function checkNumber(name: string, value: number, isInRange: () => boolean, wanted: string): void {
   if (typeof value !== "number") throw wrongType(name, "a number", value);
-  if (!isInRange) throw wrongRange(name, wanted, value);
+  if (!isInRange()) throw wrongRange(name, wanted, value);
 }
 
 function wrongType(name: string, wanted: string, value: unknown): TypeError {

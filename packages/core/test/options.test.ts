@@ -42,6 +42,7 @@ describe("bad arguments", () => {
     [{ ttlMs: Number.POSITIVE_INFINITY }, RangeError, "ttlMs must be a positive integer, not Infinity"],
     [{ ttlMs: "1000" }, TypeError, 'ttlMs must be a number, not "1000"'],
     [{ ttlMs: null }, TypeError, "ttlMs must be a number, not null"],
+    [{ maxHoldMs: Symbol("s") }, TypeError, "maxHoldMs must be a number, not Symbol(s)"],
     [{ ttlMs: 2, nodeTimeoutMs: 1 }, RangeError, "ttlMs must be above the allowance for clock drift, 2.02 ms, not 2"],
     [{ ttlMs: 50 }, RangeError, "nodeTimeoutMs must be above 0 and less than ttlMs, 50, not 50"],
     [{ nodeTimeoutMs: 10_000 }, RangeError, "nodeTimeoutMs must be above 0 and less than ttlMs, 10000, not 10000"],
