@@ -37,7 +37,7 @@ export function search({ defines, expects }: Search): Promise<Result> {
 export function findRun({ defines }: Search): Promise<Run | undefined> {
   return withTemporaryFolder(async (folder) => {
     await compile(folder, [...defines, `NUMBERS=${largestFence}`], "-O0");
-    for (let depth = 100; depth <= 400; depth += 20) {
+    for (let depth = 120; depth <= 400; depth += 40) {
       await verify(folder, depth);
       if (!existsSync(join(folder, "fencing.pml.trail"))) continue;
       return readRun(await run("./pan", ["-r", "fencing.pml.trail", "-n"], folder));
