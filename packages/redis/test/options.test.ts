@@ -10,6 +10,7 @@ describe("redisNode()", () => {
   test.each([
     [null, "options must be an object: null"],
     ["lock:", "options must be an object: lock:"],
+    [Symbol("s"), "options must be an object: Symbol(s)"],
     [{ name: 5 }, "name must be a string, not number"],
     [{ prefix: null }, "prefix must be a string, not object"],
     [{ fenceTtlMs: "1" }, "fenceTtlMs must be a number, not string"],

@@ -6,5 +6,12 @@ export { type RedisCluster, startRedisCluster } from "./redis-cluster.ts";
 export type { RedisReply } from "./redis-command.ts";
 export { type RedisServer, type RedisServerOptions, startRedisServer } from "./redis-server.ts";
 export type { TlsEndpoint } from "./redis-tls.ts";
+export {
+  corrupting,
+  endingAfter,
+  startTamperingProxy,
+  type Tampering,
+  type TamperingProxy,
+} from "./tampering-proxy.ts";
 export { type Direction, startTcpProxy, type TcpProxy } from "./tcp-proxy.ts";
 export { VirtualClock } from "./virtual-clock.ts";

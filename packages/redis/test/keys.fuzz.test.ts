@@ -1,0 +1,86 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { clusterSlot } from "../src/cluster-slot.ts";
+import { fenceKey, fenceKeyPrefix, keyNames } from "../src/keys.ts";
+import { parseOptions, type RedisNodeOptions } from "../src/options.ts";
+
+/** Any UTF-16, halves of surrogate pairs included, and what is special to keys. */
+const anyString = fc.oneof(
+  fc.string({ unit: "binary" }),
+  fc.string({ unit: fc.integer({ min: 0, max: 0xffff }).map((unit) => String.fromCharCode(unit)) }),
+  fc.string({ unit: fc.constantFrom("{", "}", "a", ":", "\u0000", "\ud83d", "\udd12", fenceKeyPrefix), maxLength: 6 }),
+);
+
+const isWellFormed = (text: string): boolean => !/\p{Surrogate}/u.test(text);
+const keyOf = (prefix: string, name: string): string | undefined => {
+  try {
+    return keyNames(prefix, false).lockKey(name);
+  } catch (error) {
+    expect(error).toBeInstanceOf(RangeError);
+    return undefined;
+  }
+};
+
+describe("keyNames() of any names", { timeout: 60_000 }, () => {
+  test("lockKey() is the prefix and the name, as they come back from UTF-8, or a RangeError", () => {
+    fc.assert(
+      fc.property(fc.constantFrom("", "lock:", "{p}:", "p{"), anyString, (prefix, name) => {
+        const key = keyOf(prefix, name);
+        const isGood = isWellFormed(name) && !`${prefix}${name}`.startsWith(fenceKeyPrefix);
+        expect(key).toBe(isGood ? `${prefix}${name}` : undefined);
+        if (key !== undefined) expect(Buffer.from(key).toString()).toBe(key);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  test("no two names share a lock key or a fence key, and no fence key is a lock key", () => {
+    fc.assert(
+      fc.property(fc.constantFrom("", "lock:", "{p}:", "p{"), fc.tuple(anyString, anyString), (prefix, [a, b]) => {
+        fc.pre(a !== b && a !== "" && b !== ""); // requests with empty names are refused before
+        const [one, other] = [keyOf(prefix, a), keyOf(prefix, b)];
+        fc.pre(one !== undefined && other !== undefined);
+        expect(new Set([one, other, fenceKey(one), fenceKey(other)]).size).toBe(4);
+        expect(clusterSlot(fenceKey(one))).toBe(clusterSlot(one));
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+});
+
+describe("parseOptions() of any values", { timeout: 60_000 }, () => {
+  const allowed: Record<string, (value: unknown) => boolean> = {
+    name: (value) => typeof value === "string" && value !== "",
+    prefix: (value) => typeof value === "string" && isWellFormed(value) && !value.startsWith(fenceKeyPrefix),
+    fenceTtlMs: (value) => value === Infinity || (Number.isSafeInteger(value) && (value as number) > 0),
+    wakeUps: (value) => typeof value === "boolean",
+  };
+  const anyValue = fc.oneof(
+    fc.anything({ withBigInt: true, withNullPrototype: true, withBoxedValues: true, withDate: true }),
+    fc.constantFrom(0, 1, -1, 2 ** 53, Infinity, Number.NaN, true, Symbol("s"), ""),
+    anyString,
+  );
+
+  test("accepts what the documentation allows, and refuses all else by a TypeError or RangeError that names it", () => {
+    fc.assert(
+      fc.property(fc.constantFrom(...Object.keys(allowed)), anyValue, (option, value) => {
+        const parse = () => parseOptions({ [option]: value } as RedisNodeOptions, "n");
+        const isAllowed = value === undefined || allowed[option]?.(value);
+        if (isAllowed) expect(parse).not.toThrow();
+        else expect(parse).toThrow(new RegExp(`^${option} must`));
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  test("refuses what is no object by a TypeError that says so", () => {
+    const isObject = (value: unknown): boolean => typeof value === "object" && value !== null;
+    fc.assert(
+      fc.property(anyValue, (value) => {
+        fc.pre(!isObject(value));
+        expect(() => parseOptions(value as RedisNodeOptions, "n")).toThrow("options must be an object");
+      }),
+      { numRuns: 300 },
+    );
+  });
+});
