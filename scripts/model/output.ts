@@ -23,7 +23,9 @@ export function readOutcome(output: string): Outcome {
 }
 
 function incompleteness(output: string, figures: Readonly<Record<string, number>>): { incomplete?: string } {
-  const remark = /^.*(?:search not completed|too small|out of memory|MEMLIM|hash factor|aborted).*$/im.exec(output)?.[0];
+  const remark = /^.*(?:search not completed|too small|out of memory|MEMLIM|hash factor|aborted).*$/im.exec(
+    output,
+  )?.[0];
   if (remark !== undefined) return { incomplete: remark.trim() };
   const missing = Object.keys(figures).find((name) => Number.isNaN(figures[name]));
   return missing === undefined ? {} : { incomplete: `the verifier did not tell its ${missing}` };

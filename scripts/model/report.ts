@@ -45,6 +45,7 @@ export function table(reports: readonly Report[]): string {
     const figures = [result.states, result.transitions, result.depth].map((figure) => figure.toLocaleString("en"));
     return `| ${[search.title, ...figures, result.seconds.toFixed(1), verdict].join(" | ")} |`;
   });
-  const heading = "| model | states | transitions | depth | seconds | verdict |\n| --- | ---: | ---: | ---: | ---: | --- |";
+  const heading =
+    "| model | states | transitions | depth | seconds | verdict |\n| --- | ---: | ---: | ---: | ---: | --- |";
   return [heading, ...rows].join("\n");
 }

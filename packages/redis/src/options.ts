@@ -50,7 +50,8 @@ export interface Settings {
  * @throws {TypeError | RangeError} naming the option and what is wanted
  */
 export function parseOptions(options: RedisNodeOptions, defaultName: string): Settings {
-  if (typeof options !== "object" || options === null) throw new TypeError(`options must be an object: ${String(options)}`);
+  if (typeof options !== "object" || options === null)
+    throw new TypeError(`options must be an object: ${String(options)}`);
   const { name = defaultName, prefix = "lock:", fenceTtlMs = 24 * 60 * 60 * 1000, wakeUps = true } = options;
   const { restartGuardMs = 0, verifyServer = true } = options;
   if (typeof name !== "string") throw new TypeError(`name must be a string, not ${typeof name}`);

@@ -54,17 +54,16 @@ export async function startTamperingProxy(targetPort: number): Promise<Tampering
   return proxy;
 }
 
-/** Passes on so many bytes, and ends the connection after the last of them. */
+/** Passes on so many bytes, and ends that connection after the last of them; those that come after it are left alone. */
 export function endingAfter(bytes: number, then: "end" | "reset"): (data: Buffer) => Tampering {
   let left = bytes;
+  let isOver = false;
   return (data) => {
-    if (data.length < left) {
-      left -= data.length;
-      return { data };
-    }
+    if (isOver) return { data };
+    isOver = data.length >= left;
     const told = data.subarray(0, left);
-    left = 0;
-    return { data: told, then };
+    left -= told.length;
+    return isOver ? { data: told, then } : { data: told };
   };
 }
 
