@@ -1,0 +1,144 @@
+import type { LockNode, NodeRequest } from "@holdfast/core";
+import type { ClientProcess } from "./client-process.ts";
+import type { Dice } from "./dice.ts";
+import type { LateMessage, LostMessage, RepeatedMessage } from "./fault.ts";
+import type { Network } from "./network.ts";
+import type { NodeHost } from "./node-host.ts";
+import { turn } from "./world.ts";
+
+type Method = "acquire" | "extend" | "release";
+type PerMessage = LostMessage | LateMessage | RepeatedMessage;
+
+/** One request on its way, and where its answer goes. */
+interface Sent {
+  readonly number: number;
+  readonly method: Method;
+  readonly request: NodeRequest;
+  /** The life of the node to which it was sent; undefined if it was sent again, and reaches whoever is there. */
+  readonly life: number | undefined;
+  readonly faults: readonly PerMessage[];
+  readonly dice: Dice;
+  readonly resolve: (reply: never) => void;
+  readonly reject: (reason: Error) => void;
+}
+
+/** The connection of one client to one node: a lock node to the client, and a network in between. */
+export class Connection implements LockNode {
+  readonly name: string;
+  readonly #client: ClientProcess;
+  readonly #host: NodeHost;
+  readonly #network: Network;
+  readonly #faults = new Map<number, readonly PerMessage[]>();
+  readonly #dice: Dice;
+  #requests = 0;
+  #lastRequestAtMs = 0;
+  #lastReplyAtMs = 0;
+
+  /**
+   * @param client who asks
+   * @param host who is asked
+   * @param network what is between them
+   * @param faults those that strike messages of this connection
+   */
+  constructor(client: ClientProcess, host: NodeHost, network: Network, faults: readonly PerMessage[]) {
+    this.name = host.name;
+    this.#client = client;
+    this.#host = host;
+    this.#network = network;
+    this.#dice = client.dice.fork(host.name);
+    for (const fault of faults) {
+      const others = this.#faults.get(fault.message) ?? [];
+      this.#faults.set(fault.message, [...others, fault]);
+    }
+  }
+
+  acquire: LockNode["acquire"] = (request) => this.#send("acquire", request);
+  extend: LockNode["extend"] = (request) => this.#send("extend", request);
+  release: LockNode["release"] = (request) => this.#send("release", request);
+
+  #send<Reply>(method: Method, request: NodeRequest): Promise<Reply> {
+    const client = this.#client;
+    client.step();
+    const number = ++this.#requests;
+    const { recorder } = this.#network;
+    const attempt = recorder.attemptOf(request.owner, client.name, client.nowMs).name;
+    recorder.tell(client.nowMs, client.name, () => `asks ${this.name} to ${method} ${attempt}`);
+    return new Promise((resolve, reject) => {
+      const faults = this.#faults.get(number) ?? [];
+      const life = this.#host.lives;
+      const sent: Sent = { number, method, request, life, faults, dice: this.#dice.fork(number), resolve, reject };
+      if (!this.#isLost(sent, "request")) this.#transmit(client.nowMs, sent);
+      for (const fault of faults) {
+        if (fault.kind !== "repeated message") continue;
+        this.#network.struck(fault);
+        this.#transmit(client.nowMs + fault.afterMs, { ...sent, life: undefined });
+      }
+    });
+  }
+
+  /** The request travels, and is answered by the node that is there when it arrives. */
+  #transmit(departsMs: number, sent: Sent): void {
+    const { world, recorder } = this.#network;
+    let atMs = departsMs + this.#delayMs(sent, "request");
+    if (this.#network.keepsOrder && sent.life !== undefined) {
+      atMs = Math.max(atMs, this.#lastRequestAtMs);
+      this.#lastRequestAtMs = atMs;
+    }
+    this.#network.carriesUntil(atMs);
+    world.at(atMs, turn.input, () => {
+      const host = this.#host;
+      const isBroken = sent.life !== undefined && sent.life !== host.lives;
+      if (host.isDown || isBroken) {
+        recorder.tell(world.nowMs, "fault", () => `${host.name} is away: ${this.#title(sent)} is lost`);
+        if (!host.isSilent) this.#answer(sent, () => sent.reject(new Error("connection refused")));
+        return;
+      }
+      const node = host.node;
+      const answer = node[sent.method](sent.request as never) as Promise<unknown>;
+      answer.then(
+        (reply) => {
+          recorder.tell(world.nowMs, `node ${host.name}`, () => `${this.#title(sent)}: ${JSON.stringify(reply)}`);
+          this.#answer(sent, () => sent.resolve(reply as never));
+        },
+        (reason) => {
+          recorder.tell(world.nowMs, `node ${host.name}`, () => `${this.#title(sent)}: fails, ${reason}`);
+          this.#answer(sent, () => sent.reject(reason));
+        },
+      );
+    });
+  }
+
+  #answer(sent: Sent, arrive: () => void): void {
+    if (this.#isLost(sent, "reply")) return;
+    let atMs = this.#network.world.nowMs + this.#delayMs(sent, "reply");
+    if (this.#network.keepsOrder) {
+      atMs = Math.max(atMs, this.#lastReplyAtMs);
+      this.#lastReplyAtMs = atMs;
+    }
+    this.#network.carriesUntil(atMs);
+    this.#client.receive(atMs, arrive);
+  }
+
+  #isLost(sent: Sent, part: "request" | "reply"): boolean {
+    const parts = part === "request" ? "requests" : "replies";
+    if (this.#network.isCut(this.#client.name, this.name, parts)) return true;
+    const fault = sent.faults.find((candidate) => candidate.kind === "lost message" && candidate.part === part);
+    if (fault !== undefined) this.#network.struck(fault);
+    return fault !== undefined;
+  }
+
+  #delayMs(sent: Sent, part: "request" | "reply"): number {
+    const [least, most] = this.#network.latencyMs;
+    let delayMs = sent.dice.between(least, most);
+    for (const fault of sent.faults) {
+      if (fault.kind !== "late message" || fault.part !== part) continue;
+      this.#network.struck(fault);
+      delayMs += fault.byMs;
+    }
+    return delayMs;
+  }
+
+  #title({ method, request }: Sent): string {
+    return `${method} ${this.#network.recorder.attemptOf(request.owner, this.#client.name, 0).name}`;
+  }
+}

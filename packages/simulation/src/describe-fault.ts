@@ -1,0 +1,44 @@
+import type { Fault } from "./fault.ts";
+
+/** A fault in words, at the moment at which it strikes. */
+export function describeFault(fault: Fault): string {
+  switch (fault.kind) {
+    case "lost message":
+      return `the ${fault.part} ${messageOf(fault)} is lost`;
+    case "late message":
+      return `the ${fault.part} ${messageOf(fault)} is ${ms(fault.byMs)} late`;
+    case "repeated message":
+      return `the request ${messageOf(fault)} is sent again ${ms(fault.afterMs)} later`;
+    case "partition":
+      return `${whatIsLost(fault.part)} ${fault.clients.join(", ")} and nodes ${fault.nodes.join(", ")} for ${ms(fault.forMs)}`;
+    case "node crash": {
+      const manner = fault.isSilent ? "falls silent" : "crashes";
+      const memory = fault.memory === "lost" ? ", and forgets everything" : "";
+      return `node ${fault.node} ${manner} ${Number.isFinite(fault.forMs) ? `for ${ms(fault.forMs)}` : "for good"}${memory}`;
+    }
+    case "client crash":
+      return `${fault.client} crashes`;
+    case "clock jump":
+      return `the clock of ${fault.of} is set ${fault.byMs < 0 ? "back" : "forward"} by ${ms(Math.abs(fault.byMs))}`;
+    case "clock drift":
+      return `the clocks of ${fault.of} run at ${fault.rate.toFixed(4)} times the true rate`;
+    case "pause":
+      return `${fault.client} is paused for ${ms(fault.forMs)}${fault.step === 0 ? "" : ", in the middle of its code"}`;
+    case "pause before acting":
+      return `${fault.client} is paused for ${ms(fault.forMs)}, between looking at its lock and acting`;
+    case "suspension":
+      return `the machine of ${fault.client} sleeps for ${ms(fault.forMs)}`;
+  }
+}
+
+function messageOf({ message, client, node }: { message: number; client: string; node: string }): string {
+  return `of message ${message} from ${client} to ${node}`;
+}
+
+function whatIsLost(part: "requests" | "replies" | "both"): string {
+  return part === "both" ? "nothing passes between" : `${part} are lost between`;
+}
+
+function ms(value: number): string {
+  return `${Number(value.toFixed(2))} ms`;
+}

@@ -1,0 +1,91 @@
+import type { Fault } from "./fault.ts";
+import { longestTtlMs } from "./scenario.ts";
+import type { Stage, StagedClient } from "./stage.ts";
+
+/** Operations wait for seconds at most; who has not ended after so much virtual time hangs. */
+const longestRunMs = 600_000;
+
+/** So many attempts after the last claim has expired are enough for somebody to get the lock. */
+const recoveryAttempts = 10;
+
+/** Clocks of nodes may run a little slower than true time. */
+const slowest = 1.02;
+
+/** Plays a stage to its end: until all work is done and all faults are over, and shows that all is well again. */
+export async function playOut(stage: Stage): Promise<void> {
+  const { world, recorder } = stage;
+  await world.runUntil(longestRunMs, () => stage.clients.every((client) => isIdle(client)));
+  for (const { process } of stage.clients.filter((client) => !isIdle(client))) {
+    recorder.misbehaved(world.nowMs, process.name, "has an operation that does not end");
+  }
+  await world.runUntil(Math.max(...stage.scenario.faults.map(endOf), world.nowMs));
+  await untilQuiet(stage);
+  await recover(stage);
+  await untilQuiet(stage);
+  await findLeaks(stage);
+}
+
+function isIdle({ process, working }: StagedClient): boolean {
+  return working === 0 || process.isDead;
+}
+
+function endOf(fault: Fault): number {
+  const startMs = "atMs" in fault ? fault.atMs : 0;
+  return "forMs" in fault && Number.isFinite(fault.forMs) ? startMs + fault.forMs : startMs;
+}
+
+/** Until no message is on the way and whatever was claimed has expired, also where a node's clock was set back. */
+async function untilQuiet({ world, network, scenario }: Stage): Promise<void> {
+  while (network.quietAtMs > world.nowMs) await world.runUntil(network.quietAtMs);
+  const jumps = scenario.faults.filter((fault) => fault.kind === "clock jump" && scenario.nodes.includes(fault.of));
+  const setBackMs = jumps.reduce((sum, jump) => sum + Math.abs("byMs" in jump ? jump.byMs : 0), 0);
+  await world.runUntil(world.nowMs + (longestTtlMs(scenario) + setBackMs) * slowest);
+}
+
+/** Every client that still lives asks for all resources: somebody must get them soon. */
+async function recover(stage: Stage): Promise<void> {
+  const { world, recorder, scenario, hosts } = stage;
+  const { quorum, retryDelayMaxMs, nodeTimeoutMs, trust } = scenario.settings;
+  const living = stage.clients.filter(({ process }) => !process.isDead);
+  if (living.length === 0 || hosts.filter(({ isDown }) => !isDown).length < quorum) return;
+  const resources = [
+    ...new Set(scenario.clients.flatMap(({ workers }) => workers.flat().flatMap((op) => op.resources))),
+  ];
+  if (resources.length === 0) return;
+  const fromMs = world.nowMs;
+  const boundMs = recoveryAttempts * (retryDelayMaxMs + 2 * nodeTimeoutMs);
+  let lockedAtMs: number | undefined;
+  let waiting = living.length;
+  for (const { process, redlock } of living) {
+    process.receive(fromMs, () => {
+      const acquired = redlock.acquire(resources, { waitTimeoutMs: 4 * boundMs }).then(async (lock) => {
+        lockedAtMs ??= process.nowMs;
+        recorder.granted(process, lock, trust).end();
+        await lock.release();
+      });
+      const failed = (error: unknown): void =>
+        recorder.misbehaved(process.nowMs, process.name, `cannot recover: ${error}`);
+      void acquired.catch(failed).then(() => (waiting -= 1));
+    });
+  }
+  await world.runUntil(fromMs + 10 * boundMs, () => waiting === 0);
+  recorder.recovery = { fromMs, boundMs, lockedAtMs };
+}
+
+/** No timer is set any more, and every node is free to grant everything to somebody new. */
+async function findLeaks({ world, recorder, clients, hosts, scenario }: Stage): Promise<void> {
+  for (const { process } of clients) {
+    if (!process.isDead && process.timers > 0) {
+      recorder.leaked(world.nowMs, `${process.timers} timers of ${process.name} are still set`);
+    }
+  }
+  const resources = new Set(scenario.clients.flatMap(({ workers }) => workers.flat().flatMap((op) => op.resources)));
+  for (const { name, node, isDown } of hosts.filter((host) => !host.isDown)) {
+    for (const resource of isDown ? [] : resources) {
+      const probe = { resources: [resource], owner: "probe", timeoutMs: 1 };
+      const reply = await node.acquire({ ...probe, ttlMs: 1, fenceHint: 1 });
+      if (!reply.granted) recorder.leaked(world.nowMs, `node ${name} still keeps a claim on ${resource}`);
+      await node.release(probe);
+    }
+  }
+}

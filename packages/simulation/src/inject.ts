@@ -1,0 +1,54 @@
+import type { ClientProcess } from "./client-process.ts";
+import type { Fault } from "./fault.ts";
+import type { Network } from "./network.ts";
+import type { NodeHost } from "./node-host.ts";
+import { turn, type World } from "./world.ts";
+
+/** What faults can strike. */
+export interface Targets {
+  readonly world: World;
+  readonly clients: ReadonlyMap<string, ClientProcess>;
+  readonly hosts: ReadonlyMap<string, NodeHost>;
+  readonly network: Network;
+}
+
+/** Sees to it that a fault strikes when it should. Faults of single messages are the connections' to keep. */
+export function inject(fault: Fault, targets: Targets): void {
+  const strike = strikeOf(fault, targets);
+  if (strike !== undefined) targets.world.at("atMs" in fault ? fault.atMs : 0, turn.fault, strike);
+}
+
+function strikeOf(fault: Fault, { world, clients, hosts, network }: Targets): (() => void) | undefined {
+  const client = clients.get("client" in fault ? fault.client : "of" in fault ? fault.of : "");
+  const host = hosts.get("node" in fault ? fault.node : "of" in fault ? fault.of : "");
+  const now = (effect: () => void) => (): void => {
+    if (client?.isDead) return;
+    effect();
+    network.struck(fault);
+  };
+  switch (fault.kind) {
+    case "partition":
+      return now(() => {
+        network.part(fault);
+        world.at(world.nowMs + fault.forMs, turn.fault, () => network.heal(fault));
+      });
+    case "node crash":
+      return now(() => host?.crash(fault.forMs, fault.memory, fault.isSilent));
+    case "client crash":
+      return now(() => client?.die());
+    case "clock jump":
+      return now(() => (client ? client.setWall(fault.byMs) : host?.setClock(fault.byMs)));
+    case "clock drift":
+      return now(() => (client ?? host)?.drift(fault.rate));
+    case "suspension":
+      return now(() => client?.suspend(fault.forMs));
+    case "pause": {
+      const strike = now(() => client?.hold(fault.forMs));
+      return fault.step === 0 ? strike : () => client?.pauseAtStep(fault.step - 1, strike);
+    }
+    case "pause before acting":
+      return () => client?.pauseBeforeActing(now(() => client.hold(fault.forMs)));
+    default:
+      return undefined;
+  }
+}

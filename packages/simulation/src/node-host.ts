@@ -1,0 +1,88 @@
+import type { Clock, LockNode } from "@holdfast/core";
+import { epochMs } from "./client-process.ts";
+import type { Dice } from "./dice.ts";
+import type { World } from "./world.ts";
+
+/** What a node is made with. */
+export interface NodeSite {
+  /** The name that the node must have. */
+  readonly name: string;
+  /** The clocks by which the node must go. Jumps and drift strike them. */
+  readonly clock: Pick<Clock, "monotonicMs" | "wallMs">;
+  /** Random numbers from 0 to below 1, for a node that needs some: `Math.random` of its own, from the seed. */
+  readonly random: () => number;
+}
+
+/**
+ * Makes a lock node with no memory: called for each node of a simulated world, and again when one restarts without its
+ * memory. The node must live in this process, and must answer without waiting for timers or real input.
+ */
+export type CreateNode = (site: NodeSite) => LockNode;
+
+/** A machine on which a lock node runs. Its clocks are one and the same, as with Redis, which expires by its wall clock. */
+export class NodeHost {
+  readonly name: string;
+  readonly #world: World;
+  readonly #create: () => LockNode;
+  #node: LockNode;
+  #rate = 1;
+  #offsetMs = 0;
+  #upAtMs = 0;
+  #lives = 0;
+  #isSilent = false;
+
+  /**
+   * @param world where it stands
+   * @param name the node's name
+   * @param createNode makes the node
+   * @param dice what its randomness comes from
+   */
+  constructor(world: World, name: string, createNode: CreateNode, dice: Dice) {
+    this.#world = world;
+    this.name = name;
+    const clock = { monotonicMs: () => this.#clockMs(), wallMs: () => epochMs + this.#clockMs() };
+    this.#create = () => createNode({ name, clock, random: () => dice.next() });
+    this.#node = this.#create();
+  }
+
+  /** The node as it is now. */
+  get node(): LockNode {
+    return this.#node;
+  }
+
+  /** How often it has crashed: what was sent to an earlier life does not reach this one. */
+  get lives(): number {
+    return this.#lives;
+  }
+
+  get isDown(): boolean {
+    return this.#world.nowMs < this.#upAtMs;
+  }
+
+  /** Whether those who ask it while it is down hear nothing at all, as when the machine is gone. */
+  get isSilent(): boolean {
+    return this.#isSilent;
+  }
+
+  /** Stops for so long, and comes back with or without its memory. */
+  crash(forMs: number, memory: "kept" | "lost", isSilent: boolean): void {
+    this.#lives += 1;
+    this.#upAtMs = Math.max(this.#upAtMs, this.#world.nowMs + forMs);
+    this.#isSilent = isSilent;
+    if (memory === "lost") this.#node = this.#create();
+  }
+
+  /** Sets the clock forward, or back. */
+  setClock(byMs: number): void {
+    this.#offsetMs += byMs;
+  }
+
+  /** Lets the clock run faster than true time, or slower, from the beginning on. */
+  drift(rate: number): void {
+    this.#rate = rate;
+  }
+
+  #clockMs(): number {
+    return this.#world.nowMs * this.#rate + this.#offsetMs;
+  }
+}

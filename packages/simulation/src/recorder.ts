@@ -1,0 +1,163 @@
+import type { Lock } from "@holdfast/core";
+import type { ClientProcess } from "./client-process.ts";
+import { describeFault } from "./describe-fault.ts";
+import type { Fault } from "./fault.ts";
+import type { History, Incident, LockRecord, LostUpdate, Recovery } from "./history.ts";
+import type { Tell } from "./timeline.ts";
+
+/** How a client tells whether it still holds its lock. */
+export type Trust = "remaining time" | "signal";
+
+/** A lock that a client was given. */
+export class HeldRecord implements LockRecord {
+  readonly attempt: string;
+  readonly client: string;
+  readonly resources: readonly string[];
+  readonly fence: number;
+  readonly startedAtMs: number;
+  readonly grantedAtMs: number;
+  seenValid: { fromMs: number; untilMs: number } | undefined;
+  readonly process: ClientProcess;
+  readonly #lock: Lock;
+  /** Taken once: every read of `lock.signal` looks at the clocks, which a program that trusts a signal does not. */
+  readonly #signal: AbortSignal | undefined;
+  #isOver = false;
+
+  /**
+   * @param process whose it is
+   * @param lock the lock itself
+   * @param attempt what the attempt is called, and when it started
+   * @param trust how the client looks at it
+   */
+  constructor(process: ClientProcess, lock: Lock, attempt: Attempt, trust: Trust) {
+    this.process = process;
+    this.client = process.name;
+    this.attempt = attempt.name;
+    this.startedAtMs = attempt.startedAtMs;
+    this.grantedAtMs = process.nowMs;
+    this.resources = lock.resources;
+    this.fence = lock.fence;
+    this.#lock = lock;
+    this.#signal = trust === "signal" ? lock.signal : undefined;
+  }
+
+  /** Whether the client has given the lock up, or knows that it has lost it. */
+  get isOver(): boolean {
+    return this.#isOver || this.process.isDead;
+  }
+
+  /** Looks at the lock as the client does: whether it is valid, and for more than `marginMs`. */
+  look(marginMs = 0): boolean {
+    if (this.isOver) return false;
+    const leftMs = this.#signal === undefined ? this.#lock.remainingMs() : this.#signal.aborted ? 0 : Infinity;
+    if (leftMs <= 0) return false;
+    this.believe();
+    return leftMs > marginMs;
+  }
+
+  /** The client goes by what it saw of the lock. */
+  believe(): void {
+    const { nowMs } = this.process;
+    if (this.seenValid === undefined) this.seenValid = { fromMs: nowMs, untilMs: nowMs };
+    else this.seenValid.untilMs = Math.max(this.seenValid.untilMs, nowMs);
+  }
+
+  end(): void {
+    this.#isOver = true;
+  }
+}
+
+/** An attempt to lock, named after its client. */
+interface Attempt {
+  readonly name: string;
+  readonly startedAtMs: number;
+}
+
+/** Writes the history of a run while it happens. */
+export class Recorder implements History {
+  readonly locks: HeldRecord[] = [];
+  readonly lostUpdates: LostUpdate[] = [];
+  readonly misbehaviour: Incident[] = [];
+  readonly leaks: Incident[] = [];
+  recovery: Recovery | undefined;
+  /** The faults that struck. */
+  readonly faults: Fault[] = [];
+  /** How many operations have ended. */
+  operations = 0;
+  readonly tell: Tell;
+  readonly #attempts = new Map<string, Attempt>();
+  readonly #held = new Map<string, HeldRecord>();
+  readonly #attemptsOf = new Map<string, number>();
+
+  /** @param tell hears what happens, for the timeline */
+  constructor(tell: Tell) {
+    this.tell = tell;
+  }
+
+  /** What an owner's attempt is called. The first request that it sends is its start. */
+  attemptOf(owner: string, client: string, atMs: number): Attempt {
+    const known = this.#attempts.get(owner);
+    if (known !== undefined) return known;
+    const number = (this.#attemptsOf.get(client) ?? 0) + 1;
+    this.#attemptsOf.set(client, number);
+    const attempt = { name: `${client}.${number}`.replace(/^client /, ""), startedAtMs: atMs };
+    this.#attempts.set(owner, attempt);
+    return attempt;
+  }
+
+  /** A client was given a lock. Everybody else who may hold one of its resources looks at their own lock now. */
+  granted(process: ClientProcess, lock: Lock, trust: Trust): HeldRecord {
+    const attempt = this.attemptOf(lock.owner, process.name, process.nowMs);
+    const record = new HeldRecord(process, lock, attempt, trust);
+    this.locks.push(record);
+    this.#held.set(lock.owner, record);
+    this.tell(
+      process.nowMs,
+      process.name,
+      () => `has lock ${record.attempt} on ${lock.resources}, fence ${lock.fence}`,
+    );
+    record.look();
+    this.othersLook(record);
+    return record;
+  }
+
+  /** A lock was extended: so others look at theirs, and the client has seen its own valid. */
+  extended(owner: string): void {
+    const record = this.#held.get(owner);
+    if (record === undefined) return;
+    this.tell(record.process.nowMs, record.client, () => `has extended lock ${record.attempt}`);
+    record.believe();
+    this.othersLook(record);
+  }
+
+  /** Whoever believes to hold one of these resources looks at their lock as soon as they run. */
+  othersLook(mine: HeldRecord): void {
+    const { nowMs } = mine.process;
+    for (const record of this.locks) {
+      if (record === mine || record.isOver || !overlap(record, mine)) continue;
+      record.process.receive(nowMs, () => record.look());
+    }
+  }
+
+  faultStruck(atMs: number, fault: Fault): void {
+    this.faults.push(fault);
+    this.tell(atMs, "fault", () => describeFault(fault));
+  }
+
+  /** Something remains that should be gone. */
+  leaked(atMs: number, what: string): void {
+    this.leaks.push({ atMs, what });
+    this.tell(atMs, "check", () => what);
+  }
+
+  /** An operation did what no operation may do. */
+  misbehaved(atMs: number, who: string, what: string): void {
+    this.misbehaviour.push({ atMs, what: `${who} ${what}` });
+    this.tell(atMs, who, () => what);
+  }
+}
+
+/** Whether two locks have a resource in common. */
+export function overlap(a: Pick<LockRecord, "resources">, b: Pick<LockRecord, "resources">): boolean {
+  return a.resources.some((resource) => b.resources.includes(resource));
+}

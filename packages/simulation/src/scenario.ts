@@ -1,0 +1,119 @@
+import type { Fault } from "./fault.ts";
+import type { Trust } from "./recorder.ts";
+
+/**
+ * All that happens in a simulated world: who does what, and what goes wrong. Drawn from a seed (`drawScenario`), or
+ * written by hand to show one thing.
+ */
+export interface Scenario {
+  /** What everything is drawn from that is not said here: latencies, delays between attempts. Default 1. */
+  readonly seed?: number;
+  /** How many nodes there are, named `A`, `B`, … Default 5. */
+  readonly nodes?: number;
+  /** The clients: processes that share nothing but the nodes. */
+  readonly clients: readonly ScenarioClient[];
+  /** What goes wrong. Default: nothing. */
+  readonly faults?: readonly Fault[];
+  /** How the clients are set up. */
+  readonly settings?: ScenarioSettings;
+}
+
+/** What all clients of a scenario go by. Durations are milliseconds. */
+export interface ScenarioSettings {
+  /** See `LockOptions` of core. Default 1000. */
+  readonly ttlMs?: number;
+  /** See `LockOptions` of core. Default 50. */
+  readonly nodeTimeoutMs?: number;
+  /** See `LockOptions` of core. Default 25. */
+  readonly retryDelayMs?: number;
+  /** See `LockOptions` of core. Default 400. */
+  readonly retryDelayMaxMs?: number;
+  /** See `LockOptions` of core. Default: the majority. */
+  readonly quorum?: number;
+  /** How long a message takes, from the least to the most. Default from 1 to 1. */
+  readonly latencyMs?: readonly [least: number, most: number];
+  /** Whether each connection keeps the order of its messages, as TCP does. Default true. */
+  readonly keepsOrder?: boolean;
+  /** How clients tell whether they still hold a lock: by `remainingMs()` or by `signal`. Default `"remaining time"`. */
+  readonly trust?: Trust;
+  /** Clients that trust the remaining time act only if it is more than this. Default 0. */
+  readonly marginMs?: number;
+}
+
+/** One process. */
+export interface ScenarioClient {
+  /** Its name, such as `client 1`. */
+  readonly name: string;
+  /** What its workers do, one after another; workers of one process share a `Redlock`. */
+  readonly workers: readonly (readonly Operation[])[];
+}
+
+/** Something that a worker does with a lock. */
+export interface Operation {
+  /** Which call acquires the lock. */
+  readonly by: "acquire" | "tryAcquire" | "using";
+  readonly resources: readonly string[];
+  /** How long the worker waits before, in milliseconds. Default 0. */
+  readonly afterMs?: number;
+  /** See `LockOptions` of core. Default: that of the scenario. */
+  readonly ttlMs?: number;
+  /** See `LockOptions` of core. Default that of core. */
+  readonly waitTimeoutMs?: number;
+  /** See `LockOptions` of core. Default that of core. */
+  readonly autoExtend?: boolean;
+  /** See `LockOptions` of core. Default that of core. */
+  readonly maxHoldMs?: number;
+  /** After how long the caller gives up waiting, by a signal, in milliseconds. Default: not at all. */
+  readonly abortAfterMs?: number;
+  /** How often it reads and then writes what the lock protects, looking at the lock before each access. Default 1. */
+  readonly updates?: number;
+  /** How long it thinks between a read and the write, in milliseconds. Default 1. */
+  readonly thinkMs?: number;
+  /** The ttl of an extension after each update, in milliseconds. Default: no extension. */
+  readonly extendMs?: number;
+  /** How it ends with the lock, unless `using` does. `forget` leaves it to expire. Default `release`. */
+  readonly end?: "release" | "release twice" | "forget";
+}
+
+/** A scenario in which nothing is left open. */
+export interface FullScenario {
+  readonly seed: number;
+  readonly nodes: readonly string[];
+  readonly clients: readonly ScenarioClient[];
+  readonly faults: readonly Fault[];
+  readonly settings: Required<ScenarioSettings>;
+}
+
+/** Fills in the defaults. */
+export function complete(scenario: Scenario): FullScenario {
+  const { seed = 1, nodes = 5, clients, faults = [], settings = {} } = scenario;
+  return {
+    seed,
+    nodes: Array.from({ length: nodes }, (_, index) => nodeName(index)),
+    clients,
+    faults,
+    settings: {
+      ttlMs: 1000,
+      nodeTimeoutMs: 50,
+      retryDelayMs: 25,
+      retryDelayMaxMs: 400,
+      quorum: Math.floor(nodes / 2) + 1,
+      latencyMs: [1, 1],
+      keepsOrder: true,
+      trust: "remaining time",
+      marginMs: 0,
+      ...settings,
+    },
+  };
+}
+
+/** `A`, `B`, … */
+export function nodeName(index: number): string {
+  return String.fromCharCode("A".charCodeAt(0) + index);
+}
+
+/** The longest ttl that any lock of the scenario has, in milliseconds. */
+export function longestTtlMs({ clients, settings }: Pick<FullScenario, "clients" | "settings">): number {
+  const operations = clients.flatMap(({ workers }) => workers.flat());
+  return Math.max(settings.ttlMs, ...operations.flatMap(({ ttlMs = 0, extendMs = 0 }) => [ttlMs, extendMs]));
+}

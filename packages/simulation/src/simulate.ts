@@ -1,0 +1,66 @@
+import { memoryNode } from "@holdfast/memory";
+import { check, type Violation } from "./checkers.ts";
+import { Dice } from "./dice.ts";
+import { playOut } from "./ending.ts";
+import type { Fault } from "./fault.ts";
+import type { History } from "./history.ts";
+import type { CreateNode } from "./node-host.ts";
+import { Recorder } from "./recorder.ts";
+import { complete, type FullScenario, type Scenario } from "./scenario.ts";
+import { setStage } from "./stage.ts";
+import type { Tell, TimelineEvent } from "./timeline.ts";
+import { World } from "./world.ts";
+
+/** How a scenario is simulated. */
+export interface SimulateOptions {
+  /** Makes the nodes. Default: memory nodes. */
+  readonly createNode?: CreateNode | undefined;
+  /** Whether to write down everything that happens. Default false. */
+  readonly timeline?: boolean | undefined;
+}
+
+/** What came of a simulation. */
+export interface Run {
+  readonly history: History;
+  /** What the checkers found, the earliest first. */
+  readonly violations: readonly Violation[];
+  /** How many operations ended. */
+  readonly operations: number;
+  /** The faults that struck; others would have struck later, or something that did not happen. */
+  readonly struck: readonly Fault[];
+  /** How many events of the simulated world there were. */
+  readonly events: number;
+  /** Everything that happened, if it was asked for. */
+  readonly timeline: readonly TimelineEvent[];
+}
+
+const memory: CreateNode = ({ name, clock }) => memoryNode({ name, clock, fenceTtlMs: Infinity });
+
+let previous: Promise<unknown> = Promise.resolve();
+
+/**
+ * Simulates a scenario: the unchanged core over nodes of this process, in virtual time. The same scenario always leads
+ * to the same history. Simulations of one process run one after another, as each replaces `Math.random` while it runs.
+ */
+export function simulate(scenario: Scenario, options: SimulateOptions = {}): Promise<Run> {
+  const run = previous.then(() => simulateAlone(complete(scenario), options));
+  previous = run.catch(() => {});
+  return run;
+}
+
+async function simulateAlone(scenario: FullScenario, options: SimulateOptions): Promise<Run> {
+  const world = new World();
+  const timeline: TimelineEvent[] = [];
+  const tell: Tell = options.timeline ? (atMs, who, what) => timeline.push({ atMs, who, what: what() }) : () => {};
+  const recorder = new Recorder(tell);
+  const strayDice = new Dice(scenario.seed);
+  const originalRandom = Math.random;
+  Math.random = () => (world.running?.dice ?? strayDice).next();
+  try {
+    await playOut(setStage(scenario, world, recorder, options.createNode ?? memory));
+  } finally {
+    Math.random = originalRandom;
+  }
+  const { operations, faults } = recorder;
+  return { history: recorder, violations: check(recorder), operations, struck: faults, events: world.events, timeline };
+}

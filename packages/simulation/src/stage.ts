@@ -1,0 +1,73 @@
+import { Redlock } from "@holdfast/core";
+import { ClientProcess } from "./client-process.ts";
+import { Connection } from "./connection.ts";
+import { Dice } from "./dice.ts";
+import type { Fault, LateMessage, LostMessage, RepeatedMessage } from "./fault.ts";
+import { inject } from "./inject.ts";
+import { Network } from "./network.ts";
+import { type CreateNode, NodeHost } from "./node-host.ts";
+import type { Recorder } from "./recorder.ts";
+import type { FullScenario } from "./scenario.ts";
+import { Storage } from "./storage.ts";
+import { type Workplace, work } from "./worker.ts";
+import { turn, type World } from "./world.ts";
+
+/** A world with everybody in their places. */
+export interface Stage {
+  readonly scenario: FullScenario;
+  readonly world: World;
+  readonly recorder: Recorder;
+  readonly network: Network;
+  readonly hosts: readonly NodeHost[];
+  readonly clients: readonly StagedClient[];
+}
+
+/** A client process, and how many of its workers are still at work. */
+export interface StagedClient extends Workplace {
+  working: number;
+}
+
+/** Puts everybody and every fault of a scenario in place. Nothing has happened yet. */
+export function setStage(scenario: FullScenario, world: World, recorder: Recorder, createNode: CreateNode): Stage {
+  const dice = new Dice(scenario.seed);
+  const { settings } = scenario;
+  const network = new Network(world, recorder, settings);
+  const storage = new Storage(world, recorder, settings.latencyMs);
+  const hosts = scenario.nodes.map((name) => new NodeHost(world, name, createNode, dice.fork(name)));
+  const clients = scenario.clients.map(({ name, workers }): StagedClient => {
+    const process = new ClientProcess(world, name, dice.fork(name));
+    const connections = hosts.map(
+      (host) => new Connection(process, host, network, scenario.faults.filter(isOnConnection(name, host.name))),
+    );
+    const redlock = redlockOf(process, connections, recorder, settings);
+    const client = { process, redlock, storage, recorder, settings, working: workers.length };
+    for (const operations of workers) {
+      world.at(0, turn.input, () => void work(client, operations).then(() => client.working--), process);
+    }
+    return client;
+  });
+  const targets = { world, network, clients: byName(clients.map(({ process }) => process)), hosts: byName(hosts) };
+  for (const fault of scenario.faults) inject(fault, targets);
+  return { scenario, world, recorder, network, hosts, clients };
+}
+
+function redlockOf(
+  process: ClientProcess,
+  nodes: readonly Connection[],
+  recorder: Recorder,
+  { ttlMs, nodeTimeoutMs, retryDelayMs, retryDelayMaxMs, quorum }: FullScenario["settings"],
+): Redlock {
+  return new Redlock(nodes, {
+    ...{ ttlMs, nodeTimeoutMs, retryDelayMs, retryDelayMaxMs, quorum, clock: process },
+    observer: { extended: ({ owner }) => recorder.extended(owner) },
+  });
+}
+
+function isOnConnection(client: string, node: string) {
+  return (fault: Fault): fault is LostMessage | LateMessage | RepeatedMessage =>
+    "message" in fault && fault.client === client && fault.node === node;
+}
+
+function byName<T extends { readonly name: string }>(items: readonly T[]): ReadonlyMap<string, T> {
+  return new Map(items.map((item) => [item.name, item]));
+}

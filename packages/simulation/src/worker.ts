@@ -1,0 +1,101 @@
+import { HoldfastError, type Lock, type LockOptions, type Redlock } from "@holdfast/core";
+import type { ClientProcess } from "./client-process.ts";
+import type { HeldRecord, Recorder } from "./recorder.ts";
+import type { FullScenario, Operation } from "./scenario.ts";
+import type { Storage } from "./storage.ts";
+
+/** What a worker works with. */
+export interface Workplace {
+  readonly process: ClientProcess;
+  readonly redlock: Redlock;
+  readonly storage: Storage;
+  readonly recorder: Recorder;
+  readonly settings: FullScenario["settings"];
+}
+
+/** The reason of a caller that gives up. */
+const gaveUp = new Error("gave up waiting");
+
+/** Performs operations, one after another. */
+export async function work(place: Workplace, operations: readonly Operation[]): Promise<void> {
+  for (const operation of operations) {
+    const { process, recorder } = place;
+    if (operation.afterMs !== undefined) await process.sleep(operation.afterMs);
+    try {
+      await perform(place, operation);
+    } catch (error) {
+      if (error instanceof HoldfastError || error === gaveUp) {
+        recorder.tell(process.nowMs, process.name, () => `${operation.by}() rejects: ${(error as Error).message}`);
+      } else {
+        recorder.misbehaved(process.nowMs, process.name, `${operation.by}() rejects with ${error}`);
+      }
+    }
+    recorder.operations += 1;
+  }
+}
+
+async function perform(place: Workplace, operation: Operation): Promise<void> {
+  const { process, redlock } = place;
+  const { by, resources, abortAfterMs } = operation;
+  const controller = new AbortController();
+  const cancelAbort =
+    abortAfterMs === undefined ? () => {} : process.startTimer(abortAfterMs, () => controller.abort(gaveUp));
+  const options = { ...optionsOf(operation), signal: controller.signal };
+  try {
+    if (by === "using") {
+      await redlock.using(resources, options, (lock) => hold(place, operation, lock));
+      return;
+    }
+    const lock = await redlock[by](resources, options);
+    if (lock !== null) {
+      await hold(place, operation, lock);
+      await finish(operation, lock);
+    }
+  } finally {
+    cancelAbort();
+  }
+}
+
+function optionsOf({ ttlMs, waitTimeoutMs, autoExtend, maxHoldMs }: Operation): LockOptions {
+  return { ttlMs, waitTimeoutMs, autoExtend, maxHoldMs };
+}
+
+/** Updates what the lock protects, as long as it holds. */
+async function hold(place: Workplace, operation: Operation, lock: Lock): Promise<HeldRecord> {
+  const { process, recorder, settings } = place;
+  const record = recorder.granted(process, lock, settings.trust);
+  try {
+    for (let update = 0; update < (operation.updates ?? 1); update++) {
+      for (const resource of operation.resources) {
+        if (!(await updateOnce(place, operation, record, resource))) return record;
+      }
+      if (operation.extendMs !== undefined) await lock.extend({ ttlMs: operation.extendMs });
+    }
+    return record;
+  } finally {
+    record.end();
+    recorder.tell(process.nowMs, process.name, () => `is done with lock ${record.attempt}`);
+  }
+}
+
+/** Reads, thinks and writes, looking at the lock before each access. Answers false if it no longer held. */
+async function updateOnce(
+  { process, storage, settings }: Workplace,
+  { thinkMs = 1 }: Operation,
+  lock: HeldRecord,
+  resource: string,
+): Promise<boolean> {
+  if (!lock.look(settings.marginMs)) return false;
+  const seen = await storage.read(lock, resource);
+  await process.sleep(thinkMs);
+  if (!lock.look(settings.marginMs)) return false;
+  await storage.write(lock, resource, seen);
+  return true;
+}
+
+async function finish({ end = "release" }: Operation, lock: Lock): Promise<void> {
+  if (end === "forget") return;
+  const releases = end === "release" ? [lock.release()] : [lock.release(), lock.release()];
+  await Promise.all(releases);
+  if (end === "release twice") await lock.release();
+}
