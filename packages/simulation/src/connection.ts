@@ -64,7 +64,7 @@ export class Connection implements LockNode {
     const attempt = recorder.attemptOf(request.owner, client.name, client.nowMs).name;
     recorder.tell(client.nowMs, client.name, () => `asks ${this.name} to ${method} ${attempt}`);
     return new Promise((resolve, reject) => {
-      const faults = this.#faults.get(number) ?? [];
+      const faults = this.#network.isCalm ? [] : (this.#faults.get(number) ?? []);
       const life = this.#host.lives;
       const sent: Sent = { number, method, request, life, faults, dice: this.#dice.fork(number), resolve, reject };
       if (!this.#isLost(sent, "request")) this.#transmit(client.nowMs, sent);

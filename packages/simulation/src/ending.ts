@@ -1,5 +1,5 @@
 import type { Fault } from "./fault.ts";
-import { longestTtlMs } from "./scenario.ts";
+import { longestTtlMs, nodeNames } from "./scenario.ts";
 import type { Stage, StagedClient } from "./stage.ts";
 
 /** Operations wait for seconds at most; who has not ended after so much virtual time hangs. */
@@ -19,6 +19,7 @@ export async function playOut(stage: Stage): Promise<void> {
     recorder.misbehaved(world.nowMs, process.name, "has an operation that does not end");
   }
   await world.runUntil(Math.max(...stage.scenario.faults.map(endOf), world.nowMs));
+  stage.network.calmDown();
   await untilQuiet(stage);
   await recover(stage);
   await untilQuiet(stage);
@@ -37,7 +38,8 @@ function endOf(fault: Fault): number {
 /** Until no message is on the way and whatever was claimed has expired, also where a node's clock was set back. */
 async function untilQuiet({ world, network, scenario }: Stage): Promise<void> {
   while (network.quietAtMs > world.nowMs) await world.runUntil(network.quietAtMs);
-  const jumps = scenario.faults.filter((fault) => fault.kind === "clock jump" && scenario.nodes.includes(fault.of));
+  const nodes = nodeNames(scenario.nodes);
+  const jumps = scenario.faults.filter((fault) => fault.kind === "clock jump" && nodes.includes(fault.of));
   const setBackMs = jumps.reduce((sum, jump) => sum + Math.abs("byMs" in jump ? jump.byMs : 0), 0);
   await world.runUntil(world.nowMs + (longestTtlMs(scenario) + setBackMs) * slowest);
 }

@@ -13,6 +13,7 @@ export class Network {
   readonly keepsOrder: boolean;
   readonly #partitions = new Set<Partition>();
   #quietAtMs = 0;
+  #isCalm = false;
 
   /**
    * @param world where it is
@@ -24,6 +25,16 @@ export class Network {
     this.recorder = recorder;
     this.latencyMs = settings.latencyMs;
     this.keepsOrder = settings.keepsOrder;
+  }
+
+  /** Whether faults of single messages are over. */
+  get isCalm(): boolean {
+    return this.#isCalm;
+  }
+
+  /** Ends the faults of single messages. */
+  calmDown(): void {
+    this.#isCalm = true;
   }
 
   /** When the last message that is on the way arrives. */

@@ -76,11 +76,7 @@ export interface Operation {
 }
 
 /** A scenario in which nothing is left open. */
-export interface FullScenario {
-  readonly seed: number;
-  readonly nodes: readonly string[];
-  readonly clients: readonly ScenarioClient[];
-  readonly faults: readonly Fault[];
+export interface FullScenario extends Required<Scenario> {
   readonly settings: Required<ScenarioSettings>;
 }
 
@@ -89,7 +85,7 @@ export function complete(scenario: Scenario): FullScenario {
   const { seed = 1, nodes = 5, clients, faults = [], settings = {} } = scenario;
   return {
     seed,
-    nodes: Array.from({ length: nodes }, (_, index) => nodeName(index)),
+    nodes,
     clients,
     faults,
     settings: {
@@ -107,9 +103,9 @@ export function complete(scenario: Scenario): FullScenario {
   };
 }
 
-/** `A`, `B`, … */
-export function nodeName(index: number): string {
-  return String.fromCharCode("A".charCodeAt(0) + index);
+/** The names of so many nodes: `A`, `B`, … */
+export function nodeNames(count: number): string[] {
+  return Array.from({ length: count }, (_, index) => String.fromCharCode("A".charCodeAt(0) + index));
 }
 
 /** The longest ttl that any lock of the scenario has, in milliseconds. */

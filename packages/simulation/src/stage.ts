@@ -7,7 +7,7 @@ import { inject } from "./inject.ts";
 import { Network } from "./network.ts";
 import { type CreateNode, NodeHost } from "./node-host.ts";
 import type { Recorder } from "./recorder.ts";
-import type { FullScenario } from "./scenario.ts";
+import { type FullScenario, nodeNames } from "./scenario.ts";
 import { Storage } from "./storage.ts";
 import { type Workplace, work } from "./worker.ts";
 import { turn, type World } from "./world.ts";
@@ -33,7 +33,7 @@ export function setStage(scenario: FullScenario, world: World, recorder: Recorde
   const { settings } = scenario;
   const network = new Network(world, recorder, settings);
   const storage = new Storage(world, recorder, settings.latencyMs);
-  const hosts = scenario.nodes.map((name) => new NodeHost(world, name, createNode, dice.fork(name)));
+  const hosts = nodeNames(scenario.nodes).map((name) => new NodeHost(world, name, createNode, dice.fork(name)));
   const clients = scenario.clients.map(({ name, workers }): StagedClient => {
     const process = new ClientProcess(world, name, dice.fork(name));
     const connections = hosts.map(

@@ -1,0 +1,169 @@
+import type { Dice } from "./dice.ts";
+import type { Fault, FaultKind } from "./fault.ts";
+import type { FaultClass, Hazard } from "./fault-classes.ts";
+import type { FullScenario } from "./scenario.ts";
+
+/** What faults are drawn for. */
+export interface Outline extends Pick<FullScenario, "settings"> {
+  readonly nodes: readonly string[];
+  readonly clients: readonly string[];
+  /** About how long the work takes: faults strike within this time. */
+  readonly horizonMs: number;
+}
+
+/** What an act may be late by, in milliseconds: less than the margin that careful clients keep, and their messages need. */
+export const longestSlipMs = 5;
+
+/** How far the rates of clocks may be from true time: two of them then differ by less than core's allowance of 1 %. */
+const mostDrift = 0.0045;
+
+/** How far wall clocks are off at the most, in milliseconds: far more than any ttl. */
+const farMs = 5_000_000;
+
+/** What the faults of each kind may be so that a lock must withstand them. */
+const ordinary: Readonly<Record<FaultKind, (dice: Dice, outline: Outline) => Fault[]>> = {
+  "lost message": (dice, outline) =>
+    many(dice, 20, () => ({ kind: "lost message", ...message(dice, outline), part: dice.pick(["request", "reply"]) })),
+
+  "late message": (dice, outline) => {
+    const { nodeTimeoutMs, ttlMs } = outline.settings;
+    const mostMs = dice.pick([0.9 * nodeTimeoutMs, 3 * ttlMs]); // in time, or long after the client gave up
+    return many(dice, 20, () => ({
+      ...{ kind: "late message", ...message(dice, outline), part: dice.pick(["request", "reply"]) },
+      byMs: dice.between(0, mostMs),
+    }));
+  },
+
+  "repeated message": (dice, outline) =>
+    many(dice, 15, () => ({
+      ...{ kind: "repeated message", ...message(dice, outline) },
+      afterMs: dice.between(0, dice.pick([outline.settings.nodeTimeoutMs, 3 * outline.settings.ttlMs])),
+    })),
+
+  partition: (dice, outline) =>
+    many(dice, 3, () => ({
+      ...{ kind: "partition", part: dice.pick(["requests", "replies", "both"]), ...span(dice, outline, 2) },
+      clients: dice.some(outline.clients, dice.integer(1, outline.clients.length)),
+      nodes: dice.some(outline.nodes, dice.integer(1, outline.nodes.length)),
+    })),
+
+  "node crash": (dice, outline) => {
+    const minority = dice.some(outline.nodes, outline.nodes.length - outline.settings.quorum);
+    const isForGood = dice.chance(0.2);
+    const crash = (node: string, forMs: number): Fault => ({
+      ...{ kind: "node crash", node, atMs: moment(dice, outline), forMs, memory: "kept", isSilent: dice.chance(0.5) },
+    });
+    return isForGood
+      ? minority.map((node) => crash(node, Infinity))
+      : many(dice, 4, () => crash(dice.pick(outline.nodes), dice.between(1, 1.5 * outline.settings.ttlMs)));
+  },
+
+  "client crash": (dice, outline) => [
+    { kind: "client crash", client: dice.pick(outline.clients), atMs: moment(dice, outline) },
+  ],
+
+  // Of clients: a node that expires claims by a clock that jumps is a hazard.
+  "clock jump": (dice, outline) => [
+    ...dice.some(outline.clients, 1).map((of) => jump(of, 0, dice.between(-farMs, farMs))),
+    ...many(dice, 4, () => jump(dice.pick(outline.clients), moment(dice, outline), dice.between(-5000, 5000))),
+  ],
+
+  "clock drift": (dice, outline) =>
+    [...outline.clients, ...outline.nodes].map((of) => ({
+      ...{ kind: "clock drift", of, rate: 1 + dice.between(-mostDrift, mostDrift) },
+    })),
+
+  pause: (dice, outline) =>
+    many(dice, 5, () => ({
+      ...{ kind: "pause", client: dice.pick(outline.clients), ...span(dice, outline, 2) },
+      step: dice.chance(0.3) ? 0 : dice.integer(1, 40),
+    })),
+
+  "pause before acting": (dice, outline) =>
+    many(dice, 5, () => ({
+      ...{ kind: "pause before acting", client: dice.pick(outline.clients), atMs: moment(dice, outline) },
+      forMs: dice.between(0, longestSlipMs),
+    })),
+
+  suspension: (dice, outline) =>
+    many(dice, 3, () => ({ kind: "suspension", client: dice.pick(outline.clients), ...span(dice, outline, 2) })),
+};
+
+const hazards: Readonly<Record<Hazard, (dice: Dice, outline: Outline) => Fault[]>> = {
+  "late act": (dice, outline) =>
+    many(dice, 6, () => ({
+      ...{ kind: "pause before acting", client: dice.pick(outline.clients), atMs: moment(dice, outline) },
+      forMs: outline.settings.ttlMs * dice.between(1, 3),
+    })),
+
+  "node clock jump": (dice, outline) =>
+    many(dice, 4, () => {
+      const [atMs, byMs] = [moment(dice, outline), outline.settings.ttlMs * dice.between(-2, 3)];
+      return dice.some(outline.nodes, dice.integer(1, outline.nodes.length)).map((of) => jump(of, atMs, byMs));
+    }).flat(),
+
+  "memory loss": (dice, outline) => many(dice, 3, () => amnesia(dice, outline, moment(dice, outline))).flat(),
+
+  "memory loss and a clock set back": (dice, outline) => {
+    const atMs = moment(dice, outline);
+    const clients = dice.some(outline.clients, dice.integer(1, outline.clients.length));
+    return [...amnesia(dice, outline, atMs), ...clients.map((of) => jump(of, atMs, -dice.between(1000, 5000)))];
+  },
+};
+
+/** What may not strike together with a hazard, or else more would break than the class says. */
+const spared: Readonly<Record<Hazard, readonly FaultKind[]>> = {
+  "late act": [],
+  "node clock jump": [],
+  // Where counters are lost, the order of tokens rests on clients whose wall clocks are right, and whose attempts are
+  // not older than the loss.
+  "memory loss": ["clock jump", "clock drift", "pause", "suspension"],
+  "memory loss and a clock set back": [],
+};
+
+/** Draws faults of a class. Each kind strikes in about half of the runs: some faults show only without others. */
+export function drawFaults(dice: Dice, { faults, hazards: possible }: FaultClass, outline: Outline): Fault[] {
+  const hazard = possible.length > 0 ? dice.fork("hazard").pick(possible) : undefined;
+  const impossible = new Set([...(hazard === undefined ? [] : spared[hazard]), ...excluded(dice, outline)]);
+  const kinds = faults.filter((kind) => !impossible.has(kind) && dice.fork(kind).fork("strikes").chance(0.5));
+  const drawn = kinds.flatMap((kind) => ordinary[kind](dice.fork(kind), outline));
+  return hazard === undefined ? drawn : [...drawn, ...hazards[hazard](dice.fork(hazard), outline)];
+}
+
+/** What no lock withstands in company. */
+function excluded(dice: Dice, { settings }: Outline): FaultKind[] {
+  // After a pause, code may run before the timer that aborts the signal: who may be paused must look at the clock.
+  if (settings.trust === "signal") return ["pause", "pause before acting", "suspension"];
+  // A wall clock that is set back while the monotonic one stands still leaves no clock that is right.
+  return [dice.fork("clocks").chance(0.5) ? "suspension" : "clock jump"];
+}
+
+/** Nodes that crash and forget. They are away for longer than an attempt lasts: what was under way is lost. */
+function amnesia(dice: Dice, { nodes, settings }: Outline, atMs: number): Fault[] {
+  return dice.some(nodes, dice.integer(1, nodes.length)).map((node) => ({
+    ...{ kind: "node crash", node, atMs, memory: "lost", isSilent: dice.chance(0.5) },
+    forMs: settings.nodeTimeoutMs * dice.between(1, 2),
+  }));
+}
+
+function jump(of: string, atMs: number, byMs: number): Fault {
+  return { kind: "clock jump", of, atMs, byMs };
+}
+
+function many<T>(dice: Dice, most: number, draw: () => T): T[] {
+  return Array.from({ length: dice.integer(1, most) }, draw);
+}
+
+/** The first messages of a connection are the most likely to be hit, as there may be few. */
+function message(dice: Dice, { clients, nodes }: Outline) {
+  return { client: dice.pick(clients), node: dice.pick(nodes), message: dice.integer(1, dice.pick([5, 30])) };
+}
+
+function moment(dice: Dice, { horizonMs }: Outline): number {
+  return dice.between(0, horizonMs);
+}
+
+/** A span of time that lasts up to so many ttls. */
+function span(dice: Dice, outline: Outline, ttls: number) {
+  return { atMs: moment(dice, outline), forMs: dice.between(0, ttls * outline.settings.ttlMs) };
+}

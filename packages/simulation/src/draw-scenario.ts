@@ -1,0 +1,67 @@
+import { Dice } from "./dice.ts";
+import { drawFaults, longestSlipMs } from "./draw-faults.ts";
+import { type FaultClassName, faultClasses } from "./fault-classes.ts";
+import { complete, type FullScenario, nodeNames, type Operation } from "./scenario.ts";
+
+/** What the storage's messages take at the most, and a little more, in milliseconds. */
+const mostLatencyMs = 4;
+
+/** The scenario that follows from a seed: who does what, and which faults of the class strike. */
+export function drawScenario(faults: FaultClassName, seed: number): FullScenario {
+  const dice = new Dice(seed).fork(faults);
+  const nodes = dice.pick([1, 2, 3, 3, 3, 3, 4, 5, 5, 7]);
+  const ttlMs = dice.pick([200, 500, 1000, 3000]);
+  const clients = Array.from({ length: dice.pick([2, 2, 3, 4]) }, (_, index) => ({
+    name: `client ${index + 1}`,
+    workers: drawWorkers(dice.fork(`client ${index + 1}`), ttlMs),
+  }));
+  const settings = drawSettings(dice.fork("settings"), ttlMs, nodes);
+  const scenario = complete({ seed, nodes, clients, settings });
+  const horizonMs = 4 * ttlMs;
+  const outline = {
+    ...{ nodes: nodeNames(nodes), clients: clients.map(({ name }) => name) },
+    ...{ settings: scenario.settings, horizonMs },
+  };
+  return { ...scenario, faults: drawFaults(dice.fork("faults"), faultClasses[faults], outline) };
+}
+
+function drawSettings(dice: Dice, ttlMs: number, nodes: number) {
+  const isCareful = dice.chance(0.7);
+  return {
+    ttlMs,
+    nodeTimeoutMs: Math.round(ttlMs / dice.pick([5, 10, 20])),
+    retryDelayMs: dice.pick([10, 25, 50]),
+    retryDelayMaxMs: dice.pick([100, 400]),
+    ...(dice.chance(0.1) ? { quorum: nodes } : {}),
+    latencyMs: [0.1, dice.between(1, mostLatencyMs)] as const,
+    keepsOrder: dice.chance(0.7),
+    trust: isCareful ? ("remaining time" as const) : ("signal" as const),
+    marginMs: isCareful ? longestSlipMs + mostLatencyMs : 0,
+  };
+}
+
+function drawWorkers(dice: Dice, ttlMs: number): Operation[][] {
+  const workers = dice.pick([1, 1, 2, 3]);
+  return Array.from({ length: workers }, () =>
+    Array.from({ length: dice.integer(1, 4) }, () => drawOperation(dice, ttlMs)),
+  );
+}
+
+function drawOperation(dice: Dice, ttlMs: number): Operation {
+  const by = dice.pick(["acquire", "acquire", "tryAcquire", "using"] as const);
+  const autoExtend = by === "using" || dice.chance(0.2);
+  return {
+    by,
+    autoExtend,
+    resources: dice.pick([["stock"], ["stock"], ["stock"], ["cash"], ["cash", "stock"]]),
+    afterMs: dice.between(0, dice.pick([10, ttlMs])),
+    waitTimeoutMs: ttlMs * dice.pick([1, 4, 10]),
+    updates: dice.integer(1, 3),
+    thinkMs: dice.between(1, dice.pick([10, ttlMs / 2, 1.5 * ttlMs])),
+    ...(dice.chance(0.2) ? { ttlMs: 2 * ttlMs } : {}),
+    ...(autoExtend && dice.chance(0.3) ? { maxHoldMs: 2 * ttlMs } : {}),
+    ...(dice.chance(0.1) ? { abortAfterMs: dice.between(1, ttlMs) } : {}),
+    ...(dice.chance(0.3) ? { extendMs: ttlMs } : {}),
+    end: autoExtend ? "release" : dice.pick(["release", "release", "release", "release twice", "forget"]),
+  };
+}

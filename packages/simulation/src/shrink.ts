@@ -1,0 +1,73 @@
+import type { Checker } from "./checkers.ts";
+import type { Fault } from "./fault.ts";
+import { complete, type FullScenario, type Operation, type Scenario } from "./scenario.ts";
+import { type SimulateOptions, simulate } from "./simulate.ts";
+
+/** One thing that a scenario can be tried without: a fault, or an operation of a worker. */
+type Part = { readonly fault: Fault } | { readonly operation: Operation };
+
+/** So many simulations are made at the most to shrink one. */
+const mostTrials = 1000;
+
+/**
+ * Leaves out of a scenario all faults and operations without which the same checker still finds something (Zeller,
+ * "Yesterday, my program worked. Today, it does not. Why?", delta debugging).
+ *
+ * @returns the smaller scenario; the same one if the checker finds nothing in it
+ */
+export async function shrink(scenario: Scenario, checker: Checker, options?: SimulateOptions): Promise<Scenario> {
+  const full = complete(scenario);
+  let trials = 0;
+  const fails = async (parts: readonly Part[]): Promise<boolean> => {
+    trials += 1;
+    const { violations } = await simulate(withParts(full, parts), options);
+    return violations.some((violation) => violation.checker === checker);
+  };
+  let parts = partsOf(full);
+  if (!(await fails(parts))) return scenario;
+  for (let pieces = 2; parts.length > 1 && trials < mostTrials; ) {
+    const rest = await firstThatFails(withoutOnePiece(parts, pieces), fails);
+    if (rest !== undefined) {
+      parts = rest;
+      pieces = Math.max(2, pieces - 1);
+    } else if (pieces === parts.length) break;
+    else pieces = Math.min(parts.length, 2 * pieces);
+  }
+  return withParts(full, parts);
+}
+
+async function firstThatFails(
+  candidates: Iterable<Part[]>,
+  fails: (parts: readonly Part[]) => Promise<boolean>,
+): Promise<Part[] | undefined> {
+  for (const candidate of candidates) if (await fails(candidate)) return candidate;
+  return undefined;
+}
+
+function* withoutOnePiece(parts: readonly Part[], pieces: number): Iterable<Part[]> {
+  const size = Math.ceil(parts.length / pieces);
+  for (let from = 0; from < parts.length; from += size) {
+    yield [...parts.slice(0, from), ...parts.slice(from + size)];
+  }
+}
+
+function partsOf({ clients, faults }: FullScenario): Part[] {
+  const operations = clients.flatMap(({ workers }) =>
+    workers.flatMap((list) => list.map((operation): Part => ({ operation }))),
+  );
+  return [...faults.map((fault): Part => ({ fault })), ...operations];
+}
+
+/** The scenario with only these parts; clients that have nothing left to do are gone. */
+function withParts(scenario: FullScenario, parts: readonly Part[]): FullScenario {
+  const kept = new Set(parts.map((part) => ("fault" in part ? part.fault : part.operation)));
+  const clients = scenario.clients.map(({ name, workers }) => ({
+    name,
+    workers: workers.map((list) => list.filter((operation) => kept.has(operation))).filter((list) => list.length > 0),
+  }));
+  return {
+    ...scenario,
+    faults: scenario.faults.filter((fault) => kept.has(fault)),
+    clients: clients.filter(({ workers }) => workers.length > 0),
+  };
+}
