@@ -25,7 +25,7 @@ export interface Tally {
 export function emptyTally(): Tally {
   const none = () => ({ runs: 0, firstSeed: undefined });
   const violations = Object.fromEntries(Object.keys(checkers).map((checker) => [checker, none()]));
-  const lostUpdates = { "checks every access": 0, "checks writes only": 0, "checks nothing": 0 };
+  const lostUpdates = { "checks all": 0, "checks writes": 0, "checks nothing": 0 };
   return {
     ...{ runs: 0, operations: 0, locks: 0, events: 0, faults: {}, lostUpdates },
     violations: violations as Tally["violations"],

@@ -55,7 +55,7 @@ function disorder({ locks }: History): Omit<Violation, "checker">[] {
 
 function lostInFencedStorage({ lostUpdates }: History): Omit<Violation, "checker">[] {
   return lostUpdates
-    .filter(({ storage }) => storage === "checks every access")
+    .filter(({ storage }) => storage === "checks all")
     .map(({ atMs, resource, lost, by }) => ({
       atMs,
       what: `the update of lock ${lost} on ${resource} is lost to lock ${by}, in a storage that checks every token`,

@@ -2,9 +2,6 @@ import type { Clock } from "@holdfast/core";
 import type { Dice } from "./dice.ts";
 import { type Actor, turn, type World } from "./world.ts";
 
-/** What wall clocks show when the world begins, in milliseconds since the Unix epoch. Small, so that tokens are short. */
-export const epochMs = 10_000_000;
-
 /** No timer is longer than what fits into 32 bits. */
 const longestTimerMs = 2 ** 31 - 1;
 
@@ -26,7 +23,7 @@ export class ClientProcess implements Actor, Clock {
   readonly #pausesBeforeActing: (() => void)[] = [];
   #heldUntilMs = 0;
   #suspendedMs = 0;
-  #wallOffsetMs = epochMs;
+  #wallOffsetMs = 0;
   #rate = 1;
   #wallRate = 1;
   #isDead = false;
@@ -148,6 +145,12 @@ export class ClientProcess implements Actor, Clock {
   /** Pauses the next time that it acts on its lock. */
   pauseBeforeActing(strike: () => void): void {
     this.#pausesBeforeActing.push(strike);
+  }
+
+  /** Drops the pauses that have not struck yet. */
+  calmDown(): void {
+    this.#pauses.length = 0;
+    this.#pausesBeforeActing.length = 0;
   }
 
   /** Nothing runs for so long, and the monotonic clock stands still. */

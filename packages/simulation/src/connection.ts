@@ -1,12 +1,13 @@
 import type { LockNode, NodeRequest } from "@holdfast/core";
 import type { ClientProcess } from "./client-process.ts";
+import { describeReply, describeRequest, type Method } from "./describe-reply.ts";
 import type { Dice } from "./dice.ts";
 import type { LateMessage, LostMessage, RepeatedMessage } from "./fault.ts";
 import type { Network } from "./network.ts";
 import type { NodeHost } from "./node-host.ts";
+import type { Remark } from "./timeline.ts";
 import { turn } from "./world.ts";
 
-type Method = "acquire" | "extend" | "release";
 type PerMessage = LostMessage | LateMessage | RepeatedMessage;
 
 /** One request on its way, and where its answer goes. */
@@ -62,7 +63,9 @@ export class Connection implements LockNode {
     const number = ++this.#requests;
     const { recorder } = this.#network;
     const attempt = recorder.attemptOf(request.owner, client.name, client.nowMs).name;
-    recorder.tell(client.nowMs, client.name, () => `asks ${this.name} to ${method} ${attempt}`);
+    recorder.tell(client.nowMs, client.name, () => {
+      return { attempt, to: this.name, what: describeRequest(method, request, attempt) };
+    });
     return new Promise((resolve, reject) => {
       const faults = this.#network.isCalm ? [] : (this.#faults.get(number) ?? []);
       const life = this.#host.lives;
@@ -78,7 +81,7 @@ export class Connection implements LockNode {
 
   /** The request travels, and is answered by the node that is there when it arrives. */
   #transmit(departsMs: number, sent: Sent): void {
-    const { world, recorder } = this.#network;
+    const { world } = this.#network;
     let atMs = departsMs + this.#delayMs(sent, "request");
     if (this.#network.keepsOrder && sent.life !== undefined) {
       atMs = Math.max(atMs, this.#lastRequestAtMs);
@@ -86,26 +89,29 @@ export class Connection implements LockNode {
     }
     this.#network.carriesUntil(atMs);
     world.at(atMs, turn.input, () => {
-      const host = this.#host;
-      const isBroken = sent.life !== undefined && sent.life !== host.lives;
-      if (host.isDown || isBroken) {
-        recorder.tell(world.nowMs, "fault", () => `${host.name} is away: ${this.#title(sent)} is lost`);
-        if (!host.isSilent) this.#answer(sent, () => sent.reject(new Error("connection refused")));
-        return;
-      }
-      const node = host.node;
-      const answer = node[sent.method](sent.request as never) as Promise<unknown>;
+      if (this.#isAway(sent)) return;
+      const answer = this.#host.node[sent.method](sent.request as never) as Promise<never>;
       answer.then(
         (reply) => {
-          recorder.tell(world.nowMs, `node ${host.name}`, () => `${this.#title(sent)}: ${JSON.stringify(reply)}`);
-          this.#answer(sent, () => sent.resolve(reply as never));
+          this.#tell(() => describeReply(reply, this.#attemptOf(sent)));
+          this.#answer(sent, () => sent.resolve(reply));
         },
         (reason) => {
-          recorder.tell(world.nowMs, `node ${host.name}`, () => `${this.#title(sent)}: fails, ${reason}`);
+          this.#tell(() => `fails to ${sent.method} ${this.#attemptOf(sent)}: ${reason}`);
           this.#answer(sent, () => sent.reject(reason));
         },
       );
     });
+  }
+
+  /** Whether the node is away, or was since the request was sent: then it does not hear of it. */
+  #isAway(sent: Sent): boolean {
+    const host = this.#host;
+    const hasCrashed = sent.life !== undefined && sent.life !== host.lives;
+    if (!host.isDown && !hasCrashed) return false;
+    this.#tell(() => `does not get the request to ${sent.method} ${this.#attemptOf(sent)}`);
+    if (!host.isSilent) this.#answer(sent, () => sent.reject(new Error("connection refused")));
+    return true;
   }
 
   #answer(sent: Sent, arrive: () => void): void {
@@ -138,7 +144,12 @@ export class Connection implements LockNode {
     return delayMs;
   }
 
-  #title({ method, request }: Sent): string {
-    return `${method} ${this.#network.recorder.attemptOf(request.owner, this.#client.name, 0).name}`;
+  #attemptOf({ request }: Sent): string {
+    return this.#network.recorder.attemptOf(request.owner, this.#client.name, 0).name;
+  }
+
+  #tell(remark: () => Remark | string): void {
+    const { recorder, world } = this.#network;
+    recorder.tell(world.nowMs, `node ${this.name}`, remark);
   }
 }

@@ -9,7 +9,7 @@ const mostLatencyMs = 4;
 /** The scenario that follows from a seed: who does what, and which faults of the class strike. */
 export function drawScenario(faults: FaultClassName, seed: number): FullScenario {
   const dice = new Dice(seed).fork(faults);
-  const nodes = dice.pick([1, 2, 3, 3, 3, 3, 4, 5, 5, 7]);
+  const nodes = dice.pick([1, 2, 3, 3, 3, 3, 3, 4, 5, 5]);
   const ttlMs = dice.pick([200, 500, 1000, 3000]);
   const clients = Array.from({ length: dice.pick([2, 2, 3, 4]) }, (_, index) => ({
     name: `client ${index + 1}`,
@@ -30,8 +30,8 @@ function drawSettings(dice: Dice, ttlMs: number, nodes: number) {
   return {
     ttlMs,
     nodeTimeoutMs: Math.round(ttlMs / dice.pick([5, 10, 20])),
-    retryDelayMs: dice.pick([10, 25, 50]),
-    retryDelayMaxMs: dice.pick([100, 400]),
+    retryDelayMs: ttlMs / dice.pick([20, 5]),
+    retryDelayMaxMs: ttlMs / dice.pick([4, 1]),
     ...(dice.chance(0.1) ? { quorum: nodes } : {}),
     latencyMs: [0.1, dice.between(1, mostLatencyMs)] as const,
     keepsOrder: dice.chance(0.7),
@@ -41,7 +41,7 @@ function drawSettings(dice: Dice, ttlMs: number, nodes: number) {
 }
 
 function drawWorkers(dice: Dice, ttlMs: number): Operation[][] {
-  const workers = dice.pick([1, 1, 2, 3]);
+  const workers = dice.pick([1, 1, 1, 2, 3]);
   return Array.from({ length: workers }, () =>
     Array.from({ length: dice.integer(1, 4) }, () => drawOperation(dice, ttlMs)),
   );
@@ -57,7 +57,7 @@ function drawOperation(dice: Dice, ttlMs: number): Operation {
     afterMs: dice.between(0, dice.pick([10, ttlMs])),
     waitTimeoutMs: ttlMs * dice.pick([1, 4, 10]),
     updates: dice.integer(1, 3),
-    thinkMs: dice.between(1, dice.pick([10, ttlMs / 2, 1.5 * ttlMs])),
+    thinkMs: dice.between(1, dice.pick([10, 10, ttlMs / 2, 1.5 * ttlMs])),
     ...(dice.chance(0.2) ? { ttlMs: 2 * ttlMs } : {}),
     ...(autoExtend && dice.chance(0.3) ? { maxHoldMs: 2 * ttlMs } : {}),
     ...(dice.chance(0.1) ? { abortAfterMs: dice.between(1, ttlMs) } : {}),

@@ -20,6 +20,7 @@ export async function playOut(stage: Stage): Promise<void> {
   }
   await world.runUntil(Math.max(...stage.scenario.faults.map(endOf), world.nowMs));
   stage.network.calmDown();
+  for (const { process } of stage.clients) process.calmDown();
   await untilQuiet(stage);
   await recover(stage);
   await untilQuiet(stage);

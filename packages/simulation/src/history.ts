@@ -28,7 +28,7 @@ export interface LockRecord {
 }
 
 /** How a kind of storage treats fencing tokens. */
-export type StorageKind = "checks every access" | "checks writes only" | "checks nothing";
+export type StorageKind = "checks all" | "checks writes" | "checks nothing";
 
 /** An update that another one overwrote without having seen it. */
 export interface LostUpdate {

@@ -1,5 +1,4 @@
 import type { Clock, LockNode } from "@holdfast/core";
-import { epochMs } from "./client-process.ts";
 import type { Dice } from "./dice.ts";
 import type { World } from "./world.ts";
 
@@ -40,7 +39,7 @@ export class NodeHost {
   constructor(world: World, name: string, createNode: CreateNode, dice: Dice) {
     this.#world = world;
     this.name = name;
-    const clock = { monotonicMs: () => this.#clockMs(), wallMs: () => epochMs + this.#clockMs() };
+    const clock = { monotonicMs: () => this.#clockMs(), wallMs: () => this.#clockMs() };
     this.#create = () => createNode({ name, clock, random: () => dice.next() });
     this.#node = this.#create();
   }

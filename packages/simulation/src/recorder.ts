@@ -114,7 +114,7 @@ export class Recorder implements History {
     this.tell(
       process.nowMs,
       process.name,
-      () => `has lock ${record.attempt} on ${lock.resources}, fence ${lock.fence}`,
+      () => `has lock ${record.attempt} on ${lock.resources.join(" and ")}, fence ${lock.fence}`,
     );
     record.look();
     this.othersLook(record);

@@ -51,8 +51,11 @@ export function simulate(scenario: Scenario, options: SimulateOptions = {}): Pro
 async function simulateAlone(scenario: FullScenario, options: SimulateOptions): Promise<Run> {
   const world = new World();
   const timeline: TimelineEvent[] = [];
-  const tell: Tell = options.timeline ? (atMs, who, what) => timeline.push({ atMs, who, what: what() }) : () => {};
-  const recorder = new Recorder(tell);
+  const write: Tell = (atMs, who, remark) => {
+    const said = remark();
+    timeline.push({ atMs, who, ...(typeof said === "string" ? { what: said } : said) });
+  };
+  const recorder = new Recorder(options.timeline ? write : () => {});
   const strayDice = new Dice(scenario.seed);
   const originalRandom = Math.random;
   Math.random = () => (world.running?.dice ?? strayDice).next();

@@ -13,7 +13,7 @@ interface Register {
   highestFence: number;
 }
 
-const kinds: readonly StorageKind[] = ["checks every access", "checks writes only", "checks nothing"];
+const kinds: readonly StorageKind[] = ["checks all", "checks writes", "checks nothing"];
 
 /**
  * The data that the locks protect, behind a network of its own: three storages that get the same accesses at the same
@@ -67,7 +67,7 @@ export class Storage {
 
   #read(kind: StorageKind, lock: HeldRecord, resource: string): number | null {
     const register = this.#register(kind, resource);
-    if (kind === "checks every access" && !this.#admits(register, lock, kind)) return null;
+    if (kind === "checks all" && !this.#admits(register, lock, kind)) return null;
     return register.lastWrite;
   }
 
@@ -77,7 +77,9 @@ export class Storage {
     if (basis !== register.lastWrite) {
       const lost = register.lastLock;
       this.#recorder.lostUpdates.push({ atMs: this.#world.nowMs, storage: kind, resource, lost, by: lock.attempt });
-      this.#tell(() => `that ${kind} loses the update of lock ${lost} on ${resource} to lock ${lock.attempt}`);
+      this.#tell(
+        () => `(${kind}) loses the update of lock ${lost} on ${resource}: lock ${lock.attempt} had not read it`,
+      );
     }
     register.lastWrite = this.#writes;
     register.lastLock = lock.attempt;
@@ -86,7 +88,9 @@ export class Storage {
 
   #admits(register: Register, lock: HeldRecord, kind: StorageKind): boolean {
     if (lock.fence < register.highestFence) {
-      this.#tell(() => `that ${kind} refuses lock ${lock.attempt}: it was shown a later token`);
+      this.#tell(
+        () => `(${kind}) refuses lock ${lock.attempt}, fence ${lock.fence}: it was shown ${register.highestFence}`,
+      );
       return false;
     }
     register.highestFence = lock.fence;

@@ -1,25 +1,83 @@
-/** One line of a timeline. */
+/** One thing that happened. */
 export interface TimelineEvent {
   /** When, in milliseconds of true time. */
   readonly atMs: number;
-  /** Whose doing it is: a client, a node, the storage, or `fault`. */
+  /** Whose doing it is: a client, a node, the storage, a fault, or a check. */
   readonly who: string;
   /** What happened. */
   readonly what: string;
+  /** Which attempt to lock it is about. */
+  readonly attempt?: string | undefined;
+  /** The node to which it was sent, if it is a request. */
+  readonly to?: string | undefined;
+  /** Whether a node has granted something by it. */
+  readonly isGrant?: boolean | undefined;
 }
 
-/** Told what happens, if anybody wants to read it. The text is made only then. */
-export type Tell = (atMs: number, who: string, what: () => string) => void;
+/** What to write down, other than when and who. */
+export type Remark = Omit<TimelineEvent, "atMs" | "who">;
 
-/** Writes events as lines for people: time, who, what. */
+/** Told what happens, if anybody wants to read it: the text is made only then. */
+export type Tell = (atMs: number, who: string, remark: () => Remark | string) => void;
+
+/**
+ * Writes events as lines for people: time, who, what. Requests to several nodes are one line, and of attempts that no
+ * node granted anything there is only that they were made.
+ */
 export function formatTimeline(events: readonly TimelineEvent[]): string {
   const sorted = [...events].sort((a, b) => a.atMs - b.atMs);
-  const times = sorted.map(({ atMs }) => atMs.toFixed(2));
+  const lines = joinRequests(withoutVainAttempts(sorted));
+  const times = lines.map(({ atMs }) => atMs.toFixed(2));
   const timeWidth = Math.max(2, ...times.map((time) => time.length));
-  const whoWidth = Math.max(3, ...sorted.map(({ who }) => who.length));
+  const whoWidth = Math.max(3, ...lines.map(({ who }) => who.length));
   const line = (time: string, who: string, what: string): string =>
     `${time.padStart(timeWidth)}  ${who.padEnd(whoWidth)}  ${what}`;
-  return [line("ms", "who", "what"), ...sorted.map(({ who, what }, index) => line(times[index] ?? "", who, what))].join(
-    "\n",
-  );
+  const body = lines.map(({ who, what }, index) => line(times[index] ?? "", who, what));
+  return [line("ms", "who", "what"), ...body].join("\n");
+}
+
+/** What a line says. */
+type Line = Pick<TimelineEvent, "atMs" | "who" | "what">;
+
+/** Leaves one event of each attempt that came to nothing, and one of each series of them. */
+function withoutVainAttempts(events: readonly TimelineEvent[]): TimelineEvent[] {
+  const fruitful = new Set(events.filter(({ isGrant }) => isGrant).map(({ attempt }) => attempt));
+  const series = new Map<string, { line: TimelineEvent; attempts: string[] }>();
+  const kept: TimelineEvent[] = [];
+  for (const event of events) {
+    const { attempt, who, to } = event;
+    if (attempt === undefined || fruitful.has(attempt)) {
+      kept.push(event);
+      series.delete(who);
+    } else if (to !== undefined) {
+      const vain = series.get(who) ?? { line: event, attempts: [] };
+      if (vain.attempts.length === 0) kept.push(vain.line);
+      if (vain.attempts.at(-1) !== attempt) vain.attempts.push(attempt);
+      series.set(who, vain);
+      kept[kept.indexOf(vain.line)] = vain.line = { ...vain.line, to: undefined, what: tries(vain.attempts) };
+    }
+  }
+  return kept;
+}
+
+function tries(attempts: readonly string[]): string {
+  const [first, last] = [attempts[0], attempts.at(-1)];
+  return first === last ? `tries in vain, ${first}` : `tries in vain, ${first} to ${last}`;
+}
+
+/** Makes one line of what one client sends to several nodes at once. */
+function joinRequests(events: readonly TimelineEvent[]): Line[] {
+  const lines: Line[] = [];
+  let previous: TimelineEvent | undefined;
+  let nodes: string[] = [];
+  for (const event of events) {
+    const { atMs, who, what, to } = event;
+    const isSame =
+      previous?.to !== undefined && atMs === previous.atMs && who === previous.who && what === previous.what;
+    nodes = to === undefined ? [] : isSame ? [...nodes, to] : [to];
+    if (isSame && to !== undefined) lines.pop();
+    lines.push(to === undefined ? event : { atMs, who, what: `asks ${nodes.join(", ")} ${what}` });
+    previous = event;
+  }
+  return lines;
 }

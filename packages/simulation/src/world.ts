@@ -35,7 +35,7 @@ export class World {
   #running: Actor | undefined;
   readonly #queue = new TinyQueue<Happening>([], (a, b) => a.atMs - b.atMs || a.turn - b.turn || a.serial - b.serial);
 
-  /** True time in milliseconds. The world begins at 0. */
+  /** True time in milliseconds. The world begins at 0, and so do its wall clocks: tokens tell the microsecond. */
   get nowMs(): number {
     return this.#nowMs;
   }
