@@ -21,5 +21,6 @@ function mayDependOn(name: string, dependency: string): boolean {
   if (name === "@holdfast/core") return false;
   if (!dependency.startsWith("@holdfast/")) return true;
   if (dependency === "@holdfast/core") return true;
+  if (name === "@holdfast/simulation") return dependency === "@holdfast/memory";
   return dependency === "@holdfast/redis" && !foundations.includes(name);
 }

@@ -9,7 +9,7 @@ export interface FaultClass {
   readonly faults: readonly FaultKind[];
   /** One of these strikes in each run as well; it breaks what `mayBreak` says. */
   readonly hazards: readonly Hazard[];
-  /** What need not hold. Everything else must. */
+  /** What need not hold; the first of them must be seen to break. Everything else must hold. */
   readonly mayBreak: readonly Checker[];
 }
 
@@ -51,6 +51,6 @@ export const faultClasses: Readonly<Record<FaultClassName, FaultClass>> = {
     meaning: "nodes that forget their counters, and a client whose clock is behind the tokens that were lost",
     faults: ordinary,
     hazards: ["memory loss and a clock set back"],
-    mayBreak: ["mutual exclusion", "fence order", "fenced storage"],
+    mayBreak: ["fence order", "mutual exclusion", "fenced storage"],
   },
 };

@@ -1,10 +1,23 @@
 /** Deterministic simulation of locks under faults. */
 
 export { type Checker, check, checkers, type Violation } from "./checkers.ts";
+export { drawScenario } from "./draw-scenario.ts";
+export { explain, tellStory } from "./explain.ts";
 export type * from "./fault.ts";
+export { type FaultClass, type FaultClassName, faultClasses, type Hazard } from "./fault-classes.ts";
 export type * from "./history.ts";
 export type { CreateNode, NodeSite } from "./node-host.ts";
 export type { Trust } from "./recorder.ts";
 export type { Operation, Scenario, ScenarioClient, ScenarioSettings } from "./scenario.ts";
+export { shrink } from "./shrink.ts";
 export { type Run, type SimulateOptions, simulate } from "./simulate.ts";
+export {
+  addTallies,
+  complaints,
+  emptyTally,
+  type FoundBy,
+  type SeedsOptions,
+  simulateSeeds,
+  type Tally,
+} from "./simulate-seeds.ts";
 export { formatTimeline, type TimelineEvent } from "./timeline.ts";

@@ -1,0 +1,80 @@
+import { availableParallelism } from "node:os";
+import { fileURLToPath } from "node:url";
+import { Worker } from "node:worker_threads";
+import { addTallies, emptyTally, type FaultClassName, type Tally } from "@holdfast/simulation";
+import { build } from "esbuild";
+
+/** How much of one class to simulate. */
+export interface Assignment {
+  readonly faults: FaultClassName;
+  readonly from: number;
+  /** At least so many runs. */
+  readonly runs: number;
+  /** And as many more as clients need to end so many operations. */
+  readonly operations: number;
+}
+
+/** A thread for each core. */
+export interface Crew {
+  /** Simulates an assignment with all threads, and tells what it has come to so far. */
+  simulate(assignment: Assignment, onProgress: (tally: Tally) => void): Promise<Tally>;
+  /** Ends the threads. */
+  dismiss(): Promise<void>;
+}
+
+/** A thread is given so many seeds at a time. */
+const seedsPerTurn = 50;
+
+/** Starts the threads. */
+export async function callCrew(): Promise<Crew> {
+  const file = fileURLToPath(new URL("../reports/worker.mjs", import.meta.url));
+  await bundleWorker(file);
+  const workers = Array.from({ length: availableParallelism() }, () => new Worker(file));
+  return {
+    async simulate(assignment, onProgress) {
+      const { faults, from, runs, operations } = assignment;
+      let next = from;
+      let tally = emptyTally();
+      const work = async (worker: Worker): Promise<void> => {
+        while (next < from + runs || tally.operations < operations) {
+          const left = from + runs - next;
+          const count = left > 0 ? Math.min(seedsPerTurn, left) : seedsPerTurn;
+          const seeds = { faults, from: next, count };
+          next += count;
+          tally = addTallies(await simulateOn(worker, seeds), tally);
+          onProgress(tally);
+        }
+      };
+      await Promise.all(workers.map(work));
+      return tally;
+    },
+    async dismiss() {
+      await Promise.all(workers.map((worker) => worker.terminate()));
+    },
+  };
+}
+
+function simulateOn(worker: Worker, seeds: { faults: FaultClassName; from: number; count: number }): Promise<Tally> {
+  return new Promise((resolve, reject) => {
+    worker.once("message", (tally: Tally) => {
+      worker.off("error", reject);
+      resolve(tally);
+    });
+    worker.once("error", reject);
+    worker.postMessage(seeds);
+  });
+}
+
+/** One plain file: what `tsx` makes of the sources names every closure each time that it is made, which takes longer. */
+async function bundleWorker(outfile: string): Promise<void> {
+  await build({
+    entryPoints: [fileURLToPath(new URL("worker.ts", import.meta.url))],
+    outfile,
+    bundle: true,
+    platform: "node",
+    target: "node20",
+    format: "esm",
+    conditions: ["@holdfast/source"],
+    logLevel: "error",
+  });
+}

@@ -1,0 +1,71 @@
+/** The simulation as a program: options in, exit code out. */
+import { complaints, type FaultClassName, faultClasses, type Tally } from "@holdfast/simulation";
+import { type Assignment, callCrew } from "./crew.ts";
+import { help, parseCommand, type Task } from "./options.ts";
+import { progressLine, replayCommand, reportOf } from "./report.ts";
+import { showSeed } from "./show-seed.ts";
+
+const exitCodes = { clean: 0, violated: 1, cannotRun: 2 };
+const { stdout, stderr } = process;
+const clearLine = "\r\u001b[2K";
+const print = (text: string): void => void stdout.write(`${text}\n`);
+
+process.exitCode = await main();
+
+async function main(): Promise<number> {
+  const command = parseCommand(process.argv.slice(2));
+  if (command.kind === "help") {
+    stdout.write(help);
+    return exitCodes.clean;
+  }
+  if (command.kind === "bad") {
+    stderr.write(`simulate: ${command.message}\nTry --help.\n`);
+    return exitCodes.cannotRun;
+  }
+  try {
+    const { task } = command;
+    const isClean = task.kind === "one" ? await simulateOne(task.faults, task.seed) : await simulateMany(task);
+    return isClean ? exitCodes.clean : exitCodes.violated;
+  } catch (error) {
+    stderr.write(`simulate: ${(error as Error).message}\n`);
+    return exitCodes.cannotRun;
+  }
+}
+
+async function simulateOne(faults: FaultClassName, seed: number): Promise<boolean> {
+  const { text, broken } = await showSeed(faults, seed);
+  print(text);
+  return broken.every((checker) => faultClasses[faults].mayBreak.includes(checker));
+}
+
+async function simulateMany({ runs, from, operations }: Task & { kind: "many" }): Promise<boolean> {
+  const crew = await callCrew();
+  let isClean = true;
+  try {
+    for (const [index, [name, count]] of Object.entries(runs).entries()) {
+      const faults = name as FaultClassName;
+      const assignment: Assignment = { faults, from, runs: count, operations: index === 0 ? operations : 0 };
+      const tally = await crew.simulate(assignment, (sofar) => {
+        if (stdout.isTTY) stdout.write(clearLine + progressLine(faults, sofar));
+      });
+      if (stdout.isTTY) stdout.write(clearLine);
+      print(`${reportOf(faults, tally)}\n`);
+      if (complaints(faults, tally).length > 0) isClean = false;
+      await showFirstFailure(faults, tally);
+    }
+  } finally {
+    await crew.dismiss();
+  }
+  print(isClean ? "Everything holds that must." : "Something was violated.");
+  return isClean;
+}
+
+/** How the first run came to what must not be. */
+async function showFirstFailure(faults: FaultClassName, { violations }: Tally): Promise<void> {
+  for (const [checker, { firstSeed }] of Object.entries(violations)) {
+    if (firstSeed === undefined || faultClasses[faults].mayBreak.some((allowed) => allowed === checker)) continue;
+    const { text } = await showSeed(faults, firstSeed);
+    print(`${text}\n\nAgain: ${replayCommand(faults, firstSeed)}\n`);
+    return;
+  }
+}

@@ -1,0 +1,98 @@
+import { parseArgs } from "node:util";
+import { type FaultClassName, faultClasses } from "@holdfast/simulation";
+
+/** What to simulate. */
+export type Task =
+  | {
+      readonly kind: "many";
+      /** How many runs of each class; of the first class as many more as its operations take. */
+      readonly runs: Readonly<Partial<Record<FaultClassName, number>>>;
+      readonly from: number;
+      readonly operations: number;
+    }
+  | { readonly kind: "one"; readonly faults: FaultClassName; readonly seed: number };
+
+/** What the command line asks for. */
+export type Command =
+  | { readonly kind: "run"; readonly task: Task }
+  | { readonly kind: "help" }
+  | { readonly kind: "bad"; readonly message: string };
+
+const classNames = Object.keys(faultClasses) as FaultClassName[];
+
+/** How many runs of each class there are unless more or fewer are asked for. */
+const defaultRuns: Readonly<Record<FaultClassName, number>> = {
+  survivable: 10_000,
+  "lock-breaking": 1000,
+  "fence-breaking": 200,
+};
+
+/** What `--help` prints. */
+export const help = `Simulates locks under faults, on virtual time: the same seed always leads to the same history.
+
+Usage: pnpm simulate [options]
+
+  --faults CLASS   only these faults (default: all classes)
+${classNames.map((name) => `                     ${name.padEnd(15)} ${faultClasses[name].meaning}`).join("\n")}
+  --seed N         simulates this seed, and prints what happens (default class: survivable); with --runs, begins there
+  --runs N         how many runs (default ${defaultRuns.survivable} survivable, fewer of the others)
+  --operations N   goes on until clients have ended so many operations
+  --help           prints this
+
+Exit code: 0 when everything holds that must, 1 when something was violated, 2 when it could not run.
+`;
+
+/** Reads the command line. A leading `--` is what `pnpm simulate -- --runs 5` leaves behind. */
+export function parseCommand(args: readonly string[]): Command {
+  try {
+    const { values } = parseArgs({
+      args: args[0] === "--" ? args.slice(1) : [...args],
+      options: {
+        faults: { type: "string" },
+        seed: { type: "string" },
+        runs: { type: "string" },
+        operations: { type: "string" },
+        help: { type: "boolean", default: false },
+      },
+    });
+    return values.help ? { kind: "help" } : { kind: "run", task: taskOf(values) };
+  } catch (error) {
+    return { kind: "bad", message: (error as Error).message };
+  }
+}
+
+function taskOf(values: Readonly<Partial<Record<"faults" | "seed" | "runs" | "operations", string>>>): Task {
+  const faults = values.faults === undefined ? undefined : classOf(values.faults);
+  const seed = integer("--seed", values.seed, 0);
+  const runs = integer("--runs", values.runs, 1);
+  const operations = integer("--operations", values.operations, 1) ?? 0;
+  if (seed !== undefined && runs === undefined && operations === 0) {
+    return { kind: "one", faults: faults ?? "survivable", seed };
+  }
+  const selected = faults === undefined ? classNames : [faults];
+  const share = (name: FaultClassName): number => {
+    const asked = runs ?? (operations > 0 && name === selected[0] ? 0 : undefined);
+    if (asked === undefined) return defaultRuns[name];
+    return faults === undefined ? Math.ceil((asked * defaultRuns[name]) / defaultRuns.survivable) : asked;
+  };
+  return {
+    kind: "many",
+    runs: Object.fromEntries(selected.map((name) => [name, share(name)])),
+    from: seed ?? 1,
+    operations,
+  };
+}
+
+function classOf(text: string): FaultClassName {
+  const name = classNames.find((candidate) => candidate === text);
+  if (name === undefined)
+    throw new RangeError(`--faults must be ${classNames.join(", ")}, not ${JSON.stringify(text)}`);
+  return name;
+}
+
+function integer(option: string, text: string | undefined, least: number): number | undefined {
+  if (text === undefined) return undefined;
+  const value = Number(text);
+  if (/^\d+$/.test(text) && Number.isSafeInteger(value) && value >= least) return value;
+  throw new RangeError(`${option} must be a whole number from ${least}, not ${JSON.stringify(text)}`);
+}

@@ -1,0 +1,129 @@
+import { type Checker, checkers } from "./checkers.ts";
+import { drawScenario } from "./draw-scenario.ts";
+import type { FaultKind } from "./fault.ts";
+import { type FaultClassName, faultClasses } from "./fault-classes.ts";
+import type { StorageKind } from "./history.ts";
+import type { CreateNode } from "./node-host.ts";
+import { type Run, simulate } from "./simulate.ts";
+
+/** Which seeds to simulate. */
+export interface SeedsOptions {
+  /** The class of the faults. */
+  readonly faults: FaultClassName;
+  /** The first seed. Default 1. */
+  readonly from?: number | undefined;
+  /** How many seeds, one after another. */
+  readonly count: number;
+  /** Makes the nodes. Default: memory nodes. */
+  readonly createNode?: CreateNode | undefined;
+}
+
+/** What the runs of many seeds came to. */
+export interface Tally {
+  readonly runs: number;
+  /** Operations of clients that ended: a lock acquired and given up again, or not acquired. */
+  readonly operations: number;
+  /** Locks that clients were given. */
+  readonly locks: number;
+  /** How often a fault of each kind struck. */
+  readonly faults: Readonly<Partial<Record<FaultKind, number>>>;
+  /** In how many runs each checker found something, and the first seed for which it did. */
+  readonly violations: Readonly<Record<Checker, FoundBy>>;
+  /** How many updates each kind of storage lost. */
+  readonly lostUpdates: Readonly<Record<StorageKind, number>>;
+}
+
+/** What a checker found in many runs. */
+export interface FoundBy {
+  readonly runs: number;
+  /** Undefined if there is none. */
+  readonly firstSeed: number | undefined;
+}
+
+/** Simulates the scenarios of many seeds. The same seeds always come to the same. */
+export async function simulateSeeds({ faults, from = 1, count, createNode }: SeedsOptions): Promise<Tally> {
+  let tally = emptyTally();
+  for (let seed = from; seed < from + count; seed++) {
+    const run = await simulate(drawScenario(faults, seed), { createNode });
+    tally = addTallies(tally, tallyOf(run, seed));
+  }
+  return tally;
+}
+
+/** What must not be, in words: empty if the runs came to what the class of their faults demands. */
+export function complaints(faults: FaultClassName, { violations, runs }: Tally): string[] {
+  const { mayBreak } = faultClasses[faults];
+  const found = Object.entries(violations) as [Checker, FoundBy][];
+  const broken = found.filter(([checker, { runs }]) => runs > 0 && !mayBreak.includes(checker));
+  const told = broken.map(
+    ([checker, { runs, firstSeed }]) => `${checker} is violated in ${runs} runs, first by seed ${firstSeed}`,
+  );
+  const isToothless = runs >= enoughRuns && mayBreak.length > 0 && violations[mayBreak[0] as Checker].runs === 0;
+  return isToothless ? [...told, `${mayBreak[0]} holds in all ${runs} runs: these faults show nothing`] : told;
+}
+
+/** So many runs of faults that break something show that they do. */
+const enoughRuns = 100;
+
+/** A tally of nothing. */
+export function emptyTally(): Tally {
+  const none: FoundBy = { runs: 0, firstSeed: undefined };
+  const violations = Object.fromEntries(Object.keys(checkers).map((checker) => [checker, none]));
+  return {
+    ...{ runs: 0, operations: 0, locks: 0, faults: {} },
+    violations: violations as Record<Checker, FoundBy>,
+    lostUpdates: { "checks all": 0, "checks writes": 0, "checks nothing": 0 },
+  };
+}
+
+/** Both together, in whatever order they were made. */
+export function addTallies(a: Tally, b: Tally): Tally {
+  const first = (one: FoundBy, other: FoundBy): FoundBy => {
+    const seeds = [one.firstSeed, other.firstSeed].filter((seed) => seed !== undefined);
+    return { runs: one.runs + other.runs, firstSeed: seeds.length > 0 ? Math.min(...seeds) : undefined };
+  };
+  const sum = (one = 0, other = 0): number => one + other;
+  return {
+    runs: a.runs + b.runs,
+    operations: a.operations + b.operations,
+    locks: a.locks + b.locks,
+    faults: combine(a.faults, b.faults, sum),
+    violations: combine(a.violations, b.violations, first) as Tally["violations"],
+    lostUpdates: combine(a.lostUpdates, b.lostUpdates, sum) as Tally["lostUpdates"],
+  };
+}
+
+function combine<Key extends string, T>(
+  a: Readonly<Partial<Record<Key, T>>>,
+  b: Readonly<Partial<Record<Key, T>>>,
+  join: (one: T, other: T) => T,
+): Partial<Record<Key, T>> {
+  const joined: Partial<Record<Key, T>> = { ...a };
+  for (const [key, value] of Object.entries(b) as [Key, T][]) {
+    const mine = joined[key];
+    joined[key] = mine === undefined ? value : join(mine, value);
+  }
+  return joined;
+}
+
+function tallyOf({ operations, history, struck, violations }: Run, seed: number): Tally {
+  const found = [...new Set(violations.map(({ checker }) => checker))];
+  const none = emptyTally();
+  return {
+    runs: 1,
+    operations,
+    locks: history.locks.length,
+    faults: counted(struck.map(({ kind }) => kind)),
+    violations: {
+      ...none.violations,
+      ...Object.fromEntries(found.map((checker) => [checker, { runs: 1, firstSeed: seed }])),
+    },
+    lostUpdates: { ...none.lostUpdates, ...counted(history.lostUpdates.map(({ storage }) => storage)) },
+  };
+}
+
+function counted<Key extends string>(keys: readonly Key[]): Partial<Record<Key, number>> {
+  const counts: Partial<Record<Key, number>> = {};
+  for (const key of keys) counts[key] = (counts[key] ?? 0) + 1;
+  return counts;
+}
