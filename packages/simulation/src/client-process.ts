@@ -50,6 +50,11 @@ export class ClientProcess implements Actor, Clock {
     return this.#isDead;
   }
 
+  /** Whether it was paused or suspended until now: what it saw before may no longer be so. */
+  get wasJustHeld(): boolean {
+    return this.#heldUntilMs >= this.#world.nowMs;
+  }
+
   /** How many timers are set. */
   get timers(): number {
     return this.#timers;

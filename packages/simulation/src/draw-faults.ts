@@ -1,10 +1,13 @@
 import type { Dice } from "./dice.ts";
 import type { Fault, FaultKind } from "./fault.ts";
 import type { FaultClass, Hazard } from "./fault-classes.ts";
-import type { FullScenario } from "./scenario.ts";
+import type { FullSettings } from "./scenario.ts";
 
 /** What faults are drawn for. */
-export interface Outline extends Pick<FullScenario, "settings"> {
+export interface Outline {
+  readonly settings: FullSettings;
+  /** How many nodes may be away for good. */
+  readonly minority: number;
   readonly nodes: readonly string[];
   readonly clients: readonly string[];
   /** About how long the work takes: faults strike within this time. */
@@ -48,7 +51,7 @@ const ordinary: Readonly<Record<FaultKind, (dice: Dice, outline: Outline) => Fau
     })),
 
   "node crash": (dice, outline) => {
-    const minority = dice.some(outline.nodes, outline.nodes.length - outline.settings.quorum);
+    const minority = dice.some(outline.nodes, outline.minority);
     const isForGood = dice.chance(0.2);
     const crash = (node: string, forMs: number): Fault => ({
       ...{ kind: "node crash", node, atMs: moment(dice, outline), forMs, memory: "kept", isSilent: dice.chance(0.5) },

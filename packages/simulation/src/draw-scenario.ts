@@ -1,10 +1,7 @@
 import { Dice } from "./dice.ts";
 import { drawFaults, longestSlipMs } from "./draw-faults.ts";
 import { type FaultClassName, faultClasses } from "./fault-classes.ts";
-import { complete, type FullScenario, nodeNames, type Operation } from "./scenario.ts";
-
-/** What the storage's messages take at the most, and a little more, in milliseconds. */
-const mostLatencyMs = 4;
+import { complete, type FullScenario, nodeNames, type Operation, quorumOf } from "./scenario.ts";
 
 /** The scenario that follows from a seed: who does what, and which faults of the class strike. */
 export function drawScenario(faults: FaultClassName, seed: number): FullScenario {
@@ -20,20 +17,21 @@ export function drawScenario(faults: FaultClassName, seed: number): FullScenario
   const horizonMs = 4 * ttlMs;
   const outline = {
     ...{ nodes: nodeNames(nodes), clients: clients.map(({ name }) => name) },
-    ...{ settings: scenario.settings, horizonMs },
+    ...{ settings: scenario.settings, minority: nodes - quorumOf(scenario), horizonMs },
   };
   return { ...scenario, faults: drawFaults(dice.fork("faults"), faultClasses[faults], outline) };
 }
 
 function drawSettings(dice: Dice, ttlMs: number, nodes: number) {
   const isCareful = dice.chance(0.7);
+  const nodeTimeoutMs = Math.round(ttlMs / dice.pick([5, 10, 20]));
+  const mostLatencyMs = dice.pick([dice.between(1, 4), 0.45 * nodeTimeoutMs]); // a request and its reply are in time
   return {
-    ttlMs,
-    nodeTimeoutMs: Math.round(ttlMs / dice.pick([5, 10, 20])),
+    ...{ ttlMs, nodeTimeoutMs },
     retryDelayMs: ttlMs / dice.pick([20, 5]),
     retryDelayMaxMs: ttlMs / dice.pick([4, 1]),
     ...(dice.chance(0.1) ? { quorum: nodes } : {}),
-    latencyMs: [0.1, dice.between(1, mostLatencyMs)] as const,
+    latencyMs: [mostLatencyMs / 10, mostLatencyMs] as const,
     keepsOrder: dice.chance(0.7),
     trust: isCareful ? ("remaining time" as const) : ("signal" as const),
     marginMs: isCareful ? longestSlipMs + mostLatencyMs : 0,

@@ -1,5 +1,5 @@
 import type { Fault } from "./fault.ts";
-import { longestTtlMs, nodeNames } from "./scenario.ts";
+import { longestTtlMs, nodeNames, quorumOf } from "./scenario.ts";
 import type { Stage, StagedClient } from "./stage.ts";
 
 /** Operations wait for seconds at most; who has not ended after so much virtual time hangs. */
@@ -48,9 +48,9 @@ async function untilQuiet({ world, network, scenario }: Stage): Promise<void> {
 /** Every client that still lives asks for all resources: somebody must get them soon. */
 async function recover(stage: Stage): Promise<void> {
   const { world, recorder, scenario, hosts } = stage;
-  const { quorum, retryDelayMaxMs, nodeTimeoutMs, trust } = scenario.settings;
+  const { retryDelayMaxMs, nodeTimeoutMs, trust } = scenario.settings;
   const living = stage.clients.filter(({ process }) => !process.isDead);
-  if (living.length === 0 || hosts.filter(({ isDown }) => !isDown).length < quorum) return;
+  if (living.length === 0 || hosts.filter(({ isDown }) => !isDown).length < quorumOf(scenario)) return;
   const resources = [
     ...new Set(scenario.clients.flatMap(({ workers }) => workers.flat().flatMap((op) => op.resources))),
   ];

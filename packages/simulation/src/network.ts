@@ -1,6 +1,6 @@
 import type { Fault, Partition } from "./fault.ts";
 import type { Recorder } from "./recorder.ts";
-import type { FullScenario } from "./scenario.ts";
+import type { FullSettings } from "./scenario.ts";
 import type { World } from "./world.ts";
 
 /** What is between the clients and the nodes. */
@@ -20,7 +20,7 @@ export class Network {
    * @param recorder hears what happens to messages
    * @param settings how fast it is, and whether it keeps the order
    */
-  constructor(world: World, recorder: Recorder, settings: FullScenario["settings"]) {
+  constructor(world: World, recorder: Recorder, settings: FullSettings) {
     this.world = world;
     this.recorder = recorder;
     this.latencyMs = settings.latencyMs;

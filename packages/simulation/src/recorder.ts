@@ -116,7 +116,9 @@ export class Recorder implements History {
       process.name,
       () => `has lock ${record.attempt} on ${lock.resources.join(" and ")}, fence ${lock.fence}`,
     );
-    record.look();
+    const isValid = record.look();
+    if (!isValid && !process.wasJustHeld)
+      this.misbehaved(process.nowMs, process.name, "was given a lock that is not valid");
     this.othersLook(record);
     return record;
   }

@@ -77,8 +77,11 @@ export interface Operation {
 
 /** A scenario in which nothing is left open. */
 export interface FullScenario extends Required<Scenario> {
-  readonly settings: Required<ScenarioSettings>;
+  readonly settings: FullSettings;
 }
+
+/** Settings in which nothing is left open, other than what core decides. */
+export type FullSettings = Required<Omit<ScenarioSettings, "quorum">> & Pick<ScenarioSettings, "quorum">;
 
 /** Fills in the defaults. */
 export function complete(scenario: Scenario): FullScenario {
@@ -93,7 +96,6 @@ export function complete(scenario: Scenario): FullScenario {
       nodeTimeoutMs: 50,
       retryDelayMs: 25,
       retryDelayMaxMs: 400,
-      quorum: Math.floor(nodes / 2) + 1,
       latencyMs: [1, 1],
       keepsOrder: true,
       trust: "remaining time",
@@ -106,6 +108,11 @@ export function complete(scenario: Scenario): FullScenario {
 /** The names of so many nodes: `A`, `B`, … */
 export function nodeNames(count: number): string[] {
   return Array.from({ length: count }, (_, index) => String.fromCharCode("A".charCodeAt(0) + index));
+}
+
+/** How many nodes must grant a lock. */
+export function quorumOf({ nodes, settings }: Pick<FullScenario, "nodes" | "settings">): number {
+  return settings.quorum ?? Math.floor(nodes / 2) + 1;
 }
 
 /** The longest ttl that any lock of the scenario has, in milliseconds. */

@@ -7,7 +7,7 @@ import { inject } from "./inject.ts";
 import { Network } from "./network.ts";
 import { type CreateNode, NodeHost } from "./node-host.ts";
 import type { Recorder } from "./recorder.ts";
-import { type FullScenario, nodeNames } from "./scenario.ts";
+import { type FullScenario, type FullSettings, nodeNames } from "./scenario.ts";
 import { Storage } from "./storage.ts";
 import { type Workplace, work } from "./worker.ts";
 import { turn, type World } from "./world.ts";
@@ -55,7 +55,7 @@ function redlockOf(
   process: ClientProcess,
   nodes: readonly Connection[],
   recorder: Recorder,
-  { ttlMs, nodeTimeoutMs, retryDelayMs, retryDelayMaxMs, quorum }: FullScenario["settings"],
+  { ttlMs, nodeTimeoutMs, retryDelayMs, retryDelayMaxMs, quorum }: FullSettings,
 ): Redlock {
   return new Redlock(nodes, {
     ...{ ttlMs, nodeTimeoutMs, retryDelayMs, retryDelayMaxMs, quorum, clock: process },

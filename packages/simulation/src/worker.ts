@@ -1,7 +1,7 @@
 import { HoldfastError, type Lock, type LockOptions, type Redlock } from "@holdfast/core";
 import type { ClientProcess } from "./client-process.ts";
 import type { HeldRecord, Recorder } from "./recorder.ts";
-import type { FullScenario, Operation } from "./scenario.ts";
+import type { FullSettings, Operation } from "./scenario.ts";
 import type { Storage } from "./storage.ts";
 
 /** What a worker works with. */
@@ -10,7 +10,7 @@ export interface Workplace {
   readonly redlock: Redlock;
   readonly storage: Storage;
   readonly recorder: Recorder;
-  readonly settings: FullScenario["settings"];
+  readonly settings: FullSettings;
 }
 
 /** The reason of a caller that gives up. */

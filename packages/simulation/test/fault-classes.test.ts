@@ -1,0 +1,28 @@
+import { complaints, faultClasses, simulateSeeds } from "@holdfast/simulation";
+import { describe, expect, it } from "vitest";
+
+describe("faultClasses", () => {
+  it("survivable faults break nothing, and lose no update in any storage", async () => {
+    const tally = await simulateSeeds({ faults: "survivable", count: 250 });
+    expect(complaints("survivable", tally)).toEqual([]);
+    expect(tally.lostUpdates).toEqual({ "checks all": 0, "checks writes": 0, "checks nothing": 0 });
+    const { survivable } = faultClasses;
+    expect(survivable.faults.filter((kind) => (tally.faults[kind] ?? 0) < 10)).toEqual([]);
+  });
+
+  it("lock-breaking faults break mutual exclusion, and lose updates unless the storage checks every token", async () => {
+    const tally = await simulateSeeds({ faults: "lock-breaking", count: 150 });
+    expect(complaints("lock-breaking", tally)).toEqual([]);
+    expect(tally.violations["mutual exclusion"].runs).toBeGreaterThan(0);
+    expect(tally.violations["fence order"].runs).toBe(0);
+    expect(tally.lostUpdates["checks all"]).toBe(0);
+    expect(tally.lostUpdates["checks writes"]).toBeGreaterThan(0);
+    expect(tally.lostUpdates["checks nothing"]).toBeGreaterThan(tally.lostUpdates["checks writes"]);
+  });
+
+  it("fence-breaking faults break the order of tokens: lost counters and a clock that is behind are too much", async () => {
+    const tally = await simulateSeeds({ faults: "fence-breaking", count: 100 });
+    expect(complaints("fence-breaking", tally)).toEqual([]);
+    expect(tally.violations["fence order"].runs).toBeGreaterThan(0);
+  });
+});

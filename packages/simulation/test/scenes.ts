@@ -1,0 +1,36 @@
+import {
+  type Operation,
+  type Run,
+  type Scenario,
+  type ScenarioClient,
+  simulate,
+  tellStory,
+} from "@holdfast/simulation";
+
+/** A client with one worker. */
+export function client(number: number, ...operations: Operation[]): ScenarioClient {
+  return { name: `client ${number}`, workers: [operations] };
+}
+
+/** Locks `stock`, updates it once, and releases it. */
+export function update(operation: Partial<Operation> = {}): Operation {
+  return { by: "acquire", resources: ["stock"], ...operation };
+}
+
+/** Simulates a scenario, and tells it line by line without the times. */
+export async function lines(scenario: Scenario): Promise<string[]> {
+  return linesOf(await simulate(scenario, { timeline: true }));
+}
+
+/** The timeline of a run, line by line without the times. */
+export function linesOf(run: Run): string[] {
+  return tellStory(run)
+    .split("\n")
+    .slice(1)
+    .map((line) =>
+      line
+        .trim()
+        .replace(/^\S+\s+/, "")
+        .replace(/ {2,}/, ": "),
+    );
+}
