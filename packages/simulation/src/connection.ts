@@ -74,6 +74,7 @@ export class Connection implements LockNode {
       for (const fault of faults) {
         if (fault.kind !== "repeated message") continue;
         this.#network.struck(fault);
+        this.#excuse(sent);
         this.#transmit(client.nowMs + fault.afterMs, { ...sent, life: undefined });
       }
     });
@@ -110,6 +111,7 @@ export class Connection implements LockNode {
     const hasCrashed = sent.life !== undefined && sent.life !== host.lives;
     if (!host.isDown && !hasCrashed) return false;
     this.#tell(() => `does not get the request to ${sent.method} ${this.#attemptOf(sent)}`);
+    this.#excuse(sent);
     if (!host.isSilent) this.#answer(sent, () => sent.reject(new Error("connection refused")));
     return true;
   }
@@ -127,10 +129,11 @@ export class Connection implements LockNode {
 
   #isLost(sent: Sent, part: "request" | "reply"): boolean {
     const parts = part === "request" ? "requests" : "replies";
-    if (this.#network.isCut(this.#client.name, this.name, parts)) return true;
     const fault = sent.faults.find((candidate) => candidate.kind === "lost message" && candidate.part === part);
     if (fault !== undefined) this.#network.struck(fault);
-    return fault !== undefined;
+    const isLost = fault !== undefined || this.#network.isCut(this.#client.name, this.name, parts);
+    if (isLost) this.#excuse(sent);
+    return isLost;
   }
 
   #delayMs(sent: Sent, part: "request" | "reply"): number {
@@ -142,6 +145,10 @@ export class Connection implements LockNode {
       delayMs += fault.byMs;
     }
     return delayMs;
+  }
+
+  #excuse({ request }: Sent): void {
+    this.#network.recorder.excuse(request.owner, this.name);
   }
 
   #attemptOf({ request }: Sent): string {

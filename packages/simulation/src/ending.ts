@@ -13,17 +13,21 @@ const slowest = 1.02;
 
 /** Plays a stage to its end: until all work is done and all faults are over, and shows that all is well again. */
 export async function playOut(stage: Stage): Promise<void> {
-  const { world, recorder } = stage;
-  await world.runUntil(longestRunMs, () => stage.clients.every((client) => isIdle(client)));
-  for (const { process } of stage.clients.filter((client) => !isIdle(client))) {
+  const { world, recorder, network, clients } = stage;
+  await world.runUntil(longestRunMs, () => clients.every((client) => isIdle(client)));
+  for (const { process } of clients.filter((client) => !isIdle(client))) {
     recorder.misbehaved(world.nowMs, process.name, "has an operation that does not end");
   }
-  await world.runUntil(Math.max(...stage.scenario.faults.map(endOf), world.nowMs));
-  stage.network.calmDown();
-  for (const { process } of stage.clients) process.calmDown();
   await untilQuiet(stage);
+  await findForsakenClaims(stage);
+  await world.runUntil(Math.max(...stage.scenario.faults.map(endOf), world.nowMs));
+  network.calmDown();
+  for (const { process } of clients) process.calmDown();
+  await untilExpired(stage);
   await recover(stage);
   await untilQuiet(stage);
+  await findForsakenClaims(stage);
+  await untilExpired(stage);
   await findLeaks(stage);
 }
 
@@ -36,9 +40,15 @@ function endOf(fault: Fault): number {
   return "forMs" in fault && Number.isFinite(fault.forMs) ? startMs + fault.forMs : startMs;
 }
 
-/** Until no message is on the way and whatever was claimed has expired, also where a node's clock was set back. */
-async function untilQuiet({ world, network, scenario }: Stage): Promise<void> {
+/** Until no message is on the way. */
+async function untilQuiet({ world, network }: Stage): Promise<void> {
   while (network.quietAtMs > world.nowMs) await world.runUntil(network.quietAtMs);
+}
+
+/** Until whatever was claimed has expired, also where a node's clock was set back. */
+async function untilExpired(stage: Stage): Promise<void> {
+  await untilQuiet(stage);
+  const { world, scenario } = stage;
   const nodes = nodeNames(scenario.nodes);
   const jumps = scenario.faults.filter((fault) => fault.kind === "clock jump" && nodes.includes(fault.of));
   const setBackMs = jumps.reduce((sum, jump) => sum + Math.abs("byMs" in jump ? jump.byMs : 0), 0);
@@ -75,6 +85,19 @@ async function recover(stage: Stage): Promise<void> {
   recorder.recovery = { fromMs, boundMs, lockedAtMs };
 }
 
+/** No node keeps what was given up, unless a message to it was lost, or its client is dead: then it keeps it for a ttl. */
+async function findForsakenClaims({ world, recorder, clients, hosts, scenario }: Stage): Promise<void> {
+  if (clients.some(({ process }) => process.isDead)) return;
+  for (const { name, node } of hosts.filter(({ isDown }) => !isDown)) {
+    for (const resource of resourcesOf(scenario)) {
+      const owner = (await node.inspect?.(resource))?.owner ?? undefined;
+      const attempt = owner === undefined ? undefined : recorder.inexcusable(owner, name);
+      if (attempt === undefined) continue;
+      recorder.leaked(world.nowMs, `node ${name} still keeps ${attempt} on ${resource}, though nothing to it was lost`);
+    }
+  }
+}
+
 /** No timer is set any more, and every node is free to grant everything to somebody new. */
 async function findLeaks({ world, recorder, clients, hosts, scenario }: Stage): Promise<void> {
   for (const { process } of clients) {
@@ -82,13 +105,18 @@ async function findLeaks({ world, recorder, clients, hosts, scenario }: Stage): 
       recorder.leaked(world.nowMs, `${process.timers} timers of ${process.name} are still set`);
     }
   }
-  const resources = new Set(scenario.clients.flatMap(({ workers }) => workers.flat().flatMap((op) => op.resources)));
-  for (const { name, node, isDown } of hosts.filter((host) => !host.isDown)) {
-    for (const resource of isDown ? [] : resources) {
+  for (const { name, node } of hosts.filter(({ isDown }) => !isDown)) {
+    for (const resource of resourcesOf(scenario)) {
       const probe = { resources: [resource], owner: "probe", timeoutMs: 1 };
       const reply = await node.acquire({ ...probe, ttlMs: 1, fenceHint: 1 });
       if (!reply.granted) recorder.leaked(world.nowMs, `node ${name} still keeps a claim on ${resource}`);
       await node.release(probe);
     }
   }
+}
+
+/** All that the clients of a scenario lock. */
+function resourcesOf({ clients }: Stage["scenario"]): string[] {
+  const operations = clients.flatMap(({ workers }) => workers.flat());
+  return [...new Set(operations.flatMap(({ resources }) => resources))];
 }

@@ -18,6 +18,8 @@ export class HeldRecord implements LockRecord {
   readonly grantedAtMs: number;
   seenValid: { fromMs: number; untilMs: number } | undefined;
   readonly process: ClientProcess;
+  /** Whether the client leaves the lock to expire. */
+  isForgotten = false;
   readonly #lock: Lock;
   /** Taken once: every read of `lock.signal` looks at the clocks, which a program that trusts a signal does not. */
   readonly #signal: AbortSignal | undefined;
@@ -87,6 +89,7 @@ export class Recorder implements History {
   readonly tell: Tell;
   readonly #attempts = new Map<string, Attempt>();
   readonly #held = new Map<string, HeldRecord>();
+  readonly #excuses = new Set<string>();
   readonly #attemptsOf = new Map<string, number>();
 
   /** @param tell hears what happens, for the timeline */
@@ -103,6 +106,18 @@ export class Recorder implements History {
     const attempt = { name: `${client}.${number}`.replace(/^client /, ""), startedAtMs: atMs };
     this.#attempts.set(owner, attempt);
     return attempt;
+  }
+
+  /** Something of an attempt went wrong on the way to a node or back: a claim may be left there until its ttl ends. */
+  excuse(owner: string, node: string): void {
+    this.#excuses.add(`${node} ${owner}`);
+  }
+
+  /** The attempt whose claim a node should not keep any more, if it is one that has no excuse. */
+  inexcusable(owner: string, node: string): string | undefined {
+    const record = this.#held.get(owner);
+    if (this.#excuses.has(`${node} ${owner}`) || record?.isForgotten) return undefined;
+    return this.#attempts.get(owner)?.name;
   }
 
   /** A client was given a lock. Everybody else who may hold one of its resources looks at their own lock now. */

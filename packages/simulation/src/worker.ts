@@ -48,8 +48,8 @@ async function perform(place: Workplace, operation: Operation): Promise<void> {
     }
     const lock = await redlock[by](resources, options);
     if (lock !== null) {
-      await hold(place, operation, lock);
-      await finish(operation, lock);
+      const record = await hold(place, operation, lock);
+      await finish(operation, lock, record);
     }
   } finally {
     cancelAbort();
@@ -93,8 +93,11 @@ async function updateOnce(
   return true;
 }
 
-async function finish({ end = "release" }: Operation, lock: Lock): Promise<void> {
-  if (end === "forget") return;
+async function finish({ end = "release" }: Operation, lock: Lock, record: HeldRecord): Promise<void> {
+  if (end === "forget") {
+    record.isForgotten = true;
+    return;
+  }
   const releases = end === "release" ? [lock.release()] : [lock.release(), lock.release()];
   await Promise.all(releases);
   if (end === "release twice") await lock.release();
