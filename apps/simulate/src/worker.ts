@@ -2,8 +2,6 @@
 import { parentPort } from "node:worker_threads";
 import { type SeedsOptions, simulateSeeds } from "@holdfast/simulation";
 
-Error.stackTraceLimit = 0; // nobody reads the stacks of thousands of expected errors, and each takes its time
-
 parentPort?.on("message", (seeds: SeedsOptions) => {
   void simulateSeeds(seeds).then((tally) => parentPort?.postMessage(tally));
 });

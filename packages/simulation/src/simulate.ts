@@ -57,13 +57,22 @@ async function simulateAlone(scenario: FullScenario, options: SimulateOptions): 
   };
   const recorder = new Recorder(options.timeline ? write : () => {});
   const strayDice = new Dice(scenario.seed);
-  const originalRandom = Math.random;
-  Math.random = () => (world.running?.dice ?? strayDice).next();
-  try {
-    await playOut(setStage(scenario, world, recorder, options.createNode ?? memory));
-  } finally {
-    Math.random = originalRandom;
-  }
+  await withGlobals({ random: () => (world.running?.dice ?? strayDice).next() }, () =>
+    playOut(setStage(scenario, world, recorder, options.createNode ?? memory)),
+  );
   const { operations, faults } = recorder;
   return { history: recorder, violations: check(recorder), operations, struck: faults, events: world.events, timeline };
+}
+
+/** What core takes from outside: the delays between attempts. And no stacks of all the errors, which take long to make. */
+async function withGlobals({ random }: Pick<Math, "random">, run: () => Promise<void>): Promise<void> {
+  const original = { random: Math.random, stackTraceLimit: Error.stackTraceLimit };
+  Math.random = random;
+  Error.stackTraceLimit = 0;
+  try {
+    await run();
+  } finally {
+    Math.random = original.random;
+    Error.stackTraceLimit = original.stackTraceLimit;
+  }
 }

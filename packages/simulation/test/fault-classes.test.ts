@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 
 describe("faultClasses", () => {
   it("survivable faults break nothing, and lose no update in any storage", async () => {
-    const tally = await simulateSeeds({ faults: "survivable", count: 250 });
+    const tally = await simulateSeeds({ faults: "survivable", count: 100 });
     expect(complaints("survivable", tally)).toEqual([]);
     expect(tally.lostUpdates).toEqual({ "checks all": 0, "checks writes": 0, "checks nothing": 0 });
     const { survivable } = faultClasses;
@@ -11,7 +11,7 @@ describe("faultClasses", () => {
   });
 
   it("lock-breaking faults break mutual exclusion, and lose updates unless the storage checks every token", async () => {
-    const tally = await simulateSeeds({ faults: "lock-breaking", count: 150 });
+    const tally = await simulateSeeds({ faults: "lock-breaking", count: 100 });
     expect(complaints("lock-breaking", tally)).toEqual([]);
     expect(tally.violations["mutual exclusion"].runs).toBeGreaterThan(0);
     expect(tally.violations["fence order"].runs).toBe(0);

@@ -16,7 +16,7 @@ describe("simulate()", () => {
     "simulate() comes to the same history each time that a seed is drawn with %s faults",
     async (faults) => {
       const timeline = { timeline: true };
-      const seeds = [1, 2, 3, 4, 5, 6];
+      const seeds = [1, 2, 3, 4];
       const first: unknown[] = [];
       for (const seed of seeds) first.push(facts(await simulate(drawScenario(faults, seed), timeline)));
       for (const seed of seeds.toReversed()) {
@@ -60,11 +60,9 @@ describe("simulate()", () => {
       "client 1: writes stock under lock 1.1",
       "client 1: is done with lock 1.1",
       "client 1: asks A, B, C to release 1.1",
-      "client 1: asks C to release 1.1",
       "node A: frees 1.1",
       "node B: frees 1.1",
       "node C: frees 1.1",
-      "node C: holds nothing of 1.1",
     ]);
   });
 });

@@ -1,0 +1,85 @@
+import type { LockNode } from "@holdfast/core";
+import { memoryNode } from "@holdfast/memory";
+import { type CreateNode, complaints, simulateSeeds } from "@holdfast/simulation";
+import { describe, expect, it } from "vitest";
+
+/** A memory node of which some methods are replaced. */
+function altered(alter: (right: LockNode) => Partial<LockNode>): CreateNode {
+  return ({ name, clock }) => {
+    const right = memoryNode({ name, clock, fenceTtlMs: Infinity });
+    return { ...right, ...alter(right) };
+  };
+}
+
+async function complaintsAbout(createNode: CreateNode, count = 60): Promise<string> {
+  return complaints("survivable", await simulateSeeds({ faults: "survivable", count, createNode })).join("\n");
+}
+
+describe("createNode", () => {
+  it("createNode puts another node in place of the memory nodes, with the clocks and the randomness of the world", async () => {
+    const sites: { name: string; wallMs: number; random: number }[] = [];
+    const createNode: CreateNode = ({ name, clock, random }) => {
+      sites.push({ name, wallMs: clock.wallMs(), random: random() });
+      return memoryNode({ name, clock });
+    };
+    const count = 3;
+    expect(complaints("survivable", await simulateSeeds({ faults: "survivable", count, createNode }))).toEqual([]);
+    const first = [...sites];
+    sites.length = 0;
+    await simulateSeeds({ faults: "survivable", count, createNode });
+    expect(sites).toEqual(first);
+    expect(new Set(first.map(({ random }) => random)).size).toBe(first.length);
+  });
+
+  it("a node that offers none of the optional methods will do", async () => {
+    const createNode: CreateNode = ({ name, clock }) => {
+      const { acquire, extend, release } = memoryNode({ name, clock, fenceTtlMs: Infinity });
+      return { name, acquire, extend, release };
+    };
+    expect(await complaintsAbout(createNode, 40)).toBe("");
+  });
+
+  it("a node that grants what another owner holds is found out", async () => {
+    const told = await complaintsAbout(
+      altered(() => ({ acquire: async ({ fenceHint }) => ({ granted: true, fence: fenceHint }) })),
+      10,
+    );
+    expect(told).toContain("mutual exclusion is violated");
+  });
+
+  it("a node that does not advance its counter is found out", async () => {
+    const told = await complaintsAbout(
+      altered(({ acquire }) => ({
+        async acquire(request) {
+          const reply = await acquire(request);
+          return reply.granted ? { granted: true, fence: request.fenceHint } : reply;
+        },
+      })),
+    );
+    expect(told).toContain("fence order is violated");
+  });
+
+  it("a node that lets everybody release is found out", async () => {
+    const owners = new Map<string, string>();
+    const told = await complaintsAbout(
+      altered(({ acquire, release }) => ({
+        async acquire(request) {
+          const reply = await acquire(request);
+          if (reply.granted) for (const resource of request.resources) owners.set(resource, request.owner);
+          return reply;
+        },
+        release: (request) => release({ ...request, owner: owners.get(request.resources[0] ?? "") ?? request.owner }),
+      })),
+    );
+    expect(told).toContain("mutual exclusion is violated");
+  });
+
+  it("a node that never releases is found out", async () => {
+    expect(
+      await complaintsAbout(
+        altered(() => ({ release: async () => ({ released: true }) })),
+        20,
+      ),
+    ).toContain("clean end");
+  });
+});

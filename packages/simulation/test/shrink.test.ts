@@ -1,0 +1,48 @@
+import { complaints, drawScenario, explain, type Fault, shrink, simulate, simulateSeeds } from "@holdfast/simulation";
+import { describe, expect, it } from "vitest";
+import { client, update } from "./scenes.ts";
+
+const slip: Fault = { kind: "pause before acting", client: "client 1", atMs: 10, forMs: 3000 };
+const noise: Fault[] = [1, 2, 3].flatMap((message): Fault[] => [
+  { kind: "late message", client: "client 2", node: "B", message, part: "reply", byMs: 3 },
+  { kind: "clock jump", of: "client 2", atMs: 100 * message, byMs: 1 },
+]);
+
+/** Two operations that break mutual exclusion by one fault, among others that do not. */
+const noisy = {
+  nodes: 3,
+  clients: [
+    client(1, update({ thinkMs: 20 }), update({ resources: ["cash"] })),
+    client(2, update({ afterMs: 5 }), update({ resources: ["cash"] })),
+    client(3, update({ resources: ["cash"] })),
+  ],
+  faults: [...noise.slice(0, 3), slip, ...noise.slice(3)],
+};
+
+describe("shrink()", () => {
+  it("shrink() leaves just the faults and operations that it takes to break the same thing", async () => {
+    const small = await shrink(noisy, "mutual exclusion");
+    expect(small.faults).toEqual([slip]);
+    expect(small.clients).toEqual([client(1, update({ thinkMs: 20 })), client(2, update({ afterMs: 5 }))]);
+  });
+
+  it("shrink() leaves a scenario as it is in which nothing is broken", async () => {
+    const calm = { ...noisy, faults: noise };
+    expect(await shrink(calm, "mutual exclusion")).toBe(calm);
+  });
+
+  it("explain() tells what a seed comes to in few lines, with what was broken where it happened", async () => {
+    const tally = await simulateSeeds({ faults: "lock-breaking", count: 20 });
+    expect(complaints("lock-breaking", tally)).toEqual([]);
+    const seed = tally.violations["mutual exclusion"].firstSeed ?? Number.NaN;
+    const scenario = drawScenario("lock-breaking", seed);
+    const story = await explain(scenario, "mutual exclusion");
+    expect(story).toMatch(/^ +ms {2}who +what\n/);
+    expect(story).toMatch(
+      /^ *\d+\.\d\d {2}VIOLATED +mutual exclusion: locks \S+ and \S+ on \w+ are both believed valid$/m,
+    );
+    expect(await explain(scenario, "mutual exclusion")).toBe(story);
+    const { timeline } = await simulate(scenario, { timeline: true });
+    expect(story.split("\n").length).toBeLessThan(timeline.length / 2);
+  });
+});
