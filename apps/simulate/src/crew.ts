@@ -27,9 +27,8 @@ const seedsPerTurn = 50;
 
 /** Starts the threads. */
 export async function callCrew(): Promise<Crew> {
-  const file = fileURLToPath(new URL("../reports/worker.mjs", import.meta.url));
-  await bundleWorker(file);
-  const workers = Array.from({ length: availableParallelism() }, () => new Worker(file));
+  const code = await bundleWorker();
+  const workers = Array.from({ length: availableParallelism() }, () => new Worker(code, { eval: true }));
   return {
     async simulate(assignment, onProgress) {
       const { faults, from, runs, operations } = assignment;
@@ -65,16 +64,17 @@ function simulateOn(worker: Worker, seeds: { faults: FaultClassName; from: numbe
   });
 }
 
-/** One plain file: what `tsx` makes of the sources names every closure each time that it is made, which takes longer. */
-async function bundleWorker(outfile: string): Promise<void> {
-  await build({
+/** Plain code: what `tsx` makes of the sources names every closure each time that it is made, which takes longer. */
+async function bundleWorker(): Promise<string> {
+  const { outputFiles } = await build({
     entryPoints: [fileURLToPath(new URL("worker.ts", import.meta.url))],
-    outfile,
     bundle: true,
+    write: false,
     platform: "node",
     target: "node20",
-    format: "esm",
+    format: "cjs",
     conditions: ["@holdfast/source"],
     logLevel: "error",
   });
+  return outputFiles[0]?.text ?? "";
 }

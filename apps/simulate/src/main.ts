@@ -49,7 +49,7 @@ async function simulateMany({ runs, from, operations }: Task & { kind: "many" })
         if (stdout.isTTY) stdout.write(clearLine + progressLine(faults, sofar));
       });
       if (stdout.isTTY) stdout.write(clearLine);
-      print(`${reportOf(faults, tally)}\n`);
+      print(reportOf(faults, tally));
       if (complaints(faults, tally).length > 0) isClean = false;
       await showFirstFailure(faults, tally);
     }

@@ -1,4 +1,4 @@
-import { type Checker, complaints, type FaultClassName, faultClasses, type Tally } from "@holdfast/simulation";
+import { type Checker, type FaultClassName, faultClasses, mustShow, type Tally } from "@holdfast/simulation";
 
 /** One line for a terminal while it goes on. */
 export function progressLine(faults: FaultClassName, { runs, operations }: Tally): string {
@@ -7,21 +7,28 @@ export function progressLine(faults: FaultClassName, { runs, operations }: Tally
 
 /** What a class of faults came to. */
 export function reportOf(faults: FaultClassName, tally: Tally): string {
-  const { mayBreak, meaning } = faultClasses[faults];
-  const checked = Object.entries(tally.violations) as [Checker, Tally["violations"][Checker]][];
-  const verdicts = checked.map(([checker, { runs, firstSeed }]) => {
-    const verdict = runs === 0 ? "holds" : `broken in ${grouped(runs)} runs, first by seed ${firstSeed}`;
-    const isAllowed = mayBreak.includes(checker);
-    return `  ${runs === 0 || isAllowed ? "✔" : "✘"} ${checker.padEnd(18)}${verdict}${runs > 0 && isAllowed ? ", as it may" : ""}`;
-  });
+  const checkers = Object.keys(tally.violations) as Checker[];
   return [
-    `${faults}: ${meaning}`,
+    `${faults}: ${faultClasses[faults].meaning}`,
     `  ${grouped(tally.runs)} runs, ${grouped(tally.operations)} operations, ${grouped(tally.locks)} locks`,
-    `  faults: ${list(tally.faults)}`,
+    `  faults that struck: ${list(tally.faults)}`,
     `  lost updates, in a storage that ${list(tally.lostUpdates)}`,
-    ...verdicts,
-    ...complaints(faults, tally).map((complaint) => `  ✘ ${complaint}`),
+    ...checkers.map((checker) => `  ${verdictOn(checker, faults, tally)}`),
+    "",
   ].join("\n");
+}
+
+function verdictOn(checker: Checker, faults: FaultClassName, tally: Tally): string {
+  const { runs, firstSeed } = tally.violations[checker];
+  const title = checker.padEnd(18);
+  if (runs === 0) {
+    const isToothless = mustShow(faults, tally) === checker;
+    return isToothless
+      ? `✘ ${title}holds in all ${grouped(tally.runs)} runs: these faults show nothing`
+      : `✔ ${title}holds`;
+  }
+  const verdict = `${title}broken in ${grouped(runs)} ${runs === 1 ? "run" : "runs"}, first by seed ${firstSeed}`;
+  return faultClasses[faults].mayBreak.includes(checker) ? `✔ ${verdict}, as it may` : `✘ ${verdict}`;
 }
 
 /** The command that shows one seed again. */

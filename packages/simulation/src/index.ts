@@ -16,6 +16,7 @@ export {
   complaints,
   emptyTally,
   type FoundBy,
+  mustShow,
   type SeedsOptions,
   simulateSeeds,
   type Tally,

@@ -51,15 +51,20 @@ export async function simulateSeeds({ faults, from = 1, count, createNode }: See
 }
 
 /** What must not be, in words: empty if the runs came to what the class of their faults demands. */
-export function complaints(faults: FaultClassName, { violations, runs }: Tally): string[] {
+export function complaints(faults: FaultClassName, tally: Tally): string[] {
   const { mayBreak } = faultClasses[faults];
-  const found = Object.entries(violations) as [Checker, FoundBy][];
-  const broken = found.filter(([checker, { runs }]) => runs > 0 && !mayBreak.includes(checker));
-  const told = broken.map(
-    ([checker, { runs, firstSeed }]) => `${checker} is violated in ${runs} runs, first by seed ${firstSeed}`,
-  );
-  const isToothless = runs >= enoughRuns && mayBreak.length > 0 && violations[mayBreak[0] as Checker].runs === 0;
-  return isToothless ? [...told, `${mayBreak[0]} holds in all ${runs} runs: these faults show nothing`] : told;
+  const found = Object.entries(tally.violations) as [Checker, FoundBy][];
+  const broken = found
+    .filter(([checker, { runs }]) => runs > 0 && !mayBreak.includes(checker))
+    .map(([checker, { runs, firstSeed }]) => `${checker} is violated in ${runs} runs, first by seed ${firstSeed}`);
+  const toothless = mustShow(faults, tally);
+  return toothless ? [...broken, `${toothless} holds in all ${tally.runs} runs: these faults show nothing`] : broken;
+}
+
+/** What these faults are there to break and have not broken, in so many runs that they should have. */
+export function mustShow(faults: FaultClassName, { runs, violations }: Tally): Checker | undefined {
+  const [checker] = faultClasses[faults].mayBreak;
+  return checker !== undefined && runs >= enoughRuns && violations[checker].runs === 0 ? checker : undefined;
 }
 
 /** So many runs of faults that break something show that they do. */

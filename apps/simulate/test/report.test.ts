@@ -1,0 +1,41 @@
+import { emptyTally, type Tally } from "@holdfast/simulation";
+import { describe, expect, it } from "vitest";
+import { reportOf } from "../src/report.ts";
+
+const none = emptyTally();
+
+function broken(checker: keyof Tally["violations"]): Tally {
+  const violations = { ...none.violations, [checker]: { runs: 3, firstSeed: 17 } };
+  return { ...none, runs: 12_345, faults: { pause: 1, "lost message": 2000 }, violations };
+}
+
+describe("reportOf()", () => {
+  it("reportOf() tells what ran, which faults struck, and that everything holds", () => {
+    expect(reportOf("survivable", { ...none, runs: 12_345, operations: 6, locks: 5 }).split("\n")).toEqual([
+      "survivable: whatever a lock must withstand",
+      "  12 345 runs, 6 operations, 5 locks",
+      "  faults that struck: none",
+      "  lost updates, in a storage that checks all 0, checks writes 0, checks nothing 0",
+      "  ✔ mutual exclusion  holds",
+      "  ✔ fence order       holds",
+      "  ✔ fenced storage    holds",
+      "  ✔ liveness          holds",
+      "  ✔ clean end         holds",
+      "",
+    ]);
+  });
+
+  it("reportOf() tells what was broken, and by which seed", () => {
+    const report = reportOf("survivable", broken("liveness"));
+    expect(report).toContain("  ✘ liveness          broken in 3 runs, first by seed 17\n");
+    expect(report).toContain("  faults that struck: lost message 2 000, pause 1\n");
+  });
+
+  it("reportOf() lets be broken what these faults break, and wants to see it broken", () => {
+    const report = reportOf("lock-breaking", broken("mutual exclusion"));
+    expect(report).toContain("  ✔ mutual exclusion  broken in 3 runs, first by seed 17, as it may\n");
+    expect(reportOf("lock-breaking", { ...none, runs: 1000 })).toContain(
+      "  ✘ mutual exclusion  holds in all 1 000 runs: these faults show nothing\n",
+    );
+  });
+});
