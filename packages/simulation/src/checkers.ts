@@ -5,6 +5,7 @@ export type Checker = "mutual exclusion" | "fence order" | "fenced storage" | "l
 
 /** Something that happened and should not have. */
 export interface Violation {
+  /** Which checker found it. */
   readonly checker: Checker;
   /** When, in milliseconds of true time. */
   readonly atMs: number;

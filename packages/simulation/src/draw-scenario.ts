@@ -1,10 +1,10 @@
 import { Dice } from "./dice.ts";
 import { drawFaults, longestSlipMs } from "./draw-faults.ts";
 import { type FaultClassName, faultClasses } from "./fault-classes.ts";
-import { complete, type FullScenario, nodeNames, type Operation, quorumOf } from "./scenario.ts";
+import { complete, nodeNames, type Operation, quorumOf, type Scenario } from "./scenario.ts";
 
 /** The scenario that follows from a seed: who does what, and which faults of the class strike. */
-export function drawScenario(faults: FaultClassName, seed: number): FullScenario {
+export function drawScenario(faults: FaultClassName, seed: number): Scenario {
   const dice = new Dice(seed).fork(faults);
   const nodes = dice.pick([1, 2, 3, 3, 3, 3, 3, 4, 5, 5]);
   const ttlMs = dice.pick([200, 500, 1000, 3000]);

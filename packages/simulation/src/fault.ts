@@ -15,10 +15,32 @@ export type Fault =
 /** The kinds of faults. */
 export type FaultKind = Fault["kind"];
 
-/** One message between a client and a node. */
-export interface MessageFault {
+/** What every fault tells. */
+export interface FaultOf<Kind extends string> {
+  /** Which fault it is. */
+  readonly kind: Kind;
+}
+
+/** A fault that strikes at a moment. */
+export interface Moment {
+  /** When it strikes. */
+  readonly atMs: number;
+}
+
+/** A fault that lasts. */
+export interface Span extends Moment {
+  /** How long it lasts, in milliseconds. */
+  readonly forMs: number;
+}
+
+/** A fault of one client. */
+export interface OfClient {
   /** The client's name. */
   readonly client: string;
+}
+
+/** A fault of one message between a client and a node. */
+export interface OfMessage extends OfClient {
   /** The node's name. */
   readonly node: string;
   /** Which of the client's requests to that node it is about; the first is 1. */
@@ -26,44 +48,39 @@ export interface MessageFault {
 }
 
 /** A request that never arrives, or whose reply does not. */
-export interface LostMessage extends MessageFault {
-  readonly kind: "lost message";
+export interface LostMessage extends FaultOf<"lost message">, OfMessage {
+  /** What is lost. */
   readonly part: "request" | "reply";
 }
 
 /** A request or a reply that takes longer. On a connection that keeps the order, those after it wait for it. */
-export interface LateMessage extends MessageFault {
-  readonly kind: "late message";
+export interface LateMessage extends FaultOf<"late message">, OfMessage {
+  /** What is late. */
   readonly part: "request" | "reply";
   /** How much longer it takes, in milliseconds. */
   readonly byMs: number;
 }
 
 /** A request that arrives a second time. */
-export interface RepeatedMessage extends MessageFault {
-  readonly kind: "repeated message";
+export interface RepeatedMessage extends FaultOf<"repeated message">, OfMessage {
   /** How long after it was sent it is sent again, in milliseconds. */
   readonly afterMs: number;
 }
 
 /** Nothing passes between these clients and these nodes for a while, in one direction or both. */
-export interface Partition {
-  readonly kind: "partition";
+export interface Partition extends FaultOf<"partition">, Span {
+  /** The names of the clients. */
   readonly clients: readonly string[];
+  /** The names of the nodes. */
   readonly nodes: readonly string[];
   /** What is lost. */
   readonly part: "requests" | "replies" | "both";
-  readonly atMs: number;
-  readonly forMs: number;
 }
 
-/** A node that stops, and what was on the way to it is lost. */
-export interface NodeCrash {
-  readonly kind: "node crash";
+/** A node that stops: what is on the way to it is lost. It comes back unless `forMs` is `Infinity`. */
+export interface NodeCrash extends FaultOf<"node crash">, Span {
+  /** The node's name. */
   readonly node: string;
-  readonly atMs: number;
-  /** How long it is away, in milliseconds; `Infinity` is for good. */
-  readonly forMs: number;
   /** Whether it comes back with its claims and counters. */
   readonly memory: "kept" | "lost";
   /** Whether clients hear nothing while it is away, instead of an error. */
@@ -71,25 +88,18 @@ export interface NodeCrash {
 }
 
 /** A client that ends without a word. */
-export interface ClientCrash {
-  readonly kind: "client crash";
-  readonly client: string;
-  readonly atMs: number;
-}
+export interface ClientCrash extends FaultOf<"client crash">, OfClient, Moment {}
 
 /** The wall clock of a client, or the clock of a node, is set forward, or back. */
-export interface ClockJump {
-  readonly kind: "clock jump";
+export interface ClockJump extends FaultOf<"clock jump">, Moment {
   /** The name of the client or node. */
   readonly of: string;
-  readonly atMs: number;
   /** How far, in milliseconds; negative is back. */
   readonly byMs: number;
 }
 
 /** The clocks of a client or node run at another rate than true time, from the beginning on. */
-export interface ClockDrift {
-  readonly kind: "clock drift";
+export interface ClockDrift extends FaultOf<"clock drift"> {
   /** The name of the client or node. */
   readonly of: string;
   /** How many milliseconds pass on the clock in a true one. */
@@ -97,11 +107,7 @@ export interface ClockDrift {
 }
 
 /** A client in which nothing runs for a while, at an `await` or in the middle of a turn, wherever it is in its code. */
-export interface Pause {
-  readonly kind: "pause";
-  readonly client: string;
-  readonly atMs: number;
-  readonly forMs: number;
+export interface Pause extends FaultOf<"pause">, OfClient, Span {
   /**
    * Where it strikes: 0 between two turns of the event loop; from 1 on, so many reads of a clock or messages after
    * `atMs`, just before the last of them.
@@ -109,19 +115,8 @@ export interface Pause {
   readonly step: number;
 }
 
-/** A pause between the moment at which the client looks at its lock and that at which its next access is sent. */
-export interface PauseBeforeActing {
-  readonly kind: "pause before acting";
-  readonly client: string;
-  /** It strikes at the first such moment from here on. */
-  readonly atMs: number;
-  readonly forMs: number;
-}
+/** A pause between the moment, the first from `atMs` on, at which the client looks at its lock and its next access. */
+export interface PauseBeforeActing extends FaultOf<"pause before acting">, OfClient, Span {}
 
 /** The client's machine sleeps: nothing runs, and the monotonic clock stands still. */
-export interface Suspension {
-  readonly kind: "suspension";
-  readonly client: string;
-  readonly atMs: number;
-  readonly forMs: number;
-}
+export interface Suspension extends FaultOf<"suspension">, OfClient, Span {}

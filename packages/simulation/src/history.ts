@@ -16,15 +16,26 @@ export interface History {
 export interface LockRecord {
   /** The attempt that won it, as `client.number`: the owner by a name that every run of the seed gives it. */
   readonly attempt: string;
+  /** The client that has it. */
   readonly client: string;
+  /** What is locked. */
   readonly resources: readonly string[];
+  /** Its token. */
   readonly fence: number;
   /** When the attempt's first request was sent. */
   readonly startedAtMs: number;
   /** When the client was given the lock. */
   readonly grantedAtMs: number;
   /** When the client first and last saw the lock valid, or acted on having seen it; undefined if it never did. */
-  readonly seenValid: { readonly fromMs: number; readonly untilMs: number } | undefined;
+  readonly seenValid: Sighting | undefined;
+}
+
+/** From when to when a client believed something. */
+export interface Sighting {
+  /** When it first did. */
+  readonly fromMs: number;
+  /** When it last did. */
+  readonly untilMs: number;
 }
 
 /** How a kind of storage treats fencing tokens. */
@@ -32,22 +43,29 @@ export type StorageKind = "checks all" | "checks writes" | "checks nothing";
 
 /** An update that another one overwrote without having seen it. */
 export interface LostUpdate {
+  /** When it was overwritten. */
   readonly atMs: number;
+  /** By what kind of storage. */
   readonly storage: StorageKind;
+  /** What was updated. */
   readonly resource: string;
-  /** The lock of the write that was lost, and of the one that overwrote it. */
+  /** The attempt that won the lock of the update that was lost. */
   readonly lost: string;
+  /** The attempt that won the lock of the update that overwrote it. */
   readonly by: string;
 }
 
 /** Something that should not have been. */
 export interface Incident {
+  /** When it was noticed. */
   readonly atMs: number;
+  /** What it was. */
   readonly what: string;
 }
 
 /** A last test: no fault is left, and every client that still lives asks for a lock. */
 export interface Recovery {
+  /** When it began. */
   readonly fromMs: number;
   /** How long it may take at the most until somebody has it, in milliseconds. */
   readonly boundMs: number;

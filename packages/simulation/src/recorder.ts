@@ -175,6 +175,6 @@ export class Recorder implements History {
 }
 
 /** Whether two locks have a resource in common. */
-export function overlap(a: Pick<LockRecord, "resources">, b: Pick<LockRecord, "resources">): boolean {
+function overlap(a: Pick<LockRecord, "resources">, b: Pick<LockRecord, "resources">): boolean {
   return a.resources.some((resource) => b.resources.includes(resource));
 }

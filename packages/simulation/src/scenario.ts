@@ -52,6 +52,7 @@ export interface ScenarioClient {
 export interface Operation {
   /** Which call acquires the lock. */
   readonly by: "acquire" | "tryAcquire" | "using";
+  /** What it locks. */
   readonly resources: readonly string[];
   /** How long the worker waits before, in milliseconds. Default 0. */
   readonly afterMs?: number;

@@ -20,6 +20,7 @@ export interface SeedsOptions {
 
 /** What the runs of many seeds came to. */
 export interface Tally {
+  /** How many seeds. */
   readonly runs: number;
   /** Operations of clients that ended: a lock acquired and given up again, or not acquired. */
   readonly operations: number;
@@ -35,8 +36,9 @@ export interface Tally {
 
 /** What a checker found in many runs. */
 export interface FoundBy {
+  /** In how many runs. */
   readonly runs: number;
-  /** Undefined if there is none. */
+  /** The first seed of those; undefined if there is none. */
   readonly firstSeed: number | undefined;
 }
 

@@ -21,6 +21,7 @@ export interface SimulateOptions {
 
 /** What came of a simulation. */
 export interface Run {
+  /** What happened, as far as it is judged. */
   readonly history: History;
   /** What the checkers found, the earliest first. */
   readonly violations: readonly Violation[];

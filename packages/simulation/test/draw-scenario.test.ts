@@ -1,0 +1,49 @@
+import { drawScenario, type FaultClassName, faultClasses } from "@holdfast/simulation";
+import { describe, expect, it } from "vitest";
+
+const names = Object.keys(faultClasses) as FaultClassName[];
+const scenarios = names.flatMap((faults) =>
+  Array.from({ length: 200 }, (_, index) => ({ faults, scenario: drawScenario(faults, index + 1) })),
+);
+
+function faultsOf(wanted: FaultClassName) {
+  return scenarios.filter(({ faults }) => faults === wanted).map(({ scenario }) => scenario.faults ?? []);
+}
+
+describe("drawScenario()", () => {
+  it("drawScenario() draws the same from the same seed, and something else from each other one", () => {
+    expect(drawScenario("survivable", 5)).toEqual(drawScenario("survivable", 5));
+    expect(new Set(scenarios.map(({ scenario }) => JSON.stringify(scenario))).size).toBe(scenarios.length);
+    expect(drawScenario("survivable", 2 ** 40)).not.toEqual(drawScenario("survivable", 0));
+  });
+
+  it("drawScenario() leaves the memory and the clocks of nodes alone under survivable faults", () => {
+    const faults = faultsOf("survivable").flat();
+    expect(faults.filter((fault) => fault.kind === "node crash" && fault.memory === "lost")).toEqual([]);
+    expect(faults.filter((fault) => fault.kind === "clock jump" && !fault.of.startsWith("client"))).toEqual([]);
+  });
+
+  it("drawScenario() leaves the clocks of clients right where lock-breaking faults take counters away", () => {
+    const forgetful = faultsOf("lock-breaking").filter((faults) =>
+      faults.some((fault) => fault.kind === "node crash" && fault.memory === "lost"),
+    );
+    expect(forgetful.length).toBeGreaterThan(20);
+    expect(forgetful.flat().filter(({ kind }) => ["clock jump", "pause", "suspension"].includes(kind))).toEqual([]);
+  });
+
+  it("drawScenario() takes counters away and sets clocks back under fence-breaking faults", () => {
+    for (const faults of faultsOf("fence-breaking")) {
+      expect(faults).toContainEqual(expect.objectContaining({ kind: "node crash", memory: "lost" }));
+      expect(faults.some((fault) => fault.kind === "clock jump" && fault.byMs < 0)).toBe(true);
+    }
+  });
+
+  it("drawScenario() takes away for good no more nodes than a quorum can do without", () => {
+    for (const { scenario } of scenarios) {
+      const { nodes = 5, settings, faults = [] } = scenario;
+      const quorum = settings?.quorum ?? Math.floor(nodes / 2) + 1;
+      const gone = faults.filter((fault) => fault.kind === "node crash" && fault.forMs === Infinity);
+      expect(gone.length).toBeLessThanOrEqual(nodes - quorum);
+    }
+  });
+});

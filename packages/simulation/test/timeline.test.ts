@@ -1,0 +1,47 @@
+import { formatTimeline, type TimelineEvent } from "@holdfast/simulation";
+import { describe, expect, it } from "vitest";
+
+const ask = (atMs: number, attempt: string, to: string): TimelineEvent => {
+  return { atMs, who: `client ${attempt[0]}`, what: `for stock, ${attempt}`, attempt, to };
+};
+const grant = (atMs: number, attempt: string): TimelineEvent => {
+  return { atMs, who: "node A", what: `grants ${attempt}`, attempt, isGrant: true };
+};
+const denial = (atMs: number, attempt: string): TimelineEvent => {
+  return { atMs, who: "node A", what: `denies ${attempt}`, attempt };
+};
+
+describe("formatTimeline()", () => {
+  it("formatTimeline() has a line for each event, in the order of time, in columns", () => {
+    const events = [
+      { atMs: 1000, who: "storage", what: "later" },
+      { atMs: 2.345, who: "fault", what: "first" },
+    ];
+    expect(formatTimeline(events)).toBe(
+      ["     ms  who      what", "   2.35  fault    first", "1000.00  storage  later"].join("\n"),
+    );
+  });
+
+  it("formatTimeline() makes one line of what is sent to several nodes at once", () => {
+    const events = [ask(1, "1.1", "A"), ask(1, "1.1", "B"), ask(2, "1.1", "C"), grant(3, "1.1")];
+    expect(formatTimeline(events).split("\n").slice(1)).toEqual([
+      "1.00  client 1  asks A, B for stock, 1.1",
+      "2.00  client 1  asks C for stock, 1.1",
+      "3.00  node A    grants 1.1",
+    ]);
+  });
+
+  it("formatTimeline() only says that attempts were made of which no node granted anything", () => {
+    const events = [
+      ...[ask(1, "1.1", "A"), ask(1, "1.1", "B"), denial(2, "1.1"), ask(3, "1.2", "A"), denial(4, "1.2")],
+      ...[ask(5, "2.1", "A"), denial(6, "2.1"), ask(7, "1.3", "A"), grant(8, "1.3"), ask(9, "1.4", "A")],
+    ];
+    expect(formatTimeline(events).split("\n").slice(1)).toEqual([
+      "1.00  client 1  tries in vain, 1.1 to 1.2",
+      "5.00  client 2  tries in vain, 2.1",
+      "7.00  client 1  asks A for stock, 1.3",
+      "8.00  node A    grants 1.3",
+      "9.00  client 1  tries in vain, 1.4",
+    ]);
+  });
+});
