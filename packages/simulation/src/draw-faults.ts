@@ -71,10 +71,14 @@ const ordinary: Readonly<Record<FaultKind, (dice: Dice, outline: Outline) => Fau
     ...many(dice, 4, () => jump(dice.pick(outline.clients), moment(dice, outline), dice.between(-5000, 5000))),
   ],
 
-  "clock drift": (dice, outline) =>
-    [...outline.clients, ...outline.nodes].map((of) => ({
-      ...{ kind: "clock drift", of, rate: 1 + dice.between(-mostDrift, mostDrift) },
-    })),
+  "clock drift": (dice, { clients, nodes }) => {
+    // Every clock in its own way; or the worst, nodes that are fast and clients that are slow.
+    const isWorst = dice.chance(0.5);
+    const drift = (of: string, most: number): Fault => {
+      return { kind: "clock drift", of, rate: 1 + (isWorst ? most : dice.between(-mostDrift, mostDrift)) };
+    };
+    return [...clients.map((of) => drift(of, -mostDrift)), ...nodes.map((of) => drift(of, mostDrift))];
+  },
 
   pause: (dice, outline) =>
     many(dice, 5, () => ({
