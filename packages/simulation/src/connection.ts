@@ -94,7 +94,7 @@ export class Connection implements LockNode {
       const answer = this.#host.node[sent.method](sent.request as never) as Promise<never>;
       answer.then(
         (reply) => {
-          this.#tell(() => describeReply(reply, this.#attemptOf(sent)));
+          this.#tell(() => ({ from: this.name, ...describeReply(reply, this.#attemptOf(sent)) }));
           this.#answer(sent, () => sent.resolve(reply));
         },
         (reason) => {

@@ -9,6 +9,8 @@ export function describeFault(fault: Fault): string {
       return `the ${fault.part} ${messageOf(fault)} is ${ms(fault.byMs)} late`;
     case "repeated message":
       return `the request ${messageOf(fault)} is sent again ${ms(fault.afterMs)} later`;
+    case "late access":
+      return `access ${fault.access} of ${fault.client} reaches the storage ${ms(fault.byMs)} late`;
     case "partition":
       return `${whatIsLost(fault.part)} ${fault.clients.join(", ")} and nodes ${fault.nodes.join(", ")} for ${ms(fault.forMs)}`;
     case "node crash": {

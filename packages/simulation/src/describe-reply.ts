@@ -10,16 +10,16 @@ export function describeRequest(method: Method, { resources }: NodeRequest, atte
   return `to ${method} ${attempt}`;
 }
 
-/** A node's answer in words. */
+/** A node's answer in words, which also stand for the same answer of several nodes. */
 export function describeReply(reply: AcquireReply | ExtendReply | ReleaseReply, attempt: string): Remark {
   if ("granted" in reply) {
-    if (reply.granted) return { attempt, isGrant: true, what: `grants ${attempt}, fence ${reply.fence}` };
+    if (reply.granted) return { attempt, isGrant: true, what: `granted ${attempt}, fence ${reply.fence}` };
     const wait = reply.retryAfterMs === undefined ? "" : ` for ${reply.retryAfterMs.toFixed(2)} ms more`;
-    return { attempt, what: `denies ${attempt}: another owner holds it${wait}` };
+    return { attempt, what: `denied ${attempt}: another owner held it${wait}` };
   }
   if ("held" in reply) {
-    if (reply.held) return { attempt, isGrant: true, what: `keeps ${attempt}, fence ${reply.fence}` };
-    return { attempt, what: reply.rejoined ? `takes ${attempt} in again` : `does not hold ${attempt}` };
+    if (reply.held) return { attempt, isGrant: true, what: `kept ${attempt}, fence ${reply.fence}` };
+    return { attempt, what: reply.rejoined ? `took ${attempt} in again` : `did not hold ${attempt}` };
   }
-  return { attempt, what: reply.released ? `frees ${attempt}` : `holds nothing of ${attempt}` };
+  return { attempt, what: reply.released ? `freed ${attempt}` : `held nothing of ${attempt}` };
 }

@@ -1,6 +1,6 @@
 import type { Dice } from "./dice.ts";
-import type { Fault, FaultKind } from "./fault.ts";
-import type { FaultClass, Hazard } from "./fault-classes.ts";
+import type { Fault } from "./fault.ts";
+import type { FaultClass, Hazard, OrdinaryKind } from "./fault-classes.ts";
 import type { FullSettings } from "./scenario.ts";
 
 /** What faults are drawn for. */
@@ -10,6 +10,8 @@ export interface Outline {
   readonly minority: number;
   readonly nodes: readonly string[];
   readonly clients: readonly string[];
+  /** The longest ttl that any claim may have, in milliseconds. */
+  readonly longestTtlMs: number;
   /** About how long the work takes: faults strike within this time. */
   readonly horizonMs: number;
 }
@@ -24,7 +26,7 @@ const mostDrift = 0.0045;
 const farMs = 5_000_000;
 
 /** What the faults of each kind may be so that a lock must withstand them. */
-const ordinary: Readonly<Record<FaultKind, (dice: Dice, outline: Outline) => Fault[]>> = {
+const ordinary: Readonly<Record<OrdinaryKind, (dice: Dice, outline: Outline) => Fault[]>> = {
   "lost message": (dice, outline) =>
     many(dice, 20, () => ({ kind: "lost message", ...message(dice, outline), part: dice.pick(["request", "reply"]) })),
 
@@ -59,6 +61,14 @@ const ordinary: Readonly<Record<FaultKind, (dice: Dice, outline: Outline) => Fau
     return isForGood
       ? minority.map((node) => crash(node, Infinity))
       : many(dice, 4, () => crash(dice.pick(outline.nodes), dice.between(1, 1.5 * outline.settings.ttlMs)));
+  },
+
+  "delayed restart": (dice, outline) => {
+    const { longestTtlMs } = outline;
+    return many(dice, 6, () => ({
+      ...{ kind: "node crash", node: dice.pick(outline.nodes), atMs: moment(dice, outline), memory: "lost" },
+      ...{ forMs: dice.between(1, 1.5) * longestTtlMs, isSilent: dice.chance(0.5) },
+    }));
   },
 
   "client crash": (dice, outline) => [
@@ -98,10 +108,12 @@ const ordinary: Readonly<Record<FaultKind, (dice: Dice, outline: Outline) => Fau
 
 const hazards: Readonly<Record<Hazard, (dice: Dice, outline: Outline) => Fault[]>> = {
   "late act": (dice, outline) =>
-    many(dice, 6, () => ({
-      ...{ kind: "pause before acting", client: dice.pick(outline.clients), atMs: moment(dice, outline) },
-      forMs: outline.settings.ttlMs * dice.between(1, 3),
-    })),
+    many(dice, 6, () => {
+      const [client, lateMs] = [dice.pick(outline.clients), outline.settings.ttlMs * dice.between(1, 3)];
+      return dice.chance(0.5)
+        ? { kind: "pause before acting", client, atMs: moment(dice, outline), forMs: lateMs }
+        : { kind: "late access", client, access: dice.integer(1, 12), byMs: lateMs };
+    }),
 
   "node clock jump": (dice, outline) =>
     many(dice, 4, () => {
@@ -118,13 +130,17 @@ const hazards: Readonly<Record<Hazard, (dice: Dice, outline: Outline) => Fault[]
   },
 };
 
+/**
+ * Where counters are lost, the order of tokens rests on clients whose wall clocks are right, and whose attempts are not
+ * older than the loss.
+ */
+const notWithLostCounters: readonly OrdinaryKind[] = ["clock jump", "clock drift", "pause", "suspension"];
+
 /** What may not strike together with a hazard, or else more would break than the class says. */
-const spared: Readonly<Record<Hazard, readonly FaultKind[]>> = {
+const spared: Readonly<Record<Hazard, readonly OrdinaryKind[]>> = {
   "late act": [],
   "node clock jump": [],
-  // Where counters are lost, the order of tokens rests on clients whose wall clocks are right, and whose attempts are
-  // not older than the loss.
-  "memory loss": ["clock jump", "clock drift", "pause", "suspension"],
+  "memory loss": notWithLostCounters,
   "memory loss and a clock set back": [],
 };
 
@@ -138,7 +154,12 @@ export function drawFaults(dice: Dice, { faults, hazards: possible }: FaultClass
 }
 
 /** What no lock withstands in company. */
-function excluded(dice: Dice, { settings }: Outline): FaultKind[] {
+function excluded(dice: Dice, { settings }: Outline): readonly OrdinaryKind[] {
+  if (dice.fork("counters").chance(0.3)) return notWithLostCounters;
+  return ["delayed restart", ...excludedByClocks(dice, settings)];
+}
+
+function excludedByClocks(dice: Dice, settings: FullSettings): OrdinaryKind[] {
   // After a pause, code may run before the timer that aborts the signal: who may be paused must look at the clock.
   if (settings.trust === "signal") return ["pause", "pause before acting", "suspension"];
   // A wall clock that is set back while the monotonic one stands still leaves no clock that is right.

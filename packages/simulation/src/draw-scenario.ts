@@ -1,7 +1,7 @@
 import { Dice } from "./dice.ts";
 import { drawFaults, longestSlipMs } from "./draw-faults.ts";
 import { type FaultClassName, faultClasses } from "./fault-classes.ts";
-import { complete, nodeNames, type Operation, quorumOf, type Scenario } from "./scenario.ts";
+import { complete, longestTtlMs, nodeNames, type Operation, quorumOf, type Scenario } from "./scenario.ts";
 
 /** The scenario that follows from a seed: who does what, and which faults of the class strike. */
 export function drawScenario(faults: FaultClassName, seed: number): Scenario {
@@ -17,7 +17,12 @@ export function drawScenario(faults: FaultClassName, seed: number): Scenario {
   const horizonMs = 4 * ttlMs;
   const outline = {
     ...{ nodes: nodeNames(nodes), clients: clients.map(({ name }) => name) },
-    ...{ settings: scenario.settings, minority: nodes - quorumOf(scenario), horizonMs },
+    ...{
+      settings: scenario.settings,
+      minority: nodes - quorumOf(scenario),
+      horizonMs,
+      longestTtlMs: longestTtlMs(scenario),
+    },
   };
   return { ...scenario, faults: drawFaults(dice.fork("faults"), faultClasses[faults], outline) };
 }

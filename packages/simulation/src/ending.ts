@@ -14,8 +14,8 @@ const slowest = 1.02;
 /** Plays a stage to its end: until all work is done and all faults are over, and shows that all is well again. */
 export async function playOut(stage: Stage): Promise<void> {
   const { world, recorder, network, clients } = stage;
-  await world.runUntil(longestRunMs, () => clients.every((client) => isIdle(client)));
-  for (const { process } of clients.filter((client) => !isIdle(client))) {
+  await world.runUntil(longestRunMs, () => clients.every((client) => isIdle(client, world.nowMs)));
+  for (const { process } of clients.filter((client) => !isIdle(client, world.nowMs))) {
     recorder.misbehaved(world.nowMs, process.name, "has an operation that does not end");
   }
   await untilQuiet(stage);
@@ -31,8 +31,9 @@ export async function playOut(stage: Stage): Promise<void> {
   await findLeaks(stage);
 }
 
-function isIdle({ process, working }: StagedClient): boolean {
-  return working === 0 || process.isDead;
+/** Whether a client has nothing left to do: a pause in the middle of its last turn, too, is over. */
+function isIdle({ process, working }: StagedClient, nowMs: number): boolean {
+  return (working === 0 && process.nowMs <= nowMs) || process.isDead;
 }
 
 function endOf(fault: Fault): number {

@@ -6,12 +6,18 @@ export interface FaultClass {
   /** What the faults are, in a sentence. */
   readonly meaning: string;
   /** The kinds that may strike in every run, each with its limits (`draw-faults.ts`). */
-  readonly faults: readonly FaultKind[];
+  readonly faults: readonly OrdinaryKind[];
   /** One of these strikes in each run as well; it breaks what `mayBreak` says. */
   readonly hazards: readonly Hazard[];
   /** What need not hold; the first of them must be seen to break. Everything else must hold. */
   readonly mayBreak: readonly Checker[];
 }
+
+/**
+ * What a lock withstands, within limits: the kinds of faults but for an access that arrives late, and node crashes that
+ * cost the memory, if the node stays away for the longest ttl (distlock page, "Performance, crash recovery and fsync").
+ */
+export type OrdinaryKind = Exclude<FaultKind, "late access"> | "delayed restart";
 
 /** A fault beyond what a lock that times out can survive. */
 export type Hazard = "late act" | "node clock jump" | "memory loss" | "memory loss and a clock set back";
@@ -19,12 +25,13 @@ export type Hazard = "late act" | "node clock jump" | "memory loss" | "memory lo
 /** The names of the classes. */
 export type FaultClassName = "survivable" | "lock-breaking" | "fence-breaking";
 
-const ordinary: readonly FaultKind[] = [
+const ordinary: readonly OrdinaryKind[] = [
   "lost message",
   "late message",
   "repeated message",
   "partition",
   "node crash",
+  "delayed restart",
   "client crash",
   "clock jump",
   "clock drift",

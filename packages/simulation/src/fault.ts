@@ -3,6 +3,7 @@ export type Fault =
   | LostMessage
   | LateMessage
   | RepeatedMessage
+  | LateAccess
   | Partition
   | NodeCrash
   | ClientCrash
@@ -65,6 +66,16 @@ export interface LateMessage extends FaultOf<"late message">, OfMessage {
 export interface RepeatedMessage extends FaultOf<"repeated message">, OfMessage {
   /** How long after it was sent it is sent again, in milliseconds. */
   readonly afterMs: number;
+}
+
+/** A message to the storage that takes longer, so that what the client looked at before it acted may be long past. */
+export interface LateAccess {
+  readonly kind: "late access";
+  readonly client: string;
+  /** Which of the client's accesses, reads as well as writes, it is about; the first is 1. */
+  readonly access: number;
+  /** How much longer it takes, in milliseconds. */
+  readonly byMs: number;
 }
 
 /** Nothing passes between these clients and these nodes for a while, in one direction or both. */

@@ -32,7 +32,7 @@ export function setStage(scenario: FullScenario, world: World, recorder: Recorde
   const dice = new Dice(scenario.seed);
   const { settings } = scenario;
   const network = new Network(world, recorder, settings);
-  const storage = new Storage(world, recorder, settings.latencyMs);
+  const storage = new Storage(world, recorder, settings.latencyMs, scenario.faults);
   const hosts = nodeNames(scenario.nodes).map((name) => new NodeHost(world, name, createNode, dice.fork(name)));
   const clients = scenario.clients.map(({ name, workers }): StagedClient => {
     const process = new ClientProcess(world, name, dice.fork(name));

@@ -1,4 +1,5 @@
 import type { ClientProcess } from "./client-process.ts";
+import type { Fault, LateAccess } from "./fault.ts";
 import type { StorageKind } from "./history.ts";
 import type { HeldRecord, Recorder } from "./recorder.ts";
 import { turn, type World } from "./world.ts";
@@ -24,18 +25,22 @@ export class Storage {
   readonly #world: World;
   readonly #recorder: Recorder;
   readonly #latencyMs: readonly [number, number];
+  readonly #faults: readonly LateAccess[];
   readonly #registers = new Map<string, Register>();
+  readonly #accesses = new Map<string, number>();
   #writes = 0;
 
   /**
    * @param world where it stands
    * @param recorder hears of lost updates
    * @param latencyMs how long a message takes, in milliseconds, from the least to the most
+   * @param faults of which those of single accesses strike here
    */
-  constructor(world: World, recorder: Recorder, latencyMs: readonly [number, number]) {
+  constructor(world: World, recorder: Recorder, latencyMs: readonly [number, number], faults: readonly Fault[]) {
     this.#world = world;
     this.#recorder = recorder;
     this.#latencyMs = latencyMs;
+    this.#faults = faults.filter((fault) => fault.kind === "late access");
   }
 
   /** Reads what the lock protects. */
@@ -58,7 +63,8 @@ export class Storage {
     lock.believe();
     this.#recorder.tell(process.nowMs, process.name, () => `${what} under lock ${lock.attempt}`);
     return new Promise((resolve) => {
-      this.#world.at(process.nowMs + this.#delayMs(process), turn.input, () => {
+      const arrivesMs = process.nowMs + this.#delayMs(process) + this.#latenessMs(process);
+      this.#world.at(arrivesMs, turn.input, () => {
         const result = perform();
         process.receive(this.#world.nowMs + this.#delayMs(process), () => resolve(result));
       });
@@ -112,6 +118,16 @@ export class Storage {
 
   #delayMs(process: ClientProcess): number {
     return process.storageDice.between(...this.#latencyMs);
+  }
+
+  /** What a fault adds to the delay of the access that is made now. */
+  #latenessMs({ name }: ClientProcess): number {
+    const number = (this.#accesses.get(name) ?? 0) + 1;
+    this.#accesses.set(name, number);
+    const fault = this.#faults.find(({ client, access }) => client === name && access === number);
+    if (fault === undefined) return 0;
+    this.#recorder.faultStruck(this.#world.nowMs, fault);
+    return fault.byMs;
   }
 
   #tell(what: () => string): void {

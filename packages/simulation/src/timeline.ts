@@ -10,6 +10,8 @@ export interface TimelineEvent {
   readonly attempt?: string | undefined;
   /** The node to which it was sent, if it is a request. */
   readonly to?: string | undefined;
+  /** The node whose answer it is, if it is one. */
+  readonly from?: string | undefined;
   /** Whether a node has granted something by it. */
   readonly isGrant?: boolean | undefined;
 }
@@ -21,12 +23,12 @@ export type Remark = Omit<TimelineEvent, "atMs" | "who">;
 export type Tell = (atMs: number, who: string, remark: () => Remark | string) => void;
 
 /**
- * Writes events as lines for people: time, who, what. Requests to several nodes are one line, and of attempts that no
- * node granted anything there is only that they were made.
+ * Writes events as lines for people: time, who, what. What is asked of several nodes at once is one line, and so is what
+ * several answer at once; of attempts that no node granted anything there is only that they were made.
  */
 export function formatTimeline(events: readonly TimelineEvent[]): string {
   const sorted = [...events].sort((a, b) => a.atMs - b.atMs);
-  const lines = joinRequests(withoutVainAttempts(sorted));
+  const lines = joinNodes(withoutVainAttempts(sorted));
   const times = lines.map(({ atMs }) => atMs.toFixed(2));
   const timeWidth = Math.max(2, ...times.map((time) => time.length));
   const whoWidth = Math.max(3, ...lines.map(({ who }) => who.length));
@@ -65,19 +67,29 @@ function tries(attempts: readonly string[]): string {
   return first === last ? `tries in vain, ${first}` : `tries in vain, ${first} to ${last}`;
 }
 
-/** Makes one line of what one client sends to several nodes at once. */
-function joinRequests(events: readonly TimelineEvent[]): Line[] {
+/** Makes one line of what one client asks several nodes at once, and of what several answer alike at once. */
+function joinNodes(events: readonly TimelineEvent[]): Line[] {
   const lines: Line[] = [];
   let previous: TimelineEvent | undefined;
   let nodes: string[] = [];
   for (const event of events) {
-    const { atMs, who, what, to } = event;
-    const isSame =
-      previous?.to !== undefined && atMs === previous.atMs && who === previous.who && what === previous.what;
-    nodes = to === undefined ? [] : isSame ? [...nodes, to] : [to];
-    if (isSame && to !== undefined) lines.pop();
-    lines.push(to === undefined ? event : { atMs, who, what: `asks ${nodes.join(", ")} ${what}` });
+    const node = event.to ?? event.from;
+    const isSame = previous !== undefined && node !== undefined && areAlike(previous, event);
+    nodes = node === undefined ? [] : isSame ? [...nodes, node] : [node];
+    if (isSame) lines.pop();
+    lines.push(lineOf(event, nodes));
     previous = event;
   }
   return lines;
+}
+
+/** Whether two events are the same but for the node. */
+function areAlike(a: TimelineEvent, b: TimelineEvent): boolean {
+  const isSameWay = a.to === undefined ? b.to === undefined && a.from !== undefined : b.to !== undefined;
+  return isSameWay && a.atMs === b.atMs && a.what === b.what && (a.from !== undefined || a.who === b.who);
+}
+
+function lineOf({ atMs, who, what, to, from }: TimelineEvent, nodes: readonly string[]): Line {
+  if (to !== undefined) return { atMs, who, what: `asks ${nodes.join(", ")} ${what}` };
+  return { atMs, who: from !== undefined && nodes.length > 1 ? `nodes ${nodes.join(" ")}` : who, what };
 }

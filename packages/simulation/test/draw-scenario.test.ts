@@ -17,18 +17,35 @@ describe("drawScenario()", () => {
     expect(drawScenario("survivable", 2 ** 40)).not.toEqual(drawScenario("survivable", 0));
   });
 
-  it("drawScenario() leaves the memory and the clocks of nodes alone under survivable faults", () => {
+  it("drawScenario() keeps a node that forgets away for the longest ttl under survivable faults", () => {
+    let restarts = 0;
+    for (const { scenario } of scenarios.filter(({ faults }) => faults === "survivable")) {
+      const operations = scenario.clients.flatMap(({ workers }) => workers.flat());
+      const ttls = operations.flatMap(({ ttlMs = 0, extendMs = 0 }) => [ttlMs, extendMs]);
+      const longestTtlMs = Math.max(scenario.settings?.ttlMs ?? 0, ...ttls);
+      for (const fault of scenario.faults ?? []) {
+        if (fault.kind !== "node crash" || fault.memory === "kept") continue;
+        expect(fault.forMs).toBeGreaterThanOrEqual(longestTtlMs);
+        restarts += 1;
+      }
+    }
+    expect(restarts).toBeGreaterThan(20);
+  });
+
+  it("drawScenario() leaves the clocks of nodes alone under survivable faults", () => {
     const faults = faultsOf("survivable").flat();
-    expect(faults.filter((fault) => fault.kind === "node crash" && fault.memory === "lost")).toEqual([]);
     expect(faults.filter((fault) => fault.kind === "clock jump" && !fault.of.startsWith("client"))).toEqual([]);
   });
 
-  it("drawScenario() leaves the clocks of clients right where lock-breaking faults take counters away", () => {
-    const forgetful = faultsOf("lock-breaking").filter((faults) =>
+  it("drawScenario() leaves the clocks of clients right where faults take counters away, unless they are fence-breaking", () => {
+    const forgetful = [...faultsOf("survivable"), ...faultsOf("lock-breaking")].filter((faults) =>
       faults.some((fault) => fault.kind === "node crash" && fault.memory === "lost"),
     );
-    expect(forgetful.length).toBeGreaterThan(20);
-    expect(forgetful.flat().filter(({ kind }) => ["clock jump", "pause", "suspension"].includes(kind))).toEqual([]);
+    expect(forgetful.length).toBeGreaterThan(40);
+    const wrong = forgetful
+      .flat()
+      .filter((fault) => ["pause", "suspension"].includes(fault.kind) || ("of" in fault && /^client/.test(fault.of)));
+    expect(wrong).toEqual([]);
   });
 
   it("drawScenario() takes counters away and sets clocks back under fence-breaking faults", () => {

@@ -13,37 +13,37 @@ describe("a fault", () => {
   it("a lost request never arrives", async () => {
     const told = await lines(under([{ kind: "lost message", ...toA, part: "request" }]));
     expect(told).toContain("fault: the request of message 1 from client 1 to A is lost");
-    expect(told).not.toContain("node A: grants 1.1, fence 1");
+    expect(told).not.toContain("node A: granted 1.1, fence 1");
     expect(told).toContain("client 1: has lock 1.1 on stock, fence 1");
   });
 
   it("a lost reply leaves a claim of which the client does not hear", async () => {
     const both = ["A", "B"].map((node): Fault => ({ kind: "lost message", ...toA, node, part: "reply" }));
     const told = await lines(under(both, { waitTimeoutMs: 0 }));
-    expect(told).toEqual(expect.arrayContaining(["node A: grants 1.1, fence 1", "node B: grants 1.1, fence 1"]));
-    expect(told.at(-1)).toMatch(/node \w: frees 1.1|rejects: could not lock stock/);
+    expect(told).toEqual(expect.arrayContaining(["node A: granted 1.1, fence 1", "node B: granted 1.1, fence 1"]));
+    expect(told.at(-1)).toMatch(/node \w: freed 1.1|rejects: could not lock stock/);
   });
 
   it("a late message holds up those after it on a connection that keeps the order, and no others", async () => {
     const late: Fault = { kind: "late message", ...toA, part: "request", byMs: 30 };
     const ordered = await lines(under([late]));
-    expect(ordered.indexOf("node A: grants 1.1, fence 1")).toBeLessThan(ordered.indexOf("node A: frees 1.1"));
+    expect(ordered.indexOf("node A: granted 1.1, fence 1")).toBeLessThan(ordered.indexOf("node A: freed 1.1"));
     const overtaken = await lines(under([late], {}, { settings: { keepsOrder: false } }));
-    const first = overtaken.indexOf("node A: holds nothing of 1.1");
+    const first = overtaken.indexOf("node A: held nothing of 1.1");
     expect(first).toBeGreaterThan(0);
-    expect(overtaken.indexOf("node A: grants 1.1, fence 1")).toBeGreaterThan(first);
+    expect(overtaken.indexOf("node A: granted 1.1, fence 1")).toBeGreaterThan(first);
   });
 
   it("a late grant is released again when its answer comes", async () => {
     const late: Fault = { kind: "late message", ...toA, part: "request", byMs: 30 };
-    expect((await lines(under([late], {}, { settings: { keepsOrder: false } }))).at(-1)).toBe("node A: frees 1.1");
+    expect((await lines(under([late], {}, { settings: { keepsOrder: false } }))).at(-1)).toBe("node A: freed 1.1");
   });
 
   it("a repeated request reaches the node a second time, even after it was released", async () => {
     const told = await lines(under([{ kind: "repeated message", ...toA, afterMs: 500 }]));
-    expect(told.filter((line) => line.startsWith("node A: grants 1.1"))).toEqual([
-      "node A: grants 1.1, fence 1",
-      "node A: grants 1.1, fence 2",
+    expect(told.filter((line) => line.startsWith("node A: granted 1.1"))).toEqual([
+      "node A: granted 1.1, fence 1",
+      "node A: granted 1.1, fence 2",
     ]);
   });
 

@@ -9,7 +9,7 @@ const [, timeline = "none"] = /```text\n([\s\S]+?)```/.exec(page) ?? [];
 const expected = [
   /^20 runs, \d+ locks, 0 complaints$/m,
   timeline,
-  /VIOLATED {2}mutual exclusion[\s\S]+\[ 'the storage that checks nothing has lost an update' \]/,
+  /VIOLATED +mutual exclusion[\s\S]+\[ 'the storage that checks nothing has lost an update' \]/,
 ];
 
 for (const [index, { code, line }] of (await readmeExamples(`${packageDirectory}README.md`)).entries()) {

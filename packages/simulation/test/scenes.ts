@@ -22,7 +22,7 @@ export async function lines(scenario: Scenario): Promise<string[]> {
   return linesOf(await simulate(scenario, { timeline: true }));
 }
 
-/** The timeline of a run, line by line without the times. */
+/** The timeline of a run, line by line without the times, with a line for each node. */
 export function linesOf(run: Run): string[] {
   return tellStory(run)
     .split("\n")
@@ -32,5 +32,9 @@ export function linesOf(run: Run): string[] {
         .trim()
         .replace(/^\S+\s+/, "")
         .replace(/ {2,}/, ": "),
-    );
+    )
+    .flatMap((line) => {
+      const [, nodes, answer] = /^nodes ([A-Z ]+): (.+)$/.exec(line) ?? [];
+      return nodes === undefined ? [line] : nodes.split(" ").map((node) => `node ${node}: ${answer}`);
+    });
 }

@@ -52,17 +52,17 @@ describe("simulate()", () => {
   it("simulate() tells a scenario without faults from the first request to the last release", async () => {
     expect(await lines({ nodes: 3, clients: [client(1, update())] })).toEqual([
       "client 1: asks A, B, C for stock, 1.1",
-      "node A: grants 1.1, fence 1",
-      "node B: grants 1.1, fence 1",
-      "node C: grants 1.1, fence 1",
+      "node A: granted 1.1, fence 1",
+      "node B: granted 1.1, fence 1",
+      "node C: granted 1.1, fence 1",
       "client 1: has lock 1.1 on stock, fence 1",
       "client 1: reads stock under lock 1.1",
       "client 1: writes stock under lock 1.1",
       "client 1: is done with lock 1.1",
       "client 1: asks A, B, C to release 1.1",
-      "node A: frees 1.1",
-      "node B: frees 1.1",
-      "node C: frees 1.1",
+      "node A: freed 1.1",
+      "node B: freed 1.1",
+      "node C: freed 1.1",
     ]);
   });
 });
