@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Cleanup, createCleanup } from "./cleanup.ts";
+import { type Cleanup, createCleanup } from "@holdfast/testkit";
 import { createFeed, type Feed } from "./feed.ts";
 import { scrape } from "./metrics/scrape.ts";
 import { initialModel, type Model } from "./model/model.ts";

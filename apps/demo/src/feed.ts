@@ -1,4 +1,4 @@
-import { monotonicMs } from "./clock.ts";
+import { monotonicMs } from "@holdfast/testkit";
 import type { DemoEvent, Emit } from "./events.ts";
 
 /** The one stream of events: from the workers and the scenario to all who want to know. */

@@ -1,6 +1,5 @@
-import { type RedisServer, startRedisServer } from "@holdfast/testkit";
+import { type Cleanup, createCleanup, type RedisServer, startRedisServer } from "@holdfast/testkit";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type Cleanup, createCleanup } from "../src/cleanup.ts";
 import { clientKit } from "../src/clients/client-kit.ts";
 import { counterOf, type Database } from "../src/database/database.ts";
 import { memoryDatabase } from "../src/database/memory-database.ts";

@@ -1,7 +1,7 @@
 import { Redlock } from "@holdfast/core";
 import { memoryNode } from "@holdfast/memory";
+import { createCleanup } from "@holdfast/testkit";
 import { afterEach, describe, expect, it } from "vitest";
-import { createCleanup } from "../src/cleanup.ts";
 import { serveMetrics } from "../src/metrics/endpoint.ts";
 import { addUp, scrape } from "../src/metrics/scrape.ts";
 

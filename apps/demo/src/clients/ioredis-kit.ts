@@ -1,6 +1,6 @@
 import { ioredisNode } from "@holdfast/ioredis";
+import type { Cleanup } from "@holdfast/testkit";
 import { Redis } from "ioredis";
-import type { Cleanup } from "../cleanup.ts";
 import { type ClientKit, reconnectMs } from "./client-kit.ts";
 
 /** Lock nodes and database connections by ioredis. */

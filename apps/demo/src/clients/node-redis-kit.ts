@@ -1,6 +1,6 @@
 import { nodeRedisNode } from "@holdfast/node-redis";
+import type { Cleanup } from "@holdfast/testkit";
 import { createClient } from "@redis/client";
-import type { Cleanup } from "../cleanup.ts";
 import { type ClientKit, reconnectMs } from "./client-kit.ts";
 
 /** Lock nodes and database connections by node-redis. */

@@ -3,9 +3,9 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Observer } from "@holdfast/core";
 import { openTelemetryObserver } from "@holdfast/opentelemetry";
+import type { Cleanup } from "@holdfast/testkit";
 import { PrometheusExporter } from "@opentelemetry/exporter-prometheus";
 import { MeterProvider } from "@opentelemetry/sdk-metrics";
-import type { Cleanup } from "../cleanup.ts";
 
 /** What measures the locks of this process, and where Prometheus would read it. */
 export interface MetricsEndpoint {

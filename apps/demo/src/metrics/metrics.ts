@@ -1,4 +1,4 @@
-import type { Cleanup } from "../cleanup.ts";
+import type { Cleanup } from "@holdfast/testkit";
 import type { Setup } from "../setup.ts";
 import type { MetricsEndpoint } from "./endpoint.ts";
 

@@ -1,5 +1,5 @@
+import { monotonicMs } from "@holdfast/testkit";
 import { createLogUpdate } from "log-update";
-import { monotonicMs } from "../clock.ts";
 import { frame } from "./frame.ts";
 import type { Colors } from "./text.ts";
 import type { View } from "./view.ts";

@@ -1,7 +1,7 @@
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Cleanup } from "../cleanup.ts";
+import type { Cleanup } from "@holdfast/testkit";
 import type { Feed } from "../feed.ts";
 import type { FromWorker, ToWorker, WorkerOrder } from "../worker/messages.ts";
 
