@@ -17,6 +17,8 @@ export interface RedisServerOptions {
   readonly appendonly?: boolean;
   /** The program to run. Default: `$HOLDFAST_REDIS_SERVER`, or else `redis-server`. */
   readonly binary?: string;
+  /** Environment variables beside those of this process. */
+  readonly env?: Readonly<Record<string, string>>;
   /** Whether it also listens for TLS, with a certificate made for it. Default: false. */
   readonly tls?: boolean;
 }
@@ -40,8 +42,11 @@ export interface RedisServer {
   resume(): void;
   /** Ends the process at once (SIGKILL), and resolves when it is gone. */
   kill(): Promise<void>;
-  /** Ends the process if it is running, and starts another one on the same port with the same files. */
-  restart(): Promise<void>;
+  /**
+   * Ends the process if it is running, and starts another one on the same port with the same files; from now on with
+   * other arguments, if there are any.
+   */
+  restart(args?: readonly string[]): Promise<void>;
   /** Ends the process and removes its files. Safe to call more than once. */
   stop(): Promise<void>;
 }
@@ -85,6 +90,7 @@ function serverOf(
   tls: TlsEndpoint | undefined,
 ): RedisServer {
   let child = first;
+  let { args: restartArgs = [] } = options;
   const kill = async () => {
     await end(child);
     // The process id may soon be another's.
@@ -102,9 +108,10 @@ function serverOf(
     pause: () => void child.kill("SIGSTOP"),
     resume: () => void child.kill("SIGCONT"),
     kill,
-    async restart() {
+    async restart(args) {
       await kill();
-      child = await launch(port, directory, options);
+      restartArgs = args ?? restartArgs;
+      child = await launch(port, directory, { ...options, args: restartArgs });
     },
     async stop() {
       await kill();
@@ -127,7 +134,8 @@ async function launch(port: number, directory: string, options: RedisServerOptio
   ];
   const logPath = join(directory, "redis.log");
   const log = openSync(logPath, "w");
-  const child = spawn(binary, [...defaults, ...args], { stdio: ["ignore", log, log] });
+  const env = { ...process.env, ...options.env };
+  const child = spawn(binary, [...defaults, ...args], { stdio: ["ignore", log, log], env });
   closeSync(log);
   child.unref();
   const failed = new Promise<never>((_, reject) => {

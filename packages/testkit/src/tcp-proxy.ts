@@ -14,11 +14,18 @@ export interface TcpProxy {
   stall(direction?: Direction): void;
   /** From now on, delivers everything this many milliseconds later. */
   delay(ms: number): void;
+  /** From now on, lets so many bytes pass per second, in each direction of each connection. */
+  throttle(bytesPerSecond: number): void;
+  /**
+   * Forgets the open connections on the server's side, while clients still believe in them: what they send is swallowed,
+   * until `resume()` resets them. New connections work.
+   */
+  halfOpen(): void;
   /** Cuts all connections, as a lost network does in the end: neither side hears a farewell. */
   cut(): void;
   /** Refuses new connections; those that are open stay. */
   refuse(): Promise<void>;
-  /** Ends stalling, delay and refusing. What was held back arrives now. */
+  /** Ends stalling, delays, throttling, half-open connections and refusing. What was held back arrives now. */
   resume(): Promise<void>;
   /** Closes everything. Safe to call more than once. */
   stop(): Promise<void>;
@@ -28,7 +35,10 @@ export interface TcpProxy {
 interface Weather {
   readonly stalled: Set<Direction>;
   delayMs: number;
+  bytesPerSecond: number;
 }
+
+const fairWeather = { delayMs: 0, bytesPerSecond: Number.POSITIVE_INFINITY };
 
 /** One direction of one connection. */
 interface Flow {
@@ -36,32 +46,25 @@ interface Flow {
   update(): void;
 }
 
+/** A connection of a client, and the one to the server that it is passed on over. */
+interface Link {
+  readonly client: Socket;
+  readonly server: Socket;
+  readonly flows: readonly Flow[];
+  /** Whether the server has lost it, and the client does not know. */
+  isHalfOpen: boolean;
+}
+
 /** Starts a proxy on a free port of 127.0.0.1 that passes everything on to the target port. */
 export async function startTcpProxy(targetPort: number): Promise<TcpProxy> {
-  const weather: Weather = { stalled: new Set(), delayMs: 0 };
-  const sockets = new Set<Socket>();
-  const flows = new Set<Flow>();
-
-  const accept = (client: Socket): void => {
-    const server = connect({ port: targetPort, host: "127.0.0.1", allowHalfOpen: true });
-    const both = [flow(client, server, "requests", weather), flow(server, client, "replies", weather)];
-    for (const one of both) flows.add(one);
-    for (const [socket, other] of [[client, server] as const, [server, client] as const]) {
-      sockets.add(socket);
-      socket.setNoDelay(true);
-      socket.on("error", () => {});
-      socket.on("close", () => {
-        sockets.delete(socket);
-        for (const one of both) flows.delete(one);
-        other.destroy();
-      });
-    }
-  };
+  const weather: Weather = { stalled: new Set(), ...fairWeather };
+  const links = new Set<Link>();
+  const accept = (client: Socket): void => open(client, targetPort, links, weather);
   const update = (): void => {
-    for (const flow of flows) flow.update();
+    for (const { flows } of links) for (const flow of flows) flow.update();
   };
   const cut = (): void => {
-    for (const socket of sockets) socket.resetAndDestroy();
+    for (const link of links) reset(link);
   };
 
   let listener: Server | null = await listen(0, accept);
@@ -73,7 +76,7 @@ export async function startTcpProxy(targetPort: number): Promise<TcpProxy> {
   return {
     port,
     get connections() {
-      return sockets.size / 2;
+      return links.size;
     },
     stall(direction) {
       for (const one of direction ? [direction] : (["requests", "replies"] as const)) weather.stalled.add(one);
@@ -82,12 +85,22 @@ export async function startTcpProxy(targetPort: number): Promise<TcpProxy> {
     delay(ms) {
       weather.delayMs = ms;
     },
+    throttle(bytesPerSecond) {
+      weather.bytesPerSecond = bytesPerSecond;
+    },
+    halfOpen() {
+      for (const link of links) {
+        link.isHalfOpen = true;
+        link.server.resetAndDestroy();
+      }
+    },
     cut,
     refuse,
     async resume() {
       weather.stalled.clear();
-      weather.delayMs = 0;
+      Object.assign(weather, fairWeather);
       update();
+      for (const link of links) if (link.isHalfOpen) reset(link);
       listener ??= await listen(port, accept);
     },
     async stop() {
@@ -95,6 +108,28 @@ export async function startTcpProxy(targetPort: number): Promise<TcpProxy> {
       cut();
     },
   };
+}
+
+function open(client: Socket, targetPort: number, links: Set<Link>, weather: Weather): void {
+  const server = connect({ port: targetPort, host: "127.0.0.1", allowHalfOpen: true });
+  const flows = [flow(client, server, "requests", weather), flow(server, client, "replies", weather)];
+  const link: Link = { client, server, flows, isHalfOpen: false };
+  links.add(link);
+  for (const socket of [client, server]) {
+    socket.setNoDelay(true);
+    socket.on("error", () => {});
+    socket.on("close", () => {
+      if (socket === server && link.isHalfOpen) return;
+      links.delete(link);
+      client.destroy();
+      server.destroy();
+    });
+  }
+}
+
+function reset({ client, server }: Link): void {
+  client.resetAndDestroy();
+  server.resetAndDestroy();
 }
 
 async function listen(port: number, accept: (client: Socket) => void): Promise<Server> {
@@ -111,11 +146,15 @@ function flow(from: Socket, to: Socket, direction: Direction, weather: Weather):
   const deliverDue = (): void => {
     while (!isStalled() && held[0] !== undefined && held[0].dueMs <= performance.now()) held.shift()?.deliver();
   };
-  const hold = (deliver: () => void): void => {
-    const { delayMs } = weather;
-    held.push({ dueMs: performance.now() + delayMs, deliver });
+  /** When the last byte accepted so far has left a throttled line. */
+  let lineFreeMs = 0;
+  const hold = (bytes: number, deliver: () => void): void => {
+    const nowMs = performance.now();
+    lineFreeMs = Math.max(nowMs, lineFreeMs) + (bytes / weather.bytesPerSecond) * 1000;
+    const dueMs = lineFreeMs + weather.delayMs;
+    held.push({ dueMs, deliver });
     // One millisecond more, as timers may fire a little early.
-    if (delayMs > 0) setTimeout(deliverDue, delayMs + 1);
+    if (dueMs > nowMs) setTimeout(deliverDue, dueMs - nowMs + 1);
     deliverDue();
   };
   const update = (): void => {
@@ -124,8 +163,8 @@ function flow(from: Socket, to: Socket, direction: Direction, weather: Weather):
     else from.resume();
     deliverDue();
   };
-  from.on("data", (data) => hold(() => to.writable && to.write(data)));
-  from.on("end", () => hold(() => to.end()));
+  from.on("data", (data) => hold(data.length, () => to.writable && to.write(data)));
+  from.on("end", () => hold(0, () => to.end()));
   update();
   return { update };
 }

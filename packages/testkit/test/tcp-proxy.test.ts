@@ -102,4 +102,31 @@ describe("startTcpProxy()", () => {
     await proxy.resume();
     await open();
   });
+
+  test("throttle() lets so many bytes pass per second, in order", async () => {
+    const { socket, received } = await open();
+    proxy.throttle(10_000);
+    const startMs = performance.now();
+    const text = "x".repeat(999);
+    socket.write(text);
+    await expect.poll(received, { interval: 1 }).toBe(text);
+    expect(performance.now() - startMs).toBeGreaterThanOrEqual(199); // on its way there, and back
+  });
+
+  test("halfOpen() swallows what open connections send, and resume() resets them", async () => {
+    const { socket, closed, received } = await open();
+    socket.write("a");
+    await expect.poll(received).toBe("a");
+    proxy.halfOpen();
+    socket.write("b");
+    const fresh = await open();
+    fresh.socket.write("c");
+    await expect.poll(fresh.received).toBe("c");
+    expect(socket.closed).toBe(false);
+    await proxy.resume();
+    await closed;
+    expect(received()).toBe("a");
+    fresh.socket.write("d");
+    await expect.poll(fresh.received).toBe("cd");
+  });
 });
