@@ -1,0 +1,67 @@
+import { monotonicMs } from "@holdfast/testkit";
+import type { Contention } from "../client/messages.ts";
+import type { FailedCall, History, Visit } from "../history/visit.ts";
+import { type Nemesis, Stuck } from "../nemeses/nemesis.ts";
+import type { Slice } from "../schedule.ts";
+import type { World } from "../world/world.ts";
+import { type OpenStage, openStage } from "./stage.ts";
+
+/**
+ * Lets all clients contend, attacks them, waits until they have got over it, and has them all leave the lock, so that
+ * nothing of one attack is left when the next one begins.
+ */
+export async function attack(world: World, slice: Slice, ttlMs: number, signal: AbortSignal): Promise<History> {
+  const { nemesis } = slice;
+  const stage = openStage(world, slice, ttlMs, signal);
+  const visits: Visit[] = [];
+  const failedCalls: FailedCall[] = [];
+  const silence = world.listen((_, message) => {
+    if (message.kind === "visited") visits.push(message.visit);
+    if (message.kind === "failed") failedCalls.push(message.call);
+  });
+  const fromMs = monotonicMs();
+  const contention = contentionOf(slice, ttlMs);
+  for (const client of world.clients) client.tell({ kind: "contend", contention });
+  try {
+    const stuck = await strike(stage, nemesis);
+    const toMs = monotonicMs();
+    await drain(stage, world);
+    await nemesis.reset?.(stage);
+    for (const band of stage.bands) band.toMs = Math.min(band.toMs, toMs);
+    return { fromMs, toMs, visits, failedCalls, bands: stage.bands, sets: await world.look(slice.number), stuck };
+  } finally {
+    silence();
+  }
+}
+
+/** What an attack waited for in vain is a finding, and no reason to end the run. */
+async function strike(stage: OpenStage, nemesis: Nemesis): Promise<string[]> {
+  const stuck: string[] = [];
+  const note = (error: unknown): void => {
+    if (!(error instanceof Stuck)) throw error;
+    stuck.push(error.message);
+  };
+  await stage.nextGrant("a lock before the fault").catch(note);
+  await nemesis
+    .attack(stage)
+    .catch(note)
+    .finally(() => stage.heal());
+  await stage.nextGrant("a lock after the fault").catch(note);
+  return stuck;
+}
+
+async function drain(stage: OpenStage, { clients }: World): Promise<void> {
+  const busy = new Set(clients.map(({ name }) => name));
+  const drained = stage.until("all clients to leave", (name, { kind }) => {
+    if (kind === "drained") busy.delete(name);
+    return busy.size === 0;
+  });
+  for (const client of clients) client.tell({ kind: "stop" });
+  await drained;
+}
+
+function contentionOf({ number, nemesis }: Slice, ttlMs: number): Contention {
+  const shares = nemesis.longVisits ? [0.6, 0.8] : [0.02, 0.06];
+  const [shortestMs = 0, longestMs = 0] = shares.map((share) => share * ttlMs);
+  return { slice: number, dwellMs: [shortestMs, longestMs], guarded: nemesis.guarded ?? false };
+}

@@ -1,0 +1,98 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { monotonicMs } from "@holdfast/testkit";
+import { createDice } from "../dice.ts";
+import type { Band } from "../history/visit.ts";
+import { type MessageTest, type Stage, type Step, Stuck } from "../nemeses/nemesis.ts";
+import type { Slice } from "../schedule.ts";
+import type { World } from "../world/world.ts";
+
+/** The stage of one slice, and the faults that were seen on it. */
+export interface OpenStage extends Stage {
+  readonly bands: readonly Band[];
+}
+
+/** How long a lock may take that nothing keeps from being granted, on a busy machine. */
+const patienceMs = 15_000;
+
+/** Opens the stage of a slice. Whatever waits on it rejects when the signal aborts or the world breaks. */
+export function openStage(world: World, slice: Slice, ttlMs: number, signal: AbortSignal): OpenStage {
+  const bands: Band[] = [];
+  let faults: { readonly band: Band; readonly end: () => Step }[] = [];
+  const open = (lane: string, label: string): Band => {
+    const band = { lane, label, fromMs: monotonicMs(), toMs: Number.POSITIVE_INFINITY };
+    bands.push(band);
+    return band;
+  };
+  const unlessBroken = <T>(promise: Promise<T>): Promise<T> => Promise.race([promise, world.broken]);
+  const until = (what: string, isIt: MessageTest): Promise<void> =>
+    unlessBroken(untilMessage(world, isIt, what, signal));
+  const nextGrant = (what: string): Promise<void> => {
+    const nowMs = monotonicMs();
+    return until(what, (_, message) => message.kind === "granted" && message.attemptAtMs > nowMs);
+  };
+  const pass = (ms: number): Promise<void> => unlessBroken(sleep(ms, undefined, { signal }));
+  // The shares of a slice that are left are for what comes before and after the fault.
+  const durationMs = slice.durationMs / 2;
+
+  return {
+    bands,
+    nodes: slice.nodes.flatMap((name) => world.nodes.filter((node) => node.name === name)),
+    clients: slice.clients.flatMap((name) => world.clients.filter((client) => client.name === name)),
+    ttlMs,
+    durationMs,
+    dice: createDice(slice.seed),
+    async begin(lane, label, begin, end) {
+      faults.push({ band: open(lane, label), end });
+      await begin();
+    },
+    async during(lane, label, action) {
+      const band = open(lane, label);
+      await action();
+      band.toMs = monotonicMs();
+    },
+    async fromNowOn(lane, label, action) {
+      open(lane, label);
+      await action();
+    },
+    async heal() {
+      const healed = faults;
+      faults = [];
+      await Promise.all(healed.map(({ end }) => end()));
+      for (const { band } of healed) band.toMs = monotonicMs();
+    },
+    async last() {
+      await Promise.all([pass(durationMs), nextGrant("a lock during the fault")]);
+    },
+    sleep: pass,
+    until,
+    nextGrant,
+  };
+}
+
+async function untilMessage(world: World, isIt: MessageTest, what: string, signal: AbortSignal): Promise<void> {
+  const { promise, resolve, reject } = withResolvers();
+  const silence = world.listen((client, message) => {
+    if (isIt(client, message)) resolve();
+  });
+  const late = setTimeout(() => reject(new Stuck(`waited ${patienceMs / 1000} s in vain for ${what}`)), patienceMs);
+  const stop = (): void => reject(signal.reason);
+  signal.addEventListener("abort", stop);
+  try {
+    signal.throwIfAborted();
+    await promise;
+  } finally {
+    clearTimeout(late);
+    signal.removeEventListener("abort", stop);
+    silence();
+  }
+}
+
+function withResolvers() {
+  let resolve = (): void => {};
+  let reject = (_: unknown): void => {};
+  const promise = new Promise<void>((onDone, onFailed) => {
+    resolve = onDone;
+    reject = onFailed;
+  });
+  return { promise, resolve, reject };
+}

@@ -1,0 +1,72 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Lock } from "@holdfast/core";
+import { monotonicMs } from "@holdfast/testkit";
+import type { Visit } from "../history/visit.ts";
+import type { FromClient } from "./messages.ts";
+import type { Store } from "./store.ts";
+
+/** What a visit needs. */
+export interface Errand {
+  readonly client: string;
+  /** What to add to both sets. */
+  readonly element: string;
+  readonly dwellMs: number;
+  /** Whether to extend the lock on the way. */
+  readonly extend: boolean;
+  readonly attemptAtMs: number;
+  readonly store: Store;
+  tell(message: FromClient): void;
+}
+
+/**
+ * Adds an element to both sets under a lock: reads, works, looks whether the lock is still held, and writes. The write
+ * takes its time, as writes over a network do: that is where a pause does harm that no look can prevent.
+ */
+export async function visit(lock: Lock, { store, tell, ...errand }: Errand): Promise<Visit> {
+  const { client, element, dwellMs, attemptAtMs } = errand;
+  const belief = believe(lock);
+  const { fence } = lock;
+  const { grantedAtMs } = belief;
+  tell({ kind: "granted", fence, attemptAtMs, grantedAtMs });
+  const plainElements = await store.plain.read();
+  const fencedElements = await store.fenced.read(fence);
+  await sleep(dwellMs / 2);
+  if (errand.extend) await lock.extend().then(belief.renew, () => {}); // a failure shows in the signal
+  let plain: Visit["plain"] = "skipped";
+  let wroteAtMs: number | null = null;
+  let fenced: Visit["fenced"] = fencedElements === null ? "refused" : "skipped";
+  if (!lock.signal.aborted) {
+    tell({ kind: "writing", fence });
+    await sleep(dwellMs / 2);
+    await store.plain.write([...plainElements, element]);
+    wroteAtMs = monotonicMs();
+    plain = wroteAtMs <= belief.validUntilMs() ? "written" : "late";
+    if (fencedElements !== null)
+      fenced = (await store.fenced.write(fence, [...fencedElements, element])) === null ? "refused" : "written";
+  }
+  const { heldUntilMs, end } = belief.end();
+  await lock.release().catch(() => {}); // too few nodes answered: it ends with its ttl
+  return { client, fence, attemptAtMs, grantedAtMs, heldUntilMs, end, wroteAtMs, element, plain, fenced };
+}
+
+/** Keeps book of how long a client may believe in its lock. */
+function believe(lock: Lock) {
+  // The clock is read first, so that a pause in between makes the belief end too early, and not too late.
+  const validUntil = (): number => monotonicMs() + lock.remainingMs();
+  const grantedAtMs = monotonicMs();
+  let validUntilMs = validUntil();
+  lock.signal.addEventListener("abort", () => {
+    validUntilMs = Math.min(validUntilMs, monotonicMs());
+  });
+  return {
+    grantedAtMs,
+    validUntilMs: (): number => validUntilMs,
+    renew(): void {
+      validUntilMs = validUntil();
+    },
+    end(): Pick<Visit, "heldUntilMs" | "end"> {
+      const nowMs = monotonicMs();
+      return { heldUntilMs: Math.min(nowMs, validUntilMs), end: nowMs < validUntilMs ? "released" : "lost" };
+    },
+  };
+}

@@ -1,0 +1,29 @@
+import type { Visit } from "./visit.ts";
+
+/** Time in which nobody held the lock, though all clients wanted it. */
+export interface Gaps {
+  readonly longestMs: number;
+  /** The share of the time that was not lost in gaps of more than {@link noticeableMs}: from 0 to 1. */
+  readonly availability: number;
+}
+
+/** Handing a lock over takes a moment, even when nothing is wrong. */
+export const noticeableMs = 100;
+
+/** Measures the gaps between two moments. */
+export function gapsOf(visits: readonly Visit[], fromMs: number, toMs: number): Gaps {
+  let longestMs = 0;
+  let lostMs = 0;
+  let heldUntilMs = fromMs;
+  const count = (untilMs: number): void => {
+    const gapMs = Math.min(untilMs, toMs) - heldUntilMs;
+    longestMs = Math.max(longestMs, gapMs);
+    if (gapMs > noticeableMs) lostMs += gapMs;
+  };
+  for (const visit of [...visits].sort((a, b) => a.grantedAtMs - b.grantedAtMs)) {
+    count(visit.grantedAtMs);
+    heldUntilMs = Math.max(heldUntilMs, visit.heldUntilMs);
+  }
+  count(toMs);
+  return { longestMs, availability: 1 - lostMs / (toMs - fromMs) };
+}

@@ -1,0 +1,61 @@
+import { gapsOf } from "./history/gaps.ts";
+import { lossesOf } from "./history/losses.ts";
+import { type Overlap, overlapsOf } from "./history/overlaps.ts";
+import { tokenFaultsOf } from "./history/tokens.ts";
+import type { History } from "./history/visit.ts";
+import type { Nemesis } from "./nemeses/nemesis.ts";
+
+/** What one attack came to. */
+export interface Findings {
+  readonly locks: number;
+  readonly failedCalls: number;
+  readonly availability: number;
+  readonly longestGapMs: number;
+  readonly overlaps: readonly Overlap[];
+  /** Updates lost where nothing but the lock protects the set. */
+  readonly lostPlain: number;
+  /** Writes there that took effect after the lock had ended, or may have. */
+  readonly latePlain: number;
+  /** Updates lost where the set checks tokens. */
+  readonly lostFenced: number;
+  /** Reads and writes that the set with the tokens has refused. */
+  readonly refused: number;
+  readonly tokenFaults: number;
+  /** What must not have happened under this nemesis, in words; empty if all is well. */
+  readonly violations: readonly string[];
+}
+
+/** Judges what happened under a nemesis. */
+export function judge(nemesis: Nemesis, history: History): Findings {
+  const { visits, failedCalls, sets } = history;
+  const losses = lossesOf(visits, sets);
+  const gaps = gapsOf(visits, history.fromMs, history.toMs);
+  const findings = {
+    locks: visits.length,
+    failedCalls: failedCalls.length,
+    availability: gaps.availability,
+    longestGapMs: gaps.longestMs,
+    overlaps: overlapsOf(visits),
+    lostPlain: losses.plain.length,
+    latePlain: visits.filter(({ plain }) => plain === "late").length,
+    lostFenced: losses.fenced.length,
+    refused: visits.filter(({ fenced }) => fenced === "refused").length,
+    tokenFaults: tokenFaultsOf(visits).length,
+  };
+  return { ...findings, violations: [...history.stuck, ...violationsOf(nemesis, findings)] };
+}
+
+function violationsOf({ kind }: Nemesis, findings: Omit<Findings, "violations">): string[] {
+  const { overlaps, lostPlain, latePlain, lostFenced, tokenFaults } = findings;
+  const found: string[] = [];
+  const expectNone = (count: number, what: string): void => {
+    if (count > 0) found.push(`${count} ${what}`);
+  };
+  expectNone(tokenFaults, "tokens were not larger than all before");
+  expectNone(lostFenced, "updates were lost though the set checks tokens");
+  if (kind === "lock-breaking") return found;
+  expectNone(overlaps.length, "times two clients held the lock at once");
+  // A write that took effect after the end of the lock is no fault of the lock: any busy machine may pause a process.
+  if (latePlain === 0) expectNone(lostPlain, "updates were lost though the lock was held all the time");
+  return found;
+}

@@ -1,0 +1,51 @@
+/** What happens to clients. */
+import { monotonicMs } from "@holdfast/testkit";
+import type { Nemesis } from "./nemesis.ts";
+
+export const clientNemeses: readonly Nemesis[] = [
+  {
+    name: "calm",
+    description: "nothing at all, for comparison",
+    kind: "survivable",
+    nodes: "none",
+    clients: 0,
+    attack: (stage) => stage.last(),
+  },
+  {
+    name: "client-pause-short",
+    description: "a holder is stopped (SIGSTOP) for less than its validity",
+    kind: "survivable",
+    nodes: "none",
+    clients: 1,
+    async attack(stage) {
+      const [client] = stage.clients;
+      if (client === undefined) return;
+      await stage.until(`a lock for ${client.name}`, (name, { kind }) => name === client.name && kind === "granted");
+      await stage.during(client.name, "stopped", async () => {
+        client.pause();
+        await stage.sleep((stage.ttlMs * stage.dice.integer(20, 60)) / 100).finally(client.resume);
+      });
+      await stage.last();
+    },
+  },
+  {
+    name: "client-pause-long",
+    description: "a holder is stopped (SIGSTOP) between its last look at the lock and its write, past its validity",
+    kind: "lock-breaking",
+    nodes: "none",
+    clients: 1,
+    async attack(stage) {
+      const [client] = stage.clients;
+      if (client === undefined) return;
+      await stage.until(`a visit of ${client.name}`, (name, { kind }) => name === client.name && kind === "writing");
+      await stage.begin(client.name, "stopped", client.pause, client.resume);
+      const stoppedAtMs = monotonicMs();
+      await stage.until(
+        "the next holder's write",
+        (_, message) => message.kind === "visited" && message.visit.grantedAtMs > stoppedAtMs,
+      );
+      await stage.heal();
+      await stage.until(`${client.name} to wake`, (name, { kind }) => name === client.name && kind === "visited");
+    },
+  },
+];

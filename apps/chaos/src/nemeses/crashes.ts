@@ -1,0 +1,104 @@
+/** Servers that are killed and started again. */
+import { readFile, stat, truncate } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { type ChaosNode, serverArgs } from "../world/node.ts";
+import { atBareMajority } from "./bare-majority.ts";
+import type { Nemesis, Stage } from "./nemesis.ts";
+
+type Fsync = "everysec" | "always";
+
+export const crashNemeses: readonly Nemesis[] = [
+  {
+    name: "crash-forgetting",
+    description: "a server of a bare majority is killed, and comes back at once, and empty (no persistence)",
+    kind: "lock-breaking",
+    ...atBareMajority({ strike: (stage, victim) => crash(stage, victim, "killed, back empty", serverArgs) }),
+  },
+  {
+    name: "crash-guarded",
+    description: "the same, and nodes have a restart guard: who has just restarted does not vote",
+    kind: "survivable",
+    guarded: true,
+    ...atBareMajority({ strike: (stage, victim) => crash(stage, victim, "killed, back empty", serverArgs) }),
+  },
+  {
+    name: "crash-everysec",
+    description: "the same with appendfsync everysec: the process is killed, and what it wrote is kept by the system",
+    kind: "lock-breaking",
+    ...atBareMajority({
+      prepare: (victim) => appendOnly(victim, "everysec"),
+      strike: (stage, victim) => crash(stage, victim, "killed, back with its file", appendOnlyArgs("everysec")),
+    }),
+    reset: keepNothing,
+  },
+  powerCut(),
+  {
+    name: "crash-always",
+    description: "the same with appendfsync always: nothing is answered before it is on disk",
+    kind: "survivable",
+    ...atBareMajority({
+      prepare: (victim) => appendOnly(victim, "always"),
+      strike: (stage, victim) => crash(stage, victim, "killed, back with its file", appendOnlyArgs("always")),
+    }),
+    reset: keepNothing,
+  },
+];
+
+function powerCut(): Nemesis {
+  let file = "";
+  let size = 0;
+  return {
+    name: "power-cut-everysec",
+    description: "the same with appendfsync everysec, and the end of the file is lost, as when the power fails",
+    kind: "lock-breaking",
+    ...atBareMajority({
+      prepare: (victim) => appendOnly(victim, "everysec"),
+      async beforeGrant(victim) {
+        file = await appendOnlyFile(victim);
+        size = (await stat(file)).size;
+      },
+      async strike(stage, victim) {
+        await stage.during(victim.name, "power cut", async () => {
+          await victim.server.kill();
+          await truncate(file, size);
+          await victim.server.restart(appendOnlyArgs("everysec"));
+        });
+      },
+    }),
+    reset: keepNothing,
+  };
+}
+
+function crash(stage: Stage, { name, server }: ChaosNode, label: string, args: readonly string[]): Promise<void> {
+  return stage.during(name, label, () => server.restart(args));
+}
+
+function appendOnlyArgs(fsync: Fsync): readonly string[] {
+  return [...serverArgs, "--appendonly", "yes", "--appendfsync", fsync];
+}
+
+/** Has a running server keep a file of all writes, and waits until the file is complete. */
+async function appendOnly({ server }: ChaosNode, fsync: Fsync): Promise<void> {
+  await server.command("CONFIG", "SET", "appendfsync", fsync);
+  await server.command("CONFIG", "SET", "appendonly", "yes");
+  for (let looks = 0; looks < 1_000; looks++) {
+    const persistence = String(await server.command("INFO", "persistence"));
+    if (/aof_rewrite_in_progress:0\r\naof_rewrite_scheduled:0/.test(persistence)) return;
+    await sleep(5);
+  }
+  throw new Error("the server did not write its append-only file");
+}
+
+/** Where the server appends to now: the last line of the manifest says. */
+async function appendOnlyFile({ server }: ChaosNode): Promise<string> {
+  const [, directory] = (await server.command("CONFIG", "GET", "dir")) as string[];
+  const folder = join(String(directory), "appendonlydir");
+  const manifest = await readFile(join(folder, "appendonly.aof.manifest"), "utf8");
+  const [, name] = manifest.match(/^file (\S+) seq \d+ type i$/m) ?? [];
+  return join(folder, String(name));
+}
+
+async function keepNothing({ nodes }: Stage): Promise<void> {
+  await nodes[0]?.server.command("CONFIG", "SET", "appendonly", "no");
+}

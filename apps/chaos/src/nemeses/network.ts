@@ -1,0 +1,78 @@
+/** What the network does to connections. */
+import type { ChaosNode } from "../world/node.ts";
+import { againAndAgain, type Nemesis, onNodes } from "./nemesis.ts";
+
+const resume = ({ proxy }: ChaosNode): Promise<void> => proxy.resume();
+
+/** Cuts a node off: connections are reset, and new ones refused. */
+export async function isolate({ proxy }: ChaosNode): Promise<void> {
+  await proxy.refuse();
+  proxy.cut();
+}
+
+export const networkNemeses: readonly Nemesis[] = [
+  {
+    name: "unreachable",
+    description: "connections to a minority are reset, and new ones refused",
+    kind: "survivable",
+    nodes: "minority",
+    clients: 0,
+    attack: onNodes("unreachable", isolate, resume),
+  },
+  {
+    name: "delay",
+    description: "every message takes longer, by less than the node timeout",
+    kind: "survivable",
+    nodes: "all",
+    clients: 0,
+    attack: onNodes("delayed", ({ proxy }, { ttlMs }) => proxy.delay(ttlMs / 50), resume),
+  },
+  {
+    name: "late",
+    description: "a minority's answers come after the node timeout: grants that nobody waits for any more",
+    kind: "survivable",
+    nodes: "minority",
+    clients: 0,
+    attack: onNodes("answers late", ({ proxy }, { ttlMs }) => proxy.delay(ttlMs / 10), resume),
+  },
+  {
+    name: "throttle",
+    description: "a minority's connections carry 4 kB a second",
+    kind: "survivable",
+    nodes: "minority",
+    clients: 0,
+    attack: onNodes("throttled", ({ proxy }) => proxy.throttle(4_000), resume),
+  },
+  {
+    name: "lose-requests",
+    description: "nothing reaches a minority; what was sent arrives when that ends",
+    kind: "survivable",
+    nodes: "minority",
+    clients: 0,
+    attack: onNodes("requests held", ({ proxy }) => proxy.stall("requests"), resume),
+  },
+  {
+    name: "lose-replies",
+    description: "a minority does what it is asked to, and no answer arrives until that ends",
+    kind: "survivable",
+    nodes: "minority",
+    clients: 0,
+    attack: onNodes("replies held", ({ proxy }) => proxy.stall("replies"), resume),
+  },
+  {
+    name: "half-open",
+    description: "a minority has lost its connections, and clients do not know",
+    kind: "survivable",
+    nodes: "minority",
+    clients: 0,
+    attack: onNodes("half-open", ({ proxy }) => proxy.halfOpen(), resume),
+  },
+  {
+    name: "reset",
+    description: "a minority's connections are reset, again and again",
+    kind: "survivable",
+    nodes: "minority",
+    clients: 0,
+    attack: againAndAgain("resets", 60, ({ proxy }) => proxy.cut()),
+  },
+];

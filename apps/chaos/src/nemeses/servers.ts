@@ -1,0 +1,88 @@
+/** What happens to servers that go on running. */
+import { againAndAgain, type Nemesis, onNodes } from "./nemesis.ts";
+
+const fillers = 15;
+
+export const serverNemeses: readonly Nemesis[] = [
+  {
+    name: "server-pause",
+    description: "a minority is stopped (SIGSTOP), and then runs on (SIGCONT)",
+    kind: "survivable",
+    nodes: "minority",
+    clients: 0,
+    attack: onNodes(
+      "stopped",
+      ({ server }) => server.pause(),
+      ({ server }) => server.resume(),
+    ),
+  },
+  {
+    name: "script-flush",
+    description: "all servers forget the script, again and again (SCRIPT FLUSH)",
+    kind: "survivable",
+    nodes: "all",
+    clients: 0,
+    attack: againAndAgain("script flushes", 20, ({ server }) => server.command("SCRIPT", "FLUSH")),
+  },
+  {
+    name: "client-kill",
+    description: "a minority closes all connections, again and again (CLIENT KILL)",
+    kind: "survivable",
+    nodes: "minority",
+    clients: 0,
+    attack: againAndAgain("client kills", 60, ({ server }) => server.command("CLIENT", "KILL", "TYPE", "normal")),
+  },
+  {
+    name: "out-of-memory",
+    description: "a minority has no memory left for writes (maxmemory 1, noeviction)",
+    kind: "survivable",
+    nodes: "minority",
+    clients: 0,
+    attack: onNodes(
+      "out of memory",
+      ({ server }) => server.command("CONFIG", "SET", "maxmemory", 1),
+      ({ server }) => server.command("CONFIG", "SET", "maxmemory", 0),
+    ),
+  },
+  {
+    name: "read-only",
+    description: "a minority takes no writes, as it is made a replica for a while (REPLICAOF)",
+    kind: "survivable",
+    nodes: "minority",
+    clients: 0,
+    attack: onNodes(
+      "read-only",
+      ({ server }) => server.command("REPLICAOF", "127.0.0.1", 1), // where no master answers
+      ({ server }) => server.command("REPLICAOF", "NO", "ONE"),
+    ),
+  },
+  {
+    name: "no-replicas",
+    description: "a minority takes no writes for want of replicas (min-replicas-to-write)",
+    kind: "survivable",
+    nodes: "minority",
+    clients: 0,
+    attack: onNodes(
+      "wants replicas",
+      ({ server }) => server.command("CONFIG", "SET", "min-replicas-to-write", 1),
+      ({ server }) => server.command("CONFIG", "SET", "min-replicas-to-write", 0),
+    ),
+  },
+  {
+    name: "loading",
+    description: "a minority loads its data (DEBUG RELOAD), and answers -LOADING meanwhile",
+    kind: "survivable",
+    nodes: "minority",
+    clients: 0,
+    attack: onNodes(
+      "loading",
+      async ({ server }, { durationMs }) => {
+        // Incompressible and longer than the interval at which a loading server looks at its connections.
+        await server.command("DEBUG", "POPULATE", fillers, "filler", 1500);
+        await server.command("CONFIG", "SET", "key-load-delay", Math.ceil((durationMs * 1000) / fillers));
+        server.command("DEBUG", "RELOAD").catch(() => {}); // answers when it is over
+      },
+      ({ server }) => server.command("CONFIG", "SET", "key-load-delay", 0),
+    ),
+  },
+];

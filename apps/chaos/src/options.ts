@@ -1,0 +1,119 @@
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { nemeses } from "./nemeses/index.ts";
+import type { Nemesis } from "./nemeses/nemesis.ts";
+
+/** What the command line asks for. */
+export interface ChaosOptions {
+  readonly seconds: number;
+  readonly nodes: number;
+  readonly clients: number;
+  readonly ttlMs: number;
+  readonly nemeses: readonly Nemesis[];
+  readonly seed: number;
+  /** Where to write the report, if anywhere. */
+  readonly report: string | undefined;
+  /** The modules that clients reach the servers with, in turn. */
+  readonly adapters: readonly string[];
+}
+
+/** What to do: run, print a text, or refuse. */
+export type Command =
+  | { readonly kind: "run"; readonly options: ChaosOptions }
+  | { readonly kind: "print"; readonly text: string }
+  | { readonly kind: "bad"; readonly message: string };
+
+const help = `Attacks real redis-servers, client processes and the network between them, and checks what locks promise.
+
+Usage: pnpm chaos [options]
+
+  --seconds N      how long, from 5 to 86400 (default 30); at least one attack of each nemesis
+  --nemesis A,B    only these (default: all)
+  --list           prints all of them
+  --nodes N        how many servers hold the locks, from 3 to 9 (default 5)
+  --clients N      how many client processes, from 2 to 16 (default 4)
+  --ttl N          the ttl of the locks, in milliseconds, from 300 to 10000 (default 1000)
+  --seed N         draws the same attacks again; what processes make of them differs from run to run
+  --report DIR     writes a report with pictures into this folder
+  --adapter FILE   the module that clients reach the servers with; several take turns (default: ioredis, node-redis)
+  --help           prints this
+
+Exit code: 0 when all held that must, 1 when something was violated, 2 when it could not run.
+`;
+
+const ours = ["ioredis", "node-redis"].map((name) => fileURLToPath(new URL(`./adapters/${name}.ts`, import.meta.url)));
+
+/** Reads the command line. A leading `--` is what `pnpm chaos -- --list` leaves behind. */
+export function parseCommand(args: readonly string[]): Command {
+  try {
+    const { values } = parseArgs({
+      args: args[0] === "--" ? args.slice(1) : [...args],
+      options: {
+        seconds: { type: "string", default: "30" },
+        nemesis: { type: "string" },
+        list: { type: "boolean", default: false },
+        nodes: { type: "string", default: "5" },
+        clients: { type: "string", default: "4" },
+        ttl: { type: "string", default: "1000" },
+        seed: { type: "string", default: String(Math.floor(Math.random() * 1_000_000)) },
+        report: { type: "string" },
+        adapter: { type: "string", multiple: true },
+        help: { type: "boolean", default: false },
+      },
+    });
+    if (values.help) return { kind: "print", text: help };
+    if (values.list) return { kind: "print", text: list() };
+    const options = {
+      seconds: integer("--seconds", values.seconds, 5, 86_400),
+      nodes: integer("--nodes", values.nodes, 3, 9),
+      clients: integer("--clients", values.clients, 2, 16),
+      ttlMs: integer("--ttl", values.ttl, 300, 10_000),
+      seed: integer("--seed", values.seed, 0, 2 ** 31 - 1),
+      nemeses: values.nemesis === undefined ? nemeses : values.nemesis.split(",").map(nemesisNamed),
+      report: values.report,
+      adapters: values.adapter?.map(file) ?? ours,
+    };
+    return { kind: "run", options };
+  } catch (error) {
+    return { kind: "bad", message: (error as Error).message };
+  }
+}
+
+/** The command that makes the same run again. */
+export function commandOf({ seconds, nodes, clients, ttlMs, seed, ...options }: ChaosOptions): string {
+  const chosen = options.nemeses === nemeses ? "" : ` --nemesis ${options.nemeses.map(({ name }) => name).join(",")}`;
+  const adapters = options.adapters === ours ? "" : options.adapters.map((path) => ` --adapter ${path}`).join("");
+  return `pnpm chaos --seconds ${seconds} --nodes ${nodes} --clients ${clients} --ttl ${ttlMs} --seed ${seed}${chosen}${adapters}`;
+}
+
+function list(): string {
+  const width = Math.max(...nemeses.map(({ name }) => name.length));
+  const lines = (kind: Nemesis["kind"]): string =>
+    nemeses
+      .filter((nemesis) => nemesis.kind === kind)
+      .map(({ name, description }) => `  ${name.padEnd(width)}  ${description}\n`)
+      .join("");
+  return (
+    `Survivable: no two clients hold the lock at once.\n${lines("survivable")}\n` +
+    `Lock-breaking: two may, and only tokens protect what they write.\n${lines("lock-breaking")}`
+  );
+}
+
+function nemesisNamed(wanted: string): Nemesis {
+  const found = nemeses.find(({ name }) => name === wanted);
+  if (found === undefined) throw new RangeError(`there is no nemesis ${JSON.stringify(wanted)}: see --list`);
+  return found;
+}
+
+function file(path: string): string {
+  if (!existsSync(path)) throw new RangeError(`--adapter: there is no file ${resolve(path)}`);
+  return path;
+}
+
+function integer(option: string, text: string, min: number, max: number): number {
+  const value = Number(text);
+  if (/^\d+$/.test(text) && value >= min && value <= max) return value;
+  throw new RangeError(`${option} must be a whole number from ${min} to ${max}, not ${JSON.stringify(text)}`);
+}

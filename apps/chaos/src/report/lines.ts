@@ -1,0 +1,62 @@
+/** What a run prints. */
+import type { ChaosOptions } from "../options.ts";
+import { commandOf } from "../options.ts";
+import type { Result } from "../run.ts";
+import { type Figures, figuresOf } from "./figures.ts";
+
+/** What stands above the first line of {@link lineOf}. */
+export function headOf(options: ChaosOptions): string {
+  const { nodes, clients, ttlMs, seed, seconds } = options;
+  return [
+    `${clients} client processes contend for a lock over ${nodes} redis-servers, ttl ${ttlMs} ms, seed ${seed}.`,
+    `${options.nemeses.length} nemeses attack for about ${seconds} s.\n`,
+    "                                                                                       updates lost",
+    "    time  nemesis             strikes         locks  available  longest gap  overlaps  unfenced  fenced",
+  ].join("\n");
+}
+
+/** One attack. */
+export function lineOf({ slice, atMs, findings }: Result): string {
+  const { nemesis, nodes, clients } = slice;
+  const targets = nemesis.nodes === "all" ? "all" : [...nodes, ...clients].join(" ");
+  const line = [
+    `${(atMs / 1000).toFixed(1)} s`.padStart(8),
+    `  ${nemesis.name.padEnd(18)}  ${targets.padEnd(14)}`,
+    String(findings.locks).padStart(7),
+    `${Math.floor(findings.availability * 100)} %`.padStart(11),
+    `${Math.round(findings.longestGapMs)} ms`.padStart(13),
+    String(findings.overlaps.length).padStart(10),
+    String(findings.lostPlain).padStart(10),
+    String(findings.lostFenced).padStart(8),
+  ].join("");
+  return [line, ...findings.violations.map((what) => `          VIOLATED: ${what}`)].join("\n");
+}
+
+/** How a run ended. */
+export function summaryOf(options: ChaosOptions, results: readonly Result[]): string {
+  const total = (kind: string): Figures => figuresOf(results.filter(({ slice }) => slice.nemesis.kind === kind));
+  const survivable = total("survivable");
+  const breaking = total("lock-breaking");
+  const violated = results.filter(({ findings }) => findings.violations.length > 0);
+  return [
+    "",
+    `survivable     ${sentence(survivable)}`,
+    `lock-breaking  ${sentence(breaking)}`,
+    "",
+    violated.length === 0
+      ? "Nothing was violated."
+      : `VIOLATED in ${violated.length} of ${results.length} attacks. To draw the same attacks again:\n${commandOf(options)}`,
+  ].join("\n");
+}
+
+/** Whether all held that must. */
+export function isClean(results: readonly Result[]): boolean {
+  return results.every(({ findings }) => findings.violations.length === 0);
+}
+
+function sentence({ attacks, locks, overlaps, lostPlain, lostFenced }: Figures): string {
+  return (
+    `${attacks} attacks, ${locks} locks: ${overlaps} times two clients held it at once; ` +
+    `${lostPlain} updates lost without tokens, ${lostFenced} with tokens`
+  );
+}

@@ -1,0 +1,42 @@
+import { type Cleanup, monotonicMs } from "@holdfast/testkit";
+import { attack } from "./attack/attack.ts";
+import type { History } from "./history/visit.ts";
+import { type Findings, judge } from "./judge.ts";
+import type { ChaosOptions } from "./options.ts";
+import { type Slice, scheduleOf } from "./schedule.ts";
+import { startWorld } from "./world/world.ts";
+
+/** One attack, and what it came to. */
+export interface Result {
+  readonly slice: Slice;
+  readonly history: History;
+  readonly findings: Findings;
+  /** When it began, in milliseconds from the beginning of the first. */
+  readonly atMs: number;
+}
+
+/**
+ * Starts a world and attacks it as scheduled.
+ *
+ * @param onResult is called after each attack
+ */
+export async function run(
+  options: ChaosOptions,
+  onResult: (result: Result) => void,
+  cleanup: Cleanup,
+  signal: AbortSignal,
+): Promise<readonly Result[]> {
+  const clocks = options.nemeses.some((nemesis) => nemesis.clocks);
+  const world = await startWorld({ ...options, clocks }, cleanup);
+  const results: Result[] = [];
+  const startMs = monotonicMs();
+  for (const slice of scheduleOf(options)) {
+    signal.throwIfAborted();
+    const atMs = monotonicMs() - startMs;
+    const history = await attack(world, slice, options.ttlMs, signal);
+    const result = { slice, history, findings: judge(slice.nemesis, history), atMs };
+    onResult(result);
+    results.push(result);
+  }
+  return results;
+}

@@ -1,0 +1,56 @@
+import { createDice } from "./dice.ts";
+import type { Nemesis } from "./nemeses/nemesis.ts";
+
+/** One attack, as it was drawn. */
+export interface Slice {
+  /** From 1 on. */
+  readonly number: number;
+  readonly nemesis: Nemesis;
+  /** The names of what it strikes. */
+  readonly nodes: readonly string[];
+  readonly clients: readonly string[];
+  /** How long it is meant to take, in milliseconds. */
+  readonly durationMs: number;
+  /** What the attack draws from. */
+  readonly seed: number;
+}
+
+/** What a schedule is drawn for. */
+export interface ScheduleOptions {
+  readonly nemeses: readonly Nemesis[];
+  readonly seconds: number;
+  readonly nodes: number;
+  readonly clients: number;
+  readonly seed: number;
+}
+
+/** Long enough to see what an attack does; a longer run has more attacks of each kind, not longer ones. */
+const usualSliceMs = 2_000;
+
+/** Draws who attacks whom, and in which order. Each nemesis comes equally often. */
+export function scheduleOf({ nemeses, seconds, seed, ...setup }: ScheduleOptions): readonly Slice[] {
+  const dice = createDice(seed);
+  const shareMs = (seconds * 1_000) / nemeses.length;
+  const rounds = Math.max(1, Math.floor(shareMs / usualSliceMs));
+  const nodes = names("n", setup.nodes);
+  const clients = names("c", setup.clients);
+  const order = Array.from({ length: rounds }, () => dice.some(nemeses, nemeses.length)).flat();
+  return order.map((nemesis, index) => ({
+    number: index + 1,
+    nemesis,
+    nodes: dice.some(nodes, nodeCount(nemesis, setup.nodes)),
+    clients: dice.some(clients, nemesis.clients),
+    durationMs: shareMs / rounds,
+    seed: dice.integer(0, 2 ** 31 - 1),
+  }));
+}
+
+/** `n1`, `n2`, … */
+export function names(letter: string, count: number): string[] {
+  return Array.from({ length: count }, (_, index) => `${letter}${index + 1}`);
+}
+
+function nodeCount({ nodes }: Nemesis, all: number): number {
+  const minority = Math.ceil(all / 2) - 1;
+  return { none: 0, minority, "minority and one": minority + 1, all }[nodes];
+}

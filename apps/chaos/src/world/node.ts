@@ -1,0 +1,28 @@
+import { type Cleanup, type RedisServer, startRedisServer, startTcpProxy, type TcpProxy } from "@holdfast/testkit";
+import type { FakeClock } from "./fake-clock.ts";
+
+/** One of the servers that hold the locks, with the network before it. */
+export interface ChaosNode {
+  /** Such as `n1`. */
+  readonly name: string;
+  readonly server: RedisServer;
+  /** What clients connect to. */
+  readonly proxy: TcpProxy;
+  /** Its time of day, if the run has clocks that can be set. */
+  readonly clock: FakeClock | undefined;
+}
+
+/** What all of them start with: without persistence, and with what it takes to have them load their data again. */
+export const serverArgs: readonly string[] = [
+  ...["--enable-debug-command", "local"],
+  ...["--rdbcompression", "no", "--loading-process-events-interval-bytes", "1024"],
+];
+
+/** Starts a node. */
+export async function startNode(name: string, clock: FakeClock | undefined, cleanup: Cleanup): Promise<ChaosNode> {
+  const server = await startRedisServer({ args: serverArgs, env: clock?.env ?? {} });
+  cleanup.defer(() => server.stop());
+  const proxy = await startTcpProxy(server.port);
+  cleanup.defer(() => proxy.stop());
+  return { name, server, proxy, clock };
+}
