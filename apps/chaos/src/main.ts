@@ -38,7 +38,8 @@ async function main(): Promise<number> {
     console.log(headOf(options));
     const results = await run(options, (result) => console.log(lineOf(result)), cleanup, interrupt.signal);
     console.log(summaryOf(options, results));
-    if (options.report !== undefined) console.log(`The report is ${await writeReport(options.report, options, results)}.`);
+    if (options.report !== undefined)
+      console.log(`The report is ${await writeReport(options.report, options, results)}.`);
     return isClean(results) ? exitCodes.clean : exitCodes.violated;
   } catch (error) {
     if (interrupt.signal.aborted) {

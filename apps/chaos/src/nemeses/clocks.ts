@@ -22,7 +22,8 @@ export const clockNemeses: readonly Nemesis[] = [
     kind: "survivable",
     clocks: true,
     ...atBareMajority({
-      strike: (stage, victim) => stage.fromNowOn(victim.name, "clock − 1 h", () => victim.clock?.setAhead(-jumpSeconds)),
+      strike: (stage, victim) =>
+        stage.fromNowOn(victim.name, "clock − 1 h", () => victim.clock?.setAhead(-jumpSeconds)),
     }),
     reset: setRight,
   },

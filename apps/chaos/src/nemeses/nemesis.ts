@@ -93,15 +93,15 @@ export function onNodes(
 }
 
 /** The same, for something that strikes again and again. */
-export function againAndAgain(
-  label: string,
-  everyMs: number,
-  strike: (node: ChaosNode) => Step,
-): Nemesis["attack"] {
+export function againAndAgain(label: string, everyMs: number, strike: (node: ChaosNode) => Step): Nemesis["attack"] {
   const stops = new Map<ChaosNode, () => Promise<void>>();
   return onNodes(
     label,
-    (node) => void stops.set(node, repeat(everyMs, () => strike(node))),
+    (node) =>
+      void stops.set(
+        node,
+        repeat(everyMs, () => strike(node)),
+      ),
     (node) => stops.get(node)?.(),
   );
 }

@@ -1,6 +1,35 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import type { ChaosOptions } from "../options.ts";
 import type { Result } from "../run.ts";
+import { names } from "../schedule.ts";
+import { markdownOf, pictureOf } from "./markdown.ts";
+import { timelineOf } from "./timeline.ts";
 
-export async function writeReport(directory: string, _options: ChaosOptions, _results: readonly Result[]): Promise<string> {
-  return directory;
+/** Writes the report of a run, with a picture for each nemesis, and answers its path. */
+export async function writeReport(
+  directory: string,
+  options: ChaosOptions,
+  results: readonly Result[],
+): Promise<string> {
+  const clients = names("c", options.clients);
+  const nodes = names("n", options.nodes);
+  for (const nemesis of options.nemeses) {
+    const path = join(directory, pictureOf(nemesis));
+    await mkdir(dirname(path), { recursive: true });
+    await writeFile(
+      path,
+      timelineOf(mostTelling(results.filter(({ slice }) => slice.nemesis === nemesis)), { clients, nodes }),
+    );
+  }
+  const path = join(directory, "README.md");
+  await writeFile(path, markdownOf(options, results));
+  return path;
+}
+
+/** The attack that did the most harm; of those, the first. */
+function mostTelling(results: readonly Result[]): Result {
+  const harm = ({ findings }: Result): number =>
+    1_000 * findings.violations.length + 10 * findings.overlaps.length + findings.lostPlain;
+  return results.reduce((worst, result) => (harm(result) > harm(worst) ? result : worst));
 }

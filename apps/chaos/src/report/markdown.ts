@@ -1,0 +1,74 @@
+import type { Nemesis } from "../nemeses/nemesis.ts";
+import type { ChaosOptions } from "../options.ts";
+import { commandOf } from "../options.ts";
+import type { Result } from "../run.ts";
+import { figuresOf } from "./figures.ts";
+
+/** Where the picture of a nemesis is, seen from the report. */
+export function pictureOf({ name }: Nemesis): string {
+  return `timelines/${name}.svg`;
+}
+
+/** The report of a run. */
+export function markdownOf(options: ChaosOptions, results: readonly Result[]): string {
+  const { nodes, clients, ttlMs } = options;
+  const minutes = Math.round((results.at(-1)?.atMs ?? 0) / 60_000);
+  const violated = results.filter(({ findings }) => findings.violations.length > 0);
+  return `# What attacks do to locks
+
+${clients} client processes contended for one lock over ${nodes} real \`redis-server\` processes, each behind a proxy of its own, for ${minutes} ${minutes === 1 ? "minute" : "minutes"}.
+The ttl was ${ttlMs} ms. The run drew its attacks by this command; what each of them does is told below, and in
+[apps/chaos](../../apps/chaos/README.md).
+
+\`\`\`sh
+${commandOf(options)}
+\`\`\`
+
+${
+  violated.length === 0
+    ? "Nothing was violated: under every nemesis, tokens grew and no update was lost where tokens are checked; under the\nsurvivable ones, no two clients held the lock at once."
+    : `**Violated** in ${violated.length} of ${results.length} attacks: ${[...new Set(violated.flatMap(({ slice, findings }) => findings.violations.map((what) => `${slice.nemesis.name}: ${what}`)))].join("; ")}.`
+}
+
+## Survivable
+
+${table(options.nemeses, results, "survivable")}
+## Lock-breaking
+
+No lock that times out excludes others under these. What the lock alone protected was lost; what checked its tokens was not.
+
+${table(options.nemeses, results, "lock-breaking")}
+- **available**: the share of the time without those gaps of more than 100 ms in which nobody held the lock, though all
+  clients wanted it. Where a minority is down, all others must agree, and rivals split their votes more often.
+- **two at once**: how often a lock was granted while another client had the right to believe in its own.
+- **lost without tokens**: updates of a set that was read, changed and written back under the lock, and that are missing.
+- **lost with tokens**: the same of a set that remembers the largest token it was shown, at reads, too, and refuses
+  smaller ones; **refused**: how often it did.
+
+## Pictures
+
+Of each nemesis one attack: one that did harm, if any did.
+
+${pictured(options.nemeses)
+  .map((nemesis) => `### ${nemesis.name}\n\n![The timeline of ${nemesis.name}](./${pictureOf(nemesis)})\n`)
+  .join("\n")}`;
+}
+
+function pictured(nemeses: readonly Nemesis[]): readonly Nemesis[] {
+  return [...nemeses].sort((a, b) => a.kind.localeCompare(b.kind));
+}
+
+function table(nemeses: readonly Nemesis[], results: readonly Result[], kind: Nemesis["kind"]): string {
+  const rows = nemeses
+    .filter((nemesis) => nemesis.kind === kind)
+    .map((nemesis) => {
+      const figures = figuresOf(results.filter(({ slice }) => slice.nemesis === nemesis));
+      const { attacks, locks, availability, longestGapMs, overlaps, lostPlain, lostFenced, refused } = figures;
+      const numbers = [attacks, locks, `${Math.floor(availability * 100)} %`, `${Math.round(longestGapMs)} ms`];
+      return `| [${nemesis.name}](#${nemesis.name}) | ${nemesis.description} | ${[...numbers, overlaps, lostPlain, lostFenced, refused].join(" | ")} |\n`;
+    });
+  if (rows.length === 0) return "None was chosen.\n";
+  return `| nemesis | what it does | attacks | locks | available | longest gap | two at once | lost without tokens | lost with tokens | refused |
+| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
+${rows.join("")}`;
+}
