@@ -34,6 +34,7 @@ const claims: Claim[] = [
     { claim: "the lockfile names no registry", check: lockfileNamesNoRegistry },
   ]),
   { claim: "the demo runs clean", check: tool("pnpm", ["--silent", "demo"]) },
+  { claim: "locks keep what they promise under attack", check: tool("pnpm", ["--silent", "chaos", "--seconds", "20"]) },
 ];
 
 function besideOthers(some: readonly Claim[]): Claim[] {

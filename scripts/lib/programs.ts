@@ -1,61 +1,87 @@
 import { fileURLToPath } from "node:url";
 import { exec } from "tinyexec";
+import { findFaketime } from "../../apps/chaos/src/world/fake-clock.ts";
 import { run } from "./run.ts";
 import { scripts } from "./workspace.ts";
 
 /** What is needed beside Node, and how to get it. */
 interface Program {
-  /** A command line that succeeds when it is there. */
-  readonly probe: readonly [string, ...string[]];
-  /** Why, and from where, for the systems on which it is not installed by itself. */
-  readonly advice: readonly string[];
+  readonly name: string;
+  isThere(): Promise<boolean>;
   /** What to install on Debian. */
   readonly packages: readonly string[];
+  /** Why, and from where, for the systems on which it is not installed by itself. */
+  readonly advice: readonly string[];
 }
 
 const installer = fileURLToPath(new URL("./install-packages.sh", import.meta.url));
 
+const redisServer: Program = {
+  name: "redis-server",
+  isThere: () => succeeds("redis-server", "--version"),
+  packages: ["redis-server"],
+  advice: [
+    "The tests start Redis servers of their own, and redis-server (7 or newer) is not on the PATH. Please install it:",
+    "  Debian, Ubuntu  sudo apt-get install redis-server",
+    "  macOS           brew install redis",
+    "  other systems   the package of your system that brings redis-server",
+  ],
+};
+
+const spin: Program = {
+  name: "spin",
+  isThere: () => succeeds("spin", "-V"),
+  packages: ["spin", "gcc", "libc6-dev"],
+  advice: [
+    "The model checker spin (6.5 or newer) is not on the PATH. Please install it, and a C compiler:",
+    "  Debian, Ubuntu  sudo apt-get install spin gcc libc6-dev",
+    "  macOS           brew install spin",
+    "  other systems   https://spinroot.com",
+  ],
+};
+
+const compiler: Program = {
+  name: "gcc",
+  isThere: () => succeeds("gcc", "--version"),
+  packages: ["gcc", "libc6-dev"],
+  advice: ["The model checker spin works with a C compiler, and gcc is not on the PATH. Please install it."],
+};
+
+const faketime: Program = {
+  name: "libfaketime",
+  isThere: async () => (await findFaketime()) !== undefined,
+  packages: ["libfaketime"],
+  advice: [
+    "Setting the clocks of running servers needs libfaketime. Please install it:",
+    "  Debian, Ubuntu  sudo apt-get install libfaketime",
+    "  other systems   tell where libfaketimeMT.so.1 is by HOLDFAST_FAKETIME, or choose other nemeses by --nemesis",
+  ],
+};
+
 /** Sees to it that tests find `redis-server`. */
 export function ensureRedisServer(): Promise<void> {
-  return ensure({
-    probe: ["redis-server", "--version"],
-    packages: ["redis-server"],
-    advice: [
-      "The tests start Redis servers of their own, and redis-server (7 or newer) is not on the PATH. Please install it:",
-      "  Debian, Ubuntu  sudo apt-get install redis-server",
-      "  macOS           brew install redis",
-      "  other systems   the package of your system that brings redis-server",
-    ],
-  });
+  return ensure(redisServer);
 }
 
 /** Sees to it that there is a model checker, and the compiler that it works with. */
 export async function ensureSpin(): Promise<void> {
-  await ensure({
-    probe: ["spin", "-V"],
-    packages: ["spin", "gcc", "libc6-dev"],
-    advice: [
-      "The model checker spin (6.5 or newer) is not on the PATH. Please install it, and a C compiler:",
-      "  Debian, Ubuntu  sudo apt-get install spin gcc libc6-dev",
-      "  macOS           brew install spin",
-      "  other systems   https://spinroot.com",
-    ],
-  });
-  await ensure({
-    probe: ["gcc", "--version"],
-    packages: ["gcc", "libc6-dev"],
-    advice: ["The model checker spin works with a C compiler, and gcc is not on the PATH. Please install it."],
-  });
+  await ensure(spin);
+  await ensure(compiler);
+}
+
+/** Sees to it that the clocks of servers can be set. */
+export function ensureFaketime(): Promise<void> {
+  return ensure(faketime);
 }
 
 /** Installs a program that is missing where that needs no questions asked. */
-async function ensure({ probe, packages, advice }: Program): Promise<void> {
-  if (await succeeds(...probe)) return;
+async function ensure({ name, isThere, packages, advice }: Program): Promise<void> {
+  if (await isThere()) return;
   const command = await installCommand();
   if (command) {
-    console.log(`${probe[0]} is missing: installing ${packages.join(", ")} with apt-get …`);
+    console.log(`${name} is missing: installing ${packages.join(", ")} with apt-get …`);
     await run(command[0], [...command.slice(1), ...packages], scripts);
-    if (await succeeds(...probe)) return;
+    if (await isThere()) return;
   }
   throw new Error(advice.join("\n"));
 }

@@ -49,13 +49,13 @@ function violationsOf({ kind }: Nemesis, findings: Omit<Findings, "violations">)
   const { overlaps, lostPlain, latePlain, lostFenced, tokenFaults } = findings;
   const found: string[] = [];
   const expectNone = (count: number, what: string): void => {
-    if (count > 0) found.push(`${count} ${what}`);
+    if (count > 0) found.push(`${what}: ${count}`);
   };
-  expectNone(tokenFaults, "tokens were not larger than all before");
-  expectNone(lostFenced, "updates were lost though the set checks tokens");
+  expectNone(tokenFaults, "tokens that are not larger than all before");
+  expectNone(lostFenced, "updates lost though the set checks tokens");
   if (kind === "lock-breaking") return found;
-  expectNone(overlaps.length, "times two clients held the lock at once");
+  expectNone(overlaps.length, "grants while another client held the lock");
   // A write that took effect after the end of the lock is no fault of the lock: any busy machine may pause a process.
-  if (latePlain === 0) expectNone(lostPlain, "updates were lost though the lock was held all the time");
+  if (latePlain === 0) expectNone(lostPlain, "updates lost though the lock was held all the time");
   return found;
 }

@@ -1,10 +1,10 @@
 /** The chaos run as a program: options in, exit code out. */
 import { constants } from "node:os";
-import { createCleanup } from "@holdfast/testkit";
+import { createCleanup } from "@holdfast/testkit/cleanup";
 import { parseCommand } from "./options.ts";
 import { headOf, isClean, lineOf, summaryOf } from "./report/lines.ts";
 import { writeReport } from "./report/write.ts";
-import { run } from "./run.ts";
+import { type Result, run } from "./run.ts";
 
 const exitCodes = { clean: 0, violated: 1, cannotRun: 2 };
 const interrupt = new AbortController();
@@ -35,8 +35,11 @@ async function main(): Promise<number> {
   const { options } = command;
   const cleanup = createCleanup();
   try {
-    console.log(headOf(options));
-    const results = await run(options, (result) => console.log(lineOf(result)), cleanup, interrupt.signal);
+    const watch = {
+      begun: () => console.log(headOf(options)),
+      attacked: (result: Result) => console.log(lineOf(result)),
+    };
+    const results = await run(options, watch, cleanup, interrupt.signal);
     console.log(summaryOf(options, results));
     if (options.report !== undefined)
       console.log(`The report is ${await writeReport(options.report, options, results)}.`);

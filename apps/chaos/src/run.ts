@@ -1,4 +1,5 @@
-import { type Cleanup, monotonicMs } from "@holdfast/testkit";
+import type { Cleanup } from "@holdfast/testkit/cleanup";
+import { monotonicMs } from "@holdfast/testkit/monotonic";
 import { attack } from "./attack/attack.ts";
 import type { History } from "./history/visit.ts";
 import { type Findings, judge } from "./judge.ts";
@@ -18,16 +19,17 @@ export interface Result {
 /**
  * Starts a world and attacks it as scheduled.
  *
- * @param onResult is called after each attack
+ * @param watch is told when the attacks begin, and of each when it is over
  */
 export async function run(
   options: ChaosOptions,
-  onResult: (result: Result) => void,
+  watch: { begun(): void; attacked(result: Result): void },
   cleanup: Cleanup,
   signal: AbortSignal,
 ): Promise<readonly Result[]> {
   const clocks = options.nemeses.some((nemesis) => nemesis.clocks);
   const world = await startWorld({ ...options, clocks }, cleanup);
+  watch.begun();
   const results: Result[] = [];
   const startMs = monotonicMs();
   for (const slice of scheduleOf(options)) {
@@ -35,7 +37,7 @@ export async function run(
     const atMs = monotonicMs() - startMs;
     const history = await attack(world, slice, options.ttlMs, signal);
     const result = { slice, history, findings: judge(slice.nemesis, history), atMs };
-    onResult(result);
+    watch.attacked(result);
     results.push(result);
   }
   return results;

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Cleanup, createCleanup } from "@holdfast/testkit";
+import { type Cleanup, createCleanup } from "@holdfast/testkit/cleanup";
 import { createFeed, type Feed } from "./feed.ts";
 import { scrape } from "./metrics/scrape.ts";
 import { initialModel, type Model } from "./model/model.ts";

@@ -1,4 +1,4 @@
-import { monotonicMs } from "@holdfast/testkit";
+import { monotonicMs } from "@holdfast/testkit/monotonic";
 import type { DemoEvent, Emit } from "./events.ts";
 
 /** The one stream of events: from the workers and the scenario to all who want to know. */

@@ -1,4 +1,5 @@
-import { type Cleanup, createCleanup, type RedisServer, startRedisServer } from "@holdfast/testkit";
+import { type RedisServer, startRedisServer } from "@holdfast/testkit";
+import { type Cleanup, createCleanup } from "@holdfast/testkit/cleanup";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { clientKit } from "../src/clients/client-kit.ts";
 import { counterOf, type Database } from "../src/database/database.ts";

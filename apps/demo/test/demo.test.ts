@@ -1,55 +1,13 @@
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
-import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { type ProgramOptions, type ProgramOutcome, runProgram } from "@holdfast/testkit";
 import { describe, expect, it } from "vitest";
 
 const directory = fileURLToPath(new URL("..", import.meta.url));
-const args = ["--conditions=@holdfast/source", "--import", "tsx", "src/main.ts"];
 // Long, for machines that do other things as well.
 const timeoutMs = 180_000;
 
-interface Outcome {
-  readonly code: number | null;
-  readonly out: string;
-  readonly err: string;
-}
-
-/** Runs the demo in a process group of its own, and waits for the end of all that it has started. */
-async function run(options: readonly string[], react: Reaction = () => {}, env: object = {}): Promise<Outcome> {
-  const child = spawn(process.execPath, [...args, ...options], {
-    cwd: directory,
-    detached: true,
-    env: { ...process.env, NO_COLOR: "1", FORCE_COLOR: undefined, ...env },
-  });
-  let out = "";
-  let err = "";
-  child.stdout.setEncoding("utf8").on("data", (text: string) => {
-    out += text;
-    react(text, child);
-  });
-  child.stderr.setEncoding("utf8").on("data", (text: string) => {
-    err += text;
-  });
-  await once(child, "close");
-  await groupToEnd(child.pid as number);
-  return { code: child.exitCode, out, err };
-}
-
-type Reaction = (text: string, child: ChildProcess) => void;
-
-/** Waits until no process of the group is left; what the kernel has not cleared away yet counts as left. */
-async function groupToEnd(group: number): Promise<void> {
-  for (let looks = 0; looks < 100; looks++) {
-    try {
-      process.kill(-group, 0);
-    } catch {
-      return;
-    }
-    await sleep(100);
-  }
-  process.kill(-group, "SIGKILL");
-  throw new Error("the demo has left processes behind");
+function run(options: readonly string[], more: Omit<ProgramOptions, "cwd"> = {}): Promise<ProgramOutcome> {
+  return runProgram("src/main.ts", options, { cwd: directory, ...more });
 }
 
 /** Every lock that was acquired is held now, or its hold was measured; and the nodes that were killed have failed. */
@@ -95,7 +53,7 @@ describe.concurrent("the demo", { timeout: timeoutMs }, () => {
   it("exits with 2 for bad options, and when there is no redis-server", async () => {
     const bad = await run(["--seconds", "1"]);
     expect(bad).toEqual({ code: 2, out: "", err: expect.stringContaining("--seconds must be") });
-    const without = await run(["--redis"], undefined, { HOLDFAST_REDIS_SERVER: "/no/such/redis-server" });
+    const without = await run(["--redis"], { env: { HOLDFAST_REDIS_SERVER: "/no/such/redis-server" } });
     expect(without).toMatchObject({ code: 2, err: expect.stringContaining("install Redis") });
   });
 
@@ -118,10 +76,12 @@ describe("the demo with servers", { timeout: timeoutMs }, () => {
 
   it("ends at once on Ctrl-C, with its workers and servers", async () => {
     let interruptedAtMs = 0;
-    const { code, out } = await run(["--redis", "--workers", "2"], (text, { pid }) => {
-      if (!text.includes("n2 was killed")) return;
-      interruptedAtMs = performance.now();
-      process.kill(-(pid as number), "SIGINT"); // to the whole group, as a terminal does
+    const { code, out } = await run(["--redis", "--workers", "2"], {
+      onOutput(text, { pid }) {
+        if (!text.includes("n2 was killed")) return;
+        interruptedAtMs = performance.now();
+        process.kill(-(pid as number), "SIGINT"); // to the whole group, as a terminal does
+      },
     });
     expect(performance.now() - interruptedAtMs).toBeLessThan(10_000);
     expect(out).toContain("no verdict");

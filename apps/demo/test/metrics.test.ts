@@ -1,6 +1,6 @@
 import { Redlock } from "@holdfast/core";
 import { memoryNode } from "@holdfast/memory";
-import { createCleanup } from "@holdfast/testkit";
+import { createCleanup } from "@holdfast/testkit/cleanup";
 import { afterEach, describe, expect, it } from "vitest";
 import { serveMetrics } from "../src/metrics/endpoint.ts";
 import { addUp, scrape } from "../src/metrics/scrape.ts";

@@ -1,8 +1,7 @@
-export { type Cleanup, createCleanup } from "./cleanup.ts";
 export { type Call, type Fault, FaultyNode } from "./faulty-node.ts";
 export { freePort } from "./free-port.ts";
 export { followGuide, type GuideStep, guideSteps, type Outcome, type PlacedStep } from "./guide.ts";
-export { monotonicMs } from "./monotonic.ts";
+export { type ProgramOptions, type ProgramOutcome, runProgram } from "./program.ts";
 export { type ReadmeExample, readmeExamples, runExample, runExampleWithServers } from "./readme.ts";
 export { reapedDirectory } from "./reaper.ts";
 export { type RedisCluster, startRedisCluster } from "./redis-cluster.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createCleanup } from "../src/index.ts";
+import { createCleanup } from "../src/cleanup.ts";
 
 describe("createCleanup()", () => {
   it("run() undoes the latest first, whatever fails", async () => {

@@ -1,4 +1,4 @@
-import { monotonicMs } from "@holdfast/testkit";
+import { monotonicMs } from "@holdfast/testkit/monotonic";
 import type { Contention } from "../client/messages.ts";
 import type { FailedCall, History, Visit } from "../history/visit.ts";
 import { type Nemesis, Stuck } from "../nemeses/nemesis.ts";

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { monotonicMs } from "@holdfast/testkit";
+import { monotonicMs } from "@holdfast/testkit/monotonic";
 import { createDice } from "../dice.ts";
 import type { Band } from "../history/visit.ts";
 import { type MessageTest, type Stage, type Step, Stuck } from "../nemeses/nemesis.ts";

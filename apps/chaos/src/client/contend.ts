@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { Redlock } from "@holdfast/core";
-import { monotonicMs } from "@holdfast/testkit";
+import { monotonicMs } from "@holdfast/testkit/monotonic";
 import type { Connected } from "../adapter.ts";
 import type { ClientOrder, Contention, FromClient } from "./messages.ts";
 import type { Store } from "./store.ts";
@@ -17,7 +17,8 @@ export function contender({ client, ttlMs, nodeTimeoutMs }: ClientOrder, tell: (
       ttlMs,
       nodeTimeoutMs,
       waitTimeoutMs: ttlMs,
-      retryDelayMaxMs: 50,
+      // Longer than the node timeout, or rivals that split the vote of a bare majority would go on doing so.
+      retryDelayMaxMs: 1.5 * nodeTimeoutMs,
       observer: {
         attemptSettled({ elapsedMs }) {
           attemptAtMs = monotonicMs() - elapsedMs;

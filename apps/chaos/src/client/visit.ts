@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Lock } from "@holdfast/core";
-import { monotonicMs } from "@holdfast/testkit";
+import { monotonicMs } from "@holdfast/testkit/monotonic";
 import type { Visit } from "../history/visit.ts";
 import type { FromClient } from "./messages.ts";
 import type { Store } from "./store.ts";

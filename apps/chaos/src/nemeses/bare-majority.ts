@@ -36,8 +36,6 @@ export function atBareMajority(blow: Blow): Pick<Nemesis, "nodes" | "clients" | 
       await blow.beforeGrant?.(victim);
       await stage.nextGrant("a lock of a bare majority");
       await blow.strike(stage, victim);
-      await stage.heal();
-      await stage.nextGrant("a lock after the blow");
     },
   };
 }

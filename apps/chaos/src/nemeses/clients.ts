@@ -1,5 +1,5 @@
 /** What happens to clients. */
-import { monotonicMs } from "@holdfast/testkit";
+import { monotonicMs } from "@holdfast/testkit/monotonic";
 import type { Nemesis } from "./nemesis.ts";
 
 export const clientNemeses: readonly Nemesis[] = [

@@ -17,14 +17,16 @@ export const crashNemeses: readonly Nemesis[] = [
   },
   {
     name: "crash-guarded",
-    description: "the same, and nodes have a restart guard: who has just restarted does not vote",
+    description:
+      "like crash-forgetting, and nodes have a restart guard: a server that has just restarted does not vote",
     kind: "survivable",
     guarded: true,
     ...atBareMajority({ strike: (stage, victim) => crash(stage, victim, "killed, back empty", serverArgs) }),
   },
   {
     name: "crash-everysec",
-    description: "the same with appendfsync everysec: the process is killed, and what it wrote is kept by the system",
+    description:
+      "like crash-forgetting, with appendfsync everysec: the file lacks what was answered while a sync was under way",
     kind: "lock-breaking",
     ...atBareMajority({
       prepare: (victim) => appendOnly(victim, "everysec"),
@@ -35,7 +37,7 @@ export const crashNemeses: readonly Nemesis[] = [
   powerCut(),
   {
     name: "crash-always",
-    description: "the same with appendfsync always: nothing is answered before it is on disk",
+    description: "like crash-forgetting, with appendfsync always: nothing is answered before it is on disk",
     kind: "survivable",
     ...atBareMajority({
       prepare: (victim) => appendOnly(victim, "always"),
@@ -50,7 +52,7 @@ function powerCut(): Nemesis {
   let size = 0;
   return {
     name: "power-cut-everysec",
-    description: "the same with appendfsync everysec, and the end of the file is lost, as when the power fails",
+    description: "like crash-everysec, and the end of the file is lost, as when the power fails",
     kind: "lock-breaking",
     ...atBareMajority({
       prepare: (victim) => appendOnly(victim, "everysec"),

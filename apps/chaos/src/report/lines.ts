@@ -1,15 +1,16 @@
 /** What a run prints. */
-import type { ChaosOptions } from "../options.ts";
-import { commandOf } from "../options.ts";
+import { nemeses } from "../nemeses/index.ts";
+import { type ChaosOptions, commandOf } from "../options.ts";
 import type { Result } from "../run.ts";
 import { type Figures, figuresOf } from "./figures.ts";
 
 /** What stands above the first line of {@link lineOf}. */
 export function headOf(options: ChaosOptions): string {
   const { nodes, clients, ttlMs, seed, seconds } = options;
+  const names = options.nemeses.map(({ name }) => name);
   return [
     `${clients} client processes contend for a lock over ${nodes} redis-servers, ttl ${ttlMs} ms, seed ${seed}.`,
-    `${options.nemeses.length} nemeses attack for about ${seconds} s.\n`,
+    `They are attacked for about ${seconds} s by: ${names.length === nemeses.length ? "all nemeses" : names.join(", ")}.\n`,
     "                                                                                       updates lost",
     "    time  nemesis             strikes         locks  available  longest gap  overlaps  unfenced  fenced",
   ].join("\n");
@@ -34,14 +35,14 @@ export function lineOf({ slice, atMs, findings }: Result): string {
 
 /** How a run ended. */
 export function summaryOf(options: ChaosOptions, results: readonly Result[]): string {
-  const total = (kind: string): Figures => figuresOf(results.filter(({ slice }) => slice.nemesis.kind === kind));
-  const survivable = total("survivable");
-  const breaking = total("lock-breaking");
+  const kinds = (["survivable", "lock-breaking"] as const).flatMap((kind) => {
+    const ofKind = results.filter(({ slice }) => slice.nemesis.kind === kind);
+    return ofKind.length === 0 ? [] : [`${kind.padEnd(13)}  ${sentence(figuresOf(ofKind))}`];
+  });
   const violated = results.filter(({ findings }) => findings.violations.length > 0);
   return [
     "",
-    `survivable     ${sentence(survivable)}`,
-    `lock-breaking  ${sentence(breaking)}`,
+    ...kinds,
     "",
     violated.length === 0
       ? "Nothing was violated."
@@ -56,7 +57,7 @@ export function isClean(results: readonly Result[]): boolean {
 
 function sentence({ attacks, locks, overlaps, lostPlain, lostFenced }: Figures): string {
   return (
-    `${attacks} attacks, ${locks} locks: ${overlaps} times two clients held it at once; ` +
-    `${lostPlain} updates lost without tokens, ${lostFenced} with tokens`
+    `${attacks} attacks, ${locks} locks; two clients at once: ${overlaps}; ` +
+    `updates lost: ${lostPlain} without tokens, ${lostFenced} with tokens`
   );
 }

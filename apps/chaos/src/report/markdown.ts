@@ -1,6 +1,5 @@
 import type { Nemesis } from "../nemeses/nemesis.ts";
-import type { ChaosOptions } from "../options.ts";
-import { commandOf } from "../options.ts";
+import { type ChaosOptions, commandOf } from "../options.ts";
 import type { Result } from "../run.ts";
 import { figuresOf } from "./figures.ts";
 
@@ -13,7 +12,6 @@ export function pictureOf({ name }: Nemesis): string {
 export function markdownOf(options: ChaosOptions, results: readonly Result[]): string {
   const { nodes, clients, ttlMs } = options;
   const minutes = Math.round((results.at(-1)?.atMs ?? 0) / 60_000);
-  const violated = results.filter(({ findings }) => findings.violations.length > 0);
   return `# What attacks do to locks
 
 ${clients} client processes contended for one lock over ${nodes} real \`redis-server\` processes, each behind a proxy of its own, for ${minutes} ${minutes === 1 ? "minute" : "minutes"}.
@@ -24,11 +22,7 @@ The ttl was ${ttlMs} ms. The run drew its attacks by this command; what each of 
 ${commandOf(options)}
 \`\`\`
 
-${
-  violated.length === 0
-    ? "Nothing was violated: under every nemesis, tokens grew and no update was lost where tokens are checked; under the\nsurvivable ones, no two clients held the lock at once."
-    : `**Violated** in ${violated.length} of ${results.length} attacks: ${[...new Set(violated.flatMap(({ slice, findings }) => findings.violations.map((what) => `${slice.nemesis.name}: ${what}`)))].join("; ")}.`
-}
+${verdictOf(results)}
 
 ## Survivable
 
@@ -52,6 +46,20 @@ Of each nemesis one attack: one that did harm, if any did.
 ${pictured(options.nemeses)
   .map((nemesis) => `### ${nemesis.name}\n\n![The timeline of ${nemesis.name}](./${pictureOf(nemesis)})\n`)
   .join("\n")}`;
+}
+
+function verdictOf(results: readonly Result[]): string {
+  const violated = results.filter(({ findings }) => findings.violations.length > 0);
+  if (violated.length === 0) {
+    return [
+      "Nothing was violated: under every nemesis, tokens grew and no update was lost where tokens are checked; under the",
+      "survivable ones, no two clients held the lock at once.",
+    ].join("\n");
+  }
+  const what = violated.flatMap(({ slice, findings }) =>
+    findings.violations.map((violation) => `- ${slice.nemesis.name}: ${violation}\n`),
+  );
+  return `**Violated** in ${violated.length} of ${results.length} attacks:\n\n${what.join("")}`;
 }
 
 function pictured(nemeses: readonly Nemesis[]): readonly Nemesis[] {

@@ -9,21 +9,24 @@ export interface TextStyle {
   readonly size?: number;
   readonly weight?: number;
   readonly anchor?: "middle" | "end";
+  /** The color of a rim that keeps it readable on anything. */
+  readonly halo?: string;
 }
 
-export function text(
-  x: number,
-  y: number,
-  content: string,
-  { fill = "#1f2937", size, weight, anchor }: TextStyle = {},
-) {
+export function text(x: number, y: number, content: string, style: TextStyle = {}): string {
+  const { fill = "#1f2937", size, weight, anchor, halo } = style;
   const attributes = [
     `fill="${fill}"`,
     ...(size ? [`font-size="${size}"`] : []),
     ...(weight ? [`font-weight="${weight}"`] : []),
+    ...(halo ? [`stroke="${halo}" stroke-width="3" paint-order="stroke"`] : []),
     ...(anchor ? [`text-anchor="${anchor}"`] : []),
   ];
   return `<text x="${x.toFixed(1)}" y="${y}" ${attributes.join(" ")}>${escaped(content)}</text>`;
+}
+
+export function dashes(fromX: number, toX: number, y: number, stroke: string): string {
+  return `<path d="M${fromX.toFixed(1)} ${y}H${toX.toFixed(1)}" stroke="${stroke}" stroke-dasharray="2 2"/>`;
 }
 
 /** A shape that says something when it is pointed at. */

@@ -1,7 +1,7 @@
 import { lossesOf } from "../history/losses.ts";
 import type { Band, Visit } from "../history/visit.ts";
 import type { Result } from "../run.ts";
-import { rect, text, title } from "./svg.ts";
+import { dashes, rect, text, title } from "./svg.ts";
 
 const width = 1000;
 const left = 44;
@@ -10,6 +10,8 @@ const laneHeight = 24;
 const barHeight = 16;
 const headHeight = 44;
 const footHeight = 56;
+const shortestBand = 3;
+const letterWidth = 6;
 const colors = {
   held: "#4c78a8",
   twice: "#d62728",
@@ -17,6 +19,7 @@ const colors = {
   lane: "#f3f4f6",
   ink: "#1f2937",
   faint: "#6b7280",
+  refused: "#7c3aed",
 } as const;
 
 /** The names of the lanes of a picture. */
@@ -41,7 +44,7 @@ export function timelineOf({ slice, history, findings }: Result, lanes: Lanes): 
   };
   const lost = new Set(lossesOf(visits, history.sets).plain);
   const twice = new Set(findings.overlaps.flatMap(({ earlier, later }) => [earlier, later]));
-  const base = Math.min(...visits.map(({ fence }) => fence));
+  const base = visits.reduce((least, { fence }) => Math.min(least, fence), visits[0]?.fence ?? 0);
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" font-family="system-ui, sans-serif" font-size="11">`,
     rect(0, 0, width, height, "#ffffff"),
@@ -49,9 +52,9 @@ export function timelineOf({ slice, history, findings }: Result, lanes: Lanes): 
     text(left, 34, slice.nemesis.description, { fill: colors.faint }),
     ...names.map((name) => lane(name, place)),
     ...history.bands.map((band) => bandOf(band, place)),
-    ...visits.map((visit) =>
-      visitOf(visit, place, { base, isTwice: twice.has(visit), isLost: lost.has(visit.element) }),
-    ),
+    ...visits.map((visit) => barOf(visit, place, base, twice.has(visit))),
+    ...visits.map((visit) => marksOf(visit, place, lost.has(visit.element))),
+    ...history.bands.map((band) => labelOf(band, place)),
     ...axis(history.fromMs, toMs, headHeight + names.length * laneHeight, place),
     legend(height - 10, base),
     "</svg>",
@@ -71,40 +74,38 @@ function lane(name: string, { y }: Place): string {
   );
 }
 
-function bandOf({ lane: name, label, fromMs, toMs }: Band, { x, y }: Place): string {
+function bandOf({ lane: name, fromMs, toMs }: Band, { x, y }: Place): string {
+  return rect(x(fromMs), y(name), Math.max(x(toMs) - x(fromMs), shortestBand), laneHeight - 2, colors.fault);
+}
+
+/** Beside a band that is too short for it. */
+function labelOf({ lane: name, label, fromMs, toMs }: Band, { x, y }: Place): string {
   const from = x(fromMs);
-  const to = Math.max(x(toMs), from + 3);
-  // Beside a band that is too short for its label.
-  const isRoomy = to - from > label.length * 6;
-  const at = isRoomy ? from + 5 : Math.min(to + 4, width - right - label.length * 6);
-  return rect(from, y(name), to - from, laneHeight - 2, colors.fault) + text(at, y(name) + 15, label);
+  const to = Math.max(x(toMs), from + shortestBand);
+  const length = label.length * letterWidth;
+  if (to - from > length) return text((from + to) / 2, y(name) + 15, label, { anchor: "middle", halo: colors.fault });
+  return text(Math.min(to + 4, width - right - length), y(name) + 15, label, { halo: colors.lane });
 }
 
-interface Marks {
-  readonly base: number;
-  readonly isTwice: boolean;
-  readonly isLost: boolean;
-}
-
-function visitOf(visit: Visit, { x, y }: Place, { base, isTwice, isLost }: Marks): string {
+function barOf(visit: Visit, { x, y }: Place, base: number, isTwice: boolean): string {
   const from = x(visit.grantedAtMs);
   const length = Math.max(x(visit.heldUntilMs) - from, 1);
   const top = y(visit.client) + (laneHeight - 2 - barHeight) / 2;
   const token = `+${visit.fence - base}`;
-  const parts = [
-    title(rect(from, top, length, barHeight, isTwice ? colors.twice : colors.held), `token ${visit.fence}`),
-  ];
-  if (length > token.length * 6 + 6) parts.push(text(from + 4, top + 12, token, { fill: "#ffffff", size: 10 }));
+  const bar = rect(from, top, length, barHeight, isTwice ? colors.twice : colors.held);
+  const label = text(from + 4, top + 12, token, { fill: "#ffffff", size: 10 });
+  return title(bar, `token ${visit.fence}`) + (length > token.length * letterWidth + 6 ? label : "");
+}
+
+/** What became of what the holder wrote. */
+function marksOf(visit: Visit, { x, y }: Place, isLost: boolean): string {
+  const middle = y(visit.client) + (laneHeight - 2) / 2;
   const endX = x(visit.wroteAtMs ?? visit.heldUntilMs);
-  if (visit.plain === "late") {
-    const start = from + length;
-    parts.push(
-      `<path d="M${start.toFixed(1)} ${top + 8}H${endX.toFixed(1)}" stroke="${colors.ink}" stroke-dasharray="2 2"/>`,
-    );
-  }
-  if (isLost) parts.push(text(endX - 4, top + 13, "✕", { fill: colors.ink, size: 13, weight: 700 }));
-  if (visit.fenced === "refused") parts.push(text(endX + 6, top + 13, "◆", { fill: "#7c3aed", size: 11 }));
-  return parts.join("");
+  return [
+    visit.plain === "late" ? dashes(x(visit.heldUntilMs), endX, middle, colors.ink) : "",
+    isLost ? text(endX - 12, middle + 5, "✕", { size: 13, weight: 700, halo: "#ffffff" }) : "",
+    visit.fenced === "refused" ? text(endX + 2, middle + 4, "◆", { fill: colors.refused, halo: "#ffffff" }) : "",
+  ].join("");
 }
 
 function* axis(fromMs: number, toMs: number, y: number, { x }: Place): Generator<string> {
@@ -118,12 +119,12 @@ function* axis(fromMs: number, toMs: number, y: number, { x }: Place): Generator
 
 function legend(y: number, base: number): string {
   const items: readonly (readonly [sample: string, meaning: string])[] = [
-    [rect(0, y - 10, 12, 11, colors.held), `holds the lock; its token, more than ${base}`],
+    [rect(0, y - 10, 12, 11, colors.held), `holds the lock; its token is ${base} + the number`],
     [rect(0, y - 10, 12, 11, colors.twice), "two hold it at once"],
     [rect(0, y - 10, 12, 11, colors.fault), "a fault"],
     [text(1, y, "┄", { weight: 700 }), "writes late"],
     [text(1, y, "✕", { weight: 700 }), "its update was lost, without tokens"],
-    [text(1, y, "◆", { fill: "#7c3aed" }), "refused, with tokens"],
+    [text(1, y, "◆", { fill: colors.refused }), "refused, with tokens"],
   ];
   let x = left;
   return items

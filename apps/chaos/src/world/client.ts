@@ -2,7 +2,8 @@ import { fork } from "node:child_process";
 import { once } from "node:events";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { type Cleanup, reapedDirectory } from "@holdfast/testkit";
+import { reapedDirectory } from "@holdfast/testkit";
+import type { Cleanup } from "@holdfast/testkit/cleanup";
 import type { ClientOrder, FromClient, ToClient } from "../client/messages.ts";
 
 /** A client process as its parent sees it. */

@@ -1,4 +1,5 @@
-import { type Cleanup, type RedisServer, startRedisServer, startTcpProxy, type TcpProxy } from "@holdfast/testkit";
+import { type RedisServer, startRedisServer, startTcpProxy, type TcpProxy } from "@holdfast/testkit";
+import type { Cleanup } from "@holdfast/testkit/cleanup";
 import type { FakeClock } from "./fake-clock.ts";
 
 /** One of the servers that hold the locks, with the network before it. */

@@ -1,4 +1,5 @@
-import { type Cleanup, startRedisServer } from "@holdfast/testkit";
+import { startRedisServer } from "@holdfast/testkit";
+import type { Cleanup } from "@holdfast/testkit/cleanup";
 import type { FromClient } from "../client/messages.ts";
 import { connectStore } from "../client/store.ts";
 import type { Sets } from "../history/visit.ts";

@@ -1,5 +1,5 @@
 import type { LockNode } from "@holdfast/core";
-import type { Cleanup } from "@holdfast/testkit";
+import type { Cleanup } from "@holdfast/testkit/cleanup";
 import type { SendCommand } from "../database/redis-database.ts";
 
 /** What a process needs of a client library. */

@@ -1,5 +1,5 @@
 import { ioredisNode } from "@holdfast/ioredis";
-import type { Cleanup } from "@holdfast/testkit";
+import type { Cleanup } from "@holdfast/testkit/cleanup";
 import { Redis } from "ioredis";
 import { type ClientKit, reconnectMs } from "./client-kit.ts";
 

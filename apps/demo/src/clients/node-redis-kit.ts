@@ -1,5 +1,5 @@
 import { nodeRedisNode } from "@holdfast/node-redis";
-import type { Cleanup } from "@holdfast/testkit";
+import type { Cleanup } from "@holdfast/testkit/cleanup";
 import { createClient } from "@redis/client";
 import { type ClientKit, reconnectMs } from "./client-kit.ts";
 

@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Observer } from "@holdfast/core";
 import { openTelemetryObserver } from "@holdfast/opentelemetry";
-import type { Cleanup } from "@holdfast/testkit";
+import type { Cleanup } from "@holdfast/testkit/cleanup";
 import { PrometheusExporter } from "@opentelemetry/exporter-prometheus";
 import { MeterProvider } from "@opentelemetry/sdk-metrics";
 

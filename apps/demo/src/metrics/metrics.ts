@@ -1,4 +1,4 @@
-import type { Cleanup } from "@holdfast/testkit";
+import type { Cleanup } from "@holdfast/testkit/cleanup";
 import type { Setup } from "../setup.ts";
 import type { MetricsEndpoint } from "./endpoint.ts";
 

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { monotonicMs } from "@holdfast/testkit";
+import { monotonicMs } from "@holdfast/testkit/monotonic";
 import type { DemoEvent } from "../events.ts";
 import type { Feed } from "../feed.ts";
 import type { Setup } from "../setup.ts";

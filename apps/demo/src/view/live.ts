@@ -1,4 +1,4 @@
-import { monotonicMs } from "@holdfast/testkit";
+import { monotonicMs } from "@holdfast/testkit/monotonic";
 import { createLogUpdate } from "log-update";
 import { frame } from "./frame.ts";
 import type { Colors } from "./text.ts";

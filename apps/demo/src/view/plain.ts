@@ -1,4 +1,4 @@
-import { monotonicMs } from "@holdfast/testkit";
+import { monotonicMs } from "@holdfast/testkit/monotonic";
 import { lostUpdates } from "../model/lost-updates.ts";
 import type { Model } from "../model/model.ts";
 import { percentile } from "../model/percentile.ts";

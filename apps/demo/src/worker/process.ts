@@ -1,6 +1,6 @@
 /** One worker in a process of its own: does what its parent tells it over IPC. */
 import { Redlock } from "@holdfast/core";
-import { createCleanup } from "@holdfast/testkit";
+import { createCleanup } from "@holdfast/testkit/cleanup";
 import { clientKit } from "../clients/client-kit.ts";
 import { redisDatabase } from "../database/redis-database.ts";
 import { createFeed } from "../feed.ts";

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { LockOptions } from "@holdfast/core";
-import { monotonicMs } from "@holdfast/testkit";
+import { monotonicMs } from "@holdfast/testkit/monotonic";
 import { counterOf, type Database } from "../database/database.ts";
 import type { Emit } from "../events.ts";
 import type { Resource } from "../setup.ts";

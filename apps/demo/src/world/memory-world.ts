@@ -1,5 +1,5 @@
 import { Redlock } from "@holdfast/core";
-import type { Cleanup } from "@holdfast/testkit";
+import type { Cleanup } from "@holdfast/testkit/cleanup";
 import { memoryDatabase } from "../database/memory-database.ts";
 import type { Emit } from "../events.ts";
 import { metricsOf } from "../metrics/metrics.ts";

@@ -1,7 +1,7 @@
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Cleanup } from "@holdfast/testkit";
+import type { Cleanup } from "@holdfast/testkit/cleanup";
 import type { Feed } from "../feed.ts";
 import type { FromWorker, ToWorker, WorkerOrder } from "../worker/messages.ts";
 

@@ -1,0 +1,55 @@
+import { describe, expect, test } from "vitest";
+import type { History } from "../src/history/visit.ts";
+import { judge } from "../src/judge.ts";
+import { nemeses } from "../src/nemeses/index.ts";
+import type { Nemesis } from "../src/nemeses/nemesis.ts";
+import { historyOf, visit } from "./visits.ts";
+
+function violations(kind: Nemesis["kind"], history: History): readonly string[] {
+  const nemesis = nemeses.find((one) => one.kind === kind) as Nemesis;
+  return judge(nemesis, history).violations;
+}
+
+const overlapping = [visit("c1", 10, 30), visit("c2", 20, 40)];
+const noneLeft = { plain: [], fenced: [] };
+
+describe("judge()", () => {
+  test("has nothing against one lock after another", () => {
+    const history = historyOf([visit("c1", 10, 20), visit("c2", 20, 40)]);
+    for (const kind of ["survivable", "lock-breaking"] as const) expect(violations(kind, history)).toEqual([]);
+  });
+
+  test("allows two at once only where the nemesis breaks locks", () => {
+    const history = historyOf(overlapping);
+    expect(violations("survivable", history)).toEqual(["grants while another client held the lock: 1"]);
+    expect(violations("lock-breaking", history)).toEqual([]);
+  });
+
+  test("allows no nemesis a lost update where tokens are checked", () => {
+    const visits = [visit("c1", 10, 20, { plain: "skipped" })];
+    for (const kind of ["survivable", "lock-breaking"] as const)
+      expect(violations(kind, historyOf(visits, { sets: noneLeft }))).toEqual([
+        "updates lost though the set checks tokens: 1",
+      ]);
+  });
+
+  test("allows no nemesis a token that does not grow", () => {
+    const visits = [visit("c1", 10, 20), visit("c2", 30, 40, { fence: 1 })];
+    for (const kind of ["survivable", "lock-breaking"] as const)
+      expect(violations(kind, historyOf(visits))).toEqual(["tokens that are not larger than all before: 1"]);
+  });
+
+  test("blames the lock for a lost update unless a write came after its end", () => {
+    const lost = (plain: "written" | "late") =>
+      historyOf([visit("c1", 10, 20, { plain, fenced: "refused" })], { sets: noneLeft });
+    expect(violations("survivable", lost("written"))).toEqual([
+      "updates lost though the lock was held all the time: 1",
+    ]);
+    expect(violations("survivable", lost("late"))).toEqual([]);
+  });
+
+  test("passes on what was waited for in vain", () => {
+    const stuck = ["waited 15 s in vain for a lock after the fault"];
+    expect(violations("lock-breaking", historyOf([], { stuck }))).toEqual(stuck);
+  });
+});

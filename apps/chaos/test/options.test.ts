@@ -1,0 +1,50 @@
+import { describe, expect, test } from "vitest";
+import { nemeses } from "../src/nemeses/index.ts";
+import { type ChaosOptions, commandOf, parseCommand } from "../src/options.ts";
+
+function parsed(...args: string[]): ChaosOptions {
+  const command = parseCommand(args);
+  if (command.kind !== "run") throw new Error(JSON.stringify(command));
+  return command.options;
+}
+
+describe("parseCommand()", () => {
+  test("has defaults for everything, and draws a seed", () => {
+    const { seed, adapters, ...options } = parsed();
+    expect(options).toEqual({ seconds: 30, nodes: 5, clients: 4, ttlMs: 1000, nemeses, report: undefined });
+    expect(seed).toBeGreaterThanOrEqual(0);
+    expect(adapters).toEqual([expect.stringContaining("ioredis"), expect.stringContaining("node-redis")]);
+  });
+
+  test("reads what commandOf() writes, also behind the -- that pnpm leaves", () => {
+    const adapter = new URL(import.meta.url).pathname;
+    const options = parsed("--", "--seconds=9", "--nodes", "3", "--clients", "2", "--ttl", "500", "--seed", "4");
+    const chosen = parsed("--nemesis", "calm,delay", "--adapter", adapter, "--adapter", adapter);
+    for (const each of [options, chosen]) {
+      const words = commandOf(each).split(" ").slice(2);
+      expect(parsed(...words)).toEqual(each);
+    }
+  });
+
+  test("helps, and lists all nemeses", () => {
+    expect(parseCommand(["--help"])).toEqual({ kind: "print", text: expect.stringContaining("--adapter") });
+    const list = parseCommand(["--list"]);
+    for (const { name, description } of nemeses) {
+      expect(list).toEqual({ kind: "print", text: expect.stringMatching(`  ${name} +`) });
+      expect(list).toEqual({ kind: "print", text: expect.stringContaining(description) });
+    }
+  });
+
+  test.each([
+    [["--seconds", "4"], "--seconds must be a whole number from 5 to 86400"],
+    [["--nodes", "2"], "--nodes must be a whole number from 3 to 9"],
+    [["--clients", "1"], "--clients must be a whole number from 2 to 16"],
+    [["--ttl", "1s"], "--ttl must be a whole number from 300 to 10000"],
+    [["--seed", "-1"], "--seed"],
+    [["--nemesis", "calm,godzilla"], 'there is no nemesis "godzilla"'],
+    [["--adapter", "/no/such/file.ts"], "there is no file /no/such/file.ts"],
+    [["--fast"], "--fast"],
+  ])("refuses %j, naming it", (args, message) => {
+    expect(parseCommand(args)).toEqual({ kind: "bad", message: expect.stringContaining(message) });
+  });
+});

@@ -1,0 +1,25 @@
+import type { History, Visit } from "../src/history/visit.ts";
+
+/** A visit from the one moment to the other, with a token and an element of its own. */
+export function visit(client: string, grantedAtMs: number, heldUntilMs: number, more: Partial<Visit> = {}): Visit {
+  return {
+    client,
+    fence: 1_000 + grantedAtMs,
+    attemptAtMs: grantedAtMs - 1,
+    grantedAtMs,
+    heldUntilMs,
+    end: "released",
+    wroteAtMs: heldUntilMs,
+    element: `${client}.${grantedAtMs}`,
+    plain: "written",
+    fenced: "written",
+    ...more,
+  };
+}
+
+/** A history of these visits, in which no write was lost. */
+export function historyOf(visits: readonly Visit[], more: Partial<History> = {}): History {
+  const elements = visits.map(({ element }) => element);
+  const sets = { plain: elements, fenced: elements };
+  return { fromMs: 0, toMs: 1_000, visits, failedCalls: [], bands: [], sets, stuck: [], ...more };
+}
