@@ -3,12 +3,12 @@ import type { Visit } from "./visit.ts";
 /** Time in which nobody held the lock, though all clients wanted it. */
 export interface Gaps {
   readonly longestMs: number;
-  /** The share of the time that was not lost in gaps of more than {@link noticeableMs}: from 0 to 1. */
+  /** The share of the time that was not lost in gaps of more than 100 ms: from 0 to 1. */
   readonly availability: number;
 }
 
 /** Handing a lock over takes a moment, even when nothing is wrong. */
-export const noticeableMs = 100;
+const noticeableMs = 100;
 
 /** Measures the gaps between two moments. */
 export function gapsOf(visits: readonly Visit[], fromMs: number, toMs: number): Gaps {
