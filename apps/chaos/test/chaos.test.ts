@@ -2,7 +2,7 @@ import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type ProgramOptions, type ProgramOutcome, readmeExamples, runProgram } from "@holdfast/testkit";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, type TestContext, test } from "vitest";
 
 const directory = fileURLToPath(new URL("..", import.meta.url));
 const reports = join(directory, "reports"); // not under version control
@@ -12,7 +12,7 @@ function run(args: readonly string[], options: Omit<ProgramOptions, "cwd"> = {})
 }
 
 /** A module for `--adapter`, which is gone after the test. */
-async function adapter(name: string, code: string): Promise<string> {
+async function adapter(name: string, code: string, { onTestFinished }: TestContext): Promise<string> {
   const file = join(reports, name);
   await mkdir(reports, { recursive: true });
   await writeFile(file, code);
@@ -20,10 +20,10 @@ async function adapter(name: string, code: string): Promise<string> {
   return file;
 }
 
-describe("pnpm chaos", () => {
-  test("attacks locks by the adapter in the README, finds no violation, and writes a report", async () => {
+describe.concurrent("pnpm chaos", () => {
+  test("attacks locks by the adapter in the README, finds no violation, and writes a report", async (context) => {
     const [example] = await readmeExamples(join(directory, "README.md"));
-    const file = await adapter("readme-adapter.ts", example?.code ?? "");
+    const file = await adapter("readme-adapter.ts", example?.code ?? "", context);
     const report = join(reports, "chaos");
     const small = ["--seconds", "5", "--nodes", "3", "--clients", "2", "--seed", "1"];
     const nemeses = ["--nemesis", "client-pause-long,script-flush,lose-replies"];
@@ -52,9 +52,9 @@ describe("pnpm chaos", () => {
     expect(code).toBe(130);
   });
 
-  test("exits with 2 for bad options, for a bad adapter, and when there is no redis-server", async () => {
+  test("exits with 2 for bad options, for a bad adapter, and when there is no redis-server", async (context) => {
     expect(await run(["--nodes", "1"])).toEqual({ code: 2, out: "", err: expect.stringContaining("--nodes must be") });
-    const file = await adapter("no-adapter.ts", "export const nothing = 1;");
+    const file = await adapter("no-adapter.ts", "export const nothing = 1;", context);
     const bad = await run(["--nemesis", "calm", "--adapter", file, "--clients", "2", "--nodes", "3"]);
     expect(bad).toMatchObject({ code: 2, err: expect.stringContaining("exports no function connect") });
     const without = await run(["--nemesis", "calm"], { env: { HOLDFAST_REDIS_SERVER: "/no/such/redis-server" } });

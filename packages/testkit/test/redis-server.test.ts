@@ -82,6 +82,16 @@ describe("startRedisServer()", () => {
     }
   });
 
+  test("restart() takes other arguments from then on", async () => {
+    const server = await start({ args: ["--timeout", "7"] });
+    const timeout = () => server.command("CONFIG", "GET", "timeout");
+    expect(await timeout()).toEqual(["timeout", "7"]);
+    await server.restart(["--timeout", "9"]);
+    expect(await timeout()).toEqual(["timeout", "9"]);
+    await server.restart();
+    expect(await timeout()).toEqual(["timeout", "9"]);
+  });
+
   test("stop() leaves no process and no files behind, also of a paused server, and may be repeated", async () => {
     const server = await start();
     const { pid } = server;

@@ -1,6 +1,7 @@
 /** What the network does to connections. */
 import type { ChaosNode } from "../world/node.ts";
-import { againAndAgain, type Nemesis, onNodes } from "./nemesis.ts";
+import type { Nemesis } from "./nemesis.ts";
+import { againAndAgain, onNodes } from "./strikes.ts";
 
 const resume = ({ proxy }: ChaosNode): Promise<void> => proxy.resume();
 

@@ -1,5 +1,6 @@
 /** What happens to servers that go on running. */
-import { againAndAgain, type Nemesis, onNodes } from "./nemesis.ts";
+import type { Nemesis } from "./nemesis.ts";
+import { againAndAgain, onNodes } from "./strikes.ts";
 
 const fillers = 15;
 

@@ -1,0 +1,53 @@
+import type { ChaosNode } from "../world/node.ts";
+import type { Nemesis, Stage, Step } from "./nemesis.ts";
+
+/** An attack that strikes all of its nodes with the same fault, for a while. */
+export function onNodes(
+  label: string,
+  begin: (node: ChaosNode, stage: Stage) => Step,
+  end: (node: ChaosNode) => Step,
+): Nemesis["attack"] {
+  return async (stage) => {
+    await Promise.all(
+      stage.nodes.map((node) =>
+        stage.begin(
+          node.name,
+          label,
+          () => begin(node, stage),
+          () => end(node),
+        ),
+      ),
+    );
+    await stage.last();
+  };
+}
+
+/** The same, for something that strikes again and again. */
+export function againAndAgain(label: string, everyMs: number, strike: (node: ChaosNode) => Step): Nemesis["attack"] {
+  const stops = new Map<ChaosNode, () => Promise<void>>();
+  return onNodes(
+    label,
+    (node) =>
+      void stops.set(
+        node,
+        repeat(everyMs, () => strike(node)),
+      ),
+    (node) => stops.get(node)?.(),
+  );
+}
+
+/** Does something until it is told to stop; that takes until the last time is over. */
+function repeat(everyMs: number, action: () => Step): () => Promise<void> {
+  let isStopped = false;
+  const over = (async () => {
+    while (!isStopped) {
+      await action();
+      await new Promise((resolve) => setTimeout(resolve, everyMs));
+    }
+  })();
+  over.catch(() => {}); // told by the stop
+  return async () => {
+    isStopped = true;
+    await over;
+  };
+}
