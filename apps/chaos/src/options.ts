@@ -29,7 +29,7 @@ const help = `Attacks real redis-servers, client processes and the network betwe
 
 Usage: pnpm chaos [options]
 
-  --seconds N      how long, from 5 to 86400 (default 30); at least one attack of each nemesis
+  --seconds N      how long, from 1 to 86400 (default 30); at least one attack of each nemesis
   --nemesis A,B    only these (default: all)
   --list           prints all of them
   --nodes N        how many servers hold the locks, from 3 to 9 (default 5)
@@ -66,7 +66,7 @@ export function parseCommand(args: readonly string[]): Command {
     if (values.help) return { kind: "print", text: help };
     if (values.list) return { kind: "print", text: list() };
     const options = {
-      seconds: integer("--seconds", values.seconds, 5, 86_400),
+      seconds: integer("--seconds", values.seconds, 1, 86_400),
       nodes: integer("--nodes", values.nodes, 3, 9),
       clients: integer("--clients", values.clients, 2, 16),
       ttlMs: integer("--ttl", values.ttl, 300, 10_000),

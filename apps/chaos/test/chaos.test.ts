@@ -7,6 +7,19 @@ import { describe, expect, type TestContext, test } from "vitest";
 const directory = fileURLToPath(new URL("..", import.meta.url));
 const reports = join(directory, "reports"); // not under version control
 
+/** The order of the options is that in which they are told to the user. */
+const smallest = ["--seconds", "1", "--nodes", "3", "--clients", "2", "--ttl", "1000", "--seed", "1"];
+
+const grantsAll = `
+  const node = (name) => ({
+    name,
+    acquire: async ({ fenceHint }) => ({ granted: true, fence: fenceHint }),
+    extend: async ({ fence }) => ({ held: true, fence }),
+    release: async () => ({ released: true }),
+  });
+  export const connect = async (urls) => ({ nodes: urls.map((url) => node(url)), close() {} });
+`;
+
 function run(args: readonly string[], options: Omit<ProgramOptions, "cwd"> = {}): Promise<ProgramOutcome> {
   return runProgram("src/main.ts", args, { cwd: directory, ...options });
 }
@@ -25,9 +38,8 @@ describe.concurrent("pnpm chaos", () => {
     const [example] = await readmeExamples(join(directory, "README.md"));
     const file = await adapter("readme-adapter.ts", example?.code ?? "", context);
     const report = join(reports, "chaos");
-    const small = ["--seconds", "5", "--nodes", "3", "--clients", "2", "--seed", "1"];
     const nemeses = ["--nemesis", "client-pause-long,script-flush,lose-replies"];
-    const { code, out, err } = await run([...small, ...nemeses, "--adapter", file, "--report", report]);
+    const { code, out, err } = await run([...smallest, ...nemeses, "--adapter", file, "--report", report]);
     expect({ code, err }).toEqual({ code: 0, err: "" });
     expect(out).toMatch(/ client-pause-long +c\d /);
     expect(out).toContain("Nothing was violated.");
@@ -39,15 +51,20 @@ describe.concurrent("pnpm chaos", () => {
     ]);
   });
 
+  test("exits with 1 when nodes grant a lock to everybody, and says what was violated", async (context) => {
+    const file = await adapter("grants-all.ts", grantsAll, context);
+    const { code, out } = await run([...smallest, "--nemesis", "calm", "--adapter", file]);
+    expect(out).toMatch(/VIOLATED: grants while another client held the lock: \d/);
+    expect(out).toContain(`pnpm chaos ${smallest.join(" ")}`);
+    expect(code).toBe(1);
+  });
+
   test("ends with its processes and servers on Ctrl-C", async () => {
-    const { code, out } = await run(
-      ["--nemesis", "calm,server-pause", "--seconds", "5", "--clients", "2", "--nodes", "3"],
-      {
-        onOutput(text, { pid }) {
-          if (/calm|server-pause/.test(text)) process.kill(-(pid as number), "SIGINT"); // to the whole group, as a terminal does
-        },
+    const { code, out } = await run([...smallest, "--nemesis", "calm,server-pause"], {
+      onOutput(text, { pid }) {
+        if (text.includes("updates lost")) process.kill(-(pid as number), "SIGINT"); // to the whole group, as a terminal does
       },
-    );
+    });
     expect(out).toContain("no verdict");
     expect(code).toBe(130);
   });
@@ -55,7 +72,7 @@ describe.concurrent("pnpm chaos", () => {
   test("exits with 2 for bad options, for a bad adapter, and when there is no redis-server", async (context) => {
     expect(await run(["--nodes", "1"])).toEqual({ code: 2, out: "", err: expect.stringContaining("--nodes must be") });
     const file = await adapter("no-adapter.ts", "export const nothing = 1;", context);
-    const bad = await run(["--nemesis", "calm", "--adapter", file, "--clients", "2", "--nodes", "3"]);
+    const bad = await run([...smallest, "--nemesis", "calm", "--adapter", file]);
     expect(bad).toMatchObject({ code: 2, err: expect.stringContaining("exports no function connect") });
     const without = await run(["--nemesis", "calm"], { env: { HOLDFAST_REDIS_SERVER: "/no/such/redis-server" } });
     expect(without).toMatchObject({ code: 2, err: expect.stringContaining("install Redis") });

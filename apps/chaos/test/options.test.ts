@@ -36,7 +36,7 @@ describe("parseCommand()", () => {
   });
 
   test.each([
-    [["--seconds", "4"], "--seconds must be a whole number from 5 to 86400"],
+    [["--seconds", "0"], "--seconds must be a whole number from 1 to 86400"],
     [["--nodes", "2"], "--nodes must be a whole number from 3 to 9"],
     [["--clients", "1"], "--clients must be a whole number from 2 to 16"],
     [["--ttl", "1s"], "--ttl must be a whole number from 300 to 10000"],
