@@ -1,6 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { exec } from "tinyexec";
-import { findFaketime } from "../../apps/chaos/src/world/fake-clock.ts";
+import { findFaketime } from "../../apps/chaos/src/world/find-faketime.ts";
 import { run } from "./run.ts";
 import { scripts } from "./workspace.ts";
 

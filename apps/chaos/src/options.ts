@@ -29,7 +29,7 @@ const help = `Attacks real redis-servers, client processes and the network betwe
 
 Usage: pnpm chaos [options]
 
-  --seconds N      how long, from 1 to 86400 (default 30); at least one attack of each nemesis
+  --seconds N      how long, from 1 to 86400 (default 20); at least one attack of each nemesis
   --nemesis A,B    only these (default: all)
   --list           prints all of them
   --nodes N        how many servers hold the locks, from 3 to 9 (default 5)
@@ -51,7 +51,7 @@ export function parseCommand(args: readonly string[]): Command {
     const { values } = parseArgs({
       args: args[0] === "--" ? args.slice(1) : [...args],
       options: {
-        seconds: { type: "string", default: "30" },
+        seconds: { type: "string", default: "20" },
         nemesis: { type: "string" },
         list: { type: "boolean", default: false },
         nodes: { type: "string", default: "5" },

@@ -11,7 +11,7 @@ function parsed(...args: string[]): ChaosOptions {
 describe("parseCommand()", () => {
   test("has defaults for everything, and draws a seed", () => {
     const { seed, adapters, ...options } = parsed();
-    expect(options).toEqual({ seconds: 30, nodes: 5, clients: 4, ttlMs: 1000, nemeses, report: undefined });
+    expect(options).toEqual({ seconds: 20, nodes: 5, clients: 4, ttlMs: 1000, nemeses, report: undefined });
     expect(seed).toBeGreaterThanOrEqual(0);
     expect(adapters).toEqual([expect.stringContaining("ioredis"), expect.stringContaining("node-redis")]);
   });

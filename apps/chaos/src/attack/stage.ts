@@ -31,8 +31,8 @@ export function openStage(world: World, slice: Slice, ttlMs: number, signal: Abo
     return until(what, (_, message) => message.kind === "granted" && message.attemptAtMs > nowMs);
   };
   const pass = (ms: number): Promise<void> => unlessBroken(sleep(ms, undefined, { signal }));
-  // The shares of a slice that are left are for what comes before and after the fault.
-  const durationMs = slice.durationMs / 2;
+  // The rest of the slice is for what comes before and after the fault.
+  const durationMs = 0.8 * slice.durationMs;
 
   return {
     bands,

@@ -11,12 +11,12 @@ export function pictureOf({ name }: Nemesis): string {
 /** The report of a run. */
 export function markdownOf(options: ChaosOptions, results: readonly Result[]): string {
   const { nodes, clients, ttlMs } = options;
-  const minutes = Math.round((results.at(-1)?.atMs ?? 0) / 60_000);
+  const seconds = Math.round((results.at(-1)?.atMs ?? 0) / 1_000);
+  const time = seconds < 120 ? `${seconds} seconds` : `${Math.round(seconds / 60)} minutes`;
   return `# What attacks do to locks
 
-${clients} client processes contended for one lock over ${nodes} real \`redis-server\` processes, each behind a proxy of its own, for ${minutes} ${minutes === 1 ? "minute" : "minutes"}.
-The ttl was ${ttlMs} ms. The run drew its attacks by this command; what each of them does is told below, and in
-[apps/chaos](../../apps/chaos/README.md).
+${clients} client processes contended for one lock over ${nodes} real \`redis-server\` processes, each behind a proxy of its own, and
+were attacked for ${time}. The ttl was ${ttlMs} ms. This command draws the same attacks again:
 
 \`\`\`sh
 ${commandOf(options)}

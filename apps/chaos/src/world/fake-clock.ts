@@ -1,6 +1,7 @@
-import { readdir, rename, stat, writeFile } from "node:fs/promises";
+import { rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { reapedDirectory } from "@holdfast/testkit";
+import { findFaketime } from "./find-faketime.ts";
 
 /** The time of day as one server sees it, which can be set while the server runs. Its monotonic clock is left alone. */
 export interface FakeClock {
@@ -42,15 +43,4 @@ export async function fakeClocks(): Promise<() => Promise<FakeClock>> {
       setAhead,
     };
   };
-}
-
-/** Where the library is. Packages put it into one folder per processor architecture. */
-export async function findFaketime(): Promise<string | undefined> {
-  const libraries = "/usr/lib";
-  const folders = await readdir(libraries).catch(() => []);
-  const candidates = folders.map((folder) => join(libraries, folder, "faketime/libfaketimeMT.so.1"));
-  for (const candidate of [process.env.HOLDFAST_FAKETIME, ...candidates]) {
-    if (candidate && (await stat(candidate).catch(() => undefined))) return candidate;
-  }
-  return undefined;
 }
