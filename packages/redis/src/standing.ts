@@ -45,17 +45,21 @@ export function createStanding(name: string, introduce: (request: AcquireRequest
   let asking: Promise<void> | undefined;
   let lastRequest: AcquireRequest;
 
-  const ask = async (): Promise<void> => {
-    try {
-      const { runId, isReplica: replica } = await introduce(lastRequest);
-      run = runId === undefined ? undefined : runOf(runId);
-      isReplica = replica;
-      isKnown = true;
-    } catch {
-      // Whatever keeps the server from answering will keep it from granting, too; or the next claim asks again.
-    } finally {
-      asking = undefined;
-    }
+  const ask = (): Promise<void> => {
+    const answer = introduce(lastRequest).then(
+      (introduction) => {
+        if (asking !== answer) return;
+        asking = undefined;
+        run = introduction.runId === undefined ? undefined : runOf(introduction.runId);
+        isReplica = introduction.isReplica;
+        isKnown = true;
+      },
+      () => {
+        // Whatever keeps the server from answering will keep it from granting, too. The next claim asks again.
+        if (asking === answer) asking = undefined;
+      },
+    );
+    return answer;
   };
   const refuse = (reason: string, isHopeless: boolean): never => {
     // It may have been put right by the next claim, which is not to wait for the answer.
@@ -85,6 +89,8 @@ export function createStanding(name: string, introduce: (request: AcquireRequest
       return undefined;
     },
     doubt() {
+      // An answer that is still under way is about the connection that was lost, and may never come.
+      asking = undefined;
       isKnown = false;
       isReplica = false;
       run = undefined;
