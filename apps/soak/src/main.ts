@@ -10,12 +10,24 @@ import { openWorlds, type World } from "./worlds.ts";
 /** Code that is compiled late and the caches of the clients take some, whatever the time. */
 const growthMaxMb = 3;
 
-const { values } = parseArgs({ args: process.argv.slice(2), options: { minutes: { type: "string", default: "0.15" } } });
+const { values } = parseArgs({
+  args: process.argv.slice(2),
+  options: { minutes: { type: "string", default: "0.15" } },
+});
 const minutes = Number(values.minutes);
 if (!(minutes > 0 && minutes <= 600)) {
   console.error(`--minutes must be above 0 and at most 600, not ${values.minutes}`);
   process.exit(2);
 }
+
+const hung = setTimeout(
+  () => {
+    console.log("FAILED: an operation hangs");
+    process.exit(1);
+  },
+  minutes * 60_000 * 2 + 60_000,
+);
+hung.unref();
 
 const before = process.getActiveResourcesInfo();
 const worlds = await openWorlds();
@@ -34,12 +46,12 @@ const grownMb = heapAfterMb - heapBeforeMb;
 const isIdle = Object.entries(counts).some(([deed, count]) => deed !== "refused" && count === 0);
 const problems = [
   ...(grownMb > growthMaxMb ? [`the heap has grown by more than ${growthMaxMb} MB`] : []),
-  ...(left.length > 0 ? [`${left.length} resources are left: ${left.join(", ")}`] : []),
+  ...(left.length > 0 ? [`${left.length} resources are left: ${[...new Set(left)].join(", ")}`] : []),
   ...(isIdle ? ["something was never done"] : []),
 ];
 console.log(report());
 for (const problem of problems) console.log(`FAILED: ${problem}`);
-if (problems.length > 0) process.exitCode = 1;
+process.exit(problems.length > 0 ? 1 : 0); // whatever is left open
 
 async function workFor(ms: number, where: readonly World[], done: Counts): Promise<void> {
   const endMs = performance.now() + ms;
