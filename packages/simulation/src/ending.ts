@@ -41,9 +41,11 @@ function endOf(fault: Fault): number {
   return "forMs" in fault && Number.isFinite(fault.forMs) ? startMs + fault.forMs : startMs;
 }
 
-/** Until no message is on the way. */
-async function untilQuiet({ world, network }: Stage): Promise<void> {
-  while (network.quietAtMs > world.nowMs) await world.runUntil(network.quietAtMs);
+/** Until no message is on the way, and none waits for a client that is paused. */
+async function untilQuiet({ world, network, clients }: Stage): Promise<void> {
+  const living = clients.map(({ process }) => process).filter(({ isDead }) => !isDead);
+  const quietAtMs = (): number => Math.max(network.quietAtMs, ...living.map(({ heldUntilMs }) => heldUntilMs));
+  while (quietAtMs() > world.nowMs) await world.runUntil(quietAtMs());
 }
 
 /** Until whatever was claimed has expired, also where a node's clock was set back. */
