@@ -1,0 +1,15 @@
+/** A thread that simulates seed after seed, with whatever core it was bundled with, until a checker finds something. */
+import { parentPort, workerData } from "node:worker_threads";
+import { drawScenario, simulate } from "@holdfast/simulation";
+
+const { seeds } = workerData as { readonly seeds: number };
+
+parentPort?.postMessage(await firstViolation());
+
+async function firstViolation(): Promise<{ seed: number; checker: string; what: string } | undefined> {
+  for (let seed = 1; seed <= seeds; seed++) {
+    const [violation] = (await simulate(drawScenario("survivable", seed))).violations;
+    if (violation !== undefined) return { seed, checker: violation.checker, what: violation.what };
+  }
+  return undefined;
+}
