@@ -29,9 +29,14 @@ export function dashes(fromX: number, toX: number, y: number, stroke: string): s
   return `<path d="M${fromX.toFixed(1)} ${y}H${toX.toFixed(1)}" stroke="${stroke}" stroke-dasharray="2 2"/>`;
 }
 
-/** A shape that says something when it is pointed at. */
-export function title(shape: string, content: string): string {
-  return `<g>${shape}<title>${escaped(content)}</title></g>`;
+/** What is said of a picture to those who do not see it, and of a shape when it is pointed at. */
+export function titleOf(content: string): string {
+  return `<title>${escaped(content)}</title>`;
+}
+
+/** A shape with a title. */
+export function titled(shape: string, content: string): string {
+  return `<g>${shape}${titleOf(content)}</g>`;
 }
 
 function escaped(content: string): string {

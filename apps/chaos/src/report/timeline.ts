@@ -1,7 +1,7 @@
 import { lossesOf } from "../history/losses.ts";
 import type { Band, Visit } from "../history/visit.ts";
 import type { Result } from "../run.ts";
-import { dashes, rect, text, title } from "./svg.ts";
+import { dashes, rect, text, titled, titleOf } from "./svg.ts";
 
 const width = 1000;
 const left = 44;
@@ -47,6 +47,7 @@ export function timelineOf({ slice, history, findings }: Result, lanes: Lanes): 
   const base = visits.reduce((least, { fence }) => Math.min(least, fence), visits[0]?.fence ?? 0);
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" font-family="system-ui, sans-serif" font-size="11">`,
+    titleOf(`${slice.nemesis.name}: ${slice.nemesis.description}`),
     rect(0, 0, width, height, "#ffffff"),
     text(left, 18, slice.nemesis.name, { size: 14, weight: 600 }),
     text(left, 34, slice.nemesis.description, { fill: colors.faint }),
@@ -94,7 +95,7 @@ function barOf(visit: Visit, { x, y }: Place, base: number, isTwice: boolean): s
   const token = `+${visit.fence - base}`;
   const bar = rect(from, top, length, barHeight, isTwice ? colors.twice : colors.held);
   const label = text(from + 4, top + 12, token, { fill: "#ffffff", size: 10 });
-  return title(bar, `token ${visit.fence}`) + (length > token.length * letterWidth + 6 ? label : "");
+  return titled(bar, `token ${visit.fence}`) + (length > token.length * letterWidth + 6 ? label : "");
 }
 
 /** What became of what the holder wrote. */
