@@ -24,6 +24,10 @@ const claims: Claim[] = [
       claim: "each safety rule has a test that fails when it is broken",
       check: tool("tsx", ["scripts/mutants.ts", "--quick"]),
     },
+    {
+      claim: "the simulation finds what breaks a safety rule",
+      check: tool("tsx", ["scripts/mutants.ts", "--by-simulation", "--quick"]),
+    },
     { claim: "no file, export or dependency is unused", check: tool("knip", []) },
     { claim: "every public export is documented", check: tool("typedoc", [], scripts) },
     { claim: "every dependency between packages points down", check: arrowsPointDown },
@@ -34,7 +38,10 @@ const claims: Claim[] = [
     { claim: "the lockfile names no registry", check: lockfileNamesNoRegistry },
   ]),
   { claim: "the demo runs clean", check: tool("pnpm", ["--silent", "demo"]) },
+  { claim: "tokens are in order in every state of the model", check: tool("tsx", ["scripts/model.ts"]) },
+  { claim: "locks keep what they promise in simulated worlds", check: tool("pnpm", ["--silent", "simulate"]) },
   { claim: "locks keep what they promise under attack", check: tool("pnpm", ["--silent", "chaos"]) },
+  { claim: "locks at full speed leave nothing behind", check: tool("pnpm", ["--silent", "soak"]) },
 ];
 
 function besideOthers(some: readonly Claim[]): Claim[] {
