@@ -3,6 +3,7 @@ import { complaints, type FaultClassName, faultClasses, type Tally } from "@hold
 import { type Assignment, callCrew } from "./crew.ts";
 import { help, parseCommand, type Task } from "./options.ts";
 import { progressLine, replayCommand, reportOf } from "./report.ts";
+import { showCritique } from "./show-critique.ts";
 import { showSeed } from "./show-seed.ts";
 
 const exitCodes = { clean: 0, violated: 1, cannotRun: 2 };
@@ -23,13 +24,18 @@ async function main(): Promise<number> {
     return exitCodes.cannotRun;
   }
   try {
-    const { task } = command;
-    const isClean = task.kind === "one" ? await simulateOne(task.faults, task.seed) : await simulateMany(task);
-    return isClean ? exitCodes.clean : exitCodes.violated;
+    return (await perform(command.task)) ? exitCodes.clean : exitCodes.violated;
   } catch (error) {
     stderr.write(`simulate: ${(error as Error).message}\n`);
     return exitCodes.cannotRun;
   }
+}
+
+async function perform(task: Task): Promise<boolean> {
+  if (task.kind === "many") return simulateMany(task);
+  if (task.kind === "one") return simulateOne(task.faults, task.seed);
+  print(await showCritique());
+  return true;
 }
 
 async function simulateOne(faults: FaultClassName, seed: number): Promise<boolean> {

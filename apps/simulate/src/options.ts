@@ -10,7 +10,8 @@ export type Task =
       readonly from: number;
       readonly operations: number;
     }
-  | { readonly kind: "one"; readonly faults: FaultClassName; readonly seed: number };
+  | { readonly kind: "one"; readonly faults: FaultClassName; readonly seed: number }
+  | { readonly kind: "critique" };
 
 /** What the command line asks for. */
 export type Command =
@@ -37,6 +38,7 @@ ${classNames.map((name) => `                     ${name.padEnd(15)} ${faultClass
   --seed N         simulates this seed, and prints what happens (default class: survivable); with --runs, begins there
   --runs N         how many runs (default ${defaultRuns.survivable} survivable, fewer of the others)
   --operations N   goes on until clients have ended so many operations
+  --critique       plays what the critique of Redlock says goes wrong, and prints what happens
   --help           prints this
 
 Exit code: 0 when everything holds that must, 1 when something was violated, 2 when it could not run.
@@ -52,10 +54,12 @@ export function parseCommand(args: readonly string[]): Command {
         seed: { type: "string" },
         runs: { type: "string" },
         operations: { type: "string" },
+        critique: { type: "boolean", default: false },
         help: { type: "boolean", default: false },
       },
     });
-    return values.help ? { kind: "help" } : { kind: "run", task: taskOf(values) };
+    if (values.help) return { kind: "help" };
+    return { kind: "run", task: values.critique ? { kind: "critique" } : taskOf(values) };
   } catch (error) {
     return { kind: "bad", message: (error as Error).message };
   }

@@ -42,6 +42,10 @@ describe("parseCommand()", () => {
     });
   });
 
+  it("parseCommand() takes the critique for a run of its own", () => {
+    expect(parseCommand(["--critique"])).toEqual({ kind: "run", task: { kind: "critique" } });
+  });
+
   it("parseCommand() offers help", () => {
     expect(parseCommand(["--seed", "1", "--help"])).toEqual({ kind: "help" });
   });

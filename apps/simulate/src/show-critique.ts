@@ -1,0 +1,11 @@
+import { critique, simulate, tellStory } from "@holdfast/simulation";
+
+/** What comes of each case of the critique, without fencing tokens and with them. */
+export async function showCritique(): Promise<string> {
+  const stories = [];
+  for (const { title, story, scenario, without, withFencing } of critique) {
+    const timeline = tellStory(await simulate(scenario, { timeline: true }));
+    stories.push(`${title}\n\n${story}\n\n${timeline}\n\nWithout fencing: ${without}\nWith fencing: ${withFencing}`);
+  }
+  return stories.join("\n\n\n");
+}
