@@ -23,7 +23,7 @@ export default mergeConfig(
       },
     ],
     test: {
-      exclude: ["**/leaks.test.ts", "**/readme.test.ts", "**/system-clock.test.ts"],
+      exclude: ["**/*.fuzz.test.ts", "**/leaks.test.ts", "**/readme.test.ts", "**/system-clock.test.ts"],
       // A mutant may loop for ever: a thread ends with the process that is then killed.
       pool: "threads",
       testTimeout: 2_000,
