@@ -305,10 +305,16 @@ inline claimExpires() {
   printf("STEP node %d lets the claim expire\n", n + 1)
 }
 
-/* What would change nothing is left out. */
+/* What would change nothing is left out: such as an acquire that comes again, and whose reply is not heard. */
+#ifdef RESEND_ADVANCES
+#define MAY_ACQUIRE CAN_ADVANCE
+#else
+#define MAY_ACQUIRE (IS_HOLDER -> EXPECTS_VOTE : CAN_ADVANCE)
+#endif
+
 inline messageArrives() {
   if
-  :: (IS_HOLDER -> EXPECTS_VOTE : CAN_ADVANCE) -> acquireArrives()
+  :: MAY_ACQUIRE -> acquireArrives()
   :: CLIENT.proposals > 0 && MAY_RAISE -> proposalArrives()
   :: CLIENT.stage == HELD && CAN_EXTEND -> extensionArrives()
   :: CLIENT.stage >= HELD && IS_HOLDER -> releaseArrives()
