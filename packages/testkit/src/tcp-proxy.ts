@@ -143,18 +143,20 @@ function flow(from: Socket, to: Socket, direction: Direction, weather: Weather):
   const held: { readonly dueMs: number; deliver(): void }[] = [];
   const isStalled = (): boolean => weather.stalled.has(direction);
 
+  let timer: NodeJS.Timeout | undefined;
   const deliverDue = (): void => {
-    while (!isStalled() && held[0] !== undefined && held[0].dueMs <= performance.now()) held.shift()?.deliver();
+    clearTimeout(timer);
+    if (isStalled()) return;
+    while (held[0] !== undefined && held[0].dueMs <= performance.now()) held.shift()?.deliver();
+    // A timer counts from when the event loop last woke up, and so may fire early on a busy machine: then once more.
+    if (held[0] !== undefined) timer = setTimeout(deliverDue, Math.max(1, held[0].dueMs - performance.now()));
   };
   /** When the last byte accepted so far has left a throttled line. */
   let lineFreeMs = 0;
   const hold = (bytes: number, deliver: () => void): void => {
     const nowMs = performance.now();
     lineFreeMs = Math.max(nowMs, lineFreeMs) + (bytes / weather.bytesPerSecond) * 1000;
-    const dueMs = lineFreeMs + weather.delayMs;
-    held.push({ dueMs, deliver });
-    // One millisecond more, as timers may fire a little early.
-    if (dueMs > nowMs) setTimeout(deliverDue, dueMs - nowMs + 1);
+    held.push({ dueMs: lineFreeMs + weather.delayMs, deliver });
     deliverDue();
   };
   const update = (): void => {
