@@ -13,6 +13,10 @@ const shared: ViteUserConfig = defineConfig({
     include: ["test/**/*.test.ts"],
     // Most tests wait for a server, for the end of a ttl or for another process most of the time.
     maxWorkers: 3,
+    // What takes milliseconds may take seconds on a busy machine. These only say when something has surely hung.
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+    expect: { poll: { timeout: 30_000 } },
     reporters: ["default", ["json", { outputFile: "reports/tests.json" }]],
   },
 });

@@ -1,8 +1,11 @@
 import { type LockOptions, Redlock } from "@holdfast/core";
 import { memoryNode } from "@holdfast/memory";
+import { fuzzSeed } from "@holdfast/testkit";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { world } from "./world.ts";
+
+fc.configureGlobal({ seed: fuzzSeed });
 
 /** What the documentation says of each option, where all others have their defaults and there are three nodes. */
 const allowed: Record<keyof LockOptions, (value: unknown) => boolean> = {

@@ -1,6 +1,9 @@
+import { fuzzSeed } from "@holdfast/testkit";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { claimOf, world } from "./world.ts";
+
+fc.configureGlobal({ seed: fuzzSeed });
 
 const nodeTimeoutMs = 50;
 const ttlMs = 1_000;

@@ -1,7 +1,9 @@
-import type { Fault } from "@holdfast/testkit";
+import { type Fault, fuzzSeed } from "@holdfast/testkit";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { world } from "./world.ts";
+
+fc.configureGlobal({ seed: fuzzSeed });
 
 const anyNumber = fc.oneof(
   fc.integer({ min: -1, max: 3 }),

@@ -1,6 +1,9 @@
+import { fuzzSeed } from "@holdfast/testkit";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { world } from "./world.ts";
+
+fc.configureGlobal({ seed: fuzzSeed });
 
 /** Any UTF-16, halves of surrogate pairs included, and what is special to servers. */
 const anyString = fc.oneof(
