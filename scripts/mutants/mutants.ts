@@ -189,6 +189,7 @@ export const mutants: readonly Mutant[] = [
     file: "held-lock.ts",
     from: "return this.#extended(term);",
     to: "return this.#extended({ startedAt: momentOf(clock), ttlMs });",
+    isSimulated: true,
   },
   {
     rule: "S8",

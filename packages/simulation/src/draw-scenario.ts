@@ -53,14 +53,15 @@ function drawWorkers(dice: Dice, ttlMs: number): Operation[][] {
 function drawOperation(dice: Dice, ttlMs: number): Operation {
   const by = dice.pick(["acquire", "acquire", "tryAcquire", "using"] as const);
   const autoExtend = by === "using" || dice.chance(0.2);
+  const updates = dice.integer(1, 4);
   return {
     by,
     autoExtend,
     resources: dice.pick([["stock"], ["stock"], ["stock"], ["cash"], ["cash", "stock"]]),
     afterMs: dice.between(0, dice.pick([10, ttlMs])),
     waitTimeoutMs: ttlMs * dice.pick([1, 4, 10]),
-    updates: dice.integer(1, 3),
-    thinkMs: dice.between(1, dice.pick([10, 10, ttlMs / 2, 1.5 * ttlMs])),
+    updates,
+    thinkMs: Array.from({ length: updates }, () => dice.between(1, dice.pick([10, 10, ttlMs / 2, 1.5 * ttlMs]))),
     ...(dice.chance(0.2) ? { ttlMs: 2 * ttlMs } : {}),
     ...(autoExtend && dice.chance(0.3) ? { maxHoldMs: 2 * ttlMs } : {}),
     ...(dice.chance(0.1) ? { abortAfterMs: dice.between(1, ttlMs) } : {}),

@@ -68,8 +68,8 @@ export interface Operation {
   readonly abortAfterMs?: number;
   /** How often it reads and then writes what the lock protects, looking at the lock before each access. Default 1. */
   readonly updates?: number;
-  /** How long it thinks between a read and the write, in milliseconds. Default 1. */
-  readonly thinkMs?: number;
+  /** How long it thinks between a read and the write, in milliseconds; a list has one for each update. Default 1. */
+  readonly thinkMs?: number | readonly number[];
   /** The ttl of an extension after each update, in milliseconds. Default: no extension. */
   readonly extendMs?: number;
   /** How it ends with the lock, unless `using` does. `forget` leaves it to expire. Default `release`. */

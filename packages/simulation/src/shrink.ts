@@ -11,29 +11,35 @@ const mostTrials = 1000;
 
 /**
  * Leaves out of a scenario all faults and operations without which the same checker still finds something (Zeller,
- * "Yesterday, my program worked. Today, it does not. Why?", delta debugging).
+ * "Yesterday, my program worked. Today, it does not. Why?", delta debugging), and updates once where that is enough.
  *
  * @returns the smaller scenario; the same one if the checker finds nothing in it
  */
 export async function shrink(scenario: Scenario, checker: Checker, options?: SimulateOptions): Promise<Scenario> {
   const full = complete(scenario);
   let trials = 0;
-  const fails = async (parts: readonly Part[]): Promise<boolean> => {
+  const fails = async (smaller: FullScenario): Promise<boolean> => {
     trials += 1;
-    const { violations } = await simulate(withParts(full, parts), options);
+    const { violations } = await simulate(smaller, options);
     return violations.some((violation) => violation.checker === checker);
   };
   let parts = partsOf(full);
-  if (!(await fails(parts))) return scenario;
+  if (!(await fails(full))) return scenario;
   for (let pieces = 2; parts.length > 1 && trials < mostTrials; ) {
-    const rest = await firstThatFails(withoutOnePiece(parts, pieces), fails);
+    const rest = await firstThatFails(withoutOnePiece(parts, pieces), (some) => fails(withParts(full, some)));
     if (rest !== undefined) {
       parts = rest;
       pieces = Math.max(2, pieces - 1);
     } else if (pieces === parts.length) break;
     else pieces = Math.min(parts.length, 2 * pieces);
   }
-  return withParts(full, parts);
+  let small = withParts(full, parts);
+  for (const operation of operationsOf(small.clients)) {
+    const { updates = 1 } = operation;
+    const simpler = withOneUpdate(small, operation);
+    if (updates > 1 && (await fails(simpler))) small = simpler;
+  }
+  return small;
 }
 
 async function firstThatFails(
@@ -52,9 +58,7 @@ function* withoutOnePiece(parts: readonly Part[], pieces: number): Iterable<Part
 }
 
 function partsOf({ clients, faults }: FullScenario): Part[] {
-  const operations = clients.flatMap(({ workers }) =>
-    workers.flatMap((list) => list.map((operation): Part => ({ operation }))),
-  );
+  const operations = operationsOf(clients).map((operation): Part => ({ operation }));
   return [...faults.map((fault): Part => ({ fault })), ...operations];
 }
 
@@ -70,4 +74,19 @@ function withParts(scenario: FullScenario, parts: readonly Part[]): FullScenario
     faults: scenario.faults.filter((fault) => kept.has(fault)),
     clients: clients.filter(({ workers }) => workers.length > 0),
   };
+}
+
+function operationsOf(clients: FullScenario["clients"]): Operation[] {
+  return clients.flatMap(({ workers }) => workers.flat());
+}
+
+/** The scenario with an operation that updates only once. */
+function withOneUpdate(scenario: FullScenario, longer: Operation): FullScenario {
+  const shorten = (operation: Operation): Operation =>
+    operation === longer ? { ...operation, updates: 1 } : operation;
+  const clients = scenario.clients.map((client) => ({
+    ...client,
+    workers: client.workers.map((operations) => operations.map(shorten)),
+  }));
+  return { ...scenario, clients };
 }

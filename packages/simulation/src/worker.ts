@@ -66,8 +66,9 @@ async function hold(place: Workplace, operation: Operation, lock: Lock): Promise
   const record = recorder.granted(process, lock, settings.trust);
   try {
     for (let update = 0; update < (operation.updates ?? 1); update++) {
+      const thinkMs = thinkMsOf(operation, update);
       for (const resource of operation.resources) {
-        if (!(await updateOnce(place, operation, record, resource))) return record;
+        if (!(await updateOnce(place, thinkMs, record, resource))) return record;
       }
       if (operation.extendMs !== undefined) await lock.extend({ ttlMs: operation.extendMs });
     }
@@ -78,10 +79,14 @@ async function hold(place: Workplace, operation: Operation, lock: Lock): Promise
   }
 }
 
+function thinkMsOf({ thinkMs = 1 }: Operation, update: number): number {
+  return typeof thinkMs === "number" ? thinkMs : (thinkMs[update] ?? 1);
+}
+
 /** Reads, thinks and writes, looking at the lock before each access. Answers false if it no longer held. */
 async function updateOnce(
   { process, storage, settings }: Workplace,
-  { thinkMs = 1 }: Operation,
+  thinkMs: number,
   lock: HeldRecord,
   resource: string,
 ): Promise<boolean> {

@@ -12,7 +12,7 @@ const noise: Fault[] = [1, 2, 3].flatMap((message): Fault[] => [
 const noisy = {
   nodes: 3,
   clients: [
-    client(1, update({ thinkMs: 20 }), update({ resources: ["cash"] })),
+    client(1, update({ thinkMs: 20, updates: 3 }), update({ resources: ["cash"] })),
     client(2, update({ afterMs: 5 }), update({ resources: ["cash"] })),
     client(3, update({ resources: ["cash"] })),
   ],
@@ -20,10 +20,10 @@ const noisy = {
 };
 
 describe("shrink()", () => {
-  it("shrink() leaves just the faults and operations that it takes to break the same thing", async () => {
+  it("shrink() leaves just the faults, operations and updates that it takes to break the same thing", async () => {
     const small = await shrink(noisy, "mutual exclusion");
     expect(small.faults).toEqual([slip]);
-    expect(small.clients).toEqual([client(1, update({ thinkMs: 20 })), client(2, update({ afterMs: 5 }))]);
+    expect(small.clients).toEqual([client(1, update({ thinkMs: 20, updates: 1 })), client(2, update({ afterMs: 5 }))]);
   });
 
   it("shrink() leaves a scenario as it is in which nothing is broken", async () => {
