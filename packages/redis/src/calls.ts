@@ -48,7 +48,8 @@ export function scriptCalls(settings: Settings, { lockKeys }: KeyNames): Calls {
     },
     extend(request) {
       const { resources, owner, fence, rejoin } = request;
-      return { keys: lockAndFenceKeys(resources), rest: [owner, ...times(request), String(fence), rejoin ? "1" : "0"] };
+      const rest = [owner, ...times(request), String(fence), rejoin ? "1" : "0", guardMs];
+      return { keys: lockAndFenceKeys(resources), rest };
     },
     release: ({ resources, owner }) => ({ keys: lockKeys(resources), rest: [owner, ...announcement] }),
     inspect: (resource) => ({ keys: lockAndFenceKeys([resource]), rest: ["", guardMs] }),

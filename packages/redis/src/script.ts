@@ -8,12 +8,13 @@ import { createHash } from "node:crypto";
  * KEYS: the lock keys; then, except for release, their fence keys in the same order.
  * ARGV: the verb, a ticket that the reply repeats, the owner, and then
  *   acquire: ttlMs, keepMs, fenceHint, guardMs, and takeover if there is one
- *   extend:  ttlMs, keepMs, fence, rejoin (1 or 0)
+ *   extend:  ttlMs, keepMs, fence, rejoin (1 or 0), guardMs
  *   release: what the names of channels begin with, or nothing if watchers are not to be told
  *   inspect: guardMs (the owner is empty)
  *   introduce: nothing, not even the owner; the keys only say which server of a cluster is meant
  * keepMs is how long counters outlive now, or 0 for ever. Counters are replied as strings, as clients read integers near
- * the largest inexactly. guardMs is how long after its start the server does not vote for new locks, or 0.
+ * the largest inexactly. guardMs is how long after its start the server does not vote for new locks, or 0. A counter that
+ * begins with a zero says that the claim was made again in that time.
  *
  * Whatever can fail comes before the first write, and counters are written before claims: should the rest be lost, a
  * counter that went ahead does no harm, while a claim whose counter did not would.
@@ -70,12 +71,12 @@ local function highest()
 end
 
 -- Never ends the life of a counter earlier than someone else wanted.
-local function keep(key, number)
+local function keep(key, number, mark)
   local leftMs = redis.call('PTTL', key)
   if keepMs == 0 or leftMs == -1 then
-    redis.call('SET', key, integer(number))
+    redis.call('SET', key, mark .. integer(number))
   else
-    redis.call('SET', key, integer(number), 'PX', integer(math.max(keepMs, leftMs)))
+    redis.call('SET', key, mark .. integer(number), 'PX', integer(math.max(keepMs, leftMs)))
   end
 end
 
@@ -90,9 +91,9 @@ local function bounded(number)
   return number
 end
 
-local function grant(atLeast)
+local function grant(atLeast, mark)
   local fence = bounded(math.max(highest() + 1, atLeast))
-  for i = 1, count do keep(KEYS[count + i], fence) end
+  for i = 1, count do keep(KEYS[count + i], fence, mark) end
   for i = 1, count do redis.call('SET', KEYS[i], owner, 'PX', ttlMs) end
   return fence
 end
@@ -145,24 +146,34 @@ if verb == 'acquire' then
   if leftMs then return { ticket, 0, leftMs } end
   local now = redis.call('TIME')
   local latestHint = now[1] * 1000000 + now[2] + dayUs
-  return { ticket, 1, integer(grant(math.min(tonumber(ARGV[6]), latestHint))) }
+  return { ticket, 1, integer(grant(math.min(tonumber(ARGV[6]), latestHint), '')) }
 end
 
+-- Where the server may have forgotten a vote for another lock, a claim that was made again must not count as one that was
+-- held all along, until that other lock has ended: it is answered as if it had been made again just now. A claim that
+-- the server has remembered counts.
 if verb == 'extend' then
   local _, mine, others = survey()
+  local mark = ''
   local fence = tonumber(ARGV[6])
   if mine == count then
+    for i = 1, count do
+      if string.sub(get(KEYS[count + i]) or '', 1, 1) == '0' then mark = '0' end
+    end
+    if mark == '0' and recoveringMs(ARGV[8]) == 0 then mark = '' end
     local fences, top = {}, 0
     for i = 1, count do
       fences[i] = bounded(math.max(counter(KEYS[count + i]), fence))
       top = math.max(top, fences[i])
     end
-    for i = 1, count do keep(KEYS[count + i], fences[i]) end
+    for i = 1, count do keep(KEYS[count + i], fences[i], mark) end
     for i = 1, count do prolong(KEYS[i]) end
+    if mark == '0' then return { ticket, 0, 1 } end
     return { ticket, 1, integer(top) }
   end
   if others > 0 or ARGV[7] == '0' then return { ticket, 0, 0 } end
-  grant(fence)
+  if recoveringMs(ARGV[8]) ~= 0 then mark = '0' end
+  grant(fence, mark)
   return { ticket, 0, 1 }
 end
 

@@ -32,7 +32,7 @@ export const scriptMistakes: readonly ScriptMistake[] = [
   {
     mistake: "does not write the counter of a grant",
     caughtBy: "the fence of a grant is one more than the counter, after a release by either client",
-    edit: ["for i = 1, count do keep(KEYS[count + i], fence) end", ""],
+    edit: ["for i = 1, count do keep(KEYS[count + i], fence, mark) end", ""],
   },
   {
     mistake: "does not advance the counter in a grant",
@@ -43,8 +43,8 @@ export const scriptMistakes: readonly ScriptMistake[] = [
     mistake: "counts each of several resources by itself",
     caughtBy: "the fence over several resources is one more than their highest counter, for each",
     edit: [
-      "for i = 1, count do keep(KEYS[count + i], fence) end",
-      "for i = 1, count do keep(KEYS[count + i], math.max(counter(KEYS[count + i]) + 1, atLeast)) end",
+      "for i = 1, count do keep(KEYS[count + i], fence, mark) end",
+      "for i = 1, count do keep(KEYS[count + i], math.max(counter(KEYS[count + i]) + 1, atLeast), mark) end",
     ],
   },
   {
@@ -70,12 +70,12 @@ export const scriptMistakes: readonly ScriptMistake[] = [
   {
     mistake: "does not raise the counter in an extension",
     caughtBy: "extend() of a held claim raises the counter to the fence",
-    edit: ["for i = 1, count do keep(KEYS[count + i], fences[i]) end", ""],
+    edit: ["for i = 1, count do keep(KEYS[count + i], fences[i], mark) end", ""],
   },
   {
     mistake: "claims again in an extension without advancing the counter",
     caughtBy: "extend() with rejoin advances the counter past the old one, as a grant does",
-    edit: ["grant(fence)\n", `for i = 1, count do ${claim} end\n`],
+    edit: ["grant(fence, mark)\n", `for i = 1, count do ${claim} end\n`],
   },
   {
     mistake: "claims again in an extension that was not to rejoin",
@@ -126,7 +126,10 @@ export const scriptMistakes: readonly ScriptMistake[] = [
   {
     mistake: "advances the counter for a claim that it denies",
     caughtBy: "acquire() that is denied leaves the holder, its ttl and the counter alone",
-    edit: ["  if leftMs then", "  if leftMs then\n    for i = 1, count do keep(KEYS[count + i], highest() + 1) end"],
+    edit: [
+      "  if leftMs then",
+      "  if leftMs then\n    for i = 1, count do keep(KEYS[count + i], highest() + 1, '') end",
+    ],
   },
   {
     mistake: "answers with an error where it should deny",
@@ -141,7 +144,7 @@ export const scriptMistakes: readonly ScriptMistake[] = [
   {
     mistake: "advances the counter for a command that was resent",
     caughtBy: "acquire() resent by the holder grants again with the same fence, whatever it hints",
-    edit: [resent, resent.replace("highest()", "grant(0)")],
+    edit: [resent, resent.replace("highest()", "grant(0, '')")],
   },
   {
     mistake: "denies a command that was resent",
