@@ -15,7 +15,8 @@ export function describeFault(fault: Fault): string {
       return `${whatIsLost(fault.part)} ${fault.clients.join(", ")} and nodes ${fault.nodes.join(", ")} for ${ms(fault.forMs)}`;
     case "node crash": {
       const manner = fault.isSilent ? "falls silent" : "crashes";
-      const memory = fault.memory === "lost" ? ", and forgets everything" : "";
+      const guard = fault.guardMs === undefined ? "" : `; then it does not vote for ${ms(fault.guardMs)}`;
+      const memory = fault.memory === "lost" ? `, and forgets everything${guard}` : "";
       return `node ${fault.node} ${manner} ${Number.isFinite(fault.forMs) ? `for ${ms(fault.forMs)}` : "for good"}${memory}`;
     }
     case "client crash":

@@ -67,7 +67,10 @@ const ordinary: Readonly<Record<OrdinaryKind, (dice: Dice, outline: Outline) => 
     const { longestTtlMs } = outline;
     return many(dice, 6, () => ({
       ...{ kind: "node crash", node: dice.pick(outline.nodes), atMs: moment(dice, outline), memory: "lost" },
-      ...{ forMs: dice.between(1, 1.5) * longestTtlMs, isSilent: dice.chance(0.5) },
+      isSilent: dice.chance(0.5),
+      ...(dice.chance(0.5)
+        ? { forMs: dice.between(1, 1.5) * longestTtlMs }
+        : { forMs: dice.between(1, longestTtlMs / 10), guardMs: longestTtlMs }),
     }));
   },
 

@@ -38,7 +38,8 @@ function isIdle({ process, working }: StagedClient, nowMs: number): boolean {
 
 function endOf(fault: Fault): number {
   const startMs = "atMs" in fault ? fault.atMs : 0;
-  return "forMs" in fault && Number.isFinite(fault.forMs) ? startMs + fault.forMs : startMs;
+  const guardMs = fault.kind === "node crash" ? (fault.guardMs ?? 0) : 0;
+  return "forMs" in fault && Number.isFinite(fault.forMs) ? startMs + fault.forMs + guardMs : startMs;
 }
 
 /** Until no message is on the way, and none waits for a client that is paused. */

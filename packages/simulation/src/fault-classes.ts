@@ -15,7 +15,8 @@ export interface FaultClass {
 
 /**
  * What a lock withstands, within limits: the kinds of faults but for an access that arrives late, and node crashes that
- * cost the memory, if the node stays away for the longest ttl (distlock page, "Performance, crash recovery and fsync").
+ * cost the memory, if the node stays away for the longest ttl, or does not vote for so long (distlock page, "Performance,
+ * crash recovery and fsync").
  */
 export type OrdinaryKind = Exclude<FaultKind, "late access"> | "delayed restart";
 

@@ -96,6 +96,10 @@ export interface NodeCrash extends FaultOf<"node crash">, Span {
   readonly memory: "kept" | "lost";
   /** Whether clients hear nothing while it is away, instead of an error. */
   readonly isSilent: boolean;
+  /**
+   * How long it then does not vote, in milliseconds, as with a restart guard. Only where it has lost its memory. Default 0.
+   */
+  readonly guardMs?: number;
 }
 
 /** A client that ends without a word. */

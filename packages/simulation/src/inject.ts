@@ -33,7 +33,7 @@ function strikeOf(fault: Fault, { world, clients, hosts, network }: Targets): ((
         world.at(world.nowMs + fault.forMs, turn.fault, () => network.heal(fault));
       });
     case "node crash":
-      return now(() => host?.crash(fault.forMs, fault.memory, fault.isSilent));
+      return now(() => host?.crash(fault));
     case "client crash":
       return now(() => client?.die());
     case "clock jump":

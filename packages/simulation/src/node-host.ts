@@ -1,5 +1,7 @@
 import type { Clock, LockNode } from "@holdfast/core";
 import type { Dice } from "./dice.ts";
+import type { NodeCrash } from "./fault.ts";
+import { recoveringNode } from "./recovering-node.ts";
 import type { World } from "./world.ts";
 
 /** What a node is made with. */
@@ -64,11 +66,13 @@ export class NodeHost {
   }
 
   /** Stops for so long, and comes back with or without its memory. */
-  crash(forMs: number, memory: "kept" | "lost", isSilent: boolean): void {
+  crash({ forMs, memory, isSilent, guardMs = 0 }: NodeCrash): void {
     this.#lives += 1;
     this.#upAtMs = Math.max(this.#upAtMs, this.#world.nowMs + forMs);
     this.#isSilent = isSilent;
-    if (memory === "lost") this.#node = this.#create();
+    if (memory === "kept") return;
+    const votesAtMs = this.#upAtMs + guardMs;
+    this.#node = recoveringNode(this.#create(), () => this.#world.nowMs >= votesAtMs);
   }
 
   /** Sets the clock forward, or back. */

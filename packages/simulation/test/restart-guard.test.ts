@@ -1,0 +1,60 @@
+import { memoryNode } from "@holdfast/memory";
+import { type CreateNode, type Scenario, simulate } from "@holdfast/simulation";
+import { expect, it } from "vitest";
+
+const ttlMs = 1000;
+
+/**
+ * Client 2 has the vote of B, and is paused before it learns of C's; B forgets it, and client 1, who loses C, makes its
+ * claim again on B.
+ */
+function scenario(seed: number, guardMs: number): Scenario {
+  return {
+    ...{ seed, nodes: 3, settings: { ttlMs, latencyMs: [1, 2] } },
+    clients: [
+      { name: "client 1", workers: [[{ by: "using", resources: ["file"], thinkMs: 100, updates: 14 }]] },
+      { name: "client 2", workers: [[{ by: "acquire", resources: ["file"], afterMs: 690, thinkMs: 100, updates: 3 }]] },
+    ],
+    faults: [
+      { kind: "partition", clients: ["client 1"], nodes: ["B"], part: "both", atMs: 0, forMs: 705 },
+      { kind: "partition", clients: ["client 1"], nodes: ["C"], part: "both", atMs: 50, forMs: 3000 },
+      { kind: "late message", client: "client 2", node: "C", message: 1, part: "request", byMs: 330 },
+      { kind: "pause", client: "client 2", atMs: 694.5, forMs: 340, step: 0 },
+      { kind: "node crash", node: "B", atMs: 696, forMs: 5, memory: "lost", isSilent: false, guardMs },
+    ],
+  };
+}
+
+async function seedsThatBreakExclusion(guardMs: number, makeNodes?: () => CreateNode): Promise<number> {
+  let broken = 0;
+  for (let seed = 1; seed <= 30; seed++) {
+    const { violations } = await simulate(scenario(seed, guardMs), { createNode: makeNodes?.() });
+    if (violations.some(({ checker }) => checker === "mutual exclusion")) broken += 1;
+  }
+  return broken;
+}
+
+/** Nodes that do not vote after a restart, but let claims that are made again count at once. */
+function halfGuarded(): CreateNode {
+  const known = new Set<string>();
+  return ({ name, clock }) => {
+    const node = memoryNode({ name, clock });
+    const votesAtMs = known.has(name) ? clock.monotonicMs() + 2 * ttlMs : 0;
+    known.add(name);
+    return {
+      ...node,
+      async acquire(request) {
+        if (clock.monotonicMs() < votesAtMs) throw new Error("recovering from a restart");
+        return node.acquire(request);
+      },
+    };
+  };
+}
+
+it("a node that forgets breaks no exclusion while it neither votes nor counts claims that were made again", async () => {
+  expect(await seedsThatBreakExclusion(ttlMs)).toBe(0);
+});
+
+it("a node that forgets breaks exclusion where claims that were made again count before its votes have ended", async () => {
+  expect(await seedsThatBreakExclusion(0, halfGuarded)).toBeGreaterThan(0);
+});
