@@ -91,8 +91,8 @@ export class Connection implements LockNode {
     this.#network.carriesUntil(atMs);
     world.at(atMs, turn.input, () => {
       if (this.#isAway(sent)) return;
-      const answer = this.#host.node[sent.method](sent.request as never) as Promise<never>;
-      answer.then(
+      const { node } = this.#host;
+      new Promise<never>((resolve) => resolve(node[sent.method](sent.request as never) as Promise<never>)).then(
         (reply) => {
           this.#tell(() => ({ from: this.name, ...describeReply(reply, this.#attemptOf(sent)) }));
           this.#answer(sent, () => sent.resolve(reply));

@@ -12,9 +12,10 @@ export function describeRequest(method: Method, { resources }: NodeRequest, atte
 
 /** A node's answer in words, which also stand for the same answer of several nodes. */
 export function describeReply(reply: AcquireReply | ExtendReply | ReleaseReply, attempt: string): Remark {
+  if (typeof reply !== "object" || reply === null) return { attempt, what: `answered ${attempt} by ${String(reply)}` };
   if ("granted" in reply) {
     if (reply.granted) return { attempt, isGrant: true, what: `granted ${attempt}, fence ${reply.fence}` };
-    const wait = reply.retryAfterMs === undefined ? "" : ` for ${reply.retryAfterMs.toFixed(2)} ms more`;
+    const wait = reply.retryAfterMs === undefined ? "" : ` for ${Number(reply.retryAfterMs).toFixed(2)} ms more`;
     return { attempt, what: `denied ${attempt}: another owner held it${wait}` };
   }
   if ("held" in reply) {

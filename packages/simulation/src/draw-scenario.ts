@@ -3,8 +3,15 @@ import { drawFaults, longestSlipMs } from "./draw-faults.ts";
 import { type FaultClassName, faultClasses } from "./fault-classes.ts";
 import { complete, longestTtlMs, nodeNames, type Operation, quorumOf, type Scenario } from "./scenario.ts";
 
-/** The scenario that follows from a seed: who does what, and which faults of the class strike. */
+/**
+ * The scenario that follows from a seed: who does what, and which faults of the class strike.
+ *
+ * @throws {RangeError} if there is no such class
+ */
 export function drawScenario(faults: FaultClassName, seed: number): Scenario {
+  if (!Object.hasOwn(faultClasses, faults)) {
+    throw new RangeError(`faults must be ${Object.keys(faultClasses).join(", ")}, not ${JSON.stringify(faults)}`);
+  }
   const dice = new Dice(seed).fork(faults);
   const nodes = dice.pick([1, 2, 3, 3, 3, 3, 3, 4, 5, 5]);
   const ttlMs = dice.pick([200, 500, 1000, 3000]);

@@ -1,6 +1,7 @@
 import type { Fault } from "./fault.ts";
 import { longestTtlMs, nodeNames, quorumOf } from "./scenario.ts";
 import type { Stage, StagedClient } from "./stage.ts";
+import { microtasks } from "./world.ts";
 
 /** Operations wait for seconds at most; who has not ended after so much virtual time hangs. */
 const longestRunMs = 600_000;
@@ -94,7 +95,8 @@ async function findForsakenClaims({ world, recorder, clients, hosts, scenario }:
   if (clients.some(({ process }) => process.isDead)) return;
   for (const { name, node } of hosts.filter(({ isDown }) => !isDown)) {
     for (const resource of resourcesOf(scenario)) {
-      const owner = (await node.inspect?.(resource))?.owner ?? undefined;
+      const view = await answerOf(async () => node.inspect?.(resource));
+      const owner = view instanceof Error ? undefined : (view?.owner ?? undefined);
       const attempt = owner === undefined ? undefined : recorder.inexcusable(owner, name);
       if (attempt === undefined) continue;
       recorder.leaked(world.nowMs, `node ${name} still keeps ${attempt} on ${resource}, though nothing to it was lost`);
@@ -112,11 +114,18 @@ async function findLeaks({ world, recorder, clients, hosts, scenario }: Stage): 
   for (const { name, node } of hosts.filter(({ isDown }) => !isDown)) {
     for (const resource of resourcesOf(scenario)) {
       const probe = { resources: [resource], owner: "probe", timeoutMs: 1 };
-      const reply = await node.acquire({ ...probe, ttlMs: 1, fenceHint: 1 });
-      if (!reply.granted) recorder.leaked(world.nowMs, `node ${name} still keeps a claim on ${resource}`);
-      await node.release(probe);
+      const reply = await answerOf(async () => node.acquire({ ...probe, ttlMs: 1, fenceHint: 1 }));
+      if (reply instanceof Error) recorder.leaked(world.nowMs, `node ${name} cannot be locked: ${reply.message}`);
+      else if (!reply?.granted) recorder.leaked(world.nowMs, `node ${name} still keeps a claim on ${resource}`);
+      await answerOf(async () => node.release(probe));
     }
   }
+}
+
+/** What a node answers at once, as every node of a simulation must; or how it fails to. */
+async function answerOf<T>(ask: () => Promise<T>): Promise<T | Error> {
+  const silence = microtasks().then(() => new Error("it does not answer"));
+  return Promise.race([ask(), silence]).catch((error: unknown) => new Error(String(error)));
 }
 
 /** All that the clients of a scenario lock. */

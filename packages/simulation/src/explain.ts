@@ -1,7 +1,7 @@
 import type { Checker } from "./checkers.ts";
-import type { Scenario } from "./scenario.ts";
+import { complete, type Scenario } from "./scenario.ts";
 import { shrink } from "./shrink.ts";
-import { type Run, type SimulateOptions, simulate } from "./simulate.ts";
+import { type Run, type SimulateOptions, simulateUnchecked } from "./simulate.ts";
 import { formatTimeline, type TimelineEvent } from "./timeline.ts";
 
 /**
@@ -10,7 +10,7 @@ import { formatTimeline, type TimelineEvent } from "./timeline.ts";
  */
 export async function explain(scenario: Scenario, checker: Checker, options: SimulateOptions = {}): Promise<string> {
   const small = await shrink(scenario, checker, options);
-  return tellStory(await simulate(small, { ...options, timeline: true }));
+  return tellStory(await simulateUnchecked(complete(small), { ...options, timeline: true }));
 }
 
 /** The timeline of a run with what the checkers found, up to the last test if nothing was found in that. */

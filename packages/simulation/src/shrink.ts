@@ -1,7 +1,7 @@
 import type { Checker } from "./checkers.ts";
 import type { Fault } from "./fault.ts";
 import { complete, type FullScenario, type Operation, type Scenario } from "./scenario.ts";
-import { type SimulateOptions, simulate } from "./simulate.ts";
+import { type SimulateOptions, simulateUnchecked } from "./simulate.ts";
 
 /** One thing that a scenario can be tried without: a fault, or an operation of a worker. */
 type Part = { readonly fault: Fault } | { readonly operation: Operation };
@@ -20,7 +20,7 @@ export async function shrink(scenario: Scenario, checker: Checker, options?: Sim
   let trials = 0;
   const fails = async (smaller: FullScenario): Promise<boolean> => {
     trials += 1;
-    const { violations } = await simulate(smaller, options);
+    const { violations } = await simulateUnchecked(smaller, options);
     return violations.some((violation) => violation.checker === checker);
   };
   let parts = partsOf(full);

@@ -42,8 +42,13 @@ export interface FoundBy {
   readonly firstSeed: number | undefined;
 }
 
-/** Simulates the scenarios of many seeds. The same seeds always come to the same. */
+/**
+ * Simulates the scenarios of many seeds. The same seeds always come to the same.
+ *
+ * @throws {RangeError} (as a rejection) if there is no such class, or `count` is no whole number from 1
+ */
 export async function simulateSeeds({ faults, from = 1, count, createNode }: SeedsOptions): Promise<Tally> {
+  if (!(Number.isSafeInteger(count) && count > 0)) throw new RangeError(`count must be from 1, not ${count}`);
   let tally = emptyTally();
   for (let seed = from; seed < from + count; seed++) {
     const run = await simulate(drawScenario(faults, seed), { createNode });

@@ -4,6 +4,7 @@ import { Dice } from "./dice.ts";
 import { playOut } from "./ending.ts";
 import type { Fault } from "./fault.ts";
 import type { History } from "./history.ts";
+import { insistOnKnownNames } from "./insist.ts";
 import type { CreateNode } from "./node-host.ts";
 import { Recorder } from "./recorder.ts";
 import { complete, type FullScenario, type Scenario } from "./scenario.ts";
@@ -42,9 +43,18 @@ let previous: Promise<unknown> = Promise.resolve();
 /**
  * Simulates a scenario: the unchanged core over nodes of this process, in virtual time. The same scenario always leads
  * to the same history. Simulations of one process run one after another, as each replaces `Math.random` while it runs.
+ *
+ * @throws {RangeError} (as a rejection) if a fault names a client or node that the scenario does not have
  */
-export function simulate(scenario: Scenario, options: SimulateOptions = {}): Promise<Run> {
-  const run = previous.then(() => simulateAlone(complete(scenario), options));
+export async function simulate(scenario: Scenario, options: SimulateOptions = {}): Promise<Run> {
+  const full = complete(scenario);
+  insistOnKnownNames(full);
+  return simulateUnchecked(full, options);
+}
+
+/** The same for a scenario of which it does not matter whether all its faults can strike. */
+export function simulateUnchecked(scenario: FullScenario, options: SimulateOptions = {}): Promise<Run> {
+  const run = previous.then(() => simulateAlone(scenario, options));
   previous = run.catch(() => {});
   return run;
 }

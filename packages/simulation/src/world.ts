@@ -107,6 +107,6 @@ export class World {
  * Lets all promise reactions that are ready run: what the code of one turn leads to at once, as in an event loop. Node
  * runs the next tick when no reaction is left, and a turn of its own event loop for each event would take twice as long.
  */
-function microtasks(): Promise<void> {
+export function microtasks(): Promise<void> {
   return new Promise((resolve) => process.nextTick(resolve));
 }

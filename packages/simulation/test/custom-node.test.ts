@@ -82,4 +82,26 @@ describe("createNode", () => {
       ),
     ).toContain("clean end");
   });
+
+  it.each([
+    ["never answers", () => new Promise<never>(() => {}), "clean end"],
+    [
+      "throws",
+      () => {
+        throw new Error("broken");
+      },
+      "clean end",
+    ],
+    ["answers nonsense", () => "yes" as never, "clean end"],
+  ] as const)(
+    "a node whose acquire() %s is found out, and ends nothing but its own calls",
+    async (_, acquire, checker) => {
+      expect(
+        await complaintsAbout(
+          altered(() => ({ acquire: acquire as LockNode["acquire"] })),
+          3,
+        ),
+      ).toContain(checker);
+    },
+  );
 });

@@ -1,4 +1,12 @@
-import { drawScenario, type FaultClassName, faultClasses, type Run, simulate } from "@holdfast/simulation";
+import {
+  drawScenario,
+  type Fault,
+  type FaultClassName,
+  faultClasses,
+  type Run,
+  simulate,
+  simulateSeeds,
+} from "@holdfast/simulation";
 import { describe, expect, it } from "vitest";
 import { client, lines, update } from "./scenes.ts";
 
@@ -64,5 +72,22 @@ describe("simulate()", () => {
       "node B: freed 1.1",
       "node C: freed 1.1",
     ]);
+  });
+
+  it("simulate() refuses faults that name nobody, who could never be struck", async () => {
+    const faults: Fault[] = [{ kind: "client crash", client: "client1", atMs: 1 }];
+    const expected = 'the fault "client crash" names "client1", which is none of A, B, C, client 1';
+    await expect(simulate({ nodes: 3, clients: [client(1, update())], faults })).rejects.toThrow(
+      new RangeError(expected),
+    );
+  });
+
+  it("drawScenario() and simulateSeeds() refuse classes that there are not, and counts that are none", async () => {
+    expect(() => drawScenario("all" as never, 1)).toThrow(
+      'faults must be survivable, lock-breaking, fence-breaking, not "all"',
+    );
+    await expect(simulateSeeds({ faults: "survivable", count: Number.NaN })).rejects.toThrow(
+      "count must be from 1, not NaN",
+    );
   });
 });
