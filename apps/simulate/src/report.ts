@@ -37,7 +37,7 @@ export function replayCommand(faults: FaultClassName, seed: number): string {
 }
 
 function list(counts: Readonly<Partial<Record<string, number>>>): string {
-  const entries = Object.entries(counts).sort(([, a = 0], [, b = 0]) => b - a);
+  const entries = Object.entries(counts).sort(([one, a = 0], [other, b = 0]) => b - a || one.localeCompare(other));
   return entries.map(([name, count = 0]) => `${name} ${grouped(count)}`).join(", ") || "none";
 }
 

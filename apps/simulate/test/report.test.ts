@@ -6,7 +6,7 @@ const none = emptyTally();
 
 function broken(checker: keyof Tally["violations"]): Tally {
   const violations = { ...none.violations, [checker]: { runs: 3, firstSeed: 17 } };
-  return { ...none, runs: 12_345, faults: { pause: 1, "lost message": 2000 }, violations };
+  return { ...none, runs: 12_345, faults: { pause: 1, "late message": 1, "lost message": 2000 }, violations };
 }
 
 describe("reportOf()", () => {
@@ -15,7 +15,7 @@ describe("reportOf()", () => {
       "survivable: whatever a lock must withstand",
       "  12 345 runs, 6 operations, 5 locks",
       "  faults that struck: none",
-      "  lost updates, in a storage that checks all 0, checks writes 0, checks nothing 0",
+      "  lost updates, in a storage that checks all 0, checks nothing 0, checks writes 0",
       "  ✔ mutual exclusion  holds",
       "  ✔ fence order       holds",
       "  ✔ fenced storage    holds",
@@ -28,7 +28,7 @@ describe("reportOf()", () => {
   it("reportOf() tells what was broken, and by which seed", () => {
     const report = reportOf("survivable", broken("liveness"));
     expect(report).toContain("  ✘ liveness          broken in 3 runs, first by seed 17\n");
-    expect(report).toContain("  faults that struck: lost message 2 000, pause 1\n");
+    expect(report).toContain("  faults that struck: lost message 2 000, late message 1, pause 1\n");
   });
 
   it("reportOf() lets be broken what these faults break, and wants to see it broken", () => {
