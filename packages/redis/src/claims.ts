@@ -23,7 +23,8 @@ export interface Claims {
   giveUp(owner: string): void;
 }
 
-const timerMsMax = 2 ** 31 - 1;
+/** The longest time that a timer can be set to. */
+export const timerMsMax: number = 2 ** 31 - 1;
 
 /**
  * Makes sure that a claim is not sent, or not sent again, after core has given it up.

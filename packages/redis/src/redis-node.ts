@@ -47,9 +47,10 @@ export function redisNode(connection: RedisConnection, options: RedisNodeOptions
     async acquire(request) {
       insistOnAcquire(request);
       const call = calls.acquire(request);
-      const admission = standing?.judge(request);
+      const claim = () => sender.claim("acquire", request, call);
       try {
-        return readAcquireReply(await sender.claim("acquire", request, call, admission));
+        sender.insistOnConnection(call.keys);
+        return readAcquireReply(await (standing ? standing.vote(request, claim) : claim()));
       } catch (error) {
         if (!sender.isConnected(call.keys)) standing?.doubt();
         throw error;

@@ -1,28 +1,22 @@
 import type { NodeRequest } from "@holdfast/core";
 import type { ScriptCall } from "./calls.ts";
-import { type Claim, createClaims } from "./claims.ts";
+import { type Claim, createClaims, timerMsMax } from "./claims.ts";
 import type { RedisConnection } from "./connection.ts";
 import { readTicket } from "./replies.ts";
 import { scriptSha, scriptSource } from "./script.ts";
 
 /** Sends the operations of one node, and decides what may be sent when. All resolve with what follows the ticket. */
 export interface Sender {
-  /**
-   * Sends what would be harmful if it arrived late: at once or not at all, and never after it was given up.
-   *
-   * @param admission what it waits for before it is sent, if anything; rejects when it is not to be sent
-   */
-  claim(
-    verb: "acquire" | "extend",
-    request: NodeRequest,
-    call: ScriptCall,
-    admission?: Promise<void>,
-  ): Promise<unknown[]>;
+  /** Sends what would be harmful if it arrived late: at once or not at all, and never after it was given up. */
+  claim(verb: "acquire" | "extend", request: NodeRequest, call: ScriptCall): Promise<unknown[]>;
   /** Sends what is good to arrive however late, and gives up those claims of the owner that have not been sent. */
   release(request: NodeRequest, call: ScriptCall): Promise<unknown[]>;
   /** Sends what changes nothing. */
   inspect(call: ScriptCall): Promise<unknown[]>;
-  /** Asks the server who it is, and brings it the script, so that the claim that waits for the answer finds it there. */
+  /**
+   * Asks the server who it is, and brings it the script, so that the claim behind it finds it there. Settles in time, as
+   * other claims wait for the answer.
+   */
   introduce(request: NodeRequest, call: ScriptCall): Promise<unknown[]>;
   /** Whether what is sent now for these keys goes to their server now. */
   isConnected(keys: readonly string[]): boolean;
@@ -73,16 +67,6 @@ export function createSender(connection: RedisConnection): Sender {
   };
   const run = (verb: string | Buffer, { keys, rest }: ScriptCall, claim?: Claim): Promise<unknown[]> =>
     ask((ticket) => runScript(keys.length, [...keys, verb, ticket, ...rest], claim));
-  const runClaim = async (claim: Claim, call: ScriptCall, admission: Promise<void> | undefined): Promise<unknown[]> => {
-    if (admission !== undefined) {
-      unanswered += 1;
-      await admission.finally(() => {
-        unanswered -= 1;
-      });
-      if (claim.isGivenUp) throw new Error("time was up before it was known which server it would go to");
-    }
-    return run(claim.verb, call, claim);
-  };
   /**
    * Settles a claim that was given up, once its connection is lost: some clients keep the command until there is another
    * connection, which may be never. As long as there is one, it is too early to say so: an answer that has arrived may
@@ -108,12 +92,12 @@ export function createSender(connection: RedisConnection): Sender {
   return {
     isConnected,
     insistOnConnection,
-    async claim(verb, { owner, timeoutMs }, call, admission) {
+    async claim(verb, { owner, timeoutMs }, call) {
       insistOnConnection(call.keys);
       insistOnRoom(unansweredMax);
       const claim = claims.open(verb, owner, timeoutMs);
       try {
-        const reply = runClaim(claim, call, admission);
+        const reply = run(claim.verb, call, claim);
         return await (connection.settlesInTime ? reply : unlessLost(claim, call, reply));
       } finally {
         claims.close(claim);
@@ -126,8 +110,12 @@ export function createSender(connection: RedisConnection): Sender {
     },
     async introduce({ timeoutMs }, { keys }) {
       insistOnConnection(keys);
+      insistOnRoom(unansweredMax);
       const words = (ticket: string): Words => [...keys, "introduce", ticket];
-      return ask((ticket) => connection.runScript("EVAL", scriptSource, keys.length, words(ticket), timeoutMs));
+      return within(
+        timeoutMs,
+        ask((ticket) => connection.runScript("EVAL", scriptSource, keys.length, words(ticket), timeoutMs)),
+      );
     },
     async inspect(call) {
       insistOnConnection(call.keys);
@@ -138,6 +126,15 @@ export function createSender(connection: RedisConnection): Sender {
 }
 
 type Words = readonly (string | Buffer)[];
+
+/** The same, unless it takes too long. What has arrived by then still counts, as it does to core. */
+function within<T>(timeoutMs: number, reply: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const late = new Error("time was up before the server answered");
+    const timer = setTimeout(() => setImmediate(reject, late), Math.min(timeoutMs, timerMsMax));
+    reply.then(resolve, reject).finally(() => clearTimeout(timer));
+  });
+}
 
 function leftMs({ endMs }: Claim): number {
   return Math.max(0, endMs - performance.now());

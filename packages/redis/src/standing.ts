@@ -10,110 +10,89 @@ export interface Introduction {
 /** Whether a node may vote: not on a replica, and not on a server on which another node of its `Redlock` votes. */
 export interface Standing {
   /**
-   * Judges a claim before it is sent. Undefined when nothing speaks against it; a promise while the server is asked who it
-   * is, which rejects like this throws.
+   * Makes a claim, and resolves with its answer. Where it is not known who the server is, the question goes ahead of the
+   * claim, so that both take one round trip, and is judged when both are answered. A claim that is known to be in vain is
+   * not made.
    *
    * @throws {ConfigurationError} when the node may not vote; a plain `Error` where a master has become a replica, as that is
-   *   one server that fails, and no reason to stop using the others
+   *   one server that fails, and no reason to stop using the others. What was granted may stand: core releases it.
    */
-  judge(request: AcquireRequest): Promise<void> | undefined;
+  vote<Reply>(request: AcquireRequest, claim: () => Promise<Reply>): Promise<Reply>;
   /** Has the server asked again, as another one may stand in its place. */
   doubt(): void;
 }
 
-/** One run of a server, as the nodes of this process share it. */
-interface Run {
-  readonly id: string;
-  /** Who was asked last, and what. */
-  node?: string;
-  request?: AcquireRequest;
-}
-
-/** Holds no run that no node is on any more. */
-const runs = new Map<string, WeakRef<Run>>();
+/**
+ * Which node votes for which run of a server, by request: core gives all nodes of a `Redlock` the same request object, and
+ * no others.
+ */
+const votes = new WeakMap<AcquireRequest, Map<string, string>>();
 
 /**
  * Makes the standing of one node, of which nothing is known yet.
  *
- * @param introduce asks the server who it is
+ * @param introduce asks the server who it is; always settles, as the node goes unjudged until then
  */
 export function createStanding(name: string, introduce: (request: AcquireRequest) => Promise<Introduction>): Standing {
-  let run: Run | undefined;
-  let isReplica = false;
-  let isKnown = false;
+  let known: Introduction | undefined;
   let wasMaster = false;
   let asking: Promise<void> | undefined;
-  let lastRequest: AcquireRequest;
 
-  const ask = (): Promise<void> => {
-    const answer = introduce(lastRequest).then(
+  const doubt = (): void => {
+    // An answer that is still under way is about the connection that was lost.
+    asking = undefined;
+    known = undefined;
+  };
+  const ask = (request: AcquireRequest): Promise<void> => {
+    const answer = introduce(request).then(
       (introduction) => {
         if (asking !== answer) return;
         asking = undefined;
-        run = introduction.runId === undefined ? undefined : runOf(introduction.runId);
-        isReplica = introduction.isReplica;
-        isKnown = true;
+        known = introduction;
       },
       () => {
-        // Whatever keeps the server from answering will keep it from granting, too. The next claim asks again.
-        if (asking === answer) asking = undefined;
+        // What was known, a refusal above all, does not hold for a server that cannot be asked any more.
+        if (asking === answer) doubt();
       },
     );
     return answer;
   };
-  const refuse = (reason: string, isHopeless: boolean): never => {
-    // It may have been put right by the next claim, which is not to wait for the answer.
-    asking ??= ask();
-    throw isHopeless ? new ConfigurationError(reason, lastRequest.resources) : new Error(reason);
-  };
-  const insist = (): void => {
-    if (isReplica) refuse("the server is a replica: only independent masters may vote", !wasMaster);
-    const other = run && otherNodeOn(run, name, lastRequest);
-    if (other !== undefined) {
-      const rule = "each may vote once, whatever its address and database";
-      refuse(`it is the same server as ${other} (run_id ${run?.id}): ${rule}`, true);
+  const insist = (request: AcquireRequest): void => {
+    if (known === undefined) return;
+    const reason = known.isReplica
+      ? "the server is a replica: only independent masters may vote"
+      : known.runId && rivalry(known.runId, name, request);
+    if (reason) {
+      // It may have been put right by the next claim, which is not to wait for the answer.
+      asking ??= ask(request);
+      throw known.isReplica && wasMaster ? new Error(reason) : new ConfigurationError(reason, request.resources);
     }
-    wasMaster ||= isKnown;
+    wasMaster = true;
   };
   return {
-    judge(request) {
-      lastRequest = request;
-      if (!isKnown) {
-        asking ??= ask();
-        const judged = asking.then(insist);
-        // Nobody listens where the claim is refused for another reason.
-        judged.catch(() => {});
-        return judged;
+    async vote(request, claim) {
+      insist(request);
+      if (known !== undefined) return claim();
+      asking ??= ask(request);
+      const introduced = asking;
+      try {
+        return await claim();
+      } finally {
+        // Also where the claim failed, as on a replica: this is then the better reason.
+        await introduced;
+        insist(request);
       }
-      insist();
-      return undefined;
     },
-    doubt() {
-      // An answer that is still under way is about the connection that was lost, and may never come.
-      asking = undefined;
-      isKnown = false;
-      isReplica = false;
-      run = undefined;
-    },
+    doubt,
   };
 }
 
-/**
- * The other node on this run that was asked last, if it was for the same request: core gives all nodes of a `Redlock` the
- * same one, in one go, and no others.
- */
-function otherNodeOn(run: Run, node: string, request: AcquireRequest): string | undefined {
-  if (run.request === request && run.node !== node) return run.node;
-  run.node = node;
-  run.request = request;
-  return undefined;
-}
-
-function runOf(id: string): Run {
-  const known = runs.get(id)?.deref();
-  if (known !== undefined) return known;
-  for (const [other, run] of runs) if (run.deref() === undefined) runs.delete(other);
-  const run = { id };
-  runs.set(id, new WeakRef(run));
-  return run;
+/** What is wrong about this node voting for this run: nothing, unless another node does already. */
+function rivalry(runId: string, node: string, request: AcquireRequest): string | undefined {
+  const voters = votes.get(request) ?? new Map<string, string>();
+  votes.set(request, voters);
+  const voter = voters.get(runId) ?? node;
+  voters.set(runId, voter);
+  if (voter === node) return undefined;
+  return `it is the same server as ${voter} (run_id ${runId}): each may vote once, whatever its address and database`;
 }
