@@ -180,8 +180,8 @@ export const mutants: readonly Mutant[] = [
     rule: "S8",
     fault: "nodes that are merely unreachable lose the lock",
     file: "extend.ts",
-    from: '!mayStillBeLost ? "unreachable" : undefined;',
-    to: '!mayStillBeLost ? "lost" : undefined;',
+    from: '? "misconfigured" : "unreachable";',
+    to: '? "misconfigured" : "lost";',
   },
   {
     rule: "S8",

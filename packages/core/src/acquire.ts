@@ -1,7 +1,6 @@
-import { count, isFailure, isMissing, isReply } from "./answers.ts";
+import { count, isFailure, isMisconfigured, isMissing, isReply } from "./answers.ts";
 import type { Answer } from "./broadcast.ts";
 import { Claim, type Ensemble } from "./claim.ts";
-import type { ConfigurationError } from "./errors.ts";
 import type { AcquireReply, ExtendReply } from "./lock-node.ts";
 import type { Settings } from "./options.ts";
 import { freshOwner } from "./owner.ts";
@@ -139,10 +138,6 @@ function isProposalDecided(replies: readonly Answer<ExtendReply>[], fence: numbe
 
 function isGrant(answer: Answer<AcquireReply>): answer is AcquireReply & { granted: true } {
   return isReply(answer) && answer.granted;
-}
-
-function isMisconfigured(answer: Answer<unknown>): boolean {
-  return isFailure(answer) && (answer as Partial<ConfigurationError>).code === "MISCONFIGURED";
 }
 
 function isDenial(answer: Answer<AcquireReply>): answer is AcquireReply & { granted: false } {

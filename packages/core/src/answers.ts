@@ -1,5 +1,6 @@
 /** The kinds of answers to a question that was put to several nodes. */
 import type { Answer } from "./broadcast.ts";
+import type { ConfigurationError } from "./errors.ts";
 
 /** How many of the values match. */
 export function count<T>(values: readonly T[], matches: (value: T) => boolean): number {
@@ -16,6 +17,15 @@ export function isMissing(answer: Answer<unknown>): answer is undefined {
 /** Whether the node failed. */
 export function isFailure(answer: Answer<unknown>): answer is Error {
   return answer instanceof Error;
+}
+
+/** Whether the node said that it can never work like this. By the code, as the error may be of another copy of this package. */
+export function isMisconfigured(answer: Answer<unknown>): boolean {
+  try {
+    return (answer as Partial<ConfigurationError> | undefined)?.code === "MISCONFIGURED";
+  } catch {
+    return false; // the getter of a strange error
+  }
 }
 
 /** Whether the node replied. */

@@ -72,7 +72,8 @@ export class QuorumUnreachableError extends HoldfastError {
 
 /**
  * It can never work like this, however often it is tried: the same server stands in the list of nodes twice, for example,
- * or the resources cannot be locked together. A node may reject `acquire` with it, and the call then ends at once.
+ * or the resources cannot be locked together. A node may reject `acquire` with it, and the call then ends at once; so does
+ * `extend` where the other nodes are no quorum, and leaves the lock as it was.
  */
 export class ConfigurationError extends HoldfastError {
   override readonly name = "ConfigurationError";

@@ -1,4 +1,4 @@
-import { count, isMissing, isReply } from "./answers.ts";
+import { count, isMisconfigured, isMissing, isReply } from "./answers.ts";
 import type { Answer } from "./broadcast.ts";
 import type { Claim } from "./claim.ts";
 import type { ExtendReply, LockNode } from "./lock-node.ts";
@@ -15,10 +15,11 @@ export interface ExtensionTerms {
 /** What a round of extension came to. */
 export interface Extension {
   /**
-   * Whether a quorum holds the claim; or so many do not that no quorum can; or too few answered to tell. Nodes that
-   * claimed it again just now count as not holding it: only from the next round on do they (S8).
+   * Whether a quorum holds the claim; or so many do not that no quorum can; or too few answered to tell; or so many said
+   * that it can never be kept like this that trying again is of no use. Nodes that claimed it again just now count as not
+   * holding it: only from the next round on do they (S8).
    */
-  readonly outcome: "held" | "lost" | "unreachable";
+  readonly outcome: "held" | "lost" | "unreachable" | "misconfigured";
   readonly answers: readonly Answer<ExtendReply>[];
 }
 
@@ -41,5 +42,6 @@ function outcomeOf(answers: readonly Answer<ExtendReply>[], quorum: number): Ext
   if (held >= quorum) return "held";
   if (isOutOfReach(notHeld, answers.length, quorum)) return "lost";
   const mayStillBeLost = isOutOfReach(notHeld + pending, answers.length, quorum);
-  return held + pending < quorum && !mayStillBeLost ? "unreachable" : undefined;
+  if (held + pending >= quorum || mayStillBeLost) return undefined;
+  return isOutOfReach(count(answers, isMisconfigured), answers.length, quorum) ? "misconfigured" : "unreachable";
 }

@@ -2,13 +2,19 @@ import type { Won } from "./acquire.ts";
 import { autoExtend } from "./auto-extend.ts";
 import type { Answer } from "./broadcast.ts";
 import type { Claim, Ensemble } from "./claim.ts";
-import { failureMessage, LockLostError, type LossReason, QuorumUnreachableError } from "./errors.ts";
+import {
+  ConfigurationError,
+  type LockAction,
+  LockLostError,
+  type LossReason,
+  QuorumUnreachableError,
+} from "./errors.ts";
 import { extendOnce } from "./extend.ts";
 import { Lease, type Term } from "./lease.ts";
 import type { ExtendOptions, Lock } from "./lock.ts";
 import type { ExtendReply } from "./lock-node.ts";
 import { parseExtension, type Settings } from "./options.ts";
-import { outcomesOf } from "./outcome.ts";
+import { type AnyReply, failureOf } from "./outcome.ts";
 import { Pause } from "./pause.ts";
 import { releaseOnce } from "./release.ts";
 import { retryDelay } from "./retry.ts";
@@ -27,7 +33,7 @@ export class HeldLock implements Lock {
   readonly #retryPause: Pause;
   readonly #lease: Lease;
   /** What the nodes answered to the last round of extension, if that failed. */
-  #failedExtension: readonly Answer<ExtendReply>[] | undefined;
+  #failedExtension: readonly Answer<ExtendReply>[] = [];
   #extending: Promise<unknown> = Promise.resolve();
   #releasing: Promise<void> | undefined;
   #isReleased = false;
@@ -121,10 +127,11 @@ export class HeldLock implements Lock {
         quorum,
         timeoutMs,
       });
-      this.#failedExtension = outcome === "held" ? undefined : answers;
+      this.#failedExtension = outcome === "held" ? [] : answers;
       if (outcome === "lost") this.#lose("not-held");
       const stillMs = this.#remainingOrThrow();
       if (outcome === "held") return this.#extended(term);
+      if (outcome === "misconfigured") throw new ConfigurationError(...this.#failure("keep", answers));
       await this.#retryPause.wait(Math.min(retryDelay(this.#settings, failures, undefined), stillMs));
     }
   }
@@ -144,7 +151,7 @@ export class HeldLock implements Lock {
   }
 
   async #release(): Promise<void> {
-    const { nodes, observer } = this.#ensemble;
+    const { observer } = this.#ensemble;
     const { quorum, nodeTimeoutMs } = this.#settings;
     const { resources, owner, fence } = this;
     const heldMs = this.#heldMs();
@@ -159,8 +166,7 @@ export class HeldLock implements Lock {
     }
     if (confirmed || this.#lease.remainingMs() <= 0) return;
     this.#releasing = undefined;
-    const outcomes = outcomesOf(nodes, answers);
-    throw new QuorumUnreachableError(failureMessage("release", resources, outcomes, quorum), resources, outcomes);
+    throw new QuorumUnreachableError(...this.#failure("release", answers));
   }
 
   #expire(): void {
@@ -191,10 +197,13 @@ export class HeldLock implements Lock {
       "max-hold": `it was held for its maxHoldMs, ${this.#settings.maxHoldMs} ms`,
       released: "it was released",
     };
-    const answers = this.#failedExtension;
-    const outcomes = answers === undefined ? [] : outcomesOf(this.#ensemble.nodes, answers);
-    const message = failureMessage("keep", this.resources, outcomes, this.#settings.quorum, remarks[reason]);
-    return new LockLostError(message, this.resources, reason, outcomes);
+    const [message, resources, outcomes] = this.#failure("keep", this.#failedExtension, remarks[reason]);
+    return new LockLostError(message, resources, reason, outcomes);
+  }
+
+  /** What an error about these answers is made of. */
+  #failure(action: LockAction, answers: readonly Answer<AnyReply>[], remark?: string): ReturnType<typeof failureOf> {
+    return failureOf(action, this.resources, this.#ensemble.nodes, answers, this.#settings.quorum, remark);
   }
 
   #startAutoExtend(): void {

@@ -1,3 +1,4 @@
+import { isReply } from "./answers.ts";
 import { broadcast } from "./broadcast.ts";
 import type { Ensemble } from "./claim.ts";
 import type { NodeView } from "./lock-node.ts";
@@ -57,8 +58,7 @@ export async function inspectResource(
     if (answer instanceof Error) return { node, view: null, error: answer };
     return { node, view: answer ?? null, error: null };
   });
-  const views = inspections.map(({ view }) => view).filter((view) => view !== null);
-  return { resource, ...verdictOf(views, nodes.length, quorum), nodes: inspections };
+  return { resource, ...verdictOf(answers.filter(isReply), nodes.length, quorum), nodes: inspections };
 }
 
 function verdictOf(
@@ -73,7 +73,7 @@ function verdictOf(
     remaining.push(remainingMs ?? Infinity);
     remainingByOwner.set(owner, remaining);
   }
-  const fence = views.reduce((highest, view) => Math.max(highest, view.fence), 0);
+  const fence = Math.max(0, ...views.map((view) => view.fence));
   let mostClaims = 0;
   for (const [owner, remaining] of remainingByOwner) {
     if (remaining.length >= quorum) {

@@ -4,8 +4,10 @@
  *
  * A method resolves with an answer or rejects. A rejection is a *failure* (no answer: down, timed out, broken) and is
  * never used for a denial. When `acquire` rejects with a `ConfigurationError`, it says that trying again can never help: core
- * then ends the call at once, instead of going on with the other nodes. All nodes are given the same request object. An adapter may abort its own work after `timeoutMs`; core stops waiting by then anyway. A
- * request that this page does not allow is rejected and changes nothing (`@holdfast/core/requests` has the checks).
+ * then ends the call at once, instead of going on with the other nodes. When `extend` does, that node failed, and the call
+ * ends at once when no quorum is left. All nodes are given the same request object. An adapter may abort its own work after
+ * `timeoutMs`; core stops waiting by then anyway. A request that this page does not allow is rejected and changes nothing
+ * (`@holdfast/core/requests` has the checks).
  *
  * The conformance suite (`@holdfast/conformance`) tests every sentence on this page.
  */

@@ -23,6 +23,8 @@ export interface Lock extends AsyncDisposable {
    * answer, it tries again until the validity ends.
    *
    * @throws {LockLostError} when the lock is, or thereby turns out to be, lost or released
+   * @throws {ConfigurationError} at once, when so many nodes say that it can never work like this that the rest is no quorum;
+   *   the lock stays as it was
    * @throws {TypeError | RangeError} for a bad ttl
    */
   extend(options?: ExtendOptions): Promise<void>;

@@ -1,12 +1,21 @@
 import type { Answer } from "./broadcast.ts";
-import type { NodeOutcome } from "./errors.ts";
+import { failureMessage, type LockAction, type NodeOutcome } from "./errors.ts";
 import type { AcquireReply, ExtendReply, LockNode, ReleaseReply } from "./lock-node.ts";
 
-type AnyReply = AcquireReply | ExtendReply | ReleaseReply;
+/** What a node may reply to the questions that are put to all of them. */
+export type AnyReply = AcquireReply | ExtendReply | ReleaseReply;
 
-/** The answers in the words of an error. Both lists are in the order of the nodes. */
-export function outcomesOf(nodes: readonly LockNode[], answers: readonly Answer<AnyReply>[]): NodeOutcome[] {
-  return nodes.map(({ name }, index) => outcomeOf(name, answers[index]));
+/** What an error is made of that tells what each node answered; no answers if none was asked. */
+export function failureOf(
+  action: LockAction,
+  resources: readonly string[],
+  nodes: readonly LockNode[],
+  answers: readonly Answer<AnyReply>[],
+  quorum: number,
+  remark?: string,
+): [message: string, resources: readonly string[], outcomes: readonly NodeOutcome[]] {
+  const outcomes = answers.map((answer, index) => outcomeOf((nodes[index] as LockNode).name, answer));
+  return [failureMessage(action, resources, outcomes, quorum, remark), resources, outcomes];
 }
 
 function outcomeOf(node: string, answer: Answer<AnyReply>): NodeOutcome {

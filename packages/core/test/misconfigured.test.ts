@@ -49,6 +49,73 @@ describe("a node that rejects with a ConfigurationError", () => {
     for (const others of [b, c]) for (const attempt of [0, 1]) expect(others?.[attempt]).toBe(a?.[attempt]);
   });
 
+  it("extend() rejects at once when no quorum is left, says why, and leaves the lock as it was", async () => {
+    const { redlock, clock, nodes, node, events, heldOn } = world(3, { autoExtend: false });
+    const lock = await redlock.acquire("r");
+    await clock.advance(1_000);
+    for (const name of ["a", "c"]) node(name).fault = () => ({ reject: hopeless });
+    const error = await lock.extend({ ttlMs: 60_000 }).catch((reason: unknown) => reason);
+    expect(error).toBeInstanceOf(ConfigurationError);
+    expect((error as Error).message).toMatch(/^could not keep r: .*; a failed: is the same server as a/);
+    expect((error as ConfigurationError).outcomes[0]).toEqual({ node: "a", kind: "failed", error: hopeless });
+    expect(clock.monotonicMs()).toBe(1_000);
+    expect(lock.signal.aborted).toBe(false);
+    expect(lock.remainingMs()).toBeCloseTo(9_898 - 1_000, 3);
+    expect(await heldOn("r")).toEqual(["a", "b", "c"]);
+    expect(events.map(([name]) => name)).not.toContain("lost");
+    for (const each of nodes) each.fault = () => undefined;
+    await clock.until(lock.extend());
+    await clock.until(lock.release());
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  it("extend() of a lock that a quorum no longer holds loses it all the same", async () => {
+    const { redlock, clock, inner, node } = world(4);
+    const lock = await redlock.acquire("r");
+    for (const each of inner.slice(0, 2)) {
+      await each.release({ resources: ["r"], owner: lock.owner, timeoutMs: 0 });
+      await each.acquire(claimOf("thief", "r"));
+    }
+    for (const name of ["c", "d"])
+      node(name).fault = ({ method }) => (method === "extend" ? { reject: hopeless } : undefined);
+    await expect(clock.until(lock.extend())).rejects.toMatchObject({ code: "LOCK_LOST", reason: "not-held" });
+  });
+
+  it("auto-extension is not tried again, and the lock ends with its validity, saying why", async () => {
+    const { redlock, clock, nodes } = world(3);
+    const lock = await redlock.acquire("r", { autoExtend: true });
+    for (const node of nodes) node.fault = ({ method }) => (method === "extend" ? { reject: hopeless } : undefined);
+    await clock.advance(9_800);
+    expect(lock.signal.aborted).toBe(false);
+    expect(nodes.map((node) => node.callsOf("extend").length)).toEqual([1, 1, 1]);
+    await clock.advance(100);
+    expect(lock.signal.reason).toMatchObject({ code: "LOCK_LOST", reason: "expired" });
+    expect((lock.signal.reason as Error).message).toContain("a failed: is the same server as a");
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  it("auto-extension goes on after extend() was refused", async () => {
+    const { redlock, clock, nodes } = world(3);
+    const lock = await redlock.acquire("r", { autoExtend: true });
+    for (const node of nodes) {
+      node.fault = ({ request }) => ((request.ttlMs ?? 0) > 10_000 ? { reject: hopeless } : undefined);
+    }
+    await expect(lock.extend({ ttlMs: 60_000 })).rejects.toBeInstanceOf(ConfigurationError);
+    await clock.advance(60_000);
+    expect(lock.remainingMs()).toBeGreaterThan(4_000);
+    await clock.until(lock.release());
+  });
+
+  it("acquire() takes an error for an ordinary one whose code cannot be read", async () => {
+    const strange = Object.defineProperty(new Error("strange"), "code", {
+      get() {
+        throw new Error("hostile");
+      },
+    });
+    const { redlock } = worldWithout(strange);
+    await (await redlock.acquire("r")).release();
+  });
+
   it("extend() takes it for a failure of that node", async () => {
     const { redlock, clock, node } = world(3);
     const lock = await redlock.acquire("r");

@@ -49,7 +49,7 @@ export function redisNode(connection: RedisConnection, options: RedisNodeOptions
       const call = calls.acquire(request);
       const claim = () => sender.claim("acquire", request, call);
       try {
-        sender.insistOnConnection(call.keys);
+        sender.insistOnReadiness(call.keys);
         return readAcquireReply(await (standing ? standing.vote(request, claim) : claim()));
       } catch (error) {
         if (!sender.isConnected(call.keys)) standing?.doubt();

@@ -22,6 +22,10 @@ export interface Sender {
   isConnected(keys: readonly string[]): boolean;
   /** Throws unless what is sent now for these keys goes to their server now. */
   insistOnConnection(keys: readonly string[]): void;
+  /** Throws, too, when so much waits for an answer that nothing more may be asked. */
+  insistOnReadiness(keys: readonly string[]): void;
+  /** Throws when a claim on these keys would not be sent. */
+  insistOnClaim(keys: readonly string[]): void;
 }
 
 /**
@@ -88,13 +92,17 @@ export function createSender(connection: RedisConnection): Sender {
   const insistOnConnection = (keys: readonly string[]): void => {
     if (!isConnected(keys)) throw new Error("the client is not connected");
   };
+  const insistOnReadiness = (keys: readonly string[]): void => {
+    insistOnConnection(keys);
+    insistOnRoom(unansweredMax);
+  };
 
   return {
     isConnected,
     insistOnConnection,
+    insistOnReadiness,
     async claim(verb, { owner, timeoutMs }, call) {
-      insistOnConnection(call.keys);
-      insistOnRoom(unansweredMax);
+      insistOnReadiness(call.keys);
       const claim = claims.open(verb, owner, timeoutMs);
       try {
         const reply = run(claim.verb, call, claim);
@@ -109,8 +117,7 @@ export function createSender(connection: RedisConnection): Sender {
       return run("release", call);
     },
     async introduce({ timeoutMs }, { keys }) {
-      insistOnConnection(keys);
-      insistOnRoom(unansweredMax);
+      insistOnReadiness(keys);
       const words = (ticket: string): Words => [...keys, "introduce", ticket];
       return within(
         timeoutMs,
@@ -118,8 +125,7 @@ export function createSender(connection: RedisConnection): Sender {
       );
     },
     async inspect(call) {
-      insistOnConnection(call.keys);
-      insistOnRoom(unansweredMax);
+      insistOnReadiness(call.keys);
       return run("inspect", call);
     },
   };

@@ -37,7 +37,7 @@ function redlockOf(nodes: readonly RedisNode[]): Redlock {
 }
 
 async function rejectionOf(redlock: Redlock): Promise<ConfigurationError> {
-  const error: unknown = await redlock.acquire("r").catch((reason: unknown) => reason);
+  const error: unknown = await redlock.using("r", () => {}).catch((reason: unknown) => reason);
   expect(error).toBeInstanceOf(ConfigurationError);
   return error as ConfigurationError;
 }

@@ -9,7 +9,7 @@ import {
   WaitTimeoutError,
 } from "../errors.ts";
 import type { Settings } from "../options.ts";
-import { outcomesOf } from "../outcome.ts";
+import { failureOf } from "../outcome.ts";
 import { retryDelay } from "../retry.ts";
 import type { Waiter, WaitQueue } from "./wait-queue.ts";
 
@@ -88,15 +88,12 @@ function errorOf(
   resources: readonly string[],
   attempts?: number,
 ): HoldfastError {
-  const outcomes = outcomesOf(nodes, answers);
   const remarks = [
     attempts === undefined ? undefined : `made ${attempts} attempts in ${waitTimeoutMs} ms`,
     outcome === "held" ? "another owner is in the way" : remark,
   ];
-  const message = failureMessage("lock", resources, outcomes, quorum, remarks.filter(Boolean).join("; "));
-  if (outcome === "misconfigured") return new ConfigurationError(message, resources, outcomes);
-  if (outcome === "unreachable") return new QuorumUnreachableError(message, resources, outcomes);
-  return attempts === undefined
-    ? new LockHeldError(message, resources, outcomes)
-    : new WaitTimeoutError(message, resources, outcomes);
+  const parts = failureOf("lock", resources, nodes, answers, quorum, remarks.filter(Boolean).join("; "));
+  if (outcome === "misconfigured") return new ConfigurationError(...parts);
+  if (outcome === "unreachable") return new QuorumUnreachableError(...parts);
+  return attempts === undefined ? new LockHeldError(...parts) : new WaitTimeoutError(...parts);
 }
