@@ -121,8 +121,8 @@ export const mutants: readonly Mutant[] = [
     rule: "S6",
     fault: "all nodes are waited for",
     file: "broadcast.ts",
-    from: "if (unanswered === 0 || question.isDecided(answers)) settle();",
-    to: "if (unanswered === 0) settle();",
+    from: "if (!answers.includes(undefined) || question.isDecided(answers)) settle();",
+    to: "if (!answers.includes(undefined)) settle();",
   },
   {
     rule: "S7",
@@ -158,8 +158,15 @@ export const mutants: readonly Mutant[] = [
     rule: "S8",
     fault: "nodes that rejoined count for the extension that rejoined them",
     file: "extend.ts",
-    from: "isReply(answer) && answer.held);",
-    to: "isReply(answer) && (answer.held || answer.rejoined));",
+    from: "answer.held && !absent[index]);",
+    to: "(answer.held || answer.rejoined) && !absent[index]);",
+  },
+  {
+    rule: "S8",
+    fault: "nodes that rejoined count when the same extension is tried again",
+    file: "extend.ts",
+    from: " && !absent[index]",
+    to: "",
   },
   {
     rule: "S8",
@@ -173,7 +180,7 @@ export const mutants: readonly Mutant[] = [
     rule: "S8",
     fault: "a quorum that does not hold the lock is asked again",
     file: "extend.ts",
-    from: 'if (isOutOfReach(notHeld, answers.length, quorum)) return "lost";',
+    from: 'if (isHopelessWithout(notHeld)) return "lost";',
     to: "",
   },
   {

@@ -116,7 +116,7 @@ async function agreeOnFence(
     const timeoutMs = Math.min(nodeTimeoutMs, remainingMs());
     if (fence === proposed || proposals === maxProposals || timeoutMs <= 0 || signal?.aborted) return undefined;
     proposed = fence;
-    const asked = nodes.map((_, index) => index).filter((index) => fences[index] !== fence && fences[index] !== null);
+    const asked = [...nodes.keys()].filter((index) => fences[index] !== fence && fences[index] !== null);
     const replies = await claim.extend(
       asked.map((index) => nodes[index] as (typeof nodes)[number]),
       { ttlMs, fence, rejoin: false },

@@ -3,10 +3,8 @@ import type { Answer } from "./broadcast.ts";
 import type { ConfigurationError } from "./errors.ts";
 
 /** How many of the values match. */
-export function count<T>(values: readonly T[], matches: (value: T) => boolean): number {
-  let matching = 0;
-  for (const value of values) if (matches(value)) matching += 1;
-  return matching;
+export function count<T>(values: readonly T[], matches: (value: T, index: number) => boolean): number {
+  return values.filter(matches).length;
 }
 
 /** Whether the node has not answered. */

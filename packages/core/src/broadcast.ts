@@ -34,7 +34,6 @@ export function broadcast<Reply>(question: Question<Reply>): Promise<Answer<Repl
   const { nodes, clock, timeoutMs, signal } = question;
   return new Promise((resolve) => {
     const answers = new Array<Answer<Reply>>(nodes.length).fill(undefined);
-    let unanswered = nodes.length;
     let settled = false;
 
     const settle = (): void => {
@@ -49,8 +48,7 @@ export function broadcast<Reply>(question: Question<Reply>): Promise<Answer<Repl
       if (settled) return;
       answers[index] = answer;
       if (answer instanceof Error) question.failed(node, answer);
-      unanswered -= 1;
-      if (unanswered === 0 || question.isDecided(answers)) settle();
+      if (!answers.includes(undefined) || question.isDecided(answers)) settle();
     };
     const judgeDeadline = (): void => {
       if (settled) return;

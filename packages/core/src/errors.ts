@@ -150,10 +150,10 @@ export function failureMessage(
 ): string {
   const wanted = { lock: ["granted"], keep: ["held"], release: ["released", "not-held"] }[action];
   const verb = { lock: "granted", keep: "hold it", release: "answered" }[action];
-  const count = outcomes.filter(({ kind }) => wanted.includes(kind)).length;
+  const others = outcomes.filter(({ kind }) => !wanted.includes(kind));
+  const count = outcomes.length - others.length;
   const counts = outcomes.length > 0 && `${count} of ${outcomes.length} nodes ${verb}, ${quorum} needed`;
-  const others = outcomes.filter(({ kind }) => !wanted.includes(kind)).map(describeOutcome);
-  const parts = [remark, counts, others.join(", ")].filter(Boolean);
+  const parts = [remark, counts, others.map(describeOutcome).join(", ")].filter(Boolean);
   return `could not ${action} ${resources.join(", ")}: ${parts.join("; ")}`;
 }
 

@@ -19,6 +19,6 @@ export class FenceHint {
   }
 
   saw(fence: number): void {
-    if (fence > this.#highest) this.#highest = fence;
+    this.#highest = Math.max(this.#highest, fence);
   }
 }

@@ -114,6 +114,7 @@ export class HeldLock implements Lock {
   async #extendUntilSettled(nextTtlMs: () => number | undefined): Promise<void> {
     const { nodes, clock } = this.#ensemble;
     const { nodeTimeoutMs, quorum } = this.#settings;
+    const absent: boolean[] = [];
     for (let failures = 1; ; failures++) {
       const timeoutMs = Math.min(nodeTimeoutMs, this.#remainingOrThrow());
       const wantedMs = nextTtlMs();
@@ -126,6 +127,7 @@ export class HeldLock implements Lock {
         fence: this.fence,
         quorum,
         timeoutMs,
+        absent,
       });
       this.#failedExtension = outcome === "held" ? [] : answers;
       if (outcome === "lost") this.#lose("not-held");

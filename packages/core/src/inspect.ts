@@ -1,4 +1,4 @@
-import { isReply } from "./answers.ts";
+import { isFailure, isReply } from "./answers.ts";
 import { broadcast } from "./broadcast.ts";
 import type { Ensemble } from "./claim.ts";
 import type { NodeView } from "./lock-node.ts";
@@ -55,8 +55,7 @@ export async function inspectResource(
   });
   const inspections = nodes.map(({ name: node }, index): NodeInspection => {
     const answer = answers[index];
-    if (answer instanceof Error) return { node, view: null, error: answer };
-    return { node, view: answer ?? null, error: null };
+    return { node, view: isReply(answer) ? answer : null, error: isFailure(answer) ? answer : null };
   });
   return { resource, ...verdictOf(answers.filter(isReply), nodes.length, quorum), nodes: inspections };
 }
@@ -69,9 +68,7 @@ function verdictOf(
   const remainingByOwner = new Map<string, number[]>();
   for (const { owner, remainingMs } of views) {
     if (owner === null) continue;
-    const remaining = remainingByOwner.get(owner) ?? [];
-    remaining.push(remainingMs ?? Infinity);
-    remainingByOwner.set(owner, remaining);
+    remainingByOwner.set(owner, [...(remainingByOwner.get(owner) ?? []), remainingMs ?? Infinity]);
   }
   const fence = Math.max(0, ...views.map((view) => view.fence));
   let mostClaims = 0;

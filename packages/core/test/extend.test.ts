@@ -70,6 +70,21 @@ describe("extension (S8)", () => {
     await expect(clock.until(lock.extend())).rejects.toMatchObject({ reason: "not-held" });
   });
 
+  it("a node that rejoined does not count when the same extension is tried again, but does in the next", async () => {
+    const { redlock, clock, node, inner } = world(3);
+    const lock = await redlock.acquire("r");
+    await forget(inner[1] as (typeof inner)[number]);
+    node("c").fault = () => ({ reject: new Error("down") });
+    const outcome = lock.extend().then(() => clock.monotonicMs());
+    await clock.advance(3000);
+    expect(node("b").callsOf("extend").length).toBeGreaterThan(2);
+    node("c").fault = () => undefined;
+    expect(await clock.until(outcome)).toBeGreaterThanOrEqual(3000);
+    node("c").fault = () => ({ reject: new Error("down") });
+    await clock.until(lock.extend());
+    expect(lock.remainingMs()).toBeCloseTo(9898, 3);
+  });
+
   it("a node that rejoined counts from the next extension on: a lock survives all nodes losing it one after another", async () => {
     const { redlock, clock, inner, heldOn, rival } = world(5);
     const lock = await redlock.acquire("r");

@@ -19,10 +19,19 @@ const anyReply: fc.Arbitrary<unknown> = fc.oneof(
   fc.record({ granted: anyScalar, held: anyScalar, fence: anyScalar, rejoined: anyScalar, released: anyScalar }),
   fc.anything({ withBigInt: true, withNullPrototype: true, withBoxedValues: true }),
 );
+/** Errors that throw when they are looked at. */
+const hostileError: fc.Arbitrary<Error> = fc.constantFrom("code", "message", "name", "stack").map((property) =>
+  Object.defineProperty(new Error("hostile"), property, {
+    get() {
+      throw new Error(`${property} cannot be read`);
+    },
+  }),
+);
+const anyReason = fc.oneof({ weight: 3, arbitrary: fc.anything() }, { weight: 1, arbitrary: hostileError });
 const anyFault: fc.Arbitrary<Fault | undefined> = fc.oneof(
   { weight: 6, arbitrary: anyReply.map((answer) => ({ answer })) },
-  { weight: 1, arbitrary: fc.anything().map((reason) => ({ reject: reason })) },
-  { weight: 1, arbitrary: fc.anything().map((reason) => ({ throw: reason })) },
+  { weight: 1, arbitrary: anyReason.map((reason) => ({ reject: reason })) },
+  { weight: 1, arbitrary: anyReason.map((reason) => ({ throw: reason })) },
   { weight: 2, arbitrary: fc.constant(undefined) },
 );
 /** What each of three nodes answers to one acquire after another, and then to one extend after another. */

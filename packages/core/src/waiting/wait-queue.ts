@@ -75,9 +75,8 @@ export class WaitQueue {
     this.#size += 1;
     const waiter = new Waiter(this, resources, this.#clock);
     for (const resource of resources) {
-      const line = this.#lines.get(resource);
-      if (line === undefined) this.#lines.set(resource, new Set([waiter]));
-      else line.add(waiter);
+      const line = this.#lines.get(resource) ?? new Set();
+      this.#lines.set(resource, line.add(waiter));
     }
     return waiter;
   }
