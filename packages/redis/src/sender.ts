@@ -24,8 +24,6 @@ export interface Sender {
   insistOnConnection(keys: readonly string[]): void;
   /** Throws, too, when so much waits for an answer that nothing more may be asked. */
   insistOnReadiness(keys: readonly string[]): void;
-  /** Throws when a claim on these keys would not be sent. */
-  insistOnClaim(keys: readonly string[]): void;
 }
 
 /**

@@ -90,6 +90,29 @@ describe("the same server twice in a Redlock", { timeout: 30_000 }, () => {
     for (const error of await Promise.all(calls)) expect(error).toBeInstanceOf(ConfigurationError);
   });
 
+  test("is found where the answer about one of them comes after the other was used for another lock", async () => {
+    const { port } = await start();
+    const a = await nodeAt({ port }, { name: "a" });
+    const lone = redlockOf([a]);
+    await lone.using("s", () => {});
+    const client = new Redis(port, { db: 1 });
+    onTestFinished(() => client.disconnect());
+    await client.ping();
+    const connection = connectionOver(client);
+    const c = redisNode(
+      {
+        ...connection,
+        async runScript(...command) {
+          const reply = await connection.runScript(...command);
+          if (command[0] === "EVAL") await lone.using("s", () => {});
+          return reply;
+        },
+      },
+      { name: "c" },
+    );
+    expect((await rejectionOf(redlockOf([a, c]))).message).toContain("c failed: it is the same server as a");
+  });
+
   test("is no mistake in two of them", async () => {
     const { port } = await start();
     const redlocks = await Promise.all(["a", "b"].map(async (name) => redlockOf([await nodeAt({ port }, { name })])));
