@@ -9,13 +9,15 @@ export interface CritiquedCase {
   readonly title: string;
   /** What happens, and where the critique says so. */
   readonly story: string;
+  /** The same as a scenario. */
   readonly scenario: Scenario;
   /** Which checkers find something. */
   readonly violated: readonly Checker[];
   /** Which kinds of storage lose an update. */
   readonly losers: readonly StorageKind[];
-  /** What that means without fencing tokens, and with them. */
+  /** What that means without fencing tokens. */
   readonly without: string;
+  /** What it means with them. */
   readonly withFencing: string;
 }
 

@@ -69,9 +69,7 @@ export interface RepeatedMessage extends FaultOf<"repeated message">, OfMessage 
 }
 
 /** A message to the storage that takes longer, so that what the client looked at before it acted may be long past. */
-export interface LateAccess {
-  readonly kind: "late access";
-  readonly client: string;
+export interface LateAccess extends FaultOf<"late access">, OfClient {
   /** Which of the client's accesses, reads as well as writes, it is about; the first is 1. */
   readonly access: number;
   /** How much longer it takes, in milliseconds. */

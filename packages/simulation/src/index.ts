@@ -5,7 +5,7 @@ export { type CritiquedCase, critique } from "./critique.ts";
 export { drawScenario } from "./draw-scenario.ts";
 export { explain, tellStory } from "./explain.ts";
 export type * from "./fault.ts";
-export { type FaultClass, type FaultClassName, faultClasses, type Hazard } from "./fault-classes.ts";
+export { type FaultClass, type FaultClassName, faultClasses, type Hazard, type OrdinaryKind } from "./fault-classes.ts";
 export type * from "./history.ts";
 export type { CreateNode, NodeSite } from "./node-host.ts";
 export type { Trust } from "./recorder.ts";
