@@ -1,4 +1,4 @@
-import type { HoldfastError } from "@holdfast/core";
+import type { LockError } from "@holdfast/core";
 import type { Attributes } from "@opentelemetry/api";
 
 /** The attributes that metrics and spans share. All but the resource have few values. */
@@ -43,10 +43,11 @@ export function resourceAttributes(
 }
 
 /** Every code that a call can fail with. */
-const codes: Readonly<Record<HoldfastError["code"], true>> = {
+const codes: Readonly<Record<LockError["code"], true>> = {
   LOCK_HELD: true,
   WAIT_TIMEOUT: true,
   QUORUM_UNREACHABLE: true,
+  MISCONFIGURED: true,
   LOCK_LOST: true,
   QUEUE_FULL: true,
 };
