@@ -1,6 +1,9 @@
 /** Servers whose time of day is set while they run. */
+
+import type { ChaosNode } from "../world/node.ts";
 import { atBareMajority } from "./bare-majority.ts";
 import type { Nemesis, Stage } from "./nemesis.ts";
+import { isAhead } from "./took-hold.ts";
 
 /** Far more than a ttl. */
 const jumpSeconds = 3_600;
@@ -12,7 +15,7 @@ export const clockNemeses: readonly Nemesis[] = [
     kind: "lock-breaking",
     clocks: true,
     ...atBareMajority({
-      strike: (stage, victim) => stage.fromNowOn(victim.name, "clock + 1 h", () => victim.clock?.setAhead(jumpSeconds)),
+      strike: (stage, victim) => stage.fromNowOn(victim.name, "clock + 1 h", () => set(victim, jumpSeconds)),
     }),
     reset: setRight,
   },
@@ -22,12 +25,16 @@ export const clockNemeses: readonly Nemesis[] = [
     kind: "survivable",
     clocks: true,
     ...atBareMajority({
-      strike: (stage, victim) =>
-        stage.fromNowOn(victim.name, "clock − 1 h", () => victim.clock?.setAhead(-jumpSeconds)),
+      strike: (stage, victim) => stage.fromNowOn(victim.name, "clock − 1 h", () => set(victim, -jumpSeconds)),
     }),
     reset: setRight,
   },
 ];
+
+async function set(node: ChaosNode, seconds: number): Promise<void> {
+  await node.clock?.setAhead(seconds);
+  await isAhead(node, seconds);
+}
 
 /** Only while nobody holds the lock: setting a clock right that is behind is setting it ahead. */
 async function setRight({ nodes }: Stage): Promise<void> {

@@ -1,6 +1,7 @@
 /** What happens to servers that go on running. */
 import type { Nemesis } from "./nemesis.ts";
 import { againAndAgain, onNodes } from "./strikes.ts";
+import { refusesWrites } from "./took-hold.ts";
 
 const fillers = 15;
 
@@ -41,7 +42,10 @@ export const serverNemeses: readonly Nemesis[] = [
     clients: 0,
     attack: onNodes(
       "out of memory",
-      ({ server }) => server.command("CONFIG", "SET", "maxmemory", 1),
+      async (node) => {
+        await node.server.command("CONFIG", "SET", "maxmemory", 1);
+        await refusesWrites(node, "OOM");
+      },
       ({ server }) => server.command("CONFIG", "SET", "maxmemory", 0),
     ),
   },
@@ -53,7 +57,10 @@ export const serverNemeses: readonly Nemesis[] = [
     clients: 0,
     attack: onNodes(
       "read-only",
-      ({ server }) => server.command("REPLICAOF", "127.0.0.1", 1), // where no master answers
+      async (node) => {
+        await node.server.command("REPLICAOF", "127.0.0.1", 1); // where no master answers
+        await refusesWrites(node, "READONLY");
+      },
       ({ server }) => server.command("REPLICAOF", "NO", "ONE"),
     ),
   },
@@ -65,7 +72,10 @@ export const serverNemeses: readonly Nemesis[] = [
     clients: 0,
     attack: onNodes(
       "wants replicas",
-      ({ server }) => server.command("CONFIG", "SET", "min-replicas-to-write", 1),
+      async (node) => {
+        await node.server.command("CONFIG", "SET", "min-replicas-to-write", 1);
+        await refusesWrites(node, "NOREPLICAS");
+      },
       ({ server }) => server.command("CONFIG", "SET", "min-replicas-to-write", 0),
     ),
   },
@@ -77,11 +87,13 @@ export const serverNemeses: readonly Nemesis[] = [
     clients: 0,
     attack: onNodes(
       "loading",
-      async ({ server }, { durationMs }) => {
+      async (node, { durationMs }) => {
+        const { server } = node;
         // Incompressible and longer than the interval at which a loading server looks at its connections.
         await server.command("DEBUG", "POPULATE", fillers, "filler", 1500);
         await server.command("CONFIG", "SET", "key-load-delay", Math.ceil((durationMs * 1000) / fillers));
         server.command("DEBUG", "RELOAD").catch(() => {}); // answers when it is over
+        await refusesWrites(node, "LOADING");
       },
       ({ server }) => server.command("CONFIG", "SET", "key-load-delay", 0),
     ),
