@@ -159,7 +159,7 @@ export const mutants: readonly Mutant[] = [
     fault: "nodes that rejoined count for the extension that rejoined them",
     file: "extend.ts",
     from: "answer.held && !absent[index]);",
-    to: "(answer.held || answer.rejoined) && !absent[index]);",
+    to: "(answer.held || answer.rejoined));",
   },
   {
     rule: "S8",
