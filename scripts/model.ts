@@ -12,10 +12,18 @@ import { problemsOf, type Report, table, told } from "./model/report.ts";
 import { example, longProofs, proofs, type Search, variants } from "./model/searches.ts";
 import { findRun, search } from "./model/spin.ts";
 
+const unknown = process.argv.slice(2).filter((word) => word !== "--long");
+if (unknown.length > 0) {
+  console.error(`Usage: pnpm model [--long]\n\nmodel: there is no option ${unknown.join(", ")}`);
+  process.exit(2);
+}
 const isLong = process.argv.includes("--long");
 const inParallel = Math.min(2, availableParallelism()); // each takes memory
 
-await ensureSpin();
+await ensureSpin().catch((error: Error) => {
+  console.error(error.message);
+  process.exit(2);
+});
 const limit = pLimit(inParallel);
 const searches = [...proofs, ...variants, ...(isLong ? longProofs : [])];
 const checks = searches.map((each) => limit(check, each));

@@ -60,7 +60,7 @@ describe.concurrent("pnpm chaos", () => {
   });
 
   test("ends with its processes and servers on Ctrl-C", async () => {
-    const { code, out } = await run([...smallest, "--nemesis", "calm,server-pause"], {
+    const { code, out } = await run([...smallest, "--seconds", "600", "--nemesis", "calm,server-pause"], {
       onOutput(text, { pid }) {
         if (text.includes("updates lost")) process.kill(-(pid as number), "SIGINT"); // to the whole group, as a terminal does
       },

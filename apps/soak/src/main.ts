@@ -10,15 +10,7 @@ import { openWorlds, type World } from "./worlds.ts";
 /** Code that is compiled late and the caches of the clients take some, whatever the time. */
 const growthMaxMb = 3;
 
-const { values } = parseArgs({
-  args: process.argv.slice(2),
-  options: { minutes: { type: "string", default: "0.15" } },
-});
-const minutes = Number(values.minutes);
-if (!(minutes > 0 && minutes <= 600)) {
-  console.error(`--minutes must be above 0 and at most 600, not ${values.minutes}`);
-  process.exit(2);
-}
+const minutes = minutesOf(process.argv.slice(2));
 
 const hung = setTimeout(
   () => {
@@ -69,4 +61,26 @@ function report(): string {
     `heap        ${mb(heapBeforeMb)} after the warm-up, ${mb(heapAfterMb)} at the end (at most ${growthMaxMb} MB more)`,
     `left open   ${left.length}`,
   ].join("\n");
+}
+
+/** Reads the command line. Ends the process where there is nothing to do. */
+function minutesOf(args: readonly string[]): number {
+  try {
+    const { values } = parseArgs({
+      args: [...args],
+      options: { minutes: { type: "string", default: "0.15" }, help: { type: "boolean", default: false } },
+    });
+    if (values.help) {
+      console.log(
+        "Usage: pnpm soak [--minutes N]\n\nLocks at full speed for so long (default 0.15), and what is left behind.",
+      );
+      process.exit(0);
+    }
+    const minutes = Number(values.minutes);
+    if (minutes > 0 && minutes <= 600) return minutes;
+    throw new RangeError(`--minutes must be above 0 and at most 600, not ${values.minutes}`);
+  } catch (error) {
+    console.error(`soak: ${(error as Error).message}`);
+    process.exit(2);
+  }
 }
