@@ -5,22 +5,24 @@ import { expect, it } from "vitest";
 const ttlMs = 1000;
 
 /**
- * Client 2 has the vote of B, and is paused before it learns of C's; B forgets it, and client 1, who loses C, makes its
- * claim again on B.
+ * Client 2 has the vote of B, and is paused until C grants, too, where the claim of client 1 has run out. Meanwhile B
+ * forgets its vote, and a message of client 1 that was sent long before makes its claim again on B, where the next
+ * extension finds it.
  */
 function scenario(seed: number, guardMs: number): Scenario {
   return {
     ...{ seed, nodes: 3, settings: { ttlMs, latencyMs: [1, 2] } },
     clients: [
-      { name: "client 1", workers: [[{ by: "using", resources: ["file"], thinkMs: 100, updates: 14 }]] },
-      { name: "client 2", workers: [[{ by: "acquire", resources: ["file"], afterMs: 690, thinkMs: 100, updates: 3 }]] },
+      { name: "client 1", workers: [[{ by: "using", resources: ["file"], thinkMs: 100, updates: 18 }]] },
+      { name: "client 2", workers: [[{ by: "acquire", resources: ["file"], afterMs: 590, thinkMs: 10, updates: 2 }]] },
     ],
     faults: [
-      { kind: "partition", clients: ["client 1"], nodes: ["B"], part: "both", atMs: 0, forMs: 705 },
-      { kind: "partition", clients: ["client 1"], nodes: ["C"], part: "both", atMs: 50, forMs: 3000 },
-      { kind: "late message", client: "client 2", node: "C", message: 1, part: "request", byMs: 330 },
-      { kind: "pause", client: "client 2", atMs: 694.5, forMs: 340, step: 0 },
-      { kind: "node crash", node: "B", atMs: 696, forMs: 5, memory: "lost", isSilent: false, guardMs },
+      { kind: "partition", clients: ["client 1"], nodes: ["B"], part: "both", atMs: 0, forMs: 510 },
+      { kind: "repeated message", client: "client 1", node: "B", message: 2, afterMs: 120 },
+      { kind: "partition", clients: ["client 1"], nodes: ["C"], part: "both", atMs: 550, forMs: 3000 },
+      { kind: "late message", client: "client 2", node: "C", message: 1, part: "request", byMs: 950 },
+      { kind: "pause", client: "client 2", atMs: 594.5, forMs: 951, step: 0 },
+      { kind: "node crash", node: "B", atMs: 597, forMs: 5, memory: "lost", isSilent: false, guardMs },
     ],
   };
 }
