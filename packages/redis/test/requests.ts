@@ -24,7 +24,7 @@ export function releaseRequest(owner: string, resources: readonly string[] = ["r
 
 /** Waits for something that must happen. */
 export async function eventually<T>(assertion: () => T | Promise<T>): Promise<T> {
-  return vi.waitFor(async () => assertion(), { timeout: 10_000, interval: 5 });
+  return vi.waitFor(async () => assertion(), { timeout: 30_000, interval: 5 });
 }
 
 /** Waits until a deadline this far ahead has certainly been noticed. */
