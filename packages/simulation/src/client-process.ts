@@ -27,6 +27,7 @@ export class ClientProcess implements Actor, Clock {
   #rate = 1;
   #wallRate = 1;
   #isDead = false;
+  #isUndisturbed = false;
   #timers = 0;
 
   /**
@@ -123,12 +124,22 @@ export class ClientProcess implements Actor, Clock {
 
   /** A moment at which the code can notice that time has passed, and at which a pause can strike. */
   step(): void {
-    if (this.#pauses.length === 0) return;
+    if (this.#pauses.length === 0 || this.#isUndisturbed) return;
     for (const pause of this.#pauses) pause.stepsLeft -= 1;
     const due = this.#pauses.filter(({ stepsLeft }) => stepsLeft < 0);
     for (const pause of due) {
       this.#pauses.splice(this.#pauses.indexOf(pause), 1);
       pause.strike();
+    }
+  }
+
+  /** Reads something in one moment, in which no pause strikes. */
+  undisturbed<T>(read: () => T): T {
+    this.#isUndisturbed = true;
+    try {
+      return read();
+    } finally {
+      this.#isUndisturbed = false;
     }
   }
 

@@ -47,7 +47,8 @@ function endOf(fault: Fault): number {
 async function untilQuiet({ world, network, clients }: Stage): Promise<void> {
   const living = clients.map(({ process }) => process).filter(({ isDead }) => !isDead);
   const quietAtMs = (): number => Math.max(network.quietAtMs, ...living.map(({ heldUntilMs }) => heldUntilMs));
-  while (quietAtMs() > world.nowMs) await world.runUntil(quietAtMs());
+  do await world.runUntil(Math.max(world.nowMs, quietAtMs()));
+  while (quietAtMs() > world.nowMs);
 }
 
 /** Until whatever was claimed has expired, also where a node's clock was set back. */

@@ -48,13 +48,21 @@ export class HeldRecord implements LockRecord {
     return this.#isOver || this.process.isDead;
   }
 
-  /** Looks at the lock as the client does: whether it is valid, and for more than `marginMs`. */
+  /**
+   * Looks at the lock as the client does: whether it is valid, and for more than `marginMs`. A pause between the readings of
+   * two clocks, one of which is wrong, would be one between the look and the act, which is a fault of its own.
+   */
   look(marginMs = 0): boolean {
     if (this.isOver) return false;
-    const leftMs = this.#signal === undefined ? this.#lock.remainingMs() : this.#signal.aborted ? 0 : Infinity;
+    const leftMs = this.process.undisturbed(() => this.#leftMs());
     if (leftMs <= 0) return false;
     this.believe();
     return leftMs > marginMs;
+  }
+
+  #leftMs(): number {
+    if (this.#signal === undefined) return this.#lock.remainingMs();
+    return this.#signal.aborted ? 0 : Infinity;
   }
 
   /** The client goes by what it saw of the lock. */
