@@ -1,5 +1,5 @@
 import type { Fault } from "./fault.ts";
-import { longestTtlMs, nodeNames, quorumOf } from "./scenario.ts";
+import { longestTtlMs, nodeNames, operationsOf, quorumOf } from "./scenario.ts";
 import type { Stage, StagedClient } from "./stage.ts";
 import { microtasks } from "./world.ts";
 
@@ -67,9 +67,7 @@ async function recover(stage: Stage): Promise<void> {
   const { retryDelayMaxMs, nodeTimeoutMs, trust } = scenario.settings;
   const living = stage.clients.filter(({ process }) => !process.isDead);
   if (living.length === 0 || hosts.filter(({ isDown }) => !isDown).length < quorumOf(scenario)) return;
-  const resources = [
-    ...new Set(scenario.clients.flatMap(({ workers }) => workers.flat().flatMap((op) => op.resources))),
-  ];
+  const resources = resourcesOf(scenario);
   if (resources.length === 0) return;
   const fromMs = world.nowMs;
   const boundMs = recoveryAttempts * (retryDelayMaxMs + 2 * nodeTimeoutMs);
@@ -131,6 +129,5 @@ async function answerOf<T>(ask: () => Promise<T>): Promise<T | Error> {
 
 /** All that the clients of a scenario lock. */
 function resourcesOf({ clients }: Stage["scenario"]): string[] {
-  const operations = clients.flatMap(({ workers }) => workers.flat());
-  return [...new Set(operations.flatMap(({ resources }) => resources))];
+  return [...new Set(operationsOf(clients).flatMap(({ resources }) => resources))];
 }

@@ -116,8 +116,13 @@ export function quorumOf({ nodes, settings }: Pick<FullScenario, "nodes" | "sett
   return settings.quorum ?? Math.floor(nodes / 2) + 1;
 }
 
+/** All that the clients do. */
+export function operationsOf(clients: FullScenario["clients"]): Operation[] {
+  return clients.flatMap(({ workers }) => workers.flat());
+}
+
 /** The longest ttl that any lock of the scenario has, in milliseconds. */
 export function longestTtlMs({ clients, settings }: Pick<FullScenario, "clients" | "settings">): number {
-  const operations = clients.flatMap(({ workers }) => workers.flat());
+  const operations = operationsOf(clients);
   return Math.max(settings.ttlMs, ...operations.flatMap(({ ttlMs = 0, extendMs = 0 }) => [ttlMs, extendMs]));
 }

@@ -1,6 +1,6 @@
 import type { Checker } from "./checkers.ts";
 import type { Fault } from "./fault.ts";
-import { complete, type FullScenario, type Operation, type Scenario } from "./scenario.ts";
+import { complete, type FullScenario, type Operation, operationsOf, type Scenario } from "./scenario.ts";
 import { type SimulateOptions, simulateUnchecked } from "./simulate.ts";
 
 /** One thing that a scenario can be tried without: a fault, or an operation of a worker. */
@@ -74,10 +74,6 @@ function withParts(scenario: FullScenario, parts: readonly Part[]): FullScenario
     faults: scenario.faults.filter((fault) => kept.has(fault)),
     clients: clients.filter(({ workers }) => workers.length > 0),
   };
-}
-
-function operationsOf(clients: FullScenario["clients"]): Operation[] {
-  return clients.flatMap(({ workers }) => workers.flat());
 }
 
 /** The scenario with an operation that updates only once. */
