@@ -40,13 +40,11 @@ export const serverNemeses: readonly Nemesis[] = [
     kind: "survivable",
     nodes: "minority",
     clients: 0,
-    attack: onNodes(
+    attack: refusingWrites(
       "out of memory",
-      async (node) => {
-        await node.server.command("CONFIG", "SET", "maxmemory", 1);
-        await refusesWrites(node, "OOM");
-      },
-      ({ server }) => server.command("CONFIG", "SET", "maxmemory", 0),
+      "OOM",
+      ["CONFIG", "SET", "maxmemory", 1],
+      ["CONFIG", "SET", "maxmemory", 0],
     ),
   },
   {
@@ -55,14 +53,7 @@ export const serverNemeses: readonly Nemesis[] = [
     kind: "survivable",
     nodes: "minority",
     clients: 0,
-    attack: onNodes(
-      "read-only",
-      async (node) => {
-        await node.server.command("REPLICAOF", "127.0.0.1", 1); // where no master answers
-        await refusesWrites(node, "READONLY");
-      },
-      ({ server }) => server.command("REPLICAOF", "NO", "ONE"),
-    ),
+    attack: refusingWrites("read-only", "READONLY", ["REPLICAOF", "127.0.0.1", 1], ["REPLICAOF", "NO", "ONE"]), // of where no master answers
   },
   {
     name: "no-replicas",
@@ -70,13 +61,11 @@ export const serverNemeses: readonly Nemesis[] = [
     kind: "survivable",
     nodes: "minority",
     clients: 0,
-    attack: onNodes(
+    attack: refusingWrites(
       "wants replicas",
-      async (node) => {
-        await node.server.command("CONFIG", "SET", "min-replicas-to-write", 1);
-        await refusesWrites(node, "NOREPLICAS");
-      },
-      ({ server }) => server.command("CONFIG", "SET", "min-replicas-to-write", 0),
+      "NOREPLICAS",
+      ["CONFIG", "SET", "min-replicas-to-write", 1],
+      ["CONFIG", "SET", "min-replicas-to-write", 0],
     ),
   },
   {
@@ -99,3 +88,17 @@ export const serverNemeses: readonly Nemesis[] = [
     ),
   },
 ];
+
+type Command = readonly [name: string, ...args: (string | number)[]];
+
+/** Servers that one command makes refuse writes with an error code, until another one ends that. */
+function refusingWrites(label: string, code: string, begin: Command, end: Command): Nemesis["attack"] {
+  return onNodes(
+    label,
+    async (node) => {
+      await node.server.command(...begin);
+      await refusesWrites(node, code);
+    },
+    ({ server }) => server.command(...end),
+  );
+}
