@@ -1,10 +1,11 @@
-import { count, isFailure, isMisconfigured, isMissing, isReply } from "./answers.ts";
+import { isFailure, isReply } from "./answers.ts";
 import type { Answer } from "./broadcast.ts";
 import { Claim, type Ensemble } from "./claim.ts";
-import type { AcquireReply, ExtendReply } from "./lock-node.ts";
+import type { AcquireReply, ExtendReply, LockNode } from "./lock-node.ts";
 import type { Settings } from "./options.ts";
 import { freshOwner } from "./owner.ts";
-import { driftMs, elapsedMs, type Moment, momentOf } from "./validity.ts";
+import { elapsedMs, type Moment, momentOf, validityMs } from "./validity.ts";
+import { Vote } from "./vote.ts";
 
 /** How one attempt ended. */
 export type Attempt = Won | Lost;
@@ -39,107 +40,75 @@ const maxProposals = 3;
 
 /** Makes one attempt. A lost one is undone on all nodes, also those that have not answered yet (S4). */
 export async function attempt(ensemble: Ensemble, settings: Settings, resources: readonly string[]): Promise<Attempt> {
-  const { clock, observer } = ensemble;
+  const { clock, observer, nodes, fenceHint } = ensemble;
+  const { ttlMs, nodeTimeoutMs, quorum, signal } = settings;
   const claim = new Claim(ensemble, resources, freshOwner(settings.label));
+  const vote = new Vote(nodes.length, quorum);
   const startedAt = momentOf(clock);
-  const result = await vote(ensemble, settings, claim, startedAt);
-  if (result.outcome !== "acquired") claim.withdraw(settings.nodeTimeoutMs);
+  const answers = await claim.acquire(ttlMs, fenceHint.next(startedAt.wallMs), {
+    timeoutMs: nodeTimeoutMs,
+    signal,
+    count: (answer) => vote.count(answer),
+  });
+  if (vote.isWon && vote.unconfirmed > 0) await raiseFences(ensemble, settings, claim, answers, vote, startedAt);
+  const result = resultOf(vote, answers, claim, startedAt, ensemble, settings);
+  if (result.outcome !== "acquired") claim.withdraw(nodeTimeoutMs);
   const { outcome } = result;
-  observer.attemptSettled({ resources, owner: claim.owner, outcome, elapsedMs: elapsedMs(startedAt, clock) });
+  observer.attemptSettled?.({ resources, owner: claim.owner, outcome, elapsedMs: elapsedMs(startedAt, clock) });
   return result;
 }
 
-async function vote(ensemble: Ensemble, settings: Settings, claim: Claim, startedAt: Moment): Promise<Attempt> {
-  const { clock, fenceHint } = ensemble;
-  const { ttlMs, driftFactor, nodeTimeoutMs, quorum, signal } = settings;
-  const remainingMs = (): number => ttlMs - driftMs(ttlMs, driftFactor) - elapsedMs(startedAt, clock);
-
-  const answers = await claim.acquire(ttlMs, fenceHint.next(), {
-    timeoutMs: nodeTimeoutMs,
-    signal,
-    isDecided: (sofar) => isVoteDecided(sofar, quorum),
-  });
-  if (count(answers, isGrant) < quorum) return lostVote(answers, quorum);
-
-  const fence = await agreeOnFence(ensemble, settings, claim, answers, remainingMs);
-  if (fence === undefined) {
-    return { outcome: "unreachable", answers, remark: "the nodes did not agree on a fencing token in time" };
-  }
-  if (remainingMs() <= 0) {
-    const late = `${Math.round(elapsedMs(startedAt, clock))} ms after a ttl of ${ttlMs} ms began`;
-    return { outcome: "unreachable", answers, remark: `the quorum came too late, ${late}` };
-  }
-  return { outcome: "acquired", claim, fence, startedAt };
+function resultOf(
+  vote: Vote,
+  answers: readonly Answer<AcquireReply>[],
+  claim: Claim,
+  startedAt: Moment,
+  { clock, fenceHint }: Ensemble,
+  { ttlMs, driftFactor }: Settings,
+): Attempt {
+  const { fence, loss, retryAfterMs } = vote;
+  if (!vote.isWon) return { outcome: loss, answers, retryAfterMs: loss === "held" ? retryAfterMs : undefined };
+  fenceHint.saw(fence);
+  const lost = (remark: string): Lost => ({ outcome: "unreachable", answers, remark });
+  if (vote.unconfirmed > 0) return lost("the nodes did not agree on a fencing token in time");
+  const tookMs = elapsedMs(startedAt, clock);
+  if (tookMs < validityMs(ttlMs, driftFactor)) return { outcome: "acquired", claim, fence, startedAt };
+  return lost(`the quorum came too late, ${Math.round(tookMs)} ms after a ttl of ${ttlMs} ms began`);
 }
 
 /**
- * A quorum of grants wins; so many other answers that no quorum is left lose, and so does one that says that it can never
- * work. A tie of an even number loses, too.
- */
-function isVoteDecided(answers: readonly Answer<AcquireReply>[], quorum: number): boolean {
-  const granted = count(answers, isGrant);
-  return granted >= quorum || granted + count(answers, isMissing) < quorum || answers.some(isMisconfigured);
-}
-
-/** If a quorum of nodes did answer, or still might have, it is the other owner that stood in the way. */
-function lostVote(answers: readonly Answer<AcquireReply>[], quorum: number): Lost {
-  if (answers.some(isMisconfigured)) return { outcome: "misconfigured", answers };
-  const denied = count(answers, isDenial);
-  const failed = count(answers, isFailure);
-  if (denied === 0 || answers.length - failed < quorum) return { outcome: "unreachable", answers };
-  const retryAfterMs = Math.max(...answers.map((answer) => (isDenial(answer) && answer.retryAfterMs) || 0));
-  return { outcome: "held", answers, retryAfterMs: retryAfterMs || undefined };
-}
-
-/**
- * Finds the token: the highest fence granted, once a quorum of nodes has had exactly that one while it held this
- * claim. Nodes that granted a lower one are raised to it. Returns undefined when there is no such quorum. Why this
+ * Finds the token where the nodes have granted different fences: those that granted a lower one are raised to the
+ * highest, until a quorum of nodes has had exactly that one while it held this claim, if it comes to that. Why this
  * makes tokens unique and increasing without any assumption on time is shown in the design of the fencing protocol
  * (after Attiya, Bar-Noy and Dolev, "Sharing Memory Robustly in Message-Passing Systems", JACM 1995).
  */
-async function agreeOnFence(
-  { nodes, fenceHint }: Ensemble,
-  { ttlMs, nodeTimeoutMs, quorum, signal }: Settings,
+async function raiseFences(
+  { nodes, clock }: Ensemble,
+  { ttlMs, driftFactor, nodeTimeoutMs, signal }: Settings,
   claim: Claim,
   answers: readonly Answer<AcquireReply>[],
-  remainingMs: () => number,
-): Promise<number | undefined> {
+  vote: Vote,
+  startedAt: Moment,
+): Promise<void> {
   /** The fence that each node was last heard to have under this claim; null where it denied the claim. */
-  const fences = answers.map((answer) => (isGrant(answer) ? answer.fence : isDenial(answer) ? null : undefined));
-  let proposed: number | undefined;
-  for (let proposals = 0; ; proposals++) {
-    const fence = Math.max(...fences.map((known) => known ?? 0));
-    const agreed = count(fences, (known) => known === fence);
-    fenceHint.saw(fence);
-    if (agreed >= quorum) return fence;
-
-    const timeoutMs = Math.min(nodeTimeoutMs, remainingMs());
-    if (fence === proposed || proposals === maxProposals || timeoutMs <= 0 || signal?.aborted) return undefined;
-    proposed = fence;
+  const fences = answers.map((answer) => (isReply(answer) ? (answer.granted ? answer.fence : null) : undefined));
+  for (let proposals = 0; proposals < maxProposals; proposals++) {
+    const { fence } = vote;
+    const timeoutMs = Math.min(nodeTimeoutMs, validityMs(ttlMs, driftFactor) - elapsedMs(startedAt, clock));
+    if (timeoutMs <= 0 || signal?.aborted) return;
     const asked = [...nodes.keys()].filter((index) => fences[index] !== fence && fences[index] !== null);
-    const replies = await claim.extend(
-      asked.map((index) => nodes[index] as (typeof nodes)[number]),
-      { ttlMs, fence, rejoin: false },
-      { timeoutMs, signal, isDecided: (sofar) => isProposalDecided(sofar, fence, quorum - agreed) },
-    );
-    for (const [position, index] of asked.entries()) {
-      const reply = replies[position];
-      if (isReply(reply)) fences[index] = reply.held ? reply.fence : null;
-    }
+    let pending = asked.length;
+    /** Enough confirmations, a token that overtakes this one, or too few nodes left to confirm it. */
+    const count = (answer: ExtendReply | Error, position: number): boolean => {
+      pending -= 1;
+      if (!isFailure(answer)) {
+        fences[asked[position] as number] = answer.held ? answer.fence : null;
+        if (answer.held) vote.countFence(answer.fence);
+      }
+      return vote.fence > fence || vote.unconfirmed <= 0 || vote.unconfirmed > pending;
+    };
+    const askedNodes = asked.map((index) => nodes[index] as LockNode);
+    await claim.extend(askedNodes, { ttlMs, fence, rejoin: false }, { timeoutMs, signal, count });
+    if (vote.fence === fence) return;
   }
-}
-
-/** Enough confirmations, a token that overtakes this one, or too few nodes left to confirm it. */
-function isProposalDecided(replies: readonly Answer<ExtendReply>[], fence: number, needed: number): boolean {
-  const confirmed = count(replies, (reply) => isReply(reply) && reply.held && reply.fence === fence);
-  const overtaken = replies.some((reply) => isReply(reply) && reply.held && reply.fence > fence);
-  return overtaken || confirmed >= needed || confirmed + count(replies, isMissing) < needed;
-}
-
-function isGrant(answer: Answer<AcquireReply>): answer is AcquireReply & { granted: true } {
-  return isReply(answer) && answer.granted;
-}
-
-function isDenial(answer: Answer<AcquireReply>): answer is AcquireReply & { granted: false } {
-  return isReply(answer) && !answer.granted;
 }

@@ -2,25 +2,15 @@
 import type { Answer } from "./broadcast.ts";
 import type { ConfigurationError } from "./errors.ts";
 
-/** How many of the values match. */
-export function count<T>(values: readonly T[], matches: (value: T, index: number) => boolean): number {
-  return values.filter(matches).length;
-}
-
-/** Whether the node has not answered. */
-export function isMissing(answer: Answer<unknown>): answer is undefined {
-  return answer === undefined;
-}
-
 /** Whether the node failed. */
 export function isFailure(answer: Answer<unknown>): answer is Error {
   return answer instanceof Error;
 }
 
 /** Whether the node said that it can never work like this. By the code, as the error may be of another copy of this package. */
-export function isMisconfigured(answer: Answer<unknown>): boolean {
+export function isMisconfigured(failure: Error): boolean {
   try {
-    return (answer as Partial<ConfigurationError> | undefined)?.code === "MISCONFIGURED";
+    return (failure as Partial<ConfigurationError>).code === "MISCONFIGURED";
   } catch {
     return false; // the getter of a strange error
   }
@@ -28,5 +18,5 @@ export function isMisconfigured(answer: Answer<unknown>): boolean {
 
 /** Whether the node replied. */
 export function isReply<Reply>(answer: Answer<Reply>): answer is Reply {
-  return answer !== undefined && !(answer instanceof Error);
+  return answer !== undefined && !isFailure(answer);
 }

@@ -1,70 +1,87 @@
-import type { Clock } from "./clock.ts";
+import type { Ensemble } from "./claim.ts";
 import { describe } from "./describe.ts";
 import { NodeTimeoutError } from "./errors.ts";
 import type { LockNode } from "./lock-node.ts";
+import type { NodeFailedEvent } from "./observer.ts";
 import { onAbort } from "./on-abort.ts";
 
 /** What a node said: a reply, an `Error` if it failed, or undefined as long as it has not answered. */
 export type Answer<Reply> = Reply | Error | undefined;
 
-/** One question to several nodes, with one deadline for all of them. */
-export interface Question<Reply> {
-  readonly nodes: readonly LockNode[];
-  readonly clock: Clock;
+/** How the answers to one question are counted, and how long they are waited for. */
+export interface Ballot<Reply> {
   readonly timeoutMs: number;
   /** Lets the caller give up: the broadcast settles at once with the answers that it has. */
   readonly signal?: AbortSignal | undefined;
+  /**
+   * Counts an answer: each node's first, in the order in which they come. Passing the deadline counts as a failure.
+   *
+   * @returns whether the outcome is certain now
+   */
+  count(answer: Reply | Error, index: number): boolean;
+}
+
+/** One question to several nodes. */
+export interface Question<Reply> {
+  readonly nodes: readonly LockNode[];
+  readonly method: NodeFailedEvent["method"];
+  readonly resources: readonly string[];
   /** Sends the question to one node. */
-  ask(node: LockNode): Promise<unknown>;
+  ask(node: LockNode): unknown;
   /** Reads what the node resolved with. */
   read(value: unknown): Reply | Error;
-  /** Whether the answers so far make the outcome certain. The answers stand in the order of the nodes. */
-  isDecided(answers: readonly Answer<Reply>[]): boolean;
-  /** Hears of every node that failed, by its own account or by the deadline, before the broadcast settled. */
-  failed(node: LockNode, error: Error): void;
   /** Hears every answer, also one that comes after the broadcast has settled. Passing the deadline is no answer. */
   heard?(node: LockNode, answer: Reply | Error): void;
 }
 
 /**
  * Asks all nodes at the same time and settles as soon as the outcome is certain, all have answered, or the deadline
- * has passed. It never rejects and never hangs (S6). The answers that it resolves with do not change afterwards.
+ * has passed. It never rejects and never hangs (S6). The answers that it resolves with stand in the order of the nodes
+ * and do not change afterwards.
  */
-export function broadcast<Reply>(question: Question<Reply>): Promise<Answer<Reply>[]> {
-  const { nodes, clock, timeoutMs, signal } = question;
+export function broadcast<Reply>(
+  { clock, observer }: Ensemble,
+  question: Question<Reply>,
+  ballot: Ballot<Reply>,
+): Promise<readonly Answer<Reply>[]> {
+  const { nodes, method, resources } = question;
+  const { timeoutMs, signal } = ballot;
   return new Promise((resolve) => {
     const answers = new Array<Answer<Reply>>(nodes.length).fill(undefined);
+    let missing = nodes.length;
     let settled = false;
 
     const settle = (): void => {
-      if (settled) return;
       settled = true;
       cancelTimer();
-      stopListening();
+      stopListening?.();
       resolve(answers);
+    };
+    /** Tells whether it was the last answer that was needed. */
+    const take = (node: LockNode, index: number, answer: Reply | Error): boolean => {
+      answers[index] = answer;
+      missing -= 1;
+      if (answer instanceof Error) observer.nodeFailed?.({ node: node.name, method, resources, error: answer });
+      return ballot.count(answer, index) || missing === 0;
     };
     const hear = (node: LockNode, index: number, answer: Reply | Error): void => {
       question.heard?.(node, answer);
-      if (settled) return;
-      answers[index] = answer;
-      if (answer instanceof Error) question.failed(node, answer);
-      if (!answers.includes(undefined) || question.isDecided(answers)) settle();
+      if (!settled && answers[index] === undefined && take(node, index, answer)) settle();
     };
     const judgeDeadline = (): void => {
       if (settled) return;
-      for (const [index, node] of nodes.entries()) {
-        if (answers[index] !== undefined) continue;
-        const error = new NodeTimeoutError(timeoutMs);
-        answers[index] = error;
-        question.failed(node, error);
-      }
+      const error = new NodeTimeoutError(timeoutMs);
+      for (const [index, node] of nodes.entries()) if (answers[index] === undefined) take(node, index, error);
       settle();
     };
 
     const cancelTimer = clock.startTimer(timeoutMs, () => clock.afterPendingIo(judgeDeadline));
-    const stopListening = onAbort(signal, settle);
-    for (const [index, node] of nodes.entries()) {
-      send(question, node).then(
+    const stopListening = signal && onAbort(signal, settle);
+    for (let index = 0; index < nodes.length; index++) {
+      const node = nodes[index] as LockNode;
+      send(
+        node,
+        question.ask,
         (value) => hear(node, index, read(question, value)),
         (reason) => hear(node, index, toError(reason)),
       );
@@ -73,8 +90,17 @@ export function broadcast<Reply>(question: Question<Reply>): Promise<Answer<Repl
 }
 
 /** A node that throws, or answers without a promise, is treated like one that rejects or resolves. */
-async function send<Reply>(question: Question<Reply>, node: LockNode): Promise<unknown> {
-  return question.ask(node);
+export function send(
+  node: LockNode,
+  ask: (node: LockNode) => unknown,
+  onReply: (value: unknown) => void,
+  onFailure: (reason: unknown) => void,
+): void {
+  try {
+    Promise.resolve(ask(node)).then(onReply, onFailure);
+  } catch (reason) {
+    onFailure(reason);
+  }
 }
 
 /** A value that cannot even be looked at is a failure, too. */

@@ -1,23 +1,17 @@
-import { type Answer, broadcast } from "./broadcast.ts";
+import { type Answer, type Ballot, broadcast, send } from "./broadcast.ts";
 import type { Clock } from "./clock.ts";
 import type { FenceHint } from "./fence-hint.ts";
 import type { AcquireReply, ExtendReply, LockNode, ReleaseReply, ReleaseRequest } from "./lock-node.ts";
-import type { SafeObserver } from "./observer.ts";
+import type { Observer } from "./observer.ts";
 import { readAcquireReply, readExtendReply, readReleaseReply } from "./reply.ts";
 
 /** What all operations of one `Redlock` work with. */
 export interface Ensemble {
   readonly nodes: readonly LockNode[];
   readonly clock: Clock;
-  readonly observer: SafeObserver;
+  /** Never throws. */
+  readonly observer: Observer;
   readonly fenceHint: FenceHint;
-}
-
-/** How a question to the nodes is judged and bounded. */
-export interface Ballot<Reply> {
-  readonly timeoutMs: number;
-  readonly signal?: AbortSignal | undefined;
-  isDecided(answers: readonly Answer<Reply>[]): boolean;
 }
 
 /**
@@ -43,15 +37,19 @@ export class Claim {
   }
 
   /** Asks all nodes for the claim. */
-  acquire(ttlMs: number, fenceHint: number, ballot: Ballot<AcquireReply>): Promise<Answer<AcquireReply>[]> {
+  acquire(ttlMs: number, fenceHint: number, ballot: Ballot<AcquireReply>): Promise<readonly Answer<AcquireReply>[]> {
     const { resources, owner } = this;
-    const request = Object.freeze({ resources, owner, ttlMs, fenceHint, timeoutMs: ballot.timeoutMs });
-    return broadcast<AcquireReply>({
-      ...ballot,
-      ...this.#claiming("acquire", this.#ensemble.nodes, ballot.timeoutMs),
-      ask: (node) => node.acquire(request),
+    const { timeoutMs } = ballot;
+    const request = Object.freeze({ resources, owner, ttlMs, fenceHint, timeoutMs });
+    const question = {
+      nodes: this.#ensemble.nodes,
+      method: "acquire" as const,
+      resources,
+      ask: (node: LockNode) => node.acquire(request),
       read: readAcquireReply,
-    });
+      heard: (node: LockNode, answer: AcquireReply | Error) => this.#heard(node, answer, timeoutMs),
+    };
+    return broadcast(this.#ensemble, question, ballot);
   }
 
   /** Asks some of the nodes to keep the claim and to raise the fence counters. */
@@ -59,69 +57,57 @@ export class Claim {
     nodes: readonly LockNode[],
     terms: { readonly ttlMs: number; readonly fence: number; readonly rejoin: boolean },
     ballot: Ballot<ExtendReply>,
-  ): Promise<Answer<ExtendReply>[]> {
+  ): Promise<readonly Answer<ExtendReply>[]> {
     const { resources, owner } = this;
-    const request = Object.freeze({ resources, owner, ...terms, timeoutMs: ballot.timeoutMs });
-    return broadcast<ExtendReply>({
-      ...ballot,
-      ...this.#claiming("extend", nodes, ballot.timeoutMs),
-      ask: (node) => node.extend(request),
-      read: (value) => readExtendReply(value, terms.fence),
-    });
+    const { timeoutMs } = ballot;
+    const request = Object.freeze({ resources, owner, ...terms, timeoutMs });
+    const question = {
+      nodes,
+      method: "extend" as const,
+      resources,
+      ask: (node: LockNode) => node.extend(request),
+      read: (value: unknown) => readExtendReply(value, terms.fence),
+      heard: (node: LockNode, answer: ExtendReply | Error) => this.#heard(node, answer, timeoutMs),
+    };
+    return broadcast(this.#ensemble, question, ballot);
   }
 
   /** Withdraws the claim and asks all nodes to free it. */
-  release(ballot: Ballot<ReleaseReply>): Promise<Answer<ReleaseReply>[]> {
+  release(ballot: Ballot<ReleaseReply>): Promise<readonly Answer<ReleaseReply>[]> {
     this.#withdrawn = true;
     const request = this.#releaseRequest(ballot.timeoutMs);
-    return broadcast<ReleaseReply>({
-      ...ballot,
-      ...this.#question("release", this.#ensemble.nodes),
-      ask: (node) => node.release(request),
+    const question = {
+      nodes: this.#ensemble.nodes,
+      method: "release" as const,
+      resources: this.resources,
+      ask: (node: LockNode) => node.release(request),
       read: readReleaseReply,
-    });
+    };
+    return broadcast(this.#ensemble, question, ballot);
   }
 
   /** Withdraws the claim and asks all nodes to free it, without waiting for them. */
   withdraw(timeoutMs: number): void {
     this.#withdrawn = true;
-    for (const node of this.#ensemble.nodes) void this.#releaseUnheard(node, timeoutMs);
+    this.#releaseUnheard(this.#ensemble.nodes, timeoutMs);
   }
 
-  /** What all questions have in common. */
-  #question(method: "acquire" | "extend" | "release", nodes: readonly LockNode[]) {
-    const { clock, observer } = this.#ensemble;
-    return {
-      nodes,
-      clock,
-      failed: (node: LockNode, error: Error): void => {
-        observer.nodeFailed({ node: node.name, method, resources: this.resources, error });
-      },
-    };
-  }
-
-  /** What the questions have in common that may leave a claim on a node. */
-  #claiming(method: "acquire" | "extend", nodes: readonly LockNode[], timeoutMs: number) {
-    return {
-      ...this.#question(method, nodes),
-      heard: (node: LockNode, answer: AcquireReply | ExtendReply | Error): void => {
-        if (this.#withdrawn && mayHold(answer)) void this.#releaseUnheard(node, timeoutMs);
-      },
-    };
+  #heard(node: LockNode, answer: AcquireReply | ExtendReply | Error, timeoutMs: number): void {
+    if (this.#withdrawn && mayHold(answer)) this.#releaseUnheard([node], timeoutMs);
   }
 
   #releaseRequest(timeoutMs: number): ReleaseRequest {
     return Object.freeze({ resources: this.resources, owner: this.owner, timeoutMs });
   }
 
-  async #releaseUnheard(node: LockNode, timeoutMs: number): Promise<void> {
-    try {
-      await node.release(this.#releaseRequest(timeoutMs));
-    } catch {
-      // The claim ends with its ttl.
-    }
+  /** Whatever comes of it: the claim ends with its ttl. */
+  #releaseUnheard(nodes: readonly LockNode[], timeoutMs: number): void {
+    const request = this.#releaseRequest(timeoutMs);
+    for (const node of nodes) send(node, () => node.release(request), ignore, ignore);
   }
 }
+
+function ignore(): void {}
 
 /** Whether a node that gave this answer may now hold the claim: a failure tells nothing about what the node did. */
 function mayHold(answer: AcquireReply | ExtendReply | Error): boolean {

@@ -1,4 +1,4 @@
-import { count, isMisconfigured, isMissing, isReply } from "./answers.ts";
+import { isFailure, isMisconfigured } from "./answers.ts";
 import type { Answer } from "./broadcast.ts";
 import type { Claim } from "./claim.ts";
 import type { ExtendReply, LockNode } from "./lock-node.ts";
@@ -27,27 +27,30 @@ export interface Extension {
 
 /** Asks all nodes once to keep the claim. */
 export async function extendOnce(nodes: readonly LockNode[], claim: Claim, terms: ExtensionTerms): Promise<Extension> {
-  const { ttlMs, fence, timeoutMs, absent } = terms;
-  const answers = await claim.extend(
-    nodes,
-    { ttlMs, fence, rejoin: true },
-    { timeoutMs, isDecided: (sofar) => outcomeOf(sofar, terms) !== undefined },
-  );
-  for (const [index, answer] of answers.entries()) absent[index] ||= isReply(answer) && !answer.held;
-  return { outcome: outcomeOf(answers, terms) ?? "unreachable", answers };
-}
-
-/** The outcome as far as it is certain, whatever the nodes that have not answered may still say. */
-function outcomeOf(
-  answers: readonly Answer<ExtendReply>[],
-  { quorum, absent }: ExtensionTerms,
-): Extension["outcome"] | undefined {
-  const held = count(answers, (answer, index) => isReply(answer) && answer.held && !absent[index]);
-  const notHeld = count(answers, isReply) - held;
-  const pending = count(answers, isMissing);
-  const isHopelessWithout = (dropped: number): boolean => isOutOfReach(dropped, answers.length, quorum);
-  if (held >= quorum) return "held";
-  if (isHopelessWithout(notHeld)) return "lost";
-  if (held + pending >= quorum || isHopelessWithout(notHeld + pending)) return undefined;
-  return isHopelessWithout(count(answers, isMisconfigured)) ? "misconfigured" : "unreachable";
+  const { ttlMs, fence, quorum, timeoutMs, absent } = terms;
+  let outcome: Extension["outcome"] | undefined;
+  let held = 0;
+  let notHeld = 0;
+  let misconfigured = 0;
+  let pending = nodes.length;
+  const count = (answer: ExtendReply | Error, index: number): boolean => {
+    pending -= 1;
+    if (!isFailure(answer)) {
+      absent[index] ||= !answer.held;
+      if (absent[index]) notHeld += 1;
+      else held += 1;
+    } else if (isMisconfigured(answer)) misconfigured += 1;
+    outcome = certainOutcome();
+    return outcome !== undefined;
+  };
+  /** The outcome as far as it is certain, whatever the nodes that have not answered may still say. */
+  const certainOutcome = (): Extension["outcome"] | undefined => {
+    const isHopelessWithout = (dropped: number): boolean => isOutOfReach(dropped, nodes.length, quorum);
+    if (held >= quorum) return "held";
+    if (isHopelessWithout(notHeld)) return "lost";
+    if (held + pending >= quorum || isHopelessWithout(notHeld + pending)) return undefined;
+    return isHopelessWithout(misconfigured) ? "misconfigured" : "unreachable";
+  };
+  const answers = await claim.extend(nodes, { ttlMs, fence, rejoin: true }, { timeoutMs, count });
+  return { outcome: outcome ?? "unreachable", answers };
 }

@@ -142,7 +142,7 @@ export class HeldLock implements Lock {
     this.#lease.renew(term);
     const remainingMs = this.#remainingOrThrow();
     const { resources, owner, fence } = this;
-    this.#ensemble.observer.extended({ resources, owner, fence, remainingMs });
+    this.#ensemble.observer.extended?.({ resources, owner, fence, remainingMs });
   }
 
   #remainingOrThrow(): number {
@@ -153,17 +153,17 @@ export class HeldLock implements Lock {
   }
 
   async #release(): Promise<void> {
-    const { observer } = this.#ensemble;
-    const { quorum, nodeTimeoutMs } = this.#settings;
+    const { nodes, observer } = this.#ensemble;
+    const { quorum, nodeTimeoutMs: timeoutMs } = this.#settings;
     const { resources, owner, fence } = this;
     const heldMs = this.#heldMs();
     const isFirst = !this.#isReleased;
-    if (!isFirst && this.#lease.remainingMs() <= 0) return this.#claim.withdraw(nodeTimeoutMs);
+    if (!isFirst && this.#lease.remainingMs() <= 0) return this.#claim.withdraw(timeoutMs);
     this.#isReleased = true;
     this.#end();
-    const { confirmed, answers } = await releaseOnce(this.#claim, { quorum, timeoutMs: nodeTimeoutMs });
+    const { confirmed, answers } = await releaseOnce(this.#claim, { nodeCount: nodes.length, quorum, timeoutMs });
     if (isFirst) {
-      observer.released({ resources, owner, fence, heldMs, confirmed });
+      observer.released?.({ resources, owner, fence, heldMs, confirmed });
       this.#onEnd();
     }
     if (confirmed || this.#lease.remainingMs() <= 0) return;
@@ -183,7 +183,7 @@ export class HeldLock implements Lock {
     this.#end();
     this.#claim.withdraw(this.#settings.nodeTimeoutMs);
     this.#controller?.abort(this.#lost);
-    this.#ensemble.observer.lost({ resources, owner, fence, heldMs: this.#heldMs(), error: this.#lost });
+    this.#ensemble.observer.lost?.({ resources, owner, fence, heldMs: this.#heldMs(), error: this.#lost });
     this.#onEnd();
   }
 

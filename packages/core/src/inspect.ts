@@ -1,7 +1,7 @@
 import { isFailure, isReply } from "./answers.ts";
 import { broadcast } from "./broadcast.ts";
 import type { Ensemble } from "./claim.ts";
-import type { NodeView } from "./lock-node.ts";
+import type { LockNode, NodeView } from "./lock-node.ts";
 import { labelOf } from "./owner.ts";
 import { readNodeView } from "./reply.ts";
 
@@ -38,21 +38,19 @@ export interface NodeInspection {
 
 /** Asks all nodes who holds a resource. Changes nothing, and never rejects because of a node. */
 export async function inspectResource(
-  { nodes, clock, observer }: Ensemble,
+  ensemble: Ensemble,
   resource: string,
   { quorum, timeoutMs }: { readonly quorum: number; readonly timeoutMs: number },
 ): Promise<Inspection> {
-  const answers = await broadcast<NodeView>({
+  const { nodes } = ensemble;
+  const question = {
     nodes,
-    clock,
-    timeoutMs,
-    ask: (node) => node.inspect?.(resource) ?? Promise.reject(new Error("does not offer inspect()")),
+    method: "inspect" as const,
+    resources: [resource],
+    ask: (node: LockNode) => node.inspect?.(resource) ?? Promise.reject(new Error("does not offer inspect()")),
     read: readNodeView,
-    isDecided: () => false,
-    failed: (node, error) => {
-      observer.nodeFailed({ node: node.name, method: "inspect", resources: [resource], error });
-    },
-  });
+  };
+  const answers = await broadcast<NodeView>(ensemble, question, { timeoutMs, count: () => false });
   const inspections = nodes.map(({ name: node }, index): NodeInspection => {
     const answer = answers[index];
     return { node, view: isReply(answer) ? answer : null, error: isFailure(answer) ? answer : null };

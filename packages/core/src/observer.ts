@@ -105,9 +105,6 @@ export interface NodeFailedEvent {
   readonly error: Error;
 }
 
-/** An observer that has every callback, none of which ever throws. */
-export type SafeObserver = Required<Observer>;
-
 const callbacks = [
   "attemptSettled",
   "acquired",
@@ -116,18 +113,18 @@ const callbacks = [
   "released",
   "lost",
   "nodeFailed",
-] as const;
+] as const satisfies readonly (keyof Observer)[];
 
-/** Wraps the user's observer so that nothing it does reaches the lock operation. */
-export function safeObserver(observer: Observer | undefined): SafeObserver {
-  const safely = (name: (typeof callbacks)[number]) => (event: never) => {
+/** Wraps the user's observer so that nothing it does reaches the lock operation. Without one, no event is even made. */
+export function safeObserver(observer: Observer | undefined): Observer {
+  if (observer === undefined) return {};
+  const safely = (name: keyof Observer) => (event: never) => {
     try {
-      const result: unknown = observer?.[name]?.(event);
+      const result: unknown = observer[name]?.(event);
       if (result instanceof Promise) result.catch(() => {});
     } catch {
       // An observer that fails is not a reason for a lock to fail.
     }
   };
-  const entries = callbacks.map((name) => [name, safely(name)]);
-  return Object.fromEntries(entries) as Record<(typeof callbacks)[number], (event: never) => void>;
+  return Object.fromEntries(callbacks.map((name) => [name, safely(name)]));
 }

@@ -48,7 +48,7 @@ export class Redlock {
       nodes: checkedNodes,
       clock,
       observer: safeObserver(observer),
-      fenceHint: new FenceHint(clock),
+      fenceHint: new FenceHint(),
     };
     this.#queue = new WaitQueue(clock, maxWaiters);
   }
@@ -135,10 +135,10 @@ export class Redlock {
       const success = await waitForLock(this.#ensemble, this.#queue, settings, resources);
       const lock = new HeldLock(this.#ensemble, settings, success, () => this.#queue.nudge(resources));
       const { owner, fence } = lock;
-      observer.acquired({ resources, owner, fence, attempts: success.attempts, waitedMs: waitedMs() });
+      observer.acquired?.({ resources, owner, fence, attempts: success.attempts, waitedMs: waitedMs() });
       return lock;
     } catch (error) {
-      observer.acquireFailed({ resources, waitedMs: waitedMs(), error });
+      observer.acquireFailed?.({ resources, waitedMs: waitedMs(), error });
       throw error;
     }
   }

@@ -1,4 +1,4 @@
-import { count, isFailure, isReply } from "./answers.ts";
+import { isFailure } from "./answers.ts";
 import type { Answer } from "./broadcast.ts";
 import type { Claim } from "./claim.ts";
 import type { ReleaseReply } from "./lock-node.ts";
@@ -14,12 +14,17 @@ export interface ReleaseResult {
 /** Asks all nodes once to free the claim; settles once a quorum has answered, or no longer can. */
 export async function releaseOnce(
   claim: Claim,
-  { quorum, timeoutMs }: { readonly quorum: number; readonly timeoutMs: number },
+  { nodeCount, quorum, timeoutMs }: { readonly nodeCount: number; readonly quorum: number; readonly timeoutMs: number },
 ): Promise<ReleaseResult> {
+  let replies = 0;
+  let failures = 0;
   const answers = await claim.release({
     timeoutMs,
-    isDecided: (sofar) =>
-      count(sofar, isReply) >= quorum || isOutOfReach(count(sofar, isFailure), sofar.length, quorum),
+    count: (answer) => {
+      if (isFailure(answer)) failures += 1;
+      else replies += 1;
+      return replies >= quorum || isOutOfReach(failures, nodeCount, quorum);
+    },
   });
-  return { confirmed: count(answers, isReply) >= quorum, answers };
+  return { confirmed: replies >= quorum, answers };
 }

@@ -26,3 +26,8 @@ export function elapsedMs(since: Moment, clock: Clock): number {
 export function driftMs(ttlMs: number, driftFactor: number): number {
   return ttlMs * driftFactor + 2;
 }
+
+/** What a ttl leaves to rely on, from the moment at which it began. */
+export function validityMs(ttlMs: number, driftFactor: number): number {
+  return ttlMs - driftMs(ttlMs, driftFactor);
+}
