@@ -41,37 +41,33 @@ const maxProposals = 3;
 /** Makes one attempt. A lost one is undone on all nodes, also those that have not answered yet (S4). */
 export async function attempt(ensemble: Ensemble, settings: Settings, resources: readonly string[]): Promise<Attempt> {
   const { clock, observer, nodes, fenceHint } = ensemble;
-  const { ttlMs, nodeTimeoutMs, quorum, signal } = settings;
   const claim = new Claim(ensemble, resources, freshOwner(settings.label));
-  const vote = new Vote(nodes.length, quorum);
+  const vote = new Vote(nodes.length, settings);
   const startedAt = momentOf(clock);
-  const answers = await claim.acquire(ttlMs, fenceHint.next(startedAt.wallMs), {
-    timeoutMs: nodeTimeoutMs,
-    signal,
-    count: (answer) => vote.count(answer),
-  });
-  if (vote.isWon && vote.unconfirmed > 0) await raiseFences(ensemble, settings, claim, answers, vote, startedAt);
-  const result = resultOf(vote, answers, claim, startedAt, ensemble, settings);
-  if (result.outcome !== "acquired") claim.withdraw(nodeTimeoutMs);
+  await claim.acquire(settings.ttlMs, fenceHint.next(startedAt.wallMs), vote);
+  if (vote.isWon) {
+    if (vote.unconfirmed > 0) await raiseFences(ensemble, settings, claim, vote, startedAt);
+    fenceHint.saw(vote.fence);
+  }
+  const tookMs = elapsedMs(startedAt, clock);
+  const result = resultOf(vote, claim, startedAt, tookMs, settings);
+  if (result.outcome !== "acquired") claim.withdraw(settings.nodeTimeoutMs);
   const { outcome } = result;
-  observer.attemptSettled?.({ resources, owner: claim.owner, outcome, elapsedMs: elapsedMs(startedAt, clock) });
+  observer.attemptSettled?.({ resources, owner: claim.owner, outcome, elapsedMs: tookMs });
   return result;
 }
 
 function resultOf(
   vote: Vote,
-  answers: readonly Answer<AcquireReply>[],
   claim: Claim,
   startedAt: Moment,
-  { clock, fenceHint }: Ensemble,
+  tookMs: number,
   { ttlMs, driftFactor }: Settings,
 ): Attempt {
-  const { fence, loss, retryAfterMs } = vote;
-  if (!vote.isWon) return { outcome: loss, answers, retryAfterMs: loss === "held" ? retryAfterMs : undefined };
-  fenceHint.saw(fence);
+  const { answers, fence } = vote;
+  if (!vote.isWon) return { outcome: vote.loss, answers, retryAfterMs: vote.retryAfterMs };
   const lost = (remark: string): Lost => ({ outcome: "unreachable", answers, remark });
   if (vote.unconfirmed > 0) return lost("the nodes did not agree on a fencing token in time");
-  const tookMs = elapsedMs(startedAt, clock);
   if (tookMs < validityMs(ttlMs, driftFactor)) return { outcome: "acquired", claim, fence, startedAt };
   return lost(`the quorum came too late, ${Math.round(tookMs)} ms after a ttl of ${ttlMs} ms began`);
 }
@@ -86,12 +82,14 @@ async function raiseFences(
   { nodes, clock }: Ensemble,
   { ttlMs, driftFactor, nodeTimeoutMs, signal }: Settings,
   claim: Claim,
-  answers: readonly Answer<AcquireReply>[],
   vote: Vote,
   startedAt: Moment,
 ): Promise<void> {
   /** The fence that each node was last heard to have under this claim; null where it denied the claim. */
-  const fences = answers.map((answer) => (isReply(answer) ? (answer.granted ? answer.fence : null) : undefined));
+  const fences = nodes.map((_, index) => {
+    const answer = vote.answers[index];
+    return isReply(answer) ? (answer.granted ? answer.fence : null) : undefined;
+  });
   for (let proposals = 0; proposals < maxProposals; proposals++) {
     const { fence } = vote;
     const timeoutMs = Math.min(nodeTimeoutMs, validityMs(ttlMs, driftFactor) - elapsedMs(startedAt, clock));
@@ -108,7 +106,7 @@ async function raiseFences(
       return vote.fence > fence || vote.unconfirmed <= 0 || vote.unconfirmed > pending;
     };
     const askedNodes = asked.map((index) => nodes[index] as LockNode);
-    await claim.extend(askedNodes, { ttlMs, fence, rejoin: false }, { timeoutMs, signal, count });
+    await claim.extend(askedNodes, { ttlMs, fence, rejoin: false }, { timeoutMs, signal, answers: [], count });
     if (vote.fence === fence) return;
   }
 }

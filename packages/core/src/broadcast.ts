@@ -8,9 +8,11 @@ import { onAbort } from "./on-abort.ts";
 /** What a node said: a reply, an `Error` if it failed, or undefined as long as it has not answered. */
 export type Answer<Reply> = Reply | Error | undefined;
 
-/** How the answers to one question are counted, and how long they are waited for. */
+/** How long the answers to one question are waited for, what they are, and how they are counted. */
 export interface Ballot<Reply> {
   readonly timeoutMs: number;
+  /** Filled in until the broadcast has settled; in the order of the nodes, and empty as long as none has answered. */
+  readonly answers: Answer<Reply>[];
   /** Lets the caller give up: the broadcast settles at once with the answers that it has. */
   readonly signal?: AbortSignal | undefined;
   /**
@@ -36,18 +38,16 @@ export interface Question<Reply> {
 
 /**
  * Asks all nodes at the same time and settles as soon as the outcome is certain, all have answered, or the deadline
- * has passed. It never rejects and never hangs (S6). The answers that it resolves with stand in the order of the nodes
- * and do not change afterwards.
+ * has passed. It never rejects and never hangs (S6). It resolves with the ballot, which does not change afterwards.
  */
-export function broadcast<Reply>(
+export function broadcast<Reply, B extends Ballot<Reply>>(
   { clock, observer }: Ensemble,
   question: Question<Reply>,
-  ballot: Ballot<Reply>,
-): Promise<readonly Answer<Reply>[]> {
+  ballot: B,
+): Promise<B> {
   const { nodes, method, resources } = question;
-  const { timeoutMs, signal } = ballot;
+  const { timeoutMs, signal, answers } = ballot;
   return new Promise((resolve) => {
-    const answers = new Array<Answer<Reply>>(nodes.length).fill(undefined);
     let missing = nodes.length;
     let settled = false;
 
@@ -55,7 +55,7 @@ export function broadcast<Reply>(
       settled = true;
       cancelTimer();
       stopListening?.();
-      resolve(answers);
+      resolve(ballot);
     };
     /** Tells whether it was the last answer that was needed. */
     const take = (node: LockNode, index: number, answer: Reply | Error): boolean => {

@@ -1,4 +1,4 @@
-import { type Answer, type Ballot, broadcast, send } from "./broadcast.ts";
+import { type Ballot, broadcast, send } from "./broadcast.ts";
 import type { Clock } from "./clock.ts";
 import type { FenceHint } from "./fence-hint.ts";
 import type { AcquireReply, ExtendReply, LockNode, ReleaseReply, ReleaseRequest } from "./lock-node.ts";
@@ -37,7 +37,7 @@ export class Claim {
   }
 
   /** Asks all nodes for the claim. */
-  acquire(ttlMs: number, fenceHint: number, ballot: Ballot<AcquireReply>): Promise<readonly Answer<AcquireReply>[]> {
+  acquire<B extends Ballot<AcquireReply>>(ttlMs: number, fenceHint: number, ballot: B): Promise<B> {
     const { resources, owner } = this;
     const { timeoutMs } = ballot;
     const request = Object.freeze({ resources, owner, ttlMs, fenceHint, timeoutMs });
@@ -53,11 +53,11 @@ export class Claim {
   }
 
   /** Asks some of the nodes to keep the claim and to raise the fence counters. */
-  extend(
+  extend<B extends Ballot<ExtendReply>>(
     nodes: readonly LockNode[],
     terms: { readonly ttlMs: number; readonly fence: number; readonly rejoin: boolean },
-    ballot: Ballot<ExtendReply>,
-  ): Promise<readonly Answer<ExtendReply>[]> {
+    ballot: B,
+  ): Promise<B> {
     const { resources, owner } = this;
     const { timeoutMs } = ballot;
     const request = Object.freeze({ resources, owner, ...terms, timeoutMs });
@@ -73,7 +73,7 @@ export class Claim {
   }
 
   /** Withdraws the claim and asks all nodes to free it. */
-  release(ballot: Ballot<ReleaseReply>): Promise<readonly Answer<ReleaseReply>[]> {
+  release<B extends Ballot<ReleaseReply>>(ballot: B): Promise<B> {
     this.#withdrawn = true;
     const request = this.#releaseRequest(ballot.timeoutMs);
     const question = {

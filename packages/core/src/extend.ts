@@ -26,31 +26,36 @@ export interface Extension {
 }
 
 /** Asks all nodes once to keep the claim. */
-export async function extendOnce(nodes: readonly LockNode[], claim: Claim, terms: ExtensionTerms): Promise<Extension> {
+export function extendOnce(nodes: readonly LockNode[], claim: Claim, terms: ExtensionTerms): Promise<Extension> {
   const { ttlMs, fence, quorum, timeoutMs, absent } = terms;
-  let outcome: Extension["outcome"] | undefined;
   let held = 0;
   let notHeld = 0;
   let misconfigured = 0;
   let pending = nodes.length;
-  const count = (answer: ExtendReply | Error, index: number): boolean => {
-    pending -= 1;
-    if (!isFailure(answer)) {
-      absent[index] ||= !answer.held;
-      if (absent[index]) notHeld += 1;
-      else held += 1;
-    } else if (isMisconfigured(answer)) misconfigured += 1;
-    outcome = certainOutcome();
-    return outcome !== undefined;
-  };
+  const isHopelessWithout = (dropped: number): boolean => isOutOfReach(dropped, nodes.length, quorum);
   /** The outcome as far as it is certain, whatever the nodes that have not answered may still say. */
   const certainOutcome = (): Extension["outcome"] | undefined => {
-    const isHopelessWithout = (dropped: number): boolean => isOutOfReach(dropped, nodes.length, quorum);
     if (held >= quorum) return "held";
     if (isHopelessWithout(notHeld)) return "lost";
     if (held + pending >= quorum || isHopelessWithout(notHeld + pending)) return undefined;
     return isHopelessWithout(misconfigured) ? "misconfigured" : "unreachable";
   };
-  const answers = await claim.extend(nodes, { ttlMs, fence, rejoin: true }, { timeoutMs, count });
-  return { outcome: outcome ?? "unreachable", answers };
+  const ballot = {
+    timeoutMs,
+    answers: [],
+    outcome: "unreachable" as Extension["outcome"],
+    count: (answer: ExtendReply | Error, index: number) => {
+      pending -= 1;
+      if (isFailure(answer)) misconfigured += isMisconfigured(answer) ? 1 : 0;
+      else {
+        absent[index] ||= !answer.held;
+        if (absent[index]) notHeld += 1;
+        else held += 1;
+      }
+      const outcome = certainOutcome();
+      ballot.outcome = outcome ?? "unreachable";
+      return outcome !== undefined;
+    },
+  };
+  return claim.extend(nodes, { ttlMs, fence, rejoin: true }, ballot);
 }

@@ -1,5 +1,5 @@
 import { isFailure, isReply } from "./answers.ts";
-import { broadcast } from "./broadcast.ts";
+import { type Answer, type Ballot, broadcast } from "./broadcast.ts";
 import type { Ensemble } from "./claim.ts";
 import type { LockNode, NodeView } from "./lock-node.ts";
 import { labelOf } from "./owner.ts";
@@ -50,7 +50,8 @@ export async function inspectResource(
     ask: (node: LockNode) => node.inspect?.(resource) ?? Promise.reject(new Error("does not offer inspect()")),
     read: readNodeView,
   };
-  const answers = await broadcast<NodeView>(ensemble, question, { timeoutMs, count: () => false });
+  const answers: Answer<NodeView>[] = [];
+  await broadcast<NodeView, Ballot<NodeView>>(ensemble, question, { timeoutMs, answers, count: () => false });
   const inspections = nodes.map(({ name: node }, index): NodeInspection => {
     const answer = answers[index];
     return { node, view: isReply(answer) ? answer : null, error: isFailure(answer) ? answer : null };

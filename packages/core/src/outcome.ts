@@ -14,7 +14,7 @@ export function failureOf(
   quorum: number,
   remark?: string,
 ): [message: string, resources: readonly string[], outcomes: readonly NodeOutcome[]] {
-  const outcomes = answers.map((answer, index) => outcomeOf((nodes[index] as LockNode).name, answer));
+  const outcomes = answers.length === 0 ? [] : nodes.map(({ name }, index) => outcomeOf(name, answers[index]));
   return [failureMessage(action, resources, outcomes, quorum, remark), resources, outcomes];
 }
 

@@ -12,19 +12,22 @@ export interface ReleaseResult {
 }
 
 /** Asks all nodes once to free the claim; settles once a quorum has answered, or no longer can. */
-export async function releaseOnce(
+export function releaseOnce(
   claim: Claim,
   { nodeCount, quorum, timeoutMs }: { readonly nodeCount: number; readonly quorum: number; readonly timeoutMs: number },
 ): Promise<ReleaseResult> {
   let replies = 0;
   let failures = 0;
-  const answers = await claim.release({
+  const ballot = {
     timeoutMs,
-    count: (answer) => {
+    answers: [],
+    confirmed: false,
+    count: (answer: ReleaseReply | Error) => {
       if (isFailure(answer)) failures += 1;
       else replies += 1;
-      return replies >= quorum || isOutOfReach(failures, nodeCount, quorum);
+      ballot.confirmed = replies >= quorum;
+      return ballot.confirmed || isOutOfReach(failures, nodeCount, quorum);
     },
-  });
-  return { confirmed: replies >= quorum, answers };
+  };
+  return claim.release(ballot);
 }

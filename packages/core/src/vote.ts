@@ -1,9 +1,14 @@
 import { isFailure, isMisconfigured } from "./answers.ts";
+import type { Answer, Ballot } from "./broadcast.ts";
 import type { AcquireReply } from "./lock-node.ts";
+import type { Settings } from "./options.ts";
 import { isOutOfReach } from "./quorum.ts";
 
 /** Counts what the nodes say to one attempt. */
-export class Vote {
+export class Vote implements Ballot<AcquireReply> {
+  readonly answers: Answer<AcquireReply>[] = [];
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal | undefined;
   readonly #nodeCount: number;
   readonly #quorum: number;
   #granted = 0;
@@ -16,9 +21,11 @@ export class Vote {
 
   /**
    * @param nodeCount how many nodes are asked
-   * @param quorum how many of them must grant
+   * @param settings how many of them must grant, and when
    */
-  constructor(nodeCount: number, quorum: number) {
+  constructor(nodeCount: number, { nodeTimeoutMs, quorum, signal }: Settings) {
+    this.timeoutMs = nodeTimeoutMs;
+    this.signal = signal;
     this.#nodeCount = nodeCount;
     this.#quorum = quorum;
   }
@@ -74,6 +81,6 @@ export class Vote {
 
   /** When the claims in the way end, in milliseconds, where the nodes know it. */
   get retryAfterMs(): number | undefined {
-    return this.#retryAfterMs || undefined;
+    return (this.loss === "held" && this.#retryAfterMs) || undefined;
   }
 }
