@@ -1,7 +1,6 @@
-import { isFailure, isReply } from "./answers.ts";
-import type { Answer } from "./broadcast.ts";
+import type { Answer, Denied, Failed, Granted, Held, NotHeld } from "./answers.ts";
 import { Claim, type Ensemble } from "./claim.ts";
-import type { AcquireReply, ExtendReply, LockNode } from "./lock-node.ts";
+import type { LockNode } from "./lock-node.ts";
 import type { Settings } from "./options.ts";
 import { freshOwner } from "./owner.ts";
 import { elapsedMs, type Moment, momentOf, validityMs } from "./validity.ts";
@@ -25,7 +24,7 @@ export interface Won {
  */
 export interface Lost {
   readonly outcome: "held" | "unreachable" | "misconfigured";
-  readonly answers: readonly Answer<AcquireReply>[];
+  readonly answers: readonly Answer<Granted | Denied>[];
   /** When the claims in the way end, in milliseconds, where the nodes know it. */
   readonly retryAfterMs?: number | undefined;
   /** What stood in the way, where the answers do not show it. */
@@ -88,7 +87,7 @@ async function raiseFences(
   /** The fence that each node was last heard to have under this claim; null where it denied the claim. */
   const fences = nodes.map((_, index) => {
     const answer = vote.answers[index];
-    return isReply(answer) ? (answer.granted ? answer.fence : null) : undefined;
+    return answer?.kind === "granted" ? answer.fence : answer?.kind === "denied" ? null : undefined;
   });
   for (let proposals = 0; proposals < maxProposals; proposals++) {
     const { fence } = vote;
@@ -97,12 +96,11 @@ async function raiseFences(
     const asked = [...nodes.keys()].filter((index) => fences[index] !== fence && fences[index] !== null);
     let pending = asked.length;
     /** Enough confirmations, a token that overtakes this one, or too few nodes left to confirm it. */
-    const count = (answer: ExtendReply | Error, position: number): boolean => {
+    const count = (answer: Held | NotHeld | Failed, position: number): boolean => {
       pending -= 1;
-      if (!isFailure(answer)) {
-        fences[asked[position] as number] = answer.held ? answer.fence : null;
-        if (answer.held) vote.countFence(answer.fence);
-      }
+      const index = asked[position] as number;
+      if (answer.kind === "held") vote.countFence((fences[index] = answer.fence));
+      else if (answer.kind !== "failed") fences[index] = null;
       return vote.fence > fence || vote.unconfirmed <= 0 || vote.unconfirmed > pending;
     };
     const askedNodes = asked.map((index) => nodes[index] as LockNode);

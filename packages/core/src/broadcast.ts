@@ -1,26 +1,24 @@
+import type { Answer, Failed } from "./answers.ts";
 import type { Ensemble } from "./claim.ts";
-import { describe } from "./describe.ts";
 import { NodeTimeoutError } from "./errors.ts";
 import type { LockNode } from "./lock-node.ts";
 import type { NodeFailedEvent } from "./observer.ts";
 import { onAbort } from "./on-abort.ts";
-
-/** What a node said: a reply, an `Error` if it failed, or undefined as long as it has not answered. */
-export type Answer<Reply> = Reply | Error | undefined;
+import { readFailure } from "./reply.ts";
 
 /** How long the answers to one question are waited for, what they are, and how they are counted. */
 export interface Ballot<Reply> {
   readonly timeoutMs: number;
-  /** Filled in until the broadcast has settled; in the order of the nodes, and empty as long as none has answered. */
-  readonly answers: Answer<Reply>[];
   /** Lets the caller give up: the broadcast settles at once with the answers that it has. */
   readonly signal?: AbortSignal | undefined;
+  /** Filled in until the broadcast has settled; in the order of the nodes, and empty as long as none has answered. */
+  readonly answers: Answer<Reply>[];
   /**
    * Counts an answer: each node's first, in the order in which they come. Passing the deadline counts as a failure.
    *
    * @returns whether the outcome is certain now
    */
-  count(answer: Reply | Error, index: number): boolean;
+  count(answer: Reply | Failed, index: number): boolean;
 }
 
 /** One question to several nodes. */
@@ -31,16 +29,16 @@ export interface Question<Reply> {
   /** Sends the question to one node. */
   ask(node: LockNode): unknown;
   /** Reads what the node resolved with. */
-  read(value: unknown): Reply | Error;
+  read(value: unknown): Reply | Failed;
   /** Hears every answer, also one that comes after the broadcast has settled. Passing the deadline is no answer. */
-  heard?(node: LockNode, answer: Reply | Error): void;
+  heard?(node: LockNode, answer: Reply | Failed): void;
 }
 
 /**
  * Asks all nodes at the same time and settles as soon as the outcome is certain, all have answered, or the deadline
  * has passed. It never rejects and never hangs (S6). It resolves with the ballot, which does not change afterwards.
  */
-export function broadcast<Reply, B extends Ballot<Reply>>(
+export function broadcast<Reply extends { readonly kind: string }, B extends Ballot<Reply>>(
   { clock, observer }: Ensemble,
   question: Question<Reply>,
   ballot: B,
@@ -58,20 +56,22 @@ export function broadcast<Reply, B extends Ballot<Reply>>(
       resolve(ballot);
     };
     /** Tells whether it was the last answer that was needed. */
-    const take = (node: LockNode, index: number, answer: Reply | Error): boolean => {
+    const take = (node: LockNode, index: number, answer: Reply | Failed): boolean => {
       answers[index] = answer;
       missing -= 1;
-      if (answer instanceof Error) observer.nodeFailed?.({ node: node.name, method, resources, error: answer });
+      if (answer.kind === "failed") {
+        observer.nodeFailed?.({ node: node.name, method, resources, error: (answer as Failed).error });
+      }
       return ballot.count(answer, index) || missing === 0;
     };
-    const hear = (node: LockNode, index: number, answer: Reply | Error): void => {
+    const hear = (node: LockNode, index: number, answer: Reply | Failed): void => {
       question.heard?.(node, answer);
       if (!settled && answers[index] === undefined && take(node, index, answer)) settle();
     };
     const judgeDeadline = (): void => {
       if (settled) return;
-      const error = new NodeTimeoutError(timeoutMs);
-      for (const [index, node] of nodes.entries()) if (answers[index] === undefined) take(node, index, error);
+      const failure = readFailure(new NodeTimeoutError(timeoutMs));
+      for (const [index, node] of nodes.entries()) if (answers[index] === undefined) take(node, index, failure);
       settle();
     };
 
@@ -83,7 +83,7 @@ export function broadcast<Reply, B extends Ballot<Reply>>(
         node,
         question.ask,
         (value) => hear(node, index, read(question, value)),
-        (reason) => hear(node, index, toError(reason)),
+        (reason) => hear(node, index, readFailure(reason)),
       );
     }
   });
@@ -104,21 +104,10 @@ export function send(
 }
 
 /** A value that cannot even be looked at is a failure, too. */
-function read<Reply>(question: Question<Reply>, value: unknown): Reply | Error {
+function read<Reply>(question: Question<Reply>, value: unknown): Reply | Failed {
   try {
     return question.read(value);
   } catch (error) {
-    return toError(error);
-  }
-}
-
-/** What is no sound `Error` of this realm becomes one, so that nobody after this has to doubt it. */
-function toError(reason: unknown): Error {
-  try {
-    const message: unknown = (reason as Error | undefined)?.message;
-    if (reason instanceof Error && typeof message === "string") return reason;
-    return new Error(typeof message === "string" ? message : `rejected with ${describe(reason)}`);
-  } catch {
-    return new Error("rejected with an unreadable value");
+    return readFailure(error);
   }
 }

@@ -1,7 +1,8 @@
-import { type Ballot, broadcast, send } from "./broadcast.ts";
+import type { Denied, Failed, Granted, Held, NotHeld, Released } from "./answers.ts";
+import { type Ballot, broadcast, type Question, send } from "./broadcast.ts";
 import type { Clock } from "./clock.ts";
 import type { FenceHint } from "./fence-hint.ts";
-import type { AcquireReply, ExtendReply, LockNode, ReleaseReply, ReleaseRequest } from "./lock-node.ts";
+import type { LockNode, NodeRequest } from "./lock-node.ts";
 import type { Observer } from "./observer.ts";
 import { readAcquireReply, readExtendReply, readReleaseReply } from "./reply.ts";
 
@@ -37,53 +38,30 @@ export class Claim {
   }
 
   /** Asks all nodes for the claim. */
-  acquire<B extends Ballot<AcquireReply>>(ttlMs: number, fenceHint: number, ballot: B): Promise<B> {
+  acquire<B extends Ballot<Granted | Denied>>(ttlMs: number, fenceHint: number, ballot: B): Promise<B> {
     const { resources, owner } = this;
     const { timeoutMs } = ballot;
     const request = Object.freeze({ resources, owner, ttlMs, fenceHint, timeoutMs });
-    const question = {
-      nodes: this.#ensemble.nodes,
-      method: "acquire" as const,
-      resources,
-      ask: (node: LockNode) => node.acquire(request),
-      read: readAcquireReply,
-      heard: (node: LockNode, answer: AcquireReply | Error) => this.#heard(node, answer, timeoutMs),
-    };
-    return broadcast(this.#ensemble, question, ballot);
+    return this.#ask("acquire", this.#ensemble.nodes, (node) => node.acquire(request), readAcquireReply, ballot);
   }
 
   /** Asks some of the nodes to keep the claim and to raise the fence counters. */
-  extend<B extends Ballot<ExtendReply>>(
+  extend<B extends Ballot<Held | NotHeld>>(
     nodes: readonly LockNode[],
     terms: { readonly ttlMs: number; readonly fence: number; readonly rejoin: boolean },
     ballot: B,
   ): Promise<B> {
     const { resources, owner } = this;
-    const { timeoutMs } = ballot;
-    const request = Object.freeze({ resources, owner, ...terms, timeoutMs });
-    const question = {
-      nodes,
-      method: "extend" as const,
-      resources,
-      ask: (node: LockNode) => node.extend(request),
-      read: (value: unknown) => readExtendReply(value, terms.fence),
-      heard: (node: LockNode, answer: ExtendReply | Error) => this.#heard(node, answer, timeoutMs),
-    };
-    return broadcast(this.#ensemble, question, ballot);
+    const request = Object.freeze({ resources, owner, ...terms, timeoutMs: ballot.timeoutMs });
+    const read = (value: unknown) => readExtendReply(value, terms.fence);
+    return this.#ask("extend", nodes, (node) => node.extend(request), read, ballot);
   }
 
   /** Withdraws the claim and asks all nodes to free it. */
-  release<B extends Ballot<ReleaseReply>>(ballot: B): Promise<B> {
+  release<B extends Ballot<Released>>(ballot: B): Promise<B> {
     this.#withdrawn = true;
-    const request = this.#releaseRequest(ballot.timeoutMs);
-    const question = {
-      nodes: this.#ensemble.nodes,
-      method: "release" as const,
-      resources: this.resources,
-      ask: (node: LockNode) => node.release(request),
-      read: readReleaseReply,
-    };
-    return broadcast(this.#ensemble, question, ballot);
+    const request = this.#plainRequest(ballot.timeoutMs);
+    return this.#ask("release", this.#ensemble.nodes, (node) => node.release(request), readReleaseReply, ballot);
   }
 
   /** Withdraws the claim and asks all nodes to free it, without waiting for them. */
@@ -92,25 +70,30 @@ export class Claim {
     this.#releaseUnheard(this.#ensemble.nodes, timeoutMs);
   }
 
-  #heard(node: LockNode, answer: AcquireReply | ExtendReply | Error, timeoutMs: number): void {
-    if (this.#withdrawn && mayHold(answer)) this.#releaseUnheard([node], timeoutMs);
+  #ask<Reply extends { readonly kind: string }, B extends Ballot<Reply>>(
+    method: "acquire" | "extend" | "release",
+    nodes: readonly LockNode[],
+    ask: Question<Reply>["ask"],
+    read: Question<Reply>["read"],
+    ballot: B,
+  ): Promise<B> {
+    const heard = (node: LockNode, { kind }: Reply | Failed): void => {
+      // A failure tells nothing about what the node did.
+      const mayHold = method !== "release" && kind !== "denied" && kind !== "not-held";
+      if (this.#withdrawn && mayHold) this.#releaseUnheard([node], ballot.timeoutMs);
+    };
+    return broadcast(this.#ensemble, { nodes, method, resources: this.resources, ask, read, heard }, ballot);
   }
 
-  #releaseRequest(timeoutMs: number): ReleaseRequest {
+  #plainRequest(timeoutMs: number): NodeRequest {
     return Object.freeze({ resources: this.resources, owner: this.owner, timeoutMs });
   }
 
   /** Whatever comes of it: the claim ends with its ttl. */
   #releaseUnheard(nodes: readonly LockNode[], timeoutMs: number): void {
-    const request = this.#releaseRequest(timeoutMs);
+    const request = this.#plainRequest(timeoutMs);
     for (const node of nodes) send(node, () => node.release(request), ignore, ignore);
   }
 }
 
 function ignore(): void {}
-
-/** Whether a node that gave this answer may now hold the claim: a failure tells nothing about what the node did. */
-function mayHold(answer: AcquireReply | ExtendReply | Error): boolean {
-  if (answer instanceof Error) return true;
-  return "granted" in answer ? answer.granted : answer.held || answer.rejoined;
-}

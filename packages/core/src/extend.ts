@@ -1,7 +1,6 @@
-import { isFailure, isMisconfigured } from "./answers.ts";
-import type { Answer } from "./broadcast.ts";
+import { type Answer, type Failed, type Held, isMisconfigured, type NotHeld } from "./answers.ts";
 import type { Claim } from "./claim.ts";
-import type { ExtendReply, LockNode } from "./lock-node.ts";
+import type { LockNode } from "./lock-node.ts";
 import { isOutOfReach } from "./quorum.ts";
 
 /** What a round of extension asks for. */
@@ -22,7 +21,7 @@ export interface Extension {
    * holding it: only from the next extension on do they (S8).
    */
   readonly outcome: "held" | "lost" | "unreachable" | "misconfigured";
-  readonly answers: readonly Answer<ExtendReply>[];
+  readonly answers: readonly Answer<Held | NotHeld>[];
 }
 
 /** Asks all nodes once to keep the claim. */
@@ -44,11 +43,11 @@ export function extendOnce(nodes: readonly LockNode[], claim: Claim, terms: Exte
     timeoutMs,
     answers: [],
     outcome: "unreachable" as Extension["outcome"],
-    count: (answer: ExtendReply | Error, index: number) => {
+    count: (answer: Held | NotHeld | Failed, index: number) => {
       pending -= 1;
-      if (isFailure(answer)) misconfigured += isMisconfigured(answer) ? 1 : 0;
+      if (answer.kind === "failed") misconfigured += isMisconfigured(answer) ? 1 : 0;
       else {
-        absent[index] ||= !answer.held;
+        absent[index] ||= answer.kind !== "held";
         if (absent[index]) notHeld += 1;
         else held += 1;
       }

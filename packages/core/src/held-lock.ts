@@ -1,6 +1,5 @@
 import type { Won } from "./acquire.ts";
 import { autoExtend } from "./auto-extend.ts";
-import type { Answer } from "./broadcast.ts";
 import type { Claim, Ensemble } from "./claim.ts";
 import {
   ConfigurationError,
@@ -9,12 +8,11 @@ import {
   type LossReason,
   QuorumUnreachableError,
 } from "./errors.ts";
-import { extendOnce } from "./extend.ts";
+import { type Extension, extendOnce } from "./extend.ts";
 import { Lease, type Term } from "./lease.ts";
 import type { ExtendOptions, Lock } from "./lock.ts";
-import type { ExtendReply } from "./lock-node.ts";
 import { parseExtension, type Settings } from "./options.ts";
-import { type AnyReply, failureOf } from "./outcome.ts";
+import { failureOf } from "./outcome.ts";
 import { Pause } from "./pause.ts";
 import { releaseOnce } from "./release.ts";
 import { retryDelay } from "./retry.ts";
@@ -33,7 +31,7 @@ export class HeldLock implements Lock {
   readonly #retryPause: Pause;
   readonly #lease: Lease;
   /** What the nodes answered to the last round of extension, if that failed. */
-  #failedExtension: readonly Answer<ExtendReply>[] = [];
+  #failedExtension: Extension["answers"] = [];
   #extending: Promise<unknown> = Promise.resolve();
   #releasing: Promise<void> | undefined;
   #isReleased = false;
@@ -204,7 +202,11 @@ export class HeldLock implements Lock {
   }
 
   /** What an error about these answers is made of. */
-  #failure(action: LockAction, answers: readonly Answer<AnyReply>[], remark?: string): ReturnType<typeof failureOf> {
+  #failure(
+    action: LockAction,
+    answers: Parameters<typeof failureOf>[3],
+    remark?: string,
+  ): ReturnType<typeof failureOf> {
     return failureOf(action, this.resources, this.#ensemble.nodes, answers, this.#settings.quorum, remark);
   }
 

@@ -1,5 +1,5 @@
-import { isFailure, isReply } from "./answers.ts";
-import { type Answer, type Ballot, broadcast } from "./broadcast.ts";
+import type { Answer, Failed, Seen } from "./answers.ts";
+import { type Ballot, broadcast } from "./broadcast.ts";
 import type { Ensemble } from "./claim.ts";
 import type { LockNode, NodeView } from "./lock-node.ts";
 import { labelOf } from "./owner.ts";
@@ -50,13 +50,16 @@ export async function inspectResource(
     ask: (node: LockNode) => node.inspect?.(resource) ?? Promise.reject(new Error("does not offer inspect()")),
     read: readNodeView,
   };
-  const answers: Answer<NodeView>[] = [];
-  await broadcast<NodeView, Ballot<NodeView>>(ensemble, question, { timeoutMs, answers, count: () => false });
+  const answers: Answer<Seen>[] = [];
+  await broadcast<Seen, Ballot<Seen>>(ensemble, question, { timeoutMs, answers, count: () => false });
   const inspections = nodes.map(({ name: node }, index): NodeInspection => {
-    const answer = answers[index];
-    return { node, view: isReply(answer) ? answer : null, error: isFailure(answer) ? answer : null };
+    const answer = answers[index] as Seen | Failed;
+    return answer.kind === "seen"
+      ? { node, view: answer.view, error: null }
+      : { node, view: null, error: answer.error };
   });
-  return { resource, ...verdictOf(answers.filter(isReply), nodes.length, quorum), nodes: inspections };
+  const views = inspections.flatMap(({ view }) => view ?? []);
+  return { resource, ...verdictOf(views, nodes.length, quorum), nodes: inspections };
 }
 
 function verdictOf(

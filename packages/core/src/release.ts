@@ -1,14 +1,12 @@
-import { isFailure } from "./answers.ts";
-import type { Answer } from "./broadcast.ts";
+import type { Answer, Failed, Released } from "./answers.ts";
 import type { Claim } from "./claim.ts";
-import type { ReleaseReply } from "./lock-node.ts";
 import { isOutOfReach } from "./quorum.ts";
 
 /** What came of asking all nodes to release. */
 export interface ReleaseResult {
   /** Whether a quorum answered. Whether they still held the claim does not matter: they do not now. */
   readonly confirmed: boolean;
-  readonly answers: readonly Answer<ReleaseReply>[];
+  readonly answers: readonly Answer<Released>[];
 }
 
 /** Asks all nodes once to free the claim; settles once a quorum has answered, or no longer can. */
@@ -22,8 +20,8 @@ export function releaseOnce(
     timeoutMs,
     answers: [],
     confirmed: false,
-    count: (answer: ReleaseReply | Error) => {
-      if (isFailure(answer)) failures += 1;
+    count: ({ kind }: Released | Failed) => {
+      if (kind === "failed") failures += 1;
       else replies += 1;
       ballot.confirmed = replies >= quorum;
       return ballot.confirmed || isOutOfReach(failures, nodeCount, quorum);

@@ -1,46 +1,62 @@
+import type { Denied, Failed, Granted, Held, NotHeld, Released, Seen } from "./answers.ts";
 import { describe } from "./describe.ts";
 import { InvalidReplyError } from "./errors.ts";
-import type { AcquireReply, ExtendReply, NodeView, ReleaseReply } from "./lock-node.ts";
 
 /*
  * These read what a node answered, and take what the contract does not allow for a failure (S12): an adapter that
- * answers nonsense must not be able to make a lock out of it. What they return is a copy, which the adapter cannot
- * change afterwards.
+ * answers nonsense must not be able to make a lock out of it. Each field is read once, and the adapter cannot change
+ * afterwards what they return.
  */
 
 /** Reads the reply of `acquire`. */
-export function readAcquireReply(value: unknown): AcquireReply | InvalidReplyError {
+export function readAcquireReply(value: unknown): Granted | Denied | Failed {
   const { granted, fence, retryAfterMs } = fieldsOf(value);
-  if (granted === true && isFence(fence)) return { granted, fence };
-  if (granted === false && retryAfterMs === undefined) return { granted };
-  if (granted === false && isDuration(retryAfterMs)) return { granted, retryAfterMs };
+  if (granted === true && isFence(fence)) return { kind: "granted", fence };
+  if (granted === false && retryAfterMs === undefined) return { kind: "denied" };
+  if (granted === false && isDuration(retryAfterMs)) return { kind: "denied", retryAfterMs };
   return nonsense("acquire", value);
 }
 
 /** Reads the reply of `extend`, which must not name a counter below the one that it was to be raised to. */
-export function readExtendReply(value: unknown, atLeast: number): ExtendReply | InvalidReplyError {
+export function readExtendReply(value: unknown, atLeast: number): Held | NotHeld | Failed {
   const { held, fence, rejoined } = fieldsOf(value);
-  if (held === true && isFence(fence) && fence >= atLeast) return { held, fence };
-  if (held === false && typeof rejoined === "boolean") return { held, rejoined };
+  if (held === true && isFence(fence) && fence >= atLeast) return { kind: "held", fence };
+  if (held === false && typeof rejoined === "boolean") return { kind: rejoined ? "rejoined" : "not-held" };
   return nonsense("extend", value);
 }
 
 /** Reads the reply of `release`. */
-export function readReleaseReply(value: unknown): ReleaseReply | InvalidReplyError {
+export function readReleaseReply(value: unknown): Released | Failed {
   const { released } = fieldsOf(value);
-  return typeof released === "boolean" ? { released } : nonsense("release", value);
+  if (typeof released === "boolean") return { kind: released ? "released" : "not-held" };
+  return nonsense("release", value);
 }
 
 /** Reads the reply of `inspect`. */
-export function readNodeView(value: unknown): NodeView | InvalidReplyError {
+export function readNodeView(value: unknown): Seen | Failed {
   const { owner, remainingMs, fence, recoveringMs } = fieldsOf(value);
-  const valid =
+  const isValid =
     (owner === null || typeof owner === "string") &&
     (remainingMs === null || isDuration(remainingMs)) &&
     (fence === 0 || isFence(fence)) &&
     (recoveringMs === undefined || isDuration(recoveringMs));
-  if (!valid) return nonsense("inspect", value);
-  return { owner, remainingMs, fence, ...(recoveringMs !== undefined && { recoveringMs }) };
+  if (!isValid) return nonsense("inspect", value);
+  return { kind: "seen", view: { owner, remainingMs, fence, ...(recoveringMs !== undefined && { recoveringMs }) } };
+}
+
+/** Reads what a node rejected with: what is no sound `Error` of this realm becomes one, so that nobody has to doubt it. */
+export function readFailure(reason: unknown): Failed {
+  return { kind: "failed", error: toError(reason) };
+}
+
+function toError(reason: unknown): Error {
+  try {
+    const message: unknown = (reason as Error | undefined)?.message;
+    if (typeof message !== "string") return new Error(`rejected with ${describe(reason)}`);
+    return reason instanceof Error ? reason : new Error(message);
+  } catch {
+    return new Error("rejected with an unreadable value");
+  }
 }
 
 function fieldsOf(value: unknown): Record<string, unknown> {
@@ -55,9 +71,9 @@ function isFence(value: unknown): value is number {
 }
 
 function isDuration(value: unknown): value is number {
-  return typeof value === "number" && Number.isFinite(value) && value >= 0;
+  return typeof value === "number" && value >= 0 && value < Infinity;
 }
 
-function nonsense(method: string, value: unknown): InvalidReplyError {
-  return new InvalidReplyError(`answered ${method}() with ${describe(value)}`);
+function nonsense(method: string, value: unknown): Failed {
+  return readFailure(new InvalidReplyError(`answered ${method}() with ${describe(value)}`));
 }

@@ -1,12 +1,11 @@
-import { isFailure, isMisconfigured } from "./answers.ts";
-import type { Answer, Ballot } from "./broadcast.ts";
-import type { AcquireReply } from "./lock-node.ts";
+import { type Answer, type Denied, type Failed, type Granted, isMisconfigured } from "./answers.ts";
+import type { Ballot } from "./broadcast.ts";
 import type { Settings } from "./options.ts";
 import { isOutOfReach } from "./quorum.ts";
 
 /** Counts what the nodes say to one attempt. */
-export class Vote implements Ballot<AcquireReply> {
-  readonly answers: Answer<AcquireReply>[] = [];
+export class Vote implements Ballot<Granted | Denied> {
+  readonly answers: Answer<Granted | Denied>[] = [];
   readonly timeoutMs: number;
   readonly signal: AbortSignal | undefined;
   readonly #nodeCount: number;
@@ -34,16 +33,16 @@ export class Vote implements Ballot<AcquireReply> {
    * Counts an answer, and tells whether the vote is decided: a quorum of grants wins; so many other answers that no
    * quorum is left lose, and so does one that says that it can never work. A tie of an even number loses, too.
    */
-  count(answer: AcquireReply | Error): boolean {
-    if (isFailure(answer)) {
-      this.#failed += 1;
-      this.#isHopeless ||= isMisconfigured(answer);
-    } else if (answer.granted) {
+  count(answer: Granted | Denied | Failed): boolean {
+    if (answer.kind === "granted") {
       this.#granted += 1;
       this.countFence(answer.fence);
-    } else {
+    } else if (answer.kind === "denied") {
       this.#denied += 1;
       this.#retryAfterMs = Math.max(this.#retryAfterMs, answer.retryAfterMs ?? 0);
+    } else {
+      this.#failed += 1;
+      this.#isHopeless ||= isMisconfigured(answer);
     }
     return this.isWon || this.#isHopeless || isOutOfReach(this.#denied + this.#failed, this.#nodeCount, this.#quorum);
   }
