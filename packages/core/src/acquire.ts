@@ -99,8 +99,8 @@ async function raiseFences(
     const count = (answer: Held | NotHeld | Failed, position: number): boolean => {
       pending -= 1;
       const index = asked[position] as number;
-      if (answer.kind === "held") vote.countFence((fences[index] = answer.fence));
-      else if (answer.kind !== "failed") fences[index] = null;
+      if (answer.kind !== "failed") fences[index] = answer.kind === "held" ? answer.fence : null;
+      if (answer.kind === "held") vote.countFence(answer.fence);
       return vote.fence > fence || vote.unconfirmed <= 0 || vote.unconfirmed > pending;
     };
     const askedNodes = asked.map((index) => nodes[index] as LockNode);

@@ -28,11 +28,11 @@ export class HeldLock implements Lock {
   readonly #claim: Claim;
   readonly #acquiredAt: Moment;
   readonly #onEnd: () => void;
-  readonly #retryPause: Pause;
   readonly #lease: Lease;
   /** What the nodes answered to the last round of extension, if that failed. */
   #failedExtension: Extension["answers"] = [];
-  #extending: Promise<unknown> = Promise.resolve();
+  #extending: Promise<unknown> | undefined;
+  #retryPause: Pause | undefined;
   #releasing: Promise<void> | undefined;
   #isReleased = false;
   #lost: LockLostError | undefined;
@@ -54,7 +54,6 @@ export class HeldLock implements Lock {
     this.#claim = won.claim;
     this.#acquiredAt = won.startedAt;
     this.#onEnd = onEnd;
-    this.#retryPause = new Pause(ensemble.clock);
     const term = { startedAt: won.startedAt, ttlMs: settings.ttlMs };
     this.#lease = new Lease(ensemble.clock, settings.driftFactor, term, () => this.#expire());
     if (settings.autoExtend) this.#startAutoExtend();
@@ -104,7 +103,8 @@ export class HeldLock implements Lock {
 
   /** Extensions follow one another, as each asks for no less than is left of the one before. */
   #extendFor(nextTtlMs: () => number | undefined): Promise<void> {
-    const extension = this.#extending.then(() => this.#extendUntilSettled(nextTtlMs));
+    const before = this.#extending ?? Promise.resolve();
+    const extension = before.then(() => this.#extendUntilSettled(nextTtlMs));
     this.#extending = extension.catch(() => {});
     return extension;
   }
@@ -132,6 +132,7 @@ export class HeldLock implements Lock {
       const stillMs = this.#remainingOrThrow();
       if (outcome === "held") return this.#extended(term);
       if (outcome === "misconfigured") throw new ConfigurationError(...this.#failure("keep", answers));
+      this.#retryPause ??= new Pause(clock);
       await this.#retryPause.wait(Math.min(retryDelay(this.#settings, failures, undefined), stillMs));
     }
   }
@@ -154,7 +155,7 @@ export class HeldLock implements Lock {
     const { nodes, observer } = this.#ensemble;
     const { quorum, nodeTimeoutMs: timeoutMs } = this.#settings;
     const { resources, owner, fence } = this;
-    const heldMs = this.#heldMs();
+    const heldMs = observer.released ? this.#heldMs() : 0;
     const isFirst = !this.#isReleased;
     if (!isFirst && this.#lease.remainingMs() <= 0) return this.#claim.withdraw(timeoutMs);
     this.#isReleased = true;
@@ -187,7 +188,7 @@ export class HeldLock implements Lock {
 
   #end(): void {
     this.#lease.stop();
-    this.#retryPause.wake();
+    this.#retryPause?.wake();
   }
 
   #lostError(reason: LossReason): LockLostError {

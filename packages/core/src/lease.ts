@@ -21,7 +21,7 @@ export class Lease {
   #term: Term;
   #alarm: { readonly leftMs: number; readonly ring: () => void } | undefined;
   #isStopped = false;
-  #cancelTimer = (): void => {};
+  #cancelTimer: (() => void) | undefined;
 
   /**
    * @param clock what measures it
@@ -67,7 +67,7 @@ export class Lease {
   /** Stops watching, for good. */
   stop(): void {
     this.#isStopped = true;
-    this.#cancelTimer();
+    this.#cancelTimer?.();
   }
 
   #leftMs(): number {
@@ -76,7 +76,7 @@ export class Lease {
 
   /** Timers have whole milliseconds: what is left below one is given up rather than overrun. */
   #watch(): void {
-    this.#cancelTimer();
+    this.#cancelTimer?.();
     if (this.#isStopped) return;
     const remainingMs = Math.floor(this.remainingMs());
     const untilAlarmMs = remainingMs - (this.#alarm?.leftMs ?? 0);

@@ -92,19 +92,38 @@ export function defaultSettings(nodeCount: number): Settings {
  * @throws {TypeError} for an option that is unknown or not of its type
  * @throws {RangeError} for one that is out of its range, or does not fit the others
  */
-export function withOptions(base: Settings, options: LockOptions | undefined, nodeCount: number): Settings {
-  if (options === undefined) return base;
+export function withOptions(base: Settings, options: LockOptions, nodeCount: number): Settings {
   const settings = overlay(base, options);
-  checkSettings(settings, nodeCount);
+  const { ttlMs, nodeTimeoutMs, waitTimeoutMs, quorum, driftFactor, label, signal, autoExtend } = settings;
+  const { retryDelayMs, retryDelayMaxMs, maxHoldMs } = settings;
+  const majority = majorityOf(nodeCount);
+  const insist = (isAllowed: boolean, name: keyof Settings, wanted: string, type?: ErrorConstructor): void => {
+    if (!isAllowed) throw wrong(name, wanted, settings[name], type);
+  };
+  insist(driftFactor >= 0 && driftFactor < 1, "driftFactor", "from 0 to below 1");
+  checkTtl(ttlMs, driftFactor);
+  insist(nodeTimeoutMs > 0 && nodeTimeoutMs < ttlMs, "nodeTimeoutMs", `above 0 and less than ttlMs, ${ttlMs}`);
+  insist(waitTimeoutMs >= 0, "waitTimeoutMs", "at least 0");
+  checkInteger("quorum", quorum);
+  const range = `from the majority, ${majority}, to all ${nodeCount} of the nodes`;
+  insist(quorum >= majority && quorum <= nodeCount, "quorum", range);
+  insist(retryDelayMs > 0, "retryDelayMs", "above 0");
+  insist(retryDelayMaxMs >= retryDelayMs, "retryDelayMaxMs", `at least retryDelayMs, ${retryDelayMs}`);
+  insist(maxHoldMs >= ttlMs, "maxHoldMs", `at least ttlMs, ${ttlMs}`);
+  insist([undefined, true, false].includes(autoExtend), "autoExtend", "a boolean", TypeError);
+  insist(signal === undefined || signal instanceof AbortSignal, "signal", "an AbortSignal", TypeError);
+  insist(label === undefined || typeof label === "string", "label", "a string", TypeError);
+  insist(/^[^\p{C}]{1,100}$/u.test(label ?? "-"), "label", "1 to 100 printable characters");
   return settings;
 }
 
-/** @throws {TypeError} for options that are no object, or that the base does not have */
+/** @throws {TypeError} for options that are no object, that the base does not have, or that are no number like the base's */
 function overlay<Base extends object>(base: Base, options: object): Base {
-  if (typeof options !== "object" || options === null) throw wrongType("options", "an object", options);
+  if (typeof options !== "object" || options === null) throw wrong("options", "an object", options, TypeError);
   const given = Object.entries(options).filter(([, value]) => value !== undefined);
-  for (const [name] of given) {
+  for (const [name, value] of given) {
     if (!Object.hasOwn(base, name)) throw new TypeError(`${name} is not an option of a lock`);
+    if (typeof base[name as keyof Base] === "number") checkNumber(name, value);
   }
   return { ...base, ...Object.fromEntries(given) };
 }
@@ -120,60 +139,27 @@ export function parseExtension(settings: Settings, options: ExtendOptions | unde
   return ttlMs;
 }
 
-function checkSettings(settings: Settings, nodeCount: number): void {
-  const { ttlMs, nodeTimeoutMs, waitTimeoutMs, quorum, driftFactor, label, signal, autoExtend } = settings;
-  const { retryDelayMs, retryDelayMaxMs, maxHoldMs } = settings;
-  const majority = majorityOf(nodeCount);
-  checkNumber("driftFactor", driftFactor, () => driftFactor >= 0 && driftFactor < 1, "from 0 to below 1");
-  checkTtl(ttlMs, driftFactor);
-  const belowTtl = () => nodeTimeoutMs > 0 && nodeTimeoutMs < ttlMs;
-  checkNumber("nodeTimeoutMs", nodeTimeoutMs, belowTtl, `above 0 and less than ttlMs, ${ttlMs}`);
-  checkNumber("waitTimeoutMs", waitTimeoutMs, () => waitTimeoutMs >= 0, "at least 0");
-  checkInteger("quorum", quorum);
-  const range = `from the majority, ${majority}, to all ${nodeCount} of the nodes`;
-  checkNumber("quorum", quorum, () => quorum >= majority && quorum <= nodeCount, range);
-  checkNumber("retryDelayMs", retryDelayMs, () => retryDelayMs > 0, "above 0");
-  checkNumber(
-    "retryDelayMaxMs",
-    retryDelayMaxMs,
-    () => retryDelayMaxMs >= retryDelayMs,
-    `at least retryDelayMs, ${retryDelayMs}`,
-  );
-  checkNumber("maxHoldMs", maxHoldMs, () => maxHoldMs >= ttlMs, `at least ttlMs, ${ttlMs}`);
-  if (autoExtend !== undefined && typeof autoExtend !== "boolean")
-    throw wrongType("autoExtend", "a boolean", autoExtend);
-  if (signal !== undefined && !(signal instanceof AbortSignal)) throw wrongType("signal", "an AbortSignal", signal);
-  if (label === undefined) return;
-  if (typeof label !== "string") throw wrongType("label", "a string", label);
-  if (!/^[^\p{C}]{1,100}$/u.test(label)) throw wrongRange("label", "1 to 100 printable characters", label);
-}
-
-/** @throws {TypeError | RangeError} if the ttl is no positive integer, or so short that drift leaves nothing of it */
+/** @throws {RangeError} if the ttl is no positive integer, or so short that drift leaves nothing of it */
 function checkTtl(ttlMs: number, driftFactor: number): void {
   checkInteger("ttlMs", ttlMs);
   const allowanceMs = driftMs(ttlMs, driftFactor);
-  checkNumber("ttlMs", ttlMs, () => ttlMs > allowanceMs, `above the allowance for clock drift, ${allowanceMs} ms`);
+  if (ttlMs <= allowanceMs) throw wrong("ttlMs", `above the allowance for clock drift, ${allowanceMs} ms`, ttlMs);
 }
 
 /** @throws {TypeError | RangeError} if this is no positive integer */
 export function checkInteger(name: string, value: number): void {
-  checkNumber(name, value, () => Number.isSafeInteger(value) && value > 0, "a positive integer");
+  checkNumber(name, value);
+  if (!Number.isSafeInteger(value) || value <= 0) throw wrong(name, "a positive integer", value);
 }
 
-/** The range is looked at after the type: not everything can be compared with a number. */
-function checkNumber(name: string, value: number, isInRange: () => boolean, wanted: string): void {
-  if (typeof value !== "number") throw wrongType(name, "a number", value);
-  if (!isInRange()) throw wrongRange(name, wanted, value);
+function checkNumber(name: string, value: unknown): void {
+  if (typeof value !== "number") throw wrong(name, "a number", value, TypeError);
 }
 
-function wrongType(name: string, wanted: string, value: unknown): TypeError {
+function wrong(name: string, wanted: string, value: unknown, type: ErrorConstructor = RangeError): Error {
   // Of an object only its class: it may be a client, whose options hold a password.
   const what = typeof value === "object" && value !== null ? `a ${value.constructor?.name}` : describe(value);
-  return new TypeError(`${name} must be ${wanted}, not ${what}`);
-}
-
-function wrongRange(name: string, wanted: string, value: unknown): RangeError {
-  return new RangeError(`${name} must be ${wanted}, not ${describe(value)}`);
+  return new type(`${name} must be ${wanted}, not ${what}`);
 }
 
 /**
@@ -185,14 +171,14 @@ function wrongRange(name: string, wanted: string, value: unknown): RangeError {
  */
 export function parseResources(resources: string | readonly string[]): readonly string[] {
   const names = typeof resources === "string" ? [resources] : resources;
-  if (!Array.isArray(names)) throw wrongType("resources", "a string or a list of strings", resources);
+  if (!Array.isArray(names)) throw wrong("resources", "a string or a list of strings", resources, TypeError);
   if (names.length === 0) throw new RangeError("resources must name at least one resource, not none");
   for (const name of names) {
-    if (typeof name !== "string") throw wrongType("a resource", "a string", name);
+    if (typeof name !== "string") throw wrong("a resource", "a string", name, TypeError);
     if (name === "") throw new RangeError("a resource must not be an empty string");
-    if (/\p{Surrogate}/u.test(name)) throw wrongType("a resource", "well-formed Unicode", name);
+    if (/\p{Surrogate}/u.test(name)) throw wrong("a resource", "well-formed Unicode", name, TypeError);
   }
-  return Object.freeze(names.length === 1 ? [...names] : [...new Set(names)].sort());
+  return Object.freeze(names === resources ? [...new Set<string>(names)].sort() : names);
 }
 
 /**
@@ -202,21 +188,20 @@ export function parseResources(resources: string | readonly string[]): readonly 
  * @throws {RangeError} for an empty list, and for the same node or the same name twice: it would vote twice
  */
 export function parseNodes(nodes: readonly LockNode[]): readonly LockNode[] {
-  if (!Array.isArray(nodes)) throw wrongType("nodes", "a list of lock nodes", nodes);
+  if (!Array.isArray(nodes)) throw wrong("nodes", "a list of lock nodes", nodes, TypeError);
   if (nodes.length === 0) throw new RangeError("nodes must have at least one lock node, not none");
-  for (const node of nodes as readonly (LockNode | null | undefined)[]) checkNode(node);
-  const names = nodes.map(({ name }) => name);
-  const twice = names.find((name, index) => names.indexOf(name) !== index);
-  if (twice !== undefined)
-    throw new RangeError(`nodes must be different, and so must their names: two are called ${twice}`);
-  return Object.freeze([...nodes]);
-}
-
-function checkNode(node: LockNode | null | undefined): void {
-  const methods = [node?.acquire, node?.extend, node?.release];
-  if (!methods.every((method) => typeof method === "function")) {
-    throw wrongType("a node", "a lock node with acquire, extend and release", node);
+  const names = new Set<string>();
+  for (const node of nodes as readonly (LockNode | null | undefined)[]) {
+    const methods = [node?.acquire, node?.extend, node?.release];
+    if (!methods.every((method) => typeof method === "function")) {
+      throw wrong("a node", "a lock node with acquire, extend and release", node, TypeError);
+    }
+    const name: unknown = node?.name;
+    if (typeof name !== "string" || name === "") throw wrong("a node's name", "a string with content", name, TypeError);
+    if (names.has(name)) {
+      throw new RangeError(`nodes must be different, and so must their names: two are called ${name}`);
+    }
+    names.add(name);
   }
-  if (typeof node?.name !== "string" || node.name === "")
-    throw wrongType("a node's name", "a string with content", node?.name);
+  return Object.freeze([...nodes]);
 }

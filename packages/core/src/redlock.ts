@@ -32,6 +32,8 @@ import { WaitQueue } from "./waiting/wait-queue.ts";
 export class Redlock {
   readonly #ensemble: Ensemble;
   readonly #settings: Settings;
+  readonly #trySettings: Settings;
+  readonly #usingSettings: Settings;
   readonly #queue: WaitQueue;
 
   /**
@@ -43,7 +45,10 @@ export class Redlock {
     const { observer, clock = systemClock, maxWaiters = 10_000, ...lockOptions } = options;
     checkInteger("maxWaiters", maxWaiters);
     const checkedNodes = parseNodes(nodes);
-    this.#settings = withOptions(defaultSettings(checkedNodes.length), lockOptions, checkedNodes.length);
+    const settings = withOptions(defaultSettings(checkedNodes.length), lockOptions, checkedNodes.length);
+    this.#settings = { ...settings, autoExtend: settings.autoExtend ?? false };
+    this.#trySettings = { ...this.#settings, waitTimeoutMs: 0 };
+    this.#usingSettings = { ...settings, autoExtend: settings.autoExtend ?? true };
     this.#ensemble = {
       nodes: checkedNodes,
       clock,
@@ -64,7 +69,7 @@ export class Redlock {
    * @throws {TypeError | RangeError} for bad arguments; and the reason of `signal` when it aborts
    */
   async acquire(resources: string | readonly string[], options?: LockOptions): Promise<Lock> {
-    return this.#acquire(parseResources(resources), this.#settingsFor(options, false));
+    return this.#acquire(parseResources(resources), this.#settingsFor(options, this.#settings));
   }
 
   /**
@@ -76,7 +81,8 @@ export class Redlock {
    * @throws {TypeError | RangeError} for bad arguments; and the reason of `signal` when it aborts
    */
   async tryAcquire(resources: string | readonly string[], options?: LockOptions): Promise<Lock | null> {
-    const settings = { ...this.#settingsFor(options, false), waitTimeoutMs: 0 };
+    const given = this.#settingsFor(options, this.#trySettings);
+    const settings = options === undefined ? given : { ...given, waitTimeoutMs: 0 };
     try {
       return await this.#acquire(parseResources(resources), settings);
     } catch (error) {
@@ -105,7 +111,7 @@ export class Redlock {
   ): Promise<T> {
     const [options, routine] = rest.length === 1 ? [undefined, rest[0]] : rest;
     if (typeof routine !== "function") throw new TypeError(`routine must be a function, not ${describe(routine)}`);
-    const lock = await this.#acquire(parseResources(resources), this.#settingsFor(options, true));
+    const lock = await this.#acquire(parseResources(resources), this.#settingsFor(options, this.#usingSettings));
     try {
       const result = await routine(lock);
       if (lock.lost !== undefined) throw lock.lost;
@@ -143,9 +149,8 @@ export class Redlock {
     }
   }
 
-  #settingsFor(options: LockOptions | undefined, autoExtend: boolean): Settings {
-    const settings = withOptions(this.#settings, options, this.#ensemble.nodes.length);
-    return settings.autoExtend === undefined ? { ...settings, autoExtend } : settings;
+  #settingsFor(options: LockOptions | undefined, base: Settings): Settings {
+    return options === undefined ? base : withOptions(base, options, this.#ensemble.nodes.length);
   }
 }
 
