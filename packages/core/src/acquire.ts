@@ -28,7 +28,7 @@ export interface Lost {
   /** When the claims in the way end, in milliseconds, where the nodes know it. */
   readonly retryAfterMs?: number | undefined;
   /** What stood in the way, where the answers do not show it. */
-  readonly remark?: string;
+  readonly remark?: string | undefined;
 }
 
 /**
@@ -40,35 +40,32 @@ const maxProposals = 3;
 /** Makes one attempt. A lost one is undone on all nodes, also those that have not answered yet (S4). */
 export async function attempt(ensemble: Ensemble, settings: Settings, resources: readonly string[]): Promise<Attempt> {
   const { clock, observer, nodes, fenceHint } = ensemble;
-  const claim = new Claim(ensemble, resources, freshOwner(settings.label));
+  const { ttlMs, driftFactor, nodeTimeoutMs, label } = settings;
+  const owner = freshOwner(label);
+  const claim = new Claim(ensemble, resources, owner);
   const vote = new Vote(nodes.length, settings);
   const startedAt = momentOf(clock);
-  await claim.acquire(settings.ttlMs, fenceHint.next(startedAt.wallMs), vote);
-  if (vote.isWon) {
+  await claim.acquire(ttlMs, fenceHint.next(startedAt.wallMs), vote);
+
+  let { outcome } = vote;
+  let remark: string | undefined;
+  if (outcome === "acquired") {
     if (vote.unconfirmed > 0) await raiseFences(ensemble, settings, claim, vote, startedAt);
     fenceHint.saw(vote.fence);
   }
   const tookMs = elapsedMs(startedAt, clock);
-  const result = resultOf(vote, claim, startedAt, tookMs, settings);
-  if (result.outcome !== "acquired") claim.withdraw(settings.nodeTimeoutMs);
-  const { outcome } = result;
-  observer.attemptSettled?.({ resources, owner: claim.owner, outcome, elapsedMs: tookMs });
-  return result;
-}
-
-function resultOf(
-  vote: Vote,
-  claim: Claim,
-  startedAt: Moment,
-  tookMs: number,
-  { ttlMs, driftFactor }: Settings,
-): Attempt {
+  if (outcome === "acquired") {
+    if (vote.unconfirmed > 0) remark = "the nodes did not agree on a fencing token in time";
+    else if (tookMs >= validityMs(ttlMs, driftFactor)) {
+      remark = `the quorum came too late, ${Math.round(tookMs)} ms after a ttl of ${ttlMs} ms began`;
+    }
+    if (remark !== undefined) outcome = "unreachable";
+  }
+  if (outcome !== "acquired") claim.withdraw(nodeTimeoutMs);
+  observer.attemptSettled?.({ resources, owner, outcome, elapsedMs: tookMs });
   const { answers, fence } = vote;
-  if (!vote.isWon) return { outcome: vote.loss, answers, retryAfterMs: vote.retryAfterMs };
-  const lost = (remark: string): Lost => ({ outcome: "unreachable", answers, remark });
-  if (vote.unconfirmed > 0) return lost("the nodes did not agree on a fencing token in time");
-  if (tookMs < validityMs(ttlMs, driftFactor)) return { outcome: "acquired", claim, fence, startedAt };
-  return lost(`the quorum came too late, ${Math.round(tookMs)} ms after a ttl of ${ttlMs} ms began`);
+  if (outcome === "acquired") return { outcome, claim, fence, startedAt };
+  return { outcome, answers, remark, retryAfterMs: (outcome === "held" && vote.retryAfterMs) || undefined };
 }
 
 /**
@@ -84,22 +81,18 @@ async function raiseFences(
   vote: Vote,
   startedAt: Moment,
 ): Promise<void> {
-  /** The fence that each node was last heard to have under this claim; null where it denied the claim. */
-  const fences = nodes.map((_, index) => {
-    const answer = vote.answers[index];
-    return answer?.kind === "granted" ? answer.fence : answer?.kind === "denied" ? null : undefined;
-  });
+  /** What each node was last heard to say of this claim. */
+  const heard: Answer<Granted | Denied | Held | NotHeld>[] = nodes.map((_, index) => vote.answers[index]);
   for (let proposals = 0; proposals < maxProposals; proposals++) {
     const { fence } = vote;
     const timeoutMs = Math.min(nodeTimeoutMs, validityMs(ttlMs, driftFactor) - elapsedMs(startedAt, clock));
     if (timeoutMs <= 0 || signal?.aborted) return;
-    const asked = [...nodes.keys()].filter((index) => fences[index] !== fence && fences[index] !== null);
+    const asked = [...nodes.keys()].filter((index) => isBehind(heard[index], fence));
     let pending = asked.length;
     /** Enough confirmations, a token that overtakes this one, or too few nodes left to confirm it. */
     const count = (answer: Held | NotHeld | Failed, position: number): boolean => {
       pending -= 1;
-      const index = asked[position] as number;
-      if (answer.kind !== "failed") fences[index] = answer.kind === "held" ? answer.fence : null;
+      if (answer.kind !== "failed") heard[asked[position] as number] = answer;
       if (answer.kind === "held") vote.countFence(answer.fence);
       return vote.fence > fence || vote.unconfirmed <= 0 || vote.unconfirmed > pending;
     };
@@ -107,4 +100,10 @@ async function raiseFences(
     await claim.extend(askedNodes, { ttlMs, fence, rejoin: false }, { timeoutMs, signal, answers: [], count });
     if (vote.fence === fence) return;
   }
+}
+
+/** Whether a node may yet be made to have this fence under this claim. */
+function isBehind(answer: Answer<Granted | Denied | Held | NotHeld>, fence: number): boolean {
+  if (answer === undefined || answer.kind === "failed") return true;
+  return "fence" in answer && answer.fence !== fence;
 }

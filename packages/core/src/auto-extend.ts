@@ -1,27 +1,24 @@
 import type { Lease } from "./lease.ts";
-
-/** What automatic extension works with. */
-export interface AutoExtendTerms {
-  readonly lease: Lease;
-  readonly ttlMs: number;
-  readonly maxHoldMs: number;
-  /** How long the lock has been held, in milliseconds. */
-  heldMs(): number;
-  /**
-   * Extends for the ttl that it is told before each try, until one succeeds or it is told that there is nothing to gain;
-   * rejects when the lock has ended.
-   */
-  extend(nextTtlMs: () => number | undefined): Promise<void>;
-  /** Hears that the lock has been extended as far as `maxHoldMs` allows. */
-  onLimit(): void;
-}
+import type { Settings } from "./options.ts";
 
 /**
  * Extends a lock each time half of its validity has passed: early enough for several more tries when nodes do not
  * answer. The last extension is cut so that the lock ends with `maxHoldMs`. It stops with the lease.
+ *
+ * @param lease of the lock
+ * @param settings that it was acquired with
+ * @param heldMs how long it has been held, in milliseconds
+ * @param extend extends for the ttl that it is told before each try, until one succeeds or it is told that there is
+ *   nothing to gain; rejects when the lock has ended
+ * @param onLimit hears that the lock has been extended as far as `maxHoldMs` allows
  */
-export function autoExtend(terms: AutoExtendTerms): void {
-  const { lease, ttlMs, maxHoldMs, heldMs, extend, onLimit } = terms;
+export function autoExtend(
+  lease: Lease,
+  { ttlMs, maxHoldMs }: Settings,
+  heldMs: () => number,
+  extend: (nextTtlMs: () => number | undefined) => Promise<void>,
+  onLimit: () => void,
+): void {
   const nextTtlMs = (): number | undefined => {
     const nextMs = Math.min(ttlMs, Math.floor(maxHoldMs - heldMs()));
     return lease.wouldGain(nextMs) ? nextMs : undefined;

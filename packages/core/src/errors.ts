@@ -148,14 +148,20 @@ export function failureMessage(
   quorum: number,
   remark?: string,
 ): string {
-  const wanted = { lock: ["granted"], keep: ["held"], release: ["released", "not-held"] }[action];
-  const verb = { lock: "granted", keep: "hold it", release: "answered" }[action];
+  const [verb, ...wanted] = goals[action];
   const others = outcomes.filter(({ kind }) => !wanted.includes(kind));
   const count = outcomes.length - others.length;
   const counts = outcomes.length > 0 && `${count} of ${outcomes.length} nodes ${verb}, ${quorum} needed`;
   const parts = [remark, counts, others.map(describeOutcome).join(", ")].filter(Boolean);
   return `could not ${action} ${resources.join(", ")}: ${parts.join("; ")}`;
 }
+
+/** What is said of the nodes that did what was wanted of them, and the kinds of outcome that are meant by it. */
+const goals: Record<LockAction, [verb: string, ...kinds: string[]]> = {
+  lock: ["granted", "granted"],
+  keep: ["hold it", "held"],
+  release: ["answered", "released", "not-held"],
+};
 
 const phrases: Partial<Record<NodeOutcome["kind"], string>> = {
   held: "holds it",
@@ -167,8 +173,6 @@ const phrases: Partial<Record<NodeOutcome["kind"], string>> = {
 function describeOutcome({ node, kind, retryAfterMs, error }: NodeOutcome): string {
   if (error instanceof NodeTimeoutError) return `${node} ${error.message}`;
   if (kind === "failed") return `${node} failed: ${error?.message}`;
-  const phrase = `${node} ${phrases[kind] ?? kind}`;
-  return retryAfterMs === undefined
-    ? phrase
-    : `${phrase} (held by another for up to ${Math.ceil(retryAfterMs)} ms more)`;
+  const more = retryAfterMs === undefined ? "" : ` (held by another for up to ${Math.ceil(retryAfterMs)} ms more)`;
+  return `${node} ${phrases[kind] ?? kind}${more}`;
 }

@@ -56,7 +56,12 @@ export class HeldLock implements Lock {
     this.#onEnd = onEnd;
     const term = { startedAt: won.startedAt, ttlMs: settings.ttlMs };
     this.#lease = new Lease(ensemble.clock, settings.driftFactor, term, () => this.#expire());
-    if (settings.autoExtend) this.#startAutoExtend();
+    if (!settings.autoExtend) return;
+    const extend = (nextTtlMs: () => number | undefined) => this.#extendFor(nextTtlMs);
+    const onLimit = () => {
+      this.#reachedMaxHold = true;
+    };
+    autoExtend(this.#lease, settings, () => this.#heldMs(), extend, onLimit);
   }
 
   get signal(): AbortSignal {
@@ -209,19 +214,5 @@ export class HeldLock implements Lock {
     remark?: string,
   ): ReturnType<typeof failureOf> {
     return failureOf(action, this.resources, this.#ensemble.nodes, answers, this.#settings.quorum, remark);
-  }
-
-  #startAutoExtend(): void {
-    const { ttlMs, maxHoldMs } = this.#settings;
-    autoExtend({
-      lease: this.#lease,
-      ttlMs,
-      maxHoldMs,
-      heldMs: () => this.#heldMs(),
-      extend: (nextTtlMs) => this.#extendFor(nextTtlMs),
-      onLimit: () => {
-        this.#reachedMaxHold = true;
-      },
-    });
   }
 }

@@ -67,22 +67,16 @@ function verdictOf(
   nodeCount: number,
   quorum: number,
 ): Omit<Inspection, "resource" | "nodes"> {
-  const remainingByOwner = new Map<string, number[]>();
-  for (const { owner, remainingMs } of views) {
-    if (owner === null) continue;
-    remainingByOwner.set(owner, [...(remainingByOwner.get(owner) ?? []), remainingMs ?? Infinity]);
-  }
-  const fence = Math.max(0, ...views.map((view) => view.fence));
-  let mostClaims = 0;
-  for (const [owner, remaining] of remainingByOwner) {
-    if (remaining.length >= quorum) {
-      remaining.sort((a, b) => b - a);
-      const remainingMs = remaining[quorum - 1] ?? null;
-      return { state: "held", owner, label: labelOf(owner), remainingMs, fence };
-    }
-    mostClaims = Math.max(mostClaims, remaining.length);
-  }
-  const unheard = nodeCount - views.length;
-  const state = mostClaims + unheard < quorum ? "free" : "unknown";
-  return { state, owner: null, label: null, remainingMs: null, fence };
+  const claims = views.filter(({ owner }) => owner !== null);
+  const claimsOf = (owner: string | null): NodeView[] => claims.filter((claim) => claim.owner === owner);
+  const votes = Math.max(0, ...claims.map(({ owner }) => claimsOf(owner).length));
+  const owner = claims.find((claim) => votes >= quorum && claimsOf(claim.owner).length === votes)?.owner ?? null;
+  const remaining = claimsOf(owner).map(({ remainingMs }) => remainingMs ?? Infinity);
+  return {
+    state: owner !== null ? "held" : votes + nodeCount - views.length < quorum ? "free" : "unknown",
+    owner,
+    label: owner === null ? null : labelOf(owner),
+    remainingMs: remaining.sort((a, b) => b - a)[quorum - 1] ?? null,
+    fence: Math.max(0, ...views.map(({ fence }) => fence)),
+  };
 }

@@ -8,14 +8,16 @@ export class Vote implements Ballot<Granted | Denied> {
   readonly answers: Answer<Granted | Denied>[] = [];
   readonly timeoutMs: number;
   readonly signal: AbortSignal | undefined;
+  /** The token, if the vote is won: the highest fence, once a quorum has had exactly that one. */
+  fence = 0;
+  /** When the claims in the way end, in milliseconds; 0 where the nodes do not know it. */
+  retryAfterMs = 0;
   readonly #nodeCount: number;
   readonly #quorum: number;
   #granted = 0;
   #denied = 0;
   #failed = 0;
   #agreed = 0;
-  #highestFence = 0;
-  #retryAfterMs = 0;
   #isHopeless = false;
 
   /**
@@ -39,31 +41,21 @@ export class Vote implements Ballot<Granted | Denied> {
       this.countFence(answer.fence);
     } else if (answer.kind === "denied") {
       this.#denied += 1;
-      this.#retryAfterMs = Math.max(this.#retryAfterMs, answer.retryAfterMs ?? 0);
+      this.retryAfterMs = Math.max(this.retryAfterMs, answer.retryAfterMs ?? 0);
     } else {
       this.#failed += 1;
       this.#isHopeless ||= isMisconfigured(answer);
     }
-    return this.isWon || this.#isHopeless || isOutOfReach(this.#denied + this.#failed, this.#nodeCount, this.#quorum);
+    return this.#granted >= this.#quorum || this.#isHopeless || this.#isOutOfReach(this.#denied + this.#failed);
   }
 
   /** Counts a node that holds the claim with this fence. */
   countFence(fence: number): void {
-    if (fence > this.#highestFence) {
-      this.#highestFence = fence;
+    if (fence > this.fence) {
+      this.fence = fence;
       this.#agreed = 0;
     }
-    if (fence === this.#highestFence) this.#agreed += 1;
-  }
-
-  /** Whether a quorum granted. */
-  get isWon(): boolean {
-    return this.#granted >= this.#quorum;
-  }
-
-  /** The token, if the vote was won: the highest fence, once a quorum has had exactly that one. */
-  get fence(): number {
-    return this.#highestFence;
+    if (fence === this.fence) this.#agreed += 1;
   }
 
   /** How many more nodes must have had the fence for it to be the token. */
@@ -71,15 +63,14 @@ export class Vote implements Ballot<Granted | Denied> {
     return this.#quorum - this.#agreed;
   }
 
-  /** How it was lost. If a quorum of nodes did answer, or still might have, it is the other owner that stood in the way. */
-  get loss(): "held" | "unreachable" | "misconfigured" {
+  /** What came of it. If a quorum of nodes did answer, or still might have, it is another owner that stood in the way. */
+  get outcome(): "acquired" | "held" | "unreachable" | "misconfigured" {
+    if (this.#granted >= this.#quorum) return "acquired";
     if (this.#isHopeless) return "misconfigured";
-    const isOtherInTheWay = this.#denied > 0 && !isOutOfReach(this.#failed, this.#nodeCount, this.#quorum);
-    return isOtherInTheWay ? "held" : "unreachable";
+    return this.#denied > 0 && !this.#isOutOfReach(this.#failed) ? "held" : "unreachable";
   }
 
-  /** When the claims in the way end, in milliseconds, where the nodes know it. */
-  get retryAfterMs(): number | undefined {
-    return (this.loss === "held" && this.#retryAfterMs) || undefined;
+  #isOutOfReach(dropped: number): boolean {
+    return isOutOfReach(dropped, this.#nodeCount, this.#quorum);
   }
 }
