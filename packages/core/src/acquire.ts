@@ -1,10 +1,9 @@
-import type { Answer, Denied, Failed, Granted, Held, NotHeld } from "./answers.ts";
+import { type Answer, isCertain, type Tally } from "./answers.ts";
 import { Claim, type Ensemble } from "./claim.ts";
 import type { LockNode } from "./lock-node.ts";
 import type { Settings } from "./options.ts";
 import { freshOwner } from "./owner.ts";
 import { elapsedMs, type Moment, momentOf, validityMs } from "./validity.ts";
-import { Vote } from "./vote.ts";
 
 /** How one attempt ended. */
 export type Attempt = Won | Lost;
@@ -24,7 +23,7 @@ export interface Won {
  */
 export interface Lost {
   readonly outcome: "held" | "unreachable" | "misconfigured";
-  readonly answers: readonly Answer<Granted | Denied>[];
+  readonly answers: Tally["answers"];
   /** When the claims in the way end, in milliseconds, where the nodes know it. */
   readonly retryAfterMs?: number | undefined;
   /** What stood in the way, where the answers do not show it. */
@@ -39,33 +38,59 @@ const maxProposals = 3;
 
 /** Makes one attempt. A lost one is undone on all nodes, also those that have not answered yet (S4). */
 export async function attempt(ensemble: Ensemble, settings: Settings, resources: readonly string[]): Promise<Attempt> {
-  const { clock, observer, nodes, fenceHint } = ensemble;
-  const { ttlMs, driftFactor, nodeTimeoutMs, label } = settings;
+  const { clock, observer, fenceHint } = ensemble;
+  const { ttlMs, driftFactor, nodeTimeoutMs: timeoutMs, quorum, signal, label } = settings;
   const owner = freshOwner(label);
   const claim = new Claim(ensemble, resources, owner);
-  const vote = new Vote(nodes.length, settings);
   const startedAt = momentOf(clock);
-  await claim.acquire(ttlMs, fenceHint.next(startedAt.wallMs), vote);
+  const tally = await claim.acquire(ttlMs, fenceHint.next(startedAt.wallMs), {
+    timeoutMs,
+    signal,
+    isYes: ({ kind }) => kind === "granted",
+    isDecided: (sofar) => isCertain(sofar, quorum) || sofar.misconfigured > 0,
+  });
 
-  let { outcome } = vote;
-  let remark: string | undefined;
-  if (outcome === "acquired") {
-    if (vote.unconfirmed > 0) await raiseFences(ensemble, settings, claim, vote, startedAt);
-    fenceHint.saw(vote.fence);
+  const { answers } = tally;
+  let outcome = outcomeOf(tally, quorum);
+  let token = highestFence(answers);
+  if (outcome === "acquired" && token.agreed < quorum) {
+    token = await raiseFences(ensemble, settings, claim, answers, startedAt);
   }
   const tookMs = elapsedMs(startedAt, clock);
+  let remark: string | undefined;
   if (outcome === "acquired") {
-    if (vote.unconfirmed > 0) remark = "the nodes did not agree on a fencing token in time";
+    fenceHint.saw(token.fence);
+    if (token.agreed < quorum) remark = "the nodes did not agree on a fencing token in time";
     else if (tookMs >= validityMs(ttlMs, driftFactor)) {
       remark = `the quorum came too late, ${Math.round(tookMs)} ms after a ttl of ${ttlMs} ms began`;
     }
     if (remark !== undefined) outcome = "unreachable";
   }
-  if (outcome !== "acquired") claim.withdraw(nodeTimeoutMs);
+  if (outcome !== "acquired") claim.withdraw(timeoutMs);
   observer.attemptSettled?.({ resources, owner, outcome, elapsedMs: tookMs });
-  const { answers, fence } = vote;
-  if (outcome === "acquired") return { outcome, claim, fence, startedAt };
-  return { outcome, answers, remark, retryAfterMs: (outcome === "held" && vote.retryAfterMs) || undefined };
+  if (outcome === "acquired") return { outcome, claim, fence: token.fence, startedAt };
+  const waitsMs = answers.map((answer) => answer?.retryAfterMs ?? 0);
+  return { outcome, answers, remark, retryAfterMs: (outcome === "held" && Math.max(...waitsMs)) || undefined };
+}
+
+/** If a quorum of nodes did answer, or still might have, it is another owner that stood in the way. */
+function outcomeOf({ yes, no, missing, misconfigured }: Tally, quorum: number): Attempt["outcome"] {
+  if (yes >= quorum) return "acquired";
+  if (misconfigured > 0) return "misconfigured";
+  return no > 0 && yes + no + missing >= quorum ? "held" : "unreachable";
+}
+
+/** The highest fence that nodes hold a claim with, and how many of them hold it with just that one. */
+function highestFence(answers: Tally["answers"]): { readonly fence: number; readonly agreed: number } {
+  let highest = 0;
+  let agreed = 0;
+  for (const answer of answers) {
+    const fence = answer?.fence ?? 0;
+    if (fence > highest) agreed = 0;
+    if (fence >= highest) agreed += 1;
+    highest = Math.max(highest, fence);
+  }
+  return { fence: highest, agreed };
 }
 
 /**
@@ -76,34 +101,40 @@ export async function attempt(ensemble: Ensemble, settings: Settings, resources:
  */
 async function raiseFences(
   { nodes, clock }: Ensemble,
-  { ttlMs, driftFactor, nodeTimeoutMs, signal }: Settings,
+  { ttlMs, driftFactor, nodeTimeoutMs, quorum, signal }: Settings,
   claim: Claim,
-  vote: Vote,
+  answers: Tally["answers"],
   startedAt: Moment,
-): Promise<void> {
+): Promise<ReturnType<typeof highestFence>> {
   /** What each node was last heard to say of this claim. */
-  const heard: Answer<Granted | Denied | Held | NotHeld>[] = nodes.map((_, index) => vote.answers[index]);
-  for (let proposals = 0; proposals < maxProposals; proposals++) {
-    const { fence } = vote;
+  const heard = nodes.map((_, index) => answers[index]);
+  let proposed = 0;
+  for (let proposals = 0; ; proposals++) {
+    const token = highestFence(heard);
+    const { fence, agreed } = token;
+    if (agreed >= quorum || fence === proposed || proposals === maxProposals) return token;
     const timeoutMs = Math.min(nodeTimeoutMs, validityMs(ttlMs, driftFactor) - elapsedMs(startedAt, clock));
-    if (timeoutMs <= 0 || signal?.aborted) return;
+    if (timeoutMs <= 0 || signal?.aborted) return token;
+    proposed = fence;
     const asked = [...nodes.keys()].filter((index) => isBehind(heard[index], fence));
-    let pending = asked.length;
-    /** Enough confirmations, a token that overtakes this one, or too few nodes left to confirm it. */
-    const count = (answer: Held | NotHeld | Failed, position: number): boolean => {
-      pending -= 1;
-      if (answer.kind !== "failed") heard[asked[position] as number] = answer;
-      if (answer.kind === "held") vote.countFence(answer.fence);
-      return vote.fence > fence || vote.unconfirmed <= 0 || vote.unconfirmed > pending;
-    };
-    const askedNodes = asked.map((index) => nodes[index] as LockNode);
-    await claim.extend(askedNodes, { ttlMs, fence, rejoin: false }, { timeoutMs, signal, answers: [], count });
-    if (vote.fence === fence) return;
+    await claim.extend(
+      asked.map((index) => nodes[index] as LockNode),
+      { ttlMs, fence, rejoin: false },
+      {
+        timeoutMs,
+        signal,
+        isYes: (answer, position) => {
+          heard[asked[position] as number] = answer;
+          return answer.fence === fence;
+        },
+        isDecided: ({ yes, missing }) =>
+          highestFence(heard).fence > fence || agreed + yes >= quorum || agreed + yes + missing < quorum,
+      },
+    );
   }
 }
 
 /** Whether a node may yet be made to have this fence under this claim. */
-function isBehind(answer: Answer<Granted | Denied | Held | NotHeld>, fence: number): boolean {
-  if (answer === undefined || answer.kind === "failed") return true;
-  return "fence" in answer && answer.fence !== fence;
+function isBehind(answer: Answer | undefined, fence: number): boolean {
+  return answer === undefined || answer.kind === "failed" || (answer.fence ?? fence) !== fence;
 }

@@ -1,53 +1,34 @@
-import type { ConfigurationError } from "./errors.ts";
+import type { ConfigurationError, NodeOutcome } from "./errors.ts";
 import type { NodeView } from "./lock-node.ts";
 
-/** What a node said to a question, in the words of `NodeOutcome`; undefined as long as it has not answered. */
-export type Answer<Reply> = Reply | Failed | undefined;
-
-/** It holds the claim, with this fence, since it was asked. */
-export interface Granted {
-  readonly kind: "granted";
-  readonly fence: number;
+/** What a node said to a question, in the words in which errors tell of it. */
+export interface Answer extends Omit<NodeOutcome, "node"> {
+  /** What it knows about a resource, where it was asked to `inspect` it. */
+  readonly view?: NodeView;
 }
 
-/** Another owner is in the way. */
-export interface Denied {
-  readonly kind: "denied";
-  readonly retryAfterMs?: number;
+/** The answers to one question so far, counted. */
+export interface Tally {
+  /** In the order of the nodes; none where a node has not answered, and empty as long as none has. */
+  readonly answers: readonly (Answer | undefined)[];
+  /** How many said what was hoped for, and how many something else. */
+  yes: number;
+  no: number;
+  /** How many have not answered. The others have failed, if they said neither. */
+  missing: number;
+  /** How many of those that failed said that it can never work like this. */
+  misconfigured: number;
 }
 
-/** It holds the claim as before, with this fence. */
-export interface Held {
-  readonly kind: "held";
-  readonly fence: number;
-}
-
-/** It did not hold the claim when it was asked. If it rejoined, it does now. */
-export interface NotHeld {
-  readonly kind: "rejoined" | "not-held";
-}
-
-/** It does not hold the claim any more. */
-export interface Released {
-  readonly kind: "released" | "not-held";
-}
-
-/** What it knows about a resource. */
-export interface Seen {
-  readonly kind: "seen";
-  readonly view: NodeView;
-}
-
-/** It gave no answer, or one that the contract does not allow. */
-export interface Failed {
-  readonly kind: "failed";
-  readonly error: Error;
+/** Whether a quorum has said yes, or none can any more. */
+export function isCertain({ yes, missing }: Tally, quorum: number): boolean {
+  return yes >= quorum || yes + missing < quorum;
 }
 
 /** Whether the node said that it can never work like this. By the code, as the error may be of another copy of this package. */
-export function isMisconfigured({ error }: Failed): boolean {
+export function isMisconfigured({ error }: Answer): boolean {
   try {
-    return (error as Partial<ConfigurationError>).code === "MISCONFIGURED";
+    return (error as Partial<ConfigurationError> | undefined)?.code === "MISCONFIGURED";
   } catch {
     return false; // the getter of a strange error
   }

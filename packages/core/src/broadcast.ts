@@ -1,4 +1,4 @@
-import type { Answer, Failed } from "./answers.ts";
+import { type Answer, isMisconfigured, type Tally } from "./answers.ts";
 import type { Ensemble } from "./claim.ts";
 import { NodeTimeoutError } from "./errors.ts";
 import type { LockNode } from "./lock-node.ts";
@@ -6,67 +6,62 @@ import type { NodeFailedEvent } from "./observer.ts";
 import { onAbort } from "./on-abort.ts";
 import { readFailure } from "./reply.ts";
 
-/** How long the answers to one question are waited for, what they are, and how they are counted. */
-export interface Ballot<Reply> {
+/** How the answers to a question are counted, and for how long they are waited for. */
+export interface Ballot {
   readonly timeoutMs: number;
   /** Lets the caller give up: the broadcast settles at once with the answers that it has. */
   readonly signal?: AbortSignal | undefined;
-  /** Filled in until the broadcast has settled; in the order of the nodes, and empty as long as none has answered. */
-  readonly answers: Answer<Reply>[];
-  /**
-   * Counts an answer: each node's first, in the order in which they come. Passing the deadline counts as a failure.
-   *
-   * @returns whether the outcome is certain now
-   */
-  count(answer: Reply | Failed, index: number): boolean;
+  /** Whether a node that did not fail said what was hoped for. */
+  isYes(answer: Answer, index: number): boolean;
+  /** Whether the outcome is certain. Passing the deadline counts as a failure. */
+  isDecided(tally: Tally): boolean;
 }
 
 /** One question to several nodes. */
-export interface Question<Reply> {
+export interface Question {
   readonly nodes: readonly LockNode[];
   readonly method: NodeFailedEvent["method"];
   readonly resources: readonly string[];
   /** Sends the question to one node. */
   ask(node: LockNode): unknown;
   /** Reads what the node resolved with. */
-  read(value: unknown): Reply | Failed;
+  read(value: unknown): Answer;
   /** Hears every answer, also one that comes after the broadcast has settled. Passing the deadline is no answer. */
-  heard?(node: LockNode, answer: Reply | Failed): void;
+  heard?(node: LockNode, answer: Answer): void;
 }
 
 /**
  * Asks all nodes at the same time and settles as soon as the outcome is certain, all have answered, or the deadline
- * has passed. It never rejects and never hangs (S6). It resolves with the ballot, which does not change afterwards.
+ * has passed. It never rejects and never hangs (S6). What it resolves with does not change afterwards.
  */
-export function broadcast<Reply extends { readonly kind: string }, B extends Ballot<Reply>>(
-  { clock, observer }: Ensemble,
-  question: Question<Reply>,
-  ballot: B,
-): Promise<B> {
+export function broadcast({ clock, observer }: Ensemble, question: Question, ballot: Ballot): Promise<Tally> {
   const { nodes, method, resources } = question;
-  const { timeoutMs, signal, answers } = ballot;
+  const { timeoutMs, signal } = ballot;
   return new Promise((resolve) => {
-    let missing = nodes.length;
+    const answers: (Answer | undefined)[] = [];
+    const tally: Tally = { answers, yes: 0, no: 0, missing: nodes.length, misconfigured: 0 };
     let settled = false;
 
     const settle = (): void => {
       settled = true;
       cancelTimer();
       stopListening?.();
-      resolve(ballot);
+      resolve(tally);
     };
-    /** Tells whether it was the last answer that was needed. */
-    const take = (node: LockNode, index: number, answer: Reply | Failed): boolean => {
+    const take = (node: LockNode, index: number, answer: Answer): void => {
       answers[index] = answer;
-      missing -= 1;
+      tally.missing -= 1;
       if (answer.kind === "failed") {
-        observer.nodeFailed?.({ node: node.name, method, resources, error: (answer as Failed).error });
-      }
-      return ballot.count(answer, index) || missing === 0;
+        if (isMisconfigured(answer)) tally.misconfigured += 1;
+        observer.nodeFailed?.({ node: node.name, method, resources, error: answer.error as Error });
+      } else if (ballot.isYes(answer, index)) tally.yes += 1;
+      else tally.no += 1;
     };
-    const hear = (node: LockNode, index: number, answer: Reply | Failed): void => {
+    const hear = (node: LockNode, index: number, answer: Answer): void => {
       question.heard?.(node, answer);
-      if (!settled && answers[index] === undefined && take(node, index, answer)) settle();
+      if (settled || answers[index] !== undefined) return;
+      take(node, index, answer);
+      if (tally.missing === 0 || ballot.isDecided(tally)) settle();
     };
     const judgeDeadline = (): void => {
       if (settled) return;
@@ -104,7 +99,7 @@ export function send(
 }
 
 /** A value that cannot even be looked at is a failure, too. */
-function read<Reply>(question: Question<Reply>, value: unknown): Reply | Failed {
+function read(question: Question, value: unknown): Answer {
   try {
     return question.read(value);
   } catch (error) {

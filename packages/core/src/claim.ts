@@ -1,4 +1,4 @@
-import type { Denied, Failed, Granted, Held, NotHeld, Released } from "./answers.ts";
+import type { Answer, Tally } from "./answers.ts";
 import { type Ballot, broadcast, type Question, send } from "./broadcast.ts";
 import type { Clock } from "./clock.ts";
 import type { FenceHint } from "./fence-hint.ts";
@@ -38,7 +38,7 @@ export class Claim {
   }
 
   /** Asks all nodes for the claim. */
-  acquire<B extends Ballot<Granted | Denied>>(ttlMs: number, fenceHint: number, ballot: B): Promise<B> {
+  acquire(ttlMs: number, fenceHint: number, ballot: Ballot): Promise<Tally> {
     const { resources, owner } = this;
     const { timeoutMs } = ballot;
     const request = Object.freeze({ resources, owner, ttlMs, fenceHint, timeoutMs });
@@ -46,11 +46,11 @@ export class Claim {
   }
 
   /** Asks some of the nodes to keep the claim and to raise the fence counters. */
-  extend<B extends Ballot<Held | NotHeld>>(
+  extend(
     nodes: readonly LockNode[],
     terms: { readonly ttlMs: number; readonly fence: number; readonly rejoin: boolean },
-    ballot: B,
-  ): Promise<B> {
+    ballot: Ballot,
+  ): Promise<Tally> {
     const { resources, owner } = this;
     const request = Object.freeze({ resources, owner, ...terms, timeoutMs: ballot.timeoutMs });
     const read = (value: unknown) => readExtendReply(value, terms.fence);
@@ -58,7 +58,7 @@ export class Claim {
   }
 
   /** Withdraws the claim and asks all nodes to free it. */
-  release<B extends Ballot<Released>>(ballot: B): Promise<B> {
+  release(ballot: Ballot): Promise<Tally> {
     this.#withdrawn = true;
     const request = this.#plainRequest(ballot.timeoutMs);
     return this.#ask("release", this.#ensemble.nodes, (node) => node.release(request), readReleaseReply, ballot);
@@ -70,14 +70,14 @@ export class Claim {
     this.#releaseUnheard(this.#ensemble.nodes, timeoutMs);
   }
 
-  #ask<Reply extends { readonly kind: string }, B extends Ballot<Reply>>(
+  #ask(
     method: "acquire" | "extend" | "release",
     nodes: readonly LockNode[],
-    ask: Question<Reply>["ask"],
-    read: Question<Reply>["read"],
-    ballot: B,
-  ): Promise<B> {
-    const heard = (node: LockNode, { kind }: Reply | Failed): void => {
+    ask: Question["ask"],
+    read: Question["read"],
+    ballot: Ballot,
+  ): Promise<Tally> {
+    const heard = (node: LockNode, { kind }: Answer): void => {
       // A failure tells nothing about what the node did.
       const mayHold = method !== "release" && kind !== "denied" && kind !== "not-held";
       if (this.#withdrawn && mayHold) this.#releaseUnheard([node], ballot.timeoutMs);

@@ -33,8 +33,7 @@ export const systemClock: Clock = {
   afterPendingIo(callback) {
     // Node, Bun and Deno run immediates right after the poll for input. Elsewhere, a task queued by a timer runs after
     // the tasks that are queued already.
-    const { setImmediate } = globalThis as { setImmediate?: (callback: () => void) => unknown };
-    if (setImmediate) setImmediate(callback);
-    else setTimeout(callback, 0);
+    const { setImmediate = setTimeout } = globalThis as { setImmediate?: (callback: () => void) => unknown };
+    setImmediate(callback);
   },
 };

@@ -1,7 +1,6 @@
-import { type Answer, type Failed, type Held, isMisconfigured, type NotHeld } from "./answers.ts";
+import type { Tally } from "./answers.ts";
 import type { Claim } from "./claim.ts";
 import type { LockNode } from "./lock-node.ts";
-import { isOutOfReach } from "./quorum.ts";
 
 /** What a round of extension asks for. */
 export interface ExtensionTerms {
@@ -21,40 +20,36 @@ export interface Extension {
    * holding it: only from the next extension on do they (S8).
    */
   readonly outcome: "held" | "lost" | "unreachable" | "misconfigured";
-  readonly answers: readonly Answer<Held | NotHeld>[];
+  readonly answers: Tally["answers"];
 }
 
 /** Asks all nodes once to keep the claim. */
-export function extendOnce(nodes: readonly LockNode[], claim: Claim, terms: ExtensionTerms): Promise<Extension> {
+export async function extendOnce(nodes: readonly LockNode[], claim: Claim, terms: ExtensionTerms): Promise<Extension> {
   const { ttlMs, fence, quorum, timeoutMs, absent } = terms;
-  let held = 0;
-  let notHeld = 0;
-  let misconfigured = 0;
-  let pending = nodes.length;
-  const isHopelessWithout = (dropped: number): boolean => isOutOfReach(dropped, nodes.length, quorum);
-  /** The outcome as far as it is certain, whatever the nodes that have not answered may still say. */
-  const certainOutcome = (): Extension["outcome"] | undefined => {
-    if (held >= quorum) return "held";
-    if (isHopelessWithout(notHeld)) return "lost";
-    if (held + pending >= quorum || isHopelessWithout(notHeld + pending)) return undefined;
-    return isHopelessWithout(misconfigured) ? "misconfigured" : "unreachable";
-  };
-  const ballot = {
-    timeoutMs,
-    answers: [],
-    outcome: "unreachable" as Extension["outcome"],
-    count: (answer: Held | NotHeld | Failed, index: number) => {
-      pending -= 1;
-      if (answer.kind === "failed") misconfigured += isMisconfigured(answer) ? 1 : 0;
-      else {
-        absent[index] ||= answer.kind !== "held";
-        if (absent[index]) notHeld += 1;
-        else held += 1;
-      }
-      const outcome = certainOutcome();
-      ballot.outcome = outcome ?? "unreachable";
-      return outcome !== undefined;
+  const tally = await claim.extend(
+    nodes,
+    { ttlMs, fence, rejoin: true },
+    {
+      timeoutMs,
+      isYes: ({ kind }, index) => {
+        absent[index] ||= kind !== "held";
+        return !absent[index];
+      },
+      isDecided: (sofar) => outcomeOf(sofar, nodes.length, quorum) !== undefined,
     },
-  };
-  return claim.extend(nodes, { ttlMs, fence, rejoin: true }, ballot);
+  );
+  return { outcome: outcomeOf(tally, nodes.length, quorum) ?? "unreachable", answers: tally.answers };
+}
+
+/** The outcome as far as it is certain, whatever the nodes that have not answered may still say. */
+function outcomeOf(
+  { yes, no, missing, misconfigured }: Tally,
+  nodeCount: number,
+  quorum: number,
+): Extension["outcome"] | undefined {
+  const isHopelessWithout = (dropped: number): boolean => nodeCount - dropped < quorum;
+  if (yes >= quorum) return "held";
+  if (isHopelessWithout(no)) return "lost";
+  if (yes + missing >= quorum || isHopelessWithout(no + missing)) return undefined;
+  return isHopelessWithout(misconfigured) ? "misconfigured" : "unreachable";
 }

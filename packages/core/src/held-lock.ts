@@ -157,7 +157,7 @@ export class HeldLock implements Lock {
   }
 
   async #release(): Promise<void> {
-    const { nodes, observer } = this.#ensemble;
+    const { observer } = this.#ensemble;
     const { quorum, nodeTimeoutMs: timeoutMs } = this.#settings;
     const { resources, owner, fence } = this;
     const heldMs = observer.released ? this.#heldMs() : 0;
@@ -165,7 +165,7 @@ export class HeldLock implements Lock {
     if (!isFirst && this.#lease.remainingMs() <= 0) return this.#claim.withdraw(timeoutMs);
     this.#isReleased = true;
     this.#end();
-    const { confirmed, answers } = await releaseOnce(this.#claim, { nodeCount: nodes.length, quorum, timeoutMs });
+    const { confirmed, answers } = await releaseOnce(this.#claim, { quorum, timeoutMs });
     if (isFirst) {
       observer.released?.({ resources, owner, fence, heldMs, confirmed });
       this.#onEnd();

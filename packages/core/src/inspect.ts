@@ -1,5 +1,4 @@
-import type { Answer, Failed, Seen } from "./answers.ts";
-import { type Ballot, broadcast } from "./broadcast.ts";
+import { broadcast } from "./broadcast.ts";
 import type { Ensemble } from "./claim.ts";
 import type { LockNode, NodeView } from "./lock-node.ts";
 import { labelOf } from "./owner.ts";
@@ -50,13 +49,10 @@ export async function inspectResource(
     ask: (node: LockNode) => node.inspect?.(resource) ?? Promise.reject(new Error("does not offer inspect()")),
     read: readNodeView,
   };
-  const answers: Answer<Seen>[] = [];
-  await broadcast<Seen, Ballot<Seen>>(ensemble, question, { timeoutMs, answers, count: () => false });
+  const { answers } = await broadcast(ensemble, question, { timeoutMs, isYes: () => true, isDecided: () => false });
   const inspections = nodes.map(({ name: node }, index): NodeInspection => {
-    const answer = answers[index] as Seen | Failed;
-    return answer.kind === "seen"
-      ? { node, view: answer.view, error: null }
-      : { node, view: null, error: answer.error };
+    const { view = null, error = null } = answers[index] ?? {};
+    return { node, view, error };
   });
   const views = inspections.flatMap(({ view }) => view ?? []);
   return { resource, ...verdictOf(views, nodes.length, quorum), nodes: inspections };

@@ -1,4 +1,4 @@
-import type { Answer } from "./answers.ts";
+import type { Tally } from "./answers.ts";
 import { failureMessage, type LockAction, type NodeOutcome } from "./errors.ts";
 import type { LockNode } from "./lock-node.ts";
 
@@ -7,7 +7,7 @@ export function failureOf(
   action: LockAction,
   resources: readonly string[],
   nodes: readonly LockNode[],
-  answers: readonly Answer<Omit<NodeOutcome, "node">>[],
+  answers: Tally["answers"],
   quorum: number,
   remark?: string,
 ): [message: string, resources: readonly string[], outcomes: readonly NodeOutcome[]] {

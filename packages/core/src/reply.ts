@@ -1,4 +1,4 @@
-import type { Denied, Failed, Granted, Held, NotHeld, Released, Seen } from "./answers.ts";
+import type { Answer } from "./answers.ts";
 import { describe } from "./describe.ts";
 import { InvalidReplyError } from "./errors.ts";
 
@@ -9,7 +9,7 @@ import { InvalidReplyError } from "./errors.ts";
  */
 
 /** Reads the reply of `acquire`. */
-export function readAcquireReply(value: unknown): Granted | Denied | Failed {
+export function readAcquireReply(value: unknown): Answer {
   const { granted, fence, retryAfterMs } = fieldsOf(value);
   if (granted === true && isFence(fence)) return { kind: "granted", fence };
   if (granted === false && retryAfterMs === undefined) return { kind: "denied" };
@@ -18,7 +18,7 @@ export function readAcquireReply(value: unknown): Granted | Denied | Failed {
 }
 
 /** Reads the reply of `extend`, which must not name a counter below the one that it was to be raised to. */
-export function readExtendReply(value: unknown, atLeast: number): Held | NotHeld | Failed {
+export function readExtendReply(value: unknown, atLeast: number): Answer {
   const { held, fence, rejoined } = fieldsOf(value);
   if (held === true && isFence(fence) && fence >= atLeast) return { kind: "held", fence };
   if (held === false && typeof rejoined === "boolean") return { kind: rejoined ? "rejoined" : "not-held" };
@@ -26,14 +26,14 @@ export function readExtendReply(value: unknown, atLeast: number): Held | NotHeld
 }
 
 /** Reads the reply of `release`. */
-export function readReleaseReply(value: unknown): Released | Failed {
+export function readReleaseReply(value: unknown): Answer {
   const { released } = fieldsOf(value);
   if (typeof released === "boolean") return { kind: released ? "released" : "not-held" };
   return nonsense("release", value);
 }
 
 /** Reads the reply of `inspect`. */
-export function readNodeView(value: unknown): Seen | Failed {
+export function readNodeView(value: unknown): Answer {
   const { owner, remainingMs, fence, recoveringMs } = fieldsOf(value);
   const isValid =
     (owner === null || typeof owner === "string") &&
@@ -41,11 +41,12 @@ export function readNodeView(value: unknown): Seen | Failed {
     (fence === 0 || isFence(fence)) &&
     (recoveringMs === undefined || isDuration(recoveringMs));
   if (!isValid) return nonsense("inspect", value);
-  return { kind: "seen", view: { owner, remainingMs, fence, ...(recoveringMs !== undefined && { recoveringMs }) } };
+  const view = { owner, remainingMs, fence, ...(recoveringMs !== undefined && { recoveringMs }) };
+  return { kind: owner === null ? "not-held" : "held", view };
 }
 
 /** Reads what a node rejected with: what is no sound `Error` of this realm becomes one, so that nobody has to doubt it. */
-export function readFailure(reason: unknown): Failed {
+export function readFailure(reason: unknown): Answer {
   return { kind: "failed", error: toError(reason) };
 }
 
@@ -74,6 +75,6 @@ function isDuration(value: unknown): value is number {
   return typeof value === "number" && value >= 0 && value < Infinity;
 }
 
-function nonsense(method: string, value: unknown): Failed {
+function nonsense(method: string, value: unknown): Answer {
   return readFailure(new InvalidReplyError(`answered ${method}() with ${describe(value)}`));
 }
