@@ -93,12 +93,7 @@ export class LockLostError extends HoldfastError {
    * @param reason why the lock is no longer held
    * @param outcomes see {@link HoldfastError}
    */
-  constructor(
-    message: string,
-    resources: readonly string[],
-    reason: LossReason,
-    outcomes: readonly NodeOutcome[] = [],
-  ) {
+  constructor(message: string, resources: readonly string[], reason: LossReason, outcomes?: readonly NodeOutcome[]) {
     super(message, resources, outcomes);
     this.reason = reason;
   }

@@ -1,6 +1,7 @@
 import type { Tally } from "./answers.ts";
 import type { Claim } from "./claim.ts";
 import type { LockNode } from "./lock-node.ts";
+import { isOutOfReach } from "./quorum.ts";
 
 /** What a round of extension asks for. */
 export interface ExtensionTerms {
@@ -47,7 +48,7 @@ function outcomeOf(
   nodeCount: number,
   quorum: number,
 ): Extension["outcome"] | undefined {
-  const isHopelessWithout = (dropped: number): boolean => nodeCount - dropped < quorum;
+  const isHopelessWithout = (dropped: number): boolean => isOutOfReach(dropped, nodeCount, quorum);
   if (yes >= quorum) return "held";
   if (isHopelessWithout(no)) return "lost";
   if (yes + missing >= quorum || isHopelessWithout(no + missing)) return undefined;

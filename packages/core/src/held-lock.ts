@@ -11,6 +11,7 @@ import {
 import { type Extension, extendOnce } from "./extend.ts";
 import { Lease, type Term } from "./lease.ts";
 import type { ExtendOptions, Lock } from "./lock.ts";
+import type { LockEvent } from "./observer.ts";
 import { parseExtension, type Settings } from "./options.ts";
 import { failureOf } from "./outcome.ts";
 import { Pause } from "./pause.ts";
@@ -56,12 +57,21 @@ export class HeldLock implements Lock {
     this.#onEnd = onEnd;
     const term = { startedAt: won.startedAt, ttlMs: settings.ttlMs };
     this.#lease = new Lease(ensemble.clock, settings.driftFactor, term, () => this.#expire());
-    if (!settings.autoExtend) return;
+  }
+
+  /** What all events of the lock tell. */
+  get facts(): LockEvent {
+    const { resources, owner, fence } = this;
+    return { resources, owner, fence };
+  }
+
+  /** Has the lock extended by itself from now on. */
+  startAutoExtend(): void {
     const extend = (nextTtlMs: () => number | undefined) => this.#extendFor(nextTtlMs);
     const onLimit = () => {
       this.#reachedMaxHold = true;
     };
-    autoExtend(this.#lease, settings, () => this.#heldMs(), extend, onLimit);
+    autoExtend(this.#lease, this.#settings, () => this.#heldMs(), extend, onLimit);
   }
 
   get signal(): AbortSignal {
@@ -145,8 +155,7 @@ export class HeldLock implements Lock {
   #extended(term: Term): void {
     this.#lease.renew(term);
     const remainingMs = this.#remainingOrThrow();
-    const { resources, owner, fence } = this;
-    this.#ensemble.observer.extended?.({ resources, owner, fence, remainingMs });
+    this.#ensemble.observer.extended?.({ ...this.facts, remainingMs });
   }
 
   #remainingOrThrow(): number {
@@ -159,7 +168,6 @@ export class HeldLock implements Lock {
   async #release(): Promise<void> {
     const { observer } = this.#ensemble;
     const { quorum, nodeTimeoutMs: timeoutMs } = this.#settings;
-    const { resources, owner, fence } = this;
     const heldMs = observer.released ? this.#heldMs() : 0;
     const isFirst = !this.#isReleased;
     if (!isFirst && this.#lease.remainingMs() <= 0) return this.#claim.withdraw(timeoutMs);
@@ -167,7 +175,7 @@ export class HeldLock implements Lock {
     this.#end();
     const { confirmed, answers } = await releaseOnce(this.#claim, { quorum, timeoutMs });
     if (isFirst) {
-      observer.released?.({ resources, owner, fence, heldMs, confirmed });
+      observer.released?.({ ...this.facts, heldMs, confirmed });
       this.#onEnd();
     }
     if (confirmed || this.#lease.remainingMs() <= 0) return;
@@ -182,12 +190,11 @@ export class HeldLock implements Lock {
   /** Ends the lock on this side. What nodes still hold of it could protect nothing, and would only be in the way. */
   #lose(reason: LossReason): void {
     if (this.#lost !== undefined || this.#isReleased) return;
-    const { resources, owner, fence } = this;
     this.#lost = this.#lostError(reason);
     this.#end();
     this.#claim.withdraw(this.#settings.nodeTimeoutMs);
     this.#controller?.abort(this.#lost);
-    this.#ensemble.observer.lost?.({ resources, owner, fence, heldMs: this.#heldMs(), error: this.#lost });
+    this.#ensemble.observer.lost?.({ ...this.facts, heldMs: this.#heldMs(), error: this.#lost });
     this.#onEnd();
   }
 

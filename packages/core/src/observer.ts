@@ -105,26 +105,16 @@ export interface NodeFailedEvent {
   readonly error: Error;
 }
 
-const callbacks = [
-  "attemptSettled",
-  "acquired",
-  "acquireFailed",
-  "extended",
-  "released",
-  "lost",
-  "nodeFailed",
-] as const satisfies readonly (keyof Observer)[];
-
 /** Wraps the user's observer so that nothing it does reaches the lock operation. Without one, no event is even made. */
 export function safeObserver(observer: Observer | undefined): Observer {
   if (observer === undefined) return {};
-  const safely = (name: keyof Observer) => (event: never) => {
+  const callbackOf = (_: object, name: string | symbol) => (event: never) => {
     try {
-      const result: unknown = observer[name]?.(event);
+      const result: unknown = observer[name as keyof Observer]?.(event);
       if (result instanceof Promise) result.catch(() => {});
     } catch {
       // An observer that fails is not a reason for a lock to fail.
     }
   };
-  return Object.fromEntries(callbacks.map((name) => [name, safely(name)]));
+  return new Proxy({}, { get: callbackOf });
 }

@@ -33,7 +33,6 @@ export class Redlock {
   readonly #ensemble: Ensemble;
   readonly #settings: Settings;
   readonly #trySettings: Settings;
-  readonly #usingSettings: Settings;
   readonly #queue: WaitQueue;
 
   /**
@@ -45,10 +44,8 @@ export class Redlock {
     const { observer, clock = systemClock, maxWaiters = 10_000, ...lockOptions } = options;
     checkInteger("maxWaiters", maxWaiters);
     const checkedNodes = parseNodes(nodes);
-    const settings = withOptions(defaultSettings(checkedNodes.length), lockOptions, checkedNodes.length);
-    this.#settings = { ...settings, autoExtend: settings.autoExtend ?? false };
+    this.#settings = withOptions(defaultSettings(checkedNodes.length), lockOptions, checkedNodes.length);
     this.#trySettings = { ...this.#settings, waitTimeoutMs: 0 };
-    this.#usingSettings = { ...settings, autoExtend: settings.autoExtend ?? true };
     this.#ensemble = {
       nodes: checkedNodes,
       clock,
@@ -69,7 +66,7 @@ export class Redlock {
    * @throws {TypeError | RangeError} for bad arguments; and the reason of `signal` when it aborts
    */
   async acquire(resources: string | readonly string[], options?: LockOptions): Promise<Lock> {
-    return this.#acquire(parseResources(resources), this.#settingsFor(options, this.#settings));
+    return this.#acquire(parseResources(resources), this.#settingsFor(options));
   }
 
   /**
@@ -81,8 +78,8 @@ export class Redlock {
    * @throws {TypeError | RangeError} for bad arguments; and the reason of `signal` when it aborts
    */
   async tryAcquire(resources: string | readonly string[], options?: LockOptions): Promise<Lock | null> {
-    const given = this.#settingsFor(options, this.#trySettings);
-    const settings = options === undefined ? given : { ...given, waitTimeoutMs: 0 };
+    const isPlain = options === undefined;
+    const settings = isPlain ? this.#trySettings : { ...this.#settingsFor(options), waitTimeoutMs: 0 };
     try {
       return await this.#acquire(parseResources(resources), settings);
     } catch (error) {
@@ -111,7 +108,7 @@ export class Redlock {
   ): Promise<T> {
     const [options, routine] = rest.length === 1 ? [undefined, rest[0]] : rest;
     if (typeof routine !== "function") throw new TypeError(`routine must be a function, not ${describe(routine)}`);
-    const lock = await this.#acquire(parseResources(resources), this.#settingsFor(options, this.#usingSettings));
+    const lock = await this.#acquire(parseResources(resources), this.#settingsFor(options), true);
     try {
       const result = await routine(lock);
       if (lock.lost !== undefined) throw lock.lost;
@@ -133,15 +130,15 @@ export class Redlock {
     return inspectResource(this.#ensemble, resource, { quorum, timeoutMs: nodeTimeoutMs });
   }
 
-  async #acquire(resources: readonly string[], settings: Settings): Promise<HeldLock> {
+  async #acquire(resources: readonly string[], settings: Settings, isUsing = false): Promise<HeldLock> {
     const { clock, observer } = this.#ensemble;
     const calledAtMs = clock.monotonicMs();
     const waitedMs = (): number => clock.monotonicMs() - calledAtMs;
     try {
       const success = await waitForLock(this.#ensemble, this.#queue, settings, resources);
       const lock = new HeldLock(this.#ensemble, settings, success, () => this.#queue.nudge(resources));
-      const { owner, fence } = lock;
-      observer.acquired?.({ resources, owner, fence, attempts: success.attempts, waitedMs: waitedMs() });
+      if (settings.autoExtend ?? isUsing) lock.startAutoExtend();
+      observer.acquired?.({ ...lock.facts, attempts: success.attempts, waitedMs: waitedMs() });
       return lock;
     } catch (error) {
       observer.acquireFailed?.({ resources, waitedMs: waitedMs(), error });
@@ -149,8 +146,8 @@ export class Redlock {
     }
   }
 
-  #settingsFor(options: LockOptions | undefined, base: Settings): Settings {
-    return options === undefined ? base : withOptions(base, options, this.#ensemble.nodes.length);
+  #settingsFor(options: LockOptions | undefined): Settings {
+    return options === undefined ? this.#settings : withOptions(this.#settings, options, this.#ensemble.nodes.length);
   }
 }
 
