@@ -1,5 +1,6 @@
 import { type Answer, isCertain, type Tally } from "./answers.ts";
-import { Claim, type Ensemble } from "./claim.ts";
+import type { Ballot } from "./broadcast.ts";
+import { Claim, type ClaimHints, type Ensemble } from "./claim.ts";
 import type { LockNode } from "./lock-node.ts";
 import type { Settings } from "./options.ts";
 import { freshOwner } from "./owner.ts";
@@ -37,18 +38,24 @@ export interface Lost {
 const maxProposals = 3;
 
 /** Makes one attempt. A lost one is undone on all nodes, also those that have not answered yet (S4). */
-export async function attempt(ensemble: Ensemble, settings: Settings, resources: readonly string[]): Promise<Attempt> {
+export async function attempt(
+  ensemble: Ensemble,
+  settings: Settings,
+  resources: readonly string[],
+  hints: ClaimHints,
+): Promise<Attempt> {
   const { clock, observer, fenceHint } = ensemble;
   const { ttlMs, driftFactor, nodeTimeoutMs: timeoutMs, quorum, signal, label } = settings;
   const owner = freshOwner(label);
   const claim = new Claim(ensemble, resources, owner);
   const startedAt = momentOf(clock);
-  const tally = await claim.acquire(ttlMs, fenceHint.next(startedAt.wallMs), {
+  const ballot: Ballot = {
     timeoutMs,
     signal,
     isYes: ({ kind }) => kind === "granted",
     isDecided: (sofar) => isCertain(sofar, quorum) || sofar.misconfigured > 0,
-  });
+  };
+  const tally = await claim.acquire(ttlMs, fenceHint.next(startedAt.wallMs), ballot, hints);
 
   const { answers } = tally;
   let outcome = outcomeOf(tally, quorum);
@@ -66,7 +73,7 @@ export async function attempt(ensemble: Ensemble, settings: Settings, resources:
     }
     if (remark !== undefined) outcome = "unreachable";
   }
-  if (outcome !== "acquired") claim.withdraw(timeoutMs);
+  if (outcome !== "acquired") claim.withdraw(timeoutMs, true);
   observer.attemptSettled?.({ resources, owner, outcome, elapsedMs: tookMs });
   if (outcome === "acquired") return { outcome, claim, fence: token.fence, startedAt };
   const waitsMs = answers.map((answer) => answer?.retryAfterMs ?? 0);

@@ -5,6 +5,8 @@ import type { NodeView } from "./lock-node.ts";
 export interface Answer extends Omit<NodeOutcome, "node"> {
   /** What it knows about a resource, where it was asked to `inspect` it. */
   readonly view?: NodeView;
+  /** Whom it named as the next when it was asked to release. */
+  readonly next?: string;
 }
 
 /** The answers to one question so far, counted. */

@@ -2,7 +2,7 @@ import type { Answer, Tally } from "./answers.ts";
 import { type Ballot, broadcast, type Question, send } from "./broadcast.ts";
 import type { Clock } from "./clock.ts";
 import type { FenceHint } from "./fence-hint.ts";
-import type { LockNode, NodeRequest } from "./lock-node.ts";
+import type { AcquireRequest, LockNode, ReleaseRequest } from "./lock-node.ts";
 import type { Observer } from "./observer.ts";
 import { readAcquireReply, readExtendReply, readReleaseReply } from "./reply.ts";
 
@@ -13,6 +13,16 @@ export interface Ensemble {
   /** Never throws. */
   readonly observer: Observer;
   readonly fenceHint: FenceHint;
+  /** What this `Redlock` is called in the lines that nodes keep of those who wait. */
+  readonly waiter: string;
+}
+
+/** What may get a lock sooner. */
+export interface ClaimHints {
+  /** A claim that this one may take over: withdrawn by it, and released on nodes that do not grant. */
+  readonly predecessor?: Claim | undefined;
+  /** Who goes on waiting if this is denied. */
+  readonly waiter?: string | undefined;
 }
 
 /**
@@ -38,11 +48,18 @@ export class Claim {
   }
 
   /** Asks all nodes for the claim. */
-  acquire(ttlMs: number, fenceHint: number, ballot: Ballot): Promise<Tally> {
+  acquire(ttlMs: number, fenceHint: number, ballot: Ballot, { predecessor, waiter }: ClaimHints): Promise<Tally> {
     const { resources, owner } = this;
     const { timeoutMs } = ballot;
-    const request = Object.freeze({ resources, owner, ttlMs, fenceHint, timeoutMs });
-    return this.#ask("acquire", this.#ensemble.nodes, (node) => node.acquire(request), readAcquireReply, ballot);
+    const request: Writable<AcquireRequest> = { resources, owner, ttlMs, fenceHint, timeoutMs };
+    if (waiter !== undefined) request.waiter = waiter;
+    if (predecessor !== undefined) {
+      request.takeover = predecessor.owner;
+      predecessor.#withdrawn = true;
+    }
+    Object.freeze(request);
+    const ask = (node: LockNode) => node.acquire(request);
+    return this.#ask("acquire", this.#ensemble.nodes, ask, readAcquireReply, ballot, predecessor);
   }
 
   /** Asks some of the nodes to keep the claim and to raise the fence counters. */
@@ -58,16 +75,20 @@ export class Claim {
   }
 
   /** Withdraws the claim and asks all nodes to free it. */
-  release(ballot: Ballot): Promise<Tally> {
+  release(ballot: Ballot, waiter: string | undefined): Promise<Tally> {
     this.#withdrawn = true;
-    const request = this.#plainRequest(ballot.timeoutMs);
+    const request = this.#releaseRequest(ballot.timeoutMs, waiter === undefined ? undefined : { waiter });
     return this.#ask("release", this.#ensemble.nodes, (node) => node.release(request), readReleaseReply, ballot);
   }
 
-  /** Withdraws the claim and asks all nodes to free it, without waiting for them. */
-  withdraw(timeoutMs: number): void {
+  /**
+   * Withdraws the claim and asks all nodes to free it, without waiting for them.
+   *
+   * @param undo whether it never became a lock
+   */
+  withdraw(timeoutMs: number, undo: boolean): void {
     this.#withdrawn = true;
-    this.#releaseUnheard(this.#ensemble.nodes, timeoutMs);
+    this.#releaseUnheard(this.#ensemble.nodes, timeoutMs, undo);
   }
 
   #ask(
@@ -76,24 +97,28 @@ export class Claim {
     ask: Question["ask"],
     read: Question["read"],
     ballot: Ballot,
+    predecessor?: Claim,
   ): Promise<Tally> {
     const heard = (node: LockNode, { kind }: Answer): void => {
       // A failure tells nothing about what the node did.
       const mayHold = method !== "release" && kind !== "denied" && kind !== "not-held";
-      if (this.#withdrawn && mayHold) this.#releaseUnheard([node], ballot.timeoutMs);
+      if (this.#withdrawn && mayHold) this.#releaseUnheard([node], ballot.timeoutMs, true);
+      if (predecessor && kind !== "granted") predecessor.#releaseUnheard([node], ballot.timeoutMs, true);
     };
     return broadcast(this.#ensemble, { nodes, method, resources: this.resources, ask, read, heard }, ballot);
   }
 
-  #plainRequest(timeoutMs: number): NodeRequest {
-    return Object.freeze({ resources: this.resources, owner: this.owner, timeoutMs });
+  #releaseRequest(timeoutMs: number, terms: Pick<ReleaseRequest, "waiter" | "undo"> | undefined): ReleaseRequest {
+    return Object.freeze({ resources: this.resources, owner: this.owner, timeoutMs, ...terms });
   }
 
   /** Whatever comes of it: the claim ends with its ttl. */
-  #releaseUnheard(nodes: readonly LockNode[], timeoutMs: number): void {
-    const request = this.#plainRequest(timeoutMs);
+  #releaseUnheard(nodes: readonly LockNode[], timeoutMs: number, undo: boolean): void {
+    const request = this.#releaseRequest(timeoutMs, undo ? { undo } : undefined);
     for (const node of nodes) send(node, () => node.release(request), ignore, ignore);
   }
 }
 
 function ignore(): void {}
+
+type Writable<T> = { -readonly [Name in keyof T]: T[Name] };

@@ -18,6 +18,7 @@ import { Pause } from "./pause.ts";
 import { releaseOnce } from "./release.ts";
 import { retryDelay } from "./retry.ts";
 import { elapsedMs, type Moment, momentOf } from "./validity.ts";
+import type { Place } from "./waiting/place.ts";
 
 /** The lock behind the interface. */
 export class HeldLock implements Lock {
@@ -28,7 +29,7 @@ export class HeldLock implements Lock {
   readonly #settings: Settings;
   readonly #claim: Claim;
   readonly #acquiredAt: Moment;
-  readonly #onEnd: () => void;
+  readonly #place: Place;
   readonly #lease: Lease;
   /** What the nodes answered to the last round of extension, if that failed. */
   #failedExtension: Extension["answers"] = [];
@@ -44,9 +45,9 @@ export class HeldLock implements Lock {
    * @param ensemble the nodes
    * @param settings what the lock was acquired with
    * @param won the attempt that it results from
-   * @param onEnd is called once, when the lock has been released or lost
+   * @param place where it stands in the queue until it has been released or lost
    */
-  constructor(ensemble: Ensemble, settings: Settings, won: Won, onEnd: () => void) {
+  constructor(ensemble: Ensemble, settings: Settings, won: Won, place: Place) {
     this.resources = won.claim.resources;
     this.owner = won.claim.owner;
     this.fence = won.fence;
@@ -54,7 +55,7 @@ export class HeldLock implements Lock {
     this.#settings = settings;
     this.#claim = won.claim;
     this.#acquiredAt = won.startedAt;
-    this.#onEnd = onEnd;
+    this.#place = place;
     const term = { startedAt: won.startedAt, ttlMs: settings.ttlMs };
     this.#lease = new Lease(ensemble.clock, settings.driftFactor, term, () => this.#expire());
   }
@@ -170,13 +171,18 @@ export class HeldLock implements Lock {
     const { quorum, nodeTimeoutMs: timeoutMs } = this.#settings;
     const heldMs = observer.released ? this.#heldMs() : 0;
     const isFirst = !this.#isReleased;
-    if (!isFirst && this.#lease.remainingMs() <= 0) return this.#claim.withdraw(timeoutMs);
+    if (!isFirst && this.#lease.remainingMs() <= 0) return this.#claim.withdraw(timeoutMs, false);
     this.#isReleased = true;
     this.#end();
-    const { confirmed, answers } = await releaseOnce(this.#claim, { quorum, timeoutMs });
+    const waiter = this.#place.successor && this.#ensemble.waiter;
+    const offer = isFirst ? this.#place.handOver(this.#claim) : undefined;
+    const handedOver = offer !== undefined && (await offer);
+    const { confirmed, answers } = handedOver
+      ? { confirmed: true, answers: [] }
+      : await releaseOnce(this.#claim, { quorum, timeoutMs, waiter });
     if (isFirst) {
-      observer.released?.({ ...this.facts, heldMs, confirmed });
-      this.#onEnd();
+      observer.released?.({ ...this.facts, heldMs, confirmed, handedOver });
+      this.#place.leave(answers.some((answer) => answer?.next !== undefined));
     }
     if (confirmed || this.#lease.remainingMs() <= 0) return;
     this.#releasing = undefined;
@@ -192,10 +198,10 @@ export class HeldLock implements Lock {
     if (this.#lost !== undefined || this.#isReleased) return;
     this.#lost = this.#lostError(reason);
     this.#end();
-    this.#claim.withdraw(this.#settings.nodeTimeoutMs);
+    this.#claim.withdraw(this.#settings.nodeTimeoutMs, false);
     this.#controller?.abort(this.#lost);
     this.#ensemble.observer.lost?.({ ...this.facts, heldMs: this.#heldMs(), error: this.#lost });
-    this.#onEnd();
+    this.#place.leave();
   }
 
   #end(): void {

@@ -24,6 +24,9 @@ export interface LockNode {
    *   counters as it is, and leave the remaining ttl alone.
    * - Otherwise: change nothing and deny.
    *
+   * A node may keep a line of those who wait: a request with a `waiter` that is denied puts it at the end of the line of each
+   * resource, unless it stands there already, and one that is granted takes it out.
+   *
    * `fenceHint` counts at most as the node's own wall clock in microseconds plus one day, so that a client with a
    * broken clock cannot use up the number range.
    */
@@ -42,15 +45,16 @@ export interface LockNode {
 
   /**
    * Frees those of the resources that `owner` holds, keeps their fence counters, and tells watchers. Releasing what
-   * is not held, or is held by another owner, changes nothing and is no error.
+   * is not held, or is held by another owner, changes nothing and is no error. Where a node keeps a line, the first in that
+   * of each freed resource leaves it and is named to the watchers, and in the reply.
    */
   release(request: ReleaseRequest): Promise<ReleaseReply>;
 
   /**
    * Optional: calls `onReleased` with the name of a watched resource soon after it was released on this node, by
-   * whichever client. It is a hint only: it may come late, twice or never, and an expiry need not be announced.
+   * whichever client, and with the waiter whose turn it is, if the node keeps a line and somebody stands in it. It is a hint only: it may come late, twice or never, and an expiry need not be announced.
    */
-  watch?(resources: readonly string[], onReleased: (resource: string) => void): Promise<Unwatch>;
+  watch?(resources: readonly string[], onReleased: (resource: string, next?: string) => void): Promise<Unwatch>;
 
   /** Optional: tells who holds the resource on this node, for how long, and the fence counter. Changes nothing. */
   inspect?(resource: string): Promise<NodeView>;
@@ -74,6 +78,11 @@ export interface AcquireRequest extends NodeRequest {
   readonly fenceHint: number;
   /** An owner whose claims may be replaced by this one: a hand-over between two waiters of one process. */
   readonly takeover?: string;
+  /**
+   * Who will go on waiting if this is denied: one value for all who wait together, such as those of one process. It is a
+   * hint, which only decides whom the node names when it frees a resource.
+   */
+  readonly waiter?: string;
 }
 
 /** See {@link LockNode.acquire}. */
@@ -117,12 +126,22 @@ export type ExtendReply =
     };
 
 /** See {@link LockNode.release}. */
-export interface ReleaseRequest extends NodeRequest {}
+export interface ReleaseRequest extends NodeRequest {
+  /** Undoes an attempt that has failed: nobody needs to be told, and nobody's turn has come. */
+  readonly undo?: boolean;
+  /**
+   * Who will go on waiting after this: stands in the line behind all who wait, if there are any. Like the `waiter` of
+   * {@link AcquireRequest}.
+   */
+  readonly waiter?: string;
+}
 
 /** See {@link LockNode.release}. */
 export interface ReleaseReply {
   /** Whether `owner` held any of the resources. */
   readonly released: boolean;
+  /** Who was named as the next, if the node keeps a line and somebody stood in it: of several resources, for any of them. */
+  readonly next?: string;
 }
 
 /** One resource as one node sees it. */

@@ -83,6 +83,8 @@ export interface ReleasedEvent extends LockEvent {
   readonly heldMs: number;
   /** Whether a quorum of nodes answered; where not, the claims end with their ttl. */
   readonly confirmed: boolean;
+  /** Whether the next waiter of this process has taken the lock over. */
+  readonly handedOver: boolean;
 }
 
 /** See {@link Observer.lost}. */

@@ -11,6 +11,11 @@ export class Pause {
     this.#clock = clock;
   }
 
+  /** Whether somebody waits. */
+  get isWaiting(): boolean {
+    return this.#end !== undefined;
+  }
+
   /** Waits so long, or until it is cut short by `wake` or by the signal. */
   wait(delayMs: number, signal?: AbortSignal): Promise<void> {
     return new Promise((resolve) => {

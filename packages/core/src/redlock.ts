@@ -18,6 +18,8 @@ import {
   type Settings,
   withOptions,
 } from "./options.ts";
+import { freshOwner } from "./owner.ts";
+import { Place } from "./waiting/place.ts";
 import { waitForLock } from "./waiting/wait-for-lock.ts";
 import { WaitQueue } from "./waiting/wait-queue.ts";
 
@@ -51,8 +53,9 @@ export class Redlock {
       clock,
       observer: safeObserver(observer),
       fenceHint: new FenceHint(),
+      waiter: freshOwner(undefined),
     };
-    this.#queue = new WaitQueue(clock, maxWaiters);
+    this.#queue = new WaitQueue(this.#ensemble, maxWaiters);
   }
 
   /**
@@ -134,9 +137,10 @@ export class Redlock {
     const { clock, observer } = this.#ensemble;
     const calledAtMs = clock.monotonicMs();
     const waitedMs = (): number => clock.monotonicMs() - calledAtMs;
+    const place = new Place(this.#queue, resources);
     try {
-      const success = await waitForLock(this.#ensemble, this.#queue, settings, resources);
-      const lock = new HeldLock(this.#ensemble, settings, success, () => this.#queue.nudge(resources));
+      const success = await waitForLock(this.#ensemble, this.#queue, settings, place);
+      const lock = new HeldLock(this.#ensemble, settings, success, place);
       if (settings.autoExtend ?? isUsing) lock.startAutoExtend();
       observer.acquired?.({ ...lock.facts, attempts: success.attempts, waitedMs: waitedMs() });
       return lock;

@@ -8,12 +8,15 @@ export interface ReleaseResult {
   readonly answers: Tally["answers"];
 }
 
-/** Asks all nodes once to free the claim; settles once a quorum has answered, or no longer can. */
+/**
+ * Asks all nodes once to free the claim; settles once a quorum has answered, or no longer can. The waiter is who goes on
+ * waiting after it, if somebody does.
+ */
 export async function releaseOnce(
   claim: Claim,
-  { quorum, timeoutMs }: { readonly quorum: number; readonly timeoutMs: number },
+  { quorum, timeoutMs, waiter }: { quorum: number; timeoutMs: number; waiter: string | undefined },
 ): Promise<ReleaseResult> {
   const isDecided = (tally: Tally): boolean => isCertain(tally, quorum);
-  const { yes, answers } = await claim.release({ timeoutMs, isYes: () => true, isDecided });
+  const { yes, answers } = await claim.release({ timeoutMs, isYes: () => true, isDecided }, waiter);
   return { confirmed: yes >= quorum, answers };
 }

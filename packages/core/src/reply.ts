@@ -27,9 +27,10 @@ export function readExtendReply(value: unknown, atLeast: number): Answer {
 
 /** Reads the reply of `release`. */
 export function readReleaseReply(value: unknown): Answer {
-  const { released } = fieldsOf(value);
-  if (typeof released === "boolean") return { kind: released ? "released" : "not-held" };
-  return nonsense("release", value);
+  const { released, next } = fieldsOf(value);
+  if (typeof released !== "boolean") return nonsense("release", value);
+  const kind = released ? "released" : "not-held";
+  return typeof next === "string" ? { kind, next } : { kind };
 }
 
 /** Reads the reply of `inspect`. */

@@ -24,6 +24,8 @@ interface Entry {
   fence: number;
 }
 
+/** How long somebody stands in a line without asking again, in milliseconds. */
+const lineMs = 10_000;
 const dayMs = 24 * 60 * 60 * 1000;
 const maxHintAheadUs = dayMs * 1000;
 let nodesMade = 0;
@@ -40,7 +42,9 @@ export function memoryNode(options: MemoryNodeOptions = {}): MemoryNode {
   if (typeof fenceTtlMs !== "number") throw new TypeError(`fenceTtlMs must be a number, not ${String(fenceTtlMs)}`);
   if (!(fenceTtlMs >= 0)) throw new RangeError(`fenceTtlMs must be at least 0, not ${fenceTtlMs}`);
   const entries = new Map<string, Entry>();
-  const watchers = new Map<string, Set<(resource: string) => void>>();
+  const watchers = new Map<string, Set<(resource: string, next: string | undefined) => void>>();
+  /** Of each resource, who waits for it, since which lock, and until when. */
+  const lines = new Map<string, Map<string, { readonly sinceFence: number; readonly untilMs: number }>>();
 
   const entryOf = (resource: string): Entry => entries.get(resource) ?? { owner: null, expiresAtMs: 0, fence: 0 };
 
@@ -75,12 +79,31 @@ export function memoryNode(options: MemoryNodeOptions = {}): MemoryNode {
     }
   };
 
+  const standInLine = (resources: readonly string[], waiter: string): void => {
+    for (const resource of resources) {
+      const line = lines.get(resource) ?? new Map();
+      const sinceFence = line.get(waiter)?.sinceFence ?? entryOf(resource).fence;
+      lines.set(resource, line.set(waiter, { sinceFence, untilMs: clock.monotonicMs() + lineMs }));
+    }
+  };
+  const leaveLine = (resource: string, waiter: string): void => {
+    const line = lines.get(resource);
+    line?.delete(waiter);
+    if (line?.size === 0) lines.delete(resource);
+  };
+  const nextOf = (resource: string): string | undefined => {
+    const line = [...(lines.get(resource) ?? [])].filter(([, { untilMs }]) => clock.monotonicMs() < untilMs);
+    const [first] = line.sort(([a, one], [b, other]) => one.sinceFence - other.sinceFence || (a < b ? -1 : 1));
+    if (first !== undefined) leaveLine(resource, first[0]);
+    return first?.[0];
+  };
+
   return {
     name,
 
     async acquire(request) {
       insistOnAcquire(request);
-      const { resources, owner, ttlMs, fenceHint, takeover } = request;
+      const { resources, owner, ttlMs, fenceHint, takeover, waiter } = request;
       const nowMs = clock.monotonicMs();
       const holders = resources.map((resource) => holderOf(resource, nowMs));
       if (holders.every((holder) => holder === owner)) return { granted: true, fence: highestFence(resources) };
@@ -89,9 +112,11 @@ export function memoryNode(options: MemoryNodeOptions = {}): MemoryNode {
         return holder !== null && holder !== takeover;
       });
       if (inTheWay.length > 0) {
+        if (waiter !== undefined) standInLine(resources, waiter);
         const expiriesMs = inTheWay.map((resource) => entryOf(resource).expiresAtMs);
         return { granted: false, retryAfterMs: Math.max(...expiriesMs) - nowMs };
       }
+      if (waiter !== undefined) for (const resource of resources) leaveLine(resource, waiter);
       const hint = Math.min(fenceHint, Math.floor(clock.wallMs() * 1000) + maxHintAheadUs);
       return { granted: true, fence: grant(resources, owner, nowMs + ttlMs, hint) };
     },
@@ -116,19 +141,24 @@ export function memoryNode(options: MemoryNodeOptions = {}): MemoryNode {
 
     async release(request) {
       insistOnRelease(request);
-      const { resources, owner } = request;
+      const { resources, owner, waiter, undo } = request;
       const nowMs = clock.monotonicMs();
       const held = resources.filter((resource) => holderOf(resource, nowMs) === owner);
-      for (const resource of held) {
+      const nexts = held.map((resource) => {
         entryOf(resource).owner = null;
-        for (const onReleased of watchers.get(resource) ?? []) queueMicrotask(() => onReleased(resource));
-      }
-      return { released: held.length > 0 };
+        if (undo) return undefined;
+        const next = nextOf(resource);
+        if (next !== undefined && waiter !== undefined) standInLine([resource], waiter);
+        for (const onReleased of watchers.get(resource) ?? []) queueMicrotask(() => onReleased(resource, next));
+        return next;
+      });
+      const next = nexts.find((each) => each !== undefined);
+      return { released: held.length > 0, ...(next !== undefined && { next }) };
     },
 
     async watch(resources, onReleased) {
       // A watch of its own, even if the same function watches twice.
-      const watcher = (resource: string): void => onReleased(resource);
+      const watcher = (resource: string, next: string | undefined): void => onReleased(resource, next);
       for (const resource of resources) {
         watchers.set(resource, (watchers.get(resource) ?? new Set()).add(watcher));
       }
