@@ -36,10 +36,10 @@ function connectionOf(client: IoredisClient): RedisConnection {
     name: nameOf(client),
     isCluster: client.isCluster,
     isReady: () => client.status === "ready",
-    runScript: (command, script, keyCount, keysAndArguments) =>
+    runScript: (command, script, { keyCount, keysAndArguments }) =>
       command === "EVALSHA"
-        ? client.evalsha(script, keyCount, ...keysAndArguments)
-        : client.eval(script, keyCount, ...keysAndArguments),
+        ? client.evalsha(script, keyCount, ...keysAndArguments())
+        : client.eval(script, keyCount, ...keysAndArguments()),
     openSubscriber: (onMessage, onEnd) => openSubscriber(client, onMessage, onEnd),
   };
 }

@@ -48,8 +48,8 @@ function clientConnection(client: NodeRedisClient): RedisConnection {
     name: serverName({ ...socket, database }),
     isCluster: false,
     isReady: () => client.isReady,
-    runScript: (command, script, keyCount, keysAndArguments) =>
-      client.sendCommand([command, script, String(keyCount), ...keysAndArguments], commandOptions),
+    runScript: (command, script, call) =>
+      client.sendCommand([command, script, String(call.keyCount), ...call.keysAndArguments()], commandOptions),
     openSubscriber: (onMessage, onEnd) => open(client.duplicate(), onMessage, onEnd),
   };
 }
@@ -63,10 +63,9 @@ function clusterConnection(client: NodeRedisCluster): RedisConnection {
       const shard = client.slots[clusterSlot(key)]?.master.client;
       return client.isOpen && (shard === undefined || shard.isReady);
     },
-    runScript(command, script, keyCount, keysAndArguments) {
-      const firstKey = routingKey(String(keysAndArguments[0]));
-      const words = [command, script, String(keyCount), ...keysAndArguments];
-      return client.sendCommand(firstKey, false, words, commandOptions);
+    runScript(command, script, call) {
+      const words = [command, script, String(call.keyCount), ...call.keysAndArguments()];
+      return client.sendCommand(routingKey(call.firstKey), false, words, commandOptions);
     },
     openSubscriber: (onMessage, onEnd) => open(client.duplicate({ minimizeConnections: true }), onMessage, onEnd),
   };

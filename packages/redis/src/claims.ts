@@ -1,22 +1,10 @@
-/** One `acquire` or `extend` that was handed to the client and has not been answered. */
-export interface Claim {
-  readonly owner: string;
-  /** The argument that makes the script claim something, as long as the claim is not given up. */
-  readonly verb: Buffer;
-  /** When it is given up, on the clock of `performance.now()`. */
-  readonly endMs: number;
-  /** Whether it must not be sent any more. */
-  isGivenUp: boolean;
-  /** Called when it is given up. */
-  onGivenUp?: () => void;
-  /** What it waits for: the moment at which it is given up, and then the next look at the connection. */
-  timer?: NodeJS.Timeout;
-}
+import type { RedisConnection } from "./connection.ts";
+import type { Claim } from "./operation.ts";
 
 /** The claims of one node that have not been answered. */
 export interface Claims {
-  /** Begins one, which is given up when `timeoutMs` have passed. */
-  open(verb: "acquire" | "extend", owner: string, timeoutMs: number): Claim;
+  /** Begins one, now on the clock of `performance.now()`. */
+  open(claim: Claim, nowMs: number): void;
   /** Ends one: it was answered. */
   close(claim: Claim): void;
   /** Gives up all of the owner's. */
@@ -26,42 +14,80 @@ export interface Claims {
 /** The longest time that a timer can be set to. */
 export const timerMsMax: number = 2 ** 31 - 1;
 
+/** How often it is looked whether the connection is still there that a claim was sent over which has been given up. */
+const lossCheckMs = 1_000;
+
 /**
  * Makes sure that a claim is not sent, or not sent again, after core has given it up.
  *
  * Clients keep commands for later in many ways: while they are not connected, while the socket is full, to send them
  * again after a reconnection, or to another server of a cluster. None of them lets a user take a command back for
- * certain. But all of them turn a command into bytes only at the moment when they write it to the socket. So the verb of
- * a claim is a buffer, and giving the claim up means to overwrite it: sent from then on, the command does nothing.
+ * certain. But all of them turn a command into bytes only at the moment when they write it to the socket. So giving a
+ * claim up means to change what is to be written: sent from then on, it does nothing.
+ *
+ * A claim that was given up still waits for its answer, which core wants to know, but no longer than its connection lasts:
+ * some clients keep a command until there is another connection, which may be never. As long as there is one, it is
+ * too early to say so: an answer that has arrived may be waiting for its turn.
+ *
+ * One timer serves all claims. It keeps no process alive: the client does, as long as it is connected or tries to be.
  */
-export function createClaims(): Claims {
-  const byOwner = new Map<string, Set<Claim>>();
+export function createClaims(connection: Pick<RedisConnection, "isReady" | "settlesInTime">): Claims {
+  const byOwner = new Map<string, Claim[]>();
+  const givenUp = new Set<Claim>();
+  let timer: NodeJS.Timeout | undefined;
+  let timerEndMs = Infinity;
 
-  const end = (claim: Claim): void => {
-    clearTimeout(claim.timer);
-    const claims = byOwner.get(claim.owner);
-    claims?.delete(claim);
-    if (claims?.size === 0) byOwner.delete(claim.owner);
+  const wakeAt = (endMs: number, nowMs: number): void => {
+    if (endMs >= timerEndMs) return;
+    clearTimeout(timer);
+    timerEndMs = endMs;
+    timer = setTimeout(look, Math.min(Math.ceil(endMs - nowMs), timerMsMax)).unref();
   };
-  const giveUp = (claim: Claim): void => {
+  const look = (): void => {
+    const nowMs = performance.now();
+    timerEndMs = Infinity;
+    for (const claim of givenUp) rejectIfLost(claim);
+    let nextMs = givenUp.size > 0 ? nowMs + lossCheckMs : Infinity;
+    for (const claims of byOwner.values()) {
+      for (const claim of claims.slice()) {
+        if (claim.endMs <= nowMs) revoke(claim, nowMs);
+        else nextMs = Math.min(nextMs, claim.endMs);
+      }
+    }
+    wakeAt(nextMs, nowMs);
+  };
+  const rejectIfLost = (claim: Claim): void => {
+    if (connection.isReady(claim.phrase.keys.list[0] as string)) return;
+    claim.reject(new Error("the connection was lost before the answer came"));
+  };
+  const forget = (claim: Claim): void => {
+    const claims = byOwner.get(claim.owner);
+    if (claims === undefined) return;
+    if (claims.length === 1) byOwner.delete(claim.owner);
+    else claims.splice(claims.indexOf(claim), 1);
+  };
+  const revoke = (claim: Claim, nowMs: number): void => {
+    forget(claim);
     claim.isGivenUp = true;
-    claim.verb.fill("-");
-    end(claim);
-    claim.onGivenUp?.();
+    claim.flight?.call.revoke(claim.flight.operations.indexOf(claim));
+    if (connection.settlesInTime) return;
+    givenUp.add(claim);
+    rejectIfLost(claim);
+    wakeAt(nowMs + lossCheckMs, nowMs);
   };
   return {
-    open(verb, owner, timeoutMs) {
-      const endMs = performance.now() + timeoutMs;
-      const claim: Claim = { owner, verb: Buffer.from(verb), endMs, isGivenUp: false };
-      claim.timer = setTimeout(giveUp, Math.min(timeoutMs, timerMsMax), claim);
-      const claims = byOwner.get(owner);
-      if (claims === undefined) byOwner.set(owner, new Set([claim]));
-      else claims.add(claim);
-      return claim;
+    open(claim, nowMs) {
+      const claims = byOwner.get(claim.owner);
+      if (claims === undefined) byOwner.set(claim.owner, [claim]);
+      else claims.push(claim);
+      wakeAt(claim.endMs, nowMs);
     },
-    close: end,
+    close(claim) {
+      if (claim.isGivenUp) givenUp.delete(claim);
+      else forget(claim);
+    },
     giveUp(owner) {
-      for (const claim of byOwner.get(owner) ?? []) giveUp(claim);
+      for (const claim of byOwner.get(owner)?.slice() ?? []) revoke(claim, performance.now());
     },
   };
 }

@@ -1,3 +1,5 @@
+import type { ScriptCall } from "./script-call.ts";
+
 /**
  * What one client library has to offer for its clients to become lock nodes: all that differs between libraries. Other
  * Redis clients than those of `@holdfast/ioredis` and `@holdfast/node-redis` can be used by implementing it.
@@ -19,24 +21,17 @@ export interface RedisConnection {
 
   /**
    * Sends one command: `EVALSHA` and the script's hash, or `EVAL` and its source; then the number of keys, and the keys
-   * and arguments as they come. Resolves with the reply, or rejects with the error that the server or client gives; the
-   * message of a server's error must begin with its code (`NOSCRIPT`).
+   * and arguments as they come: `call` has all of them. Resolves with the reply, or rejects with the error that the server
+   * or client gives; the message of a server's error must begin with its code (`NOSCRIPT`).
    *
    * All commands should go over one connection to the server (or, on a cluster, to the server of the first key), in the
    * order of the calls: where a release overtakes a claim, the claim stands until core has heard of it and releases it
-   * again. A `Buffer` must be written as it is when the command is written to the socket, however late
-   * that may be: its content is changed when a command must have no effect any more. A library that copies it earlier
+   * again. See {@link ScriptCall} for what must not be copied early. A library that does so
    * must not write the command once `timeoutMs` have passed, and its answer must be told even if a release of the same
    * owner came before; without a `timeoutMs`, the command does no harm however
    * late it is.
    */
-  runScript(
-    command: "EVALSHA" | "EVAL",
-    script: string,
-    keyCount: number,
-    keysAndArguments: readonly (string | Buffer)[],
-    timeoutMs?: number,
-  ): Promise<unknown>;
+  runScript(command: "EVALSHA" | "EVAL", script: string, call: ScriptCall, timeoutMs?: number): Promise<unknown>;
 
   /**
    * Begins a second connection to the same server, which tells of messages and, if it gives up for good, of its end.

@@ -8,3 +8,4 @@ export { type Address, clusterName, serverName } from "./names.ts";
 export type { RedisNodeOptions } from "./options.ts";
 export type { RedisNode } from "./redis-node.ts";
 export { redisNode } from "./redis-node.ts";
+export type { ScriptCall } from "./script-call.ts";

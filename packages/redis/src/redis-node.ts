@@ -1,10 +1,18 @@
-import type { LockNode, NodeRequest, NodeView, Unwatch } from "@holdfast/core";
+import {
+  type AcquireRequest,
+  ConfigurationError,
+  type ExtendRequest,
+  type LockNode,
+  type NodeRequest,
+  type NodeView,
+  type Unwatch,
+} from "@holdfast/core";
 import { insistOnAcquire, insistOnExtend, insistOnRelease } from "@holdfast/core/requests";
-import { scriptCalls } from "./calls.ts";
 import type { RedisConnection } from "./connection.ts";
 import { channelPrefix, keyNames } from "./keys.ts";
-import { parseOptions, type RedisNodeOptions } from "./options.ts";
-import { readAcquireReply, readExtendReply, readIntroduction, readNodeView, readReleaseReply } from "./replies.ts";
+import { parseOptions, type RedisNodeOptions, type Settings } from "./options.ts";
+import { phrasesOf } from "./phrases.ts";
+import { acquireReader, extendReader, introductionReader, nodeViewReader, releaseReader } from "./replies.ts";
 import { createSender } from "./sender.ts";
 import { createStanding } from "./standing.ts";
 import { createWakeUps } from "./wake-ups.ts";
@@ -32,56 +40,71 @@ export interface RedisNode extends LockNode {
  */
 export function redisNode(connection: RedisConnection, options: RedisNodeOptions = {}): RedisNode {
   const settings = parseOptions(options, connection.name);
-  const { name, wakeUps } = settings;
-  const names = keyNames(settings.prefix, connection.isCluster);
-  const calls = scriptCalls(settings, names);
-  const sender = createSender(connection);
+  const { name, prefix, wakeUps } = settings;
+  const phrases = phrasesOf({ prefix, wakeUps, isCluster: connection.isCluster });
+  const sender = createSender(connection, settings, () => standing?.doubt());
   const introduce = async (request: NodeRequest) =>
-    readIntroduction(await sender.introduce(request, calls.introduce(request)));
+    sender.introduce(request, phrases.introduce(request), introductionReader);
   const standing = settings.verifyServer ? createStanding(name, introduce) : undefined;
   const watching = wakeUps && connection.openSubscriber && createWakeUps(connection.openSubscriber.bind(connection));
 
   const node: RedisNode = {
     name,
 
-    async acquire(request) {
+    acquire: rejecting((request) => {
       insistOnAcquire(request);
-      const call = calls.acquire(request);
-      const claim = () => sender.claim("acquire", request, call);
-      try {
-        sender.insistOnReadiness(call.keys);
-        return readAcquireReply(await (standing ? standing.vote(request, claim) : claim()));
-      } catch (error) {
-        if (!sender.isConnected(call.keys)) standing?.doubt();
-        throw error;
-      }
-    },
+      insistOnTtl(request, settings);
+      const phrase = phrases.acquire(request);
+      sender.insistOnReadiness(phrase);
+      const claim = () => sender.claim(request, phrase, acquireReader);
+      return standing ? standing.vote(request, claim) : claim();
+    }),
 
-    async extend(request) {
+    extend: rejecting((request) => {
       insistOnExtend(request);
-      return readExtendReply(await sender.claim("extend", request, calls.extend(request)));
-    },
+      insistOnTtl(request, settings);
+      return sender.claim(request, phrases.extend(request), extendReader);
+    }),
 
-    async release(request) {
+    release: rejecting((request) => {
       insistOnRelease(request);
-      return readReleaseReply(await sender.release(request, calls.release(request)));
-    },
+      return sender.release(request, phrases.release(request), releaseReader);
+    }),
 
-    async inspect(resource) {
-      return readNodeView(await sender.inspect(calls.inspect(resource)));
-    },
+    inspect: rejecting((resource) => sender.inspect(phrases.inspect(resource), nodeViewReader)),
 
     async close() {
       if (watching) watching.close();
     },
   };
   if (watching) {
+    const { lockKey } = keyNames(prefix, connection.isCluster);
     node.watch = async (resources, onReleased) => {
-      const keys = resources.map(names.lockKey);
-      sender.insistOnConnection(keys);
+      const keys = resources.map(lockKey);
+      sender.insistOnConnection(keys[0] as string);
       const channels = keys.map((key) => channelPrefix + key);
       return watching.watch(channels, resources, onReleased);
     };
   }
   return node;
+}
+
+/** Has an operation reject with what it throws. Not `async`, as that would make more promises of each. */
+function rejecting<Argument, Answer>(
+  operate: (argument: Argument) => Promise<Answer>,
+): (argument: Argument) => Promise<Answer> {
+  return (argument) => {
+    try {
+      return operate(argument);
+    } catch (error) {
+      return Promise.reject(error);
+    }
+  };
+}
+
+/** A claim that outlasts the guard could be forgotten in a restart, and its resources granted again while it lasts. */
+function insistOnTtl({ ttlMs, resources }: AcquireRequest | ExtendRequest, { restartGuardMs }: Settings): void {
+  if (restartGuardMs === 0 || ttlMs <= restartGuardMs) return;
+  const rule = `ttlMs must not be longer than the restartGuardMs of the node, ${restartGuardMs}`;
+  throw new ConfigurationError(`${rule}, not ${ttlMs}`, resources);
 }

@@ -1,194 +1,288 @@
 import { createHash } from "node:crypto";
+import { channelPrefix } from "./keys.ts";
 
 /*
  * One script for all operations, for two reasons. A release that follows an acquire on a connection finds the script in
  * the server's cache whenever the acquire found it, so that it cannot come too late for having to load it first. And
  * the operations share the few functions that must not differ.
  *
- * KEYS: the lock keys; then, except for release, their fence keys in the same order.
- * ARGV: the verb, a ticket that the reply repeats, the owner, and then
- *   acquire: ttlMs, keepMs, fenceHint, guardMs, and takeover if there is one
- *   extend:  ttlMs, keepMs, fence, rejoin (1 or 0), guardMs
- *   release: what the names of channels begin with, or nothing if watchers are not to be told
- *   inspect: guardMs (the owner is empty)
- *   introduce: nothing, not even the owner; the keys only say which server of a cluster is meant
- * keepMs is how long counters outlive now, or 0 for ever. Counters are replied as strings, as clients read integers near
- * the largest inexactly. guardMs is how long after its start the server does not vote for new locks, or 0. A counter that
- * begins with a zero says that the claim was made again in that time.
+ * It runs a list of operations, one after the other; each answers for itself, whatever becomes of the others.
+ *
+ * KEYS: for each operation its lock keys; then, except for release and introduce, their fence keys in the same order.
+ * ARGV: the steps, a ticket that the reply repeats, and then what the steps take, in their order.
+ * Each step is one letter. Some set what later operations go by:
+ *   k: fenceTtlMs, how long counters outlive the claim, or 0 for ever
+ *   g: guardMs, how long after its start the server does not vote for new locks (none unless set)
+ *   t: ttlMs
+ *   o: the owner that the next operation may take over from
+ * The others are operations, followed by a + for each resource beyond the first:
+ *   a: acquire; takes the owner and fenceHint
+ *   e, j: extend, and extend that may rejoin; takes the owner and the fence
+ *   -: what was an acquire or an extend until it was given up
+ *   r, w: release, and release that wakes watchers; takes the owner
+ *   i: inspect
+ *   q: introduce; its keys only say which server of a cluster is meant
+ * The reply is the ticket and the answers, all in one list. Each answer has as many elements as its operation always has,
+ * and begins with an integer, or with an error: a text that begins with "!".
  *
  * Whatever can fail comes before the first write, and counters are written before claims: should the rest be lost, a
- * counter that went ahead does no harm, while a claim whose counter did not would.
+ * counter that went ahead does no harm, while a claim whose counter did not would. A counter that begins with a zero says
+ * that the claim was made again while the server did not vote.
  */
 const lua = `
-local verb, ticket, owner = ARGV[1], ARGV[2], ARGV[3]
+local steps, answers, answered = ARGV[1], { tonumber(ARGV[2]) }, 1
+local argument = 2
 
--- Comes first, as it needs none of the functions, which are made anew in every call.
-if verb == 'release' then
+-- What the operation at hand is about. Its keys begin after KEYS[before], with as many lock keys as it has resources.
+local before, count, owner, fence = 0, 0, nil, nil
+local fenceTtlMs, guardMs, ttlMs, takeover = 0, 0, nil, nil
+
+local function take()
+  argument = argument + 1
+  return ARGV[argument]
+end
+
+local function release(wakes)
   local freed = 0
-  for i = 1, #KEYS do
-    if redis.pcall('GET', KEYS[i]) == owner then
-      redis.call('DEL', KEYS[i])
+  for i = before + 1, before + count do
+    local key = KEYS[i]
+    if redis.pcall('GET', key) == owner then
+      redis.call('DEL', key)
       freed = freed + 1
       -- Only a hint: not being allowed to publish must not make the release fail.
-      if ARGV[4] then redis.pcall('PUBLISH', ARGV[4] .. KEYS[i], '') end
+      if wakes then redis.pcall('PUBLISH', '${channelPrefix}' .. key, '') end
     end
   end
-  return { ticket, freed }
+  return freed
 end
 
-local ttlMs, keepMs = ARGV[4], tonumber(ARGV[5])
-local count = #KEYS / 2
-local largest = 9007199254740991
-local dayUs = 24 * 60 * 60 * 1000000
+-- Functions are made anew in every call. A release needs none of these.
+local function otherOperations()
+  local largest = 9007199254740991
+  local dayUs = 24 * 60 * 60 * 1000000
+  local latestHint, waitMs
 
--- Lua prints numbers with 14 digits unless told otherwise.
-local function integer(number)
-  return string.format('%.0f', number)
-end
-
-local function get(key)
-  local value = redis.pcall('GET', key)
-  if type(value) == 'table' then
-    error({ err = value.err .. ' (the key ' .. key .. ')' })
+  -- Lua prints numbers with 14 digits unless told otherwise.
+  local function integer(number)
+    return string.format('%.0f', number)
   end
-  return value
-end
 
-local function counter(key)
-  local value = get(key)
-  if not value then return 0 end
-  local number = string.match(value, '^%d+$') and tonumber(value)
-  if not number or number > largest then
-    error({ err = 'ERR the fence counter ' .. key .. ' is not a safe integer' })
+  -- Clients read integers near the largest inexactly.
+  local function exact(number)
+    if number < 4503599627370496 then return number end
+    return integer(number)
   end
-  return number
+
+  local function lockKey(i)
+    return KEYS[before + i]
+  end
+
+  local function fenceKey(i)
+    return KEYS[before + count + i]
+  end
+
+  local function get(key)
+    local value = redis.pcall('GET', key)
+    if type(value) == 'table' then
+      error({ err = value.err .. ' (the key ' .. key .. ')' })
+    end
+    return value
+  end
+
+  local function counter(key)
+    local value = get(key)
+    if not value then return 0 end
+    local number = string.match(value, '^%d+$') and tonumber(value)
+    if not number or number > largest then
+      error({ err = 'ERR the fence counter ' .. key .. ' is not a safe integer' })
+    end
+    return number
+  end
+
+  local function highest()
+    local number = 0
+    for i = 1, count do number = math.max(number, counter(fenceKey(i))) end
+    return number
+  end
+
+  -- Never ends the life of a counter earlier than someone else wanted.
+  local function keep(key, number, mark)
+    local leftMs = redis.call('PTTL', key)
+    if fenceTtlMs == 0 or leftMs == -1 then
+      redis.call('SET', key, mark .. integer(number))
+    else
+      redis.call('SET', key, mark .. integer(number), 'PX', integer(math.max(ttlMs + fenceTtlMs, leftMs)))
+    end
+  end
+
+  -- Never ends a claim earlier than another extension asked for: the two may come in any order. Gives an end to a claim
+  -- without one, which none of us made.
+  local function prolong(key)
+    if redis.call('PTTL', key) < tonumber(ttlMs) then redis.call('PEXPIRE', key, ttlMs) end
+  end
+
+  local function bounded(number)
+    if number > largest then error({ err = 'ERR the fence counter of ' .. lockKey(1) .. ' is used up' }) end
+    return number
+  end
+
+  local function grant(atLeast, mark)
+    local number = bounded(math.max(highest() + 1, atLeast))
+    for i = 1, count do keep(fenceKey(i), number, mark) end
+    for i = 1, count do redis.call('SET', lockKey(i), owner, 'PX', ttlMs) end
+    return number
+  end
+
+  -- Who holds each of the resources, and how many of them are the owner's and how many are another's.
+  local function survey()
+    local holders, mine, others = {}, 0, 0
+    for i = 1, count do
+      local holder = get(lockKey(i))
+      holders[i] = holder
+      if holder == owner then mine = mine + 1 elseif holder then others = others + 1 end
+    end
+    return holders, mine, others
+  end
+
+  -- The longest time left of the claims in the way: nil if there are none, -1 if one of them has no end.
+  local function longest(holders)
+    local leftMs
+    for i = 1, count do
+      if holders[i] and holders[i] ~= takeover then
+        local ms = redis.call('PTTL', lockKey(i))
+        if ms < 0 or leftMs == -1 then leftMs = -1 else leftMs = math.max(leftMs or 0, ms) end
+      end
+    end
+    return leftMs
+  end
+
+  -- A hint counts at most as the server's clock plus a day.
+  local function hint()
+    if not latestHint then
+      local now = redis.call('TIME')
+      latestHint = now[1] * 1000000 + now[2] + dayUs
+    end
+    return math.min(fence, latestHint)
+  end
+
+  -- How long this server must not vote yet, as it may have forgotten claims that were made until it started. Its start and
+  -- its time of day are whole seconds to it, so that it may run for almost a second less than it says. Asked in the script,
+  -- so that it is this server, now, that the answer is about, whatever connections and proxies are in between. -1 where the
+  -- server does not tell, as it does not where the user may not ask.
+  local function recoveringMs()
+    if guardMs == 0 then return 0 end
+    if waitMs then return waitMs end
+    local info = redis.pcall('INFO', 'server')
+    local seconds = type(info) == 'string' and string.match(info, 'uptime_in_seconds:(-?%d+)')
+    waitMs = seconds and math.max(0, guardMs - (seconds - 1) * 1000) or -1
+    return waitMs
+  end
+
+  local function acquire()
+    local leftMs = recoveringMs()
+    if leftMs ~= 0 then return -1, leftMs end
+    local holders, mine = survey()
+    if mine == count then
+      local number = highest()
+      if number == 0 then error({ err = 'ERR the fence counter of ' .. lockKey(1) .. ' is lost' }) end
+      return 1, exact(number)
+    end
+    leftMs = longest(holders)
+    if leftMs then return 0, leftMs end
+    return 1, exact(grant(hint(), ''))
+  end
+
+  -- Where the server may have forgotten a vote for another lock, a claim that was made again must not count as one that was
+  -- held all along, until that other lock has ended: it is answered as if it had been made again just now. A claim that
+  -- the server has remembered counts.
+  local function extend(rejoins)
+    local _, mine, others = survey()
+    local mark = ''
+    if mine == count then
+      for i = 1, count do
+        if string.sub(get(fenceKey(i)) or '', 1, 1) == '0' then mark = '0' end
+      end
+      if mark == '0' and recoveringMs() == 0 then mark = '' end
+      local fences, top = {}, 0
+      for i = 1, count do
+        fences[i] = bounded(math.max(counter(fenceKey(i)), fence))
+        top = math.max(top, fences[i])
+      end
+      for i = 1, count do keep(fenceKey(i), fences[i], mark) end
+      for i = 1, count do prolong(lockKey(i)) end
+      if mark == '0' then return 0, 1 end
+      return 1, exact(top)
+    end
+    if others > 0 or not rejoins then return 0, 0 end
+    if recoveringMs() ~= 0 then mark = '0' end
+    grant(fence, mark)
+    return 0, 1
+  end
+
+  local function inspect()
+    local holder, leftMs = get(lockKey(1)), redis.call('PTTL', lockKey(1))
+    return 1, holder, leftMs, exact(counter(fenceKey(1))), recoveringMs()
+  end
+
+  local function introduce()
+    local server, replication = redis.pcall('INFO', 'server'), redis.pcall('INFO', 'replication')
+    -- Not being allowed to ask is no reason to fail.
+    if type(server) == 'table' or type(replication) == 'table' then return 0, '', '' end
+    return 1, string.match(server, 'run_id:(%x+)') or '', string.match(replication, 'role:(%a+)') or ''
+  end
+
+  return acquire, extend, inspect, introduce
 end
 
-local function highest()
-  local number = 0
-  for i = 1, count do number = math.max(number, counter(KEYS[count + i])) end
-  return number
+-- Adds an answer of so many elements, or what went wrong.
+local function answer(size, ok, ...)
+  local values = { ... }
+  if not ok then
+    local reason = values[1]
+    values = { '!' .. (type(reason) == 'table' and reason.err or tostring(reason)) }
+  end
+  for i = 1, size do answers[answered + i] = values[i] or false end
+  answered = answered + size
 end
 
--- Never ends the life of a counter earlier than someone else wanted.
-local function keep(key, number, mark)
-  local leftMs = redis.call('PTTL', key)
-  if keepMs == 0 or leftMs == -1 then
-    redis.call('SET', key, mark .. integer(number))
+local acquire, extend, inspect, introduce
+local position = 1
+while position <= #steps do
+  local step = string.sub(steps, position, position)
+  position = position + 1
+  if step == 'k' then fenceTtlMs = tonumber(take())
+  elseif step == 'g' then guardMs = tonumber(take())
+  elseif step == 't' then ttlMs = take()
+  elseif step == 'o' then takeover = take()
   else
-    redis.call('SET', key, mark .. integer(number), 'PX', integer(math.max(keepMs, leftMs)))
-  end
-end
-
--- Never ends a claim earlier than another extension asked for: the two may come in any order. Gives an end to a claim
--- without one, which none of us made.
-local function prolong(key)
-  if redis.call('PTTL', key) < tonumber(ttlMs) then redis.call('PEXPIRE', key, ttlMs) end
-end
-
-local function bounded(number)
-  if number > largest then error({ err = 'ERR the fence counter of ' .. KEYS[1] .. ' is used up' }) end
-  return number
-end
-
-local function grant(atLeast, mark)
-  local fence = bounded(math.max(highest() + 1, atLeast))
-  for i = 1, count do keep(KEYS[count + i], fence, mark) end
-  for i = 1, count do redis.call('SET', KEYS[i], owner, 'PX', ttlMs) end
-  return fence
-end
-
--- Who holds each of the resources, and how many of them are the owner's and how many are another's.
-local function survey()
-  local holders, mine, others = {}, 0, 0
-  for i = 1, count do
-    local holder = get(KEYS[i])
-    holders[i] = holder
-    if holder == owner then mine = mine + 1 elseif holder then others = others + 1 end
-  end
-  return holders, mine, others
-end
-
--- The longest time left of the claims in the way: nil if there are none, -1 if one of them has no end.
-local function longest(holders, takeover)
-  local leftMs
-  for i = 1, count do
-    if holders[i] and holders[i] ~= takeover then
-      local ms = redis.call('PTTL', KEYS[i])
-      if ms < 0 or leftMs == -1 then leftMs = -1 else leftMs = math.max(leftMs or 0, ms) end
+    count = 1
+    while string.byte(steps, position) == 43 do
+      count = count + 1
+      position = position + 1
+    end
+    if step == 'r' or step == 'w' then
+      owner = take()
+      answer(1, pcall(release, step == 'w'))
+      before = before + count
+    else
+      if not acquire then acquire, extend, inspect, introduce = otherOperations() end
+      if step == 'i' then
+        answer(5, pcall(inspect))
+      elseif step == 'q' then
+        answer(3, pcall(introduce))
+      else
+        owner, fence = take(), tonumber(take())
+        if step == 'a' then answer(2, pcall(acquire))
+        elseif step == '-' then answer(2, false, 'ERR this was given up before it was sent')
+        else answer(2, pcall(extend, step == 'j'))
+        end
+      end
+      before = before + (step == 'q' and count or 2 * count)
+      takeover = nil
     end
   end
-  return leftMs
 end
-
--- How long this server must not vote yet, as it may have forgotten claims that were made until it started. Its start and
--- its time of day are whole seconds to it, so that it may run for almost a second less than it says. Asked in the script,
--- so that it is this server, now, that the answer is about, whatever connections and proxies are in between. -1 where the
--- server does not tell, as it does not where the user may not ask.
-local function recoveringMs(guardMs)
-  if guardMs == '0' then return 0 end
-  local info = redis.pcall('INFO', 'server')
-  local seconds = type(info) == 'string' and string.match(info, 'uptime_in_seconds:(-?%d+)')
-  if not seconds then return -1 end
-  return math.max(0, guardMs - (seconds - 1) * 1000)
-end
-
-if verb == 'acquire' then
-  local waitMs = recoveringMs(ARGV[7])
-  if waitMs ~= 0 then return { ticket, -1, waitMs } end
-  local holders, mine = survey()
-  if mine == count then
-    local fence = highest()
-    if fence == 0 then error({ err = 'ERR the fence counter of ' .. KEYS[1] .. ' is lost' }) end
-    return { ticket, 1, integer(fence) }
-  end
-  local leftMs = longest(holders, ARGV[8])
-  if leftMs then return { ticket, 0, leftMs } end
-  local now = redis.call('TIME')
-  local latestHint = now[1] * 1000000 + now[2] + dayUs
-  return { ticket, 1, integer(grant(math.min(tonumber(ARGV[6]), latestHint), '')) }
-end
-
--- Where the server may have forgotten a vote for another lock, a claim that was made again must not count as one that was
--- held all along, until that other lock has ended: it is answered as if it had been made again just now. A claim that
--- the server has remembered counts.
-if verb == 'extend' then
-  local _, mine, others = survey()
-  local mark = ''
-  local fence = tonumber(ARGV[6])
-  if mine == count then
-    for i = 1, count do
-      if string.sub(get(KEYS[count + i]) or '', 1, 1) == '0' then mark = '0' end
-    end
-    if mark == '0' and recoveringMs(ARGV[8]) == 0 then mark = '' end
-    local fences, top = {}, 0
-    for i = 1, count do
-      fences[i] = bounded(math.max(counter(KEYS[count + i]), fence))
-      top = math.max(top, fences[i])
-    end
-    for i = 1, count do keep(KEYS[count + i], fences[i], mark) end
-    for i = 1, count do prolong(KEYS[i]) end
-    if mark == '0' then return { ticket, 0, 1 } end
-    return { ticket, 1, integer(top) }
-  end
-  if others > 0 or ARGV[7] == '0' then return { ticket, 0, 0 } end
-  if recoveringMs(ARGV[8]) ~= 0 then mark = '0' end
-  grant(fence, mark)
-  return { ticket, 0, 1 }
-end
-
-if verb == 'introduce' then
-  local server, replication = redis.pcall('INFO', 'server'), redis.pcall('INFO', 'replication')
-  -- Not being allowed to ask is no reason to fail.
-  if type(server) == 'table' or type(replication) == 'table' then return { ticket } end
-  return { ticket, string.match(server, 'run_id:(%x+)'), string.match(replication, 'role:(%a+)') }
-end
-
-if verb == 'inspect' then
-  return { ticket, get(KEYS[1]), redis.call('PTTL', KEYS[1]), integer(counter(KEYS[2])), recoveringMs(ARGV[4]) }
-end
-
-return redis.error_reply('ERR this command was given up before it was sent')
+return answers
 `;
 
 /** What `EVAL` takes. */

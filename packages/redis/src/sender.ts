@@ -1,135 +1,145 @@
 import type { NodeRequest } from "@holdfast/core";
-import type { ScriptCall } from "./calls.ts";
-import { type Claim, createClaims, timerMsMax } from "./claims.ts";
+import { createClaims, timerMsMax } from "./claims.ts";
 import type { RedisConnection } from "./connection.ts";
-import { readTicket } from "./replies.ts";
-import { scriptSha, scriptSource } from "./script.ts";
+import { createDispatch } from "./dispatch.ts";
+import { isClaim, type Operation } from "./operation.ts";
+import type { Settings } from "./options.ts";
+import type { Phrase } from "./phrases.ts";
+import type { Reader } from "./replies.ts";
 
-/** Sends the operations of one node, and decides what may be sent when. All resolve with what follows the ticket. */
+/** Sends the operations of one node, and decides what may be sent when. What throws has sent nothing. */
 export interface Sender {
   /** Sends what would be harmful if it arrived late: at once or not at all, and never after it was given up. */
-  claim(verb: "acquire" | "extend", request: NodeRequest, call: ScriptCall): Promise<unknown[]>;
+  claim<Answer>(request: NodeRequest, phrase: Phrase, reader: Reader<Answer>): Promise<Answer>;
   /** Sends what is good to arrive however late, and gives up those claims of the owner that have not been sent. */
-  release(request: NodeRequest, call: ScriptCall): Promise<unknown[]>;
+  release<Answer>(request: NodeRequest, phrase: Phrase, reader: Reader<Answer>): Promise<Answer>;
   /** Sends what changes nothing. */
-  inspect(call: ScriptCall): Promise<unknown[]>;
+  inspect<Answer>(phrase: Phrase, reader: Reader<Answer>): Promise<Answer>;
   /**
    * Asks the server who it is, and brings it the script, so that the claim behind it finds it there. Settles in time, as
    * other claims wait for the answer.
    */
-  introduce(request: NodeRequest, call: ScriptCall): Promise<unknown[]>;
-  /** Whether what is sent now for these keys goes to their server now. */
-  isConnected(keys: readonly string[]): boolean;
-  /** Throws unless what is sent now for these keys goes to their server now. */
-  insistOnConnection(keys: readonly string[]): void;
+  introduce<Answer>(request: NodeRequest, phrase: Phrase, reader: Reader<Answer>): Promise<Answer>;
+  /** Throws unless what is sent now for this key goes to its server now. */
+  insistOnConnection(key: string): void;
   /** Throws, too, when so much waits for an answer that nothing more may be asked. */
-  insistOnReadiness(keys: readonly string[]): void;
+  insistOnReadiness(phrase: Phrase): void;
 }
 
 /**
- * How many commands may wait for an answer before claims are refused. A server that hangs stays connected for minutes
- * until the network gives up, and clients queue without bound. Twice as many for releases: each undoes a claim.
+ * How many operations may wait for an answer before claims are refused. A server that hangs stays connected for minutes
+ * before anything notices, and clients queue without bound. Releases may exceed it, as every claim is to be undone.
  */
 const unansweredMax = 10_000;
 
-/** How often a claim that was given up and has no answer looks whether its connection is still there. */
-const lossCheckMs = 1_000;
+/** How many resources the operations of one call may have, lest it keep the server busy for more than a millisecond. */
+const resourcesMax = 128;
 
-/** Counts for the whole process, as nodes may share a client, from anywhere, as processes may share a proxy. */
-let lastTicket = Math.floor(Math.random() * 2 ** 30);
-
-/** Makes the sender of one node. */
-export function createSender(connection: RedisConnection): Sender {
-  const claims = createClaims();
+/**
+ * Makes the sender of one node. The operations of one tick leave together, in their order, as one call of the script. On a
+ * cluster, and with a library that settles each in its time, each leaves alone.
+ *
+ * @param foundLost hears of it when the connection is found lost
+ */
+export function createSender(connection: RedisConnection, settings: Settings, foundLost: () => void): Sender {
+  const claims = createClaims(connection);
+  const leavesAlone = connection.isCluster || connection.settlesInTime === true;
+  let queue: Operation[] = [];
+  let resourcesQueued = 0;
+  let isFlushDue = false;
   let unanswered = 0;
 
-  const runScript = async (keyCount: number, words: Words, claim: Claim | undefined): Promise<unknown> => {
-    try {
-      return await connection.runScript("EVALSHA", scriptSha, keyCount, words, claim && leftMs(claim));
-    } catch (error) {
-      if (!messageOf(error).startsWith("NOSCRIPT")) throw error;
-    }
-    if (claim?.isGivenUp) throw new Error("the server did not know the script, and time was up before it was sent");
-    // Loads the script and runs it, so that a release waits for no step that might not come to its end.
-    return connection.runScript("EVAL", scriptSource, keyCount, words, claim && leftMs(claim));
-  };
-  /** Counts and marks what is sent, so that its reply can be told from others. */
-  const ask = async (send: (ticket: string) => Promise<unknown>): Promise<unknown[]> => {
-    lastTicket += 1;
-    const ticket = String(lastTicket);
-    unanswered += 1;
-    try {
-      return readTicket(await send(ticket), ticket);
-    } catch (error) {
-      // Clients hang the whole command on their errors, and with it the owner.
-      throw new Error(messageOf(error));
-    } finally {
+  const dispatch = createDispatch(connection, settings, {
+    ended(operation) {
       unanswered -= 1;
-    }
+      if (isClaim(operation)) claims.close(operation);
+    },
+    foundLost,
+  });
+  const insistOnConnection = (key: string): void => {
+    if (connection.isReady(key)) return;
+    foundLost();
+    throw new Error("the client is not connected");
   };
-  const run = (verb: string | Buffer, { keys, rest }: ScriptCall, claim?: Claim): Promise<unknown[]> =>
-    ask((ticket) => runScript(keys.length, [...keys, verb, ticket, ...rest], claim));
-  /**
-   * Settles a claim that was given up, once its connection is lost: some clients keep the command until there is another
-   * connection, which may be never. As long as there is one, it is too early to say so: an answer that has arrived may
-   * be waiting for its turn.
-   */
-  const unlessLost = <T>(claim: Claim, { keys }: ScriptCall, reply: Promise<T>): Promise<T> =>
-    new Promise((resolve, reject) => {
-      const rejectIfLost = (): void => {
-        if (connection.isReady(keys[0] as string)) claim.timer = setTimeout(rejectIfLost, lossCheckMs);
-        else reject(new Error("the connection was lost before the answer came"));
-      };
-      claim.onGivenUp = rejectIfLost;
-      reply.then(resolve, reject);
-    });
   const insistOnRoom = (max: number): void => {
     if (unanswered >= max) throw new Error(`${unanswered} commands are waiting for an answer already`);
   };
-  const isConnected = ([key]: readonly string[]): boolean => connection.isReady(key as string);
-  const insistOnConnection = (keys: readonly string[]): void => {
-    if (!isConnected(keys)) throw new Error("the client is not connected");
-  };
-  const insistOnReadiness = (keys: readonly string[]): void => {
-    insistOnConnection(keys);
+  const insistOnReadiness = ({ keys }: Phrase): void => {
+    insistOnConnection(keys.list[0] as string);
     insistOnRoom(unansweredMax);
   };
+  const flush = (): void => {
+    if (queue.length === 0) return;
+    const operations = queue;
+    queue = [];
+    resourcesQueued = 0;
+    dispatch.send(operations);
+  };
+  const flushInTurn = (): void => {
+    isFlushDue = false;
+    flush();
+  };
+  const enqueue = (operation: Operation): void => {
+    if (leavesAlone) {
+      dispatch.send([operation]);
+      return;
+    }
+    resourcesQueued += operation.phrase.steps.length;
+    if (resourcesQueued > resourcesMax) {
+      flush();
+      resourcesQueued = operation.phrase.steps.length;
+    }
+    queue.push(operation);
+    if (isFlushDue) return;
+    isFlushDue = true;
+    process.nextTick(flushInTurn);
+  };
+  const start = <Answer>(
+    leave: (operation: Operation) => void,
+    { phrase, reader }: { phrase: Phrase; reader: Reader<Answer> },
+    claim?: NodeRequest,
+  ): Promise<Answer> =>
+    new Promise((resolve, reject) => {
+      const nowMs = claim ? performance.now() : 0;
+      const operation: Operation = {
+        phrase,
+        reader,
+        resolve: resolve as (answer: unknown) => void,
+        reject,
+        owner: claim?.owner,
+        endMs: claim ? nowMs + claim.timeoutMs : Infinity,
+        isGivenUp: false,
+        flight: undefined,
+      };
+      unanswered += 1;
+      if (isClaim(operation)) claims.open(operation, nowMs);
+      leave(operation);
+    });
 
   return {
-    isConnected,
     insistOnConnection,
     insistOnReadiness,
-    async claim(verb, { owner, timeoutMs }, call) {
-      insistOnReadiness(call.keys);
-      const claim = claims.open(verb, owner, timeoutMs);
-      try {
-        const reply = run(claim.verb, call, claim);
-        return await (connection.settlesInTime ? reply : unlessLost(claim, call, reply));
-      } finally {
-        claims.close(claim);
-      }
+    claim(request, phrase, reader) {
+      insistOnReadiness(phrase);
+      return start(enqueue, { phrase, reader }, request);
     },
-    async release({ owner }, call) {
+    release({ owner }, phrase, reader) {
       claims.giveUp(owner);
       insistOnRoom(2 * unansweredMax);
-      return run("release", call);
+      return start(enqueue, { phrase, reader });
     },
-    async introduce({ timeoutMs }, { keys }) {
-      insistOnReadiness(keys);
-      const words = (ticket: string): Words => [...keys, "introduce", ticket];
-      return within(
-        timeoutMs,
-        ask((ticket) => connection.runScript("EVAL", scriptSource, keys.length, words(ticket), timeoutMs)),
-      );
+    inspect(phrase, reader) {
+      insistOnReadiness(phrase);
+      return start(enqueue, { phrase, reader });
     },
-    async inspect(call) {
-      insistOnReadiness(call.keys);
-      return run("inspect", call);
+    introduce({ timeoutMs }, phrase, reader) {
+      insistOnReadiness(phrase);
+      // What came before stays before.
+      flush();
+      return within(timeoutMs, start((operation) => dispatch.sendScript([operation]), { phrase, reader }));
     },
   };
 }
-
-type Words = readonly (string | Buffer)[];
 
 /** The same, unless it takes too long. What has arrived by then still counts, as it does to core. */
 function within<T>(timeoutMs: number, reply: Promise<T>): Promise<T> {
@@ -138,14 +148,4 @@ function within<T>(timeoutMs: number, reply: Promise<T>): Promise<T> {
     const timer = setTimeout(() => setImmediate(reject, late), Math.min(timeoutMs, timerMsMax));
     reply.then(resolve, reject).finally(() => clearTimeout(timer));
   });
-}
-
-function leftMs({ endMs }: Claim): number {
-  return Math.max(0, endMs - performance.now());
-}
-
-function messageOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  // That of an AggregateError, as for a host with several addresses, is empty.
-  return error.message || String((error as { code?: unknown }).code ?? error.name);
 }

@@ -69,19 +69,25 @@ export function createStanding(name: string, introduce: (request: AcquireRequest
     }
     wasMaster = true;
   };
+  const judgeAfter = async <Reply>(
+    introduced: Promise<void>,
+    request: AcquireRequest,
+    claim: () => Promise<Reply>,
+  ): Promise<Reply> => {
+    try {
+      return await claim();
+    } finally {
+      // Also where the claim failed, as on a replica: this is then the better reason.
+      await introduced;
+      insist(request);
+    }
+  };
   return {
-    async vote(request, claim) {
+    vote(request, claim) {
       insist(request);
       if (known !== undefined) return claim();
       asking ??= ask(request);
-      const introduced = asking;
-      try {
-        return await claim();
-      } finally {
-        // Also where the claim failed, as on a replica: this is then the better reason.
-        await introduced;
-        insist(request);
-      }
+      return judgeAfter(asking, request, claim);
     },
     doubt,
   };

@@ -9,8 +9,8 @@ export function connectionOver(client: Redis): RedisConnection {
     name: "under test",
     isCluster: false,
     isReady: () => client.status === "ready",
-    runScript: (command, script, keyCount, keysAndArguments) =>
-      client.call(command, script, keyCount, ...keysAndArguments),
+    runScript: (command, script, { keyCount, keysAndArguments }) =>
+      client.call(command, script, keyCount, ...keysAndArguments()),
     openSubscriber() {
       throw new Error("not needed here");
     },

@@ -97,8 +97,8 @@ describe("restartGuardMs", { timeout: 30_000 }, () => {
     const silent = redisNode(
       {
         ...connection,
-        runScript: (_, __, keyCount, words) =>
-          connection.runScript("EVAL", scriptSource.replace("uptime_in_seconds", "no_such_field"), keyCount, words),
+        runScript: (_, __, call) =>
+          connection.runScript("EVAL", scriptSource.replace("uptime_in_seconds", "no_such_field"), call),
       },
       longGuard,
     );

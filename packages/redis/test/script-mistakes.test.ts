@@ -54,8 +54,7 @@ function withScript(source: string): Wrap {
   const sha = createHash("sha1").update(source).digest("hex");
   return (connection) => ({
     ...connection,
-    runScript: (command, _, keyCount, words) =>
-      connection.runScript(command, command === "EVAL" ? source : sha, keyCount, words),
+    runScript: (command, _, call) => connection.runScript(command, command === "EVAL" ? source : sha, call),
   });
 }
 
@@ -65,14 +64,13 @@ function inTwoSteps(connection: RedisConnection): RedisConnection {
   const blind = withScript(edited({ mistake: "claims blindly", edit }))(connection);
   return {
     ...connection,
-    async runScript(command, script, keyCount, words) {
-      const [verb, ticket, owner] = words.slice(keyCount).map(String);
-      if (verb !== "acquire") return connection.runScript(command, script, keyCount, words);
-      for (const lockKey of words.slice(0, keyCount / 2)) {
-        const holder = await client.get(String(lockKey));
-        if (holder !== null && holder !== owner) return [ticket, 0, 1];
-      }
-      return blind.runScript(command, script, keyCount, words);
+    async runScript(command, script, call) {
+      const words = call.keysAndArguments().map(String);
+      const [steps, ticket, , , owner] = words.slice(call.keyCount);
+      if (!steps?.endsWith("a")) return connection.runScript(command, script, call);
+      const holder = await client.get(call.firstKey);
+      if (holder !== null && holder !== owner) return [ticket, 0, 1];
+      return blind.runScript(command, script, call);
     },
   };
 }

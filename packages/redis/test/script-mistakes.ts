@@ -8,31 +8,34 @@ export interface ScriptMistake {
   readonly edit: readonly [from: string, to: string];
 }
 
-const claim = "redis.call('SET', KEYS[i], owner, 'PX', ttlMs)";
-const resent = `  if mine == count then
-    local fence = highest()`;
+const claim = "redis.call('SET', lockKey(i), owner, 'PX', ttlMs)";
+const resent = `    if mine == count then
+      local number = highest()`;
+
+const held = `local mark = ''
+    if mine == count`;
 
 /** Mistakes of a kind that only a server can make. */
 export const scriptMistakes: readonly ScriptMistake[] = [
   {
     mistake: "releases whatever the resource is held by",
     caughtBy: "release() leaves another owner's claim and counter alone",
-    edit: ["if redis.pcall('GET', KEYS[i]) == owner then", "if redis.pcall('GET', KEYS[i]) then"],
+    edit: ["if redis.pcall('GET', key) == owner then", "if redis.pcall('GET', key) then"],
   },
   {
     mistake: "forgets the counter with a release",
     caughtBy: "release() keeps the counter",
-    edit: ["redis.call('DEL', KEYS[i])", "redis.call('DEL', KEYS[i], 'holdfast:fence:{' .. KEYS[i] .. '}')"],
+    edit: ["redis.call('DEL', key)", "redis.call('DEL', key, 'holdfast:fence:{' .. key .. '}')"],
   },
   {
     mistake: "keeps the counter no longer than the claim",
     caughtBy: "the fence of a grant is one more than the counter, after an expiry",
-    edit: ["integer(math.max(keepMs, leftMs))", "ttlMs"],
+    edit: ["integer(math.max(ttlMs + fenceTtlMs, leftMs))", "ttlMs"],
   },
   {
     mistake: "does not write the counter of a grant",
     caughtBy: "the fence of a grant is one more than the counter, after a release by either client",
-    edit: ["for i = 1, count do keep(KEYS[count + i], fence, mark) end", ""],
+    edit: ["for i = 1, count do keep(fenceKey(i), number, mark) end", ""],
   },
   {
     mistake: "does not advance the counter in a grant",
@@ -43,19 +46,19 @@ export const scriptMistakes: readonly ScriptMistake[] = [
     mistake: "counts each of several resources by itself",
     caughtBy: "the fence over several resources is one more than their highest counter, for each",
     edit: [
-      "for i = 1, count do keep(KEYS[count + i], fence, mark) end",
-      "for i = 1, count do keep(KEYS[count + i], math.max(counter(KEYS[count + i]) + 1, atLeast), mark) end",
+      "for i = 1, count do keep(fenceKey(i), number, mark) end",
+      "for i = 1, count do keep(fenceKey(i), math.max(counter(fenceKey(i)) + 1, atLeast), mark) end",
     ],
   },
   {
     mistake: "takes no notice of the hint",
     caughtBy: "the fence is exactly the hint where that is ahead of the counter",
-    edit: ["math.min(tonumber(ARGV[6]), latestHint)", "1"],
+    edit: ["math.min(fence, latestHint)", "1"],
   },
   {
     mistake: "takes any hint, however far ahead of its clock",
     caughtBy: "a hint counts at most as the node's clock plus a day",
-    edit: ["math.min(tonumber(ARGV[6]), latestHint)", "tonumber(ARGV[6])"],
+    edit: ["math.min(fence, latestHint)", "fence"],
   },
   {
     mistake: "keeps fourteen digits of a counter, as Lua prints numbers",
@@ -65,12 +68,12 @@ export const scriptMistakes: readonly ScriptMistake[] = [
   {
     mistake: "accepts a raise although the counter is already higher",
     caughtBy: "extend() of a held claim to a fence below the counter answers the counter, and leaves it",
-    edit: ["bounded(math.max(counter(KEYS[count + i]), fence))", "bounded(fence)"],
+    edit: ["bounded(math.max(counter(fenceKey(i)), fence))", "bounded(fence)"],
   },
   {
     mistake: "does not raise the counter in an extension",
     caughtBy: "extend() of a held claim raises the counter to the fence",
-    edit: ["for i = 1, count do keep(KEYS[count + i], fences[i], mark) end", ""],
+    edit: ["for i = 1, count do keep(fenceKey(i), fences[i], mark) end", ""],
   },
   {
     mistake: "claims again in an extension without advancing the counter",
@@ -80,33 +83,27 @@ export const scriptMistakes: readonly ScriptMistake[] = [
   {
     mistake: "claims again in an extension that was not to rejoin",
     caughtBy: "extend() without rejoin of a claim never made changes nothing",
-    edit: ["if others > 0 or ARGV[7] == '0' then", "if others > 0 then"],
+    edit: ["if others > 0 or not rejoins then", "if others > 0 then"],
   },
   {
     mistake: "rejoins what another owner holds",
     caughtBy: "extend() of another owner's claim answers not held, and leaves claim and counter alone",
-    edit: ["if others > 0 or ARGV[7] == '0' then", "if ARGV[7] == '0' then"],
+    edit: ["if others > 0 or not rejoins then", "if not rejoins then"],
   },
   {
     mistake: "extends whatever claim the resource has",
     caughtBy: "extend() of another owner's claim answers not held, and leaves claim and counter alone",
-    edit: [
-      "local fence = tonumber(ARGV[6])\n  if mine == count",
-      "local fence = tonumber(ARGV[6])\n  if mine + others == count",
-    ],
+    edit: [held, held.replace("mine", "mine + others")],
   },
   {
     mistake: "takes a claim on some of several resources for a claim on all",
     caughtBy: "extend() without rejoin takes a claim on some of the resources for none, and changes nothing",
-    edit: ["local fence = tonumber(ARGV[6])\n  if mine == count", "local fence = tonumber(ARGV[6])\n  if mine > 0"],
+    edit: [held, held.replace("mine == count", "mine > 0")],
   },
   {
     mistake: "claims a held claim anew where it may rejoin",
     caughtBy: "extend() with rejoin of a held claim does not advance the counter by itself, however often",
-    edit: [
-      "local fence = tonumber(ARGV[6])\n  if mine == count",
-      "local fence = tonumber(ARGV[6])\n  if ARGV[7] == '0' and mine == count",
-    ],
+    edit: [held, held.replace("mine", "not rejoins and mine")],
   },
   {
     mistake: "sets no ttl in an extension",
@@ -121,20 +118,17 @@ export const scriptMistakes: readonly ScriptMistake[] = [
   {
     mistake: "claims what is free of several resources before it denies",
     caughtBy: "acquire() denies while another owner holds any one of the resources, and changes nothing",
-    edit: ["  if leftMs then", `  if leftMs then\n    for i = 1, count do if not holders[i] then ${claim} end end`],
+    edit: ["if leftMs then", `if leftMs then\n    for i = 1, count do if not holders[i] then ${claim} end end`],
   },
   {
     mistake: "advances the counter for a claim that it denies",
     caughtBy: "acquire() that is denied leaves the holder, its ttl and the counter alone",
-    edit: [
-      "  if leftMs then",
-      "  if leftMs then\n    for i = 1, count do keep(KEYS[count + i], highest() + 1, '') end",
-    ],
+    edit: ["if leftMs then", "if leftMs then\n    for i = 1, count do keep(fenceKey(i), highest() + 1, '') end"],
   },
   {
     mistake: "answers with an error where it should deny",
     caughtBy: "acquire() denies while another owner holds the resource, whichever client asks",
-    edit: ["if leftMs then return { ticket, 0, leftMs } end", "if leftMs then error({ err = 'ERR it is locked' }) end"],
+    edit: ["if leftMs then return 0, leftMs end", "if leftMs then error({ err = 'ERR it is locked' }) end"],
   },
   {
     mistake: "takes over from whoever holds the resource",
@@ -169,6 +163,6 @@ export const scriptMistakes: readonly ScriptMistake[] = [
   {
     mistake: "tells in inspect() nothing of the counter of what is free",
     caughtBy: "inspect() of a released resource tells that it is free, and the fence it had",
-    edit: ["integer(counter(KEYS[2]))", "get(KEYS[1]) and integer(counter(KEYS[2])) or '0'"],
+    edit: ["exact(counter(fenceKey(1)))", "holder and exact(counter(fenceKey(1))) or 0"],
   },
 ];

@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import { ConfigurationError, Redlock } from "@holdfast/core";
 import { type RedisServer, type RedisServerOptions, startRedisServer } from "@holdfast/testkit";
 import { Redis } from "ioredis";
@@ -218,6 +219,7 @@ describe("the question who the server is", { timeout: 30_000 }, () => {
     const { server, sent, node } = await nodeThrough((send) => send());
     server.pause();
     const acquired = node.acquire(acquireRequest("alice"));
+    await setImmediate();
     expect(sent).toEqual(["EVAL", "EVALSHA"]);
     server.resume();
     expect(await acquired).toMatchObject({ granted: true });
@@ -228,7 +230,8 @@ describe("the question who the server is", { timeout: 30_000 }, () => {
     const { sent, node } = await nodeThrough((send) => send());
     await Promise.all([1, 2, 3].map((i) => node.acquire(acquireRequest(`owner ${i}`, { resources: [`r${i}`] }))));
     await node.acquire(acquireRequest("alice"));
-    expect(sent).toEqual(["EVAL", "EVALSHA", "EVALSHA", "EVALSHA", "EVALSHA"]);
+    // The claims of one tick share a call.
+    expect(sent).toEqual(["EVAL", "EVALSHA", "EVALSHA"]);
   });
 
   test("holds up no vote when it fails, and is put again", async () => {
@@ -244,9 +247,7 @@ describe("the question who the server is", { timeout: 30_000 }, () => {
   });
 
   test("holds up no vote for longer than its time when it is never answered", async () => {
-    const { node } = await nodeThrough((send, command, _script, _keyCount, words) =>
-      command === "EVAL" && words.includes("introduce") ? new Promise(() => {}) : send(),
-    );
+    const { node } = await nodeThrough((send, command) => (command === "EVAL" ? new Promise(() => {}) : send()));
     expect(await node.acquire(acquireRequest("alice", { timeoutMs: 20 }))).toMatchObject({ granted: true });
   });
 

@@ -65,9 +65,9 @@ function connectionOf(
     settlesInTime: true,
     // A cluster that has lost one server may still have the one in question.
     isReady: () => isCluster || presence.isThere,
-    async runScript(command, script, keyCount, keysAndArguments, timeoutMs = patienceMs) {
+    async runScript(command, script, call, timeoutMs = patienceMs) {
       try {
-        return await send([command, script, String(keyCount), ...keysAndArguments], timeoutMs);
+        return await send([command, script, String(call.keyCount), ...call.keysAndArguments()], timeoutMs);
       } catch (error) {
         if (!isCluster) presence.missed(error);
         throw reworded(error);

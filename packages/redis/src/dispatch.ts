@@ -1,0 +1,131 @@
+import type { RedisConnection } from "./connection.ts";
+import type { Flight, Operation } from "./operation.ts";
+import type { Settings } from "./options.ts";
+import { insistOnReply } from "./replies.ts";
+import { scriptSha, scriptSource } from "./script.ts";
+import { createCalls } from "./script-call.ts";
+
+/** Sends operations, and settles each of them. */
+export interface Dispatch {
+  /** Sends these in one call, which runs them in this order. */
+  send(operations: readonly Operation[]): void;
+  /** The same, and brings the server the script. */
+  sendScript(operations: readonly Operation[]): void;
+}
+
+/** What hears of operations. */
+export interface DispatchListener {
+  /** Called when an operation was answered, or failed: just before its promise settles. */
+  ended(operation: Operation): void;
+  /** Called when a call has failed and the connection is not there. */
+  foundLost(): void;
+}
+
+type Command = "EVALSHA" | "EVAL";
+
+/** Counts for the whole process, as nodes may share a client, from anywhere, as processes may share a proxy. */
+let lastTicket = Math.floor(Math.random() * 2 ** 30);
+
+/** Makes the dispatch of one node. */
+export function createDispatch(
+  connection: RedisConnection,
+  settings: Settings,
+  { ended, foundLost }: DispatchListener,
+): Dispatch {
+  const callOf = createCalls(settings);
+
+  const depart = (all: readonly Operation[], command: Command): void => {
+    const operations = all.some(isGivenUp) ? all.filter(refuseIfGivenUp) : all;
+    if (operations.length === 0) return;
+    lastTicket += 1;
+    const flight = { ticket: lastTicket, operations, call: callOf(lastTicket, operations) };
+    for (const operation of operations) operation.flight = flight;
+    run(flight, command);
+  };
+  const run = (flight: Flight, command: Command): void => {
+    const script = command === "EVAL" ? scriptSource : scriptSha;
+    const reply = connection.runScript(command, script, flight.call, timeoutMsOf(flight, performance.now()));
+    reply.then(
+      (value) => land(flight, value),
+      (error) => fail(flight, command, messageOf(error)),
+    );
+  };
+  const land = ({ operations, ticket }: Flight, reply: unknown): void => {
+    for (const operation of operations) ended(operation);
+    try {
+      insistOnReply(reply, ticket, operations);
+    } catch (error) {
+      for (const { reject } of operations) reject(error);
+      return;
+    }
+    let at = 1;
+    for (const { reader, resolve, reject } of operations) {
+      try {
+        resolve(reader.read(reply, at));
+      } catch (error) {
+        reject(error);
+      }
+      at += reader.size;
+    }
+  };
+  const fail = (flight: Flight, command: Command, message: string): void => {
+    const { operations, call } = flight;
+    if (command === "EVALSHA" && message.startsWith("NOSCRIPT")) {
+      bringScript(flight);
+      return;
+    }
+    const isConnected = connection.isReady(call.firstKey);
+    if (!isConnected) foundLost();
+    // It may be about one of them, as where the user may not touch its key: each is tried by itself.
+    const isWorthAnother = operations.length > 1 && isConnected && isRefusal(message);
+    for (const operation of operations) {
+      if (isWorthAnother) depart([operation], "EVALSHA");
+      else refuse(operation, message);
+    }
+  };
+  /** Sends the script with the operations, so that a release waits for no step that might not come to its end. */
+  const bringScript = (flight: Flight): void => {
+    const late = flight.operations.filter(isGivenUp);
+    const message = "the server did not know the script, and time was up before it was sent";
+    if (late.length < flight.operations.length) {
+      for (const { reject } of late) reject(new Error(message));
+      run(flight, "EVAL");
+    } else {
+      for (const operation of late) refuse(operation, message);
+    }
+  };
+  // Clients hang the whole command on their errors, and with it the owner: what is told is a new one.
+  const refuse = (operation: Operation, message: string): void => {
+    ended(operation);
+    operation.reject(new Error(message));
+  };
+  const refuseIfGivenUp = (operation: Operation): boolean => {
+    if (operation.isGivenUp) refuse(operation, "time was up before it was sent");
+    return !operation.isGivenUp;
+  };
+  return {
+    send: (operations) => depart(operations, "EVALSHA"),
+    sendScript: (operations) => depart(operations, "EVAL"),
+  };
+}
+
+function isGivenUp(operation: Operation): boolean {
+  return operation.isGivenUp;
+}
+
+/** A server's error begins with its code. */
+function isRefusal(message: string): boolean {
+  return /^[A-Z]+ /.test(message);
+}
+
+/** How long what is sent alone may wait for its answer. Of several, each is given up by itself. */
+function timeoutMsOf({ operations: [operation, another] }: Flight, nowMs: number): number | undefined {
+  if (operation?.owner === undefined || another !== undefined) return undefined;
+  return Math.max(0, operation.endMs - nowMs);
+}
+
+function messageOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  // That of an AggregateError, as for a host with several addresses, is empty.
+  return error.message || String((error as { code?: unknown }).code ?? error.name);
+}

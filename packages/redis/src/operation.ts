@@ -1,0 +1,34 @@
+import type { Phrase } from "./phrases.ts";
+import type { Reader } from "./replies.ts";
+import type { RevocableCall } from "./script-call.ts";
+
+/** One operation that has not been answered: one that does no harm however late it is, or a claim. */
+export interface Operation {
+  readonly phrase: Phrase;
+  readonly reader: Reader<unknown>;
+  readonly resolve: (answer: unknown) => void;
+  readonly reject: (reason: unknown) => void;
+  /** Whose claim it is; undefined if it is none. */
+  readonly owner: string | undefined;
+  /** When it is given up, on the clock of `performance.now()`. */
+  readonly endMs: number;
+  /** Whether it must not be sent any more. */
+  isGivenUp: boolean;
+  /** What it was last sent with. */
+  flight: Flight | undefined;
+}
+
+/** An `acquire` or `extend`. */
+export type Claim = Operation & { readonly owner: string };
+
+/** Whether it is one. */
+export function isClaim(operation: Operation): operation is Claim {
+  return operation.owner !== undefined;
+}
+
+/** The operations that share a call, in its order. */
+export interface Flight {
+  readonly call: RevocableCall;
+  readonly ticket: number;
+  readonly operations: readonly Operation[];
+}

@@ -1,0 +1,97 @@
+import type { AcquireRequest, ExtendRequest, NodeRequest, ReleaseRequest } from "@holdfast/core";
+import { fenceKey, keyNames } from "./keys.ts";
+import type { Settings } from "./options.ts";
+import { type Words, words } from "./words.ts";
+
+/** An operation in the words of the script. */
+export interface Phrase {
+  /** The letter of the operation, and one `+` for each resource beyond the first. */
+  readonly steps: string;
+  readonly keys: Words;
+  readonly arguments: Words;
+  /** What the operation goes by, where it makes a claim. */
+  readonly terms?: {
+    readonly ttlMs: Words;
+    readonly takeover?: Words;
+  };
+}
+
+/** Puts requests into the words of the script. Throws a ConfigurationError for what cannot be asked. */
+export interface Phrases {
+  acquire(request: AcquireRequest): Phrase;
+  extend(request: ExtendRequest): Phrase;
+  release(request: ReleaseRequest): Phrase;
+  inspect(resource: string): Phrase;
+  introduce(request: NodeRequest): Phrase;
+}
+
+/** What phrases depend on. */
+type Dialect = Pick<Settings, "prefix" | "wakeUps"> & { readonly isCluster: boolean };
+
+const none = words([]);
+let latest: { readonly dialect: Dialect; readonly phrases: Phrases } | undefined;
+
+/**
+ * The phrases of a dialect. Nodes that are made in a row with the same options share them: core gives all nodes of a
+ * `Redlock` the same request object, which is then put into words once.
+ */
+export function phrasesOf(dialect: Dialect): Phrases {
+  if (latest === undefined || !isSame(latest.dialect, dialect)) latest = { dialect, phrases: createPhrases(dialect) };
+  return latest.phrases;
+}
+
+function isSame(a: Dialect, b: Dialect): boolean {
+  return a.prefix === b.prefix && a.wakeUps === b.wakeUps && a.isCluster === b.isCluster;
+}
+
+function createPhrases({ prefix, isCluster, wakeUps }: Dialect): Phrases {
+  const { lockKeys } = keyNames(prefix, isCluster);
+  const lockAndFenceKeys = (resources: readonly string[]): Words => {
+    const keys = lockKeys(resources);
+    return words([...keys, ...keys.map(fenceKey)]);
+  };
+  return {
+    acquire: rememberingOne(({ resources, owner, ttlMs, fenceHint, takeover }) => ({
+      steps: stepsOf("a", resources),
+      keys: lockAndFenceKeys(resources),
+      arguments: words([owner, String(fenceHint)]),
+      terms: { ttlMs: words([String(ttlMs)]), ...(takeover !== undefined && { takeover: words([takeover]) }) },
+    })),
+    extend: rememberingOne(({ resources, owner, ttlMs, fence, rejoin }) => ({
+      steps: stepsOf(rejoin ? "j" : "e", resources),
+      keys: lockAndFenceKeys(resources),
+      arguments: words([owner, String(fence)]),
+      terms: { ttlMs: words([String(ttlMs)]) },
+    })),
+    release: rememberingOne(({ resources, owner }) => ({
+      steps: stepsOf(wakeUps ? "w" : "r", resources),
+      keys: words(lockKeys(resources)),
+      arguments: words([owner]),
+    })),
+    inspect: (resource) => ({ steps: "i", keys: lockAndFenceKeys([resource]), arguments: none }),
+    introduce: ({ resources }) => ({
+      steps: stepsOf("q", resources),
+      keys: words(lockKeys(resources)),
+      arguments: none,
+    }),
+  };
+}
+
+function stepsOf(letter: string, { length }: readonly string[]): string {
+  return letter + "+".repeat(length - 1);
+}
+
+/** Remembers what was made of the last request, unless that request may change. */
+function rememberingOne<Request extends NodeRequest>(make: (request: Request) => Phrase): (request: Request) => Phrase {
+  let request: Request | undefined;
+  let phrase: Phrase;
+  return (next) => {
+    if (next === request) return phrase;
+    const made = make(next);
+    if (Object.isFrozen(next) && Object.isFrozen(next.resources)) {
+      request = next;
+      phrase = made;
+    }
+    return made;
+  };
+}
