@@ -12,10 +12,20 @@ export interface IoredisClient {
   evalsha(sha: string, keyCount: number, ...keysAndArguments: (string | Buffer)[]): Promise<unknown>;
   /** Runs a script. */
   eval(source: string, keyCount: number, ...keysAndArguments: (string | Buffer)[]): Promise<unknown>;
+  /** Sends a command. */
+  sendCommand(command: IoredisCommand): unknown;
   /** Makes a client of the same server. A `Redis` takes options; a `Cluster`, startup nodes and options. */
   duplicate(optionsOrNodes?: object, clusterOptions?: object): IoredisSubscriber;
   /** Only of a `Cluster`: the clients of its servers, as far as they are known. */
   nodes?(): IoredisServer[];
+}
+
+/** A command of a client's own library. */
+export interface IoredisCommand {
+  /** Settles with the reply. */
+  readonly promise: Promise<unknown>;
+  /** What is written to the socket, made anew each time that it is written. */
+  toWritable(socket: object): string | Buffer;
 }
 
 /** One server of a cluster. */

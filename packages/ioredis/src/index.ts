@@ -1,5 +1,5 @@
 /** Holdfast lock nodes over ioredis clients. */
 
 export type { RedisNode, RedisNodeOptions } from "@holdfast/redis";
-export type { IoredisClient, IoredisOptions, IoredisServer, IoredisSubscriber } from "./client.ts";
+export type { IoredisClient, IoredisCommand, IoredisOptions, IoredisServer, IoredisSubscriber } from "./client.ts";
 export { ioredisNode } from "./ioredis-node.ts";

@@ -8,6 +8,7 @@ import {
   serverName,
 } from "@holdfast/redis";
 import type { IoredisClient } from "./client.ts";
+import { scriptRunner } from "./script-runner.ts";
 
 /**
  * Makes a lock node of an ioredis client. The client stays yours: connect it, give it an `error` listener, and close it
@@ -36,10 +37,7 @@ function connectionOf(client: IoredisClient): RedisConnection {
     name: nameOf(client),
     isCluster: client.isCluster,
     isReady: () => client.status === "ready",
-    runScript: (command, script, { keyCount, keysAndArguments }) =>
-      command === "EVALSHA"
-        ? client.evalsha(script, keyCount, ...keysAndArguments())
-        : client.eval(script, keyCount, ...keysAndArguments()),
+    runScript: scriptRunner(client),
     openSubscriber: (onMessage, onEnd) => openSubscriber(client, onMessage, onEnd),
   };
 }

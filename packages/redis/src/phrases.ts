@@ -11,7 +11,8 @@ export interface Phrase {
   readonly arguments: Words;
   /** What the operation goes by, where it makes a claim. */
   readonly terms?: {
-    readonly ttlMs: Words;
+    /** How long the claim is kept, and how long its counters. */
+    readonly times: Words;
     readonly takeover?: Words;
   };
 }
@@ -26,7 +27,7 @@ export interface Phrases {
 }
 
 /** What phrases depend on. */
-type Dialect = Pick<Settings, "prefix" | "wakeUps"> & { readonly isCluster: boolean };
+type Dialect = Pick<Settings, "prefix" | "fenceTtlMs" | "wakeUps"> & { readonly isCluster: boolean };
 
 const none = words([]);
 let latest: { readonly dialect: Dialect; readonly phrases: Phrases } | undefined;
@@ -41,27 +42,30 @@ export function phrasesOf(dialect: Dialect): Phrases {
 }
 
 function isSame(a: Dialect, b: Dialect): boolean {
-  return a.prefix === b.prefix && a.wakeUps === b.wakeUps && a.isCluster === b.isCluster;
+  const isSameOnServer = a.prefix === b.prefix && a.fenceTtlMs === b.fenceTtlMs && a.wakeUps === b.wakeUps;
+  return isSameOnServer && a.isCluster === b.isCluster;
 }
 
-function createPhrases({ prefix, isCluster, wakeUps }: Dialect): Phrases {
+function createPhrases({ prefix, isCluster, fenceTtlMs, wakeUps }: Dialect): Phrases {
   const { lockKeys } = keyNames(prefix, isCluster);
   const lockAndFenceKeys = (resources: readonly string[]): Words => {
     const keys = lockKeys(resources);
     return words([...keys, ...keys.map(fenceKey)]);
   };
+  const timesOf = (ttlMs: number): Words =>
+    words([String(ttlMs), fenceTtlMs === Infinity ? "0" : String(ttlMs + fenceTtlMs)]);
   return {
     acquire: rememberingOne(({ resources, owner, ttlMs, fenceHint, takeover }) => ({
       steps: stepsOf("a", resources),
       keys: lockAndFenceKeys(resources),
       arguments: words([owner, String(fenceHint)]),
-      terms: { ttlMs: words([String(ttlMs)]), ...(takeover !== undefined && { takeover: words([takeover]) }) },
+      terms: { times: timesOf(ttlMs), ...(takeover !== undefined && { takeover: words([takeover]) }) },
     })),
     extend: rememberingOne(({ resources, owner, ttlMs, fence, rejoin }) => ({
       steps: stepsOf(rejoin ? "j" : "e", resources),
       keys: lockAndFenceKeys(resources),
       arguments: words([owner, String(fence)]),
-      terms: { ttlMs: words([String(ttlMs)]) },
+      terms: { times: timesOf(ttlMs) },
     })),
     release: rememberingOne(({ resources, owner }) => ({
       steps: stepsOf(wakeUps ? "w" : "r", resources),

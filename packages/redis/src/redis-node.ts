@@ -41,7 +41,7 @@ export interface RedisNode extends LockNode {
 export function redisNode(connection: RedisConnection, options: RedisNodeOptions = {}): RedisNode {
   const settings = parseOptions(options, connection.name);
   const { name, prefix, wakeUps } = settings;
-  const phrases = phrasesOf({ prefix, wakeUps, isCluster: connection.isCluster });
+  const phrases = phrasesOf({ ...settings, isCluster: connection.isCluster });
   const sender = createSender(connection, settings, () => standing?.doubt());
   const introduce = async (request: NodeRequest) =>
     sender.introduce(request, phrases.introduce(request), introductionReader);

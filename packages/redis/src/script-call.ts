@@ -30,8 +30,7 @@ export interface RevocableCall extends ScriptCall {
 const revoked = "-".charCodeAt(0);
 
 /** Makes the calls of one node. */
-export function createCalls({ fenceTtlMs, restartGuardMs }: Pick<Settings, "fenceTtlMs" | "restartGuardMs">) {
-  const fenceTtl = words([fenceTtlMs === Infinity ? "0" : String(fenceTtlMs)]);
+export function createCalls({ restartGuardMs }: Pick<Settings, "restartGuardMs">) {
   const guard = restartGuardMs === 0 ? undefined : words([String(restartGuardMs)]);
 
   /** Makes a call of operations, which run in this order. The ticket is repeated by the reply. */
@@ -49,10 +48,9 @@ export function createCalls({ fenceTtlMs, restartGuardMs }: Pick<Settings, "fenc
     for (const { phrase } of operations) {
       const { terms } = phrase;
       if (terms) {
-        if (ttlMs === undefined) set("k", fenceTtl);
-        if (terms.ttlMs.list[0] !== ttlMs) set("t", terms.ttlMs);
+        if (terms.times.list[0] !== ttlMs) set("t", terms.times);
         if (terms.takeover) set("o", terms.takeover);
-        ttlMs = terms.ttlMs.list[0];
+        ttlMs = terms.times.list[0];
       }
       places.push(steps.length);
       set(phrase.steps, phrase.arguments);

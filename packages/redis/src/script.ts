@@ -10,32 +10,33 @@ import { channelPrefix } from "./keys.ts";
  *
  * KEYS: for each operation its lock keys; then, except for release and introduce, their fence keys in the same order.
  * ARGV: the steps, a ticket that the reply repeats, and then what the steps take, in their order.
- * Each step is one letter. Some set what later operations go by:
- *   k: fenceTtlMs, how long counters outlive the claim, or 0 for ever
+ * Each step is one letter. Some set what the operations after them go by:
+ *   t: ttlMs, and keepMs: how long counters outlive now, or 0 for ever
  *   g: guardMs, how long after its start the server does not vote for new locks (none unless set)
- *   t: ttlMs
  *   o: the owner that the next operation may take over from
  * The others are operations, followed by a + for each resource beyond the first:
  *   a: acquire; takes the owner and fenceHint
- *   e, j: extend, and extend that may rejoin; takes the owner and the fence
+ *   e, j: extend, and extend that may rejoin; take the owner and the fence
  *   -: what was an acquire or an extend until it was given up
- *   r, w: release, and release that wakes watchers; takes the owner
+ *   r, w: release, and release that wakes watchers; take the owner
  *   i: inspect
  *   q: introduce; its keys only say which server of a cluster is meant
- * The reply is the ticket and the answers, all in one list. Each answer has as many elements as its operation always has,
- * and begins with an integer, or with an error: a text that begins with "!".
+ * The reply is the ticket and the answers, all in one list. Each kind of answer has its number of elements, and begins
+ * with an integer, or with an error: a text that begins with "!".
  *
  * Whatever can fail comes before the first write, and counters are written before claims: should the rest be lost, a
  * counter that went ahead does no harm, while a claim whose counter did not would. A counter that begins with a zero says
  * that the claim was made again while the server did not vote.
+ *
+ * Commands are most of what an operation takes the server, and printing a number is as much as a command.
  */
 const lua = `
 local steps, answers, answered = ARGV[1], { tonumber(ARGV[2]) }, 1
 local argument = 2
 
 -- What the operation at hand is about. Its keys begin after KEYS[before], with as many lock keys as it has resources.
-local before, count, owner, fence = 0, 0, nil, nil
-local fenceTtlMs, guardMs, ttlMs, takeover = 0, 0, nil, nil
+local before, count, owner, fence, ttlMs, keepMs, takeover = 0
+local guardMs = 0
 
 local function take()
   argument = argument + 1
@@ -59,11 +60,11 @@ end
 -- Functions are made anew in every call. A release needs none of these.
 local function otherOperations()
   local largest = 9007199254740991
-  local dayUs = 24 * 60 * 60 * 1000000
-  local latestHint, waitMs
+  local holders, counters, latestHint, waitMs = {}, {}
 
   -- Lua prints numbers with 14 digits unless told otherwise.
   local function integer(number)
+    if number == tonumber(fence) then return fence end
     return string.format('%.0f', number)
   end
 
@@ -71,14 +72,6 @@ local function otherOperations()
   local function exact(number)
     if number < 4503599627370496 then return number end
     return integer(number)
-  end
-
-  local function lockKey(i)
-    return KEYS[before + i]
-  end
-
-  local function fenceKey(i)
-    return KEYS[before + count + i]
   end
 
   local function get(key)
@@ -89,29 +82,40 @@ local function otherOperations()
     return value
   end
 
-  local function counter(key)
-    local value = get(key)
-    if not value then return 0 end
-    local number = string.match(value, '^%d+$') and tonumber(value)
-    if not number or number > largest then
-      error({ err = 'ERR the fence counter ' .. key .. ' is not a safe integer' })
-    end
-    return number
-  end
-
+  -- Reads the counters: the highest of them, 0 if there is none, and whether one of them begins with a zero.
   local function highest()
-    local number = 0
-    for i = 1, count do number = math.max(number, counter(fenceKey(i))) end
-    return number
+    local top, isMarked = 0, false
+    for i = 1, count do
+      local key = KEYS[before + count + i]
+      local value = get(key)
+      local number = 0
+      if value then
+        number = string.match(value, '^%d+$') and tonumber(value)
+        if not number or number > largest then
+          error({ err = 'ERR the fence counter ' .. key .. ' is not a safe integer' })
+        end
+        isMarked = isMarked or string.byte(value) == 48
+      end
+      counters[i] = number
+      top = math.max(top, number)
+    end
+    return top, isMarked
   end
 
-  -- Never ends the life of a counter earlier than someone else wanted.
-  local function keep(key, number, mark)
-    local leftMs = redis.call('PTTL', key)
-    if fenceTtlMs == 0 or leftMs == -1 then
-      redis.call('SET', key, mark .. integer(number))
-    else
-      redis.call('SET', key, mark .. integer(number), 'PX', integer(math.max(ttlMs + fenceTtlMs, leftMs)))
+  -- Raises the counters that have been read. Never ends the life of one earlier than someone else wanted.
+  local function raise(number, mark)
+    if number > largest then
+      error({ err = 'ERR the fence counter of ' .. KEYS[before + 1] .. ' is used up' })
+    end
+    for i = 1, count do
+      local key = KEYS[before + count + i]
+      local value = mark .. integer(math.max(number, counters[i]))
+      local leftMs = counters[i] == 0 and 0 or redis.call('PTTL', key)
+      if keepMs == '0' or leftMs == -1 then
+        redis.call('SET', key, value)
+      else
+        redis.call('SET', key, value, 'PX', leftMs > tonumber(keepMs) and leftMs or keepMs)
+      end
     end
   end
 
@@ -121,35 +125,30 @@ local function otherOperations()
     if redis.call('PTTL', key) < tonumber(ttlMs) then redis.call('PEXPIRE', key, ttlMs) end
   end
 
-  local function bounded(number)
-    if number > largest then error({ err = 'ERR the fence counter of ' .. lockKey(1) .. ' is used up' }) end
-    return number
-  end
-
   local function grant(atLeast, mark)
-    local number = bounded(math.max(highest() + 1, atLeast))
-    for i = 1, count do keep(fenceKey(i), number, mark) end
-    for i = 1, count do redis.call('SET', lockKey(i), owner, 'PX', ttlMs) end
+    local number = math.max(highest() + 1, atLeast)
+    raise(number, mark)
+    for i = before + 1, before + count do redis.call('SET', KEYS[i], owner, 'PX', ttlMs) end
     return number
   end
 
-  -- Who holds each of the resources, and how many of them are the owner's and how many are another's.
+  -- Reads who holds each of the resources: how many of them are the owner's, and how many another's.
   local function survey()
-    local holders, mine, others = {}, 0, 0
+    local mine, others = 0, 0
     for i = 1, count do
-      local holder = get(lockKey(i))
+      local holder = get(KEYS[before + i])
       holders[i] = holder
       if holder == owner then mine = mine + 1 elseif holder then others = others + 1 end
     end
-    return holders, mine, others
+    return mine, others
   end
 
   -- The longest time left of the claims in the way: nil if there are none, -1 if one of them has no end.
-  local function longest(holders)
+  local function longest()
     local leftMs
     for i = 1, count do
       if holders[i] and holders[i] ~= takeover then
-        local ms = redis.call('PTTL', lockKey(i))
+        local ms = redis.call('PTTL', KEYS[before + i])
         if ms < 0 or leftMs == -1 then leftMs = -1 else leftMs = math.max(leftMs or 0, ms) end
       end
     end
@@ -160,7 +159,7 @@ local function otherOperations()
   local function hint()
     if not latestHint then
       local now = redis.call('TIME')
-      latestHint = now[1] * 1000000 + now[2] + dayUs
+      latestHint = now[1] * 1000000 + now[2] + 24 * 60 * 60 * 1000000
     end
     return math.min(fence, latestHint)
   end
@@ -179,15 +178,14 @@ local function otherOperations()
   end
 
   local function acquire()
-    local leftMs = recoveringMs()
-    if leftMs ~= 0 then return -1, leftMs end
-    local holders, mine = survey()
-    if mine == count then
+    local notYetMs = recoveringMs()
+    if notYetMs ~= 0 then return -1, notYetMs end
+    if survey() == count then
       local number = highest()
-      if number == 0 then error({ err = 'ERR the fence counter of ' .. lockKey(1) .. ' is lost' }) end
+      if number == 0 then error({ err = 'ERR the fence counter of ' .. KEYS[before + 1] .. ' is lost' }) end
       return 1, exact(number)
     end
-    leftMs = longest(holders)
+    local leftMs = longest()
     if leftMs then return 0, leftMs end
     return 1, exact(grant(hint(), ''))
   end
@@ -196,32 +194,24 @@ local function otherOperations()
   -- held all along, until that other lock has ended: it is answered as if it had been made again just now. A claim that
   -- the server has remembered counts.
   local function extend(rejoins)
-    local _, mine, others = survey()
-    local mark = ''
+    local atLeast = tonumber(fence)
+    local mine, others = survey()
     if mine == count then
-      for i = 1, count do
-        if string.sub(get(fenceKey(i)) or '', 1, 1) == '0' then mark = '0' end
-      end
-      if mark == '0' and recoveringMs() == 0 then mark = '' end
-      local fences, top = {}, 0
-      for i = 1, count do
-        fences[i] = bounded(math.max(counter(fenceKey(i)), fence))
-        top = math.max(top, fences[i])
-      end
-      for i = 1, count do keep(fenceKey(i), fences[i], mark) end
-      for i = 1, count do prolong(lockKey(i)) end
-      if mark == '0' then return 0, 1 end
-      return 1, exact(top)
+      local top, isMarked = highest()
+      isMarked = isMarked and recoveringMs() ~= 0
+      raise(atLeast, isMarked and '0' or '')
+      for i = before + 1, before + count do prolong(KEYS[i]) end
+      if isMarked then return 0, 1 end
+      return 1, exact(math.max(top, atLeast))
     end
     if others > 0 or not rejoins then return 0, 0 end
-    if recoveringMs() ~= 0 then mark = '0' end
-    grant(fence, mark)
+    grant(atLeast, recoveringMs() ~= 0 and '0' or '')
     return 0, 1
   end
 
   local function inspect()
-    local holder, leftMs = get(lockKey(1)), redis.call('PTTL', lockKey(1))
-    return 1, holder, leftMs, exact(counter(fenceKey(1))), recoveringMs()
+    local key = KEYS[before + 1]
+    return 1, get(key), redis.call('PTTL', key), exact(highest()), recoveringMs()
   end
 
   local function introduce()
@@ -234,14 +224,16 @@ local function otherOperations()
   return acquire, extend, inspect, introduce
 end
 
--- Adds an answer of so many elements, or what went wrong.
-local function answer(size, ok, ...)
-  local values = { ... }
+-- Adds an answer of so many elements, or what went wrong. Not more than two in nearly all cases.
+local function answer(size, ok, first, second, third, fourth, fifth)
   if not ok then
-    local reason = values[1]
-    values = { '!' .. (type(reason) == 'table' and reason.err or tostring(reason)) }
+    first = '!' .. (type(first) == 'table' and first.err or tostring(first))
+    second, third, fourth, fifth = false, false, false, false
   end
-  for i = 1, size do answers[answered + i] = values[i] or false end
+  answers[answered + 1] = first
+  if size > 1 then answers[answered + 2] = second end
+  if size > 2 then answers[answered + 3] = third end
+  if size > 3 then answers[answered + 4], answers[answered + 5] = fourth, fifth end
   answered = answered + size
 end
 
@@ -250,10 +242,12 @@ local position = 1
 while position <= #steps do
   local step = string.sub(steps, position, position)
   position = position + 1
-  if step == 'k' then fenceTtlMs = tonumber(take())
-  elseif step == 'g' then guardMs = tonumber(take())
-  elseif step == 't' then ttlMs = take()
-  elseif step == 'o' then takeover = take()
+  if step == 't' then
+    ttlMs, keepMs = take(), take()
+  elseif step == 'g' then
+    guardMs = tonumber(take())
+  elseif step == 'o' then
+    takeover = take()
   else
     count = 1
     while string.byte(steps, position) == 43 do
@@ -266,19 +260,22 @@ while position <= #steps do
       before = before + count
     else
       if not acquire then acquire, extend, inspect, introduce = otherOperations() end
-      if step == 'i' then
-        answer(5, pcall(inspect))
-      elseif step == 'q' then
+      if step == 'q' then
         answer(3, pcall(introduce))
+        before = before + count
       else
-        owner, fence = take(), tonumber(take())
-        if step == 'a' then answer(2, pcall(acquire))
-        elseif step == '-' then answer(2, false, 'ERR this was given up before it was sent')
-        else answer(2, pcall(extend, step == 'j'))
+        if step == 'i' then
+          answer(5, pcall(inspect))
+        else
+          owner, fence = take(), take()
+          if step == 'a' then answer(2, pcall(acquire))
+          elseif step == '-' then answer(2, false, 'ERR this was given up before it was sent')
+          else answer(2, pcall(extend, step == 'j'))
+          end
         end
+        before = before + 2 * count
+        takeover = nil
       end
-      before = before + (step == 'q' and count or 2 * count)
-      takeover = nil
     end
   end
 end

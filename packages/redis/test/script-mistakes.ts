@@ -8,11 +8,10 @@ export interface ScriptMistake {
   readonly edit: readonly [from: string, to: string];
 }
 
-const claim = "redis.call('SET', lockKey(i), owner, 'PX', ttlMs)";
-const resent = `    if mine == count then
+const claim = "redis.call('SET', KEYS[i], owner, 'PX', ttlMs)";
+const resent = `    if survey() == count then
       local number = highest()`;
-
-const held = `local mark = ''
+const held = `local mine, others = survey()
     if mine == count`;
 
 /** Mistakes of a kind that only a server can make. */
@@ -30,12 +29,12 @@ export const scriptMistakes: readonly ScriptMistake[] = [
   {
     mistake: "keeps the counter no longer than the claim",
     caughtBy: "the fence of a grant is one more than the counter, after an expiry",
-    edit: ["integer(math.max(ttlMs + fenceTtlMs, leftMs))", "ttlMs"],
+    edit: ["leftMs > tonumber(keepMs) and leftMs or keepMs", "ttlMs"],
   },
   {
     mistake: "does not write the counter of a grant",
     caughtBy: "the fence of a grant is one more than the counter, after a release by either client",
-    edit: ["for i = 1, count do keep(fenceKey(i), number, mark) end", ""],
+    edit: ["    raise(number, mark)\n", ""],
   },
   {
     mistake: "does not advance the counter in a grant",
@@ -46,8 +45,8 @@ export const scriptMistakes: readonly ScriptMistake[] = [
     mistake: "counts each of several resources by itself",
     caughtBy: "the fence over several resources is one more than their highest counter, for each",
     edit: [
-      "for i = 1, count do keep(fenceKey(i), number, mark) end",
-      "for i = 1, count do keep(fenceKey(i), math.max(counter(fenceKey(i)) + 1, atLeast), mark) end",
+      "local value = mark .. integer(math.max(number, counters[i]))",
+      "local value = mark .. integer(math.max(counters[i] + 1, tonumber(fence)))",
     ],
   },
   {
@@ -68,17 +67,17 @@ export const scriptMistakes: readonly ScriptMistake[] = [
   {
     mistake: "accepts a raise although the counter is already higher",
     caughtBy: "extend() of a held claim to a fence below the counter answers the counter, and leaves it",
-    edit: ["bounded(math.max(counter(fenceKey(i)), fence))", "bounded(fence)"],
+    edit: ["integer(math.max(number, counters[i]))", "integer(number)"],
   },
   {
     mistake: "does not raise the counter in an extension",
     caughtBy: "extend() of a held claim raises the counter to the fence",
-    edit: ["for i = 1, count do keep(fenceKey(i), fences[i], mark) end", ""],
+    edit: ["raise(atLeast, isMarked and '0' or '')", ""],
   },
   {
     mistake: "claims again in an extension without advancing the counter",
     caughtBy: "extend() with rejoin advances the counter past the old one, as a grant does",
-    edit: ["grant(fence, mark)\n", `for i = 1, count do ${claim} end\n`],
+    edit: ["grant(atLeast, recoveringMs() ~= 0 and '0' or '')", `for i = before + 1, before + count do ${claim} end`],
   },
   {
     mistake: "claims again in an extension that was not to rejoin",
@@ -93,7 +92,7 @@ export const scriptMistakes: readonly ScriptMistake[] = [
   {
     mistake: "extends whatever claim the resource has",
     caughtBy: "extend() of another owner's claim answers not held, and leaves claim and counter alone",
-    edit: [held, held.replace("mine", "mine + others")],
+    edit: [held, held.replace("if mine", "if mine + others")],
   },
   {
     mistake: "takes a claim on some of several resources for a claim on all",
@@ -103,7 +102,7 @@ export const scriptMistakes: readonly ScriptMistake[] = [
   {
     mistake: "claims a held claim anew where it may rejoin",
     caughtBy: "extend() with rejoin of a held claim does not advance the counter by itself, however often",
-    edit: [held, held.replace("mine", "not rejoins and mine")],
+    edit: [held, held.replace("if mine", "if not rejoins and mine")],
   },
   {
     mistake: "sets no ttl in an extension",
@@ -118,12 +117,12 @@ export const scriptMistakes: readonly ScriptMistake[] = [
   {
     mistake: "claims what is free of several resources before it denies",
     caughtBy: "acquire() denies while another owner holds any one of the resources, and changes nothing",
-    edit: ["if leftMs then", `if leftMs then\n    for i = 1, count do if not holders[i] then ${claim} end end`],
+    edit: ["if leftMs then", `if leftMs then\n    for i = before + 1, before + count do if not holders[i - before] then ${claim} end end`],
   },
   {
     mistake: "advances the counter for a claim that it denies",
     caughtBy: "acquire() that is denied leaves the holder, its ttl and the counter alone",
-    edit: ["if leftMs then", "if leftMs then\n    for i = 1, count do keep(fenceKey(i), highest() + 1, '') end"],
+    edit: ["if leftMs then", "if leftMs then\n    raise(highest() + 1, '')"],
   },
   {
     mistake: "answers with an error where it should deny",
@@ -143,7 +142,7 @@ export const scriptMistakes: readonly ScriptMistake[] = [
   {
     mistake: "denies a command that was resent",
     caughtBy: "acquire() resent by the holder grants again with the same fence, whatever it hints",
-    edit: [resent, resent.replace("mine == count", "false")],
+    edit: [resent, resent.replace("survey() == count", "false")],
   },
   {
     mistake: "keeps claims until they are released",
@@ -163,6 +162,6 @@ export const scriptMistakes: readonly ScriptMistake[] = [
   {
     mistake: "tells in inspect() nothing of the counter of what is free",
     caughtBy: "inspect() of a released resource tells that it is free, and the fence it had",
-    edit: ["exact(counter(fenceKey(1)))", "holder and exact(counter(fenceKey(1))) or 0"],
+    edit: ["exact(highest())", "get(key) and exact(highest()) or 0"],
   },
 ];

@@ -247,7 +247,9 @@ describe("the question who the server is", { timeout: 30_000 }, () => {
   });
 
   test("holds up no vote for longer than its time when it is never answered", async () => {
-    const { node } = await nodeThrough((send, command) => (command === "EVAL" ? new Promise(() => {}) : send()));
+    const { node } = await nodeThrough((send, _command, _script, call) =>
+      String(call.keysAndArguments()[call.keyCount]) === "q" ? new Promise(() => {}) : send(),
+    );
     expect(await node.acquire(acquireRequest("alice", { timeoutMs: 20 }))).toMatchObject({ granted: true });
   });
 
