@@ -1,41 +1,51 @@
 /** What a node asks of a request before it acts on it. For authors of adapters; core itself sends nothing malformed. */
 import { describe } from "./describe.ts";
-import type { AcquireRequest, ExtendRequest, ReleaseRequest } from "./lock-node.ts";
+import type { AcquireRequest, ExtendRequest, NodeRequest, ReleaseRequest } from "./lock-node.ts";
 
 /**
  * Throws unless the request is one that the contract allows, so that nothing is claimed by guesswork.
  *
  * @throws {RangeError} naming the field and what is wanted
  */
-export function insistOnAcquire({ resources, owner, ttlMs, fenceHint, takeover }: AcquireRequest): void {
-  insistOnNames(resources, owner);
+export const insistOnAcquire: (request: AcquireRequest) => void = onceEach((request) => {
+  const { ttlMs, fenceHint, takeover } = request;
+  insistOnNames(request);
   insist(Number.isSafeInteger(ttlMs) && ttlMs > 0, "ttlMs must be a positive integer", ttlMs);
   insist(Number.isSafeInteger(fenceHint), "fenceHint must be a safe integer", fenceHint);
   insist(takeover === undefined || isName(takeover), "takeover must be an owner if given", takeover);
-}
+});
 
 /**
  * The same for an extension.
  *
  * @throws {RangeError} naming the field and what is wanted
  */
-export function insistOnExtend({ resources, owner, ttlMs, fence, rejoin }: ExtendRequest): void {
-  insistOnNames(resources, owner);
+export const insistOnExtend: (request: ExtendRequest) => void = onceEach((request) => {
+  const { ttlMs, fence, rejoin } = request;
+  insistOnNames(request);
   insist(Number.isSafeInteger(ttlMs) && ttlMs > 0, "ttlMs must be a positive integer", ttlMs);
   insist(Number.isSafeInteger(fence), "fence must be a safe integer", fence);
   insist(typeof rejoin === "boolean", "rejoin must be true or false", rejoin);
-}
+});
 
 /**
  * The same for a release.
  *
  * @throws {RangeError} naming the field and what is wanted
  */
-export function insistOnRelease({ resources, owner }: ReleaseRequest): void {
-  insistOnNames(resources, owner);
+export const insistOnRelease: (request: ReleaseRequest) => void = onceEach(insistOnNames);
+
+/** All nodes are given the same request: what was found sound, and cannot change, is not checked for each of them. */
+function onceEach<Request extends NodeRequest>(check: (request: Request) => void): (request: Request) => void {
+  let sound: Request | undefined;
+  return (request) => {
+    if (request === sound) return;
+    check(request);
+    if (Object.isFrozen(request) && Object.isFrozen(request.resources)) sound = request;
+  };
 }
 
-function insistOnNames(resources: readonly string[], owner: string): void {
+function insistOnNames({ resources, owner }: NodeRequest): void {
   insist(Array.isArray(resources) && resources.length > 0, "resources must be a list of at least one name", resources);
   for (const resource of resources)
     insist(isName(resource), "each resource must be a string that is not empty", resource);

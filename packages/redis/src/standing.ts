@@ -22,11 +22,22 @@ export interface Standing {
   doubt(): void;
 }
 
+/** Which node votes for which run of a server. */
+type Votes = Map<string, string>;
+
 /**
- * Which node votes for which run of a server, by request: core gives all nodes of a `Redlock` the same request object, and
- * no others.
+ * The votes for the request that was judged last: core gives all nodes of a `Redlock` the same request object, and no
+ * others, one after the other.
  */
-const votes = new WeakMap<AcquireRequest, Map<string, string>>();
+let latest: { readonly request: AcquireRequest; readonly votes: Votes } | undefined;
+
+/** The votes for requests that some node is to be judged by later, when it is known who its server is. */
+const unfinished = new WeakMap<AcquireRequest, Votes>();
+
+function votesFor(request: AcquireRequest): Votes {
+  if (latest?.request !== request) latest = { request, votes: unfinished.get(request) ?? new Map() };
+  return latest.votes;
+}
 
 /**
  * Makes the standing of one node, of which nothing is known yet.
@@ -86,6 +97,7 @@ export function createStanding(name: string, introduce: (request: AcquireRequest
     vote(request, claim) {
       insist(request);
       if (known !== undefined) return claim();
+      unfinished.set(request, votesFor(request));
       asking ??= ask(request);
       return judgeAfter(asking, request, claim);
     },
@@ -95,10 +107,9 @@ export function createStanding(name: string, introduce: (request: AcquireRequest
 
 /** What is wrong about this node voting for this run: nothing, unless another node does already. */
 function rivalry(runId: string, node: string, request: AcquireRequest): string | undefined {
-  const voters = votes.get(request) ?? new Map<string, string>();
-  votes.set(request, voters);
-  const voter = voters.get(runId) ?? node;
-  voters.set(runId, voter);
-  if (voter === node) return undefined;
+  const votes = votesFor(request);
+  const voter = votes.get(runId);
+  if (voter === undefined) votes.set(runId, node);
+  if (voter === undefined || voter === node) return undefined;
   return `it is the same server as ${voter} (run_id ${runId}): each may vote once, whatever its address and database`;
 }
