@@ -5,8 +5,8 @@ import type { Claim } from "./operation.ts";
 export interface Claims {
   /** Begins one, now on the clock of `performance.now()`. */
   open(claim: Claim, nowMs: number): void;
-  /** Ends one: it was answered. */
-  close(claim: Claim): void;
+  /** Ends one, which says so: it was answered. */
+  close(): void;
   /** Gives up all of the owner's. */
   giveUp(owner: string): void;
 }
@@ -16,6 +16,12 @@ export const timerMsMax: number = 2 ** 31 - 1;
 
 /** How often it is looked whether the connection is still there that a claim was sent over which has been given up. */
 const lossCheckMs = 1_000;
+
+/** How long it takes at least until claims are looked through again, as there may be thousands that a server leaves open. */
+const lookPauseMs = 5;
+
+/** How many claims that have ended may be kept, beside as many as are open. */
+const endedMax = 32;
 
 /**
  * Makes sure that a claim is not sent, or not sent again, after core has given it up.
@@ -32,62 +38,76 @@ const lossCheckMs = 1_000;
  * One timer serves all claims. It keeps no process alive: the client does, as long as it is connected or tries to be.
  */
 export function createClaims(connection: Pick<RedisConnection, "isReady" | "settlesInTime">): Claims {
-  const byOwner = new Map<string, Claim[]>();
-  const givenUp = new Set<Claim>();
+  // Claims are not deleted one by one: a Map that is changed all the time makes V8 keep what was in it until the next major
+  // collection of garbage, which then is most of what a claim costs. It is replaced instead, before much has ended.
+  let byOwner = new Map<string, Claim>();
+  let kept = 0;
+  let open = 0;
   let timer: NodeJS.Timeout | undefined;
   let timerEndMs = Infinity;
 
-  const wakeAt = (endMs: number, nowMs: number): void => {
+  const keep = (claim: Claim): void => {
+    claim.sibling = byOwner.get(claim.owner);
+    byOwner.set(claim.owner, claim);
+    kept += 1;
+  };
+  const openClaims = (): Claim[] => {
+    const claims: Claim[] = [];
+    for (const last of byOwner.values()) {
+      for (let claim: Claim | undefined = last; claim; claim = claim.sibling) if (!claim.hasEnded) claims.push(claim);
+    }
+    return claims;
+  };
+  const forgetEnded = (): void => {
+    const claims = openClaims();
+    byOwner = new Map();
+    kept = 0;
+    for (const claim of claims) keep(claim);
+  };
+  const lookAt = (endMs: number, nowMs: number): void => {
     if (endMs >= timerEndMs) return;
     clearTimeout(timer);
     timerEndMs = endMs;
-    timer = setTimeout(look, Math.min(Math.ceil(endMs - nowMs), timerMsMax)).unref();
+    const delayMs = Math.max(lookPauseMs, Math.ceil(endMs - nowMs));
+    timer = setTimeout(look, Math.min(delayMs, timerMsMax)).unref();
   };
   const look = (): void => {
     const nowMs = performance.now();
+    let nextMs = Infinity;
     timerEndMs = Infinity;
-    for (const claim of givenUp) rejectIfLost(claim);
-    let nextMs = givenUp.size > 0 ? nowMs + lossCheckMs : Infinity;
-    for (const claims of byOwner.values()) {
-      for (const claim of claims.slice()) {
-        if (claim.endMs <= nowMs) revoke(claim, nowMs);
-        else nextMs = Math.min(nextMs, claim.endMs);
-      }
+    for (const claim of openClaims()) {
+      if (claim.isGivenUp) rejectIfLost(claim);
+      else if (claim.endMs <= nowMs) revoke(claim);
+      nextMs = Math.min(nextMs, claim.isGivenUp ? nowMs + lossCheckMs : claim.endMs);
     }
-    wakeAt(nextMs, nowMs);
+    lookAt(nextMs, nowMs);
   };
   const rejectIfLost = (claim: Claim): void => {
-    if (connection.isReady(claim.phrase.keys.list[0] as string)) return;
+    if (connection.settlesInTime || connection.isReady(claim.phrase.keys.list[0] as string)) return;
     claim.reject(new Error("the connection was lost before the answer came"));
   };
-  const forget = (claim: Claim): void => {
-    const claims = byOwner.get(claim.owner);
-    if (claims === undefined) return;
-    if (claims.length === 1) byOwner.delete(claim.owner);
-    else claims.splice(claims.indexOf(claim), 1);
-  };
-  const revoke = (claim: Claim, nowMs: number): void => {
-    forget(claim);
+  const revoke = (claim: Claim): void => {
     claim.isGivenUp = true;
-    claim.flight?.call.revoke(claim.flight.operations.indexOf(claim));
-    if (connection.settlesInTime) return;
-    givenUp.add(claim);
+    claim.flight?.call.revoke(claim.place);
     rejectIfLost(claim);
-    wakeAt(nowMs + lossCheckMs, nowMs);
   };
   return {
     open(claim, nowMs) {
-      const claims = byOwner.get(claim.owner);
-      if (claims === undefined) byOwner.set(claim.owner, [claim]);
-      else claims.push(claim);
-      wakeAt(claim.endMs, nowMs);
+      keep(claim);
+      open += 1;
+      lookAt(claim.endMs, nowMs);
     },
-    close(claim) {
-      if (claim.isGivenUp) givenUp.delete(claim);
-      else forget(claim);
+    close() {
+      open -= 1;
+      if (kept > 2 * open + endedMax) forgetEnded();
     },
     giveUp(owner) {
-      for (const claim of byOwner.get(owner)?.slice() ?? []) revoke(claim, performance.now());
+      for (let claim = byOwner.get(owner); claim; claim = claim.sibling) {
+        if (claim.hasEnded || claim.isGivenUp) continue;
+        revoke(claim);
+        const nowMs = performance.now();
+        lookAt(nowMs + lossCheckMs, nowMs);
+      }
     },
   };
 }

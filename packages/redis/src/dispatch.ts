@@ -39,7 +39,10 @@ export function createDispatch(
     if (operations.length === 0) return;
     lastTicket += 1;
     const flight = { ticket: lastTicket, operations, call: callOf(lastTicket, operations) };
-    for (const operation of operations) operation.flight = flight;
+    for (const [place, operation] of operations.entries()) {
+      operation.flight = flight;
+      operation.place = place;
+    }
     run(flight, command);
   };
   const run = (flight: Flight, command: Command): void => {

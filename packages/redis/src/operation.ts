@@ -14,8 +14,13 @@ export interface Operation {
   readonly endMs: number;
   /** Whether it must not be sent any more. */
   isGivenUp: boolean;
-  /** What it was last sent with. */
+  /** Whether it was answered. */
+  hasEnded: boolean;
+  /** What it was last sent with, and which of its operations it is. */
   flight: Flight | undefined;
+  place: number;
+  /** An earlier claim of the same owner. */
+  sibling: Claim | undefined;
 }
 
 /** An `acquire` or `extend`. */

@@ -52,7 +52,8 @@ export function createSender(connection: RedisConnection, settings: Settings, fo
   const dispatch = createDispatch(connection, settings, {
     ended(operation) {
       unanswered -= 1;
-      if (isClaim(operation)) claims.close(operation);
+      operation.hasEnded = true;
+      if (isClaim(operation)) claims.close();
     },
     foundLost,
   });
@@ -109,7 +110,10 @@ export function createSender(connection: RedisConnection, settings: Settings, fo
         owner: claim?.owner,
         endMs: claim ? nowMs + claim.timeoutMs : Infinity,
         isGivenUp: false,
+        hasEnded: false,
         flight: undefined,
+        place: 0,
+        sibling: undefined,
       };
       unanswered += 1;
       if (isClaim(operation)) claims.open(operation, nowMs);
