@@ -1,5 +1,6 @@
 import { describe } from "vitest";
 import { type MakeClient, toolsFor } from "./adapter-tools.ts";
+import { batches, batchesWithoutAnswer } from "./batch-tests.ts";
 import {
   connectionLostForGood,
   firstClaimLost,
@@ -32,6 +33,10 @@ export function describeAdapter(name: string, makeClient: MakeClient): void {
     describe("a server that hangs", () => {
       hangingServer(tools);
       fullQueue(tools);
+    });
+    describe("several operations at once", () => {
+      batches(tools);
+      batchesWithoutAnswer(tools);
     });
     describe("a server without the script", () => serverWithoutScript(tools));
     describe("a server that has restarted", () => restartGuard(tools));

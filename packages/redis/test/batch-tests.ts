@@ -1,0 +1,201 @@
+import type { RedisServer } from "@holdfast/testkit";
+import { expect, test } from "vitest";
+import { fenceKey } from "../src/keys.ts";
+import { comeBack, type Tools, warmUp } from "./adapter-tools.ts";
+import { acquireRequest, eventually, extendRequest, ignore, longMs, pass, releaseRequest, shortMs } from "./requests.ts";
+
+const names = Array.from({ length: 100 }, (_, i) => `r${i}`);
+const granted = { granted: true, fence: 1 };
+
+/** What operations have in common that are begun in the same tick. */
+export function batches({ server, connected }: Tools): void {
+  test("operations of one tick are one call, which answers each of them", async () => {
+    const { port, command } = await server();
+    const client = await connected(port);
+    const { node } = client;
+    await warmUp(client);
+    await node.acquire(acquireRequest("bob", { resources: ["held"] }));
+    await command("CONFIG", "RESETSTAT");
+    const answers = await Promise.all([
+      node.acquire(acquireRequest("alice", { resources: ["a", "b", "c"], fenceHint: 7, ttlMs: 5_000 })),
+      node.acquire(acquireRequest("carol", { resources: ["held"] })),
+      node.extend(extendRequest("bob", { resources: ["held"], fence: 9, ttlMs: longMs * 2 })),
+      node.inspect("a"),
+      node.acquire(acquireRequest("dave", { resources: ["b"] })),
+      node.extend(extendRequest("dave", { resources: ["d", "e"], rejoin: true })),
+      node.acquire(acquireRequest("erin", { resources: ["held"], takeover: "bob" })),
+      node.acquire(acquireRequest("frank", { resources: ["held"] })),
+      node.release(releaseRequest("nobody", ["a", "held"])),
+    ]);
+    expect(answers).toEqual([
+      { granted: true, fence: 7 },
+      { granted: false, retryAfterMs: expect.any(Number) },
+      { held: true, fence: 9 },
+      { owner: "alice", remainingMs: expect.any(Number), fence: 7 },
+      { granted: false, retryAfterMs: expect.any(Number) },
+      { held: false, rejoined: true },
+      { granted: true, fence: 10 },
+      { granted: false, retryAfterMs: expect.any(Number) },
+      { released: false },
+    ]);
+    expect(await callsOf(command)).toEqual({ evalsha: 1, eval: 0 });
+    expect(await command("PTTL", "lock:a")).toBeLessThanOrEqual(5_000);
+    expect(await command("PTTL", "lock:d")).toBeGreaterThan(longMs - 60_000);
+  });
+
+  test("operations of one tick run in the order of the calls", async () => {
+    const { port } = await server();
+    const { node } = await connected(port);
+    await node.acquire(acquireRequest("alice"));
+    const answers = await Promise.all([
+      node.acquire(acquireRequest("bob")),
+      node.release(releaseRequest("alice")),
+      node.acquire(acquireRequest("carol")),
+      node.inspect("r"),
+    ]);
+    expect(answers).toMatchObject([{ granted: false }, { released: true }, { granted: true }, { owner: "carol" }]);
+  });
+
+  test("acquire() that is released in the same tick claims nothing, and rejects", async () => {
+    const { port, command } = await server();
+    const { node } = await connected(port);
+    const claim = node.acquire(acquireRequest("alice"));
+    const released = node.release(releaseRequest("alice"));
+    await expect(claim).rejects.toThrow("time was up before it was sent");
+    expect(await released).toEqual({ released: false });
+    expect(await command("EXISTS", "lock:r", fenceKey("lock:r"))).toBe(0);
+  });
+
+  test("a hundred and twenty-eight resources fill a call", async () => {
+    const { port, command } = await server();
+    const client = await connected(port);
+    const claim = (owner: string, resources: string[]) => client.node.acquire(acquireRequest(owner, { resources }));
+    const claimEach = (count: number) => Array.from({ length: count }, (_, i) => claim(`owner ${i}`, [`r${i}`]));
+    const callsFor = async (claims: () => Promise<unknown>[]): Promise<number> => {
+      await command("FLUSHALL");
+      await command("CONFIG", "RESETSTAT");
+      for (const answer of await Promise.all(claims())) expect(answer).toEqual(granted);
+      return (await callsOf(command)).evalsha;
+    };
+    await warmUp(client);
+    expect(await callsFor(() => claimEach(128))).toBe(1);
+    expect(await callsFor(() => claimEach(129))).toBe(2);
+    expect(await callsFor(() => [claim("alice", names), claim("bob", ["x", "y"])])).toBe(1);
+    const many = Array.from({ length: 300 }, (_, i) => `many ${i}`);
+    expect(await callsFor(() => [claim("bob", ["x"]), claim("alice", many), claim("carol", ["y"])])).toBe(3);
+  });
+
+  test("each of several operations answers its own error", async () => {
+    const { port, command } = await server();
+    const { node } = await connected(port);
+    await command("RPUSH", "lock:list", "not a lock");
+    await command("SET", fenceKey("lock:broken"), "not a counter");
+    const [a, list, broken, b] = await Promise.allSettled([
+      node.acquire(acquireRequest("alice", { resources: ["a"] })),
+      node.acquire(acquireRequest("alice", { resources: ["list"] })),
+      node.inspect("broken"),
+      node.acquire(acquireRequest("bob", { resources: ["b", "c"] })),
+    ]);
+    expect(a).toMatchObject({ value: granted });
+    expect(list).toMatchObject({ reason: { message: expect.stringContaining("(the key lock:list)") } });
+    expect(broken).toMatchObject({ reason: { message: expect.stringContaining("is not a safe integer") } });
+    expect(b).toMatchObject({ value: granted });
+  });
+
+  test("a server that is out of memory refuses the claims of a tick, and not the releases behind them", async () => {
+    const { port, command } = await server();
+    const { node } = await connected(port);
+    await node.acquire(acquireRequest("alice"));
+    await command("CONFIG", "SET", "maxmemory", "1");
+    const [claimed, released] = await Promise.allSettled([
+      node.acquire(acquireRequest("bob", { resources: ["s"] })),
+      node.release(releaseRequest("alice")),
+    ]);
+    expect(claimed).toMatchObject({ reason: { message: expect.stringContaining("OOM") } });
+    expect(released).toMatchObject({ value: { released: true } });
+    expect(await command("EXISTS", "lock:r", "lock:s")).toBe(0);
+  });
+
+  test("a key that the user may not touch fails its own operation, and none beside it", async () => {
+    const { port, command } = await server();
+    const { node } = await connected(port);
+    await node.acquire(acquireRequest("alice"));
+    await command("ACL", "SETUSER", "default", "resetkeys", "~lock:r*", "~holdfast:fence:{lock:r*");
+    const [before, secret, released, after] = await Promise.allSettled([
+      node.acquire(acquireRequest("bob", { resources: ["r1"] })),
+      node.acquire(acquireRequest("bob", { resources: ["secret"] })),
+      node.release(releaseRequest("alice")),
+      node.acquire(acquireRequest("carol", { resources: ["r2", "r3"] })),
+    ]);
+    expect(before).toMatchObject({ value: granted });
+    expect(secret).toMatchObject({ reason: { message: expect.stringContaining("NOPERM") } });
+    expect(released).toMatchObject({ value: { released: true } });
+    expect(after).toMatchObject({ value: granted });
+  });
+
+  test("every operation of a tick works after SCRIPT FLUSH", async () => {
+    const { port, command } = await server();
+    const client = await connected(port);
+    await warmUp(client);
+    await command("SCRIPT", "FLUSH");
+    await command("CONFIG", "RESETSTAT");
+    const claims = names.map((name) => client.node.acquire(acquireRequest(name, { resources: [name] })));
+    for (const answer of await Promise.all(claims)) expect(answer).toEqual(granted);
+    expect(await callsOf(command)).toEqual({ evalsha: 1, eval: 1 });
+  });
+}
+
+/** What becomes of batches when a server hangs or goes away. */
+export function batchesWithoutAnswer({ server, proxy, connected }: Tools): void {
+  test("claims of a tick that were given up are not sent again when the server is back", async () => {
+    const hanging = await server();
+    const client = await connected(hanging.port);
+    await warmUp(client);
+    hanging.pause();
+    for (const name of names)
+      ignore(client.node.acquire(acquireRequest(name, { resources: [name], timeoutMs: shortMs })));
+    await pass(shortMs);
+    await hanging.restart();
+    await comeBack(client);
+    await eventually(async () => expect(await hanging.command("KEYS", "lock:r*")).toEqual([]));
+  });
+
+  test("release() of one of a tick's claims leaves the others to be sent again, and not its own", async () => {
+    const { port, command } = await server();
+    const network = await proxy({ port });
+    const client = await connected(network.port);
+    await warmUp(client);
+    network.stall("requests");
+    const [alice, bob] = ["alice", "bob"].map((owner) =>
+      client.node.acquire(acquireRequest(owner, { resources: [owner] })),
+    ) as [Promise<unknown>, Promise<unknown>];
+    for (const claim of [alice, bob]) ignore(claim);
+    await new Promise(setImmediate);
+    const released = client.node.release(releaseRequest("alice", ["alice"]));
+    ignore(released);
+    await network.refuse();
+    network.cut();
+    await network.resume();
+    await comeBack(client);
+    await Promise.allSettled([released]);
+    expect(await command("EXISTS", "lock:alice", fenceKey("lock:alice"))).toBe(0);
+  });
+
+  test("a node whose server hangs does not keep another one of the same tick from answering", async () => {
+    const [hanging, sound] = [await server(), await server()];
+    const nodes = [(await connected(hanging.port)).node, (await connected(sound.port)).node] as const;
+    for (const node of nodes) await node.acquire(acquireRequest("first", { resources: ["first"] }));
+    hanging.pause();
+    const request = acquireRequest("alice", { timeoutMs: longMs });
+    ignore(nodes[0].acquire(request));
+    expect(await nodes[1].acquire(request)).toEqual(granted);
+    hanging.resume();
+  });
+}
+
+/** How often the script was run. */
+async function callsOf(command: RedisServer["command"]): Promise<{ evalsha: number; eval: number }> {
+  const stats = String(await command("INFO", "commandstats"));
+  const calls = (name: string) => Number(new RegExp(`cmdstat_${name}:calls=(\\d+)`).exec(stats)?.[1] ?? 0);
+  return { evalsha: calls("evalsha"), eval: calls("eval") };
+}
