@@ -44,20 +44,23 @@ interface Cost {
 
 function duels(compareAndDelete: (key: string) => [string, ...string[]]): Duel[] {
   const [command] = compareAndDelete("");
-  const release = (key: string, ...announcement: string[]) => [
+  const claim = (step: string, key: string) => [
     scriptSha,
-    1,
+    2,
     key,
-    "release",
+    fenceKey(key),
+    `t${step}`,
     "1",
+    ttlMs,
+    keepMs,
     owner,
-    ...announcement,
+    "7",
   ];
   return [
     {
       title: "release with a wake-up",
       isHeld: true,
-      script: script((key) => release(key, channelPrefix)),
+      script: script((key) => [scriptSha, 1, key, "w", "1", owner]),
       native: {
         name: `${command}, then PUBLISH`,
         commands: [command, "publish"],
@@ -69,13 +72,13 @@ function duels(compareAndDelete: (key: string) => [string, ...string[]]): Duel[]
     {
       title: "release without one",
       isHeld: true,
-      script: script((key) => release(key)),
+      script: script((key) => [scriptSha, 1, key, "r", "1", owner]),
       native: { name: command, commands: [command], run: (client, key) => client.call(...compareAndDelete(key)) },
     },
     {
       title: "extend",
       isHeld: true,
-      script: script((key) => [scriptSha, 2, key, fenceKey(key), "extend", "1", owner, ttlMs, keepMs, "7", "0"]),
+      script: script((key) => claim("e", key)),
       native: {
         name: "SET IFEQ, without the counter",
         commands: ["set"],
@@ -85,7 +88,7 @@ function duels(compareAndDelete: (key: string) => [string, ...string[]]): Duel[]
     {
       title: "acquire",
       isHeld: false,
-      script: script((key) => [scriptSha, 2, key, fenceKey(key), "acquire", "1", owner, ttlMs, keepMs, "7"]),
+      script: script((key) => claim("a", key)),
       native: {
         name: "SET NX, without the counter",
         commands: ["set"],

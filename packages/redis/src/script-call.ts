@@ -1,5 +1,5 @@
-import type { Settings } from "./options.ts";
 import type { Operation } from "./operation.ts";
+import type { Settings } from "./options.ts";
 import { bulk, respOf, type Words, words } from "./words.ts";
 
 /** One run of the script, as a connection sends it. */

@@ -140,7 +140,10 @@ export function createSender(connection: RedisConnection, settings: Settings, fo
       insistOnReadiness(phrase);
       // What came before stays before.
       flush();
-      return within(timeoutMs, start((operation) => dispatch.sendScript([operation]), { phrase, reader }));
+      return within(
+        timeoutMs,
+        start((operation) => dispatch.sendScript([operation]), { phrase, reader }),
+      );
     },
   };
 }

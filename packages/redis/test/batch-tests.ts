@@ -2,7 +2,16 @@ import type { RedisServer } from "@holdfast/testkit";
 import { expect, test } from "vitest";
 import { fenceKey } from "../src/keys.ts";
 import { comeBack, type Tools, warmUp } from "./adapter-tools.ts";
-import { acquireRequest, eventually, extendRequest, ignore, longMs, pass, releaseRequest, shortMs } from "./requests.ts";
+import {
+  acquireRequest,
+  eventually,
+  extendRequest,
+  ignore,
+  longMs,
+  pass,
+  releaseRequest,
+  shortMs,
+} from "./requests.ts";
 
 const names = Array.from({ length: 100 }, (_, i) => `r${i}`);
 const granted = { granted: true, fence: 1 };

@@ -117,7 +117,10 @@ export const scriptMistakes: readonly ScriptMistake[] = [
   {
     mistake: "claims what is free of several resources before it denies",
     caughtBy: "acquire() denies while another owner holds any one of the resources, and changes nothing",
-    edit: ["if leftMs then", `if leftMs then\n    for i = before + 1, before + count do if not holders[i - before] then ${claim} end end`],
+    edit: [
+      "if leftMs then",
+      `if leftMs then\n    for i = before + 1, before + count do if not holders[i - before] then ${claim} end end`,
+    ],
   },
   {
     mistake: "advances the counter for a claim that it denies",
