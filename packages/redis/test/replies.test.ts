@@ -86,6 +86,53 @@ describe("a reply that the script cannot have given", () => {
   });
 });
 
+describe("the reply to several operations", () => {
+  const nonsenseAnswered = /^the server answered .* which is not an answer of the lock script$/;
+
+  /** What becomes of a claim, a release and another claim that share a reply. */
+  async function outcomes(distort: (reply: unknown[]) => unknown[]): Promise<unknown[]> {
+    await node().release(releaseRequest("warm-up"));
+    const connection = connectionOver(client);
+    const { acquire, release } = redisNode(
+      {
+        ...connection,
+        async runScript(...command) {
+          const [ticket, ...answers] = (await connection.runScript(...command)) as unknown[];
+          return [ticket, ...distort(answers)];
+        },
+      },
+      { verifyServer: false },
+    );
+    const settled = await Promise.allSettled([
+      acquire(acquireRequest("alice", { resources: ["a"] })),
+      release(releaseRequest("nobody", ["b"])),
+      acquire(acquireRequest("carol", { resources: ["c"] })),
+    ]);
+    return settled.map((each) => (each.status === "fulfilled" ? each.value : each.reason.message));
+  }
+
+  test.each([
+    ["short", (reply: unknown[]) => reply.slice(0, -1)],
+    ["long", (reply: unknown[]) => [...reply, 1]],
+    ["empty", () => []],
+  ])("that is too %s makes all of them reject", async (_, distort) => {
+    const refused = expect.stringMatching(nonsenseAnswered);
+    expect(await outcomes(distort)).toEqual([refused, refused, refused]);
+  });
+
+  test("in which one answer is nonsense makes that one reject, and no other", async () => {
+    const first = { granted: true, fence: 1 };
+    const refused = expect.stringMatching(nonsenseAnswered);
+    expect(await outcomes((reply) => reply.with(0, 7))).toEqual([refused, { released: false }, first]);
+    expect(await outcomes((reply) => reply.with(2, -1))).toEqual([first, refused, { granted: true, fence: 1 }]);
+  });
+
+  test("in which one answer is an error makes that one reject with it, and no other", async () => {
+    const answers = await outcomes((reply) => reply.with(2, "!ERR of the server"));
+    expect(answers).toEqual([{ granted: true, fence: 1 }, "ERR of the server", { granted: true, fence: 1 }]);
+  });
+});
+
 describe("the reply to another command", () => {
   test("is not taken for the own one by a client that has lost count", async () => {
     let previous: unknown = ["0", 1, "1"];
