@@ -47,8 +47,8 @@ export function createDispatch(
   };
   const run = (flight: Flight, command: Command): void => {
     const script = command === "EVAL" ? scriptSource : scriptSha;
-    const reply = connection.runScript(command, script, flight.call, timeoutMsOf(flight, performance.now()));
-    reply.then(
+    const timeoutMs = timeoutMsOf(flight, performance.now());
+    attempt(() => connection.runScript(command, script, flight.call, timeoutMs)).then(
       (value) => land(flight, value),
       (error) => fail(flight, command, messageOf(error)),
     );
@@ -119,6 +119,15 @@ function isGivenUp(operation: Operation): boolean {
 /** A server's error begins with its code. */
 function isRefusal(message: string): boolean {
   return /^[A-Z]+ /.test(message);
+}
+
+/** A library that throws has failed, too. */
+function attempt(send: () => Promise<unknown>): Promise<unknown> {
+  try {
+    return send();
+  } catch (error) {
+    return Promise.reject(error);
+  }
 }
 
 /** How long what is sent alone may wait for its answer. Of several, each is given up by itself. */

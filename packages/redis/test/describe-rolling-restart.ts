@@ -36,6 +36,8 @@ export function describeRollingRestart(name: string, makeClient: MakeClient): vo
         nodeTimeoutMs: ttlMs - 1,
         waitTimeoutMs: 0,
       });
+      // A lock that began on three of them would be lost with the first.
+      await eventually(() => Promise.all(holders.map(({ node }) => node.inspect("r"))));
       const lock = await eventually(() => holder.acquire("r", { autoExtend: true }));
       const rivals = contend(nodesOf(clientsOf(servers, makeClient, options)));
 

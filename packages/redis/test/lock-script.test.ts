@@ -226,6 +226,16 @@ describe("an error", () => {
     await expect(failing.release(releaseRequest("alice"))).rejects.toThrow("ECONNREFUSED");
   });
 
+  test("that the client throws makes the operation reject", async () => {
+    const throwing = redisNode({
+      ...connectionOver(client),
+      runScript() {
+        throw new Error("closed");
+      },
+    });
+    await expect(throwing.release(releaseRequest("alice"))).rejects.toThrow("closed");
+  });
+
   test("does not carry the command with the owner in it", async () => {
     await client.rpush("lock:r", "not a lock");
     const error = await node()
