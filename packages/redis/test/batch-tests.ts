@@ -24,6 +24,7 @@ export function batches({ server, connected }: Tools): void {
     const { node } = client;
     await warmUp(client);
     await node.acquire(acquireRequest("bob", { resources: ["held"] }));
+    await node.acquire(acquireRequest("bob", { resources: ["kept"] }));
     await command("CONFIG", "RESETSTAT");
     const answers = await Promise.all([
       node.acquire(acquireRequest("alice", { resources: ["a", "b", "c"], fenceHint: 7, ttlMs: 5_000 })),
@@ -33,7 +34,7 @@ export function batches({ server, connected }: Tools): void {
       node.acquire(acquireRequest("dave", { resources: ["b"] })),
       node.extend(extendRequest("dave", { resources: ["d", "e"], rejoin: true })),
       node.acquire(acquireRequest("erin", { resources: ["held"], takeover: "bob" })),
-      node.acquire(acquireRequest("frank", { resources: ["held"] })),
+      node.acquire(acquireRequest("frank", { resources: ["kept"] })),
       node.release(releaseRequest("nobody", ["a", "held"])),
     ]);
     expect(answers).toEqual([
@@ -96,9 +97,12 @@ export function batches({ server, connected }: Tools): void {
 
   test("each of several operations answers its own error", async () => {
     const { port, command } = await server();
-    const { node } = await connected(port);
+    const client = await connected(port);
+    const { node } = client;
     await command("RPUSH", "lock:list", "not a lock");
     await command("SET", fenceKey("lock:broken"), "not a counter");
+    await warmUp(client);
+    await command("CONFIG", "RESETSTAT");
     const [a, list, broken, b] = await Promise.allSettled([
       node.acquire(acquireRequest("alice", { resources: ["a"] })),
       node.acquire(acquireRequest("alice", { resources: ["list"] })),
@@ -109,6 +113,7 @@ export function batches({ server, connected }: Tools): void {
     expect(list).toMatchObject({ reason: { message: expect.stringContaining("(the key lock:list)") } });
     expect(broken).toMatchObject({ reason: { message: expect.stringContaining("is not a safe integer") } });
     expect(b).toMatchObject({ value: granted });
+    expect(await callsOf(command)).toEqual({ evalsha: 1, eval: 0 });
   });
 
   test("a server that is out of memory refuses the claims of a tick, and not the releases behind them", async () => {
