@@ -57,7 +57,7 @@ export interface IoredisSubscriber {
   /** Where the connection stands. */
   readonly status: string;
   /** Listens to messages, to errors, and to the end of the connection. */
-  on(event: "message" | "error" | "end", listener: (channel: string) => void): unknown;
+  on(event: "message" | "error" | "end", listener: (channel: string, message: string) => void): unknown;
   /** Listens to the connection being ready, the next time. */
   once(event: "ready", listener: () => void): unknown;
   /** Begins a subscription. */

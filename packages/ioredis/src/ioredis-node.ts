@@ -44,7 +44,7 @@ function connectionOf(client: IoredisClient): RedisConnection {
 
 function openSubscriber(
   client: IoredisClient,
-  onMessage: (channel: string) => void,
+  onMessage: (channel: string, message: string) => void,
   onEnd: () => void,
 ): RedisSubscriber {
   // The user's client may have been told otherwise.

@@ -78,14 +78,14 @@ function routingKey(key: string): string {
 
 function open(
   subscriber: NodeRedisSubscriber,
-  onMessage: (channel: string) => void,
+  onMessage: (channel: string, message: string) => void,
   onEnd: () => void,
 ): RedisSubscriber {
   // The connection comes back by itself, unless the client has been told to give up.
   subscriber.on("error", () => {
     if (!subscriber.isOpen) onEnd();
   });
-  const listener = (_message: string, channel: string): void => onMessage(channel);
+  const listener = (message: string, channel: string): void => onMessage(channel, message);
   const connected = subscriber.connect();
   connected.catch(() => {});
   return {

@@ -34,10 +34,11 @@ export interface RedisConnection {
   runScript(command: "EVALSHA" | "EVAL", script: string, call: ScriptCall, timeoutMs?: number): Promise<unknown>;
 
   /**
-   * Begins a second connection to the same server, which tells of messages and, if it gives up for good, of its end.
+   * Begins a second connection to the same server, which tells of messages (the channel, and the text) and, if it gives up
+   * for good, of its end.
    * Without this method the node offers no `watch`.
    */
-  openSubscriber?(onMessage: (channel: string) => void, onEnd: () => void): RedisSubscriber;
+  openSubscriber?(onMessage: (channel: string, message: string) => void, onEnd: () => void): RedisSubscriber;
 }
 
 /**

@@ -4,6 +4,9 @@ import { clusterSlot, hashTag, tagOfSlot } from "./cluster-slot.ts";
 /** What the names of all fence keys begin with, and those of lock keys must not. */
 export const fenceKeyPrefix = "holdfast:fence:";
 
+/** What the names of all lines begin with: those who wait for a lock, by its fence counter when they came. */
+const linePrefix = "holdfast:line:";
+
 /** The channel of a resource is this, followed by its lock key. */
 export const channelPrefix = "holdfast:released:";
 
@@ -49,6 +52,11 @@ export function fenceKey(lockKey: string): string {
   // Without a hash tag the slot is that of the whole key. It can be made a tag, unless that would end too early.
   if (!lockKey.includes("}")) return `${fenceKeyPrefix}{${lockKey}}`;
   return `${fenceKeyPrefix}{${tagOfSlot(clusterSlot(lockKey))}}${lockKey}`;
+}
+
+/** The key of the line of those who wait for a lock. It has the slot of its lock key. */
+export function lineKey(lockKey: string): string {
+  return linePrefix + fenceKey(lockKey).slice(fenceKeyPrefix.length);
 }
 
 function insistOnGoodName(resource: string, key: string): void {

@@ -1,5 +1,5 @@
 import type { AcquireRequest, ExtendRequest, NodeRequest, ReleaseRequest } from "@holdfast/core";
-import { fenceKey, keyNames } from "./keys.ts";
+import { fenceKey, keyNames, lineKey } from "./keys.ts";
 import type { Settings } from "./options.ts";
 import { type Words, words } from "./words.ts";
 
@@ -15,6 +15,8 @@ export interface Phrase {
     readonly times: Words;
     readonly takeover?: Words;
   };
+  /** Who goes on waiting after it. */
+  readonly waiter?: Words;
 }
 
 /** Puts requests into the words of the script. Throws a ConfigurationError for what cannot be asked. */
@@ -55,23 +57,30 @@ function createPhrases({ prefix, isCluster, fenceTtlMs, wakeUps }: Dialect): Phr
   const timesOf = (ttlMs: number): Words =>
     words([String(ttlMs), fenceTtlMs === Infinity ? "0" : String(ttlMs + fenceTtlMs)]);
   return {
-    acquire: rememberingOne(({ resources, owner, ttlMs, fenceHint, takeover }) => ({
-      steps: stepsOf("a", resources),
-      keys: lockAndFenceKeys(resources),
-      arguments: words([owner, String(fenceHint)]),
-      terms: { times: timesOf(ttlMs), ...(takeover !== undefined && { takeover: words([takeover]) }) },
-    })),
+    acquire: rememberingOne(({ resources, owner, ttlMs, fenceHint, takeover, waiter }) => {
+      const phrase: Phrase = {
+        steps: stepsOf("a", resources),
+        keys: lockAndFenceKeys(resources),
+        arguments: words([owner, String(fenceHint)]),
+        terms: { times: timesOf(ttlMs), ...(takeover !== undefined && { takeover: words([takeover]) }) },
+      };
+      if (waiter === undefined || !wakeUps) return phrase;
+      const lines = lockKeys(resources).map(lineKey);
+      return { ...phrase, keys: words([...phrase.keys.list, ...lines]), waiter: words([waiter]) };
+    }),
     extend: rememberingOne(({ resources, owner, ttlMs, fence, rejoin }) => ({
       steps: stepsOf(rejoin ? "j" : "e", resources),
       keys: lockAndFenceKeys(resources),
       arguments: words([owner, String(fence)]),
       terms: { times: timesOf(ttlMs) },
     })),
-    release: rememberingOne(({ resources, owner }) => ({
-      steps: stepsOf(wakeUps ? "w" : "r", resources),
-      keys: words(lockKeys(resources)),
-      arguments: words([owner]),
-    })),
+    release: rememberingOne(({ resources, owner, waiter, undo }) => {
+      const keys = lockKeys(resources);
+      const phrase = { steps: stepsOf("r", resources), keys: words(keys), arguments: words([owner]) };
+      if (!wakeUps || undo) return phrase;
+      const waking = { ...phrase, steps: stepsOf("w", resources), keys: words([...keys, ...keys.map(lineKey)]) };
+      return waiter === undefined ? waking : { ...waking, waiter: words([waiter]) };
+    }),
     inspect: (resource) => ({ steps: "i", keys: lockAndFenceKeys([resource]), arguments: none }),
     introduce: ({ resources }) => ({
       steps: stepsOf("q", resources),

@@ -20,7 +20,7 @@ import { createWakeUps } from "./wake-ups.ts";
 /** A lock node on a Redis-speaking server. */
 export interface RedisNode extends LockNode {
   /** See {@link LockNode.watch}. Absent when the option `wakeUps` is false, or the client cannot listen. */
-  watch?(resources: readonly string[], onReleased: (resource: string) => void): Promise<Unwatch>;
+  watch?(resources: readonly string[], onReleased: (resource: string, next?: string) => void): Promise<Unwatch>;
 
   /** See {@link LockNode.inspect}. `remainingMs` is null, too, when a foreign program keeps the key without an end. */
   inspect(resource: string): Promise<NodeView>;

@@ -71,6 +71,8 @@ export const releaseReader: Reader<ReleaseReply> = {
   size: 1,
   read(reply, at) {
     const freed = statusOf(reply, at);
+    const next = freed === undefined ? textOf(reply[at]) : undefined;
+    if (next?.startsWith("=")) return { released: true, next: next.slice(1) };
     if (!isCount(freed)) throw nonsenseAt(this, reply, at);
     return { released: freed > 0 };
   },

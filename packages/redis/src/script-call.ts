@@ -46,12 +46,13 @@ export function createCalls({ restartGuardMs }: Pick<Settings, "restartGuardMs">
     };
     if (guard) set("g", guard);
     for (const { phrase } of operations) {
-      const { terms } = phrase;
+      const { terms, waiter } = phrase;
       if (terms) {
         if (terms.times.list[0] !== ttlMs) set("t", terms.times);
         if (terms.takeover) set("o", terms.takeover);
         ttlMs = terms.times.list[0];
       }
+      if (waiter) set("n", waiter);
       places.push(steps.length);
       set(phrase.steps, phrase.arguments);
       keyCount += phrase.keys.list.length;

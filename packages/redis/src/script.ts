@@ -1,6 +1,9 @@
 import { createHash } from "node:crypto";
 import { channelPrefix } from "./keys.ts";
 
+/** How long a line is kept after somebody has last entered it, in milliseconds: those who wait ask again before. */
+const lineMs = 10_000;
+
 /*
  * One script for all operations, for two reasons. A release that follows an acquire on a connection finds the script in
  * the server's cache whenever the acquire found it, so that it cannot come too late for having to load it first. And
@@ -8,12 +11,14 @@ import { channelPrefix } from "./keys.ts";
  *
  * It runs a list of operations, one after the other; each answers for itself, whatever becomes of the others.
  *
- * KEYS: for each operation its lock keys; then, except for release and introduce, their fence keys in the same order.
+ * KEYS: for each operation its lock keys; then, for acquire, extend and inspect, their fence keys in the same order; then,
+ * for acquire with a waiter and for release that wakes watchers, the keys of their lines.
  * ARGV: the steps, a ticket that the reply repeats, and then what the steps take, in their order.
  * Each step is one letter. Some set what the operations after them go by:
  *   t: ttlMs, and keepMs: how long counters outlive now, or 0 for ever
  *   g: guardMs, how long after its start the server does not vote for new locks (none unless set)
  *   o: the owner that the next operation may take over from
+ *   n: who goes on waiting after the next operation
  * The others are operations, followed by a + for each resource beyond the first:
  *   a: acquire; takes the owner and fenceHint
  *   e, j: extend, and extend that may rejoin; take the owner and the fence
@@ -22,7 +27,8 @@ import { channelPrefix } from "./keys.ts";
  *   i: inspect
  *   q: introduce; its keys only say which server of a cluster is meant
  * The reply is the ticket and the answers, all in one list. Each kind of answer has its number of elements, and begins
- * with an integer, or with an error: a text that begins with "!".
+ * with an integer, or with an error: a text that begins with "!". That of release is how many it has freed, or a text that
+ * begins with "=": the waiter that was named.
  *
  * Whatever can fail comes before the first write, and counters are written before claims: should the rest be lost, a
  * counter that went ahead does no harm, while a claim whose counter did not would. A counter that begins with a zero says
@@ -35,7 +41,7 @@ local steps, answers, answered = ARGV[1], { tonumber(ARGV[2]) }, 1
 local argument = 2
 
 -- What the operation at hand is about. Its keys begin after KEYS[before], with as many lock keys as it has resources.
-local before, count, owner, fence, ttlMs, keepMs, takeover = 0
+local before, count, owner, fence, ttlMs, keepMs, takeover, waiter = 0
 local guardMs = 0
 
 local function take()
@@ -43,18 +49,38 @@ local function take()
   return ARGV[argument]
 end
 
+-- Puts the waiter into a line unless it stands there. Lines are only hints, like what is published: not being allowed to
+-- keep them must not make anything fail.
+local function standInLine(line, since)
+  redis.pcall('ZADD', line, 'NX', string.format('%.0f', since), waiter)
+  redis.pcall('PEXPIRE', line, ${lineMs})
+end
+
+-- The first in a line, who leaves it; the waiter then stands behind all others.
+local function nextOf(line)
+  local first = redis.pcall('ZPOPMIN', line)
+  if first[1] and waiter then
+    local last = redis.pcall('ZREVRANGE', line, 0, 0, 'WITHSCORES')
+    standInLine(line, math.max(first[2], last[2] or 0) + 1)
+  end
+  return first[1]
+end
+
 local function release(wakes)
-  local freed = 0
+  local freed, named = 0
   for i = before + 1, before + count do
     local key = KEYS[i]
     if redis.pcall('GET', key) == owner then
       redis.call('DEL', key)
       freed = freed + 1
-      -- Only a hint: not being allowed to publish must not make the release fail.
-      if wakes then redis.pcall('PUBLISH', '${channelPrefix}' .. key, '') end
+      if wakes then
+        local next = nextOf(KEYS[i + count])
+        named = next or named
+        redis.pcall('PUBLISH', '${channelPrefix}' .. key, next or '')
+      end
     end
   end
-  return freed
+  return named and '=' .. named or freed
 end
 
 -- Functions are made anew in every call. A release needs none of these.
@@ -186,6 +212,12 @@ local function otherOperations()
       return 1, exact(number)
     end
     local leftMs = longest()
+    if waiter then
+      for i = before + count + 1, before + 2 * count do
+        local line = KEYS[i + count]
+        if leftMs then standInLine(line, tonumber(redis.pcall('GET', KEYS[i])) or 0) else redis.pcall('ZREM', line, waiter) end
+      end
+    end
     if leftMs then return 0, leftMs end
     return 1, exact(grant(hint(), ''))
   end
@@ -248,6 +280,8 @@ while position <= #steps do
     guardMs = tonumber(take())
   elseif step == 'o' then
     takeover = take()
+  elseif step == 'n' then
+    waiter = take()
   else
     count = 1
     while string.byte(steps, position) == 43 do
@@ -257,7 +291,7 @@ while position <= #steps do
     if step == 'r' or step == 'w' then
       owner = take()
       answer(1, pcall(release, step == 'w'))
-      before = before + count
+      before = before + (step == 'w' and 2 or 1) * count
     else
       if not acquire then acquire, extend, inspect, introduce = otherOperations() end
       if step == 'q' then
@@ -273,10 +307,11 @@ while position <= #steps do
           else answer(2, pcall(extend, step == 'j'))
           end
         end
-        before = before + 2 * count
+        before = before + (waiter and 3 or 2) * count
         takeover = nil
       end
     end
+    waiter = nil
   end
 end
 return answers

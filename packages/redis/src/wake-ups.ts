@@ -7,14 +7,14 @@ export interface WakeUps {
   watch(
     channels: readonly string[],
     resources: readonly string[],
-    onReleased: (resource: string) => void,
+    onReleased: (resource: string, next?: string) => void,
   ): Promise<Unwatch>;
   /** Ends all watches, for good. */
   close(): void;
 }
 
 interface Listener {
-  hear(): void;
+  hear(next: string | undefined): void;
 }
 
 /** A channel that somebody watches. */
@@ -41,8 +41,8 @@ export function createWakeUps(openSubscriber: NonNullable<RedisConnection["openS
   const open = (): RedisSubscriber => {
     lastCommand = Promise.resolve();
     const opened = openSubscriber(
-      (channel) => {
-        for (const listener of channels.get(channel)?.listeners ?? []) listener.hear();
+      (channel, message) => {
+        for (const listener of channels.get(channel)?.listeners ?? []) listener.hear(message || undefined);
       },
       () => {
         if (subscriber === opened) forget();
@@ -99,7 +99,7 @@ export function createWakeUps(openSubscriber: NonNullable<RedisConnection["openS
     async watch(names, resources, onReleased) {
       if (isClosed) throw new Error("the node is closed");
       clearTimeout(idleTimer);
-      const listeners = resources.map((resource): Listener => ({ hear: () => onReleased(resource) }));
+      const listeners = resources.map((resource): Listener => ({ hear: (next) => onReleased(resource, next) }));
       const unwatch = async (): Promise<void> => {
         for (const [index, listener] of listeners.entries()) leave(names[index] as string, listener);
         if (channels.size > 0 || subscriber === null) return;

@@ -32,4 +32,6 @@ export interface ValkeyGlideSubscriber {
 export interface ValkeyGlideMessage {
   /** Where it was sent to. */
   readonly channel: string | Uint8Array;
+  /** What was sent. */
+  readonly message: string | Uint8Array;
 }

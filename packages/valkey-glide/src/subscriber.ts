@@ -7,7 +7,7 @@ const confirmMs = 5_000;
 /** Listens over a client that is being made, and that is closed at the end. */
 export function openSubscriber(
   made: Promise<ValkeyGlideSubscriber>,
-  onMessage: (channel: string) => void,
+  onMessage: (channel: string, message: string) => void,
   onEnd: () => void,
 ): RedisSubscriber {
   void listen(made, onMessage).catch(onEnd);
@@ -19,10 +19,17 @@ export function openSubscriber(
 }
 
 /** Rejects when the client could not be made, or has been closed. */
-async function listen(made: Promise<ValkeyGlideSubscriber>, onMessage: (channel: string) => void): Promise<never> {
+async function listen(
+  made: Promise<ValkeyGlideSubscriber>,
+  onMessage: (channel: string, message: string) => void,
+): Promise<never> {
   const client = await made;
   for (;;) {
-    const { channel } = await client.getPubSubMessage();
-    onMessage(typeof channel === "string" ? channel : Buffer.from(channel).toString());
+    const { channel, message } = await client.getPubSubMessage();
+    onMessage(textOf(channel), textOf(message));
   }
+}
+
+function textOf(value: string | Uint8Array): string {
+  return typeof value === "string" ? value : Buffer.from(value).toString();
 }
