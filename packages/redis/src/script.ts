@@ -49,11 +49,15 @@ local function take()
   return ARGV[argument]
 end
 
--- Puts the waiter into a line unless it stands there. Lines are only hints, like what is published: not being allowed to
+-- Puts the waiter into a line unless it stands there. Lines are only hints, like what is published: not being able to
 -- keep them must not make anything fail.
 local function standInLine(line, since)
   redis.pcall('ZADD', line, 'NX', string.format('%.0f', since), waiter)
   redis.pcall('PEXPIRE', line, ${lineMs})
+end
+
+local function leaveLine(line)
+  redis.pcall('ZREM', line, waiter)
 end
 
 -- The first in a line, who leaves it; the waiter then stands behind all others.
@@ -181,6 +185,13 @@ local function otherOperations()
     return leftMs
   end
 
+  -- Calls back with the line of each resource, and its counter.
+  local function eachLine(change)
+    for i = before + count + 1, before + 2 * count do
+      change(KEYS[i + count], tonumber(redis.pcall('GET', KEYS[i])) or 0)
+    end
+  end
+
   -- A hint counts at most as the server's clock plus a day.
   local function hint()
     if not latestHint then
@@ -212,13 +223,11 @@ local function otherOperations()
       return 1, exact(number)
     end
     local leftMs = longest()
-    if waiter then
-      for i = before + count + 1, before + 2 * count do
-        local line = KEYS[i + count]
-        if leftMs then standInLine(line, tonumber(redis.pcall('GET', KEYS[i])) or 0) else redis.pcall('ZREM', line, waiter) end
-      end
+    if leftMs then
+      if waiter then eachLine(standInLine) end
+      return 0, leftMs
     end
-    if leftMs then return 0, leftMs end
+    if waiter then eachLine(leaveLine) end
     return 1, exact(grant(hint(), ''))
   end
 

@@ -130,7 +130,7 @@ export const scriptMistakes: readonly ScriptMistake[] = [
   {
     mistake: "answers with an error where it should deny",
     caughtBy: "acquire() denies while another owner holds the resource, whichever client asks",
-    edit: ["if leftMs then return 0, leftMs end", "if leftMs then error({ err = 'ERR it is locked' }) end"],
+    edit: ["return 0, leftMs", "error({ err = 'ERR it is locked' })"],
   },
   {
     mistake: "takes over from whoever holds the resource",
