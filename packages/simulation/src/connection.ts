@@ -2,10 +2,12 @@ import type { LockNode, NodeRequest } from "@holdfast/core";
 import type { ClientProcess } from "./client-process.ts";
 import { describeReply, describeRequest, type Method } from "./describe-reply.ts";
 import type { Dice } from "./dice.ts";
-import type { LateMessage, LostMessage, RepeatedMessage } from "./fault.ts";
+import type { Fault, LateMessage, LostMessage, RepeatedMessage } from "./fault.ts";
 import type { Network } from "./network.ts";
 import type { NodeHost } from "./node-host.ts";
 import type { Remark } from "./timeline.ts";
+import { type WatchFault, WatchLine } from "./watch-line.ts";
+import { Wire } from "./wire.ts";
 import { turn } from "./world.ts";
 
 type PerMessage = LostMessage | LateMessage | RepeatedMessage;
@@ -26,14 +28,16 @@ interface Sent {
 /** The connection of one client to one node: a lock node to the client, and a network in between. */
 export class Connection implements LockNode {
   readonly name: string;
+  /** Only where the node has it. */
+  readonly watch?: Required<LockNode>["watch"];
   readonly #client: ClientProcess;
   readonly #host: NodeHost;
   readonly #network: Network;
   readonly #faults = new Map<number, readonly PerMessage[]>();
   readonly #dice: Dice;
+  readonly #toNode: Wire;
+  readonly #toClient: Wire;
   #requests = 0;
-  #lastRequestAtMs = 0;
-  #lastReplyAtMs = 0;
 
   /**
    * @param client who asks
@@ -41,13 +45,17 @@ export class Connection implements LockNode {
    * @param network what is between them
    * @param faults those that strike messages of this connection
    */
-  constructor(client: ClientProcess, host: NodeHost, network: Network, faults: readonly PerMessage[]) {
+  constructor(client: ClientProcess, host: NodeHost, network: Network, faults: readonly Fault[]) {
     this.name = host.name;
     this.#client = client;
     this.#host = host;
     this.#network = network;
     this.#dice = client.dice.fork(host.name);
+    this.#toNode = new Wire(network);
+    this.#toClient = new Wire(network);
+    if (host.isWatchable) this.watch = new WatchLine(client, host, network, faults.filter(isOnWatchLine)).watch;
     for (const fault of faults) {
+      if (!("message" in fault)) continue;
       const others = this.#faults.get(fault.message) ?? [];
       this.#faults.set(fault.message, [...others, fault]);
     }
@@ -83,12 +91,7 @@ export class Connection implements LockNode {
   /** The request travels, and is answered by the node that is there when it arrives. */
   #transmit(departsMs: number, sent: Sent): void {
     const { world } = this.#network;
-    let atMs = departsMs + this.#delayMs(sent, "request");
-    if (this.#network.keepsOrder && sent.life !== undefined) {
-      atMs = Math.max(atMs, this.#lastRequestAtMs);
-      this.#lastRequestAtMs = atMs;
-    }
-    this.#network.carriesUntil(atMs);
+    const atMs = this.#toNode.carry(departsMs, this.#delayMs(sent, "request"), sent.life === undefined);
     world.at(atMs, turn.input, () => {
       if (this.#isAway(sent)) return;
       const { node } = this.#host;
@@ -118,12 +121,7 @@ export class Connection implements LockNode {
 
   #answer(sent: Sent, arrive: () => void): void {
     if (this.#isLost(sent, "reply")) return;
-    let atMs = this.#network.world.nowMs + this.#delayMs(sent, "reply");
-    if (this.#network.keepsOrder) {
-      atMs = Math.max(atMs, this.#lastReplyAtMs);
-      this.#lastReplyAtMs = atMs;
-    }
-    this.#network.carriesUntil(atMs);
+    const atMs = this.#toClient.carry(this.#network.world.nowMs, this.#delayMs(sent, "reply"));
     this.#client.receive(atMs, arrive);
   }
 
@@ -159,4 +157,8 @@ export class Connection implements LockNode {
     const { recorder, world } = this.#network;
     recorder.tell(world.nowMs, `node ${this.name}`, remark);
   }
+}
+
+function isOnWatchLine(fault: Fault): fault is WatchFault {
+  return "wakeUp" in fault || "watch" in fault;
 }

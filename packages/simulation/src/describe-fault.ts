@@ -9,6 +9,16 @@ export function describeFault(fault: Fault): string {
       return `the ${fault.part} ${messageOf(fault)} is ${ms(fault.byMs)} late`;
     case "repeated message":
       return `the request ${messageOf(fault)} is sent again ${ms(fault.afterMs)} later`;
+    case "lost wake-up":
+      return `${wakeUpOf(fault)} is lost`;
+    case "late wake-up":
+      return `${wakeUpOf(fault)} is ${ms(fault.byMs)} late`;
+    case "repeated wake-up":
+      return `${wakeUpOf(fault)} is sent again ${ms(fault.afterMs)} later`;
+    case "failed watch":
+      return `watch ${fault.watch} of ${fault.client} on ${fault.node} ${fault.isSilent ? "is never answered" : "fails"}`;
+    case "broken watch":
+      return `node ${fault.node} forgets what ${fault.client} watches`;
     case "late access":
       return `access ${fault.access} of ${fault.client} reaches the storage ${ms(fault.byMs)} late`;
     case "partition":
@@ -36,6 +46,10 @@ export function describeFault(fault: Fault): string {
 
 function messageOf({ message, client, node }: { message: number; client: string; node: string }): string {
   return `of message ${message} from ${client} to ${node}`;
+}
+
+function wakeUpOf({ wakeUp, client, node }: { wakeUp: number; client: string; node: string }): string {
+  return `wake-up ${wakeUp} from ${node} to ${client}`;
 }
 
 function whatIsLost(part: "requests" | "replies" | "both"): string {

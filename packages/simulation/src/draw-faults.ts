@@ -42,7 +42,27 @@ const ordinary: Readonly<Record<OrdinaryKind, (dice: Dice, outline: Outline) => 
   "repeated message": (dice, outline) =>
     many(dice, 15, () => ({
       ...{ kind: "repeated message", ...message(dice, outline) },
-      afterMs: dice.between(0, dice.pick([outline.settings.nodeTimeoutMs, 3 * outline.settings.ttlMs])),
+      afterMs: lateness(dice, outline),
+    })),
+
+  "lost wake-up": (dice, outline) => many(dice, 15, () => ({ kind: "lost wake-up", ...wakeUp(dice, outline) })),
+
+  "late wake-up": (dice, outline) =>
+    many(dice, 15, () => ({ kind: "late wake-up", ...wakeUp(dice, outline), byMs: lateness(dice, outline) })),
+
+  "repeated wake-up": (dice, outline) =>
+    many(dice, 15, () => ({ kind: "repeated wake-up", ...wakeUp(dice, outline), afterMs: lateness(dice, outline) })),
+
+  "failed watch": (dice, outline) =>
+    many(dice, 6, () => ({
+      ...{ kind: "failed watch", client: dice.pick(outline.clients), node: dice.pick(outline.nodes) },
+      ...{ watch: dice.integer(1, dice.pick([1, 3])), isSilent: dice.chance(0.5) },
+    })),
+
+  "broken watch": (dice, outline) =>
+    many(dice, 6, () => ({
+      ...{ kind: "broken watch", client: dice.pick(outline.clients), node: dice.pick(outline.nodes) },
+      atMs: moment(dice, outline),
     })),
 
   partition: (dice, outline) =>
@@ -188,6 +208,16 @@ function many<T>(dice: Dice, most: number, draw: () => T): T[] {
 /** The first messages of a connection are the most likely to be hit, as there may be few. */
 function message(dice: Dice, { clients, nodes }: Outline) {
   return { client: dice.pick(clients), node: dice.pick(nodes), message: dice.integer(1, dice.pick([5, 30])) };
+}
+
+/** The first wake-ups of a connection, as well. */
+function wakeUp(dice: Dice, { clients, nodes }: Outline) {
+  return { client: dice.pick(clients), node: dice.pick(nodes), wakeUp: dice.integer(1, dice.pick([3, 15])) };
+}
+
+/** How late something comes that is still of use, or long is of none. */
+function lateness(dice: Dice, { settings }: Outline): number {
+  return dice.between(0, dice.pick([settings.nodeTimeoutMs, 3 * settings.ttlMs]));
 }
 
 function moment(dice: Dice, { horizonMs }: Outline): number {

@@ -9,6 +9,9 @@ const longestRunMs = 600_000;
 /** So many attempts after the last claim has expired are enough for somebody to get the lock. */
 const recoveryAttempts = 10;
 
+/** Core may go on watching for a while after the last of its waiters is gone, in case that another one comes. */
+const watchLingerMs = 2000;
+
 /** Clocks of nodes may run a little slower than true time. */
 const slowest = 1.02;
 
@@ -29,6 +32,8 @@ export async function playOut(stage: Stage): Promise<void> {
   await untilQuiet(stage);
   await findForsakenClaims(stage);
   await untilExpired(stage);
+  await world.runUntil(world.nowMs + watchLingerMs * slowest);
+  await untilQuiet(stage);
   await findLeaks(stage);
 }
 
@@ -103,14 +108,17 @@ async function findForsakenClaims({ world, recorder, clients, hosts, scenario }:
   }
 }
 
-/** No timer is set any more, and every node is free to grant everything to somebody new. */
+/** No timer is set any more, no node is watched, and every node is free to grant everything to somebody new. */
 async function findLeaks({ world, recorder, clients, hosts, scenario }: Stage): Promise<void> {
   for (const { process } of clients) {
     if (!process.isDead && process.timers > 0) {
       recorder.leaked(world.nowMs, `${process.timers} timers of ${process.name} are still set`);
     }
   }
-  for (const { name, node } of hosts.filter(({ isDown }) => !isDown)) {
+  for (const { name, node, watches } of hosts.filter(({ isDown }) => !isDown)) {
+    for (const { client, resources } of [...watches].filter(({ isExcused }) => !isExcused)) {
+      recorder.leaked(world.nowMs, `${client} still watches ${resources.join(" and ")} on node ${name}`);
+    }
     for (const resource of resourcesOf(scenario)) {
       const probe = { resources: [resource], owner: "probe", timeoutMs: 1 };
       const reply = await answerOf(async () => node.acquire({ ...probe, ttlMs: 1, fenceHint: 1 }));

@@ -3,6 +3,11 @@ export type Fault =
   | LostMessage
   | LateMessage
   | RepeatedMessage
+  | LostWakeUp
+  | LateWakeUp
+  | RepeatedWakeUp
+  | FailedWatch
+  | BrokenWatch
   | LateAccess
   | Partition
   | NodeCrash
@@ -66,6 +71,45 @@ export interface LateMessage extends FaultOf<"late message">, OfMessage {
 export interface RepeatedMessage extends FaultOf<"repeated message">, OfMessage {
   /** How long after it was sent it is sent again, in milliseconds. */
   readonly afterMs: number;
+}
+
+/** A fault of one wake-up: of a node's message to a client that watches it, by which a resource was released. */
+export interface OfWakeUp extends OfClient {
+  /** The node's name. */
+  readonly node: string;
+  /** Which of the node's wake-ups to that client it is about; the first is 1. */
+  readonly wakeUp: number;
+}
+
+/** A wake-up that never arrives. */
+export interface LostWakeUp extends FaultOf<"lost wake-up">, OfWakeUp {}
+
+/** A wake-up that takes longer. On a connection that keeps the order, those after it wait for it. */
+export interface LateWakeUp extends FaultOf<"late wake-up">, OfWakeUp {
+  /** How much longer it takes, in milliseconds. */
+  readonly byMs: number;
+}
+
+/** A wake-up that arrives a second time. */
+export interface RepeatedWakeUp extends FaultOf<"repeated wake-up">, OfWakeUp {
+  /** How long after it was sent it is sent again, in milliseconds. */
+  readonly afterMs: number;
+}
+
+/** A watch that cannot be set up. */
+export interface FailedWatch extends FaultOf<"failed watch">, OfClient {
+  /** The node's name. */
+  readonly node: string;
+  /** Which of the client's watches on that node it is about; the first is 1. */
+  readonly watch: number;
+  /** Whether the client never hears of it, instead of an error. */
+  readonly isSilent: boolean;
+}
+
+/** A node forgets the watches that a client has there, as when a connection breaks, and the client does not hear of it. */
+export interface BrokenWatch extends FaultOf<"broken watch">, OfClient, Moment {
+  /** The node's name. */
+  readonly node: string;
 }
 
 /** A message to the storage that takes longer, so that what the client looked at before it acted may be long past. */

@@ -35,7 +35,10 @@ function strikeOf(fault: Fault, { world, clients, hosts, network }: Targets): ((
     case "node crash":
       return now(() => host?.crash(fault));
     case "client crash":
-      return now(() => client?.die());
+      return now(() => {
+        client?.die();
+        for (const each of hosts.values()) each.forgetWatches(fault.client);
+      });
     case "clock jump":
       return now(() => (client ? client.setWall(fault.byMs) : host?.setClock(fault.byMs)));
     case "clock drift":
@@ -46,6 +49,10 @@ function strikeOf(fault: Fault, { world, clients, hosts, network }: Targets): ((
       const strike = now(() => client?.hold(fault.forMs));
       return fault.step === 0 ? strike : () => client?.pauseAtStep(fault.step - 1, strike);
     }
+    case "broken watch":
+      return () => {
+        if (!client?.isDead && host?.forgetWatches(fault.client)) network.struck(fault);
+      };
     case "pause before acting":
       return () => client?.pauseBeforeActing(now(() => client.hold(fault.forMs)));
     default:

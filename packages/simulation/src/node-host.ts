@@ -1,4 +1,4 @@
-import type { Clock, LockNode } from "@holdfast/core";
+import type { Clock, LockNode, Unwatch } from "@holdfast/core";
 import type { Dice } from "./dice.ts";
 import type { NodeCrash } from "./fault.ts";
 import { recoveringNode } from "./recovering-node.ts";
@@ -20,11 +20,24 @@ export interface NodeSite {
  */
 export type CreateNode = (site: NodeSite) => LockNode;
 
+/** A watch that a client has set up on a node. */
+export interface OpenWatch {
+  /** The client's name. */
+  readonly client: string;
+  readonly resources: readonly string[];
+  /** Lets the node know. */
+  readonly close: Unwatch;
+  /** Whether the client cannot end it, or has tried to in vain: a message was lost. */
+  isExcused: boolean;
+}
+
 /** A machine on which a lock node runs. Its clocks are one and the same, as with Redis, which expires by its wall clock. */
 export class NodeHost {
   readonly name: string;
   readonly #world: World;
   readonly #create: () => LockNode;
+  readonly #tells: boolean;
+  readonly #watches = new Set<OpenWatch>();
   #node: LockNode;
   #rate = 1;
   #offsetMs = 0;
@@ -37,9 +50,11 @@ export class NodeHost {
    * @param name the node's name
    * @param createNode makes the node
    * @param dice what its randomness comes from
+   * @param tells whether its node may be watched, if it can be
    */
-  constructor(world: World, name: string, createNode: CreateNode, dice: Dice) {
+  constructor(world: World, name: string, createNode: CreateNode, dice: Dice, tells: boolean) {
     this.#world = world;
+    this.#tells = tells;
     this.name = name;
     const clock = { monotonicMs: () => this.#clockMs(), wallMs: () => this.#clockMs() };
     this.#create = () => createNode({ name, clock, random: () => dice.next() });
@@ -65,11 +80,53 @@ export class NodeHost {
     return this.#isSilent;
   }
 
-  /** Stops for so long, and comes back with or without its memory. */
+  /** Whether its node tells what is released. */
+  get isWatchable(): boolean {
+    return this.#tells && this.#node.watch !== undefined;
+  }
+
+  /** The watches that clients have open here. */
+  get watches(): Iterable<OpenWatch> {
+    return this.#watches;
+  }
+
+  /** Sets up a watch, or tells why the node cannot. */
+  async watch(
+    client: string,
+    resources: readonly string[],
+    announce: (resource: string) => void,
+  ): Promise<OpenWatch | Error> {
+    try {
+      const isOpen = (): boolean => this.#watches.has(open);
+      const close = await this.#node.watch?.(resources, (resource) => isOpen() && announce(resource));
+      if (close === undefined) return new Error("there is no watch");
+      const open: OpenWatch = { client, resources, close, isExcused: false };
+      this.#watches.add(open);
+      return open;
+    } catch (error) {
+      return new Error(String(error));
+    }
+  }
+
+  /** Ends a watch. */
+  unwatch(open: OpenWatch): void {
+    if (!this.#watches.delete(open)) return;
+    void Promise.resolve(open.close()).catch(() => {});
+  }
+
+  /** Forgets the watches of a client, or of all. Tells whether there were any. */
+  forgetWatches(client?: string): boolean {
+    const forgotten = [...this.#watches].filter((open) => client === undefined || open.client === client);
+    for (const open of forgotten) this.unwatch(open);
+    return forgotten.length > 0;
+  }
+
+  /** Stops for so long, and comes back with or without its memory, and without watches. */
   crash({ forMs, memory, isSilent, guardMs = 0 }: NodeCrash): void {
     this.#lives += 1;
     this.#upAtMs = Math.max(this.#upAtMs, this.#world.nowMs + forMs);
     this.#isSilent = isSilent;
+    this.forgetWatches();
     if (memory === "kept") return;
     const votesAtMs = this.#upAtMs + guardMs;
     this.#node = recoveringNode(this.#create(), () => this.#world.nowMs >= votesAtMs);

@@ -94,6 +94,8 @@ export class Recorder implements History {
   readonly faults: Fault[] = [];
   /** How many operations have ended. */
   operations = 0;
+  /** How many wake-ups have reached clients. */
+  wakeUps = 0;
   readonly tell: Tell;
   readonly #attempts = new Map<string, Attempt>();
   readonly #held = new Map<string, HeldRecord>();

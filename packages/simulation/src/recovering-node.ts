@@ -19,6 +19,7 @@ export function recoveringNode(node: LockNode, isOver: () => boolean): LockNode 
       return reply.held && madeAgain.has(request.owner) ? { held: false, rejoined: true } : reply;
     },
     release: (request) => node.release(request),
+    ...(node.watch && { watch: (...args) => (node.watch as Required<LockNode>["watch"])(...args) }),
     ...(node.inspect && { inspect: (resource) => (node.inspect as Required<LockNode>["inspect"])(resource) }),
   };
 }

@@ -34,6 +34,8 @@ export interface ScenarioSettings {
   readonly latencyMs?: readonly [least: number, most: number];
   /** Whether each connection keeps the order of its messages, as TCP does. Default true. */
   readonly keepsOrder?: boolean;
+  /** The names of nodes that do not tell what was released: they have no `watch`. Default: none. */
+  readonly unwatchable?: readonly string[];
   /** How clients tell whether they still hold a lock: by `remainingMs()` or by `signal`. Default `"remaining time"`. */
   readonly trust?: Trust;
   /** Clients that trust the remaining time act only if it is more than this. Default 0. */
@@ -99,6 +101,7 @@ export function complete(scenario: Scenario): FullScenario {
       retryDelayMaxMs: 400,
       latencyMs: [1, 1],
       keepsOrder: true,
+      unwatchable: [],
       trust: "remaining time",
       marginMs: 0,
       ...settings,

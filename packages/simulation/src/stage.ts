@@ -2,7 +2,7 @@ import { Redlock } from "@holdfast/core";
 import { ClientProcess } from "./client-process.ts";
 import { Connection } from "./connection.ts";
 import { Dice } from "./dice.ts";
-import type { Fault, LateMessage, LostMessage, RepeatedMessage } from "./fault.ts";
+import type { Fault } from "./fault.ts";
 import { inject } from "./inject.ts";
 import { Network } from "./network.ts";
 import { type CreateNode, NodeHost } from "./node-host.ts";
@@ -33,7 +33,9 @@ export function setStage(scenario: FullScenario, world: World, recorder: Recorde
   const { settings } = scenario;
   const network = new Network(world, recorder, settings);
   const storage = new Storage(world, recorder, settings.latencyMs, scenario.faults);
-  const hosts = nodeNames(scenario.nodes).map((name) => new NodeHost(world, name, createNode, dice.fork(name)));
+  const hosts = nodeNames(scenario.nodes).map(
+    (name) => new NodeHost(world, name, createNode, dice.fork(name), !settings.unwatchable.includes(name)),
+  );
   const clients = scenario.clients.map(({ name, workers }): StagedClient => {
     const process = new ClientProcess(world, name, dice.fork(name));
     const connections = hosts.map(
@@ -64,8 +66,8 @@ function redlockOf(
 }
 
 function isOnConnection(client: string, node: string) {
-  return (fault: Fault): fault is LostMessage | LateMessage | RepeatedMessage =>
-    "message" in fault && fault.client === client && fault.node === node;
+  return (fault: Fault): boolean =>
+    "client" in fault && "node" in fault && fault.client === client && fault.node === node;
 }
 
 function byName<T extends { readonly name: string }>(items: readonly T[]): ReadonlyMap<string, T> {

@@ -1,0 +1,143 @@
+import type { LockNode, Unwatch } from "@holdfast/core";
+import type { ClientProcess } from "./client-process.ts";
+import type { Dice } from "./dice.ts";
+import type { FailedWatch, LateWakeUp, LostWakeUp, RepeatedWakeUp } from "./fault.ts";
+import type { Network } from "./network.ts";
+import type { NodeHost, OpenWatch } from "./node-host.ts";
+import { Wire } from "./wire.ts";
+import { turn } from "./world.ts";
+
+/** The faults that strike a line one by one. */
+export type WatchFault = LostWakeUp | LateWakeUp | RepeatedWakeUp | FailedWatch;
+
+type Watch = Required<LockNode>["watch"];
+
+/**
+ * The second connection of a client to a node, over which the node tells what was released. The node forgets its watches
+ * when it crashes, and nobody tells the client.
+ */
+export class WatchLine {
+  readonly #client: ClientProcess;
+  readonly #host: NodeHost;
+  readonly #network: Network;
+  readonly #faults: readonly WatchFault[];
+  readonly #dice: Dice;
+  readonly #toNode: Wire;
+  readonly #toClient: Wire;
+  #watches = 0;
+  #wakeUps = 0;
+
+  /**
+   * @param client who watches
+   * @param host who is watched
+   * @param network what is between them
+   * @param faults those that strike this line
+   */
+  constructor(client: ClientProcess, host: NodeHost, network: Network, faults: readonly WatchFault[]) {
+    this.#client = client;
+    this.#host = host;
+    this.#network = network;
+    this.#faults = faults;
+    this.#dice = client.dice.fork(`${host.name} tells`);
+    this.#toNode = new Wire(network);
+    this.#toClient = new Wire(network);
+  }
+
+  readonly watch: Watch = (resources, onReleased) => {
+    const number = ++this.#watches;
+    const dice = this.#dice.fork("watch").fork(number);
+    const fault = this.#faultsOf("watch", number)[0];
+    return new Promise((resolve, reject) => {
+      this.#ask(`to tell when ${resources.join(" and ")} is released`);
+      if (fault !== undefined) this.#network.struck(fault);
+      if (fault?.isSilent || this.#isCut("requests")) return;
+      const refuse = (reason: string): void => void this.#answer(dice, () => reject(new Error(reason)));
+      const arrive = async (): Promise<void> => {
+        if (fault !== undefined) return refuse("the watch failed");
+        const announce = (resource: string): void => this.#wakeUp(resource, onReleased);
+        const open = await this.#host.watch(this.#client.name, resources, announce);
+        if (open instanceof Error) return refuse(open.message);
+        open.isExcused = !this.#answer(dice, () => resolve(this.#unwatchOf(open, dice.fork("end"))));
+      };
+      this.#reach(dice, arrive, () => refuse("connection refused"));
+    });
+  };
+
+  #unwatchOf(open: OpenWatch, dice: Dice): Unwatch {
+    let ended: Promise<void> | undefined;
+    const end = (): Promise<void> =>
+      new Promise((resolve, reject) => {
+        this.#ask(`no more to tell when ${open.resources.join(" and ")} is released`);
+        open.isExcused = this.#isCut("requests");
+        if (open.isExcused) return;
+        const arrive = (): void => {
+          this.#host.unwatch(open);
+          this.#answer(dice, resolve);
+        };
+        this.#reach(dice, arrive, () => void this.#answer(dice, () => reject(new Error("connection refused"))));
+      });
+    return () => {
+      ended ??= end();
+      return ended;
+    };
+  }
+
+  /** The node tells the client that a resource was released. */
+  #wakeUp(resource: string, onReleased: (resource: string) => void): void {
+    const number = ++this.#wakeUps;
+    const { world, recorder, latencyMs } = this.#network;
+    const { name } = this.#host;
+    recorder.tell(world.nowMs, `node ${name}`, () => {
+      return { from: name, what: `tells ${this.#client.name} that ${resource} was released` };
+    });
+    const faults = this.#faultsOf("wakeUp", number);
+    for (const fault of faults) this.#network.struck(fault);
+    if (faults.some(({ kind }) => kind === "lost wake-up") || this.#isCut("replies")) return;
+    const dice = this.#dice.fork("wake-up").fork(number);
+    const arrive = (afterMs: number, overtakes = false): void => {
+      const atMs = this.#toClient.carry(world.nowMs + afterMs, dice.between(...latencyMs), overtakes);
+      this.#client.receive(atMs, () => {
+        recorder.wakeUps += 1;
+        onReleased(resource);
+      });
+    };
+    arrive(Math.max(0, ...faults.map((fault) => (fault.kind === "late wake-up" ? fault.byMs : 0))));
+    for (const fault of faults) if (fault.kind === "repeated wake-up") arrive(fault.afterMs, true);
+  }
+
+  /** The client sends something to the node. */
+  #ask(what: string): void {
+    const client = this.#client;
+    client.step();
+    this.#network.recorder.tell(client.nowMs, client.name, () => ({ to: this.#host.name, what }));
+  }
+
+  /** What was sent travels, and reaches the node, unless that is away or was since. */
+  #reach(dice: Dice, arrive: () => void, refused: () => void): void {
+    const { lives } = this.#host;
+    const atMs = this.#toNode.carry(this.#client.nowMs, dice.between(...this.#network.latencyMs));
+    this.#network.world.at(atMs, turn.input, () => {
+      if (!this.#host.isDown && lives === this.#host.lives) arrive();
+      else if (!this.#host.isSilent) refused();
+    });
+  }
+
+  /** The node's answer travels. Tells whether it arrives. */
+  #answer(dice: Dice, arrive: () => void): boolean {
+    if (this.#isCut("replies")) return false;
+    const { world, latencyMs } = this.#network;
+    this.#client.receive(this.#toClient.carry(world.nowMs, dice.between(...latencyMs)), arrive);
+    return true;
+  }
+
+  #faultsOf(what: "watch", number: number): readonly FailedWatch[];
+  #faultsOf(what: "wakeUp", number: number): readonly Exclude<WatchFault, FailedWatch>[];
+  #faultsOf(what: "watch" | "wakeUp", number: number): readonly WatchFault[] {
+    if (this.#network.isCalm) return [];
+    return this.#faults.filter((fault) => (fault as Partial<Record<typeof what, number>>)[what] === number);
+  }
+
+  #isCut(part: "requests" | "replies"): boolean {
+    return this.#network.isCut(this.#client.name, this.#host.name, part);
+  }
+}
