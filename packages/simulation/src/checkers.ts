@@ -1,7 +1,11 @@
 import type { History, LockRecord } from "./history.ts";
+import { delays, monopolies, queueJumps } from "./waiting-checkers.ts";
+
+/** What a checker finds. */
+export type Finding = Omit<Violation, "checker">;
 
 /** What is checked of every history. */
-export type Checker = "mutual exclusion" | "fence order" | "fenced storage" | "liveness" | "clean end";
+export type Checker = "mutual exclusion" | "fence order" | "fenced storage" | "liveness" | "queue order" | "clean end";
 
 /** Something that happened and should not have. */
 export interface Violation {
@@ -14,11 +18,12 @@ export interface Violation {
 }
 
 /** What each checker demands, and how it judges a history. */
-export const checkers: Readonly<Record<Checker, (history: History) => Omit<Violation, "checker">[]>> = {
+export const checkers: Readonly<Record<Checker, (history: History) => Finding[]>> = {
   "mutual exclusion": overlaps,
   "fence order": disorder,
   "fenced storage": lostInFencedStorage,
-  liveness: stagnation,
+  liveness: (history) => [...stagnation(history), ...delays(history), ...monopolies(history)],
+  "queue order": queueJumps,
   "clean end": ({ misbehaviour, leaks }) => [...misbehaviour, ...leaks],
 };
 
@@ -31,7 +36,7 @@ export function check(history: History): Violation[] {
 }
 
 /** Two locks on one resource of which two holders had reason to believe at the same time that it was theirs. */
-function overlaps({ locks }: History): Omit<Violation, "checker">[] {
+function overlaps({ locks }: History): Finding[] {
   return pairsOf(locks).flatMap(([a, b]) => {
     if (a.seenValid === undefined || b.seenValid === undefined) return [];
     const fromMs = Math.max(a.seenValid.fromMs, b.seenValid.fromMs);
@@ -41,7 +46,7 @@ function overlaps({ locks }: History): Omit<Violation, "checker">[] {
 }
 
 /** Tokens of one resource are unique, and a lock that was granted before another was asked for has the smaller one. */
-function disorder({ locks }: History): Omit<Violation, "checker">[] {
+function disorder({ locks }: History): Finding[] {
   return pairsOf(locks).flatMap(([a, b]) => {
     const atMs = Math.max(a.grantedAtMs, b.grantedAtMs);
     const [first, second] = a.grantedAtMs < b.startedAtMs ? [a, b] : [b, a];
@@ -54,7 +59,7 @@ function disorder({ locks }: History): Omit<Violation, "checker">[] {
   });
 }
 
-function lostInFencedStorage({ lostUpdates }: History): Omit<Violation, "checker">[] {
+function lostInFencedStorage({ lostUpdates }: History): Finding[] {
   return lostUpdates
     .filter(({ storage }) => storage === "checks all")
     .map(({ atMs, resource, lost, by }) => ({
@@ -63,7 +68,7 @@ function lostInFencedStorage({ lostUpdates }: History): Omit<Violation, "checker
     }));
 }
 
-function stagnation({ recovery }: History): Omit<Violation, "checker">[] {
+function stagnation({ recovery }: History): Finding[] {
   if (recovery === undefined) return [];
   const { fromMs, boundMs, lockedAtMs } = recovery;
   if (lockedAtMs !== undefined && lockedAtMs <= fromMs + boundMs) return [];

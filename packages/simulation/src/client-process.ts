@@ -22,6 +22,7 @@ export class ClientProcess implements Actor, Clock {
   readonly #pauses: { stepsLeft: number; readonly strike: () => void }[] = [];
   readonly #pausesBeforeActing: (() => void)[] = [];
   #heldUntilMs = 0;
+  #heldMs = 0;
   #suspendedMs = 0;
   #wallOffsetMs = 0;
   #rate = 1;
@@ -64,6 +65,11 @@ export class ClientProcess implements Actor, Clock {
   /** The true time at which this process is. */
   get nowMs(): number {
     return Math.max(this.#world.nowMs, this.#heldUntilMs);
+  }
+
+  /** How long it has run, on its own clock: the time that passed while it was neither paused nor suspended. */
+  get awakeMs(): number {
+    return (this.nowMs - this.#heldMs) * this.#rate;
   }
 
   readonly monotonicMs = (): number => {
@@ -151,6 +157,7 @@ export class ClientProcess implements Actor, Clock {
   /** Nothing runs for so long. */
   hold(ms: number): void {
     this.#heldUntilMs = this.nowMs + ms;
+    this.#heldMs += ms;
   }
 
   /** Pauses at a step to come; 0 is the very next. */

@@ -70,9 +70,9 @@ export class Connection implements LockNode {
     client.step();
     const number = ++this.#requests;
     const { recorder } = this.#network;
-    const attempt = recorder.attemptOf(request.owner, client.name, client.nowMs).name;
+    const attempt = recorder.attemptOf(request, client.name, client.nowMs);
     recorder.tell(client.nowMs, client.name, () => {
-      return { attempt, to: this.name, what: describeRequest(method, request, attempt) };
+      return { attempt: attempt.name, to: this.name, what: describeRequest(method, request, attempt) };
     });
     return new Promise((resolve, reject) => {
       const faults = this.#network.isCalm ? [] : (this.#faults.get(number) ?? []);
@@ -150,7 +150,7 @@ export class Connection implements LockNode {
   }
 
   #attemptOf({ request }: Sent): string {
-    return this.#network.recorder.attemptOf(request.owner, this.#client.name, 0).name;
+    return this.#network.recorder.attemptOf(request, this.#client.name, 0).name;
   }
 
   #tell(remark: () => Remark | string): void {

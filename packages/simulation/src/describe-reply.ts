@@ -4,10 +4,17 @@ import type { Remark } from "./timeline.ts";
 /** The methods that a node is asked by. */
 export type Method = "acquire" | "extend" | "release";
 
+/** The attempt that asks. */
+interface Asking {
+  readonly name: string;
+  readonly takesOver: string | undefined;
+}
+
 /** A request in words, after "asks A". */
-export function describeRequest(method: Method, { resources }: NodeRequest, attempt: string): string {
-  if (method === "acquire") return `for ${resources.join(" and ")}, ${attempt}`;
-  return `to ${method} ${attempt}`;
+export function describeRequest(method: Method, { resources }: NodeRequest, { name, takesOver }: Asking): string {
+  if (method !== "acquire") return `to ${method} ${name}`;
+  const handOver = takesOver === undefined ? "" : `, to take over from ${takesOver}`;
+  return `for ${resources.join(" and ")}, ${name}${handOver}`;
 }
 
 /** A node's answer in words, which also stand for the same answer of several nodes. */

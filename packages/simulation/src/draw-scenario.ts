@@ -15,11 +15,18 @@ export function drawScenario(faults: FaultClassName, seed: number): Scenario {
   const dice = new Dice(seed).fork(faults);
   const nodes = dice.pick([1, 2, 3, 3, 3, 3, 3, 4, 5, 5]);
   const ttlMs = dice.pick([200, 500, 1000, 3000]);
-  const clients = Array.from({ length: dice.pick([2, 2, 3, 4]) }, (_, index) => ({
-    name: `client ${index + 1}`,
-    workers: drawWorkers(dice.fork(`client ${index + 1}`), ttlMs),
-  }));
-  const settings = drawSettings(dice.fork("settings"), ttlMs, nodes);
+  const few = dice.pick([2, 2, 3, 4]);
+  const contention = drawContention(dice.fork("waiters"));
+  const clients = Array.from({ length: few + contention.more }, (_, index) => {
+    const name = `client ${index + 1}`;
+    const isCrowded = dice.fork(`crowd ${index + 1}`).chance(contention.crowded);
+    const draw = isCrowded ? drawCrowd : drawWorkers;
+    return { name, workers: draw(dice.fork(name), ttlMs) };
+  });
+  const settings = {
+    ...drawSettings(dice.fork("settings"), ttlMs, nodes),
+    unwatchable: drawUnwatchable(dice.fork("unwatchable"), nodeNames(nodes)),
+  };
   const scenario = complete({ seed, nodes, clients, settings });
   const horizonMs = 4 * ttlMs;
   const outline = {
@@ -54,6 +61,38 @@ function drawWorkers(dice: Dice, ttlMs: number): Operation[][] {
   const workers = dice.pick([1, 1, 1, 2, 3]);
   return Array.from({ length: workers }, () =>
     Array.from({ length: dice.integer(1, 4) }, () => drawOperation(dice, ttlMs)),
+  );
+}
+
+/** How many more processes want the same, and how likely each of all is a crowd. */
+function drawContention(dice: Dice): { readonly more: number; readonly crowded: number } {
+  const crowded = dice.chance(0.15) ? dice.pick([0.5, 1]) : 0;
+  return { more: dice.chance(0.05) ? dice.integer(2, 4) : 0, crowded };
+}
+
+/** In most worlds all nodes tell what is released; in some none does, or not all. */
+function drawUnwatchable(dice: Dice, nodes: readonly string[]): readonly string[] {
+  return dice.chance(0.2) ? dice.some(nodes, dice.integer(1, nodes.length)) : [];
+}
+
+/**
+ * Many calls of one process that want the same for a short time, so that the lock passes from one to the next. Some give
+ * up, at any moment; and some want more or less than the others.
+ */
+function drawCrowd(dice: Dice, ttlMs: number): Operation[][] {
+  const most = dice.pick([["stock"], ["stock"], ["cash", "stock"]]);
+  const arriveWithinMs = dice.pick([2, ttlMs / 4]);
+  const longestHoldMs = dice.pick([2, 2, ttlMs / 20]);
+  return Array.from({ length: dice.integer(3, 8) }, () =>
+    Array.from({ length: dice.integer(1, 3) }, () => ({
+      by: dice.pick(["acquire", "acquire", "acquire", "using", "tryAcquire"] as const),
+      resources: dice.chance(0.8) ? most : dice.pick([["stock"], ["cash"], ["cash", "stock"]]),
+      afterMs: dice.between(0, arriveWithinMs),
+      waitTimeoutMs: dice.pick([dice.between(1, ttlMs / 4), 4 * ttlMs, 10 * ttlMs]),
+      thinkMs: dice.between(0, longestHoldMs),
+      ...(dice.chance(0.15) ? { abortAfterMs: dice.between(1, ttlMs / 4) } : {}),
+      end: dice.pick(["release", "release", "release", "release", "release twice"] as const),
+    })),
   );
 }
 

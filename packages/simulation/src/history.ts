@@ -4,6 +4,8 @@ export interface History {
   readonly locks: readonly LockRecord[];
   /** Writes to the storage that were accepted although their writer had not read what they replaced. */
   readonly lostUpdates: readonly LostUpdate[];
+  /** All calls that waited for a lock, each process's in the order in which they were made. */
+  readonly waits: readonly WaitRecord[];
   /** Operations that did not end as they may. */
   readonly misbehaviour: readonly Incident[];
   /** What was left behind when all was over. */
@@ -22,6 +24,8 @@ export interface LockRecord {
   readonly resources: readonly string[];
   /** Its token. */
   readonly fence: number;
+  /** The attempt whose lock it took over from another call of the same process, if it was handed over. */
+  readonly takenOverFrom?: string | undefined;
   /** When the attempt's first request was sent. */
   readonly startedAtMs: number;
   /** When the client was given the lock. */
@@ -36,6 +40,33 @@ export interface Sighting {
   readonly fromMs: number;
   /** When it last did. */
   readonly untilMs: number;
+}
+
+/**
+ * One call that waits for a lock, until it has the lock or an error. How long something takes is measured on the clock of
+ * its process without its pauses.
+ */
+export interface WaitRecord {
+  /** The client that calls. */
+  readonly client: string;
+  /** What it wants to lock, sorted. */
+  readonly resources: readonly string[];
+  /** When it called. */
+  readonly calledAtMs: number;
+  /** When it got its lock or its error; undefined if it never did. */
+  readonly endedAtMs: number | undefined;
+  /** The attempt that won it a lock; undefined if none did. */
+  readonly attempt: string | undefined;
+  /** How long it is ready to wait, in milliseconds; 0 if it wants an answer at once. */
+  readonly patienceMs: number;
+  /** How long it waited, in milliseconds. */
+  readonly waitedMs: number;
+  /** How long it may wait, in milliseconds: until its patience ends, and the last attempt. */
+  readonly mayWaitMs: number;
+  /** The longest time for which nothing was tried for it although it was its turn, in milliseconds. */
+  readonly idleMs: number;
+  /** How long that may be, in milliseconds: one back-off, whatever becomes of wake-ups. */
+  readonly mayIdleMs: number;
 }
 
 /** How a kind of storage treats fencing tokens. */

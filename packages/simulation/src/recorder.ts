@@ -1,9 +1,10 @@
-import type { Lock } from "@holdfast/core";
+import type { AcquireRequest, Lock } from "@holdfast/core";
 import type { ClientProcess } from "./client-process.ts";
 import { describeFault } from "./describe-fault.ts";
 import type { Fault } from "./fault.ts";
 import type { History, Incident, LockRecord, LostUpdate, Recovery } from "./history.ts";
 import type { Tell } from "./timeline.ts";
+import { type Wait, WaitingLine, type WaitLimits } from "./waiting-line.ts";
 
 /** How a client tells whether it still holds its lock. */
 export type Trust = "remaining time" | "signal";
@@ -14,6 +15,7 @@ export class HeldRecord implements LockRecord {
   readonly client: string;
   readonly resources: readonly string[];
   readonly fence: number;
+  readonly takenOverFrom: string | undefined;
   readonly startedAtMs: number;
   readonly grantedAtMs: number;
   seenValid: { fromMs: number; untilMs: number } | undefined;
@@ -35,6 +37,7 @@ export class HeldRecord implements LockRecord {
     this.process = process;
     this.client = process.name;
     this.attempt = attempt.name;
+    this.takenOverFrom = attempt.takesOver;
     this.startedAtMs = attempt.startedAtMs;
     this.grantedAtMs = process.nowMs;
     this.resources = lock.resources;
@@ -81,11 +84,17 @@ export class HeldRecord implements LockRecord {
 interface Attempt {
   readonly name: string;
   readonly startedAtMs: number;
+  /** The attempt whose claim it may replace. */
+  readonly takesOver: string | undefined;
 }
+
+/** What tells an attempt from others. */
+type Claimed = Pick<AcquireRequest, "owner" | "resources" | "takeover">;
 
 /** Writes the history of a run while it happens. */
 export class Recorder implements History {
   readonly locks: HeldRecord[] = [];
+  readonly waits: Wait[] = [];
   readonly lostUpdates: LostUpdate[] = [];
   readonly misbehaviour: Incident[] = [];
   readonly leaks: Incident[] = [];
@@ -101,20 +110,30 @@ export class Recorder implements History {
   readonly #held = new Map<string, HeldRecord>();
   readonly #excuses = new Set<string>();
   readonly #attemptsOf = new Map<string, number>();
+  readonly #lines = new Map<string, WaitingLine>();
 
   /** @param tell hears what happens, for the timeline */
   constructor(tell: Tell) {
     this.tell = tell;
   }
 
+  /** Follows how the calls of a process wait, which may take so long. */
+  follow(process: ClientProcess, limits: WaitLimits): WaitingLine {
+    const line = new WaitingLine(process, limits, this.waits);
+    this.#lines.set(process.name, line);
+    return line;
+  }
+
   /** What an owner's attempt is called. The first request that it sends is its start. */
-  attemptOf(owner: string, client: string, atMs: number): Attempt {
+  attemptOf({ owner, resources, takeover }: Claimed, client: string, atMs: number): Attempt {
     const known = this.#attempts.get(owner);
     if (known !== undefined) return known;
     const number = (this.#attemptsOf.get(client) ?? 0) + 1;
     this.#attemptsOf.set(client, number);
-    const attempt = { name: `${client}.${number}`.replace(/^client /, ""), startedAtMs: atMs };
+    const takesOver = takeover === undefined ? undefined : this.#attempts.get(takeover)?.name;
+    const attempt = { name: `${client}.${number}`.replace(/^client /, ""), startedAtMs: atMs, takesOver };
     this.#attempts.set(owner, attempt);
+    this.#lines.get(client)?.tries(owner, resources);
     return attempt;
   }
 
@@ -132,7 +151,7 @@ export class Recorder implements History {
 
   /** A client was given a lock. Everybody else who may hold one of its resources looks at their own lock now. */
   granted(process: ClientProcess, lock: Lock, trust: Trust): HeldRecord {
-    const attempt = this.attemptOf(lock.owner, process.name, process.nowMs);
+    const attempt = this.attemptOf(lock, process.name, process.nowMs);
     const record = new HeldRecord(process, lock, attempt, trust);
     this.locks.push(record);
     this.#held.set(lock.owner, record);

@@ -26,6 +26,10 @@ export interface Tally {
   readonly operations: number;
   /** Locks that clients were given. */
   readonly locks: number;
+  /** Those of them that were handed over within a process, from call to call. */
+  readonly handOvers: number;
+  /** How often a node's word that something was released reached a client. */
+  readonly wakeUps: number;
   /** How often a fault of each kind struck. */
   readonly faults: Readonly<Partial<Record<FaultKind, number>>>;
   /** In how many runs each checker found something, and the first seed for which it did. */
@@ -82,7 +86,7 @@ export function emptyTally(): Tally {
   const none: FoundBy = { runs: 0, firstSeed: undefined };
   const violations = Object.fromEntries(Object.keys(checkers).map((checker) => [checker, none]));
   return {
-    ...{ runs: 0, operations: 0, locks: 0, faults: {} },
+    ...{ runs: 0, operations: 0, locks: 0, handOvers: 0, wakeUps: 0, faults: {} },
     violations: violations as Record<Checker, FoundBy>,
     lostUpdates: { "checks all": 0, "checks writes": 0, "checks nothing": 0 },
   };
@@ -99,6 +103,8 @@ export function addTallies(a: Tally, b: Tally): Tally {
     runs: a.runs + b.runs,
     operations: a.operations + b.operations,
     locks: a.locks + b.locks,
+    handOvers: a.handOvers + b.handOvers,
+    wakeUps: a.wakeUps + b.wakeUps,
     faults: combine(a.faults, b.faults, sum),
     violations: combine(a.violations, b.violations, first) as Tally["violations"],
     lostUpdates: combine(a.lostUpdates, b.lostUpdates, sum) as Tally["lostUpdates"],
@@ -118,13 +124,15 @@ function combine<Key extends string, T>(
   return joined;
 }
 
-function tallyOf({ operations, history, struck, violations }: Run, seed: number): Tally {
+function tallyOf({ operations, wakeUps, history, struck, violations }: Run, seed: number): Tally {
   const found = [...new Set(violations.map(({ checker }) => checker))];
   const none = emptyTally();
   return {
     runs: 1,
     operations,
     locks: history.locks.length,
+    handOvers: history.locks.filter(({ takenOverFrom }) => takenOverFrom !== undefined).length,
+    wakeUps,
     faults: counted(struck.map(({ kind }) => kind)),
     violations: {
       ...none.violations,

@@ -1,4 +1,4 @@
-import { Redlock } from "@holdfast/core";
+import { type Observer, Redlock } from "@holdfast/core";
 import { ClientProcess } from "./client-process.ts";
 import { Connection } from "./connection.ts";
 import { Dice } from "./dice.ts";
@@ -9,6 +9,7 @@ import { type CreateNode, NodeHost } from "./node-host.ts";
 import type { Recorder } from "./recorder.ts";
 import { type FullScenario, type FullSettings, nodeNames } from "./scenario.ts";
 import { Storage } from "./storage.ts";
+import type { WaitLimits } from "./waiting-line.ts";
 import { type Workplace, work } from "./worker.ts";
 import { turn, type World } from "./world.ts";
 
@@ -41,8 +42,12 @@ export function setStage(scenario: FullScenario, world: World, recorder: Recorde
     const connections = hosts.map(
       (host) => new Connection(process, host, network, scenario.faults.filter(isOnConnection(name, host.name))),
     );
-    const redlock = redlockOf(process, connections, recorder, settings);
-    const client = { process, redlock, storage, recorder, settings, working: workers.length };
+    const line = recorder.follow(process, waitLimitsOf(settings));
+    const redlock = redlockOf(process, connections, settings, {
+      extended: ({ owner }) => recorder.extended(owner),
+      attemptSettled: ({ owner }) => line.settles(owner),
+    });
+    const client = { process, redlock, line, storage, recorder, settings, working: workers.length };
     for (const operations of workers) {
       world.at(0, turn.input, () => void work(client, operations).then(() => client.working--), process);
     }
@@ -56,13 +61,21 @@ export function setStage(scenario: FullScenario, world: World, recorder: Recorde
 function redlockOf(
   process: ClientProcess,
   nodes: readonly Connection[],
-  recorder: Recorder,
   { ttlMs, nodeTimeoutMs, retryDelayMs, retryDelayMaxMs, quorum }: FullSettings,
+  observer: Observer,
 ): Redlock {
   return new Redlock(nodes, {
     ...{ ttlMs, nodeTimeoutMs, retryDelayMs, retryDelayMaxMs, quorum, clock: process },
-    observer: { extended: ({ owner }) => recorder.extended(owner) },
+    observer,
   });
+}
+
+/** An attempt asks for votes, and then up to three times for agreement on the token. */
+const mostRounds = 4;
+
+function waitLimitsOf({ nodeTimeoutMs, retryDelayMs, retryDelayMaxMs }: FullSettings): WaitLimits {
+  // Who waits until a claim ends waits for a moment more, so as not to try together with everybody else who does.
+  return { attemptMs: mostRounds * (nodeTimeoutMs + 1), backOffMs: retryDelayMaxMs + retryDelayMs };
 }
 
 function isOnConnection(client: string, node: string) {

@@ -3,11 +3,13 @@ import type { ClientProcess } from "./client-process.ts";
 import type { HeldRecord, Recorder } from "./recorder.ts";
 import type { FullSettings, Operation } from "./scenario.ts";
 import type { Storage } from "./storage.ts";
+import type { Wait, WaitingLine } from "./waiting-line.ts";
 
 /** What a worker works with. */
 export interface Workplace {
   readonly process: ClientProcess;
   readonly redlock: Redlock;
+  readonly line: WaitingLine;
   readonly storage: Storage;
   readonly recorder: Recorder;
   readonly settings: FullSettings;
@@ -35,25 +37,33 @@ export async function work(place: Workplace, operations: readonly Operation[]): 
 }
 
 async function perform(place: Workplace, operation: Operation): Promise<void> {
-  const { process, redlock } = place;
+  const { process, redlock, line } = place;
   const { by, resources, abortAfterMs } = operation;
   const controller = new AbortController();
   const cancelAbort =
     abortAfterMs === undefined ? () => {} : process.startTimer(abortAfterMs, () => controller.abort(gaveUp));
   const options = { ...optionsOf(operation), signal: controller.signal };
+  const wait = line.enter({ resources, patienceMs: patienceMsOf(operation) });
   try {
     if (by === "using") {
-      await redlock.using(resources, options, (lock) => hold(place, operation, lock));
+      await redlock.using(resources, options, (lock) => hold(place, operation, lock, wait));
       return;
     }
     const lock = await redlock[by](resources, options);
     if (lock !== null) {
-      const record = await hold(place, operation, lock);
+      const record = await hold(place, operation, lock, wait);
       await finish(operation, lock, record);
     }
   } finally {
+    // A lock that is left to expire may still be in the way of others of this process.
+    if (operation.end !== "forget" || wait.attempt === undefined) line.leave(wait);
     cancelAbort();
   }
+}
+
+/** How long the caller is ready to wait. */
+function patienceMsOf({ by, waitTimeoutMs = Infinity, abortAfterMs = Infinity }: Operation): number {
+  return by === "tryAcquire" ? 0 : Math.min(waitTimeoutMs, abortAfterMs);
 }
 
 function optionsOf({ ttlMs, waitTimeoutMs, autoExtend, maxHoldMs }: Operation): LockOptions {
@@ -61,9 +71,10 @@ function optionsOf({ ttlMs, waitTimeoutMs, autoExtend, maxHoldMs }: Operation): 
 }
 
 /** Updates what the lock protects, as long as it holds. */
-async function hold(place: Workplace, operation: Operation, lock: Lock): Promise<HeldRecord> {
-  const { process, recorder, settings } = place;
+async function hold(place: Workplace, operation: Operation, lock: Lock, wait: Wait): Promise<HeldRecord> {
+  const { process, recorder, settings, line } = place;
   const record = recorder.granted(process, lock, settings.trust);
+  line.succeed(wait, record.attempt);
   try {
     for (let update = 0; update < (operation.updates ?? 1); update++) {
       const thinkMs = thinkMsOf(operation, update);

@@ -1,7 +1,7 @@
-import { check, type History, type LockRecord } from "@holdfast/simulation";
+import { check, type History, type LockRecord, type WaitRecord } from "@holdfast/simulation";
 import { describe, expect, it } from "vitest";
 
-const uneventful: History = { locks: [], lostUpdates: [], misbehaviour: [], leaks: [], recovery: undefined };
+const uneventful: History = { locks: [], waits: [], lostUpdates: [], misbehaviour: [], leaks: [], recovery: undefined };
 
 /** A lock that was asked for at 0, granted at 10, and seen valid until 20, unless told otherwise. */
 function lock(attempt: string, facts: Partial<LockRecord> = {}): LockRecord {
@@ -97,5 +97,77 @@ describe("check()", () => {
       "3 clean end: node A still keeps a claim",
       "9 clean end: client 1 hangs",
     ]);
+  });
+});
+
+/** A call that waits from 0 to 20 and gets no lock, unless told otherwise. */
+function wait(facts: Partial<WaitRecord> = {}): WaitRecord {
+  return {
+    ...{ client: "client 1", resources: ["stock"], calledAtMs: 0, endedAtMs: 20, attempt: undefined },
+    ...{ patienceMs: 100, waitedMs: 20, mayWaitMs: 150, idleMs: 5, mayIdleMs: 50 },
+    ...facts,
+  };
+}
+
+describe("check() of those who wait", () => {
+  it("check() finds a call that ends later than its patience and an attempt allow", () => {
+    expect(found({ waits: [wait({ waitedMs: 150 }), wait({ waitedMs: 500, endedAtMs: undefined })] })).toEqual([]);
+    expect(found({ waits: [wait({ waitedMs: 151 })] })).toEqual([
+      "20 liveness: a call of client 1 for stock ends after 151 ms, though it may take 150 ms at the most",
+    ]);
+  });
+
+  it("check() finds a call for which nothing was tried for longer than a back-off, as when it relied on a wake-up", () => {
+    expect(found({ waits: [wait({ idleMs: 50 })] })).toEqual([]);
+    expect(found({ waits: [wait({ idleMs: 51 })] })).toEqual([
+      "20 liveness: a call of client 1 for stock waits for 51 ms without an attempt, though 50 ms is the longest delay",
+    ]);
+  });
+
+  it("check() finds a call that gets its lock before an earlier one of its process for the same resources", () => {
+    const early = wait({ endedAtMs: 40 });
+    const late = wait({ calledAtMs: 5, endedAtMs: 30, attempt: "1.2" });
+    expect(found({ waits: [early, late] })).toEqual([
+      "30 queue order: a call of client 1 for stock gets lock 1.2 before an earlier one that waits",
+    ]);
+    expect(found({ waits: [wait({ endedAtMs: undefined }), late] })).toHaveLength(1);
+  });
+
+  it.each([
+    ["has ended", { endedAtMs: 30 }, {}],
+    ["has waited for as long as it was ready to", { patienceMs: 30 }, {}],
+    ["is another process's", { client: "client 2" }, {}],
+    ["wants something else", { resources: ["cash", "stock"] }, {}],
+    ["came to nothing", {}, { attempt: undefined }],
+    ["did not wait", {}, { patienceMs: 0 }],
+  ])("check() lets a call pass another when one %s", (_, early, late) => {
+    const waits = [wait({ endedAtMs: 40, ...early }), wait({ calledAtMs: 5, endedAtMs: 30, attempt: "1.2", ...late })];
+    expect(found({ waits })).toEqual([]);
+  });
+
+  /** Locks of which each is handed over to the next, from the first millisecond on, one in each. */
+  const series = (handOvers: number): LockRecord[] =>
+    Array.from({ length: handOvers + 1 }, (_, index) => {
+      const takenOverFrom = index === 0 ? undefined : `1.${index}`;
+      const times = { startedAtMs: index + 0.5, grantedAtMs: index + 1, seenValid: undefined };
+      return lock(`1.${index + 1}`, { fence: index + 1, takenOverFrom, ...times });
+    });
+
+  it("check() finds a process that hands its lock over again and again while another one waits for it", () => {
+    const rival = wait({ client: "client 2" });
+    expect(found({ locks: series(16), waits: [rival] })).toEqual([]);
+    expect(found({ locks: series(17), waits: [rival] })).toEqual([
+      "18 liveness: lock 1.18 is handed over, the 17th in a row, while a call of client 2 for stock waits",
+    ]);
+  });
+
+  it.each([
+    ["nobody waits", []],
+    ["nobody else waits", [wait()]],
+    ["others want something else", [wait({ client: "client 2", resources: ["cash"] })]],
+    ["others have come later", [wait({ client: "client 2", calledAtMs: 2 })]],
+    ["others had their turn", [wait({ client: "client 2", endedAtMs: 18 })]],
+  ])("check() lets a process hand over as often as it likes when %s", (_, waits) => {
+    expect(found({ locks: series(30), waits })).toEqual([]);
   });
 });
