@@ -1,0 +1,109 @@
+import { memoryNode } from "@holdfast/memory";
+import type { Fault } from "@holdfast/simulation";
+import { describe, expect, it } from "vitest";
+import { ClientProcess } from "../src/client-process.ts";
+import { Connection } from "../src/connection.ts";
+import { Dice } from "../src/dice.ts";
+import { inject } from "../src/inject.ts";
+import { Network } from "../src/network.ts";
+import { NodeHost } from "../src/node-host.ts";
+import { Recorder } from "../src/recorder.ts";
+import { complete } from "../src/scenario.ts";
+import { World } from "../src/world.ts";
+
+/** What client 1, who watches `stock` on node A from 0 on, hears when client 2 releases it at 100 and at 200. */
+async function heardUnder(faults: readonly Fault[], { unwatchAtMs = Infinity, isOrdered = true } = {}) {
+  const world = new World();
+  const recorder = new Recorder(() => {});
+  const network = new Network(world, recorder, complete({ clients: [], settings: { keepsOrder: isOrdered } }).settings);
+  const host = new NodeHost(world, "A", ({ name, clock }) => memoryNode({ name, clock }), new Dice(1), true);
+  const [watcher, other] = ["client 1", "client 2"].map((name) => new ClientProcess(world, name, new Dice(2)));
+  if (!watcher || !other) throw new Error("two clients");
+  const clients = new Map([watcher, other].map((process) => [process.name, process]));
+  for (const fault of faults) inject(fault, { world, network, clients, hosts: new Map([["A", host]]) });
+  const watching = new Connection(watcher, host, network, faults);
+  const releasing = new Connection(other, host, network, []);
+
+  const heardAtMs: number[] = [];
+  let answer = "nothing";
+  watcher.receive(0, () => {
+    watching
+      .watch?.(["stock"], () => heardAtMs.push(world.nowMs))
+      .then(
+        (unwatch) => {
+          answer = "watching";
+          if (unwatchAtMs < Infinity) watcher.receive(unwatchAtMs, () => void unwatch().then(() => (answer = "ended")));
+        },
+        (error: Error) => (answer = error.message),
+      );
+  });
+  for (const atMs of [100, 200]) {
+    const claim = { resources: ["stock"], owner: `owner ${atMs}`, timeoutMs: 50 };
+    other.receive(atMs - 50, () => void releasing.acquire({ ...claim, ttlMs: 1000, fenceHint: 1 }));
+    other.receive(atMs, () => void releasing.release(claim));
+  }
+  await world.runUntil(10_000);
+  const open = [...host.watches].map(({ client, isExcused }) => `${client}${isExcused ? ", excused" : ""}`);
+  return { heardAtMs, answer, open, struck: recorder.faults.length, wakeUps: recorder.wakeUps };
+}
+
+const fromA = { client: "client 1", node: "A" };
+
+describe("a watch", () => {
+  it("a watch tells of each release as soon as a message takes, until it is ended", async () => {
+    const told = { heardAtMs: [102, 202], answer: "watching", open: ["client 1"], struck: 0, wakeUps: 2 };
+    expect(await heardUnder([])).toEqual(told);
+    expect(await heardUnder([], { unwatchAtMs: 150 })).toMatchObject({ heardAtMs: [102], answer: "ended", open: [] });
+  });
+
+  it("a lost wake-up does not come, and a repeated one comes twice", async () => {
+    expect(await heardUnder([{ kind: "lost wake-up", ...fromA, wakeUp: 1 }])).toMatchObject({
+      ...{ heardAtMs: [202], struck: 1 },
+    });
+    expect(await heardUnder([{ kind: "repeated wake-up", ...fromA, wakeUp: 2, afterMs: 30 }])).toMatchObject({
+      ...{ heardAtMs: [102, 202, 232], struck: 1, wakeUps: 3 },
+    });
+  });
+
+  it("a late wake-up holds up the next one on a connection that keeps the order, and on no other", async () => {
+    const late: Fault = { kind: "late wake-up", ...fromA, wakeUp: 1, byMs: 300 };
+    expect((await heardUnder([late])).heardAtMs).toEqual([402, 402]);
+    expect((await heardUnder([late], { isOrdered: false })).heardAtMs).toEqual([202, 402]);
+  });
+
+  it("a watch that fails is refused, or never answered, and tells nothing", async () => {
+    const failed = (isSilent: boolean): Fault[] => [{ kind: "failed watch", ...fromA, watch: 1, isSilent }];
+    expect(await heardUnder(failed(false))).toMatchObject({ heardAtMs: [], answer: "the watch failed", open: [] });
+    expect(await heardUnder(failed(true))).toMatchObject({ heardAtMs: [], answer: "nothing", open: [], struck: 1 });
+  });
+
+  it("a watch that breaks, and a node that crashes, tell nothing any more, and the client does not hear of it", async () => {
+    const silence = { heardAtMs: [102], answer: "watching", open: [], struck: 1 };
+    expect(await heardUnder([{ kind: "broken watch", ...fromA, atMs: 150 }])).toMatchObject(silence);
+    const crash: Fault = { kind: "node crash", node: "A", atMs: 120, forMs: 10, memory: "kept", isSilent: true };
+    expect(await heardUnder([crash])).toMatchObject(silence);
+  });
+
+  it("a watch breaks only where there is one", async () => {
+    expect(await heardUnder([{ kind: "broken watch", client: "client 2", node: "A", atMs: 150 }])).toMatchObject({
+      ...{ heardAtMs: [102, 202], struck: 0 },
+    });
+  });
+
+  it("a partition loses wake-ups, and a watch whose end is lost is excused", async () => {
+    const cut = (part: "requests" | "replies", atMs: number): Fault => {
+      return { kind: "partition", clients: ["client 1"], nodes: ["A"], part, atMs, forMs: 60 };
+    };
+    expect(await heardUnder([cut("replies", 90)])).toMatchObject({ heardAtMs: [202], open: ["client 1"] });
+    expect(await heardUnder([cut("replies", 0)])).toMatchObject({ answer: "nothing", open: ["client 1, excused"] });
+    expect(await heardUnder([cut("requests", 140)], { unwatchAtMs: 150 })).toMatchObject({
+      ...{ answer: "watching", open: ["client 1, excused"] },
+    });
+  });
+
+  it("a client that crashes leaves no watch", async () => {
+    expect(await heardUnder([{ kind: "client crash", client: "client 1", atMs: 150 }])).toMatchObject({
+      ...{ heardAtMs: [102], open: [] },
+    });
+  });
+});
