@@ -112,11 +112,12 @@ export class WatchLine {
     this.#network.recorder.tell(client.nowMs, client.name, () => ({ to: this.#host.name, what }));
   }
 
-  /** What was sent travels, and reaches the node, unless that is away or was since. */
+  /** What was sent travels, and reaches the node, unless that is away or was since, or the client is gone. */
   #reach(dice: Dice, arrive: () => void, refused: () => void): void {
     const { lives } = this.#host;
     const atMs = this.#toNode.carry(this.#client.nowMs, dice.between(...this.#network.latencyMs));
     this.#network.world.at(atMs, turn.input, () => {
+      if (this.#client.isDead) return;
       if (!this.#host.isDown && lives === this.#host.lives) arrive();
       else if (!this.#host.isSilent) refused();
     });

@@ -101,9 +101,9 @@ describe("a watch", () => {
     });
   });
 
-  it("a client that crashes leaves no watch", async () => {
-    expect(await heardUnder([{ kind: "client crash", client: "client 1", atMs: 150 }])).toMatchObject({
-      ...{ heardAtMs: [102], open: [] },
-    });
+  it("a client that crashes leaves no watch, also where its request is still on the way", async () => {
+    const crash = (atMs: number): Fault[] => [{ kind: "client crash", client: "client 1", atMs }];
+    expect(await heardUnder(crash(150))).toMatchObject({ heardAtMs: [102], open: [] });
+    expect(await heardUnder(crash(0.5))).toMatchObject({ heardAtMs: [], open: [] });
   });
 });
