@@ -6,6 +6,10 @@
  * there are no channels: which messages are under way follows from the stage of the client.
  *
  * What a wrong variant does instead stands under an #ifdef with the name of the variant.
+ *
+ * A hand-over is an acquire that may replace the claim of another owner. For tokens it does not matter whose: here anyone
+ * may replace anyone's. EXCLUSION is the other half: nothing that a client relies on expires, a claim may replace only
+ * that of the client that hands over to it, and no two clients may have the lock at once.
  */
 
 #ifndef NODES
@@ -21,15 +25,19 @@
 #define PROPOSALS 3 /* maxProposals in acquire.ts */
 #endif
 
-/* A client makes one attempt, and is a new client when it makes another. What follows a lock is all part of HELD. */
+/*
+ * A client makes one attempt, and is a new client when it makes another. What follows a lock is all part of HELD, but
+ * with EXCLUSION, where a client stops relying on its lock before it releases it or hands it over.
+ */
 #define IDLE 0
 #define VOTING 1
 #define AGREEING 2
 #define HELD 3
-#define FAILED 4
+#define ENDED 4
+#define FAILED 5
 
 /* The stage from which on a client is forgotten, as it can do nothing that a stranger could not. NEVER keeps all. */
-#define NEVER 5
+#define NEVER 6
 #ifndef FORGET
 #define FORGET FAILED
 #endif
@@ -52,6 +60,9 @@ typedef Client {
   byte proposed[PROPOSALS];
   byte proposals;
   byte token; /* 0 as long as it has no lock */
+#ifdef EXCLUSION
+  byte takesOver; /* the owner whose claims it may replace, or 0 */
+#endif
   byte before /* a bit for each client that had its lock when this one started */
 }
 
@@ -96,7 +107,19 @@ inline start() {
   started++;
   CLIENT.stage = VOTING;
   for (i : 0 .. CLIENTS - 1) { CLIENT.before = CLIENT.before | ((client[i].token > 0) << i) }
-  printf("STEP %c starts, and asks all nodes\n", NAME(c))
+  printf("STEP %c starts, and asks all nodes\n", NAME(c));
+#ifdef EXCLUSION
+  select(i : 0 .. CLIENTS - 1);
+  if
+  :: client[i].stage == HELD ->
+     CLIENT.takesOver = i + 1;
+#ifndef HANDED_OVER_WHILE_HELD
+     client[i].stage = ENDED;
+#endif
+     printf("ALSO %c hands its lock over to it\n", NAME(i))
+  :: true
+  fi
+#endif
 }
 
 /* Neither what the client has learned nor the order in which its proposals are late matters any longer. */
@@ -141,6 +164,11 @@ inline complete() {
 #endif
   for (i : 0 .. CLIENTS - 1) {
     if
+#ifdef EXCLUSION
+    :: i != c && client[i].stage == HELD ->
+       printf("WRONG %c and %c have the lock at the same time\n", NAME(i), NAME(c));
+       stop()
+#endif
     :: i != c && client[i].token == fence ->
        printf("WRONG %c and %c have the same token, %d\n", NAME(i), NAME(c), fence);
        stop()
@@ -200,7 +228,11 @@ inline hearRaise() {
 #endif
   printf("ALSO %c hears it\n", NAME(c));
   if
+#ifdef EXCLUSION
+  :: CLIENT.heard[n] > fence && CLIENT.proposals == PROPOSALS -> assert(false) /* not where claims last */
+#else
   :: CLIENT.heard[n] > fence && CLIENT.proposals == PROPOSALS -> fail()
+#endif
 #if PROPOSALS > 1
   :: CLIENT.heard[n] > fence && CLIENT.proposals < PROPOSALS -> fence = CLIENT.heard[n]; propose()
 #endif
@@ -225,6 +257,11 @@ inline grant() {
   od
 }
 
+#if defined(EXCLUSION) && !defined(TAKEOVER_OF_ANY)
+#define MAY_REPLACE (NODE.holder == CLIENT.takesOver)
+#else
+#define MAY_REPLACE true
+#endif
 #define EXPECTS_VOTE (CLIENT.stage == VOTING && CLIENT.heard[n] == 0)
 
 inline acquireArrives() {
@@ -237,7 +274,7 @@ inline acquireArrives() {
   :: NODE.holder == NOBODY ->
      grant();
      printf("STEP node %d grants %c: fence %d\n", n + 1, NAME(c), NODE.counter)
-  :: !IS_HOLDER && NODE.holder != NOBODY -> /* an acquire with takeover, or else it is denied */
+  :: !IS_HOLDER && NODE.holder != NOBODY && MAY_REPLACE -> /* a hand-over; without one it is denied */
      NODE.holder = OWNER;
 #ifndef TAKEOVER_WITHOUT_ADVANCE
      NODE.counter++;
@@ -289,6 +326,15 @@ inline extensionArrives() {
   fi
 }
 
+/* A client that relies on its claims lets its attempt fail, or its lock end, before they expire. */
+#ifdef EXCLUSION
+#define IS_RELIED_ON (NODE.holder != NOBODY && client[NODE.holder - 1].stage <= HELD)
+#define MAY_RELEASE (CLIENT.stage > HELD)
+#else
+#define IS_RELIED_ON false
+#define MAY_RELEASE (CLIENT.stage >= HELD)
+#endif
+
 inline releaseArrives() {
   NODE.holder = NOBODY;
 #ifdef RELEASE_RESETS
@@ -309,15 +355,15 @@ inline claimExpires() {
 #ifdef RESEND_ADVANCES
 #define MAY_ACQUIRE CAN_ADVANCE
 #else
-#define MAY_ACQUIRE (IS_HOLDER -> EXPECTS_VOTE : CAN_ADVANCE)
+#define MAY_ACQUIRE (IS_HOLDER -> EXPECTS_VOTE : CAN_ADVANCE && (NODE.holder == NOBODY || MAY_REPLACE))
 #endif
 
 inline messageArrives() {
   if
   :: MAY_ACQUIRE -> acquireArrives()
   :: CLIENT.proposals > 0 && MAY_RAISE -> proposalArrives()
-  :: CLIENT.stage == HELD && CAN_EXTEND -> extensionArrives()
-  :: CLIENT.stage >= HELD && IS_HOLDER -> releaseArrives()
+  :: (CLIENT.stage == HELD || CLIENT.stage == ENDED) && CAN_EXTEND -> extensionArrives()
+  :: MAY_RELEASE && IS_HOLDER -> releaseArrives()
   :: else
   fi
 }
@@ -325,12 +371,22 @@ inline messageArrives() {
 init {
   do
   :: atomic { started < CLIENTS -> start(); endStep() }
-  :: atomic { select(n : 0 .. NODES - 1); claimExpires(); endStep() }
+  :: atomic {
+       select(n : 0 .. NODES - 1);
+       if
+       :: IS_RELIED_ON
+       :: else -> claimExpires()
+       fi;
+       endStep()
+     }
   :: atomic {
        started > 0 ->
        select(c : 0 .. started - 1);
        if
        :: CLIENT.stage < HELD -> fail(); printf("STEP %c gives up\n", NAME(c))
+#ifdef EXCLUSION
+       :: CLIENT.stage == HELD -> CLIENT.stage = ENDED; printf("STEP %c is done with its lock\n", NAME(c))
+#endif
        :: CLIENT.stage < FORGET -> select(n : 0 .. NODES - 1); messageArrives()
        :: else
        fi;

@@ -9,7 +9,10 @@ export interface Search {
 }
 
 /** The protocol as core has it: what `pnpm model` proves. */
-export const proofs: readonly Search[] = [{ title: "3 nodes, 2 clients", defines: [], expects: "holds" }];
+export const proofs: readonly Search[] = [
+  { title: "3 nodes, 2 clients", defines: [], expects: "holds" },
+  { title: "hand-over: only one client has the lock", defines: ["EXCLUSION"], expects: "holds" },
+];
 
 /** What `pnpm model --long` proves as well. */
 export const longProofs: readonly Search[] = [
@@ -30,6 +33,8 @@ export const variants: readonly Search[] = [
   { title: "a proposal makes a claim again without advancing the counter", defines: ["CLAIM_RECREATED"] },
   { title: "a grant does not advance the counter", defines: ["GRANT_WITHOUT_ADVANCE"] },
   { title: "a hand-over does not advance the counter", defines: ["TAKEOVER_WITHOUT_ADVANCE"] },
+  { title: "a hand-over replaces any owner", defines: ["EXCLUSION", "TAKEOVER_OF_ANY"] },
+  { title: "a lock is handed over while its holder relies on it", defines: ["EXCLUSION", "HANDED_OVER_WHILE_HELD"] },
   { title: "a release resets the counter", defines: ["RELEASE_RESETS"] },
   { title: "a node loses its memory", defines: ["NODE_FORGETS"] },
   { title: "two attempts have the same owner", defines: ["SHARED_OWNER"] },

@@ -1,4 +1,4 @@
-import type { LockNode, NodeRequest } from "@holdfast/core";
+import type { AcquireReply, ExtendReply, LockNode, NodeRequest, ReleaseReply } from "@holdfast/core";
 import type { ClientProcess } from "./client-process.ts";
 import { describeReply, describeRequest, type Method } from "./describe-reply.ts";
 import type { Dice } from "./dice.ts";
@@ -11,6 +11,8 @@ import { Wire } from "./wire.ts";
 import { turn } from "./world.ts";
 
 type PerMessage = LostMessage | LateMessage | RepeatedMessage;
+
+type Reply = AcquireReply | ExtendReply | ReleaseReply;
 
 /** One request on its way, and where its answer goes. */
 interface Sent {
@@ -65,7 +67,7 @@ export class Connection implements LockNode {
   extend: LockNode["extend"] = (request) => this.#send("extend", request);
   release: LockNode["release"] = (request) => this.#send("release", request);
 
-  #send<Reply>(method: Method, request: NodeRequest): Promise<Reply> {
+  #send<Answer>(method: Method, request: NodeRequest): Promise<Answer> {
     const client = this.#client;
     client.step();
     const number = ++this.#requests;
@@ -92,13 +94,15 @@ export class Connection implements LockNode {
   #transmit(departsMs: number, sent: Sent): void {
     const { world } = this.#network;
     const atMs = this.#toNode.carry(departsMs, this.#delayMs(sent, "request"), sent.life === undefined);
+    this.#network.recorder.departs(sent.request.owner, this.name);
     world.at(atMs, turn.input, () => {
       if (this.#isAway(sent)) return;
       const { node } = this.#host;
-      new Promise<never>((resolve) => resolve(node[sent.method](sent.request as never) as Promise<never>)).then(
+      new Promise<Reply>((resolve) => resolve(node[sent.method](sent.request as never) as Promise<Reply>)).then(
         (reply) => {
+          if (isDenial(reply)) void this.#lookInTheWay(sent.request);
           this.#tell(() => ({ from: this.name, ...describeReply(reply, this.#attemptOf(sent)) }));
-          this.#answer(sent, () => sent.resolve(reply));
+          this.#answer(sent, () => sent.resolve(reply as never));
         },
         (reason) => {
           this.#tell(() => `fails to ${sent.method} ${this.#attemptOf(sent)}: ${reason}`);
@@ -122,7 +126,20 @@ export class Connection implements LockNode {
   #answer(sent: Sent, arrive: () => void): void {
     if (this.#isLost(sent, "reply")) return;
     const atMs = this.#toClient.carry(this.#network.world.nowMs, this.#delayMs(sent, "reply"));
-    this.#client.receive(atMs, arrive);
+    this.#client.receive(atMs, () => {
+      this.#network.recorder.arrives(sent.request.owner, this.name);
+      arrive();
+    });
+  }
+
+  /** Who it is that the node refuses somebody for. */
+  async #lookInTheWay({ resources }: NodeRequest): Promise<void> {
+    const { node } = this.#host;
+    const { recorder, world } = this.#network;
+    for (const resource of resources) {
+      const view = await node.inspect?.(resource);
+      if (view?.owner) recorder.inTheWay(view.owner, this.name, world.nowMs);
+    }
   }
 
   #isLost(sent: Sent, part: "request" | "reply"): boolean {
@@ -161,4 +178,8 @@ export class Connection implements LockNode {
 
 function isOnWatchLine(fault: Fault): fault is WatchFault {
   return "wakeUp" in fault || "watch" in fault;
+}
+
+function isDenial(reply: Reply): boolean {
+  return typeof reply === "object" && reply !== null && "granted" in reply && !reply.granted;
 }

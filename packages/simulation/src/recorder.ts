@@ -111,6 +111,8 @@ export class Recorder implements History {
   readonly #excuses = new Set<string>();
   readonly #attemptsOf = new Map<string, number>();
   readonly #lines = new Map<string, WaitingLine>();
+  readonly #givenUp = new Map<string, ClientProcess>();
+  readonly #onTheWay = new Map<string, number>();
 
   /** @param tell hears what happens, for the timeline */
   constructor(tell: Tell) {
@@ -140,6 +142,32 @@ export class Recorder implements History {
   /** Something of an attempt went wrong on the way to a node or back: a claim may be left there until its ttl ends. */
   excuse(owner: string, node: string): void {
     this.#excuses.add(`${node} ${owner}`);
+  }
+
+  /** A request of an attempt is on its way to a node. */
+  departs(owner: string, node: string): void {
+    this.#onTheWay.set(`${node} ${owner}`, (this.#onTheWay.get(`${node} ${owner}`) ?? 0) + 1);
+  }
+
+  /** Its answer has reached the client. */
+  arrives(owner: string, node: string): void {
+    this.#onTheWay.set(`${node} ${owner}`, (this.#onTheWay.get(`${node} ${owner}`) ?? 0) - 1);
+  }
+
+  /** A client has given up an attempt or a lock, and sent what it takes that no node keeps it. */
+  gaveUp(owner: string, process: ClientProcess): void {
+    this.#givenUp.set(owner, process);
+  }
+
+  /** A node refuses somebody because of another owner: one that has been given up must not be in the way any more. */
+  inTheWay(owner: string, node: string, atMs: number): void {
+    const process = this.#givenUp.get(owner);
+    if (process === undefined || process.isDead || process.nowMs > atMs) return;
+    if (this.#onTheWay.get(`${node} ${owner}`)) return;
+    const attempt = this.inexcusable(owner, node);
+    if (attempt === undefined) return;
+    this.#givenUp.delete(owner); // once is enough
+    this.leaked(atMs, `node ${node} refuses others because of ${attempt}, which was given up`);
   }
 
   /** The attempt whose claim a node should not keep any more, if it is one that has no excuse. */
