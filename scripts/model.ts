@@ -49,6 +49,6 @@ async function check(each: Search): Promise<Report> {
 function show({ title, run, problems }: { title: string; run?: Run | undefined; problems: readonly string[] }): void {
   const heading = `${title.charAt(0).toUpperCase()}${title.slice(1)}`;
   if (run) console.log(`\n${heading}\n\n${told(run)}`);
-  else if (problems.length === 0) console.log(`\n${heading}: every state was seen, and the tokens are in order`);
+  else if (problems.length === 0) console.log(`\n${heading}: every state was seen, and the property holds in each`);
   for (const problem of problems) console.log(`\n${heading}\nFAILED: ${problem}`);
 }

@@ -4,6 +4,8 @@ export interface Search {
   readonly title: string;
   /** What the model is compiled with. */
   readonly defines: readonly string[];
+  /** Whether it takes longer to compile it well than to search it. Default: where a run is to be found. */
+  readonly isSmall?: boolean;
   /** Whether the property must hold in every state, or a run must be found that ends in a state where it does not. */
   readonly expects: "holds" | "run";
 }
@@ -11,7 +13,7 @@ export interface Search {
 /** The protocol as core has it: what `pnpm model` proves. */
 export const proofs: readonly Search[] = [
   { title: "3 nodes, 2 clients", defines: [], expects: "holds" },
-  { title: "hand-over: only one client has the lock", defines: ["EXCLUSION"], expects: "holds" },
+  { title: "3 clients that hand over", defines: ["EXCLUSION", "CLIENTS=3"], isSmall: true, expects: "holds" },
 ];
 
 /** What `pnpm model --long` proves as well. */

@@ -83,12 +83,13 @@ function drawCrowd(dice: Dice, ttlMs: number): Operation[][] {
   const most = dice.pick([["stock"], ["stock"], ["cash", "stock"]]);
   const arriveWithinMs = dice.pick([2, ttlMs / 4]);
   const longestHoldMs = dice.pick([2, 2, ttlMs / 20]);
+  const calls = dice.pick([1, 2, 2, 5]);
   return Array.from({ length: dice.integer(3, 8) }, () =>
-    Array.from({ length: dice.integer(1, 3) }, () => ({
+    Array.from({ length: calls }, () => ({
       by: dice.pick(["acquire", "acquire", "acquire", "using", "tryAcquire"] as const),
       resources: dice.chance(0.8) ? most : dice.pick([["stock"], ["cash"], ["cash", "stock"]]),
       afterMs: dice.between(0, arriveWithinMs),
-      waitTimeoutMs: dice.pick([dice.between(1, ttlMs / 4), 4 * ttlMs, 10 * ttlMs]),
+      waitTimeoutMs: dice.pick([dice.between(1, ttlMs / 4), 4 * ttlMs, 10 * ttlMs, 10 * ttlMs]),
       thinkMs: dice.between(0, longestHoldMs),
       ...(dice.chance(0.15) ? { abortAfterMs: dice.between(1, ttlMs / 4) } : {}),
       end: dice.pick(["release", "release", "release", "release", "release twice"] as const),

@@ -111,7 +111,7 @@ export class Recorder implements History {
   readonly #excuses = new Set<string>();
   readonly #attemptsOf = new Map<string, number>();
   readonly #lines = new Map<string, WaitingLine>();
-  readonly #givenUp = new Map<string, ClientProcess>();
+  readonly #ownerless = new Map<string, ClientProcess>();
   readonly #onTheWay = new Map<string, number>();
 
   /** @param tell hears what happens, for the timeline */
@@ -154,20 +154,20 @@ export class Recorder implements History {
     this.#onTheWay.set(`${node} ${owner}`, (this.#onTheWay.get(`${node} ${owner}`) ?? 0) - 1);
   }
 
-  /** A client has given up an attempt or a lock, and sent what it takes that no node keeps it. */
-  gaveUp(owner: string, process: ClientProcess): void {
-    this.#givenUp.set(owner, process);
+  /** An attempt or a lock of a client is over, or has been won and not been given to anybody yet. */
+  isNobodys(owner: string, process: ClientProcess): void {
+    this.#ownerless.set(owner, process);
   }
 
-  /** A node refuses somebody because of another owner: one that has been given up must not be in the way any more. */
+  /** A node refuses somebody because of this owner: it must not be in the way if nobody has its lock, nor will have it. */
   inTheWay(owner: string, node: string, atMs: number): void {
-    const process = this.#givenUp.get(owner);
+    const process = this.#ownerless.get(owner);
     if (process === undefined || process.isDead || process.nowMs > atMs) return;
     if (this.#onTheWay.get(`${node} ${owner}`)) return;
     const attempt = this.inexcusable(owner, node);
     if (attempt === undefined) return;
-    this.#givenUp.delete(owner); // once is enough
-    this.leaked(atMs, `node ${node} refuses others because of ${attempt}, which was given up`);
+    this.#ownerless.delete(owner); // once is enough
+    this.leaked(atMs, `node ${node} refuses others because of ${attempt}, which nobody has`);
   }
 
   /** The attempt whose claim a node should not keep any more, if it is one that has no excuse. */
@@ -183,6 +183,7 @@ export class Recorder implements History {
     const record = new HeldRecord(process, lock, attempt, trust);
     this.locks.push(record);
     this.#held.set(lock.owner, record);
+    this.#ownerless.delete(lock.owner);
     this.tell(
       process.nowMs,
       process.name,

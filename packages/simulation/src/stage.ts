@@ -45,12 +45,12 @@ export function setStage(scenario: FullScenario, world: World, recorder: Recorde
     const line = recorder.follow(process, waitLimitsOf(settings));
     const redlock = redlockOf(process, connections, settings, {
       extended: ({ owner }) => recorder.extended(owner),
-      attemptSettled({ owner, outcome }) {
+      attemptSettled({ owner }) {
         line.settles(owner);
-        if (outcome !== "acquired") recorder.gaveUp(owner, process);
+        recorder.isNobodys(owner, process);
       },
-      released: ({ owner }) => recorder.gaveUp(owner, process),
-      lost: ({ owner }) => recorder.gaveUp(owner, process),
+      released: ({ owner }) => recorder.isNobodys(owner, process),
+      lost: ({ owner }) => recorder.isNobodys(owner, process),
     });
     const client = { process, redlock, line, storage, recorder, settings, working: workers.length };
     for (const operations of workers) {

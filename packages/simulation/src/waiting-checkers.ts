@@ -26,7 +26,7 @@ export function monopolies({ locks, waits }: History): Finding[] {
     if (handOvers + 1 <= mostHandOvers) return [];
     const rival = waits.find((wait) => areRivals(lock, wait) && isWaiting(wait, sinceMs, lock.grantedAtMs));
     if (rival === undefined) return [];
-    const what = `lock ${lock.attempt} is handed over, the ${handOvers + 1}th in a row, while ${nameOf(rival)} waits`;
+    const what = `lock ${lock.attempt} comes of ${handOvers + 1} hand-overs in a row, while ${nameOf(rival)} waits`;
     return [{ atMs: lock.grantedAtMs, what }];
   });
 }

@@ -157,7 +157,7 @@ describe("check() of those who wait", () => {
     const rival = wait({ client: "client 2" });
     expect(found({ locks: series(16), waits: [rival] })).toEqual([]);
     expect(found({ locks: series(17), waits: [rival] })).toEqual([
-      "18 liveness: lock 1.18 is handed over, the 17th in a row, while a call of client 2 for stock waits",
+      "18 liveness: lock 1.18 comes of 17 hand-overs in a row, while a call of client 2 for stock waits",
     ]);
   });
 

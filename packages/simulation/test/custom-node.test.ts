@@ -1,7 +1,8 @@
 import type { LockNode } from "@holdfast/core";
 import { memoryNode } from "@holdfast/memory";
-import { type CreateNode, complaints, simulateSeeds } from "@holdfast/simulation";
+import { type CreateNode, complaints, simulate, simulateSeeds } from "@holdfast/simulation";
 import { describe, expect, it } from "vitest";
+import { client, update } from "./scenes.ts";
 
 /** A memory node of which some methods are replaced. */
 function altered(alter: (right: LockNode) => Partial<LockNode>): CreateNode {
@@ -81,6 +82,13 @@ describe("createNode", () => {
         20,
       ),
     ).toContain("clean end");
+  });
+
+  it("a node that keeps what was released is found out as soon as that is in somebody's way", async () => {
+    const createNode = altered(() => ({ release: async () => ({ released: true }) }));
+    const [first, second] = [client(1, update()), client(2, update({ afterMs: 100 }))];
+    const { violations } = await simulate({ nodes: 3, clients: [first, second] }, { createNode });
+    expect(violations.map(({ what }) => what)).toContain("node A refuses others because of 1.1, which nobody has");
   });
 
   it.each([
