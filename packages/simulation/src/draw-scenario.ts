@@ -66,7 +66,7 @@ function drawWorkers(dice: Dice, ttlMs: number): Operation[][] {
 
 /** How many more processes want the same, and how likely each of all is a crowd. */
 function drawContention(dice: Dice): { readonly more: number; readonly crowded: number } {
-  const crowded = dice.chance(0.15) ? dice.pick([0.5, 1]) : 0;
+  const crowded = dice.chance(0.2) ? dice.pick([0.5, 1]) : 0;
   return { more: dice.chance(0.05) ? dice.integer(2, 4) : 0, crowded };
 }
 
@@ -83,7 +83,8 @@ function drawCrowd(dice: Dice, ttlMs: number): Operation[][] {
   const most = dice.pick([["stock"], ["stock"], ["cash", "stock"]]);
   const arriveWithinMs = dice.pick([2, ttlMs / 4]);
   const longestHoldMs = dice.pick([2, 2, ttlMs / 20]);
-  const calls = dice.pick([1, 2, 2, 5]);
+  const calls = dice.pick([1, 2, 5, 5]);
+  const impatience = dice.pick([0, 0.1, 0.6]);
   return Array.from({ length: dice.integer(3, 8) }, () =>
     Array.from({ length: calls }, () => ({
       by: dice.pick(["acquire", "acquire", "acquire", "using", "tryAcquire"] as const),
@@ -91,7 +92,7 @@ function drawCrowd(dice: Dice, ttlMs: number): Operation[][] {
       afterMs: dice.between(0, arriveWithinMs),
       waitTimeoutMs: dice.pick([dice.between(1, ttlMs / 4), 4 * ttlMs, 10 * ttlMs, 10 * ttlMs]),
       thinkMs: dice.between(0, longestHoldMs),
-      ...(dice.chance(0.15) ? { abortAfterMs: dice.between(1, ttlMs / 4) } : {}),
+      ...(dice.chance(impatience) ? { abortAfterMs: dice.between(1, dice.pick([ttlMs / 20, ttlMs / 4])) } : {}),
       end: dice.pick(["release", "release", "release", "release", "release twice"] as const),
     })),
   );
