@@ -66,8 +66,8 @@ function drawWorkers(dice: Dice, ttlMs: number): Operation[][] {
 
 /** How many more processes want the same, and how likely each of all is a crowd. */
 function drawContention(dice: Dice): { readonly more: number; readonly crowded: number } {
-  const crowded = dice.chance(0.2) ? dice.pick([0.5, 1]) : 0;
-  return { more: dice.chance(0.05) ? dice.integer(2, 4) : 0, crowded };
+  const crowded = dice.chance(0.05) ? dice.pick([0.5, 1]) : 0;
+  return { more: dice.chance(0.03) ? dice.integer(2, 4) : 0, crowded };
 }
 
 /** In most worlds all nodes tell what is released; in some none does, or not all. */

@@ -1,0 +1,42 @@
+import { type Fault, type Operation, type ScenarioClient, simulate } from "@holdfast/simulation";
+import { describe, expect, it } from "vitest";
+import { client, update } from "./scenes.ts";
+
+/** A process in which so many workers want the same again and again, each time for a moment. */
+function crowd(number: number, workers: number, operation: Partial<Operation> = {}): ScenarioClient {
+  const operations = Array.from({ length: 5 }, () => update({ waitTimeoutMs: 60_000, ...operation }));
+  return { name: `client ${number}`, workers: Array.from({ length: workers }, () => operations) };
+}
+
+describe("a crowd", () => {
+  it("a crowd has its turns one after another, and lets another process have its own", async () => {
+    const rival = client(2, update({ afterMs: 5, waitTimeoutMs: 60_000 }));
+    const { history, violations } = await simulate({ nodes: 3, clients: [crowd(1, 8), rival] });
+    expect(violations).toEqual([]);
+    expect(history.waits.filter(({ attempt }) => attempt === undefined)).toEqual([]);
+    const turns = history.waits.filter(({ client }) => client === "client 1").map(({ endedAtMs = 0 }) => endedAtMs);
+    expect(turns).toEqual(turns.toSorted((a, b) => a - b));
+  });
+
+  it("a crowd that gives up at any moment leaves nothing behind", async () => {
+    for (let giveUpAfterMs = 1; giveUpAfterMs <= 40; giveUpAfterMs += 3) {
+      const hasty = crowd(1, 4, { abortAfterMs: giveUpAfterMs });
+      const { violations } = await simulate({ nodes: 3, clients: [hasty, crowd(2, 2)] });
+      expect(violations).toEqual([]);
+    }
+  });
+
+  it("a crowd that is paused or crashes at any of its steps breaks nothing", async () => {
+    for (let step = 1; step <= 60; step++) {
+      const clients = [crowd(1, 3), crowd(2, 1)];
+      const faults: Fault[] = [
+        { kind: "pause", client: "client 1", atMs: 10, forMs: 1500, step },
+        { kind: "client crash", client: "client 1", atMs: step },
+      ];
+      for (const fault of faults) {
+        const { violations } = await simulate({ nodes: 3, clients, faults: [fault] });
+        expect(violations).toEqual([]);
+      }
+    }
+  });
+});
