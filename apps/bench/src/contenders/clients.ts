@@ -1,0 +1,29 @@
+import { ioredisClients as readyClients } from "@holdfast/interop/clients";
+import { createClient } from "@redis/client";
+import type { Redis } from "ioredis";
+
+/** A client of node-redis as its own defaults make it. */
+export type NodeRedisClient = ReturnType<typeof nodeRedisClient>;
+
+function nodeRedisClient(port: number) {
+  return createClient({ url: `redis://127.0.0.1:${port}` }).on("error", () => {});
+}
+
+/** One ioredis client for each server, all of them ready. What becomes of their connections later is not reported. */
+export async function ioredisClients(ports: readonly number[]): Promise<Redis[]> {
+  const clients = await readyClients(ports);
+  for (const client of clients) client.on("error", () => {});
+  return clients;
+}
+
+/** One node-redis client for each server, all of them ready. */
+export async function nodeRedisClients(ports: readonly number[]): Promise<NodeRedisClient[]> {
+  const clients = ports.map(nodeRedisClient);
+  await Promise.all(clients.map((client) => client.connect()));
+  return clients;
+}
+
+/** Closes all of them. */
+export function destroy(clients: readonly NodeRedisClient[]): void {
+  for (const client of clients) client.destroy();
+}

@@ -1,0 +1,68 @@
+import type { Contender, ContenderModule, Settings } from "./contender.ts";
+
+const defaults: Settings = { waiting: "default", awaitsRelease: true };
+const library = { settings: defaults, waits: true, spansProcesses: true, locksSeveral: true };
+const byHand = { settings: defaults, waits: false, spansProcesses: true, locksSeveral: false };
+
+const holdfast: readonly Contender[] = [
+  { ...library, name: "holdfast/ioredis", role: "ours", load: () => import("./holdfast-ioredis.ts") },
+  { ...library, name: "holdfast/node-redis", role: "ours", load: () => import("./holdfast-node-redis.ts") },
+  {
+    ...library,
+    name: "holdfast/memory",
+    role: "ours",
+    spansProcesses: false,
+    load: () => import("./holdfast-memory.ts"),
+  },
+];
+
+/** Ours, whose callers go on while the release is under way. */
+const unawaited: readonly Contender[] = [
+  {
+    ...library,
+    name: "holdfast/ioredis, release not awaited",
+    role: "ours",
+    settings: { ...defaults, awaitsRelease: false },
+    waits: false,
+    load: () => import("./holdfast-ioredis.ts"),
+  },
+];
+
+const peers: readonly Contender[] = [
+  peer("redlock 4", () => import("./redlock4.ts")),
+  peer("redlock 5 beta", () => import("./redlock5.ts")),
+  peer("@sesamecare-oss/redlock", () => import("./sesamecare.ts")),
+  peer("redis-semaphore", () => import("./redis-semaphore.ts"), { locksSeveral: false }),
+  peer("redlock-universal/ioredis", () => import("./universal-ioredis.ts"), { locksSeveral: false }),
+  peer("redlock-universal/node-redis", () => import("./universal-node-redis.ts"), { locksSeveral: false }),
+];
+
+const tuned: readonly Contender[] = peers.map((contender) => ({
+  ...contender,
+  name: `${contender.name}, tuned`,
+  settings: { ...defaults, waiting: "tuned" },
+}));
+
+const references: readonly Contender[] = [
+  { ...byHand, name: "raw ioredis", role: "raw", load: () => import("./raw-ioredis.ts") },
+  { ...byHand, name: "raw node-redis", role: "raw", load: () => import("./raw-node-redis.ts") },
+  { ...byHand, name: "bare socket", role: "floor", load: () => import("./socket-plain.ts") },
+  { ...byHand, name: "bare socket, batching", role: "floor", load: () => import("./socket-batching.ts") },
+];
+
+/** Who takes part where nobody waits for anybody: how a library waits makes no difference there. */
+export const uncontended: readonly Contender[] = [...holdfast, ...unawaited, ...peers, ...references];
+
+/** Who takes part where callers wait for one another. */
+export const contended: readonly Contender[] = [...holdfast, ...peers, ...tuned];
+
+/** The contender of this name. */
+export function contenderNamed(name: string): Contender {
+  const found = [...uncontended, ...contended].find((contender) => contender.name === name);
+  if (found === undefined) throw new RangeError(`there is no contender ${JSON.stringify(name)}`);
+  return found;
+}
+
+function peer(name: string, load: () => Promise<ContenderModule>, differs: Partial<Contender> = {}): Contender {
+  return { ...library, name, role: "peer", load, ...differs };
+}

@@ -1,0 +1,20 @@
+import type { Socket } from "node:net";
+import type { Client } from "./contender.ts";
+import { type Send, socketClient } from "./socket.ts";
+
+/** One write for all commands of one tick. */
+export function connect(ports: readonly number[]): Promise<Client> {
+  return socketClient(ports, batching);
+}
+
+function batching(socket: Socket): Send {
+  let batch = "";
+  const flush = (): void => {
+    socket.write(batch, "latin1");
+    batch = "";
+  };
+  return (command) => {
+    if (batch === "") process.nextTick(flush);
+    batch += command;
+  };
+}

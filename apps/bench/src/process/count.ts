@@ -1,0 +1,39 @@
+import { createHook } from "node:async_hooks";
+import type { Client } from "../contenders/contender.ts";
+import { watchCommands } from "../measure/commands.ts";
+import { type CountOutcome, type CountRequest, ttlMs } from "./calls.ts";
+
+/** Counts what does not depend on how fast the machine is. What the counting itself takes is not in it. */
+export async function count(client: Client, request: CountRequest): Promise<CountOutcome> {
+  const ofNothing = await countWith(nothing, request);
+  const all = await countWith(client, request);
+  return { ...all, promises: all.promises - ofNothing.promises };
+}
+
+const granted = Promise.resolve(() => undefined);
+const nothing: Client = { acquire: () => granted, close: () => {} };
+
+async function countWith(client: Client, { prefix, atOnce, times }: CountRequest): Promise<CountOutcome> {
+  const keys = Array.from({ length: atOnce }, (_, lock) => [`${prefix}:${lock}`]);
+  const lockAll = async (): Promise<void> => {
+    const releases = await Promise.all(keys.map((key) => client.acquire(key, ttlMs)));
+    await Promise.all(releases.map((release) => release()));
+  };
+  const made = { WRITEWRAP: 0, Timeout: 0, PROMISE: 0 };
+  const hook = createHook({
+    init(_id, type) {
+      if (type in made) made[type as keyof typeof made] += 1;
+    },
+  });
+  const commands = watchCommands();
+  hook.enable();
+  for (let time = 0; time < times; time++) await lockAll();
+  hook.disable();
+  return {
+    locks: atOnce * times,
+    commands: commands(),
+    writes: made.WRITEWRAP,
+    timers: made.Timeout,
+    promises: made.PROMISE,
+  };
+}

@@ -1,0 +1,39 @@
+/** How much is measured: enough for figures to print, or enough to see. */
+export interface Scale {
+  /** How often each contender takes its turn at a workload of one process, and at one of several. */
+  readonly rounds: { readonly alone: number; readonly together: number };
+  /** How long a turn at full speed is, and what goes before it unmeasured. */
+  readonly turnMs: number;
+  readonly warmUpMs: number;
+  /** How long workers contend. */
+  readonly contestMs: number;
+  /** How many hand-overs are measured, and for how long at the most. */
+  readonly handOvers: number;
+  readonly handOverMs: number;
+  /** How many locks are held at once. */
+  readonly heldLocks: number;
+  /** Whether only the cases and the contenders run on which the targets rest. */
+  readonly isQuick: boolean;
+}
+
+export const full: Scale = {
+  rounds: { alone: 5, together: 2 },
+  turnMs: 700,
+  warmUpMs: 200,
+  contestMs: 10_000,
+  handOvers: 100,
+  handOverMs: 15_000,
+  heldLocks: 10_000,
+  isQuick: false,
+};
+
+export const quick: Scale = {
+  rounds: { alone: 3, together: 1 },
+  turnMs: 250,
+  warmUpMs: 100,
+  contestMs: 2_000,
+  handOvers: 25,
+  handOverMs: 2_500,
+  heldLocks: 2_000,
+  isQuick: true,
+};

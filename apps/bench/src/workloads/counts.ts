@@ -1,0 +1,45 @@
+import { uncontended as contenders } from "../contenders/index.ts";
+import type { Figures } from "../measure/measures.ts";
+import { opened, patienceMs, type Case, type Stage, type Workload } from "./workload.ts";
+
+const nodes = 5;
+
+export const counts: Workload = {
+  name: "counts",
+  title: "What a lock takes, counted",
+  description:
+    "What does not depend on the machine, for one lock on five nodes that nobody else wants: acquired and released one " +
+    "after another, or a hundred acquired in one tick and released in one.",
+  contenders,
+  quickContenders: ["holdfast/ioredis", "holdfast/node-redis", "redlock 5 beta", "redis-semaphore", "raw ioredis"],
+  cases: [caseOf("one at a time", 1), caseOf("100 in one tick", 100)],
+  columns: ["promisesPerLock", "timersPerLock", "commandsPerNode", "writesPerNode", "bytesPerLock"],
+  layout: "tables",
+};
+
+function caseOf(name: string, atOnce: number): Case {
+  return { name, nodes, processes: 1, isQuick: true, run: (stage) => runCount(stage, atOnce) };
+}
+
+/** How many locks are counted. */
+const locks = 300;
+
+async function runCount(stage: Stage, atOnce: number): Promise<Figures> {
+  const { servers, prefix } = stage;
+  const worker = stage.worker(0);
+  await servers.empty(nodes);
+  return opened(stage, { nodes }, [worker], async () => {
+    const request = { prefix, atOnce, times: locks / atOnce };
+    await worker.call("count", request, patienceMs); // what is made once is there now
+    const watch = await servers.watch(nodes);
+    const outcome = await worker.call("count", request, patienceMs);
+    const { bytes } = await watch();
+    return {
+      promisesPerLock: outcome.promises / outcome.locks,
+      timersPerLock: outcome.timers / outcome.locks,
+      commandsPerNode: outcome.commands / outcome.locks / nodes,
+      writesPerNode: outcome.writes / outcome.locks / nodes,
+      bytesPerLock: bytes / outcome.locks,
+    };
+  });
+}

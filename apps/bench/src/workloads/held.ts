@@ -1,0 +1,33 @@
+import { uncontended as contenders } from "../contenders/index.ts";
+import type { Figures } from "../measure/measures.ts";
+import { opened, patienceMs, type Stage, type Workload } from "./workload.ts";
+
+const nodes = 5;
+
+export const held: Workload = {
+  name: "held",
+  title: "Many locks held at once",
+  description: "One process holds ten thousand locks at once on five nodes (two thousand in a quick run).",
+  contenders: contenders.filter(({ settings }) => settings.awaitsRelease),
+  quickContenders: [
+    "holdfast/ioredis",
+    "redlock 5 beta",
+    "redis-semaphore",
+    "redlock-universal/ioredis",
+    "raw ioredis",
+  ],
+  cases: [{ name: "5 nodes", nodes, processes: 1, isQuick: true, run: runHeld }],
+  columns: ["heapPerLockBytes", "timersPerHeldLock"],
+  layout: "tables",
+};
+
+async function runHeld(stage: Stage): Promise<Figures> {
+  const worker = stage.worker(0);
+  await stage.servers.empty(nodes);
+  return opened(stage, { nodes }, [worker], async () => {
+    const request = { prefix: stage.prefix, locks: stage.scale.heldLocks };
+    const { heapBytes, timers } = await worker.call("hold", request, 2 * patienceMs);
+    worker.kill(); // with all that it holds
+    return { heapPerLockBytes: heapBytes, timersPerHeldLock: timers };
+  });
+}

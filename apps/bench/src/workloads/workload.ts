@@ -1,0 +1,72 @@
+import type { Contender } from "../contenders/contender.ts";
+import type { Worker } from "../crew.ts";
+import type { Figures, MeasureName } from "../measure/measures.ts";
+import type { Scale } from "../scale.ts";
+import type { Servers } from "../servers.ts";
+
+/** Something that contenders are compared at. */
+export interface Workload {
+  /** What `--only` calls it. */
+  readonly name: string;
+  readonly title: string;
+  /** What is done, and what to see. */
+  readonly description: string;
+  readonly contenders: readonly Contender[];
+  /** Those whose figures the targets rest on. */
+  readonly quickContenders: readonly string[];
+  readonly cases: readonly Case[];
+  /** What is told of it; the first is what contenders are sorted by. */
+  readonly columns: readonly MeasureName[];
+  /** Whether each case has a table of its own, or is a column, or a point on a curve over what the cases differ in. */
+  readonly layout: "tables" | "columns" | { readonly curveOver: string };
+}
+
+/** One way to run a workload. */
+export interface Case {
+  readonly name: string;
+  /** How many servers hold the locks. */
+  readonly nodes: number;
+  /** How many processes of the contender take part. */
+  readonly processes: number;
+  readonly isQuick: boolean;
+  /** Runs it once. */
+  run(stage: Stage): Promise<Figures>;
+}
+
+/** What a run has at hand. */
+export interface Stage {
+  readonly contender: Contender;
+  readonly scale: Scale;
+  readonly servers: Servers;
+  /** Whether processes have not done this before, and have their code still to compile. */
+  readonly isFirst: boolean;
+  /** What the names of the keys begin with: nobody has used it before. */
+  readonly prefix: string;
+  /** The contender's process of this number. */
+  worker(number: number): Worker;
+}
+
+/** How long a call may take beyond what it has to do, before its process is given up. */
+export const patienceMs = 15_000;
+
+/** Connects a process to the first servers, has something done, and closes it, however that ends. */
+export async function opened<T>(
+  stage: Stage,
+  { nodes, roundTripMs = 0 }: { readonly nodes: number; readonly roundTripMs?: number },
+  workers: readonly Worker[],
+  act: () => Promise<T>,
+): Promise<T> {
+  const ports = await stage.servers.ports(nodes, roundTripMs);
+  try {
+    await Promise.all(
+      workers.map((worker) => worker.call("open", { contender: stage.contender.name, ports }, patienceMs)),
+    );
+    return await act();
+  } catch (error) {
+    for (const worker of workers) worker.kill(); // whatever state it is in
+    throw error;
+  } finally {
+    const alive = workers.filter((worker) => worker.isAlive);
+    await Promise.all(alive.map((worker) => worker.call("close", undefined, patienceMs).catch(() => worker.kill())));
+  }
+}
