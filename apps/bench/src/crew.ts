@@ -1,11 +1,9 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
-import { fileURLToPath } from "node:url";
 import type { Contender } from "./contenders/contender.ts";
 import type { Answer, Calls } from "./process/calls.ts";
 
-const program = fileURLToPath(new URL("./process/main.ts", import.meta.url));
-const execArgv = ["--expose-gc", "--conditions=@holdfast/source", "--import", "tsx"];
+const execArgv = ["--expose-gc"];
 
 /** A process that is measured. */
 export interface Worker {
@@ -19,6 +17,8 @@ export interface Worker {
   /** Ends the process at once. */
   kill(): void;
   readonly isAlive: boolean;
+  /** Whether it has not been asked for anything yet. */
+  readonly isNew: boolean;
 }
 
 type Result<Name extends keyof Calls> = ReturnType<Calls[Name]>;
@@ -34,9 +34,10 @@ export interface Crew {
 /**
  * Makes a crew without anybody in it.
  *
+ * @param program what its processes run
  * @param sizeMax how many processes there may be; those that were not needed for longest are ended to make room
  */
-export function createCrew(sizeMax: number): Crew {
+export function createCrew(program: string, sizeMax: number): Crew {
   const workers = new Map<string, ForkedWorker>();
   const endings: Promise<unknown>[] = [];
   const start = (): ForkedWorker => {
@@ -45,7 +46,7 @@ export function createCrew(sizeMax: number): Crew {
       worker.kill();
       workers.delete(oldest);
     }
-    const worker = new ForkedWorker();
+    const worker = new ForkedWorker(program);
     endings.push(worker.ended);
     return worker;
   };
@@ -72,7 +73,7 @@ class ForkedWorker implements Worker {
   #calls = 0;
   #complaint = "";
 
-  constructor() {
+  constructor(program: string) {
     this.#child = fork(program, { execArgv, stdio: ["ignore", "ignore", "pipe", "ipc"] });
     this.ended = once(this.#child, "exit");
     this.#child.stderr?.setEncoding("utf8").on("data", (text: string) => {
@@ -86,6 +87,10 @@ class ForkedWorker implements Worker {
       if ("error" in answer) caller?.reject(new Error(answer.error));
       else caller?.resolve(answer.result);
     });
+  }
+
+  get isNew(): boolean {
+    return this.#calls === 0;
   }
 
   get isAlive(): boolean {

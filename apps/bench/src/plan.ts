@@ -12,8 +12,8 @@ export interface Step {
 
 /**
  * What is to run, in order. Rounds are interleaved, and contenders take turns in another order in each, so that whatever
- * else the machine does meets all of them. Where a contender has one process, all contenders run a case before the next
- * case begins; where it has several, a contender runs all cases with them first, as not all processes have room at once.
+ * else the machine does meets all of them. Where contenders have one process, all of them run a case before the next case
+ * begins; where they have several, one runs all cases with them before the next, as there is no room for all at once.
  *
  * @param shuffle puts contenders into any order
  */
@@ -22,23 +22,39 @@ export function planOf(
   scale: Scale,
   shuffle: (contenders: readonly Contender[]) => readonly Contender[],
 ): Step[] {
-  return workloads.flatMap((workload) => {
-    const cases = workload.cases.filter(({ isQuick }) => isQuick || !scale.isQuick);
-    const contenders = workload.contenders.filter(
-      ({ name }) => !scale.isQuick || workload.quickContenders.includes(name),
-    );
-    const isAlone = cases.every(({ processes }) => processes === 1);
-    const rounds = Array.from({ length: isAlone ? scale.rounds.alone : scale.rounds.together }, (_, index) => index + 1);
-    return rounds.flatMap((round) => {
-      const takeTurns = (some: readonly Case[]): Step[] =>
-        shuffle(contenders).flatMap((contender) =>
-          some
-            .filter(({ processes }) => processes === 1 || contender.spansProcesses)
-            .map((one) => ({ workload, case: one, contender, round })),
-        );
-      return isAlone ? cases.flatMap((one) => takeTurns([one])) : takeTurns(cases);
-    });
+  const parts = workloads.map((workload) => partOf(workload, scale));
+  const alone = parts.filter(({ isAlone }) => isAlone);
+  const together = parts.filter(({ isAlone }) => !isAlone);
+  const rounds = Array.from({ length: Math.max(scale.rounds.alone, scale.rounds.together) }, (_, index) => index + 1);
+  return rounds.flatMap((round) => {
+    const takeTurns = ({ workload, contenders }: Part, cases: readonly Case[]): Step[] =>
+      shuffle(contenders).flatMap((contender) =>
+        cases
+          .filter(({ processes }) => processes === 1 || contender.spansProcesses)
+          .map((one) => ({ workload, case: one, contender, round })),
+      );
+    return [
+      ...(round <= scale.rounds.alone ? alone : []).flatMap((part) =>
+        part.cases.flatMap((one) => takeTurns(part, [one])),
+      ),
+      ...(round <= scale.rounds.together ? together : []).flatMap((part) => takeTurns(part, part.cases)),
+    ];
   });
+}
+
+/** What a run has of a workload. */
+interface Part {
+  readonly workload: Workload;
+  readonly cases: readonly Case[];
+  readonly contenders: readonly Contender[];
+  /** Whether one process of each contender is enough. */
+  readonly isAlone: boolean;
+}
+
+function partOf(workload: Workload, { isQuick }: Scale): Part {
+  const cases = workload.cases.filter((one) => one.isQuick || !isQuick);
+  const contenders = workload.contenders.filter(({ name }) => !isQuick || workload.quickContenders.includes(name));
+  return { workload, cases, contenders, isAlone: cases.every(({ processes }) => processes === 1) };
 }
 
 /** Any order, each as likely (Fisher and Yates). */

@@ -1,4 +1,5 @@
 import type { Cleanup } from "@holdfast/testkit/cleanup";
+import { bundleProgram } from "./bundle.ts";
 import { createCrew } from "./crew.ts";
 import type { Step } from "./plan.ts";
 import type { Turn } from "./record.ts";
@@ -24,18 +25,19 @@ export async function run(
   signal: AbortSignal,
   onTurn: (turn: Turn, index: number) => void,
 ): Promise<Turn[]> {
-  const crew = createCrew(processesMax);
+  const crew = createCrew(await bundleProgram(cleanup), processesMax);
   cleanup.defer(() => crew.close());
   const servers = createServers(cleanup);
   const turns: Turn[] = [];
+  const startMs = performance.now();
   for (const [index, { workload, case: one, contender, round }] of steps.entries()) {
     signal.throwIfAborted();
+    if (round > 1 && performance.now() - startMs > scale.furtherRoundsMs) break;
     await servers.first(one.nodes);
     const stage = {
       contender,
       scale,
       servers,
-      isFirst: round === 1,
       prefix: `bench:${index}`,
       worker: (number: number) => crew.worker(contender, number),
     };

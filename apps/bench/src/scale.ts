@@ -2,6 +2,8 @@
 export interface Scale {
   /** How often each contender takes its turn at a workload of one process, and at one of several. */
   readonly rounds: { readonly alone: number; readonly together: number };
+  /** How long after the start turns begin that are not of the first round. */
+  readonly furtherRoundsMs: number;
   /** How long a turn at full speed is, and what goes before it unmeasured. */
   readonly turnMs: number;
   readonly warmUpMs: number;
@@ -18,6 +20,7 @@ export interface Scale {
 
 export const full: Scale = {
   rounds: { alone: 5, together: 2 },
+  furtherRoundsMs: 3 * 60 * 60_000,
   turnMs: 700,
   warmUpMs: 200,
   contestMs: 10_000,
@@ -28,12 +31,13 @@ export const full: Scale = {
 };
 
 export const quick: Scale = {
-  rounds: { alone: 3, together: 1 },
+  rounds: { alone: 5, together: 1 },
+  furtherRoundsMs: 90_000,
   turnMs: 250,
   warmUpMs: 100,
   contestMs: 2_000,
   handOvers: 25,
-  handOverMs: 2_500,
+  handOverMs: 1_500,
   heldLocks: 2_000,
   isQuick: true,
 };

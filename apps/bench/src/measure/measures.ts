@@ -30,7 +30,7 @@ export const measures = {
   waitP99Ms: less("wait p99", "ms", "99 of 100 callers waited no longer"),
   waitMaxMs: never("longest wait", "ms", "the longest that anybody waited, those included who still did at the end"),
   failed: never("failed", "whole", "calls that were rejected; the most in any round"),
-  stuck: never("stuck", "whole", "calls that had not settled two seconds after the end; the most in any round"),
+  stuck: never("stuck", "whole", "calls that had not settled a second after the end; the most in any round"),
   jainWorkers: more("Jain, workers", "ratio", "Jain's fairness index of the workers' shares: 1 when all had as many locks"),
   jainProcesses: more("Jain, processes", "ratio", "the same of the processes' shares"),
   commandsPerNode: less("commands", "ratio", "Redis commands sent for one lock to one node, acquire and release and all attempts together"),

@@ -1,5 +1,7 @@
 /** What a measured process can be asked to do. Everything that crosses is plain data. */
 
+import type { Sent } from "../measure/sent.ts";
+
 /** The calls, by name. */
 export interface Calls {
   /** Loads a contender, and connects it. */
@@ -87,8 +89,9 @@ export interface HoldRequest {
 }
 
 export interface HoldOutcome {
+  /** For each lock. */
   readonly heapBytes: number;
-  /** Timers that are running. */
+  /** Timers that run for each lock. */
   readonly timers: number;
 }
 
@@ -100,11 +103,8 @@ export interface CountRequest {
   readonly times: number;
 }
 
-export interface CountOutcome {
+export interface CountOutcome extends Sent {
   readonly locks: number;
-  readonly commands: number;
-  /** Calls into the kernel that write to a socket. */
-  readonly writes: number;
   readonly timers: number;
   readonly promises: number;
 }

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Client } from "../contenders/contender.ts";
-import { watchCommands } from "../measure/commands.ts";
+import { watchSent } from "../measure/sent.ts";
 import { watchUsage } from "../measure/usage.ts";
 import { type ContendOutcome, type ContendRequest, ttlMs } from "./calls.ts";
 import { letWork } from "./workers.ts";
@@ -39,9 +39,10 @@ export async function contend(client: Client, request: ContendRequest): Promise<
     }
   };
 
-  const commands = watchCommands();
+  const sent = watchSent();
   const usage = watchUsage();
   const stuck = await letWork(workers, durationMs, graceMs, step);
   for (const [worker, sinceMs] of waitingSinceMs.entries()) if (sinceMs !== undefined) stopWaiting(worker);
-  return { seconds: durationMs / 1_000, locks, settledLocks, waitsMs, failed, stuck, commands: commands(), ...usage() };
+  const { commands } = sent();
+  return { seconds: durationMs / 1_000, locks, settledLocks, waitsMs, failed, stuck, commands, ...usage() };
 }

@@ -1,6 +1,6 @@
 import { createHook } from "node:async_hooks";
 import type { Client } from "../contenders/contender.ts";
-import { watchCommands } from "../measure/commands.ts";
+import { watchSent } from "../measure/sent.ts";
 import { type CountOutcome, type CountRequest, ttlMs } from "./calls.ts";
 
 /** Counts what does not depend on how fast the machine is. What the counting itself takes is not in it. */
@@ -19,20 +19,19 @@ async function countWith(client: Client, { prefix, atOnce, times }: CountRequest
     const releases = await Promise.all(keys.map((key) => client.acquire(key, ttlMs)));
     await Promise.all(releases.map((release) => release()));
   };
-  const made = { WRITEWRAP: 0, Timeout: 0, PROMISE: 0 };
+  const made = { Timeout: 0, PROMISE: 0 };
   const hook = createHook({
     init(_id, type) {
       if (type in made) made[type as keyof typeof made] += 1;
     },
   });
-  const commands = watchCommands();
+  const sent = watchSent();
   hook.enable();
   for (let time = 0; time < times; time++) await lockAll();
   hook.disable();
   return {
     locks: atOnce * times,
-    commands: commands(),
-    writes: made.WRITEWRAP,
+    ...sent(),
     timers: made.Timeout,
     promises: made.PROMISE,
   };

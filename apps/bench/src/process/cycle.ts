@@ -6,7 +6,7 @@ import { letWork } from "./workers.ts";
 
 /** Each worker has so many names, one after another: a release that is not awaited has ended when its turn comes again. */
 const namesPerWorker = 64;
-const graceMs = 2_000;
+const graceMs = 1_000;
 /** What answers without any I/O would otherwise keep timers and messages from having their turn. */
 const stepsPerTurn = 256;
 

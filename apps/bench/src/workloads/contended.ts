@@ -5,7 +5,6 @@ import type { Case, Workload } from "./workload.ts";
 /** What quick runs compare wherever callers wait: ours, and who is best of the others at something. */
 export const quickWaiters: readonly string[] = [
   "holdfast/ioredis",
-  "holdfast/node-redis",
   "redlock 5 beta",
   "redis-semaphore",
   "redlock-universal/ioredis",

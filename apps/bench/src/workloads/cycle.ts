@@ -19,11 +19,13 @@ export async function runCycle(stage: Stage, setting: CycleSetting): Promise<Fig
   const { scale, prefix, servers } = stage;
   const { nodes, workers, keysPerLock = 1, fault } = setting;
   const worker = stage.worker(0);
+  // Code that has not run yet is still to be compiled.
+  const warmUpMs = worker.isNew ? 4 * scale.warmUpMs : scale.warmUpMs;
   const cycle = (name: string, durationMs: number): Promise<CycleOutcome> =>
     worker.call("cycle", { prefix: `${prefix}:${name}`, workers, keysPerLock, durationMs }, durationMs + patienceMs);
   await servers.empty(nodes);
   return opened(stage, setting, [worker], async () => {
-    await cycle("warm-up", stage.isFirst ? 4 * scale.warmUpMs : scale.warmUpMs);
+    await cycle("warm-up", warmUpMs);
     const heal = await fault?.(stage);
     try {
       // A server that is hung does not tell what it has used.

@@ -16,7 +16,6 @@ export const faults: Workload = {
     "holdfast/node-redis",
     "redlock 5 beta",
     "redis-semaphore",
-    "redlock-universal/ioredis",
     "raw ioredis",
   ],
   cases: [

@@ -38,8 +38,6 @@ export interface Stage {
   readonly contender: Contender;
   readonly scale: Scale;
   readonly servers: Servers;
-  /** Whether processes have not done this before, and have their code still to compile. */
-  readonly isFirst: boolean;
   /** What the names of the keys begin with: nobody has used it before. */
   readonly prefix: string;
   /** The contender's process of this number. */
