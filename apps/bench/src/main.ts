@@ -1,13 +1,75 @@
+/** The benchmark as a program: options in, a report and an exit code out. */
+import { mkdtemp } from "node:fs/promises";
+import { constants, tmpdir } from "node:os";
+import { join } from "node:path";
 import { createCleanup } from "@holdfast/testkit/cleanup";
-import { parseCommand } from "./options.ts";
+import { inspectMachine } from "./machine.ts";
+import { type BenchOptions, parseCommand } from "./options.ts";
 import { planOf, shuffled } from "./plan.ts";
+import { headOf, lineOf } from "./progress.ts";
+import type { Turn } from "./record.ts";
+import { summaryOf } from "./report/summary.ts";
+import { findingsOf, targetLines } from "./report/targets.ts";
+import { writeReport } from "./report/write.ts";
 import { run } from "./run.ts";
-const c = parseCommand(process.argv.slice(2));
-if (c.kind !== "run") { console.log(c); process.exit(1); }
-const cleanup = createCleanup();
-const t0 = Date.now();
-const steps = planOf(c.options.workloads, c.options.scale, shuffled);
-await run(steps, c.options.scale, cleanup, new AbortController().signal, (turn, i) => {
-  console.log(`${((Date.now() - t0) / 1000).toFixed(1)} ${turn.round} ${turn.case.padEnd(25)} ${turn.contender.padEnd(40)}`, turn.error ?? Object.entries(turn.figures ?? {}).map(([k, v]) => `${k}=${v.toPrecision(4)}`).join(" "));
-});
-await cleanup.run();
+
+const exitCodes = { done: 0, cannotRun: 2 };
+const interrupt = new AbortController();
+let signalCode = 0;
+
+for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+  process.on(name, () => {
+    if (interrupt.signal.aborted) process.exit(signalCode); // asked twice: at once
+    signalCode = 128 + constants.signals[name];
+    interrupt.abort();
+  });
+}
+
+process.exitCode = await main();
+// Nothing should be left that keeps the process alive; if something is, it does not for long.
+setTimeout(() => process.exit(), 3_000).unref();
+
+async function main(): Promise<number> {
+  const command = parseCommand(process.argv.slice(2));
+  if (command.kind === "print") {
+    process.stdout.write(command.text);
+    return exitCodes.done;
+  }
+  if (command.kind === "bad") {
+    process.stderr.write(`bench: ${command.message}\nTry --help.\n`);
+    return exitCodes.cannotRun;
+  }
+  try {
+    await measure(command.options);
+    return exitCodes.done;
+  } catch (error) {
+    if (interrupt.signal.aborted) {
+      console.log("Stopped before the end: no report.");
+      return signalCode;
+    }
+    process.stderr.write(`bench: ${(error as Error).message}\n`);
+    return exitCodes.cannotRun;
+  }
+}
+
+async function measure({ scale, workloads, command, out }: BenchOptions): Promise<void> {
+  const cleanup = createCleanup();
+  const startMs = performance.now();
+  const elapsedMs = (): number => performance.now() - startMs;
+  const steps = planOf(workloads, scale, shuffled);
+  console.log(headOf(steps));
+  const onTurn = (turn: Turn, index: number): void => {
+    const step = steps[index];
+    if (step !== undefined) console.log(lineOf(step, turn, elapsedMs()));
+  };
+  try {
+    const turns = await run(steps, scale, cleanup, interrupt.signal, onTurn);
+    const seconds = Math.round(elapsedMs() / 1_000);
+    const recording = { machine: await inspectMachine(), command, isQuick: scale.isQuick, seconds, turns };
+    console.log(`\n${targetLines(findingsOf(summaryOf(turns)))}\n`);
+    const folder = out ?? (await mkdtemp(join(tmpdir(), "holdfast-bench-")));
+    console.log(`The report is ${await writeReport(folder, recording)}.`);
+  } finally {
+    await cleanup.run();
+  }
+}

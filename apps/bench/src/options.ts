@@ -54,7 +54,11 @@ export function parseCommand(args: readonly string[]): Command {
       scale,
       workloads: chosen(values.only, scale),
       out: values.out,
-      command: ["pnpm bench", ...(values.quick ? ["--quick"] : []), ...(values.only ? [`--only ${values.only}`] : [])].join(" "),
+      command: [
+        "pnpm bench",
+        ...(values.quick ? ["--quick"] : []),
+        ...(values.only ? [`--only ${values.only}`] : []),
+      ].join(" "),
     };
     return { kind: "run", options };
   } catch (error) {
@@ -82,7 +86,9 @@ function list(): string {
     .map(({ name, title, cases, contenders, quickContenders }) => {
       const mark = ({ isQuick }: { isQuick: boolean }): string => (isQuick ? "*" : "");
       const caseNames = cases.map((one) => `${one.name}${mark(one)}`).join("; ");
-      const who = contenders.map((one) => `${one.name}${mark({ isQuick: quickContenders.includes(one.name) })}`).join("; ");
+      const who = contenders
+        .map((one) => `${one.name}${mark({ isQuick: quickContenders.includes(one.name) })}`)
+        .join("; ");
       return `${name}: ${title}\n  cases       ${caseNames}\n  contenders  ${who}\n`;
     })
     .concat("Quick runs have what is marked with *.\n")

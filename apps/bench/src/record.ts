@@ -1,5 +1,5 @@
-import type { Figures } from "./measure/measures.ts";
 import type { Machine } from "./machine.ts";
+import type { Figures } from "./measure/measures.ts";
 
 /** One turn of one contender at one case of a workload. */
 export interface Turn {

@@ -93,10 +93,10 @@ const question = "*3\r\n$4\r\nINFO\r\n$5\r\nstats\r\n$3\r\ncpu\r\n";
 
 async function readUsage({ redis }: Server): Promise<Reading> {
   const text = String(await redis.call("INFO", "stats", "cpu"));
-  const valueOf = (name: string): number => Number(new RegExp(`^${name}:(.*)\r$`, "m").exec(text)?.[1]);
+  const numberOf = (name: string): number => Number(new RegExp(`^${name}:(.*)\r$`, "m").exec(text)?.[1]);
   return {
-    cpuUs: (valueOf("used_cpu_user") + valueOf("used_cpu_sys")) * 1e6,
-    bytes: valueOf("total_net_input_bytes") + valueOf("total_net_output_bytes"),
+    cpuUs: (numberOf("used_cpu_user") + numberOf("used_cpu_sys")) * 1e6,
+    bytes: numberOf("total_net_input_bytes") + numberOf("total_net_output_bytes"),
     ownBytes: `$${text.length}\r\n${text}\r\n`.length,
   };
 }

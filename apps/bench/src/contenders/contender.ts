@@ -16,6 +16,8 @@ export interface Contender {
   readonly spansProcesses: boolean;
   /** Whether one lock can cover several keys. */
   readonly locksSeveral: boolean;
+  /** What its users import, where that is to be weighed. */
+  readonly package?: string;
   /** Loads the code, in the process that is measured and in no other. */
   load(): Promise<ContenderModule>;
 }

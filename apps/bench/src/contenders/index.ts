@@ -29,11 +29,14 @@ const unawaited: readonly Contender[] = [
 ];
 
 const peers: readonly Contender[] = [
-  peer("redlock 4", () => import("./redlock4.ts")),
-  peer("redlock 5 beta", () => import("./redlock5.ts")),
-  peer("@sesamecare-oss/redlock", () => import("./sesamecare.ts")),
-  peer("redis-semaphore", () => import("./redis-semaphore.ts"), { locksSeveral: false }),
-  peer("redlock-universal/ioredis", () => import("./universal-ioredis.ts"), { locksSeveral: false }),
+  peer("redlock 4", () => import("./redlock4.ts"), { package: "redlock4" }),
+  peer("redlock 5 beta", () => import("./redlock5.ts"), { package: "redlock5" }),
+  peer("@sesamecare-oss/redlock", () => import("./sesamecare.ts"), { package: "@sesamecare-oss/redlock" }),
+  peer("redis-semaphore", () => import("./redis-semaphore.ts"), { package: "redis-semaphore", locksSeveral: false }),
+  peer("redlock-universal/ioredis", () => import("./universal-ioredis.ts"), {
+    package: "redlock-universal",
+    locksSeveral: false,
+  }),
   peer("redlock-universal/node-redis", () => import("./universal-node-redis.ts"), { locksSeveral: false }),
 ];
 
@@ -56,9 +59,24 @@ export const uncontended: readonly Contender[] = [...holdfast, ...unawaited, ...
 /** Who takes part where callers wait for one another. */
 export const contended: readonly Contender[] = [...holdfast, ...peers, ...tuned];
 
+/** Who is looked at without being run: the algorithm without an adapter, and other libraries. */
+export const imported: readonly Contender[] = [
+  {
+    ...library,
+    name: "@holdfast/core",
+    role: "ours",
+    package: "@holdfast/core",
+    load: () => import("./holdfast-memory.ts"),
+  },
+  ...peers.filter((contender) => contender.package !== undefined),
+];
+
+/** All of them. */
+export const everyone: readonly Contender[] = [...new Set([...uncontended, ...contended, ...imported])];
+
 /** The contender of this name. */
 export function contenderNamed(name: string): Contender {
-  const found = [...uncontended, ...contended].find((contender) => contender.name === name);
+  const found = everyone.find((contender) => contender.name === name);
   if (found === undefined) throw new RangeError(`there is no contender ${JSON.stringify(name)}`);
   return found;
 }

@@ -40,8 +40,8 @@ function atQuorum(
       if (refused > servers.length - quorum) reject(new Error("no quorum"));
     };
     const hear = (reply: unknown): void => {
-      if (reply === null) return refuse();
-      granted += 1;
+      if (reply === null) refuse();
+      else granted += 1;
       if (granted === quorum) resolve();
     };
     for (const server of servers) ask(server).then(hear, refuse);

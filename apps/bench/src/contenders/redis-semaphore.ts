@@ -11,7 +11,8 @@ export async function connect(ports: readonly number[], { waiting }: Settings): 
   return {
     async acquire([key = ""], lockTimeout) {
       const options = { lockTimeout, ...tuning };
-      const mutex = only && others.length === 0 ? new Mutex(only, key, options) : new RedlockMutex(clients, key, options);
+      const mutex =
+        only && others.length === 0 ? new Mutex(only, key, options) : new RedlockMutex(clients, key, options);
       await mutex.acquire();
       return () => mutex.release();
     },

@@ -23,7 +23,7 @@ async function bytesPerLock(client: Client, prefix: string, locks: number): Prom
     );
     held.push(...(await Promise.all(some)));
   }
-  return (await heapBytes() - bytesBefore) / held.length;
+  return ((await heapBytes()) - bytesBefore) / held.length;
 }
 
 /** How many timers run for each lock, also those that would not keep the process alive. */

@@ -1,6 +1,7 @@
 /** A process that is measured: does what its parent asks for, one call after another. */
-import { contenderNamed } from "../contenders/index.ts";
+
 import type { Client, Release } from "../contenders/contender.ts";
+import { contenderNamed } from "../contenders/index.ts";
 import type { Answer, Call, Calls } from "./calls.ts";
 import { contend } from "./contend.ts";
 import { count } from "./count.ts";

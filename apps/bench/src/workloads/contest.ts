@@ -1,5 +1,5 @@
-import { jainOf, quantileOf } from "../measure/statistics.ts";
 import type { Figures } from "../measure/measures.ts";
+import { jainOf, quantileOf } from "../measure/statistics.ts";
 import type { ContendOutcome } from "../process/calls.ts";
 import type { ServerUsage } from "../servers.ts";
 import { opened, patienceMs, type Stage } from "./workload.ts";

@@ -1,6 +1,6 @@
 import { uncontended as contenders } from "../contenders/index.ts";
 import type { Figures } from "../measure/measures.ts";
-import { opened, patienceMs, type Case, type Stage, type Workload } from "./workload.ts";
+import { type Case, opened, patienceMs, type Stage, type Workload } from "./workload.ts";
 
 const nodes = 5;
 

@@ -1,6 +1,6 @@
+import type { Figures } from "../measure/measures.ts";
 import type { CycleOutcome } from "../process/calls.ts";
 import type { ServerUsage } from "../servers.ts";
-import type { Figures } from "../measure/measures.ts";
 import { opened, patienceMs, type Stage } from "./workload.ts";
 
 /** How a contender is to acquire and release at full speed. */

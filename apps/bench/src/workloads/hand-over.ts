@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { contended as contenders } from "../contenders/index.ts";
-import { quantileOf } from "../measure/statistics.ts";
-import type { Figures } from "../measure/measures.ts";
 import type { Worker } from "../crew.ts";
+import type { Figures } from "../measure/measures.ts";
+import { quantileOf } from "../measure/statistics.ts";
 import { ttlMs } from "../process/calls.ts";
 import { quickWaiters } from "./contended.ts";
-import { opened, patienceMs, type Case, type Stage, type Workload } from "./workload.ts";
+import { type Case, opened, patienceMs, type Stage, type Workload } from "./workload.ts";
 
 /** Long enough that the other waits as it does in the long run, and at a random moment of its pauses. */
 const holdMsMin = 15;

@@ -6,6 +6,7 @@ import { growthOfNodes, growthOfResources, growthOfWaiters } from "./growth.ts";
 import { handOver } from "./hand-over.ts";
 import { held } from "./held.ts";
 import { uncontended } from "./uncontended.ts";
+import { weight } from "./weight.ts";
 import type { Workload } from "./workload.ts";
 
 /** All workloads, in the order of the report. */
@@ -16,6 +17,7 @@ export const workloads: readonly Workload[] = [
   faults,
   counts,
   held,
+  weight,
   delay,
   growthOfNodes,
   growthOfWaiters,

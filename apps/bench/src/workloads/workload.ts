@@ -17,8 +17,8 @@ export interface Workload {
   readonly cases: readonly Case[];
   /** What is told of it; the first is what contenders are sorted by. */
   readonly columns: readonly MeasureName[];
-  /** Whether each case has a table of its own, or is a column, or a point on a curve over what the cases differ in. */
-  readonly layout: "tables" | "columns" | { readonly curveOver: string };
+  /** Whether each case has a table of its own, or is a point on a curve over what the cases differ in. */
+  readonly layout: "tables" | { readonly curveOver: string };
 }
 
 /** One way to run a workload. */

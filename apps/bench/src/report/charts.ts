@@ -1,0 +1,116 @@
+import { init } from "echarts/dist/echarts.esm.min.mjs";
+import { contenderNamed } from "../contenders/index.ts";
+import { type MeasureName, measureNamed } from "../measure/measures.ts";
+import type { Workload } from "../workloads/workload.ts";
+import type { Summary } from "./summary.ts";
+import { valueText } from "./text.ts";
+
+/** A chart in a file. */
+export interface Picture {
+  readonly file: string;
+  readonly title: string;
+  /** SVG. */
+  draw(): string;
+}
+
+const width = 860;
+const colors = { ours: "#1d4ed8", peer: "#94a3b8", raw: "#0f766e", floor: "#a16207" };
+const ink = "#334155";
+const textStyle = { fontFamily: "Helvetica, Arial, sans-serif", fontSize: 12, color: ink };
+
+/** Bars of each case that the targets rest on; or a curve for each contender, one chart for each measure. */
+export function picturesOf(workload: Workload, summary: Summary): Picture[] {
+  if (workload.layout !== "tables") return workload.columns.map((measure) => curves(workload, measure, summary));
+  return workload.cases.flatMap((one) => {
+    const [measure] = workload.columns;
+    if (!one.isQuick || measure === undefined) return [];
+    const at = { workload: workload.name, case: one.name, measure };
+    const bars = summary.ranked(at).flatMap(({ name }) => {
+      const value = summary.of({ ...at, contender: name })?.median;
+      return value === undefined ? [] : [{ name, value }];
+    });
+    const title = `${workload.title}: ${one.name}, ${measureNamed(measure).title}`;
+    return bars.length < 2
+      ? []
+      : [{ file: fileOf(workload, one.name), title, draw: () => barChart(title, bars, measure) }];
+  });
+}
+
+function barChart(title: string, bars: readonly { name: string; value: number }[], measure: MeasureName): string {
+  return render(80 + 24 * bars.length, {
+    title: { text: title, left: 8, top: 6, textStyle: { ...textStyle, fontSize: 14 } },
+    grid: { left: 8, right: 90, top: 40, bottom: 8, containLabel: true },
+    xAxis: {
+      type: "value",
+      splitLine: { lineStyle: { color: "#e2e8f0" } },
+      axisLabel: { ...textStyle, hideOverlap: true },
+    },
+    yAxis: {
+      type: "category",
+      inverse: true,
+      data: bars.map(({ name }) => name),
+      axisLabel: { ...textStyle, interval: 0 },
+      axisTick: { show: false },
+    },
+    series: [
+      {
+        type: "bar",
+        barWidth: 14,
+        data: bars.map(({ name, value }) => ({ value, itemStyle: { color: colors[contenderNamed(name).role] } })),
+        label: {
+          ...{ show: true, position: "right", ...textStyle },
+          formatter: ({ value }: { value: unknown }) => valueText(Number(value), measureNamed(measure)),
+        },
+      },
+    ],
+  });
+}
+
+function curves(workload: Workload, measure: MeasureName, summary: Summary): Picture {
+  const over = workload.layout === "tables" ? "" : workload.layout.curveOver;
+  const title = `${workload.title}: ${measureNamed(measure).title} by ${over}`;
+  const lines = workload.contenders.flatMap(({ name, role, settings }) => {
+    const points = workload.cases.flatMap((one) => {
+      const value = summary.of({ workload: workload.name, case: one.name, contender: name, measure })?.median;
+      return value === undefined ? [] : [[Number(one.name), value]];
+    });
+    return points.length === 0 || settings.waiting === "tuned" ? [] : [{ name, role, points }];
+  });
+  const draw = (): string =>
+    render(460, {
+      title: { text: title, left: 8, top: 6, textStyle: { ...textStyle, fontSize: 14 } },
+      legend: { type: "plain", left: 8, right: 8, bottom: 4, itemWidth: 20, textStyle },
+      grid: { left: 8, right: 24, top: 44, bottom: 84, containLabel: true },
+      xAxis: {
+        type: "log",
+        name: over,
+        nameLocation: "middle",
+        nameGap: 24,
+        axisLabel: textStyle,
+        nameTextStyle: textStyle,
+      },
+      yAxis: { type: "value", min: 0, splitLine: { lineStyle: { color: "#e2e8f0" } }, axisLabel: textStyle },
+      series: lines.map(({ name, role, points }) => ({
+        ...{ type: "line", name, data: points, symbolSize: 5 },
+        lineStyle: { width: role === "ours" ? 3 : 1.5, type: role === "peer" ? "dashed" : "solid" },
+      })),
+    });
+  return { file: fileOf(workload, measureNamed(measure).title), title, draw };
+}
+
+function render(height: number, option: object): string {
+  const chart = init(null, null, { renderer: "svg", ssr: true, width, height });
+  try {
+    chart.setOption({ animation: false, backgroundColor: "#ffffff", textStyle, ...option });
+    return `${chart.renderToSVGString()}\n`;
+  } finally {
+    chart.dispose();
+  }
+}
+
+function fileOf({ name }: Workload, part: string): string {
+  return `charts/${name}-${part
+    .toLowerCase()
+    .replace(/×/g, "x")
+    .replace(/[^a-z0-9]+/g, "-")}.svg`;
+}
