@@ -32,12 +32,12 @@ export const full: Scale = {
 
 export const quick: Scale = {
   rounds: { alone: 5, together: 1 },
-  furtherRoundsMs: 90_000,
+  furtherRoundsMs: 75_000,
   turnMs: 250,
   warmUpMs: 100,
-  contestMs: 2_000,
+  contestMs: 1_500,
   handOvers: 25,
-  handOverMs: 1_500,
+  handOverMs: 1_200,
   heldLocks: 2_000,
   isQuick: true,
 };

@@ -66,12 +66,7 @@ const measures = {
     "what the JavaScript heap grew by for one held lock, all garbage collected",
   ),
   timersPerHeldLock: less("timers", "ratio", "timers that run for one held lock"),
-  gzipBytes: less(
-    "minified, gzipped",
-    "whole",
-    "bytes of all that is loaded beside the Redis client, in one file, by esbuild and gzip",
-  ),
-  importMs: less("import ms", "ms", "time from the start of `import` to its end, in a fresh process"),
+  importMs: less("import", "ms", "time from the start of `import` to its end, in a fresh process"),
 } satisfies Record<string, Measure>;
 
 /** The name of a measure. */

@@ -15,7 +15,7 @@ export function markdownOf(recording: Recording): string {
   const measured = workloads.filter(({ name }) => recording.turns.some(({ workload }) => workload === name));
   const parts = [
     head(recording),
-    `## Targets\n\nRatios are those of the row's measure, ours to what it is compared with.`,
+    "## Targets\n\nWhat is compared is ours divided by the other. The size of core is another target, which `pnpm check` looks at.",
     targetsTable(findingsOf(summary)),
     ...measured.map((workload) => sectionOf(workload, summary)),
     meanings(measured),
@@ -61,7 +61,7 @@ function sectionOf(workload: Workload, summary: Summary): string {
 }
 
 /** Where a case is in the summary. */
-export function placeOf({ name }: Workload, one: Case): Place {
+function placeOf({ name }: Workload, one: Case): Place {
   return { workload: name, case: one.name };
 }
 

@@ -34,12 +34,6 @@ export interface Finding {
 
 const both = ["holdfast/ioredis", "holdfast/node-redis"];
 const ioredis = ["holdfast/ioredis"];
-const weight = {
-  title: "@holdfast/core",
-  workload: "weight",
-  case: "a fresh process",
-  ours: ["@holdfast/core"],
-} as const;
 const one = "1 process × 50 workers";
 const five = "5 processes × 10 workers";
 const eight = "8 processes × 10 workers";
@@ -94,8 +88,15 @@ const targets: readonly Target[] = [
       atMost: 1.2,
     }),
   ),
-  { ...weight, measure: "gzipBytes", atMost: 8_000 },
-  { ...weight, measure: "importMs", against: "best peer", atMost: 1 },
+  {
+    title: "a fresh process",
+    workload: "import",
+    case: "a fresh process",
+    ours: ["@holdfast/core"],
+    measure: "importMs",
+    against: "best peer",
+    atMost: 1,
+  },
 ];
 
 /** Compares what was measured with what is wanted. */

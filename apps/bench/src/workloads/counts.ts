@@ -13,7 +13,7 @@ export const counts: Workload = {
   contenders,
   quickContenders: ["holdfast/ioredis", "holdfast/node-redis", "redlock 5 beta", "redis-semaphore", "raw ioredis"],
   cases: [caseOf("one at a time", 1), caseOf("100 in one tick", 100)],
-  columns: ["promisesPerLock", "timersPerLock", "commandsPerNode", "writesPerNode", "bytesPerLock"],
+  columns: ["commandsPerNode", "writesPerNode", "bytesPerLock", "timersPerLock", "promisesPerLock"],
   layout: "tables",
 };
 

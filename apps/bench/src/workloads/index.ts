@@ -5,8 +5,8 @@ import { faults } from "./faults.ts";
 import { growthOfNodes, growthOfResources, growthOfWaiters } from "./growth.ts";
 import { handOver } from "./hand-over.ts";
 import { held } from "./held.ts";
+import { importing } from "./import.ts";
 import { uncontended } from "./uncontended.ts";
-import { weight } from "./weight.ts";
 import type { Workload } from "./workload.ts";
 
 /** All workloads, in the order of the report. */
@@ -17,7 +17,7 @@ export const workloads: readonly Workload[] = [
   faults,
   counts,
   held,
-  weight,
+  importing,
   delay,
   growthOfNodes,
   growthOfWaiters,
