@@ -105,7 +105,7 @@ class ForkedWorker implements Worker {
       else this.#fail(new Error("the process has ended"));
     });
     const timer = setTimeout(() => {
-      this.#fail(new Error(`hung: no end of "${name}" within ${Math.round(limitMs / 1_000)} s`));
+      this.#fail(new Error(`hung: no end of "${name}" within ${limitMs / 1_000} s`));
       this.kill();
     }, limitMs);
     return outcome.finally(() => clearTimeout(timer)) as Result<Name>;

@@ -33,11 +33,10 @@ export function planOf(
           .filter(({ processes }) => processes === 1 || contender.spansProcesses)
           .map((one) => ({ workload, case: one, contender, round })),
       );
+    const isOn = ({ rounds }: Part): boolean => round <= rounds;
     return [
-      ...(round <= scale.rounds.alone ? alone : []).flatMap((part) =>
-        part.cases.flatMap((one) => takeTurns(part, [one])),
-      ),
-      ...(round <= scale.rounds.together ? together : []).flatMap((part) => takeTurns(part, part.cases)),
+      ...alone.filter(isOn).flatMap((part) => part.cases.flatMap((one) => takeTurns(part, [one]))),
+      ...together.filter(isOn).flatMap((part) => takeTurns(part, part.cases)),
     ];
   });
 }
@@ -49,12 +48,15 @@ interface Part {
   readonly contenders: readonly Contender[];
   /** Whether one process of each contender is enough. */
   readonly isAlone: boolean;
+  readonly rounds: number;
 }
 
-function partOf(workload: Workload, { isQuick }: Scale): Part {
+function partOf(workload: Workload, { isQuick, rounds }: Scale): Part {
   const cases = workload.cases.filter((one) => one.isQuick || !isQuick);
   const contenders = workload.contenders.filter(({ name }) => !isQuick || workload.quickContenders.includes(name));
-  return { workload, cases, contenders, isAlone: cases.every(({ processes }) => processes === 1) };
+  const isAlone = cases.every(({ processes }) => processes === 1);
+  const roundsMax = workload.roundsMax ?? Number.POSITIVE_INFINITY;
+  return { workload, cases, contenders, isAlone, rounds: Math.min(roundsMax, isAlone ? rounds.alone : rounds.together) };
 }
 
 /** Any order, each as likely (Fisher and Yates). */

@@ -97,7 +97,8 @@ async function readUsage({ redis }: Server): Promise<Reading> {
   return {
     cpuUs: (numberOf("used_cpu_user") + numberOf("used_cpu_sys")) * 1e6,
     bytes: numberOf("total_net_input_bytes") + numberOf("total_net_output_bytes"),
-    ownBytes: `$${text.length}\r\n${text}\r\n`.length,
+    // A verbatim string of RESP3, which ioredis speaks.
+    ownBytes: `=${text.length + 4}\r\ntxt:${text}\r\n`.length,
   };
 }
 

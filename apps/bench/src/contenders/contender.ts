@@ -28,6 +28,8 @@ export interface Settings {
   readonly waiting: "default" | "tuned";
   /** Whether a release is waited for. */
   readonly awaitsRelease: boolean;
+  /** Whether slow answers are waited for: where things are counted, how busy the machine is must not count. */
+  readonly isPatient: boolean;
 }
 
 /** A module beside this one. */

@@ -6,7 +6,7 @@ type Node = LockNode & { close?(): Promise<void> };
 
 /** Holdfast over these nodes, as its defaults make it. */
 export function holdfastClient(nodes: readonly Node[], settings: Settings, disconnect: () => void): Client {
-  const redlock = new Redlock(nodes);
+  const redlock = new Redlock(nodes, settings.isPatient ? { nodeTimeoutMs: 5_000 } : {});
   const releaseOf = settings.awaitsRelease ? awaited : unawaited;
   return {
     acquire: (keys, ttlMs) => redlock.acquire(keys, { ttlMs }).then(releaseOf),

@@ -1,6 +1,6 @@
 import type { Contender, ContenderModule, Settings } from "./contender.ts";
 
-const defaults: Settings = { waiting: "default", awaitsRelease: true };
+const defaults: Settings = { waiting: "default", awaitsRelease: true, isPatient: false };
 const library = { settings: defaults, waits: true, spansProcesses: true, locksSeveral: true };
 const byHand = { settings: defaults, waits: false, spansProcesses: true, locksSeveral: false };
 
@@ -65,6 +65,7 @@ export const imported: readonly Contender[] = [
     ...library,
     name: "@holdfast/core",
     role: "ours",
+    spansProcesses: false,
     package: "@holdfast/core",
     load: () => import("./holdfast-memory.ts"),
   },

@@ -1,5 +1,6 @@
 /** What a measured process can be asked to do. Everything that crosses is plain data. */
 
+import type { Settings } from "../contenders/contender.ts";
 import type { Sent } from "../measure/sent.ts";
 
 /** The calls, by name. */
@@ -25,6 +26,8 @@ export interface Calls {
 export interface OpenRequest {
   readonly contender: string;
   readonly ports: readonly number[];
+  /** See {@link Settings.isPatient}. */
+  readonly isPatient: boolean;
 }
 
 export interface CycleRequest {

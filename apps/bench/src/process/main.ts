@@ -16,10 +16,10 @@ let client: Client | undefined;
 let held: Release | undefined;
 
 const calls: Calls = {
-  async open({ contender, ports }) {
+  async open({ contender, ports, isPatient }) {
     const { load, settings } = contenderNamed(contender);
     const { connect } = await load();
-    client = await connect(ports, settings);
+    client = await connect(ports, { ...settings, isPatient });
   },
   async close() {
     await client?.close();

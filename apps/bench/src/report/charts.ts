@@ -14,6 +14,8 @@ export interface Picture {
 }
 
 const width = 860;
+/** About what a letter takes; the renderer cannot measure text without a browser. */
+const letterWidth = 7.4;
 const colors = { ours: "#1d4ed8", peer: "#94a3b8", raw: "#0f766e", floor: "#a16207" };
 const ink = "#334155";
 const textStyle = { fontFamily: "Helvetica, Arial, sans-serif", fontSize: 12, color: ink };
@@ -37,9 +39,10 @@ export function picturesOf(workload: Workload, summary: Summary): Picture[] {
 }
 
 function barChart(title: string, bars: readonly { name: string; value: number }[], measure: MeasureName): string {
+  const nameWidth = letterWidth * Math.max(...bars.map(({ name }) => name.length));
   return render(80 + 24 * bars.length, {
     title: { text: title, left: 8, top: 6, textStyle: { ...textStyle, fontSize: 14 } },
-    grid: { left: 8, right: 90, top: 40, bottom: 8, containLabel: true },
+    grid: { left: 16 + nameWidth, right: 90, top: 40, bottom: 30 },
     xAxis: {
       type: "value",
       splitLine: { lineStyle: { color: "#e2e8f0" } },

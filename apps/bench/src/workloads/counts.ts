@@ -14,6 +14,7 @@ export const counts: Workload = {
   quickContenders: ["holdfast/ioredis", "holdfast/node-redis", "redlock 5 beta", "redis-semaphore", "raw ioredis"],
   cases: [caseOf("one at a time", 1), caseOf("100 in one tick", 100)],
   columns: ["commandsPerNode", "writesPerNode", "bytesPerLock", "timersPerLock", "promisesPerLock"],
+  roundsMax: 1,
   layout: "tables",
 };
 
@@ -28,7 +29,7 @@ async function runCount(stage: Stage, atOnce: number): Promise<Figures> {
   const { servers, prefix } = stage;
   const worker = stage.worker(0);
   await servers.empty(nodes);
-  return opened(stage, { nodes }, [worker], async () => {
+  return opened(stage, { nodes, isPatient: true }, [worker], async () => {
     const request = { prefix, atOnce, times: locks / atOnce };
     await worker.call("count", request, patienceMs); // what is made once is there now
     const watch = await servers.watch(nodes);

@@ -18,6 +18,7 @@ export const held: Workload = {
   ],
   cases: [{ name: "5 nodes", nodes, processes: 1, isQuick: true, run: runHeld }],
   columns: ["heapPerLockBytes", "timersPerHeldLock"],
+  roundsMax: 2,
   layout: "tables",
 };
 

@@ -17,6 +17,8 @@ export interface Workload {
   readonly cases: readonly Case[];
   /** What is told of it; the first is what contenders are sorted by. */
   readonly columns: readonly MeasureName[];
+  /** How many rounds are enough, where more would tell nothing new. */
+  readonly roundsMax?: number;
   /** Whether each case has a table of its own, or is a point on a curve over what the cases differ in. */
   readonly layout: "tables" | { readonly curveOver: string };
 }
@@ -45,19 +47,26 @@ export interface Stage {
 }
 
 /** How long a call may take beyond what it has to do, before its process is given up. */
-export const patienceMs = 15_000;
+export const patienceMs = 20_000;
+
+/** What a process is connected to, and how. */
+interface Surroundings {
+  readonly nodes: number;
+  readonly roundTripMs?: number;
+  readonly isPatient?: boolean;
+}
 
 /** Connects a process to the first servers, has something done, and closes it, however that ends. */
 export async function opened<T>(
   stage: Stage,
-  { nodes, roundTripMs = 0 }: { readonly nodes: number; readonly roundTripMs?: number },
+  { nodes, roundTripMs = 0, isPatient = false }: Surroundings,
   workers: readonly Worker[],
   act: () => Promise<T>,
 ): Promise<T> {
   const ports = await stage.servers.ports(nodes, roundTripMs);
   try {
     await Promise.all(
-      workers.map((worker) => worker.call("open", { contender: stage.contender.name, ports }, patienceMs)),
+      workers.map((worker) => worker.call("open", { contender: stage.contender.name, ports, isPatient }, patienceMs)),
     );
     return await act();
   } catch (error) {

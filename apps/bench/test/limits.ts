@@ -1,0 +1,32 @@
+import type { Figures } from "../src/measure/measures.ts";
+
+/**
+ * The most that one lock, acquired and released on five nodes, may take. All of it is counted, so that no machine is too
+ * slow for it. When a change takes less, lower the limits to what `pnpm bench --quick --only counts` shows, rounded up;
+ * when one takes more, say in the commit what it buys.
+ */
+export const limits: Readonly<Record<string, Readonly<Record<string, Figures>>>> = {
+  "holdfast/ioredis": {
+    "one at a time": most(2.4, 2.4, 2_960, 10, 185),
+    "100 in one tick": most(2.4, 2.4, 2_960, 10, 185),
+  },
+  "holdfast/node-redis": {
+    "one at a time": most(2.4, 2.4, 2_960, 10, 185),
+    "100 in one tick": most(2.4, 0.1, 2_960, 10, 185),
+  },
+  "holdfast/memory": {
+    "one at a time": most(0, 0, 0, 3, 63),
+    "100 in one tick": most(0, 0, 0, 3, 63),
+  },
+};
+
+/** In the order of the report's columns; commands and writes are for each node. */
+function most(
+  commandsPerNode: number,
+  writesPerNode: number,
+  bytesPerLock: number,
+  timersPerLock: number,
+  promisesPerLock: number,
+): Figures {
+  return { commandsPerNode, writesPerNode, bytesPerLock, timersPerLock, promisesPerLock };
+}
