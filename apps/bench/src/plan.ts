@@ -56,7 +56,13 @@ function partOf(workload: Workload, { isQuick, rounds }: Scale): Part {
   const contenders = workload.contenders.filter(({ name }) => !isQuick || workload.quickContenders.includes(name));
   const isAlone = cases.every(({ processes }) => processes === 1);
   const roundsMax = workload.roundsMax ?? Number.POSITIVE_INFINITY;
-  return { workload, cases, contenders, isAlone, rounds: Math.min(roundsMax, isAlone ? rounds.alone : rounds.together) };
+  return {
+    workload,
+    cases,
+    contenders,
+    isAlone,
+    rounds: Math.min(roundsMax, isAlone ? rounds.alone : rounds.together),
+  };
 }
 
 /** Any order, each as likely (Fisher and Yates). */

@@ -12,7 +12,7 @@ beforeAll(async () => {
 afterAll(() => Promise.all(servers.map((server) => server.stop())));
 
 describe.each(everyone)("$name", ({ name, load, settings, locksSeveral, spansProcesses }) => {
-  test.each([1, 3])("locks and unlocks on %i servers", async (count) => {
+  test.each([1, 3])("locks and unlocks, servers: %i", async (count) => {
     const { connect } = await load();
     const some = servers.slice(0, count);
     const ports = some.map(({ port }) => port);

@@ -23,7 +23,7 @@ function caseOf(name: string, atOnce: number): Case {
 }
 
 /** How many locks are counted. */
-const locks = 300;
+const locks = 200;
 
 async function runCount(stage: Stage, atOnce: number): Promise<Figures> {
   const { servers, prefix } = stage;
