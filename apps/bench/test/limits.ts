@@ -2,9 +2,8 @@ import type { Figures } from "../src/measure/measures.ts";
 
 /**
  * The most that one lock, acquired and released on five nodes, may take. All of it is counted, so that no machine is too
- * slow for it. When a change takes less, lower the limits to what `pnpm bench --quick --only counts` shows, a percent more
- * for bytes, as late replies of one count may fall into the next;
- * when one takes more, say in the commit what it buys.
+ * slow for it. When a change takes less, lower the limits to what `pnpm bench --quick --only counts` shows, and a percent
+ * more for bytes, as late replies of one count may fall into the next. When one takes more, say in the commit what it buys.
  */
 export const limits: Readonly<Record<string, Readonly<Record<string, Figures>>>> = {
   "holdfast/ioredis": {

@@ -90,6 +90,6 @@ test("quartilesText() leaves quartiles out that say nothing", () => {
   expect(quartilesText({ low: 1, median: 2, high: 3 }, { format: "whole" })).toBe("2 (1 – 3)");
 });
 
-test("ratioText() has two decimals where they matter", () => {
-  expect([0.0412, 6.4, 123.4].map(ratioText)).toEqual(["0.04", "6.40", "123"]);
+test("ratioText() has as many decimals as matter", () => {
+  expect([0.0412, 1 / 8, 6.4, 123.4].map(ratioText)).toEqual(["0.041", "0.125", "6.40", "123"]);
 });

@@ -15,9 +15,9 @@ export function quartilesText({ low, median, high }: Quartiles, measure: Pick<Me
   return from === middle && to === middle ? `${middle}` : `${middle} (${from} – ${to})`;
 }
 
-/** A ratio: `0.89`, `6.4`, `120`. */
+/** A ratio: `0.125`, `6.40`, `120`. */
 export function ratioText(ratio: number): string {
-  return ratio < 10 ? ratio.toFixed(2) : digits(ratio);
+  return ratio < 1 ? ratio.toFixed(3) : digits(ratio);
 }
 
 /** Three digits, and all of those before the point. */
