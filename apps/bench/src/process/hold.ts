@@ -6,6 +6,8 @@ import type { HoldOutcome, HoldRequest } from "./calls.ts";
 /** No lock is to end by itself meanwhile. */
 const ttlMs = 600_000;
 const atOnce = 100;
+/** After so long, what acquiring has started is over, and what runs is for holding. */
+const restMs = 300;
 
 /** Holds many locks at once, and tells how much memory each takes, with the function that releases it. */
 export async function hold(client: Client, { prefix, locks }: HoldRequest): Promise<HoldOutcome> {
@@ -39,6 +41,7 @@ async function timersPerLock(client: Client, prefix: string): Promise<number> {
   }).enable();
   const keys = Array.from({ length: atOnce }, (_, lock) => [`${prefix}:timers:${lock}`]);
   const held = await Promise.all(keys.map((key) => client.acquire(key, ttlMs)));
+  await sleep(restMs);
   const timers = running.size;
   hook.disable();
   await Promise.all(held.map((release) => release()));

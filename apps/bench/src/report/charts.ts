@@ -17,12 +17,21 @@ const width = 860;
 /** About what a letter takes; the renderer cannot measure text without a browser. */
 const letterWidth = 7.4;
 const colors = { ours: "#1d4ed8", peer: "#94a3b8", raw: "#0f766e", floor: "#a16207" };
+/** For curves, in the order of the contenders: ours are blue. */
+const palette = [
+  ...["#1d4ed8", "#3b82f6", "#93c5fd", "#dc2626", "#ea580c", "#d97706", "#7c3aed"],
+  ...["#db2777", "#f472b6", "#0f766e", "#34d399", "#78350f", "#a3a3a3"],
+];
+const legendWidth = 232;
 const ink = "#334155";
 const textStyle = { fontFamily: "Helvetica, Arial, sans-serif", fontSize: 12, color: ink };
 
 /** Bars of each case that the targets rest on; or a curve for each contender, one chart for each measure. */
 export function picturesOf(workload: Workload, summary: Summary): Picture[] {
-  if (workload.layout !== "tables") return workload.columns.map((measure) => curves(workload, measure, summary));
+  if (workload.layout !== "tables") {
+    const shown = workload.columns.filter((measure) => measureNamed(measure).over === "median");
+    return shown.map((measure) => curves(workload, measure, summary));
+  }
   return workload.cases.flatMap((one) => {
     const [measure] = workload.columns;
     if (!one.isQuick || measure === undefined) return [];
@@ -72,31 +81,26 @@ function barChart(title: string, bars: readonly { name: string; value: number }[
 function curves(workload: Workload, measure: MeasureName, summary: Summary): Picture {
   const over = workload.layout === "tables" ? "" : workload.layout.curveOver;
   const title = `${workload.title}: ${measureNamed(measure).title} by ${over}`;
-  const lines = workload.contenders.flatMap(({ name, role, settings }) => {
-    const points = workload.cases.flatMap((one) => {
+  const untuned = workload.contenders.filter(({ settings }) => settings.waiting === "default");
+  const lines = untuned.map(({ name, role }, index) => ({
+    ...{ type: "line", name, symbolSize: 5, color: palette[index % palette.length] },
+    lineStyle: { width: role === "ours" ? 3 : 1.5, type: role === "peer" ? "dashed" : "solid" },
+    data: workload.cases.map((one) => {
       const value = summary.of({ workload: workload.name, case: one.name, contender: name, measure })?.median;
-      return value === undefined ? [] : [[Number(one.name), value]];
-    });
-    return points.length === 0 || settings.waiting === "tuned" ? [] : [{ name, role, points }];
-  });
+      return value === undefined || value <= 0 ? null : value; // the axis has no zero
+    }),
+  }));
   const draw = (): string =>
-    render(460, {
+    render(420, {
       title: { text: title, left: 8, top: 6, textStyle: { ...textStyle, fontSize: 14 } },
-      legend: { type: "plain", left: 8, right: 8, bottom: 4, itemWidth: 20, textStyle },
-      grid: { left: 8, right: 24, top: 44, bottom: 84, containLabel: true },
+      legend: { orient: "vertical", left: width - legendWidth, top: 40, itemWidth: 24, textStyle },
+      grid: { left: 64, right: legendWidth + 24, top: 44, bottom: 48 },
       xAxis: {
-        type: "log",
-        name: over,
-        nameLocation: "middle",
-        nameGap: 24,
-        axisLabel: textStyle,
-        nameTextStyle: textStyle,
+        ...{ type: "category", data: workload.cases.map(({ name }) => name), axisLabel: textStyle },
+        ...{ name: over, nameLocation: "middle", nameGap: 26, nameTextStyle: textStyle },
       },
-      yAxis: { type: "value", min: 0, splitLine: { lineStyle: { color: "#e2e8f0" } }, axisLabel: textStyle },
-      series: lines.map(({ name, role, points }) => ({
-        ...{ type: "line", name, data: points, symbolSize: 5 },
-        lineStyle: { width: role === "ours" ? 3 : 1.5, type: role === "peer" ? "dashed" : "solid" },
-      })),
+      yAxis: { type: "log", splitLine: { lineStyle: { color: "#e2e8f0" } }, axisLabel: textStyle },
+      series: lines.filter(({ data }) => data.some((value) => value !== null)),
     });
   return { file: fileOf(workload, measureNamed(measure).title), title, draw };
 }

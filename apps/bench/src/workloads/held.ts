@@ -25,7 +25,7 @@ export const held: Workload = {
 async function runHeld(stage: Stage): Promise<Figures> {
   const worker = stage.worker(0);
   await stage.servers.empty(nodes);
-  return opened(stage, { nodes }, [worker], async () => {
+  return opened(stage, { nodes, isPatient: true }, [worker], async () => {
     const request = { prefix: stage.prefix, locks: stage.scale.heldLocks };
     const { heapBytes, timers } = await worker.call("hold", request, 2 * patienceMs);
     worker.kill(); // with all that it holds
