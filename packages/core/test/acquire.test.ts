@@ -356,6 +356,7 @@ describe("errors", () => {
       /^could not lock r: made \d+ attempts in 500 ms; another owner is in the way; 0 of 3 nodes granted, 2 needed/,
     );
     expect(clock.monotonicMs()).toBe(500);
+    await clock.advance(1000);
     expect(clock.pendingTimers).toBe(0);
   });
 });

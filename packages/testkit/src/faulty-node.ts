@@ -8,6 +8,7 @@ import type {
   NodeView,
   ReleaseReply,
   ReleaseRequest,
+  Unwatch,
 } from "@holdfast/core";
 import type { VirtualClock } from "./virtual-clock.ts";
 
@@ -29,7 +30,7 @@ export interface Fault {
 
 /** One call that was made, in the order of the calls. */
 export interface Call {
-  readonly method: "acquire" | "extend" | "release" | "inspect";
+  readonly method: "acquire" | "extend" | "release" | "inspect" | "watch";
   readonly request: Partial<AcquireRequest & ExtendRequest> & NodeRequest;
   readonly atMs: number;
 }
@@ -41,6 +42,12 @@ export class FaultyNode implements LockNode {
   readonly calls: Call[] = [];
   /** Decides what happens to each call; undefined means that nothing goes wrong. */
   fault: (call: Call) => Fault | undefined = () => undefined;
+  /** Decides what happens to each announcement of a release on its way to this side: by default, it arrives at once. */
+  announcement: (deliver: () => void, resource: string, next: string | undefined) => void = (deliver) => deliver();
+  /** As of the node; undefined takes it away. */
+  watch?:
+    | ((resources: readonly string[], onReleased: (resource: string, next?: string) => void) => Promise<Unwatch>)
+    | undefined;
   readonly #node: LockNode;
   readonly #clock: VirtualClock;
 
@@ -48,6 +55,13 @@ export class FaultyNode implements LockNode {
     this.name = node.name;
     this.#node = node;
     this.#clock = clock;
+    const { watch } = node;
+    if (watch === undefined) return;
+    this.watch = (resources, onReleased) => {
+      const hear = (resource: string, next?: string): void =>
+        this.announcement(() => onReleased(resource, next), resource, next);
+      return this.#send("watch", { resources, owner: "", timeoutMs: 0 }, () => watch.call(node, resources, hear));
+    };
   }
 
   /** The calls of one method. */

@@ -1,0 +1,243 @@
+import type { Lock } from "@holdfast/core";
+import { describe, expect, it } from "vitest";
+import { type World, world } from "./world.ts";
+
+/** How long a message is under way. */
+const travelMs = 5;
+
+const travel = { requestMs: travelMs, replyMs: travelMs };
+
+/** A lock on `r`, and a call that waits for it in the same process. */
+async function heldAndWanted({ redlock, clock }: World): Promise<{ lock: Lock; next: Promise<Lock> }> {
+  const lock = await clock.until(redlock.acquire("r"));
+  const next = redlock.acquire("r");
+  await clock.advance(1);
+  return { lock, next };
+}
+
+function ownersReleased(it: World, name: string): string[] {
+  return it
+    .node(name)
+    .callsOf("release")
+    .map(({ request }) => request.owner);
+}
+
+describe("hand-over within a process", () => {
+  it("release() hands the lock to the next waiter in one round trip, with a new owner and a new fence", async () => {
+    const it = world(5);
+    for (const node of it.nodes) node.fault = () => travel;
+    const { lock, next } = await heldAndWanted(it);
+    const beganMs = it.clock.monotonicMs();
+    const released = lock.release();
+    const heir = await it.clock.until(next);
+    expect(it.clock.monotonicMs() - beganMs).toBe(2 * travelMs);
+    await it.clock.until(released);
+    expect(it.clock.monotonicMs() - beganMs).toBe(2 * travelMs);
+    expect(heir.owner).not.toBe(lock.owner);
+    expect(heir.fence).toBeGreaterThan(lock.fence);
+    expect(lock.remainingMs()).toBe(0);
+    expect(lock.signal.aborted).toBe(false);
+    for (const node of it.nodes) {
+      expect(node.callsOf("acquire").map(({ request }) => request.takeover)).toEqual([undefined, lock.owner]);
+      expect(node.callsOf("release")).toEqual([]);
+    }
+    const told = it.events.filter(([name]) => name === "released").map(([, event]) => event);
+    expect(told).toMatchObject([{ owner: lock.owner, fence: lock.fence, confirmed: true, handedOver: true }]);
+    await it.clock.until(heir.release());
+    await it.clock.advance(10_000);
+    expect(await it.heldOn("r")).toEqual([]);
+    expect(it.clock.pendingTimers).toBe(0);
+  });
+
+  it("a waiter asks no node while a lock of its process is in the way", async () => {
+    const it = world(3, { retryDelayMs: 1, retryDelayMaxMs: 1 });
+    const { lock, next } = await heldAndWanted(it);
+    await it.clock.advance(1000);
+    expect(it.node("a").callsOf("acquire")).toHaveLength(1);
+    await it.clock.until(lock.release());
+    await it.clock.until(next);
+  });
+
+  it("waiters get the lock first come, first served, for hardly more than one call to each node a lock", async () => {
+    const it = world(5, { waitTimeoutMs: 60_000 });
+    const order: number[] = [];
+    const count = 100;
+    const work = Array.from({ length: count }, async (_, index) => {
+      const lock = await it.redlock.acquire("r");
+      order.push(index);
+      await it.clock.advance(0);
+      await lock.release();
+    });
+    await it.clock.until(Promise.all(work));
+    expect(order).toEqual(Array.from({ length: count }, (_, index) => index));
+    for (const node of it.nodes) expect(node.calls.length).toBeLessThanOrEqual(1.3 * count);
+    expect(await it.heldOn("r")).toEqual([]);
+  });
+
+  it("the old owner is released on the nodes that did not let the heir take over, also on those that say so late", async () => {
+    const it = world(5);
+    const { lock, next } = await heldAndWanted(it);
+    it.node("d").fault = ({ method }) => (method === "acquire" ? { reject: new Error("broken") } : undefined);
+    it.node("e").fault = ({ method }) =>
+      method === "acquire" ? { requestMs: 300, answer: { granted: false } } : undefined;
+    await it.clock.until(lock.release());
+    const heir = await it.clock.until(next);
+    await it.clock.advance(400);
+    expect(it.nodes.map(({ name }) => ownersReleased(it, name))).toEqual([[], [], [], [lock.owner], [lock.owner]]);
+    expect(await it.heldOn("r")).toEqual(["a", "b", "c"]);
+    await it.clock.until(heir.release());
+    expect(await it.heldOn("r")).toEqual([]);
+  });
+
+  it("a hand-over that fails releases both owners on all nodes (S4), and the heir goes on waiting", async () => {
+    const it = world(5);
+    const { lock, next } = await heldAndWanted(it);
+    for (const name of ["c", "d", "e"]) {
+      it.node(name).fault = ({ request }) => (request.takeover === undefined ? undefined : { lose: "reply" });
+    }
+    await it.clock.until(lock.release());
+    const heir = await it.clock.until(next);
+    const failed = it.node("a").callsOf("acquire")[1]?.request.owner;
+    for (const node of it.nodes) {
+      const owners = node.callsOf("release").map(({ request }) => request.owner);
+      expect(owners).toContain(lock.owner);
+      expect(owners).toContain(failed);
+    }
+    expect(it.events.find(([name]) => name === "released")?.[1]).toMatchObject({ confirmed: true, handedOver: false });
+    expect(heir.fence).toBeGreaterThan(lock.fence);
+    await it.clock.until(heir.release());
+    await it.clock.advance(10_000);
+    expect(await it.heldOn("r")).toEqual([]);
+    expect(it.clock.pendingTimers).toBe(0);
+  });
+
+  it("an extension that reaches a node after the hand-over is undone", async () => {
+    const it = world(3);
+    const { lock, next } = await heldAndWanted(it);
+    it.node("c").fault = ({ method }) => (method === "extend" ? { requestMs: 100 } : undefined);
+    it.node("a").fault = ({ method }) => (method === "extend" ? { requestMs: 100 } : undefined);
+    const extension = lock.extend().catch((reason: unknown) => reason);
+    await it.clock.advance(1);
+    await it.clock.until(lock.release());
+    const heir = await it.clock.until(next);
+    await it.clock.until(heir.release());
+    await it.clock.advance(200);
+    // Where the resource was free by then, the late extension has claimed it again for the old owner.
+    expect(await extension).toMatchObject({ code: "LOCK_LOST", reason: "released" });
+    expect(await it.heldOn("r")).toEqual([]);
+  });
+
+  it("after 16 hand-overs in a row the lock is really released once", async () => {
+    const it = world(3, { waitTimeoutMs: 60_000 });
+    const kinds: unknown[] = [];
+    const work = Array.from({ length: 40 }, async () => {
+      const lock = await it.redlock.acquire("r");
+      await lock.release();
+    });
+    await it.clock.until(Promise.all(work));
+    for (const [name, event] of it.events) if (name === "released") kinds.push(event.handedOver);
+    const runs = kinds.map((handedOver) => (handedOver ? "h" : "r")).join("");
+    expect(runs).toBe(`${"h".repeat(16)}r${"h".repeat(16)}r${"h".repeat(5)}r`);
+  });
+
+  it("after 50 ms of hand-overs the lock is really released once", async () => {
+    const it = world(3, { waitTimeoutMs: 60_000 });
+    const work = Array.from({ length: 9 }, async () => {
+      const lock = await it.redlock.acquire("r");
+      await new Promise<void>((resolve) => it.clock.deliver(20, resolve));
+      await lock.release();
+    });
+    await it.clock.until(Promise.all(work));
+    const kinds = it.events.filter(([name]) => name === "released").map(([, event]) => event.handedOver);
+    expect(kinds).toEqual([true, true, false, true, true, false, true, true, false]);
+  });
+
+  it("a waiter that has given up is not handed the lock", async () => {
+    const it = world(3);
+    const lock = await it.clock.until(it.redlock.acquire("r"));
+    const controller = new AbortController();
+    const first = it.redlock.acquire("r", { signal: controller.signal }).catch((reason: unknown) => reason);
+    const second = it.redlock.acquire("r");
+    await it.clock.advance(1);
+    const released = lock.release();
+    controller.abort(new Error("enough"));
+    await it.clock.until(released);
+    expect(await first).toMatchObject({ message: "enough" });
+    const heir = await it.clock.until(second);
+    await it.clock.until(heir.release());
+    expect(await it.heldOn("r")).toEqual([]);
+  });
+
+  it("a waiter that gives up while it is handed the lock leaves nothing of both owners behind", async () => {
+    const it = world(3);
+    for (const node of it.nodes) node.fault = () => travel;
+    const lock = await it.clock.until(it.redlock.acquire("r"));
+    const controller = new AbortController();
+    const first = it.redlock.acquire("r", { signal: controller.signal }).catch((reason: unknown) => reason);
+    await it.clock.advance(1);
+    const released = lock.release();
+    await it.clock.advance(travelMs);
+    controller.abort(new Error("enough"));
+    expect(await it.clock.until(first)).toMatchObject({ message: "enough" });
+    await it.clock.until(released);
+    await it.clock.advance(1000);
+    expect(await it.heldOn("r")).toEqual([]);
+    expect(it.clock.pendingTimers).toBe(0);
+  });
+
+  it("a waiter whose time is up is not handed the lock", async () => {
+    const it = world(3);
+    const lock = await it.clock.until(it.redlock.acquire("r"));
+    const first = it.redlock.acquire("r", { waitTimeoutMs: 100 }).catch((reason: unknown) => reason);
+    await it.clock.advance(100);
+    await it.clock.until(lock.release());
+    expect(await first).toMatchObject({ code: "WAIT_TIMEOUT" });
+    expect(await it.heldOn("r")).toEqual([]);
+  });
+
+  it("a lock is handed over only to who wants just what it covers, and nobody is passed who came earlier", async () => {
+    const it = world(3, { waitTimeoutMs: 60_000 });
+    const order: string[] = [];
+    const use = async (name: string, resources: string | string[]): Promise<void> => {
+      const lock = await it.redlock.acquire(resources);
+      order.push(name);
+      await lock.release();
+    };
+    const lock = await it.clock.until(it.redlock.acquire(["a", "b"]));
+    const waiting = [use("b", "b"), use("both", ["b", "a"]), use("a", "a")];
+    await it.clock.advance(1);
+    await it.clock.until(lock.release());
+    await it.clock.until(Promise.all(waiting));
+    expect(order.indexOf("b")).toBeLessThan(order.indexOf("both"));
+    const takeovers = it
+      .node("a")
+      .callsOf("acquire")
+      .map(({ request }) => request.takeover);
+    expect(takeovers).not.toContain(lock.owner);
+  });
+
+  it("a lock that was lost is not handed over: the next waiter asks for it", async () => {
+    const it = world(3, { waitTimeoutMs: 60_000 });
+    const { lock, next } = await heldAndWanted(it);
+    await it.clock.advance(10_000);
+    expect(lock.signal.aborted).toBe(true);
+    const heir = await it.clock.until(next);
+    expect(
+      it
+        .node("a")
+        .callsOf("acquire")
+        .map(({ request }) => request.takeover),
+    ).toEqual([undefined, undefined]);
+    await it.clock.until(heir.release());
+  });
+
+  it("a lock of tryAcquire() is handed over, too", async () => {
+    const it = world(3);
+    const lock = await it.clock.until(it.redlock.tryAcquire("r"));
+    const next = it.redlock.acquire("r");
+    await it.clock.advance(1);
+    await it.clock.until(lock?.release() ?? Promise.reject(new Error("no lock")));
+    await it.clock.until(next);
+    expect(it.node("a").callsOf("acquire").at(-1)?.request.takeover).toBe(lock?.owner);
+  });
+});
