@@ -9,6 +9,12 @@
  * `timeoutMs`; core stops waiting by then anyway. A request that this page does not allow is rejected and changes nothing
  * (`@holdfast/core/requests` has the checks).
  *
+ * A node may keep a *line* of those who wait for each resource, so that only one of them tries when it is released. A line
+ * is a hint: it never changes who is granted, nothing fails because it cannot be kept, and it may be lost. A waiter stands
+ * in a line once. Who came while the resource had a lower fence counter stands before who came later. Those who came at the
+ * same counter stand in ascending order of their values, so that nodes that hear of them in different orders name the same
+ * one. A line is forgotten no later than a minute after the last request that put somebody into it.
+ *
  * The conformance suite (`@holdfast/conformance`) tests every sentence on this page.
  */
 export interface LockNode {
@@ -24,8 +30,8 @@ export interface LockNode {
    *   counters as it is, and leave the remaining ttl alone.
    * - Otherwise: change nothing and deny.
    *
-   * A node may keep a line of those who wait: a request with a `waiter` that is denied puts it at the end of the line of each
-   * resource, unless it stands there already, and one that is granted takes it out.
+   * Where the node keeps lines, a denial puts the `waiter` of the request into the line of each of the resources, where it
+   * keeps the place that it has if it stands there already; a grant takes it out of them.
    *
    * `fenceHint` counts at most as the node's own wall clock in microseconds plus one day, so that a client with a
    * broken clock cannot use up the number range.
@@ -45,14 +51,18 @@ export interface LockNode {
 
   /**
    * Frees those of the resources that `owner` holds, keeps their fence counters, and tells watchers. Releasing what
-   * is not held, or is held by another owner, changes nothing and is no error. Where a node keeps a line, the first in that
-   * of each freed resource leaves it and is named to the watchers, and in the reply.
+   * is not held, or is held by another owner, changes nothing and is no error.
+   *
+   * Where the node keeps lines, the first in the line of each freed resource leaves it, and is named to the watchers of that
+   * resource and in the reply. The `waiter` of the request then enters each line that somebody has left, behind all others.
+   * With `undo`, nobody is named, and the lines stay as they are.
    */
   release(request: ReleaseRequest): Promise<ReleaseReply>;
 
   /**
    * Optional: calls `onReleased` with the name of a watched resource soon after it was released on this node, by
-   * whichever client, and with the waiter whose turn it is, if the node keeps a line and somebody stands in it. It is a hint only: it may come late, twice or never, and an expiry need not be announced.
+   * whichever client, and with the waiter whose turn it is, if the release named one. It is a hint only: it may come late,
+   * twice or never, and neither an expiry nor a release with `undo` need be announced.
    */
   watch?(resources: readonly string[], onReleased: (resource: string, next?: string) => void): Promise<Unwatch>;
 
@@ -79,8 +89,8 @@ export interface AcquireRequest extends NodeRequest {
   /** An owner whose claims may be replaced by this one: a hand-over between two waiters of one process. */
   readonly takeover?: string;
   /**
-   * Who will go on waiting if this is denied: one value for all who wait together, such as those of one process. It is a
-   * hint, which only decides whom the node names when it frees a resource.
+   * Who will go on waiting if this is denied: a text that is not empty, one for all who wait together, such as those of one
+   * process. It only decides whom the node names when it frees a resource.
    */
   readonly waiter?: string;
 }
@@ -127,11 +137,11 @@ export type ExtendReply =
 
 /** See {@link LockNode.release}. */
 export interface ReleaseRequest extends NodeRequest {
-  /** Undoes an attempt that has failed: nobody needs to be told, and nobody's turn has come. */
+  /** Undoes an attempt that has failed: nobody needs to be told, and nobody's turn has come. Default: false. */
   readonly undo?: boolean;
   /**
-   * Who will go on waiting after this: stands in the line behind all who wait, if there are any. Like the `waiter` of
-   * {@link AcquireRequest}.
+   * Who will go on waiting after this: it stands behind all who wait, and in no line where nobody does. Like the `waiter`
+   * of {@link AcquireRequest}.
    */
   readonly waiter?: string;
 }
@@ -140,7 +150,7 @@ export interface ReleaseRequest extends NodeRequest {
 export interface ReleaseReply {
   /** Whether `owner` held any of the resources. */
   readonly released: boolean;
-  /** Who was named as the next, if the node keeps a line and somebody stood in it: of several resources, for any of them. */
+  /** Who was named: the first in the line, if there is one and somebody stood in it; of several resources, in any of theirs. */
   readonly next?: string;
 }
 

@@ -8,11 +8,12 @@ import type { AcquireRequest, ExtendRequest, NodeRequest, ReleaseRequest } from 
  * @throws {RangeError} naming the field and what is wanted
  */
 export const insistOnAcquire: (request: AcquireRequest) => void = onceEach((request) => {
-  const { ttlMs, fenceHint, takeover } = request;
+  const { ttlMs, fenceHint, takeover, waiter } = request;
   insistOnNames(request);
   insist(Number.isSafeInteger(ttlMs) && ttlMs > 0, "ttlMs must be a positive integer", ttlMs);
   insist(Number.isSafeInteger(fenceHint), "fenceHint must be a safe integer", fenceHint);
   insist(takeover === undefined || isName(takeover), "takeover must be an owner if given", takeover);
+  insistOnWaiter(waiter);
 });
 
 /**
@@ -33,7 +34,12 @@ export const insistOnExtend: (request: ExtendRequest) => void = onceEach((reques
  *
  * @throws {RangeError} naming the field and what is wanted
  */
-export const insistOnRelease: (request: ReleaseRequest) => void = onceEach(insistOnNames);
+export const insistOnRelease: (request: ReleaseRequest) => void = onceEach((request) => {
+  const { undo, waiter } = request;
+  insistOnNames(request);
+  insist(undo === undefined || typeof undo === "boolean", "undo must be true or false if given", undo);
+  insistOnWaiter(waiter);
+});
 
 /** All nodes are given the same request: what was found sound, and cannot change, is not checked for each of them. */
 function onceEach<Request extends NodeRequest>(check: (request: Request) => void): (request: Request) => void {
@@ -50,6 +56,10 @@ function insistOnNames({ resources, owner }: NodeRequest): void {
   for (const resource of resources)
     insist(isName(resource), "each resource must be a string that is not empty", resource);
   insist(isName(owner), "owner must be a string that is not empty", owner);
+}
+
+function insistOnWaiter(waiter: unknown): void {
+  insist(waiter === undefined || isName(waiter), "waiter must be a string that is not empty if given", waiter);
 }
 
 function isName(value: unknown): boolean {

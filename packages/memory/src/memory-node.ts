@@ -1,5 +1,6 @@
 import { type Clock, type LockNode, systemClock } from "@holdfast/core";
 import { insistOnAcquire, insistOnExtend, insistOnRelease } from "@holdfast/core/requests";
+import { createLines } from "./lines.ts";
 
 /** A lock node with the optional methods as well. */
 export type MemoryNode = Required<LockNode>;
@@ -24,8 +25,6 @@ interface Entry {
   fence: number;
 }
 
-/** How long somebody stands in a line without asking again, in milliseconds. */
-const lineMs = 10_000;
 const dayMs = 24 * 60 * 60 * 1000;
 const maxHintAheadUs = dayMs * 1000;
 let nodesMade = 0;
@@ -43,8 +42,7 @@ export function memoryNode(options: MemoryNodeOptions = {}): MemoryNode {
   if (!(fenceTtlMs >= 0)) throw new RangeError(`fenceTtlMs must be at least 0, not ${fenceTtlMs}`);
   const entries = new Map<string, Entry>();
   const watchers = new Map<string, Set<(resource: string, next: string | undefined) => void>>();
-  /** Of each resource, who waits for it, since which lock, and until when. */
-  const lines = new Map<string, Map<string, { readonly sinceFence: number; readonly untilMs: number }>>();
+  const lines = createLines(clock);
 
   const entryOf = (resource: string): Entry => entries.get(resource) ?? { owner: null, expiresAtMs: 0, fence: 0 };
 
@@ -79,25 +77,6 @@ export function memoryNode(options: MemoryNodeOptions = {}): MemoryNode {
     }
   };
 
-  const standInLine = (resources: readonly string[], waiter: string): void => {
-    for (const resource of resources) {
-      const line = lines.get(resource) ?? new Map();
-      const sinceFence = line.get(waiter)?.sinceFence ?? entryOf(resource).fence;
-      lines.set(resource, line.set(waiter, { sinceFence, untilMs: clock.monotonicMs() + lineMs }));
-    }
-  };
-  const leaveLine = (resource: string, waiter: string): void => {
-    const line = lines.get(resource);
-    line?.delete(waiter);
-    if (line?.size === 0) lines.delete(resource);
-  };
-  const nextOf = (resource: string): string | undefined => {
-    const line = [...(lines.get(resource) ?? [])].filter(([, { untilMs }]) => clock.monotonicMs() < untilMs);
-    const [first] = line.sort(([a, one], [b, other]) => one.sinceFence - other.sinceFence || (a < b ? -1 : 1));
-    if (first !== undefined) leaveLine(resource, first[0]);
-    return first?.[0];
-  };
-
   return {
     name,
 
@@ -112,11 +91,11 @@ export function memoryNode(options: MemoryNodeOptions = {}): MemoryNode {
         return holder !== null && holder !== takeover;
       });
       if (inTheWay.length > 0) {
-        if (waiter !== undefined) standInLine(resources, waiter);
+        if (waiter !== undefined) for (const each of resources) lines.enter(each, waiter, entryOf(each).fence);
         const expiriesMs = inTheWay.map((resource) => entryOf(resource).expiresAtMs);
         return { granted: false, retryAfterMs: Math.max(...expiriesMs) - nowMs };
       }
-      if (waiter !== undefined) for (const resource of resources) leaveLine(resource, waiter);
+      if (waiter !== undefined) for (const resource of resources) lines.leave(resource, waiter);
       const hint = Math.min(fenceHint, Math.floor(clock.wallMs() * 1000) + maxHintAheadUs);
       return { granted: true, fence: grant(resources, owner, nowMs + ttlMs, hint) };
     },
@@ -147,8 +126,7 @@ export function memoryNode(options: MemoryNodeOptions = {}): MemoryNode {
       const nexts = held.map((resource) => {
         entryOf(resource).owner = null;
         if (undo) return undefined;
-        const next = nextOf(resource);
-        if (next !== undefined && waiter !== undefined) standInLine([resource], waiter);
+        const next = lines.takeNext(resource, waiter);
         for (const onReleased of watchers.get(resource) ?? []) queueMicrotask(() => onReleased(resource, next));
         return next;
       });
