@@ -1,4 +1,4 @@
-import type { AcquireReply, ExtendReply, LockNode, NodeView, Unwatch } from "@holdfast/core";
+import type { AcquireReply, ExtendReply, LockNode, NodeView, ReleaseReply, Unwatch } from "@holdfast/core";
 import { minuteMs } from "./durations.ts";
 import { readAcquireReply, readExtendReply, readNodeView, readReleaseReply } from "./replies.ts";
 import { within } from "./within.ts";
@@ -14,6 +14,7 @@ export interface ClaimTerms {
   readonly ttlMs?: number;
   readonly fenceHint?: number;
   readonly takeover?: string;
+  readonly waiter?: string;
 }
 
 /** What an extension asks for. Default: `longMs`, a fence below every counter, no rejoining. */
@@ -21,6 +22,12 @@ export interface ExtendTerms {
   readonly ttlMs?: number;
   readonly fence?: number;
   readonly rejoin?: boolean;
+}
+
+/** What a release says besides. Default: nothing. */
+export interface ReleaseTerms {
+  readonly waiter?: string;
+  readonly undo?: boolean;
 }
 
 /** The node under test in the hands of a test: requests are well-formed, and every reply is checked before use. */
@@ -34,11 +41,14 @@ export interface Client {
   extend(owner: string, resources: Resources, terms?: ExtendTerms): Promise<ExtendReply>;
   /** Extends, fails unless it is held, and returns the fence. */
   hold(owner: string, resources: Resources, terms?: ExtendTerms): Promise<number>;
-  release(owner: string, resources: Resources): Promise<boolean>;
+  /** Releases, and returns whether there was anything to free. */
+  release(owner: string, resources: Resources, terms?: ReleaseTerms): Promise<boolean>;
+  /** Releases, fails unless that has freed something, and returns who was named as the next. */
+  free(owner: string, resources: Resources, terms?: ReleaseTerms): Promise<string | undefined>;
   /** Only where the node offers it. */
   inspect(resource: string): Promise<NodeView>;
   /** Only where the node offers it. */
-  watch(resources: Resources, onReleased: (resource: string) => void): Promise<Unwatch>;
+  watch(resources: Resources, onReleased: (resource: string, next?: string) => void): Promise<Unwatch>;
 }
 
 /** An owner that no claim has had: for claims whose owner does not matter to the test. */
@@ -56,14 +66,15 @@ export function clientOf(node: LockNode, timeoutMs: number): Client {
       throw new Error(`${method} rejected, and a rejection is a failure, never an answer: ${cause}`, { cause });
     }
   };
+  const release = async (owner: string, resources: Resources, terms?: ReleaseTerms): Promise<ReleaseReply> => {
+    const request = Object.freeze({ ...requestOf(owner, resources, timeoutMs), ...terms });
+    return readReleaseReply(await answer("release()", () => node.release(request)));
+  };
   const client: Client = {
     node,
-    async acquire(owner, resources, { ttlMs = longMs, fenceHint = 1, takeover } = {}) {
-      const request = { ...requestOf(owner, resources, timeoutMs), ttlMs, fenceHint };
-      const reply = await answer("acquire()", () =>
-        node.acquire(Object.freeze(takeover === undefined ? request : { ...request, takeover })),
-      );
-      return readAcquireReply(reply);
+    async acquire(owner, resources, terms) {
+      const request = { ...requestOf(owner, resources, timeoutMs), ttlMs: longMs, fenceHint: 1, ...terms };
+      return readAcquireReply(await answer("acquire()", () => node.acquire(Object.freeze(request))));
     },
     async grant(owner, resources, terms) {
       const reply = await client.acquire(owner, resources, terms);
@@ -84,9 +95,13 @@ export function clientOf(node: LockNode, timeoutMs: number): Client {
       if (!reply.held) throw new Error(`extend() of ${say(resources)} by ${owner} answered not held: it must be held`);
       return reply.fence;
     },
-    async release(owner, resources) {
-      const request = Object.freeze(requestOf(owner, resources, timeoutMs));
-      return readReleaseReply(await answer("release()", () => node.release(request))).released;
+    async release(owner, resources, terms) {
+      return (await release(owner, resources, terms)).released;
+    },
+    async free(owner, resources, terms) {
+      const { released, next } = await release(owner, resources, terms);
+      if (!released) throw new Error(`release() of ${say(resources)} by ${owner} freed nothing: it must be freed`);
+      return next;
     },
     async inspect(resource) {
       return readNodeView(await answer("inspect()", () => offered(node.inspect, "inspect").call(node, resource)));

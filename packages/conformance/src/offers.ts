@@ -1,3 +1,4 @@
+import { type Client, clientOf } from "./client.ts";
 import type { Settings } from "./settings.ts";
 import type { LockNodeSubject } from "./subject.ts";
 import type { Offers } from "./topics.ts";
@@ -18,9 +19,21 @@ export async function offersOf({ create, noServer, patienceMs }: Settings): Prom
       inspect: node.inspect !== undefined,
       server: server !== undefined,
       advance: advance !== undefined,
+      line: await keepsLine(clientOf(node, patienceMs)),
     };
   } finally {
     await within(patienceMs, "close()", subject.close());
+  }
+}
+
+/** Whether the node names who waits. One that fails even here does not, as far as can be told: the tests say what is wrong. */
+async function keepsLine(node: Client): Promise<boolean> {
+  try {
+    await node.grant("alice", "probe");
+    await node.deny("bob", "probe", { waiter: "probing" });
+    return (await node.free("alice", "probe")) !== undefined;
+  } catch {
+    return false;
   }
 }
 

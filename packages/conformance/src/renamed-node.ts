@@ -29,7 +29,9 @@ export function renamedNode<N extends LockNode>(node: N, keptAs: (resource: stri
   if (node.watch) {
     result.watch = (resources, onReleased) => {
       const given = new Map(resources.map((resource) => [keptAs(resource), resource]));
-      return (node as Required<LockNode>).watch([...given.keys()], (kept) => onReleased(given.get(kept) ?? kept));
+      return (node as Required<LockNode>).watch([...given.keys()], (kept, next) =>
+        onReleased(given.get(kept) ?? kept, next),
+      );
     };
   }
   if (node.inspect) result.inspect = (resource) => (node as Required<LockNode>).inspect(keptAs(resource));

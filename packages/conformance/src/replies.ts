@@ -34,9 +34,11 @@ export function readExtendReply(value: unknown, atLeast: number): ExtendReply {
 
 /** Takes the reply of `release`, or throws saying what is wrong with it. */
 export function readReleaseReply(value: unknown): ReleaseReply {
-  const { released } = fieldsOf("release()", value);
+  const { released, next } = fieldsOf("release()", value);
   insist(typeof released === "boolean", "release()", value, "released must be true or false");
-  return { released };
+  if (next === undefined) return { released };
+  insist(typeof next === "string" && next !== "", "release()", value, "next must be a waiter if given");
+  return { released, next };
 }
 
 /** Takes the answer of `inspect`, or throws saying what is wrong with it. */

@@ -55,6 +55,7 @@ function capabilities(offers: Offers, { cannot, noServer }: Findings["settings"]
   const yes = (offered: boolean): string => (offered ? "yes" : "not offered");
   return [
     ["`watch`: waiting clients are woken", yes(offers.watch)],
+    ["`waiter`: those who wait are named by turns", yes(offers.line)],
     ["`inspect`: tells who holds a resource", yes(offers.inspect)],
     ["outages and connections", noServer === undefined ? "tested" : `not tested: ${noServer}`],
     ...[...cannot].map(([limit, reason]) => [`\`${limit}\``, `cannot: ${reason}`]),

@@ -10,6 +10,7 @@ import { extendFacts } from "./suites/extend.ts";
 import { fenceFacts } from "./suites/fence.ts";
 import { inspectFacts, noInspectFacts } from "./suites/inspect.ts";
 import { limitFacts } from "./suites/limits.ts";
+import { advanceLineFacts, lineFacts, noLineFacts, waiterFacts, watchLineFacts } from "./suites/lines.ts";
 import { malformedFacts } from "./suites/malformed.ts";
 import { nameFacts } from "./suites/names.ts";
 import { inspectOutageFacts, noServerFacts, outageFacts, watchOutageFacts } from "./suites/outages.ts";
@@ -28,6 +29,8 @@ export interface Offers {
   readonly inspect: boolean;
   readonly server: boolean;
   readonly advance: boolean;
+  /** Whether the node keeps lines of those who wait. */
+  readonly line: boolean;
 }
 
 /** Has something done when a proof has ended, however it did. */
@@ -60,18 +63,21 @@ export function topicsFor(offers: Offers, { cannot }: Pick<Settings, "cannot">):
 
 /** The fact with this statement, whatever it needs; undefined where there is none. */
 export function proofOf(statement: string): Proof | undefined {
-  const everything = { watch: true, inspect: true, server: true, advance: true };
+  const everything = { watch: true, inspect: true, server: true, advance: true, line: true };
   const topics = [...topicsOf(everything), ...Object.values(limitFacts).map((facts) => overOneNode("limits", facts))];
   return topics.flatMap(({ proofs }) => proofs).find((proof) => proof.statement === statement);
 }
 
-function topicsOf({ watch, inspect, server }: Offers): readonly Topic[] {
+function topicsOf({ watch, inspect, server, advance, line }: Offers): readonly Topic[] {
   const outages = [...outageFacts, ...(watch ? watchOutageFacts : []), ...(inspect ? inspectOutageFacts : [])];
   const connections = [
     ...connectionFacts,
     ...(watch ? watchConnectionFacts : []),
     ...(inspect ? inspectConnectionFacts : []),
   ];
+  const lines = line
+    ? [...lineFacts, ...(watch ? watchLineFacts : []), ...(advance ? advanceLineFacts : [])]
+    : noLineFacts;
   return [
     overOneNode("acquire", acquireFacts),
     overOneNode("extend", extendFacts),
@@ -85,6 +91,7 @@ function topicsOf({ watch, inspect, server }: Offers): readonly Topic[] {
     overOneNode("two clients", clientFacts),
     overOneNode("concurrency", concurrencyFacts),
     overOneNode("wake-ups", watch ? watchFacts : noWatchFacts),
+    overOneNode("lines", [...waiterFacts, ...lines]),
     overOneNode("inspection", inspect ? inspectFacts : noInspectFacts),
     overOneNode("outages", server ? outages : noServerFacts),
     overOneNode("connections", server ? connections : []),

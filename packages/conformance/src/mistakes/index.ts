@@ -1,6 +1,7 @@
 import { brokenClaims } from "./claims.ts";
 import { brokenFences } from "./fences.ts";
 import { brokenLimits } from "./limits.ts";
+import { brokenLines } from "./lines.ts";
 import { type Mistake, mistakeOf } from "./mistake.ts";
 import { brokenNames } from "./names.ts";
 import { brokenOutages } from "./outages.ts";
@@ -16,6 +17,7 @@ export const mistakes: readonly Mistake[] = [
   ...brokenTimes,
   ...brokenNames,
   ...brokenWakeUps,
+  ...brokenLines,
   ...brokenOutages,
   ...brokenLimits,
 ].map(mistakeOf);

@@ -17,7 +17,7 @@ export interface Mistake {
 }
 
 /** What not every subject has. */
-export type SubjectPart = "watch" | "inspect" | "server" | "advance";
+export type SubjectPart = "watch" | "inspect" | "server" | "advance" | "line";
 
 /** A mistake that is made by wrapping a right node. */
 export type NodeMistake = Omit<Mistake, "create"> &

@@ -20,6 +20,8 @@ const ttls: Flaws = [0, -1, ...badNumbers].map((ttlMs) => ({ ttlMs }));
 const hints: Flaws = badNumbers.map((fenceHint) => ({ fenceHint }));
 const fences: Flaws = badNumbers.map((fence) => ({ fence }));
 const takeovers: Flaws = [42, "", null].map((takeover) => ({ takeover }));
+const waiters: Flaws = [42, "", null].map((waiter) => ({ waiter }));
+const undos: Flaws = ["no", 1, null].map((undo) => ({ undo }));
 // A text that says no is true to JavaScript, and would claim what is lost.
 const rejoins: Flaws = ["no", 1, null, undefined].map((rejoin) => ({ rejoin }));
 
@@ -59,7 +61,7 @@ export const malformedFacts: readonly Fact[] = [
       fenceHint: 1_000,
       timeoutMs: patienceMs,
     };
-    const flaws = [...anyRequest, ...ttls, ...hints, ...takeovers];
+    const flaws = [...anyRequest, ...ttls, ...hints, ...takeovers, ...waiters];
     await expectRejections("acquire()", (flawed) => node.node.acquire(flawed), request, flaws);
     expect(await nextFence(rival, "r")).toBe(1);
   }),
@@ -85,7 +87,8 @@ export const malformedFacts: readonly Fact[] = [
   fact("release() rejects a malformed request, and changes nothing", async ({ bare: { node, rival }, patienceMs }) => {
     await node.grant("alice", "r");
     const request: ReleaseRequest = { resources: ["r"], owner: "alice", timeoutMs: patienceMs };
-    await expectRejections("release()", (flawed) => node.node.release(flawed), request, anyRequest);
+    const flaws = [...anyRequest, ...waiters, ...undos];
+    await expectRejections("release()", (flawed) => node.node.release(flawed), request, flaws);
     expect(await rival.hold("alice", "r")).toBe(1);
   }),
 ];
