@@ -43,6 +43,34 @@ describe("memoryNode()", () => {
     expect.unreachable("the claim did not end");
   });
 
+  it("release() names who asked for the resource within ten seconds before, and nobody later", async () => {
+    const clock = new VirtualClock();
+    const node = memoryNode({ clock });
+    const waiting = { ...claim("r"), owner: "another owner", waiter: "w" };
+    const hold = () => node.acquire(claim("r", dayMs));
+    await hold();
+    await node.acquire(waiting);
+    await clock.advance(9_999);
+    await node.acquire(waiting);
+    await clock.advance(9_999);
+    expect(await node.release(claim("r"))).toEqual({ released: true, next: "w" });
+    await hold();
+    await node.acquire(waiting);
+    await clock.advance(10_000);
+    expect(await node.release(claim("r"))).toEqual({ released: true });
+  });
+
+  it("release() that names somebody puts its waiter behind who came at the same time, whatever their names", async () => {
+    const node = memoryNode();
+    await node.acquire(claim("r"));
+    for (const waiter of ["y", "z"]) await node.acquire({ ...claim("r"), owner: waiter, waiter });
+    expect(await node.release({ ...claim("r"), waiter: "a" })).toMatchObject({ next: "y" });
+    await node.acquire(claim("r"));
+    expect(await node.release(claim("r"))).toMatchObject({ next: "z" });
+    await node.acquire(claim("r"));
+    expect(await node.release(claim("r"))).toMatchObject({ next: "a" });
+  });
+
   it("a fence counter outlives its claim by fenceTtlMs, and is forgotten some time later", async () => {
     const clock = new VirtualClock();
     const node = memoryNode({ clock });

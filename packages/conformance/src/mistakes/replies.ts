@@ -103,6 +103,15 @@ export const brokenReplies: readonly NodeMistake[] = [
     }),
   },
   {
+    mistake: "puts a waiter that is no text into the line",
+    caughtBy: "acquire() rejects a malformed request, and changes nothing",
+    breakIt: (node) => ({
+      async acquire({ waiter, ...request }) {
+        return node.acquire(waiter ? { ...request, waiter: String(waiter) } : request);
+      },
+    }),
+  },
+  {
     mistake: "rejoins for whatever JavaScript takes for true",
     caughtBy: "extend() rejects a malformed request, and changes nothing",
     breakIt: (node) => ({ extend: (request) => node.extend({ ...request, rejoin: Boolean(request.rejoin) }) }),
@@ -113,5 +122,10 @@ export const brokenReplies: readonly NodeMistake[] = [
     breakIt: (node) => ({
       release: async (request) => (request.owner ? node.release(request) : { released: false }),
     }),
+  },
+  {
+    mistake: "undoes for whatever JavaScript takes for true",
+    caughtBy: "release() rejects a malformed request, and changes nothing",
+    breakIt: (node) => ({ release: (request) => node.release({ ...request, undo: Boolean(request.undo) }) }),
   },
 ];
