@@ -1,6 +1,6 @@
-import type { AcquireReply, ExtendReply, LockNode, NodeRequest, ReleaseReply } from "@holdfast/core";
+import type { AcquireReply, ExtendReply, LockNode, ReleaseReply } from "@holdfast/core";
 import type { ClientProcess } from "./client-process.ts";
-import { describeReply, describeRequest, type Method } from "./describe-reply.ts";
+import { type Asked, describeReply, describeRequest, type Method } from "./describe-reply.ts";
 import type { Dice } from "./dice.ts";
 import type { Fault, LateMessage, LostMessage, RepeatedMessage } from "./fault.ts";
 import type { Network } from "./network.ts";
@@ -18,7 +18,7 @@ type Reply = AcquireReply | ExtendReply | ReleaseReply;
 interface Sent {
   readonly number: number;
   readonly method: Method;
-  readonly request: NodeRequest;
+  readonly request: Asked;
   /** The life of the node to which it was sent; undefined if it was sent again, and reaches whoever is there. */
   readonly life: number | undefined;
   readonly faults: readonly PerMessage[];
@@ -67,11 +67,13 @@ export class Connection implements LockNode {
   extend: LockNode["extend"] = (request) => this.#send("extend", request);
   release: LockNode["release"] = (request) => this.#send("release", request);
 
-  #send<Answer>(method: Method, request: NodeRequest): Promise<Answer> {
+  #send<Answer>(method: Method, asked: Asked): Promise<Answer> {
     const client = this.#client;
     client.step();
     const number = ++this.#requests;
-    const { recorder } = this.#network;
+    const { recorder, waiterNames } = this.#network;
+    const { waiter } = asked;
+    const request = waiter === undefined ? asked : { ...asked, waiter: waiterNames.nameOf(waiter, client.name) };
     const attempt = recorder.attemptOf(request, client.name, client.nowMs);
     recorder.tell(client.nowMs, client.name, () => {
       return { attempt: attempt.name, to: this.name, what: describeRequest(method, request, attempt) };
@@ -102,7 +104,7 @@ export class Connection implements LockNode {
         (reply) => {
           if (isDenial(reply)) void this.#lookInTheWay(sent.request);
           this.#tell(() => ({ from: this.name, ...describeReply(reply, this.#attemptOf(sent)) }));
-          this.#answer(sent, () => sent.resolve(reply as never));
+          this.#answer(sent, () => sent.resolve(this.#toldToClient(reply) as never));
         },
         (reason) => {
           this.#tell(() => `fails to ${sent.method} ${this.#attemptOf(sent)}: ${reason}`);
@@ -110,6 +112,12 @@ export class Connection implements LockNode {
         },
       );
     });
+  }
+
+  /** A reply as the client gets it, which knows waiters by names of its own. */
+  #toldToClient(reply: Reply): Reply {
+    const next = (reply as Partial<ReleaseReply> | undefined)?.next;
+    return next === undefined ? reply : { ...reply, next: this.#network.waiterNames.waiterOf(next) };
   }
 
   /** Whether the node is away, or was since the request was sent: then it does not hear of it. */
@@ -133,7 +141,7 @@ export class Connection implements LockNode {
   }
 
   /** Who it is that the node refuses somebody for. */
-  async #lookInTheWay({ resources }: NodeRequest): Promise<void> {
+  async #lookInTheWay({ resources }: Asked): Promise<void> {
     const { node } = this.#host;
     const { recorder, world } = this.#network;
     for (const resource of resources) {

@@ -1,4 +1,11 @@
-import type { AcquireReply, ExtendReply, NodeRequest, ReleaseReply } from "@holdfast/core";
+import type {
+  AcquireReply,
+  AcquireRequest,
+  ExtendReply,
+  NodeRequest,
+  ReleaseReply,
+  ReleaseRequest,
+} from "@holdfast/core";
 import type { Remark } from "./timeline.ts";
 
 /** The methods that a node is asked by. */
@@ -10,11 +17,21 @@ interface Asking {
   readonly takesOver: string | undefined;
 }
 
+/** What is asked, by whatever method. */
+export type Asked = NodeRequest & Pick<AcquireRequest & ReleaseRequest, "waiter" | "undo">;
+
 /** A request in words, after "asks A". */
-export function describeRequest(method: Method, { resources }: NodeRequest, { name, takesOver }: Asking): string {
-  if (method !== "acquire") return `to ${method} ${name}`;
+export function describeRequest(
+  method: Method,
+  { resources, waiter, undo }: Asked,
+  { name, takesOver }: Asking,
+): string {
+  if (method === "release")
+    return undo ? `to undo ${name}` : `to release ${name}${waiter ? ", and for a place in line" : ""}`;
+  if (method === "extend") return `to extend ${name}`;
+  const line = waiter === undefined ? "" : ", or for a place in line";
   const handOver = takesOver === undefined ? "" : `, to take over from ${takesOver}`;
-  return `for ${resources.join(" and ")}, ${name}${handOver}`;
+  return `for ${resources.join(" and ")}, ${name}${handOver}${line}`;
 }
 
 /** A node's answer in words, which also stand for the same answer of several nodes. */
@@ -29,5 +46,13 @@ export function describeReply(reply: AcquireReply | ExtendReply | ReleaseReply, 
     if (reply.held) return { attempt, isGrant: true, what: `kept ${attempt}, fence ${reply.fence}` };
     return { attempt, what: reply.rejoined ? `took ${attempt} in again` : `did not hold ${attempt}` };
   }
-  return { attempt, what: reply.released ? `freed ${attempt}` : `held nothing of ${attempt}` };
+  return {
+    attempt,
+    what: reply.released ? `freed ${attempt}${describeNext(reply.next, ";")}` : `held nothing of ${attempt}`,
+  };
+}
+
+/** Whose turn it is, if a node has named somebody. */
+export function describeNext(next: string | undefined, before: string): string {
+  return next === undefined ? "" : `${before} ${next} is next`;
 }

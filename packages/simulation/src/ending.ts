@@ -9,8 +9,8 @@ const longestRunMs = 600_000;
 /** So many attempts after the last claim has expired are enough for somebody to get the lock. */
 const recoveryAttempts = 10;
 
-/** Core may go on watching for a while after the last of its waiters is gone, in case that another one comes. */
-const watchLingerMs = 2000;
+/** So long core goes on watching after the last of its waiters and locks is gone, in case that another one comes. */
+const watchLingerMs = 1000;
 
 /** Clocks of nodes may run a little slower than true time. */
 const slowest = 1.02;

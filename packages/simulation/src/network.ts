@@ -1,6 +1,7 @@
 import type { Fault, Partition } from "./fault.ts";
 import type { Recorder } from "./recorder.ts";
 import type { FullSettings } from "./scenario.ts";
+import { WaiterNames } from "./waiter-names.ts";
 import type { World } from "./world.ts";
 
 /** What is between the clients and the nodes. */
@@ -11,6 +12,8 @@ export class Network {
   readonly latencyMs: readonly [number, number];
   /** Whether a connection keeps the order of its messages, as TCP does. */
   readonly keepsOrder: boolean;
+  /** What nodes call those who wait. */
+  readonly waiterNames: WaiterNames = new WaiterNames();
   readonly #partitions = new Set<Partition>();
   #quietAtMs = 0;
   #isCalm = false;

@@ -94,11 +94,11 @@ export class NodeHost {
   async watch(
     client: string,
     resources: readonly string[],
-    announce: (resource: string) => void,
+    announce: (resource: string, next?: string) => void,
   ): Promise<OpenWatch | Error> {
     try {
       const isOpen = (): boolean => this.#watches.has(open);
-      const close = await this.#node.watch?.(resources, (resource) => isOpen() && announce(resource));
+      const close = await this.#node.watch?.(resources, (resource, next) => isOpen() && announce(resource, next));
       if (close === undefined) return new Error("there is no watch");
       const open: OpenWatch = { client, resources, close, isExcused: false };
       this.#watches.add(open);

@@ -105,6 +105,8 @@ export class Recorder implements History {
   operations = 0;
   /** How many wake-ups have reached clients. */
   wakeUps = 0;
+  /** How many of them said that it is the turn of the client that they have reached. */
+  turns = 0;
   readonly tell: Tell;
   readonly #attempts = new Map<string, Attempt>();
   readonly #held = new Map<string, HeldRecord>();

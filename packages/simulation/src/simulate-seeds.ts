@@ -30,6 +30,8 @@ export interface Tally {
   readonly handOvers: number;
   /** How often a node's word that something was released reached a client. */
   readonly wakeUps: number;
+  /** How often a node named the client that it told as the one whose turn it is. */
+  readonly turns: number;
   /** How often a fault of each kind struck. */
   readonly faults: Readonly<Partial<Record<FaultKind, number>>>;
   /** In how many runs each checker found something, and the first seed for which it did. */
@@ -86,7 +88,7 @@ export function emptyTally(): Tally {
   const none: FoundBy = { runs: 0, firstSeed: undefined };
   const violations = Object.fromEntries(Object.keys(checkers).map((checker) => [checker, none]));
   return {
-    ...{ runs: 0, operations: 0, locks: 0, handOvers: 0, wakeUps: 0, faults: {} },
+    ...{ runs: 0, operations: 0, locks: 0, handOvers: 0, wakeUps: 0, turns: 0, faults: {} },
     violations: violations as Record<Checker, FoundBy>,
     lostUpdates: { "checks all": 0, "checks writes": 0, "checks nothing": 0 },
   };
@@ -105,6 +107,7 @@ export function addTallies(a: Tally, b: Tally): Tally {
     locks: a.locks + b.locks,
     handOvers: a.handOvers + b.handOvers,
     wakeUps: a.wakeUps + b.wakeUps,
+    turns: a.turns + b.turns,
     faults: combine(a.faults, b.faults, sum),
     violations: combine(a.violations, b.violations, first) as Tally["violations"],
     lostUpdates: combine(a.lostUpdates, b.lostUpdates, sum) as Tally["lostUpdates"],
@@ -124,7 +127,7 @@ function combine<Key extends string, T>(
   return joined;
 }
 
-function tallyOf({ operations, wakeUps, history, struck, violations }: Run, seed: number): Tally {
+function tallyOf({ operations, wakeUps, turns, history, struck, violations }: Run, seed: number): Tally {
   const found = [...new Set(violations.map(({ checker }) => checker))];
   const none = emptyTally();
   return {
@@ -133,6 +136,7 @@ function tallyOf({ operations, wakeUps, history, struck, violations }: Run, seed
     locks: history.locks.length,
     handOvers: history.locks.filter(({ takenOverFrom }) => takenOverFrom !== undefined).length,
     wakeUps,
+    turns,
     faults: counted(struck.map(({ kind }) => kind)),
     violations: {
       ...none.violations,

@@ -30,6 +30,8 @@ export interface Run {
   readonly operations: number;
   /** How many wake-ups reached clients. */
   readonly wakeUps: number;
+  /** How many of them named the client that they reached as the next. */
+  readonly turns: number;
   /** The faults that struck; others would have struck later, or something that did not happen. */
   readonly struck: readonly Fault[];
   /** How many events of the simulated world there were. */
@@ -73,9 +75,9 @@ async function simulateAlone(scenario: FullScenario, options: SimulateOptions): 
   await withGlobals({ random: () => (world.running?.dice ?? strayDice).next() }, () =>
     playOut(setStage(scenario, world, recorder, options.createNode ?? memory)),
   );
-  const { operations, wakeUps, faults: struck } = recorder;
+  const { operations, wakeUps, turns, faults: struck } = recorder;
   const { events } = world;
-  return { history: recorder, violations: check(recorder), operations, wakeUps, struck, events, timeline };
+  return { history: recorder, violations: check(recorder), operations, wakeUps, turns, struck, events, timeline };
 }
 
 /** What core takes from outside: the delays between attempts. And no stacks of all the errors, which take long to make. */

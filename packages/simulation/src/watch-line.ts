@@ -1,5 +1,6 @@
 import type { LockNode, Unwatch } from "@holdfast/core";
 import type { ClientProcess } from "./client-process.ts";
+import { describeNext } from "./describe-reply.ts";
 import type { Dice } from "./dice.ts";
 import type { FailedWatch, LateWakeUp, LostWakeUp, RepeatedWakeUp } from "./fault.ts";
 import type { Network } from "./network.ts";
@@ -54,7 +55,7 @@ export class WatchLine {
       const refuse = (reason: string): void => void this.#answer(dice, () => reject(new Error(reason)));
       const arrive = async (): Promise<void> => {
         if (fault !== undefined) return refuse("the watch failed");
-        const announce = (resource: string): void => this.#wakeUp(resource, onReleased);
+        const announce = (resource: string, next?: string): void => this.#wakeUp(resource, next, onReleased);
         const open = await this.#host.watch(this.#client.name, resources, announce);
         if (open instanceof Error) return refuse(open.message);
         open.isExcused = !this.#answer(dice, () => resolve(this.#unwatchOf(open, dice.fork("end"))));
@@ -82,13 +83,14 @@ export class WatchLine {
     };
   }
 
-  /** The node tells the client that a resource was released. */
-  #wakeUp(resource: string, onReleased: (resource: string) => void): void {
+  /** The node tells the client that a resource was released, and whose turn it is. */
+  #wakeUp(resource: string, next: string | undefined, onReleased: Parameters<Watch>[1]): void {
     const number = ++this.#wakeUps;
-    const { world, recorder, latencyMs } = this.#network;
+    const { world, recorder, latencyMs, waiterNames } = this.#network;
     const { name } = this.#host;
+    const client = this.#client.name;
     recorder.tell(world.nowMs, `node ${name}`, () => {
-      return { from: name, what: `tells ${this.#client.name} that ${resource} was released` };
+      return { from: name, what: `tells ${client} that ${resource} was released${describeNext(next, ", and")}` };
     });
     const faults = this.#faultsOf("wakeUp", number);
     for (const fault of faults) this.#network.struck(fault);
@@ -98,7 +100,8 @@ export class WatchLine {
       const atMs = this.#toClient.carry(world.nowMs + afterMs, dice.between(...latencyMs), overtakes);
       this.#client.receive(atMs, () => {
         recorder.wakeUps += 1;
-        onReleased(resource);
+        if (next === client) recorder.turns += 1;
+        onReleased(resource, next && waiterNames.waiterOf(next));
       });
     };
     arrive(Math.max(0, ...faults.map((fault) => (fault.kind === "late wake-up" ? fault.byMs : 0))));
