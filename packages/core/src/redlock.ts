@@ -137,7 +137,7 @@ export class Redlock {
     const { clock, observer } = this.#ensemble;
     const calledAtMs = clock.monotonicMs();
     const waitedMs = (): number => clock.monotonicMs() - calledAtMs;
-    const place = new Place(this.#queue, resources);
+    const place = new Place(this.#queue, resources, settings.retryDelayMaxMs);
     try {
       const success = await waitForLock(this.#ensemble, this.#queue, settings, place);
       const lock = new HeldLock(this.#ensemble, settings, success, place);

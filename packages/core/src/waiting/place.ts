@@ -19,6 +19,7 @@ export class Place {
   readonly resources: readonly string[];
   readonly #queue: WaitQueue;
   readonly #pause: Pause;
+  readonly #longestDelayMs: number;
   /** When the next attempt is worth making. */
   #dueAtMs = Infinity;
   #offer: Offer | undefined;
@@ -28,10 +29,12 @@ export class Place {
   /**
    * @param queue where it stands
    * @param resources what it waits for, or holds
+   * @param longestDelayMs how long it waits between attempts at the most, whatever becomes of others, in milliseconds
    */
-  constructor(queue: WaitQueue, resources: readonly string[]) {
+  constructor(queue: WaitQueue, resources: readonly string[], longestDelayMs: number) {
     this.#queue = queue;
     this.resources = resources;
+    this.#longestDelayMs = longestDelayMs;
     this.#pause = new Pause(queue.clock);
   }
 
@@ -71,6 +74,11 @@ export class Place {
   dueIn(delayMs: number): void {
     this.#dueAtMs = Math.min(this.#dueAtMs, this.#queue.clock.monotonicMs() + delayMs);
     this.#pause.wake();
+  }
+
+  /** It leaves the resources to others for so long, but never for longer than any other delay. */
+  yieldFor(delayMs: number): void {
+    this.dueIn(Math.min(delayMs, this.#longestDelayMs));
   }
 
   /** It has the lock. */

@@ -52,7 +52,7 @@ export class WaitQueue {
     }
     this.#size += 1;
     for (const resource of resources) this.#open(resource).waiters.add(place);
-    if (this.isFirst(place)) place.dueIn(this.#courtesyMs(place));
+    if (this.isFirst(place)) place.yieldFor(this.#courtesyMs(place));
   }
 
   /** It waits no longer, as it has the lock: until it leaves, nobody in this process needs to ask the nodes for that. */
@@ -136,7 +136,7 @@ export class WaitQueue {
   /** Tells those who may try in how long they are due. */
   #wake(resource: string, delayMs: (waiter: Place) => number): void {
     for (const waiter of this.#lines.get(resource)?.waiters ?? []) {
-      if (this.isFirst(waiter)) waiter.dueIn(delayMs(waiter));
+      if (this.isFirst(waiter)) waiter.yieldFor(delayMs(waiter));
       if (waiter.resources.length === 1) break; // all behind it want this resource, too
     }
   }
