@@ -96,7 +96,7 @@ export class Connection implements LockNode {
   #transmit(departsMs: number, sent: Sent): void {
     const { world } = this.#network;
     const atMs = this.#toNode.carry(departsMs, this.#delayMs(sent, "request"), sent.life === undefined);
-    this.#network.recorder.departs(sent.request.owner, this.name);
+    for (const owner of ownersOf(sent)) this.#network.recorder.departs(owner, this.name);
     world.at(atMs, turn.input, () => {
       if (this.#isAway(sent)) return;
       const { node } = this.#host;
@@ -135,7 +135,7 @@ export class Connection implements LockNode {
     if (this.#isLost(sent, "reply")) return;
     const atMs = this.#toClient.carry(this.#network.world.nowMs, this.#delayMs(sent, "reply"));
     this.#client.receive(atMs, () => {
-      this.#network.recorder.arrives(sent.request.owner, this.name);
+      for (const owner of ownersOf(sent)) this.#network.recorder.arrives(owner, this.name);
       arrive();
     });
   }
@@ -170,8 +170,8 @@ export class Connection implements LockNode {
     return delayMs;
   }
 
-  #excuse({ request }: Sent): void {
-    this.#network.recorder.excuse(request.owner, this.name);
+  #excuse(sent: Sent): void {
+    for (const owner of ownersOf(sent)) this.#network.recorder.excuse(owner, this.name);
   }
 
   #attemptOf({ request }: Sent): string {
@@ -182,6 +182,11 @@ export class Connection implements LockNode {
     const { recorder, world } = this.#network;
     recorder.tell(world.nowMs, `node ${this.name}`, remark);
   }
+}
+
+/** Whose claims a request may end or leave behind: what takes over from somebody is the release of that claim, too. */
+function ownersOf({ request: { owner, takeover } }: Sent): string[] {
+  return takeover === undefined ? [owner] : [owner, takeover];
 }
 
 function isOnWatchLine(fault: Fault): fault is WatchFault {

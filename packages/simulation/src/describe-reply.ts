@@ -18,7 +18,7 @@ interface Asking {
 }
 
 /** What is asked, by whatever method. */
-export type Asked = NodeRequest & Pick<AcquireRequest & ReleaseRequest, "waiter" | "undo">;
+export type Asked = NodeRequest & Pick<AcquireRequest & ReleaseRequest, "waiter" | "undo" | "takeover">;
 
 /** A request in words, after "asks A". */
 export function describeRequest(
