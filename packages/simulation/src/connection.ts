@@ -74,7 +74,7 @@ export class Connection implements LockNode {
     const { recorder, waiterNames } = this.#network;
     const { waiter } = asked;
     const request = waiter === undefined ? asked : { ...asked, waiter: waiterNames.nameOf(waiter, client.name) };
-    const attempt = recorder.attemptOf(request, client.name, client.nowMs);
+    const attempt = recorder.attemptOf(request, client);
     recorder.tell(client.nowMs, client.name, () => {
       return { attempt: attempt.name, to: this.name, what: describeRequest(method, request, attempt) };
     });
@@ -175,7 +175,7 @@ export class Connection implements LockNode {
   }
 
   #attemptOf({ request }: Sent): string {
-    return this.#network.recorder.attemptOf(request, this.#client.name, 0).name;
+    return this.#network.recorder.attemptOf(request, this.#client).name;
   }
 
   #tell(remark: () => Remark | string): void {

@@ -26,6 +26,11 @@ export interface LockRecord {
   readonly fence: number;
   /** The attempt whose lock it took over from another call of the same process, if it was handed over. */
   readonly takenOverFrom?: string | undefined;
+  /**
+   * For how long locks had been handed over, one after another, when it was asked for, in milliseconds on the clock of its
+   * process without its pauses: since the first of them was granted.
+   */
+  readonly handingOverMs?: number | undefined;
   /** When the attempt's first request was sent. */
   readonly startedAtMs: number;
   /** When the client was given the lock. */

@@ -18,6 +18,9 @@ export class HeldRecord implements LockRecord {
   readonly takenOverFrom: string | undefined;
   readonly startedAtMs: number;
   readonly grantedAtMs: number;
+  readonly handingOverMs: number;
+  /** When the first lock of its series was granted, on the clock of the process without its pauses. */
+  readonly seriesSinceMs: number;
   seenValid: { fromMs: number; untilMs: number } | undefined;
   readonly process: ClientProcess;
   /** Whether the client leaves the lock to expire. */
@@ -31,15 +34,18 @@ export class HeldRecord implements LockRecord {
    * @param process whose it is
    * @param lock the lock itself
    * @param attempt what the attempt is called, and when it started
+   * @param predecessor the lock that it took over, if it did
    * @param trust how the client looks at it
    */
-  constructor(process: ClientProcess, lock: Lock, attempt: Attempt, trust: Trust) {
+  constructor(process: ClientProcess, lock: Lock, attempt: Attempt, predecessor: HeldRecord | undefined, trust: Trust) {
     this.process = process;
     this.client = process.name;
     this.attempt = attempt.name;
     this.takenOverFrom = attempt.takesOver;
     this.startedAtMs = attempt.startedAtMs;
     this.grantedAtMs = process.nowMs;
+    this.seriesSinceMs = predecessor?.seriesSinceMs ?? process.awakeMs;
+    this.handingOverMs = predecessor === undefined ? 0 : attempt.startedAtAwakeMs - this.seriesSinceMs;
     this.resources = lock.resources;
     this.fence = lock.fence;
     this.#lock = lock;
@@ -84,6 +90,8 @@ export class HeldRecord implements LockRecord {
 interface Attempt {
   readonly name: string;
   readonly startedAtMs: number;
+  /** The same on the clock of its process without its pauses. */
+  readonly startedAtAwakeMs: number;
   /** The attempt whose claim it may replace. */
   readonly takesOver: string | undefined;
 }
@@ -129,13 +137,15 @@ export class Recorder implements History {
   }
 
   /** What an owner's attempt is called. The first request that it sends is its start. */
-  attemptOf({ owner, resources, takeover }: Claimed, client: string, atMs: number): Attempt {
+  attemptOf({ owner, resources, takeover }: Claimed, process: ClientProcess): Attempt {
     const known = this.#attempts.get(owner);
     if (known !== undefined) return known;
+    const { name: client, nowMs: startedAtMs, awakeMs: startedAtAwakeMs } = process;
     const number = (this.#attemptsOf.get(client) ?? 0) + 1;
     this.#attemptsOf.set(client, number);
     const takesOver = takeover === undefined ? undefined : this.#attempts.get(takeover)?.name;
-    const attempt = { name: `${client}.${number}`.replace(/^client /, ""), startedAtMs: atMs, takesOver };
+    const name = `${client}.${number}`.replace(/^client /, "");
+    const attempt = { name, startedAtMs, startedAtAwakeMs, takesOver };
     this.#attempts.set(owner, attempt);
     this.#lines.get(client)?.tries(owner, resources);
     return attempt;
@@ -181,8 +191,9 @@ export class Recorder implements History {
 
   /** A client was given a lock. Everybody else who may hold one of its resources looks at their own lock now. */
   granted(process: ClientProcess, lock: Lock, trust: Trust): HeldRecord {
-    const attempt = this.attemptOf(lock, process.name, process.nowMs);
-    const record = new HeldRecord(process, lock, attempt, trust);
+    const attempt = this.attemptOf(lock, process);
+    const predecessor = this.locks.find((other) => other.attempt === attempt.takesOver);
+    const record = new HeldRecord(process, lock, attempt, predecessor, trust);
     this.locks.push(record);
     this.#held.set(lock.owner, record);
     this.#ownerless.delete(lock.owner);

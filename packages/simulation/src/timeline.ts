@@ -28,7 +28,7 @@ export type Tell = (atMs: number, who: string, remark: () => Remark | string) =>
  */
 export function formatTimeline(events: readonly TimelineEvent[]): string {
   const sorted = [...events].sort((a, b) => a.atMs - b.atMs);
-  const lines = joinNodes(withoutVainAttempts(sorted));
+  const lines = joinNodes(sideBySide(withoutVainAttempts(sorted)));
   const times = lines.map(({ atMs }) => atMs.toFixed(2));
   const timeWidth = Math.max(2, ...times.map((time) => time.length));
   const whoWidth = Math.max(3, ...lines.map(({ who }) => who.length));
@@ -65,6 +65,19 @@ function withoutVainAttempts(events: readonly TimelineEvent[]): TimelineEvent[] 
 function tries(attempts: readonly string[]): string {
   const [first, last] = [attempts[0], attempts.at(-1)];
   return first === last ? `tries in vain, ${first}` : `tries in vain, ${first} to ${last}`;
+}
+
+/** Puts what several nodes say alike at the same moment together, where each of them says several things. */
+function sideBySide(events: readonly TimelineEvent[]): TimelineEvent[] {
+  const grouped: TimelineEvent[] = [];
+  for (const event of events) {
+    const isOfMoment = ({ atMs, from }: TimelineEvent): boolean => from !== undefined && atMs === event.atMs;
+    const momentFrom = grouped.findLastIndex((other) => !isOfMoment(other)) + 1;
+    const alike = grouped.findLastIndex((other) => other.what === event.what);
+    const isNodes = event.from !== undefined && alike >= momentFrom;
+    grouped.splice(isNodes ? alike + 1 : grouped.length, 0, event);
+  }
+  return grouped;
 }
 
 /** Makes one line of what one client asks several nodes at once, and of what several answer alike at once. */

@@ -13,8 +13,9 @@ export function delays({ waits }: History): Finding[] {
   });
 }
 
-/** So many locks in a row may be handed over within a process while another one waits. */
+/** So many locks in a row may be handed over within a process while another one waits, and for so long. */
 const mostHandOvers = 16;
+const longestSeriesMs = 50;
 
 /** A process that hands a lock over from call to call lets other processes have their turn. */
 export function monopolies({ locks, waits }: History): Finding[] {
@@ -23,10 +24,12 @@ export function monopolies({ locks, waits }: History): Finding[] {
     const before = lock.takenOverFrom === undefined ? undefined : series.get(lock.takenOverFrom);
     const { sinceMs, handOvers } = before ?? { sinceMs: lock.grantedAtMs, handOvers: -1 };
     series.set(lock.attempt, { sinceMs, handOvers: handOvers + 1 });
-    if (handOvers + 1 <= mostHandOvers) return [];
+    const { handingOverMs = 0 } = lock;
+    if (handOvers + 1 <= mostHandOvers && handingOverMs <= longestSeriesMs) return [];
     const rival = waits.find((wait) => areRivals(lock, wait) && isWaiting(wait, sinceMs, lock.grantedAtMs));
     if (rival === undefined) return [];
-    const what = `lock ${lock.attempt} comes of ${handOvers + 1} hand-overs in a row, while ${nameOf(rival)} waits`;
+    const taken = `hand-over ${handOvers + 1} in a row, which began after ${ms(handingOverMs)} of them`;
+    const what = `lock ${lock.attempt} comes of ${taken}, while ${nameOf(rival)} waits`;
     return [{ atMs: lock.grantedAtMs, what }];
   });
 }

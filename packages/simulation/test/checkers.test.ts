@@ -146,19 +146,29 @@ describe("check() of those who wait", () => {
   });
 
   /** Locks of which each is handed over to the next, from the first millisecond on, one in each. */
-  const series = (handOvers: number): LockRecord[] =>
+  const series = (handOvers: number, handingOverMs = handOvers): LockRecord[] =>
     Array.from({ length: handOvers + 1 }, (_, index) => {
       const takenOverFrom = index === 0 ? undefined : `1.${index}`;
       const times = { startedAtMs: index + 0.5, grantedAtMs: index + 1, seenValid: undefined };
-      return lock(`1.${index + 1}`, { fence: index + 1, takenOverFrom, ...times });
+      const sinceMs = (handingOverMs * index) / handOvers;
+      return lock(`1.${index + 1}`, { fence: index + 1, takenOverFrom, handingOverMs: sinceMs, ...times });
     });
 
   it("check() finds a process that hands its lock over again and again while another one waits for it", () => {
     const rival = wait({ client: "client 2" });
     expect(found({ locks: series(16), waits: [rival] })).toEqual([]);
     expect(found({ locks: series(17), waits: [rival] })).toEqual([
-      "18 liveness: lock 1.18 comes of 17 hand-overs in a row, while a call of client 2 for stock waits",
+      "18 liveness: lock 1.18 comes of hand-over 17 in a row, which began after 17 ms of them, while a call of client 2 for stock waits",
     ]);
+  });
+
+  it("check() finds hand-overs that go on for more than 50 ms while another process waits", () => {
+    const locks = series(1, 51);
+    const waits = [wait({ client: "client 2" })];
+    expect(found({ locks, waits })).toEqual([
+      "2 liveness: lock 1.2 comes of hand-over 1 in a row, which began after 51 ms of them, while a call of client 2 for stock waits",
+    ]);
+    expect(found({ locks: series(1, 50), waits })).toEqual([]);
   });
 
   it.each([

@@ -8,8 +8,9 @@ describe("faultClasses", () => {
     expect(tally.lostUpdates).toEqual({ "checks all": 0, "checks writes": 0, "checks nothing": 0 });
     const kinds = faultClasses.survivable.faults.map((kind) => (kind === "delayed restart" ? "node crash" : kind));
     const rare = kinds.filter((kind) => (tally.faults[kind] ?? 0) < 10);
-    const ofWatches = ["lost wake-up", "late wake-up", "repeated wake-up", "failed watch", "broken watch"];
-    expect(rare).toEqual(tally.wakeUps > 0 ? [] : ofWatches); // none of these can strike where nobody watches
+    expect(rare).toEqual([]);
+    expect(tally.handOvers).toBeGreaterThan(10);
+    expect(tally.turns).toBeGreaterThan(100);
   });
 
   it("lock-breaking faults break mutual exclusion, and lose updates unless the storage checks every token", async () => {

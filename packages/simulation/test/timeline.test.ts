@@ -31,6 +31,21 @@ describe("formatTimeline()", () => {
     ]);
   });
 
+  it("formatTimeline() makes one line of what several nodes say alike, also where each of them says several things", () => {
+    const say = (atMs: number, from: string, what: string): TimelineEvent => ({
+      atMs,
+      who: `node ${from}`,
+      from,
+      what,
+    });
+    const events = [say(1, "A", "tells"), say(1, "A", "frees"), say(1, "B", "tells"), say(1, "B", "frees")];
+    expect(
+      formatTimeline([...events, say(2, "C", "tells")])
+        .split("\n")
+        .slice(1),
+    ).toEqual(["1.00  nodes A B  tells", "1.00  nodes A B  frees", "2.00  node C     tells"]);
+  });
+
   it("formatTimeline() only says that attempts were made of which no node granted anything", () => {
     const events = [
       ...[ask(1, "1.1", "A"), ask(1, "1.1", "B"), denial(2, "1.1"), ask(3, "1.2", "A"), denial(4, "1.2")],

@@ -12,7 +12,10 @@ import { complete } from "../src/scenario.ts";
 import { World } from "../src/world.ts";
 
 /** What client 1, who watches `stock` on node A from 0 on, hears when client 2 releases it at 100 and at 200. */
-async function heardUnder(faults: readonly Fault[], { unwatchAtMs = Infinity, isOrdered = true } = {}) {
+async function heardUnder(
+  faults: readonly Fault[],
+  { unwatchAtMs = Infinity, isOrdered = true, isInLine = false } = {},
+) {
   const world = new World();
   const recorder = new Recorder(() => {});
   const network = new Network(world, recorder, complete({ clients: [], settings: { keepsOrder: isOrdered } }).settings);
@@ -25,10 +28,14 @@ async function heardUnder(faults: readonly Fault[], { unwatchAtMs = Infinity, is
   const releasing = new Connection(other, host, network, []);
 
   const heardAtMs: number[] = [];
+  const named: string[] = [];
   let answer = "nothing";
   watcher.receive(0, () => {
     watching
-      .watch?.(["stock"], () => heardAtMs.push(world.nowMs))
+      .watch?.(["stock"], (_, next) => {
+        heardAtMs.push(world.nowMs);
+        if (next !== undefined) named.push(next);
+      })
       .then(
         (unwatch) => {
           answer = "watching";
@@ -42,9 +49,21 @@ async function heardUnder(faults: readonly Fault[], { unwatchAtMs = Infinity, is
     other.receive(atMs - 50, () => void releasing.acquire({ ...claim, ttlMs: 1000, fenceHint: 1 }));
     other.receive(atMs, () => void releasing.release(claim));
   }
+  if (isInLine) {
+    const claim = { resources: ["stock"], owner: "in vain", waiter: "0123abcd", timeoutMs: 50 };
+    watcher.receive(75, () => void watching.acquire({ ...claim, ttlMs: 1000, fenceHint: 1 }));
+  }
   await world.runUntil(10_000);
   const open = [...host.watches].map(({ client, isExcused }) => `${client}${isExcused ? ", excused" : ""}`);
-  return { heardAtMs, answer, open, struck: recorder.faults.length, wakeUps: recorder.wakeUps };
+  return {
+    heardAtMs,
+    answer,
+    open,
+    struck: recorder.faults.length,
+    wakeUps: recorder.wakeUps,
+    turns: recorder.turns,
+    named,
+  };
 }
 
 const fromA = { client: "client 1", node: "A" };
@@ -52,8 +71,13 @@ const fromA = { client: "client 1", node: "A" };
 describe("a watch", () => {
   it("a watch tells of each release as soon as a message takes, until it is ended", async () => {
     const told = { heardAtMs: [102, 202], answer: "watching", open: ["client 1"], struck: 0, wakeUps: 2 };
-    expect(await heardUnder([])).toEqual(told);
+    expect(await heardUnder([])).toMatchObject(told);
     expect(await heardUnder([], { unwatchAtMs: 150 })).toMatchObject({ heardAtMs: [102], answer: "ended", open: [] });
+  });
+
+  it("a watch tells whose turn it is, by the name under which the client stands in line", async () => {
+    expect(await heardUnder([])).toMatchObject({ named: [], turns: 0 });
+    expect(await heardUnder([], { isInLine: true })).toMatchObject({ named: ["0123abcd"], turns: 1 });
   });
 
   it("a lost wake-up does not come, and a repeated one comes twice", async () => {
