@@ -18,6 +18,19 @@ describe("a crowd", () => {
     expect(turns).toEqual(turns.toSorted((a, b) => a - b));
   });
 
+  it("a crowd on a fast network hands over sixteen times in a row, and no more before others have their turn", async () => {
+    const rival = client(2, update({ afterMs: 5, waitTimeoutMs: 60_000 }));
+    const crowded = crowd(1, 40, { updates: 0 });
+    const settings = { latencyMs: [0.1, 0.1] as const };
+    const { history, violations } = await simulate({ nodes: 3, clients: [crowded, rival], settings });
+    expect(violations).toEqual([]);
+    const handOvers = new Map<string, number>();
+    for (const { attempt, takenOverFrom } of history.locks) {
+      handOvers.set(attempt, takenOverFrom === undefined ? 0 : 1 + (handOvers.get(takenOverFrom) ?? 0));
+    }
+    expect(Math.max(...handOvers.values())).toBe(16);
+  });
+
   it("a crowd that gives up at any moment leaves nothing behind", async () => {
     for (let giveUpAfterMs = 1; giveUpAfterMs <= 40; giveUpAfterMs += 3) {
       const hasty = crowd(1, 4, { abortAfterMs: giveUpAfterMs });
