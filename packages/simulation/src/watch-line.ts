@@ -90,7 +90,7 @@ export class WatchLine {
     const { name } = this.#host;
     const client = this.#client.name;
     recorder.tell(world.nowMs, `node ${name}`, () => {
-      return { from: name, what: `tells ${client} that ${resource} was released${describeNext(next, ", and")}` };
+      return { from: name, what: `told ${client} that ${resource} was released${describeNext(next, ", and")}` };
     });
     const faults = this.#faultsOf("wakeUp", number);
     for (const fault of faults) this.#network.struck(fault);
