@@ -1,10 +1,10 @@
 import { type Answer, isCertain, type Tally } from "./answers.ts";
 import type { Ballot } from "./broadcast.ts";
-import { Claim, type ClaimHints, type Ensemble } from "./claim.ts";
+import { Claim, undo } from "./claim.ts";
 import type { LockNode } from "./lock-node.ts";
-import type { Settings } from "./options.ts";
 import { freshOwner } from "./owner.ts";
 import { elapsedMs, type Moment, momentOf, validityMs } from "./validity.ts";
+import type { Place } from "./waiting/place.ts";
 
 /** How one attempt ended. */
 export type Attempt = Won | Lost;
@@ -16,6 +16,8 @@ export interface Won {
   readonly fence: number;
   /** The moment just before the first request was sent: what validity is measured from (S2). */
   readonly startedAt: Moment;
+  /** The moment at which it was found to be a lock. */
+  readonly settledAt: Moment;
 }
 
 /**
@@ -37,33 +39,33 @@ export interface Lost {
  */
 const maxProposals = 3;
 
-/** Makes one attempt. A lost one is undone on all nodes, also those that have not answered yet (S4). */
-export async function attempt(
-  ensemble: Ensemble,
-  settings: Settings,
-  resources: readonly string[],
-  hints: ClaimHints,
-): Promise<Attempt> {
+/**
+ * Makes one attempt. A lost one is undone on all nodes, also those that have not answered yet (S4).
+ *
+ * @param startedAt now: nothing may come between this moment and the call (S2)
+ */
+export async function attempt(place: Place, startedAt: Moment): Promise<Attempt> {
+  const { resources, ensemble, settings } = place;
   const { clock, observer, fenceHint } = ensemble;
   const { ttlMs, driftFactor, nodeTimeoutMs: timeoutMs, quorum, signal, label } = settings;
   const owner = freshOwner(label);
   const claim = new Claim(ensemble, resources, owner);
-  const startedAt = momentOf(clock);
   const ballot: Ballot = {
     timeoutMs,
     signal,
-    isYes: ({ kind }) => kind === "granted",
+    isYes: isGrant,
     isDecided: (sofar) => isCertain(sofar, quorum) || sofar.misconfigured > 0,
   };
-  const tally = await claim.acquire(ttlMs, fenceHint.next(startedAt.wallMs), ballot, hints);
+  const tally = await claim.acquire(ttlMs, fenceHint.next(startedAt.wallMs), ballot, place);
 
   const { answers } = tally;
   let outcome = outcomeOf(tally, quorum);
   let token = highestFence(answers);
   if (outcome === "acquired" && token.agreed < quorum) {
-    token = await raiseFences(ensemble, settings, claim, answers, startedAt);
+    token = await raiseFences(place, claim, answers, startedAt);
   }
-  const tookMs = elapsedMs(startedAt, clock);
+  const settledAt = momentOf(clock);
+  const tookMs = elapsedMs(startedAt, settledAt);
   let remark: string | undefined;
   if (outcome === "acquired") {
     fenceHint.saw(token.fence);
@@ -73,11 +75,15 @@ export async function attempt(
     }
     if (remark !== undefined) outcome = "unreachable";
   }
-  if (outcome !== "acquired") claim.withdraw(timeoutMs, true);
+  if (outcome !== "acquired") claim.withdraw(timeoutMs, undo);
   observer.attemptSettled?.({ resources, owner, outcome, elapsedMs: tookMs });
-  if (outcome === "acquired") return { outcome, claim, fence: token.fence, startedAt };
+  if (outcome === "acquired") return { outcome, claim, fence: token.fence, startedAt, settledAt };
   const waitsMs = answers.map((answer) => answer?.retryAfterMs ?? 0);
   return { outcome, answers, remark, retryAfterMs: (outcome === "held" && Math.max(...waitsMs)) || undefined };
+}
+
+function isGrant({ kind }: Answer): boolean {
+  return kind === "granted";
 }
 
 /** If a quorum of nodes did answer, or still might have, it is another owner that stood in the way. */
@@ -107,20 +113,20 @@ function highestFence(answers: Tally["answers"]): { readonly fence: number; read
  * (after Attiya, Bar-Noy and Dolev, "Sharing Memory Robustly in Message-Passing Systems", JACM 1995).
  */
 async function raiseFences(
-  { nodes, clock }: Ensemble,
-  { ttlMs, driftFactor, nodeTimeoutMs, quorum, signal }: Settings,
+  { ensemble: { nodes, clock }, settings }: Place,
   claim: Claim,
   answers: Tally["answers"],
   startedAt: Moment,
 ): Promise<ReturnType<typeof highestFence>> {
+  const { ttlMs, driftFactor, nodeTimeoutMs, quorum, signal } = settings;
   /** What each node was last heard to say of this claim. */
-  const heard = nodes.map((_, index) => answers[index]);
+  const heard = [...answers];
   let proposed = 0;
   for (let proposals = 0; ; proposals++) {
     const token = highestFence(heard);
     const { fence, agreed } = token;
     if (agreed >= quorum || fence === proposed || proposals === maxProposals) return token;
-    const timeoutMs = Math.min(nodeTimeoutMs, validityMs(ttlMs, driftFactor) - elapsedMs(startedAt, clock));
+    const timeoutMs = Math.min(nodeTimeoutMs, validityMs(ttlMs, driftFactor) - elapsedMs(startedAt, momentOf(clock)));
     if (timeoutMs <= 0 || signal?.aborted) return token;
     proposed = fence;
     const asked = [...nodes.keys()].filter((index) => isBehind(heard[index], fence));

@@ -11,7 +11,7 @@ export interface Answer extends Omit<NodeOutcome, "node"> {
 
 /** The answers to one question so far, counted. */
 export interface Tally {
-  /** In the order of the nodes; none where a node has not answered, and empty as long as none has. */
+  /** In the order of the nodes: undefined where a node has not answered. */
   readonly answers: readonly (Answer | undefined)[];
   /** How many said what was hoped for, and how many something else. */
   yes: number;
@@ -20,6 +20,14 @@ export interface Tally {
   missing: number;
   /** How many of those that failed said that it can never work like this. */
   misconfigured: number;
+}
+
+/** What came of asking nobody. */
+export const noAnswers: Tally["answers"] = [];
+
+/** Counts whatever a node says, as long as it says something. */
+export function anyAnswer(): boolean {
+  return true;
 }
 
 /** Whether a quorum has said yes, or none can any more. */

@@ -34,54 +34,80 @@ export interface Question {
  * Asks all nodes at the same time and settles as soon as the outcome is certain, all have answered, or the deadline
  * has passed. It never rejects and never hangs (S6). What it resolves with does not change afterwards.
  */
-export function broadcast({ clock, observer }: Ensemble, question: Question, ballot: Ballot): Promise<Tally> {
-  const { nodes, method, resources } = question;
-  const { timeoutMs, signal } = ballot;
-  return new Promise((resolve) => {
-    const answers: (Answer | undefined)[] = [];
-    const tally: Tally = { answers, yes: 0, no: 0, missing: nodes.length, misconfigured: 0 };
-    let settled = false;
+export function broadcast(ensemble: Ensemble, question: Question, ballot: Ballot): Promise<Tally> {
+  return new Promise((resolve) => new Broadcast(ensemble, question, ballot, resolve).ask());
+}
 
-    const settle = (): void => {
-      settled = true;
-      cancelTimer();
-      stopListening?.();
-      resolve(tally);
-    };
-    const take = (node: LockNode, index: number, answer: Answer): void => {
-      answers[index] = answer;
-      tally.missing -= 1;
-      if (answer.kind === "failed") {
-        if (isMisconfigured(answer)) tally.misconfigured += 1;
-        observer.nodeFailed?.({ node: node.name, method, resources, error: answer.error as Error });
-      } else if (ballot.isYes(answer, index)) tally.yes += 1;
-      else tally.no += 1;
-    };
-    const hear = (node: LockNode, index: number, answer: Answer): void => {
-      question.heard?.(node, answer);
-      if (settled || answers[index] !== undefined) return;
-      take(node, index, answer);
-      if (tally.missing === 0 || ballot.isDecided(tally)) settle();
-    };
-    const judgeDeadline = (): void => {
-      if (settled) return;
-      const failure = readFailure(new NodeTimeoutError(timeoutMs));
-      for (const [index, node] of nodes.entries()) if (answers[index] === undefined) take(node, index, failure);
-      settle();
-    };
+/** A question under way: a class, as it costs less than closures do, and every acquisition and release makes one. */
+class Broadcast {
+  readonly #ensemble: Ensemble;
+  readonly #question: Question;
+  readonly #ballot: Ballot;
+  readonly #resolve: (tally: Tally) => void;
+  readonly #tally: Tally & { readonly answers: (Answer | undefined)[] };
+  #isSettled = false;
+  readonly #cancelTimer: () => void;
+  readonly #stopListening: (() => void) | undefined;
 
-    const cancelTimer = clock.startTimer(timeoutMs, () => clock.afterPendingIo(judgeDeadline));
-    const stopListening = signal && onAbort(signal, settle);
+  constructor(ensemble: Ensemble, question: Question, ballot: Ballot, resolve: (tally: Tally) => void) {
+    const { clock } = ensemble;
+    this.#ensemble = ensemble;
+    this.#question = question;
+    this.#ballot = ballot;
+    this.#resolve = resolve;
+    const answers = question.nodes.map(() => undefined);
+    this.#tally = { answers, yes: 0, no: 0, missing: answers.length, misconfigured: 0 };
+    this.#cancelTimer = clock.startTimer(ballot.timeoutMs, () => clock.afterPendingIo(() => this.#judgeDeadline()));
+    this.#stopListening = ballot.signal && onAbort(ballot.signal, () => this.#settle());
+  }
+
+  ask(): void {
+    const { nodes, ask } = this.#question;
     for (let index = 0; index < nodes.length; index++) {
-      const node = nodes[index] as LockNode;
       send(
-        node,
-        question.ask,
-        (value) => hear(node, index, read(question, value)),
-        (reason) => hear(node, index, readFailure(reason)),
+        nodes[index] as LockNode,
+        ask,
+        (value) => this.#hear(index, read(this.#question, value)),
+        (reason) => this.#hear(index, readFailure(reason)),
       );
     }
-  });
+  }
+
+  #hear(index: number, answer: Answer): void {
+    this.#question.heard?.(this.#question.nodes[index] as LockNode, answer);
+    const tally = this.#tally;
+    if (this.#isSettled || tally.answers[index] !== undefined) return;
+    this.#take(index, answer);
+    if (tally.missing === 0 || this.#ballot.isDecided(tally)) this.#settle();
+  }
+
+  #take(index: number, answer: Answer): void {
+    const tally = this.#tally;
+    tally.answers[index] = answer;
+    tally.missing -= 1;
+    if (answer.kind === "failed") {
+      if (isMisconfigured(answer)) tally.misconfigured += 1;
+      const { nodes, method, resources } = this.#question;
+      const node = (nodes[index] as LockNode).name;
+      this.#ensemble.observer.nodeFailed?.({ node, method, resources, error: answer.error as Error });
+    } else if (this.#ballot.isYes(answer, index)) tally.yes += 1;
+    else tally.no += 1;
+  }
+
+  #judgeDeadline(): void {
+    if (this.#isSettled) return;
+    const failure = readFailure(new NodeTimeoutError(this.#ballot.timeoutMs));
+    for (const index of this.#question.nodes.keys())
+      if (this.#tally.answers[index] === undefined) this.#take(index, failure);
+    this.#settle();
+  }
+
+  #settle(): void {
+    this.#isSettled = true;
+    this.#cancelTimer();
+    this.#stopListening?.();
+    this.#resolve(this.#tally);
+  }
 }
 
 /** A node that throws, or answers without a promise, is treated like one that rejects or resolves. */

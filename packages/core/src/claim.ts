@@ -25,6 +25,12 @@ export interface ClaimHints {
   readonly waiter?: string | undefined;
 }
 
+/** What a release is besides: see {@link ReleaseRequest}. */
+export type ReleaseTerms = Pick<ReleaseRequest, "waiter" | "undo">;
+
+/** The release of a claim that never became a lock. */
+export const undo: ReleaseTerms = { undo: true };
+
 /**
  * What one owner claims on the nodes: the only place that sends requests under that owner's name. Once it has been
  * withdrawn, every answer to an earlier request that may have left a claim behind is followed by another release to
@@ -75,20 +81,16 @@ export class Claim {
   }
 
   /** Withdraws the claim and asks all nodes to free it. */
-  release(ballot: Ballot, waiter: string | undefined): Promise<Tally> {
+  release(ballot: Ballot, terms: ReleaseTerms | undefined): Promise<Tally> {
     this.#withdrawn = true;
-    const request = this.#releaseRequest(ballot.timeoutMs, waiter === undefined ? undefined : { waiter });
+    const request = this.#releaseRequest(ballot.timeoutMs, terms);
     return this.#ask("release", this.#ensemble.nodes, (node) => node.release(request), readReleaseReply, ballot);
   }
 
-  /**
-   * Withdraws the claim and asks all nodes to free it, without waiting for them.
-   *
-   * @param undo whether it never became a lock
-   */
-  withdraw(timeoutMs: number, undo: boolean): void {
+  /** Withdraws the claim and asks all nodes to free it, without waiting for them. */
+  withdraw(timeoutMs: number, terms?: ReleaseTerms): void {
     this.#withdrawn = true;
-    this.#releaseUnheard(this.#ensemble.nodes, timeoutMs, undo);
+    this.#releaseUnheard(this.#ensemble.nodes, timeoutMs, terms);
   }
 
   #ask(
@@ -102,19 +104,19 @@ export class Claim {
     const heard = (node: LockNode, { kind }: Answer): void => {
       // A failure tells nothing about what the node did.
       const mayHold = method !== "release" && kind !== "denied" && kind !== "not-held";
-      if (this.#withdrawn && mayHold) this.#releaseUnheard([node], ballot.timeoutMs, true);
-      if (predecessor && kind !== "granted") predecessor.#releaseUnheard([node], ballot.timeoutMs, true);
+      if (this.#withdrawn && mayHold) this.#releaseUnheard([node], ballot.timeoutMs, undo);
+      if (predecessor && kind !== "granted") predecessor.#releaseUnheard([node], ballot.timeoutMs, undo);
     };
     return broadcast(this.#ensemble, { nodes, method, resources: this.resources, ask, read, heard }, ballot);
   }
 
-  #releaseRequest(timeoutMs: number, terms: Pick<ReleaseRequest, "waiter" | "undo"> | undefined): ReleaseRequest {
+  #releaseRequest(timeoutMs: number, terms: ReleaseTerms | undefined): ReleaseRequest {
     return Object.freeze({ resources: this.resources, owner: this.owner, timeoutMs, ...terms });
   }
 
   /** Whatever comes of it: the claim ends with its ttl. */
-  #releaseUnheard(nodes: readonly LockNode[], timeoutMs: number, undo: boolean): void {
-    const request = this.#releaseRequest(timeoutMs, undo ? { undo } : undefined);
+  #releaseUnheard(nodes: readonly LockNode[], timeoutMs: number, terms: ReleaseTerms | undefined): void {
+    const request = this.#releaseRequest(timeoutMs, terms);
     for (const node of nodes) send(node, () => node.release(request), ignore, ignore);
   }
 }

@@ -1,23 +1,16 @@
 import type { Won } from "./acquire.ts";
+import { anyAnswer, isCertain, noAnswers, type Tally } from "./answers.ts";
 import { autoExtend } from "./auto-extend.ts";
-import type { Claim, Ensemble } from "./claim.ts";
-import {
-  ConfigurationError,
-  type LockAction,
-  LockLostError,
-  type LossReason,
-  QuorumUnreachableError,
-} from "./errors.ts";
+import { ConfigurationError, LockLostError, type LossReason, QuorumUnreachableError } from "./errors.ts";
 import { type Extension, extendOnce } from "./extend.ts";
 import { Lease, type Term } from "./lease.ts";
 import type { ExtendOptions, Lock } from "./lock.ts";
 import type { LockEvent } from "./observer.ts";
-import { parseExtension, type Settings } from "./options.ts";
+import { parseExtension } from "./options.ts";
 import { failureOf } from "./outcome.ts";
 import { Pause } from "./pause.ts";
-import { releaseOnce } from "./release.ts";
 import { retryDelay } from "./retry.ts";
-import { elapsedMs, type Moment, momentOf } from "./validity.ts";
+import { elapsedMs, momentOf } from "./validity.ts";
 import type { Place } from "./waiting/place.ts";
 
 /** The lock behind the interface. */
@@ -25,14 +18,11 @@ export class HeldLock implements Lock {
   readonly resources: readonly string[];
   readonly owner: string;
   readonly fence: number;
-  readonly #ensemble: Ensemble;
-  readonly #settings: Settings;
-  readonly #claim: Claim;
-  readonly #acquiredAt: Moment;
   readonly #place: Place;
+  readonly #won: Won;
   readonly #lease: Lease;
   /** What the nodes answered to the last round of extension, if that failed. */
-  #failedExtension: Extension["answers"] = [];
+  #failedExtension: Extension["answers"] = noAnswers;
   #extending: Promise<unknown> | undefined;
   #retryPause: Pause | undefined;
   #releasing: Promise<void> | undefined;
@@ -42,22 +32,20 @@ export class HeldLock implements Lock {
   #controller: AbortController | undefined;
 
   /**
-   * @param ensemble the nodes
-   * @param settings what the lock was acquired with
+   * @param place where it stands until it has been released or lost
    * @param won the attempt that it results from
-   * @param place where it stands in the queue until it has been released or lost
    */
-  constructor(ensemble: Ensemble, settings: Settings, won: Won, place: Place) {
+  constructor(place: Place, won: Won) {
+    const { clock } = place.ensemble;
+    const { ttlMs, driftFactor } = place.settings;
     this.resources = won.claim.resources;
     this.owner = won.claim.owner;
     this.fence = won.fence;
-    this.#ensemble = ensemble;
-    this.#settings = settings;
-    this.#claim = won.claim;
-    this.#acquiredAt = won.startedAt;
     this.#place = place;
-    const term = { startedAt: won.startedAt, ttlMs: settings.ttlMs };
-    this.#lease = new Lease(ensemble.clock, settings.driftFactor, term, () => this.#expire());
+    this.#won = won;
+    const term = { startedAt: won.startedAt, ttlMs };
+    this.#lease = new Lease(clock, driftFactor, term, won.settledAt, () => this.#expire());
+    place.hold(won.settledAt.monotonicMs);
   }
 
   /** What all events of the lock tell. */
@@ -72,7 +60,7 @@ export class HeldLock implements Lock {
     const onLimit = () => {
       this.#reachedMaxHold = true;
     };
-    autoExtend(this.#lease, this.#settings, () => this.#heldMs(), extend, onLimit);
+    autoExtend(this.#lease, this.#place.settings, () => this.#heldMs(), extend, onLimit);
   }
 
   get signal(): AbortSignal {
@@ -99,7 +87,7 @@ export class HeldLock implements Lock {
   }
 
   async extend(options?: ExtendOptions): Promise<void> {
-    const ttlMs = parseExtension(this.#settings, options);
+    const ttlMs = parseExtension(this.#place.settings, options);
     return this.#extendFor(() => ttlMs);
   }
 
@@ -110,11 +98,12 @@ export class HeldLock implements Lock {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.release().catch(() => {});
+    const release = this.release().catch(() => {});
+    if (this.#place.settings.awaitRelease) await release;
   }
 
   #heldMs(): number {
-    return elapsedMs(this.#acquiredAt, this.#ensemble.clock);
+    return elapsedMs(this.#won.startedAt, momentOf(this.#place.ensemble.clock));
   }
 
   /** Extensions follow one another, as each asks for no less than is left of the one before. */
@@ -126,8 +115,8 @@ export class HeldLock implements Lock {
   }
 
   async #extendUntilSettled(nextTtlMs: () => number | undefined): Promise<void> {
-    const { nodes, clock } = this.#ensemble;
-    const { nodeTimeoutMs, quorum } = this.#settings;
+    const { nodes, clock } = this.#place.ensemble;
+    const { nodeTimeoutMs, quorum } = this.#place.settings;
     const absent: boolean[] = [];
     for (let failures = 1; ; failures++) {
       const timeoutMs = Math.min(nodeTimeoutMs, this.#remainingOrThrow());
@@ -136,27 +125,27 @@ export class HeldLock implements Lock {
       // A node that joins in must promise as much as those did on which the validity rests.
       const ttlMs = Math.max(wantedMs, this.#lease.ttlLeftMs());
       const term = { startedAt: momentOf(clock), ttlMs };
-      const { outcome, answers } = await extendOnce(nodes, this.#claim, {
+      const { outcome, answers } = await extendOnce(nodes, this.#won.claim, {
         ttlMs,
         fence: this.fence,
         quorum,
         timeoutMs,
         absent,
       });
-      this.#failedExtension = outcome === "held" ? [] : answers;
+      this.#failedExtension = outcome === "held" ? noAnswers : answers;
       if (outcome === "lost") this.#lose("not-held");
       const stillMs = this.#remainingOrThrow();
       if (outcome === "held") return this.#extended(term);
-      if (outcome === "misconfigured") throw new ConfigurationError(...this.#failure("keep", answers));
+      if (outcome === "misconfigured") throw new ConfigurationError(...failureOf("keep", this.#place, answers));
       this.#retryPause ??= new Pause(clock);
-      await this.#retryPause.wait(Math.min(retryDelay(this.#settings, failures, undefined), stillMs));
+      await this.#retryPause.wait(Math.min(retryDelay(this.#place.settings, failures, undefined), stillMs));
     }
   }
 
   #extended(term: Term): void {
     this.#lease.renew(term);
     const remainingMs = this.#remainingOrThrow();
-    this.#ensemble.observer.extended?.({ ...this.facts, remainingMs });
+    this.#place.ensemble.observer.extended?.({ ...this.facts, remainingMs });
   }
 
   #remainingOrThrow(): number {
@@ -167,26 +156,29 @@ export class HeldLock implements Lock {
   }
 
   async #release(): Promise<void> {
-    const { observer } = this.#ensemble;
-    const { quorum, nodeTimeoutMs: timeoutMs } = this.#settings;
+    const { observer } = this.#place.ensemble;
+    const { quorum, nodeTimeoutMs: timeoutMs } = this.#place.settings;
     const heldMs = observer.released ? this.#heldMs() : 0;
     const isFirst = !this.#isReleased;
-    if (!isFirst && this.#lease.remainingMs() <= 0) return this.#claim.withdraw(timeoutMs, false);
+    if (!isFirst && this.#lease.remainingMs() <= 0) return this.#won.claim.withdraw(timeoutMs);
     this.#isReleased = true;
     this.#end();
-    const waiter = this.#place.successor && this.#ensemble.waiter;
-    const offer = isFirst ? this.#place.handOver(this.#claim) : undefined;
+    // Whether they still held the claim does not matter: they do not now.
+    const ballot = { timeoutMs, isYes: anyAnswer, isDecided: (tally: Tally) => isCertain(tally, quorum) };
+    const waiting = this.#place.successor && { waiter: this.#place.ensemble.waiter };
+    const offer = isFirst ? this.#place.handOver(this.#won.claim) : undefined;
     const handedOver = offer !== undefined && (await offer);
-    const { confirmed, answers } = handedOver
-      ? { confirmed: true, answers: [] }
-      : await releaseOnce(this.#claim, { quorum, timeoutMs, waiter });
+    const { yes, answers } = handedOver
+      ? { yes: quorum, answers: noAnswers }
+      : await this.#won.claim.release(ballot, waiting);
+    const confirmed = yes >= quorum;
     if (isFirst) {
       observer.released?.({ ...this.facts, heldMs, confirmed, handedOver });
       this.#place.leave(answers.some((answer) => answer?.next !== undefined));
     }
     if (confirmed || this.#lease.remainingMs() <= 0) return;
     this.#releasing = undefined;
-    throw new QuorumUnreachableError(...this.#failure("release", answers));
+    throw new QuorumUnreachableError(...failureOf("release", this.#place, answers));
   }
 
   #expire(): void {
@@ -198,9 +190,9 @@ export class HeldLock implements Lock {
     if (this.#lost !== undefined || this.#isReleased) return;
     this.#lost = this.#lostError(reason);
     this.#end();
-    this.#claim.withdraw(this.#settings.nodeTimeoutMs, false);
+    this.#won.claim.withdraw(this.#place.settings.nodeTimeoutMs);
     this.#controller?.abort(this.#lost);
-    this.#ensemble.observer.lost?.({ ...this.facts, heldMs: this.#heldMs(), error: this.#lost });
+    this.#place.ensemble.observer.lost?.({ ...this.facts, heldMs: this.#heldMs(), error: this.#lost });
     this.#place.leave();
   }
 
@@ -213,19 +205,10 @@ export class HeldLock implements Lock {
     const remarks = {
       expired: "its validity ended before it was extended",
       "not-held": "too few nodes hold it",
-      "max-hold": `it was held for its maxHoldMs, ${this.#settings.maxHoldMs} ms`,
+      "max-hold": `it was held for its maxHoldMs, ${this.#place.settings.maxHoldMs} ms`,
       released: "it was released",
     };
-    const [message, resources, outcomes] = this.#failure("keep", this.#failedExtension, remarks[reason]);
+    const [message, resources, outcomes] = failureOf("keep", this.#place, this.#failedExtension, remarks[reason]);
     return new LockLostError(message, resources, reason, outcomes);
-  }
-
-  /** What an error about these answers is made of. */
-  #failure(
-    action: LockAction,
-    answers: Parameters<typeof failureOf>[3],
-    remark?: string,
-  ): ReturnType<typeof failureOf> {
-    return failureOf(action, this.resources, this.#ensemble.nodes, answers, this.#settings.quorum, remark);
   }
 }

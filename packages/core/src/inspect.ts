@@ -1,3 +1,4 @@
+import { anyAnswer } from "./answers.ts";
 import { broadcast } from "./broadcast.ts";
 import type { Ensemble } from "./claim.ts";
 import type { LockNode, NodeView } from "./lock-node.ts";
@@ -49,7 +50,7 @@ export async function inspectResource(
     ask: (node: LockNode) => node.inspect?.(resource) ?? Promise.reject(new Error("does not offer inspect()")),
     read: readNodeView,
   };
-  const { answers } = await broadcast(ensemble, question, { timeoutMs, isYes: () => true, isDecided: () => false });
+  const { answers } = await broadcast(ensemble, question, { timeoutMs, isYes: anyAnswer, isDecided: () => false });
   const inspections = nodes.map(({ name: node }, index): NodeInspection => {
     const { view = null, error = null } = answers[index] ?? {};
     return { node, view, error };
@@ -64,15 +65,16 @@ function verdictOf(
   quorum: number,
 ): Omit<Inspection, "resource" | "nodes"> {
   const claims = views.filter(({ owner }) => owner !== null);
-  const claimsOf = (owner: string | null): NodeView[] => claims.filter((claim) => claim.owner === owner);
-  const votes = Math.max(0, ...claims.map(({ owner }) => claimsOf(owner).length));
-  const owner = claims.find((claim) => votes >= quorum && claimsOf(claim.owner).length === votes)?.owner ?? null;
-  const remaining = claimsOf(owner).map(({ remainingMs }) => remainingMs ?? Infinity);
+  const camps = claims.map(({ owner }) => claims.filter((claim) => claim.owner === owner));
+  const [largest = []] = camps.sort((a, b) => b.length - a.length);
+  const isHeld = largest.length >= quorum;
+  const owner = isHeld ? (largest[0]?.owner ?? null) : null;
+  const remaining = largest.map(({ remainingMs }) => remainingMs ?? Infinity).sort((a, b) => b - a);
   return {
-    state: owner !== null ? "held" : votes + nodeCount - views.length < quorum ? "free" : "unknown",
+    state: isHeld ? "held" : largest.length + nodeCount - views.length < quorum ? "free" : "unknown",
     owner,
     label: owner === null ? null : labelOf(owner),
-    remainingMs: remaining.sort((a, b) => b - a)[quorum - 1] ?? null,
+    remainingMs: remaining[quorum - 1] ?? null,
     fence: Math.max(0, ...views.map(({ fence }) => fence)),
   };
 }

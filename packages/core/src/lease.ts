@@ -1,5 +1,5 @@
 import type { Clock } from "./clock.ts";
-import { driftMs, elapsedMs, type Moment } from "./validity.ts";
+import { driftMs, elapsedMs, type Moment, momentOf } from "./validity.ts";
 
 /** A ttl, and the moment from which it counts for the client: just before the requests that set it were sent. */
 export interface Term {
@@ -27,24 +27,25 @@ export class Lease {
    * @param clock what measures it
    * @param driftFactor see `LockOptions`
    * @param term what it begins with
+   * @param now read off that clock
    * @param onEnd is called when it ends, unless it is renewed or stopped before
    */
-  constructor(clock: Clock, driftFactor: number, term: Term, onEnd: () => void) {
+  constructor(clock: Clock, driftFactor: number, term: Term, now: Moment, onEnd: () => void) {
     this.#clock = clock;
     this.#driftFactor = driftFactor;
     this.#term = term;
     this.#onEnd = onEnd;
-    this.#watch();
+    this.#watch(now);
   }
 
   /** What is left of the validity, in milliseconds; not positive once it has ended. */
-  remainingMs(): number {
-    return this.#leftMs() - driftMs(this.#term.ttlMs, this.#driftFactor);
+  remainingMs(now: Moment = momentOf(this.#clock)): number {
+    return this.#leftMs(now) - driftMs(this.#term.ttlMs, this.#driftFactor);
   }
 
   /** What is left of the ttl, in whole milliseconds: for how long the nodes were asked to keep the claim, or more. */
   ttlLeftMs(): number {
-    return Math.ceil(this.#leftMs());
+    return Math.ceil(this.#leftMs(momentOf(this.#clock)));
   }
 
   /** Whether a term of this ttl that began now would make the validity end later. */
@@ -70,15 +71,15 @@ export class Lease {
     this.#cancelTimer?.();
   }
 
-  #leftMs(): number {
-    return this.#term.ttlMs - elapsedMs(this.#term.startedAt, this.#clock);
+  #leftMs(now: Moment): number {
+    return this.#term.ttlMs - elapsedMs(this.#term.startedAt, now);
   }
 
   /** Timers have whole milliseconds: what is left below one is given up rather than overrun. */
-  #watch(): void {
+  #watch(now?: Moment): void {
     this.#cancelTimer?.();
     if (this.#isStopped) return;
-    const remainingMs = Math.floor(this.remainingMs());
+    const remainingMs = Math.floor(this.remainingMs(now));
     const untilAlarmMs = remainingMs - (this.#alarm?.leftMs ?? 0);
     const delayMs = Math.max(0, Math.min(longestBlindMs, untilAlarmMs, remainingMs));
     this.#cancelTimer = this.#clock.startTimer(delayMs, () => this.#look(), { background: true });

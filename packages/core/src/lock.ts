@@ -36,7 +36,10 @@ export interface Lock extends AsyncDisposable {
    *   another call of this method reaches them before
    */
   release(): Promise<void>;
-  /** Releases the lock, for `await using`. Does not throw: where nodes do not answer, the lock ends with its ttl. */
+  /**
+   * Releases the lock, for `await using`, and waits for the nodes' answers unless `awaitRelease` is false. Does not throw:
+   * where nodes do not answer, the lock ends with its ttl.
+   */
   [Symbol.asyncDispose](): Promise<void>;
 }
 

@@ -107,16 +107,28 @@ export interface NodeFailedEvent {
   readonly error: Error;
 }
 
-/** Wraps the user's observer so that nothing it does reaches the lock operation. Without one, no event is even made. */
+/**
+ * Wraps the user's observer so that nothing it does reaches the lock operation. An event that it has no callback for is not
+ * even made.
+ */
 export function safeObserver(observer: Observer | undefined): Observer {
   if (observer === undefined) return {};
-  const callbackOf = (_: object, name: string | symbol) => (event: never) => {
+  const callbackOf = (_: object, name: string | symbol) => {
     try {
-      const result: unknown = observer[name as keyof Observer]?.(event);
-      if (result instanceof Promise) result.catch(() => {});
+      const callback = observer[name as keyof Observer];
+      return callback && tell.bind(observer, callback);
     } catch {
-      // An observer that fails is not a reason for a lock to fail.
+      return undefined;
     }
   };
   return new Proxy({}, { get: callbackOf });
+}
+
+function tell(this: Observer, callback: (event: never) => unknown, event: never): void {
+  try {
+    const result = callback.call(this, event);
+    if (result instanceof Promise) result.catch(() => {});
+  } catch {
+    // An observer that fails is not a reason for a lock to fail.
+  }
 }

@@ -42,6 +42,12 @@ export interface LockOptions {
    * would otherwise keep its lock for ever. Default `Infinity`.
    */
   readonly maxHoldMs?: number | undefined;
+  /**
+   * Whether `using`, and a block with `await using`, ends only when the nodes have answered the release. If not, it ends a
+   * round trip earlier; the lock may then be free only a moment later, and a process that exits at once may leave it to its
+   * ttl. A release that too few nodes answer goes unseen either way. Default true.
+   */
+  readonly awaitRelease?: boolean | undefined;
 }
 
 /** What a `Redlock` is made with. */
@@ -67,6 +73,7 @@ export interface Settings {
   readonly retryDelayMaxMs: number;
   readonly autoExtend: boolean | undefined;
   readonly maxHoldMs: number;
+  readonly awaitRelease: boolean;
 }
 
 /** The settings of a `Redlock` over so many nodes before anything else is asked for. */
@@ -83,6 +90,7 @@ export function defaultSettings(nodeCount: number): Settings {
     retryDelayMaxMs: 400,
     autoExtend: undefined,
     maxHoldMs: Infinity,
+    awaitRelease: true,
   };
 }
 
@@ -110,20 +118,21 @@ export function withOptions(base: Settings, options: LockOptions, nodeCount: num
   insist(retryDelayMs > 0, "retryDelayMs", "above 0");
   insist(retryDelayMaxMs >= retryDelayMs, "retryDelayMaxMs", `at least retryDelayMs, ${retryDelayMs}`);
   insist(maxHoldMs >= ttlMs, "maxHoldMs", `at least ttlMs, ${ttlMs}`);
-  insist([undefined, true, false].includes(autoExtend), "autoExtend", "a boolean", TypeError);
+  checkType("autoExtend", "boolean", autoExtend ?? true);
   insist(signal === undefined || signal instanceof AbortSignal, "signal", "an AbortSignal", TypeError);
-  insist(label === undefined || typeof label === "string", "label", "a string", TypeError);
+  checkType("label", "string", label ?? "-");
   insist(/^[^\p{C}]{1,100}$/u.test(label ?? "-"), "label", "1 to 100 printable characters");
   return settings;
 }
 
-/** @throws {TypeError} for options that are no object, that the base does not have, or that are no number like the base's */
+/** @throws {TypeError} for options that are no object, that the base does not have, or not of the type of the base's */
 function overlay<Base extends object>(base: Base, options: object): Base {
   if (typeof options !== "object" || options === null) throw wrong("options", "an object", options, TypeError);
   const given = Object.entries(options).filter(([, value]) => value !== undefined);
   for (const [name, value] of given) {
     if (!Object.hasOwn(base, name)) throw new TypeError(`${name} is not an option of a lock`);
-    if (typeof base[name as keyof Base] === "number") checkNumber(name, value);
+    const type = typeof base[name as keyof Base];
+    if (type === "number" || type === "boolean") checkType(name, type, value);
   }
   return { ...base, ...Object.fromEntries(given) };
 }
@@ -148,12 +157,12 @@ function checkTtl(ttlMs: number, driftFactor: number): void {
 
 /** @throws {TypeError | RangeError} if this is no positive integer */
 export function checkInteger(name: string, value: number): void {
-  checkNumber(name, value);
+  checkType(name, "number", value);
   if (!Number.isSafeInteger(value) || value <= 0) throw wrong(name, "a positive integer", value);
 }
 
-function checkNumber(name: string, value: unknown): void {
-  if (typeof value !== "number") throw wrong(name, "a number", value, TypeError);
+function checkType(name: string, type: string, value: unknown): void {
+  if (typeof value !== type) throw wrong(name, `a ${type}`, value, TypeError);
 }
 
 function wrong(name: string, wanted: string, value: unknown, type: ErrorConstructor = RangeError): Error {

@@ -1,14 +1,13 @@
 import type { Tally } from "./answers.ts";
 import { failureMessage, type LockAction, type NodeOutcome } from "./errors.ts";
 import type { LockNode } from "./lock-node.ts";
+import type { Place } from "./waiting/place.ts";
 
 /** What an error is made of that tells what each node answered; no answers if none was asked. */
 export function failureOf(
   action: LockAction,
-  resources: readonly string[],
-  nodes: readonly LockNode[],
+  { resources, ensemble: { nodes }, settings: { quorum } }: Place,
   answers: Tally["answers"],
-  quorum: number,
   remark?: string,
 ): [message: string, resources: readonly string[], outcomes: readonly NodeOutcome[]] {
   const outcomeOf = ({ name: node }: LockNode, index: number): NodeOutcome => ({

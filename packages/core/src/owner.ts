@@ -1,20 +1,23 @@
-const bytesPerOwner = 16;
-const hexDigits: readonly string[] = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
+const digitsPerOwner = 32;
 
 // Asking the system for randomness costs far more than copying it, so it is fetched for many owners at once.
-const pool = new Uint8Array(bytesPerOwner * 128);
+const pool = new Uint8Array(digitsPerOwner * 128);
+let digits = "";
 let used = pool.length;
 
 /** A fresh value of 128 random bits that signs one attempt, led by a human label if there is one. */
 export function freshOwner(label: string | undefined): string {
   if (used === pool.length) {
-    crypto.getRandomValues(pool);
+    const random = crypto.getRandomValues(pool);
+    digits = new TextDecoder().decode(random.map((byte) => hexDigits.charCodeAt(byte % 16)));
     used = 0;
   }
-  let owner = label === undefined ? "" : `${label}:`;
-  for (const end = used + bytesPerOwner; used < end; used++) owner += hexDigits[pool[used] as number];
-  return owner;
+  used += digitsPerOwner;
+  const owner = digits.slice(used - digitsPerOwner, used);
+  return label === undefined ? owner : `${label}:${owner}`;
 }
+
+const hexDigits = "0123456789abcdef";
 
 /** The label that leads an owner, or null if it has none. */
 export function labelOf(owner: string): string | null {

@@ -1,7 +1,7 @@
+import { attempt } from "./acquire.ts";
 import type { Ensemble } from "./claim.ts";
 import { systemClock } from "./clock.ts";
 import { describe } from "./describe.ts";
-import { LockHeldError } from "./errors.ts";
 import { FenceHint } from "./fence-hint.ts";
 import { HeldLock } from "./held-lock.ts";
 import { type Inspection, inspectResource } from "./inspect.ts";
@@ -19,8 +19,9 @@ import {
   withOptions,
 } from "./options.ts";
 import { freshOwner } from "./owner.ts";
+import { type Moment, momentOf } from "./validity.ts";
 import { Place } from "./waiting/place.ts";
-import { waitForLock } from "./waiting/wait-for-lock.ts";
+import { lossError, waitForLock } from "./waiting/wait-for-lock.ts";
 import { WaitQueue } from "./waiting/wait-queue.ts";
 
 /**
@@ -34,7 +35,6 @@ import { WaitQueue } from "./waiting/wait-queue.ts";
 export class Redlock {
   readonly #ensemble: Ensemble;
   readonly #settings: Settings;
-  readonly #trySettings: Settings;
   readonly #queue: WaitQueue;
 
   /**
@@ -47,7 +47,6 @@ export class Redlock {
     checkInteger("maxWaiters", maxWaiters);
     const checkedNodes = parseNodes(nodes);
     this.#settings = withOptions(defaultSettings(checkedNodes.length), lockOptions, checkedNodes.length);
-    this.#trySettings = { ...this.#settings, waitTimeoutMs: 0 };
     this.#ensemble = {
       nodes: checkedNodes,
       clock,
@@ -68,8 +67,8 @@ export class Redlock {
    * @throws {QueueFullError} when `maxWaiters` wait already
    * @throws {TypeError | RangeError} for bad arguments; and the reason of `signal` when it aborts
    */
-  async acquire(resources: string | readonly string[], options?: LockOptions): Promise<Lock> {
-    return this.#acquire(parseResources(resources), this.#settingsFor(options));
+  acquire(resources: string | readonly string[], options?: LockOptions): Promise<Lock> {
+    return this.#acquire(resources, options, false);
   }
 
   /**
@@ -80,20 +79,13 @@ export class Redlock {
    * @throws {ConfigurationError} at once, when a node says that it can never work like this
    * @throws {TypeError | RangeError} for bad arguments; and the reason of `signal` when it aborts
    */
-  async tryAcquire(resources: string | readonly string[], options?: LockOptions): Promise<Lock | null> {
-    const isPlain = options === undefined;
-    const settings = isPlain ? this.#trySettings : { ...this.#settingsFor(options), waitTimeoutMs: 0 };
-    try {
-      return await this.#acquire(parseResources(resources), settings);
-    } catch (error) {
-      if (error instanceof LockHeldError && error !== settings.signal?.reason) return null;
-      throw error;
-    }
+  tryAcquire(resources: string | readonly string[], options?: LockOptions): Promise<Lock | null> {
+    return this.#acquire(resources, options, false, true);
   }
 
   /**
    * Runs a routine under a lock, which is extended by itself meanwhile and released afterwards. A release that too few
-   * nodes answer is not an error here: the lock then ends with its ttl.
+   * nodes answer is not an error here: the lock then ends with its ttl. See `awaitRelease` for whether to wait for it.
    *
    * @returns what the routine returns
    * @throws what the routine throws; what {@link Redlock.acquire} throws
@@ -111,7 +103,7 @@ export class Redlock {
   ): Promise<T> {
     const [options, routine] = rest.length === 1 ? [undefined, rest[0]] : rest;
     if (typeof routine !== "function") throw new TypeError(`routine must be a function, not ${describe(routine)}`);
-    const lock = await this.#acquire(parseResources(resources), this.#settingsFor(options), true);
+    const lock = await this.#acquire(resources, options, true);
     try {
       const result = await routine(lock);
       if (lock.lost !== undefined) throw lock.lost;
@@ -133,26 +125,48 @@ export class Redlock {
     return inspectResource(this.#ensemble, resource, { quorum, timeoutMs: nodeTimeoutMs });
   }
 
-  async #acquire(resources: readonly string[], settings: Settings, isUsing = false): Promise<HeldLock> {
+  #acquire(names: Names, options: LockOptions | undefined, isUsing: boolean): Promise<HeldLock>;
+  #acquire(names: Names, options: LockOptions | undefined, isUsing: false, isTry: true): Promise<HeldLock | null>;
+  async #acquire(names: Names, options: LockOptions | undefined, isUsing: boolean, isTry = false) {
+    const resources = parseResources(names);
+    const settings = this.#settingsFor(options);
     const { clock, observer } = this.#ensemble;
-    const calledAtMs = clock.monotonicMs();
-    const waitedMs = (): number => clock.monotonicMs() - calledAtMs;
-    const place = new Place(this.#queue, resources, settings.retryDelayMaxMs);
+    const calledAt = momentOf(clock);
+    const place = new Place(this.#queue, resources, settings);
     try {
-      const success = await waitForLock(this.#ensemble, this.#queue, settings, place);
-      const lock = new HeldLock(this.#ensemble, settings, success, place);
+      settings.signal?.throwIfAborted();
+      if (settings.waitTimeoutMs > 0 && !isTry) place.wait();
+      const isDue = place.beginAttempt(calledAt.monotonicMs);
+      let result = isDue ? await attempt(place, calledAt) : undefined;
+      if (isTry && result?.outcome === "held" && !settings.signal?.aborted) {
+        observer.acquireFailed?.({
+          resources,
+          waitedMs: this.#elapsedMs(calledAt),
+          error: lossError(place, result),
+        });
+        return null;
+      }
+      if (result?.outcome !== "acquired") result = await waitForLock(place, calledAt, result);
+      const lock = new HeldLock(place, result);
       if (settings.autoExtend ?? isUsing) lock.startAutoExtend();
-      observer.acquired?.({ ...lock.facts, attempts: success.attempts, waitedMs: waitedMs() });
+      observer.acquired?.({ ...lock.facts, attempts: place.attempts, waitedMs: this.#elapsedMs(calledAt) });
       return lock;
     } catch (error) {
-      observer.acquireFailed?.({ resources, waitedMs: waitedMs(), error });
+      place.leave();
+      observer.acquireFailed?.({ resources, waitedMs: this.#elapsedMs(calledAt), error });
       throw error;
     }
+  }
+
+  #elapsedMs(since: Moment): number {
+    return this.#ensemble.clock.monotonicMs() - since.monotonicMs;
   }
 
   #settingsFor(options: LockOptions | undefined): Settings {
     return options === undefined ? this.#settings : withOptions(this.#settings, options, this.#ensemble.nodes.length);
   }
 }
+
+type Names = string | readonly string[];
 
 type Routine<T> = (lock: Lock) => T | PromiseLike<T>;

@@ -12,11 +12,11 @@ export function momentOf(clock: Clock): Moment {
 }
 
 /**
- * How long ago a moment was: the larger of what the two clocks say. A suspended machine stops the monotonic clock, and
- * an administrator or a time service can set the wall clock back; neither makes a lock look younger than it is (S3).
+ * The time from one moment to another: the larger of what the two clocks say. A suspended machine stops the monotonic clock,
+ * and an administrator or a time service can set the wall clock back; neither makes a lock look younger than it is (S3).
  */
-export function elapsedMs(since: Moment, clock: Clock): number {
-  return Math.max(clock.monotonicMs() - since.monotonicMs, clock.wallMs() - since.wallMs);
+export function elapsedMs(since: Moment, until: Moment): number {
+  return Math.max(until.monotonicMs - since.monotonicMs, until.wallMs - since.wallMs);
 }
 
 /**

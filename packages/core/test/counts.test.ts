@@ -1,9 +1,10 @@
-import { type Clock, type LockNode, Redlock } from "@holdfast/core";
+import { createHook } from "node:async_hooks";
+import { type Clock, type LockNode, Redlock, type RedlockOptions } from "@holdfast/core";
 import { describe, expect, it } from "vitest";
 
 /** What operations over five nodes ask of the runtime: figures that are the same on every machine. */
-function counting(timeoutMs = 50) {
-  const counts = { timers: 0, pendingTimers: 0, clockReads: 0, turns: 0, requests: new Set<object>(), calls: 0 };
+function counting(options: RedlockOptions = {}) {
+  const counts = { timers: 0, pendingTimers: 0, clockReads: 0, requests: new Set<object>(), calls: 0, namesRead: 0 };
   const clock: Clock = {
     monotonicMs: () => {
       counts.clockReads += 1;
@@ -22,23 +23,42 @@ function counting(timeoutMs = 50) {
         isPending = false;
       };
     },
-    afterPendingIo: () => {
-      counts.turns += 1;
-    },
+    afterPendingIo: (callback) => callback(),
   };
   const answer = <Reply>(request: object, reply: Reply): Promise<Reply> => {
     counts.calls += 1;
     counts.requests.add(request);
     return Promise.resolve(reply);
   };
+  let isHeld = false;
   const node = (name: string): LockNode => ({
-    name,
-    acquire: (request) => answer(request, { granted: true, fence: request.fenceHint }),
+    get name() {
+      counts.namesRead += 1;
+      return name;
+    },
+    acquire: (request) => answer(request, isHeld ? { granted: false } : { granted: true, fence: request.fenceHint }),
     extend: (request) => answer(request, { held: true, fence: request.fence }),
     release: (request) => answer(request, { released: true }),
   });
-  const redlock = new Redlock(["a", "b", "c", "d", "e"].map(node), { clock, nodeTimeoutMs: timeoutMs });
-  return { counts, redlock };
+  const redlock = new Redlock(["a", "b", "c", "d", "e"].map(node), { clock, ...options });
+  counts.namesRead = 0;
+  /** From now on another owner holds everything. */
+  const holdAll = () => {
+    isHeld = true;
+  };
+  return { counts, redlock, holdAll };
+}
+
+/** What a function resolves with, and how many promises are made until then, the node's and those of `await` among them. */
+async function countPromises<T>(work: () => Promise<T>): Promise<[result: T, promises: number]> {
+  let promises = 0;
+  const init = (_: number, type: string): void => {
+    if (type === "PROMISE") promises += 1;
+  };
+  const hook = createHook({ init }).enable();
+  const result = await work();
+  hook.disable();
+  return [result, promises];
 }
 
 describe("what a lock costs", () => {
@@ -59,5 +79,42 @@ describe("what a lock costs", () => {
     expect(counts.pendingTimers).toBe(0);
     expect(counts.calls).toBe(10);
     expect(counts.requests.size).toBe(2);
+  });
+
+  it("acquire() reads the two clocks before the first request and when it is won, release() once", async () => {
+    const { counts, redlock } = counting();
+    const lock = await redlock.acquire("r");
+    expect(counts.clockReads).toBe(4);
+    await lock.release();
+    expect(counts.clockReads).toBe(6);
+  });
+
+  it("acquire() makes one promise for each answer and seven more, release() five more", async () => {
+    const { redlock } = counting();
+    const acquiring: number[] = [];
+    const releasing: number[] = [];
+    // What else the process does may be counted, too: but not each time.
+    for (let round = 0; round < 10; round++) {
+      const [lock, toAcquire] = await countPromises(() => redlock.acquire("r"));
+      const [, toRelease] = await countPromises(() => lock.release());
+      acquiring.push(toAcquire);
+      releasing.push(toRelease);
+    }
+    // Each node makes one, and each answer is heard with one.
+    expect(Math.min(...acquiring)).toBeLessThanOrEqual(2 * 5 + 7);
+    expect(Math.min(...releasing)).toBeLessThanOrEqual(2 * 5 + 5);
+  });
+
+  it("tryAcquire() that answers null makes no error, unless somebody listens", async () => {
+    const deaf = counting({ observer: { acquired: () => {} } });
+    deaf.holdAll();
+    expect(await deaf.redlock.tryAcquire("r")).toBeNull();
+    expect(deaf.counts.namesRead).toBe(0);
+    const errors: unknown[] = [];
+    const hearing = counting({ observer: { acquireFailed: ({ error }) => void errors.push(error) } });
+    hearing.holdAll();
+    expect(await hearing.redlock.tryAcquire("r")).toBeNull();
+    expect(errors).toMatchObject([{ code: "LOCK_HELD" }]);
+    expect(hearing.counts.namesRead).toBe(5);
   });
 });

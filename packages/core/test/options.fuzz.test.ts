@@ -20,6 +20,7 @@ const allowed: Record<keyof LockOptions, (value: unknown) => boolean> = {
   retryDelayMaxMs: (value) => isFrom(value, 25),
   autoExtend: (value) => typeof value === "boolean",
   maxHoldMs: (value) => isFrom(value, 10_000),
+  awaitRelease: (value) => typeof value === "boolean",
 };
 
 function isFrom(value: unknown, least: number): value is number {

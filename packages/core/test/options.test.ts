@@ -62,6 +62,7 @@ describe("bad arguments", () => {
     [{ label: 7 }, TypeError, "label must be a string, not 7"],
     [{ signal: {} }, TypeError, "signal must be an AbortSignal"],
     [{ autoExtend: "yes" }, TypeError, 'autoExtend must be a boolean, not "yes"'],
+    [{ awaitRelease: 0 }, TypeError, "awaitRelease must be a boolean, not 0"],
     [{ ttl: 1000 }, TypeError, "ttl is not an option of a lock"],
   ];
   it.each(badOptions)("Redlock() and acquire() refuse %o", async (options, type, message) => {

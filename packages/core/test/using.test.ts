@@ -1,4 +1,5 @@
 import { LockLostError } from "@holdfast/core";
+import type { FaultyNode } from "@holdfast/testkit";
 import { describe, expect, it } from "vitest";
 import { claimOf, world } from "./world.ts";
 
@@ -101,6 +102,53 @@ describe("using()", () => {
     });
     await expect(clock.until(pending)).rejects.toMatchObject({ code: "WAIT_TIMEOUT" });
     expect(ran).toBe(false);
+  });
+
+  const slowRelease: FaultyNode["fault"] = ({ method }) => (method === "release" ? { replyMs: 20 } : undefined);
+
+  it.each([
+    [true, 20],
+    [false, 0],
+  ])(
+    "using({ awaitRelease: %s }) returns after %i ms when the nodes take 20 to answer the release",
+    async (awaitRelease, tookMs) => {
+      const { redlock, clock, nodes, heldOn } = world(3);
+      for (const node of nodes) node.fault = slowRelease;
+      expect(await clock.until(redlock.using("r", { awaitRelease }, () => "done"))).toBe("done");
+      expect(clock.monotonicMs()).toBe(tookMs);
+      expect(await heldOn("r")).toEqual([]);
+      await clock.advance(20);
+      expect(clock.pendingTimers).toBe(0);
+    },
+  );
+
+  it("using({ awaitRelease: false }) returns the result also when the release fails, and the observer is told", async () => {
+    const { redlock, clock, nodes, events } = world(3);
+    const pending = redlock.using("r", { awaitRelease: false }, () => {
+      for (const node of nodes) node.fault = () => hang;
+      return "done";
+    });
+    expect(await clock.until(pending)).toBe("done");
+    await clock.advance(1000);
+    expect(events.at(-1)).toMatchObject(["released", { confirmed: false }]);
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  it("using({ awaitRelease: false }) rejects when the lock was lost, and with what the routine throws", async () => {
+    const { redlock, clock } = world(3, { awaitRelease: false });
+    await expect(clock.until(redlock.using("r", () => clock.suspend(60_000)))).rejects.toBeInstanceOf(LockLostError);
+    const failing = redlock.using("r", () => Promise.reject(new Error("of the routine")));
+    await expect(clock.until(failing)).rejects.toThrow("of the routine");
+  });
+
+  it("await using ends its block without waiting for the nodes when awaitRelease is false", async () => {
+    const { redlock, clock, nodes, heldOn } = world(3);
+    for (const node of nodes) node.fault = slowRelease;
+    const lock = await redlock.acquire("r", { awaitRelease: false });
+    await clock.until(lock[Symbol.asyncDispose]());
+    expect(clock.monotonicMs()).toBe(0);
+    expect(await heldOn("r")).toEqual([]);
+    await clock.advance(20);
   });
 
   it("using() lets the routine release early", async () => {

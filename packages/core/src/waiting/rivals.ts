@@ -5,6 +5,9 @@ import { majorityOf } from "../quorum.ts";
 /** How long somebody is given to take its turn, in milliseconds, at the least. */
 const turnMsMin = 3;
 
+/** For how many turns somebody waits at the most whom only some nodes have named. */
+const partTurnsMax = 8;
+
 /**
  * The other processes that want a resource, as far as this one can tell. If all of them tried whenever it is released,
  * they would split the vote. So the nodes keep lines, and name the first in them when they announce a release: whom a quorum
@@ -14,7 +17,7 @@ const turnMsMin = 3;
 export class Rivals {
   readonly #ensemble: Ensemble;
   readonly #resource: string;
-  readonly #onTurn: () => void;
+  readonly #onTurn: (delayMs: number) => void;
   /** How many nodes must have announced a release: with fewer, there is no quorum to be had. */
   readonly #needed: number;
   readonly #watches: (Promise<Unwatch | undefined> | undefined)[] = [];
@@ -27,9 +30,9 @@ export class Rivals {
   /**
    * @param ensemble the nodes
    * @param resource what they want
-   * @param onTurn is called when it is this process's turn, or may be
+   * @param onTurn is called when it is this process's turn, or may be in so many milliseconds
    */
-  constructor(ensemble: Ensemble, resource: string, onTurn: () => void) {
+  constructor(ensemble: Ensemble, resource: string, onTurn: (delayMs: number) => void) {
     const { nodes } = ensemble;
     this.#ensemble = ensemble;
     this.#resource = resource;
@@ -76,7 +79,7 @@ export class Rivals {
     try {
       const unwatch = await node.watch?.([this.#resource], (_, next) => this.#hear(node, next));
       // What was announced before went unheard.
-      if (unwatch && ++this.#watching === this.#needed) this.#onTurn();
+      if (unwatch && ++this.#watching === this.#needed) this.#onTurn(0);
       return unwatch;
     } catch {
       this.#watches[index] = undefined; // the next attempt that is lost tries again
@@ -88,7 +91,10 @@ export class Rivals {
     // Without a name it is anybody's turn: nobody stands in line there.
     if (next === undefined || next === this.#ensemble.waiter) {
       this.#turnOn.add(node);
-      if (this.#turnOn.size === this.#needed) this.#onTurn();
+      // Where the lines of the nodes differ, no quorum names anybody: then those who are named by some try one by one.
+      if (this.#turnOn.size <= this.#needed) {
+        this.#onTurn(this.#turnOn.size < this.#needed ? (1 + Math.random() * partTurnsMax) * this.#turnMs : 0);
+      }
     } else this.giveWay();
   }
 }

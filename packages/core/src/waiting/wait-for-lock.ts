@@ -1,97 +1,62 @@
-import { type Attempt, attempt, type Lost, type Won } from "../acquire.ts";
-import type { Ensemble } from "../claim.ts";
+import { attempt, type Lost, type Won } from "../acquire.ts";
+import { noAnswers } from "../answers.ts";
 import {
   ConfigurationError,
-  failureMessage,
   type HoldfastError,
   LockHeldError,
   QuorumUnreachableError,
   WaitTimeoutError,
 } from "../errors.ts";
-import type { Settings } from "../options.ts";
 import { failureOf } from "../outcome.ts";
 import { retryDelay } from "../retry.ts";
+import { type Moment, momentOf } from "../validity.ts";
 import type { Place } from "./place.ts";
-import type { WaitQueue } from "./wait-queue.ts";
-
-/** A won attempt, and how many it took. */
-export type Success = Won & { readonly attempts: number };
-
-/** Makes one attempt, unless the signal says not to. */
-async function tryOnce(
-  ensemble: Ensemble,
-  settings: Settings,
-  { resources, predecessor }: Place,
-  waiter?: string,
-): Promise<Attempt> {
-  settings.signal?.throwIfAborted();
-  const result = await attempt(ensemble, settings, resources, { predecessor, waiter });
-  if (result.outcome !== "acquired") settings.signal?.throwIfAborted();
-  return result;
-}
 
 /**
- * Tries until an attempt is won or the time is up. Waiters of one process stand in line; the first in line takes over the
- * lock of this process when that is released, or else asks the nodes: when others announce a release, and after random
- * delays in between.
+ * Goes on after a first attempt, if there was one, until an attempt is won or the time is up. Waiters of one process stand in
+ * line; the first in line takes over the lock of this process when that is released, or else asks the nodes: when others
+ * announce a release, and after random delays in between.
  *
- * @throws {LockHeldError | WaitTimeoutError | QuorumUnreachableError | ConfigurationError | QueueFullError} and the
- *   signal's reason
+ * @param calledAt when the waiting began, and the first attempt
+ * @param first what came of that
+ * @throws {LockHeldError | WaitTimeoutError | QuorumUnreachableError | ConfigurationError} and the signal's reason
  */
-export async function waitForLock(
-  ensemble: Ensemble,
-  queue: WaitQueue,
-  settings: Settings,
-  place: Place,
-): Promise<Success> {
-  if (settings.waitTimeoutMs === 0) {
-    const result = await tryOnce(ensemble, settings, place);
-    if (result.outcome !== "acquired") throw errorOf(result, ensemble, settings, place.resources);
-    place.hold();
-    return { ...result, attempts: 1 };
-  }
-  settings.signal?.throwIfAborted();
-  queue.enter(place);
-  try {
-    return await tryInTurn(ensemble, queue, settings, place);
-  } catch (error) {
-    place.leave();
-    throw error;
+export async function waitForLock(place: Place, calledAt: Moment, first: Lost | undefined): Promise<Won> {
+  const { clock } = place.ensemble;
+  const { signal, waitTimeoutMs } = place.settings;
+  const deadlineMs = calledAt.monotonicMs + waitTimeoutMs;
+  let lost = first;
+  let startedAt = calledAt;
+  for (;;) {
+    if (lost !== undefined) takeLoss(place, lost, startedAt);
+    do {
+      await place.pause(deadlineMs);
+      signal?.throwIfAborted();
+      startedAt = momentOf(clock);
+      if (startedAt.monotonicMs >= deadlineMs) throw timeoutError(place, lost);
+    } while (!place.beginAttempt(startedAt.monotonicMs));
+    const result = await attempt(place, startedAt);
+    if (result.outcome === "acquired") return result;
+    lost = result;
   }
 }
 
-async function tryInTurn(ensemble: Ensemble, queue: WaitQueue, settings: Settings, place: Place): Promise<Success> {
-  const { clock } = ensemble;
-  const { signal, waitTimeoutMs } = settings;
-  const deadlineMs = clock.monotonicMs() + waitTimeoutMs;
-  let lost: Lost | undefined;
-  for (let attempts = 0; ; ) {
-    if (place.isDue) {
-      const startedAtMs = clock.monotonicMs();
-      place.beginAttempt();
-      attempts += 1;
-      const waiter = queue.rivalsOf(place)?.isWatching ? ensemble.waiter : undefined;
-      const result = await tryOnce(ensemble, settings, place, waiter);
-      if (result.outcome === "acquired") {
-        place.hold();
-        return { ...result, attempts };
-      }
-      if (result.outcome === "misconfigured") throw errorOf(result, ensemble, settings, place.resources);
-      lost = result;
-      if (lost.outcome === "held") queue.listen(place, clock.monotonicMs() - startedAtMs);
-      // Who hears of releases need not ask often; but a vote that was split is followed by no release that anybody waits for.
-      const wasSplit = lost.answers.some((answer) => answer?.kind === "granted");
-      const failures = queue.rivalsOf(place)?.isWatching && !wasSplit ? Infinity : attempts;
-      place.lostAttempt(retryDelay(settings, failures, lost.retryAfterMs));
-    }
-    const leftMs = deadlineMs - clock.monotonicMs();
-    if (leftMs > 0) await place.pause(leftMs, signal);
-    signal?.throwIfAborted();
-    if (clock.monotonicMs() < deadlineMs) continue;
-    if (lost !== undefined) throw errorOf(lost, ensemble, settings, place.resources, attempts);
-    const remark = `waited ${waitTimeoutMs} ms behind others in this process`;
-    throw new WaitTimeoutError(failureMessage("lock", place.resources, [], 0, remark), place.resources);
-  }
+/** Decides when the next attempt is due, or that there is none. */
+function takeLoss(place: Place, lost: Lost, startedAt: Moment): void {
+  const { ensemble, settings } = place;
+  settings.signal?.throwIfAborted();
+  if (!place.isWaiting || lost.outcome === "misconfigured") throw lossError(place, lost);
+  if (lost.outcome === "held") place.listen(ensemble.clock.monotonicMs() - startedAt.monotonicMs);
+  // Who hears of releases need not ask often; but a vote that was split is followed by no release that anybody waits for.
+  const wasSplit = lost.answers.some((answer) => answer?.kind === "granted");
+  const failures = place.rivals?.isWatching && !wasSplit ? Infinity : place.attempts;
+  place.lostAttempt(retryDelay(settings, failures, lost.retryAfterMs));
+}
+
+function timeoutError(place: Place, lost: Lost | undefined): HoldfastError {
+  if (lost !== undefined) return lossError(place, lost, place.attempts);
+  const remark = `waited ${place.settings.waitTimeoutMs} ms behind others in this process`;
+  return new WaitTimeoutError(...failureOf("lock", place, noAnswers, remark));
 }
 
 /**
@@ -99,18 +64,12 @@ async function tryInTurn(ensemble: Ensemble, queue: WaitQueue, settings: Setting
  *
  * @param attempts how many were made while waiting, if there was to be any waiting
  */
-function errorOf(
-  { outcome, answers, remark }: Lost,
-  { nodes }: Ensemble,
-  { quorum, waitTimeoutMs }: Settings,
-  resources: readonly string[],
-  attempts?: number,
-): HoldfastError {
+export function lossError(place: Place, { outcome, answers, remark }: Lost, attempts?: number): HoldfastError {
   const remarks = [
-    attempts === undefined ? undefined : `made ${attempts} attempts in ${waitTimeoutMs} ms`,
+    attempts && `made ${attempts} attempts in ${place.settings.waitTimeoutMs} ms`,
     outcome === "held" ? "another owner is in the way" : remark,
   ];
-  const parts = failureOf("lock", resources, nodes, answers, quorum, remarks.filter(Boolean).join("; "));
+  const parts = failureOf("lock", place, answers, remarks.filter(Boolean).join("; "));
   if (outcome === "misconfigured") return new ConfigurationError(...parts);
   if (outcome === "unreachable") return new QuorumUnreachableError(...parts);
   return attempts === undefined ? new LockHeldError(...parts) : new WaitTimeoutError(...parts);
