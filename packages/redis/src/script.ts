@@ -38,39 +38,130 @@ const lineMs = 10_000;
  */
 const lua = `
 local steps, answers, answered = ARGV[1], { tonumber(ARGV[2]) }, 1
-local argument = 2
+local latestHint
 
--- What the operation at hand is about. Its keys begin after KEYS[before], with as many lock keys as it has resources.
-local before, count, owner, fence, ttlMs, keepMs, takeover, waiter = 0
-local guardMs = 0
-
-local function take()
-  argument = argument + 1
-  return ARGV[argument]
+local function get(key)
+  local value = redis.pcall('GET', key)
+  if value and type(value) == 'table' then error({ err = value.err .. ' (the key ' .. key .. ')' }) end
+  return value
 end
 
--- Puts the waiter into a line unless it stands there. Lines are only hints, like what is published: not being able to
--- keep them must not make anything fail.
-local function standInLine(line, since)
+-- Reads the counters: the highest of them, 0 if there is none; whether one of them begins with a zero; and all, if any.
+local function highest(before, count)
+  local top, isMarked, counters = 0, false
+  for i = before + count + 1, before + 2 * count do
+    local value = get(KEYS[i])
+    if value then
+      local number = string.match(value, '^%d+$') and tonumber(value)
+      if not number or number > 9007199254740991 then
+        error({ err = 'ERR the fence counter ' .. KEYS[i] .. ' is not a safe integer' })
+      end
+      counters = counters or {}
+      counters[i] = number
+      top = math.max(top, number)
+      isMarked = isMarked or string.byte(value) == 48
+    end
+  end
+  return top, isMarked, counters
+end
+
+-- Clients read integers near the largest inexactly. Lua prints numbers with 14 digits unless told otherwise.
+local function exact(number)
+  return number < 4503599627370496 and number or string.format('%.0f', number)
+end
+
+-- Puts a waiter into a line unless it stands there. Lines are only hints, like what is published: not being able to keep
+-- them must not make anything fail.
+local function standInLine(line, since, waiter)
   redis.pcall('ZADD', line, 'NX', string.format('%.0f', since), waiter)
   redis.pcall('PEXPIRE', line, ${lineMs})
 end
 
-local function leaveLine(line)
-  redis.pcall('ZREM', line, waiter)
-end
-
--- The first in a line, who leaves it; the waiter then stands behind all others.
-local function nextOf(line)
-  local first = redis.pcall('ZPOPMIN', line)
-  if first[1] and waiter then
-    local last = redis.pcall('ZREVRANGE', line, 0, 0, 'WITHSCORES')
-    standInLine(line, math.max(first[2], last[2] or 0) + 1)
+-- Reads who holds the resources: how many of them are the owner's, how many another's, and, for a new claim, the longest
+-- time left of what it cannot take over: nil if there is nothing, -1 if some of it has no end.
+local function survey(before, count, owner, isNew, takeover)
+  local mine, others, leftMs = 0, 0
+  for i = before + 1, before + count do
+    local holder = get(KEYS[i])
+    if holder then
+      if holder == owner then mine = mine + 1 else others = others + 1 end
+      if isNew and holder ~= takeover then
+        local ms = redis.call('PTTL', KEYS[i])
+        if ms < 0 or leftMs == -1 then leftMs = -1 else leftMs = math.max(leftMs or 0, ms) end
+      end
+    end
   end
-  return first[1]
+  return mine, others, leftMs
 end
 
-local function release(wakes)
+-- Raises the counters that have been read. Never ends the life of one earlier than someone else wanted.
+local function raise(before, count, counters, number, mark, fence, keepMs)
+  if number > 9007199254740991 then
+    error({ err = 'ERR the fence counter of ' .. KEYS[before + 1] .. ' is used up' })
+  end
+  for i = before + count + 1, before + 2 * count do
+    local raised, leftMs = number, 0
+    if counters and counters[i] then
+      raised, leftMs = math.max(number, counters[i]), redis.call('PTTL', KEYS[i])
+    end
+    -- Most often it is what the client has printed already.
+    local value = mark .. (raised == tonumber(fence) and fence or string.format('%.0f', raised))
+    if keepMs == '0' or leftMs == -1 then
+      redis.call('SET', KEYS[i], value)
+    else
+      redis.call('SET', KEYS[i], value, 'PX', leftMs > tonumber(keepMs) and leftMs or keepMs)
+    end
+  end
+end
+
+-- Makes a claim (a), or extends one, where it is still there (e) or also where it is free (j).
+--
+-- Where the server may have forgotten a vote for another lock, a claim that was made again must not count as one that was
+-- held all along, until that other lock has ended: it is answered as if it had been made again just now. A claim that
+-- the server has remembered counts.
+local function claim(step, before, count, owner, fence, ttlMs, keepMs, takeover, recoveringMs)
+  local isNew = step == 'a'
+  local notYetMs = isNew and recoveringMs and recoveringMs() or 0
+  if notYetMs ~= 0 then return -1, notYetMs end
+  local mine, others, leftMs = survey(before, count, owner, isNew, takeover)
+  local isHeld = mine == count
+  if isNew and not isHeld and leftMs then return 0, leftMs end
+  if not isNew and not isHeld and (others > 0 or step == 'e') then return 0, 0 end
+
+  local top, isMarked, counters = highest(before, count)
+  if isNew and isHeld then
+    if top == 0 then error({ err = 'ERR the fence counter of ' .. KEYS[before + 1] .. ' is lost' }) end
+    return 1, top
+  end
+
+  local number, mark = tonumber(fence), ''
+  if isNew then
+    -- A hint counts at most as the server's clock plus a day.
+    if not latestHint then
+      local now = redis.call('TIME')
+      latestHint = now[1] * 1000000 + now[2] + 24 * 60 * 60 * 1000000
+    end
+    number = math.min(number, latestHint)
+  elseif recoveringMs and (isMarked or not isHeld) and recoveringMs() ~= 0 then
+    mark = '0'
+  end
+  if not isHeld then number = math.max(number, top + 1) end
+  raise(before, count, counters, number, mark, fence, keepMs)
+  for i = before + 1, before + count do
+    if not isHeld then
+      redis.call('SET', KEYS[i], owner, 'PX', ttlMs)
+    elseif redis.call('PTTL', KEYS[i]) < tonumber(ttlMs) then
+      -- Never ends a claim earlier than another extension asked for: the two may come in any order. Gives an end to a claim
+      -- without one, which none of us made.
+      redis.call('PEXPIRE', KEYS[i], ttlMs)
+    end
+  end
+  if not isNew and (mark == '0' or not isHeld) then return 0, 1 end
+  return 1, math.max(number, top)
+end
+
+-- The first of a line leaves it, and is named; the waiter then stands behind all others.
+local function release(before, count, owner, wakes, waiter)
   local freed, named = 0
   for i = before + 1, before + count do
     local key = KEYS[i]
@@ -78,7 +169,13 @@ local function release(wakes)
       redis.call('DEL', key)
       freed = freed + 1
       if wakes then
-        local next = nextOf(KEYS[i + count])
+        local line = KEYS[i + count]
+        local first = redis.pcall('ZPOPMIN', line)
+        local next = first[1]
+        if next and waiter then
+          local last = redis.pcall('ZREVRANGE', line, 0, 0, 'WITHSCORES')
+          standInLine(line, math.max(first[2], last[2] or 0) + 1, waiter)
+        end
         named = next or named
         redis.pcall('PUBLISH', '${channelPrefix}' .. key, next or '')
       end
@@ -87,239 +184,104 @@ local function release(wakes)
   return named and '=' .. named or freed
 end
 
--- Functions are made anew in every call. A release needs none of these.
-local function otherOperations()
-  local largest = 9007199254740991
-  local holders, counters, latestHint, waitMs = {}, {}
-
-  -- Lua prints numbers with 14 digits unless told otherwise.
-  local function integer(number)
-    if number == tonumber(fence) then return fence end
-    return string.format('%.0f', number)
-  end
-
-  -- Clients read integers near the largest inexactly.
-  local function exact(number)
-    if number < 4503599627370496 then return number end
-    return integer(number)
-  end
-
-  local function get(key)
-    local value = redis.pcall('GET', key)
-    if type(value) == 'table' then
-      error({ err = value.err .. ' (the key ' .. key .. ')' })
-    end
-    return value
-  end
-
-  -- Reads the counters: the highest of them, 0 if there is none, and whether one of them begins with a zero.
-  local function highest()
-    local top, isMarked = 0, false
-    for i = 1, count do
-      local key = KEYS[before + count + i]
-      local value = get(key)
-      local number = 0
-      if value then
-        number = string.match(value, '^%d+$') and tonumber(value)
-        if not number or number > largest then
-          error({ err = 'ERR the fence counter ' .. key .. ' is not a safe integer' })
-        end
-        isMarked = isMarked or string.byte(value) == 48
-      end
-      counters[i] = number
-      top = math.max(top, number)
-    end
-    return top, isMarked
-  end
-
-  -- Raises the counters that have been read. Never ends the life of one earlier than someone else wanted.
-  local function raise(number, mark)
-    if number > largest then
-      error({ err = 'ERR the fence counter of ' .. KEYS[before + 1] .. ' is used up' })
-    end
-    for i = 1, count do
-      local key = KEYS[before + count + i]
-      local value = mark .. integer(math.max(number, counters[i]))
-      local leftMs = counters[i] == 0 and 0 or redis.call('PTTL', key)
-      if keepMs == '0' or leftMs == -1 then
-        redis.call('SET', key, value)
-      else
-        redis.call('SET', key, value, 'PX', leftMs > tonumber(keepMs) and leftMs or keepMs)
-      end
+-- Has a waiter who was denied stand in the lines, with the counters, and one who was granted leave them.
+local function changeLines(before, count, waiter, granted)
+  for i = before + 2 * count + 1, before + 3 * count do
+    if granted == 0 then
+      standInLine(KEYS[i], tonumber(redis.pcall('GET', KEYS[i - count])) or 0, waiter)
+    elseif granted == 1 then
+      redis.pcall('ZREM', KEYS[i], waiter)
     end
   end
+end
 
-  -- Never ends a claim earlier than another extension asked for: the two may come in any order. Gives an end to a claim
-  -- without one, which none of us made.
-  local function prolong(key)
-    if redis.call('PTTL', key) < tonumber(ttlMs) then redis.call('PEXPIRE', key, ttlMs) end
-  end
+local function inspect(before, recoveringMs)
+  local key = KEYS[before + 1]
+  local notYetMs = recoveringMs and recoveringMs() or 0
+  return 1, get(key), redis.call('PTTL', key), exact((highest(before, 1))), notYetMs
+end
 
-  local function grant(atLeast, mark)
-    local number = math.max(highest() + 1, atLeast)
-    raise(number, mark)
-    for i = before + 1, before + count do redis.call('SET', KEYS[i], owner, 'PX', ttlMs) end
-    return number
-  end
-
-  -- Reads who holds each of the resources: how many of them are the owner's, and how many another's.
-  local function survey()
-    local mine, others = 0, 0
-    for i = 1, count do
-      local holder = get(KEYS[before + i])
-      holders[i] = holder
-      if holder == owner then mine = mine + 1 elseif holder then others = others + 1 end
+-- How long this server must not vote yet, as it may have forgotten claims that were made until it started. Its start and
+-- its time of day are whole seconds to it, so that it may run for almost a second less than it says. Asked in the script,
+-- so that it is this server, now, that the answer is about, whatever connections and proxies are in between. -1 where the
+-- server does not tell, as it does not where the user may not ask.
+local function guardedBy(guardMs)
+  local waitMs
+  return function()
+    if not waitMs then
+      local info = redis.pcall('INFO', 'server')
+      local seconds = type(info) == 'string' and string.match(info, 'uptime_in_seconds:(-?%d+)')
+      waitMs = seconds and math.max(0, guardMs - (seconds - 1) * 1000) or -1
     end
-    return mine, others
-  end
-
-  -- The longest time left of the claims in the way: nil if there are none, -1 if one of them has no end.
-  local function longest()
-    local leftMs
-    for i = 1, count do
-      if holders[i] and holders[i] ~= takeover then
-        local ms = redis.call('PTTL', KEYS[before + i])
-        if ms < 0 or leftMs == -1 then leftMs = -1 else leftMs = math.max(leftMs or 0, ms) end
-      end
-    end
-    return leftMs
-  end
-
-  -- Calls back with the line of each resource, and its counter.
-  local function eachLine(change)
-    for i = before + count + 1, before + 2 * count do
-      change(KEYS[i + count], tonumber(redis.pcall('GET', KEYS[i])) or 0)
-    end
-  end
-
-  -- A hint counts at most as the server's clock plus a day.
-  local function hint()
-    if not latestHint then
-      local now = redis.call('TIME')
-      latestHint = now[1] * 1000000 + now[2] + 24 * 60 * 60 * 1000000
-    end
-    return math.min(fence, latestHint)
-  end
-
-  -- How long this server must not vote yet, as it may have forgotten claims that were made until it started. Its start and
-  -- its time of day are whole seconds to it, so that it may run for almost a second less than it says. Asked in the script,
-  -- so that it is this server, now, that the answer is about, whatever connections and proxies are in between. -1 where the
-  -- server does not tell, as it does not where the user may not ask.
-  local function recoveringMs()
-    if guardMs == 0 then return 0 end
-    if waitMs then return waitMs end
-    local info = redis.pcall('INFO', 'server')
-    local seconds = type(info) == 'string' and string.match(info, 'uptime_in_seconds:(-?%d+)')
-    waitMs = seconds and math.max(0, guardMs - (seconds - 1) * 1000) or -1
     return waitMs
   end
-
-  local function acquire()
-    local notYetMs = recoveringMs()
-    if notYetMs ~= 0 then return -1, notYetMs end
-    if survey() == count then
-      local number = highest()
-      if number == 0 then error({ err = 'ERR the fence counter of ' .. KEYS[before + 1] .. ' is lost' }) end
-      return 1, exact(number)
-    end
-    local leftMs = longest()
-    if leftMs then
-      if waiter then eachLine(standInLine) end
-      return 0, leftMs
-    end
-    if waiter then eachLine(leaveLine) end
-    return 1, exact(grant(hint(), ''))
-  end
-
-  -- Where the server may have forgotten a vote for another lock, a claim that was made again must not count as one that was
-  -- held all along, until that other lock has ended: it is answered as if it had been made again just now. A claim that
-  -- the server has remembered counts.
-  local function extend(rejoins)
-    local atLeast = tonumber(fence)
-    local mine, others = survey()
-    if mine == count then
-      local top, isMarked = highest()
-      isMarked = isMarked and recoveringMs() ~= 0
-      raise(atLeast, isMarked and '0' or '')
-      for i = before + 1, before + count do prolong(KEYS[i]) end
-      if isMarked then return 0, 1 end
-      return 1, exact(math.max(top, atLeast))
-    end
-    if others > 0 or not rejoins then return 0, 0 end
-    grant(atLeast, recoveringMs() ~= 0 and '0' or '')
-    return 0, 1
-  end
-
-  local function inspect()
-    local key = KEYS[before + 1]
-    return 1, get(key), redis.call('PTTL', key), exact(highest()), recoveringMs()
-  end
-
-  local function introduce()
-    local server, replication = redis.pcall('INFO', 'server'), redis.pcall('INFO', 'replication')
-    -- Not being allowed to ask is no reason to fail.
-    if type(server) == 'table' or type(replication) == 'table' then return 0, '', '' end
-    return 1, string.match(server, 'run_id:(%x+)') or '', string.match(replication, 'role:(%a+)') or ''
-  end
-
-  return acquire, extend, inspect, introduce
 end
 
--- Adds an answer of so many elements, or what went wrong. Not more than two in nearly all cases.
-local function answer(size, ok, first, second, third, fourth, fifth)
-  if not ok then
-    first = '!' .. (type(first) == 'table' and first.err or tostring(first))
-    second, third, fourth, fifth = false, false, false, false
-  end
-  answers[answered + 1] = first
-  if size > 1 then answers[answered + 2] = second end
-  if size > 2 then answers[answered + 3] = third end
-  if size > 3 then answers[answered + 4], answers[answered + 5] = fourth, fifth end
-  answered = answered + size
+local function introduce()
+  local server, replication = redis.pcall('INFO', 'server'), redis.pcall('INFO', 'replication')
+  -- Not being allowed to ask is no reason to fail.
+  if type(server) == 'table' or type(replication) == 'table' then return 0, '', '' end
+  return 1, string.match(server, 'run_id:(%x+)') or '', string.match(replication, 'role:(%a+)') or ''
 end
 
-local acquire, extend, inspect, introduce
-local position = 1
-while position <= #steps do
-  local step = string.sub(steps, position, position)
+local argument, position, before = 2, 0, 0
+local ttlMs, keepMs, takeover, waiter, recoveringMs
+while position < #steps do
   position = position + 1
+  local step = string.sub(steps, position, position)
+  local word, nextWord = ARGV[argument + 1], ARGV[argument + 2]
   if step == 't' then
-    ttlMs, keepMs = take(), take()
-  elseif step == 'g' then
-    guardMs = tonumber(take())
+    ttlMs, keepMs = word, nextWord
+    argument = argument + 2
   elseif step == 'o' then
-    takeover = take()
+    takeover = word
+    argument = argument + 1
   elseif step == 'n' then
-    waiter = take()
+    waiter = word
+    argument = argument + 1
+  elseif step == 'g' then
+    recoveringMs = guardedBy(tonumber(word))
+    argument = argument + 1
   else
-    count = 1
-    while string.byte(steps, position) == 43 do
+    local count = 1
+    while string.byte(steps, position + 1) == 43 do
       count = count + 1
       position = position + 1
     end
+    -- How many elements the answer has, and what became of the operation.
+    local size, ok, first, second, third, fourth, fifth = 2
+    local keysOfEach = waiter and 3 or 2
     if step == 'r' or step == 'w' then
-      owner = take()
-      answer(1, pcall(release, step == 'w'))
-      before = before + (step == 'w' and 2 or 1) * count
+      size, keysOfEach = 1, step == 'w' and 2 or 1
+      ok, first = pcall(release, before, count, word, step == 'w', waiter)
+      argument = argument + 1
+    elseif step == 'q' then
+      size, keysOfEach = 3, 1
+      ok, first, second, third = pcall(introduce)
+    elseif step == 'i' then
+      size = 5
+      ok, first, second, third, fourth, fifth = pcall(inspect, before, recoveringMs)
     else
-      if not acquire then acquire, extend, inspect, introduce = otherOperations() end
-      if step == 'q' then
-        answer(3, pcall(introduce))
-        before = before + count
+      if step == '-' then
+        ok, first = false, 'ERR this was given up before it was sent'
       else
-        if step == 'i' then
-          answer(5, pcall(inspect))
-        else
-          owner, fence = take(), take()
-          if step == 'a' then answer(2, pcall(acquire))
-          elseif step == '-' then answer(2, false, 'ERR this was given up before it was sent')
-          else answer(2, pcall(extend, step == 'j'))
-          end
-        end
-        before = before + (waiter and 3 or 2) * count
-        takeover = nil
+        ok, first, second = pcall(claim, step, before, count, word, nextWord, ttlMs, keepMs, takeover, recoveringMs)
+        if ok then second = exact(second) end
+        if waiter then changeLines(before, count, waiter, first) end
       end
+      argument = argument + 2
+      takeover = nil
     end
+    if not ok then
+      first = '!' .. (type(first) == 'table' and first.err or tostring(first))
+      second, third, fourth, fifth = false, false, false, false
+    end
+    answers[answered + 1] = first
+    if size > 1 then answers[answered + 2] = second end
+    if size > 2 then answers[answered + 3] = third end
+    if size > 3 then answers[answered + 4], answers[answered + 5] = fourth, fifth end
+    answered = answered + size
+    before = before + keysOfEach * count
     waiter = nil
   end
 end

@@ -58,18 +58,27 @@ function withScript(source: string): Wrap {
   });
 }
 
-/** Looks who holds the resources in one call, and claims them in another that does not look again. */
+let lastLook: Promise<string | null> = Promise.resolve(null);
+
+/**
+ * Looks who holds the resource in one call, and claims it in another that does not look again: not before all have looked
+ * who began to meanwhile, so that it is certain that several find it free.
+ */
 function inTwoSteps(connection: RedisConnection): RedisConnection {
-  const edit = ["if leftMs then return", "if false then return"] as const;
+  const edit = ["leftMs then return", "false then return"] as const;
   const blind = withScript(edited({ mistake: "claims blindly", edit }))(connection);
   return {
     ...connection,
     async runScript(command, script, call) {
       const words = call.keysAndArguments().map(String);
       const [steps, ticket, , , owner] = words.slice(call.keyCount);
-      if (!steps?.endsWith("a")) return connection.runScript(command, script, call);
-      const holder = await client.get(call.firstKey);
-      if (holder !== null && holder !== owner) return [ticket, 0, 1];
+      const claims = /^t(a+)$/.exec(steps ?? "")?.[1];
+      if (claims === undefined) return connection.runScript(command, script, call);
+      const look = client.get(call.firstKey);
+      lastLook = look;
+      const holder = await look;
+      await lastLook;
+      if (holder !== null && holder !== owner) return [ticket, ...[...claims].flatMap(() => [0, 1])];
       return blind.runScript(command, script, call);
     },
   };

@@ -9,10 +9,13 @@ export interface ScriptMistake {
 }
 
 const claim = "redis.call('SET', KEYS[i], owner, 'PX', ttlMs)";
-const resent = `    if survey() == count then
-      local number = highest()`;
-const held = `local mine, others = survey()
-    if mine == count`;
+const held = "local isHeld = mine == count";
+const raised = "  raise(before, count, counters, number, mark, fence, keepMs)\n";
+const advanced = "if not isHeld then number = math.max(number, top + 1) end";
+const resent = "if isNew and isHeld then";
+const denied = "return 0, leftMs";
+const advance = `local top, _, counters = highest(before, count)
+raise(before, count, counters, top + 1, '', fence, keepMs)`;
 
 /** Mistakes of a kind that only a server can make. */
 export const scriptMistakes: readonly ScriptMistake[] = [
@@ -29,123 +32,117 @@ export const scriptMistakes: readonly ScriptMistake[] = [
   {
     mistake: "keeps the counter no longer than the claim",
     caughtBy: "the fence of a grant is one more than the counter, after an expiry",
-    edit: ["leftMs > tonumber(keepMs) and leftMs or keepMs", "ttlMs"],
+    edit: [raised, raised.replace("keepMs", "ttlMs")],
   },
   {
     mistake: "does not write the counter of a grant",
     caughtBy: "the fence of a grant is one more than the counter, after a release by either client",
-    edit: ["    raise(number, mark)\n", ""],
+    edit: [raised, `  if isHeld then\n  ${raised}  end\n`],
   },
   {
     mistake: "does not advance the counter in a grant",
     caughtBy: "the fence of a grant is one more than the counter, after a release by either client",
-    edit: ["math.max(highest() + 1, atLeast)", "math.max(highest(), atLeast)"],
+    edit: [advanced, advanced.replace("top + 1", "top")],
   },
   {
     mistake: "counts each of several resources by itself",
     caughtBy: "the fence over several resources is one more than their highest counter, for each",
-    edit: [
-      "local value = mark .. integer(math.max(number, counters[i]))",
-      "local value = mark .. integer(math.max(counters[i] + 1, tonumber(fence)))",
-    ],
+    edit: ["math.max(number, counters[i])", "math.max(counters[i] + 1, tonumber(fence))"],
   },
   {
     mistake: "takes no notice of the hint",
     caughtBy: "the fence is exactly the hint where that is ahead of the counter",
-    edit: ["math.min(fence, latestHint)", "1"],
+    edit: ["math.min(number, latestHint)", "1"],
   },
   {
     mistake: "takes any hint, however far ahead of its clock",
     caughtBy: "a hint counts at most as the node's clock plus a day",
-    edit: ["math.min(fence, latestHint)", "fence"],
+    edit: ["math.min(number, latestHint)", "number"],
   },
   {
     mistake: "keeps fourteen digits of a counter, as Lua prints numbers",
     caughtBy: "the fence is exactly the hint where that is the time in microseconds",
-    edit: ["string.format('%.0f', number)", "tostring(number)"],
+    edit: ["string.format('%.0f', raised)", "tostring(raised)"],
   },
   {
     mistake: "accepts a raise although the counter is already higher",
     caughtBy: "extend() of a held claim to a fence below the counter answers the counter, and leaves it",
-    edit: ["integer(math.max(number, counters[i]))", "integer(number)"],
+    edit: ["math.max(number, counters[i])", "number"],
   },
   {
     mistake: "does not raise the counter in an extension",
     caughtBy: "extend() of a held claim raises the counter to the fence",
-    edit: ["raise(atLeast, isMarked and '0' or '')", ""],
+    edit: [raised, `  if not isHeld then\n  ${raised}  end\n`],
   },
   {
     mistake: "claims again in an extension without advancing the counter",
     caughtBy: "extend() with rejoin advances the counter past the old one, as a grant does",
-    edit: ["grant(atLeast, recoveringMs() ~= 0 and '0' or '')", `for i = before + 1, before + count do ${claim} end`],
+    edit: [advanced, advanced.replace("if", "if isNew and")],
   },
   {
     mistake: "claims again in an extension that was not to rejoin",
     caughtBy: "extend() without rejoin of a claim never made changes nothing",
-    edit: ["if others > 0 or not rejoins then", "if others > 0 then"],
+    edit: ["(others > 0 or step == 'e')", "others > 0"],
   },
   {
     mistake: "rejoins what another owner holds",
     caughtBy: "extend() of another owner's claim answers not held, and leaves claim and counter alone",
-    edit: ["if others > 0 or not rejoins then", "if not rejoins then"],
+    edit: ["(others > 0 or step == 'e')", "step == 'e'"],
   },
   {
     mistake: "extends whatever claim the resource has",
     caughtBy: "extend() of another owner's claim answers not held, and leaves claim and counter alone",
-    edit: [held, held.replace("if mine", "if mine + others")],
+    edit: [held, `${held} or not isNew and mine + others == count`],
   },
   {
     mistake: "takes a claim on some of several resources for a claim on all",
     caughtBy: "extend() without rejoin takes a claim on some of the resources for none, and changes nothing",
-    edit: [held, held.replace("mine == count", "mine > 0")],
+    edit: [held, `${held} or not isNew and mine > 0`],
   },
   {
     mistake: "claims a held claim anew where it may rejoin",
     caughtBy: "extend() with rejoin of a held claim does not advance the counter by itself, however often",
-    edit: [held, held.replace("if mine", "if not rejoins and mine")],
+    edit: [held, `${held} and step ~= 'j'`],
   },
   {
     mistake: "sets no ttl in an extension",
     caughtBy: "extend() of a held claim makes it last longer",
-    edit: ["redis.call('PEXPIRE', key, ttlMs)", "redis.call('PTTL', key)"],
+    edit: ["redis.call('PEXPIRE', KEYS[i], ttlMs)", "redis.call('PTTL', KEYS[i])"],
   },
   {
     mistake: "cuts a claim short when it is extended for less",
     caughtBy: "extend() of a held claim for less than it will be kept leaves it as it is",
-    edit: ["if redis.call('PTTL', key) < tonumber(ttlMs) then", "do"],
+    edit: ["elseif redis.call('PTTL', KEYS[i]) < tonumber(ttlMs) then", "else"],
   },
   {
     mistake: "claims what is free of several resources before it denies",
     caughtBy: "acquire() denies while another owner holds any one of the resources, and changes nothing",
-    edit: [
-      "if leftMs then",
-      `if leftMs then\n    for i = before + 1, before + count do if not holders[i - before] then ${claim} end end`,
-    ],
+    edit: [denied, `for i = before + 1, before + count do if not get(KEYS[i]) then ${claim} end end\n${denied}`],
   },
   {
     mistake: "advances the counter for a claim that it denies",
     caughtBy: "acquire() that is denied leaves the holder, its ttl and the counter alone",
-    edit: ["if leftMs then", "if leftMs then\n    raise(highest() + 1, '')"],
+    edit: [denied, `${advance}\n${denied}`],
   },
   {
     mistake: "answers with an error where it should deny",
     caughtBy: "acquire() denies while another owner holds the resource, whichever client asks",
-    edit: ["return 0, leftMs", "error({ err = 'ERR it is locked' })"],
+    edit: [denied, "error({ err = 'ERR it is locked' })"],
   },
   {
     mistake: "takes over from whoever holds the resource",
     caughtBy: "acquire() with takeover from an owner that does not hold the resource is denied",
-    edit: ["holders[i] ~= takeover", "not takeover"],
+    edit: ["holder ~= takeover", "not takeover"],
   },
   {
     mistake: "advances the counter for a command that was resent",
     caughtBy: "acquire() resent by the holder grants again with the same fence, whatever it hints",
-    edit: [resent, resent.replace("highest()", "grant(0, '')")],
+    edit: [resent, `if isNew and isHeld then isHeld = false elseif false then`],
   },
   {
     mistake: "denies a command that was resent",
     caughtBy: "acquire() resent by the holder grants again with the same fence, whatever it hints",
-    edit: [resent, resent.replace("survey() == count", "false")],
+    edit: [held, `${held} and not isNew`],
   },
   {
     mistake: "keeps claims until they are released",
@@ -165,6 +162,6 @@ export const scriptMistakes: readonly ScriptMistake[] = [
   {
     mistake: "tells in inspect() nothing of the counter of what is free",
     caughtBy: "inspect() of a released resource tells that it is free, and the fence it had",
-    edit: ["exact(highest())", "get(key) and exact(highest()) or 0"],
+    edit: ["exact((highest(before, 1)))", "get(key) and exact((highest(before, 1))) or 0"],
   },
 ];
