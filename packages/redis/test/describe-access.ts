@@ -8,6 +8,8 @@ import { acquireRequest, eventually, extendRequest, releaseRequest } from "./req
 export type MakeUserClient = (port: number, database: number) => ClientUnderTest;
 
 const permissions = await documentedPermissions();
+const forLines = permissions.filter((permission) => permission.startsWith("+z"));
+const forAllElse = permissions.filter((permission) => !forLines.includes(permission));
 
 /** Registers the tests that the documented permissions suffice for an adapter, and that each of them is needed. */
 export function describeAccess(name: string, makeClient: MakeUserClient): void {
@@ -40,12 +42,34 @@ export function describeAccess(name: string, makeClient: MakeUserClient): void {
       expect(await denials(server)).not.toMatch(/eval|lock:|fence|released/);
     });
 
-    test.each(permissions)("%s is needed", async (permission) => {
-      await allow(
+    const allowAllBut = (permission: string): Promise<void> =>
+      allow(
         server,
         permissions.filter((other) => other !== permission),
       );
+
+    test.each(forAllElse)("%s is needed", async (permission) => {
+      await allowAllBut(permission);
       await expect(everythingWorks()).rejects.toThrow();
+    });
+
+    test("the permissions for lines let releases name who is next; without them, everything else works", async () => {
+      await allow(server, permissions);
+      const client = connect();
+      await eventually(() => expect(client.isReady()).toBe(true));
+      expect(await namesInTurn(client)).toEqual(["first", "second", undefined]);
+      await server.command("FLUSHALL");
+      await allow(server, forAllElse);
+      await everythingWorks();
+    });
+
+    test.each(forLines)("%s is needed to name who is next, and for nothing else", async (permission) => {
+      await allowAllBut(permission);
+      const client = connect();
+      await eventually(() => expect(client.isReady()).toBe(true));
+      expect(await namesInTurn(client)).not.toEqual(["first", "second", undefined]);
+      await server.command("FLUSHALL");
+      await everythingWorks();
     });
 
     test("claims and counters are in the client's database, and a release in another one is heard, and frees nothing", async () => {
@@ -116,6 +140,22 @@ async function useEverything({ node }: ClientUnderTest, { command }: RedisServer
   // Comes after the end of the watch, as subscriptions are changed one after the other.
   await node.watch?.(["another"], () => {});
   expect(await command("PUBSUB", "NUMSUB", "holdfast:released:lock:r")).toEqual(["holdfast:released:lock:r", 0]);
+}
+
+/** Has two stand in line, who leave it, and the releaser behind them, who leaves it by a lock. Resolves with who is named. */
+async function namesInTurn({ node }: ClientUnderTest): Promise<(string | undefined)[]> {
+  const grant = { granted: true };
+  expect(await node.acquire(acquireRequest("alice", { fenceHint: 7 }))).toMatchObject(grant);
+  expect(await node.acquire(acquireRequest("bob", { waiter: "first" }))).toMatchObject({ granted: false });
+  await node.extend(extendRequest("alice", { fence: 9 }));
+  expect(await node.acquire(acquireRequest("carol", { waiter: "second" }))).toMatchObject({ granted: false });
+  const releases = [await node.release({ ...releaseRequest("alice"), waiter: "releaser" })];
+  expect(await node.acquire(acquireRequest("bob"))).toMatchObject(grant);
+  releases.push(await node.release(releaseRequest("bob")));
+  expect(await node.acquire(acquireRequest("alice again", { waiter: "releaser" }))).toMatchObject(grant);
+  releases.push(await node.release(releaseRequest("alice again")));
+  for (const { released } of releases) expect(released).toBe(true);
+  return releases.map(({ next }) => next);
 }
 
 /** What the server has refused to users. */
