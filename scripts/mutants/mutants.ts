@@ -340,7 +340,7 @@ export const mutants: readonly Mutant[] = [
     fault: "who takes over keeps the old owner",
     file: "acquire.ts",
     from: "freshOwner(label);",
-    to: "hints.predecessor?.owner ?? freshOwner(label);",
+    to: "place.predecessor?.owner ?? freshOwner(label);",
     isSimulated: true,
   },
   {

@@ -82,7 +82,7 @@ describe("turns between processes", () => {
       const { locks, longestWaitMs, count } = await contend(it, 10, 2000);
       expect(count).toBeGreaterThan(1000);
       expect(fairness(locks)).toBeGreaterThan(0.95);
-      expect(longestWaitMs).toBeLessThan(600);
+      expect(longestWaitMs).toBeLessThan(1000);
       for (let node = 0; node < nodeCount; node++) {
         const calls = it.clients.flatMap(({ nodes }) => nodes[node]?.calls ?? []);
         expect(calls.length / count).toBeLessThan(1.6);
@@ -126,7 +126,7 @@ describe("turns between processes", () => {
       const it = crowd(3, 3);
       for (const { nodes } of it.clients) {
         for (const node of nodes) {
-          if (how === "is not there") node.watch = undefined;
+          if (how === "is not there") delete node.watch;
           else node.watch = () => (how === "rejects" ? Promise.reject(new Error("no")) : new Promise(() => {}));
         }
       }
@@ -176,7 +176,7 @@ describe("wake-ups", () => {
     expect(clock.monotonicMs()).toBe(330 + 110);
   });
 
-  it("no attempt is made before a quorum of nodes has announced the release", async () => {
+  it("an attempt waits a moment for a quorum of nodes to announce the release, and is made as soon as they have", async () => {
     const { redlock, clock, inner, node } = world(5, patient);
     const claim = { resources: ["r"], owner: "rival", ttlMs: 60_000, fenceHint: 1, timeoutMs: 50 };
     for (const each of inner) await each.acquire(claim);
@@ -184,11 +184,11 @@ describe("wake-ups", () => {
     await clock.advance(100);
     const attempts = node("a").callsOf("acquire").length;
     for (const each of inner.slice(0, 2)) await each.release(claim);
-    await clock.advance(100);
+    await clock.advance(2);
     expect(node("a").callsOf("acquire")).toHaveLength(attempts);
     await inner[2]?.release(claim);
     await clock.until(pending);
-    expect(clock.monotonicMs()).toBe(200);
+    expect(clock.monotonicMs()).toBe(102);
     expect(node("a").callsOf("acquire")).toHaveLength(attempts + 1);
   });
 

@@ -44,10 +44,8 @@ export class FaultyNode implements LockNode {
   fault: (call: Call) => Fault | undefined = () => undefined;
   /** Decides what happens to each announcement of a release on its way to this side: by default, it arrives at once. */
   announcement: (deliver: () => void, resource: string, next: string | undefined) => void = (deliver) => deliver();
-  /** As of the node; undefined takes it away. */
-  watch?:
-    | ((resources: readonly string[], onReleased: (resource: string, next?: string) => void) => Promise<Unwatch>)
-    | undefined;
+  /** As of the node; may be deleted. */
+  watch?: (resources: readonly string[], onReleased: (resource: string, next?: string) => void) => Promise<Unwatch>;
   readonly #node: LockNode;
   readonly #clock: VirtualClock;
 
