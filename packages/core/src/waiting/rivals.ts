@@ -6,7 +6,7 @@ import { majorityOf } from "../quorum.ts";
 const turnMsMin = 3;
 
 /** For how many turns somebody waits at the most whom only some nodes have named. */
-const partTurnsMax = 8;
+const partTurnsMax = 30;
 
 /**
  * The other processes that want a resource, as far as this one can tell. If all of them tried whenever it is released,
