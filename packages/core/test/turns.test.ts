@@ -71,8 +71,14 @@ afterEach(() => {
 });
 
 describe("turns between processes", () => {
+  // Random names decide whose turn it is where nothing else does.
   beforeEach(() => {
     vi.spyOn(Math, "random").mockImplementation(dice(7));
+    const random = dice(11);
+    vi.spyOn(crypto, "getRandomValues").mockImplementation((bytes) => {
+      if (bytes instanceof Uint8Array) for (const index of bytes.keys()) bytes[index] = random() * 256;
+      return bytes;
+    });
   });
 
   it.each([1, 2, 3, 4, 5])(
