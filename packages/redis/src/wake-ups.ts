@@ -99,7 +99,11 @@ export function createWakeUps(openSubscriber: NonNullable<RedisConnection["openS
     async watch(names, resources, onReleased) {
       if (isClosed) throw new Error("the node is closed");
       clearTimeout(idleTimer);
-      const listeners = resources.map((resource): Listener => ({ hear: (next) => onReleased(resource, next) }));
+      const listeners = resources.map(
+        (resource): Listener => ({
+          hear: (next) => (next === undefined ? onReleased(resource) : onReleased(resource, next)),
+        }),
+      );
       const unwatch = async (): Promise<void> => {
         for (const [index, listener] of listeners.entries()) leave(names[index] as string, listener);
         if (channels.size > 0 || subscriber === null) return;
