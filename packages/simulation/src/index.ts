@@ -1,6 +1,6 @@
 /** Deterministic simulation of locks under faults. */
 
-export { type Checker, check, checkers, type Violation } from "./checkers.ts";
+export { type Checker, check, checkers, type Finding, type Violation } from "./checkers.ts";
 export { type CritiquedCase, critique } from "./critique.ts";
 export { drawScenario } from "./draw-scenario.ts";
 export { explain, tellStory } from "./explain.ts";
