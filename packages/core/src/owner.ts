@@ -9,7 +9,7 @@ let used = pool.length;
 export function freshOwner(label: string | undefined): string {
   if (used === pool.length) {
     const random = crypto.getRandomValues(pool);
-    digits = new TextDecoder().decode(random.map((byte) => hexDigits.charCodeAt(byte % 16)));
+    digits = String.fromCharCode(...random.map((byte) => hexDigits.charCodeAt(byte % 16)));
     used = 0;
   }
   used += digitsPerOwner;
