@@ -34,21 +34,24 @@ const lineMs = 10_000;
  * counter that went ahead does no harm, while a claim whose counter did not would. A counter that begins with a zero says
  * that the claim was made again while the server did not vote.
  *
- * Commands are most of what an operation takes the server, and printing a number is as much as a command.
+ * Commands are most of what an operation takes the server, and printing a number is as much as a command. Functions and
+ * the variables that they share are made anew in each call, which costs more than to run them: so there are few, and what
+ * is seldom asked for is made where it is asked for.
  */
-const lua = `
-local steps, answers, answered = ARGV[1], { tonumber(ARGV[2]) }, 1
-local latestHint
 
-local function get(key)
-  local value = redis.pcall('GET', key)
-  if value and type(value) == 'table' then error({ err = value.err .. ' (the key ' .. key .. ')' }) end
-  return value
-end
+/** Puts the waiter into a line, unless it stands there. Lines are only hints: not being able to keep them is no failure. */
+function standInLine(line: string, since: string): string {
+  return `redis.pcall('ZADD', ${line}, 'NX', string.format('%.0f', ${since}), waiter)
+      redis.pcall('PEXPIRE', ${line}, ${lineMs})`;
+}
 
--- Reads the counters: the highest of them, 0 if there is none; whether one of them begins with a zero; and all, if any.
-local function highest(before, count)
-  local top, isMarked, counters = 0, false
+/** Clients read integers near the largest inexactly. Lua prints numbers with 14 digits unless told otherwise. */
+function exact(number: string): string {
+  return `${number} < 4503599627370496 and ${number} or string.format('%.0f', ${number})`;
+}
+
+/** Reads the counters: the highest of them, 0 if there is none; whether one of them begins with a zero; and all, if any. */
+const readCounters = `local top, isMarked, counters = 0, false
   for i = before + count + 1, before + 2 * count do
     local value = get(KEYS[i])
     if value then
@@ -58,60 +61,19 @@ local function highest(before, count)
       end
       counters = counters or {}
       counters[i] = number
-      top = math.max(top, number)
+      if number > top then top = number end
       isMarked = isMarked or string.byte(value) == 48
     end
-  end
-  return top, isMarked, counters
-end
+  end`;
 
--- Clients read integers near the largest inexactly. Lua prints numbers with 14 digits unless told otherwise.
-local function exact(number)
-  return number < 4503599627370496 and number or string.format('%.0f', number)
-end
+const lua = `
+local steps, answers, answered = ARGV[1], { tonumber(ARGV[2]) }, 1
+local latestHint
 
--- Puts a waiter into a line unless it stands there. Lines are only hints, like what is published: not being able to keep
--- them must not make anything fail.
-local function standInLine(line, since, waiter)
-  redis.pcall('ZADD', line, 'NX', string.format('%.0f', since), waiter)
-  redis.pcall('PEXPIRE', line, ${lineMs})
-end
-
--- Reads who holds the resources: how many of them are the owner's, how many another's, and, for a new claim, the longest
--- time left of what it cannot take over: nil if there is nothing, -1 if some of it has no end.
-local function survey(before, count, owner, isNew, takeover)
-  local mine, others, leftMs = 0, 0
-  for i = before + 1, before + count do
-    local holder = get(KEYS[i])
-    if holder then
-      if holder == owner then mine = mine + 1 else others = others + 1 end
-      if isNew and holder ~= takeover then
-        local ms = redis.call('PTTL', KEYS[i])
-        if ms < 0 or leftMs == -1 then leftMs = -1 else leftMs = math.max(leftMs or 0, ms) end
-      end
-    end
-  end
-  return mine, others, leftMs
-end
-
--- Raises the counters that have been read. Never ends the life of one earlier than someone else wanted.
-local function raise(before, count, counters, number, mark, fence, keepMs)
-  if number > 9007199254740991 then
-    error({ err = 'ERR the fence counter of ' .. KEYS[before + 1] .. ' is used up' })
-  end
-  for i = before + count + 1, before + 2 * count do
-    local raised, leftMs = number, 0
-    if counters and counters[i] then
-      raised, leftMs = math.max(number, counters[i]), redis.call('PTTL', KEYS[i])
-    end
-    -- Most often it is what the client has printed already.
-    local value = mark .. (raised == tonumber(fence) and fence or string.format('%.0f', raised))
-    if keepMs == '0' or leftMs == -1 then
-      redis.call('SET', KEYS[i], value)
-    else
-      redis.call('SET', KEYS[i], value, 'PX', leftMs > tonumber(keepMs) and leftMs or keepMs)
-    end
-  end
+local function get(key)
+  local value = redis.pcall('GET', key)
+  if value and type(value) == 'table' then error({ err = value.err .. ' (the key ' .. key .. ')' }) end
+  return value
 end
 
 -- Makes a claim (a), or extends one, where it is still there (e) or also where it is free (j).
@@ -123,18 +85,32 @@ local function claim(step, before, count, owner, fence, ttlMs, keepMs, takeover,
   local isNew = step == 'a'
   local notYetMs = isNew and recoveringMs and recoveringMs() or 0
   if notYetMs ~= 0 then return -1, notYetMs end
-  local mine, others, leftMs = survey(before, count, owner, isNew, takeover)
+
+  -- Who holds the resources: how many of them are the owner's, how many another's, and, for a new claim, the longest
+  -- time left of what it cannot take over: nil if there is nothing, -1 if some of it has no end.
+  local mine, others, leftMs = 0, 0
+  for i = before + 1, before + count do
+    local holder = get(KEYS[i])
+    if holder then
+      if holder == owner then mine = mine + 1 else others = others + 1 end
+      if isNew and holder ~= takeover then
+        local ms = redis.call('PTTL', KEYS[i])
+        if ms < 0 or leftMs == -1 then leftMs = -1 else leftMs = math.max(leftMs or 0, ms) end
+      end
+    end
+  end
   local isHeld = mine == count
   if isNew and not isHeld and leftMs then return 0, leftMs end
   if not isNew and not isHeld and (others > 0 or step == 'e') then return 0, 0 end
 
-  local top, isMarked, counters = highest(before, count)
+  ${readCounters}
   if isNew and isHeld then
     if top == 0 then error({ err = 'ERR the fence counter of ' .. KEYS[before + 1] .. ' is lost' }) end
     return 1, top
   end
 
-  local number, mark = tonumber(fence), ''
+  local hint, mark = tonumber(fence), ''
+  local number = hint
   if isNew then
     -- A hint counts at most as the server's clock plus a day.
     if not latestHint then
@@ -146,7 +122,27 @@ local function claim(step, before, count, owner, fence, ttlMs, keepMs, takeover,
     mark = '0'
   end
   if not isHeld then number = math.max(number, top + 1) end
-  raise(before, count, counters, number, mark, fence, keepMs)
+  if number > 9007199254740991 then
+    error({ err = 'ERR the fence counter of ' .. KEYS[before + 1] .. ' is used up' })
+  end
+
+  -- Raises the counters. Never ends the life of one earlier than someone else wanted.
+  for i = before + count + 1, before + 2 * count do
+    local raised, lifeMs = number, keepMs
+    if counters and counters[i] then
+      raised = math.max(number, counters[i])
+      local ms = redis.call('PTTL', KEYS[i])
+      if ms == -1 then lifeMs = '0' elseif ms > tonumber(keepMs) then lifeMs = ms end
+    end
+    -- Most often it is what the client has printed already.
+    local value = raised == hint and fence or string.format('%.0f', raised)
+    if mark ~= '' then value = mark .. value end
+    if keepMs == '0' or lifeMs == '0' then
+      redis.call('SET', KEYS[i], value)
+    else
+      redis.call('SET', KEYS[i], value, 'PX', lifeMs)
+    end
+  end
   for i = before + 1, before + count do
     if not isHeld then
       redis.call('SET', KEYS[i], owner, 'PX', ttlMs)
@@ -156,7 +152,7 @@ local function claim(step, before, count, owner, fence, ttlMs, keepMs, takeover,
       redis.call('PEXPIRE', KEYS[i], ttlMs)
     end
   end
-  if not isNew and (mark == '0' or not isHeld) then return 0, 1 end
+  if not isNew and (mark ~= '' or not isHeld) then return 0, 1 end
   return 1, math.max(number, top)
 end
 
@@ -174,7 +170,7 @@ local function release(before, count, owner, wakes, waiter)
         local next = first[1]
         if next and waiter then
           local last = redis.pcall('ZREVRANGE', line, 0, 0, 'WITHSCORES')
-          standInLine(line, math.max(first[2], last[2] or 0) + 1, waiter)
+          ${standInLine("line", "math.max(first[2], last[2] or 0) + 1")}
         end
         named = next or named
         redis.pcall('PUBLISH', '${channelPrefix}' .. key, next or '')
@@ -182,46 +178,6 @@ local function release(before, count, owner, wakes, waiter)
     end
   end
   return named and '=' .. named or freed
-end
-
--- Has a waiter who was denied stand in the lines, with the counters, and one who was granted leave them.
-local function changeLines(before, count, waiter, granted)
-  for i = before + 2 * count + 1, before + 3 * count do
-    if granted == 0 then
-      standInLine(KEYS[i], tonumber(redis.pcall('GET', KEYS[i - count])) or 0, waiter)
-    elseif granted == 1 then
-      redis.pcall('ZREM', KEYS[i], waiter)
-    end
-  end
-end
-
-local function inspect(before, recoveringMs)
-  local key = KEYS[before + 1]
-  local notYetMs = recoveringMs and recoveringMs() or 0
-  return 1, get(key), redis.call('PTTL', key), exact((highest(before, 1))), notYetMs
-end
-
--- How long this server must not vote yet, as it may have forgotten claims that were made until it started. Its start and
--- its time of day are whole seconds to it, so that it may run for almost a second less than it says. Asked in the script,
--- so that it is this server, now, that the answer is about, whatever connections and proxies are in between. -1 where the
--- server does not tell, as it does not where the user may not ask.
-local function guardedBy(guardMs)
-  local waitMs
-  return function()
-    if not waitMs then
-      local info = redis.pcall('INFO', 'server')
-      local seconds = type(info) == 'string' and string.match(info, 'uptime_in_seconds:(-?%d+)')
-      waitMs = seconds and math.max(0, guardMs - (seconds - 1) * 1000) or -1
-    end
-    return waitMs
-  end
-end
-
-local function introduce()
-  local server, replication = redis.pcall('INFO', 'server'), redis.pcall('INFO', 'replication')
-  -- Not being allowed to ask is no reason to fail.
-  if type(server) == 'table' or type(replication) == 'table' then return 0, '', '' end
-  return 1, string.match(server, 'run_id:(%x+)') or '', string.match(replication, 'role:(%a+)') or ''
 end
 
 local argument, position, before = 2, 0, 0
@@ -240,7 +196,19 @@ while position < #steps do
     waiter = word
     argument = argument + 1
   elseif step == 'g' then
-    recoveringMs = guardedBy(tonumber(word))
+    -- How long this server must not vote yet, as it may have forgotten claims that were made until it started. Its start and
+    -- its time of day are whole seconds to it, so that it may run for almost a second less than it says. Asked in the script,
+    -- so that it is this server, now, that the answer is about, whatever connections and proxies are in between. -1 where
+    -- the server does not tell, as it does not where the user may not ask.
+    local guardMs, waitMs = tonumber(word)
+    recoveringMs = function()
+      if not waitMs then
+        local info = redis.pcall('INFO', 'server')
+        local seconds = type(info) == 'string' and string.match(info, 'uptime_in_seconds:(-?%d+)')
+        waitMs = seconds and math.max(0, guardMs - (seconds - 1) * 1000) or -1
+      end
+      return waitMs
+    end
     argument = argument + 1
   else
     local count = 1
@@ -257,17 +225,37 @@ while position < #steps do
       argument = argument + 1
     elseif step == 'q' then
       size, keysOfEach = 3, 1
-      ok, first, second, third = pcall(introduce)
+      local server, replication = redis.pcall('INFO', 'server'), redis.pcall('INFO', 'replication')
+      ok, first, second, third = true, 0, '', ''
+      -- Not being allowed to ask is no reason to fail.
+      if type(server) == 'string' and type(replication) == 'string' then
+        first = 1
+        second, third = string.match(server, 'run_id:(%x+)') or '', string.match(replication, 'role:(%a+)') or ''
+      end
     elseif step == 'i' then
       size = 5
-      ok, first, second, third, fourth, fifth = pcall(inspect, before, recoveringMs)
+      ok, first, second, third, fourth, fifth = pcall(function()
+        ${readCounters}
+        local key = KEYS[before + 1]
+        return 1, get(key), redis.call('PTTL', key), ${exact("top")}, recoveringMs and recoveringMs() or 0
+      end)
     else
       if step == '-' then
         ok, first = false, 'ERR this was given up before it was sent'
       else
         ok, first, second = pcall(claim, step, before, count, word, nextWord, ttlMs, keepMs, takeover, recoveringMs)
-        if ok then second = exact(second) end
-        if waiter then changeLines(before, count, waiter, first) end
+        if ok then second = ${exact("second")} end
+        if waiter then
+          -- Who was denied stands in the lines, with the counters, and who was granted leaves them.
+          for i = before + 2 * count + 1, before + 3 * count do
+            if first == 0 then
+              local since = tonumber(redis.pcall('GET', KEYS[i - count])) or 0
+              ${standInLine("KEYS[i]", "since")}
+            elseif first == 1 then
+              redis.pcall('ZREM', KEYS[i], waiter)
+            end
+          end
+        end
       end
       argument = argument + 2
       takeover = nil

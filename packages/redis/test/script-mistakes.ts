@@ -10,12 +10,12 @@ export interface ScriptMistake {
 
 const claim = "redis.call('SET', KEYS[i], owner, 'PX', ttlMs)";
 const held = "local isHeld = mine == count";
-const raised = "  raise(before, count, counters, number, mark, fence, keepMs)\n";
+const raising = `before + 2 * count do
+    local raised, lifeMs = number, keepMs`;
 const advanced = "if not isHeld then number = math.max(number, top + 1) end";
 const resent = "if isNew and isHeld then";
 const denied = "return 0, leftMs";
-const advance = `local top, _, counters = highest(before, count)
-raise(before, count, counters, top + 1, '', fence, keepMs)`;
+const advance = "redis.call('INCR', KEYS[before + count + 1])";
 
 /** Mistakes of a kind that only a server can make. */
 export const scriptMistakes: readonly ScriptMistake[] = [
@@ -32,12 +32,12 @@ export const scriptMistakes: readonly ScriptMistake[] = [
   {
     mistake: "keeps the counter no longer than the claim",
     caughtBy: "the fence of a grant is one more than the counter, after an expiry",
-    edit: [raised, raised.replace("keepMs", "ttlMs")],
+    edit: [raising, raising.replace("keepMs", "ttlMs")],
   },
   {
     mistake: "does not write the counter of a grant",
     caughtBy: "the fence of a grant is one more than the counter, after a release by either client",
-    edit: [raised, `  if isHeld then\n  ${raised}  end\n`],
+    edit: [raising, `(isHeld and ${raising.replace(" do", " or 0) do")}`],
   },
   {
     mistake: "does not advance the counter in a grant",
@@ -72,7 +72,7 @@ export const scriptMistakes: readonly ScriptMistake[] = [
   {
     mistake: "does not raise the counter in an extension",
     caughtBy: "extend() of a held claim raises the counter to the fence",
-    edit: [raised, `  if not isHeld then\n  ${raised}  end\n`],
+    edit: [raising, `(not isHeld and ${raising.replace(" do", " or 0) do")}`],
   },
   {
     mistake: "claims again in an extension without advancing the counter",
@@ -162,6 +162,6 @@ export const scriptMistakes: readonly ScriptMistake[] = [
   {
     mistake: "tells in inspect() nothing of the counter of what is free",
     caughtBy: "inspect() of a released resource tells that it is free, and the fence it had",
-    edit: ["exact((highest(before, 1)))", "get(key) and exact((highest(before, 1))) or 0"],
+    edit: ["PTTL', key), top <", "PTTL', key), not get(key) and 0 or top <"],
   },
 ];
