@@ -20,7 +20,7 @@ describe.each(everyone)("$name", ({ name, load, settings, locksSeveral, spansPro
     const keys = [`${name}:${count}`, ...(locksSeveral ? [`${name}:${count}:other`] : [])];
     const claims = async (): Promise<string[]> => {
       const found = await Promise.all(some.map((server) => server.command("KEYS", `*${name}:${count}*`)));
-      return (found.flat() as string[]).filter((key) => !key.includes("fence"));
+      return (found.flat() as string[]).filter((key) => !key.includes("fence:"));
     };
     const release = await client.acquire(keys, ttlMs);
     if (spansProcesses) await expect.poll(claims).toHaveLength(keys.length * count);

@@ -49,6 +49,8 @@ const tuned: readonly Contender[] = peers.map((contender) => ({
 const references: readonly Contender[] = [
   { ...byHand, name: "raw ioredis", role: "raw", load: () => import("./raw-ioredis.ts") },
   { ...byHand, name: "raw node-redis", role: "raw", load: () => import("./raw-node-redis.ts") },
+  { ...byHand, name: "raw ioredis, fenced", role: "raw", load: () => import("./fenced-plain.ts") },
+  { ...byHand, name: "raw ioredis, fenced, batching", role: "raw", load: () => import("./fenced-batching.ts") },
   { ...byHand, name: "bare socket", role: "floor", load: () => import("./socket-plain.ts") },
   { ...byHand, name: "bare socket, batching", role: "floor", load: () => import("./socket-batching.ts") },
 ];

@@ -18,6 +18,8 @@ export const uncontended: Workload = {
     "redis-semaphore",
     "redlock-universal/ioredis",
     "raw ioredis",
+    "raw ioredis, fenced",
+    "raw ioredis, fenced, batching",
     "bare socket, batching",
   ],
   cases: [5, 3, 1].flatMap((nodes) => [1, 10, 100, 1_000].map((workers) => caseOf(nodes, workers))),
