@@ -5,7 +5,7 @@ import { expectNone } from "../lib/claim.ts";
 import { type PackedPackage, pack, unpack } from "../lib/packing.ts";
 import { run } from "../lib/run.ts";
 import { withTemporaryFolder } from "../lib/temporary-folder.ts";
-import { publicPackages, scripts } from "../lib/workspace.ts";
+import { type Manifest, publicPackages, scripts } from "../lib/workspace.ts";
 
 /** Judges the tarballs that would be published. */
 export async function packedPackagesAreCorrect(): Promise<void> {
@@ -32,13 +32,12 @@ async function wrongContents(packed: PackedPackage): Promise<string[]> {
 
 /** A tarball holds what was built from today's sources, these pages, and nothing else. */
 export async function wrongFiles(
-  { directory }: PackedPackage,
+  { directory, manifest }: PackedPackage,
   unpacked: string,
   pages: readonly string[],
 ): Promise<string[]> {
-  const sources = (await filesIn(join(directory, "src"))).map((file) => file.replace(/\.ts$/, ""));
-  const built = sources.flatMap((source) => [".js", ".js.map", ".d.ts"].map((ending) => `dist/${source}${ending}`));
-  const expected = new Set(["package.json", ...built, ...pages]);
+  const declarations = (await filesIn(join(directory, "src"))).map((file) => `dist/${file.replace(/\.ts$/, ".d.ts")}`);
+  const expected = new Set(["package.json", ...declarations, ...scriptsOf(manifest), ...pages]);
   const actual = new Set(await filesIn(unpacked));
   const missing = [...expected].filter((file) => !actual.has(file));
   const surplus = [...actual].filter((file) => !expected.has(file));
@@ -46,6 +45,13 @@ export async function wrongFiles(
     ...missing.map((file) => `${file} is missing`),
     ...surplus.map((file) => `${file} does not belong here ("pnpm clean" if an old build left it)`),
   ];
+}
+
+/** One script for each entry, one for what several of them have in common, and their maps. */
+function scriptsOf({ exports = {} }: Manifest): string[] {
+  const entries = Object.keys(exports).map((path) => (path === "." ? "index" : path.slice("./".length)));
+  const names = entries.length > 1 ? [...entries, "shared"] : entries;
+  return names.flatMap((name) => [`dist/${name}.js`, `dist/${name}.js.map`]);
 }
 
 /** CHANGELOG.md is written by the first release; until then there is none. */
@@ -62,7 +68,10 @@ async function wrongManifest(unpacked: string): Promise<string[]> {
     .map((text) => `the packed package.json still says "${text}"`);
 }
 
-/** Each script leads to its map, and each map to today's source, which it carries along: sources are not packed. */
+/**
+ * Each script leads to its map, and each map to today's sources, which it carries along: sources are not packed. They are
+ * the package's own: a class that was bundled into a second package would have two identities.
+ */
 async function wrongSourceMaps({ directory }: PackedPackage, unpacked: string): Promise<string[]> {
   const problems: string[] = [];
   for (const script of (await filesIn(unpacked)).filter((file) => file.endsWith(".js"))) {
@@ -72,6 +81,7 @@ async function wrongSourceMaps({ directory }: PackedPackage, unpacked: string): 
     const map = await readFile(join(unpacked, folder, name), "utf8").then(JSON.parse, () => undefined);
     if (!map) problems.push(`${script} names a source map that is not there: ${name}`);
     for (const [index, source] of (map?.sources ?? []).entries()) {
+      if (!source.startsWith("../src/")) problems.push(`${script} holds code of another package: ${source}`);
       const today = await readFile(join(directory, folder, source), "utf8").catch(() => undefined);
       if (map.sourcesContent?.[index] !== today) problems.push(`${script}.map does not carry ${source} as it is`);
     }

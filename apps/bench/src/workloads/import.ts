@@ -28,7 +28,7 @@ let built: Promise<unknown> | undefined;
 
 async function runImport({ contender }: Stage): Promise<Figures> {
   // Ours as it is published, like the others.
-  built ??= run("node_modules/.bin/tsc", ["--build", "packages/core"], { cwd: root });
+  built ??= run("node_modules/.bin/turbo", ["run", "build", "--filter=@holdfast/core"], { cwd: root });
   await built;
   const tookMs: number[] = [];
   while (tookMs.length < times) tookMs.push(await importTimeOf(contender.package as string));
