@@ -1,8 +1,9 @@
 /** The benchmark as a program: options in, a report and an exit code out. */
 import { mkdtemp } from "node:fs/promises";
-import { constants, tmpdir } from "node:os";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createCleanup } from "@holdfast/testkit/cleanup";
+import { type Interrupt, runInterruptible } from "@holdfast/testkit/interruptible";
 import { inspectMachine } from "./machine.ts";
 import { type BenchOptions, parseCommand } from "./options.ts";
 import { planOf, shuffled } from "./plan.ts";
@@ -14,22 +15,10 @@ import { writeReport } from "./report/write.ts";
 import { run } from "./run.ts";
 
 const exitCodes = { done: 0, cannotRun: 2 };
-const interrupt = new AbortController();
-let signalCode = 0;
 
-for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
-  process.on(name, () => {
-    if (interrupt.signal.aborted) process.exit(signalCode); // asked twice: at once
-    signalCode = 128 + constants.signals[name];
-    interrupt.abort();
-  });
-}
+await runInterruptible(main);
 
-process.exitCode = await main();
-// Nothing should be left that keeps the process alive; if something is, it does not for long.
-setTimeout(() => process.exit(), 3_000).unref();
-
-async function main(): Promise<number> {
+async function main(interrupt: Interrupt): Promise<number> {
   const command = parseCommand(process.argv.slice(2));
   if (command.kind === "print") {
     process.stdout.write(command.text);
@@ -40,19 +29,19 @@ async function main(): Promise<number> {
     return exitCodes.cannotRun;
   }
   try {
-    await measure(command.options);
+    await measure(command.options, interrupt.signal);
     return exitCodes.done;
   } catch (error) {
     if (interrupt.signal.aborted) {
       console.log("Stopped before the end: no report.");
-      return signalCode;
+      return interrupt.exitCode;
     }
     process.stderr.write(`bench: ${(error as Error).message}\n`);
     return exitCodes.cannotRun;
   }
 }
 
-async function measure({ scale, workloads, command, out }: BenchOptions): Promise<void> {
+async function measure({ scale, workloads, command, out }: BenchOptions, signal: AbortSignal): Promise<void> {
   const cleanup = createCleanup();
   const startMs = performance.now();
   const elapsedMs = (): number => performance.now() - startMs;
@@ -63,7 +52,7 @@ async function measure({ scale, workloads, command, out }: BenchOptions): Promis
     if (step !== undefined) console.log(lineOf(step, turn, elapsedMs()));
   };
   try {
-    const turns = await run(steps, scale, cleanup, interrupt.signal, onTurn);
+    const turns = await run(steps, scale, cleanup, signal, onTurn);
     const seconds = Math.round(elapsedMs() / 1_000);
     const recording = { machine: await inspectMachine(), command, isQuick: scale.isQuick, seconds, turns };
     console.log(`\n${targetLines(findingsOf(summaryOf(turns)))}\n`);

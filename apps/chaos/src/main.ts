@@ -1,28 +1,16 @@
 /** The chaos run as a program: options in, exit code out. */
-import { constants } from "node:os";
 import { createCleanup } from "@holdfast/testkit/cleanup";
+import { type Interrupt, runInterruptible } from "@holdfast/testkit/interruptible";
 import { parseCommand } from "./options.ts";
 import { headOf, isClean, lineOf, summaryOf } from "./report/lines.ts";
 import { writeReport } from "./report/write.ts";
 import { type Result, run } from "./run.ts";
 
 const exitCodes = { clean: 0, violated: 1, cannotRun: 2 };
-const interrupt = new AbortController();
-let signalCode = 0;
 
-for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
-  process.on(name, () => {
-    if (interrupt.signal.aborted) process.exit(signalCode); // asked twice: at once
-    signalCode = 128 + constants.signals[name];
-    interrupt.abort();
-  });
-}
+await runInterruptible(main);
 
-process.exitCode = await main();
-// Nothing should be left that keeps the process alive; if something is, it does not for long.
-setTimeout(() => process.exit(), 3000).unref();
-
-async function main(): Promise<number> {
+async function main(interrupt: Interrupt): Promise<number> {
   const command = parseCommand(process.argv.slice(2));
   if (command.kind === "print") {
     process.stdout.write(command.text);
@@ -47,7 +35,7 @@ async function main(): Promise<number> {
   } catch (error) {
     if (interrupt.signal.aborted) {
       console.log("Stopped before the end: no verdict.");
-      return signalCode;
+      return interrupt.exitCode;
     }
     process.stderr.write(`chaos: ${(error as Error).message}\n`);
     return exitCodes.cannotRun;

@@ -1,5 +1,5 @@
 /** The demo as a program: options in, exit code out. */
-import { constants } from "node:os";
+import { type Interrupt, runInterruptible } from "@holdfast/testkit/interruptible";
 import picocolors from "picocolors";
 import { runDemo } from "./demo.ts";
 import { help, parseCommand } from "./options.ts";
@@ -8,27 +8,10 @@ import { plainView } from "./view/plain.ts";
 
 const exitCodes = { clean: 0, violated: 1, cannotRun: 2 };
 const { stdout, stderr } = process;
-const interrupt = new AbortController();
-let signalCode = 0;
 
-for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
-  process.on(name, () => {
-    if (interrupt.signal.aborted) process.exit(signalCode); // asked twice: at once
-    signalCode = 128 + constants.signals[name];
-    interrupt.abort();
-  });
-}
-// Nobody reads any more: the end that most programs get by SIGPIPE.
-stdout.on("error", () => {
-  signalCode = 128 + constants.signals.SIGPIPE;
-  interrupt.abort();
-});
+await runInterruptible(main);
 
-process.exitCode = await main();
-// Nothing should be left that keeps the process alive; if something is, it does not for long.
-setTimeout(() => process.exit(), 3000).unref();
-
-async function main(): Promise<number> {
+async function main(interrupt: Interrupt): Promise<number> {
   const command = parseCommand(process.argv.slice(2));
   if (command.kind === "help") {
     stdout.write(help);
@@ -48,7 +31,7 @@ async function main(): Promise<number> {
   } catch (error) {
     if (interrupt.signal.aborted) {
       print(" Stopped before the end: no verdict.");
-      return signalCode;
+      return interrupt.exitCode;
     }
     stderr.write(`demo: ${(error as Error).message}\n`);
     return exitCodes.cannotRun;

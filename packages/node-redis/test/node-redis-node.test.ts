@@ -3,8 +3,9 @@ import { createClient, createClientPool, createCluster, createSentinel } from "@
 import { createClientPool as createClientPool5, createSentinel as createSentinel5 } from "redis-client5";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { describeAdapter } from "../../redis/test/describe-adapter.ts";
-import { acquireRequest, eventually, ignore, pass, shortMs } from "../../redis/test/requests.ts";
+import { acquireRequest } from "../../redis/test/requests.ts";
 import { runToEnd } from "../../redis/test/run-to-end.ts";
+import { eventually, ignore, pass, shortMs } from "../../redis/test/timing.ts";
 import { type NodeRedisClient, nodeRedisNode } from "../src/index.ts";
 import { over5, over6 } from "./clients.ts";
 

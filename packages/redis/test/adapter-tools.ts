@@ -8,7 +8,8 @@ import {
 import { expect, onTestFinished } from "vitest";
 import type { RedisNode, RedisNodeOptions } from "../src/index.ts";
 import { fenceKey } from "../src/keys.ts";
-import { acquireRequest, eventually } from "./requests.ts";
+import { acquireRequest } from "./requests.ts";
+import { eventually } from "./timing.ts";
 
 /** A client of a library, and the node made of it. */
 export interface ClientUnderTest {

@@ -2,16 +2,8 @@ import type { RedisServer } from "@holdfast/testkit";
 import { expect, test } from "vitest";
 import { fenceKey } from "../src/keys.ts";
 import { comeBack, type Tools, warmUp } from "./adapter-tools.ts";
-import {
-  acquireRequest,
-  eventually,
-  extendRequest,
-  ignore,
-  longMs,
-  pass,
-  releaseRequest,
-  shortMs,
-} from "./requests.ts";
+import { acquireRequest, extendRequest, longMs, releaseRequest } from "./requests.ts";
+import { eventually, ignore, pass, shortMs } from "./timing.ts";
 
 const names = Array.from({ length: 100 }, (_, i) => `r${i}`);
 const granted = { granted: true, fence: 1 };

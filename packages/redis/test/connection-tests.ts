@@ -3,16 +3,8 @@ import { expect, test } from "vitest";
 import type { RedisNode } from "../src/index.ts";
 import { fenceKey } from "../src/keys.ts";
 import { type ClientUnderTest, comeBack, expectNeverClaimed, lockKey, type Tools, warmUp } from "./adapter-tools.ts";
-import {
-  acquireRequest,
-  eventually,
-  extendRequest,
-  ignore,
-  longMs,
-  pass,
-  releaseRequest,
-  shortMs,
-} from "./requests.ts";
+import { acquireRequest, extendRequest, longMs, releaseRequest } from "./requests.ts";
+import { eventually, ignore, pass, shortMs } from "./timing.ts";
 
 /** What happens while there is no connection. */
 export function notConnected({ server, client, connected }: Tools): void {

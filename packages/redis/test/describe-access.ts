@@ -2,7 +2,8 @@ import { type RedisCluster, type RedisReply, type RedisServer, startRedisServer 
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import type { ClientUnderTest } from "./adapter-tools.ts";
 import { allow, documentedPermissions } from "./permissions.ts";
-import { acquireRequest, eventually, extendRequest, releaseRequest } from "./requests.ts";
+import { acquireRequest, extendRequest, releaseRequest } from "./requests.ts";
+import { eventually } from "./timing.ts";
 
 /** Makes a client that connects as the `user` of `permissions.ts`, to a logical database. */
 export type MakeUserClient = (port: number, database: number) => ClientUnderTest;

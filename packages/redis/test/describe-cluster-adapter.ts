@@ -4,16 +4,8 @@ import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { clusterSlot } from "../src/cluster-slot.ts";
 import type { RedisNodeOptions } from "../src/index.ts";
 import type { ClientUnderTest } from "./adapter-tools.ts";
-import {
-  acquireRequest,
-  eventually,
-  extendRequest,
-  ignore,
-  longMs,
-  pass,
-  releaseRequest,
-  shortMs,
-} from "./requests.ts";
+import { acquireRequest, extendRequest, longMs, releaseRequest } from "./requests.ts";
+import { eventually, ignore, pass, shortMs } from "./timing.ts";
 
 /** Makes a client of the cluster that these servers of 127.0.0.1 belong to. */
 export type MakeClusterClient = (ports: readonly number[], options?: RedisNodeOptions) => ClientUnderTest;

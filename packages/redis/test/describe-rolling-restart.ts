@@ -3,7 +3,7 @@ import { type RedisServer, startRedisServer, VirtualClock } from "@holdfast/test
 import { expect, onTestFinished, test } from "vitest";
 import type { RedisNodeOptions } from "../src/index.ts";
 import { type ClientUnderTest, lockKey, type MakeClient } from "./adapter-tools.ts";
-import { eventually } from "./requests.ts";
+import { eventually } from "./timing.ts";
 
 /** How long guarded servers do not vote after a restart, and the longest ttl there. */
 const guardMs = 3_000;

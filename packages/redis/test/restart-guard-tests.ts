@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import { fenceKey } from "../src/keys.ts";
 import { type ClientUnderTest, lockKey, type Tools } from "./adapter-tools.ts";
-import { acquireRequest, eventually, extendRequest, longMs, releaseRequest } from "./requests.ts";
+import { acquireRequest, extendRequest, longMs, releaseRequest } from "./requests.ts";
+import { eventually } from "./timing.ts";
 
 /** A guard that does not end while a test runs. */
 const guarded = { restartGuardMs: longMs };

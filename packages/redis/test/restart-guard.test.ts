@@ -6,7 +6,8 @@ import { type RedisNode, type RedisNodeOptions, redisNode } from "../src/index.t
 import { scriptSource } from "../src/script.ts";
 import { connectionOver } from "./connection.ts";
 import { allow, documentedPermissions, user } from "./permissions.ts";
-import { acquireRequest, eventually, extendRequest, longMs } from "./requests.ts";
+import { acquireRequest, extendRequest, longMs } from "./requests.ts";
+import { eventually } from "./timing.ts";
 
 /** The shortest that is of use, as servers count their uptime in seconds. */
 const shortGuard = { restartGuardMs: 1_000 };

@@ -1,16 +1,8 @@
 import type { RedisServer } from "@holdfast/testkit";
 import { expect, test } from "vitest";
 import { comeBack, expectNeverClaimed, lockKey, type Tools, warmUp } from "./adapter-tools.ts";
-import {
-  acquireRequest,
-  eventually,
-  extendRequest,
-  ignore,
-  longMs,
-  pass,
-  releaseRequest,
-  shortMs,
-} from "./requests.ts";
+import { acquireRequest, extendRequest, longMs, releaseRequest } from "./requests.ts";
+import { eventually, ignore, pass, shortMs } from "./timing.ts";
 
 /** With them the first claim is the first command; else it finds that the server has the script. */
 const unverified = { verifyServer: false };

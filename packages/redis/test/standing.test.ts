@@ -7,7 +7,8 @@ import { type RedisConnection, type RedisNode, type RedisNodeOptions, redisNode 
 import { scriptSource } from "../src/script.ts";
 import { connectionOver } from "./connection.ts";
 import { allow, documentedPermissions, user } from "./permissions.ts";
-import { acquireRequest, eventually } from "./requests.ts";
+import { acquireRequest } from "./requests.ts";
+import { eventually } from "./timing.ts";
 
 interface Address {
   readonly host?: string;

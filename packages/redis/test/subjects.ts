@@ -1,7 +1,7 @@
 import type { LockNodeSubject, SubjectServer } from "@holdfast/conformance";
 import { startTcpProxy } from "@holdfast/testkit";
 import type { RedisNode, RedisNodeOptions } from "../src/index.ts";
-import { eventually } from "./requests.ts";
+import { eventually } from "./timing.ts";
 
 /** A client as far as subjects need it. */
 export interface SubjectClient {

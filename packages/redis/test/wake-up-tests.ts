@@ -1,7 +1,8 @@
 import type { RedisServer } from "@holdfast/testkit";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { comeBack, lockKey, type Tools } from "./adapter-tools.ts";
-import { acquireRequest, eventually, pass, releaseRequest, shortMs } from "./requests.ts";
+import { acquireRequest, releaseRequest } from "./requests.ts";
+import { eventually, pass, shortMs } from "./timing.ts";
 
 /** How watches outlive their connection. */
 export function wakeUpReconnection({ server, connected }: Tools): void {

@@ -5,18 +5,11 @@ import { type Batch, Decoder, GlideClient, GlideClusterClient, ProtocolVersion }
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { comeBack, expectNeverClaimed, toolsFor, warmUp } from "../../redis/test/adapter-tools.ts";
 import { lostConnection, releaseWhileNotConnected } from "../../redis/test/connection-tests.ts";
-import {
-  acquireRequest,
-  eventually,
-  extendRequest,
-  ignore,
-  longMs,
-  releaseRequest,
-  shortMs,
-} from "../../redis/test/requests.ts";
+import { acquireRequest, extendRequest, longMs, releaseRequest } from "../../redis/test/requests.ts";
 import { restartGuard } from "../../redis/test/restart-guard-tests.ts";
 import { runToEnd } from "../../redis/test/run-to-end.ts";
 import { hangingServer, serverWithoutScript } from "../../redis/test/server-tests.ts";
+import { eventually, ignore, shortMs } from "../../redis/test/timing.ts";
 import { wakeUpLifetime, wakeUpReconnection } from "../../redis/test/wake-up-tests.ts";
 import { type ValkeyGlideClient, type ValkeyGlideNodeOptions, valkeyGlideNode } from "../src/index.ts";
 import { over } from "./clients.ts";
