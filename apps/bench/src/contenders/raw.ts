@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { Client } from "./contender.ts";
+import { Vote } from "./vote.ts";
 
 /** Deletes a key that holds this value: the release that the documentation of Redis shows. */
 export const compareAndDelete =
@@ -26,24 +27,15 @@ export function rawClient(servers: readonly RawServer[], close: () => void): Cli
   };
 }
 
-/** Resolves at the quorum-th yes; rejects as soon as there cannot be one any more. */
 function atQuorum(
   servers: readonly RawServer[],
   quorum: number,
   ask: (server: RawServer) => Promise<unknown>,
 ): Promise<void> {
   return new Promise((resolve, reject) => {
-    let granted = 0;
-    let refused = 0;
-    const refuse = (): void => {
-      refused += 1;
-      if (refused > servers.length - quorum) reject(new Error("no quorum"));
-    };
-    const hear = (reply: unknown): void => {
-      if (reply === null) refuse();
-      else granted += 1;
-      if (granted === quorum) resolve();
-    };
+    const vote = new Vote(servers.length, quorum, resolve, reject);
+    const hear = (reply: unknown): void => vote.hear(reply !== null);
+    const refuse = (): void => vote.hear(false);
     for (const server of servers) ask(server).then(hear, refuse);
   });
 }

@@ -7,11 +7,12 @@ export function connect(ports: readonly number[]): Promise<Client> {
   return socketClient(ports, batching);
 }
 
-function batching(socket: Socket): Send {
+function batching(sockets: readonly Socket[]): Send {
   let batch = "";
   const flush = (): void => {
-    socket.write(batch, "latin1");
+    const bytes = Buffer.from(batch, "latin1");
     batch = "";
+    for (const socket of sockets) socket.write(bytes);
   };
   return (command) => {
     if (batch === "") process.nextTick(flush);

@@ -3,5 +3,8 @@ import { socketClient } from "./socket.ts";
 
 /** One write for each command. */
 export function connect(ports: readonly number[]): Promise<Client> {
-  return socketClient(ports, (socket) => (command) => void socket.write(command, "latin1"));
+  return socketClient(ports, (sockets) => (command) => {
+    const bytes = Buffer.from(command, "latin1");
+    for (const socket of sockets) socket.write(bytes);
+  });
 }
