@@ -17,8 +17,8 @@ export interface Worker {
   /** Ends the process at once. */
   kill(): void;
   readonly isAlive: boolean;
-  /** Whether it has not been asked for anything yet. */
-  readonly isNew: boolean;
+  /** What it has done until it was fast, by names. */
+  readonly skills: Set<string>;
 }
 
 type Result<Name extends keyof Calls> = ReturnType<Calls[Name]>;
@@ -41,6 +41,7 @@ export function createCrew(program: string, sizeMax: number): Crew {
   const workers = new Map<string, ForkedWorker>();
   const endings: Promise<unknown>[] = [];
   const start = (): ForkedWorker => {
+    for (const [key, worker] of workers) if (!worker.isAlive) workers.delete(key);
     for (const [oldest, worker] of workers) {
       if (workers.size < sizeMax) break;
       worker.kill();
@@ -68,6 +69,7 @@ export function createCrew(program: string, sizeMax: number): Crew {
 
 class ForkedWorker implements Worker {
   readonly ended: Promise<unknown>;
+  readonly skills = new Set<string>();
   readonly #child: ChildProcess;
   readonly #waiting = new Map<number, { resolve(result: unknown): void; reject(error: Error): void }>();
   #calls = 0;
@@ -87,10 +89,6 @@ class ForkedWorker implements Worker {
       if ("error" in answer) caller?.reject(new Error(answer.error));
       else caller?.resolve(answer.result);
     });
-  }
-
-  get isNew(): boolean {
-    return this.#calls === 0;
   }
 
   get isAlive(): boolean {

@@ -12,8 +12,9 @@ export interface Step {
 
 /**
  * What is to run, in order. Rounds are interleaved, and contenders take turns in another order in each, so that whatever
- * else the machine does meets all of them. Where contenders have one process, all of them run a case before the next case
- * begins; where they have several, one runs all cases with them before the next, as there is no room for all at once.
+ * else the machine does meets all of them. Where contenders have several processes, one runs all cases with them before
+ * the next, as there is no room for all at once. Where they have one, which comes afterwards and keeps them all, all run a
+ * case before the next case begins.
  *
  * @param shuffle puts contenders into any order
  */
@@ -23,22 +24,29 @@ export function planOf(
   shuffle: (contenders: readonly Contender[]) => readonly Contender[],
 ): Step[] {
   const parts = workloads.map((workload) => partOf(workload, scale));
-  const alone = parts.filter(({ isAlone }) => isAlone);
-  const together = parts.filter(({ isAlone }) => !isAlone);
-  const rounds = Array.from({ length: Math.max(scale.rounds.alone, scale.rounds.together) }, (_, index) => index + 1);
-  return rounds.flatMap((round) => {
-    const takeTurns = ({ workload, contenders }: Part, cases: readonly Case[]): Step[] =>
-      shuffle(contenders).flatMap((contender) =>
-        cases
-          .filter(({ processes }) => processes === 1 || contender.spansProcesses)
-          .map((one) => ({ workload, case: one, contender, round })),
-      );
-    const isOn = ({ rounds }: Part): boolean => round <= rounds;
-    return [
-      ...alone.filter(isOn).flatMap((part) => part.cases.flatMap((one) => takeTurns(part, [one]))),
-      ...together.filter(isOn).flatMap((part) => takeTurns(part, part.cases)),
-    ];
-  });
+  const isPartOf = (contender: Contender, { processes, quickContenders }: Case): boolean =>
+    (processes === 1 || contender.spansProcesses) &&
+    (!scale.isQuick || quickContenders === undefined || quickContenders.includes(contender.name));
+  const takeTurns = ({ workload, contenders }: Part, cases: readonly Case[], round: number): Step[] =>
+    shuffle(contenders).flatMap((contender) =>
+      cases.filter((one) => isPartOf(contender, one)).map((one) => ({ workload, case: one, contender, round })),
+    );
+  const together = inRounds(
+    parts.filter(({ isAlone }) => !isAlone),
+    (part, round) => takeTurns(part, part.cases, round),
+  );
+  const alone = inRounds(
+    parts.filter(({ isAlone }) => isAlone),
+    (part, round) => part.cases.flatMap((one) => takeTurns(part, [one], round)),
+  );
+  return [...together, ...alone];
+}
+
+function inRounds(parts: readonly Part[], stepsOf: (part: Part, round: number) => Step[]): Step[] {
+  const rounds = Array.from({ length: Math.max(0, ...parts.map(({ rounds }) => rounds)) }, (_, index) => index + 1);
+  return rounds.flatMap((round) =>
+    parts.filter(({ rounds }) => round <= rounds).flatMap((part) => stepsOf(part, round)),
+  );
 }
 
 /** What a run has of a workload. */

@@ -32,7 +32,7 @@ export async function run(
   const startMs = performance.now();
   for (const [index, { workload, case: one, contender, round }] of steps.entries()) {
     signal.throwIfAborted();
-    if (round > 1 && performance.now() - startMs > scale.furtherRoundsMs) break;
+    if (round > 1 && performance.now() - startMs > scale.furtherRoundsMs) continue;
     await servers.first(one.nodes);
     const stage = {
       contender,

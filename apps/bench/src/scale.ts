@@ -7,6 +7,9 @@ export interface Scale {
   /** How long a turn at full speed is, and what goes before it unmeasured. */
   readonly turnMs: number;
   readonly warmUpMs: number;
+  /** How long a process goes on with work that is new to it until it is measured: longer while it still gets faster. */
+  readonly heatMsMin: number;
+  readonly heatMsMax: number;
   /** How long workers contend. */
   readonly contestMs: number;
   /** How many hand-overs are measured, and for how long at the most. */
@@ -23,6 +26,8 @@ export const full: Scale = {
   furtherRoundsMs: 3 * 60 * 60_000,
   turnMs: 700,
   warmUpMs: 200,
+  heatMsMin: 2_000,
+  heatMsMax: 6_000,
   contestMs: 10_000,
   handOvers: 100,
   handOverMs: 15_000,
@@ -31,10 +36,12 @@ export const full: Scale = {
 };
 
 export const quick: Scale = {
-  rounds: { alone: 5, together: 1 },
-  furtherRoundsMs: 75_000,
-  turnMs: 250,
+  rounds: { alone: 3, together: 1 },
+  furtherRoundsMs: 95_000,
+  turnMs: 300,
   warmUpMs: 100,
+  heatMsMin: 1_800,
+  heatMsMax: 3_000,
   contestMs: 1_500,
   handOvers: 25,
   handOverMs: 1_200,

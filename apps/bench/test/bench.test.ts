@@ -19,7 +19,7 @@ test("bench measures a workload with all its contenders, writes a report, and le
   expect(out).toContain(`The report is ${join(folder, "README.md")}.`);
   expect(await readFile(join(folder, "README.md"), "utf8")).toContain("## What a lock takes, counted");
   const { turns }: Recording = JSON.parse(await readFile(join(folder, "figures.json"), "utf8"));
-  expect(turns).toHaveLength(10);
+  expect(turns).toHaveLength(6);
   expect(turns.filter(({ error }) => error !== undefined)).toEqual([]);
 });
 

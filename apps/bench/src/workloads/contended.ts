@@ -2,13 +2,9 @@ import { contended as contenders } from "../contenders/index.ts";
 import { runContest } from "./contest.ts";
 import type { Case, Workload } from "./workload.ts";
 
-/** What quick runs compare wherever callers wait: ours, and who is best of the others at something. */
-export const quickWaiters: readonly string[] = [
-  "holdfast/ioredis",
-  "redlock 5 beta",
-  "redis-semaphore",
-  "redlock-universal/ioredis",
-];
+/** Ours, and who is best of the others at something. */
+const quickTogether = ["holdfast/ioredis", "redlock-universal/ioredis"];
+const quickAlone = [...quickTogether, "redlock 5 beta"];
 
 export const contended: Workload = {
   name: "contended",
@@ -18,7 +14,7 @@ export const contended: Workload = {
     "again at once. It shows how much of the time somebody holds the lock, how long the others wait, and whether all " +
     "have their share.",
   contenders,
-  quickContenders: quickWaiters,
+  quickContenders: quickAlone,
   cases: [caseOf(1, 50), caseOf(5, 10), caseOf(8, 10)],
   columns: [
     "locksPerSecond",
@@ -42,6 +38,7 @@ function caseOf(processes: number, workers: number): Case {
     nodes: 5,
     processes,
     isQuick: true,
+    ...(processes > 1 && { quickContenders: quickTogether }),
     run: (stage) => runContest(stage, { nodes: 5, processes, workers }),
   };
 }

@@ -1,3 +1,4 @@
+import type { Worker } from "../crew.ts";
 import type { Figures } from "../measure/measures.ts";
 import { jainOf, quantileOf } from "../measure/statistics.ts";
 import type { ContendOutcome } from "../process/calls.ts";
@@ -17,18 +18,34 @@ const holdMs = 1;
 
 /** Lets the workers of several processes contend for one key. */
 export async function runContest(stage: Stage, { nodes, processes, workers }: ContestSetting): Promise<Figures> {
-  const { scale, prefix: key, servers } = stage;
-  const durationMs = scale.contestMs;
+  const { scale, prefix, servers } = stage;
   const crew = Array.from({ length: processes }, (_, number) => stage.worker(number));
   await servers.empty(nodes);
   return opened(stage, { nodes }, crew, async () => {
+    await warmUpTogether(stage, crew, workers);
     const watch = await servers.watch(nodes);
-    const request = { key, workers, holdMs, durationMs };
-    const outcomes = await Promise.all(crew.map((worker) => worker.call("contend", request, durationMs + patienceMs)));
+    const outcomes = await contend(crew, prefix, workers, scale.contestMs);
     const usage = await watch();
     if (outcomes.some(({ stuck }) => stuck > 0)) for (const worker of crew) worker.kill();
     return figuresOf(outcomes, nodes, usage);
   });
+}
+
+/** Lets processes contend for another key until they are fast. In one go, as at the end all have to have their turn. */
+export async function warmUpTogether(
+  { scale, prefix }: Stage,
+  crew: readonly Worker[],
+  workers: number,
+): Promise<void> {
+  const isNew = crew.some(({ skills }) => !skills.has("contend"));
+  if (!isNew) return;
+  await contend(crew, `${prefix}:warm-up`, workers, scale.heatMsMin);
+  for (const { skills } of crew) skills.add("contend");
+}
+
+function contend(crew: readonly Worker[], key: string, workers: number, durationMs: number): Promise<ContendOutcome[]> {
+  const request = { key, workers, holdMs, durationMs };
+  return Promise.all(crew.map((worker) => worker.call("contend", request, durationMs + patienceMs)));
 }
 
 function figuresOf(outcomes: readonly ContendOutcome[], nodes: number, usage: ServerUsage): Figures {

@@ -1,6 +1,7 @@
 import type { Figures } from "../measure/measures.ts";
 import type { CycleOutcome } from "../process/calls.ts";
 import type { ServerUsage } from "../servers.ts";
+import { warmUp } from "./warm-up.ts";
 import { opened, patienceMs, type Stage } from "./workload.ts";
 
 /** How a contender is to acquire and release at full speed. */
@@ -19,13 +20,14 @@ export async function runCycle(stage: Stage, setting: CycleSetting): Promise<Fig
   const { scale, prefix, servers } = stage;
   const { nodes, workers, keysPerLock = 1, fault } = setting;
   const worker = stage.worker(0);
-  // Code that has not run yet is still to be compiled.
-  const warmUpMs = worker.isNew ? 4 * scale.warmUpMs : scale.warmUpMs;
   const cycle = (name: string, durationMs: number): Promise<CycleOutcome> =>
     worker.call("cycle", { prefix: `${prefix}:${name}`, workers, keysPerLock, durationMs }, durationMs + patienceMs);
   await servers.empty(nodes);
   return opened(stage, setting, [worker], async () => {
-    await cycle("warm-up", warmUpMs);
+    await warmUp([worker], `${workers} at a time, keys: ${keysPerLock}`, scale, async (durationMs) => {
+      const { locks, cpuUs } = await cycle("warm-up", durationMs);
+      return locks / cpuUs;
+    });
     const heal = await fault?.(stage);
     try {
       // A server that is hung does not tell what it has used.

@@ -11,7 +11,7 @@ export const faults: Workload = {
     "One process acquires and releases, one lock at a time, over five nodes. Some servers are stopped (SIGSTOP: " +
     "connections stay open, nothing is answered), or one is killed, after the warm-up.",
   contenders: contenders.filter(({ spansProcesses }) => spansProcesses),
-  quickContenders: ["holdfast/ioredis", "holdfast/node-redis", "redlock 5 beta", "raw ioredis"],
+  quickContenders: ["holdfast/ioredis", "holdfast/node-redis"],
   cases: [
     caseOf("all healthy", async () => async () => {}),
     caseOf("one hung", (stage) => hang(stage, 1)),

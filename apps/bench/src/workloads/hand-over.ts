@@ -4,12 +4,14 @@ import type { Worker } from "../crew.ts";
 import type { Figures } from "../measure/measures.ts";
 import { quantileOf } from "../measure/statistics.ts";
 import { ttlMs } from "../process/calls.ts";
-import { quickWaiters } from "./contended.ts";
+import { warmUpTogether } from "./contest.ts";
 import { type Case, opened, patienceMs, type Stage, type Workload } from "./workload.ts";
 
 /** Long enough that the other waits as it does in the long run, and at a random moment of its pauses. */
 const holdMsMin = 15;
 const holdMsSpan = 30;
+/** In each process. */
+const waitersAtWarmUp = 5;
 
 export const handOver: Workload = {
   name: "hand-over",
@@ -18,7 +20,7 @@ export const handOver: Workload = {
     "One process holds the lock and another waits for it. Measured is the time from the call of `release` in the one to " +
     "the lock in the other, by the clock that they share. Then they change places.",
   contenders: contenders.filter(({ spansProcesses }) => spansProcesses),
-  quickContenders: quickWaiters,
+  quickContenders: ["holdfast/ioredis", "redis-semaphore"],
   cases: [caseOf(0), caseOf(20)],
   columns: ["handOverP50Ms", "handOverP99Ms", "handOvers"],
   layout: "tables",
@@ -39,6 +41,7 @@ async function runHandOvers(stage: Stage, setting: { nodes: number; roundTripMs:
   const pair: [Worker, Worker] = [stage.worker(0), stage.worker(1)];
   await servers.empty(setting.nodes);
   return opened(stage, setting, pair, async () => {
+    await warmUpTogether(stage, pair, waitersAtWarmUp);
     const tookMs: number[] = [];
     const endMs = performance.now() + scale.handOverMs;
     let [holder, waiter] = pair;

@@ -31,6 +31,8 @@ export interface Case {
   /** How many processes of the contender take part. */
   readonly processes: number;
   readonly isQuick: boolean;
+  /** Those of the workload's quick contenders who are needed here. All, where nothing is said. */
+  readonly quickContenders?: readonly string[];
   /** Runs it once. */
   run(stage: Stage): Promise<Figures>;
 }
