@@ -6,9 +6,9 @@ const rivals = ["holdfast/ioredis", "holdfast/node-redis", "redlock 5 beta", "@s
 
 /** Ours and what ours are compared with, by how many are at it at a time. */
 const quickContenders: Readonly<Record<number, readonly string[]>> = {
-  1: ["holdfast/ioredis", "holdfast/ioredis, release not awaited", "raw ioredis"],
+  1: ["holdfast/ioredis", "holdfast/ioredis, release not awaited", "raw ioredis", "raw ioredis, fenced"],
   10: rivals,
-  100: [...rivals, "bare socket, batching"],
+  100: [...rivals, "raw ioredis, fenced, batching", "bare socket, batching"],
 };
 
 export const uncontended: Workload = {
