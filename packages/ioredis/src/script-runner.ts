@@ -1,4 +1,4 @@
-import type { RedisConnection } from "@holdfast/redis";
+import type { RedisConnection, ScriptCall } from "@holdfast/redis";
 import type { IoredisClient, IoredisCommand } from "./client.ts";
 
 /** The class of the commands of a library. */
@@ -12,29 +12,48 @@ type CommandClass = new (name: string, args: [], options: { replyEncoding: "utf8
 export function scriptRunner(client: IoredisClient): RedisConnection["runScript"] {
   const Command = client.isCluster ? undefined : commandClassOf(client);
   if (Command === undefined) {
-    return (command, script, { keyCount, keysAndArguments }) =>
+    return (command, script, call) =>
       command === "EVALSHA"
-        ? client.evalsha(script, keyCount, ...keysAndArguments())
-        : client.eval(script, keyCount, ...keysAndArguments());
+        ? client.evalsha(script, call.keyCount, ...call.keysAndArguments())
+        : client.eval(script, call.keyCount, ...call.keysAndArguments());
   }
 
-  class ScriptCommand extends Command {
-    readonly #encode: () => string;
-
-    constructor(name: string, encode: () => string) {
-      super(name, [], { replyEncoding: "utf8" });
-      this.#encode = encode;
-    }
-
-    override toWritable(): string {
-      return this.#encode();
-    }
-  }
-
+  const ScriptCommand = scriptCommandClassOf(Command);
   return (command, script, call) => {
-    const sent = new ScriptCommand(command.toLowerCase(), () => call.encode(command, script));
+    const sent = new ScriptCommand(command, script, call);
     client.sendCommand(sent);
     return sent.promise;
+  };
+}
+
+/** The class of the commands that write themselves, and what of a library's they are. */
+type ScriptCommandClass = new (command: "EVALSHA" | "EVAL", script: string, call: ScriptCall) => IoredisCommand;
+
+const scriptCommandClasses = new WeakMap<CommandClass, ScriptCommandClass>();
+
+/** One for all clients of a library: to V8, each class is another kind of command, and few of them are fast. */
+function scriptCommandClassOf(Command: CommandClass): ScriptCommandClass {
+  const made = scriptCommandClasses.get(Command) ?? createScriptCommandClass(Command);
+  scriptCommandClasses.set(Command, made);
+  return made;
+}
+
+function createScriptCommandClass(Command: CommandClass): ScriptCommandClass {
+  return class ScriptCommand extends Command {
+    readonly #command: "EVALSHA" | "EVAL";
+    readonly #script: string;
+    readonly #call: ScriptCall;
+
+    constructor(command: "EVALSHA" | "EVAL", script: string, call: ScriptCall) {
+      super(command.toLowerCase(), [], { replyEncoding: "utf8" });
+      this.#command = command;
+      this.#script = script;
+      this.#call = call;
+    }
+
+    override toWritable(): Buffer {
+      return this.#call.encode(this.#command, this.#script);
+    }
   };
 }
 

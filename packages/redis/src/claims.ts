@@ -88,7 +88,7 @@ export function createClaims(connection: Pick<RedisConnection, "isReady" | "sett
   };
   const revoke = (claim: Claim): void => {
     claim.isGivenUp = true;
-    claim.flight?.call.revoke(claim.place);
+    claim.flight?.revoke(claim);
     rejectIfLost(claim);
   };
   return {

@@ -1,9 +1,9 @@
 import type { RedisConnection } from "./connection.ts";
-import type { Flight, Operation } from "./operation.ts";
+import type { Operation } from "./operation.ts";
 import type { Settings } from "./options.ts";
 import { insistOnReply } from "./replies.ts";
 import { scriptSha, scriptSource } from "./script.ts";
-import { createCalls } from "./script-call.ts";
+import { Flight } from "./script-call.ts";
 
 /** Sends operations, and settles each of them. */
 export interface Dispatch {
@@ -29,26 +29,23 @@ let lastTicket = Math.floor(Math.random() * 2 ** 30);
 /** Makes the dispatch of one node. */
 export function createDispatch(
   connection: RedisConnection,
-  settings: Settings,
+  { restartGuardMs }: Settings,
   { ended, foundLost }: DispatchListener,
 ): Dispatch {
-  const callOf = createCalls(settings);
+  const guard = restartGuardMs === 0 ? undefined : String(restartGuardMs);
 
   const depart = (all: readonly Operation[], command: Command): void => {
     const operations = all.some(isGivenUp) ? all.filter(refuseIfGivenUp) : all;
     if (operations.length === 0) return;
     lastTicket += 1;
-    const flight = { ticket: lastTicket, operations, call: callOf(lastTicket, operations) };
-    for (const [place, operation] of operations.entries()) {
-      operation.flight = flight;
-      operation.place = place;
-    }
+    const flight = new Flight(lastTicket, operations, guard);
+    for (const operation of operations) operation.flight = flight;
     run(flight, command);
   };
   const run = (flight: Flight, command: Command): void => {
     const script = command === "EVAL" ? scriptSource : scriptSha;
     const timeoutMs = timeoutMsOf(flight, performance.now());
-    attempt(() => connection.runScript(command, script, flight.call, timeoutMs)).then(
+    attempt(() => connection.runScript(command, script, flight, timeoutMs)).then(
       (value) => land(flight, value),
       (error) => fail(flight, command, messageOf(error)),
     );
@@ -72,12 +69,12 @@ export function createDispatch(
     }
   };
   const fail = (flight: Flight, command: Command, message: string): void => {
-    const { operations, call } = flight;
+    const { operations } = flight;
     if (command === "EVALSHA" && message.startsWith("NOSCRIPT")) {
       bringScript(flight);
       return;
     }
-    const isConnected = connection.isReady(call.firstKey);
+    const isConnected = connection.isReady(flight.firstKey);
     if (!isConnected) foundLost();
     // It may be about one of them, as where the user may not touch its key: each is tried by itself.
     const isWorthAnother = operations.length > 1 && isConnected && isRefusal(message);

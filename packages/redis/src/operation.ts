@@ -1,6 +1,6 @@
 import type { Phrase } from "./phrases.ts";
 import type { Reader } from "./replies.ts";
-import type { RevocableCall } from "./script-call.ts";
+import type { Flight } from "./script-call.ts";
 
 /** One operation that has not been answered: one that does no harm however late it is, or a claim. */
 export interface Operation {
@@ -16,9 +16,8 @@ export interface Operation {
   isGivenUp: boolean;
   /** Whether it was answered. */
   hasEnded: boolean;
-  /** What it was last sent with, and which of its operations it is. */
+  /** What it was last sent with. */
   flight: Flight | undefined;
-  place: number;
   /** An earlier claim of the same owner. */
   sibling: Claim | undefined;
 }
@@ -29,11 +28,4 @@ export type Claim = Operation & { readonly owner: string };
 /** Whether it is one. */
 export function isClaim(operation: Operation): operation is Claim {
   return operation.owner !== undefined;
-}
-
-/** The operations that share a call, in its order. */
-export interface Flight {
-  readonly call: RevocableCall;
-  readonly ticket: number;
-  readonly operations: readonly Operation[];
 }

@@ -1,6 +1,6 @@
 import type { Operation } from "./operation.ts";
-import type { Settings } from "./options.ts";
-import { bulk, respOf, type Words, words } from "./words.ts";
+import { type Outline, outlineOf } from "./outline.ts";
+import { bulk } from "./resp.ts";
 
 /** One run of the script, as a connection sends it. */
 export interface ScriptCall {
@@ -18,70 +18,66 @@ export interface ScriptCall {
    * The whole command in the Redis protocol, for a library that lets it be made when it is written to the socket, and
    * not before: what must have no effect any more is left out of it.
    */
-  encode(command: "EVALSHA" | "EVAL", script: string): string;
+  encode(command: "EVALSHA" | "EVAL", script: string): Buffer;
 }
 
-/** The same, as it is made. */
-export interface RevocableCall extends ScriptCall {
-  /** Lets an operation, by its place in the list, have no effect where it is not written yet. */
-  revoke(index: number): void;
-}
+const revoked = "-";
 
-const revoked = "-".charCodeAt(0);
+/** The operations that share a call, in its order, and the call. */
+export class Flight implements ScriptCall {
+  /** Is repeated by the reply. */
+  readonly ticket: number;
+  readonly operations: readonly Operation[];
+  readonly #outline: Outline;
+  /** The steps, where they were given away as they are. */
+  #steps: Buffer | undefined;
 
-/** Makes the calls of one node. */
-export function createCalls({ restartGuardMs }: Pick<Settings, "restartGuardMs">) {
-  const guard = restartGuardMs === 0 ? undefined : words([String(restartGuardMs)]);
+  constructor(ticket: number, operations: readonly Operation[], guard: string | undefined) {
+    this.ticket = ticket;
+    this.operations = operations;
+    this.#outline = outlineOf(operations, guard);
+  }
 
-  /** Makes a call of operations, which run in this order. The ticket is repeated by the reply. */
-  return (ticket: number, operations: readonly Pick<Operation, "phrase">[]): RevocableCall => {
-    const places: number[] = [];
-    const args: Words[] = [];
-    let steps = "";
-    let ttlMs: string | undefined;
-    let keyCount = 0;
-    const set = (step: string, value: Words): void => {
-      steps += step;
-      args.push(value);
-    };
-    if (guard) set("g", guard);
-    for (const { phrase } of operations) {
-      const { terms, waiter } = phrase;
-      if (terms) {
-        if (terms.times.list[0] !== ttlMs) set("t", terms.times);
-        if (terms.takeover) set("o", terms.takeover);
-        ttlMs = terms.times.list[0];
-      }
-      if (waiter) set("n", waiter);
-      places.push(steps.length);
-      set(phrase.steps, phrase.arguments);
-      keyCount += phrase.keys.list.length;
+  get firstKey(): string {
+    return this.#outline.keys[0] as string;
+  }
+
+  get keyCount(): number {
+    return this.#outline.keys.length;
+  }
+
+  keysAndArguments(): (string | Buffer)[] {
+    const { keys, args } = this.#outline;
+    this.#steps ??= Buffer.from(this.#currentSteps(), "latin1");
+    return [...keys, this.#steps, String(this.ticket), ...args];
+  }
+
+  encode(command: "EVALSHA" | "EVAL", script: string): Buffer {
+    const { before, after } = this.#outline.respOf(command, script);
+    const between = bulk(this.#currentSteps()) + bulk(String(this.ticket));
+    const bytes = Buffer.allocUnsafe(before.length + between.length + after.length);
+    bytes.write(before, 0, "latin1");
+    bytes.write(between, before.length, "latin1");
+    bytes.write(after, before.length + between.length, "latin1");
+    return bytes;
+  }
+
+  /** Lets an operation that was given up have no effect where it is not written yet. */
+  revoke(operation: Operation): void {
+    this.#steps?.write(revoked, this.#outline.places[this.operations.indexOf(operation)] as number);
+  }
+
+  #currentSteps(): string {
+    const { steps, places } = this.#outline;
+    if (!this.operations.some(isGivenUp)) return steps;
+    const letters = [...steps];
+    for (const [index, { isGivenUp }] of this.operations.entries()) {
+      if (isGivenUp) letters[places[index] as number] = revoked;
     }
-    const verbs = Buffer.from(steps, "latin1");
-    return {
-      firstKey: operations[0]?.phrase.keys.list[0] as string,
-      keyCount,
-      revoke(index) {
-        verbs[places[index] as number] = revoked;
-      },
-      keysAndArguments() {
-        const list: (string | Buffer)[] = [];
-        for (const { phrase } of operations) list.push(...phrase.keys.list);
-        list.push(verbs, String(ticket));
-        for (const each of args) list.push(...each.list);
-        return list;
-      },
-      encode(command, script) {
-        let keys = "";
-        let rest = bulk(verbs.toString("latin1")) + bulk(String(ticket));
-        let count = 5 + keyCount;
-        for (const { phrase } of operations) keys += respOf(phrase.keys);
-        for (const each of args) {
-          rest += respOf(each);
-          count += each.list.length;
-        }
-        return `*${count}\r\n${bulk(command)}${bulk(script)}${bulk(String(keyCount))}${keys}${rest}`;
-      },
-    };
-  };
+    return letters.join("");
+  }
+}
+
+function isGivenUp(operation: Operation): boolean {
+  return operation.isGivenUp;
 }

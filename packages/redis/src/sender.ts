@@ -112,7 +112,6 @@ export function createSender(connection: RedisConnection, settings: Settings, fo
         isGivenUp: false,
         hasEnded: false,
         flight: undefined,
-        place: 0,
         sibling: undefined,
       };
       unanswered += 1;
