@@ -44,11 +44,18 @@ export function createDispatch(
   };
   const run = (flight: Flight, command: Command): void => {
     const script = command === "EVAL" ? scriptSource : scriptSha;
-    const timeoutMs = timeoutMsOf(flight, performance.now());
-    attempt(() => connection.runScript(command, script, flight, timeoutMs)).then(
+    replyTo(flight, command, script).then(
       (value) => land(flight, value),
       (error) => fail(flight, command, messageOf(error)),
     );
+  };
+  /** A library that throws has failed, too. */
+  const replyTo = (flight: Flight, command: Command, script: string): Promise<unknown> => {
+    try {
+      return connection.runScript(command, script, flight, timeoutMsOf(flight));
+    } catch (error) {
+      return Promise.reject(error);
+    }
   };
   const land = ({ operations, ticket }: Flight, reply: unknown): void => {
     for (const operation of operations) ended(operation);
@@ -118,19 +125,11 @@ function isRefusal(message: string): boolean {
   return /^[A-Z]+ /.test(message);
 }
 
-/** A library that throws has failed, too. */
-function attempt(send: () => Promise<unknown>): Promise<unknown> {
-  try {
-    return send();
-  } catch (error) {
-    return Promise.reject(error);
-  }
-}
-
 /** How long what is sent alone may wait for its answer. Of several, each is given up by itself. */
-function timeoutMsOf({ operations: [operation, another] }: Flight, nowMs: number): number | undefined {
-  if (operation?.owner === undefined || another !== undefined) return undefined;
-  return Math.max(0, operation.endMs - nowMs);
+function timeoutMsOf({ operations }: Flight): number | undefined {
+  const [operation] = operations;
+  if (operation?.owner === undefined || operations.length > 1) return undefined;
+  return Math.max(0, operation.endMs - performance.now());
 }
 
 function messageOf(error: unknown): string {

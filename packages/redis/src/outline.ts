@@ -1,6 +1,7 @@
 import type { Operation } from "./operation.ts";
 import type { Phrase } from "./phrases.ts";
-import { bulk, bulks } from "./resp.ts";
+import { bulks } from "./resp.ts";
+import { type Words, words } from "./words.ts";
 
 /** What calls of the same operations to several servers have in common: all but the ticket. */
 export interface Outline {
@@ -13,12 +14,13 @@ export interface Outline {
   readonly places: readonly number[];
   /** What the steps take. */
   readonly args: readonly string[];
-  /** The command, as it is written to a socket before and after the steps and the ticket. */
-  respOf(command: string, script: string): Resp;
+  /** The command with these steps, as it is written to a socket before and after the ticket. */
+  respOf(command: string, script: string, steps: string): Resp;
 }
 
 interface Resp {
   readonly command: string;
+  readonly steps: string;
   readonly before: string;
   readonly after: string;
 }
@@ -47,36 +49,29 @@ function isOf({ phrases, guard }: Outline, operations: Operations, otherGuard: s
 }
 
 function createOutline(operations: Operations, guard: string | undefined): Outline {
-  const phrases: Phrase[] = [];
-  const keys: string[] = [];
   const places: number[] = [];
   const args: string[] = [];
   let steps = "";
   let ttlMs: string | undefined;
   let resp: Resp | undefined;
-  const set = (step: string, values: readonly string[]): void => {
+  const set = (step: string, values: Words): void => {
     steps += step;
-    args.push(...values);
+    args.push(...values.list);
   };
-  if (guard !== undefined) set("g", [guard]);
-  for (const { phrase } of operations) {
+  if (guard !== undefined) set("g", words([guard]));
+  const phrases = operations.map(({ phrase }) => phrase);
+  const keys = phrases.flatMap((phrase) => phrase.keys.list);
+  for (const phrase of phrases) {
     const { terms, waiter } = phrase;
-    phrases.push(phrase);
-    keys.push(...phrase.keys.list);
     if (terms) {
-      if (terms.times.list[0] !== ttlMs) set("t", terms.times.list);
-      if (terms.takeover) set("o", terms.takeover.list);
+      if (terms.times.list[0] !== ttlMs) set("t", terms.times);
+      if (terms.takeover) set("o", terms.takeover);
       ttlMs = terms.times.list[0];
     }
-    if (waiter) set("n", waiter.list);
+    if (waiter) set("n", waiter);
     places.push(steps.length);
-    set(phrase.steps, phrase.arguments.list);
+    set(phrase.steps, phrase.arguments);
   }
-  const respOf = (command: string, script: string): Resp => {
-    const count = 5 + keys.length + args.length;
-    const head = `*${count}\r\n${bulk(command)}${bulk(script)}${bulk(String(keys.length))}`;
-    return { command, before: head + bulks(keys), after: bulks(args) };
-  };
   return {
     phrases,
     guard,
@@ -84,8 +79,11 @@ function createOutline(operations: Operations, guard: string | undefined): Outli
     steps,
     places,
     args,
-    respOf(command, script) {
-      if (resp?.command !== command) resp = respOf(command, script);
+    respOf(command, script, itsSteps) {
+      if (resp?.command === command && resp.steps === itsSteps) return resp;
+      const count = 5 + keys.length + args.length;
+      const before = `*${count}\r\n${bulks([command, script, String(keys.length), ...keys, itsSteps])}`;
+      resp = { command, steps: itsSteps, before, after: bulks(args) };
       return resp;
     },
   };

@@ -56,8 +56,9 @@ export function redisNode(connection: RedisConnection, options: RedisNodeOptions
       insistOnTtl(request, settings);
       const phrase = phrases.acquire(request);
       sender.insistOnReadiness(phrase);
-      const claim = () => sender.claim(request, phrase, acquireReader);
-      return standing ? standing.vote(request, claim) : claim();
+      const introduced = standing?.introduce(request);
+      const reply = sender.claim(request, phrase, acquireReader);
+      return standing && introduced ? standing.judge(introduced, request, reply) : reply;
     }),
 
     extend: rejecting((request) => {

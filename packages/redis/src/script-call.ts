@@ -53,8 +53,8 @@ export class Flight implements ScriptCall {
   }
 
   encode(command: "EVALSHA" | "EVAL", script: string): Buffer {
-    const { before, after } = this.#outline.respOf(command, script);
-    const between = bulk(this.#currentSteps()) + bulk(String(this.ticket));
+    const { before, after } = this.#outline.respOf(command, script, this.#currentSteps());
+    const between = bulk(String(this.ticket));
     const bytes = Buffer.allocUnsafe(before.length + between.length + after.length);
     bytes.write(before, 0, "latin1");
     bytes.write(between, before.length, "latin1");

@@ -2,7 +2,7 @@ import type { NodeRequest } from "@holdfast/core";
 import { createClaims, timerMsMax } from "./claims.ts";
 import type { RedisConnection } from "./connection.ts";
 import { createDispatch } from "./dispatch.ts";
-import { isClaim, type Operation } from "./operation.ts";
+import { type Claim, createOperation, isClaim, type Operation } from "./operation.ts";
 import type { Settings } from "./options.ts";
 import type { Phrase } from "./phrases.ts";
 import type { Reader } from "./replies.ts";
@@ -44,7 +44,7 @@ const resourcesMax = 128;
 export function createSender(connection: RedisConnection, settings: Settings, foundLost: () => void): Sender {
   const claims = createClaims(connection);
   const leavesAlone = connection.isCluster || connection.settlesInTime === true;
-  let queue: Operation[] = [];
+  let queue: Operation[] | undefined;
   let resourcesQueued = 0;
   let isFlushDue = false;
   let unanswered = 0;
@@ -70,9 +70,9 @@ export function createSender(connection: RedisConnection, settings: Settings, fo
     insistOnRoom(unansweredMax);
   };
   const flush = (): void => {
-    if (queue.length === 0) return;
+    if (queue === undefined) return;
     const operations = queue;
-    queue = [];
+    queue = undefined;
     resourcesQueued = 0;
     dispatch.send(operations);
   };
@@ -90,50 +90,39 @@ export function createSender(connection: RedisConnection, settings: Settings, fo
       flush();
       resourcesQueued = operation.phrase.steps.length;
     }
-    queue.push(operation);
+    if (queue) queue.push(operation);
+    else queue = [operation]; // most are alone, and what is pushed to an empty array gets room for many more
     if (isFlushDue) return;
     isFlushDue = true;
     process.nextTick(flushInTurn);
   };
-  const start = <Answer>(
-    leave: (operation: Operation) => void,
-    { phrase, reader }: { phrase: Phrase; reader: Reader<Answer> },
-    claim?: NodeRequest,
-  ): Promise<Answer> =>
-    new Promise((resolve, reject) => {
-      const nowMs = claim ? performance.now() : 0;
-      const operation: Operation = {
-        phrase,
-        reader,
-        resolve: resolve as (answer: unknown) => void,
-        reject,
-        owner: claim?.owner,
-        endMs: claim ? nowMs + claim.timeoutMs : Infinity,
-        isGivenUp: false,
-        hasEnded: false,
-        flight: undefined,
-        sibling: undefined,
-      };
-      unanswered += 1;
-      if (isClaim(operation)) claims.open(operation, nowMs);
-      leave(operation);
-    });
+  const start = <Answer>(phrase: Phrase, reader: Reader<Answer>, leave: (operation: Operation) => void) => {
+    const operation = createOperation(phrase, reader, undefined, Infinity);
+    unanswered += 1;
+    leave(operation);
+    return operation.answer as Promise<Answer>;
+  };
 
   return {
     insistOnConnection,
     insistOnReadiness,
-    claim(request, phrase, reader) {
+    claim<Answer>({ owner, timeoutMs }: NodeRequest, phrase: Phrase, reader: Reader<Answer>) {
       insistOnReadiness(phrase);
-      return start(enqueue, { phrase, reader }, request);
+      const nowMs = performance.now();
+      const claim = createOperation(phrase, reader, owner, nowMs + timeoutMs) as Claim;
+      unanswered += 1;
+      claims.open(claim, nowMs);
+      enqueue(claim);
+      return claim.answer as Promise<Answer>;
     },
     release({ owner }, phrase, reader) {
       claims.giveUp(owner);
       insistOnRoom(2 * unansweredMax);
-      return start(enqueue, { phrase, reader });
+      return start(phrase, reader, enqueue);
     },
     inspect(phrase, reader) {
       insistOnReadiness(phrase);
-      return start(enqueue, { phrase, reader });
+      return start(phrase, reader, enqueue);
     },
     introduce({ timeoutMs }, phrase, reader) {
       insistOnReadiness(phrase);
@@ -141,7 +130,7 @@ export function createSender(connection: RedisConnection, settings: Settings, fo
       flush();
       return within(
         timeoutMs,
-        start((operation) => dispatch.sendScript([operation]), { phrase, reader }),
+        start(phrase, reader, (operation) => dispatch.sendScript([operation])),
       );
     },
   };

@@ -10,14 +10,18 @@ export interface Introduction {
 /** Whether a node may vote: not on a replica, and not on a server on which another node of its `Redlock` votes. */
 export interface Standing {
   /**
-   * Makes a claim, and resolves with its answer. Where it is not known who the server is, the question goes ahead of the
-   * claim, so that both take one round trip, and is judged when both are answered. A claim that is known to be in vain is
-   * not made.
+   * Comes before a claim. Where it is not known who the server is, the question goes ahead of the claim, so that both take
+   * one round trip: what this returns then is for {@link judge}.
    *
-   * @throws {ConfigurationError} when the node may not vote; a plain `Error` where a master has become a replica, as that is
-   *   one server that fails, and no reason to stop using the others. What was granted may stand: core releases it.
+   * @throws {ConfigurationError} when it is known that the node may not vote; a plain `Error` where a master has become a
+   *   replica, as that is one server that fails, and no reason to stop using the others
    */
-  vote<Reply>(request: AcquireRequest, claim: () => Promise<Reply>): Promise<Reply>;
+  introduce(request: AcquireRequest): Promise<void> | undefined;
+  /**
+   * Resolves with the answer to a claim when both are there; rejects with what {@link introduce} would have thrown. What was
+   * granted may stand: core releases it.
+   */
+  judge<Reply>(introduced: Promise<void>, request: AcquireRequest, reply: Promise<Reply>): Promise<Reply>;
   /** Has the server asked again, as another one may stand in its place. */
   doubt(): void;
 }
@@ -80,26 +84,22 @@ export function createStanding(name: string, introduce: (request: AcquireRequest
     }
     wasMaster = true;
   };
-  const judgeAfter = async <Reply>(
-    introduced: Promise<void>,
-    request: AcquireRequest,
-    claim: () => Promise<Reply>,
-  ): Promise<Reply> => {
-    try {
-      return await claim();
-    } finally {
-      // Also where the claim failed, as on a replica: this is then the better reason.
-      await introduced;
-      insist(request);
-    }
-  };
   return {
-    vote(request, claim) {
+    introduce(request) {
       insist(request);
-      if (known !== undefined) return claim();
+      if (known !== undefined) return undefined;
       unfinished.set(request, votesFor(request));
       asking ??= ask(request);
-      return judgeAfter(asking, request, claim);
+      return asking;
+    },
+    async judge(introduced, request, reply) {
+      try {
+        return await reply;
+      } finally {
+        // Also where the claim failed, as on a replica: this is then the better reason.
+        await introduced;
+        insist(request);
+      }
     },
     doubt,
   };
