@@ -5,8 +5,8 @@ import type { Claim } from "./operation.ts";
 export interface Claims {
   /** Begins one, now on the clock of `performance.now()`. */
   open(claim: Claim, nowMs: number): void;
-  /** Ends one, which says so: it was answered. */
-  close(): void;
+  /** Ends so many, which say so: they were answered. */
+  close(count: number): void;
   /** Gives up all of the owner's. */
   giveUp(owner: string): void;
 }
@@ -97,8 +97,8 @@ export function createClaims(connection: Pick<RedisConnection, "isReady" | "sett
       open += 1;
       lookAt(claim.endMs, nowMs);
     },
-    close() {
-      open -= 1;
+    close(count) {
+      open -= count;
       if (kept > 2 * open + endedMax) forgetEnded();
     },
     giveUp(owner) {

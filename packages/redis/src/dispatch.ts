@@ -15,8 +15,8 @@ export interface Dispatch {
 
 /** What hears of operations. */
 export interface DispatchListener {
-  /** Called when an operation was answered, or failed: just before its promise settles. */
-  ended(operation: Operation): void;
+  /** Called when operations were answered, or failed: just before their promises settle. */
+  ended(operations: readonly Operation[]): void;
   /** Called when a call has failed and the connection is not there. */
   foundLost(): void;
 }
@@ -58,7 +58,7 @@ export function createDispatch(
     }
   };
   const land = ({ operations, ticket }: Flight, reply: unknown): void => {
-    for (const operation of operations) ended(operation);
+    ended(operations);
     try {
       insistOnReply(reply, ticket, operations);
     } catch (error) {
@@ -103,7 +103,7 @@ export function createDispatch(
   };
   // Clients hang the whole command on their errors, and with it the owner: what is told is a new one.
   const refuse = (operation: Operation, message: string): void => {
-    ended(operation);
+    ended([operation]);
     operation.reject(new Error(message));
   };
   const refuseIfGivenUp = (operation: Operation): boolean => {

@@ -49,6 +49,7 @@ function isOf({ phrases, guard }: Outline, operations: Operations, otherGuard: s
 }
 
 function createOutline(operations: Operations, guard: string | undefined): Outline {
+  const keys: string[] = [];
   const places: number[] = [];
   const args: string[] = [];
   let steps = "";
@@ -60,9 +61,9 @@ function createOutline(operations: Operations, guard: string | undefined): Outli
   };
   if (guard !== undefined) set("g", words([guard]));
   const phrases = operations.map(({ phrase }) => phrase);
-  const keys = phrases.flatMap((phrase) => phrase.keys.list);
   for (const phrase of phrases) {
     const { terms, waiter } = phrase;
+    keys.push(...phrase.keys.list);
     if (terms) {
       if (terms.times.list[0] !== ttlMs) set("t", terms.times);
       if (terms.takeover) set("o", terms.takeover);

@@ -50,10 +50,15 @@ export function createSender(connection: RedisConnection, settings: Settings, fo
   let unanswered = 0;
 
   const dispatch = createDispatch(connection, settings, {
-    ended(operation) {
-      unanswered -= 1;
-      operation.hasEnded = true;
-      if (isClaim(operation)) claims.close();
+    ended(operations) {
+      unanswered -= operations.length;
+      let claimCount = 0;
+      for (const operation of operations) {
+        operation.hasEnded = true;
+        operation.flight = undefined; // nothing is to be kept by what happens to be kept itself
+        if (isClaim(operation)) claimCount += 1;
+      }
+      claims.close(claimCount);
     },
     foundLost,
   });
