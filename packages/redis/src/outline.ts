@@ -20,6 +20,7 @@ export interface Outline {
 
 interface Resp {
   readonly command: string;
+  readonly script: string;
   readonly steps: string;
   readonly before: string;
   readonly after: string;
@@ -80,11 +81,11 @@ function createOutline(operations: Operations, guard: string | undefined): Outli
     steps,
     places,
     args,
-    respOf(command, script, itsSteps) {
-      if (resp?.command === command && resp.steps === itsSteps) return resp;
+    respOf(command, script, stepsNow) {
+      if (resp?.command === command && resp.script === script && resp.steps === stepsNow) return resp;
       const count = 5 + keys.length + args.length;
-      const before = `*${count}\r\n${bulks([command, script, String(keys.length), ...keys, itsSteps])}`;
-      resp = { command, steps: itsSteps, before, after: bulks(args) };
+      const before = `*${count}\r\n${bulks([command, script, String(keys.length), ...keys, stepsNow])}`;
+      resp = { command, script, steps: stepsNow, before, after: bulks(args) };
       return resp;
     },
   };

@@ -9,8 +9,7 @@ export function connectionOver(client: Redis): RedisConnection {
     name: "under test",
     isCluster: false,
     isReady: () => client.status === "ready",
-    runScript: (command, script, { keyCount, keysAndArguments }) =>
-      client.call(command, script, keyCount, ...keysAndArguments()),
+    runScript: (command, script, call) => client.call(command, script, call.keyCount, ...call.keysAndArguments()),
     openSubscriber() {
       throw new Error("not needed here");
     },
