@@ -83,7 +83,7 @@ export function createClaims(connection: Pick<RedisConnection, "isReady" | "sett
     lookAt(nextMs, nowMs);
   };
   const rejectIfLost = (claim: Claim): void => {
-    if (connection.settlesInTime || connection.isReady(claim.phrase.keys.list[0] as string)) return;
+    if (connection.settlesInTime || connection.isReady(claim.phrase.keys[0] as string)) return;
     claim.reject(new Error("the connection was lost before the answer came"));
   };
   const revoke = (claim: Claim): void => {

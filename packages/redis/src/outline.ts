@@ -1,7 +1,6 @@
 import type { Operation } from "./operation.ts";
 import type { Phrase } from "./phrases.ts";
 import { bulks } from "./resp.ts";
-import { type Words, words } from "./words.ts";
 
 /** What calls of the same operations to several servers have in common: all but the ticket. */
 export interface Outline {
@@ -56,19 +55,19 @@ function createOutline(operations: Operations, guard: string | undefined): Outli
   let steps = "";
   let ttlMs: string | undefined;
   let resp: Resp | undefined;
-  const set = (step: string, values: Words): void => {
+  const set = (step: string, values: readonly string[]): void => {
     steps += step;
-    args.push(...values.list);
+    args.push(...values);
   };
-  if (guard !== undefined) set("g", words([guard]));
+  if (guard !== undefined) set("g", [guard]);
   const phrases = operations.map(({ phrase }) => phrase);
   for (const phrase of phrases) {
     const { terms, waiter } = phrase;
-    keys.push(...phrase.keys.list);
+    keys.push(...phrase.keys);
     if (terms) {
-      if (terms.times.list[0] !== ttlMs) set("t", terms.times);
+      if (terms.times[0] !== ttlMs) set("t", terms.times);
       if (terms.takeover) set("o", terms.takeover);
-      ttlMs = terms.times.list[0];
+      ttlMs = terms.times[0];
     }
     if (waiter) set("n", waiter);
     places.push(steps.length);

@@ -1,22 +1,21 @@
 import type { AcquireRequest, ExtendRequest, NodeRequest, ReleaseRequest } from "@holdfast/core";
 import { fenceKey, keyNames, lineKey } from "./keys.ts";
 import type { Settings } from "./options.ts";
-import { type Words, words } from "./words.ts";
 
 /** An operation in the words of the script. */
 export interface Phrase {
   /** The letter of the operation, and one `+` for each resource beyond the first. */
   readonly steps: string;
-  readonly keys: Words;
-  readonly arguments: Words;
+  readonly keys: readonly string[];
+  readonly arguments: readonly string[];
   /** What the operation goes by, where it makes a claim. */
   readonly terms?: {
     /** How long the claim is kept, and how long its counters. */
-    readonly times: Words;
-    readonly takeover?: Words;
+    readonly times: readonly string[];
+    readonly takeover?: readonly string[];
   };
   /** Who goes on waiting after it. */
-  readonly waiter?: Words;
+  readonly waiter?: readonly string[];
 }
 
 /** Puts requests into the words of the script. Throws a ConfigurationError for what cannot be asked. */
@@ -31,7 +30,6 @@ export interface Phrases {
 /** What phrases depend on. */
 type Dialect = Pick<Settings, "prefix" | "fenceTtlMs" | "wakeUps"> & { readonly isCluster: boolean };
 
-const none = words([]);
 let latest: { readonly dialect: Dialect; readonly phrases: Phrases } | undefined;
 
 /**
@@ -50,42 +48,44 @@ function isSame(a: Dialect, b: Dialect): boolean {
 
 function createPhrases({ prefix, isCluster, fenceTtlMs, wakeUps }: Dialect): Phrases {
   const { lockKeys } = keyNames(prefix, isCluster);
-  const lockAndFenceKeys = (resources: readonly string[]): Words => {
+  const lockAndFenceKeys = (resources: readonly string[]): string[] => {
     const keys = lockKeys(resources);
-    return words([...keys, ...keys.map(fenceKey)]);
+    return [...keys, ...keys.map(fenceKey)];
   };
-  const timesOf = (ttlMs: number): Words =>
-    words([String(ttlMs), fenceTtlMs === Infinity ? "0" : String(ttlMs + fenceTtlMs)]);
+  const timesOf = (ttlMs: number): string[] => [
+    String(ttlMs),
+    fenceTtlMs === Infinity ? "0" : String(ttlMs + fenceTtlMs),
+  ];
   return {
     acquire: rememberingOne(({ resources, owner, ttlMs, fenceHint, takeover, waiter }) => {
       const phrase: Phrase = {
         steps: stepsOf("a", resources),
         keys: lockAndFenceKeys(resources),
-        arguments: words([owner, String(fenceHint)]),
-        terms: { times: timesOf(ttlMs), ...(takeover !== undefined && { takeover: words([takeover]) }) },
+        arguments: [owner, String(fenceHint)],
+        terms: { times: timesOf(ttlMs), ...(takeover !== undefined && { takeover: [takeover] }) },
       };
       if (waiter === undefined || !wakeUps) return phrase;
       const lines = lockKeys(resources).map(lineKey);
-      return { ...phrase, keys: words([...phrase.keys.list, ...lines]), waiter: words([waiter]) };
+      return { ...phrase, keys: [...phrase.keys, ...lines], waiter: [waiter] };
     }),
     extend: rememberingOne(({ resources, owner, ttlMs, fence, rejoin }) => ({
       steps: stepsOf(rejoin ? "j" : "e", resources),
       keys: lockAndFenceKeys(resources),
-      arguments: words([owner, String(fence)]),
+      arguments: [owner, String(fence)],
       terms: { times: timesOf(ttlMs) },
     })),
     release: rememberingOne(({ resources, owner, waiter, undo }) => {
       const keys = lockKeys(resources);
-      const phrase = { steps: stepsOf("r", resources), keys: words(keys), arguments: words([owner]) };
+      const phrase = { steps: stepsOf("r", resources), keys, arguments: [owner] };
       if (!wakeUps || undo) return phrase;
-      const waking = { ...phrase, steps: stepsOf("w", resources), keys: words([...keys, ...keys.map(lineKey)]) };
-      return waiter === undefined ? waking : { ...waking, waiter: words([waiter]) };
+      const waking = { ...phrase, steps: stepsOf("w", resources), keys: [...keys, ...keys.map(lineKey)] };
+      return waiter === undefined ? waking : { ...waking, waiter: [waiter] };
     }),
-    inspect: (resource) => ({ steps: "i", keys: lockAndFenceKeys([resource]), arguments: none }),
+    inspect: (resource) => ({ steps: "i", keys: lockAndFenceKeys([resource]), arguments: [] }),
     introduce: ({ resources }) => ({
       steps: stepsOf("q", resources),
-      keys: words(lockKeys(resources)),
-      arguments: none,
+      keys: lockKeys(resources),
+      arguments: [],
     }),
   };
 }

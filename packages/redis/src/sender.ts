@@ -71,7 +71,7 @@ export function createSender(connection: RedisConnection, settings: Settings, fo
     if (unanswered >= max) throw new Error(`${unanswered} commands are waiting for an answer already`);
   };
   const insistOnReadiness = ({ keys }: Phrase): void => {
-    insistOnConnection(keys.list[0] as string);
+    insistOnConnection(keys[0] as string);
     insistOnRoom(unansweredMax);
   };
   const flush = (): void => {
