@@ -26,12 +26,13 @@ export function scriptRunner(client: IoredisClient): RedisConnection["runScript"
   };
 }
 
-/** The class of the commands that write themselves, and what of a library's they are. */
+/** The class of the commands that write themselves. */
 type ScriptCommandClass = new (command: "EVALSHA" | "EVAL", script: string, call: ScriptCall) => IoredisCommand;
 
+/** By the class of the library's own commands. */
 const scriptCommandClasses = new WeakMap<CommandClass, ScriptCommandClass>();
 
-/** One for all clients of a library: to V8, each class is another kind of command, and few of them are fast. */
+/** One for all clients of a library: V8 keeps no more than four kinds of objects apart at speed, and each class is a kind. */
 function scriptCommandClassOf(Command: CommandClass): ScriptCommandClass {
   const made = scriptCommandClasses.get(Command) ?? createScriptCommandClass(Command);
   scriptCommandClasses.set(Command, made);

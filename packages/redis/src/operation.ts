@@ -8,8 +8,8 @@ export interface Operation {
   readonly reader: Reader<unknown>;
   /** Settles with the answer. */
   readonly answer: Promise<unknown>;
-  readonly resolve: Resolve;
-  readonly reject: Reject;
+  readonly resolve: (answer: unknown) => void;
+  readonly reject: (reason: unknown) => void;
   /** Whose claim it is; undefined if it is none. */
   readonly owner: string | undefined;
   /** When it is given up, on the clock of `performance.now()`. */
@@ -32,18 +32,6 @@ export function isClaim(operation: Operation): operation is Claim {
   return operation.owner !== undefined;
 }
 
-type Resolve = (answer: unknown) => void;
-type Reject = (reason: unknown) => void;
-
-let resolve: Resolve;
-let reject: Reject;
-
-/** One for all promises: a function for each would be a fifth of what an operation allocates. */
-const executor = (resolveThis: Resolve, rejectThis: Reject): void => {
-  resolve = resolveThis;
-  reject = rejectThis;
-};
-
 /** Begins an operation: a claim, if it has an owner. */
 export function createOperation(
   phrase: Phrase,
@@ -51,7 +39,12 @@ export function createOperation(
   owner: string | undefined,
   endMs: number,
 ): Operation {
-  const answer = new Promise(executor);
+  let resolve!: Operation["resolve"];
+  let reject!: Operation["reject"];
+  const answer = new Promise((resolveIt, rejectIt) => {
+    resolve = resolveIt;
+    reject = rejectIt;
+  });
   return {
     phrase,
     reader,
