@@ -27,58 +27,76 @@ export interface Question {
   /** Reads what the node resolved with. */
   read(value: unknown): Answer;
   /** Hears every answer, also one that comes after the broadcast has settled. Passing the deadline is no answer. */
-  heard?(node: LockNode, answer: Answer): void;
-}
-
-/**
- * Asks all nodes at the same time and settles as soon as the outcome is certain, all have answered, or the deadline
- * has passed. It never rejects and never hangs (S6). What it resolves with does not change afterwards.
- */
-export function broadcast(ensemble: Ensemble, question: Question, ballot: Ballot): Promise<Tally> {
-  return new Promise((resolve) => new Broadcast(ensemble, question, ballot, resolve).ask());
+  readonly heard?: ((node: LockNode, answer: Answer) => void) | undefined;
 }
 
 /** A question under way: a class, as it costs less than closures do, and every acquisition and release makes one. */
-class Broadcast {
+export class Broadcast {
   readonly #ensemble: Ensemble;
   readonly #question: Question;
   readonly #ballot: Ballot;
-  readonly #resolve: (tally: Tally) => void;
   readonly #tally: Tally & { readonly answers: (Answer | undefined)[] };
-  #isSettled = false;
   readonly #cancelTimer: () => void;
   readonly #stopListening: (() => void) | undefined;
+  #resolve: ((tally: Tally) => void) | undefined;
+  #isSettled = false;
+  /** Who waits for the answer of a node, even when the outcome is certain without it. */
+  #followers: Map<LockNode, Follower> | undefined;
 
-  constructor(ensemble: Ensemble, question: Question, ballot: Ballot, resolve: (tally: Tally) => void) {
+  constructor(ensemble: Ensemble, question: Question, ballot: Ballot) {
     const { clock } = ensemble;
     this.#ensemble = ensemble;
     this.#question = question;
     this.#ballot = ballot;
-    this.#resolve = resolve;
     const answers = question.nodes.map(() => undefined);
     this.#tally = { answers, yes: 0, no: 0, missing: answers.length, misconfigured: 0 };
     this.#cancelTimer = clock.startTimer(ballot.timeoutMs, () => clock.afterPendingIo(() => this.#judgeDeadline()));
     this.#stopListening = ballot.signal && onAbort(ballot.signal, () => this.#settle());
   }
 
-  ask(): void {
-    const { nodes, ask } = this.#question;
-    for (let index = 0; index < nodes.length; index++) {
-      send(
-        nodes[index] as LockNode,
-        ask,
-        (value) => this.#hear(index, read(this.#question, value)),
-        (reason) => this.#hear(index, readFailure(reason)),
-      );
-    }
+  /**
+   * Asks all nodes at the same time and settles as soon as the outcome is certain, all have answered, or the deadline
+   * has passed. It never rejects and never hangs (S6). What it resolves with does not change afterwards.
+   */
+  ask(): Promise<Tally> {
+    return new Promise((resolve) => {
+      this.#resolve = resolve;
+      const { nodes, ask } = this.#question;
+      for (let index = 0; index < nodes.length; index++) {
+        send(
+          nodes[index] as LockNode,
+          ask,
+          (value) => this.#hear(index, read(this.#question, value)),
+          (reason) => this.#hear(index, readFailure(reason)),
+        );
+      }
+    });
+  }
+
+  /**
+   * Has somebody told what a node answers, or undefined if it does not by the deadline.
+   *
+   * @returns whether there is anything to wait for: not if the node has answered, nor if the question has settled
+   */
+  follow(node: LockNode, follower: Follower): boolean {
+    const index = this.#question.nodes.indexOf(node);
+    if (this.#isSettled || this.#tally.answers[index] !== undefined) return false;
+    this.#followers ??= new Map();
+    this.#followers.set(node, follower);
+    return true;
   }
 
   #hear(index: number, answer: Answer): void {
-    this.#question.heard?.(this.#question.nodes[index] as LockNode, answer);
+    const node = this.#question.nodes[index] as LockNode;
+    this.#question.heard?.(node, answer);
+    this.#followers?.get(node)?.(answer);
+    this.#followers?.delete(node);
     const tally = this.#tally;
-    if (this.#isSettled || tally.answers[index] !== undefined) return;
-    this.#take(index, answer);
-    if (tally.missing === 0 || this.#ballot.isDecided(tally)) this.#settle();
+    if (this.#isSettled) this.#rest();
+    else if (tally.answers[index] === undefined) {
+      this.#take(index, answer);
+      if (tally.missing === 0 || this.#ballot.isDecided(tally)) this.#settle();
+    }
   }
 
   #take(index: number, answer: Answer): void {
@@ -95,6 +113,8 @@ class Broadcast {
   }
 
   #judgeDeadline(): void {
+    for (const follower of this.#followers?.values() ?? []) follower(undefined);
+    this.#followers = undefined;
     if (this.#isSettled) return;
     const failure = readFailure(new NodeTimeoutError(this.#ballot.timeoutMs));
     for (const index of this.#question.nodes.keys())
@@ -104,11 +124,18 @@ class Broadcast {
 
   #settle(): void {
     this.#isSettled = true;
-    this.#cancelTimer();
     this.#stopListening?.();
-    this.#resolve(this.#tally);
+    this.#resolve?.(this.#tally);
+    this.#rest();
+  }
+
+  /** Ends the deadline unless somebody still relies on it. */
+  #rest(): void {
+    if (!this.#followers?.size) this.#cancelTimer();
   }
 }
+
+type Follower = (answer: Answer | undefined) => void;
 
 /** A node that throws, or answers without a promise, is treated like one that rejects or resolves. */
 export function send(

@@ -1,5 +1,5 @@
 import type { Answer, Tally } from "./answers.ts";
-import { type Ballot, broadcast, type Question, send } from "./broadcast.ts";
+import { type Ballot, Broadcast, type Question, send } from "./broadcast.ts";
 import type { Clock } from "./clock.ts";
 import type { FenceHint } from "./fence-hint.ts";
 import type { AcquireRequest, LockNode, ReleaseRequest } from "./lock-node.ts";
@@ -35,12 +35,18 @@ export const undo: ReleaseTerms = { undo: true };
  * What one owner claims on the nodes: the only place that sends requests under that owner's name. Once it has been
  * withdrawn, every answer to an earlier request that may have left a claim behind is followed by another release to
  * that node (S4), whenever the answer comes and in whatever order the node got the messages.
+ *
+ * One such answer proves that a release which is under way has freed the claim, or will: a grant of the very fence that
+ * was proposed, if the node then says that it has released something. Whenever this owner gets hold of the node, its counter
+ * is at the proposal or beyond. So had the node been asked after the release that found a claim, this one or a copy of
+ * it, it would have advanced the counter, and granted a higher fence.
  */
 export class Claim {
   readonly resources: readonly string[];
   readonly owner: string;
   readonly #ensemble: Ensemble;
   #withdrawn = false;
+  #release: Broadcast | undefined;
 
   /**
    * @param ensemble the nodes
@@ -65,7 +71,11 @@ export class Claim {
     }
     Object.freeze(request);
     const ask = (node: LockNode) => node.acquire(request);
-    return this.#ask("acquire", this.#ensemble.nodes, ask, readAcquireReply, ballot, predecessor);
+    const heard = (node: LockNode, { kind, fence }: Answer): void => {
+      if (kind !== "denied") this.#hearLate(node, timeoutMs, fence === fenceHint);
+      if (predecessor && kind !== "granted") predecessor.#releaseUnheard([node], timeoutMs, undo);
+    };
+    return this.#ask("acquire", this.#ensemble.nodes, ask, readAcquireReply, ballot, heard).ask();
   }
 
   /** Asks some of the nodes to keep the claim and to raise the fence counters. */
@@ -75,16 +85,23 @@ export class Claim {
     ballot: Ballot,
   ): Promise<Tally> {
     const { resources, owner } = this;
-    const request = Object.freeze({ resources, owner, ...terms, timeoutMs: ballot.timeoutMs });
+    const { timeoutMs } = ballot;
+    const request = Object.freeze({ resources, owner, ...terms, timeoutMs });
+    const ask = (node: LockNode) => node.extend(request);
     const read = (value: unknown) => readExtendReply(value, terms.fence);
-    return this.#ask("extend", nodes, (node) => node.extend(request), read, ballot);
+    const heard = (node: LockNode, { kind }: Answer): void => {
+      if (kind !== "not-held") this.#hearLate(node, timeoutMs, false);
+    };
+    return this.#ask("extend", nodes, ask, read, ballot, heard).ask();
   }
 
   /** Withdraws the claim and asks all nodes to free it. */
   release(ballot: Ballot, terms: ReleaseTerms | undefined): Promise<Tally> {
     this.#withdrawn = true;
     const request = this.#releaseRequest(ballot.timeoutMs, terms);
-    return this.#ask("release", this.#ensemble.nodes, (node) => node.release(request), readReleaseReply, ballot);
+    const ask = (node: LockNode) => node.release(request);
+    this.#release = this.#ask("release", this.#ensemble.nodes, ask, readReleaseReply, ballot);
+    return this.#release.ask();
   }
 
   /** Withdraws the claim and asks all nodes to free it, without waiting for them. */
@@ -99,15 +116,19 @@ export class Claim {
     ask: Question["ask"],
     read: Question["read"],
     ballot: Ballot,
-    predecessor?: Claim,
-  ): Promise<Tally> {
-    const heard = (node: LockNode, { kind }: Answer): void => {
-      // A failure tells nothing about what the node did.
-      const mayHold = method !== "release" && kind !== "denied" && kind !== "not-held";
-      if (this.#withdrawn && mayHold) this.#releaseUnheard([node], ballot.timeoutMs, undo);
-      if (predecessor && kind !== "granted") predecessor.#releaseUnheard([node], ballot.timeoutMs, undo);
+    heard?: Question["heard"],
+  ): Broadcast {
+    return new Broadcast(this.#ensemble, { nodes, method, resources: this.resources, ask, read, heard }, ballot);
+  }
+
+  /** Hears that a node may hold the claim. A failure tells nothing about what the node did. */
+  #hearLate(node: LockNode, timeoutMs: number, isProposal: boolean): void {
+    if (!this.#withdrawn) return;
+    const releaseAgain = () => this.#releaseUnheard([node], timeoutMs, undo);
+    const judge = (answer: Answer | undefined): void => {
+      if (answer?.kind !== "released") releaseAgain();
     };
-    return broadcast(this.#ensemble, { nodes, method, resources: this.resources, ask, read, heard }, ballot);
+    if (!isProposal || !this.#release?.follow(node, judge)) releaseAgain();
   }
 
   #releaseRequest(timeoutMs: number, terms: ReleaseTerms | undefined): ReleaseRequest {

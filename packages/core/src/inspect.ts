@@ -1,5 +1,5 @@
 import { anyAnswer } from "./answers.ts";
-import { broadcast } from "./broadcast.ts";
+import { Broadcast } from "./broadcast.ts";
 import type { Ensemble } from "./claim.ts";
 import type { LockNode, NodeView } from "./lock-node.ts";
 import { labelOf } from "./owner.ts";
@@ -50,7 +50,8 @@ export async function inspectResource(
     ask: (node: LockNode) => node.inspect?.(resource) ?? Promise.reject(new Error("does not offer inspect()")),
     read: readNodeView,
   };
-  const { answers } = await broadcast(ensemble, question, { timeoutMs, isYes: anyAnswer, isDecided: () => false });
+  const ballot = { timeoutMs, isYes: anyAnswer, isDecided: () => false };
+  const { answers } = await new Broadcast(ensemble, question, ballot).ask();
   const inspections = nodes.map(({ name: node }, index): NodeInspection => {
     const { view = null, error = null } = answers[index] ?? {};
     return { node, view, error };

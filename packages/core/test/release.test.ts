@@ -1,8 +1,13 @@
-import { QuorumUnreachableError } from "@holdfast/core";
+import { type AcquireRequest, QuorumUnreachableError } from "@holdfast/core";
 import { describe, expect, it } from "vitest";
-import { claimOf, world } from "./world.ts";
+import { claimOf, type World, world } from "./world.ts";
 
 const hang = { lose: "request" } as const;
+
+/** How the calls of one node travel, by method. */
+function travels(it: World, name: string, faults: Readonly<Record<string, object>>): void {
+  it.node(name).fault = ({ method }) => faults[method];
+}
 
 describe("release (S9)", () => {
   it("release() frees all nodes, and settles when a quorum has answered", async () => {
@@ -126,5 +131,76 @@ describe("release (S9)", () => {
     }
     await clock.until(lock.release());
     for (const each of inner) expect((await each.inspect("r")).owner).toBe("thief");
+  });
+});
+
+describe("a grant that comes while the lock is being released (S4)", () => {
+  /** A lock that two nodes of three have granted, and that is released at once: c hears of it, and answers, like this. */
+  async function releasedEarly(faults: Readonly<Record<string, object>>): Promise<World> {
+    const it = world(3);
+    for (const name of ["a", "b"]) travels(it, name, { acquire: { replyMs: 1 }, release: { replyMs: 1 } });
+    travels(it, "c", faults);
+    const lock = await it.clock.until(it.redlock.acquire("r"));
+    await it.clock.until(lock.release());
+    return it;
+  }
+
+  /** How many releases c was sent, after so many milliseconds. By then, nothing of the lock is left anywhere. */
+  async function releasesOfC({ clock, node, heldOn }: World, afterMs: number): Promise<number> {
+    await clock.advance(afterMs);
+    expect(await heldOn("r")).toEqual([]);
+    expect(clock.pendingTimers).toBe(0);
+    return node("c").callsOf("release").length;
+  }
+
+  it("release() asks a node once whose grant comes before it says that it has freed the lock", async () => {
+    const it = await releasedEarly({ acquire: { requestMs: 1, replyMs: 0.5 }, release: { requestMs: 1, replyMs: 20 } });
+    expect(await releasesOfC(it, 100)).toBe(1);
+  });
+
+  it("release() asks a node again that it had reached before the acquire did", async () => {
+    const it = await releasedEarly({ acquire: { requestMs: 1.5 }, release: { replyMs: 20 } });
+    await it.clock.advance(10);
+    expect(it.node("c").callsOf("release")).toHaveLength(1);
+    expect(await releasesOfC(it, 20)).toBe(2);
+  });
+
+  it("release() asks a node again that grants after it has answered the release", async () => {
+    const it = await releasedEarly({ acquire: { replyMs: 20 }, release: {} });
+    expect(await releasesOfC(it, 30)).toBe(2);
+  });
+
+  it("release() asks a node again whose release fails", async () => {
+    const it = await releasedEarly({ acquire: { replyMs: 1.5 }, release: { replyMs: 10, reject: new Error("broken") } });
+    it.node("c").fault = () => undefined;
+    expect(await releasesOfC(it, 20)).toBe(2);
+  });
+
+  it("release() asks a node again that grants, and does not answer the release in its time", async () => {
+    const it = await releasedEarly({ acquire: { replyMs: 1.5 }, release: hang });
+    it.node("c").fault = () => undefined;
+    await it.clock.advance(48); // the release has been under way for one
+    expect(it.node("c").callsOf("release")).toHaveLength(1);
+    expect(await releasesOfC(it, 2)).toBe(2);
+  });
+
+  it("release() asks a node again whose acquire fails, as that may still arrive", async () => {
+    const failure = { requestMs: 1.5, reject: new Error("broken") };
+    const it = await releasedEarly({ acquire: failure, release: { replyMs: 20 } });
+    expect(await releasesOfC(it, 30)).toBe(2);
+  });
+
+  it("release() asks a node again that grants more than was proposed, as when it was asked a second time", async () => {
+    const it = world(3);
+    travels(it, "c", { acquire: { requestMs: 10 }, release: { replyMs: 30 } });
+    const acquiring = it.redlock.acquire("r");
+    // The first copy of the request, whose answer is lost; the second one comes after the release.
+    const [copy] = it.node("c").callsOf("acquire");
+    await it.inner[2]?.acquire(copy?.request as AcquireRequest);
+    await (await it.clock.until(acquiring)).release();
+    expect(await it.heldOn("r")).toEqual([]);
+    await it.clock.advance(5);
+    expect(it.node("c").callsOf("release")).toHaveLength(1);
+    expect(await releasesOfC(it, 40)).toBe(2);
   });
 });
