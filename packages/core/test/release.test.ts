@@ -171,7 +171,10 @@ describe("a grant that comes while the lock is being released (S4)", () => {
   });
 
   it("release() asks a node again whose release fails", async () => {
-    const it = await releasedEarly({ acquire: { replyMs: 1.5 }, release: { replyMs: 10, reject: new Error("broken") } });
+    const it = await releasedEarly({
+      acquire: { replyMs: 1.5 },
+      release: { replyMs: 10, reject: new Error("broken") },
+    });
     it.node("c").fault = () => undefined;
     expect(await releasesOfC(it, 20)).toBe(2);
   });
