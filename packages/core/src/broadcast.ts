@@ -36,22 +36,23 @@ export class Broadcast {
   readonly #question: Question;
   readonly #ballot: Ballot;
   readonly #tally: Tally & { readonly answers: (Answer | undefined)[] };
-  readonly #cancelTimer: () => void;
   readonly #stopListening: (() => void) | undefined;
+  #cancelTimer: () => void;
   #resolve: ((tally: Tally) => void) | undefined;
   #isSettled = false;
-  /** Who waits for the answer of a node, even when the outcome is certain without it. */
+  /** The nodes that have answered, or have missed the deadline. */
+  readonly #isDone: boolean[] = [];
+  /** Those who wait for the answer of a node, also when the outcome is certain without it. */
   #followers: Map<LockNode, Follower> | undefined;
 
   constructor(ensemble: Ensemble, question: Question, ballot: Ballot) {
-    const { clock } = ensemble;
     this.#ensemble = ensemble;
     this.#question = question;
     this.#ballot = ballot;
     const answers = question.nodes.map(() => undefined);
     this.#tally = { answers, yes: 0, no: 0, missing: answers.length, misconfigured: 0 };
-    this.#cancelTimer = clock.startTimer(ballot.timeoutMs, () => clock.afterPendingIo(() => this.#judgeDeadline()));
     this.#stopListening = ballot.signal && onAbort(ballot.signal, () => this.#settle());
+    this.#cancelTimer = this.#startTimer();
   }
 
   /**
@@ -74,68 +75,65 @@ export class Broadcast {
   }
 
   /**
-   * Has somebody told what a node answers, or undefined if it does not by the deadline.
+   * Has somebody told what a node answers, also after this has settled: a failure if it does not in time.
    *
-   * @returns whether there is anything to wait for: not if the node has answered, nor if the question has settled
+   * @returns false if there is nothing to wait for, as the node has answered already, or has missed the deadline
    */
   follow(node: LockNode, follower: Follower): boolean {
-    const index = this.#question.nodes.indexOf(node);
-    if (this.#isSettled || this.#tally.answers[index] !== undefined) return false;
+    if (this.#isDone[this.#question.nodes.indexOf(node)]) return false;
     this.#followers ??= new Map();
+    if (this.#isSettled && this.#followers.size === 0) this.#cancelTimer = this.#startTimer();
     this.#followers.set(node, follower);
     return true;
   }
 
+  #startTimer(): () => void {
+    const { clock } = this.#ensemble;
+    return clock.startTimer(this.#ballot.timeoutMs, () => clock.afterPendingIo(() => this.#judgeDeadline()));
+  }
+
   #hear(index: number, answer: Answer): void {
-    const node = this.#question.nodes[index] as LockNode;
-    this.#question.heard?.(node, answer);
-    this.#followers?.get(node)?.(answer);
-    this.#followers?.delete(node);
+    this.#question.heard?.(this.#question.nodes[index] as LockNode, answer);
+    if (this.#isDone[index]) return;
+    this.#take(index, answer);
     const tally = this.#tally;
-    if (this.#isSettled) this.#rest();
-    else if (tally.answers[index] === undefined) {
-      this.#take(index, answer);
-      if (tally.missing === 0 || this.#ballot.isDecided(tally)) this.#settle();
-    }
+    if (tally.missing === 0 || this.#ballot.isDecided(tally)) this.#settle();
   }
 
   #take(index: number, answer: Answer): void {
+    const { nodes, method, resources } = this.#question;
+    const node = nodes[index] as LockNode;
     const tally = this.#tally;
+    this.#isDone[index] = true;
+    this.#followers?.get(node)?.(answer);
+    this.#followers?.delete(node);
+    if (this.#isSettled) return;
     tally.answers[index] = answer;
     tally.missing -= 1;
     if (answer.kind === "failed") {
       if (isMisconfigured(answer)) tally.misconfigured += 1;
-      const { nodes, method, resources } = this.#question;
-      const node = (nodes[index] as LockNode).name;
-      this.#ensemble.observer.nodeFailed?.({ node, method, resources, error: answer.error as Error });
+      this.#ensemble.observer.nodeFailed?.({ node: node.name, method, resources, error: answer.error as Error });
     } else if (this.#ballot.isYes(answer, index)) tally.yes += 1;
     else tally.no += 1;
   }
 
   #judgeDeadline(): void {
-    for (const follower of this.#followers?.values() ?? []) follower(undefined);
-    this.#followers = undefined;
-    if (this.#isSettled) return;
     const failure = readFailure(new NodeTimeoutError(this.#ballot.timeoutMs));
-    for (const index of this.#question.nodes.keys())
-      if (this.#tally.answers[index] === undefined) this.#take(index, failure);
+    for (const index of this.#question.nodes.keys()) if (!this.#isDone[index]) this.#take(index, failure);
     this.#settle();
   }
 
+  /** Settles; and ends the deadline, unless somebody waits for a node. */
   #settle(): void {
     this.#isSettled = true;
+    if (!this.#followers?.size) this.#cancelTimer();
     this.#stopListening?.();
     this.#resolve?.(this.#tally);
-    this.#rest();
-  }
-
-  /** Ends the deadline unless somebody still relies on it. */
-  #rest(): void {
-    if (!this.#followers?.size) this.#cancelTimer();
   }
 }
 
-type Follower = (answer: Answer | undefined) => void;
+/** Is told what a node has answered. */
+type Follower = (answer: Answer) => void;
 
 /** A node that throws, or answers without a promise, is treated like one that rejects or resolves. */
 export function send(

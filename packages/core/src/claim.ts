@@ -125,8 +125,8 @@ export class Claim {
   #hearLate(node: LockNode, timeoutMs: number, isProposal: boolean): void {
     if (!this.#withdrawn) return;
     const releaseAgain = () => this.#releaseUnheard([node], timeoutMs, undo);
-    const judge = (answer: Answer | undefined): void => {
-      if (answer?.kind !== "released") releaseAgain();
+    const judge = ({ kind }: Answer): void => {
+      if (kind !== "released") releaseAgain();
     };
     if (!isProposal || !this.#release?.follow(node, judge)) releaseAgain();
   }

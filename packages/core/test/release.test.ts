@@ -158,6 +158,11 @@ describe("a grant that comes while the lock is being released (S4)", () => {
     expect(await releasesOfC(it, 100)).toBe(1);
   });
 
+  it("release() asks a node once whose grant comes when the others have released it already", async () => {
+    const it = await releasedEarly({ acquire: { replyMs: 10 }, release: { replyMs: 20 } });
+    expect(await releasesOfC(it, 100)).toBe(1);
+  });
+
   it("release() asks a node again that it had reached before the acquire did", async () => {
     const it = await releasedEarly({ acquire: { requestMs: 1.5 }, release: { replyMs: 20 } });
     await it.clock.advance(10);
@@ -185,6 +190,27 @@ describe("a grant that comes while the lock is being released (S4)", () => {
     await it.clock.advance(48); // the release has been under way for one
     expect(it.node("c").callsOf("release")).toHaveLength(1);
     expect(await releasesOfC(it, 2)).toBe(2);
+  });
+
+  it("release() asks a node again that grants when the others have released it, and does not answer", async () => {
+    const it = await releasedEarly({ acquire: { replyMs: 10 }, release: hang });
+    it.node("c").fault = () => undefined;
+    await it.clock.advance(10);
+    expect(it.node("c").callsOf("release")).toHaveLength(1);
+    expect(await releasesOfC(it, 50)).toBe(2);
+  });
+
+  it("release() asks a node again at once that grants after the time to answer the release", async () => {
+    const it = world(3);
+    for (const { name } of it.nodes) travels(it, name, { release: hang });
+    travels(it, "c", { acquire: { replyMs: 100 }, release: hang });
+    const lock = await it.clock.until(it.redlock.acquire("r"));
+    await expect(it.clock.until(lock.release())).rejects.toThrow("3 nodes answered");
+    await it.clock.advance(49);
+    expect(it.node("c").callsOf("release")).toHaveLength(1);
+    await it.clock.advance(1);
+    expect(it.node("c").callsOf("release")).toHaveLength(2);
+    expect(it.clock.pendingTimers).toBe(0);
   });
 
   it("release() asks a node again whose acquire fails, as that may still arrive", async () => {
