@@ -7,12 +7,12 @@ import type { Figures } from "../src/measure/measures.ts";
  */
 export const limits: Readonly<Record<string, Readonly<Record<string, Figures>>>> = {
   "holdfast/ioredis": {
-    "one at a time": most(2.4, 2.4, 2_900, 4, 60),
-    "100 in one tick": most(0.1, 0.1, 1_500, 4, 36),
+    "one at a time": most(2.02, 2.02, 2_480, 4, 50),
+    "100 in one tick": most(0.03, 0.03, 1_280, 4, 30),
   },
   "holdfast/node-redis": {
-    "one at a time": most(2.4, 2.4, 2_900, 4, 60),
-    "100 in one tick": most(0.1, 0.1, 1_500, 4, 36),
+    "one at a time": most(2.02, 2.02, 2_480, 4, 50),
+    "100 in one tick": most(0.03, 0.03, 1_280, 4, 30),
   },
   "holdfast/memory": {
     "one at a time": most(0, 0, 0, 3, 63),
