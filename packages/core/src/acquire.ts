@@ -49,7 +49,7 @@ export async function attempt(place: Place, startedAt: Moment): Promise<Attempt>
   const { clock, observer, fenceHint } = ensemble;
   const { ttlMs, driftFactor, nodeTimeoutMs: timeoutMs, quorum, signal, label } = settings;
   const owner = freshOwner(label);
-  const claim = new Claim(ensemble, resources, owner);
+  const claim = new Claim(ensemble, resources, owner, timeoutMs);
   const ballot: Ballot = {
     timeoutMs,
     signal,
@@ -75,7 +75,7 @@ export async function attempt(place: Place, startedAt: Moment): Promise<Attempt>
     }
     if (remark !== undefined) outcome = "unreachable";
   }
-  if (outcome !== "acquired") claim.withdraw(timeoutMs, undo);
+  if (outcome !== "acquired") claim.withdraw(undo);
   observer.attemptSettled?.({ resources, owner, outcome, elapsedMs: tookMs });
   if (outcome === "acquired") return { outcome, claim, fence: token.fence, startedAt, settledAt };
   const waitsMs = answers.map((answer) => answer?.retryAfterMs ?? 0);

@@ -1,4 +1,4 @@
-import { type Answer, isMisconfigured, type Tally } from "./answers.ts";
+import { type Answer, isMisconfigured, noAnswers, type Tally } from "./answers.ts";
 import type { Ensemble } from "./claim.ts";
 import { NodeTimeoutError } from "./errors.ts";
 import type { LockNode } from "./lock-node.ts";
@@ -35,22 +35,21 @@ export class Broadcast {
   readonly #ensemble: Ensemble;
   readonly #question: Question;
   readonly #ballot: Ballot;
-  readonly #tally: Tally & { readonly answers: (Answer | undefined)[] };
+  /** What each node has answered, also when this has settled without it. */
+  readonly #answers: (Answer | undefined)[];
+  readonly #tally: { -readonly [Name in keyof Tally]: Tally[Name] };
   readonly #stopListening: (() => void) | undefined;
   #cancelTimer: () => void;
   #resolve: ((tally: Tally) => void) | undefined;
   #isSettled = false;
-  /** The nodes that have answered, or have missed the deadline. */
-  readonly #isDone: boolean[] = [];
-  /** Those who wait for the answer of a node, also when the outcome is certain without it. */
   #followers: Map<LockNode, Follower> | undefined;
 
   constructor(ensemble: Ensemble, question: Question, ballot: Ballot) {
     this.#ensemble = ensemble;
     this.#question = question;
     this.#ballot = ballot;
-    const answers = question.nodes.map(() => undefined);
-    this.#tally = { answers, yes: 0, no: 0, missing: answers.length, misconfigured: 0 };
+    this.#answers = new Array(question.nodes.length).fill(undefined);
+    this.#tally = { answers: noAnswers, yes: 0, no: 0, missing: question.nodes.length, misconfigured: 0 };
     this.#stopListening = ballot.signal && onAbort(ballot.signal, () => this.#settle());
     this.#cancelTimer = this.#startTimer();
   }
@@ -77,13 +76,17 @@ export class Broadcast {
   /**
    * Has somebody told what a node answers, also after this has settled: a failure if it does not in time.
    *
-   * @returns false if there is nothing to wait for, as the node has answered already, or has missed the deadline
+   * @returns false if there is nothing to wait for, as the node has answered or missed the deadline
    */
   follow(node: LockNode, follower: Follower): boolean {
-    if (this.#isDone[this.#question.nodes.indexOf(node)]) return false;
-    this.#followers ??= new Map();
-    if (this.#isSettled && this.#followers.size === 0) this.#cancelTimer = this.#startTimer();
-    this.#followers.set(node, follower);
+    if (this.#answers[this.#question.nodes.indexOf(node)] !== undefined) return false;
+    const followers = (this.#followers ??= new Map<LockNode, Follower>());
+    if (this.#isSettled && followers.size === 0) this.#cancelTimer = this.#startTimer();
+    followers.set(node, (answer) => {
+      followers.delete(node);
+      if (this.#isSettled && followers.size === 0) this.#cancelTimer();
+      follower(answer);
+    });
     return true;
   }
 
@@ -94,21 +97,18 @@ export class Broadcast {
 
   #hear(index: number, answer: Answer): void {
     this.#question.heard?.(this.#question.nodes[index] as LockNode, answer);
-    if (this.#isDone[index]) return;
+    if (this.#answers[index] !== undefined) return;
     this.#take(index, answer);
-    const tally = this.#tally;
-    if (tally.missing === 0 || this.#ballot.isDecided(tally)) this.#settle();
+    if (!this.#isSettled && (this.#tally.missing === 0 || this.#ballot.isDecided(this.#tally))) this.#settle();
   }
 
   #take(index: number, answer: Answer): void {
     const { nodes, method, resources } = this.#question;
     const node = nodes[index] as LockNode;
-    const tally = this.#tally;
-    this.#isDone[index] = true;
+    this.#answers[index] = answer;
     this.#followers?.get(node)?.(answer);
-    this.#followers?.delete(node);
     if (this.#isSettled) return;
-    tally.answers[index] = answer;
+    const tally = this.#tally;
     tally.missing -= 1;
     if (answer.kind === "failed") {
       if (isMisconfigured(answer)) tally.misconfigured += 1;
@@ -119,16 +119,18 @@ export class Broadcast {
 
   #judgeDeadline(): void {
     const failure = readFailure(new NodeTimeoutError(this.#ballot.timeoutMs));
-    for (const index of this.#question.nodes.keys()) if (!this.#isDone[index]) this.#take(index, failure);
-    this.#settle();
+    for (const index of this.#question.nodes.keys()) {
+      if (this.#answers[index] === undefined) this.#take(index, failure);
+    }
+    if (!this.#isSettled) this.#settle();
   }
 
-  /** Settles; and ends the deadline, unless somebody waits for a node. */
   #settle(): void {
     this.#isSettled = true;
-    if (!this.#followers?.size) this.#cancelTimer();
     this.#stopListening?.();
+    this.#tally.answers = this.#answers.slice();
     this.#resolve?.(this.#tally);
+    if (!this.#followers?.size) this.#cancelTimer();
   }
 }
 

@@ -1,4 +1,4 @@
-import type { Answer, Tally } from "./answers.ts";
+import { type Answer, anyAnswer, isCertain, type Tally } from "./answers.ts";
 import { type Ballot, Broadcast, type Question, send } from "./broadcast.ts";
 import type { Clock } from "./clock.ts";
 import type { FenceHint } from "./fence-hint.ts";
@@ -45,6 +45,7 @@ export class Claim {
   readonly resources: readonly string[];
   readonly owner: string;
   readonly #ensemble: Ensemble;
+  readonly #timeoutMs: number;
   #withdrawn = false;
   #release: Broadcast | undefined;
 
@@ -52,18 +53,19 @@ export class Claim {
    * @param ensemble the nodes
    * @param resources sorted, without duplicates, frozen
    * @param owner used by this claim alone (S5)
+   * @param timeoutMs how long a node may take to answer a release
    */
-  constructor(ensemble: Ensemble, resources: readonly string[], owner: string) {
+  constructor(ensemble: Ensemble, resources: readonly string[], owner: string, timeoutMs: number) {
     this.#ensemble = ensemble;
     this.resources = resources;
     this.owner = owner;
+    this.#timeoutMs = timeoutMs;
   }
 
   /** Asks all nodes for the claim. */
   acquire(ttlMs: number, fenceHint: number, ballot: Ballot, { predecessor, waiter }: ClaimHints): Promise<Tally> {
     const { resources, owner } = this;
-    const { timeoutMs } = ballot;
-    const request: Writable<AcquireRequest> = { resources, owner, ttlMs, fenceHint, timeoutMs };
+    const request: Writable<AcquireRequest> = { resources, owner, ttlMs, fenceHint, timeoutMs: ballot.timeoutMs };
     if (waiter !== undefined) request.waiter = waiter;
     if (predecessor !== undefined) {
       request.takeover = predecessor.owner;
@@ -72,8 +74,8 @@ export class Claim {
     Object.freeze(request);
     const ask = (node: LockNode) => node.acquire(request);
     const heard = (node: LockNode, { kind, fence }: Answer): void => {
-      if (kind !== "denied") this.#hearLate(node, timeoutMs, fence === fenceHint);
-      if (predecessor && kind !== "granted") predecessor.#releaseUnheard([node], timeoutMs, undo);
+      if (kind !== "denied") this.#hearLate(node, fence === fenceHint);
+      if (predecessor && kind !== "granted") predecessor.#releaseUnheard([node], undo);
     };
     return this.#ask("acquire", this.#ensemble.nodes, ask, readAcquireReply, ballot, heard).ask();
   }
@@ -85,29 +87,31 @@ export class Claim {
     ballot: Ballot,
   ): Promise<Tally> {
     const { resources, owner } = this;
-    const { timeoutMs } = ballot;
-    const request = Object.freeze({ resources, owner, ...terms, timeoutMs });
+    const request = Object.freeze({ resources, owner, ...terms, timeoutMs: ballot.timeoutMs });
     const ask = (node: LockNode) => node.extend(request);
     const read = (value: unknown) => readExtendReply(value, terms.fence);
     const heard = (node: LockNode, { kind }: Answer): void => {
-      if (kind !== "not-held") this.#hearLate(node, timeoutMs, false);
+      if (kind !== "not-held") this.#hearLate(node, false);
     };
     return this.#ask("extend", nodes, ask, read, ballot, heard).ask();
   }
 
-  /** Withdraws the claim and asks all nodes to free it. */
-  release(ballot: Ballot, terms: ReleaseTerms | undefined): Promise<Tally> {
+  /** Withdraws the claim and asks all nodes to free it. Is certain when a quorum has answered, or none can any more. */
+  release(quorum: number, terms: ReleaseTerms | undefined): Promise<Tally> {
     this.#withdrawn = true;
-    const request = this.#releaseRequest(ballot.timeoutMs, terms);
+    const request = this.#releaseRequest(terms);
+    // Whether they still held the claim does not matter: they do not now.
+    const isDecided = (tally: Tally) => isCertain(tally, quorum);
+    const ballot = { timeoutMs: this.#timeoutMs, isYes: anyAnswer, isDecided };
     const ask = (node: LockNode) => node.release(request);
     this.#release = this.#ask("release", this.#ensemble.nodes, ask, readReleaseReply, ballot);
     return this.#release.ask();
   }
 
   /** Withdraws the claim and asks all nodes to free it, without waiting for them. */
-  withdraw(timeoutMs: number, terms?: ReleaseTerms): void {
+  withdraw(terms?: ReleaseTerms): void {
     this.#withdrawn = true;
-    this.#releaseUnheard(this.#ensemble.nodes, timeoutMs, terms);
+    this.#releaseUnheard(this.#ensemble.nodes, terms);
   }
 
   #ask(
@@ -122,22 +126,23 @@ export class Claim {
   }
 
   /** Hears that a node may hold the claim. A failure tells nothing about what the node did. */
-  #hearLate(node: LockNode, timeoutMs: number, isProposal: boolean): void {
+  #hearLate(node: LockNode, isProposal: boolean): void {
     if (!this.#withdrawn) return;
-    const releaseAgain = () => this.#releaseUnheard([node], timeoutMs, undo);
+    const releaseAgain = () => this.#releaseUnheard([node], undo);
     const judge = ({ kind }: Answer): void => {
       if (kind !== "released") releaseAgain();
     };
     if (!isProposal || !this.#release?.follow(node, judge)) releaseAgain();
   }
 
-  #releaseRequest(timeoutMs: number, terms: ReleaseTerms | undefined): ReleaseRequest {
-    return Object.freeze({ resources: this.resources, owner: this.owner, timeoutMs, ...terms });
+  #releaseRequest(terms: ReleaseTerms | undefined): ReleaseRequest {
+    const { resources, owner } = this;
+    return Object.freeze({ resources, owner, timeoutMs: this.#timeoutMs, ...terms });
   }
 
   /** Whatever comes of it: the claim ends with its ttl. */
-  #releaseUnheard(nodes: readonly LockNode[], timeoutMs: number, terms: ReleaseTerms | undefined): void {
-    const request = this.#releaseRequest(timeoutMs, terms);
+  #releaseUnheard(nodes: readonly LockNode[], terms: ReleaseTerms | undefined): void {
+    const request = this.#releaseRequest(terms);
     for (const node of nodes) send(node, () => node.release(request), ignore, ignore);
   }
 }

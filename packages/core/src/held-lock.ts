@@ -1,5 +1,5 @@
 import type { Won } from "./acquire.ts";
-import { anyAnswer, isCertain, noAnswers, type Tally } from "./answers.ts";
+import { noAnswers } from "./answers.ts";
 import { autoExtend } from "./auto-extend.ts";
 import { ConfigurationError, LockLostError, type LossReason, QuorumUnreachableError } from "./errors.ts";
 import { type Extension, extendOnce } from "./extend.ts";
@@ -157,20 +157,18 @@ export class HeldLock implements Lock {
 
   async #release(): Promise<void> {
     const { observer } = this.#place.ensemble;
-    const { quorum, nodeTimeoutMs: timeoutMs } = this.#place.settings;
+    const { quorum } = this.#place.settings;
     const heldMs = observer.released ? this.#heldMs() : 0;
     const isFirst = !this.#isReleased;
-    if (!isFirst && this.#lease.remainingMs() <= 0) return this.#won.claim.withdraw(timeoutMs);
+    if (!isFirst && this.#lease.remainingMs() <= 0) return this.#won.claim.withdraw();
     this.#isReleased = true;
     this.#end();
-    // Whether they still held the claim does not matter: they do not now.
-    const ballot = { timeoutMs, isYes: anyAnswer, isDecided: (tally: Tally) => isCertain(tally, quorum) };
     const waiting = this.#place.successor && { waiter: this.#place.ensemble.waiter };
     const offer = isFirst ? this.#place.handOver(this.#won.claim) : undefined;
     const handedOver = offer !== undefined && (await offer);
     const { yes, answers } = handedOver
       ? { yes: quorum, answers: noAnswers }
-      : await this.#won.claim.release(ballot, waiting);
+      : await this.#won.claim.release(quorum, waiting);
     const confirmed = yes >= quorum;
     if (isFirst) {
       observer.released?.({ ...this.facts, heldMs, confirmed, handedOver });
@@ -190,7 +188,7 @@ export class HeldLock implements Lock {
     if (this.#lost !== undefined || this.#isReleased) return;
     this.#lost = this.#lostError(reason);
     this.#end();
-    this.#won.claim.withdraw(this.#place.settings.nodeTimeoutMs);
+    this.#won.claim.withdraw();
     this.#controller?.abort(this.#lost);
     this.#place.ensemble.observer.lost?.({ ...this.facts, heldMs: this.#heldMs(), error: this.#lost });
     this.#place.leave();

@@ -1,23 +1,22 @@
-const digitsPerOwner = 32;
+const bytesPerOwner = 16;
 
 // Asking the system for randomness costs far more than copying it, so it is fetched for many owners at once.
-const pool = new Uint8Array(digitsPerOwner * 128);
-let digits = "";
+const pool = new Uint8Array(bytesPerOwner * 128);
 let used = pool.length;
+
+const hexOf = Array.from({ length: 256 }, (_, byte) => (byte + 256).toString(16).slice(1));
 
 /** A fresh value of 128 random bits that signs one attempt, led by a human label if there is one. */
 export function freshOwner(label: string | undefined): string {
   if (used === pool.length) {
-    const random = crypto.getRandomValues(pool);
-    digits = String.fromCharCode(...random.map((byte) => hexDigits.charCodeAt(byte % 16)));
+    crypto.getRandomValues(pool);
     used = 0;
   }
-  used += digitsPerOwner;
-  const owner = digits.slice(used - digitsPerOwner, used);
-  return label === undefined ? owner : `${label}:${owner}`;
+  used += bytesPerOwner;
+  let owner = label === undefined ? "" : `${label}:`;
+  for (let index = used - bytesPerOwner; index < used; index++) owner += hexOf[pool[index] as number];
+  return owner;
 }
-
-const hexDigits = "0123456789abcdef";
 
 /** The label that leads an owner, or null if it has none. */
 export function labelOf(owner: string): string | null {
