@@ -27,7 +27,7 @@ export interface Question {
   /** Reads what the node resolved with. */
   read(value: unknown): Answer;
   /** Hears every answer, also one that comes after the broadcast has settled. Passing the deadline is no answer. */
-  readonly heard?: ((node: LockNode, answer: Answer) => void) | undefined;
+  heard?(node: LockNode, answer: Answer): void;
 }
 
 /** A question under way: a class, as it costs less than closures do, and every acquisition and release makes one. */

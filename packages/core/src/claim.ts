@@ -72,12 +72,18 @@ export class Claim {
       predecessor.#withdrawn = true;
     }
     Object.freeze(request);
-    const ask = (node: LockNode) => node.acquire(request);
-    const heard = (node: LockNode, { kind, fence }: Answer): void => {
-      if (kind !== "denied") this.#hearLate(node, fence === fenceHint);
-      if (predecessor && kind !== "granted") predecessor.#releaseUnheard([node], undo);
+    const question: Question = {
+      nodes: this.#ensemble.nodes,
+      method: "acquire",
+      resources,
+      ask: (node) => node.acquire(request),
+      read: readAcquireReply,
+      heard: (node, { kind, fence }) => {
+        if (kind !== "denied") this.#hearLate(node, fence === fenceHint);
+        if (predecessor && kind !== "granted") predecessor.#releaseUnheard([node], undo);
+      },
     };
-    return this.#ask("acquire", this.#ensemble.nodes, ask, readAcquireReply, ballot, heard).ask();
+    return new Broadcast(this.#ensemble, question, ballot).ask();
   }
 
   /** Asks some of the nodes to keep the claim and to raise the fence counters. */
@@ -88,23 +94,33 @@ export class Claim {
   ): Promise<Tally> {
     const { resources, owner } = this;
     const request = Object.freeze({ resources, owner, ...terms, timeoutMs: ballot.timeoutMs });
-    const ask = (node: LockNode) => node.extend(request);
-    const read = (value: unknown) => readExtendReply(value, terms.fence);
-    const heard = (node: LockNode, { kind }: Answer): void => {
-      if (kind !== "not-held") this.#hearLate(node, false);
+    const question: Question = {
+      nodes,
+      method: "extend",
+      resources,
+      ask: (node) => node.extend(request),
+      read: (value) => readExtendReply(value, terms.fence),
+      heard: (node, { kind }) => {
+        if (kind !== "not-held") this.#hearLate(node, false);
+      },
     };
-    return this.#ask("extend", nodes, ask, read, ballot, heard).ask();
+    return new Broadcast(this.#ensemble, question, ballot).ask();
   }
 
   /** Withdraws the claim and asks all nodes to free it. Is certain when a quorum has answered, or none can any more. */
   release(quorum: number, terms: ReleaseTerms | undefined): Promise<Tally> {
     this.#withdrawn = true;
     const request = this.#releaseRequest(terms);
+    const question: Question = {
+      nodes: this.#ensemble.nodes,
+      method: "release",
+      resources: this.resources,
+      ask: (node) => node.release(request),
+      read: readReleaseReply,
+    };
     // Whether they still held the claim does not matter: they do not now.
     const isDecided = (tally: Tally) => isCertain(tally, quorum);
-    const ballot = { timeoutMs: this.#timeoutMs, isYes: anyAnswer, isDecided };
-    const ask = (node: LockNode) => node.release(request);
-    this.#release = this.#ask("release", this.#ensemble.nodes, ask, readReleaseReply, ballot);
+    this.#release = new Broadcast(this.#ensemble, question, { timeoutMs: this.#timeoutMs, isYes: anyAnswer, isDecided });
     return this.#release.ask();
   }
 
@@ -112,17 +128,6 @@ export class Claim {
   withdraw(terms?: ReleaseTerms): void {
     this.#withdrawn = true;
     this.#releaseUnheard(this.#ensemble.nodes, terms);
-  }
-
-  #ask(
-    method: "acquire" | "extend" | "release",
-    nodes: readonly LockNode[],
-    ask: Question["ask"],
-    read: Question["read"],
-    ballot: Ballot,
-    heard?: Question["heard"],
-  ): Broadcast {
-    return new Broadcast(this.#ensemble, { nodes, method, resources: this.resources, ask, read, heard }, ballot);
   }
 
   /** Hears that a node may hold the claim. A failure tells nothing about what the node did. */
