@@ -38,7 +38,7 @@ export class Broadcast {
   /** What each node has answered, also when this has settled without it. */
   readonly #answers: (Answer | undefined)[];
   readonly #tally: { -readonly [Name in keyof Tally]: Tally[Name] };
-  readonly #stopListening: (() => void) | undefined;
+  readonly #stopListening: () => void;
   #cancelTimer: () => void;
   #resolve: ((tally: Tally) => void) | undefined;
   #isSettled = false;
@@ -50,7 +50,7 @@ export class Broadcast {
     this.#ballot = ballot;
     this.#answers = new Array(question.nodes.length).fill(undefined);
     this.#tally = { answers: noAnswers, yes: 0, no: 0, missing: question.nodes.length, misconfigured: 0 };
-    this.#stopListening = ballot.signal && onAbort(ballot.signal, () => this.#settle());
+    this.#stopListening = onAbort(ballot.signal, () => this.#settle());
     this.#cancelTimer = this.#startTimer();
   }
 
@@ -119,15 +119,13 @@ export class Broadcast {
 
   #judgeDeadline(): void {
     const failure = readFailure(new NodeTimeoutError(this.#ballot.timeoutMs));
-    for (const index of this.#question.nodes.keys()) {
-      if (this.#answers[index] === undefined) this.#take(index, failure);
-    }
-    if (!this.#isSettled) this.#settle();
+    for (const [index, answer] of this.#answers.entries()) if (answer === undefined) this.#take(index, failure);
+    this.#settle();
   }
 
   #settle(): void {
     this.#isSettled = true;
-    this.#stopListening?.();
+    this.#stopListening();
     this.#tally.answers = this.#answers.slice();
     this.#resolve?.(this.#tally);
     if (!this.#followers?.size) this.#cancelTimer();

@@ -78,9 +78,9 @@ export class Claim {
       resources,
       ask: (node) => node.acquire(request),
       read: readAcquireReply,
-      heard: (node, { kind, fence }) => {
-        if (kind !== "denied") this.#hearLate(node, fence === fenceHint);
-        if (predecessor && kind !== "granted") predecessor.#releaseUnheard([node], undo);
+      heard: (node, answer) => {
+        this.#hear(node, answer, fenceHint);
+        if (predecessor && answer.kind !== "granted") predecessor.#releaseUnheard([node], undo);
       },
     };
     return new Broadcast(this.#ensemble, question, ballot).ask();
@@ -100,9 +100,7 @@ export class Claim {
       resources,
       ask: (node) => node.extend(request),
       read: (value) => readExtendReply(value, terms.fence),
-      heard: (node, { kind }) => {
-        if (kind !== "not-held") this.#hearLate(node, false);
-      },
+      heard: (node, answer) => this.#hear(node, answer, 0),
     };
     return new Broadcast(this.#ensemble, question, ballot).ask();
   }
@@ -120,7 +118,11 @@ export class Claim {
     };
     // Whether they still held the claim does not matter: they do not now.
     const isDecided = (tally: Tally) => isCertain(tally, quorum);
-    this.#release = new Broadcast(this.#ensemble, question, { timeoutMs: this.#timeoutMs, isYes: anyAnswer, isDecided });
+    this.#release = new Broadcast(this.#ensemble, question, {
+      timeoutMs: this.#timeoutMs,
+      isYes: anyAnswer,
+      isDecided,
+    });
     return this.#release.ask();
   }
 
@@ -130,14 +132,13 @@ export class Claim {
     this.#releaseUnheard(this.#ensemble.nodes, terms);
   }
 
-  /** Hears that a node may hold the claim. A failure tells nothing about what the node did. */
-  #hearLate(node: LockNode, isProposal: boolean): void {
-    if (!this.#withdrawn) return;
-    const releaseAgain = () => this.#releaseUnheard([node], undo);
-    const judge = ({ kind }: Answer): void => {
-      if (kind !== "released") releaseAgain();
+  /** Undoes what a late answer may have left behind: a failure tells nothing about what the node did. */
+  #hear(node: LockNode, { kind, fence }: Answer, proposedFence: number): void {
+    if (!this.#withdrawn || kind === "denied" || kind === "not-held") return;
+    const judge = (release?: Answer): void => {
+      if (release?.kind !== "released") this.#releaseUnheard([node], undo);
     };
-    if (!isProposal || !this.#release?.follow(node, judge)) releaseAgain();
+    if (fence !== proposedFence || !this.#release?.follow(node, judge)) judge();
   }
 
   #releaseRequest(terms: ReleaseTerms | undefined): ReleaseRequest {

@@ -1,7 +1,6 @@
 import type { Tally } from "./answers.ts";
 import type { Claim } from "./claim.ts";
 import type { LockNode } from "./lock-node.ts";
-import { isOutOfReach } from "./quorum.ts";
 
 /** What a round of extension asks for. */
 export interface ExtensionTerms {
@@ -48,7 +47,8 @@ function outcomeOf(
   nodeCount: number,
   quorum: number,
 ): Extension["outcome"] | undefined {
-  const isHopelessWithout = (dropped: number): boolean => isOutOfReach(dropped, nodeCount, quorum);
+  /** Whether the rest is no quorum once so many nodes have dropped out. */
+  const isHopelessWithout = (dropped: number): boolean => nodeCount - dropped < quorum;
   if (yes >= quorum) return "held";
   if (isHopelessWithout(no)) return "lost";
   if (yes + missing >= quorum || isHopelessWithout(no + missing)) return undefined;

@@ -2,6 +2,7 @@ import { anyAnswer } from "./answers.ts";
 import { Broadcast } from "./broadcast.ts";
 import type { Ensemble } from "./claim.ts";
 import type { LockNode, NodeView } from "./lock-node.ts";
+import type { Settings } from "./options.ts";
 import { labelOf } from "./owner.ts";
 import { readNodeView } from "./reply.ts";
 
@@ -40,7 +41,7 @@ export interface NodeInspection {
 export async function inspectResource(
   ensemble: Ensemble,
   resource: string,
-  { quorum, timeoutMs }: { readonly quorum: number; readonly timeoutMs: number },
+  { quorum, nodeTimeoutMs: timeoutMs }: Settings,
 ): Promise<Inspection> {
   const { nodes } = ensemble;
   const question = {
@@ -68,11 +69,10 @@ function verdictOf(
   const claims = views.filter(({ owner }) => owner !== null);
   const camps = claims.map(({ owner }) => claims.filter((claim) => claim.owner === owner));
   const [largest = []] = camps.sort((a, b) => b.length - a.length);
-  const isHeld = largest.length >= quorum;
-  const owner = isHeld ? (largest[0]?.owner ?? null) : null;
   const remaining = largest.map(({ remainingMs }) => remainingMs ?? Infinity).sort((a, b) => b - a);
+  const owner = largest[quorum - 1]?.owner ?? null;
   return {
-    state: isHeld ? "held" : largest.length + nodeCount - views.length < quorum ? "free" : "unknown",
+    state: owner !== null ? "held" : largest.length + nodeCount - views.length < quorum ? "free" : "unknown",
     owner,
     label: owner === null ? null : labelOf(owner),
     remainingMs: remaining[quorum - 1] ?? null,

@@ -121,16 +121,15 @@ export class Redlock {
    */
   async inspect(resource: string): Promise<Inspection> {
     parseResources([resource]);
-    const { quorum, nodeTimeoutMs } = this.#settings;
-    return inspectResource(this.#ensemble, resource, { quorum, timeoutMs: nodeTimeoutMs });
+    return inspectResource(this.#ensemble, resource, this.#settings);
   }
 
   #acquire(names: Names, options: LockOptions | undefined, isUsing: boolean): Promise<HeldLock>;
   #acquire(names: Names, options: LockOptions | undefined, isUsing: false, isTry: true): Promise<HeldLock | null>;
   async #acquire(names: Names, options: LockOptions | undefined, isUsing: boolean, isTry = false) {
     const resources = parseResources(names);
-    const settings = this.#settingsFor(options);
-    const { clock, observer } = this.#ensemble;
+    const { clock, observer, nodes } = this.#ensemble;
+    const settings = options === undefined ? this.#settings : withOptions(this.#settings, options, nodes.length);
     const calledAt = momentOf(clock);
     const place = new Place(this.#queue, resources, settings);
     try {
@@ -160,10 +159,6 @@ export class Redlock {
 
   #elapsedMs(since: Moment): number {
     return this.#ensemble.clock.monotonicMs() - since.monotonicMs;
-  }
-
-  #settingsFor(options: LockOptions | undefined): Settings {
-    return options === undefined ? this.#settings : withOptions(this.#settings, options, this.#ensemble.nodes.length);
   }
 }
 

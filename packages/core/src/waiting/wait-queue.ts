@@ -46,7 +46,7 @@ export class WaitQueue {
   join(resources: readonly string[]): readonly Line[] {
     return resources.map((resource) => {
       const line = this.#lines.get(resource) ?? new Line(resource);
-      if (line.places === 0) this.#lines.set(resource, line);
+      this.#lines.set(resource, line);
       line.places += 1;
       line.keep?.();
       return line;
