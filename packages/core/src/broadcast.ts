@@ -42,7 +42,9 @@ export class Broadcast {
   #cancelTimer: () => void;
   #resolve: ((tally: Tally) => void) | undefined;
   #isSettled = false;
-  #followers: Map<LockNode, Follower> | undefined;
+  readonly #followers: Follower[] = [];
+  /** How many nodes are still followed: as long as there are any, the deadline counts. */
+  #followed = 0;
 
   constructor(ensemble: Ensemble, question: Question, ballot: Ballot) {
     this.#ensemble = ensemble;
@@ -79,14 +81,15 @@ export class Broadcast {
    * @returns false if there is nothing to wait for, as the node has answered or missed the deadline
    */
   follow(node: LockNode, follower: Follower): boolean {
-    if (this.#answers[this.#question.nodes.indexOf(node)] !== undefined) return false;
-    const followers = (this.#followers ??= new Map<LockNode, Follower>());
-    if (this.#isSettled && followers.size === 0) this.#cancelTimer = this.#startTimer();
-    followers.set(node, (answer) => {
-      followers.delete(node);
-      if (this.#isSettled && followers.size === 0) this.#cancelTimer();
+    const index = this.#question.nodes.indexOf(node);
+    if (this.#answers[index] !== undefined) return false;
+    if (this.#isSettled && this.#followed === 0) this.#cancelTimer = this.#startTimer();
+    this.#followed += 1;
+    this.#followers[index] = (answer) => {
+      this.#followed -= 1;
+      if (this.#isSettled && this.#followed === 0) this.#cancelTimer();
       follower(answer);
-    });
+    };
     return true;
   }
 
@@ -106,7 +109,7 @@ export class Broadcast {
     const { nodes, method, resources } = this.#question;
     const node = nodes[index] as LockNode;
     this.#answers[index] = answer;
-    this.#followers?.get(node)?.(answer);
+    this.#followers[index]?.(answer);
     if (this.#isSettled) return;
     const tally = this.#tally;
     tally.missing -= 1;
@@ -128,7 +131,7 @@ export class Broadcast {
     this.#stopListening();
     this.#tally.answers = this.#answers.slice();
     this.#resolve?.(this.#tally);
-    if (!this.#followers?.size) this.#cancelTimer();
+    if (this.#followed === 0) this.#cancelTimer();
   }
 }
 

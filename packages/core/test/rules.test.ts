@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { freshOwner, labelOf } from "../src/owner.ts";
-import { isOutOfReach, majorityOf } from "../src/quorum.ts";
+import { majorityOf } from "../src/quorum.ts";
 import { retryDelay } from "../src/retry.ts";
 import { driftMs } from "../src/validity.ts";
 
@@ -8,10 +8,6 @@ describe("the small rules", () => {
   it("majorityOf() is such that any two quorums share a node", () => {
     expect([1, 2, 3, 4, 5, 6, 7].map(majorityOf)).toEqual([1, 2, 2, 3, 3, 4, 4]);
     for (let count = 1; count < 100; count++) expect(2 * majorityOf(count)).toBeGreaterThan(count);
-  });
-
-  it("isOutOfReach() says when too few are left", () => {
-    expect([0, 1, 2, 3].map((dropped) => isOutOfReach(dropped, 5, 3))).toEqual([false, false, false, true]);
   });
 
   it("driftMs() is a share of the ttl and 2 ms", () => {

@@ -14,8 +14,6 @@ const handingOverMsMax = 50;
 /** When to try although nobody has said that it is this process's turn again, in milliseconds. */
 const missedTurnMs = 200;
 
-const noLines: readonly Line[] = [];
-
 /** A lock of this process that the next waiter may take over. */
 interface Offer {
   readonly claim: Claim;
@@ -38,7 +36,7 @@ export class Place {
   attempts = 0;
   readonly #queue: WaitQueue;
   /** Those in which it stands: of all its resources, from when it waits or holds until it leaves. */
-  #lines: readonly Line[] = noLines;
+  #lines: readonly Line[] = [];
   #pause: Pause | undefined;
   /** When the next attempt is worth making. */
   #dueAtMs = -Infinity;
