@@ -76,7 +76,7 @@ describe("turns between processes", () => {
     vi.spyOn(Math, "random").mockImplementation(dice(7));
     const random = dice(11);
     vi.spyOn(crypto, "getRandomValues").mockImplementation((bytes) => {
-      if (bytes instanceof Uint8Array) for (const index of bytes.keys()) bytes[index] = random() * 256;
+      if (bytes instanceof Uint32Array) for (const index of bytes.keys()) bytes[index] = random() * 2 ** 32;
       return bytes;
     });
   });
