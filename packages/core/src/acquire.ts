@@ -56,6 +56,7 @@ export async function attempt(place: Place, startedAt: Moment): Promise<Attempt>
     isYes: isGrant,
     isDecided: (sofar) => isCertain(sofar, quorum) || sofar.misconfigured > 0,
   };
+  const { predecessor } = place;
   const tally = await claim.acquire(ttlMs, fenceHint.next(startedAt.wallMs), ballot, place);
 
   const { answers } = tally;
@@ -75,7 +76,8 @@ export async function attempt(place: Place, startedAt: Moment): Promise<Attempt>
     }
     if (remark !== undefined) outcome = "unreachable";
   }
-  if (outcome !== "acquired") claim.withdraw(undo);
+  // Where it took over, it ends a lock: others must hear of that.
+  if (outcome !== "acquired") claim.withdraw(predecessor ? undefined : undo);
   observer.attemptSettled?.({ resources, owner, outcome, elapsedMs: tookMs });
   if (outcome === "acquired") return { outcome, claim, fence: token.fence, startedAt, settledAt };
   const waitsMs = answers.map((answer) => answer?.retryAfterMs ?? 0);

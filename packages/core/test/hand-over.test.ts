@@ -185,6 +185,25 @@ describe("hand-over within a process", () => {
     expect(it.clock.pendingTimers).toBe(0);
   });
 
+  it("a waiter that gives up while it is handed the lock lets other processes hear of the release", async () => {
+    const it = world(3, { nodeTimeoutMs: 500 });
+    for (const node of it.nodes) node.fault = () => travel;
+    const lock = await it.clock.until(it.redlock.acquire("r"));
+    const rival = it.rival({ retryDelayMs: 60_000, retryDelayMaxMs: 60_000, waitTimeoutMs: 120_000 }).acquire("r");
+    await it.clock.advance(20); // it stands in the lines, and watches
+    const controller = new AbortController();
+    const heir = it.redlock.acquire("r", { signal: controller.signal });
+    await it.clock.advance(1);
+    const beganMs = it.clock.monotonicMs();
+    const released = lock.release();
+    await it.clock.advance(travelMs + 1); // the nodes have let the heir take over
+    controller.abort();
+    await expect(it.clock.until(heir)).rejects.toBe(controller.signal.reason);
+    await it.clock.until(released);
+    await it.clock.until((await it.clock.until(rival)).release());
+    expect(it.clock.monotonicMs() - beganMs).toBeLessThan(10 * travelMs);
+  });
+
   it("a waiter whose time is up is not handed the lock", async () => {
     const it = world(3);
     const lock = await it.clock.until(it.redlock.acquire("r"));
