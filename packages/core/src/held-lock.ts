@@ -156,14 +156,14 @@ export class HeldLock implements Lock {
   }
 
   async #release(): Promise<void> {
-    const { observer } = this.#place.ensemble;
+    const { observer, waiter } = this.#place.ensemble;
     const { quorum } = this.#place.settings;
     const heldMs = observer.released ? this.#heldMs() : 0;
     const isFirst = !this.#isReleased;
     if (!isFirst && this.#lease.remainingMs() <= 0) return this.#won.claim.withdraw();
     this.#isReleased = true;
     this.#end();
-    const waiting = this.#place.successor && { waiter: this.#place.ensemble.waiter };
+    const waiting = this.#place.successor && { waiter };
     const offer = isFirst ? this.#place.handOver(this.#won.claim) : undefined;
     const handedOver = offer !== undefined && (await offer);
     const { yes, answers } = handedOver
@@ -172,7 +172,7 @@ export class HeldLock implements Lock {
     const confirmed = yes >= quorum;
     if (isFirst) {
       observer.released?.({ ...this.facts, heldMs, confirmed, handedOver });
-      this.#place.leave(answers.some((answer) => answer?.next !== undefined));
+      this.#place.leave(answers.some((answer) => answer?.next !== undefined && answer.next !== waiter));
     }
     if (confirmed || this.#lease.remainingMs() <= 0) return;
     this.#releasing = undefined;

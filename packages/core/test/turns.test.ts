@@ -209,6 +209,38 @@ describe("wake-ups", () => {
     expect(clock.monotonicMs()).toBeLessThanOrEqual(1000 + 5000);
   });
 
+  it("a waiter that gives up makes nobody ask the nodes who stands before it", async () => {
+    const it = world(3, patient);
+    const other = await it.rival().acquire("r");
+    const first = it.redlock.acquire("r");
+    await it.clock.advance(100);
+    const asked = it.node("a").callsOf("acquire").length;
+    for (let count = 0; count < 100; count += 1) {
+      const behind = it.redlock.acquire("r", { waitTimeoutMs: 10 });
+      await expect(it.clock.until(behind)).rejects.toMatchObject({ code: "WAIT_TIMEOUT" });
+    }
+    expect(it.node("a").callsOf("acquire").length).toBe(asked);
+    await it.clock.until(other.release());
+    await it.clock.until((await it.clock.until(first)).release());
+  });
+
+  it("a process that its own release names loses no time", async () => {
+    const it = world(3, patient);
+    const other = await it.rival().acquire("r");
+    const waiting = it.redlock.acquire("r");
+    await it.clock.advance(20); // it stands in the lines, and watches
+    for (const node of it.nodes) node.fault = () => ({ requestMs: 2, replyMs: 2 });
+    const released = other.release();
+    const passing = it.redlock.tryAcquire("r"); // asks at the same time, and is first
+    await it.clock.until(released);
+    const lock = await it.clock.until(passing);
+    await it.clock.advance(100); // too long to be handed over
+    const beganMs = it.clock.monotonicMs();
+    await it.clock.until(lock?.release() ?? Promise.reject(new Error("it was not first")));
+    await it.clock.until((await it.clock.until(waiting)).release());
+    expect(it.clock.monotonicMs() - beganMs).toBeLessThan(50);
+  });
+
   it("the turn of a process that is gone costs the others at most one back-off", async () => {
     const { redlock, clock, inner, rival } = world(3, { waitTimeoutMs: 60_000 });
     const other = await rival().acquire("r");

@@ -20,9 +20,13 @@ export class Line {
     this.resource = resource;
   }
 
-  /** Tells those who may try in how long they are due. */
-  wake(delayMs: (waiter: Place) => number): void {
-    for (const waiter of this.waiters) {
+  /**
+   * Tells those who may try in how long they are due.
+   *
+   * @param from which of them is the first whom it matters to
+   */
+  wake(delayMs: (waiter: Place) => number, from = 0): void {
+    for (const waiter of this.waiters.slice(from)) {
       if (waiter.isFirst()) waiter.yieldFor(delayMs(waiter));
       if (waiter.resources.length === 1) break; // all behind it want this resource, too
     }

@@ -184,12 +184,16 @@ export class Place {
   leave(isOthersTurn = false): void {
     this.#declineOffer();
     if (isOthersTurn) this.listen(0);
+    // Whoever stands before one that gives up gains nothing by it.
+    const positions = this.#lines.map(({ waiters }) => Math.max(0, waiters.indexOf(this)));
     if (this.isWaiting) this.#stopWaiting();
     for (const line of this.#lines) {
       if (line.holder === this) line.holder = undefined;
       if (isOthersTurn) line.rivals?.giveWay();
     }
-    for (const line of this.#lines) line.wake((waiter) => (isOthersTurn ? missedTurnMs : waiter.#courtesyMs));
+    for (const [index, line] of this.#lines.entries()) {
+      line.wake((waiter) => (isOthersTurn ? missedTurnMs : waiter.#courtesyMs), positions[index]);
+    }
     this.#queue.quit(this.#lines);
   }
 
