@@ -47,6 +47,9 @@ export class Claim {
   readonly #ensemble: Ensemble;
   readonly #timeoutMs: number;
   #withdrawn = false;
+  /** What it took over, and the nodes that have not said yet whether they let it. */
+  #predecessor: Claim | undefined;
+  #unheard: LockNode[] = [];
   #release: Broadcast | undefined;
 
   /**
@@ -69,7 +72,9 @@ export class Claim {
     if (waiter !== undefined) request.waiter = waiter;
     if (predecessor !== undefined) {
       request.takeover = predecessor.owner;
-      predecessor.#withdrawn = true;
+      predecessor.#withdraw();
+      this.#predecessor = predecessor;
+      this.#unheard = [...this.#ensemble.nodes];
     }
     Object.freeze(request);
     const question: Question = {
@@ -80,7 +85,9 @@ export class Claim {
       read: readAcquireReply,
       heard: (node, answer) => {
         this.#hear(node, answer, fenceHint);
-        if (predecessor && answer.kind !== "granted") predecessor.#releaseUnheard([node], undo);
+        if (predecessor === undefined) return;
+        this.#unheard = this.#unheard.filter((other) => other !== node);
+        if (answer.kind !== "granted") predecessor.#releaseUnheard([node], undo);
       },
     };
     return new Broadcast(this.#ensemble, question, ballot).ask();
@@ -107,7 +114,7 @@ export class Claim {
 
   /** Withdraws the claim and asks all nodes to free it. Is certain when a quorum has answered, or none can any more. */
   release(quorum: number, terms: ReleaseTerms | undefined): Promise<Tally> {
-    this.#withdrawn = true;
+    this.#withdraw();
     const request = this.#releaseRequest(terms);
     const question: Question = {
       nodes: this.#ensemble.nodes,
@@ -128,8 +135,16 @@ export class Claim {
 
   /** Withdraws the claim and asks all nodes to free it, without waiting for them. */
   withdraw(terms?: ReleaseTerms): void {
-    this.#withdrawn = true;
+    this.#withdraw();
     this.#releaseUnheard(this.#ensemble.nodes, terms);
+  }
+
+  /** Also where what it took over may still be, as a node has not answered. */
+  #withdraw(): void {
+    this.#withdrawn = true;
+    const predecessor = this.#predecessor;
+    if (predecessor !== undefined) predecessor.#releaseUnheard(this.#unheard, undo);
+    this.#predecessor = undefined;
   }
 
   /** Undoes what a late answer may have left behind: a failure tells nothing about what the node did. */

@@ -89,6 +89,25 @@ describe("hand-over within a process", () => {
     expect(await it.heldOn("r")).toEqual([]);
   });
 
+  it("the old owner is released on the nodes that do not answer the heir, once the heir ends, however many come between", async () => {
+    const it = world(5);
+    const { lock, next } = await heldAndWanted(it);
+    const last = it.redlock.acquire("r");
+    await it.clock.advance(1);
+    for (const name of ["d", "e"]) {
+      it.node(name).fault = ({ request }) => ("takeover" in request ? { lose: "request" } : undefined);
+    }
+    await it.clock.until(lock.release());
+    const heir = await it.clock.until(next);
+    await it.clock.until(heir.release());
+    const end = await it.clock.until(last);
+    await it.clock.advance(1);
+    expect(await it.heldOn("r")).toEqual(["a", "b", "c"]);
+    await it.clock.until(end.release());
+    await it.clock.advance(1);
+    expect(await it.heldOn("r")).toEqual([]);
+  });
+
   it("a hand-over that fails releases both owners on all nodes (S4), and the heir goes on waiting", async () => {
     const it = world(5);
     const { lock, next } = await heldAndWanted(it);
