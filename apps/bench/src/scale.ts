@@ -22,15 +22,15 @@ export interface Scale {
 }
 
 export const full: Scale = {
-  rounds: { alone: 5, together: 2 },
+  rounds: { alone: 3, together: 1 },
   furtherRoundsMs: 3 * 60 * 60_000,
-  turnMs: 700,
+  turnMs: 500,
   warmUpMs: 200,
   heatMsMin: 2_000,
-  heatMsMax: 6_000,
-  contestMs: 10_000,
-  handOvers: 100,
-  handOverMs: 15_000,
+  heatMsMax: 4_000,
+  contestMs: 5_000,
+  handOvers: 60,
+  handOverMs: 5_000,
   heldLocks: 10_000,
   isQuick: false,
 };
