@@ -1,5 +1,5 @@
 import type { RedisConnection } from "./connection.ts";
-import type { Claim } from "./operation.ts";
+import { type Claim, revoke } from "./operation.ts";
 
 /** The claims of one node that have not been answered. */
 export interface Claims {
@@ -77,7 +77,7 @@ export function createClaims(connection: Pick<RedisConnection, "isReady" | "sett
     timerEndMs = Infinity;
     for (const claim of openClaims()) {
       if (claim.isGivenUp) rejectIfLost(claim);
-      else if (claim.endMs <= nowMs) revoke(claim);
+      else if (claim.endMs <= nowMs) abandon(claim);
       nextMs = Math.min(nextMs, claim.isGivenUp ? nowMs + lossCheckMs : claim.endMs);
     }
     lookAt(nextMs, nowMs);
@@ -86,9 +86,8 @@ export function createClaims(connection: Pick<RedisConnection, "isReady" | "sett
     if (connection.settlesInTime || connection.isReady(claim.phrase.keys[0] as string)) return;
     claim.reject(new Error("the connection was lost before the answer came"));
   };
-  const revoke = (claim: Claim): void => {
-    claim.isGivenUp = true;
-    claim.flight?.revoke(claim);
+  const abandon = (claim: Claim): void => {
+    revoke(claim);
     rejectIfLost(claim);
   };
   return {
@@ -104,7 +103,7 @@ export function createClaims(connection: Pick<RedisConnection, "isReady" | "sett
     giveUp(owner) {
       for (let claim = byOwner.get(owner); claim; claim = claim.sibling) {
         if (claim.hasEnded || claim.isGivenUp) continue;
-        revoke(claim);
+        abandon(claim);
         const nowMs = performance.now();
         lookAt(nowMs + lossCheckMs, nowMs);
       }

@@ -1,5 +1,5 @@
 import type { RedisConnection } from "./connection.ts";
-import type { Operation } from "./operation.ts";
+import { isClaim, type Operation, revoke } from "./operation.ts";
 import type { Settings } from "./options.ts";
 import { insistOnReply } from "./replies.ts";
 import { scriptSha, scriptSource } from "./script.ts";
@@ -84,7 +84,7 @@ export function createDispatch(
     const isConnected = connection.isReady(flight.firstKey);
     if (!isConnected) foundLost();
     // It may be about one of them, as where the user may not touch its key: each is tried by itself.
-    const isWorthAnother = operations.length > 1 && isConnected && isRefusal(message);
+    const isWorthAnother = operations.length > 1 && isConnected && isAboutKeys(message);
     for (const operation of operations) {
       if (isWorthAnother) depart([operation], "EVALSHA");
       else refuse(operation, message);
@@ -101,8 +101,10 @@ export function createDispatch(
       for (const operation of late) refuse(operation, message);
     }
   };
-  // Clients hang the whole command on their errors, and with it the owner: what is told is a new one.
+  // Clients hang the whole command on their errors, and with it the owner: what is told is a new one. A client may keep what
+  // it has failed, as by a timeout of its own, and send it again after a reconnection: a claim must have no effect then.
   const refuse = (operation: Operation, message: string): void => {
+    if (isClaim(operation)) revoke(operation);
     ended([operation]);
     operation.reject(new Error(message));
   };
@@ -120,9 +122,13 @@ function isGivenUp(operation: Operation): boolean {
   return operation.isGivenUp;
 }
 
-/** A server's error begins with its code. */
-function isRefusal(message: string): boolean {
-  return /^[A-Z]+ /.test(message);
+/**
+ * Whether a server refuses a call for its keys, and may not refuse each operation for its own: one that the user may not
+ * touch, or several of different slots. All else is about the server, which is not to be asked once more for each when it is
+ * in trouble (`LOADING`, `BUSY`, `MASTERDOWN`, …), or about keys that share a slot (`MOVED`, `ASK`).
+ */
+function isAboutKeys(message: string): boolean {
+  return /^(NOPERM|CROSSSLOT) /.test(message);
 }
 
 /** How long what is sent alone may wait for its answer. Of several, each is given up by itself. */

@@ -32,6 +32,12 @@ export function isClaim(operation: Operation): operation is Claim {
   return operation.owner !== undefined;
 }
 
+/** Gives it up: it has no effect where it is not written yet. */
+export function revoke(claim: Claim): void {
+  claim.isGivenUp = true;
+  claim.flight?.revoke(claim);
+}
+
 /** Begins an operation: a claim, if it has an owner. */
 export function createOperation(
   phrase: Phrase,

@@ -139,6 +139,30 @@ export function batches({ server, connected }: Tools): void {
     expect(after).toMatchObject({ value: granted });
   });
 
+  test("keys of several slots on a server of a cluster fail no operation whose own are all of one", async () => {
+    const { port, command } = await server({ args: ["--cluster-enabled", "yes"] });
+    const slots = [0, 16383];
+    await command("CLUSTER", "ADDSLOTSRANGE", ...slots);
+    await eventually(async () => expect(await command("CLUSTER", "INFO")).toContain("cluster_state:ok"));
+    const { node } = await connected(port);
+    const claims = ["a", "b"].map((tag) => node.acquire(acquireRequest(tag, { resources: [`{${tag}}`] })));
+    for (const answer of await Promise.all(claims)) expect(answer).toEqual(granted);
+  });
+
+  test("a server that refuses everything is asked once for a tick", async () => {
+    const { port, command } = await server();
+    const client = await connected(port);
+    await warmUp(client);
+    await command("CONFIG", "SET", "replica-serve-stale-data", "no");
+    await command("REPLICAOF", "127.0.0.1", port);
+    await command("CONFIG", "RESETSTAT");
+    const claims = names.map((name) => client.node.acquire(acquireRequest(name, { resources: [name] })));
+    for (const outcome of await Promise.allSettled(claims)) {
+      expect(outcome).toMatchObject({ reason: { message: expect.stringContaining("MASTERDOWN") } });
+    }
+    expect(await callsOf(command)).toEqual({ evalsha: 1, eval: 0 });
+  });
+
   test("every operation of a tick works after SCRIPT FLUSH", async () => {
     const { port, command } = await server();
     const client = await connected(port);
@@ -152,7 +176,8 @@ export function batches({ server, connected }: Tools): void {
 }
 
 /** What becomes of batches when a server hangs or goes away. */
-export function batchesWithoutAnswer({ server, proxy, connected }: Tools): void {
+export function batchesWithoutAnswer(tools: Tools): void {
+  const { server, connected } = tools;
   test("claims of a tick that were given up are not sent again when the server is back", async () => {
     const hanging = await server();
     const client = await connected(hanging.port);
@@ -166,24 +191,8 @@ export function batchesWithoutAnswer({ server, proxy, connected }: Tools): void 
     await eventually(async () => expect(await hanging.command("KEYS", "lock:r*")).toEqual([]));
   });
 
-  test("release() of one of a tick's claims leaves the others to be sent again, and not its own", async () => {
-    const { port, command } = await server();
-    const network = await proxy({ port });
-    const client = await connected(network.port);
-    await warmUp(client);
-    network.stall("requests");
-    const [alice, bob] = ["alice", "bob"].map((owner) =>
-      client.node.acquire(acquireRequest(owner, { resources: [owner] })),
-    ) as [Promise<unknown>, Promise<unknown>];
-    for (const claim of [alice, bob]) ignore(claim);
-    await new Promise(setImmediate);
-    const released = client.node.release(releaseRequest("alice", ["alice"]));
-    ignore(released);
-    await network.refuse();
-    network.cut();
-    await network.resume();
-    await comeBack(client);
-    await Promise.allSettled([released]);
+  test("release() of one of a tick's claims keeps it from being sent again", async () => {
+    const { command } = await releaseOneOfTwo(tools);
     expect(await command("EXISTS", "lock:alice", fenceKey("lock:alice"))).toBe(0);
   });
 
@@ -197,6 +206,29 @@ export function batchesWithoutAnswer({ server, proxy, connected }: Tools): void 
     expect(await nodes[1].acquire(request)).toEqual(granted);
     hanging.resume();
   });
+}
+
+/**
+ * Has two begin claims in a tick, and one release its own; and then the connection cut that has kept them, and come back.
+ *
+ * @returns the hand on the server
+ */
+export async function releaseOneOfTwo({ server, proxy, connected }: Tools): Promise<RedisServer> {
+  const redis = await server();
+  const network = await proxy(redis);
+  const client = await connected(network.port);
+  await warmUp(client);
+  network.stall("requests");
+  for (const owner of ["alice", "bob"]) ignore(client.node.acquire(acquireRequest(owner, { resources: [owner] })));
+  await new Promise(setImmediate);
+  const released = client.node.release(releaseRequest("alice", ["alice"]));
+  ignore(released);
+  await network.refuse();
+  network.cut();
+  await network.resume();
+  await comeBack(client);
+  await Promise.allSettled([released]);
+  return redis;
 }
 
 /** How often the script was run. */

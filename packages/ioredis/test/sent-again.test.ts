@@ -1,0 +1,48 @@
+import { describe, expect, test } from "vitest";
+import {
+  type ClientUnderTest,
+  comeBack,
+  expectNeverClaimed,
+  toolsFor,
+  warmUp,
+} from "../../redis/test/adapter-tools.ts";
+import { releaseOneOfTwo } from "../../redis/test/batch-tests.ts";
+import { acquireRequest } from "../../redis/test/requests.ts";
+import { pass } from "../../redis/test/timing.ts";
+import { over5, over6, overValkey } from "./clients.ts";
+
+type Over = (options: { port: number; commandTimeout?: number }) => ClientUnderTest;
+
+const clients: [string, Over][] = [
+  ["ioredis 6", over6],
+  ["ioredis 5", over5],
+  ["iovalkey", overValkey],
+];
+
+// They send again, after a reconnection, what was under way when the connection was lost.
+describe.each(clients)("what %s sends again", { timeout: 30_000 }, (_, over) => {
+  test("is of a tick's claims those that were not released", async () => {
+    const { command } = await releaseOneOfTwo(toolsFor((port) => over({ port })));
+    expect(await command("EXISTS", "lock:alice")).toBe(0);
+    expect(await command("GET", "lock:bob")).toBe("bob");
+  });
+
+  test.each([1, 3])("is no claim that commandTimeout has failed: %i in a call", async (count) => {
+    const commandTimeout = 100;
+    const { server, proxy, connected } = toolsFor((port) => over({ port, commandTimeout }));
+    const { port, command } = await server();
+    const network = await proxy({ port });
+    const client = await connected(network.port);
+    await warmUp(client);
+    network.stall("requests");
+    const resources = ["r", "s", "t"].slice(0, count);
+    const claims = resources.map((resource) => client.node.acquire(acquireRequest("alice", { resources: [resource] })));
+    for (const claim of claims) await expect(claim).rejects.toThrow("timed out");
+    await pass(commandTimeout);
+    await network.refuse();
+    network.cut();
+    await network.resume();
+    await comeBack(client);
+    await expectNeverClaimed(command);
+  });
+});
