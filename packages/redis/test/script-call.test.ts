@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import type { RedisConnection, ScriptCall } from "../src/index.ts";
 import { redisNode } from "../src/index.ts";
-import { acquireRequest, extendRequest, ignore, releaseRequest } from "./requests.ts";
+import { acquireRequest, extendRequest, releaseRequest } from "./requests.ts";
+import { ignore } from "./timing.ts";
 
 type Send = (command: "EVALSHA" | "EVAL", script: string, call: ScriptCall) => Promise<unknown>;
 
