@@ -30,8 +30,11 @@ export interface LockNode {
    *   counters as it is, and leave the remaining ttl alone.
    * - Otherwise: change nothing and deny.
    *
-   * Where the node keeps lines, a denial puts the `waiter` of the request into the line of each of the resources, where it
-   * keeps the place that it has if it stands there already; a grant takes it out of them.
+   * Where the node keeps lines, a denial puts the `waiter` of the request into the line of each resource that is held, by
+   * anyone but `takeover`, where it keeps the place that it has if it stands there already. It takes the waiter out of the
+   * lines of the other resources, where it could not use its turn; the first who then stands in such a line leaves it, too,
+   * and is named to the watchers of that resource, as by a release. A grant takes the waiter out of all of them. A request
+   * without a `waiter` leaves the lines as they are.
    *
    * `fenceHint` counts at most as the node's own wall clock in microseconds plus one day, so that a client with a
    * broken clock cannot use up the number range.

@@ -77,6 +77,22 @@ export function memoryNode(options: MemoryNodeOptions = {}): MemoryNode {
     }
   };
 
+  const announce = (resource: string, next: string | undefined): void => {
+    for (const onReleased of watchers.get(resource) ?? []) queueMicrotask(() => onReleased(resource, next));
+  };
+  /** Puts the waiter into the lines of what is in the way. Elsewhere it would only keep others waiting. */
+  const waitFor = (inTheWay: readonly string[], resources: readonly string[], waiter: string): void => {
+    for (const resource of resources) {
+      if (inTheWay.includes(resource)) {
+        lines.enter(resource, waiter, entryOf(resource).fence);
+        continue;
+      }
+      lines.leave(resource, waiter);
+      const next = lines.takeNext(resource);
+      if (next !== undefined) announce(resource, next);
+    }
+  };
+
   return {
     name,
 
@@ -91,7 +107,7 @@ export function memoryNode(options: MemoryNodeOptions = {}): MemoryNode {
         return holder !== null && holder !== takeover;
       });
       if (inTheWay.length > 0) {
-        if (waiter !== undefined) for (const each of resources) lines.enter(each, waiter, entryOf(each).fence);
+        if (waiter !== undefined) waitFor(inTheWay, resources, waiter);
         const expiriesMs = inTheWay.map((resource) => entryOf(resource).expiresAtMs);
         return { granted: false, retryAfterMs: Math.max(...expiriesMs) - nowMs };
       }
@@ -127,7 +143,7 @@ export function memoryNode(options: MemoryNodeOptions = {}): MemoryNode {
         entryOf(resource).owner = null;
         if (undo) return undefined;
         const next = lines.takeNext(resource, waiter);
-        for (const onReleased of watchers.get(resource) ?? []) queueMicrotask(() => onReleased(resource, next));
+        announce(resource, next);
         return next;
       });
       const next = nexts.find((each) => each !== undefined);

@@ -17,7 +17,8 @@ export interface RedisNodeOptions {
   readonly fenceTtlMs?: number;
   /**
    * Whether a release wakes those who wait for the resource, in any process, and whether this node can wait like that
-   * (over a second connection). Default: true. Without it, waiting means trying again after a while.
+   * (over a second connection). Default: true. Without it, waiting means trying again after a while, which hardly ever
+   * succeeds where others are woken all the time: choose the same for all clients.
    */
   readonly wakeUps?: boolean;
   /**

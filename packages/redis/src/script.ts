@@ -45,6 +45,11 @@ function standInLine(line: string, since: string): string {
       redis.pcall('PEXPIRE', ${line}, ${lineMs})`;
 }
 
+/** Tells those who watch a resource whose turn it is. */
+function announce(key: string, next: string): string {
+  return `redis.pcall('PUBLISH', '${channelPrefix}' .. ${key}, ${next})`;
+}
+
 /** Clients read integers near the largest inexactly. Lua prints numbers with 14 digits unless told otherwise. */
 function exact(number: string): string {
   return `${number} < 4503599627370496 and ${number} or string.format('%.0f', ${number})`;
@@ -173,7 +178,7 @@ local function release(before, count, owner, wakes, waiter)
           ${standInLine("line", "math.max(first[2], last[2] or 0) + 1")}
         end
         named = next or named
-        redis.pcall('PUBLISH', '${channelPrefix}' .. key, next or '')
+        ${announce("key", "next or ''")}
       end
     end
   end
@@ -246,13 +251,21 @@ while position < #steps do
         ok, first, second = pcall(claim, step, before, count, word, nextWord, ttlMs, keepMs, takeover, recoveringMs)
         if ok then second = ${exact("second")} end
         if waiter then
-          -- Who was denied stands in the lines, with the counters, and who was granted leaves them.
+          -- Who was granted leaves the lines. Who was denied stands, with the counters, in those of what is in the way; it
+          -- could not use its turn in the others, and leaves it to the next. What is denied alone is in the way.
           for i = before + 2 * count + 1, before + 3 * count do
-            if first == 0 then
+            local key, isInTheWay = KEYS[i - 2 * count], first == 0
+            if isInTheWay and count > 1 then
+              local holder = redis.pcall('GET', key)
+              isInTheWay = holder and holder ~= takeover
+            end
+            if isInTheWay then
               local since = tonumber(redis.pcall('GET', KEYS[i - count])) or 0
               ${standInLine("KEYS[i]", "since")}
-            elseif first == 1 then
+            elseif first == 0 or first == 1 then
               redis.pcall('ZREM', KEYS[i], waiter)
+              local next = first == 0 and redis.pcall('ZPOPMIN', KEYS[i])[1]
+              if next then ${announce("key", "next")} end
             end
           end
         end

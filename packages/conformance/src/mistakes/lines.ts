@@ -1,4 +1,4 @@
-import type { LockNode } from "@holdfast/core";
+import type { AcquireReply, AcquireRequest, LockNode } from "@holdfast/core";
 import type { NodeMistake } from "./mistake.ts";
 
 /**
@@ -46,6 +46,44 @@ function namingLater(node: LockNode, note: (next: string | undefined, waiter?: s
       return reply.next === undefined && before !== undefined && !request.undo ? { ...reply, next: before } : reply;
     },
   } satisfies Partial<LockNode>;
+}
+
+/**
+ * Does something else where a waiter asks for several resources, some of which are held.
+ *
+ * @param deny is told which are held, by whomever, and which are free
+ */
+function denying(
+  node: LockNode,
+  deny: (request: AcquireRequest, held: readonly string[], free: readonly string[]) => Promise<AcquireReply>,
+): Partial<LockNode> {
+  return {
+    async acquire(request) {
+      const { waiter, takeover: _, ...silent } = request;
+      if (waiter === undefined || request.resources.length === 1) return node.acquire(request);
+      const probe = { ...silent, owner: crypto.randomUUID() };
+      const [held, free]: [string[], string[]] = [[], []];
+      for (const resource of request.resources) {
+        const { granted } = await node.acquire({ ...probe, resources: [resource] });
+        (granted ? free : held).push(resource);
+      }
+      await node.release({ ...probe, undo: true });
+      return held.length === 0 ? node.acquire(request) : deny(request, held, free);
+    },
+  };
+}
+
+/** Puts the waiter of a request into the lines of these resources, or takes it out of those of what is free. */
+async function enterOrLeave(node: LockNode, request: AcquireRequest, resources: readonly string[], enters: boolean) {
+  const { waiter: _, takeover: __, ...silent } = request;
+  const freshClaim = (resource: string) => ({ ...silent, owner: crypto.randomUUID(), resources: [resource] });
+  const waiting = { waiter: request.waiter as string };
+  for (const resource of resources) {
+    const claim = freshClaim(resource);
+    await node.acquire(enters ? claim : { ...claim, ...waiting });
+    if (enters) await node.acquire({ ...freshClaim(resource), ...waiting });
+    await node.release({ ...claim, undo: true });
+  }
 }
 
 /** Mistakes about who stands in a line, and where. */
@@ -161,6 +199,85 @@ const brokenPlaces: readonly NodeMistake[] = [
   },
 ];
 
+/** Mistakes about several resources, only some of which are in the way. */
+const brokenWhereFree: readonly NodeMistake[] = [
+  {
+    mistake: "puts who is denied several resources into the lines of those that are free, too",
+    caughtBy:
+      "acquire() denied on several resources puts the waiter into the line of each that is in the way, and of no other",
+    breakIt: (node) =>
+      denying(node, async (request, _, free) => {
+        const reply = await node.acquire(request);
+        await enterOrLeave(node, request, free, true);
+        return reply;
+      }),
+  },
+  {
+    mistake: "takes the claim of takeover for one that is in the way of several resources",
+    caughtBy: "acquire() denied on several resources takes what takeover holds for free",
+    breakIt: (node) =>
+      denying(node, async (request, held) => {
+        const reply = await node.acquire(request);
+        if (!reply.granted) await enterOrLeave(node, request, held, true);
+        return reply;
+      }),
+  },
+  {
+    mistake: "gives who is denied several resources a second place in the line",
+    caughtBy: "acquire() denied on several resources leaves the waiter its place where they are in the way",
+    breakIt: (node) => ({
+      acquire({ waiter, ...request }) {
+        if (waiter === undefined) return node.acquire(request);
+        return node.acquire({ ...request, waiter: request.resources.length > 1 ? `${waiter} again` : waiter });
+      },
+      async release(request) {
+        const { next, ...reply } = await node.release(request);
+        return next === undefined ? reply : { ...reply, next: next.replace(/ again$/, "") };
+      },
+    }),
+  },
+  {
+    mistake: "keeps who is denied several resources in the lines of those that are free",
+    caughtBy:
+      "acquire() denied on several resources takes the waiter, and then the next, out of the lines of the others",
+    breakIt: (node) => denying(node, (request, held) => node.acquire({ ...request, resources: held })),
+  },
+  {
+    mistake: "passes nobody the turn of who is denied several resources",
+    caughtBy:
+      "acquire() denied on several resources takes the waiter, and then the next, out of the lines of the others",
+    breakIt: (node) =>
+      denying(node, async (request, held, free) => {
+        await enterOrLeave(node, request, free, false);
+        return node.acquire({ ...request, resources: held });
+      }),
+  },
+  {
+    mistake: "takes whoever is denied for one who waits",
+    caughtBy: "acquire() denied on several resources without a waiter leaves the lines as they are",
+    breakIt: (node) => ({ acquire: (request) => node.acquire({ waiter: request.owner, ...request }) }),
+  },
+  {
+    mistake: "tells watchers only of turns that come by a release",
+    caughtBy: "watch() names whose turn it is at what is free of several resources that were denied",
+    sees: "watch",
+    breakIt: (node) => {
+      const named = new Set<string>();
+      return {
+        async release(request) {
+          const reply = await node.release(request);
+          if (reply.next !== undefined) named.add(reply.next);
+          return reply;
+        },
+        watch: (resources, onReleased) =>
+          node.watch(resources, (resource, next) => {
+            if (next === undefined || named.has(next)) onReleased(resource, next);
+          }),
+      };
+    },
+  },
+];
+
 /** Mistakes about what a line decides, and who is told. */
 const brokenTurns: readonly NodeMistake[] = [
   {
@@ -212,7 +329,9 @@ const brokenTurns: readonly NodeMistake[] = [
 ];
 
 /** Mistakes about the lines of those who wait. */
-export const brokenLines: readonly NodeMistake[] = [...brokenPlaces, ...brokenTurns].map((mistake) => ({
-  ...mistake,
-  needs: ["line", ...(mistake.needs ?? [])],
-}));
+export const brokenLines: readonly NodeMistake[] = [...brokenPlaces, ...brokenWhereFree, ...brokenTurns].map(
+  (mistake) => ({
+    ...mistake,
+    needs: ["line", ...(mistake.needs ?? [])],
+  }),
+);

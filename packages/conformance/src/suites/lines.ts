@@ -197,18 +197,6 @@ const resources: readonly Fact[] = [
 
   factNeeding(
     "severalResources",
-    "acquire() denied on several resources puts the waiter into the line of each",
-    async ({ node, rival }) => {
-      await node.grant("alice", "b");
-      await rival.deny("bob", ["a", "b", "c"], { waiter: "B" });
-      expect(await node.free("alice", "b")).toBe("B");
-      expect(await namesOf(node, "a")).toEqual(["B"]);
-      expect(await namesOf(node, "c")).toEqual(["B"]);
-    },
-  ),
-
-  factNeeding(
-    "severalResources",
     "acquire() granted on several resources takes the waiter out of the line of each",
     async (world) => {
       await nextAfter(world, "a", ["B"], { undo: true });
@@ -235,8 +223,76 @@ const resources: readonly Fact[] = [
   ),
 ];
 
+/** Several resources, only some of which are in the way. */
+const partlyInTheWay: readonly Fact[] = [
+  factNeeding(
+    "severalResources",
+    "acquire() denied on several resources puts the waiter into the line of each that is in the way, and of no other",
+    async ({ node, rival }) => {
+      await node.grant("alice", "b");
+      await node.grant("carol", "c");
+      await rival.deny("bob", ["a", "b", "c", "d"], { waiter: "B" });
+      expect(await node.free("alice", "b")).toBe("B");
+      expect(await node.free("carol", "c")).toBe("B");
+      expect(await namesOf(node, "a")).toEqual([]);
+      expect(await namesOf(node, "d")).toEqual([]);
+    },
+  ),
+
+  factNeeding(
+    ["severalResources", "takeover"],
+    "acquire() denied on several resources takes what takeover holds for free",
+    async ({ node, rival }) => {
+      await node.grant("alice", "a");
+      await node.grant("carol", "b");
+      await rival.deny("bob", ["a", "b"], { takeover: "alice", waiter: "B" });
+      expect(await node.free("alice", "a")).toBeUndefined();
+      expect(await node.free("carol", "b")).toBe("B");
+    },
+  ),
+
+  factNeeding(
+    "severalResources",
+    "acquire() denied on several resources leaves the waiter its place where they are in the way",
+    async (world) => {
+      const { node, rival } = world;
+      await nextAfter(world, "b", ["C"], { undo: true });
+      await nextAfter(world, "b", ["A"], { undo: true });
+      await node.grant("alice", "b");
+      await rival.deny("carol", ["a", "b"], { waiter: "C" });
+      expect(await node.free("alice", "b")).toBe("C");
+      expect(await namesOf(rival, "b")).toEqual(["A"]);
+    },
+  ),
+
+  factNeeding(
+    "severalResources",
+    "acquire() denied on several resources takes the waiter, and then the next, out of the lines of the others",
+    async (world) => {
+      const { node, rival } = world;
+      for (const waiter of ["C", "B", "D", "A"]) await nextAfter(world, "a", [waiter], { undo: true });
+      await node.grant("alice", "b");
+      await rival.deny("bob", ["a", "b"], { waiter: "B" });
+      expect(await namesOf(node, "a")).toEqual(["D", "A"]);
+    },
+  ),
+
+  factNeeding(
+    "severalResources",
+    "acquire() denied on several resources without a waiter leaves the lines as they are",
+    async (world) => {
+      const { node, rival } = world;
+      for (const waiter of ["B", "A"]) await nextAfter(world, "a", [waiter], { undo: true });
+      await node.grant("alice", "b");
+      await rival.deny("bob", ["a", "b"]);
+      expect(await node.free("alice", "b")).toBeUndefined();
+      expect(await namesOf(node, "a")).toEqual(["B", "A"]);
+    },
+  ),
+];
+
 /** The facts about lines, where the node keeps them. */
-export const lineFacts: readonly Fact[] = [...members, ...order, ...terms, ...resources];
+export const lineFacts: readonly Fact[] = [...members, ...order, ...terms, ...resources, ...partlyInTheWay];
 
 /** Those about what watchers hear, where it offers `watch`, too. */
 export const watchLineFacts: readonly Fact[] = [
@@ -257,6 +313,25 @@ export const watchLineFacts: readonly Fact[] = [
     expect([...replied]).toEqual(expect.arrayContaining([...heard]));
     await unwatch();
   }),
+
+  factNeeding(
+    "severalResources",
+    "watch() names whose turn it is at what is free of several resources that were denied",
+    async (world) => {
+      const { node, rival } = world;
+      const heard = new Set<string>();
+      const unwatch = await rival.watch(["free", "held"], (resource, next) => heard.add(`${resource}: ${next}`));
+      await node.grant("alice", "held");
+      // A hint may be lost: there are others.
+      await world.eventually("the watcher hears whose turn it is", async () => {
+        await nextAfter(world, "free", ["B"], { undo: true });
+        await rival.deny("carol", ["free", "held"], { waiter: "C" });
+        return heard.has("free: B");
+      });
+      expect([...heard]).toEqual(["free: B"]);
+      await unwatch();
+    },
+  ),
 
   fact("watch() names nobody where a release undoes", async (world) => {
     const heard = new Set<string>();
