@@ -57,6 +57,7 @@ export async function attempt(place: Place, startedAt: Moment): Promise<Attempt>
     isDecided: (sofar) => isCertain(sofar, quorum) || sofar.misconfigured > 0,
   };
   const { predecessor } = place;
+  place.queue.beginQuestion();
   const tally = await claim.acquire(ttlMs, fenceHint.next(startedAt.wallMs), ballot, place);
 
   const { answers } = tally;
@@ -65,6 +66,7 @@ export async function attempt(place: Place, startedAt: Moment): Promise<Attempt>
   if (outcome === "acquired" && token.agreed < quorum) {
     token = await raiseFences(place, claim, answers, startedAt);
   }
+  place.queue.endQuestion();
   const settledAt = momentOf(clock);
   const tookMs = elapsedMs(startedAt, settledAt);
   let remark: string | undefined;

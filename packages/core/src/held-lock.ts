@@ -157,18 +157,22 @@ export class HeldLock implements Lock {
 
   async #release(): Promise<void> {
     const { observer, waiter } = this.#place.ensemble;
-    const { quorum } = this.#place.settings;
+    const { queue, settings } = this.#place;
+    const { quorum } = settings;
     const heldMs = observer.released ? this.#heldMs() : 0;
     const isFirst = !this.#isReleased;
     if (!isFirst && this.#lease.remainingMs() <= 0) return this.#won.claim.withdraw();
     this.#isReleased = true;
     this.#end();
+    while (queue.isCrowded) await queue.turn();
+    queue.beginQuestion();
     const waiting = this.#place.successor && { waiter };
     const offer = isFirst ? this.#place.handOver(this.#won.claim) : undefined;
     const handedOver = offer !== undefined && (await offer);
     const { yes, answers } = handedOver
       ? { yes: quorum, answers: noAnswers }
       : await this.#won.claim.release(quorum, waiting);
+    queue.endQuestion();
     const confirmed = yes >= quorum;
     if (isFirst) {
       observer.released?.({ ...this.facts, heldMs, confirmed, handedOver });

@@ -135,8 +135,14 @@ export class Redlock {
     try {
       settings.signal?.throwIfAborted();
       if (settings.waitTimeoutMs > 0 && !isTry) place.wait();
-      const isDue = place.beginAttempt(calledAt.monotonicMs);
-      let result = isDue ? await attempt(place, calledAt) : undefined;
+      let startedAt = calledAt;
+      if (this.#queue.isCrowded) {
+        await place.turn();
+        settings.signal?.throwIfAborted();
+        startedAt = momentOf(clock);
+      }
+      const isDue = place.beginAttempt(startedAt.monotonicMs);
+      let result = isDue ? await attempt(place, startedAt) : undefined;
       if (isTry && result?.outcome === "held" && !settings.signal?.aborted) {
         observer.acquireFailed?.({
           resources,

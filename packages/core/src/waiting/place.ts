@@ -28,13 +28,14 @@ interface Offer {
 export class Place {
   readonly resources: readonly string[];
   readonly settings: Settings;
+  /** The lines of its `Redlock`. */
+  readonly queue: WaitQueue;
   /** The nodes. */
   readonly ensemble: Ensemble;
   /** Whether it stands in line: not before it joins, and no longer when it holds. */
   isWaiting = false;
   /** How many attempts have begun. */
   attempts = 0;
-  readonly #queue: WaitQueue;
   /** Those in which it stands: of all its resources, from when it waits or holds until it leaves. */
   #lines: readonly Line[] = [];
   #pause: Pause | undefined;
@@ -50,7 +51,7 @@ export class Place {
    * @param settings what that is to be like
    */
   constructor(queue: WaitQueue, resources: readonly string[], settings: Settings) {
-    this.#queue = queue;
+    this.queue = queue;
     this.ensemble = queue.ensemble;
     this.resources = resources;
     this.settings = settings;
@@ -107,9 +108,9 @@ export class Place {
    * @throws {QueueFullError}
    */
   wait(): void {
-    this.#queue.admit(this);
+    this.queue.admit(this);
     this.isWaiting = true;
-    this.#lines = this.#queue.join(this.resources);
+    this.#lines = this.queue.join(this.resources);
     for (const { waiters } of this.#lines) waiters.push(this);
     this.#dueAtMs = Infinity;
     if (this.isFirst()) this.yieldFor(this.#courtesyMs);
@@ -122,8 +123,7 @@ export class Place {
    * @returns whether to make it
    */
   beginAttempt(nowMs: number): boolean {
-    const isDue = this.#offer !== undefined || (this.#dueAtMs <= nowMs && this.isFirst());
-    if (!isDue) return false;
+    if (!this.#isDue(nowMs)) return false;
     this.attempts += 1;
     this.#dueAtMs = Infinity;
     for (const { rivals } of this.#lines) rivals?.beginAttempt();
@@ -154,6 +154,17 @@ export class Place {
     await this.#pause.wait(endMs - nowMs, this.settings.signal);
   }
 
+  /** Waits, where many others of this process ask the nodes, until it may. Who takes over does not: the other waits for it. */
+  async turn(): Promise<void> {
+    const { queue, settings } = this;
+    const { signal } = settings;
+    while (queue.isCrowded && this.#offer === undefined && this.#isDue()) {
+      await queue.turn(signal);
+      if (signal?.aborted) break;
+    }
+    if (signal?.aborted || !this.#isDue()) queue.passTurn();
+  }
+
   /** The next attempt is worth making in so many milliseconds. */
   dueIn(delayMs: number): void {
     const dueAtMs = delayMs > 0 ? this.ensemble.clock.monotonicMs() + delayMs : -Infinity;
@@ -169,7 +180,7 @@ export class Place {
   /** It has the lock, since then: until it leaves, nobody in this process needs to ask the nodes for that. */
   hold(sinceMs: number): void {
     if (this.isWaiting) this.#stopWaiting();
-    else this.#lines = this.#queue.join(this.resources);
+    else this.#lines = this.queue.join(this.resources);
     for (const line of this.#lines) line.holder = this;
     this.#handingOverSinceMs ??= sinceMs;
     this.#offer?.settle(true);
@@ -194,7 +205,7 @@ export class Place {
     for (const [index, line] of this.#lines.entries()) {
       line.wake((waiter) => (isOthersTurn ? missedTurnMs : waiter.#courtesyMs), positions[index]);
     }
-    this.#queue.quit(this.#lines);
+    this.queue.quit(this.#lines);
   }
 
   /**
@@ -216,6 +227,10 @@ export class Place {
     });
   }
 
+  #isDue(nowMs: number = this.ensemble.clock.monotonicMs()): boolean {
+    return this.#offer !== undefined || (this.#dueAtMs <= nowMs && this.isFirst());
+  }
+
   get #courtesyMs(): number {
     return this.rivals?.courtesyMs ?? 0;
   }
@@ -230,7 +245,7 @@ export class Place {
 
   #stopWaiting(): void {
     this.isWaiting = false;
-    this.#queue.dismiss();
+    this.queue.dismiss();
     for (const { waiters } of this.#lines) waiters.splice(waiters.indexOf(this), 1);
   }
 }

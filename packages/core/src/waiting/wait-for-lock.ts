@@ -31,6 +31,7 @@ export async function waitForLock(place: Place, calledAt: Moment, first: Lost | 
     if (lost !== undefined) takeLoss(place, lost, startedAt);
     do {
       await place.pause(deadlineMs);
+      if (place.queue.isCrowded) await place.turn();
       signal?.throwIfAborted();
       startedAt = momentOf(clock);
       if (startedAt.monotonicMs >= deadlineMs) throw timeoutError(place, lost);

@@ -2,11 +2,18 @@ import { noAnswers } from "../answers.ts";
 import type { Ensemble } from "../claim.ts";
 import { QueueFullError } from "../errors.ts";
 import { failureOf } from "../outcome.ts";
+import { Pause } from "../pause.ts";
 import { Line } from "./line.ts";
 import type { Place } from "./place.ts";
 
 /** How long this process listens to rivals after it has last held or wanted the resource, in milliseconds. */
 const listenMs = 1000;
+
+/**
+ * How many attempts and releases may be under way before others are held back. The deadline of a node begins with the
+ * question: of a thousand at once, this process alone could not put all in time, and all would fail, again and again.
+ */
+const questionsMax = 128;
 
 /** The lines of one `Redlock`: for each resource that somebody in this process wants or holds. */
 export class WaitQueue {
@@ -14,6 +21,9 @@ export class WaitQueue {
   readonly #maxWaiters: number;
   readonly #lines = new Map<string, Line>();
   #size = 0;
+  #questions = 0;
+  /** Of those that are held back. */
+  readonly #pauses: Pause[] = [];
 
   /**
    * @param ensemble the nodes
@@ -40,6 +50,37 @@ export class WaitQueue {
   /** One waits no longer. */
   dismiss(): void {
     this.#size -= 1;
+  }
+
+  /** Whether whoever has a question for the nodes should wait for its turn. */
+  get isCrowded(): boolean {
+    return this.#questions >= questionsMax;
+  }
+
+  /** Waits for a question to come to its end, or until the signal aborts. */
+  async turn(signal?: AbortSignal): Promise<void> {
+    const pause = new Pause(this.ensemble.clock);
+    this.#pauses.push(pause);
+    await pause.wait(Infinity, signal);
+  }
+
+  /** An attempt or a release begins. */
+  beginQuestion(): void {
+    this.#questions += 1;
+  }
+
+  /** It has come to its end. */
+  endQuestion(): void {
+    this.#questions -= 1;
+    this.passTurn();
+  }
+
+  /** Gives its turn to who has waited longest, if there is one to give. */
+  passTurn(): void {
+    if (this.isCrowded) return;
+    let next = this.#pauses.shift();
+    while (next?.isWaiting === false) next = this.#pauses.shift();
+    next?.wake();
   }
 
   /** The lines of some resources, which stay the same until everybody who came has left. */
