@@ -39,7 +39,10 @@ const claims: Claim[] = [
   ]),
   { claim: "the demo runs clean", check: tool("pnpm", ["--silent", "demo"]) },
   { claim: "tokens are in order in every state of the model", check: tool("tsx", ["scripts/model.ts"]) },
-  { claim: "locks keep what they promise in simulated worlds", check: tool("pnpm", ["--silent", "simulate", "--runs", "3000"]) },
+  {
+    claim: "locks keep what they promise in simulated worlds",
+    check: tool("pnpm", ["--silent", "simulate", "--runs", "3000"]),
+  },
   { claim: "locks keep what they promise under attack", check: tool("pnpm", ["--silent", "chaos"]) },
   { claim: "locks at full speed leave nothing behind", check: tool("pnpm", ["--silent", "soak"]) },
 ];
