@@ -1,0 +1,39 @@
+import { expect, test } from "vitest";
+import { startChild } from "./child.ts";
+import { openTestLocks, startWorld } from "./world.ts";
+
+test("workUntilStopped() finishes what is under way after a SIGTERM, and leaves nothing on the servers", async () => {
+  const world = await startWorld();
+  const worker = startChild("shutdown-worker", world.lockUrls, "60000");
+  await worker.says(/^working$/);
+  expect((await world.locksLeft()).length).toBeGreaterThan(0);
+  worker.send("SIGTERM");
+  await worker.says(/^stopped by SIGTERM$/);
+  worker.tell("finish");
+  await worker.says(/^finished$/);
+  await worker.says(/^closed$/);
+  expect(await worker.ended).toBe(0);
+  expect(await world.locksLeft()).toEqual([]);
+});
+
+test("workUntilStopped() gives up what takes longer than it may, and leaves nothing on the servers", async () => {
+  const world = await startWorld();
+  const worker = startChild("shutdown-worker", world.lockUrls, "100");
+  await worker.says(/^working$/);
+  worker.send("SIGTERM");
+  await expect(worker.says(/^finished$/)).rejects.toThrow("has ended");
+  expect(await worker.ended).toBe(0);
+  expect(await world.locksLeft()).toEqual([]);
+});
+
+test("workUntilStopped() waits for a lock no longer, and leaves that of the holder alone", async () => {
+  const world = await startWorld();
+  const { redlock } = await openTestLocks(world);
+  const lock = await redlock.acquire("work");
+  const worker = startChild("shutdown-worker", world.lockUrls, "60000");
+  await worker.says(/^ready$/);
+  worker.send("SIGTERM");
+  await worker.says(/^closed$/);
+  expect(await worker.ended).toBe(0);
+  await lock.extend();
+});

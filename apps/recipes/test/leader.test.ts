@@ -1,0 +1,92 @@
+import { type LockNode, Redlock } from "@holdfast/core";
+import { memoryNode } from "@holdfast/memory";
+import { FaultyNode, VirtualClock } from "@holdfast/testkit";
+import { expect, test } from "vitest";
+import { lead } from "../src/leader.ts";
+import { startChild } from "./child.ts";
+import { startWorld } from "./world.ts";
+
+const stepMs = 200;
+
+interface Worked {
+  readonly name: string;
+  readonly fence: number;
+  readonly fromMs: number;
+  readonly untilMs: number;
+}
+
+/** Leads on virtual time; each step takes as long as it may. */
+function startLeader(name: string, nodes: readonly LockNode[], clock: VirtualClock, steps: Worked[]) {
+  const stop = new AbortController();
+  const redlock = new Redlock(nodes, { clock, ttlMs: 1_000 });
+  const led = lead(redlock, "leader", { stop: stop.signal, stepMs }, async (fence) => {
+    const fromMs = clock.monotonicMs();
+    await new Promise<void>((resolve) => clock.startTimer(stepMs, resolve));
+    steps.push({ name, fence, fromMs, untilMs: clock.monotonicMs() });
+  });
+  return { stop: () => stop.abort(), led };
+}
+
+test("lead() has ended its last step before another leads, when it is cut off from the servers", async () => {
+  const clock = new VirtualClock();
+  const nodes = [1, 2, 3].map(() => memoryNode({ clock }));
+  const network = nodes.map((node) => new FaultyNode(node, clock));
+  const steps: Worked[] = [];
+  const first = startLeader("first", network, clock, steps);
+  await clock.advance(5_000);
+  const second = startLeader("second", nodes, clock, steps);
+  await clock.advance(5_000);
+  expect(new Set(steps.map(({ name }) => name))).toEqual(new Set(["first"]));
+
+  for (const node of network) node.fault = () => ({ lose: "request" });
+  await clock.advance(5_000);
+  const change = steps.findIndex(({ name }) => name === "second");
+  expect(change).toBeGreaterThan(0);
+  const [before, after] = [steps[change - 1], steps[change]] as [Worked, Worked];
+  expect(steps.slice(change).every(({ name }) => name === "second")).toBe(true);
+  expect(before.untilMs).toBeLessThan(after.fromMs);
+  expect(before.fence).toBeLessThan(after.fence);
+
+  // Back again, it leads when the other one stops, in a term of its own.
+  for (const node of network) node.fault = () => undefined;
+  second.stop();
+  await clock.until(second.led);
+  await clock.advance(5_000);
+  expect(steps.at(-1)?.name).toBe("first");
+  expect(steps.at(-1)?.fence).toBeGreaterThan(after.fence);
+  first.stop();
+  await clock.until(first.led);
+  expect((await nodes[0]?.inspect("leader"))?.owner).toBeNull();
+});
+
+test("lead() rejects with what a step throws, and has released the role", async () => {
+  const nodes = [memoryNode(), memoryNode(), memoryNode()];
+  const { signal: stop } = new AbortController();
+  const step = () => Promise.reject(new Error("out of paper"));
+  await expect(lead(new Redlock(nodes), "leader", { stop, stepMs }, step)).rejects.toThrow("out of paper");
+  expect((await new Redlock(nodes).inspect("leader")).state).toBe("free");
+});
+
+test("lead() of a process that was paused has its late write refused, and leads again later", async () => {
+  const { lockUrls, dataUrl, data } = await startWorld();
+  const first = startChild("leader", lockUrls, dataUrl, "first");
+  await first.says(/^about to write$/);
+  first.send("SIGSTOP");
+  const second = startChild("leader", lockUrls, dataUrl, "second");
+  await second.says(/^about to write$/);
+  second.tell("write");
+  await second.says(/^wrote$/);
+
+  first.tell("write");
+  first.send("SIGCONT");
+  expect(await first.says(/Error/)).toMatch(/^StaleFenceError: could not access written with token \d+: it was shown/);
+  expect(await data.hget("written", "value")).toBe("second");
+
+  await second.says(/^about to write$/);
+  second.tell("stop");
+  expect(await second.ended).toBe(0);
+  await first.says(/^about to write$/);
+  first.tell("write");
+  await first.says(/^wrote$/);
+  expect(await data.hget("written", "value")).toBe("first");
+});

@@ -1,0 +1,15 @@
+import { fileURLToPath } from "node:url";
+import { runProgram } from "@holdfast/testkit";
+import { expect, test } from "vitest";
+import { startWorld } from "./world.ts";
+
+test("two processes with two threads each lose none of the counts that nothing but the lock protects", async () => {
+  const world = await startWorld();
+  const program = fileURLToPath(new URL("../src/threads-and-processes.ts", import.meta.url));
+  const env = { LOCK_SERVERS: world.lockUrls, DATA_SERVER: world.dataUrl };
+  const { code, out, err } = await runProgram(program, [], { cwd: fileURLToPath(new URL("..", import.meta.url)), env });
+  expect(err).toBe("");
+  expect(out).toBe("2 processes with 2 threads each counted to 100\n");
+  expect(code).toBe(0);
+  expect(await world.locksLeft()).toEqual([]);
+});
