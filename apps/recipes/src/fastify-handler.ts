@@ -38,13 +38,13 @@ export function addInvoiceRoutes(
 }
 
 /**
- * Aborts when the connection ends before the answer has been sent. Goes by the response: the request is closed as soon as
- * its body has been read, which tells nothing of the client.
+ * Aborts when the connection ends before there is an answer. It goes by the response. The request, and with it Fastify's
+ * `request.signal`, ends as soon as the body has been read, which tells nothing of the client.
  */
 function clientGone({ raw }: FastifyReply): AbortSignal {
   const controller = new AbortController();
   raw.once("close", () => {
-    if (!raw.writableFinished) controller.abort(new Error("the client has gone"));
+    if (!raw.writableEnded) controller.abort(new Error("the client has gone"));
   });
   return controller.signal;
 }

@@ -3,8 +3,8 @@
  * the next request, and ends without notice.
  *
  * - The clients are made once for each instance, and not for each request: a connection costs more than a lock.
- * - The lock is made for as long as the platform lets the function run, and not extended: it needs no timer. Where the function is ended, the lock
- *   is free soon after.
+ * - The lock is made for as long as the platform lets the function run, and not extended: it needs no timer. Where the
+ *   function is ended on its way, the lock is free soon after.
  * - The release has been answered before the response is made. After it, nothing may ever run again.
  */
 import { Redis } from "ioredis";

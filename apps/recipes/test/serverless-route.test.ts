@@ -1,13 +1,10 @@
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { startChild } from "./child.ts";
 import { openTestLocks, startWorld } from "./world.ts";
 
 test("POST() leaves no lock behind when the function is frozen, and goes on with the same instance after the thaw", async () => {
   const world = await startWorld();
-  vi.stubEnv("LOCK_SERVERS", world.lockUrls);
-  vi.stubEnv("DATA_SERVER", world.dataUrl);
-  const instance = startChild("serverless-instance");
-  vi.unstubAllEnvs();
+  const instance = startChild("serverless-instance", world.lockUrls, world.dataUrl);
   await instance.says(/^ready$/);
   instance.tell("42");
   expect(await instance.says(/^\d/)).toBe('200 null {"invoice":"42","was":"open","is":"closed"}');
@@ -28,10 +25,7 @@ test("POST() leaves no lock behind when the function is frozen, and goes on with
 
 test("POST() uses the same connections for all requests of an instance", async () => {
   const world = await startWorld();
-  vi.stubEnv("LOCK_SERVERS", world.lockUrls);
-  vi.stubEnv("DATA_SERVER", world.dataUrl);
-  const instance = startChild("serverless-instance");
-  vi.unstubAllEnvs();
+  const instance = startChild("serverless-instance", world.lockUrls, world.dataUrl);
   for (const invoice of ["1", "2", "3"]) {
     instance.tell(invoice);
     expect(await instance.says(/^\d/)).toMatch(/^200 /);
