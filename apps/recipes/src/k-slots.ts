@@ -54,7 +54,10 @@ async function acquireSlot(redlock: Redlock, api: string, options: SlotOptions):
     }
     const leftMs = Math.max(1, deadlineMs - performance.now());
     try {
-      return await redlock.acquire(names[0] as string, { ...lockOptions, waitTimeoutMs: Math.min(lookAgainMs, leftMs) });
+      return await redlock.acquire(names[0] as string, {
+        ...lockOptions,
+        waitTimeoutMs: Math.min(lookAgainMs, leftMs),
+      });
     } catch (error) {
       if (!(error instanceof WaitTimeoutError) || leftMs <= lookAgainMs) throw error;
     }

@@ -29,12 +29,7 @@ export interface LeaderOptions {
  *
  * @throws what a step throws other than because its term has ended
  */
-export async function lead(
-  redlock: Redlock,
-  role: string,
-  { stop, stepMs }: LeaderOptions,
-  step: Step,
-): Promise<void> {
+export async function lead(redlock: Redlock, role: string, { stop, stepMs }: LeaderOptions, step: Step): Promise<void> {
   while (!stop.aborted) {
     let over = stop;
     try {

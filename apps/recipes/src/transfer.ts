@@ -24,7 +24,8 @@ export async function transfer(
   amount: number,
 ): Promise<void> {
   if (from === to) throw new RangeError(`could not transfer from ${from} to itself`);
-  if (!Number.isSafeInteger(amount) || amount <= 0) throw new RangeError(`amount must be a positive integer: ${amount}`);
+  if (!Number.isSafeInteger(amount) || amount <= 0)
+    throw new RangeError(`amount must be a positive integer: ${amount}`);
   const source = `account:${from}`;
   const target = `account:${to}`;
   await redlock.using([source, target], async (lock) => {

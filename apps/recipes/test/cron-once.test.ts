@@ -18,14 +18,14 @@ test("runOnce() runs a job once for each slot on three hosts, at the same time a
 
   const together = hosts.map((host) => {
     host.tell("run 1000");
-    return host.says(/ran/);
+    return host.says(/^(ran|had run)$/);
   });
   expect((await Promise.all(together)).sort()).toEqual(["had run", "had run", "ran"]);
 
   const outcomes: string[] = [];
   for (const host of hosts) {
     host.tell("run 2000");
-    outcomes.push(await host.says(/ran/));
+    outcomes.push(await host.says(/^(ran|had run)$/));
   }
   expect(outcomes).toEqual(["ran", "had run", "had run"]);
   expect(await data.mget("runs:1000", "runs:2000")).toEqual(["1", "1"]);
@@ -38,7 +38,7 @@ test("runOnce() runs the job on another host when the first one dies on the way"
   await first.says(/^hangs$/);
   second.tell("run 1000");
   first.send("SIGKILL");
-  expect(await second.says(/ran/)).toBe("ran");
+  expect(await second.says(/^(ran|had run)$/)).toBe("ran");
   expect(await data.get("runs:1000")).toBe("2");
 });
 

@@ -15,7 +15,7 @@ async function startService() {
       acquireFailed: (event) => seen.gaveUp.resolve(event),
     },
   });
-  const app = fastify();
+  const app = fastify({ forceCloseConnections: true }); // the client keeps its own open for seconds
   addInvoiceRoutes(app, redlock, async (id: string, lock: Lock) => ({ id, fence: lock.fence }));
   await app.listen({ host: "127.0.0.1", port: 0 });
   onTestFinished(() => app.close());

@@ -8,7 +8,9 @@ async function page(name: string): Promise<string> {
 /** What the report of the attacks says of one nemesis. */
 function figuresOf(report: string, nemesis: string) {
   const row = report.split("\n").find((line) => line.startsWith(`| [${nemesis}](`)) ?? "";
-  const [, , , attacks, , available, , twoAtOnce, lostWithoutTokens, lostWithTokens] = row.split("|").map((cell) => cell.trim());
+  const [, , , attacks, , available, , twoAtOnce, lostWithoutTokens, lostWithTokens] = row
+    .split("|")
+    .map((cell) => cell.trim());
   return { attacks, available, twoAtOnce, lostWithoutTokens, lostWithTokens };
 }
 

@@ -68,7 +68,10 @@ function mostHolders(nodeCount: number, permits: number): number {
     }
     return most;
   };
-  return fill(Array.from({ length: nodeCount }, () => permits), 0);
+  return fill(
+    Array.from({ length: nodeCount }, () => permits),
+    0,
+  );
 }
 
 test("a quorum semaphore that counts permits on each node admits more holders than it has permits, a lock never", () => {

@@ -66,7 +66,13 @@ async function payWhileAnotherIsPaused(balances: FencedValues): Promise<PromiseS
         return values;
       },
     };
-    const running: Promise<void> = transfer(new Redlock(nodes, { clock: new VirtualClock(), ttlMs }), paused, "alice", "bob", 30);
+    const running: Promise<void> = transfer(
+      new Redlock(nodes, { clock: new VirtualClock(), ttlMs }),
+      paused,
+      "alice",
+      "bob",
+      30,
+    );
   });
   await clock.advance(ttlMs);
   await transfer(new Redlock(nodes, { clock, ttlMs }), balances, "alice", "carol", 50);
