@@ -1,3 +1,4 @@
+import { defineConfig, mergeConfig } from "vitest/config";
 import shared from "../../vitest.shared.ts";
 
-export default shared;
+export default mergeConfig(shared, defineConfig({ test: { globalSetup: "test/build-programs.ts", isolate: false } }));

@@ -1,8 +1,8 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
-import { fileURLToPath } from "node:url";
 import { onTestFinished } from "vitest";
+import { builtProgram } from "./programs.ts";
 
 /** A process that plays one host. It is killed when the test has finished, at the latest. */
 export interface Child {
@@ -18,9 +18,7 @@ export interface Child {
 
 /** Starts a program of `fixtures`. What it complains of is shown. */
 export function startChild(fixture: string, ...args: readonly string[]): Child {
-  const program = fileURLToPath(new URL(`./fixtures/${fixture}.ts`, import.meta.url));
-  const command = ["--conditions=@holdfast/source", "--import", "tsx", program, ...args];
-  const child = spawn(process.execPath, command, { stdio: ["pipe", "pipe", "inherit"] });
+  const child = spawn(process.execPath, [builtProgram(fixture), ...args], { stdio: ["pipe", "pipe", "inherit"] });
   child.stdin.on("error", () => {}); // what is told to a process that has ended
   const ended = once(child, "close").then(([code]) => code as number | null);
   onTestFinished(async () => {

@@ -35,12 +35,12 @@ export async function startWorld(): Promise<World> {
   };
 }
 
-/** Locks of the test's own process, closed when the test has finished. */
+/** Locks of the test's own process, closed when the test has finished. They give a busy machine time to answer. */
 export async function openTestLocks(
   { lockUrls }: World,
   options?: Parameters<typeof openLocks>[1],
 ): ReturnType<typeof openLocks> {
-  const locks = await openLocks(lockUrls.split(","), options);
+  const locks = await openLocks(lockUrls.split(","), { nodeTimeoutMs: 2_000, ...options });
   onTestFinished(() => locks.close());
   return locks;
 }
