@@ -2,6 +2,7 @@ import { type LockNode, Redlock } from "@holdfast/core";
 import { memoryNode } from "@holdfast/memory";
 import { FaultyNode, VirtualClock } from "@holdfast/testkit";
 import { expect, test } from "vitest";
+import { StaleFenceError } from "../src/fenced-values.ts";
 import { lead } from "../src/leader.ts";
 import { startChild } from "./child.ts";
 import { startWorld } from "./world.ts";
@@ -57,6 +58,18 @@ test("lead() has ended its last step before another leads, when it is cut off fr
   first.stop();
   await clock.until(first.led);
   expect((await nodes[0]?.inspect("leader"))?.owner).toBeNull();
+});
+
+test("lead() takes a refusal by the storage for the end of its term", async () => {
+  const [stop, fences] = [new AbortController(), [] as number[]];
+  const redlock = new Redlock([memoryNode(), memoryNode(), memoryNode()]);
+  await lead(redlock, "leader", { stop: stop.signal, stepMs }, async (fence) => {
+    fences.push(fence);
+    if (fences.length === 1) throw new StaleFenceError("a", fence, fence + 1);
+    stop.abort();
+  });
+  const [first = 0, second = 0] = fences;
+  expect(second).toBeGreaterThan(first);
 });
 
 test("lead() rejects with what a step throws, and has released the role", async () => {

@@ -1,12 +1,21 @@
 import { runProgram } from "@holdfast/testkit";
 import { expect, test } from "vitest";
 import { app, builtProgram } from "./programs.ts";
-import { startWorld } from "./world.ts";
+import { openTestLocks, startWorld } from "./world.ts";
 
 test("two processes with two threads each lose none of the counts that nothing but the lock protects", async () => {
   const world = await startWorld();
+  const { redlock } = await openTestLocks(world);
+  const [server] = world.lockServers;
+  const waiters = async () => server?.command("ZCARD", "holdfast:line:{lock:counter}");
+
+  const lock = await redlock.acquire("counter", { autoExtend: true });
   const env = { LOCK_SERVERS: world.lockUrls, DATA_SERVER: world.dataUrl };
-  const { code, out, err } = await runProgram(builtProgram("threads-and-processes"), [], { cwd: app, env });
+  const running = runProgram(builtProgram("threads-and-processes"), [], { cwd: app, env });
+  await expect.poll(waiters).toBe(4); // so that they contend from the first round on
+  await lock.release();
+
+  const { code, out, err } = await running;
   expect(err).toBe("");
   expect(out).toBe("2 processes with 2 threads each counted to 100\n");
   expect(code).toBe(0);
