@@ -24,7 +24,7 @@ export interface SlotOptions {
  * Calls the API in one of its slots, which is kept until the call has ended.
  *
  * Where the API allows so many calls a *second* rather than at a time, let slots end by themselves instead: acquire them
- * with `ttlMs: 1_000`, without `autoExtend`, and do not release them.
+ * with `ttlMs: 1_100`, as a lock ends a little before its ttl, without `autoExtend`, and do not release them.
  *
  * @throws {WaitTimeoutError} when no slot was free in time
  * @throws {LockLostError} when the call went well, but the slot had been lost meanwhile; and what the call throws
