@@ -375,8 +375,8 @@ export const mutants: readonly Mutant[] = [
     rule: "hand-over",
     fault: "the old owner is not released on nodes that did not grant the take-over",
     file: "claim.ts",
-    from: 'if (predecessor && answer.kind !== "granted")',
-    to: 'if (predecessor && answer.kind === "no answer")',
+    from: 'if (answer.kind !== "granted") predecessor',
+    to: 'if (answer.kind === "no answer") predecessor',
   },
   {
     rule: "hand-over",

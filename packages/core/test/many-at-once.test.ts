@@ -2,7 +2,7 @@ import type { Lock, Redlock } from "@holdfast/core";
 import { describe, expect, it } from "vitest";
 import { type World, world } from "./world.ts";
 
-const names = Array.from({ length: 500 }, (_, index) => `r${index}`);
+const names = Array.from({ length: 300 }, (_, index) => `r${index}`);
 const questionsMax = 128;
 
 /** A world of three nodes, each a millisecond away, that counts how many questions are under way. */
