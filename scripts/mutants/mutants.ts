@@ -103,7 +103,7 @@ export const mutants: readonly Mutant[] = [
     rule: "S4",
     fault: "a lost attempt is not released",
     file: "acquire.ts",
-    from: 'if (outcome !== "acquired") claim.withdraw(undo);',
+    from: 'if (outcome !== "acquired") claim.withdraw(predecessor ? undefined : undo);',
     to: "",
     isSimulated: true,
   },
