@@ -3,6 +3,7 @@
 // For authors of adapters
 export { clusterSlot, tagOfSlot } from "./cluster-slot.ts";
 export type { RedisConnection, RedisSubscriber } from "./connection.ts";
+export { type LockNames, lockNames } from "./keys.ts";
 export { type Address, clusterName, serverName } from "./names.ts";
 // For users of the adapters
 export type { RedisNodeOptions } from "./options.ts";

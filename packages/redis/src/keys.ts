@@ -18,6 +18,29 @@ export interface KeyNames {
   lockKeys(resources: readonly string[]): string[];
 }
 
+/** All that belongs to one resource on a server. */
+export interface LockNames {
+  /** The key of the lock. */
+  readonly lock: string;
+  /** The key of its fence counter. */
+  readonly fence: string;
+  /** The key of the line of those who wait for it. */
+  readonly line: string;
+  /** The channel on which its releases are announced. */
+  readonly channel: string;
+}
+
+/**
+ * What a resource is called on its server, for programs that look after servers.
+ *
+ * @param prefix the option of the node
+ * @throws {ConfigurationError} where the resource cannot be locked
+ */
+export function lockNames(prefix: string, resource: string): LockNames {
+  const lock = keyNames(prefix, false).lockKey(resource);
+  return { lock, fence: fenceKey(lock), line: lineKey(lock), channel: channelPrefix + lock };
+}
+
 /**
  * Makes the names of one node.
  *

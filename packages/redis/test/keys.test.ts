@@ -3,7 +3,7 @@ import { startRedisCluster } from "@holdfast/testkit";
 import { Redis } from "ioredis";
 import { afterAll, describe, expect, test } from "vitest";
 import { clusterSlot, tagOfSlot } from "../src/cluster-slot.ts";
-import { fenceKey, fenceKeyPrefix, keyNames } from "../src/keys.ts";
+import { fenceKey, fenceKeyPrefix, keyNames, lockNames } from "../src/keys.ts";
 
 const cluster = await startRedisCluster(1);
 const client = new Redis({ port: cluster.servers[0]?.port as number });
@@ -92,4 +92,14 @@ describe("lockKeys()", () => {
       /cannot lock "a" \(slot \d+\), "b" \(slot \d+\) together: they hash to different slots.*hash tag in common/,
     );
   });
+});
+
+test("lockNames() tells what the README says is on a server", () => {
+  expect(lockNames("lock:", "invoice:42")).toEqual({
+    lock: "lock:invoice:42",
+    fence: "holdfast:fence:{lock:invoice:42}",
+    line: "holdfast:line:{lock:invoice:42}",
+    channel: "holdfast:released:lock:invoice:42",
+  });
+  expect(() => lockNames("", "holdfast:fence:x")).toThrow(ConfigurationError);
 });
