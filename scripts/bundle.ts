@@ -1,6 +1,7 @@
 /**
  * `pnpm build`, after `tsc` has written the declarations of a package: bundles the JavaScript of the package in this
- * folder, one module for each of its entries. docs/decisions/015-one-module-for-each-entry.md tells why.
+ * folder, one module for each of its entries, whether they are imported or run.
+ * docs/decisions/015-one-module-for-each-entry.md tells why.
  */
 import { readFile } from "node:fs/promises";
 import { build } from "esbuild";
@@ -9,10 +10,16 @@ interface Entry {
   readonly "@holdfast/source": string;
 }
 
-const { exports }: { exports: Record<string, Entry> } = JSON.parse(await readFile("package.json", "utf8"));
+interface Manifest {
+  readonly exports: Readonly<Record<string, Entry>>;
+  readonly bin?: Readonly<Record<string, string>>;
+}
+
+const { exports, bin = {} }: Manifest = JSON.parse(await readFile("package.json", "utf8"));
+const imported = Object.values(exports).map((entry) => entry["@holdfast/source"]);
 
 await build({
-  entryPoints: Object.values(exports).map((entry) => entry["@holdfast/source"]),
+  entryPoints: [...imported, ...Object.values(bin)],
   outdir: "dist",
   bundle: true,
   packages: "external", // a class has one identity only if its package is never copied into another

@@ -15,6 +15,8 @@ export interface ConsumerProject {
   readonly programs: readonly Program[];
   /** Subjects whose programs are tests, with the folder to run vitest in. */
   readonly testFolders: ReadonlyMap<string, string>;
+  /** Subjects that can be run as a program, with what npm has installed for that. */
+  readonly commands: ReadonlyMap<string, string>;
 }
 
 /** A program in both forms: `programs/NAME.ts`, which imports, and `programs/NAME.cts`, which requires. */
@@ -56,7 +58,14 @@ async function setUp(directory: string, servers: readonly RedisServer[]): Promis
     testFolders.set(subject, join("programs", subject));
     await writeIn(directory, join("programs", subject, fileName ?? ""), code);
   }
-  return { directory, programs, testFolders };
+  return { directory, programs, testFolders, commands: commandsOf(packages) };
+}
+
+function commandsOf(packages: readonly WorkspacePackage[]): Map<string, string> {
+  const commands = packages.flatMap(({ directory, manifest }) =>
+    Object.keys(manifest.bin ?? {}).map((name) => [folderName(directory), join("node_modules/.bin", name)] as const),
+  );
+  return new Map(commands);
 }
 
 /** With npm, from tarballs: our packages, their peers, and whatever else the examples import. */
@@ -104,8 +113,9 @@ async function writeExamples(examples: readonly Example[], directory: string): P
 }
 
 async function writeExportsPrograms(packages: readonly WorkspacePackage[], directory: string): Promise<Program[]> {
+  const imported = packages.filter(({ manifest }) => entryPoints(manifest).length > 0);
   return Promise.all(
-    packages.map(async (source): Promise<Program> => {
+    imported.map(async (source): Promise<Program> => {
       const subject = folderName(source.directory);
       const name = `exports-${subject}`;
       await writeIn(directory, `${name}.mjs`, exportsPrinter(entryPoints(source.manifest)));

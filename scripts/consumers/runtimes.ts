@@ -88,3 +88,16 @@ export async function runTests({ directory }: ConsumerProject, { binary }: Runti
   if (passed === 0) throw new Error(`no test ran:\n${printed}`);
   return "✓";
 }
+
+/** Runs a program under a lock by `holdfast`, as npm has installed it, and without a server. */
+export async function runUnderLock(
+  { directory }: ConsumerProject,
+  runtime: Runtime,
+  holdfast: string,
+): Promise<string> {
+  const program = [runtime.binary, "-e", "console.log(process.env.HOLDFAST_RESOURCE)"];
+  const command = [...runtime.args, holdfast, "run", "--memory", "a trial", "--", ...program];
+  const printed = await run(runtime.binary, command, directory, { timeoutMs: longestProgramMs });
+  if (printed.trim() !== "a trial") throw new Error(`${runtime.name}: ${holdfast} printed ${JSON.stringify(printed)}`);
+  return "✓";
+}

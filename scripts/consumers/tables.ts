@@ -12,7 +12,8 @@ error TS1479; use \`await import()\` there, or \`bundler\`. The declarations of 
 under \`bundler\`, which are not counted: set \`skipLibCheck\` there.`,
   [programsTable]: `Each cell is all programs about one package: the examples of its README, against real Redis servers, and a
 program that compares what can be imported with what the types declare, name by name. The example of \`conformance\` is a
-run of the suite by vitest, which runs in Node only and has to be imported; elsewhere it is the names alone.`,
+run of the suite by vitest, which runs in Node only and has to be imported; elsewhere it is the names alone. \`cli\` runs a program
+under a lock, in Node.`,
   [browserTable]: `The example of the package's README, bundled by esbuild for browsers, which fails when anything asks for a
 built-in module of Node.`,
 };

@@ -5,7 +5,7 @@ import { browserExamples, bundle, runInBareContext } from "./browser.ts";
 import { type Chromium, runInChromium } from "./chromium.ts";
 import { type Compiler, emit, type Setting, typeCheck } from "./compilers.ts";
 import type { ConsumerProject } from "./project.ts";
-import { type Form, type Runtime, runSubject, runTests } from "./runtimes.ts";
+import { type Form, type Runtime, runSubject, runTests, runUnderLock } from "./runtimes.ts";
 
 /** One cell of a table: what was tried, and what came of it. */
 export interface Outcome {
@@ -43,6 +43,7 @@ export async function tryAll(project: ConsumerProject, selection: Selection): Pr
   const trials = [
     ...selection.typeChecks.map((check) => typeTrial(project, check)),
     ...selection.runtimes.flatMap((runtime) => programTrials(project, runtime)),
+    ...selection.runtimes.filter(({ isNode }) => isNode).flatMap((runtime) => commandTrials(project, runtime)),
     ...browserTrials(project, selection.chromium),
   ];
   const limit = pLimit(availableParallelism());
@@ -81,6 +82,15 @@ function programTrials(project: ConsumerProject, runtime: Runtime): Trial[] {
       },
     })),
   );
+}
+
+function commandTrials(project: ConsumerProject, runtime: Runtime): Trial[] {
+  return [...project.commands].map(([subject, command]) => ({
+    table: programsTable,
+    row: `${runtime.name}, \`import\``,
+    column: subject,
+    attempt: () => runUnderLock(project, runtime, command),
+  }));
 }
 
 function browserTrials(project: ConsumerProject, chromium: Chromium | undefined): Trial[] {

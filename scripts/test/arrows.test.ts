@@ -12,6 +12,12 @@ describe("upwardArrows()", () => {
     expect(upwardArrows({ name: "@holdfast/ioredis", dependencies, peerDependencies: { ioredis: "6" } })).toEqual([]);
   });
 
+  it("lets the command line depend on adapters, and on nothing private", () => {
+    const dependencies = { "@holdfast/core": "1", "@holdfast/ioredis": "1", "@holdfast/memory": "1", yargs: "18" };
+    expect(upwardArrows({ name: "@holdfast/cli", dependencies })).toEqual([]);
+    expect(upwardArrows({ name: "@holdfast/cli", dependencies: { "@holdfast/testkit": "1" } })).toHaveLength(1);
+  });
+
   it("finds arrows between neighbours, upwards, and to private packages", () => {
     const neighbour = { name: "@holdfast/memory", dependencies: { "@holdfast/redis": "1" } };
     const upwards = { name: "@holdfast/redis", peerDependencies: { "@holdfast/ioredis": "1" } };

@@ -1,0 +1,42 @@
+import type { LockNode } from "@holdfast/core";
+import { ioredisNode } from "@holdfast/ioredis";
+import { memoryNode } from "@holdfast/memory";
+import { lockNames } from "@holdfast/redis";
+import type { ServerOptions } from "../server-options.ts";
+import type { Server } from "../servers.ts";
+import { within } from "../within.ts";
+
+/** Counters that could not be removed in the end are forgotten so long after the last claim, in milliseconds. */
+const fenceTtlMs = 1_000;
+const removalTimeoutMs = 2_000;
+
+/** Lock nodes like those of other commands, but that what they leave behind is soon forgotten. */
+export interface BenchNodes {
+  readonly nodes: readonly LockNode[];
+  /** Removes all that was kept for these resources, as far as servers answer in time. */
+  clear(resources: readonly string[]): Promise<void>;
+  /** Closes the connections that belong to the nodes. */
+  close(): Promise<void>;
+}
+
+/** Makes a node for each server; without any, one in this process. */
+export function benchNodes(
+  servers: readonly Server[],
+  { memory, prefix, restartGuardMs }: Pick<ServerOptions, "memory" | "prefix" | "restartGuardMs">,
+): BenchNodes {
+  if (memory) return { nodes: [memoryNode({ fenceTtlMs })], clear: async () => {}, close: async () => {} };
+  const nodes = servers.map(({ client }) => ioredisNode(client, { prefix, restartGuardMs, fenceTtlMs }));
+  return {
+    nodes,
+    async clear(resources) {
+      const keys = resources.map((resource) => lockNames(prefix, resource)).flatMap(({ fence, line }) => [fence, line]);
+      const removals = servers
+        .filter(({ client }) => client.status === "ready")
+        .map(({ client }) => within(removalTimeoutMs, Promise.allSettled(keys.map((key) => client.del(key)))));
+      await Promise.allSettled(removals);
+    },
+    async close() {
+      await Promise.all(nodes.map((node) => node.close()));
+    },
+  };
+}

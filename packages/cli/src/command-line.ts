@@ -1,0 +1,58 @@
+import { createRequire } from "node:module";
+import yargs, { type CommandModule } from "yargs";
+import { benchCommand } from "./commands/bench.ts";
+import { doctorCommand } from "./commands/doctor.ts";
+import { inspectCommand } from "./commands/inspect.ts";
+import { releaseCommand } from "./commands/release.ts";
+import { runCommand } from "./commands/run.ts";
+import { exitCodesHelp, UsageError } from "./exit-codes.ts";
+
+/** The commands, in the order in which the help lists them. */
+// biome-ignore lint/suspicious/noExplicitAny: each has arguments of its own
+const commands: readonly CommandModule<object, any>[] = [
+  runCommand,
+  inspectCommand,
+  releaseCommand,
+  doctorCommand,
+  benchCommand,
+];
+
+const { version }: { version: string } = createRequire(import.meta.url)("../package.json");
+
+/**
+ * Reads the command line and does what it says. A command leaves its exit code in `process.exitCode`.
+ *
+ * @throws {Failure} with what the user is to be told
+ */
+export async function runCommandLine(args: readonly string[]): Promise<void> {
+  const parser = yargs([...args])
+    .scriptName("holdfast")
+    .usage("$0 <command>\n\nDistributed locks over independent Redis servers, on the command line.")
+    .example("$0 run backup --node redis://a --node redis://b --node redis://c -- ./backup.sh", "")
+    .command([...commands])
+    .completion("completion", "Print a script that completes commands and options, for bash and zsh")
+    .parserConfiguration({
+      "boolean-negation": false,
+      "dot-notation": false,
+      "greedy-arrays": false,
+      "parse-numbers": false,
+      "parse-positional-numbers": false,
+      "populate--": true,
+      "short-option-groups": false,
+    })
+    .demandCommand(1, 1, "Name a command", "Name one command")
+    .strict()
+    .version(version)
+    .help()
+    .epilogue(exitCodesHelp)
+    .wrap(Math.min(100, process.stdout.columns || 100))
+    .detectLocale(false)
+    .showHelpOnFail(false)
+    .exitProcess(false)
+    .fail((message, error) => {
+      // What a command has thrown comes without a message.
+      if (!message) throw error;
+      throw new UsageError(`${message.replaceAll(/\s+/g, " ")}; see holdfast --help`);
+    });
+  await parser.parseAsync();
+}

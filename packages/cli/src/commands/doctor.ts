@@ -1,0 +1,57 @@
+import type { Argv, CommandModule } from "yargs";
+import { examine } from "../doctor/examine.ts";
+import { type Level, levels } from "../doctor/levels.ts";
+import { renderReport } from "../doctor/render.ts";
+import type { Report } from "../doctor/report.ts";
+import { exitCodes, UsageError } from "../exit-codes.ts";
+import { withLockService } from "../lock-service.ts";
+import { print } from "../output.ts";
+import { readServerOptions, type ServerArguments, type ServerOptions, withServerOptions } from "../server-options.ts";
+import type { Server } from "../servers.ts";
+import { terminalOf } from "../terminal.ts";
+
+interface DoctorArguments extends ServerArguments {
+  readonly json: boolean | undefined;
+  readonly require: Level;
+}
+
+/** `holdfast doctor`: tells what a set of servers is good for. */
+export const doctorCommand: CommandModule<object, DoctorArguments> = {
+  command: "doctor",
+  describe: "Tell whether the servers are fit for locks, and what can be relied on",
+  builder: (yargs) =>
+    withServerOptions(yargs)
+      .usage(
+        "$0 doctor [options]\n\nLooks at each server, tries a lock on it, and tells what can be relied on:\n" +
+          "efficiency, exclusion (under bounded timing), or fenced (and durable).",
+      )
+      .options({
+        require: { choices: levels, default: "exclusion", describe: "The level without which it exits with 1" },
+        json: { type: "boolean", describe: "Print one line of JSON" },
+      })
+      .epilogue(
+        "Exit codes:\n  0   the required level is reached\n  1   it is not\n  64  the command line or the configuration is wrong\n" +
+          "  69  too few servers can be reached",
+      ) as unknown as Argv<DoctorArguments>,
+  handler: async (args) => {
+    const options = await readServerOptions(args, process.env);
+    if (options.memory) throw new UsageError("--memory has no servers to look at");
+    process.exitCode = await withLockService(options, {}, ({ servers }) => doctor(args, options, servers));
+  },
+};
+
+async function doctor(
+  { require, json }: DoctorArguments,
+  options: ServerOptions,
+  servers: readonly Server[],
+): Promise<number> {
+  const report = await examine(servers, options, require);
+  print(json ? JSON.stringify(report) : renderReport(report, terminalOf(process.stdout, process.env)));
+  return exitCodeOf(report);
+}
+
+function exitCodeOf({ servers, quorum, ok }: Report): number {
+  const reachable = servers.filter(({ view }) => view !== null).length;
+  if (reachable < quorum) return exitCodes.noQuorum;
+  return ok ? exitCodes.ok : exitCodes.no;
+}

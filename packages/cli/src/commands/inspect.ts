@@ -1,0 +1,73 @@
+import type { Inspection } from "@holdfast/core";
+import type { Argv, CommandModule } from "yargs";
+import { parseDuration } from "../duration.ts";
+import { exitCodes, UsageError } from "../exit-codes.ts";
+import { asAsked } from "../failures.ts";
+import { inspectionJson, inspectionText } from "../inspect/inspection-report.ts";
+import { printingChanges, redrawing, watch } from "../inspect/watch.ts";
+import { type LockService, withLockService } from "../lock-service.ts";
+import { print } from "../output.ts";
+import { only, readServerOptions, type ServerArguments, withServerOptions } from "../server-options.ts";
+import { listenToSignals } from "../signals.ts";
+
+interface InspectArguments extends ServerArguments {
+  readonly resource: string;
+  readonly json: boolean | undefined;
+  readonly watch: boolean | undefined;
+  readonly interval: string | undefined;
+}
+
+const defaultInterval = "1s";
+
+/** `holdfast inspect`: tells who holds a lock. */
+export const inspectCommand: CommandModule<object, InspectArguments> = {
+  command: "inspect <resource>",
+  describe: "Tell who holds a lock, as the majority says and server by server",
+  builder: (yargs) =>
+    withServerOptions(yargs)
+      .usage("$0 inspect <resource> [options]\n\nTells who holds a lock, as the majority says and server by server.")
+      .positional("resource", { type: "string", describe: "What may be locked" })
+      .options({
+        json: { type: "boolean", describe: "Print one line of JSON" },
+        watch: { type: "boolean", describe: "Look again and again; piped, print what changes" },
+        interval: {
+          type: "string",
+          requiresArg: true,
+          implies: "watch",
+          describe: `How long after one look comes the next (default: ${defaultInterval})`,
+        },
+      }) as unknown as Argv<InspectArguments>,
+  handler: async (args) => {
+    const intervalMs = parseDuration("--interval", only("--interval", args.interval) ?? defaultInterval);
+    if (intervalMs === 0) throw new UsageError("--interval must be longer than 0");
+    const servers = await readServerOptions(args, process.env);
+    process.exitCode = await withLockService(servers, {}, (service) =>
+      args.watch ? watchFor(args, service, intervalMs) : inspectOnce(args, service),
+    );
+  },
+};
+
+async function inspectOnce({ resource, json }: InspectArguments, { redlock, servers }: LockService): Promise<number> {
+  const inspection = await asAsked(() => redlock.inspect(resource));
+  print(json ? inspectionJson(inspection, servers) : inspectionText(inspection, servers));
+  return inspection.state === "unknown" ? exitCodes.noQuorum : exitCodes.ok;
+}
+
+async function watchFor(
+  { resource, json }: InspectArguments,
+  { redlock, servers }: LockService,
+  intervalMs: number,
+): Promise<number> {
+  // A terminal that does not tell its size is none that can be drawn on.
+  const isAtTerminal = process.stdout.isTTY && process.stdout.rows > 0;
+  const textOf = (inspection: Inspection): string => `${inspectionText(inspection, servers)}\n`;
+  const jsonOf = (inspection: Inspection): string => inspectionJson(inspection, servers);
+  const display = json ? printingChanges(jsonOf) : isAtTerminal ? await redrawing(textOf) : printingChanges(textOf);
+  const signals = listenToSignals();
+  try {
+    await watch(() => asAsked(() => redlock.inspect(resource)), display, intervalMs, signals.interrupted);
+    return signals.exitCode;
+  } finally {
+    signals.stopListening();
+  }
+}

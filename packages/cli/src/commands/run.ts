@@ -1,0 +1,95 @@
+import type { Argv, CommandModule, Options } from "yargs";
+import { parseDuration } from "../duration.ts";
+import { exitCodesHelp, UsageError } from "../exit-codes.ts";
+import { withLockService } from "../lock-service.ts";
+import { complain } from "../output.ts";
+import { defaultLabel } from "../run/label.ts";
+import { narrator } from "../run/narrator.ts";
+import { type RunOptions, runUnderLock } from "../run/run-under-lock.ts";
+import { only, readServerOptions, type ServerArguments, withServerOptions } from "../server-options.ts";
+import { listenToSignals } from "../signals.ts";
+
+interface RunArguments extends ServerArguments {
+  readonly resource: readonly string[] | undefined;
+  readonly wait: string | undefined;
+  readonly noWait: boolean | undefined;
+  readonly maxHold: string | undefined;
+  readonly killAfter: string | undefined;
+  readonly label: string | undefined;
+  readonly processGroup: boolean | undefined;
+  readonly verbose: boolean | undefined;
+  readonly "--"?: readonly string[];
+}
+
+const defaults = { wait: "10s", killAfter: "10s" } as const;
+
+const group = "Lock:";
+const text = { type: "string", requiresArg: true, group } as const;
+
+const flag = { type: "boolean", group } as const;
+const lockOptions: Readonly<Record<string, Options>> = {
+  wait: { ...text, describe: `How long to wait for the lock, or forever (default: ${defaults.wait})` },
+  "no-wait": { ...flag, describe: "Try once" },
+  "max-hold": { ...text, describe: "How long the command may hold the lock (default: no limit)" },
+  "kill-after": { ...text, describe: `When to kill a command that has lost it (default: ${defaults.killAfter})` },
+  label: { ...text, describe: "Who holds the lock, for people (default: user@host[pid])" },
+  "process-group": { ...flag, describe: "Signal all that the command has started" },
+  verbose: { ...flag, describe: "Say on standard error what goes on" },
+};
+
+/** `holdfast run`: runs a command while it holds a lock. */
+export const runCommand: CommandModule<object, RunArguments> = {
+  command: "run <resource..>",
+  describe: "Run a command while holding a lock: run backup -- ./backup.sh",
+  builder: (yargs) =>
+    withServerOptions(
+      yargs
+        .usage("$0 run <resource..> [options] -- <command> [arguments]\n\nRuns a command while holding a lock.")
+        .positional("resource", { type: "string", describe: "What to lock; several are locked together" })
+        .options(lockOptions)
+        .conflicts("wait", "no-wait"),
+    ).epilogue(exitCodesHelp) as unknown as Argv<RunArguments>,
+  handler: async (args) => {
+    process.exitCode = await run(args);
+  },
+};
+
+async function run(args: RunArguments): Promise<number> {
+  const options = readRunOptions(args);
+  const servers = await readServerOptions(args, process.env);
+  const signals = listenToSignals();
+  try {
+    const isTold = args.verbose === true;
+    const isAtTerminal = process.stderr.isTTY === true && options.waitMs > 0;
+    const observer = narrator(complain, { isTold, isAtTerminal });
+    const { interrupted } = signals;
+    return await withLockService(servers, { observer, interrupted }, (service) =>
+      runUnderLock(options, service, signals),
+    );
+  } finally {
+    signals.stopListening();
+  }
+}
+
+function readRunOptions(args: RunArguments): RunOptions {
+  const [command, ...commandArguments] = args["--"] ?? [];
+  if (command === undefined)
+    throw new UsageError("no command to run: write it after --, as in run backup -- ./backup.sh");
+  const maxHold = only("--max-hold", args.maxHold);
+  return {
+    resources: args.resource ?? [],
+    command,
+    commandArguments,
+    waitMs: readWait(args),
+    maxHoldMs: maxHold === undefined ? Infinity : parseDuration("--max-hold", maxHold),
+    killAfterMs: parseDuration("--kill-after", only("--kill-after", args.killAfter) ?? defaults.killAfter),
+    label: only("--label", args.label) ?? defaultLabel(),
+    inGroup: args.processGroup === true,
+  };
+}
+
+function readWait(args: RunArguments): number {
+  const wait = only("--wait", args.wait) ?? defaults.wait;
+  if (args.noWait === true) return 0;
+  return wait === "forever" ? Infinity : parseDuration("--wait", wait);
+}

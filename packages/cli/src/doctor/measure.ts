@@ -1,0 +1,42 @@
+import { createHistogram } from "node:perf_hooks";
+import type { Ask } from "./ask.ts";
+import type { ClockFacts, Latency } from "./facts.ts";
+
+/** How long the pings may take together. Farther servers are pinged less often. */
+const pingBudgetMs = 3_000;
+const clockReadings = 5;
+
+/** Pings, one at a time. What the user may not do is answered as well, and takes as long. */
+export async function measureLatency(ask: Ask, pings: number): Promise<Latency> {
+  const histogram = createHistogram();
+  const startMs = performance.now();
+  while (histogram.count < pings && performance.now() - startMs < pingBudgetMs) {
+    const sentMs = performance.now();
+    await ask("PING");
+    histogram.record(Math.max(1, Math.round((performance.now() - sentMs) * 1_000)));
+  }
+  const percentileMs = (percent: number): number => histogram.percentile(percent) / 1_000;
+  return { medianMs: percentileMs(50), p99Ms: percentileMs(99), pings: histogram.count };
+}
+
+/**
+ * Compares the clocks: the server read its own somewhere between the request and the answer, which is taken to be in the
+ * middle. The shortest of a few round trips leaves the least room for error. Null where the user may not ask.
+ */
+export async function measureClock(ask: Ask): Promise<ClockFacts | null> {
+  let best: ClockFacts | null = null;
+  for (let reading = 0; reading < clockReadings; reading++) {
+    const sentMs = performance.now();
+    const answer = await ask("TIME");
+    // In this order: should the process be held up between the two, the uncertainty says so.
+    const answeredMs = Date.now();
+    const halfMs = (performance.now() - sentMs) / 2;
+    if (!answer.ok || !Array.isArray(answer.value)) return null;
+    const [seconds, microseconds] = answer.value.map(Number) as [number, number];
+    // This machine tells whole milliseconds.
+    const uncertaintyMs = halfMs + 1;
+    if (best !== null && best.uncertaintyMs <= uncertaintyMs) continue;
+    best = { aheadMs: seconds * 1_000 + microseconds / 1_000 - (answeredMs - halfMs), uncertaintyMs };
+  }
+  return best;
+}

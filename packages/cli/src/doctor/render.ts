@@ -1,0 +1,106 @@
+import { colors, printable } from "../output.ts";
+import type { Terminal } from "../terminal.ts";
+import { listed, longMs } from "./format.ts";
+import { type Finding, findingsAgainst } from "./judge.ts";
+import { type Level, levelDescriptions, levels } from "./levels.ts";
+import { renderServers } from "./render-servers.ts";
+import type { Report } from "./report.ts";
+
+/** The report as people read it. */
+export function renderReport(report: Report, terminal: Terminal): string {
+  const { servers, findings } = report;
+  return [
+    summaryOf(report),
+    renderServers(servers, terminal),
+    ...grouped(findings).map((group) => renderGroup(group, servers.length, terminal)),
+    renderVerdict(report, terminal),
+  ].join("\n\n");
+}
+
+function summaryOf({ servers, quorum, mayFail }: Report): string {
+  const number = servers.length === 1 ? "1 lock server" : `${servers.length} lock servers`;
+  return `${number}: a quorum is ${quorum}, ${mayFail === 0 ? "none" : mayFail} may fail`;
+}
+
+/** All findings of one kind: the servers of which the same is said, by what is said. */
+interface Group {
+  readonly kind: Finding;
+  readonly serversByMessage: ReadonlyMap<string, readonly string[]>;
+}
+
+function grouped(findings: readonly Finding[]): readonly Group[] {
+  return [...new Set(findings.map(({ code }) => code))].map((code) => {
+    const alike = findings.filter((finding) => finding.code === code);
+    const serversByMessage = new Map<string, string[]>();
+    for (const { message, server } of alike) {
+      serversByMessage.set(message, [...(serversByMessage.get(message) ?? []), ...(server === null ? [] : [server])]);
+    }
+    return { kind: alike[0] as Finding, serversByMessage };
+  });
+}
+
+const paints = { error: colors.red, warning: colors.yellow, notice: colors.cyan } as const;
+const indent = "  ";
+
+function renderGroup({ kind, serversByMessage }: Group, all: number, { width }: Terminal): string {
+  const { code, severity, remedy } = kind;
+  const inside = width - indent.length;
+  const facts = [...serversByMessage].flatMap(([message, servers]) => {
+    return wrapped(printable(`${sentenceOf(servers, all, message)}.`), inside);
+  });
+  const advice = wrapped(remedy, inside).map((line) => colors.dim(line));
+  return [
+    `${paints[severity](severity)} ${colors.bold(code)}`,
+    ...[...facts, ...advice].map((line) => indent + line),
+  ].join("\n");
+}
+
+/** A message about a server goes on after its name. Names begin as they do. */
+function sentenceOf(servers: readonly string[], all: number, message: string): string {
+  if (servers.length === 0) return message.charAt(0).toUpperCase() + message.slice(1);
+  if (servers.length === 1) return `${servers[0]} ${message}`;
+  return servers.length === all ? `Each server ${message}` : `${listed(servers)}: each ${message}`;
+}
+
+function renderVerdict(report: Report, terminal: Terminal): string {
+  const { level, findings, ok, required } = report;
+  const remarks = [
+    ...(level === "fenced" ? ["Whether your storage checks the tokens cannot be seen from here."] : []),
+    ...timeoutAdvice(report),
+    ...(ok ? [] : [`Not fit: the level ${required} is required.`]),
+  ];
+  return [
+    ...levels.map((each) => renderLevel(each, findings, terminal)),
+    ...remarks.map((remark) => `\n${wrapped(remark, terminal.width).join("\n")}`),
+  ].join("\n");
+}
+
+function timeoutAdvice({ recommendedNodeTimeoutMs: recommendedMs, ttlMs, nodeTimeoutMs }: Report): string[] {
+  if (recommendedMs === null) return [];
+  return [
+    `Node timeout: ${longMs(recommendedMs)} is recommended for a ttl of ${longMs(ttlMs)}; ${longMs(nodeTimeoutMs)} is set.`,
+  ];
+}
+
+function renderLevel(level: Level, findings: readonly Finding[], { width, isUnicode }: Terminal): string {
+  const missing = new Set(findingsAgainst(level, findings).map(({ code }) => code));
+  const { title, promise } = levelDescriptions[level];
+  const [yes, no, margin] = isUnicode ? ["✔", "✖", "  "] : ["yes", "no ", "    "];
+  const isReached = missing.size === 0;
+  const mark = isReached ? colors.green(yes) : colors.red(no);
+  const text = isReached ? promise : `Not reached: ${[...missing].join(", ")}.`;
+  return [`${mark} ${colors.bold(title)}`, ...wrapped(text, width - margin.length).map((line) => margin + line)].join(
+    "\n",
+  );
+}
+
+/** Breaks a text into lines. A word that is too long for a line has one of its own. */
+export function wrapped(text: string, width: number): readonly string[] {
+  const lines: string[] = [];
+  for (const word of text.split(" ")) {
+    const line = lines.at(-1);
+    if (line !== undefined && line.length + 1 + word.length <= width) lines[lines.length - 1] = `${line} ${word}`;
+    else lines.push(word);
+  }
+  return lines;
+}

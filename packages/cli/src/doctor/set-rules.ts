@@ -1,0 +1,100 @@
+import type { SetCode } from "./catalogue.ts";
+import type { ClockFacts, Facts, Info } from "./facts.ts";
+import { listed, longMs, shortMs } from "./format.ts";
+import { clockDifferenceMsMax } from "./server-rules.ts";
+import { leastTtlMs, slowestMs } from "./timeouts.ts";
+
+/** What one rule says about the servers together; null if there is nothing to say. */
+type Rule = (facts: Facts) => string | null;
+
+/** One rule for each finding about the servers together. */
+export const setRules: Readonly<Record<SetCode, Rule>> = {
+  "no-quorum": (facts) => {
+    const [votes, quorum] = [votersOf(facts), quorumOf(facts)];
+    return votes < quorum ? `${votes} of ${facts.servers.length} servers grant locks, ${quorum} needed` : null;
+  },
+
+  "same-server": ({ servers }) => {
+    const runs = groups(servers.flatMap(({ name, view }) => (view?.info?.runId ? [[view.info.runId, name]] : [])));
+    const twice = [...runs.values()].filter((names) => names.length > 1);
+    return twice.length > 0 ? twice.map((names) => `${listed(names)} are the same server`).join("; ") : null;
+  },
+
+  "guard-too-short": ({ restartGuardMs, ttlMs }) =>
+    restartGuardMs > 0 && restartGuardMs < ttlMs
+      ? `the restart guard, ${longMs(restartGuardMs)}, is shorter than the ttl, ${longMs(ttlMs)}`
+      : null,
+
+  "clocks-apart": ({ servers }) => {
+    const clocks = servers.flatMap(({ view }) => view?.clock ?? []);
+    const isFar = ({ aheadMs, uncertaintyMs }: ClockFacts) => Math.abs(aheadMs) - uncertaintyMs > clockDifferenceMsMax;
+    if (clocks.length < 2 || clocks.some(isFar)) return null;
+    const first = Math.min(...clocks.map(({ aheadMs, uncertaintyMs }) => aheadMs + uncertaintyMs));
+    const last = Math.max(...clocks.map(({ aheadMs, uncertaintyMs }) => aheadMs - uncertaintyMs));
+    return last - first > clockDifferenceMsMax ? `the clocks of the servers are ${shortMs(last - first)} apart` : null;
+  },
+
+  "same-machine": (facts) => {
+    const { servers } = facts;
+    const machines = groups(servers.flatMap(({ name, address: { machine } }) => (machine ? [[machine, name]] : [])));
+    const spare = servers.length - quorumOf(facts);
+    const [machine, names = []] = [...machines].find(([, those]) => those.length > Math.max(1, spare)) ?? [];
+    if (machine === undefined) return null;
+    const which = names.length === servers.length ? `all ${names.length} servers` : listed(names);
+    return `${which} are on ${machine === "local" ? "this machine" : `one machine (${machine})`}: without it there is no quorum`;
+  },
+
+  "node-timeout-too-short": (facts) => {
+    const p99Ms = slowestMs(facts);
+    if (p99Ms === null || p99Ms <= facts.nodeTimeoutMs) return null;
+    return `the node timeout, ${longMs(facts.nodeTimeoutMs)}, is shorter than 1 of 100 answers take (${shortMs(p99Ms)})`;
+  },
+
+  "ttl-too-short": (facts) => {
+    const leastMs = leastTtlMs(facts);
+    if (leastMs === null || leastMs <= facts.ttlMs) return null;
+    return `the ttl, ${longMs(facts.ttlMs)}, is short for these latencies: ${longMs(leastMs)} or more would do`;
+  },
+
+  "single-server": ({ servers }) => (servers.length === 1 ? "there is one server: none may fail" : null),
+
+  "even-number": (facts) => {
+    const { length } = facts.servers;
+    if (length % 2 === 1) return null;
+    const mayFail = length - quorumOf(facts);
+    return `there are ${length} servers: ${mayFail === 0 ? "none" : mayFail} may fail, as with ${length - 1}`;
+  },
+
+  "different-versions": ({ servers }) => {
+    const versions = new Set(servers.flatMap(({ view }) => (view?.info ? [versionOf(view.info)] : [])));
+    return versions.size > 1 ? `the servers run ${listed([...versions].sort())}` : null;
+  },
+
+  "different-databases": ({ servers }) => {
+    const databases = new Set(servers.map(({ address }) => address.database));
+    return databases.size > 1 ? `the databases ${listed([...databases].sort().map(String))} are used` : null;
+  },
+};
+
+/** How many servers must grant a lock. */
+export function quorumOf({ servers }: Facts): number {
+  return Math.floor(servers.length / 2) + 1;
+}
+
+/** How many servers can grant one. */
+function votersOf({ servers }: Facts): number {
+  return servers.filter(({ view }) => view !== null && view.lockFailure === null).length;
+}
+
+/** A server's product and version. */
+export function versionOf({ product, version }: Info): string {
+  return `${product} ${version}`;
+}
+
+function groups(entries: readonly (readonly string[])[]): Map<string, string[]> {
+  const map = new Map<string, string[]>();
+  for (const [key, value] of entries as readonly (readonly [string, string])[]) {
+    map.set(key, [...(map.get(key) ?? []), value]);
+  }
+  return map;
+}

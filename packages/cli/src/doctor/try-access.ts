@@ -1,0 +1,131 @@
+import { createHash } from "node:crypto";
+import type { LockNames } from "@holdfast/redis";
+import type { Redis, RedisOptions } from "ioredis";
+import { within } from "../within.ts";
+import { type Ask, asking } from "./ask.ts";
+import type { Access } from "./facts.ts";
+
+/** How long a server keeps what this program could not remove because it was ended, in milliseconds. */
+const leftoverMs = 5_000;
+
+/** How long a second connection may take, and each answer on it, in milliseconds. */
+const duplicateTimeoutMs = 2_000;
+
+const channels = "&holdfast:released:*";
+
+/** One command that locks need. */
+interface Trial {
+  readonly words: readonly [command: string, ...args: (string | number)[]];
+  /** The permission to use the names in it. */
+  readonly names?: string;
+}
+
+/** What was found to be lacking so far. */
+interface Lacking {
+  readonly locks: Set<string>;
+  readonly wakeUps: Set<string>;
+  readonly commands: Set<string>;
+}
+
+/**
+ * Finds out what the user may not do, by doing what the lock script does, one command after the other, on names of our own.
+ * To ask the server instead (`ACL DRYRUN`) takes a permission that locks do not need, and Redis 7.
+ *
+ * @param names of a resource that nobody else uses
+ * @param prefix that the names were made with
+ */
+export async function tryAccess(client: Redis, ask: Ask, names: LockNames, prefix: string): Promise<Access> {
+  const lacking: Lacking = { locks: new Set(), wakeUps: new Set(), commands: new Set() };
+  await attempt(ask, lockTrials(names, prefix), lacking.locks, lacking);
+  await attempt(ask, wakeUpTrials(names), lacking.wakeUps, lacking);
+  await attemptSubscription(client, names, lacking);
+  return {
+    missing: [...lacking.locks],
+    missingForWakeUps: [...lacking.wakeUps].filter((permission) => !lacking.locks.has(permission)),
+    unknownCommands: [...lacking.commands],
+    isOpen: await isOpenToAll(client),
+  };
+}
+
+function lockTrials({ lock, fence }: LockNames, prefix: string): readonly Trial[] {
+  const script = "return 1";
+  const locks = `~${prefix}*`;
+  const fences = "~holdfast:fence:*";
+  return [
+    { words: ["EVAL", script, 0] },
+    { words: ["EVALSHA", createHash("sha1").update(script).digest("hex"), 0] },
+    { words: ["TIME"] },
+    { words: ["SET", lock, "doctor", "PX", leftoverMs], names: locks },
+    { words: ["GET", lock], names: locks },
+    { words: ["PTTL", lock], names: locks },
+    { words: ["PEXPIRE", lock, leftoverMs], names: locks },
+    { words: ["DEL", lock], names: locks },
+    { words: ["SET", fence, 1, "PX", leftoverMs], names: fences },
+    { words: ["DEL", fence], names: fences },
+  ];
+}
+
+function wakeUpTrials({ line, channel }: LockNames): readonly Trial[] {
+  const lines = "~holdfast:line:*";
+  return [
+    { words: ["ZADD", line, "NX", 1, "doctor"], names: lines },
+    { words: ["PEXPIRE", line, leftoverMs], names: lines },
+    { words: ["ZREVRANGE", line, 0, 0, "WITHSCORES"], names: lines },
+    { words: ["ZREM", line, "doctor"], names: lines },
+    { words: ["ZPOPMIN", line], names: lines },
+    { words: ["PUBLISH", channel, ""], names: channels },
+  ];
+}
+
+async function attempt(ask: Ask, trials: readonly Trial[], denied: Set<string>, { commands }: Lacking): Promise<void> {
+  for (const { words, names } of trials) {
+    const answer = await ask(...words);
+    if (answer.ok) continue;
+    const [command] = words;
+    if (answer.error.startsWith("NOPERM")) {
+      // "no permissions to run the 'set' command", or "… to access one of the keys", in the words of several versions.
+      const isAboutName = names !== undefined && !/ to run /.test(answer.error);
+      denied.add(isAboutName ? names : `+${command.toLowerCase()}`);
+    } else if (/^ERR unknown command/i.test(answer.error)) {
+      commands.add(command);
+    }
+  }
+}
+
+/** On a connection of its own, as those who wait do. */
+async function attemptSubscription(client: Redis, { channel }: LockNames, lacking: Lacking): Promise<void> {
+  await withDuplicate(client, {}, async (ask) => {
+    const trials = ["subscribe", "unsubscribe"].map(
+      (command): Trial => ({ words: [command, channel], names: channels }),
+    );
+    await attempt(ask, trials, lacking.wakeUps, lacking);
+  });
+}
+
+/** Whether the server lets anybody in who names no user and no password; null where that cannot be told. */
+async function isOpenToAll(client: Redis): Promise<boolean | null> {
+  // In RESP2, as RESP3 begins with a greeting that already fails without a password.
+  const anonymous = { username: undefined, password: undefined, protocol: 2 } as const;
+  return withDuplicate(client, anonymous, async (ask) => {
+    const answer = await ask("PING");
+    return answer.ok || answer.error.startsWith("NOPERM");
+  });
+}
+
+/** Lends a second connection. Resolves with null where there can be none. */
+async function withDuplicate<T>(
+  client: Redis,
+  overrides: Partial<RedisOptions>,
+  use: (ask: Ask) => Promise<T>,
+): Promise<T | null> {
+  const duplicate = client.duplicate({ ...overrides, lazyConnect: true, retryStrategy: null });
+  duplicate.on("error", () => {});
+  try {
+    await within(duplicateTimeoutMs, duplicate.connect());
+    return await use(asking(duplicate, duplicateTimeoutMs));
+  } catch {
+    return null;
+  } finally {
+    duplicate.disconnect();
+  }
+}

@@ -1,0 +1,43 @@
+import { type LockNode, type Observer, Redlock } from "@holdfast/core";
+import { memoryNode } from "@holdfast/memory";
+import { asAsked } from "./failures.ts";
+import type { ServerOptions } from "./server-options.ts";
+import { closeServers, openServers, type Server, untilConnected } from "./servers.ts";
+
+/** Locks over the servers that were named. */
+export interface LockService {
+  readonly redlock: Redlock;
+  /** What it locks on. */
+  readonly nodes: readonly LockNode[];
+  /** The servers behind the nodes; none where the only node is in this process. */
+  readonly servers: readonly Server[];
+}
+
+/** Who is told, and what ends the waiting. */
+export interface Circumstances {
+  readonly observer?: Observer;
+  /** Ends the waiting for connections when it aborts. */
+  readonly interrupted?: AbortSignal;
+}
+
+/**
+ * Connects, lends the service, and closes the connections, whatever happens.
+ *
+ * @throws {UsageError} for options that do not fit together
+ */
+export async function withLockService<T>(
+  options: ServerOptions,
+  { observer, interrupted }: Circumstances,
+  use: (service: LockService) => Promise<T>,
+): Promise<T> {
+  const servers = await asAsked(() => openServers(options));
+  try {
+    const nodes = options.memory ? [memoryNode()] : servers.map(({ node }) => node);
+    const { ttlMs, nodeTimeoutMs } = options;
+    const redlock = await asAsked(() => new Redlock(nodes, { ttlMs, nodeTimeoutMs, observer }));
+    await untilConnected(servers, interrupted);
+    return await use({ redlock, nodes, servers });
+  } finally {
+    await closeServers(servers);
+  }
+}

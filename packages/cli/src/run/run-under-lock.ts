@@ -1,0 +1,101 @@
+import type { Lock, LockLostError, Redlock } from "@holdfast/core";
+import ms from "ms";
+import { exitCodes, Failure } from "../exit-codes.ts";
+import { asAsked, connectionProblems, inOptionNames } from "../failures.ts";
+import type { LockService } from "../lock-service.ts";
+import { complain, printable } from "../output.ts";
+import type { Signals } from "../signals.ts";
+import { startChild } from "./child.ts";
+
+/** What to run, and under which lock. */
+export interface RunOptions {
+  readonly resources: readonly string[];
+  readonly command: string;
+  readonly commandArguments: readonly string[];
+  /** How long to wait for the lock, in milliseconds: 0 tries once, `Infinity` never gives up. */
+  readonly waitMs: number;
+  /** How long the lock is kept at the most, in milliseconds. */
+  readonly maxHoldMs: number;
+  /** How long a command that has lost its lock may go on after SIGTERM, in milliseconds. */
+  readonly killAfterMs: number;
+  readonly label: string;
+  /** Whether the command leads a process group of its own. */
+  readonly inGroup: boolean;
+}
+
+/**
+ * Runs a command while it holds a lock, which is extended meanwhile and released at the end.
+ *
+ * @returns the exit code: that of the command; {@link exitCodes.lost} when the lock was lost before the command had ended
+ * @throws {Failure} when there was no lock, or the command could not be started
+ */
+export async function runUnderLock(options: RunOptions, service: LockService, signals: Signals): Promise<number> {
+  const lock = await acquire(options, service, signals);
+  if (lock === undefined) return signals.exitCode;
+  try {
+    return await supervise(options, lock, signals);
+  } finally {
+    await lock.release().catch((error: Error) => complain(`${error.message}; it ends with its ttl`));
+  }
+}
+
+/** The lock, or nothing if a signal came first. */
+async function acquire(
+  { resources, waitMs, maxHoldMs, label }: RunOptions,
+  { redlock, servers }: LockService,
+  { interrupted }: Signals,
+): Promise<Lock | undefined> {
+  const options = { waitTimeoutMs: waitMs, autoExtend: true, maxHoldMs, label, signal: interrupted };
+  try {
+    const lock = await asAsked(() => redlock.acquire(resources, options));
+    if (!interrupted.aborted) return lock;
+    await lock.release().catch(() => {});
+    return undefined;
+  } catch (error) {
+    if (interrupted.aborted) return undefined;
+    const { code, message } = error as { readonly code?: unknown; readonly message: string };
+    if (code === "LOCK_HELD" || code === "WAIT_TIMEOUT") throw await heldElsewhere(redlock, resources, waitMs);
+    if (code === "QUORUM_UNREACHABLE") throw new Failure(message + connectionProblems(servers), exitCodes.noQuorum);
+    throw error;
+  }
+}
+
+/** Says who is in the way, if that can still be found out. */
+async function heldElsewhere(redlock: Redlock, resources: readonly string[], waitMs: number): Promise<Failure> {
+  const inspections = await Promise.all(resources.map((resource) => redlock.inspect(resource)));
+  const holders = inspections
+    .filter(({ state }) => state === "held")
+    .map(({ resource, label, owner }) => `${resource} is held by ${printable(label ?? owner ?? "")}`);
+  const reason = holders.length > 0 ? holders.join(", ") : "another owner was in the way";
+  const effort = waitMs === 0 ? "" : ` within ${ms(waitMs)}`;
+  return new Failure(`could not lock ${resources.join(", ")}${effort}: ${reason}`, exitCodes.held);
+}
+
+async function supervise(options: RunOptions, lock: Lock, signals: Signals): Promise<number> {
+  const { command, commandArguments, inGroup, killAfterMs } = options;
+  const { signal: lockSignal } = lock;
+  lockSignal.throwIfAborted();
+  const env = {
+    ...process.env,
+    HOLDFAST_RESOURCE: lock.resources.join("\n"),
+    HOLDFAST_FENCE: String(lock.fence),
+    HOLDFAST_OWNER: lock.owner,
+  };
+  const child = startChild(command, commandArguments, { env, inGroup });
+  signals.passOnTo(child.signal, !inGroup);
+
+  let ending: Promise<void> | undefined;
+  const onLost = (): void => {
+    complain(`lost the lock, ending the command: ${inOptionNames((lockSignal.reason as LockLostError).message)}`);
+    ending = child.end(killAfterMs);
+  };
+  lockSignal.addEventListener("abort", onLost);
+  try {
+    const exitCode = await child.ended;
+    if (ending === undefined) return exitCode;
+    await ending;
+    return exitCodes.lost;
+  } finally {
+    lockSignal.removeEventListener("abort", onLost);
+  }
+}

@@ -1,0 +1,126 @@
+/** The options that all commands share: which servers there are, and how they are asked. */
+import type { Argv, Options } from "yargs";
+import { type Config, readConfig, readText } from "./config-file.ts";
+import { parseDuration } from "./duration.ts";
+import { UsageError } from "./exit-codes.ts";
+import { parseServerAddress, type ServerAddress } from "./server-address.ts";
+
+/** Complete and checked: what the command line, the environment and the configuration file say together. */
+export interface ServerOptions {
+  /** Whether there is one node in this process, for trying things out, and no server. */
+  readonly memory: boolean;
+  /** Where the servers are; empty with `memory`. */
+  readonly addresses: readonly ServerAddress[];
+  /** How to connect to those with TLS. */
+  readonly tls: TlsOptions;
+  /** What the keys of locks begin with. */
+  readonly prefix: string;
+  /** How long the servers keep a lock that is not extended, in milliseconds. */
+  readonly ttlMs: number;
+  /** How long any one server has to answer, in milliseconds. */
+  readonly nodeTimeoutMs: number;
+  /** How long a server that has restarted does not vote, in milliseconds; 0: it votes at once. */
+  readonly restartGuardMs: number;
+}
+
+/** PEM texts for the connections with TLS. */
+export interface TlsOptions {
+  readonly ca?: string;
+  readonly cert?: string;
+  readonly key?: string;
+}
+
+/** What yargs makes of the options, which are texts until {@link readServerOptions} has read them. */
+export interface ServerArguments {
+  readonly node: readonly string[] | undefined;
+  readonly config: string | undefined;
+  readonly memory: boolean | undefined;
+  readonly prefix: string | undefined;
+  readonly ttl: string | undefined;
+  readonly nodeTimeout: string | undefined;
+  readonly restartGuard: string | undefined;
+  readonly tlsCa: string | undefined;
+  readonly tlsCert: string | undefined;
+  readonly tlsKey: string | undefined;
+}
+
+/** What holds unless something else is asked for. */
+const serverDefaults = { prefix: "lock:", ttl: "30s", nodeTimeout: "500ms", restartGuard: "0" } as const;
+
+const group = "Servers:";
+const text = { type: "string", requiresArg: true, group } as const;
+const definitions: Readonly<Record<string, Options>> = {
+  node: { ...text, array: true, describe: "A lock server, once for each: redis://, rediss://, host:port, unix://" },
+  config: { ...text, describe: "A configuration file, instead of holdfast.config.json or .holdfastrc" },
+  memory: { type: "boolean", group, describe: "No servers: a lock inside this process, for trying things out" },
+  prefix: { ...text, describe: `What the keys of locks begin with (default: ${serverDefaults.prefix})` },
+  ttl: { ...text, describe: `How long servers keep a lock whose holder has died (default: ${serverDefaults.ttl})` },
+  "node-timeout": { ...text, describe: `How long a server has to answer (default: ${serverDefaults.nodeTimeout})` },
+  "restart-guard": { ...text, describe: "How long a server that has restarted does not vote (default: 0)" },
+  "tls-ca": { ...text, describe: "A PEM file with the certificates to trust" },
+  "tls-cert": { ...text, describe: "A PEM file with the certificate of this client" },
+  "tls-key": { ...text, describe: "A PEM file with its key" },
+};
+
+/** Adds the options to a command. */
+export function withServerOptions<Others>(yargs: Argv<Others>): Argv<Others & ServerArguments> {
+  return yargs.options(definitions).conflicts("memory", "node") as unknown as Argv<Others & ServerArguments>;
+}
+
+/**
+ * Reads the options: what is on the command line wins over `HOLDFAST_NODES`, and that over the configuration file.
+ *
+ * @throws {UsageError} naming what is wrong; never with a password
+ */
+export async function readServerOptions(args: ServerArguments, env: NodeJS.ProcessEnv): Promise<ServerOptions> {
+  const config = await readConfig(only("--config", args.config));
+  const choose = (name: keyof typeof serverDefaults, option: string): string =>
+    only(option, args[name]) ?? config[name] ?? serverDefaults[name];
+  const memory = args.memory === true;
+  return {
+    memory,
+    addresses: memory ? [] : addressesOf(args, env, config),
+    tls: memory ? {} : await readTls(args, config),
+    prefix: choose("prefix", "--prefix"),
+    ttlMs: parseDuration("--ttl", choose("ttl", "--ttl")),
+    nodeTimeoutMs: parseDuration("--node-timeout", choose("nodeTimeout", "--node-timeout")),
+    restartGuardMs: parseDuration("--restart-guard", choose("restartGuard", "--restart-guard")),
+  };
+}
+
+/**
+ * The value of an option that may be given once.
+ *
+ * @throws {UsageError} when it was given more often
+ */
+export function only(option: string, value: string | undefined): string | undefined {
+  if (Array.isArray(value)) throw new UsageError(`${option} was given ${value.length} times`);
+  return value;
+}
+
+function addressesOf(args: ServerArguments, env: NodeJS.ProcessEnv, config: Config): readonly ServerAddress[] {
+  const fromEnv = (env.HOLDFAST_NODES ?? "").split(/[\s,]+/).filter((word) => word !== "");
+  const sources: readonly [name: string, nodes: readonly string[]][] = [
+    ["--node", args.node ?? []],
+    ["HOLDFAST_NODES", fromEnv],
+    ["the configuration file", config.nodes ?? []],
+  ];
+  const [name, nodes] = sources.find(([, list]) => list.length > 0) ?? [];
+  if (nodes === undefined) {
+    throw new UsageError(
+      "no lock servers: name them with --node redis://host:6379 (once for each), in HOLDFAST_NODES, or as nodes in " +
+        "holdfast.config.json; or try it out without any by --memory",
+    );
+  }
+  return nodes.map((node, index) => parseServerAddress(node, `node ${index + 1} of ${name}`));
+}
+
+async function readTls(args: ServerArguments, config: Config): Promise<TlsOptions> {
+  const files = {
+    ca: only("--tls-ca", args.tlsCa) ?? config.tlsCa,
+    cert: only("--tls-cert", args.tlsCert) ?? config.tlsCert,
+    key: only("--tls-key", args.tlsKey) ?? config.tlsKey,
+  };
+  const texts = Object.entries(files).map(async ([name, path]) => path && [name, await readText(path)]);
+  return Object.fromEntries((await Promise.all(texts)).filter((entry) => entry !== undefined && entry !== ""));
+}

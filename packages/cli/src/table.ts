@@ -1,0 +1,24 @@
+import Table from "cli-table3";
+import { colors } from "./output.ts";
+
+const noBorder = { head: [], border: [], "padding-left": 0, "padding-right": 2 };
+const none = Object.fromEntries(
+  ["top", "bottom", "left", "right", "mid"].flatMap((side) =>
+    [side, `${side}-mid`, `${side}-left`, `${side}-right`].map((name) => [name, ""]),
+  ),
+);
+
+/** Lines of text in columns under their titles, without borders, so that other tools can read them. */
+export function table(titles: readonly string[], rows: readonly (readonly string[])[]): string {
+  const lines = new Table({
+    head: titles.map((title) => colors.dim(title)),
+    chars: { ...none, middle: "" },
+    style: noBorder,
+  });
+  lines.push(...rows.map((row) => [...row]));
+  return lines
+    .toString()
+    .split("\n")
+    .map((line) => line.trimEnd())
+    .join("\n");
+}

@@ -1,0 +1,16 @@
+/**
+ * Settles like the promise, if that is in time. What comes later is ignored.
+ *
+ * @throws {Error} when it takes longer
+ */
+export async function within<T>(timeoutMs: number, promise: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`no answer within ${timeoutMs} ms`)), timeoutMs);
+  });
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,78 @@
+import { expect, test } from "vitest";
+import { runCommandLine } from "../src/command-line.ts";
+import { startReplica, startServer, startUrl, startUrlForUser, urlOf } from "./doctor/lab.ts";
+import { runCli, startAtTerminal } from "./support/program.ts";
+
+const esc = "\u001b";
+
+/** For busy machines. It matters to what is found about latencies only. */
+const patience = ["--node-timeout", "5s", "--ttl", "10m"];
+
+async function doctor(nodes: readonly string[], ...args: readonly string[]) {
+  return runCli(["doctor", ...patience, ...args], { env: { HOLDFAST_NODES: nodes.join(" ") } });
+}
+
+test("holdfast doctor exits with 69 where too few servers can be reached", async () => {
+  const [dead, other] = [await startServer(), await startServer()];
+  await dead.kill();
+  await other.kill();
+  const { code, out, err } = await doctor([await startUrl(), urlOf(dead), urlOf(other)]);
+  expect({ code, err }).toEqual({ code: 69, err: "" });
+  expect(out).toContain("1 of 3 servers grant locks, 2 needed");
+});
+
+test.for([
+  [["--memory"], "--memory has no servers to look at"],
+  [["--node", "127.0.0.1:1", "--require", "perfection"], 'Given: "perfection"'],
+  [["--node", "127.0.0.1:1", "--ttl", "100ms"], "--node-timeout"],
+] as const)("holdfast doctor %j is refused", async ([args, message]) => {
+  const refused = runCommandLine(["doctor", ...args]);
+  await expect(refused).rejects.toMatchObject({ exitCode: 64, message: expect.stringContaining(message) });
+});
+
+test("holdfast doctor --json prints one line with everything, and exits with 0 where the required level is reached", async () => {
+  const { code, out } = await doctor([await startUrl()], "--json");
+  expect(code).toBe(0);
+  expect(out.trim().split("\n")).toHaveLength(1);
+  const report = JSON.parse(out);
+  expect(report).toMatchObject({
+    ...{ ok: true, required: "exclusion", level: "fenced", quorum: 1, mayFail: 0 },
+    ...{ ttlMs: 600_000, nodeTimeoutMs: 5_000, restartGuardMs: 0, recommendedNodeTimeoutMs: expect.any(Number) },
+    findings: [{ code: "single-server", severity: "notice", server: null, level: null }],
+    servers: [{ failure: null, view: { lockFailure: null } }],
+  });
+});
+
+/** One server for each way in which a server can be wrong that takes no time to set up. */
+async function wrongServers(): Promise<string[]> {
+  const master = await startServer(["--maxmemory-policy", "allkeys-lru"]);
+  return [
+    urlOf(master),
+    urlOf(await startReplica(master)),
+    await startUrl(["--appendonly", "no", "--maxmemory", "50mb", "--maxmemory-policy", "volatile-ttl"]),
+    await startUrlForUser(["+info", "+eval", "~x", "&x"]),
+    (await startServer(["--requirepass", ""])).url,
+    "a.server.with.a.name.that.is.longer.than.any.line.of.any.terminal.ought.to.be.invalid:6379",
+  ];
+}
+
+test("holdfast doctor fits lines of 80 characters, and has neither colours nor other characters in a pipe", async () => {
+  const { code, out, err } = await doctor(await wrongServers());
+  expect({ code, err }).toEqual({ code: 1, err: "" });
+  for (const word of ["unreachable", "replica", "evicting", "permissions-missing", "forgets-claims", "no-password"]) {
+    expect(out).toContain(word);
+  }
+  expect(out).toMatch(/^[\x20-\x7e\n]*$/);
+  const tooLong = out.split("\n").filter((line) => line.length > 80 && !line.includes("a.server.with"));
+  expect(tooLong).toEqual([]);
+});
+
+test("holdfast doctor has colours at a terminal, and exits with 1 where the required level is not reached", async () => {
+  const node = await startUrl(["--appendonly", "no"]);
+  const env = { HOLDFAST_NODES: node, LANG: "C.UTF-8" };
+  const cli = startAtTerminal(["doctor", ...patience], { env });
+  const { out, code } = await cli.ended;
+  expect(code).toBe(1);
+  expect(out).toContain(`${esc}[33mwarning`);
+  expect(out).toContain("✔");
+});

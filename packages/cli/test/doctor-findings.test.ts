@@ -1,0 +1,16 @@
+import { expect, test } from "vitest";
+import { kinds } from "../src/doctor/catalogue.ts";
+import { doctorPage } from "./doctor/page.ts";
+import { situations } from "./doctor/situations.ts";
+
+const titled = situations.map((situation) => [situation.code, situation.how, situation] as const);
+
+test.for(titled)("doctor finds %s: %s", async ([code, , { also, examine }]) => {
+  const { findings } = await examine();
+  expect(new Set(findings.map((finding) => finding.code))).toEqual(new Set([code, ...also]));
+});
+
+test("every finding is shown by servers, and is in DOCTOR.md (vitest -u writes the page)", async () => {
+  expect(situations.map(({ code }) => code).sort()).toEqual(Object.keys(kinds).sort());
+  await expect(doctorPage(situations)).toMatchFileSnapshot("../DOCTOR.md");
+});

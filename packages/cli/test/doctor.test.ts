@@ -1,0 +1,120 @@
+import { startRedisServer } from "@holdfast/testkit";
+import { expect, onTestFinished, test } from "vitest";
+import { documentedPermissions } from "../../redis/test/permissions.ts";
+import { renderReport } from "../src/doctor/render.ts";
+import { examineServers, refusingUrl, send, startServer, startUrl, startUrlForUser, urlOf } from "./doctor/lab.ts";
+
+const codesOf = ({ findings }: { readonly findings: readonly { readonly code: string }[] }): string[] =>
+  findings.map(({ code }) => code);
+
+test("doctor reaches the level fenced with servers as they should be, and leaves nothing behind on them", async () => {
+  const nodes = await Promise.all(Array.from({ length: 5 }, () => startUrl()));
+  const report = await examineServers(nodes, { required: "fenced" });
+  expect(report).toMatchObject({
+    ok: true,
+    level: "fenced",
+    quorum: 3,
+    mayFail: 2,
+    recommendedNodeTimeoutMs: expect.any(Number),
+  });
+  expect(codesOf(report)).toEqual(["same-machine"]);
+  for (const node of nodes) expect(await send(node, "DBSIZE")).toBe(0);
+});
+
+test("doctor reaches the level exclusion where a restart guard makes up for lost claims, and no more", async () => {
+  const nodes = await Promise.all([1, 2, 3].map(() => startUrl(["--appendonly", "no"])));
+  expect(await examineServers(nodes, { restartGuardMs: 600_000 })).toMatchObject({ ok: true, level: "exclusion" });
+  expect(await examineServers(nodes, { restartGuardMs: 600_000, required: "fenced" })).toMatchObject({ ok: false });
+});
+
+test("doctor reaches the level efficiency where a server forgets, and none where there is no quorum", async () => {
+  const [forgetful, right] = [await startUrl(["--appendonly", "no"]), await startUrl()];
+  expect(await examineServers([forgetful, right])).toMatchObject({ level: "efficiency" });
+  expect(await examineServers([right, await refusingUrl()])).toMatchObject({ level: null });
+});
+
+test("doctor tells what a server shows of itself", async () => {
+  const { servers } = await examineServers([await startUrl()]);
+  expect(servers).toMatchObject([
+    {
+      address: { machine: "local", isTls: false, database: 0 },
+      failure: null,
+      view: {
+        latency: { medianMs: expect.any(Number), p99Ms: expect.any(Number), pings: 10 },
+        clock: { aheadMs: expect.any(Number), uncertaintyMs: expect.any(Number) },
+        info: {
+          version: expect.stringMatching(/^\d+\.\d+/),
+          replicaOf: null,
+          replicas: 0,
+          appendonly: true,
+          maxmemory: 0,
+        },
+        appendfsync: "always",
+        sentinels: 0,
+        access: { missing: [], missingForWakeUps: [], unknownCommands: [], isOpen: false },
+        lockFailure: null,
+      },
+    },
+  ]);
+});
+
+test("doctor does not wait for a server that hangs", async () => {
+  const hanging = await startServer();
+  const nodes = [await startUrl(), urlOf(hanging), await startUrl()];
+  hanging.pause();
+  const report = await examineServers(nodes, { answerTimeoutMs: 500 });
+  hanging.resume();
+  expect(report.servers.map(({ failure }) => failure)).toEqual([null, "no answer within 500 ms", null]);
+  expect(report.level).toBe("efficiency");
+});
+
+test("doctor tells why it is not let in, without the password", async () => {
+  const { port } = await startServer();
+  const report = await examineServers([`redis://:letmein@127.0.0.1:${port}`, `redis://127.0.0.1:${port}/1`]);
+  expect(report.servers.map(({ failure }) => failure)).toEqual([
+    expect.stringContaining("WRONGPASS"),
+    expect.stringContaining("NOAUTH"),
+  ]);
+  const shown = renderReport(report, { width: 80, isUnicode: false });
+  expect(shown).toContain("WRONGPASS");
+  expect(JSON.stringify(report) + shown).not.toMatch(/letmein|secret/);
+});
+
+test("doctor looks at servers by TLS, and by a socket", async () => {
+  const server = await startRedisServer({ tls: true, appendonly: true });
+  onTestFinished(() => server.stop());
+  const { port, ca } = server.tls as { port: number; ca: string };
+  const report = await examineServers([`rediss://127.0.0.1:${port}`], { tls: { ca } });
+  expect(report.servers[0]).toMatchObject({ failure: null, address: { isTls: true, machine: "local" } });
+  const untrusted = await examineServers([`rediss://127.0.0.1:${port}`]);
+  expect(untrusted.servers[0]?.failure).toMatch(/certificate/);
+  const bySocket = await examineServers([server.socketPath]);
+  expect(bySocket.servers[0]).toMatchObject({ failure: null, address: { machine: "local" } });
+});
+
+test.for(await documentedPermissions())("doctor tells that %s is missing", async (permission) => {
+  const permissions = (await documentedPermissions()).filter((other) => other !== permission);
+  const report = await examineServers([await startUrlForUser([...permissions, "+info"])], { pings: 1 });
+  const access = report.servers[0]?.view?.access;
+  expect([...(access?.missing ?? []), ...(access?.missingForWakeUps ?? [])]).toEqual([permission]);
+});
+
+test("doctor tells that +info is missing for a restart guard", async () => {
+  const url = await startUrlForUser(await documentedPermissions());
+  const report = await examineServers([url], { restartGuardMs: 60_000 });
+  const missing = report.findings.find(({ code }) => code === "permissions-missing");
+  expect(missing?.message).toContain("+info");
+});
+
+test("doctor does not take another database where the user may not choose one, and says why", async () => {
+  const url = await startUrlForUser(await documentedPermissions());
+  const report = await examineServers([`${url}/3`]);
+  expect(report.servers[0]?.failure).toMatch(/^NOPERM .*select/);
+});
+
+test("doctor uses the prefix that locks use", async () => {
+  const permissions = (await documentedPermissions()).filter((permission) => permission !== "~lock:*");
+  const url = await startUrlForUser([...permissions, "~shop:*"]);
+  expect((await examineServers([url], { prefix: "shop:" })).servers[0]?.view?.access.missing).toEqual([]);
+  expect((await examineServers([url])).servers[0]?.view?.access.missing).toEqual(["~lock:*"]);
+});

@@ -1,0 +1,59 @@
+import type { Facts, Info, ServerFacts, ServerView } from "../../src/doctor/facts.ts";
+import { judge } from "../../src/doctor/judge.ts";
+import { type Report, reportOf } from "../../src/doctor/report.ts";
+
+/** A server as it should be. */
+export const rightView: ServerView = {
+  latency: { medianMs: 1, p99Ms: 2, pings: 100 },
+  clock: { aheadMs: 0, uncertaintyMs: 1 },
+  info: {
+    product: "Redis",
+    version: "7.0.15",
+    runId: "",
+    uptimeMs: 1e9,
+    replicaOf: null,
+    replicas: 0,
+    isCluster: false,
+    appendonly: true,
+    maxmemory: 0,
+    maxmemoryPolicy: "noeviction",
+  },
+  appendfsync: "always",
+  sentinels: 0,
+  access: { missing: [], missingForWakeUps: [], unknownCommands: [], isOpen: false },
+  lockFailure: null,
+};
+
+/** Servers on machines of their own, each with what differs from one as it should be. */
+export function factsOf(...views: readonly Partial<ServerView>[]): Facts {
+  const servers = views.map(
+    (changes, index): ServerFacts => ({
+      name: `s${index}`,
+      address: { machine: `192.0.2.${index}`, isTls: true, database: 0 },
+      failure: null,
+      view: { ...rightView, ...changes },
+    }),
+  );
+  return { servers, ttlMs: 30_000, nodeTimeoutMs: 500, restartGuardMs: 0 };
+}
+
+/** What is seen of five servers, each in another trouble but the first. */
+export const example: Report = exampleReport();
+
+function exampleReport(): Report {
+  const info = rightView.info as Info;
+  const facts = factsOf(
+    {},
+    { info: { ...info, appendonly: false } },
+    { clock: { aheadMs: 3_200, uncertaintyMs: 1.2 } },
+    {
+      access: { ...rightView.access, missing: ["+pexpire"], missingForWakeUps: ["&holdfast:released:*"] },
+      lockFailure: "ERR",
+    },
+    {},
+  );
+  const servers = facts.servers.map((server, index) => ({ ...server, name: `locks-${index + 1}.internal:6379` }));
+  servers[4] = { ...(servers[4] as ServerFacts), view: null, failure: "connect ETIMEDOUT" };
+  const complete = { ...facts, servers };
+  return reportOf(complete, judge(complete), "exclusion");
+}

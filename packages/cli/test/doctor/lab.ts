@@ -1,0 +1,148 @@
+/** Servers in all kinds of trouble, which end with the test. */
+import { spawn } from "node:child_process";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import {
+  freePort,
+  type RedisServer,
+  reapedDirectory,
+  startRedisServer,
+  startTamperingProxy,
+  startTcpProxy,
+} from "@holdfast/testkit";
+import { Redis } from "ioredis";
+import { expect, onTestFinished } from "vitest";
+import type { CollectOptions } from "../../src/doctor/collect.ts";
+import { examine } from "../../src/doctor/examine.ts";
+import type { Level } from "../../src/doctor/levels.ts";
+import type { Report } from "../../src/doctor/report.ts";
+import { parseServerAddress } from "../../src/server-address.ts";
+import type { ServerOptions } from "../../src/server-options.ts";
+import { closeServers, openServers } from "../../src/servers.ts";
+
+const password = "secret";
+
+/** What a server needs for the highest level. Arguments that come after these win. */
+const rightArgs = ["--appendonly", "yes", "--appendfsync", "always", "--requirepass", password];
+/** Has a replica get its data at once, instead of seconds later in case another one comes. */
+const promptly = ["--repl-diskless-sync-delay", "0"];
+
+/** Starts a server as it should be, but for these arguments. */
+export async function startServer(args: readonly string[] = []): Promise<RedisServer> {
+  const server = await startRedisServer({ args: [...rightArgs, ...promptly, ...args] });
+  onTestFinished(() => server.stop());
+  return server;
+}
+
+/** How to reach a port with the password. */
+export function urlOf({ port }: { readonly port: number }): string {
+  return `redis://:${password}@127.0.0.1:${port}`;
+}
+
+/** Starts a server, and tells how to reach it. */
+export async function startUrl(args?: readonly string[]): Promise<string> {
+  return urlOf(await startServer(args));
+}
+
+/** Starts a server with a user that has these permissions, and tells how to reach it as that user. */
+export async function startUrlForUser(permissions: readonly string[]): Promise<string> {
+  const { port } = await startServer(["--user", "holdfast", "on", `>${password}`, ...permissions]);
+  return `redis://holdfast:${password}@127.0.0.1:${port}`;
+}
+
+/** Tells of a port on which nobody listens. */
+export async function refusingUrl(): Promise<string> {
+  return `redis://127.0.0.1:${await freePort()}`;
+}
+
+/** Sends one command. */
+export async function send(
+  url: string,
+  ...[command, ...args]: readonly [string, ...(string | number)[]]
+): Promise<unknown> {
+  const client = new Redis(url);
+  try {
+    return await client.call(command, ...args);
+  } finally {
+    client.disconnect();
+  }
+}
+
+/** Starts a replica of a server, and waits until both know of each other. */
+export async function startReplica(master: RedisServer): Promise<RedisServer> {
+  const replica = await startServer(["--replicaof", "127.0.0.1", String(master.port), "--masterauth", password]);
+  await expect.poll(() => send(urlOf(replica), "INFO", "replication")).toContain("master_link_status:up");
+  await expect.poll(() => send(urlOf(master), "INFO", "replication")).toContain("connected_slaves:1");
+  return replica;
+}
+
+/** Has a sentinel watch a server. */
+export async function startSentinel(master: RedisServer): Promise<void> {
+  const directory = await reapedDirectory();
+  const file = join(directory, "sentinel.conf");
+  const lines = [
+    ...[`port ${await freePort()}`, "bind 127.0.0.1", `dir ${directory}`, `pidfile ${join(directory, "pid")}`],
+    ...[`sentinel monitor lock 127.0.0.1 ${master.port} 1`, `sentinel auth-pass lock ${password}`],
+  ];
+  await writeFile(file, lines.join("\n"));
+  const sentinel = spawn(process.env.HOLDFAST_REDIS_SERVER ?? "redis-server", [file, "--sentinel"], {
+    stdio: "ignore",
+  });
+  onTestFinished(() => void sentinel.kill("SIGKILL"));
+  await expect
+    .poll(() => send(urlOf(master), "PUBSUB", "NUMSUB", "__sentinel__:hello"))
+    .toEqual(["__sentinel__:hello", 1]);
+}
+
+/** Starts a server at the other end of a long line. */
+export async function startFarUrl(delayMs: number): Promise<string> {
+  const proxy = await startTcpProxy((await startServer()).port);
+  onTestFinished(() => proxy.stop());
+  proxy.delay(delayMs);
+  return urlOf(proxy);
+}
+
+/** Starts a server of which something else is heard than it says. */
+async function startUrlHeardAs(change: (said: string) => string): Promise<string> {
+  const proxy = await startTamperingProxy((await startServer()).port);
+  onTestFinished(() => proxy.stop());
+  proxy.tamper = (data) => ({ data: Buffer.from(change(data.toString("latin1")), "latin1") });
+  return urlOf(proxy);
+}
+
+/** Starts a server whose version is heard as this one, of one digit and as many others as it has. */
+export function startUrlOfVersion(major: number): Promise<string> {
+  return startUrlHeardAs((said) =>
+    said.replace(/(redis_version:)\d/, `$1${major}`).replace("valkey_version:", "former_version:"),
+  );
+}
+
+/** Starts a server whose clock is heard to be ahead by this much. */
+export function startUrlAhead(ms: number): Promise<string> {
+  return startUrlHeardAs((said) =>
+    said.replace(/^\*2\r\n\$10\r\n(\d{10})\r\n\$\d\r\n(\d{1,6})\r\n$/, (_, seconds, microseconds) => {
+      const shiftedUs = Number(seconds) * 1e6 + Number(microseconds) + ms * 1e3;
+      const words = [Math.floor(shiftedUs / 1e6), shiftedUs % 1e6].map(String);
+      return `*2\r\n${words.map((word) => `$${word.length}\r\n${word}\r\n`).join("")}`;
+    }),
+  );
+}
+
+/** What may be asked for besides the servers. The ttl and the node timeout are long, as
+ * machines that run tests are busy. */
+export type LabOptions = Partial<ServerOptions & CollectOptions & { readonly required: Level }>;
+
+/** Has the doctor look at servers. */
+export async function examineServers(nodes: readonly string[], options: LabOptions = {}): Promise<Report> {
+  const complete = {
+    ...{ memory: false, tls: {}, prefix: "lock:", ttlMs: 600_000, nodeTimeoutMs: 5_000, restartGuardMs: 0 },
+    ...{ addresses: nodes.map((node) => parseServerAddress(node, "a node")), pings: 10, answerTimeoutMs: 10_000 },
+    ...options,
+  };
+  const servers = openServers(complete);
+  try {
+    return await examine(servers, complete, options.required ?? "exclusion");
+  } finally {
+    await closeServers(servers);
+  }
+}

@@ -1,0 +1,245 @@
+import { freePort } from "@holdfast/testkit";
+import { documentedPermissions } from "../../../redis/test/permissions.ts";
+import type { Code } from "../../src/doctor/catalogue.ts";
+import type { AddressFacts } from "../../src/doctor/facts.ts";
+import { type Diagnosis, judge } from "../../src/doctor/judge.ts";
+import {
+  examineServers,
+  refusingUrl,
+  startFarUrl,
+  startReplica,
+  startSentinel,
+  startServer,
+  startUrl,
+  startUrlAhead,
+  startUrlForUser,
+  startUrlOfVersion,
+  urlOf,
+} from "./lab.ts";
+
+/** Servers of which something is to be found. */
+export interface Situation {
+  readonly code: Code;
+  /** How the servers are. */
+  readonly how: string;
+  /** What else there is to be found, and nothing more. */
+  readonly also: readonly Code[];
+  /** Sets them up, and has the doctor look at them. */
+  examine(): Promise<Diagnosis>;
+}
+
+const locking = await documentedPermissions();
+const seeing = ["+info", "+config|get", "+pubsub|numsub"];
+const without = (...denied: string[]): string[] => [...locking, ...seeing].filter((each) => !denied.includes(each));
+
+/** One for each finding. Servers are as they should be, but for what is told. */
+export const situations: readonly Situation[] = [
+  {
+    code: "no-quorum",
+    how: "nobody listens on the ports of two of three servers",
+    also: ["unreachable"],
+    examine: async () => examineServers([await startUrl(), await refusingUrl(), await refusingUrl()]),
+  },
+  {
+    code: "same-server",
+    how: "one server is named by two of its databases",
+    also: ["same-machine", "even-number", "different-databases"],
+    examine: async () => {
+      const url = await startUrl();
+      return examineServers([url, `${url}/3`]);
+    },
+  },
+  {
+    code: "guard-too-short",
+    how: "a restart guard of 10 s, and a ttl of 10 min",
+    also: ["recovering", "single-server"],
+    examine: async () => examineServers([await startUrl()], { restartGuardMs: 10_000 }),
+  },
+  {
+    code: "clocks-apart",
+    how: "the clocks of two servers are heard to be 400 ms ahead, and 400 ms behind",
+    also: ["same-machine", "even-number"],
+    examine: async () => examineServers([await startUrlAhead(400), await startUrlAhead(-400)]),
+  },
+  {
+    code: "same-machine",
+    how: "three servers on 127.0.0.1",
+    also: [],
+    examine: async () => examineServers(await Promise.all([startUrl(), startUrl(), startUrl()])),
+  },
+  {
+    code: "node-timeout-too-short",
+    how: "a proxy delivers each reply after 30 ms, and the node timeout is 10 ms",
+    also: ["single-server"],
+    examine: async () => examineServers([await startFarUrl(15)], { nodeTimeoutMs: 10 }),
+  },
+  {
+    code: "ttl-too-short",
+    how: "a proxy delivers each reply after 30 ms, and the ttl is 1 s",
+    also: ["single-server"],
+    examine: async () => examineServers([await startFarUrl(15)], { ttlMs: 1_000 }),
+  },
+  {
+    code: "single-server",
+    how: "one server",
+    also: [],
+    examine: async () => examineServers([await startUrl()]),
+  },
+  {
+    code: "even-number",
+    how: "two servers",
+    also: ["same-machine"],
+    examine: async () => examineServers([await startUrl(), await startUrl()]),
+  },
+  {
+    code: "different-versions",
+    how: "the INFO of one of two servers is heard with another version",
+    also: ["same-machine", "even-number"],
+    examine: async () => examineServers([await startUrl(), await startUrlOfVersion(9)]),
+  },
+  {
+    code: "different-databases",
+    how: "two servers, one of them with its database 3",
+    also: ["same-machine", "even-number"],
+    examine: async () => examineServers([await startUrl(), `${await startUrl()}/3`]),
+  },
+  {
+    code: "unreachable",
+    how: "nobody listens on the port of one of three servers",
+    also: ["same-machine"],
+    examine: async () => examineServers([await startUrl(), await startUrl(), `127.0.0.1:${await freePort()}`]),
+  },
+  {
+    code: "replica",
+    how: "a server with --replicaof another one",
+    also: ["no-quorum", "single-server"],
+    examine: async () => examineServers([urlOf(await startReplica(await startServer()))]),
+  },
+  {
+    code: "sentinel",
+    how: "a redis-server --sentinel monitors it",
+    also: ["single-server"],
+    examine: async () => {
+      const server = await startServer();
+      await startSentinel(server);
+      return examineServers([urlOf(server)]);
+    },
+  },
+  {
+    code: "cluster",
+    how: "a server with --cluster-enabled yes",
+    also: ["no-quorum", "single-server"],
+    examine: async () => examineServers([await startUrl(["--cluster-enabled", "yes"])]),
+  },
+  {
+    code: "cannot-lock",
+    how: "a server with --min-replicas-to-write 1, and no replica",
+    also: ["no-quorum", "single-server"],
+    examine: async () => examineServers([await startUrl(["--min-replicas-to-write", "1"])]),
+  },
+  {
+    code: "permissions-missing",
+    how: "an ACL user without +set",
+    also: ["no-quorum", "single-server"],
+    examine: async () => examineServers([await startUrlForUser(without("+set"))]),
+  },
+  {
+    code: "commands-missing",
+    how: 'a server with --rename-command EVAL ""',
+    also: ["no-quorum", "single-server"],
+    examine: async () => examineServers([await startUrl(["--rename-command", "EVAL", ""])]),
+  },
+  {
+    code: "version-unsupported",
+    how: "the INFO of a server is heard with version 5",
+    also: ["single-server"],
+    examine: async () => examineServers([await startUrlOfVersion(5)]),
+  },
+  {
+    code: "evicting",
+    how: "a server with --maxmemory 100mb --maxmemory-policy allkeys-lru",
+    also: ["single-server"],
+    examine: async () =>
+      examineServers([await startUrl(["--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru"])]),
+  },
+  {
+    code: "forgets-claims",
+    how: "a server with --appendfsync everysec",
+    also: ["restarted-lately", "forgets-counters", "single-server"],
+    examine: async () => examineServers([await startUrl(["--appendfsync", "everysec"])]),
+  },
+  {
+    code: "restarted-lately",
+    how: "a server with --appendonly no that has just been started",
+    also: ["forgets-claims", "forgets-counters", "single-server"],
+    examine: async () => examineServers([await startUrl(["--appendonly", "no"])]),
+  },
+  {
+    code: "clock-differs",
+    how: "the clock of a server is heard to be a minute ahead",
+    also: ["single-server"],
+    examine: async () => examineServers([await startUrlAhead(60_000)]),
+  },
+  {
+    code: "hidden",
+    how: "an ACL user with what locks need, and nothing else",
+    also: ["single-server"],
+    examine: async () => examineServers([await startUrlForUser(locking)]),
+  },
+  {
+    code: "forgets-counters",
+    how: "a server with --appendonly no, and a restart guard",
+    also: ["recovering", "single-server"],
+    examine: async () => examineServers([await startUrl(["--appendonly", "no"])], { restartGuardMs: 600_000 }),
+  },
+  {
+    code: "recovering",
+    how: "a server that has just been started, and a restart guard",
+    also: ["single-server"],
+    examine: async () => examineServers([await startUrl()], { restartGuardMs: 600_000 }),
+  },
+  {
+    code: "has-replicas",
+    how: "another server is a replica of it",
+    also: ["single-server"],
+    examine: async () => {
+      const server = await startServer();
+      await startReplica(server);
+      return examineServers([urlOf(server)]);
+    },
+  },
+  {
+    code: "wake-ups-denied",
+    how: "an ACL user without the channels",
+    also: ["single-server"],
+    examine: async () => examineServers([await startUrlForUser(without("&holdfast:released:*"))]),
+  },
+  {
+    code: "version-old",
+    how: "the INFO of a server is heard with version 6",
+    also: ["single-server"],
+    examine: async () => examineServers([await startUrlOfVersion(6)]),
+  },
+  {
+    code: "evicting-policy",
+    how: "a server with --maxmemory-policy allkeys-lru, and no --maxmemory",
+    also: ["single-server"],
+    examine: async () => examineServers([await startUrl(["--maxmemory-policy", "allkeys-lru"])]),
+  },
+  {
+    code: "no-password",
+    how: 'a server with --requirepass ""',
+    also: ["single-server"],
+    examine: async () => examineServers([(await startServer(["--requirepass", ""])).url]),
+  },
+  {
+    code: "unencrypted",
+    how: "what is seen of a server, as if it were on another machine",
+    also: ["single-server"],
+    examine: async () => {
+      const report = await examineServers([await startUrl()]);
+      const elsewhere = { ...report.servers[0]?.address, machine: "192.0.2.7" } as AddressFacts;
+      return judge({ ...report, servers: report.servers.map((server) => ({ ...server, address: elsewhere })) });
+    },
+  },
+];

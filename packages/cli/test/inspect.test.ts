@@ -1,0 +1,111 @@
+import { expect, test } from "vitest";
+import { runCli, startCli } from "./support/program.ts";
+import { withServers } from "./support/servers.ts";
+
+const servers = withServers(3);
+
+async function hold(resource: string, args: readonly string[] = []) {
+  const cli = startCli(
+    ["run", resource, ...args, "--", "sh", "-c", 'echo "$HOLDFAST_OWNER $HOLDFAST_FENCE"; read line'],
+    {
+      env: servers.env,
+    },
+  );
+  await cli.prints("\n");
+  const [owner = "", fence = ""] = cli.out().trim().split(" ");
+  await expect.poll(() => servers.owners(resource)).toEqual([owner, owner, owner]);
+  const end = () => {
+    cli.write("\n");
+    return cli.ended;
+  };
+  return { owner, fence, end };
+}
+
+function inspect(...args: string[]) {
+  return runCli(["inspect", ...args], { env: servers.env });
+}
+
+test("inspect: tells who holds a lock, as the majority says and server by server", async () => {
+  const { owner, fence, end } = await hold("held", ["--label", "alice"]);
+  const { code, out, err } = await inspect("held");
+  await end();
+  const [verdict, ...lines] = out.split("\n");
+  expect({ code, err, verdict }).toEqual({ code: 0, err: "", verdict: "held is held by alice" });
+  expect(lines.slice(0, 2)).toEqual([`  owner      ${owner}`, `  fence      ${fence}`]);
+  expect(lines[2]).toMatch(/^ {2}remaining {2}\d+s$/);
+  expect(lines[4]).toMatch(/^server +held by +remaining +fence$/);
+  for (const [index, { port }] of servers.all.entries()) {
+    expect(lines[5 + index]).toMatch(new RegExp(`^127\\.0\\.0\\.1:${port} +alice +\\d+s +${fence}$`));
+  }
+  expect(lines.slice(8)).toEqual([""]);
+});
+
+test("inspect: tells that a lock is free, and its last fence", async () => {
+  const { out: fence } = await runCli(["run", "freed", "--", "sh", "-c", "echo $HOLDFAST_FENCE"], { env: servers.env });
+  await servers.free("freed");
+  const { code, out } = await inspect("freed");
+  expect(code).toBe(0);
+  expect(out).toContain(`freed is free\n  fence      ${fence.trim()}, the last one\n`);
+});
+
+test("inspect: --json prints one line with the same keys whatever there is to tell", async () => {
+  const { owner, fence, end } = await hold("json", ["--label", "alice"]);
+  const held = await inspect("json", "--json");
+  await end();
+  const free = await inspect("untouched", "--json");
+  const remainingMs = expect.any(Number);
+  const names = servers.all.map(({ port }) => `127.0.0.1:${port}`);
+  expect(held.out.trim().split("\n")).toHaveLength(1);
+  expect(JSON.parse(held.out)).toEqual({
+    ...{ resource: "json", state: "held", owner, label: "alice", remainingMs, fence: Number(fence) },
+    nodes: names.map((node) => ({ node, owner, remainingMs, fence: Number(fence), recoveringMs: null, error: null })),
+  });
+  expect(JSON.parse(free.out)).toEqual({
+    ...{ resource: "untouched", state: "free", owner: null, label: null, remainingMs: null, fence: 0 },
+    nodes: names.map((node) => ({ node, owner: null, remainingMs: null, fence: 0, recoveringMs: null, error: null })),
+  });
+});
+
+test("inspect: tells a claim that a minority holds, and one without an end", async () => {
+  await servers.all[0]?.command("SET", "lock:odd", "somebody");
+  const { code, out } = await inspect("odd");
+  expect(code).toBe(0);
+  expect(out).toContain("odd is free\n");
+  expect(out).toMatch(/somebody +without end/);
+});
+
+test("inspect: shows no control characters that a server holds", async () => {
+  for (const server of servers.all) await server.command("SET", "lock:evil", "\u001b[2Jboo:1", "PX", 60_000);
+  const { out } = await inspect("evil");
+  expect(out).toContain("evil is held by \uFFFD[2Jboo");
+  expect(out).not.toContain("\u001b");
+});
+
+test("inspect: --watch into a pipe prints what changes, without control characters", async () => {
+  const watching = startCli(["inspect", "watched", "--watch", "--interval", "20ms"], { env: servers.env });
+  await watching.prints("watched is free");
+  for (const server of servers.all) await server.command("SET", "lock:watched", "alice:1", "PX", 600_000);
+  await watching.prints("watched is held by alice");
+  for (const server of servers.all) await server.command("DEL", "lock:watched");
+  await watching.prints(/held by alice[\s\S]*watched is free/);
+  watching.process.kill("SIGINT");
+  const { code, out, err } = await watching.ended;
+  expect({ code, err }).toEqual({ code: 130, err: "" });
+  expect(out).not.toContain("\u001b");
+});
+
+test("inspect: --watch --json prints a line for each change", async () => {
+  const watching = startCli(["inspect", "lines", "--watch", "--json", "--interval", "20ms"], { env: servers.env });
+  await watching.prints('"state":"free"');
+  for (const server of servers.all) await server.command("SET", "lock:lines", "alice:1", "PX", 600_000);
+  await watching.prints('"state":"held"');
+  watching.process.kill("SIGTERM");
+  const { code, out } = await watching.ended;
+  expect(code).toBe(143);
+  const states = out
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line).state);
+  expect(states[0]).toBe("free");
+  expect(states).toContain("held");
+});

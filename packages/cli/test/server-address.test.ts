@@ -1,0 +1,48 @@
+import { expect, test } from "vitest";
+import { parseServerAddress } from "../src/server-address.ts";
+
+const plain = { isTls: false, db: 0 };
+
+test.each([
+  ["redis://example", { ...plain, host: "example", port: 6379 }],
+  ["redis://example:7001", { ...plain, host: "example", port: 7001 }],
+  ["redis://example:7001/", { ...plain, host: "example", port: 7001 }],
+  ["redis://example/3", { ...plain, host: "example", port: 6379, db: 3 }],
+  ["rediss://example", { ...plain, host: "example", port: 6379, isTls: true }],
+  ["example:7001", { ...plain, host: "example", port: 7001 }],
+  ["127.0.0.1", { ...plain, host: "127.0.0.1", port: 6379 }],
+  ["[::1]:7001", { ...plain, host: "::1", port: 7001 }],
+  ["redis://[fe80::1]", { ...plain, host: "fe80::1", port: 6379 }],
+  ["redis://:secret@example", { ...plain, host: "example", port: 6379, password: "secret" }],
+  [
+    "redis://me:p%40ss%2Fw%25rd@example",
+    { ...plain, host: "example", port: 6379, username: "me", password: "p@ss/w%rd" },
+  ],
+  ["/run/redis.sock", { ...plain, path: "/run/redis.sock" }],
+  ["unix:///run/my%20redis.sock?db=2", { ...plain, path: "/run/my redis.sock", db: 2 }],
+  [
+    "redis+socket://me:secret@/run/redis.sock",
+    { ...plain, path: "/run/redis.sock", username: "me", password: "secret" },
+  ],
+] as const)("parseServerAddress() reads %s", (text, address) => {
+  expect(parseServerAddress(text, "node 1")).toEqual(address);
+});
+
+test.each([
+  ["", "names no host"],
+  ["unix://hunter2", "must name the absolute path of a socket"],
+  ["unix://me:hunter2@", "is no address"],
+  ["redis://", "names no host"],
+  ["redis://:hunter2", "is no address"],
+  ["redis://:hunter2@", "is no address"],
+  ["redis://:hunter2@example:port", "is no address"],
+  ["http://:hunter2@example", "has a scheme that is not known"],
+  ["redis://:hunter2@example/zero", "has a database that is no number"],
+  ["redis://:hunter2%@example", "is not percent-encoded as it should be"],
+  ["redis://example?password=hunter2", "has parameters that are not known"],
+  ["redis://:hunter2#@example", "is no address"],
+  ["unix://hunter2/run/redis.sock", "must name the absolute path of a socket"],
+])("parseServerAddress() refuses %j, and repeats nothing of it", (text, why) => {
+  expect(() => parseServerAddress(text, "node 1")).toThrow(`node 1 ${why}`);
+  expect(() => parseServerAddress(text, "node 1")).not.toThrow(/hunter2/);
+});

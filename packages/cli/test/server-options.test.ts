@@ -1,0 +1,90 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { type RedisServer, reapedDirectory, startRedisServer } from "@holdfast/testkit";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { runCli, type StartOptions } from "./support/program.ts";
+
+const password = "s3cret@/%";
+const encoded = encodeURIComponent(password);
+let open: RedisServer;
+let guarded: RedisServer;
+beforeAll(async () => {
+  [open, guarded] = await Promise.all([
+    startRedisServer({ tls: true }),
+    startRedisServer({ args: ["--requirepass", password] }),
+  ]);
+});
+afterAll(async () => {
+  await Promise.all([open, guarded].map((server) => server?.stop()));
+});
+
+/** The names of the nodes that `inspect` asks, or what went wrong. */
+async function ask(args: readonly string[], options?: StartOptions) {
+  const { code, out, err } = await runCli(["inspect", "x", "--json", ...args], options);
+  expect(out + err).not.toContain(password);
+  expect(out + err).not.toContain(encoded);
+  const nodes: { node: string; error: string | null }[] = out === "" ? [] : JSON.parse(out).nodes;
+  return { code, err, nodes: nodes.map(({ node }) => node), errors: nodes.map(({ error }) => error) };
+}
+
+async function folderWith(files: Readonly<Record<string, unknown>>): Promise<string> {
+  const folder = await reapedDirectory();
+  for (const [name, content] of Object.entries(files)) {
+    await mkdir(dirname(join(folder, name)), { recursive: true });
+    await writeFile(join(folder, name), typeof content === "string" ? content : JSON.stringify(content));
+  }
+  return folder;
+}
+
+test("--node names servers in every form", async () => {
+  const { port, socketPath } = open;
+  const nodes = [
+    `redis://127.0.0.1:${port}`,
+    `localhost:${port}`,
+    `127.0.0.1:${port}/1`,
+    socketPath,
+    `unix://${socketPath}?db=2`,
+  ];
+  const answer = await ask(nodes.flatMap((node) => ["--node", node]));
+  const names = [`127.0.0.1:${port}`, `localhost:${port}`, `127.0.0.1:${port}/1`, socketPath, `${socketPath}/2`];
+  expect(answer).toEqual({ code: 0, err: "", nodes: names, errors: [null, null, null, null, null] });
+});
+
+test("--node does without a server that has no such database", async () => {
+  const answer = await ask([`--node=127.0.0.1:${open.port}/99`]);
+  expect(answer).toMatchObject({ code: 69, errors: [expect.stringContaining("DB index is out of range")] });
+});
+
+test("--node takes a password, which is never shown", async () => {
+  const right = await ask([`--node=redis://:${encoded}@127.0.0.1:${guarded.port}`]);
+  expect(right).toMatchObject({ code: 0, nodes: [`127.0.0.1:${guarded.port}`], errors: [null] });
+  const wrong = await ask([`--node=redis://default:no${encoded}@127.0.0.1:${guarded.port}`]);
+  expect(wrong).toMatchObject({ code: 69, errors: [expect.stringContaining("WRONGPASS")] });
+  const missing = await ask([`--node=redis://127.0.0.1:${guarded.port}`]);
+  expect(missing).toMatchObject({ code: 69, errors: [expect.stringContaining("NOAUTH")] });
+});
+
+test("--tls-ca has servers with TLS trusted", async () => {
+  const folder = await folderWith({ "ca.pem": open.tls?.ca });
+  const node = `--node=rediss://127.0.0.1:${open.tls?.port}`;
+  expect(await ask([node, "--tls-ca", join(folder, "ca.pem")])).toMatchObject({ code: 0, errors: [null] });
+  expect(await ask([node])).toMatchObject({ code: 69, errors: [expect.stringContaining("self-signed certificate")] });
+  expect(await ask([node, "--tls-ca", join(folder, "none.pem")])).toMatchObject({
+    code: 64,
+    err: `holdfast: could not read ${join(folder, "none.pem")}: ENOENT\n`,
+  });
+});
+
+test("--config names another file, whose paths are seen from its own folder", async () => {
+  const config = { nodes: [`rediss://127.0.0.1:${open.tls?.port}`], tlsCa: "tls/ca.pem", prefix: "app:", ttl: "5s" };
+  const folder = await folderWith({ "my.conf": config, "tls/ca.pem": open.tls?.ca });
+  const args = ["--config", join(folder, "my.conf")];
+  expect(await ask(args)).toMatchObject({ code: 0, errors: [null] });
+  const script = "echo $HOLDFAST_OWNER; exec sleep 60";
+  const holder = runCli(["run", "named", ...args, "--max-hold", "5s", "--", "sh", "-c", script]);
+  await expect.poll(() => open.command("EXISTS", "app:named")).toBe(1);
+  expect(Number(await open.command("PTTL", "app:named"))).toBeLessThanOrEqual(5_000);
+  const [owner] = String(await open.command("GET", "app:named")).split("\n");
+  await runCli(["release", "named", ...args, "--owner", owner ?? "", "--yes"]);
+  expect((await holder).code).toBe(76);
+});

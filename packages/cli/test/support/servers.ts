@@ -1,0 +1,38 @@
+import { type RedisServer, startRedisServer } from "@holdfast/testkit";
+import { afterAll, beforeAll, expect } from "vitest";
+
+/** Lock servers that all tests of a file share. */
+export interface Servers {
+  readonly all: readonly RedisServer[];
+  /** What tells `holdfast` of them. */
+  readonly env: Readonly<Record<string, string>>;
+  /** Who holds a resource on each of them; null where nobody does. */
+  owners(resource: string): Promise<readonly (string | null)[]>;
+  /** Resolves when nobody holds the resource any more. */
+  free(resource: string): Promise<void>;
+}
+
+/** Starts servers before the tests of this file, and stops them afterwards. */
+export function withServers(count: number): Servers {
+  const all: RedisServer[] = [];
+  beforeAll(async () => {
+    all.push(...(await Promise.all(Array.from({ length: count }, () => startRedisServer()))));
+  });
+  afterAll(async () => {
+    await Promise.all(all.map((server) => server.stop()));
+  });
+  const owners = async (resource: string): Promise<(string | null)[]> => {
+    const answers = await Promise.all(all.map((server) => server.command("GET", `lock:${resource}`)));
+    return answers.map((answer) => (answer === null ? null : String(answer)));
+  };
+  return {
+    all,
+    get env() {
+      return { HOLDFAST_NODES: all.map(({ url }) => url).join(" ") };
+    },
+    owners,
+    async free(resource) {
+      await expect.poll(() => owners(resource)).toEqual(all.map(() => null));
+    },
+  };
+}

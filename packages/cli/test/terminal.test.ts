@@ -1,0 +1,143 @@
+import { openSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { expect, test } from "vitest";
+import {
+  isAlive,
+  killLater,
+  packageFolder,
+  runCli,
+  shellWords,
+  start,
+  startAtTerminal,
+  startCli,
+} from "./support/program.ts";
+import { withServers } from "./support/servers.ts";
+
+const servers = withServers(3);
+const escapeCode = "\u001b";
+
+test("--help names the commands and the exit codes; of a command, its options", async () => {
+  const general = await runCli(["--help"]);
+  expect(general).toMatchObject({ code: 0, err: "" });
+  for (const word of ["holdfast run", "holdfast inspect", "holdfast release", "completion", "76", "127"]) {
+    expect(general.out).toContain(word);
+  }
+  const run = await runCli(["run", "--help"]);
+  expect(run).toMatchObject({ code: 0, err: "" });
+  for (const word of ["--node", "--wait", "--no-wait", "--kill-after", "default: 10s"]) expect(run.out).toContain(word);
+  expect(general.out + run.out).not.toContain(escapeCode);
+});
+
+test("--version prints the version of the package", async () => {
+  const { version } = JSON.parse(await readFile(`${packageFolder}package.json`, "utf8"));
+  expect(await runCli(["--version"])).toEqual({ code: 0, out: `${version}\n`, err: "" });
+});
+
+test("completion: prints a script that completes commands and options in bash", async () => {
+  const { code, out } = await runCli(["completion"], { env: { SHELL: "/bin/bash" } });
+  expect(code).toBe(0);
+  const bash = start("bash", [
+    "-c",
+    `holdfast() { ${shellWords} "$@"; }; ${out}
+     complete_it() { COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _holdfast_yargs_completions; echo "\${COMPREPLY[*]}"; }
+     complete_it holdfast ins; complete_it holdfast run --kill`,
+  ]);
+  expect(await bash.ended).toEqual({ code: 0, out: "inspect\n--kill-after\n", err: "" });
+});
+
+test("completion: prints a script for zsh where that is the shell", async () => {
+  const { out } = await runCli(["completion"], { env: { SHELL: "/bin/zsh" } });
+  expect(out).toContain("#compdef holdfast");
+});
+
+test("colours: are there at a terminal, and not with NO_COLOR or in a pipe", async () => {
+  const atTerminal = await startAtTerminal(["inspect", "colour"], { env: servers.env }).ended;
+  const refused = await startAtTerminal(["inspect", "colour"], { env: { ...servers.env, NO_COLOR: "1" } }).ended;
+  const piped = await runCli(["inspect", "colour"], { env: { ...servers.env, CI: "true" } });
+  const forced = await runCli(["inspect", "colour"], { env: { ...servers.env, FORCE_COLOR: "1" } });
+  expect(atTerminal.out).toContain(escapeCode);
+  expect(refused.out).toContain("colour is free");
+  expect(refused.out + piped.out).not.toContain(escapeCode);
+  expect(forced.out).toContain(escapeCode);
+});
+
+test("inspect: --watch at a terminal redraws, and leaves it clean after Ctrl-C", async () => {
+  const env = { ...servers.env, NO_COLOR: "1" };
+  const cli = startAtTerminal(["inspect", "drawn", "--watch", "--interval", "20ms"], { env });
+  await cli.prints("drawn is free");
+  for (const server of servers.all) await server.command("SET", "lock:drawn", "alice:1", "PX", 60_000);
+  await cli.prints("held by alice");
+  cli.write("\u0003");
+  const { code, out } = await cli.ended;
+  expect(code).toBe(130);
+  expect(out.lastIndexOf(`${escapeCode}[?25h`)).toBeGreaterThan(out.lastIndexOf(`${escapeCode}[?25l`));
+});
+
+test("run: Ctrl-C at a terminal reaches the command once", async () => {
+  const script = `trap 'echo "<int>"' INT; echo up; read a; read b; echo done`;
+  const cli = startAtTerminal(["run", "keys", "--", "sh", "-c", script], { env: servers.env });
+  await cli.prints("up");
+  cli.write("\u0003");
+  await cli.prints("<int>");
+  cli.write("\n\n");
+  const { code, out } = await cli.ended;
+  expect({ code, out }).toEqual({ code: 0, out: expect.stringContaining("done") });
+  expect(out.split("<int>")).toHaveLength(2);
+});
+
+test("run: Ctrl-C reaches a command in a process group of its own, too", async () => {
+  const script = `trap 'echo "<int>"; exit 4' INT; echo up; while :; do sleep 0.05; done`;
+  const args = ["run", "group-keys", "--process-group", "--", "sh", "-c", script];
+  const cli = startAtTerminal(args, { env: servers.env });
+  await cli.prints("up");
+  cli.write("\u0003");
+  expect(await cli.ended).toMatchObject({ code: 4, out: expect.stringContaining("<int>") });
+});
+
+test("run: a person who waits is told why", async () => {
+  for (const server of servers.all) await server.command("SET", "lock:slow", "alice:1", "PX", 600_000);
+  const cli = startAtTerminal(["run", "slow", "--wait", "forever", "--", "true"], { env: servers.env });
+  await cli.prints("holdfast: waiting for slow: another owner holds it");
+  cli.write("\u0003");
+  expect((await cli.ended).code).toBe(130);
+});
+
+test("run: releases the lock when its terminal is gone", async () => {
+  const cli = startAtTerminal(["run", "gone", "--verbose", "--", "sh", "-c", "echo pid $$; exec sleep 60"], {
+    env: servers.env,
+  });
+  await cli.prints(/pid \d+/);
+  const pid = Number(/pid (\d+)/.exec(cli.out())?.[1]);
+  killLater(pid);
+  cli.process.kill("SIGKILL");
+  await servers.free("gone");
+  expect(isAlive(pid)).toBe(false);
+});
+
+test("a reader that has gone ends it as SIGPIPE would, without a word", async () => {
+  const cli = startCli(["inspect", "unread"], { env: servers.env });
+  cli.process.stdout?.destroy();
+  expect(await cli.ended).toMatchObject({ code: 141, err: "" });
+});
+
+test("output that cannot be written ends it with 74 and one line", async () => {
+  const full = openSync("/dev/full", "w");
+  const cli = startCli(["inspect", "full"], { env: servers.env, stdio: ["ignore", full, "pipe"] });
+  expect(await cli.ended).toMatchObject({ code: 74, err: "holdfast: could not write to standard output: ENOSPC\n" });
+});
+
+test("closed standard streams do not matter", async () => {
+  const script = `${shellWords} inspect closed >&-; echo $?; ${shellWords} run closed --verbose -- sh -c 'exit 3' <&- >&- 2>&-; echo $?`;
+  expect(await start("sh", ["-c", script], { env: servers.env }).ended).toEqual({ code: 0, out: "0\n3\n", err: "" });
+});
+
+test("run: a standard error that cannot be written does not end the command", async () => {
+  const full = openSync("/dev/full", "w");
+  const cli = startCli(["run", "mute", "--verbose", "--", "sh", "-c", "echo up; read line; echo done"], {
+    env: servers.env,
+    stdio: ["pipe", "pipe", full],
+  });
+  await cli.prints("up");
+  cli.write("\n");
+  expect(await cli.ended).toMatchObject({ code: 0, out: "up\ndone\n" });
+});
