@@ -8,6 +8,7 @@ import {
   serverName,
 } from "@holdfast/redis";
 import type { IoredisClient } from "./client.ts";
+import { insistOnClient } from "./insist-on-client.ts";
 import { scriptRunner } from "./script-runner.ts";
 
 /**
@@ -19,16 +20,12 @@ import { scriptRunner } from "./script-runner.ts";
  * @throws {TypeError | RangeError} when the client or an option cannot be used, naming it and why
  */
 export function ioredisNode(client: IoredisClient, options: RedisNodeOptions = {}): RedisNode {
-  if (typeof client?.evalsha !== "function" || typeof client.duplicate !== "function") {
-    throw new TypeError("client must be a Redis or a Cluster of ioredis, or of a library with its interface");
-  }
-  const { keyPrefix } = client.options;
-  if (keyPrefix) {
-    throw new TypeError(
-      `client must not have a keyPrefix, as that would also come before the names of fence counters, which must stay as ` +
-        `they are: use a client without it, and the option prefix: ${JSON.stringify(`${keyPrefix}lock:`)}`,
-    );
-  }
+  insistOnClient(
+    client,
+    (keyPrefix) =>
+      ", as that would also come before the names of fence counters, which must stay as they are: use a client without " +
+      `it, and the option prefix: ${JSON.stringify(`${keyPrefix}lock:`)}`,
+  );
   return redisNode(connectionOf(client), options);
 }
 

@@ -1,8 +1,6 @@
 import type { RedisConnection, ScriptCall } from "@holdfast/redis";
 import type { IoredisClient, IoredisCommand } from "./client.ts";
-
-/** The class of the commands of a library. */
-type CommandClass = new (name: string, args: [], options: { replyEncoding: "utf8" }) => IoredisCommand;
+import { type CommandClass, commandClassOf } from "./command-class.ts";
 
 /**
  * Makes what sends scripts. A `Redis` is given a command that writes itself: to encode the words of a call is most of what
@@ -56,22 +54,4 @@ function createScriptCommandClass(Command: CommandClass): ScriptCommandClass {
       return this.#call.encode(this.#command, this.#script);
     }
   };
-}
-
-/**
- * The class of commands of the library that made the client, which may be a fork: the client is asked for a command, which
- * is not sent.
- */
-function commandClassOf(client: IoredisClient): CommandClass | undefined {
-  let made: IoredisCommand | undefined;
-  const catcher: IoredisClient = Object.create(client, {
-    isPipeline: { value: true }, // otherwise it would be sent where the client makes pipelines by itself
-    sendCommand: {
-      value(command: IoredisCommand) {
-        made = command;
-      },
-    },
-  });
-  void catcher.evalsha("", 0);
-  return typeof made?.toWritable === "function" ? (made.constructor as CommandClass) : undefined;
 }

@@ -63,6 +63,14 @@ export interface NodeRedisShard {
 export interface NodeRedisCommandOptions {
   /** How long the command may wait to be written, in milliseconds; 0: as long as it takes. */
   readonly timeout: number;
+  /** What strings are read as. Default: as the client is set up. */
+  readonly typeMapping?: NodeRedisTypeMapping;
+}
+
+/** What the types of the protocol, by their characters, are read as. */
+export interface NodeRedisTypeMapping {
+  /** Bulk strings (`$`). */
+  readonly 36: BufferConstructor;
 }
 
 /** The client that `duplicate()` makes. */

@@ -1,6 +1,16 @@
-/** Holdfast lock nodes over node-redis clients. */
+/** Holdfast lock nodes, and fenced storage, over node-redis clients. */
 
-export type { RedisNode, RedisNodeOptions } from "@holdfast/redis";
+export {
+  type FencedAction,
+  type FencedStore,
+  type FencedStoreOptions,
+  type FencedValue,
+  type FencedWriteOptions,
+  type RedisNode,
+  type RedisNodeOptions,
+  StaleFenceError,
+  StoreTimeoutError,
+} from "@holdfast/redis";
 export type {
   NodeRedisClient,
   NodeRedisCluster,
@@ -9,5 +19,7 @@ export type {
   NodeRedisServer,
   NodeRedisShard,
   NodeRedisSubscriber,
+  NodeRedisTypeMapping,
 } from "./client.ts";
+export { nodeRedisFencedStore } from "./node-redis-fenced-store.ts";
 export { nodeRedisNode } from "./node-redis-node.ts";

@@ -1,15 +1,15 @@
 import {
   clusterName,
-  clusterSlot,
   type RedisConnection,
   type RedisNode,
   type RedisNodeOptions,
   type RedisSubscriber,
   redisNode,
   serverName,
-  tagOfSlot,
 } from "@holdfast/redis";
 import type { NodeRedisClient, NodeRedisCluster, NodeRedisCommandOptions, NodeRedisSubscriber } from "./client.ts";
+import { isShardReady, routingKey } from "./cluster.ts";
+import { insistOnClient, isCluster } from "./insist-on-client.ts";
 
 /** None: the deadline is core's. The client's own would cost an AbortSignal per command, and end when it is written. */
 const commandOptions: NodeRedisCommandOptions = { timeout: 0 };
@@ -25,21 +25,8 @@ const commandOptions: NodeRedisCommandOptions = { timeout: 0 };
  */
 export function nodeRedisNode(client: NodeRedisClient | NodeRedisCluster, options: RedisNodeOptions = {}): RedisNode {
   if (isCluster(client)) return redisNode(clusterConnection(client), options);
-  if (typeof client?.isReady !== "boolean" || typeof client.sendCommand !== "function" || "use" in client) {
-    throw new TypeError(
-      "client must be made by createClient or createCluster of node-redis, not be a pool or a sentinel",
-    );
-  }
-  const keyPrefix = client.options?.keyPrefix;
-  if (keyPrefix) {
-    const prefix = JSON.stringify(`${keyPrefix}lock:`);
-    throw new TypeError(`client must not have a keyPrefix: use one without it, and the option prefix: ${prefix}`);
-  }
+  insistOnClient(client, (keyPrefix) => `the option prefix: ${JSON.stringify(`${keyPrefix}lock:`)}`);
   return redisNode(clientConnection(client), options);
-}
-
-function isCluster(client: NodeRedisClient | NodeRedisCluster): client is NodeRedisCluster {
-  return typeof client === "object" && client !== null && "masters" in client;
 }
 
 function clientConnection(client: NodeRedisClient): RedisConnection {
@@ -58,22 +45,13 @@ function clusterConnection(client: NodeRedisCluster): RedisConnection {
   return {
     name: clusterName(client.masters[0]),
     isCluster: true,
-    isReady(key) {
-      // A shard without a client gets one when it is first used.
-      const shard = client.slots[clusterSlot(key)]?.master.client;
-      return client.isOpen && (shard === undefined || shard.isReady);
-    },
+    isReady: (key) => isShardReady(client, key),
     runScript(command, script, call) {
       const words = [command, script, String(call.keyCount), ...call.keysAndArguments()];
       return client.sendCommand(routingKey(call.firstKey), false, words, commandOptions);
     },
     openSubscriber: (onMessage, onEnd) => open(client.duplicate({ minimizeConnections: true }), onMessage, onEnd),
   };
-}
-
-/** A key with the same slot. `@redis/client` 5 looks for the hash tag in the wrong place where nothing is in the first. */
-function routingKey(key: string): string {
-  return key.includes("{}") ? tagOfSlot(clusterSlot(key)) : key;
 }
 
 function open(

@@ -1,4 +1,5 @@
 import type { RedisConnection } from "./connection.ts";
+import { timerMsMax } from "./deadline.ts";
 import { type Claim, revoke } from "./operation.ts";
 
 /** The claims of one node that have not been answered. */
@@ -10,9 +11,6 @@ export interface Claims {
   /** Gives up all of the owner's. */
   giveUp(owner: string): void;
 }
-
-/** The longest time that a timer can be set to. */
-export const timerMsMax: number = 2 ** 31 - 1;
 
 /** How often it is looked whether the connection is still there that a claim was sent over which has been given up. */
 const lossCheckMs = 1_000;

@@ -1,9 +1,11 @@
 import type { RedisConnection } from "./connection.ts";
+import { messageOf } from "./message-of.ts";
 import { isClaim, type Operation, revoke } from "./operation.ts";
 import type { Settings } from "./options.ts";
 import { insistOnReply } from "./replies.ts";
 import { scriptSha, scriptSource } from "./script.ts";
 import { Flight } from "./script-call.ts";
+import { nextTicket } from "./ticket.ts";
 
 /** Sends operations, and settles each of them. */
 export interface Dispatch {
@@ -23,9 +25,6 @@ export interface DispatchListener {
 
 type Command = "EVALSHA" | "EVAL";
 
-/** Counts for the whole process, as nodes may share a client, from anywhere, as processes may share a proxy. */
-let lastTicket = Math.floor(Math.random() * 2 ** 30);
-
 /** Makes the dispatch of one node. */
 export function createDispatch(
   connection: RedisConnection,
@@ -37,8 +36,7 @@ export function createDispatch(
   const depart = (all: readonly Operation[], command: Command): void => {
     const operations = all.some(isGivenUp) ? all.filter(refuseIfGivenUp) : all;
     if (operations.length === 0) return;
-    lastTicket += 1;
-    const flight = new Flight(lastTicket, operations, guard);
+    const flight = new Flight(nextTicket(), operations, guard);
     for (const operation of operations) operation.flight = flight;
     run(flight, command);
   };
@@ -136,10 +134,4 @@ function timeoutMsOf({ operations }: Flight): number | undefined {
   const [operation] = operations;
   if (operation?.owner === undefined || operations.length > 1) return undefined;
   return Math.max(0, operation.endMs - performance.now());
-}
-
-function messageOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  // That of an AggregateError, as for a host with several addresses, is empty.
-  return error.message || String((error as { code?: unknown }).code ?? error.name);
 }

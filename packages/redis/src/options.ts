@@ -45,15 +45,17 @@ export interface Settings {
   readonly verifyServer: boolean;
 }
 
+/** The default of `fenceTtlMs`. */
+export const dayMs: number = 24 * 60 * 60 * 1000;
+
 /**
  * Checks the options and fills in what is missing.
  *
  * @throws {TypeError | RangeError} naming the option and what is wanted
  */
 export function parseOptions(options: RedisNodeOptions, defaultName: string): Settings {
-  if (typeof options !== "object" || options === null)
-    throw new TypeError(`options must be an object: ${String(options)}`);
-  const { name = defaultName, prefix = "lock:", fenceTtlMs = 24 * 60 * 60 * 1000, wakeUps = true } = options;
+  insistOnObject(options);
+  const { name = defaultName, prefix = "lock:", fenceTtlMs = dayMs, wakeUps = true } = options;
   const { restartGuardMs = 0, verifyServer = true } = options;
   if (typeof name !== "string") throw new TypeError(`name must be a string, not ${typeof name}`);
   if (name === "") throw new RangeError("name must not be empty: it names the node in errors and events");
@@ -62,10 +64,7 @@ export function parseOptions(options: RedisNodeOptions, defaultName: string): Se
   if (prefix.startsWith(fenceKeyPrefix)) {
     throw new RangeError(`prefix must not begin with ${fenceKeyPrefix}: such keys are for fence counters`);
   }
-  if (typeof fenceTtlMs !== "number") throw new TypeError(`fenceTtlMs must be a number, not ${typeof fenceTtlMs}`);
-  if (fenceTtlMs !== Infinity && !(Number.isSafeInteger(fenceTtlMs) && fenceTtlMs > 0)) {
-    throw new RangeError(`fenceTtlMs must be a positive integer (milliseconds) or Infinity: ${fenceTtlMs}`);
-  }
+  insistOnFenceTtl(fenceTtlMs);
   if (typeof wakeUps !== "boolean") throw new TypeError(`wakeUps must be true or false, not ${typeof wakeUps}`);
   if (typeof restartGuardMs !== "number") {
     throw new TypeError(`restartGuardMs must be a number, not ${typeof restartGuardMs}`);
@@ -77,4 +76,18 @@ export function parseOptions(options: RedisNodeOptions, defaultName: string): Se
     throw new TypeError(`verifyServer must be true or false, not ${typeof verifyServer}`);
   }
   return { name, prefix, fenceTtlMs, wakeUps, restartGuardMs, verifyServer };
+}
+
+/** Throws unless options are an object. */
+export function insistOnObject(options: unknown): void {
+  if (typeof options !== "object" || options === null)
+    throw new TypeError(`options must be an object: ${String(options)}`);
+}
+
+/** Throws unless it is how long fences may be kept. */
+export function insistOnFenceTtl(fenceTtlMs: unknown): void {
+  if (typeof fenceTtlMs !== "number") throw new TypeError(`fenceTtlMs must be a number, not ${typeof fenceTtlMs}`);
+  if (fenceTtlMs !== Infinity && !(Number.isSafeInteger(fenceTtlMs) && fenceTtlMs > 0)) {
+    throw new RangeError(`fenceTtlMs must be a positive integer (milliseconds) or Infinity: ${fenceTtlMs}`);
+  }
 }

@@ -28,11 +28,16 @@ export function insistOnReply(
 ): asserts reply is readonly unknown[] {
   const names = () => operations.map(({ reader }) => reader.name).join(", ");
   if (!Array.isArray(reply)) throw nonsense(names(), reply);
-  if (integerOf(reply[0]) !== ticket)
-    throw new Error("the client mistook the reply to another command for the one to this");
+  insistOnTicket(reply, ticket);
   let size = 1;
   for (const { reader } of operations) size += reader.size;
   if (reply.length !== size) throw nonsense(names(), reply.slice(1));
+}
+
+/** Throws unless the reply begins with the ticket of the call. */
+export function insistOnTicket(reply: readonly unknown[], ticket: number): void {
+  if (integerOf(reply[0]) === ticket) return;
+  throw new Error("the client mistook the reply to another command for the one to this");
 }
 
 /** Reads the answer to `acquire`. */
@@ -132,7 +137,8 @@ function seconds(ms: number): string {
   return `${(Math.ceil(ms / 100) / 10).toFixed(1)} s`;
 }
 
-function integerOf(value: unknown): number | undefined {
+/** An integer that may have come as text. Undefined if it is none, or no safe one. */
+export function integerOf(value: unknown): number | undefined {
   if (Number.isSafeInteger(value)) return value as number;
   const text = textOf(value);
   if (text === undefined || !/^-?\d+$/.test(text)) return undefined;

@@ -1,6 +1,7 @@
 import type { NodeRequest } from "@holdfast/core";
-import { createClaims, timerMsMax } from "./claims.ts";
+import { createClaims } from "./claims.ts";
 import type { RedisConnection } from "./connection.ts";
+import { within } from "./deadline.ts";
 import { createDispatch } from "./dispatch.ts";
 import { type Claim, createOperation, isClaim, type Operation } from "./operation.ts";
 import type { Settings } from "./options.ts";
@@ -136,16 +137,8 @@ export function createSender(connection: RedisConnection, settings: Settings, fo
       return within(
         timeoutMs,
         start(phrase, reader, (operation) => dispatch.sendScript([operation])),
+        () => new Error("time was up before the server answered"),
       );
     },
   };
-}
-
-/** The same, unless it takes too long. What has arrived by then still counts, as it does to core. */
-function within<T>(timeoutMs: number, reply: Promise<T>): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const late = new Error("time was up before the server answered");
-    const timer = setTimeout(() => setImmediate(reject, late), Math.min(timeoutMs, timerMsMax));
-    reply.then(resolve, reject).finally(() => clearTimeout(timer));
-  });
 }

@@ -1,10 +1,21 @@
-/** Holdfast lock nodes over Valkey GLIDE clients. */
+/** Holdfast lock nodes, and fenced storage, over Valkey GLIDE clients. */
 
-export type { RedisNode, RedisNodeOptions } from "@holdfast/redis";
+export {
+  type FencedAction,
+  type FencedStore,
+  type FencedStoreOptions,
+  type FencedValue,
+  type FencedWriteOptions,
+  type RedisNode,
+  type RedisNodeOptions,
+  StaleFenceError,
+  StoreTimeoutError,
+} from "@holdfast/redis";
 export type {
   ValkeyGlideClient,
   ValkeyGlideExecOptions,
   ValkeyGlideMessage,
   ValkeyGlideSubscriber,
 } from "./client.ts";
+export { valkeyGlideFencedStore } from "./valkey-glide-fenced-store.ts";
 export { type ValkeyGlideNodeOptions, valkeyGlideNode } from "./valkey-glide-node.ts";

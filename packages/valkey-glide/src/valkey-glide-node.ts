@@ -1,7 +1,8 @@
 import { clusterName, type RedisConnection, type RedisNode, type RedisNodeOptions, redisNode } from "@holdfast/redis";
-import { Batch, ClusterBatch, Decoder, TimeoutError } from "@valkey/valkey-glide";
+import { Decoder } from "@valkey/valkey-glide";
 import type { ValkeyGlideClient, ValkeyGlideSubscriber } from "./client.ts";
 import { createPresence } from "./presence.ts";
+import { insistOnClient, isCluster, reworded, wordSender } from "./send-words.ts";
 import { openSubscriber } from "./subscriber.ts";
 
 /** How a node names its keys and what it does beyond locking. */
@@ -23,9 +24,6 @@ const patienceMs = 30_000;
 /** How long the server may take to say that it is there. */
 const pingTimeoutMs = 1_000;
 
-/** The longest timeout that GLIDE knows. */
-const timeoutMsMax = 2 ** 32 - 1;
-
 /**
  * Makes a lock node of a Valkey GLIDE client. The client stays yours: close it when you no longer need the node. While it
  * is known to be disconnected, acquiring and extending fail at once.
@@ -35,9 +33,7 @@ const timeoutMsMax = 2 ** 32 - 1;
  * @throws {TypeError | RangeError} when the client or an option cannot be used, naming it and why
  */
 export function valkeyGlideNode(client: ValkeyGlideClient, options: ValkeyGlideNodeOptions = {}): RedisNode {
-  if (typeof client?.exec !== "function") {
-    throw new TypeError("client must be a GlideClient or a GlideClusterClient of @valkey/valkey-glide");
-  }
+  insistOnClient(client);
   const { subscriber } = options;
   if (subscriber !== undefined && typeof subscriber !== "function") {
     throw new TypeError(`subscriber must be a function that makes a client, not ${typeof subscriber}`);
@@ -49,40 +45,27 @@ function connectionOf(
   client: ValkeyGlideClient,
   makeSubscriber: (() => Promise<ValkeyGlideSubscriber>) | undefined,
 ): RedisConnection {
-  const isCluster = "ssubscribe" in client;
-  // A batch of one, as only batches have timeouts of their own. What has timed out is not sent any more.
-  const send = async (words: (string | Buffer)[], timeoutMs: number): Promise<unknown> => {
-    const batch = isCluster ? new ClusterBatch(false) : new Batch(false);
-    const timeout = Math.min(Math.max(1, Math.ceil(timeoutMs)), timeoutMsMax);
-    const replies = await client.exec(batch.customCommand(words), true, { timeout, decoder: Decoder.String });
-    return replies?.[0];
-  };
+  const isOfCluster = isCluster(client);
+  const sendWords = wordSender(client);
+  const send = (words: (string | Buffer)[], timeoutMs: number) => sendWords(words, timeoutMs, Decoder.String);
   const presence = createPresence(() => send(["PING"], pingTimeoutMs));
 
   return {
-    name: isCluster ? clusterName(undefined) : nextName(),
-    isCluster,
+    name: isOfCluster ? clusterName(undefined) : nextName(),
+    isCluster: isOfCluster,
     settlesInTime: true,
     // A cluster that has lost one server may still have the one in question.
-    isReady: () => isCluster || presence.isThere,
+    isReady: () => isOfCluster || presence.isThere,
     async runScript(command, script, call, timeoutMs = patienceMs) {
       try {
         return await send([command, script, String(call.keyCount), ...call.keysAndArguments()], timeoutMs);
       } catch (error) {
-        if (!isCluster) presence.missed(error);
+        if (!isOfCluster) presence.missed(error);
         throw reworded(error);
       }
     },
     ...(makeSubscriber && { openSubscriber: (onMessage, onEnd) => openSubscriber(makeSubscriber(), onMessage, onEnd) }),
   };
-}
-
-/** GLIDE words the errors of servers in its own way, and says nothing but "timed out". */
-function reworded(error: unknown): unknown {
-  if (error instanceof TimeoutError) return new Error("time was up before the server answered");
-  if (!(error instanceof Error)) return error;
-  const message = error.message.replace(/^An error was signalled by the server: - /, "");
-  return new Error(message.replace(/^NoScriptError: /, "NOSCRIPT "));
 }
 
 let nodes = 0;
