@@ -3,7 +3,7 @@ import { Cluster, Redis, type RedisOptions } from "ioredis";
 import { Cluster as Cluster5, Redis as Redis5, type RedisOptions as Redis5Options } from "ioredis5";
 import { Redis as Valkey, Cluster as ValkeyCluster, type RedisOptions as ValkeyOptions } from "iovalkey";
 import type { ClientUnderTest } from "../../redis/test/adapter-tools.ts";
-import { type IoredisClient, ioredisNode } from "../src/index.ts";
+import { type IoredisClient, ioredisFencedStore, ioredisNode } from "../src/index.ts";
 
 const soon = { host: "127.0.0.1", retryStrategy: () => 5 };
 const clusterSoon = { clusterRetryStrategy: () => 20 };
@@ -57,6 +57,7 @@ function underTest(client: AnyClient, options?: RedisNodeOptions): ClientUnderTe
   client.on("error", () => {});
   return {
     node: ioredisNode(client, options),
+    openStore: (storeOptions) => ioredisFencedStore(client, storeOptions),
     isReady: () => client.status === "ready",
     onReady: (listener) => void client.on("ready", listener),
     flood: (payload) => void client.set("flood", payload).catch(() => {}),

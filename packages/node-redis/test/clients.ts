@@ -2,7 +2,7 @@ import type { RedisNodeOptions } from "@holdfast/redis";
 import { createClient, createCluster, type RedisClientOptions, type TypeMapping } from "@redis/client";
 import { createClient as createClient5, createCluster as createCluster5 } from "redis-client5";
 import type { ClientUnderTest } from "../../redis/test/adapter-tools.ts";
-import { nodeRedisNode } from "../src/index.ts";
+import { type NodeRedisClient, type NodeRedisCluster, nodeRedisFencedStore, nodeRedisNode } from "../src/index.ts";
 
 const reconnectStrategy = () => 5;
 
@@ -23,7 +23,7 @@ export function over6(
   clientOptions: { RESP?: 2 | 3; commandOptions?: { typeMapping: TypeMapping } } = {},
 ): ClientUnderTest {
   const client = createClient({ socket: socketTo({ host: "127.0.0.1", port }), ...clientOptions });
-  return underTest(client, nodeRedisNode(client, options));
+  return underTest(client, options);
 }
 
 /** A client of @redis/client 6 that connects in a way of its own, and its node. */
@@ -32,7 +32,7 @@ export function over6By(
   options?: RedisNodeOptions,
 ): ClientUnderTest {
   const client = createClient({ socket: socketTo(socket), ...clientOptions } as RedisClientOptions);
-  return underTest(client, nodeRedisNode(client as ReturnType<typeof createClient>, options));
+  return underTest(client as ReturnType<typeof createClient>, options);
 }
 
 /** A client of @redis/client 5, and its node. */
@@ -42,7 +42,7 @@ export function over5(
   clientOptions: { RESP?: 2 | 3; disableClientInfo?: boolean } = {},
 ): ClientUnderTest {
   const client = createClient5({ socket: socketTo({ host: "127.0.0.1", port }), ...clientOptions });
-  return underTest(client, nodeRedisNode(client, options));
+  return underTest(client, options);
 }
 
 /** A cluster client of @redis/client 6, and its node. */
@@ -53,13 +53,13 @@ export function overCluster6(
 ): ClientUnderTest {
   const { rootNodes, defaults } = clusterOptions(ports);
   const client = createCluster({ rootNodes, defaults: { ...defaults, ...user } });
-  return underTest(client, nodeRedisNode(client, options));
+  return underTest(client, options);
 }
 
 /** A cluster client of @redis/client 5, and its node. */
 export function overCluster5(ports: readonly number[], options?: RedisNodeOptions): ClientUnderTest {
   const client = createCluster5(clusterOptions(ports));
-  return underTest(client, nodeRedisNode(client, options));
+  return underTest(client, options);
 }
 
 function clusterOptions(ports: readonly number[]) {
@@ -79,11 +79,15 @@ interface AnyClient {
   destroy(): void;
 }
 
-function underTest(client: AnyClient, node: ClientUnderTest["node"]): ClientUnderTest {
+function underTest(
+  client: AnyClient & (NodeRedisClient | NodeRedisCluster),
+  options: RedisNodeOptions | undefined,
+): ClientUnderTest {
   client.on("error", () => {});
   client.connect().catch(() => {});
   return {
-    node,
+    node: nodeRedisNode(client, options),
+    openStore: (storeOptions) => nodeRedisFencedStore(client, storeOptions),
     isReady: () => client.isReady ?? client.isOpen,
     onReady: (listener) => void client.on("ready", listener),
     flood: (payload) => void client.set("flood", payload).catch(() => {}),

@@ -6,14 +6,15 @@ import {
   type TcpProxy,
 } from "@holdfast/testkit";
 import { expect, onTestFinished } from "vitest";
-import type { RedisNode, RedisNodeOptions } from "../src/index.ts";
+import type { FencedStore, FencedStoreOptions, RedisNode, RedisNodeOptions } from "../src/index.ts";
 import { fenceKey } from "../src/keys.ts";
 import { acquireRequest } from "./requests.ts";
 import { eventually } from "./timing.ts";
 
-/** A client of a library, and the node made of it. */
+/** A client of a library, and what is made of it. */
 export interface ClientUnderTest {
   readonly node: RedisNode;
+  openStore(options?: FencedStoreOptions): FencedStore;
   /** What the library says about the connection. */
   isReady(): boolean;
   /** Calls back whenever the connection is ready. */

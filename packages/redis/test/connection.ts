@@ -1,7 +1,13 @@
 import { type RedisServer, startRedisServer } from "@holdfast/testkit";
 import { type RedisOptions as AllOptions, Redis } from "ioredis";
 import { afterAll, beforeEach } from "vitest";
-import { type RedisConnection, type RedisNode, type RedisNodeOptions, redisNode } from "../src/index.ts";
+import {
+  type FencedConnection,
+  type RedisConnection,
+  type RedisNode,
+  type RedisNodeOptions,
+  redisNode,
+} from "../src/index.ts";
 
 /** A connection over ioredis that does no more than these tests need. */
 export function connectionOver(client: Redis): RedisConnection {
@@ -13,6 +19,14 @@ export function connectionOver(client: Redis): RedisConnection {
     openSubscriber() {
       throw new Error("not needed here");
     },
+  };
+}
+
+/** The same for a fenced store. */
+export function fencedConnectionOver(client: Redis): FencedConnection {
+  return {
+    isReady: () => client.status === "ready",
+    runScript: (command, script, key, args) => client.callBuffer(command, script, 1, key, ...args),
   };
 }
 

@@ -12,7 +12,7 @@ export type MakeClusterClient = (ports: readonly number[], options?: RedisNodeOp
 
 /** Registers the tests that every adapter has to pass on a Redis Cluster of three shards, beyond the conformance suite. */
 export function describeClusterAdapter(name: string, cluster: RedisCluster, makeClient: MakeClusterClient): void {
-  const { shardOf, connected } = toolsFor(cluster, makeClient);
+  const { shardOf, connected } = clusterToolsFor(cluster, makeClient);
 
   describe(name, { timeout: 30_000 }, () => {
     beforeEach(async () => {
@@ -120,7 +120,7 @@ export function describeClusterAdapter(name: string, cluster: RedisCluster, make
 
 /** Registers the test that a guard goes by the shard. It takes a while, as the uptime of servers is in seconds. */
 export function describeClusterGuard(name: string, cluster: RedisCluster, makeClient: MakeClusterClient): void {
-  const { shardOf, connected } = toolsFor(cluster, makeClient);
+  const { shardOf, connected } = clusterToolsFor(cluster, makeClient);
   test(`${name}: acquire() with a restart guard goes by the start of the shard that it asks`, {
     timeout: 60_000,
   }, async () => {
@@ -140,7 +140,8 @@ export function describeClusterGuard(name: string, cluster: RedisCluster, makeCl
   });
 }
 
-function toolsFor(cluster: RedisCluster, makeClient: MakeClusterClient) {
+/** What makes clients of a cluster, which are closed when the test ends. */
+export function clusterToolsFor(cluster: RedisCluster, makeClient: MakeClusterClient) {
   const ports = cluster.servers.map(({ port }) => port);
   return {
     shardOf: (key: string) => cluster.servers[Math.floor((clusterSlot(key) * 3) / 16_384)] as RedisServer,

@@ -5,9 +5,18 @@ import type { RedisServer } from "@holdfast/testkit";
 export const user = { username: "holdfast", password: "p@ss word" };
 
 /** Every permission that the README lists for a node, in its order. */
-export async function documentedPermissions(): Promise<string[]> {
+export function documentedPermissions(): Promise<string[]> {
+  return permissionsListedFor("holdfast");
+}
+
+/** The same for a fenced store. */
+export function fencedPermissions(): Promise<string[]> {
+  return permissionsListedFor("storage");
+}
+
+async function permissionsListedFor(name: string): Promise<string[]> {
   const readme = await readFile(new URL("../README.md", import.meta.url), "utf8");
-  const list = /ACL SETUSER [^\n]*\n([^`]*)```/.exec(readme)?.[1];
+  const list = new RegExp(`ACL SETUSER ${name} [^\\n]*\\n([^`]*)`).exec(readme)?.[1];
   if (list === undefined) throw new Error("packages/redis/README.md does not list the permissions that are needed");
   return list.split(/\s+/).filter((word) => word !== "");
 }

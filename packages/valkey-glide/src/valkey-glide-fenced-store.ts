@@ -1,5 +1,5 @@
 import { type FencedStore, type FencedStoreOptions, fencedStore } from "@holdfast/redis";
-import { Decoder } from "@valkey/valkey-glide";
+import { Decoder, TimeoutError } from "@valkey/valkey-glide";
 import type { ValkeyGlideClient } from "./client.ts";
 import { insistOnClient, reworded, wordSender } from "./send-words.ts";
 
@@ -21,6 +21,7 @@ export function valkeyGlideFencedStore(client: ValkeyGlideClient, options: Fence
         try {
           return await send([command, script, "1", key, ...args], timeoutMs, Decoder.Bytes);
         } catch (error) {
+          if (error instanceof TimeoutError) return new Promise(() => {}); // the store has the same deadline, and tells
           throw reworded(error);
         }
       },

@@ -1,7 +1,7 @@
 import type { RedisNodeOptions } from "@holdfast/redis";
 import { Batch, ClusterBatch, GlideClient, GlideClusterClient, Logger } from "@valkey/valkey-glide";
 import type { ClientUnderTest } from "../../redis/test/adapter-tools.ts";
-import { type ValkeyGlideClient, valkeyGlideNode } from "../src/index.ts";
+import { type ValkeyGlideClient, valkeyGlideFencedStore, valkeyGlideNode } from "../src/index.ts";
 
 // It would tell of every error that a test provokes.
 Logger.init("off");
@@ -16,7 +16,7 @@ export function over(port: number, options?: RedisNodeOptions): ClientUnderTest 
     exec: async (batch, raiseOnError, terms) => (await connected).exec(batch as Batch, raiseOnError, terms),
   };
   const connectionId = async () => (await connected).exec(new Batch(false).customCommand(clientId), true, briefly);
-  return underTest(connected, valkeyGlideNode(client, { ...options, subscriber }), connectionId);
+  return underTest(connected, client, valkeyGlideNode(client, { ...options, subscriber }), connectionId);
 }
 
 /** A `GlideClusterClient`, and its node. */
@@ -29,7 +29,7 @@ export function overCluster(ports: readonly number[], options?: RedisNodeOptions
   };
   const connectionId = async () =>
     (await connected).exec(new ClusterBatch(false).customCommand(clientId), true, briefly);
-  return underTest(connected, valkeyGlideNode(client, { ...options, subscriber }), connectionId);
+  return underTest(connected, client, valkeyGlideNode(client, { ...options, subscriber }), connectionId);
 }
 
 const clientId = ["CLIENT", "ID"];
@@ -54,6 +54,7 @@ async function retried<Client>(create: () => Promise<Client>): Promise<Client> {
 /** Asks for the number of the connection again and again, since the library does not tell of it. */
 function underTest(
   connected: Promise<GlideClient | GlideClusterClient>,
+  client: ValkeyGlideClient,
   node: ClientUnderTest["node"],
   connectionId: () => Promise<unknown[] | null>,
 ): ClientUnderTest {
@@ -77,6 +78,7 @@ function underTest(
   void look();
   return {
     node,
+    openStore: (options) => valkeyGlideFencedStore(client, options),
     isReady: () => isReady,
     onReady(listener) {
       onReady = listener;

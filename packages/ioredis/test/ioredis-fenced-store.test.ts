@@ -1,0 +1,35 @@
+import { Redis } from "ioredis";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { startRedisServer } from "@holdfast/testkit";
+import { describeFencedStore } from "../../redis/test/describe-fenced-store.ts";
+import { type IoredisClient, ioredisFencedStore } from "../src/index.ts";
+import { over5, over6, overValkey } from "./clients.ts";
+
+describeFencedStore("ioredisFencedStore() over ioredis 6", (port, options) => over6({ port }, options));
+describeFencedStore("ioredisFencedStore() over ioredis 5", (port, options) => over5({ port }, options));
+describeFencedStore("ioredisFencedStore() over iovalkey", (port, options) => overValkey({ port }, options));
+
+describe("ioredisFencedStore()", () => {
+  test("throws a TypeError for what is not a client, and for a client with a keyPrefix", () => {
+    for (const client of [undefined, null, {}, "redis://localhost"]) {
+      expect(() => ioredisFencedStore(client as unknown as IoredisClient)).toThrow(TypeError);
+    }
+    const prefixed = new Redis({ lazyConnect: true, keyPrefix: "app:" });
+    expect(() => ioredisFencedStore(prefixed)).toThrow('use one without it, and put "app:" before each key');
+  });
+
+  test.each([
+    ["that makes pipelines by itself", { enableAutoPipelining: true }],
+    ["that speaks RESP3", { protocol: 3 as const }],
+  ])("works for a client %s", async (_, options) => {
+    const server = await startRedisServer();
+    onTestFinished(server.stop);
+    const client = new Redis({ port: server.port, ...options });
+    onTestFinished(() => client.disconnect());
+    await client.ping();
+    const store = ioredisFencedStore(client);
+    await Promise.all(["a", "b"].map((key) => store.write(key, `value of ${key}`, 7)));
+    expect(String((await store.read("b", 8)).value)).toBe("value of b");
+    await expect(store.write("b", "late", 7)).rejects.toMatchObject({ newestFence: 8 });
+  });
+});
