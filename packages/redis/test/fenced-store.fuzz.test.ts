@@ -78,7 +78,9 @@ describe("fencedStore() of any calls", { timeout: 60_000 }, () => {
         fc.pre(list.length > 0);
         const key = newKey();
         const outcomes = await Promise.all(list.map((call, index) => make(call, key, `value ${index}`)));
-        const changes = list.filter(({ action }, index) => action !== "read" && "found" in (outcomes[index] as Outcome));
+        const changes = list.filter(
+          ({ action }, index) => action !== "read" && "found" in (outcomes[index] as Outcome),
+        );
         const newest = Math.max(...list.map(({ fence }) => fence));
         const lastChange = Math.max(0, ...changes.map(({ fence }) => fence));
         const last = await make({ action: "read", fence: newest, by: 0 }, key, "");

@@ -16,7 +16,7 @@ export function fencedPermissions(): Promise<string[]> {
 
 async function permissionsListedFor(name: string): Promise<string[]> {
   const readme = await readFile(new URL("../README.md", import.meta.url), "utf8");
-  const list = new RegExp(`ACL SETUSER ${name} [^\\n]*\\n([^`]*)`).exec(readme)?.[1];
+  const list = new RegExp(`ACL SETUSER ${name} .*\\n((?:.*\\n)*?) *\x60{3}`).exec(readme)?.[1];
   if (list === undefined) throw new Error("packages/redis/README.md does not list the permissions that are needed");
   return list.split(/\s+/).filter((word) => word !== "");
 }

@@ -1,0 +1,27 @@
+import { StaleFenceError } from "@holdfast/redis";
+
+const timeoutMs = 5_000;
+
+/** Reads a text. From then on, its URL refuses older tokens. */
+export async function readText(url: string, fence: number | undefined): Promise<string> {
+  return (await send("read", url, fence, {})).text();
+}
+
+/** Writes a text, unless its URL was shown a newer token. */
+export async function writeText(url: string, text: string, fence: number | undefined): Promise<void> {
+  await send("write", url, fence, { method: "PUT", body: text });
+}
+
+async function send(
+  action: "read" | "write",
+  url: string,
+  fence: number | undefined,
+  init: RequestInit,
+): Promise<Response> {
+  const headers: Record<string, string> = fence === undefined ? {} : { fence: String(fence) };
+  const response = await fetch(url, { ...init, headers, signal: AbortSignal.timeout(timeoutMs) });
+  if (response.ok) return response;
+  const { detail, newestFence } = (await response.json()) as { detail: string; newestFence: number };
+  if (response.status === 409 && fence !== undefined) throw new StaleFenceError(action, url, fence, newestFence);
+  throw new Error(`could not ${action} ${url}: ${response.status}, ${detail}`);
+}

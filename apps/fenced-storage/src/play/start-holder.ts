@@ -1,0 +1,54 @@
+import { spawn } from "node:child_process";
+import { EventEmitter, once } from "node:events";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import type { Message } from "./messages.ts";
+
+/** A, in a process of its own. */
+export interface Holder {
+  /** Resolves with what it tells about something. Rejects if it ends before. */
+  hear(about: string): Promise<Message>;
+  /** Lets it run on, and resolves when it has ended well. */
+  resume(): Promise<void>;
+  /** Ends it, wherever it is. */
+  kill(): void;
+}
+
+const program = fileURLToPath(new URL("./holder.ts", import.meta.url));
+const nudgeMs = 20;
+
+/** Starts the process. What it complains of is shown. */
+export function startHolder(...args: readonly string[]): Holder {
+  const options = ["--conditions=@holdfast/source", "--import", "tsx", program, ...args];
+  const child = spawn(process.execPath, options, { stdio: ["ignore", "pipe", "inherit"] });
+  const told = new Map<string, Message>();
+  const news = new EventEmitter().setMaxListeners(0);
+  createInterface(child.stdout).on("line", (line) => {
+    const message = JSON.parse(line) as Message;
+    told.set(message.about, message);
+    news.emit("told");
+  });
+  let hasEnded = false;
+  child.on("close", () => {
+    hasEnded = true;
+    news.emit("told");
+  });
+  return {
+    async hear(about) {
+      for (;;) {
+        const message = told.get(about);
+        if (message) return message;
+        if (hasEnded) throw new Error(`the holder has ended, and told nothing about ${about}`);
+        await once(news, "told");
+      }
+    },
+    async resume() {
+      // It says that it is about to stop just before it does: what comes too early is said again.
+      const nudge = setInterval(() => child.kill("SIGCONT"), nudgeMs);
+      if (!hasEnded) await once(child, "close");
+      clearInterval(nudge);
+      if (child.exitCode !== 0) throw new Error(`the holder ended with ${child.exitCode ?? child.signalCode}`);
+    },
+    kill: () => void child.kill("SIGKILL"),
+  };
+}

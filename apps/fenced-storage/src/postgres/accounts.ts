@@ -1,0 +1,29 @@
+import pg from "pg";
+import type { Accounts } from "../accounts.ts";
+import { readBalance, schema, writeBalance } from "./fenced-rows.ts";
+
+/** Accounts in the rows of a table of PostgreSQL. */
+export async function openPostgresAccounts(connectionString: string): Promise<Accounts> {
+  const pool = new pg.Pool({ connectionString });
+  pool.on("error", () => {}); // of connections that nobody uses; queries reject by themselves
+  await pool.query(schema);
+  return {
+    async create(id, balance) {
+      await pool.query("INSERT INTO accounts (id, balance) VALUES ($1, $2)", [id, balance]);
+    },
+    unchecked: (id) => ({
+      async read() {
+        const { rows } = await pool.query<{ balance: number }>("SELECT balance FROM accounts WHERE id = $1", [id]);
+        return (rows[0] as { balance: number }).balance;
+      },
+      async write(balance) {
+        await pool.query("UPDATE accounts SET balance = $2 WHERE id = $1", [id, balance]);
+      },
+    }),
+    checked: (id, fence) => ({
+      read: () => readBalance(pool, id, fence),
+      write: (balance) => writeBalance(pool, id, balance, fence),
+    }),
+    close: () => pool.end(),
+  };
+}

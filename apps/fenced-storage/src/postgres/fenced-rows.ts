@@ -1,0 +1,36 @@
+import { StaleFenceError } from "@holdfast/redis";
+import type { Pool } from "pg";
+
+/** The rows, each of which remembers the newest token that it was shown. */
+export const schema = `
+  CREATE TABLE IF NOT EXISTS accounts (
+    id text PRIMARY KEY,
+    balance integer NOT NULL,
+    fence bigint NOT NULL DEFAULT 0
+  )`;
+
+/** Reads a balance. From then on, the row refuses older tokens. */
+export async function readBalance(pool: Pool, id: string, fence: number): Promise<number> {
+  const { rows } = await pool.query<{ balance: number }>(
+    "UPDATE accounts SET fence = $2 WHERE id = $1 AND fence <= $2 RETURNING balance",
+    [id, fence],
+  );
+  return rows[0]?.balance ?? refuse(pool, "read", id, fence);
+}
+
+/** Writes a balance, unless the row was shown a newer token. */
+export async function writeBalance(pool: Pool, id: string, balance: number, fence: number): Promise<void> {
+  const { rowCount } = await pool.query("UPDATE accounts SET balance = $3, fence = $2 WHERE id = $1 AND fence <= $2", [
+    id,
+    fence,
+    balance,
+  ]);
+  if (rowCount === 0) await refuse(pool, "write", id, fence);
+}
+
+/** Says why no row was touched. */
+async function refuse(pool: Pool, action: "read" | "write", id: string, fence: number): Promise<never> {
+  const { rows } = await pool.query<{ fence: string }>("SELECT fence FROM accounts WHERE id = $1", [id]);
+  if (rows[0] === undefined) throw new Error(`could not ${action} account ${id}: there is no such row`);
+  throw new StaleFenceError(action, id, fence, Number(rows[0].fence));
+}

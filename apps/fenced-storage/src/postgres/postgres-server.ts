@@ -1,0 +1,126 @@
+import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { closeSync, openSync } from "node:fs";
+import { chmod, chown, readFile, rm, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { promisify } from "node:util";
+import { freePort, reapedDirectory } from "@holdfast/testkit";
+import pg from "pg";
+import { findPostgres } from "./find-postgres.ts";
+
+/** A real PostgreSQL server on 127.0.0.1, with a directory of its own. */
+export interface PostgresServer {
+  /** Where clients connect to, and as whom. */
+  readonly connectionString: string;
+  /** Ends the server, and removes its files. */
+  stop(): Promise<void>;
+}
+
+/** Whom the server runs as: it refuses root. */
+type User = { readonly uid: number; readonly gid: number } | undefined;
+
+const startAttempts = 5;
+const startTimeoutMs = 60_000;
+
+/** As fast as may be: nothing has to outlive the server. */
+const settings = ["listen_addresses=127.0.0.1", "unix_socket_directories=", "fsync=off"];
+
+/** Starts a server on a free port, and resolves when it answers. */
+export async function startPostgresServer(): Promise<PostgresServer> {
+  const programs = await findPostgres();
+  if (programs === undefined) {
+    throw new Error("there is no PostgreSQL server: install one (Debian: apt-get install postgresql)");
+  }
+  const directory = await reapedDirectory();
+  const remove = () => rm(directory, { recursive: true, force: true });
+  try {
+    const user = await serverUser();
+    if (user) await letIn(user, directory);
+    const data = join(directory, "data");
+    const options = ["--username=holdfast", "--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync"];
+    await promisify(execFile)(join(programs, "initdb"), [...options, data], { ...user, cwd: "/" });
+    const { child, connectionString } = await launch(join(programs, "postgres"), directory, data, user);
+    return {
+      connectionString,
+      async stop() {
+        await end(child);
+        await remove();
+      },
+    };
+  } catch (error) {
+    await remove();
+    throw error;
+  }
+}
+
+/** Nobody else than root can run it as another. */
+async function serverUser(): Promise<User> {
+  if (process.getuid?.() !== 0) return undefined;
+  for (const name of ["postgres", "nobody"]) {
+    try {
+      const [uid, gid] = await Promise.all(["-u", "-g"].map((option) => promisify(execFile)("id", [option, name])));
+      return { uid: Number(uid?.stdout), gid: Number(gid?.stdout) };
+    } catch {} // there is no such user
+  }
+  throw new Error("PostgreSQL does not run as root, and there is no user postgres or nobody");
+}
+
+async function letIn({ uid, gid }: NonNullable<User>, directory: string): Promise<void> {
+  await chown(directory, uid, gid);
+  await chmod(dirname(directory), 0o711);
+}
+
+async function launch(
+  program: string,
+  directory: string,
+  data: string,
+  user: User,
+): Promise<{ child: ChildProcess; connectionString: string }> {
+  const logPath = join(directory, "log");
+  for (let attempt = 1; ; attempt++) {
+    const port = await freePort();
+    const log = openSync(logPath, "w");
+    const options = ["-D", data, "-p", String(port), ...settings.flatMap((setting) => ["-c", setting])];
+    const child = spawn(program, options, { stdio: ["ignore", log, log], cwd: "/", ...user });
+    closeSync(log);
+    child.unref();
+    const connectionString = `postgres://holdfast@127.0.0.1:${port}/postgres`;
+    try {
+      await writeFile(join(directory, "pid"), String(child.pid));
+      await answering(child, connectionString);
+      return { child, connectionString };
+    } catch (error) {
+      await end(child);
+      const lines = await readFile(logPath, "utf8");
+      // Another process may have taken the port since it was found to be free.
+      const isTaken = lines.includes("Address already in use");
+      if (!isTaken || attempt === startAttempts) throw new Error(`PostgreSQL did not start: ${error}\n${lines}`);
+    }
+  }
+}
+
+async function answering(child: ChildProcess, connectionString: string): Promise<void> {
+  for (const endMs = performance.now() + startTimeoutMs; performance.now() < endMs; await sleep(20)) {
+    if (child.exitCode !== null || child.signalCode !== null) throw new Error("it has ended");
+    const client = new pg.Client({ connectionString });
+    client.on("error", () => {});
+    try {
+      await client.connect();
+      return;
+    } catch {
+      // it is starting
+    } finally {
+      await client.end().catch(() => {});
+    }
+  }
+  throw new Error(`it did not answer within ${startTimeoutMs} ms`);
+}
+
+/** Without waiting for clients. */
+async function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const ended = once(child, "exit");
+  child.kill("SIGINT");
+  await ended;
+}

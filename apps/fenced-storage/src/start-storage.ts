@@ -1,0 +1,30 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { startRedisServer } from "@holdfast/testkit";
+import type { Cleanup } from "@holdfast/testkit/cleanup";
+import { startFencedService } from "./http/fenced-service.ts";
+import { startPostgresServer } from "./postgres/postgres-server.ts";
+import type { StorageName } from "./storages.ts";
+
+/** Starts a real server of the storage, or makes its folder, and resolves with its address. */
+export async function startStorage(storage: StorageName, cleanup: Cleanup): Promise<string> {
+  if (storage === "postgres") {
+    const server = await startPostgresServer();
+    cleanup.defer(server.stop);
+    return server.connectionString;
+  }
+  if (storage === "sqlite") {
+    const folder = await mkdtemp(join(tmpdir(), "holdfast-sqlite-"));
+    cleanup.defer(() => rm(folder, { recursive: true, force: true }));
+    return join(folder, "accounts.db");
+  }
+  if (storage === "http") {
+    const service = await startFencedService("optional");
+    cleanup.defer(service.close);
+    return service.url;
+  }
+  const server = await startRedisServer();
+  cleanup.defer(server.stop);
+  return server.url;
+}
