@@ -1,7 +1,7 @@
 /** `pnpm test`: runs the tests of all packages, and adds up what their own reports say. */
 import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { ensureRedisServer } from "./lib/programs.ts";
+import { ensurePostgres, ensureRedisServer } from "./lib/programs.ts";
 import { packageResult, table, total } from "./lib/test-results.ts";
 import { turboRun } from "./lib/turbo.ts";
 import { workspacePackages } from "./lib/workspace.ts";
@@ -9,7 +9,9 @@ import { workspacePackages } from "./lib/workspace.ts";
 const verbose = process.argv.includes("--verbose");
 const turboArgs = process.argv.slice(2).filter((arg) => arg !== "--verbose");
 
-await ensureRedisServer().catch((error: Error) => giveUp(error.message));
+for (const ensure of [ensureRedisServer, ensurePostgres]) {
+  await ensure().catch((error: Error) => giveUp(error.message));
+}
 
 const reports = new Map<string, string>();
 for (const { directory, manifest } of await workspacePackages()) {

@@ -1,6 +1,7 @@
 import { fileURLToPath } from "node:url";
 import { exec } from "tinyexec";
 import { findFaketime } from "../../apps/chaos/src/world/find-faketime.ts";
+import { findPostgres } from "../../apps/fenced-storage/src/postgres/find-postgres.ts";
 import { run } from "./run.ts";
 import { scripts } from "./workspace.ts";
 
@@ -25,6 +26,18 @@ const redisServer: Program = {
     "  Debian, Ubuntu  sudo apt-get install redis-server",
     "  macOS           brew install redis",
     "  other systems   the package of your system that brings redis-server",
+  ],
+};
+
+const postgres: Program = {
+  name: "PostgreSQL",
+  isThere: async () => (await findPostgres()) !== undefined,
+  packages: ["postgresql"],
+  advice: [
+    "The tests start a PostgreSQL server of their own, and there is none. Please install one:",
+    "  Debian, Ubuntu  sudo apt-get install postgresql",
+    "  macOS           brew install postgresql",
+    "  other systems   the package of your system that brings initdb and postgres, with both on the PATH",
   ],
 };
 
@@ -61,6 +74,11 @@ const faketime: Program = {
 /** Sees to it that tests find `redis-server`. */
 export function ensureRedisServer(): Promise<void> {
   return ensure(redisServer);
+}
+
+/** Sees to it that tests find a PostgreSQL server. */
+export function ensurePostgres(): Promise<void> {
+  return ensure(postgres);
 }
 
 /** Sees to it that there is a model checker, and the compiler that it works with. */

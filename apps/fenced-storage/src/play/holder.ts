@@ -15,7 +15,7 @@ interface Claim {
   readonly balance: number;
 }
 
-const ttlMs = 1_500;
+const ttlMs = 1_000;
 
 /** Locks every account, and reads it. */
 function claimAll(redlock: Redlock, accounts: Accounts): Promise<Claim[]> {
@@ -58,5 +58,5 @@ while (claims.some(({ lock }) => lock.remainingMs() <= 0)) {
 tell({ about: "pause" });
 process.kill(process.pid, "SIGSTOP"); // it holds every lock, as it has just seen; what it does next, it does late
 await Promise.all(claims.map((claim) => writeLate(claim, redlock, accounts)));
-close();
+await close();
 await accounts.close();

@@ -5,7 +5,7 @@ import { Redis } from "ioredis";
 /** Locks over several servers, for A and for B. */
 export interface Locks {
   readonly redlock: Redlock;
-  close(): void;
+  close(): Promise<void>;
 }
 
 /** Connects to the lock servers. */
@@ -13,13 +13,12 @@ export async function connectLocks(urls: readonly string[]): Promise<Locks> {
   const clients = urls.map((url) => new Redis(url));
   for (const client of clients) client.on("error", () => {}); // a node that fails is told of by core
   await Promise.all(clients.map((client) => client.ping()));
+  const nodes = clients.map((client) => ioredisNode(client));
   return {
     // A busy machine may take its time; nothing here depends on it.
-    redlock: new Redlock(
-      clients.map((client) => ioredisNode(client)),
-      { ttlMs: 60_000, nodeTimeoutMs: 500, waitTimeoutMs: 60_000 },
-    ),
-    close() {
+    redlock: new Redlock(nodes, { ttlMs: 60_000, nodeTimeoutMs: 500, waitTimeoutMs: 60_000 }),
+    async close() {
+      for (const node of nodes) await node.close();
       for (const client of clients) client.disconnect();
     },
   };

@@ -11,20 +11,15 @@ export const schema = `
 
 /** Reads a balance. From then on, the row refuses older tokens. */
 export async function readBalance(pool: Pool, id: string, fence: number): Promise<number> {
-  const { rows } = await pool.query<{ balance: number }>(
-    "UPDATE accounts SET fence = $2 WHERE id = $1 AND fence <= $2 RETURNING balance",
-    [id, fence],
-  );
+  const update = "UPDATE accounts SET fence = $2 WHERE id = $1 AND fence <= $2 RETURNING balance";
+  const { rows } = await pool.query<{ balance: number }>(update, [id, fence]);
   return rows[0]?.balance ?? refuse(pool, "read", id, fence);
 }
 
 /** Writes a balance, unless the row was shown a newer token. */
 export async function writeBalance(pool: Pool, id: string, balance: number, fence: number): Promise<void> {
-  const { rowCount } = await pool.query("UPDATE accounts SET balance = $3, fence = $2 WHERE id = $1 AND fence <= $2", [
-    id,
-    fence,
-    balance,
-  ]);
+  const update = "UPDATE accounts SET balance = $3, fence = $2 WHERE id = $1 AND fence <= $2";
+  const { rowCount } = await pool.query(update, [id, fence, balance]);
   if (rowCount === 0) await refuse(pool, "write", id, fence);
 }
 

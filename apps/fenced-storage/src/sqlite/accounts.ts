@@ -1,17 +1,16 @@
 import type { Accounts } from "../accounts.ts";
-import { openDatabase, readBalance, whenFree, writeBalance } from "./fenced-rows.ts";
+import { openDatabase, readBalance, transaction, writeBalance } from "./fenced-rows.ts";
 
 /** Accounts in a SQLite file. */
 export async function openSqliteAccounts(path: string): Promise<Accounts> {
   const database = await openDatabase(path);
-  const run = async (sql: string, ...values: (string | number)[]): Promise<void> => {
-    await whenFree(() => database.prepare(sql).run(...values));
-  };
+  const run = (sql: string, ...values: (string | number)[]): Promise<void> =>
+    transaction(database, () => void database.prepare(sql).run(...values));
   return {
     create: (id, balance) => run("INSERT INTO accounts (id, balance) VALUES (?, ?)", id, balance),
     unchecked: (id) => ({
       async read() {
-        const row = await whenFree(() => database.prepare("SELECT balance FROM accounts WHERE id = ?").get(id));
+        const row = database.prepare("SELECT balance FROM accounts WHERE id = ?").get(id);
         return (row as { balance: number }).balance;
       },
       write: (balance) => run("UPDATE accounts SET balance = ? WHERE id = ?", balance, id),

@@ -21,37 +21,57 @@ export async function openDatabase(path: string): Promise<Database.Database> {
 
 /** Reads a balance. From then on, the row refuses older tokens. */
 export function readBalance(database: Database.Database, id: string, fence: number): Promise<number> {
-  return whenFree(() => {
-    const touch = "UPDATE accounts SET fence = ? WHERE id = ? AND fence <= ? RETURNING balance";
-    const [row] = database.prepare(touch).all(fence, id, fence) as { balance: number }[];
-    return row?.balance ?? refuse(database, "read", id, fence);
+  return transaction(database, () => {
+    const { balance } = touch(database, "read", id, fence);
+    return balance;
   });
 }
 
 /** Writes a balance, unless the row was shown a newer token. */
 export function writeBalance(database: Database.Database, id: string, balance: number, fence: number): Promise<void> {
-  return whenFree(() => {
-    const touch = "UPDATE accounts SET balance = ?, fence = ? WHERE id = ? AND fence <= ?";
-    const { changes } = database.prepare(touch).run(balance, fence, id, fence);
-    if (changes === 0) refuse(database, "write", id, fence);
+  return transaction(database, () => {
+    touch(database, "write", id, fence);
+    database.prepare("UPDATE accounts SET balance = ? WHERE id = ?").run(balance, id);
   });
 }
 
-/** Says why no row was touched. */
-function refuse(database: Database.Database, action: "read" | "write", id: string, fence: number): never {
-  const row = database.prepare("SELECT fence FROM accounts WHERE id = ?").get(id) as { fence: number } | undefined;
+/** Shows a row the token. Throws if it was shown a newer one. */
+function touch(database: Database.Database, action: "read" | "write", id: string, fence: number): Row {
+  const row = database.prepare("SELECT balance, fence FROM accounts WHERE id = ?").get(id) as Row | undefined;
   if (row === undefined) throw new Error(`could not ${action} account ${id}: there is no such row`);
-  throw new StaleFenceError(action, id, fence, row.fence);
+  if (fence < row.fence) throw new StaleFenceError(action, id, fence, row.fence);
+  database.prepare("UPDATE accounts SET fence = ? WHERE id = ?").run(fence, id);
+  return row;
+}
+
+interface Row {
+  readonly balance: number;
+  readonly fence: number;
+}
+
+/** Does work that no other process can come between, and whose changes are all kept or none. */
+export function transaction<T>(database: Database.Database, work: () => T): Promise<T> {
+  return whenFree(() => {
+    database.exec("BEGIN IMMEDIATE"); // takes the file for writing now: what is read stays true until the end
+    try {
+      const result = work();
+      database.exec("COMMIT");
+      return result;
+    } catch (error) {
+      if (database.inTransaction) database.exec("ROLLBACK");
+      throw error;
+    }
+  });
 }
 
 /** How long another process may have the file before a call gives up. */
 const busyMs = 10_000;
 
 /**
- * Does something when no other process is writing. SQLite's own `busy_timeout` would stop the event loop while it waits, and
+ * Tries again while another process is writing. SQLite's own `busy_timeout` would stop the event loop while it waits, and
  * with it the timers that extend a lock, and tell that it was lost.
  */
-export async function whenFree<T>(attempt: () => T): Promise<T> {
+async function whenFree<T>(attempt: () => T): Promise<T> {
   for (const endMs = performance.now() + busyMs; ; ) {
     try {
       return attempt();

@@ -1,0 +1,38 @@
+import { readFile } from "node:fs/promises";
+import { startRedisServer } from "@holdfast/testkit";
+import { createCleanup } from "@holdfast/testkit/cleanup";
+import { expect, onTestFinished, test } from "vitest";
+import { playLateWrites } from "../src/play/late-writes.ts";
+import { linesOf } from "../src/report.ts";
+import { startStorage } from "../src/start-storage.ts";
+import { type StorageName, storages } from "../src/storages.ts";
+
+const lostOfB = { balance: 70, isAccepted: true };
+const lostOfA = { balance: 150, isAccepted: true };
+const right = { balance: 120, isAccepted: false };
+
+/** The README, which shows what is printed. */
+export function readme(): Promise<string> {
+  return readFile(new URL("../README.md", import.meta.url), "utf8");
+}
+
+/** Registers the test that has a holder paused for longer than its ttl, and then write to a storage. */
+export function testLateWrites(storage: StorageName, start = startStorage): void {
+  test(`late writes to ${storages[storage]} lose an update unless the token is checked at reads and writes`, async () => {
+    const cleanup = createCleanup();
+    onTestFinished(cleanup.run);
+    const servers = await Promise.all([1, 2, 3].map(() => startRedisServer()));
+    for (const server of servers) cleanup.defer(server.stop);
+    const urls = servers.map(({ url }) => url);
+    const outcomes = await playLateWrites(storage, await start(storage, cleanup), urls, cleanup);
+    expect(outcomes).toMatchObject([
+      { checks: "nothing", arrival: "after B has written", ...lostOfB },
+      { checks: "nothing", arrival: "between B's read and B's write", ...lostOfA },
+      { checks: "writes", arrival: "after B has written", ...right },
+      { checks: "writes", arrival: "between B's read and B's write", ...lostOfA },
+      { checks: "reads and writes", arrival: "after B has written", ...right },
+      { checks: "reads and writes", arrival: "between B's read and B's write", ...right },
+    ]);
+    expect(await readme()).toContain(linesOf(storages[storage], outcomes).join("\n"));
+  });
+}

@@ -1,0 +1,132 @@
+import { readFile } from "node:fs/promises";
+import pg from "pg";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { readBalance, schema, writeBalance } from "../src/postgres/fenced-rows.ts";
+import { type PostgresServer, startPostgresServer } from "../src/postgres/postgres-server.ts";
+import { withFence } from "../src/postgres/with-fence.ts";
+import { testLateWrites } from "./late-writes.ts";
+
+let server: PostgresServer;
+let pool: pg.Pool;
+beforeAll(async () => {
+  server = await startPostgresServer();
+  pool = new pg.Pool({ connectionString: server.connectionString });
+  pool.on("error", () => {}); // the server may end before its last connections do
+  await pool.query(schema);
+  await pool.query(await readFile(new URL("../src/postgres/fence-guard.sql", import.meta.url), "utf8"));
+  await pool.query(`
+    CREATE TABLE guarded (id text PRIMARY KEY, balance integer NOT NULL, fence bigint NOT NULL DEFAULT 0);
+    CREATE TRIGGER fence_guard BEFORE INSERT OR UPDATE OR DELETE ON guarded
+      FOR EACH ROW EXECUTE FUNCTION fence_guard()`);
+});
+afterAll(async () => {
+  await pool?.end();
+  await server?.stop();
+});
+
+testLateWrites("postgres", async () => server.connectionString);
+
+describe("a row that is read and written with a token", () => {
+  beforeEach(async () => {
+    await pool.query("TRUNCATE accounts");
+    await pool.query("INSERT INTO accounts VALUES ('7', 100)");
+  });
+
+  test("readBalance() makes the row refuse older tokens from then on", async () => {
+    expect(await readBalance(pool, "7", 42)).toBe(100);
+    const refusal = { code: "STALE_FENCE", key: "7", fence: 41, newestFence: 42 };
+    await expect(writeBalance(pool, "7", 70, 41)).rejects.toMatchObject(refusal);
+    await expect(readBalance(pool, "7", 41)).rejects.toMatchObject(refusal);
+    await writeBalance(pool, "7", 150, 42);
+    expect(await readBalance(pool, "7", 43)).toBe(150);
+  });
+
+  test("writeBalance() tells neighbours apart among the largest tokens", async () => {
+    await writeBalance(pool, "7", 1, Number.MAX_SAFE_INTEGER);
+    await expect(writeBalance(pool, "7", 2, Number.MAX_SAFE_INTEGER - 1)).rejects.toMatchObject({
+      newestFence: Number.MAX_SAFE_INTEGER,
+    });
+  });
+
+  test("readBalance() and writeBalance() say so when there is no row, which could not remember a token", async () => {
+    await expect(readBalance(pool, "8", 42)).rejects.toThrow("could not read account 8: there is no such row");
+    await expect(writeBalance(pool, "8", 1, 42)).rejects.toThrow("could not write account 8: there is no such row");
+  });
+
+  test("an update is lost when only writes are checked: the late write comes before the new holder's", async () => {
+    const { rows } = await pool.query("SELECT balance FROM accounts WHERE id = '7'"); // B, with 42, shows no token
+    await writeBalance(pool, "7", 100 - 30, 41); // A, late: nobody has shown anything newer
+    await writeBalance(pool, "7", rows[0].balance + 50, 42);
+    expect(await readBalance(pool, "7", 43)).toBe(150);
+  });
+});
+
+describe("fence-guard.sql", () => {
+  beforeEach(async () => {
+    await pool.query("TRUNCATE guarded");
+    await withFence(pool, 41, (client) => client.query("INSERT INTO guarded VALUES ('7', 100), ('8', 100)"));
+  });
+  const balances = async (): Promise<unknown> =>
+    (await pool.query("SELECT id, balance, fence::int FROM guarded ORDER BY id")).rows;
+
+  test("refuses statements of whatever kind with an older token, and undoes their transaction", async () => {
+    await withFence(pool, 42, (client) => client.query("UPDATE guarded SET balance = 150 WHERE id = '7'"));
+    const late = withFence(pool, 41, async (client) => {
+      await client.query("UPDATE guarded SET balance = 0 WHERE id = '8'");
+      await client.query("UPDATE guarded SET balance = 0");
+    });
+    await expect(late).rejects.toMatchObject({
+      code: "LF409",
+      message: "could not write to guarded with fence 41: the row was shown fence 42 already",
+    });
+    const upsert = "INSERT INTO guarded VALUES ('7', 0) ON CONFLICT (id) DO UPDATE SET balance = 0";
+    await expect(withFence(pool, 41, (client) => client.query(upsert))).rejects.toMatchObject({ code: "LF409" });
+    expect(await balances()).toEqual([
+      { id: "7", balance: 150, fence: 42 },
+      { id: "8", balance: 100, fence: 41 },
+    ]);
+  });
+
+  test("takes the token of the transaction, whatever a statement says about it", async () => {
+    await withFence(pool, 42, (client) => client.query("UPDATE guarded SET fence = 0, balance = 1 WHERE id = '7'"));
+    expect(await balances()).toContainEqual({ id: "7", balance: 1, fence: 42 });
+  });
+
+  test("lets a read register its token by an update that changes nothing else", async () => {
+    const read = "UPDATE guarded SET fence = fence WHERE id = '7' RETURNING balance";
+    expect((await withFence(pool, 42, (client) => client.query(read))).rows).toEqual([{ balance: 100 }]);
+    const late = withFence(pool, 41, (client) => client.query("UPDATE guarded SET balance = 70 WHERE id = '7'"));
+    await expect(late).rejects.toMatchObject({ code: "LF409" });
+  });
+
+  test("refuses who shows no token, also on a connection that has shown one in an earlier transaction", async () => {
+    const client = new pg.Client({ connectionString: server.connectionString });
+    await client.connect();
+    for (const statement of ["BEGIN", "SELECT set_config('holdfast.fence', '42', true)", "COMMIT"]) {
+      await client.query(statement);
+    }
+    await expect(client.query("UPDATE guarded SET balance = 0")).rejects.toMatchObject({
+      code: "LF428",
+      message: "could not write to guarded: no fencing token was shown",
+      hint: expect.stringContaining("set_config('holdfast.fence'"),
+    });
+    await client.end();
+  });
+
+  test("refuses to delete, as a row that is gone forgets its token", async () => {
+    const gone = withFence(pool, 42, (client) => client.query("DELETE FROM guarded WHERE id = '7'"));
+    await expect(gone).rejects.toMatchObject({ code: "LF405" });
+  });
+
+  test("judges a write that has waited for another one by what the row was shown by then", async () => {
+    let late: Promise<unknown> | undefined;
+    await withFence(pool, 42, async (client) => {
+      await client.query("UPDATE guarded SET balance = 150 WHERE id = '7'");
+      late = withFence(pool, 41, (other) => other.query("UPDATE guarded SET balance = 0 WHERE id = '7'"));
+      late.catch(() => {});
+      const waiting = "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock'";
+      await expect.poll(async () => (await pool.query(waiting)).rowCount).toBe(1);
+    });
+    await expect(late).rejects.toMatchObject({ code: "LF409" });
+  });
+});

@@ -1,0 +1,3 @@
+import { testLateWrites } from "./late-writes.ts";
+
+testLateWrites("redis");
