@@ -5,34 +5,29 @@ import { runInterruptible } from "@holdfast/testkit/interruptible";
 import { playLateWrites } from "./play/late-writes.ts";
 import { introduction, isAsExpected, linesOf } from "./report.ts";
 import { startStorage } from "./start-storage.ts";
-import { type StorageName, storages } from "./storages.ts";
-
-const all = Object.keys(storages) as StorageName[];
-const named = process.argv.slice(2) as StorageName[];
-const unknown = named.filter((name) => !all.includes(name));
+import { storages, storagesNamed } from "./storages.ts";
 
 await runInterruptible(async (interrupt) => {
-  if (unknown.length > 0) {
-    console.error(`no such storage: ${unknown.join(", ")}; there are ${all.join(", ")}`);
-    return 2;
-  }
   const cleanup = createCleanup();
   interrupt.signal.addEventListener("abort", () => void cleanup.run());
   try {
+    const named = storagesNamed(process.argv.slice(2));
     const lockServers = await Promise.all([1, 2, 3].map(() => startRedisServer()));
     for (const server of lockServers) cleanup.defer(server.stop);
     const urls = lockServers.map(({ url }) => url);
     console.log(introduction.join("\n"));
     let isRight = true;
-    for (const storage of named.length > 0 ? named : all) {
-      const outcomes = await playLateWrites(storage, await startStorage(storage, cleanup), urls, cleanup);
+    for (const storage of named) {
+      const address = await startStorage(storage, cleanup);
+      const outcomes = await playLateWrites(storage, address, urls, cleanup, interrupt.signal);
       console.log(["", ...linesOf(storages[storage], outcomes)].join("\n"));
       isRight &&= isAsExpected(outcomes);
     }
     return isRight ? interrupt.exitCode : 1;
   } catch (error) {
-    if (!interrupt.signal.aborted) throw error;
-    return interrupt.exitCode;
+    if (interrupt.signal.aborted) return interrupt.exitCode;
+    console.error(error instanceof RangeError ? error.message : error);
+    return 1;
   } finally {
     await cleanup.run();
   }

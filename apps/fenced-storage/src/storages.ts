@@ -18,3 +18,15 @@ export async function openAccounts(storage: StorageName, address: string): Promi
   if (storage === "http") return (await import("./http/accounts.ts")).openHttpAccounts(address);
   return (await import("./redis/accounts.ts")).openRedisAccounts(address);
 }
+
+/**
+ * The storages that are named, or all of them.
+ *
+ * @throws {RangeError} when a name is none
+ */
+export function storagesNamed(names: readonly string[]): StorageName[] {
+  const all = Object.keys(storages) as StorageName[];
+  const unknown = names.filter((name) => !(all as string[]).includes(name));
+  if (unknown.length > 0) throw new RangeError(`no such storage: ${unknown.join(", ")}; there are ${all.join(", ")}`);
+  return names.length > 0 ? (names as StorageName[]) : all;
+}

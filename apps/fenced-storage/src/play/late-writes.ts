@@ -23,14 +23,15 @@ export async function playLateWrites(
   address: string,
   lockServers: readonly string[],
   cleanup: Cleanup,
+  signal?: AbortSignal,
 ): Promise<Outcome[]> {
   const accounts = await openAccounts(storage, address);
   cleanup.defer(accounts.close);
-  const locks = await connectLocks(lockServers);
+  const locks = await connectLocks(lockServers, signal);
   cleanup.defer(locks.close);
   for (const { account } of cases) await accounts.create(account, opening);
 
-  const holder = startHolder(storage, address, ...lockServers);
+  const holder = await startHolder(storage, address, ...lockServers);
   cleanup.defer(holder.kill);
   await holder.hear("pause");
   const visits = await Promise.all(cases.map((one) => beginVisit(one, accounts, locks)));

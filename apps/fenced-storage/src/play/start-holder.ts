@@ -1,7 +1,10 @@
 import { spawn } from "node:child_process";
 import { EventEmitter, once } from "node:events";
+import { rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import { reapedDirectory } from "@holdfast/testkit";
 import type { Message } from "./messages.ts";
 
 /** A, in a process of its own. */
@@ -17,10 +20,12 @@ export interface Holder {
 const program = fileURLToPath(new URL("./holder.ts", import.meta.url));
 const nudgeMs = 20;
 
-/** Starts the process. What it complains of is shown. */
-export function startHolder(...args: readonly string[]): Holder {
+/** Starts the process. What it complains of is shown. It does not outlive this process, stopped as it may be. */
+export async function startHolder(...args: readonly string[]): Promise<Holder> {
+  const directory = await reapedDirectory();
   const options = ["--conditions=@holdfast/source", "--import", "tsx", program, ...args];
   const child = spawn(process.execPath, options, { stdio: ["ignore", "pipe", "inherit"] });
+  await writeFile(join(directory, "pid"), String(child.pid));
   const told = new Map<string, Message>();
   const news = new EventEmitter().setMaxListeners(0);
   createInterface(child.stdout).on("line", (line) => {
@@ -31,6 +36,7 @@ export function startHolder(...args: readonly string[]): Holder {
   let hasEnded = false;
   child.on("close", () => {
     hasEnded = true;
+    void rm(directory, { recursive: true });
     news.emit("told");
   });
   return {

@@ -1,3 +1,0 @@
-import { testLateWrites } from "./late-writes.ts";
-
-testLateWrites("redis");
