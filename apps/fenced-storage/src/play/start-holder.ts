@@ -25,7 +25,6 @@ export async function startHolder(...args: readonly string[]): Promise<Holder> {
   const directory = await reapedDirectory();
   const options = ["--conditions=@holdfast/source", "--import", "tsx", program, ...args];
   const child = spawn(process.execPath, options, { stdio: ["ignore", "pipe", "inherit"] });
-  await writeFile(join(directory, "pid"), String(child.pid));
   const told = new Map<string, Message>();
   const news = new EventEmitter().setMaxListeners(0);
   createInterface(child.stdout).on("line", (line) => {
@@ -36,9 +35,10 @@ export async function startHolder(...args: readonly string[]): Promise<Holder> {
   let hasEnded = false;
   child.on("close", () => {
     hasEnded = true;
-    void rm(directory, { recursive: true });
+    void rm(directory, { recursive: true, force: true });
     news.emit("told");
   });
+  await writeFile(join(directory, "pid"), String(child.pid));
   return {
     async hear(about) {
       for (;;) {
