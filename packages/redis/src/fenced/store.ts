@@ -86,17 +86,14 @@ export function fencedStore(connection: FencedConnection, options: FencedStoreOp
     insistOnFence(fence);
     const step = Buffer.from(steps[action]);
     const ticket = nextTicket();
-    const late = (): Error => {
-      step.write(givenUp);
-      return new StoreTimeoutError(action, key, timeoutMs);
-    };
+    const late = (): Error => new StoreTimeoutError(action, key, timeoutMs);
     let answer: ReturnType<typeof readAnswer>;
     try {
       if (!connection.isReady(key)) throw new Error("the client is not connected");
       const args = [step, String(ticket), String(fence), keepMs, ...words];
       answer = readAnswer(await within(timeoutMs, runScript(connection, key, args, timeoutMs), late), ticket);
     } catch (error) {
-      step.write(givenUp); // a client may keep what it has failed, and send it again after a reconnection
+      step.write(givenUp); // has no effect if it is sent only now, or again after a reconnection
       if (error instanceof StoreTimeoutError) throw error;
       // Clients hang the whole command on their errors, and with it the value: what is told is a new one.
       throw new Error(`could not ${action} ${key}: ${messageOf(error)}`);
