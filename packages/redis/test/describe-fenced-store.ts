@@ -20,6 +20,7 @@ export function describeClusterFencedStore(name: string, cluster: RedisCluster, 
   test(`${name}: read() and write() work on every shard, with whatever braces in the key`, {
     timeout: 30_000,
   }, async () => {
+    for (const { command } of cluster.servers) await command("FLUSHALL");
     const store = (await connected()).openStore();
     const keys = ["{", "}", "{}", "}{", "{a", "{}{b}", "a{b}{c}", "{{a}}"];
     for (let i = 0; i < 20; i++) keys.push(`plain ${i}`);
