@@ -22,6 +22,7 @@ type User = { readonly uid: number; readonly gid: number } | undefined;
 
 const startAttempts = 5;
 const startTimeoutMs = 60_000;
+const stopTimeoutMs = 10_000;
 
 /** As fast as may be: nothing has to outlive the server. */
 const settings = ["listen_addresses=127.0.0.1", "unix_socket_directories=", "fsync=off"];
@@ -120,7 +121,10 @@ async function answering(child: ChildProcess, connectionString: string): Promise
 /** Without waiting for clients. */
 async function end(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
+  child.ref(); // this process waits for it now
   const ended = once(child, "exit");
   child.kill("SIGINT");
+  const killer = setTimeout(() => child.kill("SIGKILL"), stopTimeoutMs);
   await ended;
+  clearTimeout(killer);
 }
