@@ -1,5 +1,5 @@
-import { createHash } from "node:crypto";
 import { channelPrefix } from "./keys.ts";
+import { sha1 } from "./sha1.ts";
 
 /** How long a line is kept after somebody has last entered it, in milliseconds: those who wait ask again before. */
 const lineMs = 10_000;
@@ -293,4 +293,4 @@ return answers
 export const scriptSource: string = lua.trim();
 
 /** What `EVALSHA` takes. */
-export const scriptSha: string = createHash("sha1").update(scriptSource).digest("hex");
+export const scriptSha: string = sha1(scriptSource);
