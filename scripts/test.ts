@@ -23,7 +23,7 @@ for (const { directory, manifest } of await workspacePackages()) {
 const summary = await turboRun([
   "test",
   "--continue", // after a failure, with the other packages
-  "--concurrency=1", // tests start servers and measure time: two packages at once would disturb each other
+  "--concurrency=2", // tests wait for servers, timeouts and processes most of the time
   "--env-mode=loose",
   "--log-order=grouped",
   "--log-prefix=none",
