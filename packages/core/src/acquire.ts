@@ -57,7 +57,6 @@ export async function attempt(place: Place, startedAt: Moment): Promise<Attempt>
     isDecided: (sofar) => isCertain(sofar, quorum) || sofar.misconfigured > 0,
   };
   const { predecessor } = place;
-  place.queue.beginQuestion();
   const tally = await claim.acquire(ttlMs, fenceHint.next(startedAt.wallMs), ballot, place);
 
   const { answers } = tally;

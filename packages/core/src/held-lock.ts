@@ -164,8 +164,8 @@ export class HeldLock implements Lock {
     if (!isFirst && this.#lease.remainingMs() <= 0) return this.#won.claim.withdraw();
     this.#isReleased = true;
     this.#end();
-    while (queue.isCrowded) await queue.turn();
-    queue.beginQuestion();
+    if (queue.isCrowded) await queue.turn(Infinity);
+    else queue.beginQuestion();
     const waiting = this.#place.successor && { waiter };
     const offer = isFirst ? this.#place.handOver(this.#won.claim) : undefined;
     const handedOver = offer !== undefined && (await offer);

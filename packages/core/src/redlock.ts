@@ -72,7 +72,7 @@ export class Redlock {
   }
 
   /**
-   * Makes one attempt, without waiting.
+   * Makes one attempt, without waiting for other owners.
    *
    * @returns the lock, or null when another owner holds one of the resources
    * @throws {QuorumUnreachableError} when too few nodes answered
@@ -136,12 +136,13 @@ export class Redlock {
       settings.signal?.throwIfAborted();
       if (settings.waitTimeoutMs > 0 && !isTry) place.wait();
       let startedAt = calledAt;
+      let mayAsk = true;
       if (this.#queue.isCrowded) {
-        await place.turn();
+        mayAsk = await place.turn(place.isWaiting ? calledAt.monotonicMs + settings.waitTimeoutMs : Infinity);
         settings.signal?.throwIfAborted();
         startedAt = momentOf(clock);
       }
-      const isDue = place.beginAttempt(startedAt.monotonicMs);
+      const isDue = mayAsk && place.beginAttempt(startedAt.monotonicMs);
       let result = isDue ? await attempt(place, startedAt) : undefined;
       if (isTry && result?.outcome === "held" && !settings.signal?.aborted) {
         observer.acquireFailed?.({
@@ -151,7 +152,7 @@ export class Redlock {
         });
         return null;
       }
-      if (result?.outcome !== "acquired") result = await waitForLock(place, calledAt, result);
+      if (result?.outcome !== "acquired") result = await waitForLock(place, calledAt, result, startedAt);
       const lock = new HeldLock(place, result);
       if (settings.autoExtend ?? isUsing) lock.startAutoExtend();
       observer.acquired?.({ ...lock.facts, attempts: place.attempts, waitedMs: this.#elapsedMs(calledAt) });

@@ -95,6 +95,31 @@ describe("many locks at once", () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
+  it("give up in time though held back, when no node answers", async () => {
+    const { clock, redlock, nodes } = world(3, { waitTimeoutMs: 1000 });
+    for (const node of nodes) node.fault = () => ({ lose: "request" });
+    const calls = names.map((name, index) => redlock.acquire(name, index % 2 === 0 ? { waitTimeoutMs: 60 } : {}));
+    const outcomes = await clock.until(Promise.allSettled(calls), 1050);
+    for (const outcome of outcomes) expect(outcome).toMatchObject({ status: "rejected" });
+    expect(clock.monotonicMs()).toBeLessThanOrEqual(1050);
+    for (const node of nodes) node.fault = () => undefined;
+    const locks = await clock.until(lockEach(redlock));
+    await clock.until(releaseEach(locks));
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  it("come one after another, whoever comes between", async () => {
+    const { clock, redlock, most, nodes } = countedWorld();
+    const work = async (name: string): Promise<void> => {
+      for (let round = 0; round < 3; round++) await (await redlock.acquire(`${name}:${round}`)).release();
+    };
+    await clock.until(Promise.all(names.map(work)));
+    expect(most()).toBe(questionsMax);
+    const asked = nodes[0]?.calls.filter(({ method }) => method === "acquire") ?? [];
+    const first = asked.slice(0, names.length).map(({ request }) => request.resources[0]);
+    expect(first).toEqual(names.map((name) => `${name}:0`));
+  });
+
   it("fail together, and in bounded time, when no node answers", async () => {
     const { clock, redlock, nodes } = world(3, { waitTimeoutMs: 0 });
     for (const node of nodes) node.fault = () => ({ lose: "request" });

@@ -42,6 +42,8 @@ export class Place {
   /** When the next attempt is worth making. */
   #dueAtMs = -Infinity;
   #offer: Offer | undefined;
+  /** Whether its question has begun, as far as the queue knows. */
+  #hasTurn = false;
   #handOvers = 0;
   #handingOverSinceMs: number | undefined;
 
@@ -118,12 +120,16 @@ export class Place {
 
   /**
    * Begins an attempt if it is worth it: only the first of this process asks the nodes. What happens from now on counts for
-   * the time after it.
+   * the time after it. The attempt ends the question.
    *
    * @returns whether to make it
    */
   beginAttempt(nowMs: number): boolean {
-    if (!this.#isDue(nowMs)) return false;
+    const isDue = this.#isDue(nowMs);
+    if (!isDue) this.#passTurn();
+    else if (!this.#hasTurn) this.queue.beginQuestion();
+    this.#hasTurn = false;
+    if (!isDue) return false;
     this.attempts += 1;
     this.#dueAtMs = Infinity;
     for (const { rivals } of this.#lines) rivals?.beginAttempt();
@@ -154,15 +160,17 @@ export class Place {
     await this.#pause.wait(endMs - nowMs, this.settings.signal);
   }
 
-  /** Waits, where many others of this process ask the nodes, until it may. Who takes over does not: the other waits for it. */
-  async turn(): Promise<void> {
-    const { queue, settings } = this;
-    const { signal } = settings;
-    while (queue.isCrowded && this.#offer === undefined && this.#isDue()) {
-      await queue.turn(signal);
-      if (signal?.aborted) break;
-    }
-    if (signal?.aborted || !this.#isDue()) queue.passTurn();
+  /**
+   * Waits, where many others of this process ask the nodes, until it may, but no longer than until then, or until the signal
+   * of the call aborts. Who takes over does not wait, as the release of the other waits for it.
+   *
+   * @returns whether it may
+   */
+  async turn(untilMs: number): Promise<boolean> {
+    const nowMs = this.ensemble.clock.monotonicMs();
+    if (this.#offer !== undefined || !this.#isDue(nowMs)) return true;
+    this.#hasTurn = await this.queue.turn(untilMs - nowMs, this.settings.signal);
+    return this.#hasTurn;
   }
 
   /** The next attempt is worth making in so many milliseconds. */
@@ -194,6 +202,7 @@ export class Place {
    */
   leave(isOthersTurn = false): void {
     this.#declineOffer();
+    this.#passTurn();
     if (isOthersTurn) this.listen(0);
     // Whoever stands before one that gives up gains nothing by it.
     const positions = this.#lines.map(({ waiters }) => Math.max(0, waiters.indexOf(this)));
@@ -227,7 +236,12 @@ export class Place {
     });
   }
 
-  #isDue(nowMs: number = this.ensemble.clock.monotonicMs()): boolean {
+  #passTurn(): void {
+    if (this.#hasTurn) this.queue.endQuestion();
+    this.#hasTurn = false;
+  }
+
+  #isDue(nowMs: number): boolean {
     return this.#offer !== undefined || (this.#dueAtMs <= nowMs && this.isFirst());
   }
 

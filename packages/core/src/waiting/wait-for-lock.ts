@@ -19,19 +19,25 @@ import type { Place } from "./place.ts";
  *
  * @param calledAt when the waiting began, and the first attempt
  * @param first what came of that
+ * @param firstAt when that began
  * @throws {LockHeldError | WaitTimeoutError | QuorumUnreachableError | ConfigurationError} and the signal's reason
  */
-export async function waitForLock(place: Place, calledAt: Moment, first: Lost | undefined): Promise<Won> {
+export async function waitForLock(
+  place: Place,
+  calledAt: Moment,
+  first: Lost | undefined,
+  firstAt: Moment,
+): Promise<Won> {
   const { clock } = place.ensemble;
   const { signal, waitTimeoutMs } = place.settings;
   const deadlineMs = calledAt.monotonicMs + waitTimeoutMs;
   let lost = first;
-  let startedAt = calledAt;
+  let startedAt = firstAt;
   for (;;) {
     if (lost !== undefined) takeLoss(place, lost, startedAt);
     do {
       await place.pause(deadlineMs);
-      if (place.queue.isCrowded) await place.turn();
+      if (place.queue.isCrowded) await place.turn(deadlineMs);
       signal?.throwIfAborted();
       startedAt = momentOf(clock);
       if (startedAt.monotonicMs >= deadlineMs) throw timeoutError(place, lost);

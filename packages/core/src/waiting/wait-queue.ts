@@ -22,8 +22,8 @@ export class WaitQueue {
   readonly #lines = new Map<string, Line>();
   #size = 0;
   #questions = 0;
-  /** Of those that are held back. */
-  readonly #pauses: Pause[] = [];
+  /** Those that are held back. */
+  readonly #turns: { readonly pause: Pause; hasCome: boolean }[] = [];
 
   /**
    * @param ensemble the nodes
@@ -57,30 +57,34 @@ export class WaitQueue {
     return this.#questions >= questionsMax;
   }
 
-  /** Waits for a question to come to its end, or until the signal aborts. */
-  async turn(signal?: AbortSignal): Promise<void> {
-    const pause = new Pause(this.ensemble.clock);
-    this.#pauses.push(pause);
-    await pause.wait(Infinity, signal);
-  }
-
-  /** An attempt or a release begins. */
+  /** An attempt or a release begins without waiting for its turn. */
   beginQuestion(): void {
     this.#questions += 1;
   }
 
-  /** It has come to its end. */
-  endQuestion(): void {
-    this.#questions -= 1;
-    this.passTurn();
+  /**
+   * Waits for another question to come to its end, but no longer than that, or until the signal aborts.
+   *
+   * @returns whether its own has begun instead
+   */
+  async turn(delayMs: number, signal?: AbortSignal): Promise<boolean> {
+    const turn = { pause: new Pause(this.ensemble.clock), hasCome: false };
+    this.#turns.push(turn);
+    await turn.pause.wait(delayMs, signal);
+    return turn.hasCome;
   }
 
-  /** Gives its turn to who has waited longest, if there is one to give. */
-  passTurn(): void {
-    if (this.isCrowded) return;
-    let next = this.#pauses.shift();
-    while (next?.isWaiting === false) next = this.#pauses.shift();
-    next?.wake();
+  /** A question has come to its end: that of who has waited longest begins, so that nobody else comes between. */
+  endQuestion(): void {
+    this.#questions -= 1;
+    while (!this.isCrowded) {
+      const next = this.#turns.shift();
+      if (next === undefined) return;
+      if (!next.pause.isWaiting) continue;
+      next.hasCome = true;
+      this.beginQuestion();
+      next.pause.wake();
+    }
   }
 
   /** The lines of some resources, which stay the same until everybody who came has left. */
