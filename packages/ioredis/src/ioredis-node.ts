@@ -52,6 +52,15 @@ function openSubscriber(
   // The connection comes back by itself, and a lost hint costs nothing but time.
   subscriber.on("error", () => {});
 
+  // ioredis subscribes again by itself after a reconnection, and nobody hears of it when that fails, but as the rejection of a
+  // promise that nobody has.
+  const { subscribe } = subscriber;
+  subscriber.subscribe = (channels) => {
+    const subscribed = subscribe.call(subscriber, channels);
+    subscribed.catch(() => {});
+    return subscribed;
+  };
+
   // ioredis 5 would send a SUBSCRIBE before it has asked whether the server is ready, which it then may not ask any more:
   // it starts again, without the subscription.
   const ready = async (): Promise<void> => {

@@ -2,6 +2,7 @@ import { startRedisServer } from "@holdfast/testkit";
 import { Redis } from "ioredis";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { describeAdapter } from "../../redis/test/describe-adapter.ts";
+import { acquireRequest } from "../../redis/test/requests.ts";
 import { runToEnd } from "../../redis/test/run-to-end.ts";
 import { type IoredisClient, ioredisNode } from "../src/index.ts";
 import { over5, over6, overValkey } from "./clients.ts";
@@ -49,6 +50,24 @@ describe("ioredisNode()", () => {
       expect(await runToEnd(program, String(port), leaving)).toBe("done\n");
     },
   );
+
+  test("survives that it may not subscribe again", { timeout: 40_000 }, async () => {
+    const { port, command, stop } = await startRedisServer();
+    onTestFinished(stop);
+    await command("ACL", "SETUSER", "watcher", "on", ">secret", "+@all", "~*", "&*");
+    const client = new Redis({ port, username: "watcher", password: "secret" });
+    const node = ioredisNode(client);
+    onTestFinished(async () => {
+      await node.close();
+      client.disconnect();
+    });
+    await client.ping();
+    await node.watch?.(["r"], () => {});
+    await command("ACL", "SETUSER", "watcher", "resetchannels"); // ends the connection of the subscriber
+    const refused = async () => JSON.stringify(await command("ACL", "LOG"));
+    await expect.poll(refused).toContain("holdfast:released");
+    expect((await node.acquire(acquireRequest("alice"))).granted).toBe(true);
+  });
 
   test("throws a RangeError for a bad option", () => {
     expect(() => ioredisNode(new Redis(idle), { fenceTtlMs: 0 })).toThrow(RangeError);
