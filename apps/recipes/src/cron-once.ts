@@ -11,9 +11,14 @@ import type { FencedValues } from "./fenced-values.ts";
 /** How long to wait while another host runs the job, to run it if that host dies, in milliseconds. */
 const waitTimeoutMs = 60_000;
 
-/** The time for which the job was started: the nearest of the schedule, as hosts start it a little too early or too late. */
-export function slotOf(nowMs: number, everyMs: number): number {
-  return Math.round(nowMs / everyMs) * everyMs;
+/**
+ * The time for which the job was started: the nearest of the schedule, as hosts start it a little too early or too late. One
+ * that is later by more than half of a period counts for the next: where that happens, have the scheduler tell the time.
+ *
+ * @param firstMs any time of the schedule: `Date.UTC(2026, 0, 1, 12)`, with a period of a day, for noon
+ */
+export function slotOf(nowMs: number, everyMs: number, firstMs: number): number {
+  return firstMs + Math.round((nowMs - firstMs) / everyMs) * everyMs;
 }
 
 /**

@@ -29,7 +29,7 @@ export function addInvoiceRoutes(
     try {
       return await redlock.using(`invoice:${id}`, { waitTimeoutMs, signal }, (lock) => close(id, lock));
     } catch (error) {
-      if (signal.aborted) return reply.code(clientClosedRequest).send();
+      if (error === signal.reason) return reply.code(clientClosedRequest).send();
       const seconds = retryAfterSeconds(error);
       if (seconds === undefined) throw error;
       return reply.code(503).header("retry-after", seconds).send({ error: "busy", retryAfterSeconds: seconds });

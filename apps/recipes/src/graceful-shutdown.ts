@@ -22,12 +22,12 @@ export interface Shutdown {
 export function shutdownOnSignals(graceMs: number): Shutdown {
   const stop = new AbortController();
   const giveUp = new AbortController();
-  for (const name of ["SIGTERM", "SIGINT"] as const) {
-    process.once(name, () => {
-      stop.abort(new Error(`stopped by ${name}`));
-      setTimeout(() => giveUp.abort(new Error(`had ${graceMs} ms to finish`)), graceMs).unref();
-    });
-  }
+  const onSignal = (name: NodeJS.Signals): void => {
+    process.off("SIGTERM", onSignal).off("SIGINT", onSignal);
+    stop.abort(new Error(`stopped by ${name}`));
+    setTimeout(() => giveUp.abort(new Error(`had ${graceMs} ms to finish`)), graceMs).unref();
+  };
+  process.on("SIGTERM", onSignal).on("SIGINT", onSignal);
   return { stop: stop.signal, giveUp: giveUp.signal };
 }
 

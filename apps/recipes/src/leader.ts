@@ -38,6 +38,7 @@ export async function lead(redlock: Redlock, role: string, { stop, stepMs }: Lea
         while (!over.aborted) {
           // The lock is extended by itself. Where little is left, that has not worked so far.
           if (lock.remainingMs() < stepMs) await lock.extend();
+          if (over.aborted) break;
           await step(lock.fence, over);
         }
       });

@@ -6,9 +6,11 @@ import { startChild } from "./child.ts";
 import { startWorld } from "./world.ts";
 
 test("slotOf() is the same on hosts whose clocks are not quite", () => {
-  const hourMs = 3_600_000;
-  const at = Date.UTC(2026, 0, 1, 2);
-  for (const differenceMs of [-60_000, -1, 0, 1, 60_000]) expect(slotOf(at + differenceMs, hourMs)).toBe(at);
+  const dayMs = 24 * 3_600_000;
+  for (const firstMs of [0, Date.UTC(2026, 0, 1, 12), Date.UTC(2026, 0, 1, 2, 30)]) {
+    const at = firstMs + 20 * dayMs;
+    for (const differenceMs of [-60_000, -1, 0, 1, 60_000]) expect(slotOf(at + differenceMs, dayMs, firstMs)).toBe(at);
+  }
 });
 
 test("runOnce() runs a job once for each slot on three hosts, at the same time and one after the other", async () => {
