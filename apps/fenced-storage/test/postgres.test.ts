@@ -113,6 +113,35 @@ describe("fence-guard.sql", () => {
     await client.end();
   });
 
+  test("refuses to insert for who has lost its lock, where the row that stands for it is touched first", async () => {
+    const touch = "UPDATE guarded SET fence = fence WHERE id = '7'";
+    await withFence(pool, 42, (client) => client.query(touch));
+    const late = withFence(pool, 41, async (client) => {
+      await client.query(touch);
+      await client.query("INSERT INTO guarded VALUES ('9', 100)");
+    });
+    await expect(late).rejects.toMatchObject({ code: "LF409" });
+    expect(await balances()).toHaveLength(2);
+  });
+
+  test("withFence() rejects where the work has caught the error that undoes its transaction", async () => {
+    const undone = withFence(pool, 42, async (client) => {
+      await client.query("UPDATE guarded SET balance = 150 WHERE id = '7'");
+      await client.query("INSERT INTO guarded VALUES ('8', 0)").catch(() => {});
+    });
+    await expect(undone).rejects.toThrow("the transaction was undone");
+    expect(await balances()).toContainEqual({ id: "7", balance: 100, fence: 41 });
+  });
+
+  test("withFence() rejects where the connection is lost, which ends nothing else", async () => {
+    const cut = withFence(pool, 42, async (client) => {
+      const { rows } = await client.query<{ pid: number }>("SELECT pg_backend_pid() AS pid");
+      await pool.query("SELECT pg_terminate_backend($1)", [rows[0]?.pid]);
+      await client.query("SELECT 1");
+    });
+    await expect(cut).rejects.toThrow();
+  });
+
   test("refuses to delete, as a row that is gone forgets its token", async () => {
     const gone = withFence(pool, 42, (client) => client.query("DELETE FROM guarded WHERE id = '7'"));
     await expect(gone).rejects.toMatchObject({ code: "LF405" });

@@ -2,8 +2,9 @@
 export type FencedAction = "read" | "write" | "delete";
 
 /**
- * The storage was shown a newer token before: whoever presents this one has lost its lock. Nothing was read or changed.
- * Not a matter of trying again with the same lock.
+ * The storage was shown a newer token before: whoever presents this one has lost its lock. This call was refused; a client
+ * that sends commands again after a reconnection (ioredis, unless `autoResendUnfulfilledCommands` is false) may have done it
+ * before. Not a matter of trying again with the same lock.
  */
 export class StaleFenceError extends Error {
   /** The name of the class. */

@@ -27,8 +27,8 @@ export interface FencedValue {
  * older ones. Present the token of the lock, `lock.fence`, at the first touch of each key, which most often is a read.
  *
  * A call rejects with a {@link StaleFenceError} if the key was shown a newer token; with a {@link StoreTimeoutError} if
- * there was no answer in time; and with an `Error` that has the server's words if it could not be done, as when the client
- * is not connected. Calls that overlap may take effect in any order: await one before the next.
+ * there was no answer in time; and with an `Error` that has the server's words if it could not be done, or the client's, as
+ * when it is not connected. A connection that is lost leaves open, like a time-out, whether it was done. Calls that overlap may take effect in any order: await one before the next.
  */
 export interface FencedStore {
   /**
