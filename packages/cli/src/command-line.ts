@@ -54,5 +54,16 @@ export async function runCommandLine(args: readonly string[]): Promise<void> {
       if (!message) throw error;
       throw new UsageError(`${message.replaceAll(/\s+/g, " ")}; see holdfast --help`);
     });
-  await parser.parseAsync();
+  const words = args.includes("--") ? args.slice(0, args.indexOf("--")) : args;
+  if (words.includes("-")) throw new UsageError('"-" is no resource; see holdfast --help');
+  let didRun = false;
+  await parser
+    .middleware(() => {
+      didRun = true;
+    })
+    .parseAsync();
+  // The parser takes a last word "help" for --help, prints the help, and runs nothing.
+  if (!didRun && words.includes("help") && words[0] !== "help" && !words.includes("--help")) {
+    throw new UsageError('"help" asks for help: a resource cannot be called so');
+  }
 }

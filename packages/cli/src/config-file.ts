@@ -46,8 +46,13 @@ export async function readConfig(named: string | undefined): Promise<Config> {
     searchPlaces: places,
     loaders: { ".json": parseConfig, noExt: parseConfig },
   });
-  const found = await searcher.search();
-  return found?.config ?? {};
+  try {
+    const found = await searcher.search();
+    return found?.config ?? {};
+  } catch (error) {
+    if (error instanceof UsageError) throw error;
+    throw new UsageError(`could not read a configuration file: ${(error as Error).message}`);
+  }
 }
 
 /** @throws {UsageError} when it cannot be read */

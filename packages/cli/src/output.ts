@@ -16,12 +16,12 @@ export function print(text: string): void {
 
 /** Writes what went wrong, or what goes on. `run` leaves standard output to its command. */
 export function complain(text: string): void {
-  stderr.write(`holdfast: ${withoutPasswords(text)}\n`);
+  stderr.write(`holdfast: ${withoutPasswords(text).split("\n").map(printable).join("\n")}\n`);
 }
 
 /** Errors about addresses repeat nothing of them. But somebody may write one where a name should stand. */
 function withoutPasswords(text: string): string {
-  return text.replaceAll(/:\/\/\S*@/g, "://…@");
+  return text.replaceAll(/:\/\/\S*@/g, "://…@").replaceAll(/(^|\s)[^\s:/]*:(?!\/\/)\S+@/g, "$1…@");
 }
 
 /** A text as it can be shown: what servers hold may be anything, and must not steer the terminal. */

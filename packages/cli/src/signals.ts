@@ -60,6 +60,11 @@ export function listenToSignals(): Signals {
   return signals;
 }
 
+/** Whether it ends programs that do not care. */
+export function endsPrograms(name: NodeJS.Signals): boolean {
+  return ending.includes(name);
+}
+
 /** What shells say of a program that a signal has ended. */
 export function exitCodeOf(signal: NodeJS.Signals): number {
   return 128 + constants.signals[signal];

@@ -50,6 +50,7 @@ test("doctor tells what a server shows of itself", async () => {
           maxmemory: 0,
         },
         appendfsync: "always",
+        pausesFsync: false,
         sentinels: 0,
         access: { missing: [], missingForWakeUps: [], unknownCommands: [], isOpen: false },
         lockFailure: null,

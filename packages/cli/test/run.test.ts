@@ -2,7 +2,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { reapedDirectory } from "@holdfast/testkit";
 import { expect, test } from "vitest";
-import { isAlive, killLater, runCli, startCli } from "./support/program.ts";
+import { isAlive, killLater, runCli, start, startCli } from "./support/program.ts";
 import { withServers } from "./support/servers.ts";
 
 const servers = withServers(5);
@@ -130,6 +130,15 @@ test("run: exits with 126 when the command cannot be executed", async () => {
   expect(outcome).toEqual({ code: 126, out: "", err: `holdfast: ${file} could not be executed: EACCES\n` });
 });
 
+test("run: exits with 126 or 127 also for what the system refuses at once", async () => {
+  const file = join(await reapedDirectory(), "file");
+  await writeFile(file, "");
+  const below = await run(["below"], [`${file}/command`]);
+  expect(below).toEqual({ code: 126, out: "", err: `holdfast: ${file}/command could not be executed: ENOTDIR\n` });
+  expect(await run(["none"], [""])).toEqual({ code: 127, out: "", err: 'holdfast: "" was not found\n' });
+  await servers.free("none");
+});
+
 test("run: exits with 128 and the number of the signal that has ended the command", async () => {
   expect((await run(["killed"], ["sh", "-c", "kill -9 $$"])).code).toBe(137);
   await servers.free("killed");
@@ -194,6 +203,27 @@ test("run: --process-group ends all that the command has started, also what igno
   const pid = Number(/pid (\d+)/.exec(out)?.[1]);
   killLater(pid);
   await expect.poll(() => isAlive(pid)).toBe(false);
+});
+
+test("run: --process-group keeps the lock until all have ended that were told to", async () => {
+  const script =
+    "(trap 'read line <fifo' TERM; echo pid $(exec sh -c 'echo $PPID'); while :; do sleep 0.05; done) & wait";
+  const folder = await reapedDirectory();
+  await start("mkfifo", [join(folder, "fifo")]).ended;
+  const options = { env: servers.env, cwd: folder };
+  const cli = startCli(
+    ["run", "late", "--node-timeout", "1500ms", "--process-group", "--", "sh", "-c", script],
+    options,
+  );
+  await cli.prints(/pid \d+/);
+  const pid = Number(/pid (\d+)/.exec(cli.out())?.[1]);
+  killLater(pid);
+  cli.process.kill("SIGTERM");
+  const waiting = await run(["late", "--wait", "500ms"], ["true"]);
+  expect(waiting.code).toBe(75);
+  process.kill(pid, "SIGKILL");
+  expect((await cli.ended).code).toBe(143);
+  await servers.free("late");
 });
 
 test("run: --memory needs no server; the label is the user, the host and the process unless it is given", async () => {

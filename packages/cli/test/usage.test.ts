@@ -68,6 +68,8 @@ test.each([
   ],
   [["run", "x", "--memory", "--label", "", "--", "true"], "--label must be 1 to 100 printable characters"],
   [["run", "x", "--memory", "--wait", "1s", "--no-wait", "--", "true"], "mutually exclusive"],
+  [["run", "help", "--memory", "--", "true"], '"help" asks for help'],
+  [["run", "x", "-", "--memory", "--", "true"], '"-" is no resource'],
   [["run", "x", "--memory", "--node", "redis://a", "--", "true"], "mutually exclusive"],
   [["inspect", "x", "--memory", "--interval", "1s"], "interval -> watch"],
   [["inspect", "x", "--memory", "--watch", "--interval", "0"], "--interval must be longer than 0"],

@@ -123,7 +123,8 @@ const serverKinds: Readonly<Record<ServerCode, Kind>> = {
     severity: "warning",
     level: "exclusion",
     when: "a restart makes it forget claims, and no restart guard of at least the ttl keeps it from voting meanwhile",
-    remedy: "Set appendonly yes and appendfsync always, or give all clients a restart guard of the longest ttl.",
+    remedy:
+      "Set appendonly yes, appendfsync always and no-appendfsync-on-rewrite no, or give all clients a restart guard of the longest ttl.",
   },
   "restarted-lately": {
     severity: "warning",
@@ -147,7 +148,7 @@ const serverKinds: Readonly<Record<ServerCode, Kind>> = {
     severity: "warning",
     level: "fenced",
     when: "a crash makes it forget fence counters",
-    remedy: "Set appendonly yes and appendfsync always.",
+    remedy: "Set appendonly yes, appendfsync always and no-appendfsync-on-rewrite no.",
   },
   recovering: {
     severity: "warning",

@@ -63,6 +63,7 @@ async function look(server: Server, options: CollectOptions): Promise<ServerView
   const clock = await measureClock(ask);
   const info = textOf(await ask("INFO"));
   const appendfsync = await ask("CONFIG", "GET", "appendfsync");
+  const pauses = await ask("CONFIG", "GET", "no-appendfsync-on-rewrite");
   const watchers = await ask("PUBSUB", "NUMSUB", "__sentinel__:hello");
 
   const resource = `holdfast-doctor-${randomUUID()}`;
@@ -75,6 +76,7 @@ async function look(server: Server, options: CollectOptions): Promise<ServerView
     clock,
     info: info === null ? null : parseInfo(info),
     appendfsync: appendfsync.ok ? secondOf(appendfsync.value) : null,
+    pausesFsync: pauses.ok && secondOf(pauses.value) === "yes",
     sentinels: watchers.ok ? Number(secondOf(watchers.value)) : null,
     access,
     lockFailure,

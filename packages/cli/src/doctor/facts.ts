@@ -37,6 +37,8 @@ export interface ServerView {
   readonly info: Info | null;
   /** What `appendfsync` is set to. */
   readonly appendfsync: string | null;
+  /** Whether it does not wait for the disk while it saves or rewrites (`no-appendfsync-on-rewrite`). */
+  readonly pausesFsync: boolean;
   /** How many sentinels watch it. */
   readonly sentinels: number | null;
   readonly access: Access;

@@ -1,5 +1,5 @@
 import { stripVTControlCharacters } from "node:util";
-import { colors } from "../output.ts";
+import { colors, printable } from "../output.ts";
 import { table } from "../table.ts";
 import type { Terminal } from "../terminal.ts";
 import type { ClockFacts, ServerFacts, ServerView } from "./facts.ts";
@@ -33,12 +33,12 @@ function cellsOf({ view }: ServerFacts): string[] {
 function seenOf({ info, latency, clock, appendfsync }: ServerView): string[] {
   const unknown = "?";
   return [
-    info === null ? unknown : versionOf(info),
+    info === null ? unknown : printable(versionOf(info)),
     shortMs(latency.medianMs),
     shortMs(latency.p99Ms),
     clock === null ? unknown : differenceOf(clock),
     info === null ? unknown : longMs(info.uptimeMs),
-    info === null ? unknown : info.appendonly ? (appendfsync ?? unknown) : "no",
+    info === null ? unknown : info.appendonly ? printable(appendfsync ?? unknown) : "no",
   ];
 }
 

@@ -96,9 +96,10 @@ export const serverRules: Readonly<Record<Exclude<ServerCode, "unreachable">, Ru
 };
 
 /** How a server may forget what it has answered; null if it does not, or does not show. */
-function forgetting({ info, appendfsync }: ServerView): string | null {
+function forgetting({ info, appendfsync, pausesFsync }: ServerView): string | null {
   if (info === null) return null;
   if (!info.appendonly) return "keeps claims in memory only (appendonly no)";
+  if (pausesFsync) return "answers before it has written to disk while it rewrites (no-appendfsync-on-rewrite yes)";
   if (appendfsync === null || appendfsync === "always") return null;
   return `answers before it has written to disk (appendfsync ${appendfsync})`;
 }

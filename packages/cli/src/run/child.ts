@@ -30,7 +30,7 @@ const lookEveryMs = 50;
 
 /** Starts a command, which has the standard streams of this process. */
 export function startChild(command: string, args: readonly string[], { env, inGroup }: ChildOptions): Child {
-  const child = spawn(command, [...args], { stdio: "inherit", env, detached: inGroup });
+  const child = begin(command, () => spawn(command, [...args], { stdio: "inherit", env, detached: inGroup }));
   const ended = endOf(child, command);
   const send = (name: NodeJS.Signals | 0): boolean => {
     const hasEnded = child.exitCode !== null || child.signalCode !== null;
@@ -66,8 +66,21 @@ async function endOf(child: ChildProcess, command: string): Promise<number> {
     const [code, signal]: [number | null, NodeJS.Signals | null] = (await once(child, "close")) as never;
     return signal === null ? Number(code) : exitCodeOf(signal);
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === "ENOENT") throw new Failure(`${command} was not found`, exitCodes.notFound);
-    throw new Failure(`${command} could not be executed: ${code}`, exitCodes.notExecutable);
+    throw startFailure(command, error);
   }
+}
+
+/** Some errors are thrown at once, and are no events. */
+function begin(command: string, start: () => ChildProcess): ChildProcess {
+  try {
+    return start();
+  } catch (error) {
+    throw startFailure(command, error);
+  }
+}
+
+function startFailure(command: string, error: unknown): Failure {
+  const { code } = error as NodeJS.ErrnoException;
+  if (code === "ENOENT" || command === "") return new Failure(`${command || '""'} was not found`, exitCodes.notFound);
+  return new Failure(`${command} could not be executed: ${code}`, exitCodes.notExecutable);
 }

@@ -4,7 +4,7 @@ import { exitCodes, Failure } from "../exit-codes.ts";
 import { asAsked, connectionProblems, inOptionNames } from "../failures.ts";
 import type { LockService } from "../lock-service.ts";
 import { complain, printable } from "../output.ts";
-import type { Signals } from "../signals.ts";
+import { endsPrograms, type Signals } from "../signals.ts";
 import { startChild } from "./child.ts";
 
 /** What to run, and under which lock. */
@@ -82,16 +82,25 @@ async function supervise(options: RunOptions, lock: Lock, signals: Signals): Pro
     HOLDFAST_OWNER: lock.owner,
   };
   const child = startChild(command, commandArguments, { env, inGroup });
-  signals.passOnTo(child.signal, !inGroup);
+  let wasToldToEnd = false;
+  const pass = (name: NodeJS.Signals): void => {
+    wasToldToEnd ||= endsPrograms(name);
+    child.signal(name);
+  };
+  signals.passOnTo(pass, !inGroup);
 
   let ending: Promise<void> | undefined;
   const onLost = (): void => {
-    complain(`lost the lock, ending the command: ${inOptionNames((lockSignal.reason as LockLostError).message)}`);
     ending = child.end(killAfterMs);
+    // Last, as this waits where nobody reads standard error.
+    complain(`lost the lock, ending the command: ${inOptionNames((lockSignal.reason as LockLostError).message)}`);
   };
   lockSignal.addEventListener("abort", onLost);
   try {
     const exitCode = await child.ended;
+    // The leader of the group is gone. What it has started may still be at work, for which the lock is kept.
+    if (inGroup && wasToldToEnd && ending === undefined) await child.end(killAfterMs);
+    lock.remainingMs(); // looks at the clocks: after a suspension, no timer may have had its turn
     if (ending === undefined) return exitCode;
     await ending;
     return exitCodes.lost;

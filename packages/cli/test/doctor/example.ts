@@ -19,6 +19,7 @@ export const rightView: ServerView = {
     maxmemoryPolicy: "noeviction",
   },
   appendfsync: "always",
+  pausesFsync: false,
   sentinels: 0,
   access: { missing: [], missingForWakeUps: [], unknownCommands: [], isOpen: false },
   lockFailure: null,

@@ -36,7 +36,7 @@ changes it on its way.`;
 const outro = `## What it does to the servers
 
 For a fraction of a second, on every server at the same time: a hundred pings, one after the other (fewer where they take more
-than three seconds); \`TIME\`, \`INFO\`, \`CONFIG GET appendfsync\` and \`PUBSUB NUMSUB\`; each command that locks need, with names
+than three seconds); \`TIME\`, \`INFO\`, \`CONFIG GET\` of how it writes to disk, and \`PUBSUB NUMSUB\`; each command that locks need, with names
 that begin with \`holdfast-doctor-\` under the prefix; and a lock on such a name. All of it is removed again; should the doctor be
 killed, it expires within seconds. A permission that is missing leaves an entry in \`ACL LOG\`. Beyond what
 [locks need](../redis/README.md#operating-the-servers), it wants \`+info +config|get +pubsub|numsub\`.

@@ -188,9 +188,10 @@ export const situations: readonly Situation[] = [
   },
   {
     code: "forgets-counters",
-    how: "a server with --appendonly no, and a restart guard",
+    how: "a server with --no-appendfsync-on-rewrite yes, and a restart guard",
     also: ["recovering", "single-server"],
-    examine: async () => examineServers([await startUrl(["--appendonly", "no"])], { restartGuardMs: 600_000 }),
+    examine: async () =>
+      examineServers([await startUrl(["--no-appendfsync-on-rewrite", "yes"])], { restartGuardMs: 600_000 }),
   },
   {
     code: "recovering",
