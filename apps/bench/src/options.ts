@@ -23,7 +23,7 @@ const help = `Measures Holdfast, other lock libraries, and clients without any l
 
 Usage: pnpm bench [options]
 
-  --quick          what the targets rest on, with fewer and shorter rounds: under two minutes (default: about an hour)
+  --quick          what the targets rest on, with fewer and shorter rounds: under two minutes (default: about 35 minutes)
   --only A,B       only these workloads
   --list           prints all of them, with their contenders
   --out DIR        writes the report into this folder (default: a new temporary one)

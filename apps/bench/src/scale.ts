@@ -23,7 +23,7 @@ export interface Scale {
 
 export const full: Scale = {
   rounds: { alone: 3, together: 1 },
-  furtherRoundsMs: 40 * 60_000,
+  furtherRoundsMs: 34 * 60_000,
   turnMs: 500,
   warmUpMs: 200,
   heatMsMin: 2_000,

@@ -34,7 +34,7 @@ ${machineText(machine)}
 
 Figures are medians over the rounds, with quartiles where they differ; \`figures.json\` has those of each round. Absolute
 figures move with the machine: what counts are ratios within one run, which are taken round by round. What is measured, and
-how, is told in \`docs/benchmark/method.md\`.`;
+how, is told in \`docs/benchmark/method.md\`; what keeps targets from being reached, in \`docs/benchmark/bounds.md\`.`;
 }
 
 function machineText({ processor, cores, memoryGb, system, node, redisServer, versions }: Machine): string {
