@@ -6,7 +6,7 @@ import { type ClientUnderTest, lockKey, type MakeClient } from "./adapter-tools.
 import { eventually } from "./timing.ts";
 
 /** How long guarded servers do not vote after a restart, and the longest ttl there. */
-const guardMs = 3_000;
+const guardMs = 5_000;
 
 /**
  * Registers the tests that a lock which is extended by itself survives the restart, without memory, of every one of five
