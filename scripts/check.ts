@@ -33,7 +33,7 @@ const claims: Claim[] = [
     { claim: "every dependency between packages points down", check: arrowsPointDown },
     { claim: "packed packages hold what they should", check: built(packedPackagesAreCorrect) },
     { claim: "packed packages work for a consumer", check: built(packedPackagesWork) },
-    { claim: "core stays under 9.8 kB, minified and gzipped", check: built(sizes) },
+    { claim: "core stays under 9.9 kB, minified and gzipped", check: built(sizes) },
     { claim: "a release gives all packages one version, changelogs and tarballs", check: built(releaseRehearsal) },
     { claim: "the lockfile names no registry", check: lockfileNamesNoRegistry },
   ]),
