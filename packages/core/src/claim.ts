@@ -1,42 +1,28 @@
-import { type Answer, anyAnswer, isCertain, type Tally } from "./answers.ts";
-import { type Ballot, Broadcast, type Question, send } from "./broadcast.ts";
-import type { Clock } from "./clock.ts";
-import type { FenceHint } from "./fence-hint.ts";
+import type { RedlockContext } from "./context.ts";
 import type { AcquireRequest, LockNode, ReleaseRequest } from "./lock-node.ts";
-import type { Observer } from "./observer.ts";
-import { readAcquireReply, readExtendReply, readReleaseReply } from "./reply.ts";
+import { anyVote, isCertain, type NodeCall, QuorumCall, sendTo, type Tally, type VoteRule } from "./quorum-call.ts";
+import type { ReleaseHints } from "./release-notifier.ts";
+import { readAcquireReply, readExtendReply, readReleaseReply, type Vote } from "./replies.ts";
 
-/** What all operations of one `Redlock` work with. */
-export interface Ensemble {
-  readonly nodes: readonly LockNode[];
-  readonly clock: Clock;
-  /** Never throws. */
-  readonly observer: Observer;
-  readonly fenceHint: FenceHint;
-  /** What this `Redlock` is called in the lines that nodes keep of those who wait. */
-  readonly waiter: string;
+/** What an acquire asks for, beside the claim itself. */
+export interface AcquireTerms {
+  readonly ttlMs: number;
+  readonly fenceHint: number;
+  /** A claim of this process that this one may take over. */
+  readonly predecessor: Claim | undefined;
+  /** The name in the nodes' waiting lists of the client that goes on waiting if this is denied. */
+  readonly waiter: string | undefined;
 }
-
-/** What may get a lock sooner. */
-export interface ClaimHints {
-  /** A claim that this one may take over: withdrawn by it, and released on nodes that do not grant. */
-  readonly predecessor?: Claim | undefined;
-  /** Who goes on waiting if this is denied. */
-  readonly waiter?: string | undefined;
-}
-
-/** What a release is besides: see {@link ReleaseRequest}. */
-export type ReleaseTerms = Pick<ReleaseRequest, "waiter" | "undo">;
 
 /** The release of a claim that never became a lock. */
-export const undo: ReleaseTerms = { undo: true };
+const undo: ReleaseHints = { undo: true };
 
 /**
- * What one owner claims on the nodes: the only place that sends requests under that owner's name. Once it has been
- * withdrawn, every answer to an earlier request that may have left a claim behind is followed by another release to
- * that node (S4), whenever the answer comes and in whatever order the node got the messages.
+ * What one owner claims on the nodes: the only place that sends requests under that owner's name. Once the claim has
+ * ended, each reply to an earlier request that may have left something of it behind is followed by another release to that
+ * node (S4), whenever the reply comes and in whatever order the node got the messages.
  *
- * One such answer proves that a release which is under way has freed the claim, or will: a grant of the very fence that
+ * One such reply proves that a release which is under way has freed the claim, or will: a grant of the very fence that
  * was proposed, if the node then says that it has released something. Whenever this owner gets hold of the node, its counter
  * is at the proposal or beyond. So had the node been asked after the release that found a claim, this one or a copy of
  * it, it would have advanced the counter, and granted a higher fence.
@@ -44,130 +30,181 @@ export const undo: ReleaseTerms = { undo: true };
 export class Claim {
   readonly resources: readonly string[];
   readonly owner: string;
-  readonly #ensemble: Ensemble;
+  readonly #context: RedlockContext;
   readonly #timeoutMs: number;
-  #withdrawn = false;
-  /** What it took over, and the nodes that have not said yet whether they let it. */
+  readonly #reported: readonly string[];
+  #hasEnded = false;
+  #release: QuorumCall | undefined;
+  /** The claim that this one takes over; the nodes that have not answered that, and those that did not grant it. */
   #predecessor: Claim | undefined;
-  #unheard: LockNode[] = [];
-  #release: Broadcast | undefined;
+  #unconfirmed: readonly LockNode[] = [];
+  readonly #refused: LockNode[] = [];
+  #hasReplaced = false;
 
   /**
-   * @param ensemble the nodes
+   * @param context the nodes
    * @param resources sorted, without duplicates, frozen
    * @param owner used by this claim alone (S5)
    * @param timeoutMs how long a node may take to answer a release
+   * @param reported what events name, where the claim is for a part of it
    */
-  constructor(ensemble: Ensemble, resources: readonly string[], owner: string, timeoutMs: number) {
-    this.#ensemble = ensemble;
+  constructor(
+    context: RedlockContext,
+    resources: readonly string[],
+    owner: string,
+    timeoutMs: number,
+    reported: readonly string[] = resources,
+  ) {
+    this.#context = context;
     this.resources = resources;
     this.owner = owner;
     this.#timeoutMs = timeoutMs;
+    this.#reported = reported;
   }
 
   /** Asks all nodes for the claim. */
-  acquire(ttlMs: number, fenceHint: number, ballot: Ballot, { predecessor, waiter }: ClaimHints): Promise<Tally> {
+  acquire({ ttlMs, fenceHint, predecessor, waiter }: AcquireTerms, rule: VoteRule): Promise<Tally> {
     const { resources, owner } = this;
-    const request: Writable<AcquireRequest> = { resources, owner, ttlMs, fenceHint, timeoutMs: ballot.timeoutMs };
+    const { nodes } = this.#context;
+    const request: Writable<AcquireRequest> = { resources, owner, ttlMs, fenceHint, timeoutMs: rule.timeoutMs };
     if (waiter !== undefined) request.waiter = waiter;
     if (predecessor !== undefined) {
       request.takeover = predecessor.owner;
-      predecessor.#withdraw();
       this.#predecessor = predecessor;
-      this.#unheard = [...this.#ensemble.nodes];
+      this.#unconfirmed = nodes;
     }
     Object.freeze(request);
-    const question: Question = {
-      nodes: this.#ensemble.nodes,
-      method: "acquire",
-      resources,
-      ask: (node) => node.acquire(request),
-      read: readAcquireReply,
-      heard: (node, answer) => {
-        this.#hear(node, answer, fenceHint);
-        if (predecessor === undefined) return;
-        this.#unheard = this.#unheard.filter((other) => other !== node);
-        if (answer.kind !== "granted") predecessor.#releaseUnheard([node], undo);
-      },
+    const onReply = (node: LockNode, vote: Vote): void => {
+      this.#onReply(node, vote, fenceHint);
+      if (predecessor !== undefined) this.#confirm(node, vote);
     };
-    return new Broadcast(this.#ensemble, question, ballot).ask();
+    const send = (node: LockNode) => node.acquire(request);
+    const call: NodeCall = {
+      nodes,
+      method: "acquire",
+      resources: this.#reported,
+      send,
+      read: readAcquireReply,
+      onReply,
+    };
+    return new QuorumCall(this.#context, call, rule).run();
   }
 
   /** Asks some of the nodes to keep the claim and to raise the fence counters. */
   extend(
     nodes: readonly LockNode[],
     terms: { readonly ttlMs: number; readonly fence: number; readonly rejoin: boolean },
-    ballot: Ballot,
+    rule: VoteRule,
   ): Promise<Tally> {
     const { resources, owner } = this;
-    const request = Object.freeze({ resources, owner, ...terms, timeoutMs: ballot.timeoutMs });
-    const question: Question = {
+    const request = Object.freeze({ resources, owner, ...terms, timeoutMs: rule.timeoutMs });
+    const call: NodeCall = {
       nodes,
       method: "extend",
-      resources,
-      ask: (node) => node.extend(request),
+      resources: this.#reported,
+      send: (node) => node.extend(request),
       read: (value) => readExtendReply(value, terms.fence),
-      heard: (node, answer) => this.#hear(node, answer, 0),
+      onReply: (node, vote) => this.#onReply(node, vote, 0),
     };
-    return new Broadcast(this.#ensemble, question, ballot).ask();
+    return new QuorumCall(this.#context, call, rule).run();
   }
 
-  /** Withdraws the claim and asks all nodes to free it. Is certain when a quorum has answered, or none can any more. */
-  release(quorum: number, terms: ReleaseTerms | undefined): Promise<Tally> {
-    this.#withdraw();
-    const request = this.#releaseRequest(terms);
-    const question: Question = {
-      nodes: this.#ensemble.nodes,
-      method: "release",
-      resources: this.resources,
-      ask: (node) => node.release(request),
-      read: readReleaseReply,
-    };
-    // Whether they still held the claim does not matter: they do not now.
+  /** Ends the claim and asks all nodes to free it. Is decided when a quorum has answered, or none can any more. */
+  release(quorum: number, hints: ReleaseHints | undefined): Promise<Tally> {
+    this.end();
+    const { nodes } = this.#context;
+    const request = this.#releaseRequest(hints);
+    const send = (node: LockNode) => node.release(request);
+    const call: NodeCall = { nodes, method: "release", resources: this.#reported, send, read: readReleaseReply };
+    // Whether a node still held the claim does not matter: it does not now.
     const isDecided = (tally: Tally) => isCertain(tally, quorum);
-    this.#release = new Broadcast(this.#ensemble, question, {
-      timeoutMs: this.#timeoutMs,
-      isYes: anyAnswer,
-      isDecided,
-    });
-    return this.#release.ask();
+    this.#release = new QuorumCall(this.#context, call, { timeoutMs: this.#timeoutMs, isYes: anyVote, isDecided });
+    return this.#release.run();
   }
 
-  /** Withdraws the claim and asks all nodes to free it, without waiting for them. */
-  withdraw(terms?: ReleaseTerms): void {
-    this.#withdraw();
-    this.#releaseUnheard(this.#ensemble.nodes, terms);
+  /** Ends the claim and asks all nodes to free it, without waiting for them. With `hints`, as an ordinary release. */
+  withdraw(hints: ReleaseHints = undo): void {
+    this.end();
+    this.#releaseOn(this.#context.nodes, hints);
   }
 
-  /** Also where what it took over may still be, as a node has not answered. */
-  #withdraw(): void {
-    this.#withdrawn = true;
+  /** From now on, a reply that may have left something of the claim behind is undone. */
+  end(): void {
+    this.#hasEnded = true;
     const predecessor = this.#predecessor;
-    if (predecessor !== undefined) predecessor.#releaseUnheard(this.#unheard, undo);
+    if (predecessor !== undefined && this.#hasReplaced) predecessor.#releaseOn(this.#unconfirmed, undo);
     this.#predecessor = undefined;
   }
 
-  /** Undoes what a late answer may have left behind: a failure tells nothing about what the node did. */
-  #hear(node: LockNode, { kind, fence }: Answer, proposedFence: number): void {
-    if (!this.#withdrawn || kind === "denied" || kind === "not-held") return;
-    const judge = (release?: Answer): void => {
-      if (release?.kind !== "released") this.#releaseUnheard([node], undo);
+  /**
+   * This claim has become a lock, and ends its predecessor: on nodes that have confirmed it by their grant, nothing is left
+   * to do; on those that answered otherwise, the predecessor is released, now or when they answer; on those that never
+   * answer, when this claim ends.
+   */
+  replacePredecessor(): void {
+    if (this.#predecessor === undefined) return;
+    this.#hasReplaced = true;
+    this.#predecessor.end();
+    this.#predecessor.#releaseOn(this.#refused, undo);
+  }
+
+  #confirm(node: LockNode, { kind }: Vote): void {
+    if (!this.#unconfirmed.includes(node)) return;
+    this.#unconfirmed = this.#unconfirmed.filter((other) => other !== node);
+    const predecessor = this.#predecessor;
+    if (predecessor === undefined || kind === "granted") return;
+    if (this.#hasReplaced) predecessor.#releaseOn([node], undo);
+    else this.#refused.push(node);
+  }
+
+  /** Undoes what a late reply may have left behind: a failure does not show what the node did. */
+  #onReply(node: LockNode, { kind, fence }: Vote, proposedFence: number): void {
+    if (!this.#hasEnded || kind === "denied" || kind === "not-held") return;
+    const settleRelease = (release?: Vote): void => {
+      if (release?.kind !== "released") this.#releaseOn([node], undo);
     };
-    if (fence !== proposedFence || !this.#release?.follow(node, judge)) judge();
+    if (fence !== proposedFence || !this.#release?.whenAnswered(node, settleRelease)) settleRelease();
   }
 
-  #releaseRequest(terms: ReleaseTerms | undefined): ReleaseRequest {
+  #releaseRequest(hints: ReleaseHints | undefined): ReleaseRequest {
     const { resources, owner } = this;
-    return Object.freeze({ resources, owner, timeoutMs: this.#timeoutMs, ...terms });
+    return Object.freeze({ resources, owner, timeoutMs: this.#timeoutMs, ...hints });
   }
 
-  /** Whatever comes of it: the claim ends with its ttl. */
-  #releaseUnheard(nodes: readonly LockNode[], terms: ReleaseTerms | undefined): void {
-    const request = this.#releaseRequest(terms);
-    for (const node of nodes) send(node, () => node.release(request), ignore, ignore);
+  /** Best effort: the claim ends with its ttl in any case. */
+  #releaseOn(nodes: readonly LockNode[], hints: ReleaseHints): void {
+    if (nodes.length === 0) return;
+    const request = this.#releaseRequest(hints);
+    for (const node of nodes) sendTo(node, () => node.release(request), ignore, ignore);
   }
 }
 
 function ignore(): void {}
 
 type Writable<T> = { -readonly [Name in keyof T]: T[Name] };
+
+const ownerBytes = 16;
+
+// Asking the system for randomness costs far more than copying it, so the pool serves many owners.
+const pool = new Uint8Array(ownerBytes * 128);
+let used = pool.length;
+
+const hexOf = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
+
+/** A fresh value of 128 random bits that signs one attempt, led by a human label if there is one. */
+export function freshOwner(label?: string): string {
+  if (used === pool.length) {
+    crypto.getRandomValues(pool);
+    used = 0;
+  }
+  used += ownerBytes;
+  let owner = label === undefined ? "" : `${label}:`;
+  for (let index = used - ownerBytes; index < used; index++) owner += hexOf[pool[index] as number];
+  return owner;
+}
+
+/** The label that leads an owner, or null if it has none. */
+export function labelOf(owner: string): string | null {
+  const end = owner.lastIndexOf(":");
+  return end === -1 ? null : owner.slice(0, end);
+}

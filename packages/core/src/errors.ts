@@ -14,6 +14,8 @@ export interface NodeOutcome {
   readonly fence?: number;
   /** How long the claim in the way may last, in milliseconds, where the node denied and knows it. */
   readonly retryAfterMs?: number;
+  /** Which of the resources were in the way, where the node denied and tells. */
+  readonly heldResources?: readonly string[];
   /** How it failed, where it did. */
   readonly error?: Error;
 }
@@ -135,23 +137,52 @@ export class InvalidReplyError extends Error {
   readonly code = "INVALID_REPLY";
 }
 
-/** "could not lock invoice:42: 2 of 5 nodes granted, 3 needed; b timed out after 50 ms, c denied (…)". */
-export function failureMessage(
+/** What an error about an operation of all nodes is made of. */
+export interface FailedOperation {
+  readonly resources: readonly string[];
+  /** In the order of the votes. */
+  readonly nodes: readonly { readonly name: string }[];
+  readonly quorum: number;
+}
+
+/**
+ * The arguments of an error that says what each node answered. Its message reads like "could not lock invoice:42: 2 of 5
+ * nodes granted, 3 needed; b timed out after 50 ms, c denied (…)".
+ *
+ * @param action what was being done
+ * @param operation what it was about
+ * @param votes what the nodes answered; none if no node was asked
+ * @param remark what the votes do not show
+ */
+export function failureDetails(
   action: LockAction,
-  resources: readonly string[],
-  outcomes: readonly NodeOutcome[],
-  quorum: number,
+  { resources, nodes, quorum }: FailedOperation,
+  votes: readonly (Omit<NodeOutcome, "node"> | undefined)[],
   remark?: string,
-): string {
+): [message: string, resources: readonly string[], outcomes: readonly NodeOutcome[]] {
+  const outcomeOf = ({ name: node }: { name: string }, index: number): NodeOutcome => ({
+    node,
+    ...(votes[index] ?? { kind: "unanswered" }),
+  });
+  const outcomes = votes.length > 0 ? nodes.map(outcomeOf) : [];
   const [verb, ...wanted] = goals[action];
   const others = outcomes.filter(({ kind }) => !wanted.includes(kind));
   const count = outcomes.length - others.length;
   const counts = outcomes.length > 0 && `${count} of ${outcomes.length} nodes ${verb}, ${quorum} needed`;
   const parts = [remark, counts, others.map(describeOutcome).join(", ")].filter(Boolean);
-  return `could not ${action} ${resources.join(", ")}: ${parts.join("; ")}`;
+  return [`could not ${action} ${resources.join(", ")}: ${parts.join("; ")}`, resources, outcomes];
 }
 
-/** What is said of the nodes that did what was wanted of them, and the kinds of outcome that are meant by it. */
+/** Says what a value is, for a message about it. Never throws. */
+export function describe(value: unknown): string {
+  try {
+    return typeof value === "number" ? String(value) : (JSON.stringify(value) ?? String(value)).slice(0, 200);
+  } catch {
+    return `an unreadable ${typeof value}`;
+  }
+}
+
+/** The verb for the nodes that did what was wanted, and the kinds of outcome that it covers. */
 const goals: Record<LockAction, [verb: string, ...kinds: string[]]> = {
   lock: ["granted", "granted"],
   keep: ["hold it", "held"],

@@ -1,6 +1,6 @@
-import type { Tally } from "./answers.ts";
 import type { Claim } from "./claim.ts";
 import type { LockNode } from "./lock-node.ts";
+import type { Tally } from "./quorum-call.ts";
 
 /** What a round of extension asks for. */
 export interface ExtensionTerms {
@@ -8,19 +8,19 @@ export interface ExtensionTerms {
   readonly fence: number;
   readonly quorum: number;
   readonly timeoutMs: number;
-  /** Which nodes did not hold it in earlier rounds of the same extension; this round adds its own. */
+  /** The nodes that did not hold the claim in earlier rounds of the same extension; this round adds its own. */
   readonly absent: boolean[];
 }
 
-/** What a round of extension came to. */
+/** The outcome of a round of extension. */
 export interface Extension {
   /**
-   * Whether a quorum holds the claim; or so many do not that no quorum can; or too few answered to tell; or so many said
-   * that it can never be kept like this that trying again is of no use. Nodes that claimed it again count as not
-   * holding it: only from the next extension on do they (S8).
+   * `held`: a quorum holds the claim. `lost`: so many nodes do not hold it that no quorum can. `unreachable`: too few
+   * answered to tell. `misconfigured`: so many said that the claim can never be kept like this that trying again is of no
+   * use. Nodes that rejoined count as not holding the claim until the next extension (S8).
    */
   readonly outcome: "held" | "lost" | "unreachable" | "misconfigured";
-  readonly answers: Tally["answers"];
+  readonly votes: Tally["votes"];
 }
 
 /** Asks all nodes once to keep the claim. */
@@ -35,10 +35,10 @@ export async function extendOnce(nodes: readonly LockNode[], claim: Claim, terms
         absent[index] ||= kind !== "held";
         return !absent[index];
       },
-      isDecided: (sofar) => outcomeOf(sofar, nodes.length, quorum) !== undefined,
+      isDecided: (votesSoFar) => outcomeOf(votesSoFar, nodes.length, quorum) !== undefined,
     },
   );
-  return { outcome: outcomeOf(tally, nodes.length, quorum) ?? "unreachable", answers: tally.answers };
+  return { outcome: outcomeOf(tally, nodes.length, quorum) ?? "unreachable", votes: tally.votes };
 }
 
 /** The outcome as far as it is certain, whatever the nodes that have not answered may still say. */

@@ -1,28 +1,36 @@
-import type { Won } from "./acquire.ts";
-import { noAnswers } from "./answers.ts";
-import { autoExtend } from "./auto-extend.ts";
-import { ConfigurationError, LockLostError, type LossReason, QuorumUnreachableError } from "./errors.ts";
+import type { AttemptWon } from "./attempt.ts";
+import type { RedlockContext } from "./context.ts";
+import {
+  ConfigurationError,
+  failureDetails,
+  type LockAction,
+  LockLostError,
+  type LossReason,
+  QuorumUnreachableError,
+} from "./errors.ts";
 import { type Extension, extendOnce } from "./extend.ts";
-import { Lease, type Term } from "./lease.ts";
+import { autoExtend, elapsedMs, Lease, readClocks, type Term } from "./lease.ts";
 import type { ExtendOptions, Lock } from "./lock.ts";
 import type { LockEvent } from "./observer.ts";
 import { parseExtension } from "./options.ts";
-import { failureOf } from "./outcome.ts";
-import { Pause } from "./pause.ts";
-import { retryDelay } from "./retry.ts";
-import { elapsedMs, momentOf } from "./validity.ts";
-import type { Place } from "./waiting/place.ts";
+import { Pause, retryDelay } from "./pause.ts";
+import { noVotes, type Tally } from "./quorum-call.ts";
+import type { ConcurrencyLimit, LocalQueues, Waiter } from "./waiting/index.ts";
 
 /** The lock behind the interface. */
 export class HeldLock implements Lock {
   readonly resources: readonly string[];
   readonly owner: string;
   readonly fence: number;
-  readonly #place: Place;
-  readonly #won: Won;
+  readonly #context: RedlockContext;
+  readonly #queues: LocalQueues;
+  readonly #limit: ConcurrencyLimit;
+  /** The call that the lock comes from: it stays in the queues until the lock ends. */
+  readonly #waiter: Waiter;
+  readonly #won: AttemptWon;
   readonly #lease: Lease;
-  /** What the nodes answered to the last round of extension, if that failed. */
-  #failedExtension: Extension["answers"] = noAnswers;
+  /** The votes of the last round of extension, if that failed. */
+  #failedExtension: Extension["votes"] = noVotes;
   #extending: Promise<unknown> | undefined;
   #retryPause: Pause | undefined;
   #releasing: Promise<void> | undefined;
@@ -32,20 +40,24 @@ export class HeldLock implements Lock {
   #controller: AbortController | undefined;
 
   /**
-   * @param place where it stands until it has been released or lost
-   * @param won the attempt that it results from
+   * @param context the nodes
+   * @param queues told when the lock ends
+   * @param limit what the release needs a permit of
+   * @param waiter the call that the lock comes from
+   * @param won its last attempt
    */
-  constructor(place: Place, won: Won) {
-    const { clock } = place.ensemble;
-    const { ttlMs, driftFactor } = place.settings;
-    this.resources = won.claim.resources;
+  constructor(context: RedlockContext, queues: LocalQueues, limit: ConcurrencyLimit, waiter: Waiter, won: AttemptWon) {
+    const { ttlMs, driftFactor } = waiter.settings;
+    this.resources = waiter.resources;
     this.owner = won.claim.owner;
     this.fence = won.fence;
-    this.#place = place;
+    this.#context = context;
+    this.#queues = queues;
+    this.#limit = limit;
+    this.#waiter = waiter;
     this.#won = won;
     const term = { startedAt: won.startedAt, ttlMs };
-    this.#lease = new Lease(clock, driftFactor, term, won.settledAt, () => this.#expire());
-    place.hold(won.settledAt.monotonicMs);
+    this.#lease = new Lease(context.clock, driftFactor, term, won.settledAt, () => this.#expire());
   }
 
   /** What all events of the lock tell. */
@@ -54,13 +66,18 @@ export class HeldLock implements Lock {
     return { resources, owner, fence };
   }
 
-  /** Has the lock extended by itself from now on. */
+  /** From now on the lock is extended by itself. */
   startAutoExtend(): void {
-    const extend = (nextTtlMs: () => number | undefined) => this.#extendFor(nextTtlMs);
-    const onLimit = () => {
-      this.#reachedMaxHold = true;
-    };
-    autoExtend(this.#lease, this.#place.settings, () => this.#heldMs(), extend, onLimit);
+    const { ttlMs, maxHoldMs } = this.#waiter.settings;
+    autoExtend(this.#lease, {
+      ttlMs,
+      maxHoldMs,
+      heldMs: () => this.#heldMs(),
+      extend: (nextTtlMs) => this.#extendFor(nextTtlMs),
+      onLimit: () => {
+        this.#reachedMaxHold = true;
+      },
+    });
   }
 
   get signal(): AbortSignal {
@@ -87,7 +104,7 @@ export class HeldLock implements Lock {
   }
 
   async extend(options?: ExtendOptions): Promise<void> {
-    const ttlMs = parseExtension(this.#place.settings, options);
+    const ttlMs = parseExtension(this.#waiter.settings, options);
     return this.#extendFor(() => ttlMs);
   }
 
@@ -99,11 +116,11 @@ export class HeldLock implements Lock {
 
   async [Symbol.asyncDispose](): Promise<void> {
     const release = this.release().catch(() => {});
-    if (this.#place.settings.awaitRelease) await release;
+    if (this.#waiter.settings.awaitRelease) await release;
   }
 
   #heldMs(): number {
-    return elapsedMs(this.#won.startedAt, momentOf(this.#place.ensemble.clock));
+    return elapsedMs(this.#won.startedAt, readClocks(this.#context.clock));
   }
 
   /** Extensions follow one another, as each asks for no less than is left of the one before. */
@@ -115,37 +132,38 @@ export class HeldLock implements Lock {
   }
 
   async #extendUntilSettled(nextTtlMs: () => number | undefined): Promise<void> {
-    const { nodes, clock } = this.#place.ensemble;
-    const { nodeTimeoutMs, quorum } = this.#place.settings;
+    const { nodes, clock } = this.#context;
+    const { settings } = this.#waiter;
+    const { nodeTimeoutMs, quorum } = settings;
     const absent: boolean[] = [];
     for (let failures = 1; ; failures++) {
       const timeoutMs = Math.min(nodeTimeoutMs, this.#remainingOrThrow());
       const wantedMs = nextTtlMs();
       if (wantedMs === undefined) return;
-      // A node that joins in must promise as much as those did on which the validity rests.
+      // A node that rejoins must promise as much as those did on which the validity rests.
       const ttlMs = Math.max(wantedMs, this.#lease.ttlLeftMs());
-      const term = { startedAt: momentOf(clock), ttlMs };
-      const { outcome, answers } = await extendOnce(nodes, this.#won.claim, {
+      const term = { startedAt: readClocks(clock), ttlMs };
+      const { outcome, votes } = await extendOnce(nodes, this.#won.claim, {
         ttlMs,
         fence: this.fence,
         quorum,
         timeoutMs,
         absent,
       });
-      this.#failedExtension = outcome === "held" ? noAnswers : answers;
+      this.#failedExtension = outcome === "held" ? noVotes : votes;
       if (outcome === "lost") this.#lose("not-held");
       const stillMs = this.#remainingOrThrow();
       if (outcome === "held") return this.#extended(term);
-      if (outcome === "misconfigured") throw new ConfigurationError(...failureOf("keep", this.#place, answers));
+      if (outcome === "misconfigured") throw new ConfigurationError(...this.#details("keep", votes));
       this.#retryPause ??= new Pause(clock);
-      await this.#retryPause.wait(Math.min(retryDelay(this.#place.settings, failures, undefined), stillMs));
+      await this.#retryPause.wait(Math.min(retryDelay(settings, failures), stillMs));
     }
   }
 
   #extended(term: Term): void {
     this.#lease.renew(term);
     const remainingMs = this.#remainingOrThrow();
-    this.#place.ensemble.observer.extended?.({ ...this.facts, remainingMs });
+    this.#context.observer.extended?.({ ...this.facts, remainingMs });
   }
 
   #remainingOrThrow(): number {
@@ -155,32 +173,40 @@ export class HeldLock implements Lock {
     return remainingMs;
   }
 
-  async #release(): Promise<void> {
-    const { observer, waiter } = this.#place.ensemble;
-    const { queue, settings } = this.#place;
-    const { quorum } = settings;
-    const heldMs = observer.released ? this.#heldMs() : 0;
+  #release(): Promise<void> {
+    const { observer } = this.#context;
+    const { claim } = this.#won;
+    const { quorum } = this.#waiter.settings;
     const isFirst = !this.#isReleased;
-    if (!isFirst && this.#lease.remainingMs() <= 0) return this.#won.claim.withdraw();
+    if (!isFirst && this.#lease.remainingMs() <= 0) {
+      claim.withdraw({});
+      return Promise.resolve();
+    }
+    const heldMs = observer.released ? this.#heldMs() : 0;
     this.#isReleased = true;
     this.#end();
-    if (queue.isCrowded) await queue.turn(Infinity);
-    else queue.beginQuestion();
-    const waiting = this.#place.successor && { waiter };
-    const offer = isFirst ? this.#place.handOver(this.#won.claim) : undefined;
-    const handedOver = offer !== undefined && (await offer);
-    const { yes, answers } = handedOver
-      ? { yes: quorum, answers: noAnswers }
-      : await this.#won.claim.release(quorum, waiting);
-    queue.endQuestion();
-    const confirmed = yes >= quorum;
-    if (isFirst) {
-      observer.released?.({ ...this.facts, heldMs, confirmed, handedOver });
-      this.#place.leave(answers.some((answer) => answer?.next !== undefined && answer.next !== waiter));
-    }
-    if (confirmed || this.#lease.remainingMs() <= 0) return;
-    this.#releasing = undefined;
-    throw new QuorumUnreachableError(...failureOf("release", this.#place, answers));
+    let handedOver = false;
+    const release = () => claim.release(quorum, isFirst ? this.#queues.releaseHints(this.#waiter) : undefined);
+    const handOverOrRelease = (): Promise<Tally | undefined> => {
+      const offer = isFirst ? this.#queues.handOver(this.#waiter, claim) : undefined;
+      if (offer === undefined) return release();
+      claim.end();
+      return offer.then((isTaken) => {
+        handedOver = isTaken;
+        return isTaken ? undefined : release();
+      });
+    };
+    return this.#limit.run(handOverOrRelease, { untilMs: Infinity, isUrgent: true }).then((tally) => {
+      const votes = tally?.votes ?? noVotes;
+      const confirmed = handedOver || (tally?.yes ?? 0) >= quorum;
+      if (isFirst) {
+        observer.released?.({ ...this.facts, heldMs, confirmed, handedOver });
+        this.#queues.leave(this.#waiter, votes);
+      }
+      if (confirmed || this.#lease.remainingMs() <= 0) return;
+      this.#releasing = undefined;
+      throw new QuorumUnreachableError(...this.#details("release", votes));
+    });
   }
 
   #expire(): void {
@@ -192,10 +218,10 @@ export class HeldLock implements Lock {
     if (this.#lost !== undefined || this.#isReleased) return;
     this.#lost = this.#lostError(reason);
     this.#end();
-    this.#won.claim.withdraw();
+    this.#won.claim.withdraw({});
     this.#controller?.abort(this.#lost);
-    this.#place.ensemble.observer.lost?.({ ...this.facts, heldMs: this.#heldMs(), error: this.#lost });
-    this.#place.leave();
+    this.#context.observer.lost?.({ ...this.facts, heldMs: this.#heldMs(), error: this.#lost });
+    this.#queues.leave(this.#waiter);
   }
 
   #end(): void {
@@ -207,10 +233,16 @@ export class HeldLock implements Lock {
     const remarks = {
       expired: "its validity ended before it was extended",
       "not-held": "too few nodes hold it",
-      "max-hold": `it was held for its maxHoldMs, ${this.#place.settings.maxHoldMs} ms`,
+      "max-hold": `it was held for its maxHoldMs, ${this.#waiter.settings.maxHoldMs} ms`,
       released: "it was released",
     };
-    const [message, resources, outcomes] = failureOf("keep", this.#place, this.#failedExtension, remarks[reason]);
+    const [message, resources, outcomes] = this.#details("keep", this.#failedExtension, remarks[reason]);
     return new LockLostError(message, resources, reason, outcomes);
+  }
+
+  #details(action: LockAction, votes: Tally["votes"], remark?: string): ReturnType<typeof failureDetails> {
+    const { nodes } = this.#context;
+    const operation = { resources: this.resources, nodes, quorum: this.#waiter.settings.quorum };
+    return failureDetails(action, operation, votes, remark);
   }
 }

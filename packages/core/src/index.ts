@@ -21,14 +21,15 @@ export type { ExtendOptions, Lock } from "./lock.ts";
 export type {
   AcquireReply,
   AcquireRequest,
+  Denial,
   ExtendReply,
   ExtendRequest,
+  Grant,
   LockNode,
   NodeRequest,
   NodeView,
   ReleaseReply,
   ReleaseRequest,
-  Unwatch,
 } from "./lock-node.ts";
 export type {
   AcquiredEvent,
@@ -44,3 +45,11 @@ export type {
 export type { LockOptions, RedlockOptions } from "./options.ts";
 // For users
 export { Redlock } from "./redlock.ts";
+export type {
+  AcquireHints,
+  DenialHints,
+  ReleaseHints,
+  ReleaseNotifier,
+  ReleaseReplyHints,
+  Unwatch,
+} from "./release-notifier.ts";

@@ -1,10 +1,9 @@
-import { anyAnswer } from "./answers.ts";
-import { Broadcast } from "./broadcast.ts";
-import type { Ensemble } from "./claim.ts";
-import type { LockNode, NodeView } from "./lock-node.ts";
+import { labelOf } from "./claim.ts";
+import type { RedlockContext } from "./context.ts";
+import type { NodeView } from "./lock-node.ts";
 import type { Settings } from "./options.ts";
-import { labelOf } from "./owner.ts";
-import { readNodeView } from "./reply.ts";
+import { anyVote, type NodeCall, QuorumCall } from "./quorum-call.ts";
+import { readNodeView } from "./replies.ts";
 
 /** Who holds a resource, as the majority says and node by node. True at some moment while it was gathered. */
 export interface Inspection {
@@ -39,22 +38,22 @@ export interface NodeInspection {
 
 /** Asks all nodes who holds a resource. Changes nothing, and never rejects because of a node. */
 export async function inspectResource(
-  ensemble: Ensemble,
+  context: RedlockContext,
   resource: string,
   { quorum, nodeTimeoutMs: timeoutMs }: Settings,
 ): Promise<Inspection> {
-  const { nodes } = ensemble;
-  const question = {
+  const { nodes } = context;
+  const call: NodeCall = {
     nodes,
-    method: "inspect" as const,
+    method: "inspect",
     resources: [resource],
-    ask: (node: LockNode) => node.inspect?.(resource) ?? Promise.reject(new Error("does not offer inspect()")),
+    send: (node) => node.inspect?.(resource) ?? Promise.reject(new Error("does not offer inspect()")),
     read: readNodeView,
   };
-  const ballot = { timeoutMs, isYes: anyAnswer, isDecided: () => false };
-  const { answers } = await new Broadcast(ensemble, question, ballot).ask();
+  const rule = { timeoutMs, isYes: anyVote, isDecided: () => false };
+  const { votes } = await new QuorumCall(context, call, rule).run();
   const inspections = nodes.map(({ name: node }, index): NodeInspection => {
-    const { view = null, error = null } = answers[index] ?? {};
+    const { view = null, error = null } = votes[index] ?? {};
     return { node, view, error };
   });
   const views = inspections.flatMap(({ view }) => view ?? []);

@@ -1,23 +1,29 @@
+import type {
+  AcquireHints,
+  DenialHints,
+  ReleaseHints,
+  ReleaseNotifier,
+  ReleaseReplyHints,
+} from "./release-notifier.ts";
+
 /**
- * The contract between core and one lock server. Core decides by counting the answers of N independent nodes; all it
- * asks of a node is that each call is atomic on that node and that its answers are true at the moment it gives them.
+ * The contract between core and one lock server. Core decides by counting the votes of N independent nodes. It asks two
+ * things of a node: each call is atomic on that node, and each answer is true at the moment when the node gives it.
  *
- * A method resolves with an answer or rejects. A rejection is a *failure* (no answer: down, timed out, broken) and is
- * never used for a denial. When `acquire` rejects with a `ConfigurationError`, it says that trying again can never help: core
- * then ends the call at once, instead of going on with the other nodes. When `extend` does, that node failed, and the call
- * ends at once when no quorum is left. All nodes are given the same request object. An adapter may abort its own work after
- * `timeoutMs`; core stops waiting by then anyway. A request that this page does not allow is rejected and changes nothing
- * (`@holdfast/core/requests` has the checks).
+ * - A method resolves with an answer or rejects. A rejection is a *failure* (no answer: down, timed out, broken) and is
+ *   never used for a denial.
+ * - When `acquire` rejects with a `ConfigurationError`, trying again can never help: core ends the call at once, instead
+ *   of going on with the other nodes. When `extend` does, that node has failed, and the call ends at once when no quorum
+ *   is left.
+ * - All nodes get the same request object. Requests of one client may overtake each other.
+ * - An adapter may abort its own work after `timeoutMs`; core stops waiting by then anyway.
+ * - A request that this page does not allow is rejected and changes nothing (`@holdfast/core/requests` has the checks).
  *
- * A node may keep a *line* of those who wait for each resource, so that only one of them tries when it is released. A line
- * is a hint: it never changes who is granted, nothing fails because it cannot be kept, and it may be lost. A waiter stands
- * in a line once. Who came while the resource had a lower fence counter stands before who came later. Those who came at the
- * same counter stand in ascending order of their values, so that nodes that hear of them in different orders name the same
- * one. A line is forgotten no later than a minute after the last request that put somebody into it.
+ * What a node may do for clients that wait is optional, and on a page of its own: {@link ReleaseNotifier}.
  *
  * The conformance suite (`@holdfast/conformance`) tests every sentence on this page.
  */
-export interface LockNode {
+export interface LockNode extends ReleaseNotifier {
   /** Names the node in errors, events and logs. Unique among the nodes of one `Redlock`. */
   readonly name: string;
 
@@ -29,12 +35,6 @@ export interface LockNode {
    * - This same `owner` already holds them all (the command was resent): grant again, with the highest of their
    *   counters as it is, and leave the remaining ttl alone.
    * - Otherwise: change nothing and deny.
-   *
-   * Where the node keeps lines, a denial puts the `waiter` of the request into the line of each resource that is held, by
-   * anyone but `takeover`, where it keeps the place that it has if it stands there already. It takes the waiter out of the
-   * lines of the other resources, where it could not use its turn; the first who then stands in such a line leaves it, too,
-   * and is named to the watchers of that resource, as by a release. A grant takes the waiter out of all of them. A request
-   * without a `waiter` leaves the lines as they are.
    *
    * `fenceHint` counts at most as the node's own wall clock in microseconds plus one day, so that a client with a
    * broken clock cannot use up the number range.
@@ -55,19 +55,8 @@ export interface LockNode {
   /**
    * Frees those of the resources that `owner` holds, keeps their fence counters, and tells watchers. Releasing what
    * is not held, or is held by another owner, changes nothing and is no error.
-   *
-   * Where the node keeps lines, the first in the line of each freed resource leaves it, and is named to the watchers of that
-   * resource and in the reply. The `waiter` of the request then enters each line that somebody has left, behind all others.
-   * With `undo`, nobody is named, and the lines stay as they are.
    */
   release(request: ReleaseRequest): Promise<ReleaseReply>;
-
-  /**
-   * Optional: calls `onReleased` with the name of a watched resource soon after it was released on this node, by
-   * whichever client, and with the waiter whose turn it is, if the release named one. It is a hint only: it may come late,
-   * twice or never, and neither an expiry nor a release with `undo` need be announced.
-   */
-  watch?(resources: readonly string[], onReleased: (resource: string, next?: string) => void): Promise<Unwatch>;
 
   /** Optional: tells who holds the resource on this node, for how long, and the fence counter. Changes nothing. */
   inspect?(resource: string): Promise<NodeView>;
@@ -84,34 +73,31 @@ export interface NodeRequest {
 }
 
 /** See {@link LockNode.acquire}. */
-export interface AcquireRequest extends NodeRequest {
+export interface AcquireRequest extends NodeRequest, AcquireHints {
   /** How long the node keeps the claim, in milliseconds: a positive integer. */
   readonly ttlMs: number;
   /** What the client would like the fence counter to be at least: its wall clock in microseconds, or more. */
   readonly fenceHint: number;
   /** An owner whose claims may be replaced by this one: a hand-over between two waiters of one process. */
   readonly takeover?: string;
-  /**
-   * Who will go on waiting if this is denied: a text that is not empty, one for all who wait together, such as those of one
-   * process. It only decides whom the node names when it frees a resource.
-   */
-  readonly waiter?: string;
 }
 
 /** See {@link LockNode.acquire}. */
-export type AcquireReply =
-  | {
-      /** All the resources are now held for the owner. */
-      readonly granted: true;
-      /** The fence counter of the resources: a positive safe integer. */
-      readonly fence: number;
-    }
-  | {
-      /** Another owner holds at least one of them. */
-      readonly granted: false;
-      /** The longest remaining ttl among the claims in the way, in milliseconds, if the node knows it. */
-      readonly retryAfterMs?: number;
-    };
+export type AcquireReply = Grant | Denial;
+
+/** All the resources are now held for the owner. */
+export interface Grant {
+  /** Tells it from a {@link Denial}. */
+  readonly granted: true;
+  /** The fence counter of the resources: a positive safe integer. */
+  readonly fence: number;
+}
+
+/** Another owner holds at least one of the resources. */
+export interface Denial extends DenialHints {
+  /** Tells it from a {@link Grant}. */
+  readonly granted: false;
+}
 
 /** See {@link LockNode.extend}. */
 export interface ExtendRequest extends NodeRequest {
@@ -139,22 +125,12 @@ export type ExtendReply =
     };
 
 /** See {@link LockNode.release}. */
-export interface ReleaseRequest extends NodeRequest {
-  /** Undoes an attempt that has failed: nobody needs to be told, and nobody's turn has come. Default: false. */
-  readonly undo?: boolean;
-  /**
-   * Who will go on waiting after this: it stands behind all who wait, and in no line where nobody does. Like the `waiter`
-   * of {@link AcquireRequest}.
-   */
-  readonly waiter?: string;
-}
+export interface ReleaseRequest extends NodeRequest, ReleaseHints {}
 
 /** See {@link LockNode.release}. */
-export interface ReleaseReply {
+export interface ReleaseReply extends ReleaseReplyHints {
   /** Whether `owner` held any of the resources. */
   readonly released: boolean;
-  /** Who was named: the first in the line, if there is one and somebody stood in it; of several resources, in any of theirs. */
-  readonly next?: string;
 }
 
 /** One resource as one node sees it. */
@@ -171,6 +147,3 @@ export interface NodeView {
    */
   readonly recoveringMs?: number;
 }
-
-/** Ends a watch. Safe to call more than once. */
-export type Unwatch = () => Promise<void>;

@@ -26,6 +26,14 @@ export interface Lock extends AsyncDisposable {
    * @throws {ConfigurationError} at once, when so many nodes say that it can never work like this that the rest is no quorum;
    *   the lock stays as it was
    * @throws {TypeError | RangeError} for a bad ttl
+   *
+   * @example
+   * ```ts
+   * const lock = await redlock.acquire("invoice:42");
+   * await lock.extend({ ttlMs: 30_000 });
+   * console.log(lock.remainingMs() > 20_000);
+   * await lock.release();
+   * ```
    */
   extend(options?: ExtendOptions): Promise<void>;
   /**
@@ -34,6 +42,13 @@ export interface Lock extends AsyncDisposable {
    *
    * @throws {QuorumUnreachableError} when too few nodes answer; the lock then ends on the others with its ttl, unless
    *   another call of this method reaches them before
+   *
+   * @example
+   * ```ts
+   * const lock = await redlock.acquire("invoice:42");
+   * await lock.release();
+   * await lock.release(); // harmless
+   * ```
    */
   release(): Promise<void>;
   /**

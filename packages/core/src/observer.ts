@@ -1,7 +1,7 @@
 import type { LockHeldError, LockLostError } from "./errors.ts";
 
 /**
- * Callbacks for logs, metrics and traces. Each is optional, is called synchronously, and is told of plain facts. An
+ * Callbacks for logs, metrics and traces. Each is optional, is called synchronously, and receives plain data. An
  * observer can never change the course of an operation: what it throws, or rejects with, is dropped.
  *
  * All events of one call to acquire, and of the lock that it leads to, carry the same `resources` array: a `WeakMap` with
@@ -42,10 +42,11 @@ export interface AttemptSettledEvent {
   /** The owner that signed this attempt. */
   readonly owner: string;
   /**
-   * Whether it was won; or another owner was in the way; or too few nodes answered, or too late; or a node said that it
-   * can never work like this.
+   * `acquired`: it was won. `collected`: it has won a part of the resources, and the call goes on to the rest. `held`: another
+   * owner was in the way. `unreachable`: too few nodes answered, or too late. `misconfigured`: a node said that it can never
+   * work like this.
    */
-  readonly outcome: "acquired" | "held" | "unreachable" | "misconfigured";
+  readonly outcome: "acquired" | "collected" | "held" | "unreachable" | "misconfigured";
   /** How long it took, in milliseconds. */
   readonly elapsedMs: number;
 }

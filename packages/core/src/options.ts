@@ -1,10 +1,9 @@
 import type { Clock } from "./clock.ts";
-import { describe } from "./describe.ts";
+import { describe } from "./errors.ts";
+import { driftMs } from "./lease.ts";
 import type { ExtendOptions } from "./lock.ts";
 import type { LockNode } from "./lock-node.ts";
 import type { Observer } from "./observer.ts";
-import { majorityOf } from "./quorum.ts";
-import { driftMs } from "./validity.ts";
 
 /** How locks are acquired and kept. Given to `Redlock` for all its locks, and to a call for one. */
 export interface LockOptions {
@@ -56,7 +55,7 @@ export interface RedlockOptions extends LockOptions {
   readonly observer?: Observer | undefined;
   /** Replaces the clocks and timers of this process, for tests and simulations. */
   readonly clock?: Clock | undefined;
-  /** How many `acquire` and `using` calls may be under way at the same time; one more is refused. Default 10 000. */
+  /** How many calls may be under way at the same time, those of `tryAcquire` included; one more is refused. Default 10 000. */
   readonly maxWaiters?: number | undefined;
 }
 
@@ -74,6 +73,14 @@ export interface Settings {
   readonly autoExtend: boolean | undefined;
   readonly maxHoldMs: number;
   readonly awaitRelease: boolean;
+}
+
+/**
+ * The least number of nodes that any two locks must share: ⌊N/2⌋+1, so that two quorums always have a node in common
+ * (distlock page, "The Redlock Algorithm", step 3).
+ */
+export function majorityOf(nodeCount: number): number {
+  return Math.floor(nodeCount / 2) + 1;
 }
 
 /** The settings of a `Redlock` over so many nodes before anything else is asked for. */
@@ -123,6 +130,25 @@ export function withOptions(base: Settings, options: LockOptions, nodeCount: num
   checkType("label", "string", label ?? "-");
   insist(/^[^\p{C}]{1,100}$/u.test(label ?? "-"), "label", "1 to 100 printable characters");
   return settings;
+}
+
+/** Remembers what was made of the last options, as callers mostly give the same: by content, as they may be changed. */
+export function rememberingLast(make: (options: LockOptions) => Settings): (options: LockOptions) => Settings {
+  let last: LockOptions | undefined;
+  let made: Settings;
+  return (options) => {
+    if (last === undefined || !isSame(last, options)) {
+      made = make(options);
+      last = { ...options };
+    }
+    return made;
+  };
+}
+
+function isSame(a: LockOptions, b: LockOptions): boolean {
+  if (typeof b !== "object" || b === null) return false;
+  const names = Object.keys(b) as (keyof LockOptions)[];
+  return names.length === Object.keys(a).length && names.every((name) => Object.hasOwn(a, name) && a[name] === b[name]);
 }
 
 /** @throws {TypeError} for options that are no object, that the base does not have, or not of the type of the base's */
@@ -185,10 +211,13 @@ export function parseResources(resources: string | readonly string[]): readonly 
   for (const name of names) {
     if (typeof name !== "string") throw wrong("a resource", "a string", name, TypeError);
     if (name === "") throw new RangeError("a resource must not be an empty string");
-    if (/\p{Surrogate}/u.test(name)) throw wrong("a resource", "well-formed Unicode", name, TypeError);
+    if (!(name as WellFormed).isWellFormed()) throw wrong("a resource", "well-formed Unicode", name, TypeError);
   }
   return Object.freeze(names === resources ? [...new Set<string>(names)].sort() : names);
 }
+
+/** In ES2024, and so in every runtime that is supported, but not in the library that is compiled against. */
+type WellFormed = string & { isWellFormed(): boolean };
 
 /**
  * The nodes, as they were given.

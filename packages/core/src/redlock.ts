@@ -1,10 +1,12 @@
-import { attempt } from "./acquire.ts";
-import type { Ensemble } from "./claim.ts";
+import { type Attempt, type AttemptFailed, attempt, attemptError } from "./attempt.ts";
+import { freshOwner } from "./claim.ts";
 import { systemClock } from "./clock.ts";
-import { describe } from "./describe.ts";
-import { FenceHint } from "./fence-hint.ts";
+import type { RedlockContext } from "./context.ts";
+import { describe, LockHeldError } from "./errors.ts";
+import { FenceHint } from "./fence.ts";
 import { HeldLock } from "./held-lock.ts";
 import { type Inspection, inspectResource } from "./inspect.ts";
+import { type Moment, readClocks } from "./lease.ts";
 import type { Lock } from "./lock.ts";
 import type { LockNode } from "./lock-node.ts";
 import { safeObserver } from "./observer.ts";
@@ -15,46 +17,62 @@ import {
   parseNodes,
   parseResources,
   type RedlockOptions,
+  rememberingLast,
   type Settings,
   withOptions,
 } from "./options.ts";
-import { freshOwner } from "./owner.ts";
-import { type Moment, momentOf } from "./validity.ts";
-import { Place } from "./waiting/place.ts";
-import { lossError, waitForLock } from "./waiting/wait-for-lock.ts";
-import { WaitQueue } from "./waiting/wait-queue.ts";
+import { Deadlines } from "./quorum-call.ts";
+import { ConcurrencyLimit, LocalQueues, type Waiter } from "./waiting/index.ts";
+
+/**
+ * How many attempts and releases of one `Redlock` are in flight. More would not be faster, and the last of a thousand would
+ * wait for the first in the queues of clients and servers, while its nodes' time runs.
+ */
+const inFlightMax = 128;
 
 /**
  * Distributed locks over N independent lock servers (Sanfilippo, "Distributed Locks with Redis", the distlock page),
- * with fencing tokens. It needs a majority of the nodes, and goes on while a minority is down.
+ * with fencing tokens. Works while a majority of the nodes is up.
  *
  * A lock is a lease: it excludes others as long as clocks run at about the same rate and no node forgets its claims.
  * When this process is paused for longer than the lock's validity, another process gets the lock, and only a store
  * that checks `lock.fence` can tell the late writes of this one (Kleppmann, "How to do distributed locking").
  */
 export class Redlock {
-  readonly #ensemble: Ensemble;
+  readonly #context: RedlockContext;
   readonly #settings: Settings;
-  readonly #queue: WaitQueue;
+  readonly #settingsFor: (options: LockOptions) => Settings;
+  readonly #queues: LocalQueues;
+  readonly #limit: ConcurrencyLimit;
 
   /**
    * @param nodes the lock servers: independent masters, an odd number of them, each once
    * @param options what holds for all locks unless a call says otherwise
    * @throws {TypeError | RangeError} for bad nodes or options
+   *
+   * @example
+   * ```ts
+   * const nodes = ["a", "b", "c"].map((name) => memoryNode({ name }));
+   * const redlock = new Redlock(nodes, { ttlMs: 5_000 });
+   * await redlock.using("invoice:42", () => console.log("alone with it"));
+   * ```
    */
   constructor(nodes: readonly LockNode[], options: RedlockOptions = {}) {
     const { observer, clock = systemClock, maxWaiters = 10_000, ...lockOptions } = options;
     checkInteger("maxWaiters", maxWaiters);
     const checkedNodes = parseNodes(nodes);
     this.#settings = withOptions(defaultSettings(checkedNodes.length), lockOptions, checkedNodes.length);
-    this.#ensemble = {
+    this.#settingsFor = rememberingLast((given) => withOptions(this.#settings, given, checkedNodes.length));
+    this.#context = {
       nodes: checkedNodes,
       clock,
       observer: safeObserver(observer),
       fenceHint: new FenceHint(),
-      waiter: freshOwner(undefined),
+      deadlines: new Deadlines(clock),
+      waiterName: freshOwner(),
     };
-    this.#queue = new WaitQueue(this.#ensemble, maxWaiters);
+    this.#queues = new LocalQueues(this.#context, maxWaiters);
+    this.#limit = new ConcurrencyLimit(clock, inFlightMax);
   }
 
   /**
@@ -64,11 +82,21 @@ export class Redlock {
    * @throws {LockHeldError} when another owner holds it and `waitTimeoutMs` is 0
    * @throws {QuorumUnreachableError} when too few nodes answered
    * @throws {ConfigurationError} at once, when a node says that it can never work like this
-   * @throws {QueueFullError} when `maxWaiters` wait already
+   * @throws {QueueFullError} when `maxWaiters` calls are under way
    * @throws {TypeError | RangeError} for bad arguments; and the reason of `signal` when it aborts
+   *
+   * @example
+   * ```ts
+   * const lock = await redlock.acquire(["from:7", "to:9"], { waitTimeoutMs: 2_000, autoExtend: true });
+   * try {
+   *   console.log(`fence ${lock.fence}`);
+   * } finally {
+   *   await lock.release();
+   * }
+   * ```
    */
   acquire(resources: string | readonly string[], options?: LockOptions): Promise<Lock> {
-    return this.#acquire(resources, options, false);
+    return this.#acquire(resources, options, { mayWait: true, autoExtend: false });
   }
 
   /**
@@ -77,19 +105,36 @@ export class Redlock {
    * @returns the lock, or null when another owner holds one of the resources
    * @throws {QuorumUnreachableError} when too few nodes answered
    * @throws {ConfigurationError} at once, when a node says that it can never work like this
+   * @throws {QueueFullError} when `maxWaiters` calls are under way
    * @throws {TypeError | RangeError} for bad arguments; and the reason of `signal` when it aborts
+   *
+   * @example
+   * ```ts
+   * const lock = await redlock.tryAcquire("nightly-report");
+   * if (lock === null) console.log("another process makes it");
+   * else await lock.release();
+   * ```
    */
   tryAcquire(resources: string | readonly string[], options?: LockOptions): Promise<Lock | null> {
-    return this.#acquire(resources, options, false, true);
+    return this.#acquire(resources, options, { mayWait: false, autoExtend: false });
   }
 
   /**
-   * Runs a routine under a lock, which is extended by itself meanwhile and released afterwards. A release that too few
+   * Runs a routine under a lock that is extended meanwhile and released afterwards. A release that too few
    * nodes answer is not an error here: the lock then ends with its ttl. See `awaitRelease` for whether to wait for it.
    *
    * @returns what the routine returns
    * @throws what the routine throws; what {@link Redlock.acquire} throws
    * @throws {LockLostError} when the routine has ended well, but the lock had been lost before
+   *
+   * @example
+   * ```ts
+   * const fence = await redlock.using("invoice:42", async (lock) => {
+   *   lock.signal.throwIfAborted(); // aborts as soon as the lock is lost
+   *   return lock.fence; // show it to the storage with every access
+   * });
+   * console.log(fence);
+   * ```
    */
   async using<T>(resources: string | readonly string[], routine: (lock: Lock) => T | PromiseLike<T>): Promise<T>;
   async using<T>(
@@ -103,7 +148,7 @@ export class Redlock {
   ): Promise<T> {
     const [options, routine] = rest.length === 1 ? [undefined, rest[0]] : rest;
     if (typeof routine !== "function") throw new TypeError(`routine must be a function, not ${describe(routine)}`);
-    const lock = await this.#acquire(resources, options, true);
+    const lock = await this.#acquire(resources, options, { mayWait: true, autoExtend: true });
     try {
       const result = await routine(lock);
       if (lock.lost !== undefined) throw lock.lost;
@@ -114,59 +159,91 @@ export class Redlock {
   }
 
   /**
-   * Tells who holds a resource, node by node, and what the majority says. Nodes that do not answer within
+   * Returns who holds a resource, node by node, and what the majority says. Nodes that do not answer within
    * `nodeTimeoutMs` are part of the answer.
    *
    * @throws {TypeError | RangeError} for a bad resource
+   *
+   * @example
+   * ```ts
+   * const { state, label, remainingMs } = await redlock.inspect("nightly-report");
+   * console.log(state === "held" ? `held by ${label} for ${remainingMs} ms` : state);
+   * ```
    */
   async inspect(resource: string): Promise<Inspection> {
     parseResources([resource]);
-    return inspectResource(this.#ensemble, resource, this.#settings);
+    return inspectResource(this.#context, resource, this.#settings);
   }
 
-  #acquire(names: Names, options: LockOptions | undefined, isUsing: boolean): Promise<HeldLock>;
-  #acquire(names: Names, options: LockOptions | undefined, isUsing: false, isTry: true): Promise<HeldLock | null>;
-  async #acquire(names: Names, options: LockOptions | undefined, isUsing: boolean, isTry = false) {
+  #acquire(names: Names, options: LockOptions | undefined, kind: Kind & { mayWait: true }): Promise<HeldLock>;
+  #acquire(names: Names, options: LockOptions | undefined, kind: Kind): Promise<HeldLock | null>;
+  async #acquire(names: Names, options: LockOptions | undefined, kind: Kind): Promise<HeldLock | null> {
     const resources = parseResources(names);
-    const { clock, observer, nodes } = this.#ensemble;
-    const settings = options === undefined ? this.#settings : withOptions(this.#settings, options, nodes.length);
-    const calledAt = momentOf(clock);
-    const place = new Place(this.#queue, resources, settings);
+    const settings = options === undefined ? this.#settings : this.#settingsFor(options);
+    const { clock, observer } = this.#context;
+    const { signal, waitTimeoutMs } = settings;
+    const mayWait = kind.mayWait && waitTimeoutMs > 0;
+    const calledAt = readClocks(clock);
+    const deadlineMs = mayWait ? calledAt.monotonicMs + waitTimeoutMs : Infinity;
+    let startedAt = this.#limit.isSaturated ? undefined : calledAt;
+    let waiter: Waiter | undefined;
+    let failure: AttemptFailed | undefined;
     try {
-      settings.signal?.throwIfAborted();
-      if (settings.waitTimeoutMs > 0 && !isTry) place.wait();
-      let startedAt = calledAt;
-      let mayAsk = true;
-      if (this.#queue.isCrowded) {
-        mayAsk = await place.turn(place.isWaiting ? calledAt.monotonicMs + settings.waitTimeoutMs : Infinity);
-        settings.signal?.throwIfAborted();
-        startedAt = momentOf(clock);
+      signal?.throwIfAborted();
+      waiter = this.#queues.enqueue(resources, settings, mayWait);
+      for (;;) {
+        if (waiter.state === "queued") {
+          startedAt = undefined;
+          await this.#queues.next(waiter, deadlineMs);
+        }
+        signal?.throwIfAborted();
+        if (startedAt === undefined && clock.monotonicMs() >= deadlineMs) {
+          throw attemptError(this.#context, waiter, failure, true);
+        }
+        const result = await this.#attempt(waiter, startedAt, deadlineMs);
+        startedAt = undefined;
+        if (result?.outcome === "acquired") {
+          if (!this.#queues.won(waiter, result.claim, result.settledAt.monotonicMs)) continue;
+          const lock = new HeldLock(this.#context, this.#queues, this.#limit, waiter, result);
+          if (settings.autoExtend ?? kind.autoExtend) lock.startAutoExtend();
+          observer.acquired?.({ ...lock.facts, attempts: waiter.attempts, waitedMs: this.#msSince(calledAt) });
+          return lock;
+        }
+        signal?.throwIfAborted();
+        if (result === undefined) continue; // no permit came in time
+        failure = result;
+        if (!mayWait || result.outcome === "misconfigured") break;
+        this.#queues.failed(waiter, result);
       }
-      const isDue = mayAsk && place.beginAttempt(startedAt.monotonicMs);
-      let result = isDue ? await attempt(place, startedAt) : undefined;
-      if (isTry && result?.outcome === "held" && !settings.signal?.aborted) {
-        observer.acquireFailed?.({
-          resources,
-          waitedMs: this.#elapsedMs(calledAt),
-          error: lossError(place, result),
-        });
+      if (!kind.mayWait && failure.outcome === "held" && observer.acquireFailed === undefined) {
+        this.#queues.leave(waiter);
         return null;
       }
-      if (result?.outcome !== "acquired") result = await waitForLock(place, calledAt, result, startedAt);
-      const lock = new HeldLock(place, result);
-      if (settings.autoExtend ?? isUsing) lock.startAutoExtend();
-      observer.acquired?.({ ...lock.facts, attempts: place.attempts, waitedMs: this.#elapsedMs(calledAt) });
-      return lock;
+      throw attemptError(this.#context, waiter, failure, false);
     } catch (error) {
-      place.leave();
-      observer.acquireFailed?.({ resources, waitedMs: this.#elapsedMs(calledAt), error });
+      if (waiter !== undefined) this.#queues.leave(waiter);
+      observer.acquireFailed?.({ resources, waitedMs: this.#msSince(calledAt), error });
+      if (!kind.mayWait && error instanceof LockHeldError && failure?.outcome === "held") return null;
       throw error;
     }
   }
 
-  #elapsedMs(since: Moment): number {
-    return this.#ensemble.clock.monotonicMs() - since.monotonicMs;
+  /** Makes an attempt when there is a permit. One that takes over a lock runs under the permit of that lock's release. */
+  #attempt(waiter: Waiter, startedAt: Moment | undefined, untilMs: number): Promise<Attempt | undefined> {
+    const context = this.#context;
+    const run = () => attempt(context, this.#queues.begin(waiter), startedAt ?? readClocks(context.clock));
+    return waiter.offer !== undefined ? run() : this.#limit.run(run, { untilMs, signal: waiter.settings.signal });
   }
+
+  #msSince(moment: Moment): number {
+    return this.#context.clock.monotonicMs() - moment.monotonicMs;
+  }
+}
+
+/** What distinguishes the calls that acquire. */
+interface Kind {
+  readonly mayWait: boolean;
+  readonly autoExtend: boolean;
 }
 
 type Names = string | readonly string[];

@@ -1,5 +1,5 @@
 /** What a node asks of a request before it acts on it. For authors of adapters; core itself sends nothing malformed. */
-import { describe } from "./describe.ts";
+import { describe } from "./errors.ts";
 import type { AcquireRequest, ExtendRequest, NodeRequest, ReleaseRequest } from "./lock-node.ts";
 
 /**
@@ -7,13 +7,13 @@ import type { AcquireRequest, ExtendRequest, NodeRequest, ReleaseRequest } from 
  *
  * @throws {RangeError} naming the field and what is wanted
  */
-export const insistOnAcquire: (request: AcquireRequest) => void = onceEach((request) => {
+export const assertAcquire: (request: AcquireRequest) => void = oncePerRequest((request) => {
   const { ttlMs, fenceHint, takeover, waiter } = request;
-  insistOnNames(request);
-  insist(Number.isSafeInteger(ttlMs) && ttlMs > 0, "ttlMs must be a positive integer", ttlMs);
-  insist(Number.isSafeInteger(fenceHint), "fenceHint must be a safe integer", fenceHint);
-  insist(takeover === undefined || isName(takeover), "takeover must be an owner if given", takeover);
-  insistOnWaiter(waiter);
+  assertNames(request);
+  assert(Number.isSafeInteger(ttlMs) && ttlMs > 0, "ttlMs must be a positive integer", ttlMs);
+  assert(Number.isSafeInteger(fenceHint), "fenceHint must be a safe integer", fenceHint);
+  assert(takeover === undefined || isName(takeover), "takeover must be an owner if given", takeover);
+  assertWaiter(waiter);
 });
 
 /**
@@ -21,12 +21,12 @@ export const insistOnAcquire: (request: AcquireRequest) => void = onceEach((requ
  *
  * @throws {RangeError} naming the field and what is wanted
  */
-export const insistOnExtend: (request: ExtendRequest) => void = onceEach((request) => {
+export const assertExtend: (request: ExtendRequest) => void = oncePerRequest((request) => {
   const { ttlMs, fence, rejoin } = request;
-  insistOnNames(request);
-  insist(Number.isSafeInteger(ttlMs) && ttlMs > 0, "ttlMs must be a positive integer", ttlMs);
-  insist(Number.isSafeInteger(fence), "fence must be a safe integer", fence);
-  insist(typeof rejoin === "boolean", "rejoin must be true or false", rejoin);
+  assertNames(request);
+  assert(Number.isSafeInteger(ttlMs) && ttlMs > 0, "ttlMs must be a positive integer", ttlMs);
+  assert(Number.isSafeInteger(fence), "fence must be a safe integer", fence);
+  assert(typeof rejoin === "boolean", "rejoin must be true or false", rejoin);
 });
 
 /**
@@ -34,15 +34,15 @@ export const insistOnExtend: (request: ExtendRequest) => void = onceEach((reques
  *
  * @throws {RangeError} naming the field and what is wanted
  */
-export const insistOnRelease: (request: ReleaseRequest) => void = onceEach((request) => {
+export const assertRelease: (request: ReleaseRequest) => void = oncePerRequest((request) => {
   const { undo, waiter } = request;
-  insistOnNames(request);
-  insist(undo === undefined || typeof undo === "boolean", "undo must be true or false if given", undo);
-  insistOnWaiter(waiter);
+  assertNames(request);
+  assert(undo === undefined || typeof undo === "boolean", "undo must be true or false if given", undo);
+  assertWaiter(waiter);
 });
 
 /** All nodes are given the same request: what was found sound, and cannot change, is not checked for each of them. */
-function onceEach<Request extends NodeRequest>(check: (request: Request) => void): (request: Request) => void {
+function oncePerRequest<Request extends NodeRequest>(check: (request: Request) => void): (request: Request) => void {
   let sound: Request | undefined;
   return (request) => {
     if (request === sound) return;
@@ -51,21 +51,21 @@ function onceEach<Request extends NodeRequest>(check: (request: Request) => void
   };
 }
 
-function insistOnNames({ resources, owner }: NodeRequest): void {
-  insist(Array.isArray(resources) && resources.length > 0, "resources must be a list of at least one name", resources);
+function assertNames({ resources, owner }: NodeRequest): void {
+  assert(Array.isArray(resources) && resources.length > 0, "resources must be a list of at least one name", resources);
   for (const resource of resources)
-    insist(isName(resource), "each resource must be a string that is not empty", resource);
-  insist(isName(owner), "owner must be a string that is not empty", owner);
+    assert(isName(resource), "each resource must be a string that is not empty", resource);
+  assert(isName(owner), "owner must be a string that is not empty", owner);
 }
 
-function insistOnWaiter(waiter: unknown): void {
-  insist(waiter === undefined || isName(waiter), "waiter must be a string that is not empty if given", waiter);
+function assertWaiter(waiter: unknown): void {
+  assert(waiter === undefined || isName(waiter), "waiter must be a string that is not empty if given", waiter);
 }
 
 function isName(value: unknown): boolean {
   return typeof value === "string" && value !== "";
 }
 
-function insist(condition: boolean, rule: string, value: unknown): void {
+function assert(condition: boolean, rule: string, value: unknown): void {
   if (!condition) throw new RangeError(`${rule}, not ${describe(value)}`);
 }

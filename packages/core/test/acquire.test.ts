@@ -291,6 +291,22 @@ describe("deadlines (S6)", () => {
     expect(lock.remainingMs()).toBeCloseTo(9898 - 401, 3);
   });
 
+  it.each([10, 49, 50, 51, 80, 200, 500])(
+    "acquire() and release() find healthy nodes though the process stalls for %i ms right after the call (W7)",
+    async (stallMs) => {
+      const { redlock, clock, nodes, events } = world(5, { waitTimeoutMs: 0 });
+      for (const node of nodes) node.fault = () => ({ requestMs: 1, replyMs: 1 });
+      const pending = redlock.acquire("r");
+      await clock.stall(stallMs);
+      const lock = await clock.until(pending);
+      const released = lock.release();
+      await clock.stall(stallMs);
+      await clock.until(released);
+      expect(events.map(([name]) => name)).not.toContain("nodeFailed");
+      expect(clock.pendingTimers).toBe(0);
+    },
+  );
+
   it("acquire() has no lock after a stall longer than the ttl, though the replies had already come", async () => {
     const { redlock, clock, nodes } = world(5, { waitTimeoutMs: 0, ttlMs: 1000 });
     for (const node of nodes) node.fault = () => ({ requestMs: 1, replyMs: 1 });

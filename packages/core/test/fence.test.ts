@@ -151,4 +151,58 @@ describe("fencing tokens (S10)", () => {
     const next = await clock.until(redlock.acquire("r"));
     expect(next.fence).toBeGreaterThan(lock.fence);
   });
+
+  /** Nodes whose counters differ, so that the token takes a second round, in which no node but the first answers. */
+  async function secondRoundHangs(nodeTimeoutMs: number) {
+    const it = world(3, { waitTimeoutMs: 0, ttlMs: 1000, nodeTimeoutMs });
+    const ahead = Date.UTC(2026, 0, 1) * 1000 + 5_000_000;
+    for (const [index, each] of it.inner.entries()) {
+      await each.acquire({ ...claimOf("x", "r"), fenceHint: ahead + 10 * index });
+      await each.release(claimOf("x", "r"));
+    }
+    for (const node of it.nodes) {
+      node.fault = ({ method }) => {
+        if (method === "extend") return { lose: "request" };
+        return method === "acquire" ? { replyMs: 300 } : undefined;
+      };
+    }
+    return it;
+  }
+
+  it("acquire() gives up agreeing on a token when its signal aborts", async () => {
+    const { redlock, clock, nodes } = await secondRoundHangs(400);
+    const controller = new AbortController();
+    const pending = redlock.acquire("r", { signal: controller.signal });
+    await clock.advance(350);
+    expect(nodes[0]?.callsOf("extend")).toHaveLength(1);
+    controller.abort(new Error("enough"));
+    await expect(clock.until(pending)).rejects.toThrow("enough");
+    expect(clock.monotonicMs()).toBe(350);
+  });
+
+  it("acquire() agrees on a token for no longer than the validity lasts", async () => {
+    const { redlock, clock } = await secondRoundHangs(900);
+    await expect(clock.until(redlock.acquire("r"))).rejects.toThrow("did not agree on a fencing token");
+    expect(clock.monotonicMs()).toBe(1000 - 12);
+  });
+
+  it("acquire() agrees on a token within one nodeTimeoutMs, however many rounds that takes", async () => {
+    const { redlock, clock, nodes, inner } = world(3, { waitTimeoutMs: 0, nodeTimeoutMs: 100 });
+    const ahead = Date.UTC(2026, 0, 1) * 1000 + 5_000_000;
+    for (const [index, each] of inner.entries()) {
+      await each.acquire({ ...claimOf("x", "r"), fenceHint: ahead + 10 * index });
+      await each.release(claimOf("x", "r"));
+    }
+    // Each node that is asked to raise its counter answers late, and with a higher one: a round never agrees.
+    let fence = ahead + 1000;
+    for (const node of nodes) {
+      node.fault = ({ method }) => {
+        if (method !== "extend") return { replyMs: 90 };
+        fence += 10;
+        return { replyMs: 60, answer: { held: true, fence } };
+      };
+    }
+    await expect(clock.until(redlock.acquire("r"))).rejects.toThrow("did not agree on a fencing token");
+    expect(clock.monotonicMs()).toBe(90 + 100);
+  });
 });

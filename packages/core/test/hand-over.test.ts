@@ -159,6 +159,25 @@ describe("hand-over within a process", () => {
     expect(runs).toBe(`${"h".repeat(16)}r${"h".repeat(16)}r${"h".repeat(5)}r`);
   });
 
+  it("hand-overs are counted anew after one that failed", async () => {
+    const it = world(3, { waitTimeoutMs: 60_000 });
+    let takeovers = 0;
+    const fail = ({ request }: { request: { takeover?: string } }) => {
+      if (request.takeover === undefined) return undefined;
+      takeovers += 1;
+      return takeovers > 10 * 3 && takeovers <= 11 * 3 ? { reject: new Error("no") } : undefined;
+    };
+    for (const node of it.nodes) node.fault = fail;
+    const work = Array.from({ length: 30 }, async () => {
+      const lock = await it.redlock.acquire("r");
+      await lock.release();
+    });
+    await it.clock.until(Promise.all(work));
+    const kinds = it.events.filter(([name]) => name === "released").map(([, event]) => event.handedOver);
+    const runs = kinds.map((handedOver) => (handedOver ? "h" : "r")).join("");
+    expect(runs).toBe(`${"h".repeat(10)}r${"h".repeat(16)}rhr`);
+  });
+
   it("after 50 ms of hand-overs the lock is really released once", async () => {
     const it = world(3, { waitTimeoutMs: 60_000 });
     const work = Array.from({ length: 9 }, async () => {

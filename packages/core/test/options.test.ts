@@ -145,4 +145,15 @@ describe("bad arguments", () => {
     const names = ["a", "A", "a ", " a", "ä", "a\u0308", "{a}", "a:b", "日本", "😀"];
     for (const name of names) expect(await clock.until(redlock.tryAcquire(name)), name).not.toBeNull();
   });
+
+  it("acquire() takes no option of an earlier call, also where it gives one as undefined", async () => {
+    const { redlock, clock } = world(3);
+    await clock.until(redlock.acquire("a", { ttlMs: 60_000 }));
+    const lock = await clock.until(redlock.acquire("b", { signal: undefined }));
+    expect(lock.remainingMs()).toBeLessThan(10_000);
+    const controller = new AbortController();
+    await clock.until(redlock.acquire("c", { signal: controller.signal }));
+    controller.abort(new Error("of another call"));
+    await clock.until(redlock.acquire("d", { ttlMs: undefined }));
+  });
 });

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { freshOwner, labelOf } from "../src/owner.ts";
-import { majorityOf } from "../src/quorum.ts";
-import { retryDelay } from "../src/retry.ts";
-import { driftMs } from "../src/validity.ts";
+import { freshOwner, labelOf } from "../src/claim.ts";
+import { driftMs } from "../src/lease.ts";
+import { majorityOf } from "../src/options.ts";
+import { retryDelay } from "../src/pause.ts";
 
 describe("the small rules", () => {
   it("majorityOf() is such that any two quorums share a node", () => {

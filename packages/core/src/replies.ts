@@ -1,24 +1,34 @@
-import type { Answer } from "./answers.ts";
-import { describe } from "./describe.ts";
-import { InvalidReplyError } from "./errors.ts";
+import { type ConfigurationError, describe, InvalidReplyError, type NodeOutcome } from "./errors.ts";
+import type { NodeView } from "./lock-node.ts";
+
+/** A node's answer to a question of core. */
+export interface Vote extends Omit<NodeOutcome, "node"> {
+  /** What the node knows of a resource, where it was asked to `inspect` it. */
+  readonly view?: NodeView;
+  /** The waiter that the node named when it was asked to release. */
+  readonly next?: string;
+}
 
 /*
- * These read what a node answered, and take what the contract does not allow for a failure (S12): an adapter that
- * answers nonsense must not be able to make a lock out of it. Each field is read once, and the adapter cannot change
- * afterwards what they return.
+ * These functions read what a node answered. What the contract does not allow is a failure (S12): an adapter that answers
+ * nonsense must not be able to make a lock of it. Each field is read once, and the adapter cannot change the result
+ * afterwards.
  */
 
 /** Reads the reply of `acquire`. */
-export function readAcquireReply(value: unknown): Answer {
-  const { granted, fence, retryAfterMs } = fieldsOf(value);
+export function readAcquireReply(value: unknown): Vote {
+  const { granted, fence, retryAfterMs, heldResources } = fieldsOf(value);
   if (granted === true && isFence(fence)) return { kind: "granted", fence };
-  if (granted === false && retryAfterMs === undefined) return { kind: "denied" };
-  if (granted === false && isDuration(retryAfterMs)) return { kind: "denied", retryAfterMs };
-  return nonsense("acquire", value);
+  if (granted !== false || !(retryAfterMs === undefined || isDuration(retryAfterMs))) return nonsense("acquire", value);
+  return {
+    kind: "denied",
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
+    ...(Array.isArray(heldResources) && { heldResources: heldResources.filter(isString) }),
+  };
 }
 
 /** Reads the reply of `extend`, which must not name a counter below the one that it was to be raised to. */
-export function readExtendReply(value: unknown, atLeast: number): Answer {
+export function readExtendReply(value: unknown, atLeast: number): Vote {
   const { held, fence, rejoined } = fieldsOf(value);
   if (held === true && isFence(fence) && fence >= atLeast) return { kind: "held", fence };
   if (held === false && typeof rejoined === "boolean") return { kind: rejoined ? "rejoined" : "not-held" };
@@ -26,7 +36,7 @@ export function readExtendReply(value: unknown, atLeast: number): Answer {
 }
 
 /** Reads the reply of `release`. */
-export function readReleaseReply(value: unknown): Answer {
+export function readReleaseReply(value: unknown): Vote {
   const { released, next } = fieldsOf(value);
   if (typeof released !== "boolean") return nonsense("release", value);
   const kind = released ? "released" : "not-held";
@@ -34,7 +44,7 @@ export function readReleaseReply(value: unknown): Answer {
 }
 
 /** Reads the reply of `inspect`. */
-export function readNodeView(value: unknown): Answer {
+export function readNodeView(value: unknown): Vote {
   const { owner, remainingMs, fence, recoveringMs } = fieldsOf(value);
   const isValid =
     (owner === null || typeof owner === "string") &&
@@ -46,9 +56,18 @@ export function readNodeView(value: unknown): Answer {
   return { kind: owner === null ? "not-held" : "held", view };
 }
 
-/** Reads what a node rejected with: what is no sound `Error` of this realm becomes one, so that nobody has to doubt it. */
-export function readFailure(reason: unknown): Answer {
+/** Reads what a node rejected with. A value that is no sound `Error` of this realm becomes one. */
+export function readFailure(reason: unknown): Vote {
   return { kind: "failed", error: toError(reason) };
+}
+
+/** Whether the node said that it can never work like this. By the code: the error may be of another copy of this package. */
+export function isMisconfigured({ error }: Vote): boolean {
+  try {
+    return (error as Partial<ConfigurationError> | undefined)?.code === "MISCONFIGURED";
+  } catch {
+    return false; // the getter of a strange error
+  }
 }
 
 function toError(reason: unknown): Error {
@@ -72,10 +91,14 @@ function isFence(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) > 0 && (value as number) < largestFence;
 }
 
+function isString(value: unknown): value is string {
+  return typeof value === "string";
+}
+
 function isDuration(value: unknown): value is number {
   return typeof value === "number" && value >= 0 && value < Infinity;
 }
 
-function nonsense(method: string, value: unknown): Answer {
+function nonsense(method: string, value: unknown): Vote {
   return readFailure(new InvalidReplyError(`answered ${method}() with ${describe(value)}`));
 }

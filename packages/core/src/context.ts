@@ -1,0 +1,17 @@
+import type { Clock } from "./clock.ts";
+import type { FenceHint } from "./fence.ts";
+import type { LockNode } from "./lock-node.ts";
+import type { Observer } from "./observer.ts";
+import type { Deadlines } from "./quorum-call.ts";
+
+/** What all operations of one `Redlock` share. */
+export interface RedlockContext {
+  readonly nodes: readonly LockNode[];
+  readonly clock: Clock;
+  /** Never throws. */
+  readonly observer: Observer;
+  readonly fenceHint: FenceHint;
+  readonly deadlines: Deadlines;
+  /** The name of this `Redlock` in the waiting lists of the nodes. */
+  readonly waiterName: string;
+}

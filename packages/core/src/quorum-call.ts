@@ -1,0 +1,276 @@
+import type { Clock } from "./clock.ts";
+import { NodeTimeoutError } from "./errors.ts";
+import type { LockNode } from "./lock-node.ts";
+import type { NodeFailedEvent, Observer } from "./observer.ts";
+import { onAbort } from "./pause.ts";
+import { isMisconfigured, readFailure, type Vote } from "./replies.ts";
+
+/** The votes so far, counted. */
+export interface Tally {
+  /** In the order of the nodes: undefined where a node has not answered. */
+  readonly votes: readonly (Vote | undefined)[];
+  /** How many nodes said what was hoped for, and how many said something else. */
+  yes: number;
+  no: number;
+  /** How many have not answered. Those in no count have failed. */
+  missing: number;
+  /** How many of those that failed said that it can never work like this. */
+  misconfigured: number;
+}
+
+/** How the votes are counted, and for how long the call waits for them. */
+export interface VoteRule {
+  /** How long each node has, in milliseconds from the moment when the request leaves. */
+  readonly timeoutMs: number;
+  /** Lets the caller give up: the call settles at once with the votes that it has. */
+  readonly signal?: AbortSignal | undefined;
+  /** Whether a node that did not fail said what was hoped for. */
+  isYes(vote: Vote, index: number): boolean;
+  /** Whether the outcome is certain. Missing the deadline counts as a failure. */
+  isDecided(tally: Tally): boolean;
+}
+
+/** The call to make to each of several nodes. */
+export interface NodeCall {
+  readonly nodes: readonly LockNode[];
+  readonly method: NodeFailedEvent["method"];
+  readonly resources: readonly string[];
+  /** Sends the request to one node. */
+  send(node: LockNode): unknown;
+  /** Reads what the node resolved with. */
+  read(value: unknown): Vote;
+  /** Called with each reply, also with one that arrives after the call has settled. A missed deadline is no reply. */
+  onReply?(node: LockNode, vote: Vote): void;
+}
+
+/** No votes, as no node was asked. */
+export const noVotes: Tally["votes"] = [];
+
+/** Counts whatever a node says, as long as it says something. */
+export function anyVote(): boolean {
+  return true;
+}
+
+/** Whether a quorum has said yes, or none can any more. */
+export function isCertain({ yes, missing }: Tally, quorum: number): boolean {
+  return yes >= quorum || yes + missing < quorum;
+}
+
+/** What a call needs of its `Redlock`. */
+export interface CallContext {
+  readonly clock: Clock;
+  readonly observer: Observer;
+  readonly deadlines: Deadlines;
+}
+
+/**
+ * Starts the deadlines of calls two turns of the event loop after them. By then every client has written its requests, those
+ * that write at the end of a turn included: a process that stalls after a call takes nothing from the nodes' time (W7). A
+ * call that settles before that needs no timer. The calls form a linked list, which leaves nothing behind for the garbage
+ * collector when they come and go within one turn.
+ */
+export class Deadlines {
+  readonly #clock: Clock;
+  #first: QuorumCall | undefined;
+  #last: QuorumCall | undefined;
+  #turns = 0;
+  #isTurning = false;
+
+  /** @param clock whose turns count */
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Starts the call's timer after two turns, unless it is removed before. */
+  add(call: QuorumCall): void {
+    call.addedAtTurn = this.#turns;
+    call.earlier = this.#last;
+    if (this.#last) this.#last.later = call;
+    else this.#first = call;
+    this.#last = call;
+    this.#turn();
+  }
+
+  /** Forgets a call that was added, if it was. */
+  remove(call: QuorumCall): void {
+    const { earlier, later } = call;
+    if (earlier) earlier.later = later;
+    else if (this.#first === call) this.#first = later;
+    if (later) later.earlier = earlier;
+    else if (this.#last === call) this.#last = earlier;
+    call.earlier = undefined;
+    call.later = undefined;
+  }
+
+  #turn(): void {
+    if (this.#isTurning) return;
+    this.#isTurning = true;
+    this.#clock.afterPendingIo(this.#onTurn);
+  }
+
+  readonly #onTurn = (): void => {
+    this.#isTurning = false;
+    this.#turns += 1;
+    for (let call = this.#first; call && call.addedAtTurn + 2 <= this.#turns; call = this.#first) {
+      this.remove(call);
+      call.startTimer();
+    }
+    if (this.#first) this.#turn();
+  };
+}
+
+/** A call to several nodes at once that is under way, and the count of their votes. */
+export class QuorumCall {
+  readonly #context: CallContext;
+  readonly #call: NodeCall;
+  readonly #rule: VoteRule;
+  /** What each node has answered, also after this has settled without it. */
+  readonly #votes: (Vote | undefined)[];
+  readonly #tally: { -readonly [Name in keyof Tally]: Tally[Name] };
+  #stopListening: (() => void) | undefined;
+  #cancelTimer: (() => void) | undefined;
+  #resolve: ((tally: Tally) => void) | undefined;
+  #isSettled = false;
+  /** Its place among those whose deadline has not started. */
+  addedAtTurn = 0;
+  earlier: QuorumCall | undefined;
+  later: QuorumCall | undefined;
+  /** Callers that wait for single votes: while there are any, the deadline stays. */
+  #followers: Map<number, (vote: Vote) => void> | undefined;
+
+  /**
+   * @param context what measures the deadline, and the observer of failures
+   * @param call what each node is asked
+   * @param rule how their votes are counted
+   */
+  constructor(context: CallContext, call: NodeCall, rule: VoteRule) {
+    this.#context = context;
+    this.#call = call;
+    this.#rule = rule;
+    this.#votes = new Array(call.nodes.length).fill(undefined);
+    this.#tally = { votes: noVotes, yes: 0, no: 0, missing: call.nodes.length, misconfigured: 0 };
+  }
+
+  /**
+   * Asks all nodes at the same time and settles as soon as the outcome is certain, all have answered, or the deadline
+   * has passed. Never rejects and never hangs (S6). The tally does not change afterwards.
+   */
+  run(): Promise<Tally> {
+    return new Promise((resolve) => {
+      this.#resolve = resolve;
+      const { signal } = this.#rule;
+      if (signal) this.#stopListening = onAbort(signal, () => this.#settle());
+      this.#context.deadlines.add(this);
+      const { nodes, send } = this.#call;
+      for (let index = 0; index < nodes.length; index++) {
+        sendTo(
+          nodes[index] as LockNode,
+          send,
+          (value) => this.#onReply(index, value),
+          (reason) => this.#onVote(index, readFailure(reason)),
+        );
+      }
+    });
+  }
+
+  /**
+   * Calls `follower` with this node's reply, even after settling, or with a timeout failure at the deadline.
+   *
+   * @returns false if there is nothing to wait for: the node has answered or missed the deadline
+   */
+  whenAnswered(node: LockNode, follower: (vote: Vote) => void): boolean {
+    const index = this.#call.nodes.indexOf(node);
+    if (this.#votes[index] !== undefined) return false;
+    this.#followers ??= new Map();
+    this.#followers.set(index, follower);
+    if (this.#isSettled && this.#followers.size === 1) this.#context.deadlines.add(this);
+    return true;
+  }
+
+  /** The deadline is judged after input that has arrived was handled (S6). */
+  startTimer(): void {
+    const { clock } = this.#context;
+    const onTimer = () => clock.afterPendingIo(() => this.#onDeadline());
+    this.#cancelTimer = clock.startTimer(this.#rule.timeoutMs, onTimer);
+  }
+
+  /** A value that cannot even be looked at is a failure, too. */
+  #onReply(index: number, value: unknown): void {
+    let vote: Vote;
+    try {
+      vote = this.#call.read(value);
+    } catch (error) {
+      vote = readFailure(error);
+    }
+    this.#onVote(index, vote);
+  }
+
+  #onVote(index: number, vote: Vote): void {
+    const { nodes, onReply } = this.#call;
+    onReply?.(nodes[index] as LockNode, vote);
+    if (this.#votes[index] !== undefined) return;
+    this.#record(index, vote);
+    if (!this.#isSettled && (this.#tally.missing === 0 || this.#rule.isDecided(this.#tally))) this.#settle();
+  }
+
+  #record(index: number, vote: Vote): void {
+    this.#votes[index] = vote;
+    if (!this.#isSettled) {
+      const tally = this.#tally;
+      tally.missing -= 1;
+      if (vote.kind === "failed") this.#countFailure(index, vote);
+      else if (this.#rule.isYes(vote, index)) tally.yes += 1;
+      else tally.no += 1;
+    }
+    const follower = this.#followers?.get(index);
+    if (follower === undefined) return;
+    this.#followers?.delete(index);
+    if (this.#isSettled && this.#followers?.size === 0) this.#stopTimer();
+    follower(vote);
+  }
+
+  #countFailure(index: number, vote: Vote): void {
+    if (isMisconfigured(vote)) this.#tally.misconfigured += 1;
+    const { nodes, method, resources } = this.#call;
+    const { name: node } = nodes[index] as LockNode;
+    this.#context.observer.nodeFailed?.({ node, method, resources, error: vote.error as Error });
+  }
+
+  #onDeadline(): void {
+    const failure = readFailure(new NodeTimeoutError(this.#rule.timeoutMs));
+    for (let index = 0; index < this.#call.nodes.length; index++) {
+      if (this.#votes[index] === undefined) this.#record(index, failure);
+    }
+    this.#settle();
+  }
+
+  #settle(): void {
+    if (!this.#isSettled) {
+      this.#isSettled = true;
+      this.#stopListening?.();
+      this.#tally.votes = this.#votes.slice();
+      this.#resolve?.(this.#tally);
+    }
+    if (this.#followers === undefined || this.#followers.size === 0) this.#stopTimer();
+  }
+
+  #stopTimer(): void {
+    this.#context.deadlines.remove(this);
+    this.#cancelTimer?.();
+    this.#cancelTimer = undefined;
+  }
+}
+
+/** Sends a request. A node that throws, or answers without a promise, is treated like one that rejects or resolves. */
+export function sendTo(
+  node: LockNode,
+  send: (node: LockNode) => unknown,
+  onReply: (value: unknown) => void,
+  onFailure: (reason: unknown) => void,
+): void {
+  try {
+    Promise.resolve(send(node)).then(onReply, onFailure);
+  } catch (reason) {
+    onFailure(reason);
+  }
+}
