@@ -1,6 +1,7 @@
 import { type Clock, type LockNode, systemClock } from "@holdfast/core";
-import { insistOnAcquire, insistOnExtend, insistOnRelease } from "@holdfast/core/requests";
-import { createLines } from "./lines.ts";
+import { assertAcquire, assertExtend, assertRelease } from "@holdfast/core/requests";
+import { createSweep } from "./sweep.ts";
+import { createWaitingLists } from "./waiting-lists.ts";
 
 /** A lock node with the optional methods as well. */
 export type MemoryNode = Required<LockNode>;
@@ -9,29 +10,30 @@ export type MemoryNode = Required<LockNode>;
 export interface MemoryNodeOptions {
   /** The node's name. Default `memory-1`, `memory-2`, … */
   readonly name?: string | undefined;
-  /** Where the node reads the time. Claims expire by the monotonic clock. Default: the clocks of this process. */
+  /** The clocks that the node reads. Claims expire by the monotonic one. Default: the clocks of this process. */
   readonly clock?: Pick<Clock, "monotonicMs" | "wallMs"> | undefined;
   /**
-   * How long a fence counter is kept after the claim that it belongs to should have ended, in milliseconds. Default
-   * 24 hours; `Infinity` keeps it for ever.
+   * How long the node keeps a fence counter after the claim of the counter would have expired, in milliseconds.
+   * Default: 24 hours. `Infinity` keeps it for ever.
    */
   readonly fenceTtlMs?: number | undefined;
 }
 
 /** What the node knows of one resource. */
 interface Entry {
-  owner: string | null;
-  expiresAtMs: number;
-  fence: number;
+  readonly owner: string | null;
+  readonly expiresAtMs: number;
+  readonly fence: number;
 }
 
+const unknown: Entry = { owner: null, expiresAtMs: 0, fence: 0 };
 const dayMs = 24 * 60 * 60 * 1000;
 const maxHintAheadUs = dayMs * 1000;
 let nodesMade = 0;
 
 /**
- * Makes a lock node whose claims live in this process: for one process, for tests, and to read what the contract of
- * `LockNode` means. All who are to exclude each other share the node object.
+ * Makes a lock node whose claims live in this process: for locks within one process, for tests, and as a reference of
+ * the `LockNode` contract. Callers exclude each other only if they share the node object.
  *
  * @throws {TypeError | RangeError} if `fenceTtlMs` is not a number from 0
  */
@@ -41,54 +43,45 @@ export function memoryNode(options: MemoryNodeOptions = {}): MemoryNode {
   if (typeof fenceTtlMs !== "number") throw new TypeError(`fenceTtlMs must be a number, not ${String(fenceTtlMs)}`);
   if (!(fenceTtlMs >= 0)) throw new RangeError(`fenceTtlMs must be at least 0, not ${fenceTtlMs}`);
   const entries = new Map<string, Entry>();
+  const isUnused = ({ expiresAtMs }: Entry): boolean => clock.monotonicMs() >= expiresAtMs + fenceTtlMs;
+  const forgetUnused = createSweep(entries, isUnused);
   const watchers = new Map<string, Set<(resource: string, next: string | undefined) => void>>();
-  const lines = createLines(clock);
+  const waitingLists = createWaitingLists(clock);
 
-  const entryOf = (resource: string): Entry => entries.get(resource) ?? { owner: null, expiresAtMs: 0, fence: 0 };
+  const entryOf = (resource: string): Entry => entries.get(resource) ?? unknown;
 
-  /** The owner whose claim has not expired, or null. Each call is judged at one moment: its claims cannot end on the way. */
+  /** The owner whose claim has not expired, or null. A call reads the time once, so that no claim ends during it. */
   const holderOf = (resource: string, nowMs: number): string | null => {
     const { owner, expiresAtMs } = entryOf(resource);
     return expiresAtMs > nowMs ? owner : null;
   };
+  const isHeldBy = (owner: string, resources: readonly string[], nowMs: number): boolean =>
+    resources.every((resource) => holderOf(resource, nowMs) === owner);
   const highestFence = (resources: readonly string[]): number =>
     Math.max(...resources.map((resource) => entryOf(resource).fence));
 
-  const write = (resource: string, entry: Entry): void => {
-    if (!Number.isSafeInteger(entry.fence)) throw new RangeError(`the fence counter of ${resource} is used up`);
-    entries.delete(resource); // so that the entry goes to the end of the map
-    entries.set(resource, entry);
-  };
   const grant = (resources: readonly string[], owner: string, expiresAtMs: number, atLeast: number): number => {
     const fence = Math.max(1 + highestFence(resources), atLeast);
-    for (const resource of resources) write(resource, { owner, expiresAtMs, fence });
-    forgetTwo();
-    return fence;
-  };
-
-  /** Drops what is long unused, looking at two entries for each grant, so that the map cannot only grow. */
-  const forgetTwo = (): void => {
-    const nowMs = clock.monotonicMs();
-    let looks = 2;
-    for (const [resource, entry] of entries) {
-      if (looks-- === 0) break;
-      entries.delete(resource);
-      if (nowMs < entry.expiresAtMs + fenceTtlMs) entries.set(resource, entry);
+    if (!Number.isSafeInteger(fence)) throw new RangeError(`the fence counter of ${resources} is used up`);
+    for (const resource of resources) {
+      entries.set(resource, { owner, expiresAtMs, fence });
+      forgetUnused();
     }
+    return fence;
   };
 
   const announce = (resource: string, next: string | undefined): void => {
     for (const onReleased of watchers.get(resource) ?? []) queueMicrotask(() => onReleased(resource, next));
   };
-  /** Puts the waiter into the lines of what is in the way. Elsewhere it would only keep others waiting. */
+  /** Adds the waiter to the lists of what is in the way. In the lists of the rest it would only keep others waiting. */
   const waitFor = (inTheWay: readonly string[], resources: readonly string[], waiter: string): void => {
     for (const resource of resources) {
       if (inTheWay.includes(resource)) {
-        lines.enter(resource, waiter, entryOf(resource).fence);
+        waitingLists.add(resource, waiter, entryOf(resource).fence);
         continue;
       }
-      lines.leave(resource, waiter);
-      const next = lines.takeNext(resource);
+      waitingLists.remove(resource, waiter);
+      const next = waitingLists.takeNext(resource);
       if (next !== undefined) announce(resource, next);
     }
   };
@@ -97,57 +90,57 @@ export function memoryNode(options: MemoryNodeOptions = {}): MemoryNode {
     name,
 
     async acquire(request) {
-      insistOnAcquire(request);
+      assertAcquire(request);
       const { resources, owner, ttlMs, fenceHint, takeover, waiter } = request;
       const nowMs = clock.monotonicMs();
-      const holders = resources.map((resource) => holderOf(resource, nowMs));
-      if (holders.every((holder) => holder === owner)) return { granted: true, fence: highestFence(resources) };
-      const inTheWay = resources.filter((_, index) => {
-        const holder = holders[index];
+      if (isHeldBy(owner, resources, nowMs)) return { granted: true, fence: highestFence(resources) };
+      const inTheWay = resources.filter((resource) => {
+        const holder = holderOf(resource, nowMs);
         return holder !== null && holder !== takeover;
       });
       if (inTheWay.length > 0) {
         if (waiter !== undefined) waitFor(inTheWay, resources, waiter);
-        const expiriesMs = inTheWay.map((resource) => entryOf(resource).expiresAtMs);
-        return { granted: false, retryAfterMs: Math.max(...expiriesMs) - nowMs };
+        const retryAfterMs = Math.max(...inTheWay.map((resource) => entryOf(resource).expiresAtMs)) - nowMs;
+        // A claim of the request's own owner blocks a denied request, too, but keeps no other caller waiting.
+        const heldResources = inTheWay.filter((resource) => holderOf(resource, nowMs) !== owner);
+        return { granted: false, retryAfterMs, ...(heldResources.length > 0 && { heldResources }) };
       }
-      if (waiter !== undefined) for (const resource of resources) lines.leave(resource, waiter);
+      if (waiter !== undefined) for (const resource of resources) waitingLists.remove(resource, waiter);
       const hint = Math.min(fenceHint, Math.floor(clock.wallMs() * 1000) + maxHintAheadUs);
       return { granted: true, fence: grant(resources, owner, nowMs + ttlMs, hint) };
     },
 
     async extend(request) {
-      insistOnExtend(request);
+      assertExtend(request);
       const { resources, owner, ttlMs, fence, rejoin } = request;
       const nowMs = clock.monotonicMs();
-      const holders = resources.map((resource) => holderOf(resource, nowMs));
-      if (holders.every((holder) => holder === owner)) {
+      if (isHeldBy(owner, resources, nowMs)) {
         for (const resource of resources) {
           const entry = entryOf(resource);
           const expiresAtMs = Math.max(entry.expiresAtMs, nowMs + ttlMs);
-          write(resource, { owner, expiresAtMs, fence: Math.max(entry.fence, fence) });
+          entries.set(resource, { owner, expiresAtMs, fence: Math.max(entry.fence, fence) });
         }
         return { held: true, fence: highestFence(resources) };
       }
-      const isOpen = holders.every((holder) => holder === null || holder === owner);
-      if (isOpen && rejoin) grant(resources, owner, nowMs + ttlMs, fence);
-      return { held: false, rejoined: isOpen && rejoin };
+      const rejoined = rejoin && resources.every((resource) => [null, owner].includes(holderOf(resource, nowMs)));
+      if (rejoined) grant(resources, owner, nowMs + ttlMs, fence);
+      return { held: false, rejoined };
     },
 
     async release(request) {
-      insistOnRelease(request);
+      assertRelease(request);
       const { resources, owner, waiter, undo } = request;
       const nowMs = clock.monotonicMs();
       const held = resources.filter((resource) => holderOf(resource, nowMs) === owner);
-      const nexts = held.map((resource) => {
-        entryOf(resource).owner = null;
-        if (undo) return undefined;
-        const next = lines.takeNext(resource, waiter);
+      let named: string | undefined;
+      for (const resource of held) {
+        entries.set(resource, { ...entryOf(resource), owner: null });
+        if (undo) continue;
+        const next = waitingLists.takeNext(resource, waiter);
         announce(resource, next);
-        return next;
-      });
-      const next = nexts.find((each) => each !== undefined);
-      return { released: held.length > 0, ...(next !== undefined && { next }) };
+        named ??= next;
+      }
+      return { released: held.length > 0, ...(named !== undefined && { next: named }) };
     },
 
     async watch(resources, onReleased) {
