@@ -1,6 +1,7 @@
 import type { RedisConnection } from "./connection.ts";
 import { timerMsMax } from "./deadline.ts";
 import { type Claim, revoke } from "./operation.ts";
+import { acquireReader } from "./replies.ts";
 
 /** The claims of one node that have not been answered. */
 export interface Claims {
@@ -8,8 +9,14 @@ export interface Claims {
   open(claim: Claim, nowMs: number): void;
   /** Ends so many, which say so: they were answered. */
   close(count: number): void;
-  /** Gives up all of the owner's. */
-  giveUp(owner: string): void;
+  /** Notes that the owner's `acquire` was refused instead of being opened. */
+  refuse(owner: string): void;
+  /**
+   * Gives up all of the owner's.
+   *
+   * @returns whether the owner's `acquire` was never sent, nor anything else of it since, as far as is remembered
+   */
+  giveUp(owner: string): boolean;
 }
 
 /** How often it is looked whether the connection is still there that a claim was sent over which has been given up. */
@@ -20,6 +27,9 @@ const lookPauseMs = 5;
 
 /** How many claims that have ended may be kept, beside as many as are open. */
 const endedMax = 32;
+
+/** How many owners whose `acquire` was never sent are remembered, at the least. */
+const unsentMax = 256;
 
 /**
  * Makes sure that a claim is not sent, or not sent again, after core has given it up.
@@ -34,8 +44,13 @@ const endedMax = 32;
  * too early to say so: an answer that has arrived may be waiting for its turn.
  *
  * One timer serves all claims. It keeps no process alive: the client does, as long as it is connected or tries to be.
+ *
+ * @param onUnsent is called when a claim was given up that has not been sent
  */
-export function createClaims(connection: Pick<RedisConnection, "isReady" | "settlesInTime">): Claims {
+export function createClaims(
+  connection: Pick<RedisConnection, "isReady" | "settlesInTime">,
+  onUnsent: () => void,
+): Claims {
   // Claims are not deleted one by one: a Map that is changed all the time makes V8 keep what was in it until the next major
   // collection of garbage, which then is most of what a claim costs. It is replaced instead, before much has ended.
   let byOwner = new Map<string, Claim>();
@@ -43,7 +58,17 @@ export function createClaims(connection: Pick<RedisConnection, "isReady" | "sett
   let open = 0;
   let timer: NodeJS.Timeout | undefined;
   let timerEndMs = Infinity;
+  // Two generations: nobody says when an owner will not be asked about any more.
+  let unsent = new Set<string>();
+  let unsentBefore = new Set<string>();
 
+  const refuse = (owner: string): void => {
+    if (unsent.size === unsentMax) {
+      unsentBefore = unsent;
+      unsent = new Set();
+    }
+    unsent.add(owner);
+  };
   const keep = (claim: Claim): void => {
     claim.sibling = byOwner.get(claim.owner);
     byOwner.set(claim.owner, claim);
@@ -67,7 +92,8 @@ export function createClaims(connection: Pick<RedisConnection, "isReady" | "sett
     clearTimeout(timer);
     timerEndMs = endMs;
     const delayMs = Math.max(lookPauseMs, Math.ceil(endMs - nowMs));
-    timer = setTimeout(look, Math.min(delayMs, timerMsMax)).unref();
+    // A process that stood still lets the client write first what has left in time.
+    timer = setTimeout(() => setImmediate(look), Math.min(delayMs, timerMsMax)).unref();
   };
   const look = (): void => {
     const nowMs = performance.now();
@@ -86,11 +112,16 @@ export function createClaims(connection: Pick<RedisConnection, "isReady" | "sett
   };
   const abandon = (claim: Claim): void => {
     revoke(claim);
-    rejectIfLost(claim);
+    if (claim.flight === undefined) {
+      if (claim.reader === acquireReader) refuse(claim.owner);
+      onUnsent();
+    } else rejectIfLost(claim);
   };
   return {
     open(claim, nowMs) {
       keep(claim);
+      unsent.delete(claim.owner);
+      unsentBefore.delete(claim.owner);
       open += 1;
       lookAt(claim.endMs, nowMs);
     },
@@ -98,6 +129,7 @@ export function createClaims(connection: Pick<RedisConnection, "isReady" | "sett
       open -= count;
       if (kept > 2 * open + endedMax) forgetEnded();
     },
+    refuse,
     giveUp(owner) {
       for (let claim = byOwner.get(owner); claim; claim = claim.sibling) {
         if (claim.hasEnded || claim.isGivenUp) continue;
@@ -105,6 +137,7 @@ export function createClaims(connection: Pick<RedisConnection, "isReady" | "sett
         const nowMs = performance.now();
         lookAt(nowMs + lossCheckMs, nowMs);
       }
+      return unsent.has(owner) || unsentBefore.has(owner);
     },
   };
 }

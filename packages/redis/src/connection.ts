@@ -35,10 +35,14 @@ export interface RedisConnection {
 
   /**
    * Begins a second connection to the same server, which tells of messages (the channel, and the text) and, if it gives up
-   * for good, of its end.
+   * for good, of its end, with the error if there is one. One that does not confirm a command in time is closed, and another
+   * one begun.
    * Without this method the node offers no `watch`.
    */
-  openSubscriber?(onMessage: (channel: string, message: string) => void, onEnd: () => void): RedisSubscriber;
+  openSubscriber?(
+    onMessage: (channel: string, message: string) => void,
+    onEnd: (error?: unknown) => void,
+  ): RedisSubscriber;
 }
 
 /**

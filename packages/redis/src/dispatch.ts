@@ -64,9 +64,9 @@ export function createDispatch(
       return;
     }
     let at = 1;
-    for (const { reader, resolve, reject } of operations) {
+    for (const { phrase, reader, resolve, reject } of operations) {
       try {
-        resolve(reader.read(reply, at));
+        resolve(reader.read(reply, at, phrase.resources));
       } catch (error) {
         reject(error);
       }
@@ -107,8 +107,10 @@ export function createDispatch(
     operation.reject(new Error(message));
   };
   const refuseIfGivenUp = (operation: Operation): boolean => {
-    if (operation.isGivenUp) refuse(operation, "time was up before it was sent");
-    return !operation.isGivenUp;
+    if (!operation.isGivenUp) return true;
+    const isConnected = connection.isReady(operation.phrase.keys[0] as string);
+    refuse(operation, isConnected ? "time was up before it was sent" : "the client is not connected");
+    return false;
   };
   return {
     send: (operations) => depart(operations, "EVALSHA"),

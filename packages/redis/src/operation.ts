@@ -1,6 +1,5 @@
 import type { Phrase } from "./phrases.ts";
 import type { Reader } from "./replies.ts";
-import type { Flight } from "./script-call.ts";
 
 /** One operation that has not been answered: one that does no harm however late it is, or a claim. */
 export interface Operation {
@@ -12,14 +11,16 @@ export interface Operation {
   readonly reject: (reason: unknown) => void;
   /** Whose claim it is; undefined if it is none. */
   readonly owner: string | undefined;
+  /** How long it may take from when it leaves. */
+  readonly timeoutMs: number;
   /** When it is given up, on the clock of `performance.now()`. */
-  readonly endMs: number;
+  endMs: number;
   /** Whether it must not be sent any more. */
   isGivenUp: boolean;
   /** Whether it was answered. */
   hasEnded: boolean;
-  /** What it was last sent with. */
-  flight: Flight | undefined;
+  /** The call that it was last sent with; undefined until it is sent, and when it has ended. */
+  flight: { revoke(operation: Operation): void } | undefined;
   /** An earlier claim of the same owner. */
   sibling: Claim | undefined;
 }
@@ -43,7 +44,8 @@ export function createOperation(
   phrase: Phrase,
   reader: Reader<unknown>,
   owner: string | undefined,
-  endMs: number,
+  timeoutMs: number,
+  nowMs: number,
 ): Operation {
   let resolve!: Operation["resolve"];
   let reject!: Operation["reject"];
@@ -58,7 +60,8 @@ export function createOperation(
     resolve,
     reject,
     owner,
-    endMs,
+    timeoutMs,
+    endMs: nowMs + timeoutMs,
     isGivenUp: false,
     hasEnded: false,
     flight: undefined,

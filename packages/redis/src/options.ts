@@ -16,9 +16,9 @@ export interface RedisNodeOptions {
    */
   readonly fenceTtlMs?: number;
   /**
-   * Whether a release wakes those who wait for the resource, in any process, and whether this node can wait like that
-   * (over a second connection). Default: true. Without it, waiting means trying again after a while, which hardly ever
-   * succeeds where others are woken all the time: choose the same for all clients.
+   * Whether this node listens for releases, over a second connection, so that a waiting client tries again as soon as its
+   * turn comes. Default: true. Without it, waiting means trying again after a random delay. Releases notify other clients
+   * in either case, and a request with a waiter enters the waiting lists.
    */
   readonly wakeUps?: boolean;
   /**

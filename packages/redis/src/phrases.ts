@@ -4,6 +4,7 @@ import type { Settings } from "./options.ts";
 
 /** An operation in the words of the script. */
 export interface Phrase {
+  readonly resources: readonly string[];
   /** The letter of the operation, and one `+` for each resource beyond the first. */
   readonly steps: string;
   readonly keys: readonly string[];
@@ -28,7 +29,7 @@ export interface Phrases {
 }
 
 /** What phrases depend on. */
-type Dialect = Pick<Settings, "prefix" | "fenceTtlMs" | "wakeUps"> & { readonly isCluster: boolean };
+type Dialect = Pick<Settings, "prefix" | "fenceTtlMs"> & { readonly isCluster: boolean };
 
 let latest: { readonly dialect: Dialect; readonly phrases: Phrases } | undefined;
 
@@ -42,11 +43,10 @@ export function phrasesOf(dialect: Dialect): Phrases {
 }
 
 function isSame(a: Dialect, b: Dialect): boolean {
-  const isSameOnServer = a.prefix === b.prefix && a.fenceTtlMs === b.fenceTtlMs && a.wakeUps === b.wakeUps;
-  return isSameOnServer && a.isCluster === b.isCluster;
+  return a.prefix === b.prefix && a.fenceTtlMs === b.fenceTtlMs && a.isCluster === b.isCluster;
 }
 
-function createPhrases({ prefix, isCluster, fenceTtlMs, wakeUps }: Dialect): Phrases {
+function createPhrases({ prefix, isCluster, fenceTtlMs }: Dialect): Phrases {
   const { lockKeys } = keyNames(prefix, isCluster);
   const lockAndFenceKeys = (resources: readonly string[]): string[] => {
     const keys = lockKeys(resources);
@@ -59,16 +59,18 @@ function createPhrases({ prefix, isCluster, fenceTtlMs, wakeUps }: Dialect): Phr
   return {
     acquire: rememberingOne(({ resources, owner, ttlMs, fenceHint, takeover, waiter }) => {
       const phrase: Phrase = {
+        resources,
         steps: stepsOf("a", resources),
         keys: lockAndFenceKeys(resources),
         arguments: [owner, String(fenceHint)],
         terms: { times: timesOf(ttlMs), ...(takeover !== undefined && { takeover: [takeover] }) },
       };
-      if (waiter === undefined || !wakeUps) return phrase;
+      if (waiter === undefined) return phrase;
       const lines = lockKeys(resources).map(lineKey);
       return { ...phrase, keys: [...phrase.keys, ...lines], waiter: [waiter] };
     }),
     extend: rememberingOne(({ resources, owner, ttlMs, fence, rejoin }) => ({
+      resources,
       steps: stepsOf(rejoin ? "j" : "e", resources),
       keys: lockAndFenceKeys(resources),
       arguments: [owner, String(fence)],
@@ -76,13 +78,19 @@ function createPhrases({ prefix, isCluster, fenceTtlMs, wakeUps }: Dialect): Phr
     })),
     release: rememberingOne(({ resources, owner, waiter, undo }) => {
       const keys = lockKeys(resources);
-      const phrase = { steps: stepsOf("r", resources), keys, arguments: [owner] };
-      if (!wakeUps || undo) return phrase;
+      const phrase = { resources, steps: stepsOf("r", resources), keys, arguments: [owner] };
+      if (undo) return phrase;
       const waking = { ...phrase, steps: stepsOf("w", resources), keys: [...keys, ...keys.map(lineKey)] };
       return waiter === undefined ? waking : { ...waking, waiter: [waiter] };
     }),
-    inspect: (resource) => ({ steps: "i", keys: lockAndFenceKeys([resource]), arguments: [] }),
+    inspect: (resource) => ({
+      resources: [resource],
+      steps: "i",
+      keys: lockAndFenceKeys([resource]),
+      arguments: [],
+    }),
     introduce: ({ resources }) => ({
+      resources,
       steps: stepsOf("q", resources),
       keys: lockKeys(resources),
       arguments: [],

@@ -7,7 +7,7 @@ import {
   type NodeView,
   type Unwatch,
 } from "@holdfast/core";
-import { insistOnAcquire, insistOnExtend, insistOnRelease } from "@holdfast/core/requests";
+import { assertAcquire, assertExtend, assertRelease } from "@holdfast/core/requests";
 import type { RedisConnection } from "./connection.ts";
 import { channelPrefix, keyNames } from "./keys.ts";
 import { parseOptions, type RedisNodeOptions, type Settings } from "./options.ts";
@@ -52,23 +52,23 @@ export function redisNode(connection: RedisConnection, options: RedisNodeOptions
     name,
 
     acquire: rejecting((request) => {
-      insistOnAcquire(request);
+      assertAcquire(request);
       insistOnTtl(request, settings);
       const phrase = phrases.acquire(request);
-      sender.insistOnReadiness(phrase);
+      sender.insistOnReadiness(request, phrase);
       const introduced = standing?.introduce(request);
       const reply = sender.claim(request, phrase, acquireReader);
       return standing && introduced ? standing.judge(introduced, request, reply) : reply;
     }),
 
     extend: rejecting((request) => {
-      insistOnExtend(request);
+      assertExtend(request);
       insistOnTtl(request, settings);
       return sender.claim(request, phrases.extend(request), extendReader);
     }),
 
     release: rejecting((request) => {
-      insistOnRelease(request);
+      assertRelease(request);
       return sender.release(request, phrases.release(request), releaseReader);
     }),
 

@@ -12,8 +12,12 @@ export interface Reader<Answer> {
   readonly name: string;
   /** How many elements of the reply belong to the answer. */
   readonly size: number;
-  /** Reads the answer that begins at this index. Throws what the server says went wrong, and what is no answer. */
-  read(reply: readonly unknown[], at: number): Answer;
+  /**
+   * Reads the answer that begins at this index. Throws what the server says went wrong, and what is no answer.
+   *
+   * @param resources what was asked about
+   */
+  read(reply: readonly unknown[], at: number, resources: readonly string[]): Answer;
 }
 
 /**
@@ -44,13 +48,17 @@ export function insistOnTicket(reply: readonly unknown[], ticket: number): void 
 export const acquireReader: Reader<AcquireReply> = {
   name: "acquire",
   size: 2,
-  read(reply, at) {
+  read(reply, at, resources) {
     const granted = statusOf(reply, at);
     const number = integerOf(reply[at + 1]);
-    if (number === undefined) throw nonsenseAt(this, reply, at);
+    if (granted === undefined || number === undefined) throw nonsenseAt(this, reply, at);
     if (granted === 1 && number > 0) return { granted: true, fence: number };
     if (granted === 0 && number >= 0) return { granted: false, retryAfterMs: number };
     if (granted === 0 && number === -1) return { granted: false };
+    const held = resources[-2 - granted];
+    if (held !== undefined && number >= -1) {
+      return { granted: false, ...(number >= 0 && { retryAfterMs: number }), heldResources: [held] };
+    }
     if (granted === -1 && number > 0) throw new Error(`recovering from a restart, ${seconds(number)} left`);
     if (granted === -1 && number === -1) throw untoldUptime();
     throw nonsenseAt(this, reply, at);

@@ -28,7 +28,9 @@ const lineMs = 10_000;
  *   q: introduce; its keys only say which server of a cluster is meant
  * The reply is the ticket and the answers, all in one list. Each kind of answer has its number of elements, and begins
  * with an integer, or with an error: a text that begins with "!". That of release is how many it has freed, or a text that
- * begins with "=": the waiter that was named.
+ * begins with "=": the waiter that was named. That of acquire is 1 if it is granted, 0 if it is denied, and -1 if the server
+ * does not vote yet; a denial of several resources is -2 or less, and names one that is in the way: -2 the first, -3 the
+ * second.
  *
  * Whatever can fail comes before the first write, and counters are written before claims: should the rest be lost, a
  * counter that went ahead does no harm, while a claim whose counter did not would. A counter that begins with a zero says
@@ -92,20 +94,23 @@ local function claim(step, before, count, owner, fence, ttlMs, keepMs, takeover,
   if notYetMs ~= 0 then return -1, notYetMs end
 
   -- Who holds the resources: how many of them are the owner's, how many another's, and, for a new claim, the longest
-  -- time left of what it cannot take over: nil if there is nothing, -1 if some of it has no end.
-  local mine, others, leftMs = 0, 0
+  -- time left of what it cannot take over: nil if there is nothing, -1 if some of it has no end; and which of them that is,
+  -- unless it is the owner's.
+  local mine, others, leftMs, longest = 0, 0
   for i = before + 1, before + count do
     local holder = get(KEYS[i])
     if holder then
       if holder == owner then mine = mine + 1 else others = others + 1 end
       if isNew and holder ~= takeover then
         local ms = redis.call('PTTL', KEYS[i])
-        if ms < 0 or leftMs == -1 then leftMs = -1 else leftMs = math.max(leftMs or 0, ms) end
+        if not leftMs or leftMs ~= -1 and (ms < 0 or ms > leftMs) then
+          leftMs, longest = math.max(ms, -1), holder ~= owner and i - before
+        end
       end
     end
   end
   local isHeld = mine == count
-  if isNew and not isHeld and leftMs then return 0, leftMs end
+  if isNew and not isHeld and leftMs then return 0, leftMs, count > 1 and longest end
   if not isNew and not isHeld and (others > 0 or step == 'e') then return 0, 0 end
 
   ${readCounters}
@@ -248,7 +253,7 @@ while position < #steps do
       if step == '-' then
         ok, first = false, 'ERR this was given up before it was sent'
       else
-        ok, first, second = pcall(claim, step, before, count, word, nextWord, ttlMs, keepMs, takeover, recoveringMs)
+        ok, first, second, third = pcall(claim, step, before, count, word, nextWord, ttlMs, keepMs, takeover, recoveringMs)
         if ok then second = ${exact("second")} end
         if waiter then
           -- Who was granted leaves the lines. Who was denied stands, with the counters, in those of what is in the way; it
@@ -269,12 +274,16 @@ while position < #steps do
             end
           end
         end
+        if ok and third then first = -1 - third end
       end
       argument = argument + 2
       takeover = nil
     end
     if not ok then
-      first = '!' .. (type(first) == 'table' and first.err or tostring(first))
+      local message = type(first) == 'table' and first.err or tostring(first)
+      -- A replica has written nothing in this call, and will not. Clients act on errors of a whole call: they reconnect.
+      if string.find(message, '^READONLY ') then return redis.error_reply(message) end
+      first = '!' .. message
       second, third, fourth, fifth = false, false, false, false
     end
     answers[answered + 1] = first

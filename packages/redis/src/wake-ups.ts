@@ -20,79 +20,146 @@ interface Listener {
 /** A channel that somebody watches. */
 interface Channel {
   readonly listeners: Set<Listener>;
-  /** Settles with the subscription; null when it failed, or the connection it was made on has ended. */
-  subscription: Promise<unknown> | null;
+  /** Settles with the subscription; undefined when the last one failed, or its connection has ended. */
+  subscription: Subscription | undefined;
 }
 
-/** How long `watch` waits for the server to confirm. */
-const subscribeTimeoutMs = 2_000;
+interface Subscription {
+  readonly confirmed: Promise<void>;
+  readonly confirm: () => void;
+  readonly fail: (reason: unknown) => void;
+}
+
+/** How long the server may take to confirm a command before the connection is replaced. */
+const confirmTimeoutMs = 2_000;
 
 /** How long the connection outlives the last watch, as the next one is often not far. */
 const idleMs = 1_000;
 
-/** Makes the wake-ups of one node. Nothing is connected until somebody watches. */
+/**
+ * Makes the wake-ups of one node. Nothing is connected until somebody watches.
+ *
+ * No more than one command is under way, as clients lose count when a channel is left and joined again before the server
+ * has answered. What else differs between the channels that are watched and those that the server has confirmed is sent
+ * later, if it still differs then.
+ */
 export function createWakeUps(openSubscriber: NonNullable<RedisConnection["openSubscriber"]>): WakeUps {
+  /** Those that are watched. */
   const channels = new Map<string, Channel>();
+  /** Those that the server has confirmed. */
+  const subscribed = new Set<string>();
+  /** Those that are in one of the two, and not in the other. */
+  const outdated = new Set<string>();
   let subscriber: RedisSubscriber | null = null;
-  let lastCommand: Promise<unknown> = Promise.resolve();
+  /** Of the command that is under way. */
+  let commandTimer: NodeJS.Timeout | undefined;
   let idleTimer: NodeJS.Timeout | undefined;
   let isClosed = false;
 
   const open = (): RedisSubscriber => {
-    lastCommand = Promise.resolve();
     const opened = openSubscriber(
       (channel, message) => {
         for (const listener of channels.get(channel)?.listeners ?? []) listener.hear(message || undefined);
       },
-      () => {
-        if (subscriber === opened) forget();
+      (error = new Error("the connection that listens has ended")) => {
+        if (subscriber === opened) forget(error);
       },
     );
     return opened;
   };
-  // One command at a time: clients lose count when a channel is left and joined again before the server has answered.
-  const inTurn = (send: () => Promise<unknown>): Promise<unknown> => {
-    const sent = lastCommand.then(send);
-    lastCommand = sent.catch(() => {});
-    return sent;
-  };
-  const forget = (): void => {
+  const forget = (reason: unknown): void => {
+    clearTimeout(commandTimer);
     clearTimeout(idleTimer);
+    commandTimer = undefined;
     subscriber = null;
-    for (const channel of channels.values()) channel.subscription = null;
+    subscribed.clear();
+    outdated.clear();
+    for (const [name, channel] of channels) {
+      outdated.add(name);
+      channel.subscription?.fail(reason);
+      channel.subscription = undefined;
+    }
   };
-  const disconnect = (): void => {
+  const disconnect = (reason: Error): void => {
     const closing = subscriber;
-    forget();
+    forget(reason);
     closing?.close();
   };
-  const join = (name: string, listener: Listener): Promise<unknown> => {
+  const update = (name: string): void => {
+    if (channels.has(name) === subscribed.has(name)) outdated.delete(name);
+    else outdated.add(name);
+  };
+  /** Sends the next command. */
+  const advance = (): void => {
+    const [name] = outdated;
+    if (name === undefined || commandTimer !== undefined) return;
+    subscriber ??= open();
+    const { subscribe, unsubscribe } = subscriber;
+    const isJoining = channels.has(name);
+    outdated.delete(name);
+    subscribed.delete(name); // from now on, nobody who joins may rely on it
+    // What has arrived while the process stood still counts.
+    const timer = setTimeout(() => setImmediate(replaceIfLate), confirmTimeoutMs).unref();
+    commandTimer = timer;
+    const replaceIfLate = (): void => {
+      if (commandTimer === timer) replace();
+    };
+    const ended = (settle: () => void): void => {
+      if (commandTimer !== timer) return;
+      clearTimeout(timer);
+      commandTimer = undefined;
+      if (isJoining) settle();
+      advance();
+    };
+    Promise.resolve(name)
+      .then(isJoining ? subscribe : unsubscribe)
+      .then(
+        () => ended(() => confirm(name)),
+        (error) => ended(() => fail(name, error)),
+      );
+  };
+  const confirm = (name: string): void => {
+    subscribed.add(name);
+    update(name);
+    channels.get(name)?.subscription?.confirm();
+  };
+  /** The next one who watches it tries again. */
+  const fail = (name: string, error: unknown): void => {
+    outdated.delete(name);
+    const channel = channels.get(name);
+    channel?.subscription?.fail(error);
+    if (channel) channel.subscription = undefined;
+  };
+  /** Where a connection is silent, another one may not be. Those who have waited for it are told, and leave. */
+  const replace = (): void => {
+    disconnect(new Error(`the server did not confirm the subscription within ${confirmTimeoutMs} ms`));
+    setImmediate(() => {
+      try {
+        advance();
+      } catch {
+        // The next one who watches tries again, and hears why.
+      }
+    });
+  };
+  const join = (name: string, listener: Listener): Promise<void> => {
     let channel = channels.get(name);
     if (channel === undefined) {
-      channel = { listeners: new Set(), subscription: null };
+      channel = { listeners: new Set(), subscription: undefined };
       channels.set(name, channel);
     }
     channel.listeners.add(listener);
-    channel.subscription ??= subscribe(name, channel);
-    return channel.subscription;
-  };
-  const subscribe = (name: string, channel: Channel): Promise<unknown> => {
-    subscriber ??= open();
-    const { subscribe } = subscriber;
-    const subscription = inTurn(() => subscribe(name));
-    subscription.catch(() => {
-      if (channel.subscription === subscription) channel.subscription = null;
-    });
-    return subscription;
+    channel.subscription ??= newSubscription();
+    update(name);
+    if (subscribed.has(name)) channel.subscription.confirm();
+    else advance();
+    return channel.subscription.confirmed;
   };
   const leave = (name: string, listener: Listener): void => {
     const channel = channels.get(name);
     if (!channel?.listeners.delete(listener) || channel.listeners.size > 0) return;
     channels.delete(name);
-    if (channel.subscription === null || subscriber === null) return;
-    const { unsubscribe } = subscriber;
-    // Fails when the connection has ended, which comes to the same.
-    inTurn(() => unsubscribe(name)).catch(() => {});
+    update(name);
+    if (subscriber !== null) advance();
   };
 
   return {
@@ -108,10 +175,10 @@ export function createWakeUps(openSubscriber: NonNullable<RedisConnection["openS
         for (const [index, listener] of listeners.entries()) leave(names[index] as string, listener);
         if (channels.size > 0 || subscriber === null) return;
         clearTimeout(idleTimer);
-        idleTimer = setTimeout(disconnect, idleMs).unref();
+        idleTimer = setTimeout(() => disconnect(new Error("nobody watches")), idleMs).unref();
       };
       try {
-        await inTime(Promise.all(listeners.map((listener, index) => join(names[index] as string, listener))));
+        await Promise.all(listeners.map((listener, index) => join(names[index] as string, listener)));
       } catch (error) {
         await unwatch();
         throw error;
@@ -120,22 +187,21 @@ export function createWakeUps(openSubscriber: NonNullable<RedisConnection["openS
     },
     close() {
       isClosed = true;
+      const reason = new Error("the node is closed");
+      for (const { subscription } of channels.values()) subscription?.fail(reason);
       channels.clear();
-      disconnect();
+      disconnect(reason);
     },
   };
 }
 
-/** Rejects when the server has not confirmed in time, so that no caller waits for a server that hangs. */
-async function inTime(subscribed: Promise<unknown>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const timeout = new Promise<never>((_, reject) => {
-    const error = new Error(`the server did not confirm the subscription within ${subscribeTimeoutMs} ms`);
-    timer = setTimeout(reject, subscribeTimeoutMs, error).unref();
+function newSubscription(): Subscription {
+  let confirm!: Subscription["confirm"];
+  let fail!: Subscription["fail"];
+  const confirmed = new Promise<void>((resolve, reject) => {
+    confirm = resolve;
+    fail = reject;
   });
-  try {
-    await Promise.race([subscribed, timeout]);
-  } finally {
-    clearTimeout(timer);
-  }
+  confirmed.catch(() => {}); // those who wait hear of it
+  return { confirmed, confirm, fail };
 }

@@ -1,6 +1,6 @@
 import type { RedisServer } from "@holdfast/testkit";
 import { expect, test } from "vitest";
-import { fenceKey } from "../src/keys.ts";
+import { fenceKey, lineKey } from "../src/keys.ts";
 import { comeBack, type Tools, warmUp } from "./adapter-tools.ts";
 import { acquireRequest, extendRequest, longMs, releaseRequest } from "./requests.ts";
 import { eventually, ignore, pass, shortMs } from "./timing.ts";
@@ -43,6 +43,38 @@ export function batches({ server, connected }: Tools): void {
     expect(await callsOf(command)).toEqual({ evalsha: 1, eval: 0 });
     expect(await command("PTTL", "lock:a")).toBeLessThanOrEqual(5_000);
     expect(await command("PTTL", "lock:d")).toBeGreaterThan(longMs - 60_000);
+  });
+
+  test("waiters are those of their own operations, whatever stands behind these in the call", async () => {
+    const { port, command } = await server();
+    const client = await connected(port);
+    const { node } = client;
+    await warmUp(client);
+    for (const name of ["a", "b", "c"]) await node.acquire(acquireRequest("alice", { resources: [name] }));
+    await command("CONFIG", "RESETSTAT");
+    const answers = await Promise.all([
+      node.acquire(acquireRequest("bob", { resources: ["a"], waiter: "B" })),
+      node.acquire(acquireRequest("carol", { resources: ["b"] })),
+      node.release({ ...releaseRequest("alice", ["a"]), waiter: "A" }),
+      node.release(releaseRequest("alice", ["b"])),
+      node.acquire(acquireRequest("dave", { resources: ["c"] })),
+      node.acquire(acquireRequest("erin", { resources: ["d", "e"], waiter: "E" })),
+      node.extend(extendRequest("alice", { resources: ["c"], fence: 5 })),
+      node.inspect("c"),
+    ]);
+    expect(answers).toMatchObject([
+      { granted: false },
+      { granted: false },
+      { released: true, next: "B" },
+      { released: true },
+      { granted: false },
+      { granted: true },
+      { held: true, fence: 5 },
+      { owner: "alice", fence: 5 },
+    ]);
+    expect(answers[3]).toEqual({ released: true });
+    expect(await callsOf(command)).toEqual({ evalsha: 1, eval: 0 });
+    expect(await command("KEYS", "holdfast:line:*")).toEqual([lineKey("lock:a")]);
   });
 
   test("operations of one tick run in the order of the calls", async () => {

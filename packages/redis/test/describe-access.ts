@@ -130,7 +130,9 @@ async function useEverything({ node }: ClientUnderTest, { command }: RedisServer
   await command("SCRIPT", "FLUSH");
   expect(await node.acquire(acquireRequest("alice"))).toEqual({ granted: true, fence: 1 });
   expect(await node.acquire(acquireRequest("bob"))).toMatchObject({ granted: false });
-  expect(await node.extend(extendRequest("alice"))).toEqual({ held: true, fence: 1 });
+  // Longer than what is left of the claim, which may still be all of its ttl.
+  const longer = { ttlMs: 2 * acquireRequest("alice").ttlMs };
+  expect(await node.extend(extendRequest("alice", longer))).toEqual({ held: true, fence: 1 });
   expect(await node.inspect("r")).toMatchObject({ owner: "alice", fence: 1 });
   expect(await node.release(releaseRequest("alice"))).toEqual({ released: true });
   // Comes after whatever the release announced.

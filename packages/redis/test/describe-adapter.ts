@@ -10,8 +10,9 @@ import {
   releaseWhileNotConnected,
 } from "./connection-tests.ts";
 import { restartGuard } from "./restart-guard-tests.ts";
-import { fullQueue, hangingServer, serverWithoutScript } from "./server-tests.ts";
-import { wakeUpLifetime, wakeUpReconnection } from "./wake-up-tests.ts";
+import { hangingServer, serverWithoutScript, silentServer } from "./server-tests.ts";
+import { stalledProcess } from "./stall-tests.ts";
+import { silentSubscriber, wakeUpLifetime, wakeUpReconnection } from "./wake-up-tests.ts";
 
 /**
  * Registers the tests that every adapter has to pass beyond the conformance suite: what happens to a connection, to the
@@ -32,7 +33,7 @@ export function describeAdapter(name: string, makeClient: MakeClient): void {
     });
     describe("a server that hangs", () => {
       hangingServer(tools);
-      fullQueue(tools);
+      silentServer(tools);
     });
     describe("several operations at once", () => {
       batches(tools);
@@ -40,7 +41,9 @@ export function describeAdapter(name: string, makeClient: MakeClient): void {
     });
     describe("a server without the script", () => serverWithoutScript(tools));
     describe("a server that has restarted", () => restartGuard(tools));
+    describe("a process that stands still", () => stalledProcess(tools));
     describe("wake-ups after a lost connection", () => wakeUpReconnection(tools));
+    describe("wake-ups over a silent connection", () => silentSubscriber(tools));
     describe("wake-ups", () => wakeUpLifetime(tools));
   });
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { redisNode } from "../src/index.ts";
-import { fenceKey } from "../src/keys.ts";
+import { fenceKey, lineKey } from "../src/keys.ts";
 import { connectionOver, startBench } from "./connection.ts";
 import { acquireRequest, extendRequest, longMs, releaseRequest } from "./requests.ts";
 
@@ -35,7 +35,9 @@ describe("the lock key", () => {
     expect(await node().acquire(acquireRequest("alice"))).toEqual({ granted: false });
     expect(await node().inspect("r")).toEqual({ owner: "foreign", remainingMs: null, fence: 0 });
     await client.set("lock:s", "other", "PX", 1_000);
-    expect(await node().acquire(acquireRequest("alice", { resources: ["r", "s"] }))).toEqual({ granted: false });
+    const denied = { granted: false, heldResources: ["r"] };
+    expect(await node().acquire(acquireRequest("alice", { resources: ["r", "s"] }))).toEqual(denied);
+    expect(await node().acquire(acquireRequest("alice", { resources: ["a", "r"] }))).toEqual(denied);
   });
 
   test("of another type is a failure that names it, and is left alone", async () => {
@@ -197,6 +199,48 @@ describe("the server", () => {
       await client.config("SET", "maxmemory", "0");
     }
     expect(await client.keys("*")).toEqual([fence]);
+  });
+});
+
+describe("a denial", () => {
+  test("names, of several resources, the one that is in the way for longest", async () => {
+    await node().acquire(acquireRequest("bob", { resources: ["a"], ttlMs: 50_000 }));
+    await node().acquire(acquireRequest("bob", { resources: ["c", "d"], ttlMs: 90_000 }));
+    await node().acquire(acquireRequest("carol", { resources: ["e"], ttlMs: 70_000 }));
+    const heldFor = async (resources: string[], terms = {}) => {
+      const reply = await node().acquire(acquireRequest("alice", { resources, ...terms }));
+      return reply.granted || reply.heldResources;
+    };
+    expect(await heldFor(["a", "b"])).toEqual(["a"]);
+    expect(await heldFor(["b", "e"])).toEqual(["e"]);
+    expect(await heldFor(["a", "b", "d", "e"])).toEqual(["d"]);
+    expect(await heldFor(["a", "d", "e"], { takeover: "bob" })).toEqual(["e"]);
+    expect(await heldFor(["a", "b"], { waiter: "w" })).toEqual(["a"]);
+    expect(await client.zrange(lineKey("lock:a"), "0", "-1")).toEqual(["w"]);
+    expect(await client.exists(lineKey("lock:b"))).toBe(0);
+  });
+
+  test("does not name what the owner of the request holds itself", async () => {
+    await node().acquire(acquireRequest("alice", { resources: ["a"], ttlMs: 90_000 }));
+    await node().acquire(acquireRequest("bob", { resources: ["c"], ttlMs: 50_000 }));
+    for (const resources of [
+      ["a", "b"],
+      ["a", "b", "c"],
+    ]) {
+      const denied = { granted: false, retryAfterMs: expect.any(Number) };
+      expect(await node().acquire(acquireRequest("alice", { resources }))).toEqual(denied);
+    }
+  });
+
+  test("of one resource names none", async () => {
+    await node().acquire(acquireRequest("bob"));
+    expect(await node().acquire(acquireRequest("alice"))).toEqual({ granted: false, retryAfterMs: expect.any(Number) });
+  });
+
+  test("while the server does not vote is a failure, also for several resources", async () => {
+    const guarded = node({ restartGuardMs: longMs });
+    const recovering = guarded.acquire(acquireRequest("alice", { resources: ["a", "b"] }));
+    await expect(recovering).rejects.toThrow("recovering from a restart");
   });
 });
 

@@ -33,6 +33,11 @@ const noFence = [
   [1, ""],
   [1, null],
 ];
+const noResource = [
+  [-3, 1],
+  [-2, -2],
+  [-2, "x"],
+];
 const noDelay = [
   [0, -2],
   [0, "x"],
@@ -42,12 +47,12 @@ const noDelay = [
 ];
 
 describe("a reply that the script cannot have given", () => {
-  test.each([...nonsense, ...noFence, ...noDelay])("%j, %j makes acquire() reject", async (...reply) => {
+  test.each([...nonsense, ...noFence, ...noDelay, ...noResource])("%j, %j makes acquire() reject", async (...reply) => {
     const { acquire } = distorted(() => reply);
     await expect(acquire(acquireRequest("alice"))).rejects.toThrow("which is not an answer of the lock script");
   });
 
-  test.each([...nonsense, ...noFence, ...noDelay, [0, 2], [0, -1]])(
+  test.each([...nonsense, ...noFence, ...noDelay, ...noResource, [0, 2], [0, -1]])(
     "%j, %j makes extend() reject",
     async (...reply) => {
       const { extend } = distorted(() => reply);

@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
-import { describeSuiteBites, type LockNodeSubject, type Mistake } from "@holdfast/conformance";
+import { type BrokenNode, describeBrokenNodes, type LockNodeSubject } from "@holdfast/conformance";
 import { startRedisServer } from "@holdfast/testkit";
 import { Redis } from "ioredis";
 import { afterAll, expect, test } from "vitest";
-import { mistakeTable } from "../../conformance/test/mistake-table.ts";
+import { brokenNodeTable } from "../../conformance/test/broken-node-table.ts";
 import { type RedisConnection, type RedisNode, redisNode } from "../src/index.ts";
 import { scriptSource } from "../src/script.ts";
 import { connectionOver } from "./connection.ts";
@@ -84,25 +84,30 @@ function inTwoSteps(connection: RedisConnection): RedisConnection {
   };
 }
 
-const mistakes: readonly Mistake[] = [
-  ...scriptMistakes.map((each) => ({ ...each, create: () => subjectOver(withScript(edited(each))) })),
+const brokenNodes: readonly BrokenNode[] = [
+  ...scriptMistakes.map((each) => ({
+    fault: each.mistake,
+    caughtBy: each.caughtBy,
+    create: () => subjectOver(withScript(edited(each))),
+  })),
   {
-    mistake: "looks who holds the resource in one call, and claims it in another",
+    fault: "looks who holds the resource in one call, and claims it in another",
     caughtBy: "acquire() grants exactly one of 100 claims sent at once, round after round",
     create: () => subjectOver(inTwoSteps),
   },
 ];
 
-describeSuiteBites("the lock script on a real server", {
+describeBrokenNodes("the lock script on a real server", {
   create: () => subjectOver(),
   noServer: "outages are not what a script can get wrong",
-  mistakes,
+  brokenNodes,
 });
 
-test("mistakes in the script are listed in docs/mistakes-in-the-lock-script.md (vitest -u writes the page)", async () => {
-  const heading = `# Mistakes in the lock script that the conformance suite catches
+test("broken scripts are listed in docs/broken-lock-scripts.md (vitest -u writes the page)", async () => {
+  const heading = `# Broken lock scripts that the conformance suite catches
 
-Each is made in the text of the script of \`@holdfast/redis\`, which then runs on a real server. It must make the test
-beside it fail, which the right script passes. This page is written by that test: do not edit it.`;
-  await expect(mistakeTable(mistakes, heading)).toMatchFileSnapshot("../../../docs/mistakes-in-the-lock-script.md");
+Each one is the script of \`@holdfast/redis\` with one fault edited into its text, run on a real server. The test beside
+it passes for the correct script and must fail for the broken one. \`script-mistakes.test.ts\` generates this page: do not
+edit it by hand.`;
+  await expect(brokenNodeTable(brokenNodes, heading)).toMatchFileSnapshot("../../../docs/broken-lock-scripts.md");
 });

@@ -14,7 +14,7 @@ const raising = `before + 2 * count do
     local raised, lifeMs = number, keepMs`;
 const advanced = "if not isHeld then number = math.max(number, top + 1) end";
 const resent = "if isNew and isHeld then";
-const denied = "return 0, leftMs";
+const denied = "return 0, leftMs, count > 1 and longest";
 const advance = "redis.call('INCR', KEYS[before + count + 1])";
 
 /** Mistakes of a kind that only a server can make. */

@@ -8,7 +8,7 @@ const confirmMs = 5_000;
 export function openSubscriber(
   made: Promise<ValkeyGlideSubscriber>,
   onMessage: (channel: string, message: string) => void,
-  onEnd: () => void,
+  onEnd: (error: unknown) => void,
 ): RedisSubscriber {
   void listen(made, onMessage).catch(onEnd);
   return {

@@ -1,4 +1,4 @@
-import { describeSuiteBites, type LockNodeSubject, type Mistake, mistakes } from "@holdfast/conformance";
+import { type BrokenNode, brokenNodes, describeBrokenNodes, type LockNodeSubject } from "@holdfast/conformance";
 import { startRedisServer } from "@holdfast/testkit";
 import { Redis } from "ioredis";
 import { afterAll } from "vitest";
@@ -34,15 +34,15 @@ async function leakySubject(): Promise<LockNodeSubject> {
   };
 }
 
-const leak: Mistake = {
-  mistake: "opens a connection for each claim, and forgets it",
+const leak: BrokenNode = {
+  fault: "opens a connection for each claim, and forgets it",
   caughtBy: "calls that are granted, denied or resent leave no connection open",
   needs: ["server"],
   create: leakySubject,
 };
 
-// What the others do wrong does not depend on a real server: they are made in memory, by the suite's own tests.
-describeSuiteBites("ioredisNode() over a real server that can be out of reach", {
+// The other broken nodes do not depend on a real server: the suite's own tests run them in memory.
+describeBrokenNodes("ioredisNode() over a real server that can be out of reach", {
   create: subjectsOver(server.port, (port, options) => over6({ port }, options)),
-  mistakes: [leak, ...mistakes.filter(({ needs }) => needs?.includes("server"))],
+  brokenNodes: [leak, ...brokenNodes.filter(({ needs }) => needs?.includes("server"))],
 });
