@@ -1,13 +1,13 @@
 // src/acquire.ts
 import type { AcquireReply, AcquireRequest } from "@holdfast/core";
-import { insistOnAcquire } from "@holdfast/core/requests";
+import { assertAcquire } from "@holdfast/core/requests";
 import type { Claim, Claims } from "./lock-file.ts";
 
 const dayUs = 24 * 60 * 60 * 1_000_000;
 
 /** Claims all the resources, or none. */
 export function acquire(claims: Claims, request: AcquireRequest): AcquireReply {
-  insistOnAcquire(request);
+  assertAcquire(request);
   const { resources, owner, ttlMs, fenceHint, takeover } = request;
   const found = resources.map(claims.read);
   if (found.every((claim) => claim.owner === owner)) {

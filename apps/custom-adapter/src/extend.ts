@@ -1,12 +1,12 @@
 // src/extend.ts
 import type { ExtendReply, ExtendRequest } from "@holdfast/core";
-import { insistOnExtend } from "@holdfast/core/requests";
+import { assertExtend } from "@holdfast/core/requests";
 import { grant, highestFence } from "./acquire.ts";
 import type { Claims } from "./lock-file.ts";
 
 /** Keeps a claim for another ttl, and raises the fence counters. */
 export function extend(claims: Claims, request: ExtendRequest): ExtendReply {
-  insistOnExtend(request);
+  assertExtend(request);
   const { resources, owner, ttlMs, fence, rejoin } = request;
   const found = resources.map(claims.read);
   if (found.every((claim) => claim.owner === owner)) {

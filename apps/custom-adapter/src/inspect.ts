@@ -2,7 +2,7 @@
 import type { NodeView } from "@holdfast/core";
 import type { LockFile } from "./lock-file.ts";
 
-/** Tells who holds the resource, for how long, and the fence counter. */
+/** Returns the owner of the resource, its remaining time, and the fence counter. */
 export function inspect(file: LockFile, resource: string): NodeView {
   const { nowMs, read } = file.look();
   const { owner, expiresAtMs, fence } = read(resource);

@@ -2,15 +2,15 @@
 import { setTimeout } from "node:timers/promises";
 import Database from "libsql";
 
-/** What the file knows of one resource. */
+/** What the file stores about one resource. */
 export interface Claim {
   readonly resource: string;
-  /** Who holds it, or null when it is free. An expired claim is nobody's. */
+  /** The owner, or null when the resource is free. An expired claim has no owner. */
   readonly owner: string | null;
   readonly expiresAtMs: number;
   /** The fence counter, which outlives the claim: 0 for a resource that was never claimed. */
   readonly fence: number;
-  /** How often the resource was released: what watchers look at. */
+  /** How often the resource was released. Watchers compare this count. */
   readonly releases: number;
 }
 
@@ -25,20 +25,20 @@ export interface Claims {
 export interface LockFile {
   readonly path: string;
   /**
-   * Does work that no other process or call can come between, and whose changes are all kept or none. Rejects, with
-   * nothing changed, when the work throws, or when others have kept the file busy for `timeoutMs`.
+   * Runs the work atomically: no other process or call interferes, and either all of its changes are kept or none. Rejects
+   * with nothing changed if the work throws, or if the file stays busy for `timeoutMs`.
    */
   transaction<T>(timeoutMs: number, work: (claims: Claims) => T): Promise<T>;
-  /** The claims as they are now, to look at. */
+  /** The claims as they are now, read-only. */
   look(): Omit<Claims, "write">;
-  /** Aborts when the file is closed, for those who watch it. */
+  /** Aborts when the file is closed, so that watches end. */
   readonly closed: AbortSignal;
   close(): void;
 }
 
 const setUpMs = 10_000;
 
-// With WAL, who reads does not wait for who writes. With FULL, what was granted is still known after a power failure.
+// With WAL, readers do not wait for writers. With FULL, grants survive a power failure.
 const setUp = `
   PRAGMA journal_mode = WAL;
   PRAGMA synchronous = FULL;
@@ -51,7 +51,7 @@ const setUp = `
   ) STRICT, WITHOUT ROWID;
 `;
 
-/** Opens the file, and makes it if there is none. */
+/** Opens the file, and creates it if there is none. */
 export async function openLockFile(path: string, nowMs: () => number): Promise<LockFile> {
   const database = new Database(path);
   try {
@@ -66,7 +66,7 @@ export async function openLockFile(path: string, nowMs: () => number): Promise<L
     path,
     transaction: (timeoutMs, work) =>
       untilNotBusy(timeoutMs, () => {
-        database.exec("BEGIN IMMEDIATE"); // takes the file for writing now: what is read stays true until the end
+        database.exec("BEGIN IMMEDIATE"); // locks the file for writing now, so that what is read stays true
         try {
           const result = work(claimsAt(nowMs())); // the time after the wait for the file, not before
           database.exec("COMMIT");
@@ -90,7 +90,7 @@ function statements(database: Database.Database): (nowMs: number) => Claims {
   const select = database.prepare("SELECT owner, expires_at_ms, fence, releases FROM claims WHERE resource = ?");
   const replace = database.prepare("REPLACE INTO claims VALUES (?, ?, ?, ?, ?)");
 
-  // JSON spells any string, one with NUL or half an emoji in it as well, in characters that every store keeps.
+  // JSON encodes any string, even one with NUL or a lone surrogate, in characters that every store keeps.
   return (nowMs) => ({
     nowMs,
     read(resource) {
@@ -114,7 +114,7 @@ interface Row {
   readonly releases: number;
 }
 
-/** Tries again while the file is busy. SQLite's own busy timeout would stop the whole process while it waits. */
+/** Retries while the file is busy. SQLite's own busy timeout would block the whole process while it waits. */
 async function untilNotBusy<T>(timeoutMs: number, attempt: () => T): Promise<T> {
   const deadlineMs = performance.now() + timeoutMs;
   for (;;) {

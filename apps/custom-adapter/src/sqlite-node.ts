@@ -17,15 +17,15 @@ export interface SqliteNode extends Required<LockNode> {
 export interface SqliteNodeOptions {
   /** The node's name. Default: the path. */
   readonly name?: string | undefined;
-  /** The wall clock, in whole milliseconds: one and the same for all who share the file. Default: the machine's. */
+  /** The wall clock, in whole milliseconds: the same clock for all processes that share the file. Default: the machine's. */
   readonly nowMs?: (() => number) | undefined;
 }
 
 /**
- * Makes a lock node of a SQLite file, which it creates where there is none. All processes of the machine that open the
+ * Makes a lock node of a SQLite file, and creates the file if there is none. All processes of the machine that open the
  * file exclude each other.
  *
- * @throws {Error} if the file cannot be opened, or is no SQLite database
+ * @throws {Error} if the file cannot be opened, or is not a SQLite database
  */
 export async function sqliteNode(path: string, options: SqliteNodeOptions = {}): Promise<SqliteNode> {
   const { name = path, nowMs = Date.now } = options;

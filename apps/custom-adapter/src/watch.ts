@@ -3,7 +3,7 @@ import { watch as watchFile } from "node:fs";
 import type { Unwatch } from "@holdfast/core";
 import type { LockFile } from "./lock-file.ts";
 
-/** Calls back when one of the resources has been released, by whichever process. */
+/** Calls `onReleased` when any process has released one of the resources. */
 export function watch(file: LockFile, resources: readonly string[], onReleased: (resource: string) => void): Unwatch {
   const releasesOf = (resource: string): number => file.look().read(resource).releases;
   const tellReleased = (): void => {
@@ -20,7 +20,7 @@ export function watch(file: LockFile, resources: readonly string[], onReleased: 
   watcher.on("change", () => {
     try {
       tellReleased();
-    } catch {} // the file was busy: the next change tells it, and a hint that never comes costs time, not locks
+    } catch {} // the file was busy: the next change notifies, and a lost hint costs time, not locks
   });
   watcher.on("error", () => {});
   return async () => watcher.close();

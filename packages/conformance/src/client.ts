@@ -43,7 +43,7 @@ export interface Client {
   hold(owner: string, resources: Resources, terms?: ExtendTerms): Promise<number>;
   /** Releases, and returns whether there was anything to free. */
   release(owner: string, resources: Resources, terms?: ReleaseTerms): Promise<boolean>;
-  /** Releases, fails unless that has freed something, and returns who was named as the next. */
+  /** Releases, fails unless that freed something, and returns the waiter that the reply names. */
   free(owner: string, resources: Resources, terms?: ReleaseTerms): Promise<string | undefined>;
   /** Only where the node offers it. */
   inspect(resource: string): Promise<NodeView>;
@@ -74,7 +74,8 @@ export function clientOf(node: LockNode, timeoutMs: number): Client {
     node,
     async acquire(owner, resources, terms) {
       const request = { ...requestOf(owner, resources, timeoutMs), ttlMs: longMs, fenceHint: 1, ...terms };
-      return readAcquireReply(await answer("acquire()", () => node.acquire(Object.freeze(request))));
+      const reply = await answer("acquire()", () => node.acquire(Object.freeze(request)));
+      return readAcquireReply(reply, request.resources);
     },
     async grant(owner, resources, terms) {
       const reply = await client.acquire(owner, resources, terms);

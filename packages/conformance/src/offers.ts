@@ -5,12 +5,12 @@ import type { Offers } from "./topics.ts";
 import { within } from "./within.ts";
 
 /**
- * Finds out what subjects offer. As it decides which tests there are, one subject is made before the tests.
+ * Finds out what subjects offer. Makes one subject before the tests, as the offers decide which tests there are.
  *
- * @throws {TypeError} where a subject has no server and there is no reason for it, or has both
+ * @throws {TypeError} if a subject has neither a server nor a reason for having none, or has both
  */
-export async function offersOf({ create, noServer, patienceMs }: Settings): Promise<Offers> {
-  const subject = await within(patienceMs, "create()", create());
+export async function offersOf({ create, noServer, timeoutMs }: Settings): Promise<Offers> {
+  const subject = await within(timeoutMs, "create()", create());
   try {
     insistOnServerOrReason(subject, noServer);
     const { node, server, advance } = subject;
@@ -19,15 +19,15 @@ export async function offersOf({ create, noServer, patienceMs }: Settings): Prom
       inspect: node.inspect !== undefined,
       server: server !== undefined,
       advance: advance !== undefined,
-      line: await keepsLine(clientOf(node, patienceMs)),
+      waitingLists: await keepsWaitingLists(clientOf(node, timeoutMs)),
     };
   } finally {
-    await within(patienceMs, "close()", subject.close());
+    await within(timeoutMs, "close()", subject.close());
   }
 }
 
-/** Whether the node names who waits. One that fails even here does not, as far as can be told: the tests say what is wrong. */
-async function keepsLine(node: Client): Promise<boolean> {
+/** Whether the node names a waiter when a lock is released. A node that fails here counts as one that does not: its tests say why. */
+async function keepsWaitingLists(node: Client): Promise<boolean> {
   try {
     await node.grant("alice", "probe");
     await node.deny("bob", "probe", { waiter: "probing" });

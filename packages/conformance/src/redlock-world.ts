@@ -14,12 +14,12 @@ export interface RedlockWorld {
 }
 
 /** Makes the world of one test of whole Redlocks. */
-export function redlockWorldOf(nodes: readonly World[], patienceMs: number): RedlockWorld {
+export function redlockWorldOf(nodes: readonly World[], timeoutMs: number): RedlockWorld {
   const options: RedlockOptions = {
     ttlMs: longMs,
     // A server that is gone says so, and does not hang: a timeout could only tell of a slow machine.
-    nodeTimeoutMs: Math.min(patienceMs, longMs / 2),
-    waitTimeoutMs: 2 * patienceMs,
+    nodeTimeoutMs: Math.min(timeoutMs, longMs / 2),
+    waitTimeoutMs: 2 * timeoutMs,
     retryDelayMs: 2,
     retryDelayMaxMs: 20,
   };

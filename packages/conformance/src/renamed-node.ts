@@ -20,17 +20,27 @@ export function renamedNode<N extends LockNode>(node: N, keptAs: (resource: stri
     ...request,
     resources: request.resources.map(keptAs).sort(),
   });
+  /** Turns the name under which one of these resources is kept back into its own. */
+  const givenNames = (resources: readonly string[]): ((kept: string) => string) => {
+    const given = new Map(resources.map((resource) => [keptAs(resource), resource]));
+    return (kept) => given.get(kept) ?? kept;
+  };
   const result: LockNode = {
     name: node.name,
-    acquire: (request) => node.acquire(renamed(request)),
+    async acquire(request) {
+      const reply = await node.acquire(renamed(request));
+      if (reply?.granted !== false || !Array.isArray(reply.heldResources)) return reply;
+      const nameOf = givenNames(request.resources);
+      return { ...reply, heldResources: reply.heldResources.map(nameOf) };
+    },
     extend: (request) => node.extend(renamed(request)),
     release: (request) => node.release(renamed(request)),
   };
   if (node.watch) {
     result.watch = (resources, onReleased) => {
-      const given = new Map(resources.map((resource) => [keptAs(resource), resource]));
-      return (node as Required<LockNode>).watch([...given.keys()], (kept, next) =>
-        onReleased(given.get(kept) ?? kept, next),
+      const nameOf = givenNames(resources);
+      return (node as Required<LockNode>).watch([...new Set(resources.map(keptAs))], (kept, next) =>
+        onReleased(nameOf(kept), next),
       );
     };
   }

@@ -2,21 +2,27 @@ import type { AcquireReply, ExtendReply, NodeView, ReleaseReply } from "@holdfas
 
 /*
  * What an answer must look like before its meaning is looked at. The readers are the suite's own, not core's, so that
- * a mistake in core's cannot hide one in an adapter. They fail with a sentence, because a wrong type would otherwise
+ * a bug in core's cannot hide one in an adapter. They fail with a sentence, because a wrong type would otherwise
  * surface as a puzzling comparison somewhere else.
  */
 
-/** Takes the reply of `acquire`, or throws saying what is wrong with it. */
-export function readAcquireReply(value: unknown): AcquireReply {
-  const { granted, fence, retryAfterMs } = fieldsOf("acquire()", value);
+/** Takes the reply of `acquire` on these resources, or throws saying what is wrong with it. */
+export function readAcquireReply(value: unknown, resources: readonly string[]): AcquireReply {
+  const { granted, fence, retryAfterMs, heldResources } = fieldsOf("acquire()", value);
   if (granted === true) {
     insist(isFence(fence), "acquire()", value, "the fence of a grant must be a positive safe integer");
     return { granted, fence };
   }
   insist(granted === false, "acquire()", value, "granted must be true or false");
-  if (retryAfterMs === undefined) return { granted };
-  insist(isDuration(retryAfterMs), "acquire()", value, "retryAfterMs must be a finite number, not negative, if given");
-  return { granted, retryAfterMs };
+  const isWait = retryAfterMs === undefined || isDuration(retryAfterMs);
+  insist(isWait, "acquire()", value, "retryAfterMs must be a finite number, not negative, if given");
+  const areHeld = heldResources === undefined || isPartOf(resources, heldResources);
+  insist(areHeld, "acquire()", value, "heldResources must be some of the requested resources, each once, if given");
+  return {
+    granted,
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
+    ...(heldResources !== undefined && { heldResources }),
+  };
 }
 
 /** Takes the reply of `extend`, or throws saying what is wrong with it. */
@@ -66,6 +72,12 @@ function fieldsOf(method: string, value: unknown): Record<string, unknown> {
 
 function isFence(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) > 0;
+}
+
+/** Whether a value lists one or more of these resources, each once. */
+function isPartOf(resources: readonly string[], value: unknown): value is readonly string[] {
+  if (!Array.isArray(value) || value.length === 0) return false;
+  return new Set(value).size === value.length && value.every((each) => resources.includes(each));
 }
 
 function isDuration(value: unknown): value is number {

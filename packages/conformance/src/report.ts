@@ -55,8 +55,8 @@ function capabilities(offers: Offers, { cannot, noServer }: Findings["settings"]
   const yes = (offered: boolean): string => (offered ? "yes" : "not offered");
   return [
     ["`watch`: waiting clients are woken", yes(offers.watch)],
-    ["`waiter`: those who wait are named by turns", yes(offers.line)],
-    ["`inspect`: tells who holds a resource", yes(offers.inspect)],
+    ["`waiter`: releases name the next waiter", yes(offers.waitingLists)],
+    ["`inspect`: tells the holder of a resource", yes(offers.inspect)],
     ["outages and connections", noServer === undefined ? "tested" : `not tested: ${noServer}`],
     ...[...cannot].map(([limit, reason]) => [`\`${limit}\``, `cannot: ${reason}`]),
   ];
@@ -72,8 +72,8 @@ function countOf(results: readonly Result[]): string {
 
 /** A Markdown table. */
 export function table(header: readonly string[], rows: readonly (readonly string[])[]): string {
-  const line = (cells: readonly string[]): string => `| ${cells.map(escaped).join(" | ")} |`;
-  return [line(header), line(header.map(() => "---")), ...rows.map(line)].join("\n");
+  const row = (cells: readonly string[]): string => `| ${cells.map(escaped).join(" | ")} |`;
+  return [row(header), row(header.map(() => "---")), ...rows.map(row)].join("\n");
 }
 
 function escaped(cell: string): string {

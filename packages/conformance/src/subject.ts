@@ -69,5 +69,5 @@ export interface DescribeLockNodeOptions {
   /** Why the subject has no `server`, so that outages and connections are not tested. Required where it has none. */
   readonly noServer?: string;
   /** How long something that must happen may take before its test fails, in milliseconds. Default: 10 000. */
-  readonly patienceMs?: number;
+  readonly timeoutMs?: number;
 }

@@ -10,7 +10,6 @@ import { extendFacts } from "./suites/extend.ts";
 import { fenceFacts } from "./suites/fence.ts";
 import { inspectFacts, noInspectFacts } from "./suites/inspect.ts";
 import { limitFacts } from "./suites/limits.ts";
-import { advanceLineFacts, lineFacts, noLineFacts, waiterFacts, watchLineFacts } from "./suites/lines.ts";
 import { malformedFacts } from "./suites/malformed.ts";
 import { nameFacts } from "./suites/names.ts";
 import { inspectOutageFacts, noServerFacts, outageFacts, watchOutageFacts } from "./suites/outages.ts";
@@ -18,22 +17,29 @@ import { redlockFacts, redlockOutageFacts } from "./suites/redlock.ts";
 import { rejoinFacts } from "./suites/rejoin.ts";
 import { releaseFacts } from "./suites/release.ts";
 import { takeoverFacts } from "./suites/takeover.ts";
+import {
+  advanceWaitingListFacts,
+  noWaitingListFacts,
+  waiterFacts,
+  waitingListFacts,
+  watchWaitingListFacts,
+} from "./suites/waiting-lists.ts";
 import { noWatchFacts, watchFacts } from "./suites/watch.ts";
 import { type World, worldOf } from "./world.ts";
 
 const serversOfRedlock = 5;
 
-/** What a subject gives the suite beyond what it must: it decides which facts there are. */
+/** What a subject offers beyond what it must. Decides which facts apply. */
 export interface Offers {
   readonly watch: boolean;
   readonly inspect: boolean;
   readonly server: boolean;
   readonly advance: boolean;
-  /** Whether the node keeps lines of those who wait. */
-  readonly line: boolean;
+  /** Whether the node keeps waiting lists. */
+  readonly waitingLists: boolean;
 }
 
-/** Has something done when a proof has ended, however it did. */
+/** Registers a step to run when a proof has ended, whether it passed or failed. */
 export type CleanUp = (step: () => Promise<void>) => void;
 
 /** A fact that makes its own world, which is not a part of what it proves. */
@@ -63,21 +69,21 @@ export function topicsFor(offers: Offers, { cannot }: Pick<Settings, "cannot">):
 
 /** The fact with this statement, whatever it needs; undefined where there is none. */
 export function proofOf(statement: string): Proof | undefined {
-  const everything = { watch: true, inspect: true, server: true, advance: true, line: true };
+  const everything = { watch: true, inspect: true, server: true, advance: true, waitingLists: true };
   const topics = [...topicsOf(everything), ...Object.values(limitFacts).map((facts) => overOneNode("limits", facts))];
   return topics.flatMap(({ proofs }) => proofs).find((proof) => proof.statement === statement);
 }
 
-function topicsOf({ watch, inspect, server, advance, line }: Offers): readonly Topic[] {
+function topicsOf({ watch, inspect, server, advance, waitingLists }: Offers): readonly Topic[] {
   const outages = [...outageFacts, ...(watch ? watchOutageFacts : []), ...(inspect ? inspectOutageFacts : [])];
   const connections = [
     ...connectionFacts,
     ...(watch ? watchConnectionFacts : []),
     ...(inspect ? inspectConnectionFacts : []),
   ];
-  const lines = line
-    ? [...lineFacts, ...(watch ? watchLineFacts : []), ...(advance ? advanceLineFacts : [])]
-    : noLineFacts;
+  const listFacts = waitingLists
+    ? [...waitingListFacts, ...(watch ? watchWaitingListFacts : []), ...(advance ? advanceWaitingListFacts : [])]
+    : noWaitingListFacts;
   return [
     overOneNode("acquire", acquireFacts),
     overOneNode("extend", extendFacts),
@@ -91,7 +97,7 @@ function topicsOf({ watch, inspect, server, advance, line }: Offers): readonly T
     overOneNode("two clients", clientFacts),
     overOneNode("concurrency", concurrencyFacts),
     overOneNode("wake-ups", watch ? watchFacts : noWatchFacts),
-    overOneNode("lines", [...waiterFacts, ...lines]),
+    overOneNode("waiting lists", [...waiterFacts, ...listFacts]),
     overOneNode("inspection", inspect ? inspectFacts : noInspectFacts),
     overOneNode("outages", server ? outages : noServerFacts),
     overOneNode("connections", server ? connections : []),
@@ -106,7 +112,7 @@ function overOneNode(title: string, facts: readonly Fact[]): Topic {
 function overFiveNodes(title: string, facts: readonly Fact<ReturnType<typeof redlockWorldOf>>[]): Topic {
   return topic(title, facts, async (settings, cleanUp) => {
     const worlds = Array.from({ length: serversOfRedlock }, () => freshWorld(settings, cleanUp));
-    return redlockWorldOf(await Promise.all(worlds), settings.patienceMs);
+    return redlockWorldOf(await Promise.all(worlds), settings.timeoutMs);
   });
 }
 

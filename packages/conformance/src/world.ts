@@ -23,7 +23,7 @@ export interface World {
   /** The way to the server. Throws where the suite has no hand in it. */
   readonly server: SubjectServer;
   /** How long something that must happen may take, in milliseconds. */
-  readonly patienceMs: number;
+  readonly timeoutMs: number;
   /** The server's wall clock, in milliseconds since the Unix epoch. */
   nowMs(): number;
   /** A clock that runs as the server's does, in milliseconds since some moment. */
@@ -36,12 +36,12 @@ export interface World {
   pass(ms: number): Promise<void>;
   /** Lets this much time pass where that takes none, and a moment on real time, for what would happen at once. */
   leap(ms: number): Promise<void>;
-  /** Lets time pass until the condition is true, and fails when it has not become so within the suite's patience. */
+  /** Lets time pass until the condition is true, and fails if it is still false after the suite's timeout. */
   eventually(what: string, condition: () => boolean | Promise<boolean>): Promise<void>;
 }
 
 /** Makes the world of one test out of a fresh subject. */
-export function worldOf(subject: LockNodeSubject, { cannot, patienceMs }: Settings): World {
+export function worldOf(subject: LockNodeSubject, { cannot, timeoutMs }: Settings): World {
   const endsExactly = !cannot.has("exactTtl");
   let advancedMs = 0;
   const advance = async (ms: number): Promise<void> => {
@@ -53,11 +53,11 @@ export function worldOf(subject: LockNodeSubject, { cannot, patienceMs }: Settin
   if (cannot.has("unrelatedResources") && !related) {
     throw new TypeError("a subject must have related() where unrelatedResources is declared");
   }
-  const bare = { node: clientOf(subject.node, patienceMs), rival: clientOf(subject.rival, patienceMs) };
+  const bare = { node: clientOf(subject.node, timeoutMs), rival: clientOf(subject.rival, timeoutMs) };
   const clientOfRelated = (node: LockNode): Client =>
     clientOf(
       renamedNode(node, (resource) => related?.call(subject, resource) ?? resource),
-      patienceMs,
+      timeoutMs,
     );
   const world: World = {
     node: related ? clientOfRelated(subject.node) : bare.node,
@@ -67,7 +67,7 @@ export function worldOf(subject: LockNodeSubject, { cannot, patienceMs }: Settin
       if (!subject.server) throw new Error("the subject has no server");
       return subject.server;
     },
-    patienceMs,
+    timeoutMs,
     endsExactly,
     showsExactEnd: endsExactly && subject.advance !== undefined,
     nowMs: () => subject.nowMs?.() ?? Date.now(),
@@ -79,11 +79,11 @@ export function worldOf(subject: LockNodeSubject, { cannot, patienceMs }: Settin
     leap: (ms) => world.pass(subject.advance ? ms : Math.min(ms, momentMs)),
     async eventually(what, condition) {
       const startMs = world.elapsedMs();
-      const endMs = performance.now() + patienceMs;
+      const endMs = performance.now() + timeoutMs;
       while (!(await condition())) {
-        if (performance.now() > endMs) throw new Error(`${what}: not within ${patienceMs} ms`);
-        // An injected clock is not taken further than the patience: it could reach the end of claims that have to stay.
-        if (subject.advance && world.elapsedMs() - startMs < patienceMs) await advance(1);
+        if (performance.now() > endMs) throw new Error(`${what}: not within ${timeoutMs} ms`);
+        // An injected clock advances no further than the timeout: claims that must stay could end otherwise.
+        if (subject.advance && world.elapsedMs() - startMs < timeoutMs) await advance(1);
         else await setTimeout(pollMs);
       }
     },

@@ -6,8 +6,8 @@ const create = async () => Promise.reject(new Error("not called"));
 test("describeLockNode() throws for options that it cannot use, and names them", () => {
   const wrong: [options: object, complaint: string][] = [
     [{}, "create must be a function"],
-    [{ create, patienceMs: 0 }, "patienceMs must be a positive number"],
-    [{ create, patienceMs: Number.NaN }, "patienceMs must be a positive number"],
+    [{ create, timeoutMs: 0 }, "timeoutMs must be a positive number"],
+    [{ create, timeoutMs: Number.NaN }, "timeoutMs must be a positive number"],
     [{ create, cannot: { mutualExclusion: "it is hard" } }, "cannot.mutualExclusion is none of the limits"],
     [{ create, cannot: { takeover: "" } }, "cannot.takeover must give the reason"],
     [{ create, cannot: { takeover: true } }, "cannot.takeover must give the reason"],

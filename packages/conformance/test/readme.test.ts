@@ -9,7 +9,7 @@ import { childTimeoutMs, runVitest } from "./vitest-child.ts";
 const inPackage = (path: string): string => fileURLToPath(new URL(`../${path}`, import.meta.url));
 
 test(
-  "the files that the README shows are a conformance test and show it bite, and pass",
+  "the files that the README shows are a conformance test and a test of broken nodes, and pass",
   async () => {
     // Inside the package, so that they import what a user's files would, and not under version control.
     const folder = inPackage(`reports/readme-${randomUUID()}`);

@@ -10,7 +10,7 @@ test("writeReport() writes a page of its own for each name, whatever that is mad
   onTestFinished(() => rm(folder, { recursive: true }));
   vi.stubEnv("HOLDFAST_CONFORMANCE_REPORT", folder);
   onTestFinished(() => void vi.unstubAllEnvs());
-  const offers = { watch: false, inspect: false, server: false, advance: false, line: false };
+  const offers = { watch: false, inspect: false, server: false, advance: false, waitingLists: false };
   const settings = { cannot: new Map(), noServer: inThisProcess };
   for (const name of [
     "my node (v1)",

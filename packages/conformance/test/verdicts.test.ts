@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { beforeAll, describe, expect, test } from "vitest";
-import { bareNode, limitedNode, rightNodes, wrongNode } from "./right-nodes.ts";
+import { bareNode, correctNodes, limitedNode, wrongNode } from "./correct-nodes.ts";
 import { childTimeoutMs, type Result, runVitest } from "./vitest-child.ts";
 
 describe("describeLockNode()", () => {
@@ -25,7 +25,7 @@ describe("describeLockNode()", () => {
     }
   }, childTimeoutMs);
 
-  for (const { name } of rightNodes) {
+  for (const { name } of correctNodes) {
     test(`passes ${name}`, () => {
       expect(titles(name, "passed").length).toBeGreaterThan(80);
       expect(titles(name, "failed")).toEqual([]);

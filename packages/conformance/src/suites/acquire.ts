@@ -1,8 +1,9 @@
+import type { AcquireReply } from "@holdfast/core";
 import { expect } from "vitest";
 import { longMs } from "../client.ts";
 import { minuteMs } from "../durations.ts";
 import { type Fact, fact, factNeeding } from "../fact.ts";
-import { claimWhenFree, momentMs, nextFence, whileAlive } from "../world.ts";
+import { claimAndExpire, claimWhenFree, momentMs, nextFence, whileAlive } from "../world.ts";
 
 /** What `acquire` grants. */
 const grants: readonly Fact[] = [
@@ -129,6 +130,43 @@ const retryAfter: readonly Fact[] = [
   ),
 ];
 
+/** Which resources a denial says are held, if it says. The check of replies allows only requested ones. */
+const heldResources: readonly Fact[] = [
+  factNeeding(
+    "severalResources",
+    "acquire() names as held only resources that another owner holds, if it names any",
+    async (world) => {
+      const { node, rival } = world;
+      await claimAndExpire(world, "alice", "expired");
+      await nextFence(node, "released");
+      const free = ["expired", "never claimed", "released"];
+      for (const [round, held] of [["a"], ["m"], ["z"], ["a", "z"], ["a", "m", "z"]].entries()) {
+        for (const resource of held) await node.grant(`${resource}, ${round}`, resource);
+        const reply = await rival.acquire("bob", ["a", "m", "z", ...free]);
+        expect(held).toEqual(expect.arrayContaining([...namedAsHeld(reply)]));
+        for (const resource of held) await node.free(`${resource}, ${round}`, resource);
+      }
+    },
+  ),
+
+  factNeeding(
+    "severalResources",
+    "acquire() does not name as held what the owner of the request holds itself",
+    async ({ node, rival }) => {
+      await node.grant("alice", "a");
+      expect(namedAsHeld(await node.acquire("alice", ["a", "b"]))).toEqual([]);
+      await rival.grant("bob", "c");
+      expect(["c"]).toEqual(expect.arrayContaining([...namedAsHeld(await node.acquire("alice", ["a", "b", "c"]))]));
+    },
+  ),
+];
+
+/** The resources that a denial names as held: none if the node does not tell. */
+export function namedAsHeld(reply: AcquireReply): readonly string[] {
+  if (reply.granted) throw new Error("acquire() granted a resource that another owner holds: it must be denied");
+  return reply.heldResources ?? [];
+}
+
 /** What a command that arrives twice does. */
 const resends: readonly Fact[] = [
   fact("acquire() resent by the holder grants again with the same fence, whatever it hints", async (world) => {
@@ -178,4 +216,4 @@ const resends: readonly Fact[] = [
 ];
 
 /** The facts about {@link LockNode.acquire}, save for those that have a suite of their own. */
-export const acquireFacts: readonly Fact[] = [...grants, ...denials, ...retryAfter, ...resends];
+export const acquireFacts: readonly Fact[] = [...grants, ...denials, ...retryAfter, ...heldResources, ...resends];

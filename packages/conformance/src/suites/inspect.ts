@@ -91,7 +91,7 @@ export const inspectFacts: readonly Fact[] = [
 
 /** What is true where it does not. */
 export const noInspectFacts: readonly Fact[] = [
-  fact("the node does not offer inspect(): it cannot be asked who holds a resource", async ({ node, rival }) => {
+  fact("the node does not offer inspect(): it cannot tell the holder of a resource", async ({ node, rival }) => {
     expect([node.node.inspect, rival.node.inspect]).toEqual([undefined, undefined]);
   }),
 ];

@@ -53,13 +53,13 @@ function saying(value: unknown): string {
  * must not guess: a ttl of nothing, for example, would be a claim without an end in one store, and none in another.
  */
 export const malformedFacts: readonly Fact[] = [
-  fact("acquire() rejects a malformed request, and changes nothing", async ({ bare: { node, rival }, patienceMs }) => {
+  fact("acquire() rejects a malformed request, and changes nothing", async ({ bare: { node, rival }, timeoutMs }) => {
     const request: AcquireRequest = {
       resources: ["r"],
       owner: "alice",
       ttlMs: longMs,
       fenceHint: 1_000,
-      timeoutMs: patienceMs,
+      timeoutMs,
     };
     const flaws = [...anyRequest, ...ttls, ...hints, ...takeovers, ...waiters];
     await expectRejections("acquire()", (flawed) => node.node.acquire(flawed), request, flaws);
@@ -75,7 +75,7 @@ export const malformedFacts: readonly Fact[] = [
       ttlMs: longMs,
       fence: 1_000,
       rejoin: true,
-      timeoutMs: world.patienceMs,
+      timeoutMs: world.timeoutMs,
     };
     const flaws = [...anyRequest, ...ttls, ...fences, ...rejoins];
     await expectRejections("extend()", (flawed) => node.node.extend(flawed), request, flaws);
@@ -84,9 +84,9 @@ export const malformedFacts: readonly Fact[] = [
     expect(await rival.hold("alice", "r")).toBe(1);
   }),
 
-  fact("release() rejects a malformed request, and changes nothing", async ({ bare: { node, rival }, patienceMs }) => {
+  fact("release() rejects a malformed request, and changes nothing", async ({ bare: { node, rival }, timeoutMs }) => {
     await node.grant("alice", "r");
-    const request: ReleaseRequest = { resources: ["r"], owner: "alice", timeoutMs: patienceMs };
+    const request: ReleaseRequest = { resources: ["r"], owner: "alice", timeoutMs };
     const flaws = [...anyRequest, ...waiters, ...undos];
     await expectRejections("release()", (flawed) => node.node.release(flawed), request, flaws);
     expect(await rival.hold("alice", "r")).toBe(1);

@@ -22,8 +22,8 @@ function releaseRequest(owner: string): ReleaseRequest {
 }
 
 /** Fails unless the call rejects in time. */
-async function expectRejection({ patienceMs }: World, what: string, call: () => Promise<unknown>): Promise<void> {
-  const outcome = within(timeoutMs + patienceMs, `${what} while the server is gone`, settled(call));
+async function expectRejection({ timeoutMs }: World, what: string, call: () => Promise<unknown>): Promise<void> {
+  const outcome = within(timeoutMs + timeoutMs, `${what} while the server is gone`, settled(call));
   expect(await outcome, `${what} while the server is gone`).toBe("rejected");
 }
 
@@ -53,7 +53,7 @@ export async function recover(world: World): Promise<void> {
 async function answersAgain(world: World, { node }: Client): Promise<boolean> {
   // What hangs now must not keep the test from asking again.
   const answer = settled(() => node.acquire(acquireRequest(freshOwner(), `after the outage, ${freshOwner()}`)));
-  return (await within(world.patienceMs, "acquire() after an outage", answer)) !== "rejected";
+  return (await within(world.timeoutMs, "acquire() after an outage", answer)) !== "rejected";
 }
 
 /** That a node says so when its server is gone, which is not the same as what its server would have said. */
@@ -91,7 +91,7 @@ const failures: readonly Fact[] = [
     await expectRejection(world, "acquire()", () => node.acquire(acquireRequest("bob")));
     isGone = false;
     await recover(world);
-    await within(world.patienceMs, "release() that was sent while the server was gone", outcome);
+    await within(world.timeoutMs, "release() that was sent while the server was gone", outcome);
     expect(answeredWhileGone, "release() was answered by a server that was gone").toBe(false);
   }),
 ];
@@ -131,10 +131,10 @@ const recovery: readonly Fact[] = [
     const claimed = settled(() => node.acquire(acquireRequest("alice")));
     await world.server.stop();
     const released = settled(() => node.release(releaseRequest("alice")));
-    await within(timeoutMs + world.patienceMs, "acquire() that was under way when the server went", claimed);
+    await within(timeoutMs + world.timeoutMs, "acquire() that was under way when the server went", claimed);
     await recover(world);
-    await within(world.patienceMs, "release() that was sent while the server was gone", released);
-    // A release that was rejected is sent again by nobody but its caller.
+    await within(world.timeoutMs, "release() that was sent while the server was gone", released);
+    // Only the caller sends a rejected release again.
     await world.node.release("alice", "r");
     await world.rival.grant("bob", "r");
   }),

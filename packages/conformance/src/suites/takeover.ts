@@ -4,6 +4,7 @@ import { minuteMs } from "../durations.ts";
 import { type Fact, fact, factNeeding } from "../fact.ts";
 import { expectKeptFor } from "../kept.ts";
 import { claimAndExpire, momentMs, nextFence, whileAlive } from "../world.ts";
+import { namedAsHeld } from "./acquire.ts";
 
 /** What a takeover grants. */
 const grants: readonly Fact[] = [
@@ -116,8 +117,19 @@ const denials: readonly Fact[] = [
   ),
 ];
 
-/** What a denied takeover says about the wait. */
-const retryAfter: readonly Fact[] = [
+/** The hints of a denied takeover. */
+const hints: readonly Fact[] = [
+  factNeeding(
+    ["takeover", "severalResources"],
+    "acquire() with takeover does not name as held what it may take over",
+    async ({ node, rival }) => {
+      await node.grant("alice", "a");
+      await rival.grant("carol", "b");
+      const reply = await node.acquire("bob", ["a", "b", "c"], { takeover: "alice" });
+      expect(["b"]).toEqual(expect.arrayContaining([...namedAsHeld(reply)]));
+    },
+  ),
+
   factNeeding(
     ["takeover", "severalResources", "exactTtl"],
     "acquire() with takeover names the wait for the claims that it may not take over, if it names one",
@@ -161,4 +173,4 @@ const oldOwner: readonly Fact[] = [
 ];
 
 /** The facts about {@link AcquireRequest.takeover}. */
-export const takeoverFacts: readonly Fact[] = [...grants, ...denials, ...retryAfter, ...oldOwner];
+export const takeoverFacts: readonly Fact[] = [...grants, ...denials, ...hints, ...oldOwner];

@@ -23,7 +23,7 @@ export async function releaseUntil(
   });
 }
 
-/** Whom a release wakes. */
+/** Which watchers a release notifies. */
 const wakes: readonly Fact[] = [
   fact("watch() hears of a release by the rival client", async (world) => {
     const heard: string[] = [];

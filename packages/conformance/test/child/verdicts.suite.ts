@@ -1,12 +1,12 @@
 import { describeLockNode } from "../../src/index.ts";
-import { rightNodes, wrongNode } from "../right-nodes.ts";
+import { correctNodes, wrongNode } from "../correct-nodes.ts";
 import { inThisProcess, nodeOnVirtualClock, nothing, remoteSubject } from "../subjects.ts";
 
 /*
  * Run by verdicts.test.ts in a vitest of its own, as one of the nodes has to fail.
  */
 
-for (const { name, cannot = {}, related, makeFrom } of rightNodes) {
+for (const { name, cannot = {}, related, makeFrom } of correctNodes) {
   const create = async () => ({ ...(await remoteSubject(makeFrom)), ...(related && { related }) });
   describeLockNode(name, { create, cannot });
 }
@@ -17,5 +17,5 @@ describeLockNode(wrongNode.name, {
     return { node, rival: node, ...time, close: nothing };
   },
   noServer: inThisProcess,
-  patienceMs: 500,
+  timeoutMs: 500,
 });

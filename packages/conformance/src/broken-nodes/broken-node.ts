@@ -2,54 +2,54 @@ import type { LockNode } from "@holdfast/core";
 import { plainNode, renamedNode } from "../renamed-node.ts";
 import type { LockNodeLimits, LockNodeSubject } from "../subject.ts";
 
-/** A mistake that a lock node can have, and the test of the suite that must not let it pass. */
-export interface Mistake {
-  /** What a node with the mistake does, after "a node that …". */
-  readonly mistake: string;
-  /** The statement of the test that catches it. Others may, too. */
+/** A lock node with one fault, and the test of the suite that must catch it. */
+export interface BrokenNode {
+  /** What the node does wrong, after "a node that …". */
+  readonly fault: string;
+  /** The statement of the test that catches it. Other tests may catch it, too. */
   readonly caughtBy: string;
-  /** What a subject must have for the mistake to be made in it. Default: nothing but what every subject has. */
+  /** What a subject must offer so that it can be broken in this way. Default: nothing beyond what every subject has. */
   readonly needs?: readonly SubjectPart[];
-  /** What the node is declared to be unable to do, and does wrong. Default: nothing. */
+  /** The limits that the broken node declares, and does not keep to. Default: none. */
   readonly cannot?: LockNodeLimits;
-  /** Makes a subject with the mistake, by way of the function that makes a right one. */
-  create(right: () => Promise<LockNodeSubject>): Promise<LockNodeSubject>;
+  /** Makes a subject with the fault. `correct` makes a correct subject. */
+  create(correct: () => Promise<LockNodeSubject>): Promise<LockNodeSubject>;
 }
 
-/** What not every subject has. */
-export type SubjectPart = "watch" | "inspect" | "server" | "advance" | "line";
+/** What some subjects offer and others do not. */
+export type SubjectPart = "watch" | "inspect" | "server" | "advance" | "waitingLists";
 
-/** A mistake that is made by wrapping a right node. */
-export type NodeMistake = Omit<Mistake, "create"> &
+/** A broken node that wraps a correct one. */
+export type BrokenWrapper = Omit<BrokenNode, "create"> &
   Pick<LockNodeSubject, "related"> &
-  (BlindMistake<LockNode> | SeeingMistake);
+  (BlindWrapper<LockNode> | SeeingWrapper);
 
-interface BlindMistake<N> {
+interface BlindWrapper<N> {
   readonly sees?: undefined;
-  /** The methods to put in the place of the right node's. */
+  /** The methods that replace those of the correct node. */
   readonly breakIt: (node: N) => Partial<LockNode>;
-  /** The same for the second client, where that is not to be the same object. */
+  /** The same for the second client, where that must be another object. */
   readonly breakRival?: (node: N) => Partial<LockNode>;
 }
 
-/** One that looks at the right node by an optional method, or breaks that. */
-interface SeeingMistake extends Omit<BlindMistake<Required<LockNode>>, "sees"> {
+/** A wrapper that calls an optional method of the correct node, or breaks it. */
+interface SeeingWrapper extends Omit<BlindWrapper<Required<LockNode>>, "sees"> {
   readonly sees: "watch" | "inspect";
 }
 
-/** Makes it a mistake of whole subjects. */
-export function mistakeOf({ breakIt, breakRival, sees, needs = [], related, ...rest }: NodeMistake): Mistake {
+/** Makes a broken node of a wrapper: applies it to the nodes of whole subjects. */
+export function brokenNodeOf({ breakIt, breakRival, sees, needs = [], related, ...rest }: BrokenWrapper): BrokenNode {
   return {
     ...rest,
     needs: sees ? [sees, ...needs] : needs,
-    async create(right) {
-      const subject = await right();
-      const brokenBy = (wrap: typeof breakIt, correct: LockNode): LockNode => {
-        const plain = plainNode(correct);
+    async create(correct) {
+      const subject = await correct();
+      const brokenBy = (wrap: typeof breakIt, node: LockNode): LockNode => {
+        const plain = plainNode(node);
         return { ...plain, ...wrap(plain as Required<LockNode>) };
       };
       const node = brokenBy(breakIt, subject.node);
-      // What a mistake keeps in mind is the server's: with two objects, each would have a server of its own.
+      // A wrapper's state stands for the server's state, so both clients share one wrapper.
       const rival = breakRival ? brokenBy(breakRival, subject.rival) : node;
       return { ...withNodes(subject, node, rival), ...(related && { related }) };
     },
@@ -70,7 +70,7 @@ function withNodes(subject: LockNodeSubject, node: LockNode, rival: LockNode): L
   };
 }
 
-/** A node whose counters can be made to forget: each resource is kept under a name that changes when it does. */
+/** A node that can be made to forget a fence counter: each resource is kept under a name that changes with every loss. */
 export function forgetful<N extends LockNode>(node: N): { node: N; forget(resource: string): void } {
   const generations = new Map<string, number>();
   const keptAs = (resource: string): string => {

@@ -1,7 +1,7 @@
 import type { LockNode } from "@holdfast/core";
-import type { NodeMistake } from "./mistake.ts";
+import type { BrokenWrapper } from "./broken-node.ts";
 
-/** Rejects what it cannot send, and sends it all the same, with the next claim. */
+/** Rejects a call that it cannot send, and sends it later, before the next claim. */
 function sentLater(node: LockNode, method: "acquire" | "extend"): Partial<LockNode> {
   const kept: (() => Promise<unknown>)[] = [];
   const send = async <R, A>(request: R, call: (request: R) => Promise<A>): Promise<A> => {
@@ -21,27 +21,27 @@ function sentLater(node: LockNode, method: "acquire" | "extend"): Partial<LockNo
   };
 }
 
-/** Keeps a connection open for good: the one of a watch that nobody ends. */
+/** Keeps a connection open for good: that of a watch that never ends. */
 async function leak(node: Required<LockNode>): Promise<void> {
   await node.watch(["what nobody releases"], () => {});
 }
 
-/** Mistakes about a server that cannot be reached, and about connections to it. */
-export const brokenOutages: readonly NodeMistake[] = [
+/** Faults while the server is unreachable, and in the connections to it. */
+export const brokenOutages: readonly BrokenWrapper[] = [
   {
-    mistake: "blocks for ever when its server is gone",
+    fault: "never settles while its server is unreachable",
     caughtBy: "acquire() rejects in time while the server is gone, and neither grants nor denies",
     needs: ["server"],
     breakIt: (node) => ({ acquire: (request) => node.acquire(request).catch(() => new Promise(() => {})) }),
   },
   {
-    mistake: "denies when its server is gone",
+    fault: "denies while its server is unreachable",
     caughtBy: "acquire() rejects in time while the server is gone, and neither grants nor denies",
     needs: ["server"],
     breakIt: (node) => ({ acquire: (request) => node.acquire(request).catch(() => ({ granted: false })) }),
   },
   {
-    mistake: "says not held when its server is gone",
+    fault: "answers not held while its server is unreachable",
     caughtBy: "extend() rejects in time while the server is gone, and says nothing of the claim",
     needs: ["server"],
     breakIt: (node) => ({
@@ -49,7 +49,7 @@ export const brokenOutages: readonly NodeMistake[] = [
     }),
   },
   {
-    mistake: "answers a release without waiting for its server",
+    fault: "answers a release without waiting for its server",
     caughtBy: "release() does not answer while the server is gone, and settles in time once it is back",
     needs: ["server"],
     breakIt: (node) => ({
@@ -60,7 +60,7 @@ export const brokenOutages: readonly NodeMistake[] = [
     }),
   },
   {
-    mistake: "never settles a release that its server did not answer",
+    fault: "never settles a release that its server did not answer",
     caughtBy: "release() does not answer while the server is gone, and settles in time once it is back",
     needs: ["server"],
     breakIt: (node) => {
@@ -81,7 +81,7 @@ export const brokenOutages: readonly NodeMistake[] = [
     },
   },
   {
-    mistake: "says that a resource is free when its server is gone",
+    fault: "answers that a resource is free while its server is unreachable",
     caughtBy: "inspect() rejects in time while the server is gone",
     sees: "inspect",
     needs: ["server"],
@@ -90,7 +90,7 @@ export const brokenOutages: readonly NodeMistake[] = [
     }),
   },
   {
-    mistake: "never recovers from an outage",
+    fault: "never recovers from an outage",
     caughtBy: "the same clients work again when the server is back, time and again",
     needs: ["server"],
     breakIt: (node) => {
@@ -106,26 +106,26 @@ export const brokenOutages: readonly NodeMistake[] = [
     },
   },
   {
-    mistake: "keeps a claim that it could not send, and sends it when the server is back",
+    fault: "keeps a claim that it could not send, and sends it when the server is back",
     caughtBy: "acquire() that was rejected while the server was gone claims nothing when it is back",
     needs: ["server"],
     breakIt: (node) => sentLater(node, "acquire"),
   },
   {
-    mistake: "keeps an extension that it could not send, and sends it when the server is back",
+    fault: "keeps an extension that it could not send, and sends it when the server is back",
     caughtBy: "extend() that was rejected while the server was gone claims nothing when it is back",
     needs: ["server"],
     breakIt: (node) => sentLater(node, "extend"),
   },
   {
-    mistake: "begins a watch that its server has not heard of",
+    fault: "answers that it watches although its server never heard of the watch",
     caughtBy: "watch() rejects in time while the server is gone, and works when it is back",
     sees: "watch",
     needs: ["server"],
     breakIt: (node) => ({ watch: (resources, tell) => node.watch(resources, tell).catch(() => async () => {}) }),
   },
   {
-    mistake: "hears no more of releases after an outage",
+    fault: "announces no releases after an outage",
     caughtBy: "watch() that began before an outage hears of releases after it",
     sees: "watch",
     needs: ["server"],
@@ -142,7 +142,7 @@ export const brokenOutages: readonly NodeMistake[] = [
     },
   },
   {
-    mistake: "keeps the connection of a watch that has ended",
+    fault: "keeps the connection of a watch open after the watch has ended",
     caughtBy: "watches that have ended leave no connection open",
     sees: "watch",
     needs: ["server"],
@@ -154,7 +154,7 @@ export const brokenOutages: readonly NodeMistake[] = [
     }),
   },
   {
-    mistake: "keeps a connection for each takeover",
+    fault: "keeps a connection open for each takeover",
     caughtBy: "calls that are granted, denied or resent leave no connection open",
     sees: "watch",
     needs: ["server"],
@@ -166,7 +166,7 @@ export const brokenOutages: readonly NodeMistake[] = [
     }),
   },
   {
-    mistake: "keeps a connection for each inspection",
+    fault: "keeps a connection open for each inspection",
     caughtBy: "inspections leave no connection open",
     sees: "inspect",
     needs: ["watch", "server"],
@@ -178,7 +178,7 @@ export const brokenOutages: readonly NodeMistake[] = [
     }),
   },
   {
-    mistake: "keeps a connection more after each outage",
+    fault: "keeps one more connection open after each outage",
     caughtBy: "outages leave no connection open",
     sees: "watch",
     needs: ["server"],

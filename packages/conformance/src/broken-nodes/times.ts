@@ -1,6 +1,6 @@
 import type { LockNode } from "@holdfast/core";
 import { dayMs, minuteMs } from "../durations.ts";
-import type { NodeMistake } from "./mistake.ts";
+import type { BrokenWrapper } from "./broken-node.ts";
 
 /** Changes the ttl of every claim and every extension. */
 function withTtl(node: LockNode, change: (ttlMs: number) => number): Partial<LockNode> {
@@ -10,7 +10,7 @@ function withTtl(node: LockNode, change: (ttlMs: number) => number): Partial<Loc
   };
 }
 
-/** Changes what a denial says about the wait. */
+/** Changes the wait that a denial names. */
 function withRetryAfter(node: LockNode, change: (retryAfterMs: number) => number): Partial<LockNode> {
   return {
     async acquire(request) {
@@ -20,42 +20,42 @@ function withRetryAfter(node: LockNode, change: (retryAfterMs: number) => number
   };
 }
 
-/** Mistakes about how long a claim lasts, and about what is said of it. */
-export const brokenTimes: readonly NodeMistake[] = [
+/** Faults in how long a claim lasts, and in the times that a node answers. */
+export const brokenTimes: readonly BrokenWrapper[] = [
   {
-    mistake: "ends claims a little early",
+    fault: "ends claims a little early",
     caughtBy: "a claim is kept for its ttl at least, and then is free",
     needs: ["advance"],
     breakIt: (node) => withTtl(node, (ttlMs) => Math.ceil(ttlMs * 0.9)),
   },
   {
-    mistake: "ends claims after a few milliseconds, whatever their ttl",
+    fault: "ends claims after a few milliseconds, whatever their ttl",
     caughtBy: "a claim that is not extended stays for a long ttl",
     breakIt: (node) => withTtl(node, (ttlMs) => Math.min(ttlMs, 5)),
   },
   {
-    mistake: "keeps claims until they are released",
+    fault: "keeps claims until they are released",
     caughtBy: "a claim is kept for its ttl at least, and then is free",
     breakIt: (node) => withTtl(node, () => 365 * dayMs),
   },
   {
-    mistake: "keeps claims for whole seconds",
+    fault: "keeps claims for whole seconds",
     caughtBy: "a claim is kept for its ttl at least, and then is free",
     needs: ["advance"],
     breakIt: (node) => withTtl(node, (ttlMs) => Math.ceil(ttlMs / 1000) * 1000),
   },
   {
-    mistake: "takes milliseconds for seconds",
+    fault: "takes milliseconds for seconds",
     caughtBy: "a claim is kept for its ttl at least, and then is free",
     breakIt: (node) => withTtl(node, (ttlMs) => ttlMs * 1000),
   },
   {
-    mistake: "ends at once what is to last for longer than 32 bits of milliseconds",
+    fault: "ends a claim at once if its ttl in milliseconds exceeds 31 bits",
     caughtBy: "a claim for thirty days is granted, and stays",
     breakIt: (node) => withTtl(node, (ttlMs) => (ttlMs < 2 ** 31 ? ttlMs : 1)),
   },
   {
-    mistake: "cuts a claim short when it is extended for less",
+    fault: "cuts a claim short when it is extended for less",
     caughtBy: "extend() of a held claim for less than it will be kept leaves it as it is",
     breakIt: (node) => ({
       async extend(request) {
@@ -68,7 +68,7 @@ export const brokenTimes: readonly NodeMistake[] = [
     }),
   },
   {
-    mistake: "sets no ttl in an extension",
+    fault: "does not change the ttl in an extension",
     caughtBy: "extend() of a held claim makes it last longer",
     sees: "inspect",
     breakIt: (node) => ({
@@ -79,7 +79,7 @@ export const brokenTimes: readonly NodeMistake[] = [
     }),
   },
   {
-    mistake: "claims a held claim anew, for less, where it may rejoin",
+    fault: "claims a held claim anew, for a shorter ttl, if rejoin is set",
     caughtBy: "extend() with rejoin of a held claim for less than it will be kept leaves it as it is",
     breakIt: (node) => ({
       async extend(request) {
@@ -92,7 +92,7 @@ export const brokenTimes: readonly NodeMistake[] = [
     }),
   },
   {
-    mistake: "does not prolong a held claim where it may rejoin",
+    fault: "does not prolong a held claim if rejoin is set",
     caughtBy: "extend() with rejoin of a held claim makes it last longer",
     breakIt: (node) => ({
       async extend(request) {
@@ -102,7 +102,7 @@ export const brokenTimes: readonly NodeMistake[] = [
     }),
   },
   {
-    mistake: "cuts short what would last longer of several resources that it extends, and says nothing of the wait",
+    fault: "cuts short those of several extended claims that would last longer, and names no wait",
     caughtBy: "extend() of several held resources makes each last longer, and none end sooner",
     sees: "inspect",
     needs: ["advance"],
@@ -124,13 +124,13 @@ export const brokenTimes: readonly NodeMistake[] = [
     }),
   },
   {
-    mistake: "keeps an extended claim three times as long as asked",
+    fault: "keeps an extended claim three times as long as asked",
     caughtBy: "extend() of a held claim keeps it for the ttl of the request, from then on",
     needs: ["advance"],
     breakIt: (node) => ({ extend: (request) => node.extend({ ...request, ttlMs: 3 * request.ttlMs }) }),
   },
   {
-    mistake: "keeps a rejoined claim three times as long as asked",
+    fault: "keeps a rejoined claim three times as long as asked",
     caughtBy: "extend() with rejoin keeps the new claim for the ttl of the request",
     needs: ["advance"],
     breakIt: (node) => ({
@@ -141,7 +141,7 @@ export const brokenTimes: readonly NodeMistake[] = [
     }),
   },
   {
-    mistake: "prolongs a claim whose command was resent",
+    fault: "prolongs a claim whose command was resent",
     caughtBy: "acquire() resent by the holder does not prolong the claim",
     breakIt: (node) => ({
       async acquire(request) {
@@ -152,7 +152,7 @@ export const brokenTimes: readonly NodeMistake[] = [
     }),
   },
   {
-    mistake: "keeps a claim that was taken over for what the old owner had left",
+    fault: "keeps a claim that was taken over for the remaining ttl of the old owner",
     caughtBy: "acquire() with takeover keeps the claim for the ttl of the request, longer",
     sees: "inspect",
     breakIt: (node) => ({
@@ -164,27 +164,27 @@ export const brokenTimes: readonly NodeMistake[] = [
     }),
   },
   {
-    mistake: "names a wait in seconds",
+    fault: "names a wait in seconds",
     caughtBy: "acquire() names the longest wait among several claims in the way, if it names one",
     breakIt: (node) => withRetryAfter(node, (retryAfterMs) => retryAfterMs / 1000),
   },
   {
-    mistake: "names the wait for a claim that it may take over",
+    fault: "names the wait for a claim that it may take over",
     caughtBy: "acquire() with takeover names the wait for the claims that it may not take over, if it names one",
     breakIt: (node) => ({
       acquire: async (request) => {
         const reply = await node.acquire(request);
-        return reply.granted ? reply : node.acquire({ ...request, owner: "who waits for all", takeover: "nobody" });
+        return reply.granted ? reply : node.acquire({ ...request, owner: "another owner", takeover: "nobody" });
       },
     }),
   },
   {
-    mistake: "names a moment where a wait is asked for",
+    fault: "names a point in time instead of a wait",
     caughtBy: "acquire() names a wait within the ttl of the claim in the way, if it names one",
     breakIt: (node) => withRetryAfter(node, (retryAfterMs) => Date.now() + retryAfterMs),
   },
   {
-    mistake: "tells in inspect() the ttl of the claim, not what remains",
+    fault: "answers an inspection with the ttl of the claim instead of the remaining time",
     caughtBy: "inspect() tells a remaining time that runs down",
     sees: "inspect",
     breakIt: (node) => ({
@@ -195,7 +195,7 @@ export const brokenTimes: readonly NodeMistake[] = [
     }),
   },
   {
-    mistake: "forgets in inspect() the counter of what is free",
+    fault: "answers an inspection of a free resource without its counter",
     caughtBy: "inspect() of a released resource tells that it is free, and the fence it had",
     sees: "inspect",
     breakIt: (node) => ({

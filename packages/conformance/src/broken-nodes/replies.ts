@@ -1,10 +1,23 @@
-import type { AcquireReply, ExtendReply, NodeView, ReleaseReply } from "@holdfast/core";
-import type { NodeMistake } from "./mistake.ts";
+import type { AcquireReply, AcquireRequest, ExtendReply, LockNode, NodeView, ReleaseReply } from "@holdfast/core";
+import type { BrokenWrapper } from "./broken-node.ts";
 
-/** Mistakes in the shape of an answer, or in how a request is treated. */
-export const brokenReplies: readonly NodeMistake[] = [
+/** Names other resources as held in each denial. */
+export function withHeldResources(
+  node: LockNode,
+  name: (request: AcquireRequest) => readonly string[] | Promise<readonly string[]>,
+): Partial<LockNode> {
+  return {
+    async acquire(request) {
+      const reply = await node.acquire(request);
+      return reply.granted ? reply : { ...reply, heldResources: await name(request) };
+    },
+  };
+}
+
+/** Faults in the shape of an answer, or in the treatment of a request. */
+export const brokenReplies: readonly BrokenWrapper[] = [
   {
-    mistake: "answers the fence as a text",
+    fault: "answers the fence as a string",
     caughtBy: "acquire() grants a resource that was never claimed",
     breakIt: (node) => ({
       async acquire(request) {
@@ -14,19 +27,19 @@ export const brokenReplies: readonly NodeMistake[] = [
     }),
   },
   {
-    mistake: "answers OK, as the server did",
+    fault: "passes on the OK of its server",
     caughtBy: "acquire() grants a resource that was never claimed",
     breakIt: (node) => ({
       acquire: async (request) => ((await node.acquire(request)).granted ? "OK" : null) as unknown as AcquireReply,
     }),
   },
   {
-    mistake: "never answers",
+    fault: "never answers",
     caughtBy: "acquire() grants a resource that was never claimed",
     breakIt: () => ({ acquire: () => new Promise(() => {}) }),
   },
   {
-    mistake: "names a wait below nothing, as a server does that knows of no ttl",
+    fault: "answers a negative wait, as some servers do for a key without a ttl",
     caughtBy: "acquire() denies while another owner holds the resource, whichever client asks",
     breakIt: (node) => ({
       async acquire(request) {
@@ -36,7 +49,17 @@ export const brokenReplies: readonly NodeMistake[] = [
     }),
   },
   {
-    mistake: "says nothing of rejoining where it is not held",
+    fault: "names a resource as held that was not asked for",
+    caughtBy: "acquire() denies while another owner holds the resource, whichever client asks",
+    breakIt: (node) => withHeldResources(node, ({ resources }) => [...resources, "not asked for"]),
+  },
+  {
+    fault: "answers an empty list of held resources",
+    caughtBy: "acquire() denies while another owner holds the resource, whichever client asks",
+    breakIt: (node) => withHeldResources(node, () => []),
+  },
+  {
+    fault: "leaves out rejoined when it answers not held",
     caughtBy: "extend() without rejoin of a claim never made changes nothing",
     breakIt: (node) => ({
       async extend(request) {
@@ -46,7 +69,7 @@ export const brokenReplies: readonly NodeMistake[] = [
     }),
   },
   {
-    mistake: "answers a release with the number of freed resources",
+    fault: "answers a release with the number of freed resources",
     caughtBy: "release() frees the owner's claim for the next owner",
     breakIt: (node) => ({
       release: async (request) =>
@@ -54,7 +77,7 @@ export const brokenReplies: readonly NodeMistake[] = [
     }),
   },
   {
-    mistake: "inspects what is free with an owner that is undefined",
+    fault: "answers an inspection of a free resource with an undefined owner",
     caughtBy: "inspect() of a resource never claimed tells that it is free, with fence 0",
     sees: "inspect",
     breakIt: (node) => ({
@@ -65,21 +88,21 @@ export const brokenReplies: readonly NodeMistake[] = [
     }),
   },
   {
-    mistake: "empties the list of resources that it was given",
+    fault: "empties the list of resources that it was given",
     caughtBy: "acquire() grants a resource that was never claimed",
     breakIt: (node) => ({
       acquire: ({ resources, ...rest }) => node.acquire({ ...rest, resources: (resources as string[]).splice(0) }),
     }),
   },
   {
-    mistake: "takes a ttl that is no number of milliseconds for the next best",
+    fault: "rounds a ttl that is no valid number of milliseconds",
     caughtBy: "acquire() rejects a malformed request, and changes nothing",
     breakIt: (node) => ({
       acquire: (request) => node.acquire({ ...request, ttlMs: Math.max(1, Math.round(request.ttlMs) || 1) }),
     }),
   },
   {
-    mistake: "grants a claim on nothing",
+    fault: "grants a claim on no resources",
     caughtBy: "acquire() rejects a malformed request, and changes nothing",
     breakIt: (node) => ({
       acquire: async (request) =>
@@ -87,14 +110,14 @@ export const brokenReplies: readonly NodeMistake[] = [
     }),
   },
   {
-    mistake: "extends for an owner without a name",
+    fault: "extends for an empty owner",
     caughtBy: "extend() rejects a malformed request, and changes nothing",
     breakIt: (node) => ({
       extend: async (request) => (request.owner ? node.extend(request) : { held: false, rejoined: false }),
     }),
   },
   {
-    mistake: "takes over from an owner that is no text",
+    fault: "takes over from an owner that is not a string",
     caughtBy: "acquire() rejects a malformed request, and changes nothing",
     breakIt: (node) => ({
       async acquire({ takeover, ...request }) {
@@ -103,7 +126,7 @@ export const brokenReplies: readonly NodeMistake[] = [
     }),
   },
   {
-    mistake: "puts a waiter that is no text into the line",
+    fault: "adds a waiter that is not a string to the waiting list",
     caughtBy: "acquire() rejects a malformed request, and changes nothing",
     breakIt: (node) => ({
       async acquire({ waiter, ...request }) {
@@ -112,19 +135,19 @@ export const brokenReplies: readonly NodeMistake[] = [
     }),
   },
   {
-    mistake: "rejoins for whatever JavaScript takes for true",
+    fault: "rejoins for any truthy value",
     caughtBy: "extend() rejects a malformed request, and changes nothing",
     breakIt: (node) => ({ extend: (request) => node.extend({ ...request, rejoin: Boolean(request.rejoin) }) }),
   },
   {
-    mistake: "releases for an owner without a name",
+    fault: "releases for an empty owner",
     caughtBy: "release() rejects a malformed request, and changes nothing",
     breakIt: (node) => ({
       release: async (request) => (request.owner ? node.release(request) : { released: false }),
     }),
   },
   {
-    mistake: "undoes for whatever JavaScript takes for true",
+    fault: "undoes for any truthy value",
     caughtBy: "release() rejects a malformed request, and changes nothing",
     breakIt: (node) => ({ release: (request) => node.release({ ...request, undo: Boolean(request.undo) }) }),
   },

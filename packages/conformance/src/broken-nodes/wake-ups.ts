@@ -1,15 +1,15 @@
-import type { NodeMistake } from "./mistake.ts";
+import type { BrokenWrapper } from "./broken-node.ts";
 
-/** Mistakes about who hears of a release. */
-export const brokenWakeUps: readonly NodeMistake[] = [
+/** Faults in the notifications of watchers. */
+export const brokenWakeUps: readonly BrokenWrapper[] = [
   {
-    mistake: "never tells a watcher",
+    fault: "never notifies a watcher",
     caughtBy: "watch() hears of a release by the rival client",
     sees: "watch",
     breakIt: () => ({ watch: async () => async () => {} }),
   },
   {
-    mistake: "tells a watcher of every release",
+    fault: "notifies a watcher of every release",
     caughtBy: "watch() of several resources hears of each by its name, and of no other",
     sees: "watch",
     breakIt: (node) => {
@@ -28,13 +28,13 @@ export const brokenWakeUps: readonly NodeMistake[] = [
     },
   },
   {
-    mistake: "tells a watcher by the name that the server keeps",
+    fault: "notifies a watcher with the name that the server keeps",
     caughtBy: "watch() hears of a release by the rival client",
     sees: "watch",
     breakIt: (node) => ({ watch: (resources, tell) => node.watch(resources, (resource) => tell(`lock:${resource}`)) }),
   },
   {
-    mistake: "tells watchers of what a release did not free",
+    fault: "notifies watchers of resources that a release did not free",
     caughtBy: "watch() hears of nothing that release() did not free",
     sees: "watch",
     breakIt: (node) => {
@@ -55,7 +55,7 @@ export const brokenWakeUps: readonly NodeMistake[] = [
     },
   },
   {
-    mistake: "goes on telling a watcher that has ended its watch",
+    fault: "notifies a watcher that has ended its watch",
     caughtBy: "unwatch() ends the watch, and only that one",
     sees: "watch",
     breakIt: (node) => ({
@@ -66,7 +66,7 @@ export const brokenWakeUps: readonly NodeMistake[] = [
     }),
   },
   {
-    mistake: "ends the watches of all when one is ended",
+    fault: "ends all watches when one is ended",
     caughtBy: "unwatch() ends the watch, and only that one",
     sees: "watch",
     breakIt: (node) => {
@@ -82,7 +82,7 @@ export const brokenWakeUps: readonly NodeMistake[] = [
     },
   },
   {
-    mistake: "counts watchers down once more for each end of the same watch",
+    fault: "ends another watch when the same watch is ended twice",
     caughtBy: "unwatch() called again is harmless, also to others that watch the resource",
     sees: "watch",
     breakIt: (node) => {
@@ -96,7 +96,7 @@ export const brokenWakeUps: readonly NodeMistake[] = [
     },
   },
   {
-    mistake: "has room for one watcher of a resource",
+    fault: "keeps only one watcher of a resource",
     caughtBy: "watch() serves several watchers of one resource, of either client",
     sees: "watch",
     breakIt: (node) => {
@@ -111,7 +111,7 @@ export const brokenWakeUps: readonly NodeMistake[] = [
     },
   },
   {
-    mistake: "grants to who was denied only after a release, which an expiry does not announce",
+    fault: "grants a resource that was denied only after a release, and not after an expiry",
     caughtBy: "watch() is not needed for progress: an expired claim is free, announced or not",
     sees: "watch",
     breakIt: (node) => {

@@ -1,7 +1,7 @@
 import type { LockNode } from "@holdfast/core";
-import { forgetful, type NodeMistake } from "./mistake.ts";
+import { type BrokenWrapper, forgetful } from "./broken-node.ts";
 
-/** Fences that the client counts, whatever the server does. */
+/** Counts fences in the client instead of on the server. */
 function countingByItself(node: LockNode): Partial<LockNode> {
   const counters = new Map<string, number>();
   return {
@@ -16,10 +16,10 @@ function countingByItself(node: LockNode): Partial<LockNode> {
   };
 }
 
-/** Mistakes about the counters. By each of them, or with it by chance, two locks can get one fencing token. */
-export const brokenFences: readonly NodeMistake[] = [
+/** Faults in the fence counters. Each of them can give two locks the same fencing token. */
+export const brokenFences: readonly BrokenWrapper[] = [
   {
-    mistake: "accepts a raise although the counter is already higher",
+    fault: "confirms a fence although the counter is already higher",
     caughtBy: "extend() of a held claim to a fence below the counter answers the counter, and leaves it",
     breakIt: (node) => ({
       async extend(request) {
@@ -29,7 +29,7 @@ export const brokenFences: readonly NodeMistake[] = [
     }),
   },
   {
-    mistake: "says that it raised the counter of a held claim, and does so only where it may not rejoin",
+    fault: "answers that it raised the counter of a held claim, and does so only without rejoin",
     caughtBy: "extend() with rejoin of a held claim raises the counter to the fence",
     breakIt: (node) => ({
       async extend(request) {
@@ -40,7 +40,7 @@ export const brokenFences: readonly NodeMistake[] = [
     }),
   },
   {
-    mistake: "confirms a claim that has expired",
+    fault: "confirms a claim that has expired",
     caughtBy: "extend() without rejoin of an expired claim changes nothing",
     sees: "inspect",
     breakIt: (node) => ({
@@ -52,7 +52,7 @@ export const brokenFences: readonly NodeMistake[] = [
     }),
   },
   {
-    mistake: "claims again in an extension without advancing the counter",
+    fault: "rejoins without advancing the counter",
     caughtBy: "extend() with rejoin advances the counter past the old one, as a grant does",
     sees: "inspect",
     breakIt: (correct) => {
@@ -71,7 +71,7 @@ export const brokenFences: readonly NodeMistake[] = [
     },
   },
   {
-    mistake: "forgets the counter with the claim",
+    fault: "forgets the counter with the claim",
     caughtBy: "release() keeps the counter",
     breakIt: (correct) => {
       const { node, forget } = forgetful(correct);
@@ -86,7 +86,7 @@ export const brokenFences: readonly NodeMistake[] = [
     },
   },
   {
-    mistake: "forgets the counter when the claim expires",
+    fault: "forgets the counter when the claim expires",
     caughtBy: "the fence of a grant is one more than the counter, after an expiry",
     sees: "inspect",
     breakIt: (correct) => {
@@ -109,13 +109,13 @@ export const brokenFences: readonly NodeMistake[] = [
     },
   },
   {
-    mistake: "counts fences in each process by itself",
+    fault: "counts fences separately in each process",
     caughtBy: "both clients count the fences of a resource together",
     breakIt: countingByItself,
     breakRival: countingByItself,
   },
   {
-    mistake: "advances the counter for a command that was resent",
+    fault: "advances the counter for a command that was resent",
     caughtBy: "acquire() resent by the holder grants again with the same fence, whatever it hints",
     sees: "inspect",
     breakIt: (node) => ({
@@ -128,7 +128,7 @@ export const brokenFences: readonly NodeMistake[] = [
     }),
   },
   {
-    mistake: "does not advance the counter in a takeover",
+    fault: "does not advance the counter in a takeover",
     caughtBy: "acquire() with takeover advances the counter past the old owner's fence",
     sees: "inspect",
     breakIt: (correct) => {
@@ -146,7 +146,7 @@ export const brokenFences: readonly NodeMistake[] = [
     },
   },
   {
-    mistake: "says held where it has rejoined",
+    fault: "answers held when it has rejoined",
     caughtBy: "extend() with rejoin claims a free resource again, and says rejoined and not held",
     breakIt: (node) => ({
       async extend(request) {
@@ -156,7 +156,7 @@ export const brokenFences: readonly NodeMistake[] = [
     }),
   },
   {
-    mistake: "does not raise the counter where it rejoins",
+    fault: "does not raise the counter when it rejoins",
     caughtBy: "extend() with rejoin sets the counter to the fence of the request where that is ahead",
     breakIt: (node) => ({
       async extend(request) {
@@ -166,12 +166,12 @@ export const brokenFences: readonly NodeMistake[] = [
     }),
   },
   {
-    mistake: "takes no notice of the hint",
+    fault: "ignores the hint",
     caughtBy: "the fence is exactly the hint where that is ahead of the counter",
     breakIt: (node) => ({ acquire: (request) => node.acquire({ ...request, fenceHint: 1 }) }),
   },
   {
-    mistake: "takes any hint, however far ahead of its clock",
+    fault: "accepts any hint, however far ahead of its clock",
     caughtBy: "a hint counts at most as the node's clock plus a day",
     breakIt: (node) => ({
       async acquire(request) {
@@ -182,14 +182,14 @@ export const brokenFences: readonly NodeMistake[] = [
     }),
   },
   {
-    mistake: "keeps fourteen digits of a counter, as a number that became a text in Lua",
+    fault: "keeps fourteen digits of a counter, as Lua does when it converts a number to a string",
     caughtBy: "the fence is exactly the hint where that is the time in microseconds",
     breakIt: (node) => ({
       acquire: (request) => node.acquire({ ...request, fenceHint: Number(request.fenceHint.toPrecision(14)) }),
     }),
   },
   {
-    mistake: "advances the counter for a claim that it denies",
+    fault: "advances the counter for a claim that it denies",
     caughtBy: "acquire() that is denied leaves the holder, its ttl and the counter alone",
     sees: "inspect",
     breakIt: (node) => ({
@@ -211,7 +211,7 @@ export const brokenFences: readonly NodeMistake[] = [
     }),
   },
   {
-    mistake: "has one counter for all resources",
+    fault: "has one counter for all resources",
     caughtBy: "the counters of different resources are independent",
     breakIt: (node) => {
       let last = 0;
@@ -225,7 +225,7 @@ export const brokenFences: readonly NodeMistake[] = [
     },
   },
   {
-    mistake: "counts each of several resources by itself",
+    fault: "advances the counter of each of several resources separately",
     caughtBy: "the fence over several resources is one more than their highest counter, for each",
     sees: "inspect",
     breakIt: (node) => ({

@@ -1,11 +1,11 @@
 import type { LockNode } from "@holdfast/core";
-import { insistOnAcquire, insistOnExtend } from "@holdfast/core/requests";
+import { assertAcquire, assertExtend } from "@holdfast/core/requests";
 import type { MemoryNode } from "@holdfast/memory";
 import { dayMs } from "../src/durations.ts";
 import type { LockNodeLimits } from "../src/index.ts";
 
 /** A node that the suite has to pass. */
-export interface RightNode {
+export interface CorrectNode {
   /** Its name in the report. */
   readonly name: string;
   readonly cannot?: LockNodeLimits;
@@ -14,10 +14,10 @@ export interface RightNode {
 }
 
 /** The correct node as it is. */
-const completeNode: RightNode = { name: "a correct node", makeFrom: (node) => node };
+const completeNode: CorrectNode = { name: "a correct node", makeFrom: (node) => node };
 
 /** The correct node without the methods that the contract calls optional. */
-export const bareNode: RightNode = {
+export const bareNode: CorrectNode = {
   name: "a correct node without optional methods",
   makeFrom: ({ name, acquire, extend, release }) => ({ name, acquire, extend, release }),
 };
@@ -29,7 +29,7 @@ function refuse(isRefused: boolean, reason: string): void {
 }
 
 /** A node that cannot do what may be declared, and does instead what the declaration promises. */
-export const limitedNode: RightNode = {
+export const limitedNode: CorrectNode = {
   name: "a correct node with every limit declared",
   cannot: {
     severalResources: "one resource at a time",
@@ -47,12 +47,12 @@ export const limitedNode: RightNode = {
     return {
       ...node,
       async acquire(request) {
-        insistOnAcquire(request);
+        assertAcquire(request);
         const { takeover: _, ...claim } = prepare(request);
         return node.acquire(claim);
       },
       async extend(request) {
-        insistOnExtend(request);
+        assertExtend(request);
         return node.extend({ ...prepare(request), rejoin: false });
       },
     };
@@ -60,7 +60,7 @@ export const limitedNode: RightNode = {
 };
 
 /** A node that claims several resources together only where what their names begin with, up to a slash, is the same. */
-const relatedNode: RightNode = {
+const relatedNode: CorrectNode = {
   name: "a correct node for related resources",
   cannot: { unrelatedResources: "they would be in different places" },
   related: (resource) => `here/${resource}`,
@@ -84,10 +84,10 @@ const relatedNode: RightNode = {
 };
 
 /** A node that the suite must not pass. */
-export const wrongNode: RightNode = {
+export const wrongNode: CorrectNode = {
   name: "a node that says | released",
   makeFrom: (node) => ({ ...node, release: async (request) => ({ ...(await node.release(request)), released: true }) }),
 };
 
 /** All nodes that the suite has to pass. */
-export const rightNodes: readonly RightNode[] = [completeNode, bareNode, limitedNode, relatedNode];
+export const correctNodes: readonly CorrectNode[] = [completeNode, bareNode, limitedNode, relatedNode];

@@ -1,40 +1,41 @@
 import type { AcquireReply, AcquireRequest, LockNode } from "@holdfast/core";
-import type { NodeMistake } from "./mistake.ts";
+import type { BrokenWrapper } from "./broken-node.ts";
 
 /**
- * Chooses anew where the right node names somebody.
+ * Names another waiter where the correct node names one.
  *
- * @param choose picks one of all the denials of a line since the waiter was named or granted, the first of them first
+ * @param choose picks one of a list's waiters, which are in the order of their denials, one entry for each denial since
+ * the waiter was named or granted
  */
 function choosing(
   node: LockNode,
   choose: (denials: readonly string[]) => string | undefined,
-  lineOf: (resource: string) => string = (resource) => resource,
+  listOf: (resource: string) => string = (resource) => resource,
 ): Partial<LockNode> {
-  const lines = new Map<string, readonly string[]>();
-  const change = (resource: string, by: (line: readonly string[]) => readonly string[]): void =>
-    void lines.set(lineOf(resource), by(lines.get(lineOf(resource)) ?? []));
+  const lists = new Map<string, readonly string[]>();
+  const change = (resource: string, by: (list: readonly string[]) => readonly string[]): void =>
+    void lists.set(listOf(resource), by(lists.get(listOf(resource)) ?? []));
   return {
     async acquire(request) {
       const reply = await node.acquire(request);
       const { resources, waiter } = request;
       for (const resource of waiter === undefined ? [] : resources) {
-        change(resource, (line) => (reply.granted ? line.filter((each) => each !== waiter) : [...line, `${waiter}`]));
+        change(resource, (list) => (reply.granted ? list.filter((each) => each !== waiter) : [...list, `${waiter}`]));
       }
       return reply;
     },
     async release(request) {
       const reply = await node.release(request);
       const [resource] = request.resources as [string];
-      const next = reply.next && choose(lines.get(lineOf(resource)) ?? []);
+      const next = reply.next && choose(lists.get(listOf(resource)) ?? []);
       if (next === undefined) return reply;
-      change(resource, (line) => line.filter((each) => each !== next));
+      change(resource, (list) => list.filter((each) => each !== next));
       return { ...reply, next };
     },
   };
 }
 
-/** Names somebody more: who is noted when a resource is released, at the next release that names nobody by itself. */
+/** Names one waiter more: notes one at a release, and names it at the next release that would name none. */
 function namingLater(node: LockNode, note: (next: string | undefined, waiter?: string) => string | undefined) {
   const noted = new Map<string, string | undefined>();
   return {
@@ -49,9 +50,9 @@ function namingLater(node: LockNode, note: (next: string | undefined, waiter?: s
 }
 
 /**
- * Does something else where a waiter asks for several resources, some of which are held.
+ * Replaces the denial of a claim with a waiter on several resources, some of which are held.
  *
- * @param deny is told which are held, by whomever, and which are free
+ * @param deny gets the resources that any owner holds, and those that are free
  */
 function denying(
   node: LockNode,
@@ -73,7 +74,7 @@ function denying(
   };
 }
 
-/** Puts the waiter of a request into the lines of these resources, or takes it out of those of what is free. */
+/** Adds the waiter of a request to the lists of these resources, or removes it from those that are free. */
 async function enterOrLeave(node: LockNode, request: AcquireRequest, resources: readonly string[], enters: boolean) {
   const { waiter: _, takeover: __, ...silent } = request;
   const freshClaim = (resource: string) => ({ ...silent, owner: crypto.randomUUID(), resources: [resource] });
@@ -86,36 +87,36 @@ async function enterOrLeave(node: LockNode, request: AcquireRequest, resources: 
   }
 }
 
-/** Mistakes about who stands in a line, and where. */
-const brokenPlaces: readonly NodeMistake[] = [
+/** Faults in which waiters a list has, and in which order. */
+const brokenOrder: readonly BrokenWrapper[] = [
   {
-    mistake: "names the last that came first",
-    caughtBy: "release() names those who wait in the order of the locks that they came during, each once",
+    fault: "names the waiter that came last first",
+    caughtBy: "release() names waiters in the order of the fence counters at which they came, each once",
     breakIt: (node) => choosing(node, (denials) => denials.at(-1)),
   },
   {
-    mistake: "names those who wait in the order of their values, whenever they came",
-    caughtBy: "release() names those who wait in the order of the locks that they came during, each once",
+    fault: "names waiters in the order of their values, whenever they came",
+    caughtBy: "release() names waiters in the order of the fence counters at which they came, each once",
     breakIt: (node) => choosing(node, (denials) => [...denials].sort()[0]),
   },
   {
-    mistake: "names those who came during one lock in the order in which it happened to hear of them",
-    caughtBy: "release() names those who came during one lock in the order of their values",
+    fault: "names waiters that came at the same fence counter in the order of their arrival",
+    caughtBy: "release() names waiters that came at the same fence counter in ascending order of their values",
     breakIt: (node) => choosing(node, (denials) => denials[0]),
   },
   {
-    mistake: "sends who asks again to the end of the line",
-    caughtBy: "acquire() denied again leaves the waiter its place in the line",
+    fault: "moves a waiter that asks again to the end of the waiting list",
+    caughtBy: "acquire() denied again keeps its waiter's place in the waiting list",
     breakIt: (node) => choosing(node, (denials) => [...new Set([...denials].reverse())].at(-1)),
   },
   {
-    mistake: "names somebody twice",
-    caughtBy: "release() names those who wait in the order of the locks that they came during, each once",
+    fault: "names a waiter twice",
+    caughtBy: "release() names waiters in the order of the fence counters at which they came, each once",
     breakIt: (node) => namingLater(node, (next) => next),
   },
   {
-    mistake: "names one who was granted",
-    caughtBy: "acquire() that is granted takes the waiter out of the line, and nobody else",
+    fault: "names a waiter that was granted",
+    caughtBy: "acquire() that is granted removes its waiter from the waiting list, and no other",
     breakIt: (node) => ({
       async acquire({ waiter, ...request }) {
         const reply = await node.acquire(request);
@@ -124,15 +125,15 @@ const brokenPlaces: readonly NodeMistake[] = [
     }),
   },
   {
-    mistake: "puts who releases and goes on waiting before all others",
-    caughtBy: "release() with a waiter puts it behind all who wait, and before who comes later",
+    fault: "puts the waiter of a release ahead of all others",
+    caughtBy: "release() with a waiter puts it behind all others, and ahead of later ones",
     breakIt: (node) => {
       const first = new Map<string, string>();
       return {
         async release({ waiter, ...request }) {
           const [resource] = request.resources as [string];
           const next = request.undo ? undefined : first.get(resource);
-          // Whom the right node would name keeps the turn.
+          // With undo, the waiter that the correct node would name stays in the list.
           const reply = await node.release(next === undefined ? request : { ...request, undo: true });
           if (next !== undefined) first.delete(resource);
           if (waiter !== undefined && reply.next !== undefined) first.set(resource, waiter);
@@ -142,13 +143,13 @@ const brokenPlaces: readonly NodeMistake[] = [
     },
   },
   {
-    mistake: "puts who releases and goes on waiting into a line of its own",
-    caughtBy: "release() with a waiter puts it into no line where nobody waits",
+    fault: "puts the waiter of a release into an empty waiting list",
+    caughtBy: "release() with a waiter puts it into no waiting list that was empty",
     breakIt: (node) => namingLater(node, (_, waiter) => waiter),
   },
   {
-    mistake: "has one line for all resources",
-    caughtBy: "release() names who waits for that resource, and leaves the lines of others",
+    fault: "keeps one waiting list for all resources",
+    caughtBy: "release() names a waiter of that resource, and leaves the waiting lists of others as they are",
     breakIt: (node) =>
       choosing(
         node,
@@ -157,8 +158,8 @@ const brokenPlaces: readonly NodeMistake[] = [
       ),
   },
   {
-    mistake: "looks only into the line of the first of several resources",
-    caughtBy: "release() of several resources takes the first out of the line of each, and names one of them",
+    fault: "reads only the waiting list of the first of several resources",
+    caughtBy: "release() of several resources removes the first waiter from the list of each, and names one of them",
     breakIt: (node) => ({
       async release({ resources, ...request }) {
         const [first, ...others] = resources as [string];
@@ -170,16 +171,16 @@ const brokenPlaces: readonly NodeMistake[] = [
     }),
   },
   {
-    mistake: "folds the case of waiters",
-    caughtBy: "release() names waiters letter for letter",
+    fault: "folds the case of waiters",
+    caughtBy: "release() names waiters exactly as they were given",
     breakIt: (node) => ({
       acquire: (request) =>
         node.acquire(request.waiter === undefined ? request : { ...request, waiter: request.waiter.toLowerCase() }),
     }),
   },
   {
-    mistake: "never forgets a line",
-    caughtBy: "a line is forgotten a minute after somebody has last entered it",
+    fault: "never forgets a waiting list",
+    caughtBy: "a waiting list is forgotten a minute after a waiter was last added to it",
     needs: ["advance"],
     breakIt: (node) => {
       const latest = new Map<string, string>();
@@ -199,12 +200,11 @@ const brokenPlaces: readonly NodeMistake[] = [
   },
 ];
 
-/** Mistakes about several resources, only some of which are in the way. */
-const brokenWhereFree: readonly NodeMistake[] = [
+/** Faults with several resources, only some of which are held. */
+const brokenDenials: readonly BrokenWrapper[] = [
   {
-    mistake: "puts who is denied several resources into the lines of those that are free, too",
-    caughtBy:
-      "acquire() denied on several resources puts the waiter into the line of each that is in the way, and of no other",
+    fault: "adds the waiter of a denied claim to the lists of the free resources, too",
+    caughtBy: "acquire() denied on several resources adds its waiter to the list of each that is held, and to no other",
     breakIt: (node) =>
       denying(node, async (request, _, free) => {
         const reply = await node.acquire(request);
@@ -213,8 +213,8 @@ const brokenWhereFree: readonly NodeMistake[] = [
       }),
   },
   {
-    mistake: "takes the claim of takeover for one that is in the way of several resources",
-    caughtBy: "acquire() denied on several resources takes what takeover holds for free",
+    fault: "adds the waiter of a denied claim to the list of a resource that takeover holds",
+    caughtBy: "acquire() denied on several resources adds its waiter to no list of a resource that takeover holds",
     breakIt: (node) =>
       denying(node, async (request, held) => {
         const reply = await node.acquire(request);
@@ -223,8 +223,8 @@ const brokenWhereFree: readonly NodeMistake[] = [
       }),
   },
   {
-    mistake: "gives who is denied several resources a second place in the line",
-    caughtBy: "acquire() denied on several resources leaves the waiter its place where they are in the way",
+    fault: "gives the waiter of a denied claim on several resources a second place in the list",
+    caughtBy: "acquire() denied on several resources keeps its waiter's place in the lists of those that are held",
     breakIt: (node) => ({
       acquire({ waiter, ...request }) {
         if (waiter === undefined) return node.acquire(request);
@@ -237,15 +237,15 @@ const brokenWhereFree: readonly NodeMistake[] = [
     }),
   },
   {
-    mistake: "keeps who is denied several resources in the lines of those that are free",
+    fault: "keeps the waiter of a denied claim in the lists of the free resources",
     caughtBy:
-      "acquire() denied on several resources takes the waiter, and then the next, out of the lines of the others",
+      "acquire() denied on several resources removes its waiter, and then the next, from the lists of the others",
     breakIt: (node) => denying(node, (request, held) => node.acquire({ ...request, resources: held })),
   },
   {
-    mistake: "passes nobody the turn of who is denied several resources",
+    fault: "names no waiter in place of the one that it removes from the list of a free resource",
     caughtBy:
-      "acquire() denied on several resources takes the waiter, and then the next, out of the lines of the others",
+      "acquire() denied on several resources removes its waiter, and then the next, from the lists of the others",
     breakIt: (node) =>
       denying(node, async (request, held, free) => {
         await enterOrLeave(node, request, free, false);
@@ -253,13 +253,13 @@ const brokenWhereFree: readonly NodeMistake[] = [
       }),
   },
   {
-    mistake: "takes whoever is denied for one who waits",
-    caughtBy: "acquire() denied on several resources without a waiter leaves the lines as they are",
+    fault: "adds every denied owner to the waiting lists",
+    caughtBy: "acquire() denied on several resources without a waiter leaves the waiting lists as they are",
     breakIt: (node) => ({ acquire: (request) => node.acquire({ waiter: request.owner, ...request }) }),
   },
   {
-    mistake: "tells watchers only of turns that come by a release",
-    caughtBy: "watch() names whose turn it is at what is free of several resources that were denied",
+    fault: "tells watchers only the waiters that a release names",
+    caughtBy: "watch() names the next waiter of a free resource when a claim on it and on a held one is denied",
     sees: "watch",
     breakIt: (node) => {
       const named = new Set<string>();
@@ -278,42 +278,42 @@ const brokenWhereFree: readonly NodeMistake[] = [
   },
 ];
 
-/** Mistakes about what a line decides, and who is told. */
-const brokenTurns: readonly NodeMistake[] = [
+/** Faults in what a list decides, and in what it tells. */
+const brokenNames: readonly BrokenWrapper[] = [
   {
-    mistake: "refuses what is free because somebody else is next in line",
-    caughtBy: "acquire() grants what is free to whoever asks, whoever is next in line",
+    fault: "denies a free resource because another waiter is next",
+    caughtBy: "acquire() grants a free resource to any client, whichever waiter is next",
     breakIt: (node) => {
-      const turns = new Map<string, string | undefined>();
+      const nexts = new Map<string, string | undefined>();
       return {
         async acquire(request) {
-          const turn = turns.get(request.resources[0] as string);
-          return turn === undefined || turn === request.waiter ? node.acquire(request) : { granted: false };
+          const next = nexts.get(request.resources[0] as string);
+          return next === undefined || next === request.waiter ? node.acquire(request) : { granted: false };
         },
         async release(request) {
           const reply = await node.release(request);
-          turns.set(request.resources[0] as string, reply.next);
+          nexts.set(request.resources[0] as string, reply.next);
           return reply;
         },
       };
     },
   },
   {
-    mistake: "names somebody where an attempt is undone",
-    caughtBy: "release() with undo names nobody, and leaves the line as it is",
+    fault: "names a waiter at a release with undo",
+    caughtBy: "release() with undo names no waiter, and leaves the waiting list as it is",
     breakIt: (node) => ({ release: ({ undo: _, ...request }) => node.release(request) }),
   },
   {
-    mistake: "names somebody in the reply, and nobody to watchers",
-    caughtBy: "watch() names whom the reply of release() names, for each resource, and nobody else",
+    fault: "names a waiter in the reply, and none to watchers",
+    caughtBy: "watch() names the same waiters as the replies of release(), for each resource, and no others",
     sees: "watch",
     breakIt: (node) => ({
       watch: (resources, onReleased) => node.watch(resources, (resource) => onReleased(resource)),
     }),
   },
   {
-    mistake: "names somebody else to watchers than in the reply",
-    caughtBy: "watch() names whom the reply of release() names, for each resource, and nobody else",
+    fault: "names another waiter to watchers than in the reply",
+    caughtBy: "watch() names the same waiters as the replies of release(), for each resource, and no others",
     sees: "watch",
     breakIt: (node) => {
       let before: string | undefined;
@@ -328,10 +328,10 @@ const brokenTurns: readonly NodeMistake[] = [
   },
 ];
 
-/** Mistakes about the lines of those who wait. */
-export const brokenLines: readonly NodeMistake[] = [...brokenPlaces, ...brokenWhereFree, ...brokenTurns].map(
-  (mistake) => ({
-    ...mistake,
-    needs: ["line", ...(mistake.needs ?? [])],
+/** Faults of waiting lists. */
+export const brokenWaitingLists: readonly BrokenWrapper[] = [...brokenOrder, ...brokenDenials, ...brokenNames].map(
+  (broken) => ({
+    ...broken,
+    needs: ["waitingLists", ...(broken.needs ?? [])],
   }),
 );

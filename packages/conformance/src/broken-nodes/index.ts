@@ -1,23 +1,23 @@
+import { type BrokenNode, brokenNodeOf } from "./broken-node.ts";
 import { brokenClaims } from "./claims.ts";
 import { brokenFences } from "./fences.ts";
 import { brokenLimits } from "./limits.ts";
-import { brokenLines } from "./lines.ts";
-import { type Mistake, mistakeOf } from "./mistake.ts";
 import { brokenNames } from "./names.ts";
 import { brokenOutages } from "./outages.ts";
 import { brokenReplies } from "./replies.ts";
 import { brokenTimes } from "./times.ts";
+import { brokenWaitingLists } from "./waiting-lists.ts";
 import { brokenWakeUps } from "./wake-ups.ts";
 
-/** All mistakes that the suite is known to catch. To add one, put it into the list of its topic. */
-export const mistakes: readonly Mistake[] = [
+/** All broken nodes that the suite is known to catch. Add a new one to the list of its topic. */
+export const brokenNodes: readonly BrokenNode[] = [
   ...brokenReplies,
   ...brokenClaims,
   ...brokenFences,
   ...brokenTimes,
   ...brokenNames,
   ...brokenWakeUps,
-  ...brokenLines,
+  ...brokenWaitingLists,
   ...brokenOutages,
   ...brokenLimits,
-].map(mistakeOf);
+].map(brokenNodeOf);

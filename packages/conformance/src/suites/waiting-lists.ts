@@ -4,7 +4,7 @@ import { minuteMs } from "../durations.ts";
 import { type Fact, fact, factNeeding } from "../fact.ts";
 import type { World } from "../world.ts";
 
-/** Claims the resource, has others be denied with these waiters, one after the other, and releases it: returns who is named. */
+/** Claims the resource, lets claims with these waiters be denied one after the other, releases it, and returns the waiter named. */
 async function nextAfter(
   { node, rival }: Pick<World, "node" | "rival">,
   resource: string,
@@ -17,7 +17,7 @@ async function nextAfter(
   return node.free(owner, resource, terms);
 }
 
-/** Claims and releases until nobody is named any more, or more often than anybody stands in line: returns who was named. */
+/** Claims and releases until no waiter is named any more, or ten times, and returns the waiters named. */
 async function namesOf(client: Client, resources: Resources): Promise<readonly string[]> {
   const names: string[] = [];
   for (let releases = 0; releases < 10; releases++) {
@@ -30,7 +30,7 @@ async function namesOf(client: Client, resources: Resources): Promise<readonly s
   return names;
 }
 
-/** What waiting changes for nobody, whether the node keeps lines or not. */
+/** What no waiter changes, whether the node keeps waiting lists or not. */
 export const waiterFacts: readonly Fact[] = [
   fact("acquire() with a waiter is granted and denied as without one", async ({ node, rival }) => {
     expect(await node.grant("alice", "r", { waiter: "A" })).toBe(1);
@@ -42,7 +42,7 @@ export const waiterFacts: readonly Fact[] = [
     expect(await rival.grant("bob", "r", { waiter: "B" })).toBe(2);
   }),
 
-  fact("acquire() grants what is free to whoever asks, whoever is next in line", async ({ node, rival }) => {
+  fact("acquire() grants a free resource to any client, whichever waiter is next", async ({ node, rival }) => {
     for (const terms of [{}, { waiter: "C" }]) {
       await node.grant("alice", "r");
       await rival.deny("bob", "r", { waiter: "B" });
@@ -53,7 +53,7 @@ export const waiterFacts: readonly Fact[] = [
     }
   }),
 
-  factNeeding("takeover", "acquire() with takeover is granted, whoever is next in line", async ({ node, rival }) => {
+  factNeeding("takeover", "acquire() with takeover is granted, whichever waiter is next", async ({ node, rival }) => {
     await node.grant("alice", "r");
     await rival.deny("bob", "r", { waiter: "B" });
     expect(await node.grant("carol", "r", { takeover: "alice", waiter: "C" })).toBe(2);
@@ -73,14 +73,14 @@ export const waiterFacts: readonly Fact[] = [
   }),
 ];
 
-/** Who is in a line. */
+/** Which waiters are in a list. */
 const members: readonly Fact[] = [
-  fact("release() names who was denied with a waiter, whichever client asked", async ({ node, rival }) => {
+  fact("release() names the waiter of a denied acquire(), whichever client asked", async ({ node, rival }) => {
     expect(await nextAfter({ node, rival }, "r", ["B"])).toBe("B");
     expect(await nextAfter({ node: rival, rival: node }, "r", ["C"])).toBe("C");
   }),
 
-  fact("release() names nobody where nobody was denied with a waiter", async ({ node, rival }) => {
+  fact("release() names no waiter if no denied acquire() had one", async ({ node, rival }) => {
     await node.grant("alice", "r", { waiter: "A" });
     await node.grant("alice", "r", { waiter: "A" });
     await rival.deny("bob", "r");
@@ -88,21 +88,21 @@ const members: readonly Fact[] = [
     expect(await namesOf(rival, "r")).toEqual([]);
   }),
 
-  fact("release() of what is not held names nobody, and takes nobody's turn", async ({ node, rival }) => {
+  fact("release() of a resource that is not held names no waiter and removes none", async ({ node, rival }) => {
     await node.grant("alice", "r");
     await rival.deny("bob", "r", { waiter: "B" });
     expect(await rival.release("bob", "r")).toBe(false);
     expect(await node.free("alice", "r")).toBe("B");
   }),
 
-  fact("acquire() that is granted takes the waiter out of the line, and nobody else", async ({ node, rival }) => {
+  fact("acquire() that is granted removes its waiter from the waiting list, and no other", async ({ node, rival }) => {
     await nextAfter({ node, rival }, "r", ["B", "C"], { undo: true });
     await rival.grant("bob", "r", { waiter: "B" });
     expect(await rival.free("bob", "r")).toBe("C");
     expect(await namesOf(node, "r")).toEqual([]);
   }),
 
-  fact("release() names waiters letter for letter", async (world) => {
+  fact("release() names waiters exactly as they were given", async (world) => {
     const waiters = [
       "B",
       "b",
@@ -128,26 +128,29 @@ const members: readonly Fact[] = [
   }),
 ];
 
-/** In which order they stand. Values that would come in another order show that it is not by value. */
+/** The order of a list. The values are not in this order, so that an order by value shows. */
 const order: readonly Fact[] = [
-  fact("release() names those who wait in the order of the locks that they came during, each once", async (world) => {
+  fact("release() names waiters in the order of the fence counters at which they came, each once", async (world) => {
     for (const waiter of ["C", "A", "D", "B"]) await nextAfter(world, "r", [waiter], { undo: true });
     expect(await namesOf(world.rival, "r")).toEqual(["C", "A", "D", "B"]);
   }),
 
-  fact("release() names those who came during one lock in the order of their values", async (world) => {
-    await nextAfter(world, "r", ["C", "A", "D", "B"], { undo: true });
-    expect(await namesOf(world.rival, "r")).toEqual(["A", "B", "C", "D"]);
-  }),
+  fact(
+    "release() names waiters that came at the same fence counter in ascending order of their values",
+    async (world) => {
+      await nextAfter(world, "r", ["C", "A", "D", "B"], { undo: true });
+      expect(await namesOf(world.rival, "r")).toEqual(["A", "B", "C", "D"]);
+    },
+  ),
 
-  fact("acquire() denied again leaves the waiter its place in the line", async (world) => {
+  fact("acquire() denied again keeps its waiter's place in the waiting list", async (world) => {
     await nextAfter(world, "r", ["C", "C"], { undo: true });
     await nextAfter(world, "r", ["B", "C"], { undo: true });
     await nextAfter(world, "r", ["A", "B", "C"], { undo: true });
     expect(await namesOf(world.rival, "r")).toEqual(["C", "B", "A"]);
   }),
 
-  fact("acquire() denied after the waiter was named puts it behind those who wait", async (world) => {
+  fact("acquire() denied after its waiter was named puts that waiter behind all others", async (world) => {
     await nextAfter(world, "r", ["A"], { undo: true });
     expect(await nextAfter(world, "r", ["B"])).toBe("A");
     await nextAfter(world, "r", ["A"], { undo: true });
@@ -155,49 +158,52 @@ const order: readonly Fact[] = [
   }),
 ];
 
-/** What a release says besides. */
+/** The waiter and the undo of a release. */
 const terms: readonly Fact[] = [
-  fact("release() with a waiter puts it behind all who wait, and before who comes later", async (world) => {
+  fact("release() with a waiter puts it behind all others, and ahead of later ones", async (world) => {
     const { node, rival } = world;
     expect(await nextAfter(world, "r", ["B", "C", "D"], { waiter: "A" })).toBe("B");
-    // The hint takes the counter ahead, as those of core do.
+    // This hint advances the counter by more than one, as core's hints do.
     await node.grant("erin", "r", { fenceHint: 1_000 });
     await rival.deny("bob", "r", { waiter: "0" });
     await node.free("erin", "r", { undo: true });
     expect(await namesOf(rival, "r")).toEqual(["C", "D", "A", "0"]);
   }),
 
-  fact("release() with a waiter puts it behind the only one that waits", async (world) => {
+  fact("release() with a waiter puts it behind a single other waiter", async (world) => {
     expect(await nextAfter(world, "r", ["B"], { waiter: "A" })).toBe("B");
     expect(await namesOf(world.rival, "r")).toEqual(["A"]);
   }),
 
-  fact("release() with a waiter puts it into no line where nobody waits", async (world) => {
+  fact("release() with a waiter puts it into no waiting list that was empty", async (world) => {
     expect(await nextAfter(world, "r", [], { waiter: "A" })).toBeUndefined();
     expect(await namesOf(world.rival, "r")).toEqual([]);
   }),
 
-  fact("release() with undo names nobody, and leaves the line as it is", async (world) => {
+  fact("release() with undo names no waiter, and leaves the waiting list as it is", async (world) => {
     expect(await nextAfter(world, "r", ["B", "C"], { undo: true })).toBeUndefined();
     expect(await nextAfter(world, "r", [], { undo: true })).toBeUndefined();
     expect(await namesOf(world.rival, "r")).toEqual(["B", "C"]);
   }),
 ];
 
-/** Lines are those of resources. */
+/** Each resource has a list of its own. */
 const resources: readonly Fact[] = [
-  fact("release() names who waits for that resource, and leaves the lines of others", async (world) => {
-    await nextAfter(world, "a", ["A"], { undo: true });
-    await nextAfter(world, "b", ["B"], { undo: true });
-    await nextAfter(world, "{a}", ["C"], { undo: true });
-    expect(await namesOf(world.node, "b")).toEqual(["B"]);
-    expect(await namesOf(world.node, "a")).toEqual(["A"]);
-    expect(await namesOf(world.node, "{a}")).toEqual(["C"]);
-  }),
+  fact(
+    "release() names a waiter of that resource, and leaves the waiting lists of others as they are",
+    async (world) => {
+      await nextAfter(world, "a", ["A"], { undo: true });
+      await nextAfter(world, "b", ["B"], { undo: true });
+      await nextAfter(world, "{a}", ["C"], { undo: true });
+      expect(await namesOf(world.node, "b")).toEqual(["B"]);
+      expect(await namesOf(world.node, "a")).toEqual(["A"]);
+      expect(await namesOf(world.node, "{a}")).toEqual(["C"]);
+    },
+  ),
 
   factNeeding(
     "severalResources",
-    "acquire() granted on several resources takes the waiter out of the line of each",
+    "acquire() granted on several resources removes its waiter from the waiting list of each",
     async (world) => {
       await nextAfter(world, "a", ["B"], { undo: true });
       await nextAfter(world, "b", ["B"], { undo: true });
@@ -209,7 +215,7 @@ const resources: readonly Fact[] = [
 
   factNeeding(
     "severalResources",
-    "release() of several resources takes the first out of the line of each, and names one of them",
+    "release() of several resources removes the first waiter from the list of each, and names one of them",
     async (world) => {
       const { node, rival } = world;
       for (const waiter of ["A", "B"]) await nextAfter(world, "a", [waiter], { undo: true });
@@ -223,11 +229,11 @@ const resources: readonly Fact[] = [
   ),
 ];
 
-/** Several resources, only some of which are in the way. */
-const partlyInTheWay: readonly Fact[] = [
+/** Several resources, only some of which are held. */
+const partlyHeld: readonly Fact[] = [
   factNeeding(
     "severalResources",
-    "acquire() denied on several resources puts the waiter into the line of each that is in the way, and of no other",
+    "acquire() denied on several resources adds its waiter to the list of each that is held, and to no other",
     async ({ node, rival }) => {
       await node.grant("alice", "b");
       await node.grant("carol", "c");
@@ -241,7 +247,7 @@ const partlyInTheWay: readonly Fact[] = [
 
   factNeeding(
     ["severalResources", "takeover"],
-    "acquire() denied on several resources takes what takeover holds for free",
+    "acquire() denied on several resources adds its waiter to no list of a resource that takeover holds",
     async ({ node, rival }) => {
       await node.grant("alice", "a");
       await node.grant("carol", "b");
@@ -253,7 +259,7 @@ const partlyInTheWay: readonly Fact[] = [
 
   factNeeding(
     "severalResources",
-    "acquire() denied on several resources leaves the waiter its place where they are in the way",
+    "acquire() denied on several resources keeps its waiter's place in the lists of those that are held",
     async (world) => {
       const { node, rival } = world;
       await nextAfter(world, "b", ["C"], { undo: true });
@@ -267,7 +273,7 @@ const partlyInTheWay: readonly Fact[] = [
 
   factNeeding(
     "severalResources",
-    "acquire() denied on several resources takes the waiter, and then the next, out of the lines of the others",
+    "acquire() denied on several resources removes its waiter, and then the next, from the lists of the others",
     async (world) => {
       const { node, rival } = world;
       for (const waiter of ["C", "B", "D", "A"]) await nextAfter(world, "a", [waiter], { undo: true });
@@ -279,7 +285,7 @@ const partlyInTheWay: readonly Fact[] = [
 
   factNeeding(
     "severalResources",
-    "acquire() denied on several resources without a waiter leaves the lines as they are",
+    "acquire() denied on several resources without a waiter leaves the waiting lists as they are",
     async (world) => {
       const { node, rival } = world;
       for (const waiter of ["B", "A"]) await nextAfter(world, "a", [waiter], { undo: true });
@@ -291,39 +297,42 @@ const partlyInTheWay: readonly Fact[] = [
   ),
 ];
 
-/** The facts about lines, where the node keeps them. */
-export const lineFacts: readonly Fact[] = [...members, ...order, ...terms, ...resources, ...partlyInTheWay];
+/** The facts about waiting lists, where the node keeps them. */
+export const waitingListFacts: readonly Fact[] = [...members, ...order, ...terms, ...resources, ...partlyHeld];
 
-/** Those about what watchers hear, where it offers `watch`, too. */
-export const watchLineFacts: readonly Fact[] = [
-  fact("watch() names whom the reply of release() names, for each resource, and nobody else", async (world) => {
-    const replied = new Set<string>();
-    const heard = new Set<string>();
-    const unwatch = await world.rival.watch(["a", "b"], (resource, next) => {
-      if (next !== undefined) heard.add(`${resource}: ${next}`);
-    });
-    // A hint may be lost: there are others.
-    await world.eventually("the watcher hears of turns for both", async () => {
-      for (const resource of ["a", "b"]) {
-        await nextAfter(world, resource, [`for ${resource} since ${replied.size}`], { undo: true });
-        replied.add(`${resource}: ${await nextAfter(world, resource, [])}`);
-      }
-      return ["a", "b"].every((resource) => [...heard].some((turn) => turn.startsWith(resource)));
-    });
-    expect([...replied]).toEqual(expect.arrayContaining([...heard]));
-    await unwatch();
-  }),
+/** Those about the waiters that watchers are told, where it also offers `watch`. */
+export const watchWaitingListFacts: readonly Fact[] = [
+  fact(
+    "watch() names the same waiters as the replies of release(), for each resource, and no others",
+    async (world) => {
+      const replied = new Set<string>();
+      const heard = new Set<string>();
+      const unwatch = await world.rival.watch(["a", "b"], (resource, next) => {
+        if (next !== undefined) heard.add(`${resource}: ${next}`);
+      });
+      // A notification may be lost, so this repeats.
+      await world.eventually("the watcher hears a waiter named for both", async () => {
+        for (const resource of ["a", "b"]) {
+          await nextAfter(world, resource, [`for ${resource} since ${replied.size}`], { undo: true });
+          replied.add(`${resource}: ${await nextAfter(world, resource, [])}`);
+        }
+        return ["a", "b"].every((resource) => [...heard].some((named) => named.startsWith(resource)));
+      });
+      expect([...replied]).toEqual(expect.arrayContaining([...heard]));
+      await unwatch();
+    },
+  ),
 
   factNeeding(
     "severalResources",
-    "watch() names whose turn it is at what is free of several resources that were denied",
+    "watch() names the next waiter of a free resource when a claim on it and on a held one is denied",
     async (world) => {
       const { node, rival } = world;
       const heard = new Set<string>();
       const unwatch = await rival.watch(["free", "held"], (resource, next) => heard.add(`${resource}: ${next}`));
       await node.grant("alice", "held");
-      // A hint may be lost: there are others.
-      await world.eventually("the watcher hears whose turn it is", async () => {
+      // A notification may be lost, so this repeats.
+      await world.eventually("the watcher hears the next waiter named", async () => {
         await nextAfter(world, "free", ["B"], { undo: true });
         await rival.deny("carol", ["free", "held"], { waiter: "C" });
         return heard.has("free: B");
@@ -333,11 +342,11 @@ export const watchLineFacts: readonly Fact[] = [
     },
   ),
 
-  fact("watch() names nobody where a release undoes", async (world) => {
+  fact("watch() names no waiter for a release with undo", async (world) => {
     const heard = new Set<string>();
     const unwatch = await world.rival.watch(["undone", "sentinel"], (_, next) => heard.add(`${next}`));
     await nextAfter(world, "undone", ["A"], { undo: true });
-    await world.eventually("the watcher hears of another turn", async () => {
+    await world.eventually("the watcher hears another waiter named", async () => {
       await nextAfter(world, "sentinel", ["B"]);
       return heard.has("B");
     });
@@ -346,18 +355,18 @@ export const watchLineFacts: readonly Fact[] = [
   }),
 ];
 
-/** Those about their end, where the clock is in the suite's hands. */
-export const advanceLineFacts: readonly Fact[] = [
-  fact("a line is forgotten a minute after somebody has last entered it", async (world) => {
+/** Those about the end of a list, where the suite controls the clock. */
+export const advanceWaitingListFacts: readonly Fact[] = [
+  fact("a waiting list is forgotten a minute after a waiter was last added to it", async (world) => {
     await nextAfter(world, "r", ["B"], { undo: true });
     await world.pass(minuteMs);
     expect(await namesOf(world.rival, "r")).toEqual([]);
   }),
 ];
 
-/** What is true where it keeps none. */
-export const noLineFacts: readonly Fact[] = [
-  fact("the node keeps no line: waiting clients are not told whose turn it is", async (world) => {
+/** The facts about a node that keeps none. */
+export const noWaitingListFacts: readonly Fact[] = [
+  fact("the node keeps no waiting lists: releases name no waiter", async (world) => {
     expect(await nextAfter(world, "r", ["B", "C"], { waiter: "A" })).toBeUndefined();
     expect(await nextAfter(world, "r", [], { undo: true })).toBeUndefined();
     expect(await namesOf(world.rival, "r")).toEqual([]);

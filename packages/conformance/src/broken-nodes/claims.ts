@@ -1,11 +1,21 @@
 import { setTimeout } from "node:timers/promises";
+import type { AcquireRequest, LockNode } from "@holdfast/core";
 import { renamedNode } from "../renamed-node.ts";
-import type { NodeMistake } from "./mistake.ts";
+import type { BrokenWrapper } from "./broken-node.ts";
+import { withHeldResources } from "./replies.ts";
 
-/** Mistakes about who holds what. */
-export const brokenClaims: readonly NodeMistake[] = [
+/** The requested resources that have any owner, whichever it is. */
+function heldByAny(node: Required<LockNode>): (request: AcquireRequest) => Promise<readonly string[]> {
+  return async ({ resources }) => {
+    const views = await Promise.all(resources.map((resource) => node.inspect(resource)));
+    return resources.filter((_, index) => views[index]?.owner !== null);
+  };
+}
+
+/** Faults in claims. */
+export const brokenClaims: readonly BrokenWrapper[] = [
   {
-    mistake: "claims one resource after the other, and keeps the first when a later one is taken",
+    fault: "claims one resource after the other, and keeps the first when a later one is taken",
     caughtBy: "acquire() denies while another owner holds any one of the resources, and changes nothing",
     breakIt: (node) => ({
       async acquire(request) {
@@ -20,7 +30,7 @@ export const brokenClaims: readonly NodeMistake[] = [
     }),
   },
   {
-    mistake: "looks whether the resource is free, and claims it in a second step",
+    fault: "checks that the resource is free, and claims it in a second step",
     caughtBy: "acquire() grants exactly one of 100 claims sent at once, round after round",
     sees: "inspect",
     breakIt: (node) => {
@@ -42,7 +52,7 @@ export const brokenClaims: readonly NodeMistake[] = [
     },
   },
   {
-    mistake: "rejects where it should deny",
+    fault: "rejects instead of denying",
     caughtBy: "acquire() denies while another owner holds the resource, whichever client asks",
     breakIt: (node) => ({
       async acquire(request) {
@@ -53,7 +63,24 @@ export const brokenClaims: readonly NodeMistake[] = [
     }),
   },
   {
-    mistake: "denies a command that was resent, as the resource is taken",
+    fault: "names a free resource as held",
+    caughtBy: "acquire() names as held only resources that another owner holds, if it names any",
+    breakIt: (node) => withHeldResources(node, ({ resources }) => resources),
+  },
+  {
+    fault: "names a resource as held that the owner of the request holds itself",
+    caughtBy: "acquire() does not name as held what the owner of the request holds itself",
+    sees: "inspect",
+    breakIt: (node) => withHeldResources(node, heldByAny(node)),
+  },
+  {
+    fault: "names a resource as held that it may take over",
+    caughtBy: "acquire() with takeover does not name as held what it may take over",
+    sees: "inspect",
+    breakIt: (node) => withHeldResources(node, heldByAny(node)),
+  },
+  {
+    fault: "denies a command that was resent, because the resource is held",
     caughtBy: "acquire() resent by the holder grants again with the same fence, whatever it hints",
     sees: "inspect",
     breakIt: (node) => ({
@@ -64,14 +91,14 @@ export const brokenClaims: readonly NodeMistake[] = [
     }),
   },
   {
-    mistake: "releases only the first of several resources",
+    fault: "releases only the first of several resources",
     caughtBy: "release() frees all of several resources, and keeps each counter",
     breakIt: (node) => ({
       release: ({ resources, ...rest }) => node.release({ ...rest, resources: resources.slice(0, 1) }),
     }),
   },
   {
-    mistake: "takes over from whoever holds the resource",
+    fault: "takes over from any owner",
     caughtBy: "acquire() with takeover from an owner that does not hold the resource is denied",
     sees: "inspect",
     breakIt: (node) => ({
@@ -83,7 +110,7 @@ export const brokenClaims: readonly NodeMistake[] = [
     }),
   },
   {
-    mistake: "takes over only where nothing is free",
+    fault: "takes over only if none of the resources is free",
     caughtBy: "acquire() with takeover takes over what that owner holds along with what is free",
     sees: "inspect",
     breakIt: (node) => ({
@@ -95,7 +122,7 @@ export const brokenClaims: readonly NodeMistake[] = [
     }),
   },
   {
-    mistake: "releases whatever the resource is held by",
+    fault: "releases the claim of any owner",
     caughtBy: "release() leaves another owner's claim and counter alone",
     sees: "inspect",
     breakIt: (node) => ({
@@ -106,7 +133,7 @@ export const brokenClaims: readonly NodeMistake[] = [
     }),
   },
   {
-    mistake: "releases only where the owner holds all of the resources",
+    fault: "releases only if the owner holds all of the resources",
     caughtBy: "release() of resources held in part frees just those",
     sees: "inspect",
     breakIt: (node) => ({
@@ -118,7 +145,7 @@ export const brokenClaims: readonly NodeMistake[] = [
     }),
   },
   {
-    mistake: "looks who holds the resource, and frees it in a second step",
+    fault: "checks which owner holds the resource, and frees it in a second step",
     caughtBy: "release() sent many times at once frees no claim of the next owner",
     sees: "inspect",
     breakIt: (node) => {
@@ -129,7 +156,7 @@ export const brokenClaims: readonly NodeMistake[] = [
           if ((await node.inspect(resource)).owner !== request.owner) return { released: false };
           const isFirst = !freed.has(request.owner);
           freed.add(request.owner);
-          // The other releases take their second step when the next owner has the resource, if that is soon.
+          // The other releases take their second step once the next owner holds the resource, if that is soon.
           for (let looks = 0; looks < 50; looks++) {
             const { owner } = await node.inspect(resource);
             if (owner !== null && (isFirst || owner !== request.owner)) return node.release({ ...request, owner });
@@ -141,12 +168,12 @@ export const brokenClaims: readonly NodeMistake[] = [
     },
   },
   {
-    mistake: "says released whether or not there was anything to release",
+    fault: "always answers released",
     caughtBy: "release() sent again changes nothing, and is no error",
     breakIt: (node) => ({ release: async (request) => ({ ...(await node.release(request)), released: true }) }),
   },
   {
-    mistake: "extends whatever claim the resource has",
+    fault: "extends the claim of any owner",
     caughtBy: "extend() of another owner's claim answers not held, and leaves claim and counter alone",
     sees: "inspect",
     breakIt: (node) => ({
@@ -157,7 +184,7 @@ export const brokenClaims: readonly NodeMistake[] = [
     }),
   },
   {
-    mistake: "shortens another owner's claim before it looks whose that is",
+    fault: "shortens another owner's claim before it compares owners",
     caughtBy: "extend() of another owner's claim answers not held, and leaves claim and counter alone",
     sees: "inspect",
     breakIt: (node) => ({
@@ -172,14 +199,14 @@ export const brokenClaims: readonly NodeMistake[] = [
     }),
   },
   {
-    mistake: "takes a claim on the first of several resources for a claim on all",
+    fault: "counts a claim on the first of several resources as a claim on all",
     caughtBy: "extend() without rejoin takes a claim on some of the resources for none, and changes nothing",
     breakIt: (node) => ({
       extend: (request) => node.extend({ ...request, resources: request.resources.slice(0, 1) }),
     }),
   },
   {
-    mistake: "knows nothing of what another client claims",
+    fault: "ignores the claims of other clients",
     caughtBy: "both clients see a claim of either",
     breakIt: () => ({}),
     breakRival: (node) => renamedNode(node, (resource) => `${resource}, by the rival`),

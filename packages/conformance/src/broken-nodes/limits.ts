@@ -1,10 +1,10 @@
 import { minuteMs } from "../durations.ts";
-import type { NodeMistake } from "./mistake.ts";
+import type { BrokenWrapper } from "./broken-node.ts";
 
-/** Mistakes of nodes that declare a limit, and then do something else than what the limit means. */
-export const brokenLimits: readonly NodeMistake[] = [
+/** Nodes that declare a limit, and then do something else than the limit says. */
+export const brokenLimits: readonly BrokenWrapper[] = [
   {
-    mistake: "is said to claim one resource at a time, and claims the first of several before it rejects",
+    fault: "declares that it claims one resource at a time, and claims the first of several before it rejects",
     cannot: { severalResources: "the store has transactions over one key" },
     caughtBy: "acquire() rejects a claim on several resources, and changes nothing",
     breakIt: (node) => ({
@@ -16,19 +16,19 @@ export const brokenLimits: readonly NodeMistake[] = [
     }),
   },
   {
-    mistake: "is said not to take over, and takes over",
+    fault: "declares that it cannot take over, and takes over",
     cannot: { takeover: "the store has no compare-and-set" },
     caughtBy: "acquire() with takeover is denied like any other claim, and changes nothing",
     breakIt: () => ({}),
   },
   {
-    mistake: "is said not to rejoin, and rejoins",
+    fault: "declares that it cannot rejoin, and rejoins",
     cannot: { rejoin: "the store cannot tell" },
     caughtBy: "extend() with rejoin of a free resource answers neither held nor rejoined, and changes nothing",
     breakIt: () => ({}),
   },
   {
-    mistake: "is said not to keep a claim for thirty days, and cuts it short instead of rejecting it",
+    fault: "declares that it cannot keep a claim for thirty days, and cuts it short instead of rejecting it",
     cannot: { longTtl: "leases last an hour at the most" },
     caughtBy: "acquire() rejects a claim for thirty days, and claims nothing",
     breakIt: (node) => ({
@@ -36,7 +36,7 @@ export const brokenLimits: readonly NodeMistake[] = [
     }),
   },
   {
-    mistake: "is said to end claims late, and ends them early",
+    fault: "declares that it ends claims late, and ends them early",
     cannot: { exactTtl: "the store counts tenths of seconds" },
     caughtBy: "a claim is kept somewhat longer than its ttl, never shorter, and ends",
     breakIt: (node) => ({
@@ -44,7 +44,7 @@ export const brokenLimits: readonly NodeMistake[] = [
     }),
   },
   {
-    mistake: "is said to claim related resources only, and claims others, too",
+    fault: "declares that it claims related resources only, and claims others, too",
     cannot: { unrelatedResources: "they are in different places" },
     related: (resource) => resource,
     caughtBy: "acquire() rejects a claim on unrelated resources, names them, and changes nothing",

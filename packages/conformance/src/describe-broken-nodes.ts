@@ -1,0 +1,65 @@
+import { describe, expect, test } from "vitest";
+import type { BrokenNode } from "./broken-nodes/broken-node.ts";
+import { brokenNodes as allBrokenNodes } from "./broken-nodes/index.ts";
+import { createExpectCaught, declared, type ExpectCaught, timeoutsMax } from "./expect-caught.ts";
+import { offersOf } from "./offers.ts";
+import { hangGuardMs, parseOptions, type Settings } from "./settings.ts";
+import type { DescribeLockNodeOptions } from "./subject.ts";
+import { type Offers, type Proof, proofOf } from "./topics.ts";
+
+/** What {@link describeBrokenNodes} needs to know. */
+export interface DescribeBrokenNodesOptions extends DescribeLockNodeOptions {
+  /** The broken nodes to test. Default: {@link brokenNodes}, all that the suite is known to catch. */
+  readonly brokenNodes?: readonly BrokenNode[];
+}
+
+/**
+ * Registers the tests that show what the suite catches: breaks a correct node in one way after the other, and expects the
+ * test that is named for each broken node to fail. The correct node must pass the same test with the same timeout.
+ *
+ * @param name what the report calls the node
+ * @param options those of {@link describeLockNode} for the correct node
+ * @throws {TypeError | RangeError} for bad options, before anything is made
+ */
+export function describeBrokenNodes(name: string, options: DescribeBrokenNodesOptions): void {
+  const settings = parseOptions(options);
+  const { brokenNodes = allBrokenNodes } = options;
+  describe(`${name}, broken on purpose`, async () => {
+    const offers = await offersOf(settings);
+    const obstacles = new Map<string, number>();
+    const expectCaught = createExpectCaught(settings);
+    for (const broken of brokenNodes) {
+      const proof = namedProof(broken.caughtBy);
+      const obstacle = obstacleTo(broken, proof, offers, settings);
+      if (obstacle !== undefined) obstacles.set(obstacle, (obstacles.get(obstacle) ?? 0) + 1);
+      else registerBrokenNode(broken, proof, settings, expectCaught);
+    }
+    for (const [obstacle, count] of obstacles) {
+      test(`not tested, as ${obstacle}: ${count} of ${brokenNodes.length} broken nodes`, () => {
+        expect(count).toBeLessThan(brokenNodes.length);
+      });
+    }
+  });
+}
+
+function registerBrokenNode(broken: BrokenNode, proof: Proof, settings: Settings, expectCaught: ExpectCaught): void {
+  test(
+    `a node that ${broken.fault}: caught by "${proof.statement}"`,
+    ({ onTestFinished }) => expectCaught(broken, proof, onTestFinished),
+    (timeoutsMax + 1) * hangGuardMs(settings),
+  );
+}
+
+/** Why this node cannot be broken in this way, or undefined when it can. */
+function obstacleTo(broken: BrokenNode, proof: Proof, offers: Offers, { cannot }: Settings): string | undefined {
+  const lacking = broken.needs?.find((part) => !offers[part]);
+  if (lacking !== undefined) return `the subject does not offer ${lacking}`;
+  const limit = [...proof.needs, ...declared(broken).map(([name]) => name)].find((name) => cannot.has(name));
+  return limit && `${limit} is declared: ${cannot.get(limit)}`;
+}
+
+function namedProof(statement: string): Proof {
+  const proof = proofOf(statement);
+  if (proof === undefined) throw new TypeError(`the suite has no test "${statement}"`);
+  return proof;
+}

@@ -1,0 +1,69 @@
+import { expect } from "vitest";
+import type { BrokenNode } from "./broken-nodes/broken-node.ts";
+import type { Limit, Settings } from "./settings.ts";
+import type { CleanUp, Proof } from "./topics.ts";
+
+/** Fails unless the proof fails for the broken node, and passes for the correct one under the same conditions. */
+export type ExpectCaught = (broken: BrokenNode, proof: Proof, cleanUp: CleanUp) => Promise<void>;
+
+/** Short timeouts to try first, in milliseconds: a broken node that never does what it must would use up the long one. */
+const shortTimeoutsMs = [500, 2_000];
+
+/** How many timeouts are tried at most. Bounds how long one {@link ExpectCaught} takes. */
+export const timeoutsMax: number = shortTimeoutsMs.length + 1;
+
+/** Makes an {@link ExpectCaught} for one correct node. The correct node runs each proof once. */
+export function createExpectCaught(correct: Settings): ExpectCaught {
+  const timeoutsMs = new Map<Proof, number>();
+  return async (broken, proof, cleanUp) => {
+    let { timeoutMs } = correct;
+    // A correct node does not pass as one with a limit that it does not have, so the broken node gets the whole timeout.
+    if (broken.cannot === undefined) {
+      timeoutMs = timeoutsMs.get(proof) ?? (await timeoutFor(correct, proof, cleanUp));
+      timeoutsMs.set(proof, timeoutMs);
+    }
+    await expectFailure({ ...brokenBy(broken, correct), timeoutMs }, proof, cleanUp);
+  };
+}
+
+/** The limits that a broken node declares. */
+export function declared({ cannot = {} }: BrokenNode): [Limit, string][] {
+  return Object.entries(cannot) as [Limit, string][];
+}
+
+/** The timeout that the correct node needs to pass. With a shorter one, the broken node would fail whatever it did. */
+async function timeoutFor(correct: Settings, proof: Proof, cleanUp: CleanUp): Promise<number> {
+  for (const timeoutMs of shortTimeoutsMs.filter((ms) => ms < correct.timeoutMs)) {
+    try {
+      await expectPass({ ...correct, timeoutMs }, proof, cleanUp);
+      return timeoutMs;
+    } catch {
+      // A longer timeout shows whether the node failed, or only needed more time.
+    }
+  }
+  await expectPass(correct, proof, cleanUp);
+  return correct.timeoutMs;
+}
+
+async function expectPass(settings: Settings, proof: Proof, cleanUp: CleanUp): Promise<void> {
+  const prove = await proof.prepare(settings, cleanUp);
+  await prove();
+}
+
+function brokenBy(broken: BrokenNode, correct: Settings): Settings {
+  return {
+    ...correct,
+    cannot: new Map([...correct.cannot, ...declared(broken)]),
+    create: () => broken.create(correct.create),
+  };
+}
+
+async function expectFailure(broken: Settings, proof: Proof, cleanUp: CleanUp): Promise<void> {
+  // A subject that cannot be made is an error, not a broken node that was caught: only the proof's own failure counts.
+  const prove = await proof.prepare(broken, cleanUp);
+  const outcome = await prove().then(
+    () => "passed",
+    () => "failed",
+  );
+  expect(outcome, `the test "${proof.statement}"`).toBe("failed");
+}
