@@ -7,12 +7,12 @@ export function progressLine(faults: FaultClassName, { runs, operations }: Tally
 
 /** What a class of faults came to. */
 export function reportOf(faults: FaultClassName, tally: Tally): string {
-  const { runs, operations, locks, handOvers, wakeUps, turns } = tally;
+  const { runs, operations, locks, handOvers, notifications, turns } = tally;
   const checkers = Object.keys(tally.violations) as Checker[];
   return [
     `${faults}: ${faultClasses[faults].meaning}`,
     `  ${grouped(runs)} runs, ${grouped(operations)} operations, ${grouped(locks)} locks`,
-    `  ${grouped(handOvers)} locks handed over within a process, ${grouped(wakeUps)} wake-ups, ${grouped(turns)} of them for whose turn it was`,
+    `  ${grouped(handOvers)} locks handed over within a process, ${grouped(notifications)} notifications, ${grouped(turns)} of them for whose turn it was`,
     `  faults that struck: ${list(tally.faults)}`,
     `  lost updates, in a storage that ${list(tally.lostUpdates)}`,
     ...checkers.map((checker) => `  ${verdictOn(checker, faults, tally)}`),

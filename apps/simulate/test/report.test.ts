@@ -11,18 +11,22 @@ function broken(checker: keyof Tally["violations"]): Tally {
 
 describe("reportOf()", () => {
   it("reportOf() tells what ran, which faults struck, and that everything holds", () => {
-    const tally = { ...none, runs: 12_345, operations: 6, locks: 5, handOvers: 4, wakeUps: 3210, turns: 1234 };
+    const tally = { ...none, runs: 12_345, operations: 6, locks: 5, handOvers: 4, notifications: 3210, turns: 1234 };
     expect(reportOf("survivable", tally).split("\n")).toEqual([
       "survivable: whatever a lock must withstand",
       "  12 345 runs, 6 operations, 5 locks",
-      "  4 locks handed over within a process, 3 210 wake-ups, 1 234 of them for whose turn it was",
+      "  4 locks handed over within a process, 3 210 notifications, 1 234 of them for whose turn it was",
       "  faults that struck: none",
       "  lost updates, in a storage that checks all 0, checks nothing 0, checks writes 0",
       "  ✔ mutual exclusion  holds",
       "  ✔ fence order       holds",
       "  ✔ fenced storage    holds",
       "  ✔ liveness          holds",
+      "  ✔ progress          holds",
+      "  ✔ fairness          holds",
       "  ✔ queue order       holds",
+      "  ✔ cost              holds",
+      "  ✔ bounds            holds",
       "  ✔ clean end         holds",
       "",
     ]);

@@ -1,36 +1,52 @@
+import { backlogs, expenses } from "./cost-checkers.ts";
+import type { Finding } from "./finding.ts";
 import type { History, LockRecord } from "./history.ts";
-import { delays, monopolies, queueJumps } from "./waiting-checkers.ts";
-
-/** What a checker finds. */
-export type Finding = Omit<Violation, "checker">;
+import { queueJumps, starvation } from "./order-checkers.ts";
+import { delays, monopolies, standstills } from "./waiting-checkers.ts";
+import { type WaitingLimits, waitingLimits } from "./waiting-limits.ts";
 
 /** What is checked of every history. */
-export type Checker = "mutual exclusion" | "fence order" | "fenced storage" | "liveness" | "queue order" | "clean end";
+export type Checker =
+  | "mutual exclusion"
+  | "fence order"
+  | "fenced storage"
+  | "liveness"
+  | "progress"
+  | "fairness"
+  | "queue order"
+  | "cost"
+  | "bounds"
+  | "clean end";
 
-/** Something that happened and should not have. */
-export interface Violation {
+/** A finding, and the checker that made it. */
+export interface Violation extends Finding {
   /** Which checker found it. */
   readonly checker: Checker;
-  /** When, in milliseconds of true time. */
-  readonly atMs: number;
-  /** What happened. */
-  readonly what: string;
 }
 
 /** What each checker demands, and how it judges a history. */
-export const checkers: Readonly<Record<Checker, (history: History) => Finding[]>> = {
+export const checkers: Readonly<Record<Checker, (history: History, limits: WaitingLimits) => Finding[]>> = {
   "mutual exclusion": overlaps,
   "fence order": disorder,
   "fenced storage": lostInFencedStorage,
-  liveness: (history) => [...stagnation(history), ...delays(history), ...monopolies(history)],
+  liveness: (history, limits) => [...stagnation(history), ...delays(history, limits), ...monopolies(history)],
+  progress: standstills,
+  fairness: starvation,
   "queue order": queueJumps,
+  cost: expenses,
+  bounds: backlogs,
   "clean end": ({ misbehaviour, leaks }) => [...misbehaviour, ...leaks],
 };
 
-/** All violations of a history, the earliest first. */
-export function check(history: History): Violation[] {
+/**
+ * All violations of a history, the earliest first.
+ *
+ * @param limits what waiters are promised, where it differs from the defaults
+ */
+export function check(history: History, limits: Partial<WaitingLimits> = {}): Violation[] {
+  const all = { ...waitingLimits, ...limits };
   const violations = Object.entries(checkers).flatMap(([checker, find]) =>
-    find(history).map((violation) => ({ checker: checker as Checker, ...violation })),
+    find(history, all).map((violation) => ({ checker: checker as Checker, ...violation })),
   );
   return violations.sort((a, b) => a.atMs - b.atMs);
 }

@@ -6,7 +6,8 @@ import type { Fault, LateMessage, LostMessage, RepeatedMessage } from "./fault.t
 import type { Network } from "./network.ts";
 import type { NodeHost } from "./node-host.ts";
 import type { Remark } from "./timeline.ts";
-import { type WatchFault, WatchLine } from "./watch-line.ts";
+import { type InFlight, Traffic } from "./traffic.ts";
+import { WatchConnection, type WatchFault } from "./watch-connection.ts";
 import { Wire } from "./wire.ts";
 import { turn } from "./world.ts";
 
@@ -23,6 +24,7 @@ interface Sent {
   readonly life: number | undefined;
   readonly faults: readonly PerMessage[];
   readonly dice: Dice;
+  readonly inFlight: InFlight;
   readonly resolve: (reply: never) => void;
   readonly reject: (reason: Error) => void;
 }
@@ -39,6 +41,7 @@ export class Connection implements LockNode {
   readonly #dice: Dice;
   readonly #toNode: Wire;
   readonly #toClient: Wire;
+  readonly #traffic: Traffic;
   #requests = 0;
 
   /**
@@ -46,8 +49,9 @@ export class Connection implements LockNode {
    * @param host who is asked
    * @param network what is between them
    * @param faults those that strike messages of this connection
+   * @param listens whether the client watches the node, if it can
    */
-  constructor(client: ClientProcess, host: NodeHost, network: Network, faults: readonly Fault[]) {
+  constructor(client: ClientProcess, host: NodeHost, network: Network, faults: readonly Fault[], listens = true) {
     this.name = host.name;
     this.#client = client;
     this.#host = host;
@@ -55,7 +59,10 @@ export class Connection implements LockNode {
     this.#dice = client.dice.fork(host.name);
     this.#toNode = new Wire(network);
     this.#toClient = new Wire(network);
-    if (host.isWatchable) this.watch = new WatchLine(client, host, network, faults.filter(isOnWatchLine)).watch;
+    this.#traffic = new Traffic(client.name, host.name, () => client.nowMs);
+    network.recorder.traffic.push(this.#traffic);
+    if (listens && host.isWatchable)
+      this.watch = new WatchConnection(client, host, network, faults.filter(isOfWatching)).watch;
     for (const fault of faults) {
       if (!("message" in fault)) continue;
       const others = this.#faults.get(fault.message) ?? [];
@@ -75,13 +82,16 @@ export class Connection implements LockNode {
     const { waiter } = asked;
     const request = waiter === undefined ? asked : { ...asked, waiter: waiterNames.nameOf(waiter, client.name) };
     const attempt = recorder.attemptOf(request, client);
+    if (method === "release") recorder.givesUp(request.owner, client);
     recorder.tell(client.nowMs, client.name, () => {
       return { attempt: attempt.name, to: this.name, what: describeRequest(method, request, attempt) };
     });
     return new Promise((resolve, reject) => {
       const faults = this.#network.isCalm ? [] : (this.#faults.get(number) ?? []);
       const life = this.#host.lives;
-      const sent: Sent = { number, method, request, life, faults, dice: this.#dice.fork(number), resolve, reject };
+      const inFlight = this.#traffic.send(asked.timeoutMs, method !== "extend");
+      const dice = this.#dice.fork(number);
+      const sent: Sent = { number, method, request, life, faults, dice, inFlight, resolve, reject };
       if (!this.#isLost(sent, "request")) this.#transmit(client.nowMs, sent);
       for (const fault of faults) {
         if (fault.kind !== "repeated message") continue;
@@ -136,6 +146,7 @@ export class Connection implements LockNode {
     const atMs = this.#toClient.carry(this.#network.world.nowMs, this.#delayMs(sent, "reply"));
     this.#client.receive(atMs, () => {
       for (const owner of ownersOf(sent)) this.#network.recorder.arrives(owner, this.name);
+      sent.inFlight.isAnswered = true;
       arrive();
     });
   }
@@ -189,8 +200,8 @@ function ownersOf({ request: { owner, takeover } }: Sent): string[] {
   return takeover === undefined ? [owner] : [owner, takeover];
 }
 
-function isOnWatchLine(fault: Fault): fault is WatchFault {
-  return "wakeUp" in fault || "watch" in fault;
+function isOfWatching(fault: Fault): fault is WatchFault {
+  return "notification" in fault || "watch" in fault;
 }
 
 function isDenial(reply: Reply): boolean {

@@ -9,12 +9,12 @@ export function describeFault(fault: Fault): string {
       return `the ${fault.part} ${messageOf(fault)} is ${ms(fault.byMs)} late`;
     case "repeated message":
       return `the request ${messageOf(fault)} is sent again ${ms(fault.afterMs)} later`;
-    case "lost wake-up":
-      return `${wakeUpOf(fault)} is lost`;
-    case "late wake-up":
-      return `${wakeUpOf(fault)} is ${ms(fault.byMs)} late`;
-    case "repeated wake-up":
-      return `${wakeUpOf(fault)} is sent again ${ms(fault.afterMs)} later`;
+    case "lost notification":
+      return `${notificationOf(fault)} is lost`;
+    case "late notification":
+      return `${notificationOf(fault)} is ${ms(fault.byMs)} late`;
+    case "repeated notification":
+      return `${notificationOf(fault)} is sent again ${ms(fault.afterMs)} later`;
     case "failed watch":
       return `watch ${fault.watch} of ${fault.client} on ${fault.node} ${fault.isSilent ? "is never answered" : "fails"}`;
     case "broken watch":
@@ -48,8 +48,16 @@ function messageOf({ message, client, node }: { message: number; client: string;
   return `of message ${message} from ${client} to ${node}`;
 }
 
-function wakeUpOf({ wakeUp, client, node }: { wakeUp: number; client: string; node: string }): string {
-  return `wake-up ${wakeUp} from ${node} to ${client}`;
+function notificationOf({
+  notification,
+  client,
+  node,
+}: {
+  notification: number;
+  client: string;
+  node: string;
+}): string {
+  return `notification ${notification} from ${node} to ${client}`;
 }
 
 function whatIsLost(part: "requests" | "replies" | "both"): string {

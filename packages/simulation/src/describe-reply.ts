@@ -14,7 +14,7 @@ export type Method = "acquire" | "extend" | "release";
 /** The attempt that asks. */
 interface Asking {
   readonly name: string;
-  readonly takesOver: string | undefined;
+  readonly takesOver: { readonly name: string } | undefined;
 }
 
 /** What is asked, by whatever method. */
@@ -30,7 +30,7 @@ export function describeRequest(
     return undo ? `to undo ${name}` : `to release ${name}${waiter ? ", and for a place in line" : ""}`;
   if (method === "extend") return `to extend ${name}`;
   const line = waiter === undefined ? "" : ", or for a place in line";
-  const handOver = takesOver === undefined ? "" : `, to take over from ${takesOver}`;
+  const handOver = takesOver === undefined ? "" : `, to take over from ${takesOver.name}`;
   return `for ${resources.join(" and ")}, ${name}${handOver}${line}`;
 }
 

@@ -45,13 +45,22 @@ const ordinary: Readonly<Record<OrdinaryKind, (dice: Dice, outline: Outline) => 
       afterMs: lateness(dice, outline),
     })),
 
-  "lost wake-up": (dice, outline) => many(dice, 15, () => ({ kind: "lost wake-up", ...wakeUp(dice, outline) })),
+  "lost notification": (dice, outline) =>
+    many(dice, 15, () => ({ kind: "lost notification", ...notification(dice, outline) })),
 
-  "late wake-up": (dice, outline) =>
-    many(dice, 15, () => ({ kind: "late wake-up", ...wakeUp(dice, outline), byMs: lateness(dice, outline) })),
+  "late notification": (dice, outline) =>
+    many(dice, 15, () => ({
+      kind: "late notification",
+      ...notification(dice, outline),
+      byMs: lateness(dice, outline),
+    })),
 
-  "repeated wake-up": (dice, outline) =>
-    many(dice, 15, () => ({ kind: "repeated wake-up", ...wakeUp(dice, outline), afterMs: lateness(dice, outline) })),
+  "repeated notification": (dice, outline) =>
+    many(dice, 15, () => ({
+      kind: "repeated notification",
+      ...notification(dice, outline),
+      afterMs: lateness(dice, outline),
+    })),
 
   "failed watch": (dice, outline) =>
     many(dice, 6, () => ({
@@ -210,9 +219,9 @@ function message(dice: Dice, { clients, nodes }: Outline) {
   return { client: dice.pick(clients), node: dice.pick(nodes), message: dice.integer(1, dice.pick([5, 30])) };
 }
 
-/** The first wake-ups of a connection, as well. */
-function wakeUp(dice: Dice, { clients, nodes }: Outline) {
-  return { client: dice.pick(clients), node: dice.pick(nodes), wakeUp: dice.integer(1, dice.pick([3, 15])) };
+/** The first notifications of a connection, as well. */
+function notification(dice: Dice, { clients, nodes }: Outline) {
+  return { client: dice.pick(clients), node: dice.pick(nodes), notification: dice.integer(1, dice.pick([3, 15])) };
 }
 
 /** How late something comes that is still of use, or long is of none. */

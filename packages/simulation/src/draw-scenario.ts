@@ -1,7 +1,16 @@
 import { Dice } from "./dice.ts";
 import { drawFaults, longestSlipMs } from "./draw-faults.ts";
+import { drawBusyWorkers, drawOrder, drawPrograms, drawStorm, type Workers } from "./draw-programs.ts";
 import { type FaultClassName, faultClasses } from "./fault-classes.ts";
-import { complete, longestTtlMs, nodeNames, type Operation, quorumOf, type Scenario } from "./scenario.ts";
+import {
+  complete,
+  longestTtlMs,
+  nodeNames,
+  type Operation,
+  quorumOf,
+  type Scenario,
+  type ScenarioClient,
+} from "./scenario.ts";
 
 /**
  * The scenario that follows from a seed: who does what, and which faults of the class strike.
@@ -15,20 +24,15 @@ export function drawScenario(faults: FaultClassName, seed: number): Scenario {
   const dice = new Dice(seed).fork(faults);
   const nodes = dice.pick([1, 2, 3, 3, 3, 3, 3, 4, 5, 5]);
   const ttlMs = dice.pick([200, 500, 1000, 3000]);
-  const few = dice.pick([2, 2, 3, 4]);
-  const contention = drawContention(dice.fork("waiters"));
-  const clients = Array.from({ length: few + contention.more }, (_, index) => {
-    const name = `client ${index + 1}`;
-    const isCrowded = dice.fork(`crowd ${index + 1}`).chance(contention.crowded);
-    const draw = isCrowded ? drawCrowd : drawWorkers;
-    return { name, workers: draw(dice.fork(name), ttlMs) };
-  });
+  const horizonMs = 4 * ttlMs;
+  const { clients, isFaultless } = drawWork(dice, ttlMs);
   const settings = {
     ...drawSettings(dice.fork("settings"), ttlMs, nodes),
     unwatchable: drawUnwatchable(dice.fork("unwatchable"), nodeNames(nodes)),
+    calmAfterMs: horizonMs,
   };
   const scenario = complete({ seed, nodes, clients, settings });
-  const horizonMs = 4 * ttlMs;
+  if (isFaultless && faultClasses[faults].hazards.length === 0) return scenario;
   const outline = {
     ...{ nodes: nodeNames(nodes), clients: clients.map(({ name }) => name) },
     ...{
@@ -39,6 +43,35 @@ export function drawScenario(faults: FaultClassName, seed: number): Scenario {
     },
   };
   return { ...scenario, faults: drawFaults(dice.fork("faults"), faultClasses[faults], outline) };
+}
+
+/** What clients do, and whether nothing goes wrong meanwhile: what is promised then is more. */
+interface Work {
+  readonly clients: readonly ScenarioClient[];
+  readonly isFaultless: boolean;
+}
+
+/** Most worlds are of clients that do this and that. In others, waiters are put to the test. */
+function drawWork(dice: Dice, ttlMs: number): Work {
+  const kind = dice.fork("kind").next();
+  const few = dice.pick([2, 2, 3, 4]);
+  const contention = drawContention(dice.fork("waiters"));
+  const order = drawOrder(dice.fork("order"));
+  const drawWorkersOf = (name: string): Workers => {
+    const own = dice.fork(name);
+    if (kind < 0.01) return name === "client 1" ? drawStorm(own, ttlMs) : drawPrograms(own, ttlMs, order);
+    if (kind < 0.05) return drawBusyWorkers(own, ttlMs, order);
+    if (kind < 0.25) return drawPrograms(own, ttlMs, order);
+    const isCrowded = dice.fork(`crowd of ${name}`).chance(contention.crowded);
+    return isCrowded ? drawCrowd(own, ttlMs) : drawWorkers(own, ttlMs);
+  };
+  const isDeaf = dice.fork("deaf").chance(0.2);
+  const clients = Array.from({ length: few + contention.more }, (_, index) => {
+    const name = `client ${index + 1}`;
+    const listens = !isDeaf || dice.fork(`deaf ${name}`).chance(0.5);
+    return { name, workers: drawWorkersOf(name), ...(listens ? {} : { listens }) };
+  });
+  return { clients, isFaultless: dice.fork("faultless").chance(kind < 0.25 ? 0.5 : 0.1) };
 }
 
 function drawSettings(dice: Dice, ttlMs: number, nodes: number) {

@@ -1,5 +1,5 @@
-import type { Fault } from "./fault.ts";
-import { longestTtlMs, nodeNames, operationsOf, quorumOf } from "./scenario.ts";
+import { calmFromMs, endOf, setBackMs, slowest } from "./fault-times.ts";
+import { type FullScenario, longestTtlMs, nodeNames, type Operation, operationsOf, quorumOf } from "./scenario.ts";
 import type { Stage, StagedClient } from "./stage.ts";
 import { microtasks } from "./world.ts";
 
@@ -9,11 +9,11 @@ const longestRunMs = 600_000;
 /** So many attempts after the last claim has expired are enough for somebody to get the lock. */
 const recoveryAttempts = 10;
 
+/** An attempt asks for votes, and then up to three times for agreement on the token; and the release asks once. */
+const mostRounds = 5;
+
 /** So long core goes on watching after the last of its waiters and locks is gone, in case that another one comes. */
 const watchLingerMs = 1000;
-
-/** Clocks of nodes may run a little slower than true time. */
-const slowest = 1.02;
 
 /** Plays a stage to its end: until all work is done and all faults are over, and shows that all is well again. */
 export async function playOut(stage: Stage): Promise<void> {
@@ -22,6 +22,7 @@ export async function playOut(stage: Stage): Promise<void> {
   for (const { process } of clients.filter((client) => !isIdle(client, world.nowMs))) {
     recorder.misbehaved(world.nowMs, process.name, "has an operation that does not end");
   }
+  recordCompletion(stage);
   await untilQuiet(stage);
   await findForsakenClaims(stage);
   await world.runUntil(Math.max(...stage.scenario.faults.map(endOf), world.nowMs));
@@ -42,10 +43,23 @@ function isIdle({ process, working }: StagedClient, nowMs: number): boolean {
   return (working === 0 && process.nowMs <= nowMs) || process.isDead;
 }
 
-function endOf(fault: Fault): number {
-  const startMs = "atMs" in fault ? fault.atMs : 0;
-  const guardMs = fault.kind === "node crash" ? (fault.guardMs ?? 0) : 0;
-  return "forMs" in fault && Number.isFinite(fault.forMs) ? startMs + fault.forMs + guardMs : startMs;
+/** How all operations came to their end, if it is known from when on no fault was in their way. */
+function recordCompletion({ world, recorder, scenario, clients }: Stage): void {
+  const fromMs = calmFromMs(scenario, nodeNames(scenario.nodes));
+  if (fromMs === Infinity) return;
+  const isDone = clients.every((client) => isIdle(client, world.nowMs));
+  const operations = operationsOf(scenario.clients);
+  const workMs = operations.reduce((sum, operation) => sum + longestMs(operation, scenario), 0);
+  recorder.completion = { fromMs, endedAtMs: isDone ? world.nowMs : undefined, workMs, calls: operations.length };
+}
+
+/** How long an operation may take that has no rivals, other than for those under it, in milliseconds. */
+function longestMs(operation: Operation, { settings }: FullScenario): number {
+  const { resources, updates = 1, thinkMs = 1, afterMs = 0 } = operation;
+  const { retryDelayMs, retryDelayMaxMs, nodeTimeoutMs, latencyMs } = settings;
+  const thoughtMs = typeof thinkMs === "number" ? updates * thinkMs : thinkMs.reduce((sum, ms) => sum + ms, 0);
+  const updatesMs = resources.length * (thoughtMs + updates * 4 * latencyMs[1]);
+  return afterMs + updatesMs + retryDelayMs + retryDelayMaxMs + mostRounds * nodeTimeoutMs;
 }
 
 /** Until no message is on the way, and none waits for a client that is paused. */
@@ -60,34 +74,41 @@ async function untilQuiet({ world, network, clients }: Stage): Promise<void> {
 async function untilExpired(stage: Stage): Promise<void> {
   await untilQuiet(stage);
   const { world, scenario } = stage;
-  const nodes = nodeNames(scenario.nodes);
-  const jumps = scenario.faults.filter((fault) => fault.kind === "clock jump" && nodes.includes(fault.of));
-  const setBackMs = jumps.reduce((sum, jump) => sum + Math.abs("byMs" in jump ? jump.byMs : 0), 0);
-  await world.runUntil(world.nowMs + (longestTtlMs(scenario) + setBackMs) * slowest);
+  const outlastMs = setBackMs(scenario, nodeNames(scenario.nodes));
+  await world.runUntil(world.nowMs + (longestTtlMs(scenario) + outlastMs) * slowest);
 }
 
-/** Every client that still lives asks for all resources: somebody must get them soon. */
+/** So many resources are enough to show that locks can be had again. */
+const mostRecovered = 8;
+
+/** Every client that still lives asks for the same resources, all at once: somebody must get them soon. */
 async function recover(stage: Stage): Promise<void> {
   const { world, recorder, scenario, hosts } = stage;
   const { retryDelayMaxMs, nodeTimeoutMs, trust } = scenario.settings;
   const living = stage.clients.filter(({ process }) => !process.isDead);
   if (living.length === 0 || hosts.filter(({ isDown }) => !isDown).length < quorumOf(scenario)) return;
-  const resources = resourcesOf(scenario);
+  const resources = resourcesOf(scenario).slice(0, mostRecovered);
   if (resources.length === 0) return;
   const fromMs = world.nowMs;
   const boundMs = recoveryAttempts * (retryDelayMaxMs + 2 * nodeTimeoutMs);
   let lockedAtMs: number | undefined;
   let waiting = living.length;
-  for (const { process, redlock } of living) {
+  for (const { process, redlock, waiters } of living) {
     process.receive(fromMs, () => {
+      const waiter = waiters.enter({ resources, timeoutMs: 4 * boundMs });
       const acquired = redlock.acquire(resources, { waitTimeoutMs: 4 * boundMs }).then(async (lock) => {
         lockedAtMs ??= process.nowMs;
-        recorder.granted(process, lock, trust).end();
+        const record = recorder.granted(process, lock, trust);
+        waiters.succeed(waiter, record.attempt, lock.owner);
+        record.end();
         await lock.release();
       });
       const failed = (error: unknown): void =>
         recorder.misbehaved(process.nowMs, process.name, `cannot recover: ${error}`);
-      void acquired.catch(failed).then(() => (waiting -= 1));
+      void acquired.catch(failed).then(() => {
+        waiters.leave(waiter);
+        waiting -= 1;
+      });
     });
   }
   await world.runUntil(fromMs + 10 * boundMs, () => waiting === 0);

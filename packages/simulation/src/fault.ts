@@ -3,9 +3,9 @@ export type Fault =
   | LostMessage
   | LateMessage
   | RepeatedMessage
-  | LostWakeUp
-  | LateWakeUp
-  | RepeatedWakeUp
+  | LostNotification
+  | LateNotification
+  | RepeatedNotification
   | FailedWatch
   | BrokenWatch
   | LateAccess
@@ -73,25 +73,25 @@ export interface RepeatedMessage extends FaultOf<"repeated message">, OfMessage 
   readonly afterMs: number;
 }
 
-/** A fault of one wake-up: of a node's message to a client that watches it, by which a resource was released. */
-export interface OfWakeUp extends OfClient {
+/** A fault of one notification: of a node's message to a client that watches it, by which a resource was released. */
+export interface OfNotification extends OfClient {
   /** The node's name. */
   readonly node: string;
-  /** Which of the node's wake-ups to that client it is about; the first is 1. */
-  readonly wakeUp: number;
+  /** Which of the node's notifications to that client it is about; the first is 1. */
+  readonly notification: number;
 }
 
-/** A wake-up that never arrives. */
-export interface LostWakeUp extends FaultOf<"lost wake-up">, OfWakeUp {}
+/** A notification that never arrives. */
+export interface LostNotification extends FaultOf<"lost notification">, OfNotification {}
 
-/** A wake-up that takes longer. On a connection that keeps the order, those after it wait for it. */
-export interface LateWakeUp extends FaultOf<"late wake-up">, OfWakeUp {
+/** A notification that takes longer. On a connection that keeps the order, those after it wait for it. */
+export interface LateNotification extends FaultOf<"late notification">, OfNotification {
   /** How much longer it takes, in milliseconds. */
   readonly byMs: number;
 }
 
-/** A wake-up that arrives a second time. */
-export interface RepeatedWakeUp extends FaultOf<"repeated wake-up">, OfWakeUp {
+/** A notification that arrives a second time. */
+export interface RepeatedNotification extends FaultOf<"repeated notification">, OfNotification {
   /** How long after it was sent it is sent again, in milliseconds. */
   readonly afterMs: number;
 }

@@ -4,8 +4,18 @@ export interface History {
   readonly locks: readonly LockRecord[];
   /** Writes to the storage that were accepted although their writer had not read what they replaced. */
   readonly lostUpdates: readonly LostUpdate[];
-  /** All calls that waited for a lock, each process's in the order in which they were made. */
-  readonly waits: readonly WaitRecord[];
+  /** All calls for a lock, in the order in which they were made. */
+  readonly waiters: readonly WaiterRecord[];
+  /** All attempts to lock, in the order in which they began. */
+  readonly attempts: readonly AttemptRecord[];
+  /** Claims that were won, and were no locks: a waiter for several resources may collect them one by one. */
+  readonly collections: readonly CollectionRecord[];
+  /** What each client asked of each node. */
+  readonly traffic: readonly TrafficRecord[];
+  /** Whether the scenario has no faults at all. */
+  readonly isFaultless: boolean;
+  /** How the work of all clients ended; undefined if nobody knows when the last fault is over. */
+  readonly completion: Completion | undefined;
   /** Operations that did not end as they may. */
   readonly misbehaviour: readonly Incident[];
   /** What was left behind when all was over. */
@@ -35,6 +45,8 @@ export interface LockRecord {
   readonly startedAtMs: number;
   /** When the client was given the lock. */
   readonly grantedAtMs: number;
+  /** When it was released or lost; undefined if it never was, as its client died. */
+  readonly endedAtMs: number | undefined;
   /** When the client first and last saw the lock valid, or acted on having seen it; undefined if it never did. */
   readonly seenValid: Sighting | undefined;
 }
@@ -48,10 +60,10 @@ export interface Sighting {
 }
 
 /**
- * One call that waits for a lock, until it has the lock or an error. How long something takes is measured on the clock of
- * its process without its pauses.
+ * One call for a lock, until it has the lock or an error. How long something takes is measured on the clock of its process
+ * without its pauses.
  */
-export interface WaitRecord {
+export interface WaiterRecord {
   /** The client that calls. */
   readonly client: string;
   /** What it wants to lock, sorted. */
@@ -62,16 +74,79 @@ export interface WaitRecord {
   readonly endedAtMs: number | undefined;
   /** The attempt that won it a lock; undefined if none did. */
   readonly attempt: string | undefined;
-  /** How long it is ready to wait, in milliseconds; 0 if it wants an answer at once. */
-  readonly patienceMs: number;
+  /** How long it is ready to wait, in milliseconds: until its time is up, or its caller gives up. 0 for `tryAcquire`. */
+  readonly timeoutMs: number;
+  /** Whether enough nodes notify its process of releases. If not, only its back-off tells it when to try. */
+  readonly isNotified: boolean;
   /** How long it waited, in milliseconds. */
   readonly waitedMs: number;
-  /** How long it may wait, in milliseconds: until its patience ends, and the last attempt. */
-  readonly mayWaitMs: number;
-  /** The longest time for which nothing was tried for it although it was its turn, in milliseconds. */
+  /** How long one attempt may take, in milliseconds. */
+  readonly attemptMs: number;
+  /** How long the delay between two attempts may be, in milliseconds: one back-off, whatever becomes of notifications. */
+  readonly backOffMs: number;
+  /** The longest time for which nothing was tried for it although no call of its process was before it, in milliseconds. */
   readonly idleMs: number;
-  /** How long that may be, in milliseconds: one back-off, whatever becomes of wake-ups. */
-  readonly mayIdleMs: number;
+  /**
+   * The longest time for which there was no lock on any of its resources, here or elsewhere, in milliseconds. Counts from
+   * when all faults are over.
+   */
+  readonly freeMs: number;
+}
+
+/** One attempt to lock, under an owner of its own. */
+export interface AttemptRecord {
+  /** Its name, as `client.number`. */
+  readonly name: string;
+  /** The client that makes it. */
+  readonly client: string;
+  /** What it tries to lock. */
+  readonly resources: readonly string[];
+  /** When its first request was sent. */
+  readonly startedAtMs: number;
+  /** When its outcome was certain; undefined if it never was. */
+  readonly settledAtMs: number | undefined;
+}
+
+/** A claim that was won, and that no caller got as a lock. */
+export interface CollectionRecord {
+  /** The attempt that won it. */
+  readonly attempt: string;
+  /** The client that made it. */
+  readonly client: string;
+  /** What was claimed. */
+  readonly resources: readonly string[];
+  /** When it was released, or taken over by the next attempt. */
+  readonly endedAtMs: number;
+  /** For how long it, and what it had taken over, kept others away, in milliseconds of the process without its pauses. */
+  readonly keptMs: number;
+  /** How long one attempt to get the rest may take, in milliseconds. */
+  readonly attemptMs: number;
+}
+
+/** What one client asked of one node. */
+export interface TrafficRecord {
+  /** The client. */
+  readonly client: string;
+  /** The node. */
+  readonly node: string;
+  /** How many requests the client sent, other than those to extend a lock. */
+  readonly requests: number;
+  /** How many requests, of any kind, were in flight at the same time at the most: neither answered nor given up. */
+  readonly mostInFlight: number;
+  /** How many requests were in flight when all was over. */
+  readonly inFlight: number;
+}
+
+/** How all work ended, with or without a lock. */
+export interface Completion {
+  /** When all faults, and what they had left behind, were over. */
+  readonly fromMs: number;
+  /** When the last operation ended; undefined if one never did. */
+  readonly endedAtMs: number | undefined;
+  /** How long all operations take one after another, and each after the longest delay, in milliseconds. */
+  readonly workMs: number;
+  /** How many calls for a lock there are. */
+  readonly calls: number;
 }
 
 /** How a kind of storage treats fencing tokens. */

@@ -2,9 +2,20 @@ import type { AcquireRequest, Lock } from "@holdfast/core";
 import type { ClientProcess } from "./client-process.ts";
 import { describeFault } from "./describe-fault.ts";
 import type { Fault } from "./fault.ts";
-import type { History, Incident, LockRecord, LostUpdate, Recovery } from "./history.ts";
+import type {
+  AttemptRecord,
+  CollectionRecord,
+  Completion,
+  History,
+  Incident,
+  LockRecord,
+  LostUpdate,
+  Recovery,
+  TrafficRecord,
+} from "./history.ts";
+import { LockMap } from "./lock-map.ts";
 import type { Tell } from "./timeline.ts";
-import { type Wait, WaitingLine, type WaitLimits } from "./waiting-line.ts";
+import { type Waiter, Waiters, type WaitingTerms } from "./waiters.ts";
 
 /** How a client tells whether it still holds its lock. */
 export type Trust = "remaining time" | "signal";
@@ -21,6 +32,7 @@ export class HeldRecord implements LockRecord {
   readonly handingOverMs: number;
   /** When the first lock of its series was granted, on the clock of the process without its pauses. */
   readonly seriesSinceMs: number;
+  endedAtMs: number | undefined;
   seenValid: { fromMs: number; untilMs: number } | undefined;
   readonly process: ClientProcess;
   /** Whether the client leaves the lock to expire. */
@@ -34,18 +46,18 @@ export class HeldRecord implements LockRecord {
    * @param process whose it is
    * @param lock the lock itself
    * @param attempt what the attempt is called, and when it started
-   * @param predecessor the lock that it took over, if it did
+   * @param handOver the lock that it took over from another call, if it did
    * @param trust how the client looks at it
    */
-  constructor(process: ClientProcess, lock: Lock, attempt: Attempt, predecessor: HeldRecord | undefined, trust: Trust) {
+  constructor(process: ClientProcess, lock: Lock, attempt: Attempt, handOver: HandOver | undefined, trust: Trust) {
     this.process = process;
     this.client = process.name;
     this.attempt = attempt.name;
-    this.takenOverFrom = attempt.takesOver;
+    this.takenOverFrom = handOver?.from.attempt;
     this.startedAtMs = attempt.startedAtMs;
     this.grantedAtMs = process.nowMs;
-    this.seriesSinceMs = predecessor?.seriesSinceMs ?? process.awakeMs;
-    this.handingOverMs = predecessor === undefined ? 0 : attempt.startedAtAwakeMs - this.seriesSinceMs;
+    this.seriesSinceMs = handOver?.from.seriesSinceMs ?? process.awakeMs;
+    this.handingOverMs = handOver === undefined ? 0 : handOver.startedAtAwakeMs - this.seriesSinceMs;
     this.resources = lock.resources;
     this.fence = lock.fence;
     this.#lock = lock;
@@ -87,13 +99,22 @@ export class HeldRecord implements LockRecord {
 }
 
 /** An attempt to lock, named after its client. */
-interface Attempt {
-  readonly name: string;
-  readonly startedAtMs: number;
-  /** The same on the clock of its process without its pauses. */
+interface Attempt extends AttemptRecord {
+  readonly owner: string;
+  settledAtMs: number | undefined;
+  /** The same as `startedAtMs`, on the clock of its process without its pauses. */
   readonly startedAtAwakeMs: number;
   /** The attempt whose claim it may replace. */
-  readonly takesOver: string | undefined;
+  readonly takesOver: Attempt | undefined;
+  /** Since when its claim, and what that took over, is held without being a lock, on the same clock. */
+  collectedSinceMs: number | undefined;
+}
+
+/** How a lock passed from one call of a process to another. */
+interface HandOver {
+  readonly from: HeldRecord;
+  /** When the first attempt to take it over began, on the clock of the process without its pauses. */
+  readonly startedAtAwakeMs: number;
 }
 
 /** What tells an attempt from others. */
@@ -102,8 +123,13 @@ type Claimed = Pick<AcquireRequest, "owner" | "resources" | "takeover">;
 /** Writes the history of a run while it happens. */
 export class Recorder implements History {
   readonly locks: HeldRecord[] = [];
-  readonly waits: Wait[] = [];
+  readonly waiters: Waiter[] = [];
   readonly lostUpdates: LostUpdate[] = [];
+  readonly attempts: Attempt[] = [];
+  readonly collections: CollectionRecord[] = [];
+  readonly traffic: TrafficRecord[] = [];
+  readonly isFaultless: boolean;
+  completion: Completion | undefined;
   readonly misbehaviour: Incident[] = [];
   readonly leaks: Incident[] = [];
   recovery: Recovery | undefined;
@@ -111,8 +137,8 @@ export class Recorder implements History {
   readonly faults: Fault[] = [];
   /** How many operations have ended. */
   operations = 0;
-  /** How many wake-ups have reached clients. */
-  wakeUps = 0;
+  /** How many notifications have reached clients. */
+  notifications = 0;
   /** How many of them said that it is the turn of the client that they have reached. */
   turns = 0;
   readonly tell: Tell;
@@ -120,20 +146,33 @@ export class Recorder implements History {
   readonly #held = new Map<string, HeldRecord>();
   readonly #excuses = new Set<string>();
   readonly #attemptsOf = new Map<string, number>();
-  readonly #lines = new Map<string, WaitingLine>();
+  readonly #waiters = new Map<string, Waiters>();
+  readonly #lockMap = new LockMap();
   readonly #ownerless = new Map<string, ClientProcess>();
   readonly #onTheWay = new Map<string, number>();
+  /** Claims that were won, and given up without ever being a lock. */
+  readonly #collected = new Set<Attempt>();
 
-  /** @param tell hears what happens, for the timeline */
-  constructor(tell: Tell) {
+  /**
+   * @param tell hears what happens, for the timeline
+   * @param isFaultless whether no fault is there to strike
+   */
+  constructor(tell: Tell, isFaultless: boolean) {
     this.tell = tell;
+    this.isFaultless = isFaultless;
   }
 
-  /** Follows how the calls of a process wait, which may take so long. */
-  follow(process: ClientProcess, limits: WaitLimits): WaitingLine {
-    const line = new WaitingLine(process, limits, this.waits);
-    this.#lines.set(process.name, line);
-    return line;
+  /** Follows how the calls of a process wait. */
+  follow(process: ClientProcess, terms: WaitingTerms): Waiters {
+    const waiters = new Waiters(process, terms, this.#lockMap, this.waiters);
+    this.#waiters.set(process.name, waiters);
+    return waiters;
+  }
+
+  /** All faults, and what they left behind, are over: what nobody has locked can be had from now on. */
+  calmDown(): void {
+    for (const waiters of this.#waiters.values()) waiters.endIfDead();
+    this.#lockMap.calmDown();
   }
 
   /** What an owner's attempt is called. The first request that it sends is its start. */
@@ -143,12 +182,51 @@ export class Recorder implements History {
     const { name: client, nowMs: startedAtMs, awakeMs: startedAtAwakeMs } = process;
     const number = (this.#attemptsOf.get(client) ?? 0) + 1;
     this.#attemptsOf.set(client, number);
-    const takesOver = takeover === undefined ? undefined : this.#attempts.get(takeover)?.name;
     const name = `${client}.${number}`.replace(/^client /, "");
-    const attempt = { name, startedAtMs, startedAtAwakeMs, takesOver };
+    const times = { startedAtMs, startedAtAwakeMs, settledAtMs: undefined, collectedSinceMs: undefined };
+    const takesOver = takeover === undefined ? undefined : this.#attempts.get(takeover);
+    const attempt: Attempt = { name, client, owner, resources, takesOver, ...times };
     this.#attempts.set(owner, attempt);
-    this.#lines.get(client)?.tries(owner, resources);
+    this.attempts.push(attempt);
+    this.#waiters.get(client)?.tries(owner, resources);
     return attempt;
+  }
+
+  /** The outcome of an attempt is certain. */
+  settled(owner: string, isWon: boolean, process: ClientProcess): void {
+    const attempt = this.#attempts.get(owner);
+    this.#waiters.get(process.name)?.settles(owner);
+    this.#isNobodys(owner, process);
+    if (attempt === undefined) return;
+    attempt.settledAtMs = process.nowMs;
+    if (!isWon) return;
+    const predecessor = attempt.takesOver;
+    attempt.collectedSinceMs = predecessor?.collectedSinceMs ?? process.awakeMs;
+    if (predecessor !== undefined) this.#endCollection(predecessor, process);
+  }
+
+  /** A claim is released. */
+  givesUp(owner: string, process: ClientProcess): void {
+    const attempt = this.#attempts.get(owner);
+    this.#waiters.get(process.name)?.settles(owner);
+    if (attempt !== undefined) this.#endCollection(attempt, process);
+  }
+
+  #endCollection(attempt: Attempt, process: ClientProcess): void {
+    const { name, client, owner, resources, collectedSinceMs } = attempt;
+    if (collectedSinceMs === undefined || this.#held.has(owner) || this.#collected.has(attempt)) return;
+    this.#collected.add(attempt);
+    const attemptMs = this.#waiters.get(client)?.terms.attemptMs ?? 0;
+    const keptMs = process.awakeMs - collectedSinceMs;
+    this.collections.push({ attempt: name, client, resources, endedAtMs: process.nowMs, keptMs, attemptMs });
+  }
+
+  /** A lock was released or lost. */
+  ended(owner: string, process: ClientProcess): void {
+    const record = this.#held.get(owner);
+    if (record !== undefined) record.endedAtMs ??= process.nowMs;
+    this.#waiters.get(process.name)?.ends(owner);
+    this.#isNobodys(owner, process);
   }
 
   /** Something of an attempt went wrong on the way to a node or back: a claim may be left there until its ttl ends. */
@@ -167,7 +245,7 @@ export class Recorder implements History {
   }
 
   /** An attempt or a lock of a client is over, or has been won and not been given to anybody yet. */
-  isNobodys(owner: string, process: ClientProcess): void {
+  #isNobodys(owner: string, process: ClientProcess): void {
     this.#ownerless.set(owner, process);
   }
 
@@ -175,11 +253,27 @@ export class Recorder implements History {
   inTheWay(owner: string, node: string, atMs: number): void {
     const process = this.#ownerless.get(owner);
     if (process === undefined || process.isDead || process.nowMs > atMs) return;
-    if (this.#onTheWay.get(`${node} ${owner}`)) return;
+    if (this.#onTheWay.get(`${node} ${owner}`) || this.#isCollected(owner, process)) return;
     const attempt = this.inexcusable(owner, node);
     if (attempt === undefined) return;
     this.#ownerless.delete(owner); // once is enough
     this.leaked(atMs, `node ${node} refuses others because of ${attempt}, which nobody has`);
+  }
+
+  /** Whether a waiter for several resources has collected this claim, and still waits for the others. */
+  #isCollected(owner: string, process: ClientProcess): boolean {
+    const attempt = this.#attempts.get(owner);
+    if (attempt?.collectedSinceMs === undefined || this.#collected.has(attempt)) return false;
+    return this.#waiters.get(process.name)?.isCollected(attempt.resources) ?? false;
+  }
+
+  /** The lock that an attempt took over, at once or by claims in between that were no locks. */
+  #handOverTo(attempt: Attempt): HandOver | undefined {
+    for (let step: Attempt | undefined = attempt; step?.takesOver !== undefined; step = step.takesOver) {
+      const from = this.#held.get(step.takesOver.owner);
+      if (from !== undefined) return { from, startedAtAwakeMs: step.startedAtAwakeMs };
+    }
+    return undefined;
   }
 
   /** The attempt whose claim a node should not keep any more, if it is one that has no excuse. */
@@ -192,11 +286,11 @@ export class Recorder implements History {
   /** A client was given a lock. Everybody else who may hold one of its resources looks at their own lock now. */
   granted(process: ClientProcess, lock: Lock, trust: Trust): HeldRecord {
     const attempt = this.attemptOf(lock, process);
-    const predecessor = this.locks.find((other) => other.attempt === attempt.takesOver);
-    const record = new HeldRecord(process, lock, attempt, predecessor, trust);
+    const record = new HeldRecord(process, lock, attempt, this.#handOverTo(attempt), trust);
     this.locks.push(record);
     this.#held.set(lock.owner, record);
     this.#ownerless.delete(lock.owner);
+    attempt.collectedSinceMs = undefined;
     this.tell(
       process.nowMs,
       process.name,

@@ -40,6 +40,11 @@ export interface ScenarioSettings {
   readonly trust?: Trust;
   /** Clients that trust the remaining time act only if it is more than this. Default 0. */
   readonly marginMs?: number;
+  /**
+   * When faults of single messages, and pauses that have not struck yet, no longer strike. What is promised of waiters once
+   * all faults are over can be checked from then on. Default: when all work is done.
+   */
+  readonly calmAfterMs?: number;
 }
 
 /** One process. */
@@ -48,6 +53,8 @@ export interface ScenarioClient {
   readonly name: string;
   /** What its workers do, one after another; workers of one process share a `Redlock`. */
   readonly workers: readonly (readonly Operation[])[];
+  /** Whether it listens to nodes that notify of releases. Default true. */
+  readonly listens?: boolean;
 }
 
 /** Something that a worker does with a lock. */
@@ -74,6 +81,8 @@ export interface Operation {
   readonly thinkMs?: number | readonly number[];
   /** The ttl of an extension after each update, in milliseconds. Default: no extension. */
   readonly extendMs?: number;
+  /** What the worker does afterwards under the lock, one after another: it takes further locks. Default: nothing. */
+  readonly under?: readonly Operation[];
   /** How it ends with the lock, unless `using` does. `forget` leaves it to expire. Default `release`. */
   readonly end?: "release" | "release twice" | "forget";
 }
@@ -104,6 +113,7 @@ export function complete(scenario: Scenario): FullScenario {
       unwatchable: [],
       trust: "remaining time",
       marginMs: 0,
+      calmAfterMs: Infinity,
       ...settings,
     },
   };
@@ -119,9 +129,30 @@ export function quorumOf({ nodes, settings }: Pick<FullScenario, "nodes" | "sett
   return settings.quorum ?? Math.floor(nodes / 2) + 1;
 }
 
-/** All that the clients do. */
+/** How many nodes must notify a client that it misses no release: as many as must grant, if there are so many. */
+export function isNotified({ nodes, settings }: FullScenario, { listens = true }: ScenarioClient): boolean {
+  return listens && nodes - settings.unwatchable.length > nodes / 2;
+}
+
+/** All that the clients do, also under other locks. */
 export function operationsOf(clients: FullScenario["clients"]): Operation[] {
-  return clients.flatMap(({ workers }) => workers.flat());
+  return clients.flatMap(({ workers }) => workers.flat()).flatMap(withNested);
+}
+
+function withNested(operation: Operation): Operation[] {
+  return [operation, ...(operation.under ?? []).flatMap(withNested)];
+}
+
+/** Changes operations, from the outermost on; those that become undefined are left out, with all that is done under them. */
+export function mapOperations(
+  operations: readonly Operation[],
+  change: (operation: Operation) => Operation | undefined,
+): Operation[] {
+  return operations.flatMap((operation) => {
+    const changed = change(operation);
+    if (changed?.under === undefined) return changed ?? [];
+    return { ...changed, under: mapOperations(changed.under, change) };
+  });
 }
 
 /** The longest ttl that any lock of the scenario has, in milliseconds. */

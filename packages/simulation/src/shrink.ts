@@ -1,13 +1,14 @@
 import type { Checker } from "./checkers.ts";
 import type { Fault } from "./fault.ts";
-import { complete, type FullScenario, type Operation, operationsOf, type Scenario } from "./scenario.ts";
+import { complete, type FullScenario, mapOperations, type Operation, operationsOf, type Scenario } from "./scenario.ts";
 import { type SimulateOptions, simulateUnchecked } from "./simulate.ts";
 
 /** One thing that a scenario can be tried without: a fault, or an operation of a worker. */
 type Part = { readonly fault: Fault } | { readonly operation: Operation };
 
-/** So many simulations are made at the most to shrink one. */
+/** So many simulations are made at the most to shrink one, and so much may happen in all of them together. */
 const mostTrials = 1000;
+const mostEvents = 10_000_000;
 
 /**
  * Leaves out of a scenario all faults and operations without which the same checker still finds something (Zeller,
@@ -17,15 +18,16 @@ const mostTrials = 1000;
  */
 export async function shrink(scenario: Scenario, checker: Checker, options?: SimulateOptions): Promise<Scenario> {
   const full = complete(scenario);
-  let trials = 0;
+  let [trials, events] = [0, 0];
   const fails = async (smaller: FullScenario): Promise<boolean> => {
     trials += 1;
-    const { violations } = await simulateUnchecked(smaller, options);
-    return violations.some((violation) => violation.checker === checker);
+    const run = await simulateUnchecked(smaller, options);
+    events += run.events;
+    return run.violations.some((violation) => violation.checker === checker);
   };
   let parts = partsOf(full);
   if (!(await fails(full))) return scenario;
-  for (let pieces = 2; parts.length > 1 && trials < mostTrials; ) {
+  for (let pieces = 2; parts.length > 1 && trials < mostTrials && events < mostEvents; ) {
     const rest = await firstThatFails(withoutOnePiece(parts, pieces), (some) => fails(withParts(full, some)));
     if (rest !== undefined) {
       parts = rest;
@@ -65,9 +67,10 @@ function partsOf({ clients, faults }: FullScenario): Part[] {
 /** The scenario with only these parts; clients that have nothing left to do are gone. */
 function withParts(scenario: FullScenario, parts: readonly Part[]): FullScenario {
   const kept = new Set(parts.map((part) => ("fault" in part ? part.fault : part.operation)));
-  const clients = scenario.clients.map(({ name, workers }) => ({
-    name,
-    workers: workers.map((list) => list.filter((operation) => kept.has(operation))).filter((list) => list.length > 0),
+  const keep = (operation: Operation): Operation | undefined => (kept.has(operation) ? operation : undefined);
+  const clients = scenario.clients.map((client) => ({
+    ...client,
+    workers: client.workers.map((list) => mapOperations(list, keep)).filter((list) => list.length > 0),
   }));
   return {
     ...scenario,
@@ -82,7 +85,7 @@ function withOneUpdate(scenario: FullScenario, longer: Operation): FullScenario 
     operation === longer ? { ...operation, updates: 1 } : operation;
   const clients = scenario.clients.map((client) => ({
     ...client,
-    workers: client.workers.map((operations) => operations.map(shorten)),
+    workers: client.workers.map((operations) => mapOperations(operations, shorten)),
   }));
   return { ...scenario, clients };
 }

@@ -29,7 +29,7 @@ export interface Tally {
   /** Those of them that were handed over within a process, from call to call. */
   readonly handOvers: number;
   /** How often a node's word that something was released reached a client. */
-  readonly wakeUps: number;
+  readonly notifications: number;
   /** How often a node named the client that it told as the one whose turn it is. */
   readonly turns: number;
   /** How often a fault of each kind struck. */
@@ -88,7 +88,7 @@ export function emptyTally(): Tally {
   const none: FoundBy = { runs: 0, firstSeed: undefined };
   const violations = Object.fromEntries(Object.keys(checkers).map((checker) => [checker, none]));
   return {
-    ...{ runs: 0, operations: 0, locks: 0, handOvers: 0, wakeUps: 0, turns: 0, faults: {} },
+    ...{ runs: 0, operations: 0, locks: 0, handOvers: 0, notifications: 0, turns: 0, faults: {} },
     violations: violations as Record<Checker, FoundBy>,
     lostUpdates: { "checks all": 0, "checks writes": 0, "checks nothing": 0 },
   };
@@ -106,7 +106,7 @@ export function addTallies(a: Tally, b: Tally): Tally {
     operations: a.operations + b.operations,
     locks: a.locks + b.locks,
     handOvers: a.handOvers + b.handOvers,
-    wakeUps: a.wakeUps + b.wakeUps,
+    notifications: a.notifications + b.notifications,
     turns: a.turns + b.turns,
     faults: combine(a.faults, b.faults, sum),
     violations: combine(a.violations, b.violations, first) as Tally["violations"],
@@ -127,7 +127,7 @@ function combine<Key extends string, T>(
   return joined;
 }
 
-function tallyOf({ operations, wakeUps, turns, history, struck, violations }: Run, seed: number): Tally {
+function tallyOf({ operations, notifications, turns, history, struck, violations }: Run, seed: number): Tally {
   const found = [...new Set(violations.map(({ checker }) => checker))];
   const none = emptyTally();
   return {
@@ -135,7 +135,7 @@ function tallyOf({ operations, wakeUps, turns, history, struck, violations }: Ru
     operations,
     locks: history.locks.length,
     handOvers: history.locks.filter(({ takenOverFrom }) => takenOverFrom !== undefined).length,
-    wakeUps,
+    notifications,
     turns,
     faults: counted(struck.map(({ kind }) => kind)),
     violations: {

@@ -10,12 +10,15 @@ import { Recorder } from "./recorder.ts";
 import { complete, type FullScenario, type Scenario } from "./scenario.ts";
 import { setStage } from "./stage.ts";
 import type { Tell, TimelineEvent } from "./timeline.ts";
+import type { WaitingLimits } from "./waiting-limits.ts";
 import { World } from "./world.ts";
 
 /** How a scenario is simulated. */
 export interface SimulateOptions {
   /** Makes the nodes. Default: memory nodes. */
   readonly createNode?: CreateNode | undefined;
+  /** What waiters are promised, where it differs from the defaults. */
+  readonly limits?: Partial<WaitingLimits> | undefined;
   /** Whether to write down everything that happens. Default false. */
   readonly timeline?: boolean | undefined;
 }
@@ -28,8 +31,8 @@ export interface Run {
   readonly violations: readonly Violation[];
   /** How many operations ended. */
   readonly operations: number;
-  /** How many wake-ups reached clients. */
-  readonly wakeUps: number;
+  /** How many notifications reached clients. */
+  readonly notifications: number;
   /** How many of them named the client that they reached as the next. */
   readonly turns: number;
   /** The faults that struck; others would have struck later, or something that did not happen. */
@@ -70,14 +73,23 @@ async function simulateAlone(scenario: FullScenario, options: SimulateOptions): 
     const said = remark();
     timeline.push({ atMs, who, ...(typeof said === "string" ? { what: said } : said) });
   };
-  const recorder = new Recorder(options.timeline ? write : () => {});
+  const recorder = new Recorder(options.timeline ? write : () => {}, scenario.faults.length === 0);
   const strayDice = new Dice(scenario.seed);
   await withGlobals({ random: () => (world.running?.dice ?? strayDice).next() }, () =>
     playOut(setStage(scenario, world, recorder, options.createNode ?? memory)),
   );
-  const { operations, wakeUps, turns, faults: struck } = recorder;
+  const { operations, notifications, turns, faults: struck } = recorder;
   const { events } = world;
-  return { history: recorder, violations: check(recorder), operations, wakeUps, turns, struck, events, timeline };
+  return {
+    history: recorder,
+    violations: check(recorder, options.limits),
+    operations,
+    notifications,
+    turns,
+    struck,
+    events,
+    timeline,
+  };
 }
 
 /** What core takes from outside: the delays between attempts. And no stacks of all the errors, which take long to make. */

@@ -3,13 +3,14 @@ import { ClientProcess } from "./client-process.ts";
 import { Connection } from "./connection.ts";
 import { Dice } from "./dice.ts";
 import type { Fault } from "./fault.ts";
-import { inject } from "./inject.ts";
+import { calmFromMs } from "./fault-times.ts";
+import { inject, type Targets } from "./inject.ts";
 import { Network } from "./network.ts";
 import { type CreateNode, NodeHost } from "./node-host.ts";
 import type { Recorder } from "./recorder.ts";
-import { type FullScenario, type FullSettings, nodeNames } from "./scenario.ts";
+import { type FullScenario, type FullSettings, isNotified, nodeNames, type ScenarioClient } from "./scenario.ts";
 import { Storage } from "./storage.ts";
-import type { WaitLimits } from "./waiting-line.ts";
+import type { WaitingTerms } from "./waiters.ts";
 import { type Workplace, work } from "./worker.ts";
 import { turn, type World } from "./world.ts";
 
@@ -37,22 +38,22 @@ export function setStage(scenario: FullScenario, world: World, recorder: Recorde
   const hosts = nodeNames(scenario.nodes).map(
     (name) => new NodeHost(world, name, createNode, dice.fork(name), !settings.unwatchable.includes(name)),
   );
-  const clients = scenario.clients.map(({ name, workers }): StagedClient => {
+  const clients = scenario.clients.map((each): StagedClient => {
+    const { name, workers, listens } = each;
     const process = new ClientProcess(world, name, dice.fork(name));
     const connections = hosts.map(
-      (host) => new Connection(process, host, network, scenario.faults.filter(isOnConnection(name, host.name))),
+      (host) =>
+        new Connection(process, host, network, scenario.faults.filter(isOnConnection(name, host.name)), listens),
     );
-    const line = recorder.follow(process, waitLimitsOf(settings));
+    const waiters = recorder.follow(process, waitingTermsOf(scenario, each));
     const redlock = redlockOf(process, connections, settings, {
       extended: ({ owner }) => recorder.extended(owner),
-      attemptSettled({ owner }) {
-        line.settles(owner);
-        recorder.isNobodys(owner, process);
-      },
-      released: ({ owner }) => recorder.isNobodys(owner, process),
-      lost: ({ owner }) => recorder.isNobodys(owner, process),
+      attemptSettled: ({ owner, outcome }) =>
+        recorder.settled(owner, outcome === "acquired" || outcome === "collected", process),
+      released: ({ owner }) => recorder.ended(owner, process),
+      lost: ({ owner }) => recorder.ended(owner, process),
     });
-    const client = { process, redlock, line, storage, recorder, settings, working: workers.length };
+    const client = { process, redlock, waiters, storage, recorder, settings, working: workers.length };
     for (const operations of workers) {
       world.at(0, turn.input, () => void work(client, operations).then(() => client.working--), process);
     }
@@ -60,6 +61,7 @@ export function setStage(scenario: FullScenario, world: World, recorder: Recorde
   });
   const targets = { world, network, clients: byName(clients.map(({ process }) => process)), hosts: byName(hosts) };
   for (const fault of scenario.faults) inject(fault, targets);
+  calmDownInTime(scenario, targets, recorder);
   return { scenario, world, recorder, network, hosts, clients };
 }
 
@@ -78,9 +80,26 @@ function redlockOf(
 /** An attempt asks for votes, and then up to three times for agreement on the token. */
 const mostRounds = 4;
 
-function waitLimitsOf({ nodeTimeoutMs, retryDelayMs, retryDelayMaxMs }: FullSettings): WaitLimits {
-  // Who waits until a claim ends waits for a moment more, so as not to try together with everybody else who does.
-  return { attemptMs: mostRounds * (nodeTimeoutMs + 1), backOffMs: retryDelayMaxMs + retryDelayMs };
+function waitingTermsOf(scenario: FullScenario, client: ScenarioClient): WaitingTerms {
+  const { nodeTimeoutMs, retryDelayMs, retryDelayMaxMs } = scenario.settings;
+  return {
+    attemptMs: mostRounds * (nodeTimeoutMs + 1),
+    // A waiter that waits until a claim ends waits for a moment more, so that not all of them try at the same time.
+    backOffMs: retryDelayMaxMs + retryDelayMs,
+    isNotified: isNotified(scenario, client),
+  };
+}
+
+/** Ends the faults of single messages in time, and notes when all faults are over. */
+function calmDownInTime(scenario: FullScenario, { world, network, clients }: Targets, recorder: Recorder): void {
+  const { calmAfterMs } = scenario.settings;
+  const calmDown = (): void => {
+    network.calmDown();
+    for (const process of clients.values()) process.calmDown();
+  };
+  if (calmAfterMs < Infinity) world.at(calmAfterMs, turn.fault, calmDown);
+  const calmMs = calmFromMs(scenario, nodeNames(scenario.nodes));
+  if (calmMs < Infinity) world.at(calmMs, turn.fault, () => recorder.calmDown());
 }
 
 function isOnConnection(client: string, node: string) {

@@ -3,13 +3,13 @@ import type { ClientProcess } from "./client-process.ts";
 import type { HeldRecord, Recorder } from "./recorder.ts";
 import type { FullSettings, Operation } from "./scenario.ts";
 import type { Storage } from "./storage.ts";
-import type { Wait, WaitingLine } from "./waiting-line.ts";
+import type { Waiter, Waiters } from "./waiters.ts";
 
 /** What a worker works with. */
 export interface Workplace {
   readonly process: ClientProcess;
   readonly redlock: Redlock;
-  readonly line: WaitingLine;
+  readonly waiters: Waiters;
   readonly storage: Storage;
   readonly recorder: Recorder;
   readonly settings: FullSettings;
@@ -20,8 +20,8 @@ const gaveUp = new Error("gave up waiting");
 
 /** Performs operations, one after another. */
 export async function work(place: Workplace, operations: readonly Operation[]): Promise<void> {
+  const { process, recorder } = place;
   for (const operation of operations) {
-    const { process, recorder } = place;
     if (operation.afterMs !== undefined) await process.sleep(operation.afterMs);
     try {
       await perform(place, operation);
@@ -37,32 +37,31 @@ export async function work(place: Workplace, operations: readonly Operation[]): 
 }
 
 async function perform(place: Workplace, operation: Operation): Promise<void> {
-  const { process, redlock, line } = place;
+  const { process, redlock, waiters } = place;
   const { by, resources, abortAfterMs } = operation;
   const controller = new AbortController();
   const cancelAbort =
     abortAfterMs === undefined ? () => {} : process.startTimer(abortAfterMs, () => controller.abort(gaveUp));
   const options = { ...optionsOf(operation), signal: controller.signal };
-  const wait = line.enter({ resources, patienceMs: patienceMsOf(operation) });
+  const waiter = waiters.enter({ resources, timeoutMs: timeoutMsOf(operation) });
   try {
     if (by === "using") {
-      await redlock.using(resources, options, (lock) => hold(place, operation, lock, wait));
+      await redlock.using(resources, options, (lock) => hold(place, operation, lock, waiter));
       return;
     }
     const lock = await redlock[by](resources, options);
     if (lock !== null) {
-      const record = await hold(place, operation, lock, wait);
+      const record = await hold(place, operation, lock, waiter);
       await finish(operation, lock, record);
     }
   } finally {
-    // A lock that is left to expire may still be in the way of others of this process.
-    if (operation.end !== "forget" || wait.attempt === undefined) line.leave(wait);
+    waiters.leave(waiter);
     cancelAbort();
   }
 }
 
 /** How long the caller is ready to wait. */
-function patienceMsOf({ by, waitTimeoutMs = Infinity, abortAfterMs = Infinity }: Operation): number {
+function timeoutMsOf({ by, waitTimeoutMs = Infinity, abortAfterMs = Infinity }: Operation): number {
   return by === "tryAcquire" ? 0 : Math.min(waitTimeoutMs, abortAfterMs);
 }
 
@@ -70,11 +69,11 @@ function optionsOf({ ttlMs, waitTimeoutMs, autoExtend, maxHoldMs }: Operation): 
   return { ttlMs, waitTimeoutMs, autoExtend, maxHoldMs };
 }
 
-/** Updates what the lock protects, as long as it holds. */
-async function hold(place: Workplace, operation: Operation, lock: Lock, wait: Wait): Promise<HeldRecord> {
-  const { process, recorder, settings, line } = place;
+/** Updates what the lock protects, as long as it holds, and takes further locks under it. */
+async function hold(place: Workplace, operation: Operation, lock: Lock, waiter: Waiter): Promise<HeldRecord> {
+  const { process, recorder, settings, waiters } = place;
   const record = recorder.granted(process, lock, settings.trust);
-  line.succeed(wait, record.attempt);
+  waiters.succeed(waiter, record.attempt, lock.owner);
   try {
     for (let update = 0; update < (operation.updates ?? 1); update++) {
       const thinkMs = thinkMsOf(operation, update);
@@ -82,6 +81,10 @@ async function hold(place: Workplace, operation: Operation, lock: Lock, wait: Wa
         if (!(await updateOnce(place, thinkMs, record, resource))) return record;
       }
       if (operation.extendMs !== undefined) await lock.extend({ ttlMs: operation.extendMs });
+    }
+    if (operation.under !== undefined) {
+      await work(place, operation.under);
+      record.look(settings.marginMs);
     }
     return record;
   } finally {

@@ -1,11 +1,23 @@
-import { check, type History, type LockRecord, type WaitRecord } from "@holdfast/simulation";
+import { check, type History, type LockRecord, type WaiterRecord } from "@holdfast/simulation";
 import { describe, expect, it } from "vitest";
 
-const uneventful: History = { locks: [], waits: [], lostUpdates: [], misbehaviour: [], leaks: [], recovery: undefined };
+const uneventful: History = {
+  ...{
+    locks: [],
+    waiters: [],
+    attempts: [],
+    collections: [],
+    traffic: [],
+    lostUpdates: [],
+    misbehaviour: [],
+    leaks: [],
+  },
+  ...{ isFaultless: true, recovery: undefined, completion: undefined },
+};
 
-/** A lock that was asked for at 0, granted at 10, and seen valid until 20, unless told otherwise. */
+/** A lock that was asked for at 0, granted at 10, and seen valid until 20, when it ended, unless told otherwise. */
 function lock(attempt: string, facts: Partial<LockRecord> = {}): LockRecord {
-  const times = { startedAtMs: 0, grantedAtMs: 10, seenValid: { fromMs: 10, untilMs: 20 } };
+  const times = { startedAtMs: 0, grantedAtMs: 10, endedAtMs: 20, seenValid: { fromMs: 10, untilMs: 20 } };
   return { attempt, client: `client ${attempt[0]}`, resources: ["stock"], fence: 1, ...times, ...facts };
 }
 
@@ -15,6 +27,7 @@ function later(attempt: string, facts: Partial<LockRecord> = {}): LockRecord {
     fence: 2,
     startedAtMs: 30,
     grantedAtMs: 40,
+    endedAtMs: 50,
     seenValid: { fromMs: 40, untilMs: 50 },
     ...facts,
   });
@@ -101,83 +114,236 @@ describe("check()", () => {
 });
 
 /** A call that waits from 0 to 20 and gets no lock, unless told otherwise. */
-function wait(facts: Partial<WaitRecord> = {}): WaitRecord {
+function waiter(facts: Partial<WaiterRecord> = {}): WaiterRecord {
   return {
     ...{ client: "client 1", resources: ["stock"], calledAtMs: 0, endedAtMs: 20, attempt: undefined },
-    ...{ patienceMs: 100, waitedMs: 20, mayWaitMs: 150, idleMs: 5, mayIdleMs: 50 },
+    ...{ timeoutMs: 100, isNotified: true, waitedMs: 20, attemptMs: 48, backOffMs: 48, idleMs: 5, freeMs: 5 },
     ...facts,
   };
 }
 
-describe("check() of those who wait", () => {
-  it("check() finds a call that ends later than its patience and an attempt allow", () => {
-    expect(found({ waits: [wait({ waitedMs: 150 }), wait({ waitedMs: 500, endedAtMs: undefined })] })).toEqual([]);
-    expect(found({ waits: [wait({ waitedMs: 151 })] })).toEqual([
+describe("check() of waiters", () => {
+  it("check() finds a call that ends later than its timeout and an attempt allow", () => {
+    expect(found({ waiters: [waiter({ waitedMs: 150 }), waiter({ waitedMs: 500, endedAtMs: undefined })] })).toEqual(
+      [],
+    );
+    expect(found({ waiters: [waiter({ waitedMs: 151 })] })).toEqual([
       "20 liveness: a call of client 1 for stock ends after 151 ms, though it may take 150 ms at the most",
     ]);
   });
 
-  it("check() finds a call for which nothing was tried for longer than a back-off, as when it relied on a wake-up", () => {
-    expect(found({ waits: [wait({ idleMs: 50 })] })).toEqual([]);
-    expect(found({ waits: [wait({ idleMs: 51 })] })).toEqual([
+  it("check() finds a call for which nothing was tried for longer than a back-off, as when it relied on a notification", () => {
+    expect(found({ waiters: [waiter({ idleMs: 50 })] })).toEqual([]);
+    expect(found({ waiters: [waiter({ idleMs: 51 })] })).toEqual([
       "20 liveness: a call of client 1 for stock waits for 51 ms without an attempt, though 50 ms is the longest delay",
     ]);
   });
 
   it("check() finds a call that gets its lock before an earlier one of its process for the same resources", () => {
-    const early = wait({ endedAtMs: 40 });
-    const late = wait({ calledAtMs: 5, endedAtMs: 30, attempt: "1.2" });
-    expect(found({ waits: [early, late] })).toEqual([
+    const early = waiter({ endedAtMs: 40 });
+    const late = waiter({ calledAtMs: 5, endedAtMs: 30, attempt: "1.2" });
+    expect(found({ waiters: [early, late] })).toEqual([
       "30 queue order: a call of client 1 for stock gets lock 1.2 before an earlier one that waits",
     ]);
-    expect(found({ waits: [wait({ endedAtMs: undefined }), late] })).toHaveLength(1);
+    expect(found({ waiters: [waiter({ endedAtMs: undefined }), late] })).toHaveLength(1);
   });
 
   it.each([
     ["has ended", { endedAtMs: 30 }, {}],
-    ["has waited for as long as it was ready to", { patienceMs: 30 }, {}],
+    ["has waited for as long as it was ready to", { timeoutMs: 30 }, {}],
     ["is another process's", { client: "client 2" }, {}],
     ["wants something else", { resources: ["cash", "stock"] }, {}],
     ["came to nothing", {}, { attempt: undefined }],
-    ["did not wait", {}, { patienceMs: 0 }],
+    ["did not wait", {}, { timeoutMs: 0 }],
   ])("check() lets a call pass another when one %s", (_, early, late) => {
-    const waits = [wait({ endedAtMs: 40, ...early }), wait({ calledAtMs: 5, endedAtMs: 30, attempt: "1.2", ...late })];
-    expect(found({ waits })).toEqual([]);
+    const waiters = [
+      waiter({ endedAtMs: 40, ...early }),
+      waiter({ calledAtMs: 5, endedAtMs: 30, attempt: "1.2", ...late }),
+    ];
+    expect(found({ waiters })).toEqual([]);
   });
 
   /** Locks of which each is handed over to the next, from the first millisecond on, one in each. */
   const series = (handOvers: number, handingOverMs = handOvers): LockRecord[] =>
     Array.from({ length: handOvers + 1 }, (_, index) => {
       const takenOverFrom = index === 0 ? undefined : `1.${index}`;
-      const times = { startedAtMs: index + 0.5, grantedAtMs: index + 1, seenValid: undefined };
+      const times = { startedAtMs: index + 0.5, grantedAtMs: index + 1, endedAtMs: index + 1.5, seenValid: undefined };
       const sinceMs = (handingOverMs * index) / handOvers;
       return lock(`1.${index + 1}`, { fence: index + 1, takenOverFrom, handingOverMs: sinceMs, ...times });
     });
 
   it("check() finds a process that hands its lock over again and again while another one waits for it", () => {
-    const rival = wait({ client: "client 2" });
-    expect(found({ locks: series(16), waits: [rival] })).toEqual([]);
-    expect(found({ locks: series(17), waits: [rival] })).toEqual([
+    const rival = waiter({ client: "client 2" });
+    expect(found({ locks: series(16), waiters: [rival] })).toEqual([]);
+    expect(found({ locks: series(17), waiters: [rival] })).toEqual([
       "18 liveness: lock 1.18 comes of hand-over 17 in a row, which began after 17 ms of them, while a call of client 2 for stock waits",
     ]);
   });
 
   it("check() finds hand-overs that go on for more than 50 ms while another process waits", () => {
     const locks = series(1, 51);
-    const waits = [wait({ client: "client 2" })];
-    expect(found({ locks, waits })).toEqual([
+    const waiters = [waiter({ client: "client 2" })];
+    expect(found({ locks, waiters })).toEqual([
       "2 liveness: lock 1.2 comes of hand-over 1 in a row, which began after 51 ms of them, while a call of client 2 for stock waits",
     ]);
-    expect(found({ locks: series(1, 50), waits })).toEqual([]);
+    expect(found({ locks: series(1, 50), waiters })).toEqual([]);
   });
 
   it.each([
     ["nobody waits", []],
-    ["nobody else waits", [wait()]],
-    ["others want something else", [wait({ client: "client 2", resources: ["cash"] })]],
-    ["others have come later", [wait({ client: "client 2", calledAtMs: 2 })]],
-    ["others had their turn", [wait({ client: "client 2", endedAtMs: 18 })]],
-  ])("check() lets a process hand over as often as it likes when %s", (_, waits) => {
-    expect(found({ locks: series(30), waits })).toEqual([]);
+    ["nobody else waits", [waiter()]],
+    ["others want something else", [waiter({ client: "client 2", resources: ["cash"] })]],
+    ["others have come later", [waiter({ client: "client 2", calledAtMs: 2 })]],
+    ["others had their turn", [waiter({ client: "client 2", endedAtMs: 18 })]],
+  ])("check() lets a process hand over as often as it likes when %s", (_, waiters) => {
+    expect(found({ locks: series(30), waiters })).toEqual([]);
+  });
+
+  it("check() finds a call that waits for what nobody has locked, as behind another that cannot go on", () => {
+    expect(found({ waiters: [waiter({ freeMs: 2598 })] })).toEqual([]);
+    expect(found({ waiters: [waiter({ freeMs: 2599 })] })).toEqual([
+      "20 progress: a call of client 1 for stock, made at 0 ms, waits for 2599 ms though nobody has a lock on that, 2598 ms at the most",
+    ]);
+    expect(check({ ...uneventful, waiters: [waiter({ freeMs: 599 })] }, { keepMs: 500 })).toHaveLength(1);
+  });
+
+  it("check() finds a claim that is no lock and is kept for too long", () => {
+    const collection = {
+      attempt: "1.1",
+      client: "client 1",
+      resources: ["cash"],
+      endedAtMs: 3000,
+      keptMs: 2550,
+      attemptMs: 50,
+    };
+    expect(found({ collections: [collection] })).toEqual([]);
+    expect(found({ collections: [{ ...collection, keptMs: 2551 }] })).toEqual([
+      "3000 progress: attempt 1.1 keeps cash for 2551 ms and is no lock, 2550 ms at the most",
+    ]);
+  });
+
+  it("check() finds work that does not end", () => {
+    const completion = { fromMs: 100, workMs: 400, calls: 2, endedAtMs: 5500 };
+    expect(found({ completion })).toEqual([]);
+    const late = "5500 progress: not all calls have ended 5400 ms after the last fault";
+    expect(found({ completion: { ...completion, endedAtMs: 5501 } })).toEqual([late]);
+    expect(found({ completion: { ...completion, endedAtMs: undefined } })).toEqual([late]);
+  });
+
+  /** A call for cash and stock, and a later one for stock that gets its lock at 30, at its first attempt. */
+  const passed = (facts: Partial<WaiterRecord> = {}): Partial<History> => ({
+    waiters: [
+      waiter({ resources: ["cash", "stock"], endedAtMs: 40, ...facts }),
+      waiter({ calledAtMs: 5, endedAtMs: 30, attempt: "1.2" }),
+    ],
+    locks: [lock("1.2", { startedAtMs: 25, grantedAtMs: 30, endedAtMs: 35 })],
+  });
+
+  it("check() finds a call that passes one for several resources that could go on", () => {
+    expect(found(passed())).toEqual([
+      "30 queue order: a call of client 1 for stock gets lock 1.2 before a call of client 1 for cash and stock, which came earlier and could go on",
+    ]);
+    expect(found({ ...passed(), isFaultless: false })).toEqual([]);
+    expect(found(passed({ resources: ["stock"] }))).toHaveLength(1);
+  });
+
+  it.each<[string, Partial<History>]>([
+    ["something else that it wants is locked", { locks: [lock("2.1", { resources: ["cash"], endedAtMs: 27 })] }],
+    ["something else was until shortly before", { locks: [lock("2.1", { resources: ["cash"], endedAtMs: 1 })] }],
+    ["something else is still locked", { locks: [lock("2.1", { resources: ["cash"], endedAtMs: undefined })] }],
+    [
+      "another process tries to lock something else",
+      {
+        attempts: [{ name: "2.1", client: "client 2", resources: ["cash"], startedAtMs: 26, settledAtMs: undefined }],
+      },
+    ],
+    [
+      "it collects something else",
+      {
+        attempts: [{ name: "1.1", client: "client 1", resources: ["cash"], startedAtMs: 24, settledAtMs: 29 }],
+      },
+    ],
+  ])("check() lets a call pass one for several resources when %s", (_, others) => {
+    const history = passed();
+    expect(found({ ...history, ...others, locks: [...(history.locks ?? []), ...(others.locks ?? [])] })).toEqual([]);
+  });
+
+  it("check() finds that a call was passed though what else it wants was free for long", () => {
+    const history = passed({ backOffMs: 1, attemptMs: 1 });
+    const before = lock("2.1", { resources: ["cash"], startedAtMs: 1, grantedAtMs: 2, endedAtMs: 17 });
+    expect(found({ ...history, locks: [...(history.locks ?? []), before] })).toHaveLength(1);
+  });
+
+  /** A call for cash and stock, while so many later calls of a client lock each of them. */
+  const busy = (client: string, times: number, facts: Partial<WaiterRecord> = {}): Partial<History> => {
+    const later = ["cash", "stock"].flatMap((resource) =>
+      Array.from({ length: times }, (_, index) => ({
+        resources: [resource],
+        attempt: `${client}.${resource}.${index}`,
+      })),
+    );
+    const times_ = { startedAtMs: 1, grantedAtMs: 2, endedAtMs: 3, seenValid: undefined };
+    return {
+      waiters: [
+        waiter({ client: "client 1", resources: ["cash", "stock"], timeoutMs: Infinity }),
+        ...later.map(({ resources, attempt }) => waiter({ client, resources, attempt, endedAtMs: 2, ...facts })),
+      ],
+      locks: later.map(({ resources, attempt }, index) =>
+        lock(attempt, { client, resources, fence: index, ...times_ }),
+      ),
+    };
+  };
+
+  it("check() finds a call that is passed again and again on all of its resources", () => {
+    expect(fairness(busy("client 2", 64))).toEqual([]);
+    expect(fairness(busy("client 2", 65))).toEqual([
+      "2 fairness: a call of client 1 for cash and stock is passed 130 times by later calls of 1 process",
+    ]);
+    expect(fairness(busy("client 1", 65))).toHaveLength(1);
+  });
+
+  it("check() allows calls of each process to pass a call so often, and one of its resources any number of times", () => {
+    const [mine, theirs] = [busy("client 1", 60), busy("client 2", 60)];
+    const waiters = [...(mine.waiters ?? []), ...(theirs.waiters ?? []).slice(1)];
+    expect(fairness({ waiters, locks: [...(mine.locks ?? []), ...(theirs.locks ?? [])] })).toEqual([]);
+    const one = busy("client 2", 100);
+    expect(fairness({ ...one, locks: (one.locks ?? []).filter(({ resources }) => resources[0] === "cash") })).toEqual(
+      [],
+    );
+  });
+
+  it.each<[string, Partial<History>]>([
+    ["there are faults", { ...busy("client 2", 65), isFaultless: false }],
+    ["the others do not listen to notifications", busy("client 2", 65, { isNotified: false })],
+  ])("check() does not count how often a call is passed when %s", (_, history) => {
+    expect(fairness(history)).toEqual([]);
+  });
+
+  it("check() finds more requests than the calls and their back-offs explain", () => {
+    const waiters = [waiter({ calledAtMs: 0, endedAtMs: 96 }), waiter({ calledAtMs: 0, endedAtMs: 96 })];
+    const traffic = (requests: number) => [
+      { client: "client 1", node: "A", requests: requests - 1, mostInFlight: 1, inFlight: 0 },
+      { client: "client 2", node: "A", requests: 1, mostInFlight: 1, inFlight: 0 },
+      { client: "client 1", node: "B", requests: 40, mostInFlight: 1, inFlight: 0 },
+    ];
+    expect(found({ waiters, traffic: traffic(60) })).toEqual([]);
+    expect(found({ waiters, traffic: traffic(61) })).toEqual([
+      "96 cost: node A gets 61 requests, though 2 calls that wait for 2 back-offs explain 60",
+    ]);
+    expect(found({ waiters, traffic: traffic(61), isFaultless: false })).toEqual([]);
+  });
+
+  it("check() finds too much in flight to a node, and what is in flight at the end", () => {
+    const sent = { client: "client 1", node: "A", requests: 0, mostInFlight: 1500, inFlight: 0 };
+    expect(found({ traffic: [sent] })).toEqual([]);
+    expect(found({ traffic: [{ ...sent, mostInFlight: 1501, inFlight: 2 }] })).toEqual([
+      "0 bounds: client 1 has 1501 requests in flight to node A at the same time",
+      "0 bounds: client 1 has 2 requests in flight to node A at the end",
+    ]);
   });
 });
+
+/** What is found of fairness alone: many locks at the same moment are no history that could be. */
+function fairness(facts: Partial<History>): string[] {
+  return found(facts).filter((line) => line.includes(" fairness: "));
+}

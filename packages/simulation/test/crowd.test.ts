@@ -13,8 +13,8 @@ describe("a crowd", () => {
     const rival = client(2, update({ afterMs: 5, waitTimeoutMs: 60_000 }));
     const { history, violations } = await simulate({ nodes: 3, clients: [crowd(1, 8), rival] });
     expect(violations).toEqual([]);
-    expect(history.waits.filter(({ attempt }) => attempt === undefined)).toEqual([]);
-    const turns = history.waits.filter(({ client }) => client === "client 1").map(({ endedAtMs = 0 }) => endedAtMs);
+    expect(history.waiters.filter(({ attempt }) => attempt === undefined)).toEqual([]);
+    const turns = history.waiters.filter(({ client }) => client === "client 1").map(({ endedAtMs = 0 }) => endedAtMs);
     expect(turns).toEqual(turns.toSorted((a, b) => a - b));
   });
 

@@ -1,4 +1,4 @@
-import { drawScenario, type FaultClassName, faultClasses } from "@holdfast/simulation";
+import { drawScenario, type FaultClassName, faultClasses, type Operation } from "@holdfast/simulation";
 import { describe, expect, it } from "vitest";
 
 const names = Object.keys(faultClasses) as FaultClassName[];
@@ -62,5 +62,39 @@ describe("drawScenario()", () => {
       const gone = faults.filter((fault) => fault.kind === "node crash" && fault.forMs === Infinity);
       expect(gone.length).toBeLessThanOrEqual(nodes - quorum);
     }
+  });
+
+  it("drawScenario() nests locks in one order of names in each world, whatever else it draws there", () => {
+    let nested = 0;
+    for (const { scenario } of scenarios) {
+      const follows = new Map<string, Set<string>>();
+      const visit = (operations: readonly Operation[], before: readonly string[]): void => {
+        for (const { resources, under = [] } of operations) {
+          nested += before.length > 0 ? 1 : 0;
+          for (const name of before)
+            for (const resource of resources) follows.set(name, (follows.get(name) ?? new Set()).add(resource));
+          visit(under, [...before, ...resources]);
+        }
+      };
+      for (const { workers } of scenario.clients) for (const operations of workers) visit(operations, []);
+      for (const [name, later] of follows)
+        for (const other of later) expect(follows.get(other)?.has(name) ?? false).toBe(false);
+    }
+    expect(nested).toBeGreaterThan(300);
+  });
+
+  it("drawScenario() leaves some worlds without faults, and some clients that do not listen", () => {
+    const survivable = scenarios.filter(({ faults }) => faults === "survivable").map(({ scenario }) => scenario);
+    expect(survivable.filter(({ faults = [] }) => faults.length === 0).length).toBeGreaterThan(20);
+    expect(survivable.some(({ clients }) => clients.some(({ listens }) => listens === false))).toBe(true);
+    const others = scenarios.filter(({ faults }) => faults !== "survivable");
+    expect(others.filter(({ scenario }) => scenario.faults?.length === 0)).toEqual([]);
+  });
+
+  it("drawScenario() has a process ask for more at once than nodes are asked at the same time, now and then", () => {
+    const most = Math.max(
+      ...scenarios.flatMap(({ scenario }) => scenario.clients.map(({ workers }) => workers.length)),
+    );
+    expect(most).toBeGreaterThanOrEqual(550);
   });
 });

@@ -17,7 +17,7 @@ async function heardUnder(
   { unwatchAtMs = Infinity, isOrdered = true, isInLine = false } = {},
 ) {
   const world = new World();
-  const recorder = new Recorder(() => {});
+  const recorder = new Recorder(() => {}, false);
   const network = new Network(world, recorder, complete({ clients: [], settings: { keepsOrder: isOrdered } }).settings);
   const host = new NodeHost(world, "A", ({ name, clock }) => memoryNode({ name, clock }), new Dice(1), true);
   const [watcher, other] = ["client 1", "client 2"].map((name) => new ClientProcess(world, name, new Dice(2)));
@@ -60,7 +60,7 @@ async function heardUnder(
     answer,
     open,
     struck: recorder.faults.length,
-    wakeUps: recorder.wakeUps,
+    notifications: recorder.notifications,
     turns: recorder.turns,
     named,
   };
@@ -70,7 +70,7 @@ const fromA = { client: "client 1", node: "A" };
 
 describe("a watch", () => {
   it("a watch tells of each release as soon as a message takes, until it is ended", async () => {
-    const told = { heardAtMs: [102, 202], answer: "watching", open: ["client 1"], struck: 0, wakeUps: 2 };
+    const told = { heardAtMs: [102, 202], answer: "watching", open: ["client 1"], struck: 0, notifications: 2 };
     expect(await heardUnder([])).toMatchObject(told);
     expect(await heardUnder([], { unwatchAtMs: 150 })).toMatchObject({ heardAtMs: [102], answer: "ended", open: [] });
   });
@@ -80,17 +80,19 @@ describe("a watch", () => {
     expect(await heardUnder([], { isInLine: true })).toMatchObject({ named: ["0123abcd"], turns: 1 });
   });
 
-  it("a lost wake-up does not come, and a repeated one comes twice", async () => {
-    expect(await heardUnder([{ kind: "lost wake-up", ...fromA, wakeUp: 1 }])).toMatchObject({
+  it("a lost notification does not come, and a repeated one comes twice", async () => {
+    expect(await heardUnder([{ kind: "lost notification", ...fromA, notification: 1 }])).toMatchObject({
       ...{ heardAtMs: [202], struck: 1 },
     });
-    expect(await heardUnder([{ kind: "repeated wake-up", ...fromA, wakeUp: 2, afterMs: 30 }])).toMatchObject({
-      ...{ heardAtMs: [102, 202, 232], struck: 1, wakeUps: 3 },
-    });
+    expect(await heardUnder([{ kind: "repeated notification", ...fromA, notification: 2, afterMs: 30 }])).toMatchObject(
+      {
+        ...{ heardAtMs: [102, 202, 232], struck: 1, notifications: 3 },
+      },
+    );
   });
 
-  it("a late wake-up holds up the next one on a connection that keeps the order, and on no other", async () => {
-    const late: Fault = { kind: "late wake-up", ...fromA, wakeUp: 1, byMs: 300 };
+  it("a late notification holds up the next one on a connection that keeps the order, and on no other", async () => {
+    const late: Fault = { kind: "late notification", ...fromA, notification: 1, byMs: 300 };
     expect((await heardUnder([late])).heardAtMs).toEqual([402, 402]);
     expect((await heardUnder([late], { isOrdered: false })).heardAtMs).toEqual([202, 402]);
   });
@@ -114,7 +116,7 @@ describe("a watch", () => {
     });
   });
 
-  it("a partition loses wake-ups, and a watch whose end is lost is excused", async () => {
+  it("a partition loses notifications, and a watch whose end is lost is excused", async () => {
     const cut = (part: "requests" | "replies", atMs: number): Fault => {
       return { kind: "partition", clients: ["client 1"], nodes: ["A"], part, atMs, forMs: 60 };
     };

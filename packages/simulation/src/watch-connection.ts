@@ -2,14 +2,14 @@ import type { LockNode, Unwatch } from "@holdfast/core";
 import type { ClientProcess } from "./client-process.ts";
 import { describeNext } from "./describe-reply.ts";
 import type { Dice } from "./dice.ts";
-import type { FailedWatch, LateWakeUp, LostWakeUp, RepeatedWakeUp } from "./fault.ts";
+import type { FailedWatch, LateNotification, LostNotification, RepeatedNotification } from "./fault.ts";
 import type { Network } from "./network.ts";
 import type { NodeHost, OpenWatch } from "./node-host.ts";
 import { Wire } from "./wire.ts";
 import { turn } from "./world.ts";
 
 /** The faults that strike a line one by one. */
-export type WatchFault = LostWakeUp | LateWakeUp | RepeatedWakeUp | FailedWatch;
+export type WatchFault = LostNotification | LateNotification | RepeatedNotification | FailedWatch;
 
 type Watch = Required<LockNode>["watch"];
 
@@ -17,7 +17,7 @@ type Watch = Required<LockNode>["watch"];
  * The second connection of a client to a node, over which the node tells what was released. The node forgets its watches
  * when it crashes, and nobody tells the client.
  */
-export class WatchLine {
+export class WatchConnection {
   readonly #client: ClientProcess;
   readonly #host: NodeHost;
   readonly #network: Network;
@@ -26,7 +26,7 @@ export class WatchLine {
   readonly #toNode: Wire;
   readonly #toClient: Wire;
   #watches = 0;
-  #wakeUps = 0;
+  #notifications = 0;
 
   /**
    * @param client who watches
@@ -55,7 +55,7 @@ export class WatchLine {
       const refuse = (reason: string): void => void this.#answer(dice, () => reject(new Error(reason)));
       const arrive = async (): Promise<void> => {
         if (fault !== undefined) return refuse("the watch failed");
-        const announce = (resource: string, next?: string): void => this.#wakeUp(resource, next, onReleased);
+        const announce = (resource: string, next?: string): void => this.#notification(resource, next, onReleased);
         const open = await this.#host.watch(this.#client.name, resources, announce);
         if (open instanceof Error) return refuse(open.message);
         open.isExcused = !this.#answer(dice, () => resolve(this.#unwatchOf(open, dice.fork("end"))));
@@ -84,28 +84,28 @@ export class WatchLine {
   }
 
   /** The node tells the client that a resource was released, and whose turn it is. */
-  #wakeUp(resource: string, next: string | undefined, onReleased: Parameters<Watch>[1]): void {
-    const number = ++this.#wakeUps;
+  #notification(resource: string, next: string | undefined, onReleased: Parameters<Watch>[1]): void {
+    const number = ++this.#notifications;
     const { world, recorder, latencyMs, waiterNames } = this.#network;
     const { name } = this.#host;
     const client = this.#client.name;
     recorder.tell(world.nowMs, `node ${name}`, () => {
       return { from: name, what: `told ${client} that ${resource} was released${describeNext(next, ", and")}` };
     });
-    const faults = this.#faultsOf("wakeUp", number);
+    const faults = this.#faultsOf("notification", number);
     for (const fault of faults) this.#network.struck(fault);
-    if (faults.some(({ kind }) => kind === "lost wake-up") || this.#isCut("replies")) return;
-    const dice = this.#dice.fork("wake-up").fork(number);
+    if (faults.some(({ kind }) => kind === "lost notification") || this.#isCut("replies")) return;
+    const dice = this.#dice.fork("notification").fork(number);
     const arrive = (afterMs: number, overtakes = false): void => {
       const atMs = this.#toClient.carry(world.nowMs + afterMs, dice.between(...latencyMs), overtakes);
       this.#client.receive(atMs, () => {
-        recorder.wakeUps += 1;
+        recorder.notifications += 1;
         if (next === client) recorder.turns += 1;
         onReleased(resource, next && waiterNames.waiterOf(next));
       });
     };
-    arrive(Math.max(0, ...faults.map((fault) => (fault.kind === "late wake-up" ? fault.byMs : 0))));
-    for (const fault of faults) if (fault.kind === "repeated wake-up") arrive(fault.afterMs, true);
+    arrive(Math.max(0, ...faults.map((fault) => (fault.kind === "late notification" ? fault.byMs : 0))));
+    for (const fault of faults) if (fault.kind === "repeated notification") arrive(fault.afterMs, true);
   }
 
   /** The client sends something to the node. */
@@ -135,8 +135,8 @@ export class WatchLine {
   }
 
   #faultsOf(what: "watch", number: number): readonly FailedWatch[];
-  #faultsOf(what: "wakeUp", number: number): readonly Exclude<WatchFault, FailedWatch>[];
-  #faultsOf(what: "watch" | "wakeUp", number: number): readonly WatchFault[] {
+  #faultsOf(what: "notification", number: number): readonly Exclude<WatchFault, FailedWatch>[];
+  #faultsOf(what: "watch" | "notification", number: number): readonly WatchFault[] {
     if (this.#network.isCalm) return [];
     return this.#faults.filter((fault) => (fault as Partial<Record<typeof what, number>>)[what] === number);
   }

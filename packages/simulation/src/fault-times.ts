@@ -1,0 +1,44 @@
+import type { Fault } from "./fault.ts";
+import { type FullScenario, longestTtlMs } from "./scenario.ts";
+
+/** Clocks of nodes may run a little slower than true time. */
+export const slowest = 1.02;
+
+/** When a fault that strikes at a moment is over; a crash for good is over at once. */
+export function endOf(fault: Fault): number {
+  const startMs = "atMs" in fault ? fault.atMs : 0;
+  return startMs + durationOf(fault);
+}
+
+/** How long claims may outlast their ttl because clocks of nodes are set back, in milliseconds. */
+export function setBackMs({ faults }: FullScenario, nodes: readonly string[]): number {
+  const jumps = faults.filter((fault) => fault.kind === "clock jump" && nodes.includes(fault.of));
+  return jumps.reduce((sum, jump) => sum + Math.abs("byMs" in jump ? jump.byMs : 0), 0);
+}
+
+/**
+ * When all faults, and what they have left behind, are over: messages have arrived, claims of dead clients have expired.
+ * `Infinity` if a fault may strike at any time.
+ */
+export function calmFromMs(scenario: FullScenario, nodes: readonly string[]): number {
+  const { faults, settings } = scenario;
+  if (faults.length === 0) return 0;
+  const lastMs = Math.max(
+    ...faults.map((fault) => (isTimed(fault) ? endOf(fault) : settings.calmAfterMs + durationOf(fault))),
+  );
+  return lastMs + (longestTtlMs(scenario) + setBackMs(scenario, nodes)) * slowest;
+}
+
+/** How long a fault lasts, or delays something. */
+function durationOf(fault: Fault): number {
+  const { forMs, byMs, afterMs, guardMs } = fault as Partial<Record<"forMs" | "byMs" | "afterMs" | "guardMs", number>>;
+  const lastsMs = forMs !== undefined && Number.isFinite(forMs) ? forMs + (guardMs ?? 0) : 0;
+  const lateMs = fault.kind === "clock jump" ? 0 : (byMs ?? 0);
+  return Math.max(lastsMs, lateMs, afterMs ?? 0);
+}
+
+/** Whether a fault strikes at a moment that it tells, and not at the next opportunity. */
+function isTimed(fault: Fault): boolean {
+  if (fault.kind === "pause") return fault.step === 0;
+  return fault.kind === "clock drift" || ("atMs" in fault && fault.kind !== "pause before acting");
+}

@@ -1,0 +1,131 @@
+import { describe, expect, it } from "vitest";
+import { ClientProcess } from "../src/client-process.ts";
+import { Dice } from "../src/dice.ts";
+import { LockMap } from "../src/lock-map.ts";
+import { type Waiter, Waiters } from "../src/waiters.ts";
+import { World } from "../src/world.ts";
+
+const terms = { attemptMs: 50, backOffMs: 40, isNotified: true };
+const stock = { resources: ["stock"], timeoutMs: 100 };
+
+/** Lets things happen to the waiters of a process at their moments, and tells all of its calls. */
+async function waitersAfter(
+  ...happenings: [atMs: number, happen: (queue: Waiters, process: ClientProcess, locks: LockMap) => void][]
+) {
+  const world = new World();
+  const process = new ClientProcess(world, "client 1", new Dice(1));
+  const records: Waiter[] = [];
+  const locks = new LockMap();
+  const queue = new Waiters(process, terms, locks, records);
+  for (const [atMs, happen] of happenings) process.receive(atMs, () => happen(queue, process, locks));
+  await world.runUntil(10_000);
+  return records;
+}
+
+/** The call that came as the so-many-th. */
+function nth(number: number, act: (queue: Waiters, wait: Waiter) => void) {
+  const waiters: Waiter[] = [];
+  const enter = (queue: Waiters): void => void waiters.push(queue.enter(stock));
+  const then = (queue: Waiters): void => act(queue, waiters[number - 1] as Waiter);
+  return { enter, then };
+}
+
+describe("Waiters", () => {
+  it("Waiters measures how long a call waits, and for how long at a time nothing is tried for it", async () => {
+    const first = nth(1, (queue, wait) => queue.leave(wait));
+    const [wait] = await waitersAfter(
+      [0, first.enter],
+      [5, (queue) => queue.tries("a", ["stock"])],
+      [8, (queue) => queue.settles("a")],
+      [20, (queue) => queue.tries("b", ["stock"])],
+      [90, (queue) => queue.settles("b")],
+      [95, first.then],
+    );
+    expect(wait).toMatchObject({ idleMs: 12, waitedMs: 95, calledAtMs: 0, endedAtMs: 95, attempt: undefined });
+    expect(wait).toMatchObject({ timeoutMs: 100, attemptMs: 50, backOffMs: 40, isNotified: true });
+  });
+
+  it("Waiters takes a call for idle as long as others are tried, and not while its process is paused", async () => {
+    const first = nth(1, (queue, wait) => queue.leave(wait));
+    const [wait] = await waitersAfter(
+      [0, first.enter],
+      [5, (queue) => queue.tries("a", ["cash"])],
+      [10, (_, process) => process.hold(1000)],
+      [20, first.then],
+    );
+    expect(wait).toMatchObject({ idleMs: 10, waitedMs: 10, endedAtMs: 1010 });
+  });
+
+  it("Waiters does not blame core for a call that came second, nor one that waits for a lock of its own process", async () => {
+    const both = nth(1, (queue, wait) => queue.succeed(wait, "1.1", "owner"));
+    const [holder, next] = await waitersAfter(
+      [0, both.enter],
+      [0, both.enter],
+      [10, both.then],
+      [510, (queue) => queue.tries("b", ["stock"])],
+    );
+    expect(holder).toMatchObject({ attempt: "1.1", idleMs: 10 });
+    expect(next?.idleMs).toBe(0);
+  });
+
+  it("Waiters takes an attempt for any of several resources for one that tells how things stand with them", async () => {
+    const both = { resources: ["stock", "cash"], timeoutMs: 100 };
+    const [waiter] = await waitersAfter(
+      [0, (queue) => void queue.enter(both)],
+      [10, (queue) => queue.tries("a", ["cash"])],
+      [60, (queue) => queue.settles("a")],
+      [61, (queue) => queue.tries("b", ["mail"])],
+      [91, (queue) => queue.settles("b")],
+      [92, (queue) => queue.tries("c", ["cash", "stock"])],
+    );
+    expect(waiter?.idleMs).toBe(32);
+  });
+
+  it("Waiters takes a claim on the first of several resources for collected, and on no others", async () => {
+    const several = { resources: ["stock", "cash", "mail"], timeoutMs: 100 };
+    const collected: boolean[] = [];
+    const ask = (queue: Waiters): void => {
+      const claims = [["cash"], ["cash", "mail"], ["cash", "mail", "stock"], ["mail"], ["book"]];
+      collected.push(...claims.map((resources) => queue.isCollected(resources)));
+    };
+    await waitersAfter([0, (queue) => void queue.enter(several)], [1, ask]);
+    expect(collected).toEqual([true, true, false, false, false]);
+  });
+
+  it("Waiters measures for how long there is no lock on anything that a call wants, here or elsewhere", async () => {
+    const first = nth(1, (queue, waiter) => queue.leave(waiter));
+    const [waiter] = await waitersAfter(
+      [0, first.enter],
+      [10, (_queue, _process, locks) => locks.calmDown()],
+      [15, (_queue, _process, locks) => locks.lock(["cash", "stock"])],
+      [20, (_queue, _process, locks) => locks.lock(["stock"])],
+      [30, (_queue, _process, locks) => locks.unlock(["cash", "stock"])],
+      [40, (_queue, _process, locks) => locks.unlock(["stock"])],
+      [50, (_, process) => process.hold(100)],
+      [60, first.then],
+    );
+    expect(waiter?.freeMs).toBe(10);
+  });
+
+  it("Waiters counts a lock from when its caller gets it until it is released or lost", async () => {
+    const cash = { resources: ["cash"], timeoutMs: 100 };
+    const free: [number, number | undefined][] = [];
+    const waiters: Waiter[] = [];
+    const note = (_: Waiters, process: ClientProcess): void => void free.push([process.nowMs, waiters.at(-1)?.freeMs]);
+    const enter = (queue: Waiters): void => void waiters.push(queue.enter(cash));
+    await waitersAfter(
+      [0, (_queue, _process, locks) => locks.calmDown()],
+      [0, enter],
+      [5, (queue) => queue.succeed(waiters[0] as Waiter, "1.1", "owner")],
+      [5, enter],
+      [20, note],
+      [30, (queue) => queue.ends("owner")],
+      [33, (queue) => queue.succeed(waiters[1] as Waiter, "1.2", "ended before")],
+      [33, note],
+    );
+    expect(free).toEqual([
+      [20, 0],
+      [33, 3],
+    ]);
+  });
+});
