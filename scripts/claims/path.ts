@@ -1,0 +1,27 @@
+import { run } from "../lib/run.ts";
+import { root } from "../lib/workspace.ts";
+import type { FileCalls } from "../path/coverage.ts";
+import type { PathOfOneLock } from "../path/one-lock.ts";
+import { totalsOf } from "../path/table.ts";
+
+/** How much of core may run to acquire a lock that nobody else wants. Replies that arrive apart take 3 functions more. */
+export const bound = { files: 14, functions: 87 };
+
+/** Fails if `pnpm path` counts more. */
+export async function pathIsShort(): Promise<string> {
+  const args = ["--conditions=@holdfast/source", "--import", "tsx", "scripts/path.ts", "--json"];
+  const { acquire, release }: PathOfOneLock = JSON.parse(await run("node", args, root));
+  const counts = `acquire ${countsOfCore(acquire)}, release ${countsOfCore(release)}`;
+  const { files, functions } = totalsOf(inCore(acquire));
+  if (files > bound.files || functions > bound.functions) throw new Error(`${counts}: see "pnpm path"`);
+  return counts;
+}
+
+function countsOfCore(all: readonly FileCalls[]): string {
+  const { files, functions } = totalsOf(inCore(all));
+  return `${files} files and ${functions} functions`;
+}
+
+function inCore(all: readonly FileCalls[]): FileCalls[] {
+  return all.filter((file) => file.package === "core");
+}

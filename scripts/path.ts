@@ -1,0 +1,21 @@
+/**
+ * `pnpm path`: which functions of our packages run to acquire one lock and to release it, over three Redis servers, and
+ * how often each does. `--names` lists the functions, and `--json` prints everything for programs.
+ */
+import { ensureRedisServer } from "./lib/programs.ts";
+import { pathOfOneLock } from "./path/one-lock.ts";
+import { table } from "./path/table.ts";
+
+const args = process.argv.slice(2);
+if (args.some((arg) => arg !== "--json" && arg !== "--names")) {
+  console.error("Usage: pnpm path [--names | --json]");
+  process.exit(2);
+}
+await ensureRedisServer().catch((error: Error) => {
+  console.error(error.message);
+  process.exit(2);
+});
+const { acquire, release } = await pathOfOneLock();
+const names = args.includes("--names");
+if (args.includes("--json")) console.log(JSON.stringify({ acquire, release }));
+else console.log(`${table("acquire", acquire, names)}\n\n${table("release", release, names)}`);

@@ -1,0 +1,59 @@
+import { Session } from "node:inspector/promises";
+import { relative, sep } from "node:path";
+import { fileURLToPath } from "node:url";
+import { root } from "../lib/workspace.ts";
+
+/** What ran of one source file. */
+export interface FileCalls {
+  /** The folder of the package in `packages`. */
+  readonly package: string;
+  /** The path in the package's `src`. */
+  readonly file: string;
+  /** Each function that ran. */
+  readonly functions: readonly FunctionCalls[];
+}
+
+/** A function, and how often it was called. */
+export interface FunctionCalls {
+  /** Empty if it has none. */
+  readonly name: string;
+  readonly calls: number;
+}
+
+/** Counts the calls of functions in this process. */
+export interface CallCounter {
+  /** Resolves with the calls since it was last asked, file by file. */
+  take(): Promise<FileCalls[]>;
+  stop(): void;
+}
+
+/** Tsx calls a function of this name to name other functions. It is in no source. */
+const helperOfTsx = "__name";
+
+/** Counts calls from now on, with V8's precise coverage. */
+export async function countCalls(): Promise<CallCounter> {
+  const session = new Session();
+  session.connect();
+  await session.post("Profiler.enable");
+  await session.post("Profiler.startPreciseCoverage", { callCount: true, detailed: true });
+  return {
+    async take() {
+      const { result } = await session.post("Profiler.takePreciseCoverage");
+      return result.flatMap(({ url, functions }) => {
+        const source = sourceOf(url);
+        const ran = functions
+          .map(({ functionName, ranges }) => ({ name: functionName, calls: ranges[0]?.count ?? 0 }))
+          .filter(({ name, calls }) => calls > 0 && name !== helperOfTsx);
+        return source !== undefined && ran.length > 0 ? [{ ...source, functions: ran }] : [];
+      });
+    },
+    stop: () => session.disconnect(),
+  };
+}
+
+function sourceOf(url: string): Pick<FileCalls, "package" | "file"> | undefined {
+  if (!url.startsWith("file:")) return undefined;
+  const [packages, name, src, ...file] = relative(root, fileURLToPath(url)).split(sep);
+  if (packages !== "packages" || name === undefined || src !== "src") return undefined;
+  return { package: name, file: file.join("/") };
+}

@@ -1,0 +1,67 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { Redlock } from "@holdfast/core";
+import { ioredisNode } from "@holdfast/ioredis";
+import { startRedisServer } from "@holdfast/testkit";
+import { createCleanup } from "@holdfast/testkit/cleanup";
+import { Redis } from "ioredis";
+import { countCalls, type FileCalls } from "./coverage.ts";
+import { totalsOf } from "./table.ts";
+
+/** The calls that one lock takes. */
+export interface PathOfOneLock {
+  readonly acquire: readonly FileCalls[];
+  readonly release: readonly FileCalls[];
+}
+
+const nodeCount = 3;
+/** Servers on a busy machine are not to look dead. */
+const nodeTimeoutMs = 2_000;
+const warmUps = 20;
+/** The shortest of these counts: which replies arrive together differs from lock to lock, and so does what they cause. */
+const samples = 15;
+/** The last node may reply after the quorum. The calls for its reply count, too. */
+const settleMs = 50;
+
+/** Counts the calls for one lock that nobody else wants, over Redis servers, after a few others. */
+export async function pathOfOneLock(): Promise<PathOfOneLock> {
+  const cleanup = createCleanup();
+  try {
+    const startNode = async () => {
+      const server = await startRedisServer();
+      cleanup.defer(() => server.stop());
+      const client = new Redis(server.url);
+      cleanup.defer(() => client.disconnect());
+      const node = ioredisNode(client);
+      cleanup.defer(() => node.close());
+      return node;
+    };
+    const nodes = await Promise.all(Array.from({ length: nodeCount }, startNode));
+    const redlock = new Redlock(nodes, { nodeTimeoutMs });
+    const counter = await countCalls();
+    cleanup.defer(() => counter.stop());
+
+    for (let number = 1; number <= warmUps; number++) {
+      const lock = await redlock.acquire(`warm-up:${number}`);
+      await lock.release();
+    }
+    await sleep(settleMs);
+    const acquires: FileCalls[][] = [];
+    const releases: FileCalls[][] = [];
+    for (let number = 1; number <= samples; number++) {
+      await counter.take();
+      const lock = await redlock.acquire(`invoice:${number}`);
+      await sleep(settleMs);
+      acquires.push(await counter.take());
+      await lock.release();
+      await sleep(settleMs);
+      releases.push(await counter.take());
+    }
+    return { acquire: shortest(acquires), release: shortest(releases) };
+  } finally {
+    await cleanup.run();
+  }
+}
+
+function shortest(paths: readonly FileCalls[][]): FileCalls[] {
+  return paths.reduce((best, path) => (totalsOf(path).calls < totalsOf(best).calls ? path : best));
+}
