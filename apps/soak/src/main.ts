@@ -1,84 +1,76 @@
 /**
- * `pnpm soak`: does everything that locks can do, at full speed, over memory nodes and real servers, and measures what it
- * leaves behind. Exits with 1 when memory grows, or anything keeps the process alive afterwards. See README.md.
+ * `pnpm soak`: does everything that locks can do, at full speed, and has programs in several processes wait for each other.
+ * Exits with 1 when an operation hangs, a promise is broken, or anything is left behind. See README.md.
  */
+import { randomInt } from "node:crypto";
 import { parseArgs } from "node:util";
-import { heapMb, leftSince } from "./leftovers.ts";
-import { type Counts, noCounts, work } from "./work.ts";
-import { openWorlds, type World } from "./worlds.ts";
+import { loadAll } from "./load/load.ts";
+import { stressWaiting } from "./waiting/stress.ts";
 
-/** Code that is compiled late and the caches of the clients take some, whatever the time. */
-const growthMaxMb = 3;
+const usage = `Usage: pnpm soak [--minutes N] [--seed N] [--only load|waiting]
 
-const minutes = minutesOf(process.argv.slice(2));
+Locks at full speed, and programs that wait for each other; each for so long (default 0.15),
+and what is left behind.`;
+
+const { minutes, seed, only } = optionsOf(process.argv.slice(2));
+const durationMs = minutes * 60_000;
 
 const hung = setTimeout(
   () => {
     console.log("FAILED: an operation hangs");
     process.exit(1);
   },
-  minutes * 60_000 * 2 + 60_000,
+  durationMs * 3 + 180_000,
 );
 hung.unref();
 
-const before = process.getActiveResourcesInfo();
-const worlds = await openWorlds();
-const warmUp = noCounts();
-await workFor(minutes * 60_000 * 0.4, worlds, warmUp);
-const heapBeforeMb = await heapMb();
-const counts = noCounts();
-const startedAtMs = performance.now();
-await workFor(minutes * 60_000 * 0.6, worlds, counts);
-const seconds = (performance.now() - startedAtMs) / 1_000;
-const heapAfterMb = await heapMb();
-for (const world of worlds) await world.close();
-const left = await leftSince(before);
-
-const grownMb = heapAfterMb - heapBeforeMb;
-const isIdle = Object.entries(counts).some(([deed, count]) => deed !== "refused" && count === 0);
-const problems = [
-  ...(grownMb > growthMaxMb ? [`the heap has grown by more than ${growthMaxMb} MB`] : []),
-  ...(left.length > 0 ? [`${left.length} resources are left: ${[...new Set(left)].join(", ")}`] : []),
-  ...(isIdle ? ["something was never done"] : []),
-];
-console.log(report());
+const problems: string[] = [];
+if (only !== "waiting") {
+  const load = await loadAll(durationMs);
+  console.log(load.lines.join("\n"));
+  problems.push(...load.problems);
+}
+if (only !== "load") {
+  const waiting = await stressWaiting(durationMs, seed);
+  console.log([...waiting.lines, `seed        ${seed}`].join("\n"));
+  problems.push(...waiting.problems);
+}
 for (const problem of problems) console.log(`FAILED: ${problem}`);
 process.exit(problems.length > 0 ? 1 : 0); // whatever is left open
 
-async function workFor(ms: number, where: readonly World[], done: Counts): Promise<void> {
-  const endMs = performance.now() + ms;
-  await work(where, done, () => performance.now() > endMs);
-}
-
-function report(): string {
-  const { using, extended, tried, waited, gaveUp, refused } = counts;
-  const sum = using + extended + tried + waited + gaveUp + refused;
-  const mb = (value: number): string => `${value.toFixed(1)} MB`;
-  return [
-    `over        ${worlds.map(({ name }) => name).join(", ")}`,
-    `operations  ${sum.toLocaleString("en")} in ${seconds.toFixed(0)} s, after a warm-up`,
-    `            ${using} using, ${extended} extended, ${tried} tried, ${waited} waited, ${gaveUp} gave up, ${refused} refused`,
-    `heap        ${mb(heapBeforeMb)} after the warm-up, ${mb(heapAfterMb)} at the end (at most ${growthMaxMb} MB more)`,
-    `left open   ${left.length}`,
-  ].join("\n");
+interface Options {
+  readonly minutes: number;
+  readonly seed: number;
+  readonly only: string | undefined;
 }
 
 /** Reads the command line. Ends the process where there is nothing to do. */
-function minutesOf(args: readonly string[]): number {
+function optionsOf(args: readonly string[]): Options {
   try {
     const { values } = parseArgs({
       args: [...args],
-      options: { minutes: { type: "string", default: "0.15" }, help: { type: "boolean", default: false } },
+      options: {
+        minutes: { type: "string", default: "0.15" },
+        seed: { type: "string", default: String(randomInt(1_000_000)) },
+        only: { type: "string" },
+        help: { type: "boolean", default: false },
+      },
     });
     if (values.help) {
-      console.log(
-        "Usage: pnpm soak [--minutes N]\n\nLocks at full speed for so long (default 0.15), and what is left behind.",
-      );
+      console.log(usage);
       process.exit(0);
     }
-    const minutes = Number(values.minutes);
-    if (minutes > 0 && minutes <= 600) return minutes;
-    throw new RangeError(`--minutes must be above 0 and at most 600, not ${values.minutes}`);
+    const { only } = values;
+    const [minutes, seed] = [Number(values.minutes), Number(values.seed)];
+    if (!(minutes > 0 && minutes <= 600)) {
+      throw new RangeError(`--minutes must be above 0 and at most 600, not ${values.minutes}`);
+    }
+    if (!Number.isSafeInteger(seed) || seed < 0)
+      throw new RangeError(`--seed must be a whole number, not ${values.seed}`);
+    if (only !== undefined && only !== "load" && only !== "waiting") {
+      throw new RangeError(`--only must be load or waiting, not ${only}`);
+    }
+    return { minutes, seed, only };
   } catch (error) {
     console.error(`soak: ${(error as Error).message}`);
     process.exit(2);

@@ -5,13 +5,13 @@ import { expect, test } from "vitest";
 const main = fileURLToPath(new URL("../src/main.ts", import.meta.url));
 const soak = (...args: string[]) => runProgram(main, args, { cwd: fileURLToPath(new URL("..", import.meta.url)) });
 
-test("soak ends with 2 for what it cannot do, and says why", async () => {
-  expect(await soak("--minutes", "0")).toEqual({
-    code: 2,
-    out: "",
-    err: "soak: --minutes must be above 0 and at most 600, not 0\n",
-  });
-  expect(await soak("--hours", "1")).toMatchObject({ code: 2, err: expect.stringContaining("--hours") });
+test.for([
+  { args: ["--minutes", "0"], complaint: "--minutes must be above 0 and at most 600, not 0" },
+  { args: ["--seed", "x"], complaint: "--seed must be a whole number, not x" },
+  { args: ["--only", "b"], complaint: "--only must be load or waiting, not b" },
+  { args: ["--hours", "1"], complaint: "--hours" },
+])("soak ends with 2 for $args, and says why", async ({ args, complaint }) => {
+  expect(await soak(...args)).toMatchObject({ code: 2, out: "", err: expect.stringContaining(complaint) });
 });
 
 test("soak tells how it is used", async () => {
