@@ -1,7 +1,7 @@
 import { type RedisServer, startRedisServer } from "@holdfast/testkit";
 import { type Cleanup, createCleanup } from "@holdfast/testkit/cleanup";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { clientKit } from "../src/clients/client-kit.ts";
+import { clientKit } from "../src/clients/client-library.ts";
 import { counterOf, type Database } from "../src/database/database.ts";
 import { memoryDatabase } from "../src/database/memory-database.ts";
 import { redisDatabase } from "../src/database/redis-database.ts";

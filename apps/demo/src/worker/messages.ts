@@ -1,4 +1,4 @@
-import type { ClientLibrary } from "../clients/client-kit.ts";
+import type { ClientLibrary } from "../clients/client-library.ts";
 import type { DemoEvent } from "../events.ts";
 import type { Setup } from "../setup.ts";
 

@@ -1,7 +1,7 @@
 /** One worker in a process of its own: does what its parent tells it over IPC. */
 import { Redlock } from "@holdfast/core";
 import { createCleanup } from "@holdfast/testkit/cleanup";
-import { clientKit } from "../clients/client-kit.ts";
+import { clientKit } from "../clients/client-library.ts";
 import { redisDatabase } from "../database/redis-database.ts";
 import { createFeed } from "../feed.ts";
 import { metricsOf } from "../metrics/metrics.ts";

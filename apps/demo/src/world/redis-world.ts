@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { Redlock } from "@holdfast/core";
 import { type RedisServer, startRedisServer } from "@holdfast/testkit";
 import type { Cleanup } from "@holdfast/testkit/cleanup";
-import { type ClientLibrary, clientKit } from "../clients/client-kit.ts";
+import { type ClientLibrary, clientKit } from "../clients/client-library.ts";
 import { redisDatabase } from "../database/redis-database.ts";
 import type { Feed } from "../feed.ts";
 import type { Setup } from "../setup.ts";
