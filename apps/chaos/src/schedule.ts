@@ -1,4 +1,5 @@
 import { createDice } from "./dice.ts";
+import { names } from "./names.ts";
 import type { Nemesis } from "./nemeses/nemesis.ts";
 
 /** One attack, as it was drawn. */
@@ -43,11 +44,6 @@ export function scheduleOf({ nemeses, seconds, seed, ...setup }: ScheduleOptions
     durationMs: shareMs / rounds,
     seed: dice.integer(0, 2 ** 31 - 1),
   }));
-}
-
-/** `n1`, `n2`, … */
-export function names(letter: string, count: number): string[] {
-  return Array.from({ length: count }, (_, index) => `${letter}${index + 1}`);
 }
 
 function nodeCount({ nodes }: Nemesis, all: number): number {

@@ -48,11 +48,15 @@ export class VirtualClock {
   async advance(ms: number): Promise<void> {
     const endMs = this.#monotonicMs + ms;
     await settleMicrotasks();
+    // What was asked for by `afterPendingIo` comes before time passes, also when that asks for another turn.
+    do await this.#turn();
+    while (this.#afterIo.length > 0);
     for (;;) {
       const dueMs = Math.min(nextDueMs(this.#timers), nextDueMs(this.#deliveries));
       if (dueMs > endMs) break;
       this.#pass(Math.max(0, dueMs - this.#monotonicMs));
-      await this.#turn();
+      do await this.#turn();
+      while (this.#afterIo.length > 0);
     }
     this.#pass(endMs - this.#monotonicMs);
     await this.#turn();

@@ -1,8 +1,8 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { names } from "../names.ts";
 import type { ChaosOptions } from "../options.ts";
 import type { Result } from "../run.ts";
-import { names } from "../schedule.ts";
 import { markdownOf, pictureOf } from "./markdown.ts";
 import { timelineOf } from "./timeline.ts";
 

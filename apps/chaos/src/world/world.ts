@@ -3,7 +3,7 @@ import type { Cleanup } from "@holdfast/testkit/cleanup";
 import type { FromClient } from "../client/messages.ts";
 import { connectStore } from "../client/store.ts";
 import type { Sets } from "../history/visit.ts";
-import { names } from "../schedule.ts";
+import { names } from "../names.ts";
 import { type ChaosClient, startClient } from "./client.ts";
 import { fakeClocks } from "./fake-clock.ts";
 import { type ChaosNode, startNode } from "./node.ts";
