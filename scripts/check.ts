@@ -5,6 +5,7 @@
  */
 import { importsPointDown } from "./claims/imports.ts";
 import { lockfileNamesNoRegistry } from "./claims/lockfile.ts";
+import { generatedScriptsMatch, luaIsClean } from "./claims/lua.ts";
 import { packedPackagesWork } from "./claims/packed-consumer.ts";
 import { packedPackagesAreCorrect } from "./claims/packed-packages.ts";
 import { bound, pathIsShort } from "./claims/path.ts";
@@ -36,6 +37,8 @@ const claims: Claim[] = [
     { claim: "packed packages work for a consumer", check: built(packedPackagesWork) },
     { claim: "core stays under 12.7 kB, minified and gzipped", check: built(sizes) },
     { claim: "a release gives all packages one version, changelogs and tarballs", check: built(releaseRehearsal) },
+    { claim: "generated scripts match their Lua files", check: generatedScriptsMatch },
+    { claim: "Lua files are lint-clean", check: luaIsClean },
     { claim: "the lockfile names no registry", check: lockfileNamesNoRegistry },
   ]),
   {

@@ -71,6 +71,18 @@ const faketime: Program = {
   ],
 };
 
+const luacheck: Program = {
+  name: "luacheck",
+  isThere: () => succeeds("luacheck", "--version"),
+  packages: ["lua-check"],
+  advice: [
+    "The Lua files are checked by luacheck, which is not on the PATH. Please install it:",
+    "  Debian, Ubuntu  sudo apt-get install lua-check",
+    "  macOS           brew install luacheck",
+    "  other systems   luarocks install luacheck",
+  ],
+};
+
 /** Sees to it that tests find `redis-server`. */
 export function ensureRedisServer(): Promise<void> {
   return ensure(redisServer);
@@ -90,6 +102,11 @@ export async function ensureSpin(): Promise<void> {
 /** Sees to it that the clocks of servers can be set. */
 export function ensureFaketime(): Promise<void> {
   return ensure(faketime);
+}
+
+/** Sees to it that Lua files can be checked. */
+export function ensureLuacheck(): Promise<void> {
+  return ensure(luacheck);
 }
 
 /** Installs a program that is missing where that needs no questions asked. */

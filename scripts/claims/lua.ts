@@ -1,0 +1,48 @@
+import { dirname } from "node:path";
+import { type LuaLine, luaText } from "@holdfast/testkit/lua";
+import { exec } from "tinyexec";
+import { expectNone } from "../lib/claim.ts";
+import { isCurrent, linesOf, luaScripts, unusedFiles } from "../lib/lua-scripts.ts";
+import { ensureLuacheck } from "../lib/programs.ts";
+import { root } from "../lib/workspace.ts";
+
+/** Each generated module is what `pnpm lua` would generate, and every Lua file is part of a script. */
+export async function generatedScriptsMatch(): Promise<void> {
+  const problems: string[] = [];
+  for (const script of luaScripts) {
+    const { main, module } = script;
+    if (!(await isCurrent(script))) problems.push(`${module} differs from ${main}: run pnpm lua`);
+    const unused = await unusedFiles(script);
+    problems.push(...unused.map((file) => `${dirname(main)}/${file}: ${main} does not include it`));
+  }
+  expectNone(problems);
+}
+
+/** Lints each script as a whole, as its files share their local names. */
+export async function luaIsClean(): Promise<void> {
+  await ensureLuacheck();
+  const problems: string[] = [];
+  for (const script of luaScripts) {
+    const lines = linesOf(script);
+    problems.push(...(await warningsAbout(lines)).map((warning) => `${dirname(script.main)}/${warning}`));
+  }
+  expectNone(problems);
+}
+
+async function warningsAbout(lines: readonly LuaLine[]): Promise<string[]> {
+  const { stdout, stderr, exitCode } = await exec("luacheck", ["--formatter=plain", "--codes", "-"], {
+    stdin: luaText(lines),
+    nodeOptions: { cwd: root }, // where .luacheckrc is
+  });
+  const warnings = located(stdout, lines);
+  if (exitCode !== 0 && warnings.length === 0) throw new Error(`luacheck failed:\n${stdout}${stderr}`);
+  return warnings;
+}
+
+/** What luacheck reports about the lines of a joined script, with the file and line that each comes from. */
+export function located(report: string, lines: readonly LuaLine[]): string[] {
+  return [...report.matchAll(/^stdin:(\d+):(\d+): (.*)$/gm)].map(([, line, column, message]) => {
+    const origin = lines[Number(line) - 1] ?? lines.at(-1);
+    return `${origin?.file}:${origin?.line}:${column}: ${message}`;
+  });
+}
