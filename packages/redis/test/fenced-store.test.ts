@@ -1,6 +1,6 @@
 import { Redis } from "ioredis";
 import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
-import { type FencedStore, type FencedStoreOptions, fencedStore } from "../src/index.ts";
+import { type FencedConnection, type FencedStore, type FencedStoreOptions, fencedStore } from "../src/index.ts";
 import { fencedConnectionOver, startBench } from "./connection.ts";
 import { allow, fencedPermissions, user } from "./permissions.ts";
 import { eventually } from "./timing.ts";
@@ -101,7 +101,7 @@ describe("fencedStore() refuses", () => {
         ...honest,
         runScript: async (...call) => change((await honest.runScript(...call)) as unknown[]),
       });
-      await expect(tampered.read("key", 7)).rejects.toThrow(index === 0 ? "mistook" : "none of the script's");
+      await expect(tampered.read("key", 7)).rejects.toThrow(index === 0 ? "mistook" : "malformed");
     }
   });
 
@@ -133,6 +133,26 @@ describe("fencedStore() refuses", () => {
   ])("bad options: %s", (message, options) => {
     expect(() => open(options as FencedStoreOptions)).toThrow(message);
   });
+});
+
+test.each<[string, (store: FencedStore) => Promise<unknown>]>([
+  ["read", (late) => late.read("key", 9)],
+  ["write", (late) => late.write("key", "late", 9)],
+  ["delete", (late) => late.delete("key", 9)],
+])("%s() that timed out changes nothing if its command is sent later", async (_, call) => {
+  const honest = fencedConnectionOver(client);
+  let send: () => Promise<unknown> = () => Promise.reject(new Error("there was no call"));
+  const delayed: FencedConnection = {
+    ...honest,
+    runScript(...command) {
+      send = () => honest.runScript(...command);
+      return new Promise(() => {});
+    },
+  };
+  await store.write("key", "value", 7);
+  await expect(call(fencedStore(delayed, { timeoutMs: 1 }))).rejects.toMatchObject({ code: "STORE_TIMEOUT" });
+  await expect(send()).rejects.toThrow("given up");
+  expect(await store.read("key", 7)).toEqual({ value: Buffer.from("value"), fence: 7 });
 });
 
 describe("fencedStore() as a user with the fewest permissions", () => {

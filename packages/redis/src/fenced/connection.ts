@@ -1,20 +1,26 @@
 /**
- * What one client library has to offer for its clients to become fenced stores: all that differs between libraries. Other
- * Redis clients than those of Holdfast's adapters can be used by implementing it.
+ * What a fenced store needs of a Redis client: everything that differs between client libraries. Implement it to use a
+ * client for which Holdfast has no adapter.
+ *
+ * @example
+ *   const connection: FencedConnection = {
+ *     isReady: () => client.status === "ready",
+ *     runScript: (command, script, key, args) => client.callBuffer(command, script, 1, key, ...args),
+ *   };
  */
 export interface FencedConnection {
   /** Whether a command with this key that is sent now goes to its server now, instead of waiting for a connection. */
   isReady(key: string): boolean;
 
   /**
-   * Sends one command: `EVALSHA` and the script's hash, or `EVAL` and its source; then `1`, the key, and the arguments.
-   * Resolves with the reply, in which strings are a `Buffer` each, byte for byte; or rejects with the error that the server
-   * or client gives. The message of a server's error must begin with its code (`NOSCRIPT`).
+   * Sends one command: `EVALSHA` and the script's digest, or `EVAL` and its source; then `1`, the key and the arguments.
+   * Resolves with the reply, in which every string must be a `Buffer`. Rejects with the error of the server or the client;
+   * the message of a server's error must begin with its code (`NOSCRIPT`).
    *
-   * All commands should go over one connection to the server (or, on a cluster, to the server of the key), in the order of
-   * the calls. The first argument is a `Buffer` that must be written as it is when the command is written to the socket,
-   * however late that may be: its content is changed when the command must have no effect any more. A library that copies
-   * it early must not write the command once `timeoutMs` have passed.
+   * Send all commands over one connection to the server (on a cluster: to the server of the key), in the order of the
+   * calls. The first argument is a `Buffer`. Read it when the command is written to the socket, however late that may be:
+   * the store changes its content once the command must no longer take effect. A library that copies the argument earlier
+   * must not write the command after `timeoutMs`.
    */
   runScript(
     command: "EVALSHA" | "EVAL",

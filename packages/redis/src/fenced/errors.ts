@@ -1,28 +1,30 @@
-/** What was to be done, as it stands in the messages of errors: "could not write …". */
+/** An operation of a fenced store, as error messages name it: "could not write …". */
 export type FencedAction = "read" | "write" | "delete";
 
 /**
- * The storage was shown a newer token before: whoever presents this one has lost its lock. This call was refused; a client
- * that sends commands again after a reconnection (ioredis, unless `autoResendUnfulfilledCommands` is false) may have done it
- * before. Not a matter of trying again with the same lock.
+ * The storage has seen a newer token: the lock that this token belongs to was lost. The call was refused. Retrying with the
+ * same lock cannot succeed.
+ *
+ * A client that resends commands after a reconnection (ioredis does unless `autoResendUnfulfilledCommands` is false) may
+ * have executed the call before it was refused.
  */
 export class StaleFenceError extends Error {
   /** The name of the class. */
   override readonly name = "StaleFenceError";
-  /** Tells the condition apart, also across copies of this package, where `instanceof` does not. */
+  /** Identifies the error, also across copies of this package, where `instanceof` fails. */
   readonly code = "STALE_FENCE";
-  /** What was to be read or written. */
+  /** The key that was to be read, written or deleted. */
   readonly key: string;
   /** The token that was presented. */
   readonly fence: number;
-  /** The newest token that the storage was shown. */
+  /** The newest token that the storage has seen. */
   readonly newestFence: number;
 
   /**
-   * @param action what was to be done
-   * @param key what was to be read or written
+   * @param action the operation that was refused
+   * @param key the key that was to be read, written or deleted
    * @param fence the token that was presented
-   * @param newestFence the newest token that the storage was shown
+   * @param newestFence the newest token that the storage has seen
    */
   constructor(action: FencedAction, key: string, fence: number, newestFence: number) {
     super(`could not ${action} ${key} with fence ${fence}: it was shown fence ${newestFence} already`);
@@ -32,19 +34,19 @@ export class StaleFenceError extends Error {
   }
 }
 
-/** The server did not answer in time. What was sent to it by then may have taken effect, or may still do so. */
+/** The server did not reply in time. If the command was sent by then, it may have taken effect, or may still do so. */
 export class StoreTimeoutError extends Error {
   /** The name of the class. */
   override readonly name = "StoreTimeoutError";
-  /** Tells the condition apart. */
+  /** Identifies the error, also across copies of this package, where `instanceof` fails. */
   readonly code = "STORE_TIMEOUT";
-  /** What was to be read or written. */
+  /** The key that was to be read, written or deleted. */
   readonly key: string;
 
   /**
-   * @param action what was to be done
-   * @param key what was to be read or written
-   * @param timeoutMs how long the server had, in milliseconds
+   * @param action the operation that timed out
+   * @param key the key that was to be read, written or deleted
+   * @param timeoutMs the timeout, in milliseconds
    */
   constructor(action: FencedAction, key: string, timeoutMs: number) {
     const doubt = action === "read" ? "" : ", so that it may have been done or not";

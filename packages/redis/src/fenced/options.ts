@@ -1,38 +1,38 @@
 import { timerMsMax } from "../deadline.ts";
 import { dayMs, insistOnFenceTtl, insistOnObject } from "../options.ts";
 
-/** How a fenced store waits, and how long it remembers. */
+/** The timeout of a fenced store, and how long it remembers tokens. */
 export interface FencedStoreOptions {
   /**
-   * How long to wait for an answer, in milliseconds. Default: 1000. What was not sent by then is not sent any more; what
-   * was, may take effect.
+   * How long a call waits for the server's reply, in milliseconds. Default: 1000. A command that is not sent by then is
+   * never sent; one that is may still take effect.
    */
   readonly timeoutMs?: number;
   /**
-   * How long the newest token of a key without a value is remembered after the last use, and that of a value with a ttl
-   * after the end of the value, in milliseconds: a positive integer, or `Infinity` to remember it for ever. Default:
-   * 86 400 000, a day. Choose it longer than a client may be suspended and then still write with its old token, and the
-   * same for all clients. A value without a ttl keeps its token as long as it is there.
+   * How long a token outlives its value, in milliseconds: a positive integer, or `Infinity` to keep it forever. Default:
+   * 86 400 000, a day. The token of a key without a value is kept for so long after its last use, and that of a value with
+   * a ttl for so long after the value expires; a value without a ttl keeps its token. Choose more than the longest time for
+   * which a client can be suspended and then still write with its old token, and the same for all clients.
    */
   readonly fenceTtlMs?: number;
 }
 
-/** How one value is kept. */
+/** How a single value is stored. */
 export interface FencedWriteOptions {
   /** How long the value is kept, in milliseconds: a positive integer. Its token outlives it. Default: until it is deleted. */
   readonly ttlMs?: number | undefined;
 }
 
-/** The same, complete. */
+/** {@link FencedStoreOptions} with every default filled in. */
 export interface FencedSettings {
   readonly timeoutMs: number;
   readonly fenceTtlMs: number;
 }
 
 /**
- * Checks the options and fills in what is missing.
+ * Checks the options and fills in the defaults.
  *
- * @throws {TypeError | RangeError} naming the option and what is wanted
+ * @throws {TypeError | RangeError} naming the option and what it must be
  */
 export function parseStoreOptions(options: FencedStoreOptions): FencedSettings {
   insistOnObject(options);
@@ -45,21 +45,22 @@ export function parseStoreOptions(options: FencedStoreOptions): FencedSettings {
   return { timeoutMs, fenceTtlMs };
 }
 
-/** Throws unless it is a key that every server keeps as it is. */
-export function insistOnKey(key: unknown): void {
+/** Throws unless `key` is a string that a server stores unchanged. */
+export function assertKey(key: unknown): void {
   if (typeof key !== "string") throw new TypeError(`key must be a string, not ${typeof key}`);
   if (key === "") throw new RangeError("key must not be empty");
-  insistOnUnicode("key", key);
+  assertWellFormed("key", key);
 }
 
-/** Throws unless it is the token of a lock. */
-export function insistOnFence(fence: unknown): void {
+/** Throws unless `fence` can be the token of a lock. */
+export function assertFence(fence: unknown): void {
   if (typeof fence !== "number") throw new TypeError(`fence must be a number, not ${typeof fence}`);
   if (!(Number.isSafeInteger(fence) && fence > 0)) throw new RangeError(`fence must be a positive integer: ${fence}`);
 }
 
 /**
- * What is sent for a value, and how long it is to be kept: 0 for ever. Bytes are copied, as they may be sent later.
+ * Returns the value as it is sent, and its ttl in milliseconds, where 0 means forever. Bytes are copied, because they may
+ * be sent after the caller has changed its array.
  *
  * @throws {TypeError | RangeError} naming what is wrong
  */
@@ -72,19 +73,19 @@ export function parseWrite(value: unknown, options: FencedWriteOptions): [value:
   if (ttlMs !== undefined && !(Number.isSafeInteger(ttlMs) && ttlMs > 0)) {
     throw new RangeError(`ttlMs must be a positive integer (milliseconds): ${ttlMs}`);
   }
-  return [bytesOf(value), ttlMs ?? 0];
+  return [toSend(value), ttlMs ?? 0];
 }
 
-function bytesOf(value: unknown): string | Buffer {
+function toSend(value: unknown): string | Buffer {
   if (value instanceof Uint8Array) return Buffer.from(value);
   if (typeof value !== "string") {
     throw new TypeError(`value must be a string, a Buffer or a Uint8Array, not ${typeof value}`);
   }
-  insistOnUnicode("value", value);
+  assertWellFormed("value", value);
   return value;
 }
 
-/** Half a surrogate pair has no UTF-8: something else would be kept. */
-function insistOnUnicode(name: string, text: string): void {
+/** Half of a surrogate pair has no UTF-8 encoding: the server would store another text. */
+function assertWellFormed(name: string, text: string): void {
   if (/\p{Surrogate}/u.test(text)) throw new RangeError(`${name} must be well-formed Unicode`);
 }

@@ -1,40 +1,51 @@
-import { insistOnTicket, integerOf } from "../replies.ts";
+/** The script's reply to one call. */
+export type FencedReply = Accepted | Refused;
 
-/** What the script answered. */
-type Answer = Accepted | Refused;
-
-/** It was done. */
+/** The call was executed. */
 export interface Accepted {
   readonly isAccepted: true;
-  /** The token under which the value was last written or deleted before; 0 if it never was. */
+  /** The token of the last write or delete before this call; 0 if there was none. */
   readonly by: number;
-  /** Whether there was a value. */
+  /** Whether there was a value before this call. */
   readonly hadValue: boolean;
-  /** The value that was there, to a read. */
+  /** The value, for a read. */
   readonly value: Buffer | null;
 }
 
-/** The token is older than another that was shown. */
+/** The token is older than the newest one. */
 interface Refused {
   readonly isAccepted: false;
   readonly newestFence: number;
 }
 
-/** Reads what the script replied. Throws what it cannot have replied: a proxy in between, say. */
-export function readAnswer(reply: unknown, ticket: number): Answer {
-  if (!Array.isArray(reply)) throw nonsense();
-  insistOnTicket(reply, ticket);
+/**
+ * Decodes the reply to the call with this id.
+ *
+ * @throws if it belongs to another call, as from a client that lost count, or cannot be the script's, as from a proxy
+ */
+export function decodeReply(reply: unknown, callId: number): FencedReply {
+  if (!Array.isArray(reply)) throw malformed();
+  if (integerOf(reply[0]) !== callId) {
+    throw new Error("the client mistook the reply to another command for the one to this");
+  }
   const status = integerOf(reply[1]);
   const fence = integerOf(reply[2]);
-  if (fence === undefined || fence < 0) throw nonsense();
+  if (fence === undefined || fence < 0) throw malformed();
   if (status === 0 && reply.length === 3) return { isAccepted: false, newestFence: fence };
-  if (status !== 1 || reply.length !== 4) throw nonsense();
-  const found: unknown = reply[3];
-  const value = Buffer.isBuffer(found) ? found : null;
-  if (value === null && found !== null && found !== 1) throw nonsense();
-  return { isAccepted: true, by: fence, hadValue: found !== null, value };
+  if (status !== 1 || reply.length !== 4) throw malformed();
+  const previous: unknown = reply[3];
+  const value = Buffer.isBuffer(previous) ? previous : null;
+  if (value === null && previous !== null && previous !== 1) throw malformed();
+  return { isAccepted: true, by: fence, hadValue: previous !== null, value };
 }
 
-function nonsense(): Error {
-  return new Error("the server's answer is none of the script's");
+/** The safe integer that a reply has as a number or, depending on the client's settings, as text. */
+function integerOf(element: unknown): number | undefined {
+  const isText = typeof element === "string" || Buffer.isBuffer(element);
+  const number = isText && /^-?\d+$/.test(String(element)) ? Number(element) : element;
+  return Number.isSafeInteger(number) ? (number as number) : undefined;
+}
+
+function malformed(): Error {
+  return new Error("the server's reply is malformed");
 }

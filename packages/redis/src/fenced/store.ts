@@ -1,39 +1,45 @@
+import { randomInt } from "node:crypto";
 import { within } from "../deadline.ts";
 import { messageOf } from "../message-of.ts";
-import { nextTicket } from "../ticket.ts";
 import type { FencedConnection } from "./connection.ts";
 import { type FencedAction, StaleFenceError, StoreTimeoutError } from "./errors.ts";
+import { fencedScriptSha, fencedScriptSource } from "./fenced-script.ts";
 import {
+  assertFence,
+  assertKey,
   type FencedStoreOptions,
   type FencedWriteOptions,
-  insistOnFence,
-  insistOnKey,
   parseStoreOptions,
   parseWrite,
 } from "./options.ts";
-import { type Accepted, readAnswer } from "./replies.ts";
-import { fencedScriptSha, fencedScriptSource } from "./script.ts";
+import { type Accepted, decodeReply, type FencedReply } from "./replies.ts";
 
-/** What a key holds. */
+/** The result of a read. */
 export interface FencedValue {
   /** The value, byte for byte; null if there is none. */
   readonly value: Buffer | null;
-  /** The token under which it was last written or deleted; 0 if it never was. */
+  /** The token of the last write or delete; 0 if there was none. */
   readonly fence: number;
 }
 
 /**
- * Data in Redis that is protected by fencing tokens: each key remembers the newest token that it was shown, and refuses
- * older ones. Present the token of the lock, `lock.fence`, at the first touch of each key, which most often is a read.
+ * Data in Redis that is protected by fencing tokens. Each key remembers the newest token that it has seen and refuses older
+ * ones. Present the token of the lock, `lock.fence`, at the first access to each key, usually a read.
  *
- * A call rejects with a {@link StaleFenceError} if the key was shown a newer token; with a {@link StoreTimeoutError} if
- * there was no answer in time; and with an `Error` that has the server's words if it could not be done, or the client's, as
- * when it is not connected. A connection that is lost leaves open, like a time-out, whether it was done. Calls that overlap may take effect in any order: await one before the next.
+ * A call rejects with a {@link StaleFenceError} if the key has seen a newer token, with a {@link StoreTimeoutError} if no
+ * reply came in time, and otherwise with an `Error` that quotes the server or the client, for example when the client is
+ * not connected. After a timeout or a lost connection, the call may or may not have taken effect. Concurrent calls may take
+ * effect in any order: await one before the next.
+ *
+ * @example
+ *   await using lock = await redlock.acquire("invoice:42");
+ *   const { value } = await store.read("invoice:42", lock.fence);
+ *   await store.write("invoice:42", `${value ?? ""} paid`, lock.fence);
  */
 export interface FencedStore {
   /**
-   * Reads a key. From then on, it refuses older tokens, reads included: nobody can write between this read and the write
-   * that is based on it but with this token, or a newer one.
+   * Reads a key. From then on the key refuses older tokens, for reads too: between this read and the write that depends on
+   * it, only a holder of this token or a newer one can write.
    *
    * @param key the name of the key on the server
    * @param fence the token of the lock
@@ -42,10 +48,10 @@ export interface FencedStore {
   read(key: string, fence: number): Promise<FencedValue>;
 
   /**
-   * Writes a key. From then on, it refuses older tokens.
+   * Writes a key. From then on the key refuses older tokens.
    *
    * @param key the name of the key on the server
-   * @param value what is to be kept, byte for byte; a string as UTF-8
+   * @param value stored byte for byte; a string is stored as UTF-8
    * @param fence the token of the lock
    * @param options see {@link FencedWriteOptions}
    * @throws {TypeError | RangeError} naming the argument that is wrong
@@ -53,8 +59,8 @@ export interface FencedStore {
   write(key: string, value: string | Uint8Array, fence: number, options?: FencedWriteOptions): Promise<void>;
 
   /**
-   * Deletes the value of a key, and resolves with whether there was one. The token stays, and keeps refusing older ones.
-   * `DEL` would forget it, and let an old writer in.
+   * Deletes the value of a key, and resolves with whether there was one. The key keeps its token and refuses older ones.
+   * The command `DEL` would remove the token too, and admit a stale writer.
    *
    * @param key the name of the key on the server
    * @param fence the token of the lock
@@ -63,62 +69,70 @@ export interface FencedStore {
   delete(key: string, fence: number): Promise<boolean>;
 }
 
-/** The letters of the steps in the script. */
-const steps: Record<FencedAction, string> = { read: "r", write: "w", delete: "d" };
-const givenUp = "-";
+/** Written over the first letter of the action when a call is given up: the script then changes nothing. */
+const givenUpMark = "-";
 
 /**
- * Makes a fenced store out of a connection: what every adapter for a Redis client does with what differs between them.
+ * Makes a fenced store over a connection. Adapters call it with a connection over their client.
  *
+ * @param connection sends the script
+ * @param options see {@link FencedStoreOptions}
  * @throws {TypeError | RangeError} naming the option that is wrong
+ * @example
+ *   const store = fencedStore(connection, { timeoutMs: 500 });
  */
 export function fencedStore(connection: FencedConnection, options: FencedStoreOptions = {}): FencedStore {
   const { timeoutMs, fenceTtlMs } = parseStoreOptions(options);
   const keepMs = fenceTtlMs === Infinity ? "0" : String(fenceTtlMs);
 
-  const touch = async (
+  const call = async (
     action: FencedAction,
     key: string,
     fence: number,
-    ...words: (string | Buffer)[]
+    ...fields: (string | Buffer)[]
   ): Promise<Accepted> => {
-    insistOnKey(key);
-    insistOnFence(fence);
-    const step = Buffer.from(steps[action]);
-    const ticket = nextTicket();
+    assertKey(key);
+    assertFence(fence);
+    const actionBytes = Buffer.from(action);
+    const callId = newCallId();
     const late = (): Error => new StoreTimeoutError(action, key, timeoutMs);
-    let answer: ReturnType<typeof readAnswer>;
+    let reply: FencedReply;
     try {
       if (!connection.isReady(key)) throw new Error("the client is not connected");
-      const args = [step, String(ticket), String(fence), keepMs, ...words];
-      answer = readAnswer(await within(timeoutMs, runScript(connection, key, args, timeoutMs), late), ticket);
+      const args = [actionBytes, String(callId), String(fence), keepMs, ...fields];
+      reply = decodeReply(await within(timeoutMs, runScript(connection, key, args, timeoutMs), late), callId);
     } catch (error) {
-      step.write(givenUp); // has no effect if it is sent only now, or again after a reconnection
+      actionBytes.write(givenUpMark); // in case the command is sent only now, or resent after a reconnection
       if (error instanceof StoreTimeoutError) throw error;
-      // Clients hang the whole command on their errors, and with it the value: what is told is a new one.
+      // A new error, because those of clients carry the whole command and with it the value.
       throw new Error(`could not ${action} ${key}: ${messageOf(error)}`);
     }
-    if (!answer.isAccepted) throw new StaleFenceError(action, key, fence, answer.newestFence);
-    return answer;
+    if (!reply.isAccepted) throw new StaleFenceError(action, key, fence, reply.newestFence);
+    return reply;
   };
 
   return {
     async read(key, fence) {
-      const { value, by } = await touch("read", key, fence);
+      const { value, by } = await call("read", key, fence);
       return { value, fence: by };
     },
     async write(key, value, fence, writeOptions = {}) {
       const [bytes, ttlMs] = parseWrite(value, writeOptions);
-      await touch("write", key, fence, bytes, String(ttlMs));
+      await call("write", key, fence, bytes, String(ttlMs));
     },
     async delete(key, fence) {
-      const { hadValue } = await touch("delete", key, fence);
+      const { hadValue } = await call("delete", key, fence);
       return hadValue;
     },
   };
 }
 
-/** Brings the server the script where it does not know it. */
+/** Returns a random number for the reply to repeat, so that the reply to another call is recognised. */
+function newCallId(): number {
+  return randomInt(2 ** 48 - 1);
+}
+
+/** Runs the script by its digest, or by its source if the server does not have it yet. */
 async function runScript(
   connection: FencedConnection,
   key: string,
