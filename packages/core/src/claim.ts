@@ -65,8 +65,9 @@ export class Claim {
   /** Asks all nodes for the claim. */
   acquire({ ttlMs, fenceHint, predecessor, waiter }: AcquireTerms, rule: VoteRule): Promise<Tally> {
     const { resources, owner } = this;
-    const { nodes } = this.#context;
-    const request: Writable<AcquireRequest> = { resources, owner, ttlMs, fenceHint, timeoutMs: rule.timeoutMs };
+    const { nodes, servers } = this.#context;
+    const { timeoutMs } = rule;
+    const request: Writable<AcquireRequest> = { resources, owner, ttlMs, fenceHint, timeoutMs, servers };
     if (waiter !== undefined) request.waiter = waiter;
     if (predecessor !== undefined) {
       request.takeover = predecessor.owner;

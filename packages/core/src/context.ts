@@ -1,6 +1,6 @@
 import type { Clock } from "./clock.ts";
 import type { FenceHint } from "./fence.ts";
-import type { LockNode } from "./lock-node.ts";
+import type { LockNode, ServerVotes } from "./lock-node.ts";
 import type { Observer } from "./observer.ts";
 import type { Deadlines } from "./quorum-call.ts";
 
@@ -12,6 +12,8 @@ export interface RedlockContext {
   readonly observer: Observer;
   readonly fenceHint: FenceHint;
   readonly deadlines: Deadlines;
+  /** Kept by the nodes, for `AcquireRequest.servers`. */
+  readonly servers: ServerVotes;
   /** The name of this `Redlock` in the waiting lists of the nodes. */
   readonly waiterName: string;
 }

@@ -30,6 +30,8 @@ export type {
   NodeView,
   ReleaseReply,
   ReleaseRequest,
+  ServerVote,
+  ServerVotes,
 } from "./lock-node.ts";
 export type {
   AcquiredEvent,

@@ -80,6 +80,22 @@ export interface AcquireRequest extends NodeRequest, AcquireHints {
   readonly fenceHint: number;
   /** An owner whose claims may be replaced by this one: a hand-over between two waiters of one process. */
   readonly takeover?: string;
+  /**
+   * Who votes on which server, for nodes that can tell when two of them are the same server: the same map in all requests of
+   * a `Redlock`. Core never reads it.
+   */
+  readonly servers?: ServerVotes;
+}
+
+/** Which node of a `Redlock` votes on which server, by what tells one server from another. The nodes keep it. */
+export type ServerVotes = Map<string, ServerVote>;
+
+/** See {@link ServerVotes}. */
+export interface ServerVote {
+  /** The name of the node. */
+  readonly node: string;
+  /** When the node was found on another server, on the clock of `performance.now()`; absent while it votes on this one. */
+  readonly leftAtMs?: number;
 }
 
 /** See {@link LockNode.acquire}. */

@@ -69,6 +69,7 @@ export class Redlock {
       observer: safeObserver(observer),
       fenceHint: new FenceHint(),
       deadlines: new Deadlines(clock),
+      servers: new Map(),
       waiterName: freshOwner(),
     };
     this.#queues = new LocalQueues(this.#context, maxWaiters);

@@ -3,9 +3,9 @@ import type { IoredisClient, IoredisCommand } from "./client.ts";
 import { type CommandClass, commandClassOf } from "./command-class.ts";
 
 /**
- * Makes what sends scripts. A `Redis` is given a command that writes itself: to encode the words of a call is most of what
- * these libraries do for it, and takes them several times as long where one of the words is a `Buffer`. A `Cluster` has to
- * know the words.
+ * Returns the function that sends scripts. A `Redis` gets a command that writes itself: encoding the words of a call is most of
+ * what these libraries do for it, and takes them several times as long if one of the words is a `Buffer`. A `Cluster` has
+ * to know the words.
  */
 export function scriptRunner(client: IoredisClient): RedisConnection["runScript"] {
   const Command = client.isCluster ? undefined : commandClassOf(client);
@@ -44,14 +44,17 @@ function createScriptCommandClass(Command: CommandClass): ScriptCommandClass {
     readonly #call: ScriptCall;
 
     constructor(command: "EVALSHA" | "EVAL", script: string, call: ScriptCall) {
-      super(command.toLowerCase(), [], { replyEncoding: "utf8" });
+      super(command === "EVAL" ? "eval" : "evalsha", noArguments, commandOptions);
       this.#command = command;
       this.#script = script;
       this.#call = call;
     }
 
-    override toWritable(): Buffer {
+    override toWritable(): string {
       return this.#call.encode(this.#command, this.#script);
     }
   };
 }
+
+const noArguments: readonly string[] = [];
+const commandOptions = { replyEncoding: "utf8" } as const;

@@ -2,15 +2,14 @@
 
 // For authors of adapters
 export { clusterSlot, tagOfSlot } from "./cluster-slot.ts";
-export type { RedisConnection, RedisSubscriber } from "./connection.ts";
+export type { RedisConnection, RedisSubscriber, ScriptCall } from "./connection.ts";
 export type { FencedConnection } from "./fenced/connection.ts";
 // For users of the adapters
 export { type FencedAction, StaleFenceError, StoreTimeoutError } from "./fenced/errors.ts";
 export type { FencedStoreOptions, FencedWriteOptions } from "./fenced/options.ts";
 export { type FencedStore, type FencedValue, fencedStore } from "./fenced/store.ts";
 export { type LockNames, lockNames } from "./keys.ts";
-export { type Address, clusterName, serverName } from "./names.ts";
+export { type Address, clusterName, randomName, serverName } from "./names.ts";
 export type { RedisNodeOptions } from "./options.ts";
 export type { RedisNode } from "./redis-node.ts";
 export { redisNode } from "./redis-node.ts";
-export type { ScriptCall } from "./script-call.ts";

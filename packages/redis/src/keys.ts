@@ -1,20 +1,21 @@
 import { ConfigurationError } from "@holdfast/core";
 import { clusterSlot, hashTag, tagOfSlot } from "./cluster-slot.ts";
 
-/** What the names of all fence keys begin with, and those of lock keys must not. */
+/** What the names of all fence counters begin with; those of locks must not. */
 export const fenceKeyPrefix = "holdfast:fence:";
 
-/** What the names of all lines begin with: those who wait for a lock, by its fence counter when they came. */
-const linePrefix = "holdfast:line:";
+/** What the names of all waiting lists begin with. */
+const waitingListPrefix = "holdfast:line:";
 
 /** The channel of a resource is this, followed by its lock key. */
 export const channelPrefix = "holdfast:released:";
 
-/** How the resources of one node are called on its server. */
+/** What the resources of one node are called on its server. */
 export interface KeyNames {
-  /** The key of a resource's lock. Throws a ConfigurationError where the resource cannot be locked here, saying why. */
-  lockKey(resource: string): string;
-  /** The keys of locks that are to be held together. Throws where they cannot be, on a cluster. */
+  /**
+   * The keys of locks that are to be held together. Throws a ConfigurationError if a resource cannot be locked here, or not
+   * together with the others on a cluster.
+   */
   lockKeys(resources: readonly string[]): string[];
 }
 
@@ -24,8 +25,8 @@ export interface LockNames {
   readonly lock: string;
   /** The key of its fence counter. */
   readonly fence: string;
-  /** The key of the line of those who wait for it. */
-  readonly line: string;
+  /** The key of its waiting list: waiters, by the fence counter at which they came. */
+  readonly waitingList: string;
   /** The channel on which its releases are announced. */
   readonly channel: string;
 }
@@ -37,8 +38,8 @@ export interface LockNames {
  * @throws {ConfigurationError} where the resource cannot be locked
  */
 export function lockNames(prefix: string, resource: string): LockNames {
-  const lock = keyNames(prefix, false).lockKey(resource);
-  return { lock, fence: fenceKey(lock), line: lineKey(lock), channel: channelPrefix + lock };
+  const [lock] = keyNames(prefix, false).lockKeys([resource]) as [string];
+  return { lock, fence: fenceKey(lock), waitingList: waitingListKey(lock), channel: channelPrefix + lock };
 }
 
 /**
@@ -48,16 +49,15 @@ export function lockNames(prefix: string, resource: string): LockNames {
  * @param isCluster whether the keys of one command must share a slot
  */
 export function keyNames(prefix: string, isCluster: boolean): KeyNames {
-  const lockKey = (resource: string): string => {
-    const key = prefix + resource;
-    insistOnGoodName(resource, key);
-    return key;
-  };
   return {
-    lockKey,
     lockKeys(resources) {
-      const keys = resources.map(lockKey);
-      if (isCluster && keys.length > 1) insistOnOneSlot(resources, keys);
+      const keys: string[] = [];
+      for (const resource of resources) {
+        const key = prefix + resource;
+        assertName(resource, key);
+        keys.push(key);
+      }
+      if (isCluster && keys.length > 1) assertOneSlot(resources, keys);
       return keys;
     },
   };
@@ -77,18 +77,23 @@ export function fenceKey(lockKey: string): string {
   return `${fenceKeyPrefix}{${tagOfSlot(clusterSlot(lockKey))}}${lockKey}`;
 }
 
-/** The key of the line of those who wait for a lock. It has the slot of its lock key. */
-export function lineKey(lockKey: string): string {
-  return linePrefix + fenceKey(lockKey).slice(fenceKeyPrefix.length);
+/** The key of the waiting list of a lock. It has the slot of its lock key. */
+export function waitingListKey(lockKey: string): string {
+  return waitingListPrefix + fenceKey(lockKey).slice(fenceKeyPrefix.length);
 }
 
-function insistOnGoodName(resource: string, key: string): void {
+function assertName(resource: string, key: string): void {
   if (key.startsWith(fenceKeyPrefix)) refuse(resource, `keys with ${fenceKeyPrefix} are for fence counters`);
   // Half a surrogate pair has no UTF-8: sent to the server, all such names would be one.
-  if (/\p{Surrogate}/u.test(resource)) refuse(resource, "it is not well-formed Unicode");
+  if (!isWellFormed(resource)) refuse(resource, "it is not well-formed Unicode");
 }
 
-function insistOnOneSlot(resources: readonly string[], lockKeys: readonly string[]): void {
+/** Whether a text can be encoded in UTF-8. */
+export function isWellFormed(text: string): boolean {
+  return (text as string & { isWellFormed(): boolean }).isWellFormed();
+}
+
+function assertOneSlot(resources: readonly string[], lockKeys: readonly string[]): void {
   const slots = lockKeys.map(clusterSlot);
   if (slots.every((slot) => slot === slots[0])) return;
   const places = resources.map((resource, index) => `${JSON.stringify(resource)} (slot ${slots[index]})`);

@@ -16,10 +16,14 @@ export function serverName({ host = "localhost", port = 6379, path, database = 0
   return database === 0 ? server : `${server}/${database}`;
 }
 
-let clusters = 0;
-
-/** The default name of a node on a cluster: the address of one of its servers, or a number while none is known. */
+/** The default name of a node on a cluster: the address of one of its servers, or a random one while none is known. */
 export function clusterName(server: Address | undefined): string {
-  clusters += 1;
-  return server === undefined ? `cluster ${clusters}` : `cluster ${serverName(server)}`;
+  return `cluster ${server === undefined ? randomName() : serverName(server)}`;
+}
+
+/** A name for what does not tell its address: four hexadecimal digits. */
+export function randomName(): string {
+  return Math.floor(Math.random() * 2 ** 16)
+    .toString(16)
+    .padStart(4, "0");
 }

@@ -1,70 +1,46 @@
-import type { Phrase } from "./phrases.ts";
-import type { Reader } from "./replies.ts";
+import type { OperationRecord } from "./encoding.ts";
 
-/** One operation that has not been answered: one that does no harm however late it is, or a claim. */
-export interface Operation {
-  readonly phrase: Phrase;
-  readonly reader: Reader<unknown>;
+/** The script call that an operation is part of. */
+interface Call {
+  /** Strikes the operation out where its call is not written yet. */
+  strikeOut(operation: Operation): void;
+}
+
+/** One operation that a node was asked for, until the server has answered it. */
+export class Operation {
+  readonly record: OperationRecord;
+  /** The owner of the claim that it makes or extends; undefined for an operation that does no harm however late it is. */
+  readonly owner: string | undefined;
+  /** How long it may take from the moment when it is sent, in milliseconds. */
+  readonly timeoutMs: number;
   /** Settles with the answer. */
   readonly answer: Promise<unknown>;
-  readonly resolve: (answer: unknown) => void;
-  readonly reject: (reason: unknown) => void;
-  /** Whose claim it is; undefined if it is none. */
-  readonly owner: string | undefined;
-  /** How long it may take from when it leaves. */
-  readonly timeoutMs: number;
-  /** When it is given up, on the clock of `performance.now()`. */
+  resolve!: (answer: unknown) => void;
+  reject!: (reason: unknown) => void;
+  /** When it times out, on the clock of `performance.now()`. */
   endMs: number;
   /** Whether it must not be sent any more. */
-  isGivenUp: boolean;
-  /** Whether it was answered. */
-  hasEnded: boolean;
+  isGivenUp = false;
   /** The call that it was last sent with; undefined until it is sent, and when it has ended. */
-  flight: { revoke(operation: Operation): void } | undefined;
-  /** An earlier claim of the same owner. */
-  sibling: Claim | undefined;
-}
+  call: Call | undefined;
+  /** Its neighbours among the pending claims of its node. */
+  earlier: Operation | undefined;
+  later: Operation | undefined;
 
-/** An `acquire` or `extend`. */
-export type Claim = Operation & { readonly owner: string };
+  constructor(record: OperationRecord, owner: string | undefined, timeoutMs: number, nowMs: number) {
+    this.record = record;
+    this.owner = owner;
+    this.timeoutMs = timeoutMs;
+    this.endMs = nowMs + timeoutMs;
+    this.answer = new Promise((resolve, reject) => {
+      this.resolve = resolve;
+      this.reject = reject;
+    });
+  }
 
-/** Whether it is one. */
-export function isClaim(operation: Operation): operation is Claim {
-  return operation.owner !== undefined;
-}
-
-/** Gives it up: it has no effect where it is not written yet. */
-export function revoke(claim: Claim): void {
-  claim.isGivenUp = true;
-  claim.flight?.revoke(claim);
-}
-
-/** Begins an operation: a claim, if it has an owner. */
-export function createOperation(
-  phrase: Phrase,
-  reader: Reader<unknown>,
-  owner: string | undefined,
-  timeoutMs: number,
-  nowMs: number,
-): Operation {
-  let resolve!: Operation["resolve"];
-  let reject!: Operation["reject"];
-  const answer = new Promise((resolveIt, rejectIt) => {
-    resolve = resolveIt;
-    reject = rejectIt;
-  });
-  return {
-    phrase,
-    reader,
-    answer,
-    resolve,
-    reject,
-    owner,
-    timeoutMs,
-    endMs: nowMs + timeoutMs,
-    isGivenUp: false,
-    hasEnded: false,
-    flight: undefined,
-    sibling: undefined,
-  };
+  /** Gives the operation up: it has no effect if it is not written yet. */
+  giveUp(): void {
+    this.isGivenUp = true;
+    this.call?.strikeOut(this);
+  }
 }

@@ -1,4 +1,4 @@
-import { fenceKeyPrefix } from "./keys.ts";
+import { fenceKeyPrefix, isWellFormed } from "./keys.ts";
 
 /** How a node names its keys and what it does beyond locking. */
 export interface RedisNodeOptions {
@@ -54,17 +54,17 @@ export const dayMs: number = 24 * 60 * 60 * 1000;
  * @throws {TypeError | RangeError} naming the option and what is wanted
  */
 export function parseOptions(options: RedisNodeOptions, defaultName: string): Settings {
-  insistOnObject(options);
+  assertObject(options);
   const { name = defaultName, prefix = "lock:", fenceTtlMs = dayMs, wakeUps = true } = options;
   const { restartGuardMs = 0, verifyServer = true } = options;
   if (typeof name !== "string") throw new TypeError(`name must be a string, not ${typeof name}`);
   if (name === "") throw new RangeError("name must not be empty: it names the node in errors and events");
   if (typeof prefix !== "string") throw new TypeError(`prefix must be a string, not ${typeof prefix}`);
-  if (/\p{Surrogate}/u.test(prefix)) throw new RangeError("prefix must be well-formed Unicode");
+  if (!isWellFormed(prefix)) throw new RangeError("prefix must be well-formed Unicode");
   if (prefix.startsWith(fenceKeyPrefix)) {
     throw new RangeError(`prefix must not begin with ${fenceKeyPrefix}: such keys are for fence counters`);
   }
-  insistOnFenceTtl(fenceTtlMs);
+  assertFenceTtl(fenceTtlMs);
   if (typeof wakeUps !== "boolean") throw new TypeError(`wakeUps must be true or false, not ${typeof wakeUps}`);
   if (typeof restartGuardMs !== "number") {
     throw new TypeError(`restartGuardMs must be a number, not ${typeof restartGuardMs}`);
@@ -79,13 +79,13 @@ export function parseOptions(options: RedisNodeOptions, defaultName: string): Se
 }
 
 /** Throws unless options are an object. */
-export function insistOnObject(options: unknown): void {
+export function assertObject(options: unknown): void {
   if (typeof options !== "object" || options === null)
     throw new TypeError(`options must be an object: ${String(options)}`);
 }
 
 /** Throws unless it is how long fences may be kept. */
-export function insistOnFenceTtl(fenceTtlMs: unknown): void {
+export function assertFenceTtl(fenceTtlMs: unknown): void {
   if (typeof fenceTtlMs !== "number") throw new TypeError(`fenceTtlMs must be a number, not ${typeof fenceTtlMs}`);
   if (fenceTtlMs !== Infinity && !(Number.isSafeInteger(fenceTtlMs) && fenceTtlMs > 0)) {
     throw new RangeError(`fenceTtlMs must be a positive integer (milliseconds) or Infinity: ${fenceTtlMs}`);

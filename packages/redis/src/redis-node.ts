@@ -1,21 +1,21 @@
 import {
+  type AcquireReply,
   type AcquireRequest,
   ConfigurationError,
+  type ExtendReply,
   type ExtendRequest,
   type LockNode,
-  type NodeRequest,
   type NodeView,
+  type ReleaseReply,
   type Unwatch,
 } from "@holdfast/core";
-import { assertAcquire, assertExtend, assertRelease } from "@holdfast/core/requests";
+import { Batcher } from "./batcher.ts";
 import type { RedisConnection } from "./connection.ts";
+import { encoderFor } from "./encoding.ts";
 import { channelPrefix, keyNames } from "./keys.ts";
-import { parseOptions, type RedisNodeOptions, type Settings } from "./options.ts";
-import { phrasesOf } from "./phrases.ts";
-import { acquireReader, extendReader, introductionReader, nodeViewReader, releaseReader } from "./replies.ts";
-import { createSender } from "./sender.ts";
-import { createStanding } from "./standing.ts";
-import { createWakeUps } from "./wake-ups.ts";
+import { createNotifications } from "./notifications.ts";
+import { parseOptions, type RedisNodeOptions } from "./options.ts";
+import { ServerCheck, type ServerIdentity } from "./server-check.ts";
 
 /** A lock node on a Redis-speaking server. */
 export interface RedisNode extends LockNode {
@@ -26,9 +26,9 @@ export interface RedisNode extends LockNode {
   inspect(resource: string): Promise<NodeView>;
 
   /**
-   * Ends all watches and closes the second connection that they need, the only thing that belongs to the node. The
-   * client stays open, and locks can go on being acquired, extended and released; only `watch` rejects from now on.
-   * Safe to call more than once.
+   * Ends all watches and closes the second connection that they need, the only thing that belongs to the node. The client stays
+   * open, and locks can still be acquired, extended and released; only `watch` rejects from now on. Safe to call more than
+   * once.
    */
   close(): Promise<void>;
 }
@@ -40,57 +40,58 @@ export interface RedisNode extends LockNode {
  */
 export function redisNode(connection: RedisConnection, options: RedisNodeOptions = {}): RedisNode {
   const settings = parseOptions(options, connection.name);
-  const { name, prefix, wakeUps } = settings;
-  const phrases = phrasesOf({ ...settings, isCluster: connection.isCluster });
-  const sender = createSender(connection, settings, () => standing?.doubt());
-  const introduce = async (request: NodeRequest) =>
-    sender.introduce(request, phrases.introduce(request), introductionReader);
-  const standing = settings.verifyServer ? createStanding(name, introduce) : undefined;
-  const watching = wakeUps && connection.openSubscriber && createWakeUps(connection.openSubscriber.bind(connection));
+  const { name, prefix, wakeUps, restartGuardMs, verifyServer } = settings;
+  const encoder = encoderFor({ ...settings, isCluster: connection.isCluster });
+  const batcher = new Batcher(connection, restartGuardMs, () => serverCheck?.invalidate());
+  const identify = async (request: AcquireRequest) =>
+    (await batcher.identify(encoder.identify(request), request.timeoutMs)) as ServerIdentity;
+  const serverCheck = verifyServer ? new ServerCheck(name, identify) : undefined;
+  const notifications =
+    wakeUps && connection.openSubscriber && createNotifications(connection.openSubscriber.bind(connection));
 
   const node: RedisNode = {
     name,
 
-    acquire: rejecting((request) => {
-      assertAcquire(request);
-      insistOnTtl(request, settings);
-      const phrase = phrases.acquire(request);
-      sender.insistOnReadiness(request, phrase);
-      const introduced = standing?.introduce(request);
-      const reply = sender.claim(request, phrase, acquireReader);
-      return standing && introduced ? standing.judge(introduced, request, reply) : reply;
+    acquire: rejecting((request: AcquireRequest): Promise<AcquireReply> => {
+      const record = encoder.acquire(request);
+      assertTtl(request, restartGuardMs);
+      const { owner, timeoutMs } = request;
+      batcher.assertReadyToAcquire(record, owner);
+      const needsVerification = serverCheck?.begin(request);
+      const reply = batcher.claim(record, owner, timeoutMs) as Promise<AcquireReply>;
+      return needsVerification ? (serverCheck as ServerCheck).verify(request, reply) : reply;
     }),
 
-    extend: rejecting((request) => {
-      assertExtend(request);
-      insistOnTtl(request, settings);
-      return sender.claim(request, phrases.extend(request), extendReader);
+    extend: rejecting((request: ExtendRequest): Promise<ExtendReply> => {
+      const record = encoder.extend(request);
+      assertTtl(request, restartGuardMs);
+      return batcher.claim(record, request.owner, request.timeoutMs) as Promise<ExtendReply>;
     }),
 
     release: rejecting((request) => {
-      assertRelease(request);
-      return sender.release(request, phrases.release(request), releaseReader);
+      const { owner, undo = false } = request;
+      return batcher.release(encoder.release(request), owner, undo) as Promise<ReleaseReply>;
     }),
 
-    inspect: rejecting((resource) => sender.inspect(phrases.inspect(resource), nodeViewReader)),
+    inspect: rejecting((resource) => batcher.inspect(encoder.inspect(resource)) as Promise<NodeView>),
 
     async close() {
-      if (watching) watching.close();
+      if (notifications) notifications.close();
     },
   };
-  if (watching) {
-    const { lockKey } = keyNames(prefix, connection.isCluster);
+  if (notifications) {
+    const { lockKeys } = keyNames(prefix, connection.isCluster);
     node.watch = async (resources, onReleased) => {
-      const keys = resources.map(lockKey);
-      sender.insistOnConnection(keys[0] as string);
+      const keys = resources.flatMap((resource) => lockKeys([resource]));
+      batcher.assertConnected(keys[0] as string);
       const channels = keys.map((key) => channelPrefix + key);
-      return watching.watch(channels, resources, onReleased);
+      return notifications.watch(channels, resources, onReleased);
     };
   }
   return node;
 }
 
-/** Has an operation reject with what it throws. Not `async`, as that would make more promises of each. */
+/** Has an operation reject with what it throws. Not `async`, as that would make more promises for each operation. */
 function rejecting<Argument, Answer>(
   operate: (argument: Argument) => Promise<Answer>,
 ): (argument: Argument) => Promise<Answer> {
@@ -104,7 +105,7 @@ function rejecting<Argument, Answer>(
 }
 
 /** A claim that outlasts the guard could be forgotten in a restart, and its resources granted again while it lasts. */
-function insistOnTtl({ ttlMs, resources }: AcquireRequest | ExtendRequest, { restartGuardMs }: Settings): void {
+function assertTtl({ ttlMs, resources }: AcquireRequest | ExtendRequest, restartGuardMs: number): void {
   if (restartGuardMs === 0 || ttlMs <= restartGuardMs) return;
   const rule = `ttlMs must not be longer than the restartGuardMs of the node, ${restartGuardMs}`;
   throw new ConfigurationError(`${rule}, not ${ttlMs}`, resources);

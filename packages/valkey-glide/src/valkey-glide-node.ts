@@ -1,4 +1,11 @@
-import { clusterName, type RedisConnection, type RedisNode, type RedisNodeOptions, redisNode } from "@holdfast/redis";
+import {
+  clusterName,
+  type RedisConnection,
+  type RedisNode,
+  type RedisNodeOptions,
+  randomName,
+  redisNode,
+} from "@holdfast/redis";
 import { Decoder } from "@valkey/valkey-glide";
 import type { ValkeyGlideClient, ValkeyGlideSubscriber } from "./client.ts";
 import { createPresence } from "./presence.ts";
@@ -51,7 +58,8 @@ function connectionOf(
   const presence = createPresence(() => send(["PING"], pingTimeoutMs));
 
   return {
-    name: isOfCluster ? clusterName(undefined) : nextName(),
+    // GLIDE does not tell where its clients connect to.
+    name: isOfCluster ? clusterName(undefined) : `valkey-glide ${randomName()}`,
     isCluster: isOfCluster,
     settlesInTime: true,
     // A cluster that has lost one server may still have the one in question.
@@ -66,12 +74,4 @@ function connectionOf(
     },
     ...(makeSubscriber && { openSubscriber: (onMessage, onEnd) => openSubscriber(makeSubscriber(), onMessage, onEnd) }),
   };
-}
-
-let nodes = 0;
-
-/** GLIDE does not tell where its clients connect to. */
-function nextName(): string {
-  nodes += 1;
-  return `valkey-glide ${nodes}`;
 }

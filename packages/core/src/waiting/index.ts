@@ -46,6 +46,9 @@ const deniedMsMax = 400;
 const keepMs = 250;
 const keepMsMax = 2000;
 
+/** How many deleted entries a Map may have, beside as many as it has others. */
+const forgottenMax = 32;
+
 /** How many waiters get their turn before input that has arrived is handled. */
 const attemptsInARow = 32;
 
@@ -63,7 +66,10 @@ const unnotifiedFailuresMax = 2;
 export class LocalQueues {
   readonly #context: RedlockContext;
   readonly #maxWaiters: number;
-  readonly #queues = new Map<string, ResourceQueue>();
+  // V8 chains each table of a Map to the next one, so that one old table keeps all later ones, and all that was in them, until the
+  // next full garbage collection. A Map from which much was deleted is therefore replaced.
+  #queues = new Map<string, ResourceQueue>();
+  #forgotten = 0;
   readonly #groups = new Map<string, WaiterGroup>();
   #callsUnderWay = 0;
   #calls = 0;
@@ -269,6 +275,11 @@ export class LocalQueues {
     const forget = () => {
       notifications?.stop();
       this.#queues.delete(resource);
+      this.#forgotten += 1;
+      if (this.#forgotten > this.#queues.size + forgottenMax) {
+        this.#queues = new Map(this.#queues);
+        this.#forgotten = 0;
+      }
     };
     if (notifications === undefined) forget();
     else queue.cancelForget = this.#context.clock.startTimer(listenMs, forget, { background: true });

@@ -1,5 +1,5 @@
 import { timerMsMax } from "../deadline.ts";
-import { dayMs, insistOnFenceTtl, insistOnObject } from "../options.ts";
+import { assertFenceTtl, assertObject, dayMs } from "../options.ts";
 
 /** The timeout of a fenced store, and how long it remembers tokens. */
 export interface FencedStoreOptions {
@@ -35,13 +35,13 @@ export interface FencedSettings {
  * @throws {TypeError | RangeError} naming the option and what it must be
  */
 export function parseStoreOptions(options: FencedStoreOptions): FencedSettings {
-  insistOnObject(options);
+  assertObject(options);
   const { timeoutMs = 1_000, fenceTtlMs = dayMs } = options;
   if (typeof timeoutMs !== "number") throw new TypeError(`timeoutMs must be a number, not ${typeof timeoutMs}`);
   if (!(timeoutMs > 0 && timeoutMs <= timerMsMax)) {
     throw new RangeError(`timeoutMs must be above 0, and at most ${timerMsMax} (milliseconds): ${timeoutMs}`);
   }
-  insistOnFenceTtl(fenceTtlMs);
+  assertFenceTtl(fenceTtlMs);
   return { timeoutMs, fenceTtlMs };
 }
 
@@ -65,7 +65,7 @@ export function assertFence(fence: unknown): void {
  * @throws {TypeError | RangeError} naming what is wrong
  */
 export function parseWrite(value: unknown, options: FencedWriteOptions): [value: string | Buffer, ttlMs: number] {
-  insistOnObject(options);
+  assertObject(options);
   const { ttlMs } = options;
   if (ttlMs !== undefined && typeof ttlMs !== "number") {
     throw new TypeError(`ttlMs must be a number, not ${typeof ttlMs}`);

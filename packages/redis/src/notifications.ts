@@ -2,7 +2,7 @@ import type { Unwatch } from "@holdfast/core";
 import type { RedisConnection, RedisSubscriber } from "./connection.ts";
 
 /** The watches of one node, which share one subscriber connection. */
-export interface WakeUps {
+export interface Notifications {
   /** Calls `onReleased` with the resource that stands where the channel of a message stands. */
   watch(
     channels: readonly string[],
@@ -43,7 +43,7 @@ const idleMs = 1_000;
  * has answered. What else differs between the channels that are watched and those that the server has confirmed is sent
  * later, if it still differs then.
  */
-export function createWakeUps(openSubscriber: NonNullable<RedisConnection["openSubscriber"]>): WakeUps {
+export function createNotifications(openSubscriber: NonNullable<RedisConnection["openSubscriber"]>): Notifications {
   /** Those that are watched. */
   const channels = new Map<string, Channel>();
   /** Those that the server has confirmed. */

@@ -1,0 +1,267 @@
+import type { AcquireRequest, ExtendRequest, NodeRequest, ReleaseRequest } from "@holdfast/core";
+import { assertAcquire, assertExtend, assertRelease } from "@holdfast/core/requests";
+import type { ScriptCall } from "./connection.ts";
+import { fenceKey, keyNames, waitingListKey } from "./keys.ts";
+import type { Operation } from "./operation.ts";
+import { type AnswerReader, readAcquire, readExtend, readIdentity, readNodeView, readRelease } from "./replies.ts";
+
+/** An operation as the script takes it: its keys, and its record of words (see `lua/lock.lua`). */
+export interface OperationRecord {
+  readonly name: "acquire" | "extend" | "release" | "inspect" | "identify";
+  readonly resources: readonly string[];
+  readonly keys: readonly string[];
+  readonly words: readonly string[];
+  /** Reads the answer. */
+  readonly read: AnswerReader;
+}
+
+/** What records depend on. */
+export interface EncodingOptions {
+  readonly prefix: string;
+  readonly fenceTtlMs: number;
+  readonly restartGuardMs: number;
+  /** Whether the keys of one call must share a slot. */
+  readonly isCluster: boolean;
+}
+
+/** Encodes requests as records. Every method throws what is wrong with a request, or with where its keys are. */
+export interface Encoder {
+  acquire(request: AcquireRequest): OperationRecord;
+  extend(request: ExtendRequest): OperationRecord;
+  release(request: ReleaseRequest): OperationRecord;
+  inspect(resource: string): OperationRecord;
+  identify(request: NodeRequest): OperationRecord;
+}
+
+let latestEncoder: { readonly options: EncodingOptions; readonly encoder: Encoder } | undefined;
+
+/**
+ * Returns the encoder for the options. Nodes that are made in a row with the same options share one: core gives all nodes of
+ * a `Redlock` the same request object, which is then encoded once.
+ */
+export function encoderFor(options: EncodingOptions): Encoder {
+  if (latestEncoder === undefined || !isSame(latestEncoder.options, options)) {
+    latestEncoder = { options, encoder: createEncoder(options) };
+  }
+  return latestEncoder.encoder;
+}
+
+function isSame(a: EncodingOptions, b: EncodingOptions): boolean {
+  return (
+    a.prefix === b.prefix &&
+    a.fenceTtlMs === b.fenceTtlMs &&
+    a.restartGuardMs === b.restartGuardMs &&
+    a.isCluster === b.isCluster
+  );
+}
+
+function createEncoder({ prefix, fenceTtlMs, restartGuardMs, isCluster }: EncodingOptions): Encoder {
+  const { lockKeys } = keyNames(prefix, isCluster);
+  const keepMs = (ttlMs: number): string => (fenceTtlMs === Infinity ? "0" : String(ttlMs + fenceTtlMs));
+  return {
+    acquire: rememberingLast((request) => {
+      assertAcquire(request);
+      const { resources, owner, ttlMs, fenceHint, takeover = "", waiter = "" } = request;
+      const keys = lockKeys(resources);
+      const count = keys.length;
+      for (let index = 0; index < count; index++) keys.push(fenceKey(keys[index] as string));
+      const claim = [owner, String(fenceHint), String(ttlMs), keepMs(ttlMs)];
+      const isCommon = count === 1 && takeover === "" && waiter === "" && restartGuardMs === 0;
+      const words = isCommon ? ["acquire-one", ...claim] : ["acquire", String(count), ...claim, takeover, waiter];
+      if (waiter !== "") for (let index = 0; index < count; index++) keys.push(waitingListKey(keys[index] as string));
+      return { name: "acquire", resources, keys, words, read: readAcquire };
+    }),
+    extend: rememberingLast((request) => {
+      assertExtend(request);
+      const { resources, owner, ttlMs, fence, rejoin } = request;
+      const keys = lockKeys(resources);
+      const words = [
+        "extend",
+        String(keys.length),
+        owner,
+        String(fence),
+        String(ttlMs),
+        keepMs(ttlMs),
+        rejoin ? "1" : "0",
+      ];
+      return { name: "extend", resources, keys: [...keys, ...keys.map(fenceKey)], words, read: readExtend };
+    }),
+    release: rememberingLast((request) => {
+      assertRelease(request);
+      const { resources, owner, undo = false, waiter = "" } = request;
+      const keys = lockKeys(resources);
+      const count = keys.length;
+      const words =
+        count === 1 && !undo && waiter === ""
+          ? ["release-one", owner]
+          : ["release", String(count), owner, undo ? "0" : "1", waiter];
+      if (!undo) for (let index = 0; index < count; index++) keys.push(waitingListKey(keys[index] as string));
+      return { name: "release", resources, keys, words, read: readRelease };
+    }),
+    inspect(resource) {
+      const resources = [resource];
+      const keys = lockKeys(resources);
+      return {
+        name: "inspect",
+        resources,
+        keys: [...keys, ...keys.map(fenceKey)],
+        words: ["inspect"],
+        read: readNodeView,
+      };
+    },
+    identify({ resources }) {
+      const [key] = lockKeys(resources) as [string];
+      return { name: "identify", resources, keys: [key], words: ["identify"], read: readIdentity };
+    },
+  };
+}
+
+/** Remembers the record of the last request, unless that request may change. */
+function rememberingLast<Request extends NodeRequest>(
+  encode: (request: Request) => OperationRecord,
+): (request: Request) => OperationRecord {
+  let last: Request | undefined;
+  let record: OperationRecord;
+  return (request) => {
+    if (request === last) return record;
+    const encoded = encode(request);
+    if (Object.isFrozen(request) && Object.isFrozen(request.resources)) {
+      last = request;
+      record = encoded;
+    }
+    return encoded;
+  };
+}
+
+/** The records of a call, the same for all nodes that are sent the same operations in one tick. */
+interface CallTemplate {
+  readonly records: readonly OperationRecord[];
+  readonly guardMs: number;
+  readonly keyCount: number;
+  /** The reply repeats it, so that the reply to another call is not mistaken for the one to this. */
+  readonly callId: number;
+  /** The whole command, if it was encoded before and nothing was given up. */
+  text: string;
+  textCommand: string;
+}
+
+let latestTemplate: CallTemplate | undefined;
+
+/**
+ * Returns the template for the operations. Core asks all nodes of a `Redlock` in a row with the same requests, so that their
+ * calls of one tick are alike, and encoded once.
+ */
+function templateFor(operations: readonly Operation[], guardMs: number): CallTemplate {
+  if (latestTemplate === undefined || !isTemplateOf(latestTemplate, operations, guardMs)) {
+    const records = new Array<OperationRecord>(operations.length);
+    let keyCount = 0;
+    for (let index = 0; index < operations.length; index++) {
+      const { record } = operations[index] as Operation;
+      records[index] = record;
+      keyCount += record.keys.length;
+    }
+    const callId = Math.floor(Math.random() * 2 ** 48);
+    latestTemplate = { records, guardMs, keyCount, callId, text: "", textCommand: "" };
+  }
+  return latestTemplate;
+}
+
+function isTemplateOf({ records, guardMs }: CallTemplate, operations: readonly Operation[], guard: number): boolean {
+  if (guardMs !== guard || records.length !== operations.length) return false;
+  for (let index = 0; index < records.length; index++) {
+    if (records[index] !== (operations[index] as Operation).record) return false;
+  }
+  return true;
+}
+
+const live = ".";
+const struckOut = "x";
+
+/** One run of the script for some operations of one node. */
+export class EncodedCall implements ScriptCall {
+  readonly operations: readonly Operation[];
+  readonly #template: CallTemplate;
+  /** The marks of the operations, if they were handed out. */
+  #marks: Buffer | undefined;
+
+  /** @param guardMs how long after its start the server does not vote */
+  constructor(operations: readonly Operation[], guardMs: number) {
+    this.operations = operations;
+    this.#template = templateFor(operations, guardMs);
+  }
+
+  get callId(): number {
+    return this.#template.callId;
+  }
+
+  get firstKey(): string {
+    return (this.#template.records[0] as OperationRecord).keys[0] as string;
+  }
+
+  get keyCount(): number {
+    return this.#template.keyCount;
+  }
+
+  keysAndArguments(): (string | Buffer)[] {
+    this.#marks ??= Buffer.from(this.#currentMarks(), "latin1");
+    return this.#words(this.#marks);
+  }
+
+  encode(command: "EVALSHA" | "EVAL", script: string): string {
+    const template = this.#template;
+    if (this.operations.some(isGivenUp)) return this.#encode(command, script);
+    if (template.textCommand !== command + script) {
+      template.text = this.#encode(command, script);
+      template.textCommand = command + script;
+    }
+    return template.text;
+  }
+
+  /** Lets an operation that was given up have no effect if it is not written yet. */
+  strikeOut(operation: Operation): void {
+    this.#marks?.write(struckOut, this.operations.indexOf(operation), "latin1");
+  }
+
+  #encode(command: string, script: string): string {
+    const words = this.#words(this.#currentMarks());
+    const parts = [`*${words.length + 3}`];
+    pushBulk(parts, command);
+    pushBulk(parts, script);
+    pushBulk(parts, String(this.keyCount));
+    for (const word of words) pushBulk(parts, word);
+    parts.push("\r\n");
+    return parts.join("");
+  }
+
+  #words<Marks>(marks: Marks): (string | Marks)[] {
+    const { records, callId, guardMs } = this.#template;
+    const words: (string | Marks)[] = [];
+    for (const { keys } of records) for (const key of keys) words.push(key);
+    words.push(String(callId), marks, String(guardMs));
+    for (const record of records) for (const word of record.words) words.push(word);
+    return words;
+  }
+
+  #currentMarks(): string {
+    let marks = "";
+    for (const operation of this.operations) marks += operation.isGivenUp ? struckOut : live;
+    return marks;
+  }
+}
+
+function isGivenUp(operation: Operation): boolean {
+  return operation.isGivenUp;
+}
+
+/** Adds a word as a bulk string of the Redis protocol. What follows it begins with a line break. */
+function pushBulk(parts: string[], word: string): void {
+  const length = Buffer.byteLength(word);
+  parts.push(lengthLines[length] ?? lengthLine(length), word);
+}
+
+function lengthLine(length: number): string {
+  return `\r\n$${length}\r\n`;
+}
+
+/** Those of short words. */
+const lengthLines: readonly string[] = Array.from({ length: 256 }, (_, length) => lengthLine(length));

@@ -1,0 +1,33 @@
+-- Claims all resources, or none. Whatever can fail comes before the first write, and counters are written before claims:
+-- should the rest be lost, a counter that went ahead does no harm, while a claim without its counter would.
+local function acquire(before, count, owner, fenceHint, ttlMs, keepMs, takeover)
+  local notYetMs = recoveringMs()
+  if notYetMs ~= 0 then return { 'recovering', notYetMs } end
+
+  -- The longest remaining time among the claims in the way, -1 if one of them has no end, and the position of that one, 0 if
+  -- it is this owner's.
+  local mine, retryAfterMs, held = 0, nil, 0
+  for i = before + 1, before + count do
+    local holder = get(KEYS[i])
+    if holder and holder == owner then mine = mine + 1 end
+    if holder and holder ~= takeover then
+      local ms = redis.call('PTTL', KEYS[i])
+      if not retryAfterMs or retryAfterMs ~= -1 and (ms < 0 or ms > retryAfterMs) then
+        retryAfterMs, held = math.max(ms, -1), holder ~= owner and i - before or 0
+      end
+    end
+  end
+  local isResent = mine == count
+  if retryAfterMs and not isResent then return { 'denied', retryAfterMs, held } end
+
+  local highest, counters = readCounters(before, count)
+  if isResent then
+    if highest == 0 then error({ err = 'ERR the fence counter of ' .. KEYS[before + 1] .. ' is lost' }) end
+    return exact(highest)
+  end
+  local fence = math.max(math.min(tonumber(fenceHint), latestHint()), highest + 1)
+  assertFence(fence, before)
+  raiseCounters(before, count, counters, fence, fenceHint, keepMs)
+  for i = before + 1, before + count do redis.call('SET', KEYS[i], owner, 'PX', ttlMs) end
+  return exact(fence)
+end

@@ -1,0 +1,48 @@
+-- The fence counters that belong to the lock keys after the first `before` keys. A counter is a number in decimal digits. One
+-- that begins with a zero says that the claim was made again while the server did not vote.
+
+local fenceMax = 9007199254740991
+
+-- The highest counter, 0 if there is none; all of them by their keys' positions, if there is any; whether one begins with a
+-- zero.
+local function readCounters(before, count)
+  local highest, counters, isMarked = 0, nil, false
+  for i = before + count + 1, before + 2 * count do
+    local value = get(KEYS[i])
+    if value then
+      local number = string.match(value, '^%d+$') and tonumber(value)
+      if not number or number > fenceMax then
+        error({ err = 'ERR the fence counter ' .. KEYS[i] .. ' is not a safe integer' })
+      end
+      counters = counters or {}
+      counters[i] = number
+      if number > highest then highest = number end
+      isMarked = isMarked or string.byte(value) == 48
+    end
+  end
+  return highest, counters, isMarked
+end
+
+-- Raises the counters to a number, which the client has most often printed already. Never ends the life of a counter earlier
+-- than another client wanted.
+local function raiseCounters(before, count, counters, number, printed, keepMs, mark)
+  for i = before + count + 1, before + 2 * count do
+    local raised, lifeMs = number, keepMs
+    if counters and counters[i] then
+      raised = math.max(number, counters[i])
+      local ms = redis.call('PTTL', KEYS[i])
+      if ms == -1 then lifeMs = '0' elseif ms > tonumber(keepMs) then lifeMs = ms end
+    end
+    local value = raised == tonumber(printed) and printed or string.format('%.0f', raised)
+    if mark then value = '0' .. value end
+    if keepMs == '0' or lifeMs == '0' then
+      redis.call('SET', KEYS[i], value)
+    else
+      redis.call('SET', KEYS[i], value, 'PX', lifeMs)
+    end
+  end
+end
+
+local function assertFence(number, before)
+  if number > fenceMax then error({ err = 'ERR the fence counter of ' .. KEYS[before + 1] .. ' is used up' }) end
+end

@@ -1,0 +1,11 @@
+local latestHintUs
+
+-- The latest hint that counts, in microseconds: the server's clock plus a day, so that no client with a wrong clock uses
+-- up the range of numbers.
+local function latestHint()
+  if not latestHintUs then
+    local now = redis.call('TIME')
+    latestHintUs = now[1] * 1000000 + now[2] + 24 * 60 * 60 * 1000000
+  end
+  return latestHintUs
+end

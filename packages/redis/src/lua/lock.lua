@@ -1,0 +1,74 @@
+-- The lock script: runs the operations of one call in their order.
+--
+-- All operations share one script, so that a release that follows an acquire on the same connection finds the script in
+-- the server's cache whenever the acquire did. Each operation succeeds or fails by itself.
+--
+-- KEYS, for each operation in turn: its lock keys; for all but release and identify, their fence keys in the same
+-- order; for an acquire with a waiter and for an announced release, the keys of their waiting lists.
+-- ARGV: a header, and a record for each operation.
+--   call id   the reply repeats it
+--   marks     a character for each operation: "x" if the operation was given up and must have no effect
+--   guardMs   how long after its start the server does not vote for new locks; 0: it votes at once
+-- A record is the name of the operation and its fields, in fixed positions:
+--   acquire-one   owner, fence hint, ttlMs, keepMs (one resource, nothing to take over, no waiter, no guard)
+--   acquire       count, owner, fence hint, ttlMs, keepMs, takeover, waiter
+--   extend        count, owner, fence, ttlMs, keepMs, rejoin (0 or 1)
+--   release-one   owner (one resource, announced, no waiter)
+--   release       count, owner, announced (0 or 1), waiter
+--   inspect       none (one resource)
+--   identify      none (one lock key, which only names the server of a cluster)
+-- count: how many resources. keepMs: how long fence counters are kept from now on; 0: for ever. takeover, waiter: empty
+-- if there is none.
+--
+-- Reply: the call id as a number, and an answer for each operation: a number, or a list for what is less common.
+--   any operation   {"error", message}
+--   acquire         the fence; {"denied", retryAfterMs or -1, position of a held resource or 0};
+--                   {"recovering", ms or -1 if the server does not tell its uptime}
+--   extend          the fence; 0: not held; -1: rejoined
+--   release         how many resources were freed; {"next", waiter} if any was, and a waiter was next
+--   inspect         {owner or false, remaining ms as of PTTL, fence, recovering ms}
+--   identify        {run id, role}; both empty if the user may not ask
+--
+-- Commands are most of the time that an operation takes; printing a number takes about as long as a command.
+
+-- The common case of an acquire and of a release has a short path. Functions are made anew in every call, which takes as long
+-- as a command, so the general path is made only when it is needed.
+-- @include "latest-hint"
+-- @include "acquire-one"
+-- @include "release-one"
+-- @include "general-path"
+
+local marks = ARGV[2]
+local anyGivenUp = string.find(marks, 'x', 1, true)
+local reply = { tonumber(ARGV[1]) }
+local general
+-- The record that is next, and how many keys belong to those before it.
+local at, before, number = 4, 0, 1
+local name = ARGV[4]
+while name do
+  local ok, answer, fields, keys
+  if name == 'acquire-one' and not anyGivenUp then
+    fields, keys = 4, 2
+    ok, answer = pcall(acquireOne, KEYS[before + 1], KEYS[before + 2], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3], ARGV[at + 4])
+  elseif name == 'release-one' then
+    fields, keys = 1, 2
+    ok, answer = pcall(releaseOne, KEYS[before + 1], KEYS[before + 2], ARGV[at + 1])
+  end
+  if not fields or ok and not answer then
+    general = general or makeGeneralPath()
+    local isGivenUp = anyGivenUp and string.byte(marks, number) == 120
+    fields, keys, ok, answer = general(name, at, before, isGivenUp)
+  end
+  if not ok then
+    local message = type(answer) == 'table' and answer.err or answer
+    -- A replica has written nothing in this call, and will not. Clients act on errors of a whole call: they reconnect.
+    if string.find(message, '^READONLY ') then return redis.error_reply(message) end
+    answer = { 'error', message }
+  end
+  number = number + 1
+  reply[number] = answer
+  at = at + 1 + fields
+  before = before + keys
+  name = ARGV[at]
+end
+return reply

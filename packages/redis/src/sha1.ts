@@ -1,6 +1,0 @@
-import { createHash } from "node:crypto";
-
-/** What a server calls a script. */
-export function sha1(text: string): string {
-  return createHash("sha1").update(text).digest("hex");
-}
