@@ -82,9 +82,9 @@ export function readIdentity(answer: unknown): ServerIdentity {
 
 /** Reads the answer to `inspect`. */
 export function readNodeView(answer: unknown): NodeView {
-  const isList = Array.isArray(answer);
-  if (!isList || answer.length !== 4) detailsOf(answer);
-  const [holder, left, counter, recovering] = isList ? answer : [];
+  const isView = Array.isArray(answer) && answer.length === 4;
+  if (!isView) detailsOf(answer);
+  const [holder, left, counter, recovering] = isView ? answer : [];
   const owner = holder === null ? null : textOf(holder);
   const leftMs = integerOf(left);
   const fence = integerOf(counter);
