@@ -9,14 +9,14 @@ import {
   notConnected,
   releaseWhileNotConnected,
 } from "./connection-tests.ts";
+import { silentSubscriber, watchLifetime, watchReconnection } from "./notification-tests.ts";
 import { restartGuard } from "./restart-guard-tests.ts";
 import { hangingServer, serverWithoutScript, silentServer } from "./server-tests.ts";
 import { stalledProcess } from "./stall-tests.ts";
-import { silentSubscriber, wakeUpLifetime, wakeUpReconnection } from "./wake-up-tests.ts";
 
 /**
  * Registers the tests that every adapter has to pass beyond the conformance suite: what happens to a connection, to the
- * server's script cache, and to wake-ups.
+ * server's script cache, and to watches.
  */
 export function describeAdapter(name: string, makeClient: MakeClient): void {
   const tools = toolsFor(makeClient);
@@ -42,8 +42,8 @@ export function describeAdapter(name: string, makeClient: MakeClient): void {
     describe("a server without the script", () => serverWithoutScript(tools));
     describe("a server that has restarted", () => restartGuard(tools));
     describe("a process that stands still", () => stalledProcess(tools));
-    describe("wake-ups after a lost connection", () => wakeUpReconnection(tools));
-    describe("wake-ups over a silent connection", () => silentSubscriber(tools));
-    describe("wake-ups", () => wakeUpLifetime(tools));
+    describe("watches after a lost connection", () => watchReconnection(tools));
+    describe("watches over a silent connection", () => silentSubscriber(tools));
+    describe("watches", () => watchLifetime(tools));
   });
 }

@@ -18,7 +18,7 @@ const anyString = fc.oneof(
 const isWellFormed = (text: string): boolean => !/\p{Surrogate}/u.test(text);
 const keyOf = (prefix: string, name: string): string | undefined => {
   try {
-    return keyNames(prefix, false).lockKey(name);
+    return keyNames(prefix, false).lockKeys([name])[0];
   } catch (error) {
     expect(error).toBeInstanceOf(ConfigurationError);
     return undefined;
@@ -26,7 +26,7 @@ const keyOf = (prefix: string, name: string): string | undefined => {
 };
 
 describe("keyNames() of any names", { timeout: 60_000 }, () => {
-  test("lockKey() is the prefix and the name, as they come back from UTF-8, or a ConfigurationError", () => {
+  test("lockKeys() are the prefix and the name, as they come back from UTF-8, or a ConfigurationError", () => {
     fc.assert(
       fc.property(fc.constantFrom("", "lock:", "{p}:", "p{"), anyString, (prefix, name) => {
         const key = keyOf(prefix, name);

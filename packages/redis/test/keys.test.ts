@@ -66,25 +66,23 @@ describe("fenceKey()", () => {
   });
 });
 
-describe("lockKey()", () => {
+describe("lockKeys()", () => {
   test("refuses what would be a fence key, with any prefix", () => {
     for (const key of names.slice(0, 100).map(fenceKey)) {
       for (const prefix of ["", "hold", fenceKeyPrefix.slice(0, -1)]) {
-        expect(() => keyNames(prefix, false).lockKey(key.slice(prefix.length))).toThrow(ConfigurationError);
+        expect(() => keyNames(prefix, false).lockKeys([key.slice(prefix.length)])).toThrow(ConfigurationError);
       }
     }
-    expect(() => keyNames("", false).lockKey("holdfast:fence:{x}")).toThrow(
+    expect(() => keyNames("", false).lockKeys(["holdfast:fence:{x}"])).toThrow(
       'cannot lock "holdfast:fence:{x}": keys with holdfast:fence: are for fence counters',
     );
   });
 
   test("refuses half a surrogate pair, which the server could not tell from another", () => {
-    expect(() => keyNames("lock:", false).lockKey("a\ud800")).toThrow("is not well-formed Unicode");
-    expect(keyNames("lock:", false).lockKey("🔒")).toBe("lock:🔒");
+    expect(() => keyNames("lock:", false).lockKeys(["a", "a\ud800"])).toThrow("is not well-formed Unicode");
+    expect(keyNames("lock:", false).lockKeys(["🔒"])).toEqual(["lock:🔒"]);
   });
-});
 
-describe("lockKeys()", () => {
   test("refuses several slots on a cluster, and only there", () => {
     expect(keyNames("lock:", false).lockKeys(["a", "b"])).toEqual(["lock:a", "lock:b"]);
     expect(keyNames("lock:", true).lockKeys(["{a}:1", "{a}:2"])).toEqual(["lock:{a}:1", "lock:{a}:2"]);
@@ -98,7 +96,7 @@ test("lockNames() tells what the README says is on a server", () => {
   expect(lockNames("lock:", "invoice:42")).toEqual({
     lock: "lock:invoice:42",
     fence: "holdfast:fence:{lock:invoice:42}",
-    line: "holdfast:line:{lock:invoice:42}",
+    waitingList: "holdfast:line:{lock:invoice:42}",
     channel: "holdfast:released:lock:invoice:42",
   });
   expect(() => lockNames("", "holdfast:fence:x")).toThrow(ConfigurationError);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { redisNode } from "../src/index.ts";
-import { fenceKey, lineKey } from "../src/keys.ts";
+import { fenceKey, waitingListKey } from "../src/keys.ts";
 import { connectionOver, startBench } from "./connection.ts";
 import { acquireRequest, extendRequest, longMs, releaseRequest } from "./requests.ts";
 
@@ -216,8 +216,8 @@ describe("a denial", () => {
     expect(await heldFor(["a", "b", "d", "e"])).toEqual(["d"]);
     expect(await heldFor(["a", "d", "e"], { takeover: "bob" })).toEqual(["e"]);
     expect(await heldFor(["a", "b"], { waiter: "w" })).toEqual(["a"]);
-    expect(await client.zrange(lineKey("lock:a"), "0", "-1")).toEqual(["w"]);
-    expect(await client.exists(lineKey("lock:b"))).toBe(0);
+    expect(await client.zrange(waitingListKey("lock:a"), "0", "-1")).toEqual(["w"]);
+    expect(await client.exists(waitingListKey("lock:b"))).toBe(0);
   });
 
   test("does not name what the owner of the request holds itself", async () => {

@@ -1,86 +1,102 @@
 import { describe, expect, test } from "vitest";
-import { redisNode } from "../src/index.ts";
+import { type RedisNodeOptions, redisNode } from "../src/index.ts";
 import { connectionOver, startBench } from "./connection.ts";
 import { acquireRequest, extendRequest, releaseRequest } from "./requests.ts";
 
 const { client, node } = await startBench();
 
 /** A node whose connection distorts what the server replies. */
-function over(distort: (reply: unknown) => unknown) {
+function over(distort: (reply: unknown) => unknown, options: RedisNodeOptions = { verifyServer: false }) {
   const connection = connectionOver(client);
-  return redisNode({
-    ...connection,
-    runScript: async (...command) => distort(await connection.runScript(...command)),
-  });
+  const runScript: typeof connection.runScript = async (...command) => distort(await connection.runScript(...command));
+  return redisNode({ ...connection, runScript }, options);
 }
 
-/** The same, save for the ticket at the beginning. */
-function distorted(distort: (reply: unknown[]) => unknown[]) {
+/** The same, save for the call id at the beginning. */
+function distorted(distort: (answers: unknown[]) => unknown[]) {
   return over((reply) => {
-    const [ticket, ...rest] = reply as unknown[];
-    return [ticket, ...distort(rest)];
+    const [callId, ...answers] = reply as unknown[];
+    return [callId, ...distort(answers)];
   });
 }
 
-const nonsense = [[], [1], [1, 2, 3, 4], [null, null, null], ["1", {}], [2, 2], [undefined, 1]];
-const noFence = [
-  [1, 0],
-  [1, -1],
-  [1, 2 ** 53],
-  [1, "9007199254740993"],
-  [1, 1.5],
-  [1, NaN],
-  [1, ""],
-  [1, null],
+const nonsense = [undefined, null, true, "", "x", 1.5, NaN, 2 ** 53, "9007199254740993", {}, [], [1], ["x"], [null, 1]];
+const noGrant = [0, -1, "0"];
+const noDenial = [
+  ["denied"],
+  ["denied", -2, 0],
+  ["denied", "x", 0],
+  ["denied", "", 0],
+  ["denied", null, 0],
+  ["denied", 1.5, 0],
+  ["denied", 1],
+  ["denied", 1, null],
+  ["denied", 1, "x"],
+  ["denied", 1, -1],
+  ["denied", 1, 2],
 ];
-const noResource = [
-  [-3, 1],
-  [-2, -2],
-  [-2, "x"],
-];
-const noDelay = [
-  [0, -2],
-  [0, "x"],
-  [0, ""],
-  [0, null],
-  [0, 1.5],
-];
+const noRecovery = [["recovering"], ["recovering", 0], ["recovering", -2], ["recovering", "x"], ["recovering", 1.5]];
+const view = ["a", 1, 1, 0];
 
-describe("a reply that the script cannot have given", () => {
-  test.each([...nonsense, ...noFence, ...noDelay, ...noResource])("%j, %j makes acquire() reject", async (...reply) => {
-    const { acquire } = distorted(() => reply);
-    await expect(acquire(acquireRequest("alice"))).rejects.toThrow("which is not an answer of the lock script");
-  });
+describe("an answer that the script cannot have given", () => {
+  test.each([...nonsense, ...noGrant, ...noDenial, ...noRecovery, ["next", "w"], view].map((each) => [each]))(
+    "%j makes acquire() reject",
+    async (answer) => {
+      const { acquire } = distorted(() => [answer]);
+      await expect(acquire(acquireRequest("alice"))).rejects.toThrow("which is not an answer of the lock script");
+    },
+  );
 
-  test.each([...nonsense, ...noFence, ...noDelay, ...noResource, [0, 2], [0, -1]])(
-    "%j, %j makes extend() reject",
-    async (...reply) => {
-      const { extend } = distorted(() => reply);
+  test.each([...nonsense, -2, ["denied", 1, 0], ["recovering", 1], view].map((each) => [each]))(
+    "%j makes extend() reject",
+    async (answer) => {
+      const { extend } = distorted(() => [answer]);
       await expect(extend(extendRequest("alice"))).rejects.toThrow("the server answered extend with");
     },
   );
 
-  test.each([[], [1, 1], ["x"], [-1], [1.5], [null]])("%j makes release() reject", async (...reply) => {
-    const { release } = distorted(() => reply);
-    await expect(release(releaseRequest("alice"))).rejects.toThrow("the server answered release with");
-  });
+  test.each([...nonsense, -1, ["next"], ["next", 1], ["next", null], ["denied", 1, 0], view].map((each) => [each]))(
+    "%j makes release() reject",
+    async (answer) => {
+      const { release } = distorted(() => [answer]);
+      await expect(release(releaseRequest("alice"))).rejects.toThrow("the server answered release with");
+    },
+  );
 
-  test.each([
-    ...nonsense,
-    ["a", 1, 1],
-    ...[
-      [1, 1, 1],
-      ["a", "x", 1],
-      ["a", 1, -1],
-      ["a", 1, null],
-      [undefined, 1, 1],
-    ].map((reply) => [...reply, 0]),
-    ...["x", null, -2].map((recoveringMs) => ["a", 1, 1, recoveringMs]),
-  ])("%j, %j, %j, %j makes inspect() reject", async (...reply) => {
-    const { inspect } = distorted(() => reply);
+  test.each(
+    [
+      ...[...nonsense, 1, view.slice(0, 3), [...view, 0]],
+      ...[1, undefined, {}].map((owner) => view.with(0, owner)),
+      ...["x", null, 1.5].map((remainingMs) => view.with(1, remainingMs)),
+      ...[-1, null, "x"].map((fence) => view.with(2, fence)),
+      ...["x", null, -2].map((recoveringMs) => view.with(3, recoveringMs)),
+    ].map((each) => [each]),
+  )("%j makes inspect() reject", async (answer) => {
+    const { inspect } = distorted(() => [answer]);
     await expect(inspect("r")).rejects.toThrow("the server answered inspect with");
   });
+});
 
+describe("an answer to who the server is", () => {
+  test.each([[[]], [1], [null], [{}], [["x"]], [["", "master"]], [[1, 2]], [["error", "ERR of the server"]]])(
+    "that is %j keeps no node from voting",
+    async (answer) => {
+      let isFirst = true;
+      const node = over(
+        (reply) => {
+          const [callId] = reply as unknown[];
+          const told = isFirst ? [callId, answer] : reply;
+          isFirst = false;
+          return told;
+        },
+        { verifyServer: true },
+      );
+      expect(await node.acquire(acquireRequest("alice"))).toEqual({ granted: true, fence: 1 });
+    },
+  );
+});
+
+describe("a reply that the script cannot have given", () => {
   test.each([undefined, null, "OK", 1, true, {}, Symbol("x")])("%o makes everything reject", async (reply) => {
     const expected = "which is not an answer of the lock script";
     const { acquire, extend, release, inspect } = over(() => reply);
@@ -102,8 +118,8 @@ describe("the reply to several operations", () => {
       {
         ...connection,
         async runScript(...command) {
-          const [ticket, ...answers] = (await connection.runScript(...command)) as unknown[];
-          return [ticket, ...distort(answers)];
+          const [callId, ...answers] = (await connection.runScript(...command)) as unknown[];
+          return [callId, ...distort(answers)];
         },
       },
       { verifyServer: false },
@@ -128,19 +144,19 @@ describe("the reply to several operations", () => {
   test("in which one answer is nonsense makes that one reject, and no other", async () => {
     const first = { granted: true, fence: 1 };
     const refused = expect.stringMatching(nonsenseAnswered);
-    expect(await outcomes((reply) => reply.with(0, 7))).toEqual([refused, { released: false }, first]);
-    expect(await outcomes((reply) => reply.with(2, -1))).toEqual([first, refused, { granted: true, fence: 1 }]);
+    expect(await outcomes((reply) => reply.with(0, 0))).toEqual([refused, { released: false }, first]);
+    expect(await outcomes((reply) => reply.with(1, -1))).toEqual([first, refused, { granted: true, fence: 1 }]);
   });
 
-  test("in which one answer is an error makes that one reject with it, and no other", async () => {
-    const answers = await outcomes((reply) => reply.with(2, "!ERR of the server"));
-    expect(answers).toEqual([{ granted: true, fence: 1 }, "ERR of the server", { granted: true, fence: 1 }]);
+  test("in which one answer is an error makes that one reject with its message, and no other", async () => {
+    const answers = await outcomes((reply) => reply.with(2, ["error", "ERR of the server"]));
+    expect(answers).toEqual([{ granted: true, fence: 1 }, { released: false }, "ERR of the server"]);
   });
 });
 
 describe("the reply to another command", () => {
   test("is not taken for the own one by a client that has lost count", async () => {
-    let previous: unknown = ["0", 1, "1"];
+    let previous: unknown = [0, 1];
     const confused = over((reply) => {
       const delivered = previous;
       previous = reply;
@@ -163,14 +179,17 @@ describe("a reply", () => {
     ["buffers", (value: unknown) => Buffer.from(String(value))],
   ] as [string, (value: unknown) => unknown][])("is understood where the client gives %s", async (_, convert) => {
     await node().release(releaseRequest("alice"));
-    const converting = distorted((reply) =>
-      (reply as unknown[]).map((value) => (value === null ? null : convert(value))),
-    );
+    const convertAll = (value: unknown): unknown => {
+      if (Array.isArray(value)) return value.map(convertAll);
+      return value === null ? null : convert(value);
+    };
+    const converting = over(convertAll);
     expect(await converting.inspect("r")).toEqual({ owner: null, remainingMs: null, fence: 0 });
     expect(await converting.acquire(acquireRequest("alice"))).toEqual({ granted: true, fence: 1 });
     expect(await converting.acquire(acquireRequest("bob"))).toMatchObject({ granted: false });
     expect(await converting.extend(extendRequest("alice"))).toEqual({ held: true, fence: 1 });
     expect(await converting.inspect("r")).toMatchObject({ owner: "alice", fence: 1 });
-    expect(await converting.release(releaseRequest("alice"))).toEqual({ released: true });
+    expect(await converting.acquire(acquireRequest("bob", { waiter: "w" }))).toMatchObject({ granted: false });
+    expect(await converting.release(releaseRequest("alice"))).toEqual({ released: true, next: "w" });
   });
 });

@@ -3,7 +3,7 @@ import { type RedisServer, startRedisServer } from "@holdfast/testkit";
 import { Redis } from "ioredis";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { type RedisNode, type RedisNodeOptions, redisNode } from "../src/index.ts";
-import { scriptSource } from "../src/script.ts";
+import { lockScriptSource } from "../src/lock-script.ts";
 import { connectionOver } from "./connection.ts";
 import { allow, documentedPermissions, user } from "./permissions.ts";
 import { acquireRequest, extendRequest, longMs } from "./requests.ts";
@@ -99,7 +99,7 @@ describe("restartGuardMs", { timeout: 30_000 }, () => {
       {
         ...connection,
         runScript: (_, __, call) =>
-          connection.runScript("EVAL", scriptSource.replace("uptime_in_seconds", "no_such_field"), call),
+          connection.runScript("EVAL", lockScriptSource.replace("uptime_in_seconds", "no_such_field"), call),
       },
       longGuard,
     );

@@ -5,12 +5,12 @@ import { type Batch, Decoder, GlideClient, GlideClusterClient, ProtocolVersion }
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { comeBack, expectNeverClaimed, toolsFor, warmUp } from "../../redis/test/adapter-tools.ts";
 import { lostConnection, releaseWhileNotConnected } from "../../redis/test/connection-tests.ts";
+import { watchLifetime, watchReconnection } from "../../redis/test/notification-tests.ts";
 import { acquireRequest, extendRequest, longMs, releaseRequest } from "../../redis/test/requests.ts";
 import { restartGuard } from "../../redis/test/restart-guard-tests.ts";
 import { runToEnd } from "../../redis/test/run-to-end.ts";
 import { hangingServer, serverWithoutScript } from "../../redis/test/server-tests.ts";
 import { eventually, ignore, shortMs } from "../../redis/test/timing.ts";
-import { wakeUpLifetime, wakeUpReconnection } from "../../redis/test/wake-up-tests.ts";
 import { type ValkeyGlideClient, type ValkeyGlideNodeOptions, valkeyGlideNode } from "../src/index.ts";
 import { over } from "./clients.ts";
 
@@ -22,8 +22,8 @@ describe("valkeyGlideNode() over a GlideClient", { timeout: 30_000 }, () => {
   describe("a server that hangs", () => hangingServer(tools));
   describe("a server without the script", () => serverWithoutScript(tools));
   describe("a server that has restarted", () => restartGuard(tools));
-  describe("wake-ups after a lost connection", () => wakeUpReconnection(tools));
-  describe("wake-ups", () => wakeUpLifetime(tools));
+  describe("watches after a lost connection", () => watchReconnection(tools));
+  describe("watches", () => watchLifetime(tools));
 });
 
 describe("a GlideClient that is not connected", { timeout: 30_000 }, () => {
