@@ -6,18 +6,24 @@ import { build } from "esbuild";
 
 const app = fileURLToPath(new URL("..", import.meta.url));
 
+/** The paths of the programs that a run forks. */
+export interface Programs {
+  readonly measured: string;
+  readonly network: string;
+}
+
 /**
- * Makes the program of the measured processes out of its sources, and answers its path. Running the sources themselves
- * would not do: what translates them on the way adds code of its own to every function.
+ * Bundles the forked programs. A loader that translates TypeScript on the way would add code of its own to every
+ * function that is measured.
  */
-export async function bundleProgram(cleanup: Cleanup): Promise<string> {
-  // In the reach of the app's dependencies, which are left as they were installed.
+export async function bundlePrograms(cleanup: Cleanup): Promise<Programs> {
+  // Within reach of the app's dependencies, which stay outside of the bundle, as their users run them.
   const cache = join(app, "node_modules/.cache");
   await mkdir(cache, { recursive: true });
   const folder = await mkdtemp(join(cache, "bench-"));
   cleanup.defer(() => rm(folder, { recursive: true, force: true }));
   await build({
-    entryPoints: [join(app, "src/process/main.ts")],
+    entryPoints: { measured: join(app, "src/process/main.ts"), network: join(app, "src/process/network.ts") },
     outdir: folder,
     outExtension: { ".js": ".mjs" },
     bundle: true,
@@ -29,7 +35,7 @@ export async function bundleProgram(cleanup: Cleanup): Promise<string> {
     external: await foreignDependencies(),
     logLevel: "silent",
   });
-  return join(folder, "main.mjs");
+  return { measured: join(folder, "measured.mjs"), network: join(folder, "network.mjs") };
 }
 
 async function foreignDependencies(): Promise<string[]> {

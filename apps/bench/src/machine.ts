@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { arch, cpus, platform, release, totalmem } from "node:os";
 import { promisify } from "node:util";
 
-/** What figures depend on beside the code. */
+/** What the figures depend on besides the code. */
 export interface Machine {
   readonly date: string;
   readonly processor: string;
@@ -12,7 +12,7 @@ export interface Machine {
   readonly system: string;
   readonly node: string;
   readonly redisServer: string;
-  /** The libraries that took part, and their versions. */
+  /** The versions of the libraries. */
   readonly versions: Readonly<Record<string, string>>;
 }
 
@@ -26,7 +26,7 @@ const libraries = [
   "redlock-universal",
 ];
 
-/** Looks at this machine. */
+/** Reads the properties of this machine. */
 export async function inspectMachine(): Promise<Machine> {
   const versions = await Promise.all(libraries.map(versionOf));
   return {

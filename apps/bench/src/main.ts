@@ -2,17 +2,18 @@
 import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createCleanup } from "@holdfast/testkit/cleanup";
+import { type Cleanup, createCleanup } from "@holdfast/testkit/cleanup";
 import { type Interrupt, runInterruptible } from "@holdfast/testkit/interruptible";
+import { startIdleLoops } from "./cores.ts";
 import { inspectMachine } from "./machine.ts";
 import { type BenchOptions, parseCommand } from "./options.ts";
-import { planOf, shuffled } from "./plan.ts";
-import { headOf, lineOf } from "./progress.ts";
-import type { Turn } from "./record.ts";
+import { estimateMs, planOf, shuffled } from "./plan.ts";
+import { planText, sliceText } from "./progress.ts";
+import { ratioLines } from "./report/ratios.ts";
 import { summaryOf } from "./report/summary.ts";
-import { findingsOf, targetLines } from "./report/targets.ts";
 import { writeReport } from "./report/write.ts";
 import { run } from "./run.ts";
+import type { Workload } from "./workloads/workload.ts";
 
 const exitCodes = { done: 0, cannotRun: 2 };
 
@@ -28,8 +29,9 @@ async function main(interrupt: Interrupt): Promise<number> {
     process.stderr.write(`bench: ${command.message}\nTry --help.\n`);
     return exitCodes.cannotRun;
   }
+  const cleanup = createCleanup();
   try {
-    await measure(command.options, interrupt.signal);
+    await measure(command.options, cleanup, interrupt.signal);
     return exitCodes.done;
   } catch (error) {
     if (interrupt.signal.aborted) {
@@ -38,27 +40,43 @@ async function main(interrupt: Interrupt): Promise<number> {
     }
     process.stderr.write(`bench: ${(error as Error).message}\n`);
     return exitCodes.cannotRun;
-  }
-}
-
-async function measure({ scale, workloads, command, out }: BenchOptions, signal: AbortSignal): Promise<void> {
-  const cleanup = createCleanup();
-  const startMs = performance.now();
-  const elapsedMs = (): number => performance.now() - startMs;
-  const steps = planOf(workloads, scale, shuffled);
-  console.log(headOf(steps));
-  const onTurn = (turn: Turn, index: number): void => {
-    const step = steps[index];
-    if (step !== undefined) console.log(lineOf(step, turn, elapsedMs()));
-  };
-  try {
-    const turns = await run(steps, scale, cleanup, signal, onTurn);
-    const seconds = Math.round(elapsedMs() / 1_000);
-    const recording = { machine: await inspectMachine(), command, isQuick: scale.isQuick, seconds, turns };
-    console.log(`\n${targetLines(findingsOf(summaryOf(turns)))}\n`);
-    const folder = out ?? (await mkdtemp(join(tmpdir(), "holdfast-bench-")));
-    console.log(`The report is ${await writeReport(folder, recording)}.`);
   } finally {
     await cleanup.run();
   }
+}
+
+async function measure(options: BenchOptions, cleanup: Cleanup, signal: AbortSignal): Promise<void> {
+  const { scale, selection, command, out } = options;
+  const startMs = performance.now();
+  const elapsedMs = (): number => performance.now() - startMs;
+  const notes: string[] = [];
+  const workloads = await possible(options.workloads, notes);
+  const steps = planOf(workloads, scale, shuffled, selection);
+  if (steps.length === 0) throw new Error("there is no such cell: see --list");
+  const noLoops = options.hasIdleLoops ? await startIdleLoops(cleanup) : "they were turned off";
+  if (noLoops !== undefined) notes.push(`no idle loops: ${noLoops}`);
+  console.log(planText(steps, estimateMs(steps, scale)));
+  for (const note of notes) console.log(`Note: ${note}.`);
+
+  const { slices, repeated } = await run(steps, scale, cleanup, signal, (slice, step) =>
+    console.log(sliceText(step, slice, elapsedMs())),
+  );
+  const seconds = Math.round(elapsedMs() / 1_000);
+  const machine = await inspectMachine();
+  const recording = { machine, command, isQuick: scale.isQuick, seconds, notes, repeated, slices };
+  const ratios = ratioLines(summaryOf(slices));
+  if (ratios !== "") console.log(`\n${ratios}`);
+  const folder = out ?? (await mkdtemp(join(tmpdir(), "holdfast-bench-")));
+  console.log(`\nThe report is ${await writeReport(folder, recording)}.`);
+}
+
+/** The workloads that this machine can run. */
+async function possible(workloads: readonly Workload[], notes: string[]): Promise<Workload[]> {
+  const some: Workload[] = [];
+  for (const workload of workloads) {
+    const why = await workload.whyNot?.();
+    if (why === undefined) some.push(workload);
+    else notes.push(`${workload.name} was skipped: ${why}`);
+  }
+  return some;
 }

@@ -1,4 +1,5 @@
 import { parseArgs } from "node:util";
+import type { Selection } from "./plan.ts";
 import { full, quick, type Scale } from "./scale.ts";
 import { workloads } from "./workloads/index.ts";
 import type { Workload } from "./workloads/workload.ts";
@@ -7,9 +8,11 @@ import type { Workload } from "./workloads/workload.ts";
 export interface BenchOptions {
   readonly scale: Scale;
   readonly workloads: readonly Workload[];
-  /** Where to write the report; a temporary folder where nothing is said. */
+  readonly selection: Selection;
+  readonly hasIdleLoops: boolean;
+  /** Where to write the report; a temporary folder if undefined. */
   readonly out: string | undefined;
-  /** How the same run is asked for again. */
+  /** The command that asks for the same run. */
   readonly command: string;
 }
 
@@ -19,21 +22,25 @@ export type Command =
   | { readonly kind: "print"; readonly text: string }
   | { readonly kind: "bad"; readonly message: string };
 
-const help = `Measures Holdfast, other lock libraries, and clients without any library, on real redis-servers, in one run.
+const help = `Measures Holdfast, other lock libraries, and clients without a library, on real redis-servers, in one run.
 
 Usage: pnpm bench [options]
 
-  --quick          what the targets rest on, with fewer and shorter rounds: under two minutes (default: about 35 minutes)
-  --only A,B       only these workloads
-  --list           prints all of them, with their contenders
-  --out DIR        writes the report into this folder (default: a new temporary one)
-  --help           prints this
+  --quick           some cells and contenders, two short rounds: about two minutes (default: about half an hour)
+  --only A,B        only these workloads
+  --servers 1,5     only cells with so many servers
+  --at 1,100        only cells with so many locks at a time
+  --rounds N        how often each cell is measured (default: 5)
+  --no-idle-loops   does not keep the cores awake
+  --list            prints all workloads with their cells and contenders
+  --out DIR         writes the report into this folder (default: a new temporary one)
+  --help            prints this
 
-The report is README.md, with charts beside it, and figures.json, which has all that was measured.
+The report is README.md, with charts beside it, and figures.json with medians and quartiles.
 Exit code: 0 when it ran, whatever the figures; 2 when it could not run.
 `;
 
-/** Reads the command line. A leading `--` is what `pnpm bench -- --list` leaves behind. */
+/** Reads the command line. `pnpm bench -- --list` leaves a leading `--`. */
 export function parseCommand(args: readonly string[]): Command {
   const given = args[0] === "--" ? args.slice(1) : [...args];
   try {
@@ -42,6 +49,10 @@ export function parseCommand(args: readonly string[]): Command {
       options: {
         quick: { type: "boolean", default: false },
         only: { type: "string" },
+        servers: { type: "string" },
+        at: { type: "string" },
+        rounds: { type: "string" },
+        "no-idle-loops": { type: "boolean", default: false },
         list: { type: "boolean", default: false },
         out: { type: "string" },
         help: { type: "boolean", default: false },
@@ -49,16 +60,15 @@ export function parseCommand(args: readonly string[]): Command {
     });
     if (values.help) return { kind: "print", text: help };
     if (values.list) return { kind: "print", text: list() };
-    const scale = values.quick ? quick : full;
-    const options = {
-      scale,
-      workloads: chosen(values.only, scale),
+    const base = values.quick ? quick : full;
+    const [rounds = base.rounds] = numbers(values.rounds) ?? [];
+    const options: BenchOptions = {
+      scale: { ...base, rounds },
+      workloads: chosen(values.only),
+      selection: { servers: numbers(values.servers), atATime: numbers(values.at) },
+      hasIdleLoops: !values["no-idle-loops"],
       out: values.out,
-      command: [
-        "pnpm bench",
-        ...(values.quick ? ["--quick"] : []),
-        ...(values.only ? [`--only ${values.only}`] : []),
-      ].join(" "),
+      command: ["pnpm bench", ...withoutOut(given)].join(" "),
     };
     return { kind: "run", options };
   } catch (error) {
@@ -66,13 +76,19 @@ export function parseCommand(args: readonly string[]): Command {
   }
 }
 
-function chosen(only: string | undefined, { isQuick }: Scale): readonly Workload[] {
-  const isPartOf = ({ cases }: Workload): boolean => !isQuick || cases.some((one) => one.isQuick);
-  if (only === undefined) return workloads.filter(isPartOf);
-  const some = only.split(",").map(workloadNamed);
-  const missing = some.find((workload) => !isPartOf(workload));
-  if (missing !== undefined) throw new RangeError(`${missing.name} has no part in quick runs`);
-  return some;
+function withoutOut(args: readonly string[]): string[] {
+  return args.filter((arg, index) => !arg.startsWith("--out") && args[index - 1] !== "--out");
+}
+
+function numbers(text: string | undefined): number[] | undefined {
+  const values = text?.split(",").map(Number);
+  const bad = values?.some((value) => !Number.isInteger(value) || value < 1);
+  if (bad) throw new RangeError(`${JSON.stringify(text)} is not a list of whole numbers`);
+  return values;
+}
+
+function chosen(only: string | undefined): readonly Workload[] {
+  return only === undefined ? workloads : only.split(",").map(workloadNamed);
 }
 
 function workloadNamed(wanted: string): Workload {
@@ -83,13 +99,13 @@ function workloadNamed(wanted: string): Workload {
 
 function list(): string {
   return workloads
-    .map(({ name, title, cases, contenders, quickContenders }) => {
+    .map(({ name, title, cells, contenders, quickContenders }) => {
       const mark = ({ isQuick }: { isQuick: boolean }): string => (isQuick ? "*" : "");
-      const caseNames = cases.map((one) => `${one.name}${mark(one)}`).join("; ");
-      const who = contenders
-        .map((one) => `${one.name}${mark({ isQuick: quickContenders.includes(one.name) })}`)
+      const cellNames = cells.map((cell) => `${cell.name}${mark(cell)}`).join("; ");
+      const contenderNames = contenders
+        .map((contender) => `${contender.name}${mark({ isQuick: quickContenders.includes(contender.name) })}`)
         .join("; ");
-      return `${name}: ${title}\n  cases       ${caseNames}\n  contenders  ${who}\n`;
+      return `${name}: ${title}\n  cells       ${cellNames}\n  contenders  ${contenderNames}\n`;
     })
     .concat("Quick runs have what is marked with *.\n")
     .join("\n");

@@ -1,20 +1,25 @@
 import type { Contender } from "./contenders/contender.ts";
 import type { Scale } from "./scale.ts";
-import type { Case, Workload } from "./workloads/workload.ts";
+import type { Cell, Workload } from "./workloads/workload.ts";
 
-/** Something to run: one turn. */
+/** A slice to measure. */
 export interface Step {
   readonly workload: Workload;
-  readonly case: Case;
+  readonly cell: Cell;
   readonly contender: Contender;
   readonly round: number;
 }
 
+/** Which cells to measure: all, or those with one of these values. */
+export interface Selection {
+  readonly servers?: readonly number[] | undefined;
+  readonly atATime?: readonly number[] | undefined;
+}
+
 /**
- * What is to run, in order. Rounds are interleaved, and contenders take turns in another order in each, so that whatever
- * else the machine does meets all of them. Where contenders have several processes, one runs all cases with them before
- * the next, as there is no room for all at once. Where they have one, which comes afterwards and keeps them all, all run a
- * case before the next case begins.
+ * The slices of a run, in order. In each round, all contenders are measured in a cell, in an order of its own, before the
+ * next cell: so whatever else the machine does affects all of them. Where a contender needs many processes, which cannot
+ * all be kept, it is measured in all cells before the next contender.
  *
  * @param shuffle puts contenders into any order
  */
@@ -22,55 +27,32 @@ export function planOf(
   workloads: readonly Workload[],
   scale: Scale,
   shuffle: (contenders: readonly Contender[]) => readonly Contender[],
+  { servers, atATime }: Selection = {},
 ): Step[] {
-  const parts = workloads.map((workload) => partOf(workload, scale));
-  const isPartOf = (contender: Contender, { processes, quickContenders }: Case): boolean =>
-    (processes === 1 || contender.spansProcesses) &&
-    (!scale.isQuick || quickContenders === undefined || quickContenders.includes(contender.name));
-  const takeTurns = ({ workload, contenders }: Part, cases: readonly Case[], round: number): Step[] =>
-    shuffle(contenders).flatMap((contender) =>
-      cases.filter((one) => isPartOf(contender, one)).map((one) => ({ workload, case: one, contender, round })),
+  return workloads.flatMap((workload) => {
+    const cells = workload.cells
+      .filter(({ isQuick }) => isQuick || !scale.isQuick)
+      .filter((cell) => servers?.includes(cell.servers) ?? true)
+      .filter((cell) => atATime?.includes(cell.atATime) ?? true);
+    const contenders = workload.contenders.filter(
+      ({ name }) => !scale.isQuick || workload.quickContenders.includes(name),
     );
-  const together = inRounds(
-    parts.filter(({ isAlone }) => !isAlone),
-    (part, round) => takeTurns(part, part.cases, round),
-  );
-  const alone = inRounds(
-    parts.filter(({ isAlone }) => isAlone),
-    (part, round) => part.cases.flatMap((one) => takeTurns(part, [one], round)),
-  );
-  return [...together, ...alone];
+    const rounds = Math.min(scale.rounds, workload.roundsMax ?? scale.rounds);
+    const stepsOf = (round: number): Step[] => {
+      const inCells = (some: readonly Cell[]): Step[] =>
+        shuffle(contenders).flatMap((contender) => some.map((cell) => ({ workload, cell, contender, round })));
+      if (cells.every(({ processes }) => processes <= 2)) return cells.flatMap((cell) => inCells([cell]));
+      return inCells(cells.toSorted((a, b) => b.processes - a.processes)); // all processes are warm after the first cell
+    };
+    return Array.from({ length: rounds }, (_, index) => index + 1).flatMap(stepsOf);
+  });
 }
 
-function inRounds(parts: readonly Part[], stepsOf: (part: Part, round: number) => Step[]): Step[] {
-  const rounds = Array.from({ length: Math.max(0, ...parts.map(({ rounds }) => rounds)) }, (_, index) => index + 1);
-  return rounds.flatMap((round) =>
-    parts.filter(({ rounds }) => round <= rounds).flatMap((part) => stepsOf(part, round)),
-  );
-}
-
-/** What a run has of a workload. */
-interface Part {
-  readonly workload: Workload;
-  readonly cases: readonly Case[];
-  readonly contenders: readonly Contender[];
-  /** Whether one process of each contender is enough. */
-  readonly isAlone: boolean;
-  readonly rounds: number;
-}
-
-function partOf(workload: Workload, { isQuick, rounds }: Scale): Part {
-  const cases = workload.cases.filter((one) => one.isQuick || !isQuick);
-  const contenders = workload.contenders.filter(({ name }) => !isQuick || workload.quickContenders.includes(name));
-  const isAlone = cases.every(({ processes }) => processes === 1);
-  const roundsMax = workload.roundsMax ?? Number.POSITIVE_INFINITY;
-  return {
-    workload,
-    cases,
-    contenders,
-    isAlone,
-    rounds: Math.min(roundsMax, isAlone ? rounds.alone : rounds.together),
-  };
+/** About how long these steps take. */
+export function estimateMs(steps: readonly Step[], scale: Scale): number {
+  const slicesMs = steps.reduce((sum, { workload }) => sum + workload.estimateMs(scale), 0);
+  const works = new Set(steps.map(({ contender, cell }) => `${contender.name} ${cell.atATime}`));
+  return slicesMs + (works.size * scale.warmUpMsMin) / 2;
 }
 
 /** Any order, each as likely (Fisher and Yates). */

@@ -1,32 +1,31 @@
 /** What a run prints while it goes on. */
 import { measureNamed } from "./measure/measures.ts";
 import type { Step } from "./plan.ts";
-import type { Turn } from "./record.ts";
+import type { Slice } from "./record.ts";
 import { valueText } from "./report/text.ts";
+import { countOf } from "./workloads/workload.ts";
 
-/** What stands above the lines of {@link lineOf}. */
-export function headOf(steps: readonly Step[]): string {
-  const workloads = new Set(steps.map(({ workload }) => workload.title));
-  const rounds = Math.max(...steps.map(({ round }) => round));
-  return `Up to ${steps.length} turns in ${rounds} rounds: ${[...workloads].join("; ")}.`;
+/** The first line: how much will be measured, and how long that takes. */
+export function planText(steps: readonly Step[], estimateMs: number): string {
+  const workloads = new Set(steps.map(({ workload }) => workload.name));
+  const cells = new Set(steps.map(({ workload, cell }) => `${workload.name} ${cell.name}`));
+  const minutes = Math.ceil(estimateMs / 60_000);
+  const amount = `${countOf(steps.length, "slice")} in ${countOf(cells.size, "cell")}`;
+  return `${amount} (${[...workloads].join(", ")}): about ${minutes} min.`;
 }
 
-/** One turn. */
-export function lineOf({ workload, contender, round }: Step, turn: Turn, elapsedMs: number): string {
+/** A line for one slice. */
+export function sliceText({ workload, contender, round }: Step, slice: Slice, elapsedMs: number): string {
   const [first] = workload.columns;
-  const value = first && turn.figures?.[first];
+  const value = slice.figures?.[first];
+  const measure = measureNamed(first);
   const text =
-    first === undefined || value === undefined
-      ? (turn.error ?? "nothing measured")
-      : `${valueText(value, measureNamed(first))} ${unitOf(measureNamed(first).title)}`;
-  const stuck = turn.figures?.stuck ? ", stuck" : "";
-  const place = `${workload.name}, ${turn.case}`;
-  return `${clock(elapsedMs)}  ${round}  ${place.padEnd(46)}  ${contender.name.padEnd(37)}  ${text}${stuck}`;
-}
-
-/** `p50` after a time would be read as a unit. */
-function unitOf(title: string): string {
-  return /p\d\d/.test(title) ? `(${title})` : title;
+    value === undefined
+      ? (slice.error ?? "nothing measured")
+      : `${valueText(value, measure)}${measure.format === "ms" ? "" : ` ${measure.title}`}`;
+  const stuck = slice.figures?.stuck ? ", stuck" : "";
+  const place = `${workload.name}, ${slice.cell}`;
+  return `${clock(elapsedMs)}  ${round}  ${place.padEnd(58)}  ${contender.name.padEnd(32)}  ${text}${stuck}`;
 }
 
 function clock(ms: number): string {

@@ -1,53 +1,76 @@
 import type { Cleanup } from "@holdfast/testkit/cleanup";
-import { bundleProgram } from "./bundle.ts";
-import { createCrew } from "./crew.ts";
+import { bundlePrograms } from "./bundle.ts";
+import { watchOthers } from "./load.ts";
 import type { Step } from "./plan.ts";
-import type { Turn } from "./record.ts";
+import { createProcessPool } from "./process-pool.ts";
+import type { Slice } from "./record.ts";
 import type { Scale } from "./scale.ts";
 import { createServers } from "./servers.ts";
 
-/** All contenders of a workload of one process have room, or one with eight. */
-const processesMax = 16;
+/** Enough for two processes of every contender of a workload. */
+const processesMax = 24;
+
+/** A slice is disturbed if others used more than this share of all cores. */
+export const othersShareMax = 0.05;
+/** How often a disturbed slice is measured again at most. */
+const repeatsMax = 2;
+/** How many repeats all slices so far may have: a machine that is always busy must not make a run endless. */
+const repeatsAllowed = (slices: number): number => 10 + slices / 4;
+
+/** What a run has measured. */
+export interface Measured {
+  readonly slices: readonly Slice[];
+  /** How many slices were measured again. */
+  readonly repeated: number;
+}
 
 /**
- * Runs all steps, one after another. What goes wrong in one is recorded, and stops no other.
+ * Measures all slices, one after another. A failure is recorded and does not stop the run. Of a slice that is measured
+ * again, the least disturbed measurement counts.
  *
- * @param steps what to run
- * @param scale how much of it
- * @param cleanup stops all that was started
+ * @param cleanup stops all that is started
  * @param signal ends the run early
- * @param onTurn is told of each step when it is over
+ * @param onSlice is called after each slice
  */
 export async function run(
   steps: readonly Step[],
   scale: Scale,
   cleanup: Cleanup,
   signal: AbortSignal,
-  onTurn: (turn: Turn, index: number) => void,
-): Promise<Turn[]> {
-  const crew = createCrew(await bundleProgram(cleanup), processesMax);
-  cleanup.defer(() => crew.close());
-  const servers = createServers(cleanup);
-  const turns: Turn[] = [];
-  const startMs = performance.now();
-  for (const [index, { workload, case: one, contender, round }] of steps.entries()) {
+  onSlice: (slice: Slice, step: Step) => void,
+): Promise<Measured> {
+  const programs = await bundlePrograms(cleanup);
+  const pool = createProcessPool(programs.measured, processesMax);
+  cleanup.defer(() => pool.close());
+  const servers = createServers(programs.network, cleanup);
+  let measurements = 0;
+  const measure = async ({ workload, cell, contender, round }: Step): Promise<Slice> => {
     signal.throwIfAborted();
-    if (round > 1 && performance.now() - startMs > scale.furtherRoundsMs) continue;
-    await servers.first(one.nodes);
-    const stage = {
-      contender,
-      scale,
-      servers,
-      prefix: `bench:${index}`,
-      worker: (number: number) => crew.worker(contender, number),
-    };
-    const about = { workload: workload.name, case: one.name, contender: contender.name, round };
-    const turn = await one.run(stage).then(
-      (figures) => ({ ...about, figures }),
-      (error: Error) => ({ ...about, error: error.message }),
-    );
-    turns.push(turn);
-    onTurn(turn, index);
+    const about = { workload: workload.name, cell: cell.name, contender: contender.name, round };
+    const keyPrefix = `bench:${measurements++}`;
+    const process = (number: number) => pool.process(contender, number);
+    const othersShare = workload.ignoresLoad ? () => 0 : watchOthers();
+    try {
+      const figures = await cell.measure({ contender, scale, servers, keyPrefix, process });
+      return { ...about, figures, othersShare: othersShare() };
+    } catch (error) {
+      return { ...about, error: (error as Error).message, othersShare: othersShare() };
+    }
+  };
+  const slices: Slice[] = [];
+  for (const step of steps) {
+    let slice = await measure(step);
+    for (let repeats = 0; isDisturbed(slice) && repeats < repeatsMax; repeats++) {
+      if (measurements - slices.length - 1 >= repeatsAllowed(slices.length)) break;
+      const again = await measure(step);
+      if (again.figures && again.othersShare < slice.othersShare) slice = again;
+    }
+    slices.push(slice);
+    onSlice(slice, step);
   }
-  return turns;
+  return { slices, repeated: measurements - slices.length };
+}
+
+function isDisturbed({ figures, othersShare }: Slice): boolean {
+  return figures !== undefined && othersShare > othersShareMax;
 }

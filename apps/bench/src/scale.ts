@@ -1,50 +1,41 @@
-/** How much is measured: enough for figures to print, or enough to see. */
+/** How much is measured. */
 export interface Scale {
-  /** How often each contender takes its turn at a workload of one process, and at one of several. */
-  readonly rounds: { readonly alone: number; readonly together: number };
-  /** How long after the start turns begin that are not of the first round. */
-  readonly furtherRoundsMs: number;
-  /** How long a turn at full speed is, and what goes before it unmeasured. */
-  readonly turnMs: number;
-  readonly warmUpMs: number;
-  /** How long a process goes on with work that is new to it until it is measured: longer while it still gets faster. */
-  readonly heatMsMin: number;
-  readonly heatMsMax: number;
+  readonly isQuick: boolean;
+  /** How often each cell is measured, unless its workload needs less. */
+  readonly rounds: number;
+  /** How long a slice at full speed is, and the unmeasured time before it. */
+  readonly sliceMs: number;
+  readonly settleMs: number;
+  /** How long a process is warmed up for work that is new to it: longer while it still gets faster. */
+  readonly warmUpMsMin: number;
+  readonly warmUpMsMax: number;
   /** How long workers contend. */
   readonly contestMs: number;
-  /** How many hand-overs are measured, and for how long at the most. */
+  /** How many hand-overs are measured, and for how long at most. */
   readonly handOvers: number;
   readonly handOverMs: number;
-  /** How many locks are held at once. */
-  readonly heldLocks: number;
-  /** Whether only the cases and the contenders run on which the targets rest. */
-  readonly isQuick: boolean;
 }
 
 export const full: Scale = {
-  rounds: { alone: 3, together: 1 },
-  furtherRoundsMs: 34 * 60_000,
-  turnMs: 500,
-  warmUpMs: 200,
-  heatMsMin: 2_000,
-  heatMsMax: 4_000,
-  contestMs: 5_000,
-  handOvers: 60,
-  handOverMs: 5_000,
-  heldLocks: 10_000,
   isQuick: false,
+  rounds: 5,
+  sliceMs: 450,
+  settleMs: 100,
+  warmUpMsMin: 2_000,
+  warmUpMsMax: 4_000,
+  contestMs: 2_000,
+  handOvers: 100,
+  handOverMs: 4_000,
 };
 
 export const quick: Scale = {
-  rounds: { alone: 3, together: 1 },
-  furtherRoundsMs: 95_000,
-  turnMs: 300,
-  warmUpMs: 100,
-  heatMsMin: 1_800,
-  heatMsMax: 3_000,
-  contestMs: 1_500,
-  handOvers: 25,
-  handOverMs: 1_200,
-  heldLocks: 2_000,
   isQuick: true,
+  rounds: 2,
+  sliceMs: 300,
+  settleMs: 80,
+  warmUpMsMin: 1_000,
+  warmUpMsMax: 2_000,
+  contestMs: 1_500,
+  handOvers: 40,
+  handOverMs: 1_600,
 };

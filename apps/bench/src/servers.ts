@@ -1,57 +1,74 @@
+import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
-import { type RedisServer, startRedisServer, startTcpProxy, type TcpProxy } from "@holdfast/testkit";
+import { type RedisServer, startRedisServer } from "@holdfast/testkit";
 import type { Cleanup } from "@holdfast/testkit/cleanup";
 import { Redis } from "ioredis";
+import type { Route } from "./process/network.ts";
 
-/** What all servers together have done. */
+/** What all servers together have used. */
 export interface ServerUsage {
   /** Microseconds of processor time. */
   readonly cpuUs: number;
-  /** Bytes that came in, and went out, over all connections but ours. */
+  /** Bytes received and sent, over all connections but ours. */
   readonly bytes: number;
 }
 
-/** Real servers, as many as were ever needed. */
+/** Real servers, started when they are first needed. */
 export interface Servers {
-  /** The first so many of them; starts what is missing. */
-  first(count: number): Promise<readonly RedisServer[]>;
-  /** The ports of the first so many, seen over a network with a round trip of so long. */
-  ports(count: number, roundTripMs: number): Promise<readonly number[]>;
-  /** Empties the first so many. */
+  /** The ports of the first so many. With a round trip, they lead through a process that delays all bytes. */
+  ports(count: number, roundTripMs?: number): Promise<readonly number[]>;
+  /** The process ids of the first so many. */
+  pids(count: number): Promise<readonly number[]>;
+  /** Deletes all keys of the first so many. */
   empty(count: number): Promise<void>;
-  /** Begins to watch what the first so many do, and answers what ends it. */
+  /** Starts to watch the first so many; the function returned resolves with what they have used since. */
   watch(count: number): Promise<() => Promise<ServerUsage>>;
 }
 
 interface Server {
   readonly server: RedisServer;
-  /** A connection to ask it over. */
+  /** A connection for questions of the benchmark. */
   readonly redis: Redis;
-  proxy?: TcpProxy;
 }
 
-/** Makes an empty set of servers; all that will be in it is stopped by the cleanup. */
-export function createServers(cleanup: Cleanup): Servers {
+/**
+ * Makes an empty set of servers.
+ *
+ * @param networkProgram see `process/network.ts`
+ * @param cleanup stops all servers
+ */
+export function createServers(networkProgram: string, cleanup: Cleanup): Servers {
   const all: Server[] = [];
-  const take = async (count: number): Promise<readonly Server[]> => {
+  const first = async (count: number): Promise<readonly Server[]> => {
     while (all.length < count) all.push(await start(cleanup));
     return all.slice(0, count);
   };
+  let network: ChildProcess | undefined;
+  const routes = new Map<string, number>();
+  const portThroughNetwork = async (route: Route): Promise<number> => {
+    const key = `${route.targetPort} ${route.roundTripMs}`;
+    network ??= startNetwork(networkProgram, cleanup);
+    const port = routes.get(key) ?? (await askForPort(network, route));
+    routes.set(key, port);
+    return port;
+  };
   return {
-    first: async (count) => (await take(count)).map(({ server }) => server),
-    async ports(count, roundTripMs) {
-      const some = await take(count);
-      if (roundTripMs === 0) return some.map(({ server }) => server.port);
-      return Promise.all(some.map((one) => portOfProxy(one, roundTripMs, cleanup)));
+    async ports(count, roundTripMs = 0) {
+      const targets = (await first(count)).map(({ server }) => server.port);
+      if (roundTripMs === 0) return targets;
+      const ports: number[] = [];
+      for (const targetPort of targets) ports.push(await portThroughNetwork({ targetPort, roundTripMs }));
+      return ports;
     },
+    pids: async (count) => (await first(count)).map(({ server }) => server.pid),
     async empty(count) {
-      await Promise.all((await take(count)).map(({ redis }) => redis.flushall()));
+      await Promise.all((await first(count)).map(({ redis }) => redis.flushall()));
     },
     async watch(count) {
-      const some = await take(count);
-      const before = await Promise.all(some.map(readUsage));
+      const servers = await first(count);
+      const before = await Promise.all(servers.map(readUsage));
       return async () => {
-        const after = await Promise.all(some.map(readUsage));
+        const after = await Promise.all(servers.map(readUsage));
         const usages = after.map((now, index) => difference(before[index] as Reading, now));
         return {
           cpuUs: usages.reduce((sum, { cpuUs }) => sum + cpuUs, 0),
@@ -65,24 +82,26 @@ export function createServers(cleanup: Cleanup): Servers {
 async function start(cleanup: Cleanup): Promise<Server> {
   const server = await startRedisServer();
   cleanup.defer(() => server.stop());
-  const redis = new Redis({ host: "127.0.0.1", port: server.port, retryStrategy: () => 20 });
+  const redis = new Redis({ host: "127.0.0.1", port: server.port });
   redis.on("error", () => {});
   cleanup.defer(() => redis.disconnect());
   await once(redis, "ready");
   return { server, redis };
 }
 
-async function portOfProxy(one: Server, roundTripMs: number, cleanup: Cleanup): Promise<number> {
-  if (one.proxy === undefined) {
-    const proxy = await startTcpProxy(one.server.port);
-    cleanup.defer(() => proxy.stop());
-    one.proxy = proxy;
-  }
-  one.proxy.delay(roundTripMs / 2);
-  return one.proxy.port;
+function startNetwork(program: string, cleanup: Cleanup): ChildProcess {
+  const network = fork(program, { execArgv: [] });
+  cleanup.defer(() => void network.kill("SIGKILL"));
+  return network;
 }
 
-/** What a server says of itself, and how long the answer was that said so. */
+async function askForPort(network: ChildProcess, route: Route): Promise<number> {
+  network.send(route);
+  const [port] = await once(network, "message");
+  return port;
+}
+
+/** What a server reports, and the length of that report. */
 interface Reading {
   readonly cpuUs: number;
   readonly bytes: number;
@@ -102,7 +121,7 @@ async function readUsage({ redis }: Server): Promise<Reading> {
   };
 }
 
-/** Between two readings lie the answer of the first and the question of the second. */
+/** Between two readings lie the reply to the first and the question of the second. */
 function difference(before: Reading, after: Reading): ServerUsage {
   return {
     cpuUs: after.cpuUs - before.cpuUs,

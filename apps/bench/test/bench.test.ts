@@ -4,7 +4,6 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type ProgramOptions, runProgram } from "@holdfast/testkit";
 import { expect, onTestFinished, test } from "vitest";
-import type { Recording } from "../src/record.ts";
 
 const app = fileURLToPath(new URL("..", import.meta.url));
 const bench = (args: readonly string[], options: Partial<ProgramOptions> = {}) =>
@@ -15,18 +14,19 @@ test("bench measures a workload with all its contenders, writes a report, and le
   onTestFinished(() => rm(folder, { recursive: true }));
   const { code, out, err } = await bench(["--quick", "--only", "counts", "--out", folder]);
   expect({ code, err }).toEqual({ code: 0, err: "" });
+  expect(out).toMatch(/^6 slices in 2 cells \(counts\): about 1 min\.$/m);
   expect(out).toMatch(/counts, one at a time +holdfast\/ioredis +[\d.]+ commands/);
   expect(out).toContain(`The report is ${join(folder, "README.md")}.`);
   expect(await readFile(join(folder, "README.md"), "utf8")).toContain("## What a lock takes, counted");
-  const { turns }: Recording = JSON.parse(await readFile(join(folder, "figures.json"), "utf8"));
-  expect(turns).toHaveLength(6);
-  expect(turns.filter(({ error }) => error !== undefined)).toEqual([]);
+  const { rows } = JSON.parse(await readFile(join(folder, "figures.json"), "utf8"));
+  expect(rows).toHaveLength(6);
+  expect(rows.every((row: object) => "commandsPerNode" in row)).toBe(true);
 });
 
 test("bench stops at a signal, without a report, and leaves nothing running", async () => {
   const before = await readdir(tmpdir());
   const { code, out } = await bench(["--quick", "--only", "counts"], {
-    onOutput: (text, child) => text.startsWith("Up to") && child.kill("SIGINT"),
+    onOutput: (text, child) => text.includes("about 1 min") && child.kill("SIGINT"),
   });
   expect({ code, out }).toEqual({ code: 130, out: expect.stringContaining("Stopped before the end: no report.") });
   expect(
@@ -34,9 +34,13 @@ test("bench stops at a signal, without a report, and leaves nothing running", as
   ).toEqual([]);
 });
 
-test("bench ends with 2 for what it cannot do, and says why", async () => {
+test("bench exits with 2 for an unknown workload or an empty selection, and says why", async () => {
   expect(await bench(["--only", "speed"])).toEqual({
     ...{ code: 2, out: "" },
     err: 'bench: there is no workload "speed": see --list\nTry --help.\n',
+  });
+  expect(await bench(["--only", "uncontended", "--servers", "2"])).toEqual({
+    ...{ code: 2, out: "" },
+    err: "bench: there is no such cell: see --list\n",
   });
 });

@@ -3,36 +3,50 @@ import { parseCommand } from "../src/options.ts";
 import { full, quick } from "../src/scale.ts";
 import { workloads } from "../src/workloads/index.ts";
 
-test("parseCommand() runs everything when nothing is asked for", () => {
-  expect(parseCommand([])).toEqual({
+const everything = {
+  scale: full,
+  workloads,
+  selection: { servers: undefined, atATime: undefined },
+  hasIdleLoops: true,
+  out: undefined,
+  command: "pnpm bench",
+};
+
+test("parseCommand() runs everything by default", () => {
+  expect(parseCommand([])).toEqual({ kind: "run", options: everything });
+});
+
+test("parseCommand() runs the workloads and cells selected, after the -- that pnpm may leave", () => {
+  const selected = ["counts", "contended"].map((wanted) => workloads.find(({ name }) => name === wanted));
+  expect(parseCommand(["--", "--quick", "--only", "counts,contended", "--out", "there"])).toEqual({
     kind: "run",
-    options: { scale: full, workloads, out: undefined, command: "pnpm bench" },
+    options: {
+      ...everything,
+      ...{ scale: quick, workloads: selected, out: "there", command: "pnpm bench --quick --only counts,contended" },
+    },
+  });
+  expect(parseCommand(["--servers", "1,5", "--at", "100", "--rounds", "7", "--no-idle-loops"])).toEqual({
+    kind: "run",
+    options: {
+      ...everything,
+      ...{ scale: { ...full, rounds: 7 }, selection: { servers: [1, 5], atATime: [100] }, hasIdleLoops: false },
+      command: "pnpm bench --servers 1,5 --at 100 --rounds 7 --no-idle-loops",
+    },
   });
 });
 
-test("parseCommand() runs what is chosen, after the -- that pnpm may leave", () => {
-  const chosen = ["held", "contended"].map((wanted) => workloads.find(({ name }) => name === wanted));
-  expect(parseCommand(["--", "--quick", "--only", "held,contended", "--out", "there"])).toEqual({
-    kind: "run",
-    options: { scale: quick, workloads: chosen, out: "there", command: "pnpm bench --quick --only held,contended" },
-  });
-});
-
-test("parseCommand() prints help, and all workloads with their cases", () => {
+test("parseCommand() prints help, and all workloads with their cells", () => {
   expect(parseCommand(["--help"])).toMatchObject({ kind: "print", text: expect.stringContaining("Usage: pnpm bench") });
   const list = parseCommand(["--list"]);
   expect(list.kind === "print" && workloads.every(({ name }) => list.text.includes(`${name}: `))).toBe(true);
   expect(list).toMatchObject({ text: expect.stringContaining("1 process × 50 workers*") });
 });
 
-test("parseCommand() refuses what it does not know, naming it", () => {
+test("parseCommand() refuses unknown names and numbers, naming them", () => {
   expect(parseCommand(["--only", "speed"])).toEqual({
     kind: "bad",
     message: 'there is no workload "speed": see --list',
   });
-  expect(parseCommand(["--quick", "--only", "delay"])).toMatchObject({
-    kind: "bad",
-    message: "delay has no part in quick runs",
-  });
+  expect(parseCommand(["--at", "many"])).toMatchObject({ kind: "bad", message: expect.stringContaining('"many"') });
   expect(parseCommand(["--fast"])).toMatchObject({ kind: "bad", message: expect.stringContaining("--fast") });
 });

@@ -1,42 +1,49 @@
 import { expect, test } from "vitest";
-import { planOf, shuffled } from "../src/plan.ts";
+import { estimateMs, planOf, shuffled } from "../src/plan.ts";
 import { full, quick, type Scale } from "../src/scale.ts";
+import { contended } from "../src/workloads/contended.ts";
 import { workloads } from "../src/workloads/index.ts";
+import { uncontended } from "../src/workloads/uncontended.ts";
 
 const inOrder = <T>(values: T): T => values;
-const short: Scale = { ...full, rounds: { alone: 2, together: 1 } };
+const twoRounds: Scale = { ...full, rounds: 2 };
 
-test("planOf() lets all contenders take their turn at a case, in each round, before the next case", () => {
-  const uncontended = workloads.filter(({ name }) => name === "uncontended");
-  const steps = planOf(uncontended, short, inOrder);
-  const [workload] = uncontended;
+test("planOf() measures all contenders in a cell before the next cell, in each round", () => {
   const expected = [1, 2].flatMap((round) =>
-    workload?.cases.flatMap((one) => workload.contenders.map(({ name }) => [round, one.name, name])),
+    uncontended.cells.flatMap((cell) => uncontended.contenders.map(({ name }) => [round, cell.name, name])),
   );
-  expect(steps.map(({ round, case: one, contender }) => [round, one.name, contender.name])).toEqual(expected);
+  const steps = planOf([uncontended], twoRounds, inOrder);
+  expect(steps.map(({ round, cell, contender }) => [round, cell.name, contender.name])).toEqual(expected);
 });
 
-test("planOf() keeps the cases of a contender together where they take several processes", () => {
-  const steps = planOf(
-    workloads.filter(({ name }) => name === "contended"),
-    short,
-    inOrder,
-  );
+test("planOf() keeps the cells of a contender together where they take many processes, the largest first", () => {
+  const steps = planOf([contended], { ...full, rounds: 1 }, inOrder);
   const contenders = steps.map(({ contender }) => contender.name);
   const changes = contenders.filter((name, index) => name !== contenders[index - 1]);
   expect(changes).toHaveLength(new Set(contenders).size);
-  const inMemory = steps.filter(({ contender }) => contender.name === "holdfast/memory");
-  expect(inMemory.map(({ case: one }) => one.processes)).toEqual([1]);
+  expect(steps.slice(0, 3).map(({ cell }) => cell.processes)).toEqual([8, 5, 1]);
 });
 
-test("planOf() has for a quick run what is marked as quick, and no more", () => {
+test("planOf() selects cells by servers and by locks at a time", () => {
+  const steps = planOf(workloads, twoRounds, inOrder, { servers: [1], atATime: [10, 1_000] });
+  expect(new Set(steps.map(({ cell }) => cell.name))).toEqual(
+    new Set(["1 server, 10 at a time", "1 server, 1,000 at a time"]),
+  );
+});
+
+test("planOf() selects the quick cells and contenders for a quick run", () => {
   const steps = planOf(workloads, quick, shuffled);
-  expect(steps.every(({ case: one }) => one.isQuick)).toBe(true);
+  expect(steps.every(({ cell }) => cell.isQuick)).toBe(true);
   expect(steps.every(({ workload, contender }) => workload.quickContenders.includes(contender.name))).toBe(true);
   for (const workload of workloads) {
     const known = workload.contenders.map(({ name }) => name);
     expect(known).toEqual(expect.arrayContaining([...workload.quickContenders]));
   }
+});
+
+test("estimateMs() stays within what a full and a quick run may take", () => {
+  expect(estimateMs(planOf(workloads, full, inOrder), full) / 60_000).toBeLessThan(34);
+  expect(estimateMs(planOf(workloads, quick, inOrder), quick) / 60_000).toBeLessThan(2.5);
 });
 
 test("shuffled() has the same values in another order, and leaves its argument as it is", () => {

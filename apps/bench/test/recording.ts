@@ -1,9 +1,10 @@
 import type { Figures } from "../src/measure/measures.ts";
-import type { Recording, Turn } from "../src/record.ts";
+import type { Recording, Slice } from "../src/record.ts";
 
-const at100 = "5 nodes, 100 at a time";
+const at100 = "5 servers, 100 at a time";
+const overNetwork = "5 servers, 1 at a time, round trips of 2 ms";
 
-/** What might have been recorded in two rounds, the second of them on a machine half as fast. */
+/** Two rounds, the second on a machine half as fast. */
 export const recording: Recording = {
   machine: {
     date: "2026-11-20",
@@ -18,41 +19,44 @@ export const recording: Recording = {
   command: "pnpm bench --quick",
   isQuick: true,
   seconds: 90,
-  turns: [
-    ...twice("uncontended", at100, "holdfast/ioredis", { opsPerSecond: 30_000, clientCpuUs: 10 }),
-    ...twice("uncontended", at100, "redlock 5 beta", { opsPerSecond: 4_000, clientCpuUs: 100 }),
-    ...twice("uncontended", at100, "redis-semaphore", { opsPerSecond: 3_000, clientCpuUs: 120 }),
-    ...twice("uncontended", at100, "raw ioredis", { opsPerSecond: 5_000, clientCpuUs: 50 }),
-    turn("contended", "5 processes × 10 workers", "holdfast/ioredis", 1, {
-      locksPerSecond: 600,
-      waitMaxMs: 400,
-      failed: 0,
+  notes: ["separate-cores was skipped: `taskset` is missing"],
+  repeated: 3,
+  slices: [
+    ...twice("uncontended", at100, "holdfast/ioredis", { pairsPerSecond: 30_000, clientCpuUs: 10, serverCpuUs: 20 }),
+    ...twice("uncontended", at100, "redlock 5 beta", { pairsPerSecond: 4_000, clientCpuUs: 100, serverCpuUs: 90 }),
+    ...twice("uncontended", at100, "redis-semaphore", { pairsPerSecond: 3_000, clientCpuUs: 120, serverCpuUs: 80 }),
+    ...twice("uncontended", at100, "redlock-universal/node-redis", { pairsPerSecond: 5_000, clientCpuUs: 90 }),
+    ...twice("uncontended", at100, "raw ioredis", { pairsPerSecond: 5_000, clientCpuUs: 50 }),
+    ...twice("round-trips", overNetwork, "holdfast/ioredis", {
+      pairsPerSecond: 180,
+      clientCpuUs: 400,
+      serverCpuUs: 300,
     }),
-    turn("contended", "5 processes × 10 workers", "holdfast/ioredis", 2, {
-      locksPerSecond: 300,
-      waitMaxMs: 900,
-      failed: 0,
+    ...twice("round-trips", overNetwork, "redlock 4", { pairsPerSecond: 200, clientCpuUs: 350, serverCpuUs: 150 }),
+    slice("contended", "5 processes × 10 workers", "holdfast/ioredis", 1, {
+      ...{ locksPerSecond: 600, waitMaxMs: 400, failed: 0 },
     }),
-    turn("contended", "5 processes × 10 workers", "redlock 4, tuned", 1, {
-      locksPerSecond: 200,
-      waitMaxMs: 1_400,
-      failed: 3,
+    slice("contended", "5 processes × 10 workers", "holdfast/ioredis", 2, {
+      ...{ locksPerSecond: 300, waitMaxMs: 900, failed: 0 },
+    }),
+    slice("contended", "5 processes × 10 workers", "redis-semaphore, tuned", 1, {
+      ...{ locksPerSecond: 200, waitMaxMs: 1_400, failed: 3 },
     }),
     {
-      ...turn("contended", "5 processes × 10 workers", "redlock 4", 1),
-      error: 'hung: no end of "contend" within 25 s',
+      ...slice("contended", "5 processes × 10 workers", "redlock 4", 1),
+      error: 'hung: "contend" did not end within 25 s',
     },
-    turn("growth-nodes", "1", "holdfast/ioredis", 1, { opsPerSecond: 50_000, clientCpuUs: 5 }),
-    turn("growth-nodes", "15", "holdfast/ioredis", 1, { opsPerSecond: 9_000, clientCpuUs: 30 }),
+    slice("hand-over", "5 servers", "bare", 1, { handOverP50Ms: 1, handOverP99Ms: 2, handOvers: 40 }),
+    slice("hand-over", "5 servers", "holdfast/ioredis", 1, { handOverP50Ms: 1.5, handOverP99Ms: 5, handOvers: 40 }),
   ],
 };
 
-function turn(workload: string, place: string, contender: string, round: number, figures?: Figures): Turn {
-  return { workload, case: place, contender, round, ...(figures && { figures }) };
+function slice(workload: string, cell: string, contender: string, round: number, figures?: Figures): Slice {
+  return { workload, cell, contender, round, othersShare: 0.01, ...(figures && { figures }) };
 }
 
-function twice(workload: string, place: string, contender: string, figures: Figures): Turn[] {
-  const { opsPerSecond = 0, clientCpuUs = 0 } = figures;
-  const slow = { opsPerSecond: opsPerSecond / 2, clientCpuUs: clientCpuUs * 2 };
-  return [turn(workload, place, contender, 1, figures), turn(workload, place, contender, 2, slow)];
+function twice(workload: string, cell: string, contender: string, figures: Figures): Slice[] {
+  const { pairsPerSecond = 0, clientCpuUs = 0 } = figures;
+  const slow = { ...figures, pairsPerSecond: pairsPerSecond / 2, clientCpuUs: clientCpuUs * 2 };
+  return [slice(workload, cell, contender, 1, figures), slice(workload, cell, contender, 2, slow)];
 }

@@ -1,55 +1,56 @@
 import { expect, test } from "vitest";
-import type { Worker } from "../src/crew.ts";
+import type { MeasuredProcess } from "../src/process-pool.ts";
 import { full, type Scale } from "../src/scale.ts";
 import { isRising, warmUp } from "../src/workloads/warm-up.ts";
 
-const scale: Scale = { ...full, warmUpMs: 1, heatMsMin: 4, heatMsMax: 60_000 };
+const scale: Scale = { ...full, warmUpMsMin: 4, warmUpMsMax: 60_000 };
 
-function workerWith(...skills: string[]): Worker {
+function processWith(...warmedUp: string[]): MeasuredProcess {
   return {
-    skills: new Set(skills),
+    warmedUp: new Set(warmedUp),
+    pid: 0,
     isAlive: true,
     kill() {},
     call: () => {
-      throw new Error("nobody is to be asked");
+      throw new Error("no call is expected");
     },
   };
 }
 
-/** Works as fast as these rates say, one slice after another, and notes how long each was to be. */
-function slicesOf(...rates: number[]): { askedMs: number[]; slice(durationMs: number): Promise<number> } {
+/** Works at these rates, one part after another, and keeps how long each part was to be. */
+function partsOf(...rates: number[]): { askedMs: number[]; runPart(durationMs: number): Promise<number> } {
   const askedMs: number[] = [];
-  const slice = async (durationMs: number): Promise<number> => {
+  const runPart = async (durationMs: number): Promise<number> => {
     askedMs.push(durationMs);
     const endMs = performance.now() + durationMs;
     while (performance.now() < endMs) await new Promise(setImmediate);
     return rates.shift() ?? 0;
   };
-  return { askedMs, slice };
+  return { askedMs, runPart };
 }
 
-test("warmUp() goes on while the rate rises, and does so once for each kind of work", async () => {
-  const worker = workerWith();
-  const first = slicesOf(1, 2, 4, 8, 16, 32, 64, 64, 1_000);
-  await warmUp([worker], "cycle", scale, first.slice);
+test("warmUp() goes on while the rate rises, once for each kind of work", async () => {
+  const process = processWith();
+  const first = partsOf(1, 2, 4, 8, 16, 32, 64, 64, 1_000);
+  await warmUp(process, "cycle", scale, first.runPart);
   expect(first.askedMs).toEqual(Array(8).fill(1));
-  const again = slicesOf(1, 2);
-  await warmUp([worker], "cycle", scale, again.slice);
-  expect(again.askedMs).toEqual([scale.warmUpMs]);
+  const again = partsOf(1, 2);
+  await warmUp(process, "cycle", scale, again.runPart);
+  expect(again.askedMs).toEqual([]);
 });
 
-test("warmUp() takes processes for new as long as one of them is", async () => {
-  const [old, young] = [workerWith("cycle"), workerWith()];
-  const { askedMs, slice } = slicesOf(1, 2, 4, 8, 16, 16);
-  await warmUp([old, young], "cycle", scale, slice);
-  expect(askedMs).toHaveLength(6);
-  expect(young.skills).toEqual(new Set(["cycle"]));
+test("warmUp() takes half as long for a process that has done similar work", async () => {
+  const process = processWith("1 at a time");
+  const { askedMs, runPart } = partsOf(1, 1, 1, 1, 1);
+  await warmUp(process, "10 at a time", scale, runPart);
+  expect(askedMs.length).toBeLessThanOrEqual(2);
+  expect(process.warmedUp).toEqual(new Set(["1 at a time", "10 at a time"]));
 });
 
-test("warmUp() ends when time is up, though the rate rises", async () => {
+test("warmUp() ends when its time is up, though the rate rises", async () => {
   const rates = Array.from({ length: 100 }, (_, index) => 2 ** index);
-  const { askedMs, slice } = slicesOf(...rates);
-  await warmUp([workerWith()], "cycle", { ...scale, heatMsMax: 5 }, slice);
+  const { askedMs, runPart } = partsOf(...rates);
+  await warmUp(processWith(), "cycle", { ...scale, warmUpMsMax: 5 }, runPart);
   expect(askedMs.length).toBeLessThanOrEqual(5);
 });
 

@@ -2,14 +2,13 @@ import { ioredisClients as readyClients } from "@holdfast/interop/clients";
 import { createClient } from "@redis/client";
 import type { Redis } from "ioredis";
 
-/** A client of node-redis as its own defaults make it. */
-export type NodeRedisClient = ReturnType<typeof nodeRedisClient>;
+type NodeRedisClient = ReturnType<typeof nodeRedisClient>;
 
 function nodeRedisClient(port: number) {
   return createClient({ url: `redis://127.0.0.1:${port}` }).on("error", () => {});
 }
 
-/** One ioredis client for each server, all of them ready. What becomes of their connections later is not reported. */
+/** One ioredis client for each server, all of them ready. Later errors of their connections are ignored. */
 export async function ioredisClients(ports: readonly number[]): Promise<Redis[]> {
   const clients = await readyClients(ports);
   for (const client of clients) client.on("error", () => {});

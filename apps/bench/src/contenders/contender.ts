@@ -1,50 +1,55 @@
-/** What the benchmark needs of a lock library, or of what stands in for one. */
+/** What the benchmark needs from a lock library, or from a stand-in for one. */
 
-/** Someone who takes part. */
+/** A library, or a reference to compare libraries with. */
 export interface Contender {
   readonly name: string;
-  /**
-   * Holdfast; another library; a client used by hand, without any library; or a bare socket, below which nothing can be
-   * had.
-   */
-  readonly role: "ours" | "peer" | "raw" | "floor";
-  /** What differs from the library's own defaults. */
+  /** Holdfast, another library, or a lock written by hand over a client or a socket. */
+  readonly role: "holdfast" | "peer" | "reference";
+  readonly client: "ioredis" | "node-redis" | "none";
   readonly settings: Settings;
-  /** Whether it waits for a lock that another holds. What does not is left out of the contended workloads. */
-  readonly waits: boolean;
-  /** Whether its locks hold between processes. */
-  readonly spansProcesses: boolean;
-  /** Whether one lock can cover several keys. */
-  readonly locksSeveral: boolean;
-  /** What its users import, where that is to be weighed. */
-  readonly package?: string;
-  /** Loads the code, in the process that is measured and in no other. */
-  load(): Promise<ContenderModule>;
+  /** What its users get besides mutual exclusion; only for libraries. */
+  readonly promises?: Promises;
+  /** Loads the code. Only the measured process calls this. */
+  load(): Promise<Connect>;
 }
 
-/** What differs from a library's own defaults. */
+/** How a contender differs from the library's own defaults. */
 export interface Settings {
-  /** `"tuned"`: shorter delays between attempts, and as many of them as a patient caller would make. */
+  /** `"tuned"`: retries every 10 ms (redis-semaphore: 2 ms) for ten seconds. */
   readonly waiting: "default" | "tuned";
-  /** Whether a release is waited for. */
-  readonly awaitsRelease: boolean;
-  /** Whether slow answers are waited for: where things are counted, how busy the machine is must not count. */
+  /** Whether calls of one tick share a script call; for references. */
+  readonly isBatching: boolean;
+  /** Whether node timeouts are raised, so that a busy machine cannot change what is counted. */
   readonly isPatient: boolean;
 }
 
-/** A module beside this one. */
-export interface ContenderModule {
-  /** Connects one client to each of the servers on 127.0.0.1, and resolves when all are ready. */
-  connect(ports: readonly number[], settings: Settings): Promise<Client>;
+/** What a library promises, in a few words for each; `undefined` where it does not. */
+export interface Promises {
+  /** Grants a token that grows with each lock. */
+  readonly fencingToken?: string;
+  /** Refuses a lock whose validity has run out by the time it is granted. */
+  readonly checkedValidity?: string;
+  /** Waits for a held lock without polling. */
+  readonly waitingWithoutPolling?: string;
+  /** Keeps a lock alive for as long as the work takes. */
+  readonly extension?: string;
+  /** How it waits for a held lock. */
+  readonly waiting: string;
 }
+
+/** A promise that does not hold with one server. */
+export const overSeveralServers = "over several servers";
+
+/** Connects one client to each server on 127.0.0.1, and resolves when all are ready. */
+export type Connect = (ports: readonly number[], settings: Settings) => Promise<Client>;
 
 /** One user of a library, with connections of its own. */
 export interface Client {
   /** Waits for a lock as the library does; rejects when the library gives up. */
-  acquire(keys: readonly string[], ttlMs: number): Promise<Release>;
-  /** Closes the connections. What is under way may fail. */
+  acquire(key: string, ttlMs: number): Promise<Release>;
+  /** Closes the connections. Calls in flight may fail. */
   close(): Promise<void> | void;
 }
 
-/** Gives a lock up. Answers nothing where the caller is not to wait. */
-export type Release = () => PromiseLike<unknown> | undefined;
+/** Releases a lock. */
+export type Release = () => PromiseLike<unknown>;

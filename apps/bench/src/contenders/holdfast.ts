@@ -1,30 +1,48 @@
-import { type Lock, type LockNode, Redlock } from "@holdfast/core";
-import type { Client, Release, Settings } from "./contender.ts";
+/** Holdfast with its defaults. */
 
-/** A node that may have connections of its own. */
-type Node = LockNode & { close?(): Promise<void> };
+import { type LockNode, Redlock } from "@holdfast/core";
+import { disconnect } from "@holdfast/interop/clients";
+import { ioredisNode } from "@holdfast/ioredis";
+import { memoryNode } from "@holdfast/memory";
+import { nodeRedisNode } from "@holdfast/node-redis";
+import { destroy, ioredisClients, nodeRedisClients } from "./clients.ts";
+import type { Client, Connect, Settings } from "./contender.ts";
 
-/** Holdfast over these nodes, as its defaults make it. */
-export function holdfastClient(nodes: readonly Node[], settings: Settings, disconnect: () => void): Client {
-  const redlock = new Redlock(nodes, settings.isPatient ? { nodeTimeoutMs: 5_000 } : {});
-  const releaseOf = settings.awaitsRelease ? awaited : unawaited;
+export const connectIoredis: Connect = async (ports, settings) => {
+  const clients = await ioredisClients(ports);
+  return holdfastClient(
+    clients.map((client) => ioredisNode(client)),
+    settings,
+    () => disconnect(clients),
+  );
+};
+
+export const connectNodeRedis: Connect = async (ports, settings) => {
+  const clients = await nodeRedisClients(ports);
+  return holdfastClient(
+    clients.map((client) => nodeRedisNode(client)),
+    settings,
+    () => destroy(clients),
+  );
+};
+
+/** As many nodes in this process as there would be servers. */
+export const connectMemory: Connect = async (ports, settings) =>
+  holdfastClient(
+    ports.map(() => memoryNode()),
+    settings,
+    () => {},
+  );
+
+type ClosableNode = LockNode & { close?(): Promise<void> };
+
+function holdfastClient(nodes: readonly ClosableNode[], { isPatient }: Settings, disconnectAll: () => void): Client {
+  const redlock = new Redlock(nodes, isPatient ? { nodeTimeoutMs: 5_000 } : {});
   return {
-    acquire: (keys, ttlMs) => redlock.acquire(keys, { ttlMs }).then(releaseOf),
+    acquire: (key, ttlMs) => redlock.acquire(key, { ttlMs }).then((lock) => () => lock.release()),
     async close() {
       await Promise.all(nodes.map((node) => node.close?.()));
-      disconnect();
+      disconnectAll();
     },
-  };
-}
-
-function awaited(lock: Lock): Release {
-  return () => lock.release();
-}
-
-/** The one place that says how a release is not waited for. */
-function unawaited(lock: Lock): Release {
-  return () => {
-    lock.release().catch(() => {});
-    return undefined;
   };
 }

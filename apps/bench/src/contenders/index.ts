@@ -1,89 +1,131 @@
-import type { Contender, ContenderModule, Settings } from "./contender.ts";
+import { type Connect, type Contender, overSeveralServers, type Promises, type Settings } from "./contender.ts";
 
-const defaults: Settings = { waiting: "default", awaitsRelease: true, isPatient: false };
-const library = { settings: defaults, waits: true, spansProcesses: true, locksSeveral: true };
-const byHand = { settings: defaults, waits: false, spansProcesses: true, locksSeveral: false };
+const defaults: Settings = { waiting: "default", isBatching: false, isPatient: false };
+
+const holdfastPromises: Promises = {
+  fencingToken: "for each lock",
+  checkedValidity: "on two clocks",
+  waitingWithoutPolling: "queues, woken by messages",
+  extension: "`using`, `autoExtend`",
+  waiting: "first in, first out within a process; waiting lists on the servers between processes",
+};
+
+/** Facts about the versions in `package.json`, read in their sources. */
+const peerPromises = {
+  redlock4: { checkedValidity: "yes", waiting: "polls every 200 ± 100 ms, 10 times" },
+  redlock5: { extension: "`using`", waiting: "polls every 200 ± 100 ms, 10 times" },
+  semaphore: { extension: "always", waiting: "polls every 10 ms for 10 s" },
+  universal: {
+    checkedValidity: overSeveralServers,
+    extension: "`using`",
+    waiting: "polls every 100 ms, over several servers 200 ms, 3 times",
+  },
+} satisfies Record<string, Promises>;
 
 const holdfast: readonly Contender[] = [
-  { ...library, name: "holdfast/ioredis", role: "ours", load: () => import("./holdfast-ioredis.ts") },
-  { ...library, name: "holdfast/node-redis", role: "ours", load: () => import("./holdfast-node-redis.ts") },
   {
-    ...library,
-    name: "holdfast/memory",
-    role: "ours",
-    spansProcesses: false,
-    load: () => import("./holdfast-memory.ts"),
+    ...library("holdfast/ioredis", holdfastPromises, async () => (await import("./holdfast.ts")).connectIoredis),
+    role: "holdfast",
+  },
+  {
+    ...library("holdfast/node-redis", holdfastPromises, async () => (await import("./holdfast.ts")).connectNodeRedis),
+    role: "holdfast",
+    client: "node-redis",
   },
 ];
 
-/** Ours, whose callers go on while the release is under way. */
-const unawaited: readonly Contender[] = [
-  {
-    ...library,
-    name: "holdfast/ioredis, release not awaited",
-    role: "ours",
-    settings: { ...defaults, awaitsRelease: false },
-    waits: false,
-    load: () => import("./holdfast-ioredis.ts"),
-  },
+const ioredisPeers: readonly Contender[] = [
+  library("redlock 4", peerPromises.redlock4, async () => {
+    const [{ connectRedlock4 }, { default: Redlock }] = await Promise.all([import("./redlock.ts"), import("redlock4")]);
+    return connectRedlock4(Redlock);
+  }),
+  library("redlock 5 beta", peerPromises.redlock5, async () => {
+    const [{ connectRedlock5 }, { default: Redlock }] = await Promise.all([import("./redlock.ts"), import("redlock5")]);
+    return connectRedlock5(Redlock);
+  }),
+  library("@sesamecare-oss/redlock", peerPromises.redlock5, async () => {
+    const [{ connectRedlock5 }, { Redlock }] = await Promise.all([
+      import("./redlock.ts"),
+      import("@sesamecare-oss/redlock"),
+    ]);
+    return connectRedlock5(Redlock);
+  }),
+  library("redis-semaphore", peerPromises.semaphore, async () => (await import("./redis-semaphore.ts")).connect),
+  library(
+    "redlock-universal/ioredis",
+    peerPromises.universal,
+    async () => (await import("./universal.ts")).connectIoredis,
+  ),
 ];
 
 const peers: readonly Contender[] = [
-  peer("redlock 4", () => import("./redlock4.ts"), { package: "redlock4" }),
-  peer("redlock 5 beta", () => import("./redlock5.ts"), { package: "redlock5" }),
-  peer("@sesamecare-oss/redlock", () => import("./sesamecare.ts"), { package: "@sesamecare-oss/redlock" }),
-  peer("redis-semaphore", () => import("./redis-semaphore.ts"), { package: "redis-semaphore", locksSeveral: false }),
-  peer("redlock-universal/ioredis", () => import("./universal-ioredis.ts"), {
-    package: "redlock-universal",
-    locksSeveral: false,
-  }),
-  peer("redlock-universal/node-redis", () => import("./universal-node-redis.ts"), { locksSeveral: false }),
-];
-
-const tuned: readonly Contender[] = peers.map((contender) => ({
-  ...contender,
-  name: `${contender.name}, tuned`,
-  settings: { ...defaults, waiting: "tuned" },
-}));
-
-const references: readonly Contender[] = [
-  { ...byHand, name: "raw ioredis", role: "raw", load: () => import("./raw-ioredis.ts") },
-  { ...byHand, name: "raw node-redis", role: "raw", load: () => import("./raw-node-redis.ts") },
-  { ...byHand, name: "raw ioredis, fenced", role: "raw", load: () => import("./fenced-plain.ts") },
-  { ...byHand, name: "raw ioredis, fenced, batching", role: "raw", load: () => import("./fenced-batching.ts") },
-  { ...byHand, name: "bare socket", role: "floor", load: () => import("./socket-plain.ts") },
-  { ...byHand, name: "bare socket, batching", role: "floor", load: () => import("./socket-batching.ts") },
-];
-
-/** Who takes part where nobody waits for anybody: how a library waits makes no difference there. */
-export const uncontended: readonly Contender[] = [...holdfast, ...unawaited, ...peers, ...references];
-
-/** Who takes part where callers wait for one another. */
-export const contended: readonly Contender[] = [...holdfast, ...peers, ...tuned];
-
-/** Who is looked at without being run: the algorithm without an adapter, and other libraries. */
-export const imported: readonly Contender[] = [
+  ...ioredisPeers,
   {
-    ...library,
-    name: "@holdfast/core",
-    role: "ours",
-    spansProcesses: false,
-    package: "@holdfast/core",
-    load: () => import("./holdfast-memory.ts"),
+    ...library(
+      "redlock-universal/node-redis",
+      peerPromises.universal,
+      async () => (await import("./universal.ts")).connectNodeRedis,
+    ),
+    client: "node-redis",
   },
-  ...peers.filter((contender) => contender.package !== undefined),
 ];
 
-/** All of them. */
-export const everyone: readonly Contender[] = [...new Set([...uncontended, ...contended, ...imported])];
+/** One of each kind of retry loop. */
+const tuned: readonly Contender[] = ioredisPeers
+  .filter(({ name }) => ["redlock 5 beta", "redis-semaphore", "redlock-universal/ioredis"].includes(name))
+  .map((contender) => ({
+    ...contender,
+    name: `${contender.name}, tuned`,
+    settings: { ...defaults, waiting: "tuned" },
+  }));
 
-/** The contender of this name. */
+const rawIoredis = reference("raw ioredis", async () => (await import("./raw.ts")).connectIoredis);
+const rawNodeRedis: Contender = {
+  ...reference("raw node-redis", async () => (await import("./raw.ts")).connectNodeRedis),
+  client: "node-redis",
+};
+const bound: readonly Contender[] = [
+  reference("raw ioredis, fenced", async () => (await import("./fenced.ts")).connect),
+  {
+    ...reference("raw ioredis, fenced, batching", async () => (await import("./fenced.ts")).connect),
+    settings: { ...defaults, isBatching: true },
+  },
+  { ...reference("bare socket", async () => (await import("./socket.ts")).connect), client: "none" },
+];
+const publishing = reference("bare", async () => (await import("./published.ts")).connect);
+
+/** Core over nodes in its own process: counted, as core's own share of a lock. */
+const inMemory: Contender = {
+  ...library("holdfast/memory", holdfastPromises, async () => (await import("./holdfast.ts")).connectMemory),
+  role: "holdfast",
+  client: "none",
+};
+
+/** Contenders where nobody waits for a lock. */
+export const uncontended: readonly Contender[] = [...holdfast, ...peers, rawIoredis, rawNodeRedis, ...bound];
+/** Those of them that show how fast a library is, without the bounds. */
+export const librariesAndRaw: readonly Contender[] = [...holdfast, ...peers, rawIoredis, rawNodeRedis];
+/** Contenders where workers wait for each other. */
+export const contended: readonly Contender[] = [...holdfast, ...ioredisPeers, ...tuned];
+/** Contenders where one process hands a lock to another. */
+export const handingOver: readonly Contender[] = [...holdfast, ...ioredisPeers, publishing];
+/** Contenders whose commands are counted. */
+export const counted: readonly Contender[] = [...holdfast, inMemory, ...ioredisPeers, rawIoredis];
+
+/** All contenders. */
+export const everyone: readonly Contender[] = [...new Set([...uncontended, ...contended, ...handingOver, ...counted])];
+
+/** Finds a contender by name. */
 export function contenderNamed(name: string): Contender {
   const found = everyone.find((contender) => contender.name === name);
   if (found === undefined) throw new RangeError(`there is no contender ${JSON.stringify(name)}`);
   return found;
 }
 
-function peer(name: string, load: () => Promise<ContenderModule>, differs: Partial<Contender> = {}): Contender {
-  return { ...library, name, role: "peer", load, ...differs };
+function library(name: string, promises: Promises, load: () => Promise<Connect>): Contender {
+  return { name, role: "peer", client: "ioredis", settings: defaults, promises, load };
+}
+
+function reference(name: string, load: () => Promise<Connect>): Contender {
+  return { name, role: "reference", client: "ioredis", settings: defaults, load };
 }

@@ -1,41 +1,51 @@
+/** A client without any library: the least that locking takes. */
 import { randomUUID } from "node:crypto";
-import type { Client } from "./contender.ts";
-import { Vote } from "./vote.ts";
+import { disconnect } from "@holdfast/interop/clients";
+import { destroy, ioredisClients, nodeRedisClients } from "./clients.ts";
+import type { Client, Connect } from "./contender.ts";
+import { atQuorum } from "./vote.ts";
 
-/** Deletes a key that holds this value: the release that the documentation of Redis shows. */
+/** Deletes a key that holds this value: the release that the Redis documentation shows. */
 export const compareAndDelete =
   'if redis.call("get", KEYS[1]) == ARGV[1] then return redis.call("del", KEYS[1]) else return 0 end';
 
-/** What is asked of one server, by whatever means. */
+/** One server, called by whatever means. */
 export interface RawServer {
-  /** `SET key value PX ttl NX`; resolves with null when the key is there. */
+  /** `SET key value PX ttl NX`; resolves with `null` if the key exists. */
   set(key: string, value: string, ttlMs: number): Promise<unknown>;
-  /** {@link compareAndDelete}, which the server knows. */
+  /** Runs {@link compareAndDelete}. */
   delete(key: string, value: string): Promise<unknown>;
 }
 
-/** The least that locking takes: a SET on all servers, and later a delete, each over when a quorum has answered. */
+export const connectIoredis: Connect = async (ports) => {
+  const clients = await ioredisClients(ports);
+  const [sha] = await Promise.all(clients.map((client) => client.script("LOAD", compareAndDelete)));
+  const servers = clients.map((client) => ({
+    set: (key: string, value: string, ttlMs: number) => client.set(key, value, "PX", ttlMs, "NX"),
+    delete: (key: string, value: string) => client.evalsha(String(sha), 1, key, value),
+  }));
+  return rawClient(servers, () => disconnect(clients));
+};
+
+export const connectNodeRedis: Connect = async (ports) => {
+  const clients = await nodeRedisClients(ports);
+  const [sha] = await Promise.all(clients.map((client) => client.scriptLoad(compareAndDelete)));
+  const servers = clients.map((client) => ({
+    set: (key: string, value: string, ttlMs: number) =>
+      client.set(key, value, { expiration: { type: "PX", value: ttlMs }, condition: "NX" }),
+    delete: (key: string, value: string) => client.evalSha(String(sha), { keys: [key], arguments: [value] }),
+  }));
+  return rawClient(servers, () => destroy(clients));
+};
+
+/** Sets a key on all servers, and later deletes it; either call settles at the reply of a quorum. */
 export function rawClient(servers: readonly RawServer[], close: () => void): Client {
-  const quorum = Math.floor(servers.length / 2) + 1;
   return {
-    async acquire([key = ""], ttlMs) {
+    async acquire(key, ttlMs) {
       const value = randomUUID();
-      await atQuorum(servers, quorum, (server) => server.set(key, value, ttlMs));
-      return () => atQuorum(servers, quorum, (server) => server.delete(key, value));
+      await atQuorum(servers, (server) => server.set(key, value, ttlMs));
+      return () => atQuorum(servers, (server) => server.delete(key, value));
     },
     close,
   };
-}
-
-function atQuorum(
-  servers: readonly RawServer[],
-  quorum: number,
-  ask: (server: RawServer) => Promise<unknown>,
-): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const vote = new Vote(servers.length, quorum, resolve, reject);
-    const hear = (reply: unknown): void => vote.hear(reply !== null);
-    const refuse = (): void => vote.hear(false);
-    for (const server of servers) ask(server).then(hear, refuse);
-  });
 }

@@ -1,15 +1,14 @@
 import { disconnect } from "@holdfast/interop/clients";
 import { Mutex, RedlockMutex } from "redis-semaphore";
 import { ioredisClients } from "./clients.ts";
-import type { Client, Settings } from "./contender.ts";
-import { tunedSemaphore } from "./tuned.ts";
+import type { Connect } from "./contender.ts";
 
-export async function connect(ports: readonly number[], { waiting }: Settings): Promise<Client> {
+export const connect: Connect = async (ports, { waiting }) => {
   const clients = await ioredisClients(ports);
   const [only, ...others] = clients;
-  const tuning = waiting === "tuned" ? tunedSemaphore : {};
+  const tuning = waiting === "tuned" ? { retryInterval: 2 } : {};
   return {
-    async acquire([key = ""], lockTimeout) {
+    async acquire(key, lockTimeout) {
       const options = { lockTimeout, ...tuning };
       const mutex =
         only && others.length === 0 ? new Mutex(only, key, options) : new RedlockMutex(clients, key, options);
@@ -18,4 +17,4 @@ export async function connect(ports: readonly number[], { waiting }: Settings): 
     },
     close: () => disconnect(clients),
   };
-}
+};

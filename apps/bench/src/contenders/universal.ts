@@ -1,13 +1,41 @@
-import { createLock, createRedlock, type Lock, type RedisAdapter } from "redlock-universal";
-import type { Client, Settings } from "./contender.ts";
-import { tunedUniversal } from "./tuned.ts";
+/** redlock-universal, which makes one lock object for each key; users keep it, and so does this client. */
+import { disconnect } from "@holdfast/interop/clients";
+import {
+  createLock,
+  createRedlock,
+  IoredisAdapter,
+  type Lock,
+  NodeRedisAdapter,
+  type RedisAdapter,
+} from "redlock-universal";
+import { destroy, ioredisClients, nodeRedisClients } from "./clients.ts";
+import type { Client, Connect, Settings } from "./contender.ts";
 
-/** redlock-universal, which makes an object for each key, and users keep. */
-export function universalClient(adapters: readonly RedisAdapter[], { waiting }: Settings, close: () => void): Client {
+const tuned = { retryDelay: 10, retryAttempts: 1_000 };
+
+export const connectIoredis: Connect = async (ports, settings) => {
+  const clients = await ioredisClients(ports);
+  return universalClient(
+    clients.map((client) => new IoredisAdapter(client)),
+    settings,
+    () => disconnect(clients),
+  );
+};
+
+export const connectNodeRedis: Connect = async (ports, settings) => {
+  const clients = await nodeRedisClients(ports);
+  return universalClient(
+    clients.map((client) => new NodeRedisAdapter(client)),
+    settings,
+    () => destroy(clients),
+  );
+};
+
+function universalClient(adapters: readonly RedisAdapter[], { waiting }: Settings, close: () => void): Client {
   const [adapter, ...others] = adapters;
-  const tuning = waiting === "tuned" ? tunedUniversal : {};
+  const tuning = waiting === "tuned" ? tuned : {};
   const locks = new Map<string, Lock>();
-  const lockOf = (key: string, ttl: number): Lock => {
+  const lockFor = (key: string, ttl: number): Lock => {
     const known = locks.get(key);
     if (known !== undefined) return known;
     const options = { key, ttl, ...tuning };
@@ -17,8 +45,8 @@ export function universalClient(adapters: readonly RedisAdapter[], { waiting }: 
     return lock;
   };
   return {
-    async acquire([key = ""], ttlMs) {
-      const lock = lockOf(key, ttlMs);
+    async acquire(key, ttlMs) {
+      const lock = lockFor(key, ttlMs);
       const handle = await lock.acquire();
       return () => lock.release(handle);
     },

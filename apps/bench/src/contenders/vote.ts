@@ -1,22 +1,40 @@
-/** Counts what servers answer: it is over at the quorum-th yes, or as soon as there cannot be one any more. */
+/** Counts the replies of servers: resolves at the quorum, and rejects as soon as a quorum is out of reach. */
 export class Vote {
   #granted = 0;
-  #refused = 0;
+  #denied = 0;
   readonly #quorum: number;
-  readonly #refusedMax: number;
+  readonly #deniedMax: number;
   readonly #resolve: () => void;
   readonly #reject: (error: Error) => void;
 
   constructor(servers: number, quorum: number, resolve: () => void, reject: (error: Error) => void) {
     this.#quorum = quorum;
-    this.#refusedMax = servers - quorum;
+    this.#deniedMax = servers - quorum;
     this.#resolve = resolve;
     this.#reject = reject;
   }
 
-  hear(isYes: boolean): void {
-    if (isYes) {
+  count(isGranted: boolean): void {
+    if (isGranted) {
       if (++this.#granted === this.#quorum) this.#resolve();
-    } else if (++this.#refused > this.#refusedMax) this.#reject(new Error("no quorum"));
+    } else if (++this.#denied > this.#deniedMax) this.#reject(new Error("no quorum"));
   }
+}
+
+/** The majority of so many servers. */
+export function quorumOf(servers: number): number {
+  return Math.floor(servers / 2) + 1;
+}
+
+/** Calls every server, and settles with the vote. A reply of `null` denies; so does an error. */
+export function atQuorum<Server>(
+  servers: readonly Server[],
+  call: (server: Server) => Promise<unknown>,
+): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const vote = new Vote(servers.length, quorumOf(servers.length), resolve, reject);
+    const onReply = (reply: unknown): void => vote.count(reply !== null);
+    const onError = (): void => vote.count(false);
+    for (const server of servers) call(server).then(onReply, onError);
+  });
 }

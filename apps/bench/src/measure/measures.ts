@@ -1,81 +1,48 @@
-/** How one value is written: milliseconds, a whole number, two decimals, or three digits. */
+/** How a value is written: in milliseconds, as a whole number, with two decimals, or with three digits. */
 export type Format = "ms" | "whole" | "ratio" | "digits";
 
-/** What is measured, and how it is told. */
+/** What is measured, and how it is shown. */
 export interface Measure {
   /** The head of its column. */
   readonly title: string;
-  /** What it means, for those who have not read the code. */
   readonly meaning: string;
-  /** Which end is the better one. */
   readonly better: "more" | "less";
-  /** Rounds are summed up by their median, or by the worst of them where one time is one too many. */
+  /** Rounds are summed up by their median, or by the worst of them where one is too many. */
   readonly over: "median" | "worst";
   readonly format: Format;
 }
 
-/** All measures, by the names that they have in the raw figures. */
+/** All measures, by the names that they have in `figures.json`. */
 const measures = {
-  opsPerSecond: more("pairs/s", "whole", "pairs of acquire and release in a second"),
-  acquireP50Ms: less("acquire p50", "ms", "half of the locks were acquired within this time"),
-  acquireP99Ms: less("acquire p99", "ms", "99 of 100 locks were acquired within this time"),
-  pairP50Ms: less("pair p50", "ms", "half of the pairs took no longer, release included"),
-  pairP99Ms: less("pair p99", "ms", "99 of 100 pairs took no longer, release included"),
-  clientCpuUs: less(
-    "client CPU µs",
-    "digits",
-    "processor time of the client's process for one lock, its kernel time included",
-  ),
-  serverCpuUs: less("servers CPU µs", "digits", "processor time of all servers together for one lock (INFO cpu)"),
-  bytesPerLock: less("bytes", "whole", "bytes that all servers received and sent for one lock (INFO stats)"),
-  allocatedBytes: less(
-    "allocated bytes",
-    "whole",
-    "what the JavaScript heap grew by between collections, for one lock (v8.GCProfiler)",
-  ),
+  pairsPerSecond: more("pairs/s", "whole", "pairs of acquire and release in a second"),
+  pairP50Ms: less("pair p50", "ms", "half of the pairs took no longer"),
+  pairP99Ms: less("pair p99", "ms", "99 of 100 pairs took no longer"),
+  clientCpuUs: less("client CPU µs", "digits", "processor time of the client processes for one lock, kernel included"),
+  serverCpuUs: less("servers CPU µs", "digits", "processor time of all servers together for one lock (`INFO cpu`)"),
   locksPerSecond: more("locks/s", "digits", "locks in a second, of all workers together"),
-  waitP50Ms: less("wait p50", "ms", "half of the callers waited no longer, successful or not"),
-  waitP99Ms: less("wait p99", "ms", "99 of 100 callers waited no longer"),
-  waitMaxMs: never("longest wait", "ms", "the longest that anybody waited, those included who still did at the end"),
+  waitP50Ms: less("wait p50", "ms", "half of the calls waited no longer, successful or not"),
+  waitP99Ms: less("wait p99", "ms", "99 of 100 calls waited no longer"),
+  waitMaxMs: never("longest wait", "ms", "the longest wait in any round, including calls still waiting at its end"),
   failed: never("failed", "whole", "calls that were rejected; the most in any round"),
   stuck: never("stuck", "whole", "calls that had not settled a second after the end; the most in any round"),
-  jainWorkers: more(
-    "Jain, workers",
-    "ratio",
-    "Jain's fairness index of the workers' shares: 1 when all had as many locks",
-  ),
-  jainProcesses: more("Jain, processes", "ratio", "the same of the processes' shares"),
-  commandsPerNode: less(
-    "commands",
-    "ratio",
-    "Redis commands sent for one lock to one node, acquire and release and all attempts together",
-  ),
-  writesPerNode: less("writes", "ratio", "writes to one node's connection for one lock; many commands may share one"),
+  jainWorkers: more("Jain", "ratio", "Jain's fairness index of the workers' shares: 1 if all had as many locks"),
+  commandsPerNode: less("commands", "ratio", "Redis commands sent to one server for one lock, all attempts included"),
+  writesPerNode: less("writes", "ratio", "writes to one server's connection for one lock; commands may share one"),
+  bytesPerLock: less("bytes", "whole", "bytes that all servers received and sent for one lock (`INFO stats`)"),
   timersPerLock: less("timers", "ratio", "timers started for one lock"),
   promisesPerLock: less("promises", "ratio", "promises made for one lock"),
-  handOverP50Ms: less(
-    "p50",
-    "ms",
-    "half of the hand-overs, from the call of release to the other's lock, took no longer",
-  ),
+  handOverP50Ms: less("p50", "ms", "half of the hand-overs took no longer, from the call of release to the next lock"),
   handOverP99Ms: less("p99", "ms", "99 of 100 hand-overs took no longer"),
-  handOvers: more("hand-overs", "whole", "how many were measured; few where they take long"),
-  heapPerLockBytes: less(
-    "heap bytes",
-    "whole",
-    "what the JavaScript heap grew by for one held lock, all garbage collected",
-  ),
-  timersPerHeldLock: less("timers", "ratio", "timers that run for one held lock"),
-  importMs: less("import", "ms", "time from the start of `import` to its end, in a fresh process"),
+  handOvers: more("hand-overs", "whole", "how many were measured in a round; few where they take long"),
 } satisfies Record<string, Measure>;
 
 /** The name of a measure. */
 export type MeasureName = keyof typeof measures;
 
-/** What one run came to. */
+/** The values of one slice. */
 export type Figures = Partial<Record<MeasureName, number>>;
 
-/** The measure of this name. */
+/** Finds a measure by name. */
 export function measureNamed(name: MeasureName): Measure {
   return measures[name];
 }
@@ -88,7 +55,7 @@ function less(title: string, format: Format, meaning: string): Measure {
   return { title, format, meaning, better: "less", over: "median" };
 }
 
-/** What is best when it does not occur. */
+/** Something that should not happen at all. */
 function never(title: string, format: Format, meaning: string): Measure {
   return { title, format, meaning, better: "less", over: "worst" };
 }

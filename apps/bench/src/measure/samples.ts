@@ -1,12 +1,15 @@
-import type { Spread } from "../process/calls.ts";
 import { quantileOf } from "./statistics.ts";
 
 const firstCapacity = 1 << 16;
 
-/** Many numbers, kept outside of the JavaScript heap, so that keeping them does not count as work of what is measured. */
+/** Many numbers, kept outside of the JavaScript heap so that they cause no garbage collections in the measured process. */
 export class Samples {
   #values = new Float64Array(firstCapacity);
   #count = 0;
+
+  get count(): number {
+    return this.#count;
+  }
 
   add(value: number): void {
     if (this.#count === this.#values.length) {
@@ -17,13 +20,7 @@ export class Samples {
     this.#values[this.#count++] = value;
   }
 
-  /** In ascending order. */
-  sorted(): Float64Array {
-    return this.#values.slice(0, this.#count).sort();
-  }
-
-  spread(): Spread {
-    const sorted = this.sorted();
-    return { p50: quantileOf(sorted, 0.5), p99: quantileOf(sorted, 0.99) };
+  quantile(share: number): number {
+    return quantileOf(this.#values.slice(0, this.#count).sort(), share);
   }
 }

@@ -1,45 +1,45 @@
 import { Socket } from "node:net";
 
-/** How a command begins in Redis's protocol: the number of its words, then the length of the first. */
-const beginning = /\*\d+\r\n\$/g;
+/** The start of a command in the Redis protocol: the number of its words, then the length of the first. */
+const commandStart = /\*\d+\r\n\$/g;
 
 /** What a process has sent. */
 export interface Sent {
   /** Redis commands. */
   readonly commands: number;
-  /** Writes that were handed to the kernel; what is written while a socket is corked, or busy, leaves in one. */
+  /** Writes handed to the kernel. Data written while a socket is corked or busy leaves in one. */
   readonly writes: number;
 }
 
-/** The methods of a socket through which data comes in from whoever writes, and goes on to the kernel. */
-const entrance = "write";
-const exits = ["_write", "_writev"] as const;
+/** The methods of a socket that take data from its user, and that hand it to the kernel. */
+const userMethod = "write";
+const kernelMethods = ["_write", "_writev"] as const;
 
 // biome-ignore lint/suspicious/noExplicitAny: passed on as they are
 type Method = (this: Socket, ...args: any[]) => any;
 
 /**
- * Begins to count what this process sends, by whatever client, and answers what ends it. Servers cannot tell: they also
- * count what scripts do as commands.
+ * Starts to count what this process sends, by any client; the function returned stops it. Servers cannot be asked, as
+ * they count the commands of scripts, too.
  */
 export function watchSent(): () => Sent {
   const methods = Socket.prototype as unknown as Record<string, Method>;
   const before = new Map<string, Method>();
   const sent = { commands: 0, writes: 0 };
-  const listen = (name: string, hear: (data: unknown) => void): void => {
+  const spy = (name: string, onCall: (data: unknown) => void): void => {
     const method = methods[name] as Method;
     before.set(name, method);
     methods[name] = function (...args) {
-      hear(args[0]);
+      onCall(args[0]);
       return method.apply(this, args);
     };
   };
-  listen(entrance, (data) => {
+  spy(userMethod, (data) => {
     const text = typeof data === "string" ? data : Buffer.from(data as Uint8Array).toString("latin1");
-    sent.commands += text.match(beginning)?.length ?? 0;
+    sent.commands += text.match(commandStart)?.length ?? 0;
   });
-  for (const exit of exits) {
-    listen(exit, () => {
+  for (const name of kernelMethods) {
+    spy(name, () => {
       sent.writes += 1;
     });
   }

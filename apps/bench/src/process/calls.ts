@@ -1,25 +1,21 @@
-/** What a measured process can be asked to do. Everything that crosses is plain data. */
-
-import type { Settings } from "../contenders/contender.ts";
+/** What the parent can ask of a measured process. Everything that crosses is plain data. */
 import type { Sent } from "../measure/sent.ts";
 
 /** The calls, by name. */
 export interface Calls {
-  /** Loads a contender, and connects it. */
+  /** Loads a contender and connects it. */
   open(request: OpenRequest): Promise<void>;
-  /** Closes what was opened. */
+  /** Closes it. */
   close(): Promise<void>;
   /** Acquires and releases keys that nobody else wants. */
   cycle(request: CycleRequest): Promise<CycleOutcome>;
-  /** Lets workers want one key. */
+  /** Lets workers contend for one key. */
   contend(request: ContendRequest): Promise<ContendOutcome>;
-  /** Holds many locks at once. */
-  hold(request: HoldRequest): Promise<HoldOutcome>;
   /** Counts what a lock takes. */
   count(request: CountRequest): Promise<CountOutcome>;
-  /** Acquires one lock, and tells when, on the clock that all processes of the machine share. */
+  /** Acquires one lock; resolves with the time, on the clock that all processes share. */
   acquireOne(request: { readonly key: string; readonly ttlMs: number }): Promise<number>;
-  /** Releases that lock, and tells when it began to. */
+  /** Releases that lock; resolves with the time when the release began. */
   releaseOne(): Promise<number>;
 }
 
@@ -31,37 +27,22 @@ export interface OpenRequest {
 }
 
 export interface CycleRequest {
-  /** What the names of the keys begin with. */
-  readonly prefix: string;
-  /** How many go on at the same time. */
+  readonly keyPrefix: string;
+  /** How many pairs of acquire and release are in flight at a time. */
   readonly workers: number;
-  /** How many keys each lock covers. */
-  readonly keysPerLock: number;
   readonly durationMs: number;
 }
 
-export interface CycleOutcome extends Usage {
+export interface CycleOutcome {
   readonly seconds: number;
-  /** Pairs of acquire and release. */
-  readonly locks: number;
+  readonly pairs: number;
   readonly failed: number;
-  /** Operations that had not settled a good while after the end. */
+  /** Operations that had not settled a second after the end. */
   readonly stuck: number;
-  readonly acquireMs: Spread;
-  readonly pairMs: Spread;
-}
-
-export interface Spread {
-  readonly p50: number;
-  readonly p99: number;
-}
-
-/** What a process has used. */
-export interface Usage {
-  /** Microseconds of processor time, of the process itself and of the kernel for it. */
+  readonly pairP50Ms: number;
+  readonly pairP99Ms: number;
+  /** Processor time of this process, its kernel time included. */
   readonly cpuUs: number;
-  /** Bytes of the JavaScript heap. */
-  readonly allocatedBytes: number;
 }
 
 export interface ContendRequest {
@@ -71,38 +52,26 @@ export interface ContendRequest {
   readonly durationMs: number;
 }
 
-export interface ContendOutcome extends Usage {
+export interface ContendOutcome {
   readonly seconds: number;
-  /** How many locks each worker had. */
+  /** The number of locks of each worker. */
   readonly locks: readonly number[];
-  /** All locks, those included that came when the time was over: what was used was used for them, too. */
+  /** All locks, including those granted after the end. */
   readonly settledLocks: number;
-  /** How long each call took to settle; at the end, how long those waited who still did. */
+  /** How long each call took to settle; for calls that had not settled at the end, how long they had waited. */
   readonly waitsMs: readonly number[];
   readonly failed: number;
-  /** Workers who still waited a good while after the end. */
+  /** Workers that still waited a second after the end. */
   readonly stuck: number;
-  /** Commands that were sent. */
+  /** Redis commands sent. */
   readonly commands: number;
-}
-
-export interface HoldRequest {
-  readonly prefix: string;
-  readonly locks: number;
-}
-
-export interface HoldOutcome {
-  /** For each lock. */
-  readonly heapBytes: number;
-  /** Timers that run for each lock. */
-  readonly timers: number;
+  readonly cpuUs: number;
 }
 
 export interface CountRequest {
-  readonly prefix: string;
+  readonly keyPrefix: string;
   /** How many locks are acquired in one tick, and released in one. */
   readonly atOnce: number;
-  /** How often. */
   readonly times: number;
 }
 
@@ -112,17 +81,15 @@ export interface CountOutcome extends Sent {
   readonly promises: number;
 }
 
-/** How long locks are made for where nothing else is said, in milliseconds. */
+/** The ttl of every lock. */
 export const ttlMs = 10_000;
 
-/** A call on its way. */
+/** A call in flight. */
 export interface Call {
   readonly id: number;
   readonly name: keyof Calls;
   readonly request: unknown;
 }
 
-/** What comes back. */
-export type Answer =
-  | { readonly id: number; readonly result: unknown }
-  | { readonly id: number; readonly error: string };
+/** Its reply. */
+export type Reply = { readonly id: number; readonly result: unknown } | { readonly id: number; readonly error: string };

@@ -1,11 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Client } from "../contenders/contender.ts";
 import { watchSent } from "../measure/sent.ts";
-import { watchUsage } from "../measure/usage.ts";
 import { type ContendOutcome, type ContendRequest, ttlMs } from "./calls.ts";
-import { letWork } from "./workers.ts";
+import { runWorkers } from "./workers.ts";
 
-/** For those who wait at the end to have their turn: so the process is fit for use again. */
+/** Workers that still wait at the end get this long to have their turn, so that the process can be used again. */
 const graceMs = 1_000;
 
 /** Lets workers acquire one key, hold it a while, and release it. */
@@ -17,7 +16,7 @@ export async function contend(client: Client, request: ContendRequest): Promise<
   let failed = 0;
   let settledLocks = 0;
   const endMs = performance.now() + durationMs;
-  /** What happens after the end is not counted; a wait until then is. */
+  /** Events after the end do not count; a wait until the end does. */
   const stopWaiting = (worker: number): void => {
     waitsMs.push(Math.min(performance.now(), endMs) - (waitingSinceMs[worker] as number));
     waitingSinceMs[worker] = undefined;
@@ -26,7 +25,7 @@ export async function contend(client: Client, request: ContendRequest): Promise<
   const step = async (worker: number): Promise<void> => {
     waitingSinceMs[worker] = performance.now();
     try {
-      const release = await client.acquire([key], ttlMs);
+      const release = await client.acquire(key, ttlMs);
       stopWaiting(worker);
       if (performance.now() <= endMs) locks[worker] = (locks[worker] ?? 0) + 1;
       await sleep(holdMs);
@@ -35,14 +34,16 @@ export async function contend(client: Client, request: ContendRequest): Promise<
     } catch {
       if (waitingSinceMs[worker] !== undefined) stopWaiting(worker);
       if (performance.now() <= endMs) failed += 1;
-      await sleep(holdMs); // a library that refuses at once is not to be asked in a busy loop
+      await sleep(holdMs); // a library that rejects at once must not be called in a busy loop
     }
   };
 
   const sent = watchSent();
-  const usage = watchUsage();
-  const stuck = await letWork(workers, durationMs, graceMs, step);
+  const cpu = process.cpuUsage();
+  const stuck = await runWorkers(workers, durationMs, graceMs, step);
+  const { user, system } = process.cpuUsage(cpu);
   for (const [worker, sinceMs] of waitingSinceMs.entries()) if (sinceMs !== undefined) stopWaiting(worker);
   const { commands } = sent();
-  return { seconds: durationMs / 1_000, locks, settledLocks, waitsMs, failed, stuck, commands, ...usage() };
+  const seconds = durationMs / 1_000;
+  return { seconds, locks, settledLocks, waitsMs, failed, stuck, commands, cpuUs: user + system };
 }

@@ -3,18 +3,19 @@ import type { Client } from "../contenders/contender.ts";
 import { watchSent } from "../measure/sent.ts";
 import { type CountOutcome, type CountRequest, ttlMs } from "./calls.ts";
 
-/** Counts what does not depend on how fast the machine is. What the counting itself takes is not in it. */
+/** Counts what a lock takes, less what the counting itself takes. None of it depends on the speed of the machine. */
 export async function count(client: Client, request: CountRequest): Promise<CountOutcome> {
-  const ofNothing = await countWith(nothing, request);
+  const overhead = await countWith(noClient, request);
   const all = await countWith(client, request);
-  return { ...all, promises: all.promises - ofNothing.promises };
+  return { ...all, promises: all.promises - overhead.promises };
 }
 
-const granted = Promise.resolve(() => undefined);
-const nothing: Client = { acquire: () => granted, close: () => {} };
+const done = Promise.resolve();
+const granted = Promise.resolve(() => done);
+const noClient: Client = { acquire: () => granted, close: () => {} };
 
-async function countWith(client: Client, { prefix, atOnce, times }: CountRequest): Promise<CountOutcome> {
-  const keys = Array.from({ length: atOnce }, (_, lock) => [`${prefix}:${lock}`]);
+async function countWith(client: Client, { keyPrefix, atOnce, times }: CountRequest): Promise<CountOutcome> {
+  const keys = Array.from({ length: atOnce }, (_, lock) => `${keyPrefix}:${lock}`);
   const lockAll = async (): Promise<void> => {
     const releases = await Promise.all(keys.map((key) => client.acquire(key, ttlMs)));
     await Promise.all(releases.map((release) => release()));
@@ -29,10 +30,5 @@ async function countWith(client: Client, { prefix, atOnce, times }: CountRequest
   hook.enable();
   for (let time = 0; time < times; time++) await lockAll();
   hook.disable();
-  return {
-    locks: atOnce * times,
-    ...sent(),
-    timers: made.Timeout,
-    promises: made.PROMISE,
-  };
+  return { locks: atOnce * times, ...sent(), timers: made.Timeout, promises: made.PROMISE };
 }

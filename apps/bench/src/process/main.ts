@@ -1,14 +1,13 @@
-/** A process that is measured: does what its parent asks for, one call after another. */
-
+/** A measured process: runs the calls of its parent, one after another. */
+import { monotonicMs } from "@holdfast/testkit/monotonic";
 import type { Client, Release } from "../contenders/contender.ts";
 import { contenderNamed } from "../contenders/index.ts";
-import type { Answer, Call, Calls } from "./calls.ts";
+import type { Call, Calls, Reply } from "./calls.ts";
 import { contend } from "./contend.ts";
 import { count } from "./count.ts";
 import { cycle } from "./cycle.ts";
-import { hold } from "./hold.ts";
 
-// Some libraries reject promises that nobody has. That must not end a measurement.
+// Some libraries reject promises that nobody handles. That must not end a measurement.
 process.on("unhandledRejection", () => {});
 process.on("disconnect", () => process.exit());
 
@@ -18,46 +17,40 @@ let held: Release | undefined;
 const calls: Calls = {
   async open({ contender, ports, isPatient }) {
     const { load, settings } = contenderNamed(contender);
-    const { connect } = await load();
+    const connect = await load();
     client = await connect(ports, { ...settings, isPatient });
   },
   async close() {
     await client?.close();
     client = undefined;
   },
-  cycle: (request) => cycle(opened(), request),
-  contend: (request) => contend(opened(), request),
-  hold: (request) => hold(opened(), request),
-  count: (request) => count(opened(), request),
+  cycle: (request) => cycle(openClient(), request),
+  contend: (request) => contend(openClient(), request),
+  count: (request) => count(openClient(), request),
   async acquireOne({ key, ttlMs }) {
-    held = await opened().acquire([key], ttlMs);
-    return nowMs();
+    held = await openClient().acquire(key, ttlMs);
+    return monotonicMs();
   },
   async releaseOne() {
-    const releasedAtMs = nowMs();
+    const startMs = monotonicMs();
     await held?.();
-    return releasedAtMs;
+    return startMs;
   },
 };
 
 process.on("message", ({ id, name, request }: Call) => {
   const call = calls[name] as (request: unknown) => Promise<unknown>;
   call(request).then(
-    (result) => answer({ id, result }),
-    (error) => answer({ id, error: String(error?.message ?? error) }),
+    (result) => reply({ id, result }),
+    (error) => reply({ id, error: String(error?.message ?? error) }),
   );
 });
 
-function answer(message: Answer): void {
+function reply(message: Reply): void {
   process.send?.(message);
 }
 
-function opened(): Client {
-  if (client === undefined) throw new Error("nothing is open");
+function openClient(): Client {
+  if (client === undefined) throw new Error("no client is open");
   return client;
-}
-
-/** Milliseconds on the monotonic clock, whose origin is the same for all processes. */
-function nowMs(): number {
-  return Number(process.hrtime.bigint()) / 1e6;
 }

@@ -1,30 +1,27 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
 /**
- * Lets workers take one step after another until the time is over, and waits for those that are still at it, but only
- * so long: some libraries never settle.
+ * Runs workers that take one step after another until the time is over. Then waits for the last steps, but only for the
+ * grace period, as some libraries never settle.
  *
- * @param count how many go on at the same time
- * @param durationMs when no step begins any more
- * @param graceMs how long after that the last steps may take
- * @param step is told which worker takes it; never rejects
- * @returns how many have not come to an end
+ * @param step is called with the worker's number; never rejects
+ * @returns the number of workers whose last step has not settled
  */
-export async function letWork(
+export async function runWorkers(
   count: number,
   durationMs: number,
   graceMs: number,
   step: (worker: number) => Promise<void>,
 ): Promise<number> {
   const endMs = performance.now() + durationMs;
-  let working = count;
+  let running = count;
   const work = async (worker: number): Promise<void> => {
     while (performance.now() < endMs) await step(worker);
-    working -= 1;
+    running -= 1;
   };
   const all = Promise.all(Array.from({ length: count }, (_, worker) => work(worker)));
-  const patience = new AbortController();
-  await Promise.race([all, sleep(durationMs + graceMs, undefined, { signal: patience.signal }).catch(() => {})]);
-  patience.abort();
-  return working;
+  const timeout = new AbortController();
+  await Promise.race([all, sleep(durationMs + graceMs, undefined, { signal: timeout.signal }).catch(() => {})]);
+  timeout.abort();
+  return running;
 }

@@ -1,123 +1,123 @@
 import { init } from "echarts/dist/echarts.esm.min.mjs";
-import { contenderNamed } from "../contenders/index.ts";
-import { type MeasureName, measureNamed } from "../measure/measures.ts";
-import type { Workload } from "../workloads/workload.ts";
-import type { Summary } from "./summary.ts";
-import { valueText } from "./text.ts";
+import { type Contender, overSeveralServers, type Promises } from "../contenders/contender.ts";
+import { librariesAndRaw } from "../contenders/index.ts";
+import { uncontended } from "../workloads/uncontended.ts";
+import { type Cell, countOf } from "../workloads/workload.ts";
+import { cellName, measuredCells } from "./cells.ts";
+import { groupBy, type Summary } from "./summary.ts";
 
 /** A chart in a file. */
-export interface Picture {
+export interface Chart {
   readonly file: string;
   readonly title: string;
-  /** SVG. */
+  /** Draws it as SVG. */
   draw(): string;
 }
 
-const width = 860;
-/** About what a letter takes; the renderer cannot measure text without a browser. */
-const letterWidth = 7.4;
-const colors = { ours: "#1d4ed8", peer: "#94a3b8", raw: "#0f766e", floor: "#a16207" };
-/** For curves, in the order of the contenders: ours are blue. */
-const palette = [
-  ...["#1d4ed8", "#3b82f6", "#93c5fd", "#dc2626", "#ea580c", "#d97706", "#7c3aed"],
-  ...["#db2777", "#f472b6", "#0f766e", "#34d399", "#78350f", "#a3a3a3"],
-];
-const legendWidth = 232;
-const ink = "#334155";
-const textStyle = { fontFamily: "Helvetica, Arial, sans-serif", fontSize: 12, color: ink };
+/** What the charts mark beside a library, and the words above the marks. */
+export const promiseTitles = [
+  ["fencingToken", "fencing token", "token"],
+  ["checkedValidity", "checked validity", "validity"],
+  ["waitingWithoutPolling", "waits without polling", "no polling"],
+  ["extension", "extends by itself", "extends"],
+] as const satisfies readonly (readonly [keyof Promises, string, string])[];
 
-/** Bars of each case that the targets rest on; or a curve for each contender, one chart for each measure. */
-export function picturesOf(workload: Workload, summary: Summary): Picture[] {
-  if (workload.layout !== "tables") {
-    const shown = workload.columns.filter((measure) => measureNamed(measure).over === "median");
-    return shown.map((measure) => curves(workload, measure, summary));
-  }
-  return workload.cases.flatMap((one) => {
-    const [measure] = workload.columns;
-    if (!one.isQuick || measure === undefined) return [];
-    const at = { workload: workload.name, case: one.name, measure };
-    const bars = summary.ranked(at).flatMap(({ name }) => {
-      const value = summary.of({ ...at, contender: name })?.median;
-      return value === undefined ? [] : [{ name, value }];
-    });
-    const title = `${workload.title}: ${one.name}, ${measureNamed(measure).title}`;
-    return bars.length < 2
-      ? []
-      : [{ file: fileOf(workload, one.name), title, draw: () => barChart(title, bars, measure) }];
+const nameWidth = 190;
+const markWidth = 56;
+const panelWidth = 145;
+const panelLeft = nameWidth + markWidth * promiseTitles.length + 8;
+const top = 58;
+const rowHeight = 22;
+const colors = { holdfast: "#1d4ed8", peer: "#94a3b8", reference: "#0f766e" };
+const font = "12px Helvetica, Arial, sans-serif";
+const ink = "#334155";
+
+/** A chart for each number of servers: pairs a second by library, a panel for each number of locks at a time. */
+export function chartsOf(summary: Summary): Chart[] {
+  const measured = measuredCells(uncontended, summary);
+  return [...groupBy(measured, ({ servers }) => servers)].map(([servers, cells]) => {
+    const title = `Pairs of acquire and release in a second, ${countOf(servers, "server")}`;
+    const contenders = librariesAndRaw.filter((one) => cells.some((cell) => median(one, cell) !== undefined));
+    const panels = cells.map((cell) => ({
+      title: `${cell.atATime.toLocaleString("en")} at a time`,
+      values: contenders.map((contender) => median(contender, cell)),
+    }));
+    return { title, file: `charts/${servers}-servers.svg`, draw: () => draw(title, servers, contenders, panels) };
   });
+
+  function median({ name }: Contender, cell: Cell): number | undefined {
+    return summary.value(cellName(uncontended, cell), name, "pairsPerSecond")?.median;
+  }
 }
 
-function barChart(title: string, bars: readonly { name: string; value: number }[], measure: MeasureName): string {
-  const nameWidth = letterWidth * Math.max(...bars.map(({ name }) => name.length));
-  return render(80 + 24 * bars.length, {
-    title: { text: title, left: 8, top: 6, textStyle: { ...textStyle, fontSize: 14 } },
-    grid: { left: 16 + nameWidth, right: 90, top: 40, bottom: 30 },
-    xAxis: {
-      type: "value",
-      splitLine: { lineStyle: { color: "#e2e8f0" } },
-      axisLabel: { ...textStyle, hideOverlap: true },
-    },
-    yAxis: {
+interface Panel {
+  readonly title: string;
+  /** One for each contender. */
+  readonly values: readonly (number | undefined)[];
+}
+
+function draw(title: string, servers: number, contenders: readonly Contender[], panels: readonly Panel[]): string {
+  const grid = panels.map((_, index) => ({
+    ...{ left: panelLeft + index * panelWidth, width: panelWidth - 56, top, height: contenders.length * rowHeight },
+  }));
+  return render(panelLeft + panels.length * panelWidth, top + contenders.length * rowHeight + 10, {
+    grid,
+    graphic: [
+      text(title, 8, 10, "bold 14px Helvetica, Arial, sans-serif"),
+      ...names(contenders, servers),
+      ...heads(panels),
+    ],
+    xAxis: panels.map((_, gridIndex) => ({ gridIndex, type: "value", show: false })),
+    yAxis: panels.map((_, gridIndex) => ({
+      gridIndex,
       type: "category",
       inverse: true,
-      data: bars.map(({ name }) => name),
-      axisLabel: { ...textStyle, interval: 0 },
-      axisTick: { show: false },
-    },
-    series: [
-      {
-        type: "bar",
-        barWidth: 14,
-        data: bars.map(({ name, value }) => ({ value, itemStyle: { color: colors[contenderNamed(name).role] } })),
-        label: {
-          ...{ show: true, position: "right", ...textStyle },
-          formatter: ({ value }: { value: unknown }) => valueText(Number(value), measureNamed(measure)),
-        },
+      show: false,
+      data: contenders.map(({ name }) => name),
+    })),
+    series: panels.map(({ values }, index) => ({
+      ...{ type: "bar", xAxisIndex: index, yAxisIndex: index, barWidth: 12 },
+      data: contenders.map(({ role }, row) => ({ value: values[row] ?? "-", itemStyle: { color: colors[role] } })),
+      label: {
+        ...{ show: true, position: "right", color: ink, fontSize: 11 },
+        formatter: ({ value }: { value: unknown }) => Math.round(Number(value)).toLocaleString("en"),
       },
-    ],
+    })),
   });
 }
 
-function curves(workload: Workload, measure: MeasureName, summary: Summary): Picture {
-  const over = workload.layout === "tables" ? "" : workload.layout.curveOver;
-  const title = `${workload.title}: ${measureNamed(measure).title} by ${over}`;
-  const untuned = workload.contenders.filter(({ settings }) => settings.waiting === "default");
-  const lines = untuned.map(({ name, role }, index) => ({
-    ...{ type: "line", name, symbolSize: 5, color: palette[index % palette.length] },
-    lineStyle: { width: role === "ours" ? 3 : 1.5, type: role === "peer" ? "dashed" : "solid" },
-    data: workload.cases.map((one) => {
-      const value = summary.of({ workload: workload.name, case: one.name, contender: name, measure })?.median;
-      return value === undefined || value <= 0 ? null : value; // the axis has no zero
-    }),
-  }));
-  const draw = (): string =>
-    render(420, {
-      title: { text: title, left: 8, top: 6, textStyle: { ...textStyle, fontSize: 14 } },
-      legend: { orient: "vertical", left: width - legendWidth, top: 40, itemWidth: 24, textStyle },
-      grid: { left: 64, right: legendWidth + 24, top: 44, bottom: 48 },
-      xAxis: {
-        ...{ type: "category", data: workload.cases.map(({ name }) => name), axisLabel: textStyle },
-        ...{ name: over, nameLocation: "middle", nameGap: 26, nameTextStyle: textStyle },
-      },
-      yAxis: { type: "log", splitLine: { lineStyle: { color: "#e2e8f0" } }, axisLabel: textStyle },
-      series: lines.filter(({ data }) => data.some((value) => value !== null)),
-    });
-  return { file: fileOf(workload, measureNamed(measure).title), title, draw };
+function names(contenders: readonly Contender[], servers: number): object[] {
+  return contenders.flatMap(({ name, promises }, row) => {
+    const y = top + row * rowHeight + 5;
+    const marks = promiseTitles.flatMap(([promise], column) =>
+      promises?.[promise] === undefined || (servers === 1 && promises[promise] === overSeveralServers)
+        ? []
+        : [text("●", nameWidth + column * markWidth + 14, y)],
+    );
+    return [text(name, 8, y), ...marks];
+  });
 }
 
-function render(height: number, option: object): string {
+function heads(panels: readonly Panel[]): object[] {
+  const y = top - 20;
+  return [
+    ...promiseTitles.map(([, , short], column) =>
+      text(short, nameWidth + column * markWidth, y, "11px Helvetica, Arial, sans-serif"),
+    ),
+    ...panels.map((panel, index) => text(panel.title, panelLeft + index * panelWidth, y)),
+  ];
+}
+
+function text(value: string, left: number, y: number, style = font): object {
+  return { type: "text", left, top: y, silent: true, style: { text: value, font: style, fill: ink } };
+}
+
+function render(width: number, height: number, option: object): string {
   const chart = init(null, null, { renderer: "svg", ssr: true, width, height });
   try {
-    chart.setOption({ animation: false, backgroundColor: "#ffffff", textStyle, ...option });
+    chart.setOption({ animation: false, backgroundColor: "#ffffff", ...option });
     return `${chart.renderToSVGString()}\n`;
   } finally {
     chart.dispose();
   }
-}
-
-function fileOf({ name }: Workload, part: string): string {
-  return `charts/${name}-${part
-    .toLowerCase()
-    .replace(/×/g, "x")
-    .replace(/[^a-z0-9]+/g, "-")}.svg`;
 }

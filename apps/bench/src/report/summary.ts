@@ -2,85 +2,88 @@ import type { Contender } from "../contenders/contender.ts";
 import { everyone } from "../contenders/index.ts";
 import { type MeasureName, measureNamed } from "../measure/measures.ts";
 import { type Quartiles, quartilesOf } from "../measure/statistics.ts";
-import type { Turn } from "../record.ts";
+import type { Slice } from "../record.ts";
 
-/** A case of a workload, as recorded. */
-export interface Place {
+/** A cell of a workload, by names. */
+export interface CellName {
   readonly workload: string;
-  readonly case: string;
-}
-
-/** Where a contender's value of a measure is found. */
-export interface Spot extends Place {
-  readonly contender: string;
-  readonly measure: MeasureName;
+  readonly cell: string;
 }
 
 /** What all rounds come to. */
 export interface Summary {
-  /** The contenders that took their turn there, in the order of the registry. */
-  contendersAt(place: Place): readonly Contender[];
-  /** A measure over the rounds; undefined where it was not measured. */
-  of(spot: Spot): Quartiles | undefined;
-  /** The ratio of two values of the same round, over the rounds. */
-  ratio(spot: Spot, to: Spot): Quartiles | undefined;
-  /** All contenders there, the best first; last those that were not measured. */
-  ranked(at: Omit<Spot, "contender">): readonly Contender[];
-  /** The one of these contenders with the best value. */
-  best(contenders: readonly Contender[], at: Omit<Spot, "contender">): Contender | undefined;
-  /** Why turns came to nothing. */
-  errors(place: Place & { readonly contender: string }): readonly string[];
+  /** The contenders that were measured in a cell, in the order of the registry. */
+  contendersIn(at: CellName): readonly Contender[];
+  /** A measure over the rounds; undefined if it was not measured. */
+  value(at: CellName, contender: string, measure: MeasureName): Quartiles | undefined;
+  /** The ratio of two contenders in the same round, over the rounds. */
+  ratio(at: CellName, contender: string, to: string, measure: MeasureName): Quartiles | undefined;
+  /** All contenders of a cell, the best first; those without a value last. */
+  ranked(at: CellName, measure: MeasureName): readonly Contender[];
+  /** The peer with the best median, with its own defaults; with one client, or any. */
+  bestPeer(at: CellName, measure: MeasureName, client?: Contender["client"]): Contender | undefined;
+  /** Why slices have no figures. */
+  errors(at: CellName, contender: string): readonly string[];
 }
 
-/** Sums up turns. */
-export function summaryOf(turns: readonly Turn[]): Summary {
-  const byPlace = new Map<string, Turn[]>();
-  for (const turn of turns) {
-    const key = keyOf(turn.workload, turn.case, turn.contender);
-    byPlace.set(key, [...(byPlace.get(key) ?? []), turn]);
-  }
-  const turnsAt = ({ workload, case: one, contender }: Place & { readonly contender: string }): readonly Turn[] =>
-    byPlace.get(keyOf(workload, one, contender)) ?? [];
-  const valuesAt = (spot: Spot): ReadonlyMap<number, number> =>
+/** Sums up slices. */
+export function summaryOf(slices: readonly Slice[]): Summary {
+  const byPlace = groupBy(slices, ({ workload, cell, contender }) => keyOf(workload, cell, contender));
+  const slicesOf = ({ workload, cell }: CellName, contender: string): readonly Slice[] =>
+    byPlace.get(keyOf(workload, cell, contender)) ?? [];
+  const byRound = (at: CellName, contender: string, measure: MeasureName): ReadonlyMap<number, number> =>
     new Map(
-      turnsAt(spot).flatMap(({ round, figures }) => {
-        const value = figures?.[spot.measure];
+      slicesOf(at, contender).flatMap(({ round, figures }) => {
+        const value = figures?.[measure];
         return value === undefined || Number.isNaN(value) ? [] : [[round, value]];
       }),
     );
-  const of = (spot: Spot): Quartiles | undefined => over(spot.measure, [...valuesAt(spot).values()]);
-  const contendersAt = (place: Place): Contender[] =>
-    everyone.filter(({ name }) => turnsAt({ ...place, contender: name }).length > 0);
-  /** Less is better. */
-  const rankOf = ({ name }: Contender, at: Omit<Spot, "contender">): number => {
-    const value = of({ ...at, contender: name })?.median ?? Number.NaN;
-    return measureNamed(at.measure).better === "more" ? -value : value;
+  const value: Summary["value"] = (at, contender, measure) =>
+    over(measure, [...byRound(at, contender, measure).values()]);
+  const contendersIn: Summary["contendersIn"] = (at) => everyone.filter(({ name }) => slicesOf(at, name).length > 0);
+  const ranked: Summary["ranked"] = (at, measure) => {
+    const sign = measureNamed(measure).better === "more" ? -1 : 1;
+    const rank = new Map(
+      contendersIn(at).map((one) => [one, sign * (value(at, one.name, measure)?.median ?? Number.NaN)]),
+    );
+    const measured = [...rank].filter(([, place]) => !Number.isNaN(place)).sort(([, a], [, b]) => a - b);
+    const others = [...rank].filter(([, place]) => Number.isNaN(place));
+    return [...measured, ...others].map(([contender]) => contender);
   };
   return {
-    of,
-    contendersAt,
-    ratio(spot, to) {
-      const base = valuesAt(to);
-      const ratios = [...valuesAt(spot)].flatMap(([round, value]) => {
+    contendersIn,
+    value,
+    ranked,
+    ratio(at, contender, to, measure) {
+      const base = byRound(at, to, measure);
+      const ratios = [...byRound(at, contender, measure)].flatMap(([round, one]) => {
         const other = base.get(round);
-        return other === undefined || other === 0 ? [] : [value / other];
+        return other === undefined || other === 0 ? [] : [one / other];
       });
       return ratios.length === 0 ? undefined : quartilesOf(ratios);
     },
-    ranked(at) {
-      const all = contendersAt(at);
-      const measured = all.filter((one) => !Number.isNaN(rankOf(one, at)));
-      return [
-        ...measured.sort((a, b) => rankOf(a, at) - rankOf(b, at)),
-        ...all.filter((one) => Number.isNaN(rankOf(one, at))),
-      ];
-    },
-    best(contenders, at) {
-      const measured = contenders.filter((one) => !Number.isNaN(rankOf(one, at)));
-      return measured.sort((a, b) => rankOf(a, at) - rankOf(b, at))[0];
-    },
-    errors: (place) => turnsAt(place).flatMap(({ error }) => error ?? []),
+    bestPeer: (at, measure, client) =>
+      ranked(at, measure).find(
+        (one) =>
+          one.role === "peer" &&
+          one.settings.waiting === "default" &&
+          (client ?? one.client) === one.client &&
+          value(at, one.name, measure) !== undefined,
+      ),
+    errors: (at, contender) => slicesOf(at, contender).flatMap(({ error }) => error ?? []),
   };
+}
+
+/** Groups values by a key, in the order of their first appearance. */
+export function groupBy<Value, Key>(values: Iterable<Value>, keyOf: (value: Value) => Key): Map<Key, Value[]> {
+  const groups = new Map<Key, Value[]>();
+  for (const value of values) {
+    const key = keyOf(value);
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [value]);
+    else group.push(value);
+  }
+  return groups;
 }
 
 function keyOf(...words: string[]): string {

@@ -1,7 +1,10 @@
 import type { Measure } from "../measure/measures.ts";
 import type { Quartiles } from "../measure/statistics.ts";
 
-/** A value as its measure is written. */
+/** What a table shows where nothing was measured. */
+const nothing = "–";
+
+/** A value in the format of its measure. */
 export function valueText(value: number, { format }: Pick<Measure, "format">): string {
   if (format === "ms") return `${digits(value)} ms`;
   if (format === "whole") return Math.round(value).toLocaleString("en");
@@ -9,25 +12,27 @@ export function valueText(value: number, { format }: Pick<Measure, "format">): s
   return digits(value);
 }
 
-/** The median, and the quartiles where they differ from it. */
-export function quartilesText({ low, median, high }: Quartiles, measure: Pick<Measure, "format">): string {
+/** A median, and its quartiles where they differ from it. */
+export function quartilesText(quartiles: Quartiles | undefined, measure: Pick<Measure, "format">): string {
+  if (quartiles === undefined) return nothing;
+  const { low, median, high } = quartiles;
   const [from, middle, to] = [low, median, high].map((value) => valueText(value, measure));
   return from === middle && to === middle ? `${middle}` : `${middle} (${from} – ${to})`;
 }
 
-/** A ratio: `0.125`, `6.40`, `120`. */
-export function ratioText(ratio: number): string {
-  return ratio < 1 ? ratio.toFixed(3) : digits(ratio);
+/** A median alone. */
+export function medianText(quartiles: Quartiles | undefined, measure: Pick<Measure, "format">): string {
+  return quartiles === undefined ? nothing : valueText(quartiles.median, measure);
 }
 
-/** Three digits, and all of those before the point. */
+/** Three digits, and all digits before the point. */
 function digits(value: number): string {
   if (value === 0) return "0";
   const decimals = Math.min(3, Math.max(0, 2 - Math.floor(Math.log10(Math.abs(value)))));
   return value.toLocaleString("en", { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
 }
 
-/** A table of Markdown. Its first column is text; the others are numbers, unless they are said to be text, too. */
+/** A Markdown table. Its first column is text; the others are numbers, unless they are text, too. */
 export function tableText(
   head: readonly string[],
   rows: readonly (readonly string[])[],
@@ -36,4 +41,12 @@ export function tableText(
   const line = (cells: readonly string[]): string => `| ${cells.join(" | ")} |`;
   const rule = head.map((_, column) => (column === 0 || others === "text" ? "---" : "---:"));
   return [line(head), line(rule), ...rows.map(line)].join("\n");
+}
+
+/** The same rows for a terminal. */
+export function alignedText(rows: readonly (readonly string[])[]): string {
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+  const line = (row: readonly string[]): string =>
+    row.map((text, column) => text.padEnd(widths[column] ?? 0)).join("  ");
+  return rows.map((row) => line(row).trimEnd()).join("\n");
 }

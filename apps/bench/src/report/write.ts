@@ -1,23 +1,35 @@
 import { mkdir, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
+import type { MeasureName } from "../measure/measures.ts";
 import type { Recording } from "../record.ts";
-import { workloads } from "../workloads/index.ts";
-import { picturesOf } from "./charts.ts";
-import { markdownOf } from "./markdown.ts";
-import { summaryOf } from "./summary.ts";
+import { chartsOf } from "./charts.ts";
+import { pageOf } from "./page.ts";
+import { groupBy, type Summary, summaryOf } from "./summary.ts";
 
-/** Writes the report of a run: a page, its charts, and all figures. Answers the path of the page. */
+/** Writes the report of a run: a page, its charts, and figures. Resolves with the path of the page. */
 export async function writeReport(folder: string, recording: Recording): Promise<string> {
-  const summary = summaryOf(recording.turns);
-  const measured = workloads.filter(({ name }) => recording.turns.some(({ workload }) => workload === name));
-  for (const picture of measured.flatMap((workload) => picturesOf(workload, summary))) {
-    const path = join(folder, picture.file);
-    await mkdir(dirname(path), { recursive: true });
-    await writeFile(path, picture.draw());
-  }
-  await mkdir(folder, { recursive: true });
-  await writeFile(join(folder, "figures.json"), `${JSON.stringify(recording, null, 1)}\n`);
+  const summary = summaryOf(recording.slices);
+  await mkdir(join(folder, "charts"), { recursive: true });
+  for (const { file, draw } of chartsOf(summary)) await writeFile(join(folder, file), draw());
+  await writeFile(join(folder, "figures.json"), figuresText(recording, summary));
   const page = join(folder, "README.md");
-  await writeFile(page, markdownOf(recording));
+  await writeFile(page, pageOf(recording));
   return page;
+}
+
+/** JSON with a row for each contender in a cell: each measure with its lower quartile, median and upper quartile. */
+function figuresText({ slices, ...about }: Recording, summary: Summary): string {
+  const rows = groupBy(slices, ({ workload, cell, contender }) => JSON.stringify([workload, cell, contender]));
+  const lines = [...rows.values()].flatMap((some) => {
+    const [first] = some;
+    if (first === undefined) return [];
+    const { workload, cell, contender } = first;
+    const measures = new Set(some.flatMap(({ figures = {} }) => Object.keys(figures) as MeasureName[]));
+    const values = [...measures].map((measure) => {
+      const { low, median, high } = summary.value(first, contender, measure) ?? {};
+      return [measure, [low, median, high].map((value) => Number(value?.toPrecision(4)))];
+    });
+    return JSON.stringify({ workload, cell, contender, rounds: some.length, ...Object.fromEntries(values) });
+  });
+  return `{\n"run": ${JSON.stringify(about)},\n"rows": [\n${lines.sort().join(",\n")}\n]\n}\n`;
 }

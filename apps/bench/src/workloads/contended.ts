@@ -1,44 +1,85 @@
 import { contended as contenders } from "../contenders/index.ts";
-import { runContest } from "./contest.ts";
-import type { Case, Workload } from "./workload.ts";
+import type { Figures } from "../measure/measures.ts";
+import { jainOf, quantileOf } from "../measure/statistics.ts";
+import type { ContendOutcome } from "../process/calls.ts";
+import type { MeasuredProcess } from "../process-pool.ts";
+import { type Cell, callTimeoutMs, countOf, type SliceContext, type Workload, withOpen } from "./workload.ts";
 
-/** Ours, and who is best of the others at something. */
-const quickTogether = ["holdfast/ioredis", "redlock-universal/ioredis"];
-const quickAlone = [...quickTogether, "redlock 5 beta"];
+const servers = 5;
+/** About the length of a short transaction. */
+const holdMs = 1;
 
 export const contended: Workload = {
   name: "contended",
-  title: "One key that all want",
+  title: "One lock that everybody wants",
   description:
-    "Workers acquire the same key on five nodes, hold it for a millisecond, and release it. Who has just released asks " +
-    "again at once. It shows how much of the time somebody holds the lock, how long the others wait, and whether all " +
-    "have their share.",
+    "Workers acquire the same key on five servers, hold it for a millisecond, release it, and want it again at once. " +
+    "Tuned libraries retry every 10 ms (redis-semaphore: 2 ms) for ten seconds. Where libraries poll, the worker that " +
+    "has just released mostly gets the lock again, at once: so half of the waits are short, and the others are long.",
   contenders,
-  quickContenders: quickAlone,
-  cases: [caseOf(1, 50), caseOf(5, 10), caseOf(8, 10)],
-  columns: [
-    "locksPerSecond",
-    "waitP50Ms",
-    "waitP99Ms",
-    "waitMaxMs",
-    "failed",
-    "jainWorkers",
-    "jainProcesses",
-    "commandsPerNode",
-    "clientCpuUs",
-    "serverCpuUs",
-    "bytesPerLock",
-  ],
-  layout: "tables",
+  quickContenders: ["holdfast/ioredis", "redlock 5 beta", "redlock-universal/ioredis"],
+  cells: [cellOf(1, 50, true), cellOf(5, 10, true), cellOf(8, 10, false)],
+  columns: ["locksPerSecond", "waitP50Ms", "waitP99Ms", "waitMaxMs", "failed", "jainWorkers", "commandsPerNode"],
+  roundsMax: 3,
+  estimateMs: ({ contestMs, warmUpMsMin }) => contestMs + warmUpMsMin / 2 + 1_200,
 };
 
-function caseOf(processes: number, workers: number): Case {
+function cellOf(processes: number, workers: number, isQuick: boolean): Cell {
   return {
-    name: `${processes} ${processes === 1 ? "process" : "processes"} × ${workers} workers`,
-    nodes: 5,
-    processes,
-    isQuick: true,
-    ...(processes > 1 && { quickContenders: quickTogether }),
-    run: (stage) => runContest(stage, { nodes: 5, processes, workers }),
+    ...{ servers, processes, isQuick, atATime: processes * workers },
+    name: `${countOf(processes, "process", "processes")} × ${workers} workers`,
+    measure: (context) => measure(context, processes, workers),
+  };
+}
+
+async function measure(context: SliceContext, count: number, workers: number): Promise<Figures> {
+  const { scale, keyPrefix } = context;
+  const processes = Array.from({ length: count }, (_, number) => context.process(number));
+  await context.servers.empty(servers);
+  return withOpen(context, { servers }, processes, async () => {
+    await warmUpTogether(context, processes, workers);
+    const outcomes = await contend(processes, keyPrefix, workers, scale.contestMs);
+    if (outcomes.some(({ stuck }) => stuck > 0)) for (const process of processes) process.kill();
+    return figuresOf(outcomes);
+  });
+}
+
+/** Lets new processes contend for another key until they are fast. */
+export async function warmUpTogether(
+  { scale, keyPrefix }: SliceContext,
+  processes: readonly MeasuredProcess[],
+  workers: number,
+): Promise<void> {
+  if (processes.every(({ warmedUp }) => warmedUp.has("contend"))) return;
+  await contend(processes, `${keyPrefix}:warm-up`, workers, scale.warmUpMsMin);
+  for (const { warmedUp } of processes) warmedUp.add("contend");
+}
+
+function contend(
+  processes: readonly MeasuredProcess[],
+  key: string,
+  workers: number,
+  durationMs: number,
+): Promise<ContendOutcome[]> {
+  const request = { key, workers, holdMs, durationMs };
+  return Promise.all(processes.map((process) => process.call("contend", request, durationMs + callTimeoutMs)));
+}
+
+function figuresOf(outcomes: readonly ContendOutcome[]): Figures {
+  const sum = (of: (outcome: ContendOutcome) => number): number => outcomes.reduce((all, one) => all + of(one), 0);
+  const waitsMs = Float64Array.from(outcomes.flatMap((outcome) => outcome.waitsMs)).sort();
+  const settled = sum(({ settledLocks }) => settledLocks);
+  return {
+    locksPerSecond: sum(({ locks, seconds }) => locks.reduce((all, one) => all + one, 0) / seconds),
+    waitP50Ms: quantileOf(waitsMs, 0.5),
+    waitP99Ms: quantileOf(waitsMs, 0.99),
+    waitMaxMs: waitsMs.at(-1) ?? Number.NaN,
+    failed: sum(({ failed }) => failed),
+    stuck: sum(({ stuck }) => stuck),
+    jainWorkers: jainOf(outcomes.flatMap(({ locks }) => locks)),
+    ...(settled > 0 && {
+      commandsPerNode: sum(({ commands }) => commands) / settled / servers,
+      clientCpuUs: sum(({ cpuUs }) => cpuUs) / settled,
+    }),
   };
 }

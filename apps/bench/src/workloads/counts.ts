@@ -1,46 +1,46 @@
-import { uncontended as contenders } from "../contenders/index.ts";
+import { counted as contenders } from "../contenders/index.ts";
 import type { Figures } from "../measure/measures.ts";
-import { type Case, opened, patienceMs, type Stage, type Workload } from "./workload.ts";
+import { type Cell, callTimeoutMs, type SliceContext, type Workload, withOpen } from "./workload.ts";
 
-const nodes = 5;
+const servers = 5;
+/** How many locks are counted. */
+const locks = 200;
 
 export const counts: Workload = {
   name: "counts",
   title: "What a lock takes, counted",
   description:
-    "What does not depend on the machine, for one lock on five nodes that nobody else wants: acquired and released one " +
-    "after another, or a hundred acquired in one tick and released in one.",
+    "One lock on five servers that nobody else wants: acquired and released one after another, or a hundred acquired in " +
+    "one tick and released in one. These figures do not depend on the machine.",
   contenders,
   quickContenders: ["holdfast/ioredis", "holdfast/node-redis", "raw ioredis"],
-  cases: [caseOf("one at a time", 1), caseOf("100 in one tick", 100)],
+  cells: [cellOf("one at a time", 1), cellOf("100 in one tick", 100)],
   columns: ["commandsPerNode", "writesPerNode", "bytesPerLock", "timersPerLock", "promisesPerLock"],
   roundsMax: 1,
-  layout: "tables",
+  ignoresLoad: true,
+  estimateMs: () => 1_000,
 };
 
-function caseOf(name: string, atOnce: number): Case {
-  return { name, nodes, processes: 1, isQuick: true, run: (stage) => runCount(stage, atOnce) };
+function cellOf(name: string, atATime: number): Cell {
+  return { name, servers, atATime, processes: 1, isQuick: true, measure: (context) => measure(context, atATime) };
 }
 
-/** How many locks are counted. */
-const locks = 200;
-
-async function runCount(stage: Stage, atOnce: number): Promise<Figures> {
-  const { servers, prefix } = stage;
-  const worker = stage.worker(1); // not the one whose speed is measured: hooks that count leave traces
-  await servers.empty(nodes);
-  return opened(stage, { nodes, isPatient: true }, [worker], async () => {
-    const request = { prefix, atOnce, times: locks / atOnce };
-    await worker.call("count", request, patienceMs); // what is made once is there now
-    const watch = await servers.watch(nodes);
-    const outcome = await worker.call("count", request, patienceMs);
+async function measure(context: SliceContext, atOnce: number): Promise<Figures> {
+  const { keyPrefix } = context;
+  const process = context.process(1); // not the one whose speed is measured: hooks that count leave traces
+  await context.servers.empty(servers);
+  return withOpen(context, { servers, isPatient: true }, [process], async () => {
+    const request = { keyPrefix, atOnce, times: locks / atOnce };
+    await process.call("count", request, callTimeoutMs); // makes what is made once
+    const watch = await context.servers.watch(servers);
+    const outcome = await process.call("count", request, callTimeoutMs);
     const { bytes } = await watch();
-    worker.kill();
+    process.kill();
     return {
       promisesPerLock: outcome.promises / outcome.locks,
       timersPerLock: outcome.timers / outcome.locks,
-      commandsPerNode: outcome.commands / outcome.locks / nodes,
-      writesPerNode: outcome.writes / outcome.locks / nodes,
+      commandsPerNode: outcome.commands / outcome.locks / servers,
+      writesPerNode: outcome.writes / outcome.locks / servers,
       bytesPerLock: bytes / outcome.locks,
     };
   });

@@ -1,56 +1,56 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { contended as contenders } from "../contenders/index.ts";
-import type { Worker } from "../crew.ts";
+import { handingOver as contenders } from "../contenders/index.ts";
 import type { Figures } from "../measure/measures.ts";
 import { quantileOf } from "../measure/statistics.ts";
 import { ttlMs } from "../process/calls.ts";
-import { warmUpTogether } from "./contest.ts";
-import { type Case, opened, patienceMs, type Stage, type Workload } from "./workload.ts";
+import type { MeasuredProcess } from "../process-pool.ts";
+import { warmUpTogether } from "./contended.ts";
+import { type Cell, callTimeoutMs, type SliceContext, type Workload, withOpen } from "./workload.ts";
 
-/** Long enough that the other waits as it does in the long run, and at a random moment of its pauses. */
+const servers = 5;
+/** Long enough that the waiter waits as in the long run, and at a random moment between two polls. */
 const holdMsMin = 15;
 const holdMsSpan = 30;
-/** In each process. */
-const waitersAtWarmUp = 5;
 
 export const handOver: Workload = {
   name: "hand-over",
   title: "From one process to the next",
   description:
-    "One process holds the lock and another waits for it. Measured is the time from the call of `release` in the one to " +
-    "the lock in the other, by the clock that they share. Then they change places.",
-  contenders: contenders.filter(({ spansProcesses }) => spansProcesses),
-  quickContenders: ["holdfast/ioredis", "redis-semaphore"],
-  cases: [caseOf(0), caseOf(20)],
+    "One process holds the lock and another waits for it; then they change places. Measured is the time from the call of " +
+    "release in the one to the lock in the other. The reference “bare” does it by hand: on each server, a script releases " +
+    "and publishes, and the waiter claims when a majority of the messages has arrived.",
+  contenders,
+  quickContenders: ["holdfast/ioredis", "holdfast/node-redis", "redis-semaphore", "bare"],
+  cells: [cellOf(undefined), cellOf(20)],
   columns: ["handOverP50Ms", "handOverP99Ms", "handOvers"],
-  layout: "tables",
+  roundsMax: 3,
+  estimateMs: ({ handOvers, handOverMs }) => Math.min(handOverMs, handOvers * (holdMsMin + holdMsSpan / 2 + 5)) + 500,
 };
 
-function caseOf(roundTripMs: number): Case {
+function cellOf(roundTripMs: number | undefined): Cell {
+  const network = roundTripMs === undefined ? {} : { roundTripMs };
   return {
-    name: roundTripMs === 0 ? "5 nodes" : `5 nodes, round trips of ${roundTripMs} ms`,
-    nodes: 5,
-    processes: 2,
-    isQuick: true,
-    run: (stage) => runHandOvers(stage, { nodes: 5, roundTripMs }),
+    ...{ servers, atATime: 2, processes: 2, isQuick: roundTripMs === undefined, ...network },
+    name: roundTripMs === undefined ? "5 servers" : `5 servers, round trips of ${roundTripMs} ms`,
+    measure: (context) => measure(context, network),
   };
 }
 
-async function runHandOvers(stage: Stage, setting: { nodes: number; roundTripMs: number }): Promise<Figures> {
-  const { scale, servers } = stage;
-  const pair: [Worker, Worker] = [stage.worker(0), stage.worker(1)];
-  await servers.empty(setting.nodes);
-  return opened(stage, setting, pair, async () => {
-    await warmUpTogether(stage, pair, waitersAtWarmUp);
+async function measure(context: SliceContext, network: { readonly roundTripMs?: number }): Promise<Figures> {
+  const { scale } = context;
+  const pair: [MeasuredProcess, MeasuredProcess] = [context.process(0), context.process(1)];
+  await context.servers.empty(servers);
+  return withOpen(context, { servers, ...network }, pair, async () => {
+    await warmUpTogether(context, pair, 1);
     const tookMs: number[] = [];
     const endMs = performance.now() + scale.handOverMs;
     let [holder, waiter] = pair;
-    await acquire(stage, holder);
+    await acquire(context, holder);
     while (tookMs.length < scale.handOvers && performance.now() < endMs) {
-      tookMs.push(await handOverOnce(stage, holder, waiter));
+      tookMs.push(await handOverOnce(context, holder, waiter));
       [holder, waiter] = [waiter, holder];
     }
-    await holder.call("releaseOne", undefined, patienceMs);
+    await holder.call("releaseOne", undefined, callTimeoutMs);
     const sorted = tookMs.toSorted((a, b) => a - b);
     return {
       handOverP50Ms: quantileOf(sorted, 0.5),
@@ -60,14 +60,14 @@ async function runHandOvers(stage: Stage, setting: { nodes: number; roundTripMs:
   });
 }
 
-async function handOverOnce(stage: Stage, holder: Worker, waiter: Worker): Promise<number> {
-  const acquired = acquire(stage, waiter);
+async function handOverOnce(context: SliceContext, holder: MeasuredProcess, waiter: MeasuredProcess): Promise<number> {
+  const acquired = acquire(context, waiter);
   acquired.catch(() => {}); // awaited below, unless the release fails first
   await sleep(holdMsMin + Math.random() * holdMsSpan);
-  const releasedAtMs = await holder.call("releaseOne", undefined, patienceMs);
+  const releasedAtMs = await holder.call("releaseOne", undefined, callTimeoutMs);
   return (await acquired) - releasedAtMs;
 }
 
-function acquire({ prefix: key }: Stage, worker: Worker): Promise<number> {
-  return worker.call("acquireOne", { key, ttlMs }, patienceMs);
+function acquire({ keyPrefix: key }: SliceContext, process: MeasuredProcess): Promise<number> {
+  return process.call("acquireOne", { key, ttlMs }, callTimeoutMs);
 }

@@ -1,40 +1,34 @@
-import type { Worker } from "../crew.ts";
+import type { MeasuredProcess } from "../process-pool.ts";
 import type { Scale } from "../scale.ts";
 
-/** How much faster a slice has to be than all before it for the rate to count as rising. */
+/** How much faster a part has to be than all before it for the rate to count as rising. */
 const rise = 1.05;
 
 /**
- * Lets processes work until they are fast, before anything is measured: V8 interprets code at first, and compiles it for
- * what it has seen so far. What they have done before only takes a moment, for new connections.
+ * Lets a process work until it is fast: V8 interprets code at first, and compiles it for what it has seen so far. Does
+ * nothing for work that the process is warmed up for.
  *
- * @param workers who is to work
- * @param work what they are to become fast at
- * @param scale how long that may take
- * @param slice works for so many milliseconds, and answers how much was done for its processor time: what else the
- *   machine does is not to pass for getting faster
+ * @param work the name of the work
+ * @param runPart works for so many milliseconds, and resolves with the work done for its processor time, so that a busy
+ *   machine is not mistaken for a slow process
  */
 export async function warmUp(
-  workers: readonly Worker[],
+  process: MeasuredProcess,
   work: string,
   scale: Scale,
-  slice: (durationMs: number) => Promise<number>,
+  runPart: (durationMs: number) => Promise<number>,
 ): Promise<void> {
-  if (workers.every(({ skills }) => skills.has(work))) {
-    await slice(scale.warmUpMs);
-    return;
-  }
-  const isNew = workers.some(({ skills }) => skills.size === 0);
-  const leastMs = isNew ? scale.heatMsMin : scale.heatMsMin / 2;
+  if (process.warmedUp.has(work)) return;
+  const leastMs = process.warmedUp.size === 0 ? scale.warmUpMsMin : scale.warmUpMsMin / 2;
   const startMs = performance.now();
   const elapsedMs = (): number => performance.now() - startMs;
-  const done: number[] = [];
-  while (elapsedMs() < scale.heatMsMax && (elapsedMs() < leastMs || isRising(done)))
-    done.push(await slice(scale.heatMsMin / 4));
-  for (const { skills } of workers) skills.add(work);
+  const rates: number[] = [];
+  while (elapsedMs() < scale.warmUpMsMax && (elapsedMs() < leastMs || isRising(rates)))
+    rates.push(await runPart(scale.warmUpMsMin / 4));
+  process.warmedUp.add(work);
 }
 
-/** Whether the last of these slices was faster than all before it. */
-export function isRising(done: readonly number[]): boolean {
-  return (done.at(-1) ?? 0) > rise * Math.max(0, ...done.slice(0, -1));
+/** Whether the last rate is above all before it, by more than chance. */
+export function isRising(rates: readonly number[]): boolean {
+  return (rates.at(-1) ?? 0) > rise * Math.max(0, ...rates.slice(0, -1));
 }

@@ -1,81 +1,90 @@
 import type { Contender } from "../contenders/contender.ts";
-import type { Worker } from "../crew.ts";
 import type { Figures, MeasureName } from "../measure/measures.ts";
+import type { MeasuredProcess } from "../process-pool.ts";
 import type { Scale } from "../scale.ts";
 import type { Servers } from "../servers.ts";
 
-/** Something that contenders are compared at. */
+/** Some work that contenders are compared at. */
 export interface Workload {
-  /** What `--only` calls it. */
+  /** Its name for `--only`. */
   readonly name: string;
   readonly title: string;
-  /** What is done, and what to see. */
   readonly description: string;
   readonly contenders: readonly Contender[];
-  /** Those whose figures the targets rest on. */
+  /** The contenders of quick runs. */
   readonly quickContenders: readonly string[];
-  readonly cases: readonly Case[];
-  /** What is told of it; the first is what contenders are sorted by. */
-  readonly columns: readonly MeasureName[];
-  /** How many rounds are enough, where more would tell nothing new. */
+  readonly cells: readonly Cell[];
+  /** What its tables show; contenders are sorted by the first. */
+  readonly columns: readonly [MeasureName, ...MeasureName[]];
+  /** How many rounds are enough. Default: those of the scale. */
   readonly roundsMax?: number;
-  /** Whether each case has a table of its own, or is a point on a curve over what the cases differ in. */
-  readonly layout: "tables" | { readonly curveOver: string };
+  /** Whether other load on the machine cannot change its figures. */
+  readonly ignoresLoad?: boolean;
+  /** About how long a slice takes, with all that goes before and after it. */
+  estimateMs(scale: Scale): number;
+  /** Why it cannot run on this machine, if so. */
+  whyNot?(): Promise<string | undefined>;
 }
 
-/** One way to run a workload. */
-export interface Case {
+/** One setting of a workload: so many servers, so many at a time. */
+export interface Cell {
   readonly name: string;
-  /** How many servers hold the locks. */
-  readonly nodes: number;
+  readonly servers: number;
+  /** How many locks are asked for at a time, by all processes together. */
+  readonly atATime: number;
+  /** How long the network takes there and back; 0 without one. */
+  readonly roundTripMs?: number;
   /** How many processes of the contender take part. */
   readonly processes: number;
   readonly isQuick: boolean;
-  /** Those of the workload's quick contenders who are needed here. All, where nothing is said. */
-  readonly quickContenders?: readonly string[];
-  /** Runs it once. */
-  run(stage: Stage): Promise<Figures>;
+  /** Measures one slice. */
+  measure(context: SliceContext): Promise<Figures>;
 }
 
-/** What a run has at hand. */
-export interface Stage {
+/** What a slice works with. */
+export interface SliceContext {
   readonly contender: Contender;
   readonly scale: Scale;
   readonly servers: Servers;
-  /** What the names of the keys begin with: nobody has used it before. */
-  readonly prefix: string;
+  /** The start of all keys, used for the first time. */
+  readonly keyPrefix: string;
   /** The contender's process of this number. */
-  worker(number: number): Worker;
+  process(number: number): MeasuredProcess;
 }
 
-/** How long a call may take beyond what it has to do, before its process is given up. */
-export const patienceMs = 20_000;
+/** How long a call may take beyond its work, before its process is killed. */
+export const callTimeoutMs = 20_000;
 
-/** What a process is connected to, and how. */
-interface Surroundings {
-  readonly nodes: number;
+interface Connection {
+  readonly servers: number;
   readonly roundTripMs?: number;
   readonly isPatient?: boolean;
 }
 
-/** Connects a process to the first servers, has something done, and closes it, however that ends. */
-export async function opened<T>(
-  stage: Stage,
-  { nodes, roundTripMs = 0, isPatient = false }: Surroundings,
-  workers: readonly Worker[],
+/** Connects processes to the first servers, acts, and closes them, however that ends. */
+export async function withOpen<T>(
+  context: SliceContext,
+  { servers, roundTripMs, isPatient = false }: Connection,
+  processes: readonly MeasuredProcess[],
   act: () => Promise<T>,
 ): Promise<T> {
-  const ports = await stage.servers.ports(nodes, roundTripMs);
+  const ports = await context.servers.ports(servers, roundTripMs);
+  const request = { contender: context.contender.name, ports, isPatient };
   try {
-    await Promise.all(
-      workers.map((worker) => worker.call("open", { contender: stage.contender.name, ports, isPatient }, patienceMs)),
-    );
+    await Promise.all(processes.map((process) => process.call("open", request, callTimeoutMs)));
     return await act();
   } catch (error) {
-    for (const worker of workers) worker.kill(); // whatever state it is in
+    for (const process of processes) process.kill(); // its state is unknown
     throw error;
   } finally {
-    const alive = workers.filter((worker) => worker.isAlive);
-    await Promise.all(alive.map((worker) => worker.call("close", undefined, patienceMs).catch(() => worker.kill())));
+    const alive = processes.filter((process) => process.isAlive);
+    await Promise.all(
+      alive.map((process) => process.call("close", undefined, callTimeoutMs).catch(() => process.kill())),
+    );
   }
+}
+
+/** `"1 server"`, `"3 servers"`. */
+export function countOf(count: number, noun: string, plural = `${noun}s`): string {
+  return `${count} ${count === 1 ? noun : plural}`;
 }

@@ -1,0 +1,68 @@
+/** A hand-over by ioredis alone: release, publish, claim. The reference for what a hand-over between processes costs. */
+import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import { disconnect } from "@holdfast/interop/clients";
+import { ioredisClients } from "./clients.ts";
+import type { Connect } from "./contender.ts";
+import { compareAndDelete } from "./raw.ts";
+import { atQuorum, quorumOf } from "./vote.ts";
+
+const releaseAndPublish =
+  'if redis.call("get", KEYS[1]) ~= ARGV[1] then return 0 end redis.call("del", KEYS[1]) return redis.call("publish", KEYS[1], "")';
+
+/** A waiter whose claim failed after a release retries after a random part of this time: the vote was split. */
+const retryMsMax = 20;
+/** How long a waiter relies on messages alone. */
+const messageTimeoutMs = 1_000;
+
+/** Connects twice to each server: once for commands, once for messages. One waiter for each key. */
+export const connect: Connect = async (ports) => {
+  const clients = await ioredisClients(ports);
+  const subscribers = await ioredisClients(ports);
+  const load = (script: string) => Promise.all(clients.map((client) => client.script("LOAD", script)));
+  const [undo] = await load(compareAndDelete);
+  const [release] = await load(releaseAndPublish);
+  const run = (sha: unknown, key: string, value: string) =>
+    atQuorum(clients, (client) => client.evalsha(String(sha), 1, key, value));
+  const claim = (key: string, value: string, ttlMs: number) =>
+    atQuorum(clients, (client) => client.set(key, value, "PX", ttlMs, "NX"));
+
+  /** How many servers have published a release of the key since the last quorum of them did. */
+  const published = new Map<string, number>();
+  const waiters = new Map<string, () => void>();
+  for (const subscriber of subscribers) {
+    subscriber.on("message", (key: string) => {
+      const count = (published.get(key) ?? 0) + 1;
+      published.set(key, count);
+      if (count === quorumOf(ports.length)) waiters.get(key)?.();
+    });
+  }
+  const nextRelease = (key: string): Promise<void> =>
+    new Promise((resolve) => {
+      published.set(key, 0);
+      waiters.set(key, resolve);
+    });
+
+  return {
+    async acquire(key, ttlMs) {
+      if (!published.has(key)) await Promise.all(subscribers.map((subscriber) => subscriber.subscribe(key)));
+      const value = randomUUID();
+      for (let isFirst = true; ; isFirst = false) {
+        const released = nextRelease(key);
+        try {
+          await claim(key, value, ttlMs);
+          return () => run(release, key, value);
+        } catch {
+          await run(undo, key, value).catch(() => {});
+        }
+        const timeout = new AbortController();
+        const timeoutMs = isFirst ? messageTimeoutMs : Math.random() * retryMsMax;
+        await Promise.race([released, sleep(timeoutMs, undefined, { signal: timeout.signal }).catch(() => {})]);
+        timeout.abort();
+      }
+    },
+    close() {
+      disconnect([...clients, ...subscribers]);
+    },
+  };
+};

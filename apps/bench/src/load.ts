@@ -1,0 +1,73 @@
+/** How much of the machine others used while something was measured. */
+import { readdirSync, readFileSync } from "node:fs";
+
+interface Reading {
+  /** Ticks of all cores together. */
+  readonly all: number;
+  /** Ticks that the hypervisor gave to other machines. */
+  readonly stolen: number;
+  /** Ticks of each process outside of the benchmark. */
+  readonly others: ReadonlyMap<number, number>;
+}
+
+/**
+ * Starts to watch. The function returned tells which share of all cores was stolen by the hypervisor, or used by processes
+ * other than this one and its descendants. Threads of the kernel do not count, as they mostly work for the benchmark. 0
+ * where there is no `/proc`.
+ */
+export function watchOthers(): () => number {
+  const before = read();
+  return () => {
+    const after = read();
+    if (before === undefined || after === undefined || after.all === before.all) return 0;
+    let used = after.stolen - before.stolen;
+    for (const [pid, ticks] of after.others) used += ticks - (before.others.get(pid) ?? 0);
+    return used / (after.all - before.all);
+  };
+}
+
+interface Stat {
+  readonly pid: number;
+  readonly parent: number;
+  readonly ticks: number;
+}
+
+const kernelThreads = 2;
+
+function read(): Reading | undefined {
+  try {
+    // user nice system idle iowait irq softirq steal; what follows is part of user and nice.
+    const ticks = (readFileSync("/proc/stat", "utf8").split("\n")[0] ?? "").trim().split(/\s+/).slice(1, 9).map(Number);
+    const stats = readdirSync("/proc").flatMap((name) => (/^\d+$/.test(name) ? readStat(name) : []));
+    const ours = descendants(process.pid, stats);
+    const others = stats.filter(
+      ({ pid, parent }) => !ours.has(pid) && parent !== kernelThreads && pid !== kernelThreads,
+    );
+    return {
+      all: ticks.reduce((sum, count) => sum + count, 0),
+      stolen: ticks[7] ?? 0,
+      others: new Map(others.map((stat) => [stat.pid, stat.ticks])),
+    };
+  } catch {
+    return undefined;
+  }
+}
+
+function readStat(name: string): Stat[] {
+  try {
+    const text = readFileSync(`/proc/${name}/stat`, "utf8");
+    const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
+    return [{ pid: Number(name), parent: Number(fields[1]), ticks: Number(fields[11]) + Number(fields[12]) }];
+  } catch {
+    return []; // it has just ended
+  }
+}
+
+function descendants(root: number, stats: readonly Stat[]): Set<number> {
+  const found = new Set([root]);
+  for (let before = 0; before < found.size; ) {
+    before = found.size;
+    for (const { pid, parent } of stats) if (found.has(parent)) found.add(pid);
+  }
+  return found;
+}

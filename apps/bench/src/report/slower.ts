@@ -1,0 +1,52 @@
+/** The part of the page that says where Holdfast is slower, and why. */
+import type { MeasureName } from "../measure/measures.ts";
+import { roundTrips, uncontended } from "../workloads/uncontended.ts";
+import { cellName, measuredCells } from "./cells.ts";
+import { comparisons, peerRatio } from "./ratios.ts";
+import type { Summary } from "./summary.ts";
+import { quartilesText, tableText, valueText } from "./text.ts";
+
+const ratioFormat = { format: "ratio" } as const;
+
+/** Why Holdfast may be slower, by the part that takes more processor time than with the other library. */
+const reasons = {
+  client:
+    "**The client**: Holdfast reads two clocks, sets a timer that ends the validity of each lock, checks each reply, and " +
+    "agrees on the token; a library that promises less does less JavaScript for a lock.",
+  servers:
+    "**The servers**: each of them reads, raises and keeps a counter beside the lock, in a script, where a library without " +
+    "tokens sends one `SET`. Operations of one tick share a script call, which makes up for it; one alone cannot share. " +
+    "“raw ioredis, fenced” under [Figures](#figures) is the same bound without a library.",
+};
+
+/** The cells in which even the upper quartile of the ratio is below 1. */
+export function slowerPart(summary: Summary): string[] {
+  const cells = [roundTrips, uncontended].flatMap((workload) =>
+    measuredCells(workload, summary).map((cell) => cellName(workload, cell)),
+  );
+  if (cells.length === 0) return [];
+  const found = new Set<keyof typeof reasons>();
+  const rows = cells.flatMap((at) =>
+    comparisons.flatMap((comparison) => {
+      const ratio = peerRatio(summary, at, comparison);
+      if (ratio === undefined || ratio.high >= 1) return [];
+      const cpu = (measure: MeasureName): [number, number] => [
+        summary.value(at, comparison.contender, measure)?.median ?? Number.NaN,
+        summary.value(at, ratio.peer.name, measure)?.median ?? Number.NaN,
+      ];
+      const [client, servers] = [cpu("clientCpuUs"), cpu("serverCpuUs")];
+      const reason = client[0] - client[1] > servers[0] - servers[1] ? "client" : "servers";
+      found.add(reason);
+      const texts = [client, servers].map((pair) =>
+        pair.map((value) => valueText(value, { format: "digits" })).join(" instead of "),
+      );
+      return [
+        [at.cell, comparison.contender, `${quartilesText(ratio, ratioFormat)} of ${ratio.peer.name}`, ...texts, reason],
+      ];
+    }),
+  );
+  const title = "## Where Holdfast is slower, and why";
+  if (rows.length === 0) return [title, "In no cell of this run."];
+  const head = ["cell", "library", "pairs/s", "client CPU µs", "servers CPU µs", "mostly"];
+  return [title, tableText(head, rows, "text"), ...[...found].map((reason) => reasons[reason])];
+}
