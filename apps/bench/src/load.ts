@@ -12,8 +12,8 @@ interface Reading {
 
 /**
  * Starts to watch. The function returned tells which share of all cores was stolen by the hypervisor, or used by processes
- * other than this one and its descendants. Threads of the kernel do not count, as they mostly work for the benchmark. 0
- * where there is no `/proc`.
+ * other than this one and its descendants. Threads of the kernel do not count, as they mostly work for the benchmark, nor
+ * do processes of idle priority, which yield to it. 0 where there is no `/proc`.
  */
 export function watchOthers(): () => number {
   const before = read();
@@ -33,6 +33,8 @@ interface Stat {
 }
 
 const kernelThreads = 2;
+/** `SCHED_IDLE` in `/proc/[pid]/stat`. */
+const idlePolicy = "5";
 
 function read(): Reading | undefined {
   try {
@@ -57,7 +59,8 @@ function readStat(name: string): Stat[] {
   try {
     const text = readFileSync(`/proc/${name}/stat`, "utf8");
     const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
-    return [{ pid: Number(name), parent: Number(fields[1]), ticks: Number(fields[11]) + Number(fields[12]) }];
+    const ticks = fields[38] === idlePolicy ? 0 : Number(fields[11]) + Number(fields[12]);
+    return [{ pid: Number(name), parent: Number(fields[1]), ticks }];
   } catch {
     return []; // it has just ended
   }
