@@ -29,7 +29,9 @@ export function benchNodes(
   return {
     nodes,
     async clear(resources) {
-      const keys = resources.map((resource) => lockNames(prefix, resource)).flatMap(({ fence, line }) => [fence, line]);
+      const keys = resources
+        .map((resource) => lockNames(prefix, resource))
+        .flatMap(({ fence, waitingList }) => [fence, waitingList]);
       const removals = servers
         .filter(({ client }) => client.status === "ready")
         .map(({ client }) => within(removalTimeoutMs, Promise.allSettled(keys.map((key) => client.del(key)))));

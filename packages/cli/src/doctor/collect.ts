@@ -114,8 +114,8 @@ async function tryLock(
 }
 
 /** What is left expires soon, and is removed where that is possible. */
-async function removeAll(ask: Ask, { lock, fence, line }: LockNames): Promise<void> {
-  for (const key of [lock, fence, line]) await ask("DEL", key);
+async function removeAll(ask: Ask, { lock, fence, waitingList }: LockNames): Promise<void> {
+  for (const key of [lock, fence, waitingList]) await ask("DEL", key);
 }
 
 function addressOf(client: Redis): AddressFacts {

@@ -82,7 +82,7 @@ export interface Info {
 export interface Access {
   /** The permissions that locking lacks, as `ACL SETUSER` takes them. */
   readonly missing: readonly string[];
-  /** The permissions that wake-ups, and lines of those who wait, lack. */
+  /** The permissions that are missing for notifications, and for waiting lists that name the next waiter. */
   readonly missingForWakeUps: readonly string[];
   /** The commands that the server does not have. */
   readonly unknownCommands: readonly string[];

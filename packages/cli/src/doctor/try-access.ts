@@ -12,6 +12,7 @@ const leftoverMs = 5_000;
 const duplicateTimeoutMs = 2_000;
 
 const channels = "&holdfast:released:*";
+const waitingLists = "~holdfast:line:*";
 
 /** One command that locks need. */
 interface Trial {
@@ -47,7 +48,7 @@ export async function tryAccess(client: Redis, ask: Ask, names: LockNames, prefi
   };
 }
 
-function lockTrials({ lock, fence }: LockNames, prefix: string): readonly Trial[] {
+function lockTrials({ lock, fence, waitingList }: LockNames, prefix: string): readonly Trial[] {
   const script = "return 1";
   const locks = `~${prefix}*`;
   const fences = "~holdfast:fence:*";
@@ -62,17 +63,18 @@ function lockTrials({ lock, fence }: LockNames, prefix: string): readonly Trial[
     { words: ["DEL", lock], names: locks },
     { words: ["SET", fence, 1, "PX", leftoverMs], names: fences },
     { words: ["DEL", fence], names: fences },
+    // Every release has the key of the waiting list, whether or not somebody waits.
+    { words: ["EVAL", script, 1, waitingList], names: waitingLists },
   ];
 }
 
-function wakeUpTrials({ line, channel }: LockNames): readonly Trial[] {
-  const lines = "~holdfast:line:*";
+function wakeUpTrials({ waitingList, channel }: LockNames): readonly Trial[] {
   return [
-    { words: ["ZADD", line, "NX", 1, "doctor"], names: lines },
-    { words: ["PEXPIRE", line, leftoverMs], names: lines },
-    { words: ["ZREVRANGE", line, 0, 0, "WITHSCORES"], names: lines },
-    { words: ["ZREM", line, "doctor"], names: lines },
-    { words: ["ZPOPMIN", line], names: lines },
+    { words: ["ZADD", waitingList, "NX", 1, "doctor"], names: waitingLists },
+    { words: ["PEXPIRE", waitingList, leftoverMs], names: waitingLists },
+    { words: ["ZREVRANGE", waitingList, 0, 0, "WITHSCORES"], names: waitingLists },
+    { words: ["ZREM", waitingList, "doctor"], names: waitingLists },
+    { words: ["ZPOPMIN", waitingList], names: waitingLists },
     { words: ["PUBLISH", channel, ""], names: channels },
   ];
 }
