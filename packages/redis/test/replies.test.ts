@@ -36,7 +36,7 @@ const noDenial = [
   ["denied", 1, 2],
 ];
 const noRecovery = [["recovering"], ["recovering", 0], ["recovering", -2], ["recovering", "x"], ["recovering", 1.5]];
-const view = ["a", 1, 1, 0];
+const view: readonly unknown[] = ["a", 1, 1, 0];
 
 describe("an answer that the script cannot have given", () => {
   test.each([...nonsense, ...noGrant, ...noDenial, ...noRecovery, ["next", "w"], view].map((each) => [each]))(
