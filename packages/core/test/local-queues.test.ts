@@ -22,6 +22,7 @@ function createQueues(maxWaiters = 100_000) {
     clock,
     observer: {},
     fenceHint: new FenceHint(),
+    servers: new Map(),
     deadlines: new Deadlines(clock),
     waiterName: "this process",
   };
