@@ -19,10 +19,10 @@ const othersOwedMax = 2 * claimsOwedMax;
 const heldBackMax = 10_000;
 
 /**
- * How many resources the operations of one call may have. A server works on one call while the client reads the answers to the
- * one before it and writes the next; with larger calls the two would wait for each other.
+ * How many resources the operations of one call may have. More of them are divided evenly: a server works on one call while the
+ * client reads the answers to the one before it. Each call has its price, so there should not be many.
  */
-const resourcesInCallMax = 32;
+const resourcesInCallMax = 64;
 
 /**
  * Sends the operations of one node, and decides what may be sent when. The operations of one tick leave together, in their
@@ -157,7 +157,7 @@ export class Batcher {
       operation.endMs = nowMs + operation.timeoutMs;
     }
     if (operations.length === 1) this.#executor.send(operations);
-    else for (const call of callsOf(operations, this.#leavesAlone ? 0 : resourcesInCallMax)) this.#executor.send(call);
+    else for (const call of callsOf(operations, this.#leavesAlone ? 1 : resourcesInCallMax)) this.#executor.send(call);
   }
 
   /** Leaves claims in the queue for which there is no room. A claim that was given up, or lost its connection, is refused. */
@@ -196,18 +196,26 @@ export class Batcher {
   }
 }
 
-/** Divides operations into calls, in their order: one with more resources than a call may have leaves alone. */
+/**
+ * Divides operations into calls, in their order: as few as possible, and as equal. One with more resources than a call may have
+ * leaves alone.
+ */
 function callsOf(operations: readonly Operation[], resourcesMax: number): readonly (readonly Operation[])[] {
+  let total = 0;
+  for (const { record } of operations) total += record.resources.length;
+  const share = Math.ceil(total / Math.ceil(total / resourcesMax));
   const calls: Operation[][] = [];
-  let resources = Infinity;
+  let call: Operation[] | undefined;
+  let count = 0;
   for (const operation of operations) {
     const { length } = operation.record.resources;
-    resources += length;
-    if (resources > resourcesMax) {
-      calls.push([]);
-      resources = length;
+    if (call === undefined || count + length > share) {
+      call = [];
+      calls.push(call);
+      count = 0;
     }
-    calls.at(-1)?.push(operation);
+    call.push(operation);
+    count += length;
   }
   return calls;
 }

@@ -11,6 +11,8 @@ export interface OperationRecord {
   readonly resources: readonly string[];
   readonly keys: readonly string[];
   readonly words: readonly string[];
+  /** Of an acquire. */
+  readonly fenceHint?: number;
   /** Reads the answer. */
   readonly read: AnswerReader;
 }
@@ -69,7 +71,7 @@ function createEncoder({ prefix, fenceTtlMs, restartGuardMs, isCluster }: Encodi
       const isCommon = count === 1 && takeover === "" && waiter === "" && restartGuardMs === 0;
       const words = isCommon ? ["acquire-one", ...claim] : ["acquire", String(count), ...claim, takeover, waiter];
       if (waiter !== "") for (let index = 0; index < count; index++) keys.push(waitingListKey(keys[index] as string));
-      return { name: "acquire", resources, keys, words, read: readAcquire };
+      return { name: "acquire", resources, keys, words, fenceHint, read: readAcquire };
     }),
     extend: rememberingLast((request) => {
       assertExtend(request);

@@ -30,6 +30,7 @@ else
 redis.call('SET', fenceKey, value, 'PX', lifeMs)
 end
 redis.call('SET', lockKey, owner, 'PX', ttlMs)
+if fence == hint then return 0 end
 return fence < 4503599627370496 and fence or value
 end
 local function releaseOne(lockKey, list, owner)
@@ -148,7 +149,7 @@ local fence = math.max(math.min(tonumber(fenceHint), latestHint()), highest + 1)
 assertFence(fence, before)
 raiseCounters(before, count, counters, fence, fenceHint, keepMs)
 for i = before + 1, before + count do redis.call('SET', KEYS[i], owner, 'PX', ttlMs) end
-return exact(fence)
+return fence == tonumber(fenceHint) and 0 or exact(fence)
 end
 local function extend(before, count, owner, atLeast, ttlMs, keepMs, mayRejoin)
 local mine, others = 0, 0
@@ -270,4 +271,4 @@ end
 return reply`;
 
 /** What `EVALSHA` takes: the SHA-1 digest of the source. */
-export const lockScriptSha: string = "8c12c7c02859c00ba6d2e7ce07183102371e0c04";
+export const lockScriptSha: string = "fe3859b349d0cc07daf0386b44e0c7d4e0a91787";

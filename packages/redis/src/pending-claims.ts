@@ -53,7 +53,8 @@ export class PendingClaims {
     else this.#first = claim;
     this.#last = claim;
     const owner = claim.owner as string;
-    (this.#countByHash[hashOf(owner)] as number) += 1;
+    claim.ownerHash = hashOf(owner);
+    (this.#countByHash[claim.ownerHash] as number) += 1;
     if (this.#unsent.size > 0 || this.#unsentBefore.size > 0) {
       this.#unsent.delete(owner);
       this.#unsentBefore.delete(owner);
@@ -70,7 +71,7 @@ export class PendingClaims {
     else this.#last = earlier;
     claim.earlier = undefined;
     claim.later = undefined;
-    (this.#countByHash[hashOf(claim.owner as string)] as number) -= 1;
+    (this.#countByHash[claim.ownerHash] as number) -= 1;
   }
 
   /** Notes that the owner's `acquire` was refused instead of being added. */
@@ -88,17 +89,17 @@ export class PendingClaims {
    * @returns whether the owner's `acquire` was never sent, nor anything else of it since, as far as is remembered
    */
   giveUp(owner: string): boolean {
-    if (this.#countByHash[hashOf(owner)] !== 0) this.#giveUpAll(owner);
-    return this.#unsent.has(owner) || this.#unsentBefore.has(owner);
-  }
-
-  #giveUpAll(owner: string): void {
-    for (let claim = this.#first; claim; claim = claim.later) {
+    const hash = hashOf(owner);
+    let left = this.#countByHash[hash] as number;
+    for (let claim = this.#first; left > 0 && claim; claim = claim.later) {
+      if (claim.ownerHash !== hash) continue;
+      left -= 1;
       if (claim.owner !== owner || claim.isGivenUp) continue;
       this.#abandon(claim);
       const nowMs = performance.now();
       this.#checkAt(nowMs + lossCheckMs, nowMs);
     }
+    return this.#unsent.has(owner) || this.#unsentBefore.has(owner);
   }
 
   #checkAt(endMs: number, nowMs: number): void {

@@ -33,24 +33,25 @@ export function assertReply(
 
 /** Reads the answer to `acquire`. */
 export function readAcquire(answer: unknown, record: OperationRecord): AcquireReply {
-  const fence = integerOf(answer);
+  const number = integerOf(answer);
+  const fence = number === 0 ? record.fenceHint : number;
   if (fence !== undefined && fence > 0) return { granted: true, fence };
   const { status, first, second } = detailsOf(answer);
-  const number = integerOf(first);
-  if (status === "denied" && number !== undefined && number >= -1) {
+  const ms = integerOf(first);
+  if (status === "denied" && ms !== undefined && ms >= -1) {
     const position = integerOf(second);
     const held = position === undefined ? undefined : record.resources[position - 1];
     if (position === 0 || held !== undefined) {
       return {
         granted: false,
-        ...(number >= 0 && { retryAfterMs: number }),
+        ...(ms >= 0 && { retryAfterMs: ms }),
         ...(held !== undefined && record.resources.length > 1 && { heldResources: [held] }),
       };
     }
   }
-  if (status === "recovering" && number === -1) throw untoldUptime();
-  if (status === "recovering" && number !== undefined && number > 0) {
-    throw new Error(`recovering from a restart, ${seconds(number)} left`);
+  if (status === "recovering" && ms === -1) throw untoldUptime();
+  if (status === "recovering" && ms !== undefined && ms > 0) {
+    throw new Error(`recovering from a restart, ${seconds(ms)} left`);
   }
   throw nonsense("acquire", answer);
 }

@@ -22,6 +22,7 @@ local function acquireOne(lockKey, fenceKey, owner, fenceHint, ttlMs, keepMs)
     redis.call('SET', fenceKey, value, 'PX', lifeMs)
   end
   redis.call('SET', lockKey, owner, 'PX', ttlMs)
+  if fence == hint then return 0 end
   -- Clients read integers near the largest inexactly.
   return fence < 4503599627370496 and fence or value
 end

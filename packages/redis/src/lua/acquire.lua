@@ -29,5 +29,5 @@ local function acquire(before, count, owner, fenceHint, ttlMs, keepMs, takeover)
   assertFence(fence, before)
   raiseCounters(before, count, counters, fence, fenceHint, keepMs)
   for i = before + 1, before + count do redis.call('SET', KEYS[i], owner, 'PX', ttlMs) end
-  return exact(fence)
+  return fence == tonumber(fenceHint) and 0 or exact(fence)
 end

@@ -22,7 +22,7 @@
 --
 -- Reply: the call id as a number, and an answer for each operation: a number, or a list for what is less common.
 --   any operation   {"error", message}
---   acquire         the fence; {"denied", retryAfterMs or -1, position of a held resource or 0};
+--   acquire         0: granted, with the hint as its fence; any other fence; {"denied", retryAfterMs or -1, position of a held resource or 0};
 --                   {"recovering", ms or -1 if the server does not tell its uptime}
 --   extend          the fence; 0: not held; -1: rejoined
 --   release         how many resources were freed; {"next", waiter} if any was, and a waiter was next
