@@ -57,9 +57,11 @@ export class Batcher {
     });
   }
 
-  /** Sends an operation that would be harmful if it arrived late: at once or not at all, and never after it was given up. */
+  /**
+   * Sends an operation that would be harmful if it arrived late: at once or not at all, and never after it was given up. Comes
+   * after {@link assertReady}.
+   */
   claim(record: OperationRecord, owner: string, timeoutMs: number): Promise<unknown> {
-    this.#assertReady(record);
     const nowMs = performance.now();
     const claim = new Operation(record, owner, timeoutMs, nowMs);
     this.#pendingClaims.add(claim, nowMs);
@@ -81,7 +83,7 @@ export class Batcher {
 
   /** Sends an operation that changes nothing. */
   inspect(record: OperationRecord): Promise<unknown> {
-    this.#assertReady(record);
+    this.assertReady(record.keys[0] as string);
     const inspection = this.#newOperation(record);
     this.#enqueue(inspection);
     return inspection.answer;
@@ -92,33 +94,25 @@ export class Batcher {
    * claims wait for the answer.
    */
   identify(record: OperationRecord, timeoutMs: number): Promise<unknown> {
-    this.#assertReady(record);
+    this.assertReady(record.keys[0] as string);
     this.#flush(); // keeps the order
     const operation = this.#newOperation(record);
     this.#executor.send([operation], "EVAL");
     return within(timeoutMs, operation.answer, () => new Error("time was up before the server answered"));
   }
 
-  /** Throws unless an operation with this key that is sent now goes to its server now. */
-  assertConnected(key: string): void {
-    if (this.#connection.isReady(key)) return;
+  /**
+   * Throws unless an operation with this key that is sent now goes to its server now, or if too many claims are held back.
+   *
+   * @param acquirer the owner of an `acquire`, which then needs no release
+   */
+  assertReady(key: string, acquirer?: string): void {
+    const isConnected = this.#connection.isReady(key);
+    if (isConnected && this.#queue.length < heldBackMax) return;
+    if (acquirer !== undefined) this.#pendingClaims.refuse(acquirer);
+    if (isConnected) throw new Error(`${this.#queue.length} claims are held back already`);
     this.#foundLost();
     throw new Error("the client is not connected");
-  }
-
-  /** Comes before an `acquire`. Throws, too, if too many claims are held back: the attempt then needs no release. */
-  assertReadyToAcquire(record: OperationRecord, owner: string): void {
-    try {
-      this.#assertReady(record);
-    } catch (error) {
-      this.#pendingClaims.refuse(owner);
-      throw error;
-    }
-  }
-
-  #assertReady({ keys }: OperationRecord): void {
-    this.assertConnected(keys[0] as string);
-    if (this.#queue.length >= heldBackMax) throw new Error(`${this.#queue.length} claims are held back already`);
   }
 
   #newOperation(record: OperationRecord): Operation {
@@ -131,8 +125,9 @@ export class Batcher {
 
   #enqueue(operation: Operation): void {
     this.#queue.push(operation);
-    if (!this.#leavesAlone) this.#flushSoon();
-    else if (!(this.#isHoldingBack && operation.owner !== undefined)) this.#flush();
+    if (!this.#leavesAlone) {
+      if (!this.#isFlushDue) this.#flushSoon();
+    } else if (!(this.#isHoldingBack && operation.owner !== undefined)) this.#flush();
   }
 
   #flushSoon(): void {

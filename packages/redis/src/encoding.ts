@@ -142,9 +142,10 @@ interface CallTemplate {
   readonly keyCount: number;
   /** The reply repeats it, so that the reply to another call is not mistaken for the one to this. */
   readonly callId: number;
-  /** The whole command, if it was encoded before and nothing was given up. */
+  /** The whole command if nothing was given up, and what it was last encoded for. */
   text: string;
-  textCommand: string;
+  command: string;
+  script: string;
 }
 
 let latestTemplate: CallTemplate | undefined;
@@ -154,26 +155,24 @@ let latestTemplate: CallTemplate | undefined;
  * calls of one tick are alike, and encoded once.
  */
 function templateFor(operations: readonly Operation[], guardMs: number): CallTemplate {
-  if (latestTemplate === undefined || !isTemplateOf(latestTemplate, operations, guardMs)) {
-    const records = new Array<OperationRecord>(operations.length);
-    let keyCount = 0;
-    for (let index = 0; index < operations.length; index++) {
-      const { record } = operations[index] as Operation;
-      records[index] = record;
-      keyCount += record.keys.length;
-    }
-    const callId = Math.floor(Math.random() * 2 ** 48);
-    latestTemplate = { records, guardMs, keyCount, callId, text: "", textCommand: "" };
+  const { length } = operations;
+  let template = latestTemplate;
+  if (template !== undefined && template.guardMs === guardMs && template.records.length === length) {
+    let index = 0;
+    while (index < length && template.records[index] === (operations[index] as Operation).record) index += 1;
+    if (index === length) return template;
   }
-  return latestTemplate;
-}
-
-function isTemplateOf({ records, guardMs }: CallTemplate, operations: readonly Operation[], guard: number): boolean {
-  if (guardMs !== guard || records.length !== operations.length) return false;
-  for (let index = 0; index < records.length; index++) {
-    if (records[index] !== (operations[index] as Operation).record) return false;
+  const records = new Array<OperationRecord>(length);
+  let keyCount = 0;
+  for (let index = 0; index < length; index++) {
+    const { record } = operations[index] as Operation;
+    records[index] = record;
+    keyCount += record.keys.length;
   }
-  return true;
+  const callId = Math.floor(Math.random() * 2 ** 48);
+  template = { records, guardMs, keyCount, callId, text: "", command: "", script: "" };
+  latestTemplate = template;
+  return template;
 }
 
 const live = ".";
@@ -182,26 +181,25 @@ const struckOut = "x";
 /** One run of the script for some operations of one node. */
 export class EncodedCall implements ScriptCall {
   readonly operations: readonly Operation[];
+  /** The reply repeats it. */
+  readonly callId: number;
+  readonly keyCount: number;
   readonly #template: CallTemplate;
   /** The marks of the operations, if they were handed out. */
   #marks: Buffer | undefined;
 
   /** @param guardMs how long after its start the server does not vote */
   constructor(operations: readonly Operation[], guardMs: number) {
+    const template = templateFor(operations, guardMs);
     this.operations = operations;
-    this.#template = templateFor(operations, guardMs);
-  }
-
-  get callId(): number {
-    return this.#template.callId;
+    this.callId = template.callId;
+    this.keyCount = template.keyCount;
+    this.#template = template;
+    for (const operation of operations) operation.call = this;
   }
 
   get firstKey(): string {
     return (this.#template.records[0] as OperationRecord).keys[0] as string;
-  }
-
-  get keyCount(): number {
-    return this.#template.keyCount;
   }
 
   keysAndArguments(): (string | Buffer)[] {
@@ -211,10 +209,11 @@ export class EncodedCall implements ScriptCall {
 
   encode(command: "EVALSHA" | "EVAL", script: string): string {
     const template = this.#template;
-    if (this.operations.some(isGivenUp)) return this.#encode(command, script);
-    if (template.textCommand !== command + script) {
+    for (const { isGivenUp } of this.operations) if (isGivenUp) return this.#encode(command, script);
+    if (template.command !== command || template.script !== script) {
       template.text = this.#encode(command, script);
-      template.textCommand = command + script;
+      template.command = command;
+      template.script = script;
     }
     return template.text;
   }
@@ -249,10 +248,6 @@ export class EncodedCall implements ScriptCall {
     for (const operation of this.operations) marks += operation.isGivenUp ? struckOut : live;
     return marks;
   }
-}
-
-function isGivenUp(operation: Operation): boolean {
-  return operation.isGivenUp;
 }
 
 /** Adds a word as a bulk string of the Redis protocol. What follows it begins with a line break. */

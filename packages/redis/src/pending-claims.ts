@@ -59,7 +59,7 @@ export class PendingClaims {
       this.#unsent.delete(owner);
       this.#unsentBefore.delete(owner);
     }
-    this.#checkAt(claim.endMs, nowMs);
+    if (claim.endMs < this.#timerEndMs) this.#checkAt(claim.endMs, nowMs);
   }
 
   /** Removes a claim that was answered, or has failed. */

@@ -54,9 +54,9 @@ export function redisNode(connection: RedisConnection, options: RedisNodeOptions
 
     acquire: rejecting((request: AcquireRequest): Promise<AcquireReply> => {
       const record = encoder.acquire(request);
-      assertTtl(request, restartGuardMs);
+      if (restartGuardMs !== 0) assertTtl(request, restartGuardMs);
       const { owner, timeoutMs } = request;
-      batcher.assertReadyToAcquire(record, owner);
+      batcher.assertReady(record.keys[0] as string, owner);
       const needsVerification = serverCheck?.begin(request);
       const reply = batcher.claim(record, owner, timeoutMs) as Promise<AcquireReply>;
       return needsVerification ? (serverCheck as ServerCheck).verify(request, reply) : reply;
@@ -64,7 +64,8 @@ export function redisNode(connection: RedisConnection, options: RedisNodeOptions
 
     extend: rejecting((request: ExtendRequest): Promise<ExtendReply> => {
       const record = encoder.extend(request);
-      assertTtl(request, restartGuardMs);
+      if (restartGuardMs !== 0) assertTtl(request, restartGuardMs);
+      batcher.assertReady(record.keys[0] as string);
       return batcher.claim(record, request.owner, request.timeoutMs) as Promise<ExtendReply>;
     }),
 
@@ -83,7 +84,7 @@ export function redisNode(connection: RedisConnection, options: RedisNodeOptions
     const { lockKeys } = keyNames(prefix, connection.isCluster);
     node.watch = async (resources, onReleased) => {
       const keys = resources.flatMap((resource) => lockKeys([resource]));
-      batcher.assertConnected(keys[0] as string);
+      batcher.assertReady(keys[0] as string);
       const channels = keys.map((key) => channelPrefix + key);
       return notifications.watch(channels, resources, onReleased);
     };
@@ -106,7 +107,7 @@ function rejecting<Argument, Answer>(
 
 /** A claim that outlasts the guard could be forgotten in a restart, and its resources granted again while it lasts. */
 function assertTtl({ ttlMs, resources }: AcquireRequest | ExtendRequest, restartGuardMs: number): void {
-  if (restartGuardMs === 0 || ttlMs <= restartGuardMs) return;
+  if (ttlMs <= restartGuardMs) return;
   const rule = `ttlMs must not be longer than the restartGuardMs of the node, ${restartGuardMs}`;
   throw new ConfigurationError(`${rule}, not ${ttlMs}`, resources);
 }

@@ -34,20 +34,21 @@ export class ScriptExecutor {
    * @param command `EVAL` to bring the server the script
    */
   send(operations: readonly Operation[], command: Command = "EVALSHA"): void {
-    const live = operations.some(isGivenUp)
-      ? operations.filter((operation) => !this.#refuseIfGivenUp(operation))
-      : operations;
-    if (live.length === 0) return;
-    const call = new EncodedCall(live, this.#guardMs);
-    for (const operation of live) operation.call = call;
-    this.#run(call, command);
+    for (const { isGivenUp } of operations) {
+      if (!isGivenUp) continue;
+      const live = operations.filter((operation) => !this.#refuseIfGivenUp(operation));
+      if (live.length > 0) this.send(live, command);
+      return;
+    }
+    this.#run(new EncodedCall(operations, this.#guardMs), command);
   }
 
   #run(call: EncodedCall, command: Command): void {
     const script = command === "EVAL" ? lockScriptSource : lockScriptSha;
     let reply: Promise<unknown>;
     try {
-      reply = this.#connection.runScript(command, script, call, this.#timeoutMs(call));
+      const timeoutMs = this.#connection.settlesInTime ? timeLeftMs(call) : undefined;
+      reply = this.#connection.runScript(command, script, call, timeoutMs);
     } catch (error) {
       reply = Promise.reject(error); // a library that throws has failed, too
     }
@@ -119,13 +120,13 @@ export class ScriptExecutor {
     this.#refuse(operation, isConnected ? "time was up before it was sent" : "the client is not connected");
     return true;
   }
+}
 
-  /** How long an operation that is sent alone may wait for its answer, where the library settles it in time. */
-  #timeoutMs({ operations }: EncodedCall): number | undefined {
-    const [operation] = operations;
-    if (!this.#connection.settlesInTime || operations.length > 1 || operation?.owner === undefined) return undefined;
-    return Math.max(0, operation.endMs - performance.now());
-  }
+/** How long a claim that is sent alone may wait for its answer. */
+function timeLeftMs({ operations }: EncodedCall): number | undefined {
+  const [operation] = operations;
+  if (operations.length > 1 || operation?.owner === undefined) return undefined;
+  return Math.max(0, operation.endMs - performance.now());
 }
 
 function isGivenUp(operation: Operation): boolean {

@@ -39,11 +39,15 @@ export class ServerCheck {
    *   replica, as that is one server that fails, and no reason to stop using the others
    */
   begin(request: AcquireRequest): boolean {
-    if (this.#identity === undefined) {
+    const { servers } = request;
+    const identity = this.#identity;
+    if (identity === undefined) {
       this.#identifying ??= this.#ask(request);
       return true;
     }
-    this.#assertMayVote(request, performance.now());
+    const vote = servers && identity.runId !== undefined ? servers.get(identity.runId) : undefined;
+    const isVoter = vote !== undefined && vote.node === this.#name && vote.leftAtMs === undefined;
+    if (!isVoter || identity.isReplica) this.#assertMayVote(request, performance.now());
     return false;
   }
 
