@@ -6,7 +6,7 @@ import { acquireRequest, extendRequest, longMs, releaseRequest } from "./request
 import { eventually, ignore, pass, shortMs } from "./timing.ts";
 
 /** How many resources the operations of one call may have. */
-const callMax = 32;
+const callMax = 64;
 
 const names = Array.from({ length: 100 }, (_, i) => `r${i}`);
 const callsForNames = Math.ceil(names.length / callMax);
@@ -104,7 +104,7 @@ export function batches({ server, connected }: Tools): void {
     expect(await command("EXISTS", "lock:r", fenceKey("lock:r"))).toBe(0);
   });
 
-  test("operations share a call that has at most 32 resources; one with more has a call of its own", async () => {
+  test("operations share a call that has at most 64 resources; one with more has a call of its own", async () => {
     const { port, command } = await server();
     const client = await connected(port);
     const claim = (owner: string, resources: string[]) => client.node.acquire(acquireRequest(owner, { resources }));

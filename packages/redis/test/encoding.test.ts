@@ -205,6 +205,19 @@ describe("the header of a call", () => {
   });
 });
 
+test("The operations of a tick are divided evenly among the fewest calls", async () => {
+  const sizesOf = async (count: number) => {
+    const calls = await callsOf(1, (node) => {
+      for (let i = 0; i < count; i++) ignore(node.acquire(acquireRequest(`owner ${i}`, { resources: [`r${i}`] })));
+    });
+    return calls.map((call) => marksOf(call).length);
+  };
+  expect(await sizesOf(64)).toEqual([64]);
+  expect(await sizesOf(65)).toEqual([33, 32]);
+  expect(await sizesOf(100)).toEqual([50, 50]);
+  expect(await sizesOf(200)).toEqual([50, 50, 50, 50]);
+});
+
 test("Nodes with other options encode the same request in their own way", async () => {
   const request = frozenRequest("alice", ["r"]);
   const keys: unknown[] = [];

@@ -21,7 +21,7 @@ function distorted(distort: (answers: unknown[]) => unknown[]) {
 }
 
 const nonsense = [undefined, null, true, "", "x", 1.5, NaN, 2 ** 53, "9007199254740993", {}, [], [1], ["x"], [null, 1]];
-const noGrant = [0, -1, "0"];
+const noGrant = [-1, "-1"];
 const noDenial = [
   ["denied"],
   ["denied", -2, 0],
@@ -74,6 +74,19 @@ describe("an answer that the script cannot have given", () => {
   )("%j makes inspect() reject", async (answer) => {
     const { inspect } = distorted(() => [answer]);
     await expect(inspect("r")).rejects.toThrow("the server answered inspect with");
+  });
+});
+
+describe("the answer 0 to acquire()", () => {
+  test.each([0, "0", Buffer.from("0")])("is a grant of the fence that was hinted: %j", async (answer) => {
+    const { acquire } = distorted(() => [answer]);
+    expect(await acquire(acquireRequest("alice", { fenceHint: 70 }))).toEqual({ granted: true, fence: 70 });
+  });
+
+  test.each([0, -70])("is none where the hint is no fence: %i", async (fenceHint) => {
+    const { acquire } = distorted(() => [0]);
+    const answer = acquire(acquireRequest("alice", { fenceHint }));
+    await expect(answer).rejects.toThrow("which is not an answer of the lock script");
   });
 });
 
@@ -144,7 +157,7 @@ describe("the reply to several operations", () => {
   test("in which one answer is nonsense makes that one reject, and no other", async () => {
     const first = { granted: true, fence: 1 };
     const refused = expect.stringMatching(nonsenseAnswered);
-    expect(await outcomes((reply) => reply.with(0, 0))).toEqual([refused, { released: false }, first]);
+    expect(await outcomes((reply) => reply.with(0, -1))).toEqual([refused, { released: false }, first]);
     expect(await outcomes((reply) => reply.with(1, -1))).toEqual([first, refused, { granted: true, fence: 1 }]);
   });
 
