@@ -69,8 +69,10 @@ describe("serverName()", () => {
 });
 
 describe("clusterName()", () => {
-  test("is the address of a server, or a number that no other has", () => {
+  test("is the address of a server, or four random digits", () => {
     expect(clusterName({ host: "redis-1.internal", port: 7000 })).toBe("cluster redis-1.internal:7000");
-    expect(clusterName(undefined)).not.toBe(clusterName(undefined));
+    const names = Array.from({ length: 10 }, () => clusterName(undefined));
+    for (const name of names) expect(name).toMatch(/^cluster [0-9a-f]{4}$/);
+    expect(new Set(names).size).toBeGreaterThan(1);
   });
 });
