@@ -1,7 +1,7 @@
 import { type FencedConnection, type FencedStore, type FencedStoreOptions, fencedStore } from "@holdfast/redis";
+import { assertClient } from "./assert-client.ts";
 import type { IoredisClient } from "./client.ts";
 import { commandClassOf } from "./command-class.ts";
-import { insistOnClient } from "./insist-on-client.ts";
 
 /**
  * Makes a fenced store of an ioredis client: data in Redis that refuses the late writes of a holder that has lost its lock.
@@ -12,7 +12,7 @@ import { insistOnClient } from "./insist-on-client.ts";
  * @throws {TypeError | RangeError} when the client or an option cannot be used, naming it and why
  */
 export function ioredisFencedStore(client: IoredisClient, options: FencedStoreOptions = {}): FencedStore {
-  insistOnClient(client, (keyPrefix) => `: use one without it, and put ${JSON.stringify(keyPrefix)} before each key`);
+  assertClient(client, (keyPrefix) => `: use one without it, and put ${JSON.stringify(keyPrefix)} before each key`);
   return fencedStore(connectionOf(client), options);
 }
 

@@ -7,8 +7,8 @@ import {
   redisNode,
   serverName,
 } from "@holdfast/redis";
+import { assertClient } from "./assert-client.ts";
 import type { IoredisClient } from "./client.ts";
-import { insistOnClient } from "./insist-on-client.ts";
 import { scriptRunner } from "./script-runner.ts";
 
 /**
@@ -20,7 +20,7 @@ import { scriptRunner } from "./script-runner.ts";
  * @throws {TypeError | RangeError} when the client or an option cannot be used, naming it and why
  */
 export function ioredisNode(client: IoredisClient, options: RedisNodeOptions = {}): RedisNode {
-  insistOnClient(
+  assertClient(
     client,
     (keyPrefix) =>
       ", as that would also come before the names of fence counters, which must stay as they are: use a client without " +

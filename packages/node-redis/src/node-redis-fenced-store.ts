@@ -1,7 +1,7 @@
 import { type FencedConnection, type FencedStore, type FencedStoreOptions, fencedStore } from "@holdfast/redis";
+import { assertClient, isCluster } from "./assert-client.ts";
 import type { NodeRedisClient, NodeRedisCluster, NodeRedisCommandOptions } from "./client.ts";
 import { isShardReady, routingKey } from "./cluster.ts";
-import { insistOnClient, isCluster } from "./insist-on-client.ts";
 
 /** Strings (of type `$` in the protocol) as bytes, however the client is set up; and no deadline but the store's. */
 const commandOptions: NodeRedisCommandOptions = { timeout: 0, typeMapping: { 36: Buffer } };
@@ -20,7 +20,7 @@ export function nodeRedisFencedStore(
   options: FencedStoreOptions = {},
 ): FencedStore {
   if (isCluster(client)) return fencedStore(clusterConnection(client), options);
-  insistOnClient(client, (keyPrefix) => `put ${JSON.stringify(keyPrefix)} before each key`);
+  assertClient(client, (keyPrefix) => `put ${JSON.stringify(keyPrefix)} before each key`);
   return fencedStore(clientConnection(client), options);
 }
 

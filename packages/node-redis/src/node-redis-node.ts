@@ -7,9 +7,9 @@ import {
   redisNode,
   serverName,
 } from "@holdfast/redis";
+import { assertClient, isCluster } from "./assert-client.ts";
 import type { NodeRedisClient, NodeRedisCluster, NodeRedisCommandOptions, NodeRedisSubscriber } from "./client.ts";
 import { isShardReady, routingKey } from "./cluster.ts";
-import { insistOnClient, isCluster } from "./insist-on-client.ts";
 
 /** None: the deadline is core's. The client's own would cost an AbortSignal per command, and end when it is written. */
 const commandOptions: NodeRedisCommandOptions = { timeout: 0 };
@@ -25,7 +25,7 @@ const commandOptions: NodeRedisCommandOptions = { timeout: 0 };
  */
 export function nodeRedisNode(client: NodeRedisClient | NodeRedisCluster, options: RedisNodeOptions = {}): RedisNode {
   if (isCluster(client)) return redisNode(clusterConnection(client), options);
-  insistOnClient(client, (keyPrefix) => `the option prefix: ${JSON.stringify(`${keyPrefix}lock:`)}`);
+  assertClient(client, (keyPrefix) => `the option prefix: ${JSON.stringify(`${keyPrefix}lock:`)}`);
   return redisNode(clientConnection(client), options);
 }
 

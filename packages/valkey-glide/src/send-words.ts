@@ -31,7 +31,7 @@ export function reworded(error: unknown): unknown {
 }
 
 /** Throws unless it is a client of GLIDE. */
-export function insistOnClient(client: ValkeyGlideClient): void {
+export function assertClient(client: ValkeyGlideClient): void {
   if (typeof client?.exec === "function") return;
   throw new TypeError("client must be a GlideClient or a GlideClusterClient of @valkey/valkey-glide");
 }

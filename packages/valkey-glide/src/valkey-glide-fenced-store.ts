@@ -1,7 +1,7 @@
 import { type FencedStore, type FencedStoreOptions, fencedStore } from "@holdfast/redis";
 import { Decoder, TimeoutError } from "@valkey/valkey-glide";
 import type { ValkeyGlideClient } from "./client.ts";
-import { insistOnClient, reworded, wordSender } from "./send-words.ts";
+import { assertClient, reworded, wordSender } from "./send-words.ts";
 
 /**
  * Makes a fenced store of a Valkey GLIDE client: data in Valkey that refuses the late writes of a holder that has lost its
@@ -12,7 +12,7 @@ import { insistOnClient, reworded, wordSender } from "./send-words.ts";
  * @throws {TypeError | RangeError} when the client or an option cannot be used, naming it and why
  */
 export function valkeyGlideFencedStore(client: ValkeyGlideClient, options: FencedStoreOptions = {}): FencedStore {
-  insistOnClient(client);
+  assertClient(client);
   const send = wordSender(client);
   return fencedStore(
     {

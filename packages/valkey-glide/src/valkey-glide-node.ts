@@ -9,7 +9,7 @@ import {
 import { Decoder } from "@valkey/valkey-glide";
 import type { ValkeyGlideClient, ValkeyGlideSubscriber } from "./client.ts";
 import { createPresence } from "./presence.ts";
-import { insistOnClient, isCluster, reworded, wordSender } from "./send-words.ts";
+import { assertClient, isCluster, reworded, wordSender } from "./send-words.ts";
 import { openSubscriber } from "./subscriber.ts";
 
 /** How a node names its keys and what it does beyond locking. */
@@ -40,7 +40,7 @@ const pingTimeoutMs = 1_000;
  * @throws {TypeError | RangeError} when the client or an option cannot be used, naming it and why
  */
 export function valkeyGlideNode(client: ValkeyGlideClient, options: ValkeyGlideNodeOptions = {}): RedisNode {
-  insistOnClient(client);
+  assertClient(client);
   const { subscriber } = options;
   if (subscriber !== undefined && typeof subscriber !== "function") {
     throw new TypeError(`subscriber must be a function that makes a client, not ${typeof subscriber}`);

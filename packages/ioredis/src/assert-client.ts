@@ -5,7 +5,7 @@ import type { IoredisClient } from "./client.ts";
  *
  * @param advice why it must, and what to do instead, for its `keyPrefix`
  */
-export function insistOnClient(client: IoredisClient, advice: (keyPrefix: string) => string): void {
+export function assertClient(client: IoredisClient, advice: (keyPrefix: string) => string): void {
   if (typeof client?.evalsha !== "function" || typeof client.duplicate !== "function") {
     throw new TypeError("client must be a Redis or a Cluster of ioredis, or of a library with its interface");
   }

@@ -10,7 +10,7 @@ export function isCluster(client: NodeRedisClient | NodeRedisCluster): client is
  *
  * @param advice what to do instead, for its `keyPrefix`
  */
-export function insistOnClient(client: NodeRedisClient, advice: (keyPrefix: unknown) => string): void {
+export function assertClient(client: NodeRedisClient, advice: (keyPrefix: unknown) => string): void {
   if (typeof client?.isReady !== "boolean" || typeof client.sendCommand !== "function" || "use" in client) {
     throw new TypeError(
       "client must be made by createClient or createCluster of node-redis, not be a pool or a sentinel",
