@@ -35,10 +35,10 @@ return fence < 4503599627370496 and fence or value
 end
 local function releaseOne(lockKey, list, owner)
 if redis.pcall('GET', lockKey) ~= owner then return 0 end
-if redis.pcall('EXISTS', list) ~= 0 then return nil end
 redis.call('DEL', lockKey)
-redis.pcall('PUBLISH', 'holdfast:released:' .. lockKey, '')
-return 1
+local next = redis.pcall('ZPOPMIN', list)[1]
+redis.pcall('PUBLISH', 'holdfast:released:' .. lockKey, next or '')
+return next and { 'next', next } or 1
 end
 local function makeGeneralPath()
 local function get(key)
@@ -271,4 +271,4 @@ end
 return reply`;
 
 /** What `EVALSHA` takes: the SHA-1 digest of the source. */
-export const lockScriptSha: string = "fe3859b349d0cc07daf0386b44e0c7d4e0a91787";
+export const lockScriptSha: string = "13d7b49c8bee872071318479b3cecd6d6697d01a";

@@ -2,9 +2,10 @@ import { describe, expect, test } from "vitest";
 import { redisNode } from "../src/index.ts";
 import { fenceKey, waitingListKey } from "../src/keys.ts";
 import { connectionOver, startBench } from "./connection.ts";
+import { allow, documentedPermissions, user } from "./permissions.ts";
 import { acquireRequest, extendRequest, longMs, releaseRequest } from "./requests.ts";
 
-const { client, node, nodeOver } = await startBench();
+const { server, client, node, nodeOver } = await startBench();
 const dayMs = 24 * 60 * 60 * 1000;
 const fence = fenceKey("lock:r");
 const largest = Number.MAX_SAFE_INTEGER;
@@ -177,6 +178,22 @@ describe("the server", () => {
     await mute.acquire(acquireRequest("alice"));
     expect(await mute.release(releaseRequest("alice"))).toEqual({ released: true });
     expect(await client.exists("lock:r")).toBe(0);
+  });
+
+  test("refuses nothing to a user that may do what the README says", async () => {
+    await allow(server, await documentedPermissions());
+    const allowed = await nodeOver(user);
+    await client.acl("LOG", "RESET");
+    for (const terms of [{}, { waiter: "w" }, { takeover: "alice" }]) {
+      await allowed.acquire(acquireRequest("alice", terms));
+      await allowed.acquire(acquireRequest("bob", { waiter: "b" }));
+      await allowed.extend(extendRequest("alice", { ttlMs: 2 * longMs }));
+      await allowed.inspect("r");
+      await allowed.release({ ...releaseRequest("alice"), ...("waiter" in terms && terms) });
+    }
+    const refused = ((await client.acl("LOG")) as unknown[][]).map((entry) => entry[entry.indexOf("object") + 1]);
+    // It is asked who it is, and need not tell.
+    expect(refused.filter((object) => object !== "info")).toEqual([]);
   });
 
   test("that may not write is a failure which changes nothing", async () => {
