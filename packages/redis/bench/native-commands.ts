@@ -8,14 +8,15 @@
 import { startRedisServer } from "@holdfast/testkit";
 import { Redis } from "ioredis";
 import { fetchServer, packagedServers } from "../../../scripts/matrix/servers.ts";
-import { channelPrefix, fenceKey } from "../src/keys.ts";
-import { scriptSha, scriptSource } from "../src/script.ts";
+import { channelPrefix, fenceKey, waitingListKey } from "../src/keys.ts";
+import { lockScriptSha, lockScriptSource } from "../src/lock-script.ts";
 
 const turns = 41;
 const operationsPerTurn = 400;
 const owner = "0123456789abcdef0123456789abcdef";
 const ttlMs = "600000";
 const keepMs = "87000000";
+const callId = "123456789";
 const keys = Array.from({ length: operationsPerTurn }, (_, i) => `lock:invoice:${i}`);
 
 /** One way to do something to a claim. */
@@ -44,23 +45,14 @@ interface Cost {
 
 function duels(compareAndDelete: (key: string) => [string, ...string[]]): Duel[] {
   const [command] = compareAndDelete("");
-  const claim = (step: string, key: string) => [
-    scriptSha,
-    2,
-    key,
-    fenceKey(key),
-    `t${step}`,
-    "1",
-    ttlMs,
-    keepMs,
-    owner,
-    "7",
-  ];
+  const header = [callId, ".", "0"];
+  const release = (key: string, ...record: string[]) => [lockScriptSha, 2, key, waitingListKey(key), ...header, ...record];
+  const claim = (key: string, ...record: string[]) => [lockScriptSha, 2, key, fenceKey(key), ...header, ...record];
   return [
     {
       title: "release with a wake-up",
       isHeld: true,
-      script: script((key) => [scriptSha, 1, key, "w", "1", owner]),
+      script: script((key) => release(key, "release-one", owner)),
       native: {
         name: `${command}, then PUBLISH`,
         commands: [command, "publish"],
@@ -72,13 +64,13 @@ function duels(compareAndDelete: (key: string) => [string, ...string[]]): Duel[]
     {
       title: "release without one",
       isHeld: true,
-      script: script((key) => [scriptSha, 1, key, "r", "1", owner]),
+      script: script((key) => [lockScriptSha, 1, key, ...header, "release", "1", owner, "0", ""]),
       native: { name: command, commands: [command], run: (client, key) => client.call(...compareAndDelete(key)) },
     },
     {
       title: "extend",
       isHeld: true,
-      script: script((key) => claim("e", key)),
+      script: script((key) => claim(key, "extend", "1", owner, "7", ttlMs, keepMs, "0")),
       native: {
         name: "SET IFEQ, without the counter",
         commands: ["set"],
@@ -88,7 +80,7 @@ function duels(compareAndDelete: (key: string) => [string, ...string[]]): Duel[]
     {
       title: "acquire",
       isHeld: false,
-      script: script((key) => claim("a", key)),
+      script: script((key) => claim(key, "acquire-one", owner, "7", ttlMs, keepMs)),
       native: {
         name: "SET NX, without the counter",
         commands: ["set"],
@@ -161,7 +153,7 @@ async function compareOn(serverName: string, all: readonly Duel[]): Promise<void
   const server = await startRedisServer({ binary: await fetchServer(packaged) });
   const client = new Redis({ host: "127.0.0.1", port: server.port });
   try {
-    await client.script("LOAD", scriptSource);
+    await client.script("LOAD", lockScriptSource);
     for (const duel of all) {
       const { server: cost, oneByOne, pipelined } = await compare(client, duel);
       console.log(`| ${serverName} | ${duel.title} | ${duel.native.name} | ${cost} | ${oneByOne} | ${pipelined} |`);
