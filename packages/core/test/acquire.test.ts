@@ -1,4 +1,5 @@
-import { LockHeldError, QuorumUnreachableError, WaitTimeoutError } from "@holdfast/core";
+import { type AcquireRequest, LockHeldError, QuorumUnreachableError, Redlock, WaitTimeoutError } from "@holdfast/core";
+import { memoryNode } from "@holdfast/memory";
 import { describe, expect, it } from "vitest";
 import { claimOf, world } from "./world.ts";
 
@@ -93,6 +94,30 @@ describe("early settling", () => {
     await clock.until(redlock.acquire("r"));
     expect(clock.monotonicMs()).toBe(40);
     expect(nodes.map((node) => node.callsOf("acquire").map(({ atMs }) => atMs))).toEqual([[0], [0], [0], [0], [0]]);
+  });
+});
+
+describe("the map of servers", () => {
+  it("acquire() gives all nodes of a Redlock the same one, and another Redlock another", async () => {
+    const maps: unknown[] = [];
+    const nodes = ["a", "b", "c"].map((name) => {
+      const node = memoryNode({ name });
+      return {
+        ...node,
+        name,
+        acquire: (request: AcquireRequest) => {
+          maps.push(request.servers);
+          return node.acquire(request);
+        },
+      };
+    });
+    const redlock = new Redlock(nodes);
+    await (await redlock.acquire("r")).release();
+    await (await redlock.acquire("s")).release();
+    expect(maps[0]).toBeInstanceOf(Map);
+    expect(new Set(maps).size).toBe(1);
+    await (await new Redlock(nodes).acquire("r")).release();
+    expect(new Set(maps).size).toBe(2);
   });
 });
 
