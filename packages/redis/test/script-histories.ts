@@ -3,8 +3,9 @@ import type { Redis } from "ioredis";
 import { channelPrefix, fenceKey, waitingListKey } from "../src/keys.ts";
 
 /*
- * Random histories of the lock script. Each is played twice on one server, on keys of its own: with the records of the short
- * paths (`acquire-one` and `release-one`), and with those of the general path in their place. Nothing may differ.
+ * Random histories of the lock script. Each is played in several ways on one server, on keys of their own: with the records of
+ * the short paths (`acquire-one` and `release-one`), with those of the general path in their place, and with a call for each
+ * operation. Replies, keys, the order of writes and messages must be the same.
  */
 
 const resources = ["a", "b", "c"] as const;
@@ -136,7 +137,7 @@ const anyStep: fc.Arbitrary<ScriptStep> = fc.oneof(
       ),
       // The positions of some, most often of none.
       givenUp: fc.oneof(
-        { weight: 3, arbitrary: fc.constant([]) },
+        { weight: 3, arbitrary: fc.constant<number[]>([]) },
         { weight: 1, arbitrary: fc.array(fc.nat(5), { maxLength: 3 }) },
       ),
       isGuarded: fc.nat(9).map((draw) => draw === 0),
@@ -188,18 +189,31 @@ const anyStep: fc.Arbitrary<ScriptStep> = fc.oneof(
 /** Any history of calls, between which others change keys. */
 export const anyHistory: fc.Arbitrary<ScriptStep[]> = fc.array(anyStep, { minLength: 1, maxLength: 14 });
 
-/** One of the two ways to play a history. All of its keys are of one slot. */
+/** How many histories a test plays. */
+export const historyCount = 500;
+
+/** One of the ways to play a history. All of its keys are of one slot. */
 interface Way {
-  readonly prefix: "{short}:" | "{general}:";
+  readonly name: "short" | "general" | "alone";
+  /** Whether operations have the records of the short paths, where there are any. */
   readonly isShort: boolean;
+  /** Whether each operation is a call. */
+  readonly isAlone: boolean;
 }
 
-const ways: readonly [Way, Way] = [
-  { prefix: "{short}:", isShort: true },
-  { prefix: "{general}:", isShort: false },
+const general: Way = { name: "general", isShort: false, isAlone: false };
+const ways: readonly Way[] = [
+  general,
+  { name: "short", isShort: true, isAlone: false },
+  { name: "alone", isShort: false, isAlone: true },
 ];
 
-/** A script on a server, with a second connection that hears what is published. */
+/** What keys of a way, and nothing else, contain. */
+function tagOf({ name }: Way): string {
+  return `{${name}}`;
+}
+
+/** A script on a server, with a second connection that hears what happens to keys and what is published. */
 export interface Stage {
   readonly client: Redis;
   readonly subscriber: Redis;
@@ -207,27 +221,40 @@ export interface Stage {
   readonly sha: string;
 }
 
-/** Plays a history in both ways, and returns the first difference, or undefined if there is none. */
+/** What came of a step, or of a whole history, in one of the ways. */
+type Effects = Readonly<Record<Way["name"], unknown>>;
+
+/**
+ * Plays a history in all ways, and returns the first difference, or undefined if there is none. How much a call may do on a
+ * server that is out of memory depends on what it has done before, so that calls of single operations may differ there.
+ */
 export async function differenceIn(history: readonly ScriptStep[], stage: Stage): Promise<string | undefined> {
   const { client } = stage;
   await client.flushall();
   const listening = await listen(stage);
   const nowUs = await timeOf(client);
+  const compared = ways.filter(({ isAlone }) => !(isAlone && history.some((step) => step.do === "memory")));
+  const differenceOf = (effects: Effects, what: string): string | undefined => {
+    const other = compared.find(({ name }) => !isAlike(effects.general, effects[name], nowUs));
+    if (other === undefined) return undefined;
+    return `${what}: ${JSON.stringify(effects.general)} in general, ${other.name} ${JSON.stringify(effects[other.name])}`;
+  };
   try {
     for (const [index, step] of history.entries()) {
-      const moment = { nowUs, index };
-      const replies = await Promise.all(ways.map((way) => play(step, way, stage, moment)));
-      const [keys, general] = await keysOf(client);
+      const replies = await inEachWay((way) => play(step, way, stage, { nowUs, index }));
       const difference =
-        differenceOf(replies[0], replies[1], "the reply", nowUs) ??
-        differenceOf(keys, general, "the keys afterwards", nowUs);
+        differenceOf(replies, "the replies") ?? differenceOf(await keysOf(client), "the keys afterwards");
       if (difference !== undefined) return `step ${index + 1}, ${JSON.stringify(step)}: ${difference}`;
     }
   } finally {
     await client.config("SET", "maxmemory", "0");
   }
-  const [heard, generally] = await listening.end();
-  return differenceOf(heard, generally, "the messages", nowUs);
+  return differenceOf(await listening.end(), "the events and messages");
+}
+
+async function inEachWay(effectOf: (way: Way) => unknown): Promise<Effects> {
+  const effects = await Promise.all(ways.map(async (way) => [way.name, await effectOf(way)]));
+  return Object.fromEntries(effects);
 }
 
 /** When a step is done: the server's clock at the beginning of the history, and how many steps came before. */
@@ -264,24 +291,25 @@ async function play(step: ScriptStep, way: Way, { client, sha }: Stage, moment: 
 type CallStep = Extract<ScriptStep, { do: "call" }>;
 
 async function call(step: CallStep, way: Way, client: Redis, sha: string, moment: Moment): Promise<unknown> {
-  const guardMs = step.isGuarded ? 10 ** 9 : 0;
-  const records = step.operations.map((operation, index) => {
+  const operations = step.operations.map((operation, index) => {
     const timed = "ttlMs" in operation ? { ...operation, ttlMs: distinct(operation.ttlMs, moment, index) } : operation;
-    return recordOf(timed, way, moment.nowUs, step.isGuarded);
+    const [keys, words] = recordOf(timed, way, moment.nowUs, step.isGuarded);
+    // Only what makes or extends a claim is ever given up.
+    const isGivenUp = step.givenUp.includes(index) && /^(acquire|extend)/.test(operation.do);
+    return { keys, words, mark: isGivenUp ? "x" : "." };
   });
-  const keys = records.flatMap(([recordKeys]) => recordKeys);
-  // Only what makes or extends a claim is ever given up.
-  const marks = step.operations.map((operation, index) =>
-    step.givenUp.includes(index) && /^(acquire|extend)/.test(operation.do) ? "x" : ".",
-  );
-  const callId = String(Math.floor(Math.random() * 2 ** 48));
-  const words = [callId, marks.join(""), String(guardMs), ...records.flatMap(([, recordWords]) => recordWords)];
-  try {
+  const calls = way.isAlone ? operations.map((operation) => [operation]) : [operations];
+  const replies = calls.map(async (records) => {
+    const keys = records.flatMap((record) => record.keys);
+    const callId = String(Math.floor(Math.random() * 2 ** 48));
+    const marks = records.map(({ mark }) => mark).join("");
+    const words = [callId, marks, step.isGuarded ? 10 ** 9 : 0, ...records.flatMap((record) => record.words)];
     const [told, ...answers] = (await client.evalsha(sha, keys.length, ...keys, ...words)) as unknown[];
-    return withoutNames([String(told) === callId, ...answers], way);
-  } catch (error) {
-    return withoutNames(`error: ${(error as Error).message}`, way);
-  }
+    return String(told) === callId ? answers : [`the id of another call: ${told}`];
+  });
+  return Promise.all(replies)
+    .then((answers) => withoutNames(answers.flat(), way))
+    .catch((error: Error) => withoutNames(`error: ${error.message}`, way));
 }
 
 /** The keys and the words of an operation. A server with a guard is never sent the short form of an acquire. */
@@ -337,8 +365,8 @@ function recordOf(
   }
 }
 
-function keyOf({ prefix }: Way, part: "lock" | "fence" | "list", resource: Resource): string {
-  const lockKey = prefix + resource;
+function keyOf(way: Way, part: "lock" | "fence" | "list", resource: Resource): string {
+  const lockKey = `${tagOf(way)}:${resource}`;
   if (part === "lock") return lockKey;
   return part === "fence" ? fenceKey(lockKey) : waitingListKey(lockKey);
 }
@@ -356,18 +384,17 @@ for _, key in ipairs(all) do
 end
 return reply`;
 
-/** All keys of both ways, with their types, values and lives, at one moment. */
-async function keysOf(client: Redis): Promise<[unknown, unknown]> {
+/** All keys of each way, with their types, values and lives, at one moment. */
+async function keysOf(client: Redis): Promise<Effects> {
   const entries = (await client.eval(readKeys, 0)) as [string, ...unknown[]][];
-  const [short, general] = ways.map((way) =>
-    entries.filter(([key]) => key.includes(way.prefix.slice(0, -1))).map((entry) => withoutNames(entry, way)),
+  return inEachWay((way) =>
+    entries.filter(([key]) => key.includes(tagOf(way))).map((entry) => withoutNames(entry, way)),
   );
-  return [short, general];
 }
 
-/** Hears what is published from now on, until the end is asked for. */
-async function listen({ client, subscriber }: Stage): Promise<{ end(): Promise<[unknown, unknown]> }> {
-  const heard: [channel: string, message: string][] = [];
+/** Hears what happens to keys, and what is published, from now on, until the end is asked for. */
+async function listen({ client, subscriber }: Stage): Promise<{ end(): Promise<Effects> }> {
+  const heard: string[] = [];
   const sentinel = `${channelPrefix}end`;
   let onEnd!: () => void;
   const ended = new Promise<void>((resolve) => {
@@ -375,18 +402,18 @@ async function listen({ client, subscriber }: Stage): Promise<{ end(): Promise<[
   });
   const hear = (_pattern: string, channel: string, message: string): void => {
     if (channel === sentinel) onEnd();
-    else heard.push([channel, message]);
+    else heard.push(`${channel} ${message}`);
   };
   subscriber.removeAllListeners("pmessage").on("pmessage", hear);
-  await subscriber.psubscribe(`${channelPrefix}*`);
+  await client.config("SET", "notify-keyspace-events", "EA");
+  await subscriber.psubscribe("__keyevent@*", `${channelPrefix}*`);
   return {
     async end() {
       await client.publish(sentinel, "");
       await ended;
-      const [short, general] = ways.map((way) =>
-        heard.filter(([channel]) => channel.includes(way.prefix)).map((message) => withoutNames(message, way)),
+      return inEachWay((way) =>
+        heard.filter((message) => message.includes(tagOf(way))).map((message) => withoutNames(message, way)),
       );
-      return [short, general];
     },
   };
 }
@@ -400,14 +427,7 @@ async function timeOf(client: Redis): Promise<number> {
 function withoutNames(value: unknown, way: Way): unknown {
   if (Array.isArray(value)) return value.map((element) => withoutNames(element, way));
   if (typeof value !== "string") return value;
-  return value.replaceAll(way.prefix.slice(0, -1), "{}").replaceAll(/user_script: ?\d+/g, "user_script");
-}
-
-/** Where two values differ by more than the time between them. */
-function differenceOf(short: unknown, general: unknown, what: string, nowUs: number): string | undefined {
-  return isAlike(short, general, nowUs)
-    ? undefined
-    : `${what} of the short path ${JSON.stringify(short)}, of the general path ${JSON.stringify(general)}`;
+  return value.replaceAll(tagOf(way), "{}").replaceAll(/user_script: ?\d+/g, "user_script");
 }
 
 function isAlike(a: unknown, b: unknown, nowUs: number): boolean {

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { Redis } from "ioredis";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { lockScriptSource } from "../src/lock-script.ts";
-import { anyHistory, differenceIn, type Stage } from "./script-histories.ts";
+import { anyHistory, differenceIn, historyCount, type Stage } from "./script-histories.ts";
 
 async function stageOn(port: number): Promise<Stage> {
   const [client, subscriber] = [new Redis(port), new Redis(port)];
@@ -30,14 +30,14 @@ describe("the lock script", { timeout: 120_000 }, () => {
   };
 
   test.each(Object.entries(start))(
-    "has the same effects by its short and its general path, on %s",
+    "has the same effects by its short and its general path, and by single calls, on %s",
     async (_, start) => {
       const stage = await stageOn(await start());
       await fc.assert(
         fc.asyncProperty(anyHistory, async (history) => {
           expect(await differenceIn(history, stage)).toBeUndefined();
         }),
-        { numRuns: 500, seed: fuzzSeed },
+        { numRuns: historyCount, seed: fuzzSeed },
       );
     },
   );

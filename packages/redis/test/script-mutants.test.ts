@@ -1,14 +1,17 @@
 import { createHash } from "node:crypto";
+import { fileURLToPath } from "node:url";
 import { type BrokenNode, describeBrokenNodes, type LockNodeSubject } from "@holdfast/conformance";
-import { startRedisServer } from "@holdfast/testkit";
+import { fuzzSeed, startRedisServer } from "@holdfast/testkit";
+import { compactLua, joinLua, type LuaEdit } from "@holdfast/testkit/lua";
+import fc from "fast-check";
 import { Redis } from "ioredis";
-import { afterAll, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { brokenNodeTable } from "../../conformance/test/broken-node-table.ts";
 import { type RedisConnection, type RedisNode, redisNode } from "../src/index.ts";
-import { scriptSource } from "../src/script.ts";
 import { connectionOver } from "./connection.ts";
 import { acquireRequest, extendRequest, releaseRequest } from "./requests.ts";
-import { type ScriptMistake, scriptMistakes } from "./script-mistakes.ts";
+import { anyHistory, differenceIn, historyCount } from "./script-histories.ts";
+import { blindClaims, nodeMutants, pathMutants } from "./script-mutants.ts";
 
 const server = await startRedisServer();
 const [client, rivalClient] = [0, 1].map(() => new Redis(server.port, { lazyConnect: true })) as [Redis, Redis];
@@ -42,11 +45,11 @@ async function expectWorkingScript(node: RedisNode): Promise<void> {
   await node.extend(extendRequest("bob", { resources, rejoin: true }));
 }
 
-/** The script with the mistake in it. */
-function edited({ mistake, edit: [from, to] }: Pick<ScriptMistake, "mistake" | "edit">): string {
-  const source = scriptSource.replace(from, () => to);
-  if (source === scriptSource) throw new Error(`no script ${mistake}: it does not contain "${from}"`);
-  return source;
+const mainFile = fileURLToPath(new URL("../src/lua/lock.lua", import.meta.url));
+
+/** The script with a fault edited into it. */
+function edited(edits: readonly LuaEdit[]): string {
+  return compactLua(joinLua(mainFile, edits));
 }
 
 /** Has another script sent in the place of the right one. */
@@ -65,30 +68,31 @@ let lastLook: Promise<string | null> = Promise.resolve(null);
  * who began to meanwhile, so that it is certain that several find it free.
  */
 function inTwoSteps(connection: RedisConnection): RedisConnection {
-  const edit = ["leftMs then return", "false then return"] as const;
-  const blind = withScript(edited({ mistake: "claims blindly", edit }))(connection);
+  const blind = withScript(edited(blindClaims))(connection);
   return {
     ...connection,
     async runScript(command, script, call) {
       const words = call.keysAndArguments().map(String);
-      const [steps, ticket, , , owner] = words.slice(call.keyCount);
-      const claims = /^t(a+)$/.exec(steps ?? "")?.[1];
-      if (claims === undefined) return connection.runScript(command, script, call);
+      const [callId, marks = "", , ...records] = words.slice(call.keyCount);
+      // The short form of an acquire: its name, the owner and three more fields.
+      const areClaims = records.every((word, index) => index % 5 !== 0 || word === "acquire-one");
+      if (!areClaims) return connection.runScript(command, script, call);
       const look = client.get(call.firstKey);
       lastLook = look;
       const holder = await look;
       await lastLook;
-      if (holder !== null && holder !== owner) return [ticket, ...[...claims].flatMap(() => [0, 1])];
+      const [, owner] = records;
+      if (holder !== null && holder !== owner) return [callId, ...[...marks].map(() => ["denied", 1, 1])];
       return blind.runScript(command, script, call);
     },
   };
 }
 
 const brokenNodes: readonly BrokenNode[] = [
-  ...scriptMistakes.map((each) => ({
-    fault: each.mistake,
-    caughtBy: each.caughtBy,
-    create: () => subjectOver(withScript(edited(each))),
+  ...nodeMutants.map(({ fault, caughtBy, edits }) => ({
+    fault,
+    caughtBy,
+    create: () => subjectOver(withScript(edited(edits))),
   })),
   {
     fault: "looks who holds the resource in one call, and claims it in another",
@@ -103,11 +107,37 @@ describeBrokenNodes("the lock script on a real server", {
   brokenNodes,
 });
 
-test("broken scripts are listed in docs/broken-lock-scripts.md (vitest -u writes the page)", async () => {
-  const heading = `# Broken lock scripts that the conformance suite catches
+describe("random histories", () => {
+  const subscriber = new Redis(server.port, { lazyConnect: true });
+  beforeAll(() => subscriber.connect());
+  afterAll(() => subscriber.disconnect());
 
-Each one is the script of \`@holdfast/redis\` with one fault edited into its text, run on a real server. The test beside
-it passes for the correct script and must fail for the broken one. \`script-mistakes.test.ts\` generates this page: do not
-edit it by hand.`;
-  await expect(brokenNodeTable(brokenNodes, heading)).toMatchFileSnapshot("../../../docs/broken-lock-scripts.md");
+  test.each(pathMutants)("show that a script is wrong that $fault", async ({ edits }) => {
+    const sha = (await client.script("LOAD", edited(edits))) as string;
+    let difference: string | undefined;
+    const outcome = await fc.check(
+      fc.asyncProperty(anyHistory, async (history) => {
+        difference = await differenceIn(history, { client, subscriber, sha });
+        return difference === undefined;
+      }),
+      { numRuns: 4 * historyCount, seed: fuzzSeed, endOnFailure: true },
+    );
+    expect(outcome.failed).toBe(true);
+
+    // A script that cannot run would differ, too.
+    expect(difference).toMatch(/ in general, (short|alone) /);
+    expect(difference).not.toMatch(/attempt to|user_script/);
+  });
+});
+
+test("broken scripts are listed in docs/broken-lock-scripts.md (vitest -u writes the page)", async () => {
+  const heading = `# Broken lock scripts that tests catch
+
+Each one is the script of \`@holdfast/redis\` with one fault edited into its Lua files, run on a real server. The test beside it
+passes for the correct script and must fail for the broken one: a test of the conformance suite, or the comparison of random
+histories, which the short and the general path of the script, and calls of single operations, must play alike.
+\`script-mutants.test.ts\` generates this page: do not edit it by hand.`;
+  const shownByHistories = pathMutants.map(({ fault }) => ({ fault, caughtBy: "the comparison of random histories" }));
+  const page = brokenNodeTable([...brokenNodes, ...shownByHistories], heading);
+  await expect(page).toMatchFileSnapshot("../../../docs/broken-lock-scripts.md");
 });

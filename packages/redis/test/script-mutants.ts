@@ -1,0 +1,407 @@
+import type { LuaEdit } from "@holdfast/testkit/lua";
+
+/** The lock script with a fault edited into its Lua files. */
+export interface ScriptMutant {
+  /** What a node with the fault does, after "a node that …". */
+  readonly fault: string;
+  readonly edits: readonly LuaEdit[];
+}
+
+/** One that a test of the conformance suite catches. */
+export interface NodeMutant extends ScriptMutant {
+  /** The statement of that test. */
+  readonly caughtBy: string;
+}
+
+/** The short path of acquire, and the general one. */
+function inAcquires(from: [short: string, general: string], to: [short: string, general: string]): readonly LuaEdit[] {
+  return [
+    { file: "acquire-one.lua", from: from[0], to: to[0] },
+    { file: "acquire.lua", from: from[1], to: to[1] },
+  ];
+}
+
+const shortClaim = "redis.call('SET', lockKey, owner, 'PX', ttlMs)";
+const claim = "redis.call('SET', KEYS[i], owner, 'PX', ttlMs)";
+const claims: [string, string] = [shortClaim, claim];
+const clamps: [string, string] = ["math.min(hint, latestHint())", "math.min(tonumber(fenceHint), latestHint())"];
+const advance = "highest + 1)";
+const isHeld = "local isHeld = mine == count";
+const whereDenied = "if retryAfterMs and not isResent then return";
+const denial = "return { 'denied', retryAfterMs, held } end";
+const raise = "raiseCounters(before, count, counters, fence, fenceHint, keepMs)";
+const raiseInExtend = "raiseCounters(before, count, counters, fence, atLeast, keepMs, isVoteDoubtful)";
+
+/** What is free is claimed whoever holds it: for a node that looks in another call. */
+export const blindClaims: readonly LuaEdit[] = [
+  { file: "acquire-one.lua", from: "if redis.pcall('GET', lockKey) then return nil end", to: "" },
+  { file: "acquire.lua", from: whereDenied, to: "if false then return" },
+];
+
+/** Mistakes of a kind that only a server can make. */
+export const nodeMutants: readonly NodeMutant[] = [
+  {
+    fault: "releases whatever the resource is held by",
+    caughtBy: "release() leaves another owner's claim and counter alone",
+    edits: [
+      {
+        file: "release-one.lua",
+        from: "if redis.pcall('GET', lockKey) ~= owner then",
+        to: "if not redis.pcall('GET', lockKey) then",
+      },
+      { file: "release.lua", from: "if redis.pcall('GET', key) == owner then", to: "if redis.pcall('GET', key) then" },
+    ],
+  },
+  {
+    fault: "forgets the counter with a release",
+    caughtBy: "release() keeps the counter",
+    edits: [
+      {
+        file: "release-one.lua",
+        from: "redis.call('DEL', lockKey)",
+        to: "redis.call('DEL', lockKey, 'holdfast:fence:{' .. lockKey .. '}')",
+      },
+      {
+        file: "release.lua",
+        from: "redis.call('DEL', key)",
+        to: "redis.call('DEL', key, 'holdfast:fence:{' .. key .. '}')",
+      },
+    ],
+  },
+  {
+    fault: "keeps the counter no longer than the claim",
+    caughtBy: "the fence of a grant is one more than the counter, after an expiry",
+    edits: [
+      ...inAcquires(
+        ["highest, lifeMs = 0, keepMs", raise],
+        ["highest, lifeMs = 0, ttlMs", raise.replace("keepMs", "ttlMs")],
+      ),
+      { file: "extend.lua", from: raiseInExtend, to: raiseInExtend.replace("keepMs", "ttlMs") },
+    ],
+  },
+  {
+    fault: "does not write the counter of a grant",
+    caughtBy: "the fence of a grant is one more than the counter, after a release by either client",
+    edits: [
+      { file: "acquire-one.lua", from: "redis.call('SET', fenceKey, value)", to: "" },
+      { file: "acquire-one.lua", from: "redis.call('SET', fenceKey, value, 'PX', lifeMs)", to: "" },
+      { file: "acquire.lua", from: raise, to: "" },
+    ],
+  },
+  {
+    fault: "does not advance the counter in a grant",
+    caughtBy: "the fence of a grant is one more than the counter, after a release by either client",
+    edits: inAcquires([advance, advance], ["highest)", "highest)"]),
+  },
+  {
+    fault: "counts each of several resources by itself",
+    caughtBy: "the fence over several resources is one more than their highest counter, for each",
+    edits: [
+      {
+        file: "fence-counters.lua",
+        from: "math.max(number, counters[i])",
+        to: "math.max(counters[i] + 1, tonumber(printed))",
+      },
+    ],
+  },
+  {
+    fault: "takes no notice of the hint",
+    caughtBy: "the fence is exactly the hint where that is ahead of the counter",
+    edits: inAcquires(clamps, ["1", "1"]),
+  },
+  {
+    fault: "takes any hint, however far ahead of its clock",
+    caughtBy: "a hint counts at most as the node's clock plus a day",
+    edits: inAcquires(clamps, ["hint", "tonumber(fenceHint)"]),
+  },
+  {
+    fault: "keeps fourteen digits of a counter, as Lua prints numbers",
+    caughtBy: "the fence is exactly the hint where that is the time in microseconds",
+    edits: [
+      {
+        file: "acquire-one.lua",
+        from: "fence == hint and fenceHint or string.format('%.0f', fence)",
+        to: "tostring(fence)",
+      },
+      {
+        file: "fence-counters.lua",
+        from: "raised == tonumber(printed) and printed or string.format('%.0f', raised)",
+        to: "tostring(raised)",
+      },
+    ],
+  },
+  {
+    fault: "accepts a raise although the counter is already higher",
+    caughtBy: "extend() of a held claim to a fence below the counter answers the counter, and leaves it",
+    edits: [{ file: "fence-counters.lua", from: "math.max(number, counters[i])", to: "number" }],
+  },
+  {
+    fault: "does not raise the counter in an extension",
+    caughtBy: "extend() of a held claim raises the counter to the fence",
+    edits: [{ file: "extend.lua", from: raiseInExtend, to: `if not isHeld then ${raiseInExtend} end` }],
+  },
+  {
+    fault: "claims again in an extension without advancing the counter",
+    caughtBy: "extend() with rejoin advances the counter past the old one, as a grant does",
+    edits: [{ file: "extend.lua", from: advance, to: "highest)" }],
+  },
+  {
+    fault: "claims again in an extension that was not to rejoin",
+    caughtBy: "extend() without rejoin of a claim never made changes nothing",
+    edits: [{ file: "extend.lua", from: "(others > 0 or not mayRejoin)", to: "others > 0" }],
+  },
+  {
+    fault: "rejoins what another owner holds",
+    caughtBy: "extend() of another owner's claim answers not held, and leaves claim and counter alone",
+    edits: [{ file: "extend.lua", from: "(others > 0 or not mayRejoin)", to: "not mayRejoin" }],
+  },
+  {
+    fault: "extends whatever claim the resource has",
+    caughtBy: "extend() of another owner's claim answers not held, and leaves claim and counter alone",
+    edits: [{ file: "extend.lua", from: isHeld, to: "local isHeld = mine + others == count" }],
+  },
+  {
+    fault: "takes a claim on some of several resources for a claim on all",
+    caughtBy: "extend() without rejoin takes a claim on some of the resources for none, and changes nothing",
+    edits: [{ file: "extend.lua", from: isHeld, to: "local isHeld = mine > 0" }],
+  },
+  {
+    fault: "claims a held claim anew where it may rejoin",
+    caughtBy: "extend() with rejoin of a held claim does not advance the counter by itself, however often",
+    edits: [{ file: "extend.lua", from: isHeld, to: `${isHeld} and not mayRejoin` }],
+  },
+  {
+    fault: "sets no ttl in an extension",
+    caughtBy: "extend() of a held claim makes it last longer",
+    edits: [{ file: "extend.lua", from: "redis.call('PEXPIRE', KEYS[i], ttlMs)", to: "" }],
+  },
+  {
+    fault: "cuts a claim short when it is extended for less",
+    caughtBy: "extend() of a held claim for less than it will be kept leaves it as it is",
+    edits: [{ file: "extend.lua", from: "elseif redis.call('PTTL', KEYS[i]) < tonumber(ttlMs) then", to: "else" }],
+  },
+  {
+    fault: "claims what is free of several resources before it denies",
+    caughtBy: "acquire() denies while another owner holds any one of the resources, and changes nothing",
+    edits: [
+      {
+        file: "acquire.lua",
+        from: whereDenied,
+        to: `if retryAfterMs and not isResent then
+          for i = before + 1, before + count do if not get(KEYS[i]) then ${claim} end end
+          return`,
+      },
+    ],
+  },
+  {
+    fault: "advances the counter for a claim that it denies",
+    caughtBy: "acquire() that is denied leaves the holder, its ttl and the counter alone",
+    edits: [
+      {
+        file: "acquire.lua",
+        from: whereDenied,
+        to: whereDenied.replace("return", "redis.call('INCR', KEYS[before + count + 1]) return"),
+      },
+    ],
+  },
+  {
+    fault: "answers with an error where it should deny",
+    caughtBy: "acquire() denies while another owner holds the resource, whichever client asks",
+    edits: [{ file: "acquire.lua", from: denial, to: "error({ err = 'ERR it is locked' }) end" }],
+  },
+  {
+    fault: "takes over from whoever holds the resource",
+    caughtBy: "acquire() with takeover from an owner that does not hold the resource is denied",
+    edits: [{ file: "acquire.lua", from: "holder ~= takeover", to: "takeover == ''" }],
+  },
+  {
+    fault: "advances the counter for a command that was resent",
+    caughtBy: "acquire() resent by the holder grants again with the same fence, whatever it hints",
+    edits: [{ file: "acquire.lua", from: "if isResent then", to: "if false then" }],
+  },
+  {
+    fault: "denies a command that was resent",
+    caughtBy: "acquire() resent by the holder grants again with the same fence, whatever it hints",
+    edits: [{ file: "acquire.lua", from: "local isResent = mine == count", to: "local isResent = false" }],
+  },
+  {
+    fault: "grants a command that was resent with the fence that it hints",
+    caughtBy: "acquire() resent by the holder grants again with the same fence, whatever it hints",
+    edits: [{ file: "acquire.lua", from: "return exact(highest)", to: "return 0" }],
+  },
+  {
+    fault: "keeps claims until they are released",
+    caughtBy: "a claim is kept for its ttl at least, and then is free",
+    edits: inAcquires(claims, ["redis.call('SET', lockKey, owner)", "redis.call('SET', KEYS[i], owner)"]),
+  },
+  {
+    fault: "ends claims after a few milliseconds, whatever their ttl",
+    caughtBy: "a claim that is not extended stays for a long ttl",
+    edits: inAcquires(claims, [
+      shortClaim.replace("ttlMs", "math.min(ttlMs, 5)"),
+      claim.replace("ttlMs", "math.min(ttlMs, 5)"),
+    ]),
+  },
+  {
+    fault: "takes milliseconds for seconds",
+    caughtBy: "a claim is kept for its ttl at least, and then is free",
+    edits: inAcquires(claims, [shortClaim.replace("PX", "EX"), claim.replace("PX", "EX")]),
+  },
+  {
+    fault: "tells in inspect() nothing of the counter of what is free",
+    caughtBy: "inspect() of a released resource tells that it is free, and the fence it had",
+    edits: [{ file: "inspect.lua", from: "exact(highest)", to: "exact(get(key) and highest or 0)" }],
+  },
+];
+
+/** An edit of the short path of acquire. */
+function inAcquireOne(fault: string, from: string, to: string): ScriptMutant {
+  return { fault, edits: [{ file: "acquire-one.lua", from, to }] };
+}
+
+/** An edit of the short path of release. */
+function inReleaseOne(fault: string, from: string, to: string): ScriptMutant {
+  return { fault, edits: [{ file: "release-one.lua", from, to }] };
+}
+
+const lifeOfCounter = "if ms == -1 then lifeMs = '0' elseif ms > tonumber(keepMs) then lifeMs = ms end";
+
+/** Mistakes of one of the ways to do the same, or of one operation beside another. */
+export const pathMutants: readonly ScriptMutant[] = [
+  inAcquireOne("claims by the short path what is held", "if redis.pcall('GET', lockKey) then return nil end", ""),
+  inAcquireOne(
+    "does not read the counter in the short path",
+    "local counter = redis.pcall('GET', fenceKey)",
+    "local counter = false",
+  ),
+  inAcquireOne(
+    "takes any counter for a number in the short path",
+    "and string.find(counter, '^%d+$') and tonumber(counter)",
+    "and tonumber(counter)",
+  ),
+  inAcquireOne(
+    "begins again, in the short path, with a counter that is none",
+    "if not highest or highest > 9007199254740990 then return nil end",
+    "highest = highest or 0",
+  ),
+  inAcquireOne("goes beyond the largest fence in the short path", " or highest > 9007199254740990", ""),
+  inAcquireOne("takes any hint in the short path", clamps[0], "hint"),
+  inAcquireOne("takes no notice of the hint in the short path", clamps[0], "1"),
+  inAcquireOne("does not advance the counter in the short path", advance, "highest)"),
+  inAcquireOne("sets the life of a counter anew in the short path, however long it was", lifeOfCounter, ""),
+  inAcquireOne(
+    "ends, in the short path, the life of a counter that had no end",
+    "if ms == -1 then lifeMs = '0' elseif ms >",
+    "if ms >",
+  ),
+  inAcquireOne(
+    "shortens the life of a counter in the short path",
+    "elseif ms > tonumber(keepMs) then lifeMs = ms end",
+    "end",
+  ),
+  inAcquireOne(
+    "ends, in the short path, the life of a counter that is to have no end",
+    "if keepMs == '0' or lifeMs == '0' then",
+    "if lifeMs == '0' then",
+  ),
+  inAcquireOne(
+    "keeps fourteen digits of a counter in the short path",
+    "string.format('%.0f', fence)",
+    "tostring(fence)",
+  ),
+  inAcquireOne(
+    "answers in the short path with a number that clients read inexactly",
+    "return fence < 4503599627370496 and fence or value",
+    "return fence",
+  ),
+  inAcquireOne(
+    "answers every grant of the short path as if it had its hint",
+    "if fence == hint then return 0 end",
+    "do return 0 end",
+  ),
+  inAcquireOne("keeps claims of the short path for ever", shortClaim, "redis.call('SET', lockKey, owner)"),
+  {
+    fault: "writes the claim before its counter in the short path",
+    edits: [
+      { file: "acquire-one.lua", from: shortClaim, to: "" },
+      {
+        file: "acquire-one.lua",
+        from: "local hint = tonumber(fenceHint)",
+        to: `local hint = tonumber(fenceHint) ${shortClaim}`,
+      },
+    ],
+  },
+  inReleaseOne(
+    "releases by the short path whatever the resource is held by",
+    "if redis.pcall('GET', lockKey) ~= owner then return 0 end",
+    "",
+  ),
+  inReleaseOne("frees nothing by the short path, and says that it did", "redis.call('DEL', lockKey)", ""),
+  inReleaseOne("says nothing of what the short path has freed", "{ 'next', next } or 1", "{ 'next', next } or 0"),
+  inReleaseOne("names no waiter in the short path", "local next = redis.pcall('ZPOPMIN', list)[1]", "local next"),
+  inReleaseOne(
+    "leaves, in the short path, a waiter in its list that it names",
+    "redis.pcall('ZPOPMIN', list)[1]",
+    "redis.pcall('ZRANGE', list, 0, 0)[1]",
+  ),
+  inReleaseOne(
+    "does not answer which waiter the short path has named",
+    "return next and { 'next', next } or 1",
+    "return 1",
+  ),
+  inReleaseOne(
+    "publishes nothing in the short path",
+    "redis.pcall('PUBLISH', 'holdfast:released:' .. lockKey, next or '')",
+    "",
+  ),
+  inReleaseOne("does not publish, in the short path, which waiter is next", "lockKey, next or '')", "lockKey, '')"),
+  {
+    fault: "makes claims that were given up, by the short path",
+    edits: [
+      {
+        file: "lock.lua",
+        from: "if name == 'acquire-one' and not anyGivenUp then",
+        to: "if name == 'acquire-one' then",
+      },
+    ],
+  },
+  {
+    fault: "answers an operation with what the one before it was answered",
+    edits: [
+      { file: "lock.lua", from: "local ok, answer, fields, keys\n", to: "" },
+      {
+        file: "lock.lua",
+        from: "local name = ARGV[4]\n",
+        to: "local name = ARGV[4]\nlocal ok, answer, fields, keys\n",
+      },
+    ],
+  },
+  {
+    fault: "ends a call with the first operation that fails",
+    edits: [{ file: "lock.lua", from: "answer = { 'error', message }", to: "return redis.error_reply(message)" }],
+  },
+  {
+    fault: "takes the waiter of an operation for that of those behind it, too",
+    edits: [
+      { file: "general-path.lua", from: "local givenUp = ", to: "local lastWaiter = ''\n  local givenUp = " },
+      {
+        file: "general-path.lua",
+        from: "if ok and waiter ~= '' then",
+        to: "if waiter ~= '' then lastWaiter = waiter end\n      if ok and waiter ~= '' then",
+      },
+      { file: "general-path.lua", from: "isAnnounced, ARGV[at + 4])", to: "isAnnounced, lastWaiter)" },
+    ],
+  },
+  {
+    fault: "lets an operation take over what one before it in the call was to take over",
+    edits: [
+      { file: "general-path.lua", from: "local givenUp = ", to: "local lastTakeover = ''\n  local givenUp = " },
+      {
+        file: "general-path.lua",
+        from: "local count, takeover, waiter = tonumber(ARGV[at + 1]), ARGV[at + 6], ARGV[at + 7]",
+        to: `local count, takeover, waiter = tonumber(ARGV[at + 1]), ARGV[at + 6], ARGV[at + 7]
+        if takeover == '' then takeover = lastTakeover else lastTakeover = takeover end`,
+      },
+    ],
+  },
+];
