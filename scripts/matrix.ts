@@ -1,6 +1,6 @@
 /**
- * `pnpm matrix`: runs the conformance suite of every adapter over every server that Debian has packages of, with each
- * version of each client, and writes what came out to `docs/compatibility.md`.
+ * `pnpm matrix`: runs the conformance suite of every adapter, and the comparison of the lock script's paths, over every server
+ * that Debian has packages of, with each version of each client, and writes what came out to `docs/compatibility.md`.
  *
  * It downloads the servers once, some 200 MB. Words on the command line select servers by name; the table is then only
  * printed.
@@ -58,7 +58,8 @@ async function page(table: string): Promise<string> {
 <!-- Written by \`pnpm matrix\`. -->
 
 How many facts of the [conformance suite](../packages/conformance/README.md) were found true, for each client on each
-server. \`pnpm matrix\` repeats it: it downloads the servers, runs the suite, and writes this page.
+server. In the row "the lock script", random histories are played by each path of the script, without a client. \`pnpm matrix\`
+repeats it: it downloads the servers, runs the tests, and writes this page.
 
 ${table}
 The clients are ${await clients()}. A cluster has three masters.
