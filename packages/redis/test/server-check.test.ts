@@ -135,6 +135,64 @@ describe("the same server twice in a Redlock", { timeout: 30_000 }, () => {
   });
 });
 
+describe("a node that moves to another server", { timeout: 30_000 }, () => {
+  /** A node that is on the first of the servers, until it is moved. */
+  async function movableNode(name: string, ...ports: readonly number[]) {
+    const connections = await Promise.all(
+      ports.map(async (port) => {
+        const client = new Redis(port);
+        onTestFinished(() => client.disconnect());
+        await client.ping();
+        return connectionOver(client);
+      }),
+    );
+    let [current] = connections as [RedisConnection];
+    let isReady = true;
+    const node = redisNode({
+      ...current,
+      name,
+      isReady: () => isReady,
+      runScript: (...command) => current.runScript(...command),
+    });
+    const move = async (port: number): Promise<void> => {
+      isReady = false;
+      await expect(node.acquire(acquireRequest("alice"))).rejects.toThrow("not connected");
+      isReady = true;
+      current = connections[ports.indexOf(port)] as RedisConnection;
+    };
+    return { node, move };
+  }
+
+  test("is refused on that of another node, and votes where no other node does, also where one has been", async () => {
+    const [x, y, z, fourth] = await Promise.all([start(), start(), start(), start()]);
+    const a = await movableNode("a", x.port, y.port, fourth.port);
+    const b = await movableNode("b", y.port, x.port);
+    const c = await movableNode("c", z.port);
+    const redlock = redlockOf([a.node, b.node, c.node]);
+    const lockAndRelease = () => redlock.using("r", () => {});
+    await lockAndRelease();
+
+    await a.move(y.port);
+    // The other two may win the first attempts before the answer comes.
+    await eventually(async () =>
+      expect((await rejectionOf(redlock)).message).toContain("a failed: it is the same server as b"),
+    );
+    await a.move(x.port);
+    await lockAndRelease();
+
+    await a.move(fourth.port);
+    await eventually(async () => {
+      await lockAndRelease();
+      expect(String(await fourth.command("INFO", "commandstats"))).toContain("cmdstat_evalsha");
+    });
+    await b.move(x.port);
+    for (let round = 0; round < 3; round++) await lockAndRelease();
+    await x.command("CONFIG", "RESETSTAT");
+    await redlock.using("s", () => {});
+    await eventually(async () => expect(String(await x.command("INFO", "commandstats"))).toContain("cmdstat_set:"));
+  });
+});
+
 describe("a node that was refused", { timeout: 30_000 }, () => {
   /** Three nodes, the second on a replica, which has been refused. */
   async function refused(): Promise<{ redlock: Redlock; replica: RedisServer }> {
