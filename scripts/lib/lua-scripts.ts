@@ -16,7 +16,7 @@ export interface LuaScript {
 export const luaScripts: readonly LuaScript[] = [
   { main: "packages/redis/src/lua/lock.lua", module: "packages/redis/src/lock-script.ts" },
   { main: "packages/redis/src/fenced/fenced.lua", module: "packages/redis/src/fenced/fenced-script.ts" },
-].filter(({ main }) => existsSync(join(root, main)));
+];
 
 /** The lines of a script and its parts. */
 export function linesOf({ main }: LuaScript, workspace: string = root): LuaLine[] {
