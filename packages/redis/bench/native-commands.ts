@@ -46,7 +46,14 @@ interface Cost {
 function duels(compareAndDelete: (key: string) => [string, ...string[]]): Duel[] {
   const [command] = compareAndDelete("");
   const header = [callId, ".", "0"];
-  const release = (key: string, ...record: string[]) => [lockScriptSha, 2, key, waitingListKey(key), ...header, ...record];
+  const release = (key: string, ...record: string[]) => [
+    lockScriptSha,
+    2,
+    key,
+    waitingListKey(key),
+    ...header,
+    ...record,
+  ];
   const claim = (key: string, ...record: string[]) => [lockScriptSha, 2, key, fenceKey(key), ...header, ...record];
   return [
     {
