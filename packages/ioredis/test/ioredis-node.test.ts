@@ -22,7 +22,7 @@ describe("ioredisNode()", () => {
     const sentinels = [{ host: "redis-1.internal", port: 26379 }];
     expect(nameOf(new Redis({ ...idle, sentinels, name: "mymaster", password: "secret" }))).toBe("sentinel mymaster");
     const cluster = new Redis.Cluster([{ host: "redis-1.internal", port: 7000 }], idle);
-    expect(nameOf(cluster)).toMatch(/^cluster [0-9a-f]{4}$/);
+    expect(nameOf(cluster)).toMatch(/^cluster [0-9a-f]{8}$/);
     expect(ioredisNode(new Redis(idle), { name: "a" }).name).toBe("a");
   });
 

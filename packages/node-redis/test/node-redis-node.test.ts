@@ -20,7 +20,7 @@ describe("nodeRedisNode()", () => {
     expect(nodeRedisNode(createClient({ socket: { path: "/run/redis.sock", tls: false } })).name).toBe(
       "/run/redis.sock",
     );
-    expect(nodeRedisNode(createCluster({ rootNodes: [{ url }] })).name).toMatch(/^cluster [0-9a-f]{4}$/);
+    expect(nodeRedisNode(createCluster({ rootNodes: [{ url }] })).name).toMatch(/^cluster [0-9a-f]{8}$/);
     expect(nodeRedisNode(createClient(), { name: "a" }).name).toBe("a");
   });
 

@@ -21,9 +21,9 @@ export function clusterName(server: Address | undefined): string {
   return `cluster ${server === undefined ? randomName() : serverName(server)}`;
 }
 
-/** A name for what does not tell its address: four hexadecimal digits. */
+/** A name for what does not tell its address: eight hexadecimal digits, as the nodes of a `Redlock` must not share a name. */
 export function randomName(): string {
-  return Math.floor(Math.random() * 2 ** 16)
+  return Math.floor(Math.random() * 2 ** 32)
     .toString(16)
-    .padStart(4, "0");
+    .padStart(8, "0");
 }

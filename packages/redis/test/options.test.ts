@@ -69,10 +69,11 @@ describe("serverName()", () => {
 });
 
 describe("clusterName()", () => {
-  test("is the address of a server, or four random digits", () => {
+  test("is the address of a server, or eight random digits", () => {
     expect(clusterName({ host: "redis-1.internal", port: 7000 })).toBe("cluster redis-1.internal:7000");
-    const names = Array.from({ length: 10 }, () => clusterName(undefined));
-    for (const name of names) expect(name).toMatch(/^cluster [0-9a-f]{4}$/);
-    expect(new Set(names).size).toBeGreaterThan(1);
+    const names = Array.from({ length: 200 }, () => clusterName(undefined));
+    for (const name of names) expect(name).toMatch(/^cluster [0-9a-f]{8}$/);
+    // Of four digits, two of so many names would often be the same.
+    expect(new Set(names).size).toBe(200);
   });
 });

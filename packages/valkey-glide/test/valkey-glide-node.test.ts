@@ -163,10 +163,10 @@ describe("valkeyGlideNode()", { timeout: 30_000 }, () => {
   test("is named by a number, or as told", async () => {
     const { port } = await server();
     const client = await glide(port);
-    expect(valkeyGlideNode(client).name).toMatch(/^valkey-glide [0-9a-f]{4}$/);
+    expect(valkeyGlideNode(client).name).toMatch(/^valkey-glide [0-9a-f]{8}$/);
     expect(valkeyGlideNode(client, { name: "a" }).name).toBe("a");
     const cluster = { exec: client.exec, ssubscribe: GlideClusterClient.prototype.ssubscribe };
-    expect(valkeyGlideNode(cluster).name).toMatch(/^cluster [0-9a-f]{4}$/);
+    expect(valkeyGlideNode(cluster).name).toMatch(/^cluster [0-9a-f]{8}$/);
   });
 
   test("throws a TypeError for what is not a client, and for a subscriber that is not a function", () => {
