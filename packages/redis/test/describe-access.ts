@@ -9,8 +9,8 @@ import { eventually } from "./timing.ts";
 export type MakeUserClient = (port: number, database: number) => ClientUnderTest;
 
 const permissions = await documentedPermissions();
-const forLines = permissions.filter((permission) => permission.startsWith("+z"));
-const forAllElse = permissions.filter((permission) => !forLines.includes(permission));
+const forWaitingLists = permissions.filter((permission) => permission.startsWith("+z"));
+const forAllElse = permissions.filter((permission) => !forWaitingLists.includes(permission));
 
 /** Registers the tests that the documented permissions suffice for an adapter, and that each of them is needed. */
 export function describeAccess(name: string, makeClient: MakeUserClient): void {
@@ -40,7 +40,7 @@ export function describeAccess(name: string, makeClient: MakeUserClient): void {
     test("the documented permissions suffice", async () => {
       await allow(server, permissions);
       await everythingWorks();
-      expect(await denials(server)).not.toMatch(/eval|lock:|fence|released/);
+      expect(await denials(server)).not.toMatch(/eval|lock:|fence|line|released/);
     });
 
     const allowAllBut = (permission: string): Promise<void> =>
@@ -54,7 +54,7 @@ export function describeAccess(name: string, makeClient: MakeUserClient): void {
       await expect(everythingWorks()).rejects.toThrow();
     });
 
-    test("the permissions for lines let releases name who is next; without them, everything else works", async () => {
+    test("the permissions for waiting lists let releases name the next waiter; without them, everything else works", async () => {
       await allow(server, permissions);
       const client = connect();
       await eventually(() => expect(client.isReady()).toBe(true));
@@ -64,7 +64,7 @@ export function describeAccess(name: string, makeClient: MakeUserClient): void {
       await everythingWorks();
     });
 
-    test.each(forLines)("%s is needed to name who is next, and for nothing else", async (permission) => {
+    test.each(forWaitingLists)("%s is needed to name the next waiter, and for nothing else", async (permission) => {
       await allowAllBut(permission);
       const client = connect();
       await eventually(() => expect(client.isReady()).toBe(true));
@@ -145,7 +145,11 @@ async function useEverything({ node }: ClientUnderTest, { command }: RedisServer
   expect(await command("PUBSUB", "NUMSUB", "holdfast:released:lock:r")).toEqual(["holdfast:released:lock:r", 0]);
 }
 
-/** Has two stand in line, who leave it, and the releaser behind them, who leaves it by a lock. Resolves with who is named. */
+/**
+ * Has two waiters enter the waiting list and leave it in turn, and the releaser behind them, which leaves it by a lock.
+ *
+ * @returns the waiters that the releases name
+ */
 async function namesInTurn({ node }: ClientUnderTest): Promise<(string | undefined)[]> {
   const grant = { granted: true };
   expect(await node.acquire(acquireRequest("alice", { fenceHint: 7 }))).toMatchObject(grant);

@@ -171,7 +171,7 @@ export function watchLifetime({ server, connected }: Tools): void {
     expect(heard).toEqual(["sentinel"]);
   });
 
-  test("a node without wakeUps does not listen, stands in waiting lists, and has its releases name who is next", async () => {
+  test("a node without wakeUps does not listen, enters waiting lists, and names the next waiter in its releases", async () => {
     const { port } = await server();
     const [{ node }, { node: deaf }] = [await connected(port), await connected(port, { wakeUps: false })];
     const heard: unknown[] = [];
