@@ -1,7 +1,6 @@
 import type { RedisConnection } from "./connection.ts";
 import { within } from "./deadline.ts";
-import type { OperationRecord } from "./encoding.ts";
-import { Operation } from "./operation.ts";
+import { Operation, type OperationRecord } from "./operation.ts";
 import { PendingClaims } from "./pending-claims.ts";
 import { ScriptExecutor } from "./script-executor.ts";
 
@@ -192,8 +191,8 @@ export class Batcher {
 }
 
 /**
- * Divides operations into calls, in their order: as few as possible, and as equal. One with more resources than a call may have
- * leaves alone.
+ * Divides operations into few calls of about equal size, in their order. One with more resources than a call may have leaves
+ * alone.
  */
 function callsOf(operations: readonly Operation[], resourcesMax: number): readonly (readonly Operation[])[] {
   let total = 0;

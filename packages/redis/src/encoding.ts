@@ -2,20 +2,8 @@ import type { AcquireRequest, ExtendRequest, NodeRequest, ReleaseRequest } from 
 import { assertAcquire, assertExtend, assertRelease } from "@holdfast/core/requests";
 import type { ScriptCall } from "./connection.ts";
 import { fenceKey, keyNames, waitingListKey } from "./keys.ts";
-import type { Operation } from "./operation.ts";
-import { type AnswerReader, readAcquire, readExtend, readIdentity, readNodeView, readRelease } from "./replies.ts";
-
-/** An operation as the script takes it: its keys, and its record of words (see `lua/lock.lua`). */
-export interface OperationRecord {
-  readonly name: "acquire" | "extend" | "release" | "inspect" | "identify";
-  readonly resources: readonly string[];
-  readonly keys: readonly string[];
-  readonly words: readonly string[];
-  /** Of an acquire. */
-  readonly fenceHint?: number;
-  /** Reads the answer. */
-  readonly read: AnswerReader;
-}
+import type { Operation, OperationRecord } from "./operation.ts";
+import { readAcquire, readExtend, readIdentity, readNodeView, readRelease } from "./replies.ts";
 
 /** What records depend on. */
 export interface EncodingOptions {

@@ -225,8 +225,6 @@ local count, mayRejoin = tonumber(ARGV[at + 1]), ARGV[at + 6] == '1'
 if isGivenUp then return 6, 2 * count, false, givenUp end
 return 6, 2 * count,
 pcall(extend, before, count, ARGV[at + 2], ARGV[at + 3], ARGV[at + 4], ARGV[at + 5], mayRejoin)
-elseif name == 'release-one' then
-return 1, 2, pcall(release, before, 1, ARGV[at + 1], true, '')
 elseif name == 'release' then
 local count, isAnnounced = tonumber(ARGV[at + 1]), ARGV[at + 3] == '1'
 return 4, (isAnnounced and 2 or 1) * count, pcall(release, before, count, ARGV[at + 2], isAnnounced, ARGV[at + 4])
@@ -247,7 +245,8 @@ while name do
 local ok, answer, fields, keys
 if name == 'acquire-one' and not anyGivenUp then
 fields, keys = 4, 2
-ok, answer = pcall(acquireOne, KEYS[before + 1], KEYS[before + 2], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3], ARGV[at + 4])
+local lockKey, fenceKey = KEYS[before + 1], KEYS[before + 2]
+ok, answer = pcall(acquireOne, lockKey, fenceKey, ARGV[at + 1], ARGV[at + 2], ARGV[at + 3], ARGV[at + 4])
 elseif name == 'release-one' then
 fields, keys = 1, 2
 ok, answer = pcall(releaseOne, KEYS[before + 1], KEYS[before + 2], ARGV[at + 1])
@@ -271,4 +270,4 @@ end
 return reply`;
 
 /** What `EVALSHA` takes: the SHA-1 digest of the source. */
-export const lockScriptSha: string = "13d7b49c8bee872071318479b3cecd6d6697d01a";
+export const lockScriptSha: string = "03004b0e98af33c4a0ea16e820c7db7a8944b6f7";

@@ -1,4 +1,17 @@
-import type { OperationRecord } from "./encoding.ts";
+/** An operation as the script takes it: its keys, and its record of words (see `lua/lock.lua`). */
+export interface OperationRecord {
+  readonly name: "acquire" | "extend" | "release" | "inspect" | "identify";
+  readonly resources: readonly string[];
+  readonly keys: readonly string[];
+  readonly words: readonly string[];
+  /** Of an acquire. */
+  readonly fenceHint?: number;
+  /** Reads the answer. */
+  readonly read: AnswerReader;
+}
+
+/** Reads the answer to an operation. Throws the server's error, or what is no answer. */
+export type AnswerReader = (answer: unknown, record: OperationRecord) => unknown;
 
 /** The script call that an operation is part of. */
 interface Call {

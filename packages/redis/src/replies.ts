@@ -1,14 +1,11 @@
 import type { AcquireReply, ExtendReply, NodeView, ReleaseReply } from "@holdfast/core";
-import type { OperationRecord } from "./encoding.ts";
+import type { OperationRecord } from "./operation.ts";
 import type { ServerIdentity } from "./server-check.ts";
 
 /*
  * These functions read what the script replied (see `lua/lock.lua`). Clients may be set up to give integers and strings as
  * strings or buffers. Anything that the script cannot have replied, as by a proxy in between, is thrown as an error.
  */
-
-/** Reads the answer to an operation. Throws the server's error, or what is no answer. */
-export type AnswerReader = (answer: unknown, record: OperationRecord) => unknown;
 
 /**
  * Throws unless this is the reply to the call with this id. Some clients lose count after a connection was lost, and from

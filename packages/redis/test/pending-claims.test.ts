@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import type { OperationRecord } from "../src/encoding.ts";
+import type { OperationRecord } from "../src/operation.ts";
 import { Operation } from "../src/operation.ts";
 import { PendingClaims } from "../src/pending-claims.ts";
 import { longMs } from "./requests.ts";

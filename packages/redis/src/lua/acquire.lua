@@ -1,11 +1,11 @@
--- Claims all resources, or none. Whatever can fail comes before the first write, and counters are written before claims:
--- should the rest be lost, a counter that went ahead does no harm, while a claim without its counter would.
+-- Claims all resources, or none. Whatever can fail comes before the first write, and counters are written before
+-- claims: should the rest be lost, a counter that went ahead does no harm, while a claim without its counter would.
 local function acquire(before, count, owner, fenceHint, ttlMs, keepMs, takeover)
   local notYetMs = recoveringMs()
   if notYetMs ~= 0 then return { 'recovering', notYetMs } end
 
-  -- The longest remaining time among the claims in the way, -1 if one of them has no end, and the position of that one, 0 if
-  -- it is this owner's.
+  -- The longest remaining time among the claims in the way, -1 if one of them has no end, and the position of that
+  -- one, 0 if it is this owner's.
   local mine, retryAfterMs, held = 0, nil, 0
   for i = before + 1, before + count do
     local holder = get(KEYS[i])

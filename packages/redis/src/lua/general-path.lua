@@ -1,6 +1,6 @@
--- Makes the function that runs any operation. It takes the operation's name, the position of its record, how many keys come
--- before its own, and whether it was given up; it returns how many fields and keys it has, whether it succeeded, and
--- its answer or error.
+-- Makes the function that runs any operation but release-one. It takes the operation's name, the position of its
+-- record, how many keys come before its own, and whether it was given up; it returns how many fields and keys it has,
+-- whether it succeeded, and its answer or error.
 local function makeGeneralPath()
   -- @include "values"
   -- @include "restart-guard"
@@ -30,8 +30,6 @@ local function makeGeneralPath()
       if isGivenUp then return 6, 2 * count, false, givenUp end
       return 6, 2 * count,
         pcall(extend, before, count, ARGV[at + 2], ARGV[at + 3], ARGV[at + 4], ARGV[at + 5], mayRejoin)
-    elseif name == 'release-one' then
-      return 1, 2, pcall(release, before, 1, ARGV[at + 1], true, '')
     elseif name == 'release' then
       local count, isAnnounced = tonumber(ARGV[at + 1]), ARGV[at + 3] == '1'
       return 4, (isAnnounced and 2 or 1) * count, pcall(release, before, count, ARGV[at + 2], isAnnounced, ARGV[at + 4])

@@ -1,7 +1,7 @@
 -- The lock script: runs the operations of one call in their order.
 --
--- All operations share one script, so that a release that follows an acquire on the same connection finds the script in
--- the server's cache whenever the acquire did. Each operation succeeds or fails by itself.
+-- All operations share one script, so that a release that follows an acquire on the same connection finds the script
+-- in the server's cache whenever the acquire did. Each operation succeeds or fails by itself.
 --
 -- KEYS, for each operation in turn: its lock keys; for all but release and identify, their fence keys in the same
 -- order; for an acquire with a waiter and for an announced release, the keys of their waiting lists.
@@ -17,12 +17,13 @@
 --   release       count, owner, announced (0 or 1), waiter
 --   inspect       none (one resource)
 --   identify      none (one lock key, which only names the server of a cluster)
--- count: how many resources. keepMs: how long fence counters are kept from now on; 0: for ever. takeover, waiter: empty
--- if there is none.
+-- count: how many resources. keepMs: how long fence counters are kept from now on; 0: for ever. takeover, waiter:
+-- empty if there is none.
 --
 -- Reply: the call id as a number, and an answer for each operation: a number, or a list for what is less common.
 --   any operation   {"error", message}
---   acquire         0: granted, with the hint as its fence; any other fence; {"denied", retryAfterMs or -1, position of a held resource or 0};
+--   acquire         0: granted, with the hint as its fence; any other fence;
+--                   {"denied", retryAfterMs or -1, position of a held resource or 0};
 --                   {"recovering", ms or -1 if the server does not tell its uptime}
 --   extend          the fence; 0: not held; -1: rejoined
 --   release         how many resources were freed; {"next", waiter} if any was, and a waiter was next
@@ -31,8 +32,8 @@
 --
 -- Commands are most of the time that an operation takes; printing a number takes about as long as a command.
 
--- The common case of an acquire and of a release has a short path. Functions are made anew in every call, which takes as long
--- as a command, so the general path is made only when it is needed.
+-- The common case has a short path. Functions are made anew in every call, which takes
+-- as long as a command, so the general path is made only when it is needed.
 -- @include "latest-hint"
 -- @include "acquire-one"
 -- @include "release-one"
@@ -49,7 +50,8 @@ while name do
   local ok, answer, fields, keys
   if name == 'acquire-one' and not anyGivenUp then
     fields, keys = 4, 2
-    ok, answer = pcall(acquireOne, KEYS[before + 1], KEYS[before + 2], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3], ARGV[at + 4])
+    local lockKey, fenceKey = KEYS[before + 1], KEYS[before + 2]
+    ok, answer = pcall(acquireOne, lockKey, fenceKey, ARGV[at + 1], ARGV[at + 2], ARGV[at + 3], ARGV[at + 4])
   elseif name == 'release-one' then
     fields, keys = 1, 2
     ok, answer = pcall(releaseOne, KEYS[before + 1], KEYS[before + 2], ARGV[at + 1])

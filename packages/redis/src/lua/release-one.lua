@@ -1,5 +1,6 @@
--- The short path of release, for one resource: the first waiter of its list leaves it and is named. That an empty list is
--- asked for its first waiter costs no more than to ask whether it exists, which would take one more permission.
+-- The short path of release, for one resource: the first waiter of its list leaves it and is named. That an empty
+-- list is asked for its first waiter costs no more than to ask whether it exists, which would take one more
+-- permission.
 local function releaseOne(lockKey, list, owner)
   if redis.pcall('GET', lockKey) ~= owner then return 0 end
   redis.call('DEL', lockKey)

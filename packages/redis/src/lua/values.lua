@@ -5,8 +5,8 @@ local function get(key)
   return value
 end
 
--- A number in the reply: clients read integers near the largest inexactly. Lua prints numbers with 14 digits unless told
--- otherwise.
+-- A number in the reply: clients read integers near the largest inexactly. Lua prints numbers with 14 digits unless
+-- told otherwise.
 local function exact(number)
   return number < 4503599627370496 and number or string.format('%.0f', number)
 end

@@ -1,5 +1,5 @@
--- The waiting list of a resource: waiters, by the fence counter at which they came. Lists are hints: failing to keep one is
--- no failure of the operation.
+-- The waiting list of a resource: waiters, by the fence counter at which they came. Lists are hints: failing to keep
+-- one is no failure of the operation.
 
 -- Waiters ask again sooner than that.
 local listMs = 10000
