@@ -90,12 +90,12 @@ export interface AcquireRequest extends NodeRequest, AcquireHints {
 /** Which node of a `Redlock` votes on which server, by what tells one server from another. The nodes keep it. */
 export type ServerVotes = Map<string, ServerVote>;
 
-/** See {@link ServerVotes}. */
+/** See {@link ServerVotes}. Its node changes it. */
 export interface ServerVote {
   /** The name of the node. */
   readonly node: string;
-  /** When the node was found on another server, on the clock of `performance.now()`; absent while it votes on this one. */
-  readonly leftAtMs?: number;
+  /** When the node left the server, on the clock of `performance.now()`; absent while it votes there. */
+  leftAtMs?: number;
 }
 
 /** See {@link LockNode.acquire}. */
@@ -119,7 +119,7 @@ export interface Denial extends DenialHints {
 export interface ExtendRequest extends NodeRequest {
   /** How long the node keeps the claim from now on at the least, in milliseconds: a positive integer. */
   readonly ttlMs: number;
-  /** The least value that the fence counters have afterwards. */
+  /** The least value that the fence counters have afterwards: a positive safe integer. */
   readonly fence: number;
   /** Whether the node may claim the resources again when they are free here, as after a restart without memory. */
   readonly rejoin: boolean;

@@ -25,7 +25,7 @@ export const assertExtend: (request: ExtendRequest) => void = oncePerRequest((re
   const { ttlMs, fence, rejoin } = request;
   assertNames(request);
   assert(Number.isSafeInteger(ttlMs) && ttlMs > 0, "ttlMs must be a positive integer", ttlMs);
-  assert(Number.isSafeInteger(fence), "fence must be a safe integer", fence);
+  assert(Number.isSafeInteger(fence) && fence > 0, "fence must be a positive safe integer", fence);
   assert(typeof rejoin === "boolean", "rejoin must be true or false", rejoin);
 });
 

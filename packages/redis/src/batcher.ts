@@ -110,6 +110,12 @@ export class Batcher {
     if (isConnected && this.#queue.length < heldBackMax) return;
     if (acquirer !== undefined) this.#pendingClaims.refuse(acquirer);
     if (isConnected) throw new Error(`${this.#queue.length} claims are held back already`);
+    this.assertConnected(key);
+  }
+
+  /** Throws unless an operation with this key that is sent now goes to its server now. */
+  assertConnected(key: string): void {
+    if (this.#connection.isReady(key)) return;
     this.#foundLost();
     throw new Error("the client is not connected");
   }
@@ -191,8 +197,8 @@ export class Batcher {
 }
 
 /**
- * Divides operations into few calls of about equal size, in their order. One with more resources than a call may have leaves
- * alone.
+ * Divides operations into the fewest calls, in their order, and as evenly as they allow. One with more resources than a call may
+ * have leaves alone.
  */
 function callsOf(operations: readonly Operation[], resourcesMax: number): readonly (readonly Operation[])[] {
   let total = 0;
@@ -203,7 +209,7 @@ function callsOf(operations: readonly Operation[], resourcesMax: number): readon
   let count = 0;
   for (const operation of operations) {
     const { length } = operation.record.resources;
-    if (call === undefined || count + length > share) {
+    if (call === undefined || count >= share || count + length > resourcesMax) {
       call = [];
       calls.push(call);
       count = 0;

@@ -9,8 +9,8 @@ export interface RedisConnection {
   readonly isCluster: boolean;
 
   /**
-   * Whether `runScript` itself settles once the `timeoutMs` that it was given have passed. By default the node gives up a
-   * claim that waits for a lost connection.
+   * Whether `runScript` itself settles once the `timeoutMs` that it was given have passed. Each operation is then sent alone, and
+   * a claim with a `timeoutMs`. By default the node gives up a claim that waits for a lost connection.
    */
   readonly settlesInTime?: boolean;
 
@@ -24,9 +24,9 @@ export interface RedisConnection {
    *
    * All commands should go over one connection to the server (or, on a cluster, to the server of the first key), in the
    * order of the calls: where a release overtakes a claim, the claim stands until core has heard of it and releases it
-   * again. {@link ScriptCall} says what must not be copied early. A library that does copy it must not write the command once
-   * `timeoutMs` have passed, and must deliver the answer even if a release of the same owner came before. A command without
-   * a `timeoutMs` does no harm however late it is.
+   * again. {@link ScriptCall} says what must not be copied early. A library that does copy it must set `settlesInTime`, must not
+   * write a command once its `timeoutMs` have passed, and must deliver the answer even if a release of the same owner came
+   * before; its commands without a `timeoutMs` do no harm however late they are.
    */
   runScript(command: "EVALSHA" | "EVAL", script: string, call: ScriptCall, timeoutMs?: number): Promise<unknown>;
 

@@ -211,11 +211,12 @@ local givenUp = 'ERR this was given up before it was sent'
 return function(name, at, before, isGivenUp)
 if name == 'acquire-one' then
 if isGivenUp then return 4, 2, false, givenUp end
-return 4, 2, pcall(acquire, before, 1, ARGV[at + 1], ARGV[at + 2], ARGV[at + 3], ARGV[at + 4], '')
+return 4, 2, pcall(acquire, before, 1, ARGV[at + 1], ARGV[at + 2], ARGV[at + 3], ARGV[at + 4])
 elseif name == 'acquire' then
 local count, takeover, waiter = tonumber(ARGV[at + 1]), ARGV[at + 6], ARGV[at + 7]
 local keys = (waiter == '' and 2 or 3) * count
 if isGivenUp then return 7, keys, false, givenUp end
+if takeover == '' then takeover = nil end
 local ok, answer =
 pcall(acquire, before, count, ARGV[at + 2], ARGV[at + 3], ARGV[at + 4], ARGV[at + 5], takeover)
 if ok and waiter ~= '' then updateWaitingLists(before, count, answer, takeover, waiter) end
@@ -270,4 +271,4 @@ end
 return reply`;
 
 /** What `EVALSHA` takes: the SHA-1 digest of the source. */
-export const lockScriptSha: string = "03004b0e98af33c4a0ea16e820c7db7a8944b6f7";
+export const lockScriptSha: string = "07ed96e9bdc7e64a31e9fc14b0efc541559c6c70";

@@ -36,7 +36,7 @@ export class Operation {
   isGivenUp = false;
   /** The call that it was last sent with; undefined until it is sent, and when it has ended. */
   call: Call | undefined;
-  /** A hash of its owner; its neighbours among the pending claims of its node. */
+  /** A hash of its owner, and its neighbours with the same hash among the pending claims of its node. */
   ownerHash = 0;
   earlier: Operation | undefined;
   later: Operation | undefined;

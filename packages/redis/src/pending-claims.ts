@@ -29,11 +29,9 @@ const unsentMax = 256;
 export class PendingClaims {
   readonly #connection: Pick<RedisConnection, "isReady" | "settlesInTime">;
   readonly #onUnsent: () => void;
-  // A linked list: a Map that changes all the time costs the garbage collector more than all else that a claim does.
-  #first: Operation | undefined;
-  #last: Operation | undefined;
-  /** How many claims there are for each hash of an owner: a release most often finds none, and need not look. */
-  readonly #countByHash = new Uint16Array(hashes);
+  // Linked lists, by a hash of the owner: a Map that changes all the time costs the garbage collector more than all else that a
+  // claim does.
+  readonly #buckets = new Array<Operation | undefined>(hashes).fill(undefined);
   #timer: NodeJS.Timeout | undefined;
   #timerEndMs = Infinity;
   // Two generations: nobody says when an owner is not asked about any more.
@@ -48,13 +46,13 @@ export class PendingClaims {
 
   /** Adds a claim, now on the clock of `performance.now()`. */
   add(claim: Operation, nowMs: number): void {
-    claim.earlier = this.#last;
-    if (this.#last) this.#last.later = claim;
-    else this.#first = claim;
-    this.#last = claim;
     const owner = claim.owner as string;
-    claim.ownerHash = hashOf(owner);
-    (this.#countByHash[claim.ownerHash] as number) += 1;
+    const hash = hashOf(owner);
+    const first = this.#buckets[hash];
+    claim.ownerHash = hash;
+    claim.later = first;
+    if (first) first.earlier = claim;
+    this.#buckets[hash] = claim;
     if (this.#unsent.size > 0 || this.#unsentBefore.size > 0) {
       this.#unsent.delete(owner);
       this.#unsentBefore.delete(owner);
@@ -66,12 +64,10 @@ export class PendingClaims {
   remove(claim: Operation): void {
     const { earlier, later } = claim;
     if (earlier) earlier.later = later;
-    else this.#first = later;
+    else this.#buckets[claim.ownerHash] = later;
     if (later) later.earlier = earlier;
-    else this.#last = earlier;
     claim.earlier = undefined;
     claim.later = undefined;
-    (this.#countByHash[claim.ownerHash] as number) -= 1;
   }
 
   /** Notes that the owner's `acquire` was refused instead of being added. */
@@ -89,11 +85,7 @@ export class PendingClaims {
    * @returns whether the owner's `acquire` was never sent, nor anything else of it since, as far as is remembered
    */
   giveUp(owner: string): boolean {
-    const hash = hashOf(owner);
-    let left = this.#countByHash[hash] as number;
-    for (let claim = this.#first; left > 0 && claim; claim = claim.later) {
-      if (claim.ownerHash !== hash) continue;
-      left -= 1;
+    for (let claim = this.#buckets[hashOf(owner)]; claim; claim = claim.later) {
       if (claim.owner !== owner || claim.isGivenUp) continue;
       this.#abandon(claim);
       const nowMs = performance.now();
@@ -115,10 +107,12 @@ export class PendingClaims {
     const nowMs = performance.now();
     let nextMs = Infinity;
     this.#timerEndMs = Infinity;
-    for (let claim = this.#first; claim; claim = claim.later) {
-      if (claim.isGivenUp) this.#rejectIfLost(claim);
-      else if (claim.endMs <= nowMs) this.#abandon(claim);
-      nextMs = Math.min(nextMs, claim.isGivenUp ? nowMs + lossCheckMs : claim.endMs);
+    for (const first of this.#buckets) {
+      for (let claim = first; claim; claim = claim.later) {
+        if (claim.isGivenUp) this.#rejectIfLost(claim);
+        else if (claim.endMs <= nowMs) this.#abandon(claim);
+        nextMs = Math.min(nextMs, claim.isGivenUp ? nowMs + lossCheckMs : claim.endMs);
+      }
     }
     this.#checkAt(nextMs, nowMs);
   };

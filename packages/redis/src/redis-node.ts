@@ -84,7 +84,7 @@ export function redisNode(connection: RedisConnection, options: RedisNodeOptions
     const { lockKeys } = keyNames(prefix, connection.isCluster);
     node.watch = async (resources, onReleased) => {
       const keys = resources.flatMap((resource) => lockKeys([resource]));
-      batcher.assertReady(keys[0] as string);
+      batcher.assertConnected(keys[0] as string);
       const channels = keys.map((key) => channelPrefix + key);
       return notifications.watch(channels, resources, onReleased);
     };

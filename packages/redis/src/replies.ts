@@ -124,7 +124,7 @@ function seconds(ms: number): string {
 function integerOf(value: unknown): number | undefined {
   if (Number.isSafeInteger(value)) return value as number;
   const text = textOf(value);
-  if (text === undefined || !/^-?\d+$/.test(text)) return undefined;
+  if (text === undefined || !/^(0|-?[1-9]\d*)$/.test(text)) return undefined;
   return Number.isSafeInteger(Number(text)) ? Number(text) : undefined;
 }
 

@@ -47,7 +47,8 @@ export class ScriptExecutor {
     const script = command === "EVAL" ? lockScriptSource : lockScriptSha;
     let reply: Promise<unknown>;
     try {
-      const timeoutMs = this.#connection.settlesInTime ? timeLeftMs(call) : undefined;
+      const { isCluster, settlesInTime } = this.#connection;
+      const timeoutMs = isCluster || settlesInTime ? timeLeftMs(call) : undefined;
       reply = this.#connection.runScript(command, script, call, timeoutMs);
     } catch (error) {
       reply = Promise.reject(error); // a library that throws has failed, too

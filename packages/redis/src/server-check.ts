@@ -1,4 +1,4 @@
-import { type AcquireRequest, ConfigurationError, type ServerVotes } from "@holdfast/core";
+import { type AcquireRequest, ConfigurationError, type ServerVote, type ServerVotes } from "@holdfast/core";
 
 /** What a server says of itself. */
 export interface ServerIdentity {
@@ -7,8 +7,8 @@ export interface ServerIdentity {
   readonly isReplica: boolean;
 }
 
-/** Used where a request brings none: the node is then on its own. */
-const noVotes: ServerVotes = new Map();
+/** How long it is remembered that a node has left a server: longer than any attempt takes. */
+const forgetAfterMs = 3_600_000;
 
 /**
  * Decides whether a node may vote: not on a replica, and not on a server on which another node of the same `Redlock` votes. The
@@ -18,6 +18,8 @@ export class ServerCheck {
   readonly #name: string;
   readonly #identify: (request: AcquireRequest) => Promise<ServerIdentity>;
   #identity: ServerIdentity | undefined;
+  /** What the node enters for the present server, in the maps of all `Redlock`s that use it. */
+  #vote: ServerVote;
   #wasMaster = false;
   #identifying: Promise<void> | undefined;
 
@@ -27,6 +29,7 @@ export class ServerCheck {
    */
   constructor(name: string, identify: (request: AcquireRequest) => Promise<ServerIdentity>) {
     this.#name = name;
+    this.#vote = { node: name };
     this.#identify = identify;
   }
 
@@ -35,18 +38,17 @@ export class ServerCheck {
    * take one round trip: {@link verify} then waits for the answer.
    *
    * @returns whether the reply to the claim needs {@link verify}
-   * @throws {ConfigurationError} when it is known that the node may not vote; a plain `Error` where a master has become a
-   *   replica, as that is one server that fails, and no reason to stop using the others
+   * @throws {ConfigurationError} when it is known that the node may not vote; a plain `Error` where that may pass, as when a master
+   *   has become a replica: one server then fails, and that is no reason to stop using the others
    */
   begin(request: AcquireRequest): boolean {
-    const { servers } = request;
     const identity = this.#identity;
     if (identity === undefined) {
       this.#identifying ??= this.#ask(request);
       return true;
     }
-    const vote = servers && identity.runId !== undefined ? servers.get(identity.runId) : undefined;
-    const isVoter = vote !== undefined && vote.node === this.#name && vote.leftAtMs === undefined;
+    const { servers } = request;
+    const isVoter = servers !== undefined && servers.get(identity.runId as string) === this.#vote;
     if (!isVoter || identity.isReplica) this.#assertMayVote(request, performance.now());
     return false;
   }
@@ -67,10 +69,19 @@ export class ServerCheck {
     }
   }
 
-  /** Has the server asked again, as another one may have taken its place. An answer under way is about the old connection. */
+  /**
+   * Has the server asked again, as another one may have taken its place. An answer under way is about the old connection. Until
+   * the answer comes, the node votes nowhere: another one that is found on the old server may vote there.
+   */
   invalidate(): void {
     this.#identifying = undefined;
     this.#identity = undefined;
+    this.#leave();
+  }
+
+  #leave(): void {
+    this.#vote.leftAtMs = performance.now();
+    this.#vote = { node: this.#name };
   }
 
   #ask(request: AcquireRequest): Promise<void> {
@@ -78,6 +89,7 @@ export class ServerCheck {
       (identity) => {
         if (this.#identifying !== asking) return;
         this.#identifying = undefined;
+        if (this.#identity !== undefined && this.#identity.runId !== identity.runId) this.#leave();
         this.#identity = identity;
       },
       () => {
@@ -91,12 +103,19 @@ export class ServerCheck {
   #assertMayVote(request: AcquireRequest, startedAtMs: number): void {
     if (this.#identity === undefined) return;
     const { runId, isReplica } = this.#identity;
+    const { servers, resources } = request;
     let reason: string | undefined;
-    if (isReplica) reason = "the server is a replica: only independent masters may vote";
-    else if (runId !== undefined) {
-      const voter = voterOn(runId, this.#name, request.servers ?? noVotes, startedAtMs);
-      if (voter !== this.#name) {
-        reason = `it is the same server as ${voter} (run_id ${runId}): each may vote once, whatever its address and database`;
+    let isPassing = false;
+    if (isReplica) {
+      reason = "the server is a replica: only independent masters may vote";
+      isPassing = this.#wasMaster;
+    } else {
+      const other = servers && runId !== undefined ? otherVoter(servers, runId, this.#vote, startedAtMs) : undefined;
+      if (other?.leftAtMs !== undefined) {
+        reason = `it is the server that ${other.node} has just left (run_id ${runId})`;
+        isPassing = true;
+      } else if (other !== undefined) {
+        reason = `it is the same server as ${other.node} (run_id ${runId}): each may vote once, whatever its address and database`;
       }
     }
     if (reason === undefined) {
@@ -105,28 +124,28 @@ export class ServerCheck {
     }
     // The mistake may be corrected by the next claim, which is not to wait for the answer.
     this.#identifying ??= this.#ask(request);
-    throw isReplica && this.#wasMaster ? new Error(reason) : new ConfigurationError(reason, request.resources);
+    throw isPassing ? new Error(reason) : new ConfigurationError(reason, resources);
   }
 }
 
-/** Longer than any attempt. */
-const forgetAfterMs = 3_600_000;
-
 /**
- * Returns the node that votes on this run of a server: this one, unless another one does. A node that is found on another server
- * has left the first one; it still counts there for attempts that began before, in which it may have voted.
+ * Returns the vote of another node on this run of a server, or enters this one. A node that has left the server still counts
+ * for attempts that began before, in which it may have voted.
  */
-function voterOn(runId: string, node: string, servers: ServerVotes, startedAtMs: number): string {
-  if (servers === noVotes) return node;
-  const vote = servers.get(runId);
-  const isLeft = vote?.leftAtMs !== undefined;
-  if (vote !== undefined && vote.node === node && !isLeft) return node;
-  if (vote !== undefined && vote.node !== node && !(isLeft && vote.leftAtMs < startedAtMs)) return vote.node;
+function otherVoter(
+  servers: ServerVotes,
+  runId: string,
+  vote: ServerVote,
+  startedAtMs: number,
+): ServerVote | undefined {
+  const present = servers.get(runId);
+  if (present === vote) return undefined;
+  if (present !== undefined && present.node !== vote.node && (present.leftAtMs ?? Infinity) >= startedAtMs)
+    return present;
   const nowMs = performance.now();
-  for (const [other, { node: voter, leftAtMs }] of servers) {
+  for (const [other, { leftAtMs }] of servers) {
     if (leftAtMs !== undefined && leftAtMs < nowMs - forgetAfterMs) servers.delete(other);
-    else if (voter === node && leftAtMs === undefined) servers.set(other, { node, leftAtMs: nowMs });
   }
-  servers.set(runId, { node });
-  return node;
+  servers.set(runId, vote);
+  return undefined;
 }

@@ -31,6 +31,17 @@ describe("the lock key", () => {
     expect(await client.set("r", "theirs", "PX", 60_000, "NX")).toBeNull();
   });
 
+  test("with an empty value, as a foreign program may write it, denies", async () => {
+    await client.set("lock:r", "", "PX", 60_000);
+    const claims = [{}, { waiter: "w" }, { takeover: "bob" }, { resources: ["r", "s"] }, { resources: ["q", "r"] }];
+    for (const terms of claims) {
+      expect(await node().acquire(acquireRequest("alice", terms)), JSON.stringify(terms)).toMatchObject({
+        granted: false,
+      });
+    }
+    expect(await client.get("lock:r")).toBe("");
+  });
+
   test("without an expiry, as a foreign program may leave it, denies for an unknown time", async () => {
     await client.set("lock:r", "foreign");
     expect(await node().acquire(acquireRequest("alice"))).toEqual({ granted: false });

@@ -212,7 +212,7 @@ export const nodeMutants: readonly NodeMutant[] = [
   {
     fault: "takes over from whoever holds the resource",
     caughtBy: "acquire() with takeover from an owner that does not hold the resource is denied",
-    edits: [{ file: "acquire.lua", from: "holder ~= takeover", to: "takeover == ''" }],
+    edits: [{ file: "acquire.lua", from: "holder ~= takeover", to: "not takeover" }],
   },
   {
     fault: "advances the counter for a command that was resent",

@@ -413,9 +413,43 @@ describe("ServerCheck", () => {
 
     await move(a, "2", servers);
     grant("granted");
-    await expect(early).rejects.toThrow("it is the same server as a (run_id 1)");
+    const error: unknown = await early.catch((reason: unknown) => reason);
+    expect(error).toMatchObject({ message: "it is the server that a has just left (run_id 1)" });
+    expect(error, "trying again helps").not.toBeInstanceOf(ConfigurationError);
     expect(await vote(b.check, servers)).toBe("yes");
     expect(Object.fromEntries(servers)).toEqual({ 1: { node: "b" }, 2: { node: "a" } });
+  });
+
+  test("lets two nodes vote again that come back on each other's server", async () => {
+    const servers: ServerVotes = new Map();
+    const [a, b] = [checkOf("a", "1"), checkOf("b", "2")];
+    for (const { check } of [a, b]) expect(await vote(check, servers)).toBe("yes");
+    a.is.runId = "2";
+    b.is.runId = "1";
+    for (const { check } of [a, b]) check.invalidate();
+    await moment();
+    for (const { check } of [a, b]) expect(await vote(check, servers)).toBe("yes");
+  });
+
+  test("lets a node vote on the server of another one that has lost its connection", async () => {
+    const servers: ServerVotes = new Map();
+    const [a, b] = [checkOf("a", "1"), checkOf("b", "2")];
+    for (const { check } of [a, b]) expect(await vote(check, servers)).toBe("yes");
+    for (const { check } of [a, b]) check.invalidate();
+    await moment();
+    b.is.runId = "1";
+    expect(await vote(b.check, servers)).toBe("yes");
+    expect(await vote(a.check, servers)).toEqual(sameAs("b", "1"));
+  });
+
+  test("does not give up its vote in one Redlock when it is refused in another", async () => {
+    const [one, other]: [ServerVotes, ServerVotes] = [new Map(), new Map()];
+    const [a, b] = [checkOf("a", "1"), checkOf("b", "1")];
+    expect(await vote(a.check, one)).toBe("yes");
+    expect(await vote(b.check, other)).toBe("yes");
+    expect(await vote(b.check, one)).toEqual(sameAs("a", "1"));
+    await moment();
+    expect(await vote(a.check, other)).toEqual(sameAs("b", "1"));
   });
 
   test("lets a node come back to a server that it has left, unless another one votes there now", async () => {

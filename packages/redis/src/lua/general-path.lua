@@ -16,11 +16,13 @@ local function makeGeneralPath()
   return function(name, at, before, isGivenUp)
     if name == 'acquire-one' then
       if isGivenUp then return 4, 2, false, givenUp end
-      return 4, 2, pcall(acquire, before, 1, ARGV[at + 1], ARGV[at + 2], ARGV[at + 3], ARGV[at + 4], '')
+      return 4, 2, pcall(acquire, before, 1, ARGV[at + 1], ARGV[at + 2], ARGV[at + 3], ARGV[at + 4])
     elseif name == 'acquire' then
       local count, takeover, waiter = tonumber(ARGV[at + 1]), ARGV[at + 6], ARGV[at + 7]
       local keys = (waiter == '' and 2 or 3) * count
       if isGivenUp then return 7, keys, false, givenUp end
+      -- A foreign program may hold a lock with an empty value.
+      if takeover == '' then takeover = nil end
       local ok, answer =
         pcall(acquire, before, count, ARGV[at + 2], ARGV[at + 3], ARGV[at + 4], ARGV[at + 5], takeover)
       if ok and waiter ~= '' then updateWaitingLists(before, count, answer, takeover, waiter) end
