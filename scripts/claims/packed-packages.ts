@@ -38,7 +38,8 @@ export async function wrongFiles(
   unpacked: string,
   pages: readonly string[],
 ): Promise<string[]> {
-  const declarations = (await filesIn(join(directory, "src"))).map((file) => `dist/${file.replace(/\.ts$/, ".d.ts")}`);
+  const sources = (await filesIn(join(directory, "src"))).filter((file) => file.endsWith(".ts"));
+  const declarations = sources.map((file) => `dist/${file.replace(/\.ts$/, ".d.ts")}`);
   const expected = new Set(["package.json", ...declarations, ...scriptsOf(manifest), ...pages]);
   const actual = new Set(await filesIn(unpacked));
   const missing = [...expected].filter((file) => !actual.has(file));
