@@ -1,23 +1,12 @@
 import type { Unwatch } from "@holdfast/core";
 import type { RedisConnection, RedisSubscriber } from "./connection.ts";
 
-/** The watches of one node, which share one subscriber connection. */
-export interface Notifications {
-  /** Calls `onReleased` with the resource that stands where the channel of a message stands. */
-  watch(
-    channels: readonly string[],
-    resources: readonly string[],
-    onReleased: (resource: string, next?: string) => void,
-  ): Promise<Unwatch>;
-  /** Ends all watches, for good. */
-  close(): void;
-}
-
+/** One watched resource of one watch. */
 interface Listener {
-  hear(next: string | undefined): void;
+  onMessage(next: string | undefined): void;
 }
 
-/** A channel that somebody watches. */
+/** A channel that is watched. */
 interface Channel {
   readonly listeners: Set<Listener>;
   /** Settles with the subscription; undefined when the last one failed, or its connection has ended. */
@@ -30,6 +19,8 @@ interface Subscription {
   readonly fail: (reason: unknown) => void;
 }
 
+type OpenSubscriber = NonNullable<RedisConnection["openSubscriber"]>;
+
 /** How long the server may take to confirm a command before the connection is replaced. */
 const confirmTimeoutMs = 2_000;
 
@@ -37,162 +28,190 @@ const confirmTimeoutMs = 2_000;
 const idleMs = 1_000;
 
 /**
- * Makes the wake-ups of one node. Nothing is connected until somebody watches.
+ * The watches of one node, which share one subscriber connection. Nothing is connected until the first watch.
  *
- * No more than one command is under way, as clients lose count when a channel is left and joined again before the server
- * has answered. What else differs between the channels that are watched and those that the server has confirmed is sent
- * later, if it still differs then.
+ * No more than one command is in flight, as clients lose count when a channel is left and joined again before the server has
+ * answered. Every other difference between the channels that are watched and those that the server has confirmed is sent later,
+ * if it still exists then.
  */
-export function createNotifications(openSubscriber: NonNullable<RedisConnection["openSubscriber"]>): Notifications {
-  /** Those that are watched. */
-  const channels = new Map<string, Channel>();
-  /** Those that the server has confirmed. */
-  const subscribed = new Set<string>();
-  /** Those that are in one of the two, and not in the other. */
-  const outdated = new Set<string>();
-  let subscriber: RedisSubscriber | null = null;
-  /** Of the command that is under way. */
-  let commandTimer: NodeJS.Timeout | undefined;
-  let idleTimer: NodeJS.Timeout | undefined;
-  let isClosed = false;
+export class Notifications {
+  readonly #openSubscriber: OpenSubscriber;
+  /** The channels that are watched. */
+  readonly #channels = new Map<string, Channel>();
+  /** The channels that the server has confirmed. */
+  readonly #subscribed = new Set<string>();
+  /** The channels that are in one of the two, and not in the other. */
+  readonly #outdated = new Set<string>();
+  #subscriber: RedisSubscriber | undefined;
+  /** Of the command that is in flight. */
+  #commandTimer: NodeJS.Timeout | undefined;
+  #idleTimer: NodeJS.Timeout | undefined;
+  #isClosed = false;
 
-  const open = (): RedisSubscriber => {
-    const opened = openSubscriber(
+  /** @param openSubscriber opens the second connection */
+  constructor(openSubscriber: OpenSubscriber) {
+    this.#openSubscriber = openSubscriber;
+  }
+
+  /**
+   * Watches channels until the returned function is called. Rejects if the server cannot be subscribed to.
+   *
+   * @param names the channels
+   * @param resources what each channel is for, in the same order
+   * @param onReleased called with the resource of a message, and the next waiter if the message names one
+   */
+  async watch(
+    names: readonly string[],
+    resources: readonly string[],
+    onReleased: (resource: string, next?: string) => void,
+  ): Promise<Unwatch> {
+    if (this.#isClosed) throw new Error("the node is closed");
+    clearTimeout(this.#idleTimer);
+    const listeners = resources.map(
+      (resource): Listener => ({
+        onMessage: (next) => (next === undefined ? onReleased(resource) : onReleased(resource, next)),
+      }),
+    );
+    const unwatch = async (): Promise<void> => {
+      for (const [index, listener] of listeners.entries()) this.#leave(names[index] as string, listener);
+      if (this.#channels.size > 0 || this.#subscriber === undefined) return;
+      clearTimeout(this.#idleTimer);
+      this.#idleTimer = setTimeout(() => this.#disconnect(new Error("nobody watches")), idleMs).unref();
+    };
+    try {
+      await Promise.all(listeners.map((listener, index) => this.#join(names[index] as string, listener)));
+    } catch (error) {
+      await unwatch();
+      throw error;
+    }
+    return unwatch;
+  }
+
+  /** Ends all watches, for good. */
+  close(): void {
+    this.#isClosed = true;
+    const reason = new Error("the node is closed");
+    for (const { subscription } of this.#channels.values()) subscription?.fail(reason);
+    this.#channels.clear();
+    this.#disconnect(reason);
+  }
+
+  #open(): RedisSubscriber {
+    const opened = this.#openSubscriber(
       (channel, message) => {
-        for (const listener of channels.get(channel)?.listeners ?? []) listener.hear(message || undefined);
+        for (const listener of this.#channels.get(channel)?.listeners ?? []) listener.onMessage(message || undefined);
       },
       (error = new Error("the connection that listens has ended")) => {
-        if (subscriber === opened) forget(error);
+        if (this.#subscriber === opened) this.#forget(error);
       },
     );
     return opened;
-  };
-  const forget = (reason: unknown): void => {
-    clearTimeout(commandTimer);
-    clearTimeout(idleTimer);
-    commandTimer = undefined;
-    subscriber = null;
-    subscribed.clear();
-    outdated.clear();
-    for (const [name, channel] of channels) {
-      outdated.add(name);
+  }
+
+  /** Drops the connection, and fails the subscriptions over it. */
+  #forget(reason: unknown): void {
+    clearTimeout(this.#commandTimer);
+    clearTimeout(this.#idleTimer);
+    this.#commandTimer = undefined;
+    this.#subscriber = undefined;
+    this.#subscribed.clear();
+    this.#outdated.clear();
+    for (const [name, channel] of this.#channels) {
+      this.#outdated.add(name);
       channel.subscription?.fail(reason);
       channel.subscription = undefined;
     }
-  };
-  const disconnect = (reason: Error): void => {
-    const closing = subscriber;
-    forget(reason);
+  }
+
+  #disconnect(reason: Error): void {
+    const closing = this.#subscriber;
+    this.#forget(reason);
     closing?.close();
-  };
-  const update = (name: string): void => {
-    if (channels.has(name) === subscribed.has(name)) outdated.delete(name);
-    else outdated.add(name);
-  };
-  /** Sends the next command. */
-  const advance = (): void => {
-    const [name] = outdated;
-    if (name === undefined || commandTimer !== undefined) return;
-    subscriber ??= open();
-    const { subscribe, unsubscribe } = subscriber;
-    const isJoining = channels.has(name);
-    outdated.delete(name);
-    subscribed.delete(name); // from now on, nobody who joins may rely on it
-    // What has arrived while the process stood still counts.
+  }
+
+  /** Notes whether a channel is outdated. */
+  #update(name: string): void {
+    if (this.#channels.has(name) === this.#subscribed.has(name)) this.#outdated.delete(name);
+    else this.#outdated.add(name);
+  }
+
+  /** Sends the next command, unless one is in flight. */
+  #advance(): void {
+    const [name] = this.#outdated;
+    if (name === undefined || this.#commandTimer !== undefined) return;
+    this.#subscriber ??= this.#open();
+    const { subscribe, unsubscribe } = this.#subscriber;
+    const isJoining = this.#channels.has(name);
+    this.#outdated.delete(name);
+    this.#subscribed.delete(name); // from now on, no new watch may rely on it
+    // Input that arrived while the process stalled still counts.
     const timer = setTimeout(() => setImmediate(replaceIfLate), confirmTimeoutMs).unref();
-    commandTimer = timer;
+    this.#commandTimer = timer;
     const replaceIfLate = (): void => {
-      if (commandTimer === timer) replace();
+      if (this.#commandTimer === timer) this.#replace();
     };
     const ended = (settle: () => void): void => {
-      if (commandTimer !== timer) return;
+      if (this.#commandTimer !== timer) return;
       clearTimeout(timer);
-      commandTimer = undefined;
+      this.#commandTimer = undefined;
       if (isJoining) settle();
-      advance();
+      this.#advance();
     };
     Promise.resolve(name)
       .then(isJoining ? subscribe : unsubscribe)
       .then(
-        () => ended(() => confirm(name)),
-        (error) => ended(() => fail(name, error)),
+        () => ended(() => this.#confirm(name)),
+        (error) => ended(() => this.#fail(name, error)),
       );
-  };
-  const confirm = (name: string): void => {
-    subscribed.add(name);
-    update(name);
-    channels.get(name)?.subscription?.confirm();
-  };
-  /** The next one who watches it tries again. */
-  const fail = (name: string, error: unknown): void => {
-    outdated.delete(name);
-    const channel = channels.get(name);
+  }
+
+  #confirm(name: string): void {
+    this.#subscribed.add(name);
+    this.#update(name);
+    this.#channels.get(name)?.subscription?.confirm();
+  }
+
+  /** Fails the subscription. The next watch of the channel tries again. */
+  #fail(name: string, error: unknown): void {
+    this.#outdated.delete(name);
+    const channel = this.#channels.get(name);
     channel?.subscription?.fail(error);
     if (channel) channel.subscription = undefined;
-  };
-  /** Where a connection is silent, another one may not be. Those who have waited for it are told, and leave. */
-  const replace = (): void => {
-    disconnect(new Error(`the server did not confirm the subscription within ${confirmTimeoutMs} ms`));
+  }
+
+  /** Replaces a silent connection: another one may work. The watches that waited for it fail. */
+  #replace(): void {
+    this.#disconnect(new Error(`the server did not confirm the subscription within ${confirmTimeoutMs} ms`));
     setImmediate(() => {
       try {
-        advance();
+        this.#advance();
       } catch {
-        // The next one who watches tries again, and hears why.
+        // The next watch tries again, and fails with the reason.
       }
     });
-  };
-  const join = (name: string, listener: Listener): Promise<void> => {
-    let channel = channels.get(name);
+  }
+
+  #join(name: string, listener: Listener): Promise<void> {
+    let channel = this.#channels.get(name);
     if (channel === undefined) {
       channel = { listeners: new Set(), subscription: undefined };
-      channels.set(name, channel);
+      this.#channels.set(name, channel);
     }
     channel.listeners.add(listener);
     channel.subscription ??= newSubscription();
-    update(name);
-    if (subscribed.has(name)) channel.subscription.confirm();
-    else advance();
+    this.#update(name);
+    if (this.#subscribed.has(name)) channel.subscription.confirm();
+    else this.#advance();
     return channel.subscription.confirmed;
-  };
-  const leave = (name: string, listener: Listener): void => {
-    const channel = channels.get(name);
-    if (!channel?.listeners.delete(listener) || channel.listeners.size > 0) return;
-    channels.delete(name);
-    update(name);
-    if (subscriber !== null) advance();
-  };
+  }
 
-  return {
-    async watch(names, resources, onReleased) {
-      if (isClosed) throw new Error("the node is closed");
-      clearTimeout(idleTimer);
-      const listeners = resources.map(
-        (resource): Listener => ({
-          hear: (next) => (next === undefined ? onReleased(resource) : onReleased(resource, next)),
-        }),
-      );
-      const unwatch = async (): Promise<void> => {
-        for (const [index, listener] of listeners.entries()) leave(names[index] as string, listener);
-        if (channels.size > 0 || subscriber === null) return;
-        clearTimeout(idleTimer);
-        idleTimer = setTimeout(() => disconnect(new Error("nobody watches")), idleMs).unref();
-      };
-      try {
-        await Promise.all(listeners.map((listener, index) => join(names[index] as string, listener)));
-      } catch (error) {
-        await unwatch();
-        throw error;
-      }
-      return unwatch;
-    },
-    close() {
-      isClosed = true;
-      const reason = new Error("the node is closed");
-      for (const { subscription } of channels.values()) subscription?.fail(reason);
-      channels.clear();
-      disconnect(reason);
-    },
-  };
+  #leave(name: string, listener: Listener): void {
+    const channel = this.#channels.get(name);
+    if (!channel?.listeners.delete(listener) || channel.listeners.size > 0) return;
+    this.#channels.delete(name);
+    this.#update(name);
+    if (this.#subscriber !== undefined) this.#advance();
+  }
 }
 
 function newSubscription(): Subscription {
@@ -202,6 +221,6 @@ function newSubscription(): Subscription {
     confirm = resolve;
     fail = reject;
   });
-  confirmed.catch(() => {}); // those who wait hear of it
+  confirmed.catch(() => {}); // the watches that wait are told
   return { confirmed, confirm, fail };
 }

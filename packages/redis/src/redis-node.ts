@@ -13,7 +13,7 @@ import { Batcher } from "./batcher.ts";
 import type { RedisConnection } from "./connection.ts";
 import { encoderFor } from "./encoding.ts";
 import { channelPrefix, keyNames } from "./keys.ts";
-import { createNotifications } from "./notifications.ts";
+import { Notifications } from "./notifications.ts";
 import { parseOptions, type RedisNodeOptions } from "./options.ts";
 import { ServerCheck, type ServerIdentity } from "./server-check.ts";
 
@@ -46,8 +46,8 @@ export function redisNode(connection: RedisConnection, options: RedisNodeOptions
   const identify = async (request: AcquireRequest) =>
     (await batcher.identify(encoder.identify(request), request.timeoutMs)) as ServerIdentity;
   const serverCheck = verifyServer ? new ServerCheck(name, identify) : undefined;
-  const notifications =
-    wakeUps && connection.openSubscriber && createNotifications(connection.openSubscriber.bind(connection));
+  const openSubscriber = wakeUps ? connection.openSubscriber?.bind(connection) : undefined;
+  const notifications = openSubscriber && new Notifications(openSubscriber);
 
   const node: RedisNode = {
     name,
@@ -77,7 +77,7 @@ export function redisNode(connection: RedisConnection, options: RedisNodeOptions
     inspect: rejecting((resource) => batcher.inspect(encoder.inspect(resource)) as Promise<NodeView>),
 
     async close() {
-      if (notifications) notifications.close();
+      notifications?.close();
     },
   };
   if (notifications) {
