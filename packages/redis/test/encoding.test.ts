@@ -206,9 +206,12 @@ describe("the header of a call", () => {
 });
 
 test("The operations of a tick are divided evenly among the fewest calls", async () => {
-  const sizesOf = async (count: number) => {
+  const sizesOf = async (count: number, resourcesOfEach = 1) => {
     const calls = await callsOf(1, (node) => {
-      for (let i = 0; i < count; i++) ignore(node.acquire(acquireRequest(`owner ${i}`, { resources: [`r${i}`] })));
+      for (let i = 0; i < count; i++) {
+        const resources = Array.from({ length: resourcesOfEach }, (_, index) => `r${i}:${index}`);
+        ignore(node.acquire(acquireRequest(`owner ${i}`, { resources })));
+      }
     });
     return calls.map((call) => marksOf(call).length);
   };
@@ -216,6 +219,9 @@ test("The operations of a tick are divided evenly among the fewest calls", async
   expect(await sizesOf(65)).toEqual([33, 32]);
   expect(await sizesOf(100)).toEqual([50, 50]);
   expect(await sizesOf(200)).toEqual([50, 50, 50, 50]);
+  expect(await sizesOf(33, 2)).toEqual([17, 16]);
+  expect(await sizesOf(11, 7)).toEqual([6, 5]);
+  expect(await sizesOf(2, 65)).toEqual([1, 1]);
 });
 
 test("Nodes with other options encode the same request in their own way", async () => {
