@@ -1,5 +1,6 @@
 import { once } from "node:events";
-import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
+import { connect, createServer, type Server, type Socket } from "node:net";
+import { freePort } from "./free-port.ts";
 
 /** From the client to the server, or back. */
 export type Direction = "requests" | "replies";
@@ -67,8 +68,8 @@ export async function startTcpProxy(targetPort: number): Promise<TcpProxy> {
     for (const link of links) reset(link);
   };
 
-  let listener: Server | null = await listen(0, accept);
-  const { port } = listener.address() as AddressInfo;
+  const port = await reservePort();
+  let listener: Server | null = await listen(port, accept);
   const refuse = async (): Promise<void> => {
     listener?.close();
     listener = null;
@@ -106,8 +107,41 @@ export async function startTcpProxy(targetPort: number): Promise<TcpProxy> {
     async stop() {
       await refuse();
       cut();
+      reservedPorts.delete(port);
     },
   };
+}
+
+/*
+ * A proxy that refuses connections leaves its port free, and must find it free later. So proxies use ports below those that
+ * systems give out, and each process has a block of its own, as long as not too many run at a time.
+ */
+const firstPort = 20_000;
+const portsOfProcess = 64;
+const blocks = 199;
+const reservedPorts = new Set<number>();
+
+async function reservePort(): Promise<number> {
+  const first = firstPort + (process.pid % blocks) * portsOfProcess;
+  for (let port = first; port < first + portsOfProcess; port++) {
+    if (reservedPorts.has(port)) continue;
+    reservedPorts.add(port);
+    if (await isFree(port)) return port;
+    reservedPorts.delete(port);
+  }
+  return await freePort();
+}
+
+async function isFree(port: number): Promise<boolean> {
+  const server = createServer().listen(port, "127.0.0.1");
+  try {
+    await once(server, "listening");
+  } catch {
+    return false;
+  }
+  server.close();
+  await once(server, "close");
+  return true;
 }
 
 function open(client: Socket, targetPort: number, links: Set<Link>, weather: Weather): void {
