@@ -1,5 +1,6 @@
--- Claims all resources, or none. takeover is nil if there is nothing to take over. Whatever can fail comes before the first write, and counters are written before
--- claims: should the rest be lost, a counter that went ahead does no harm, while a claim without its counter would.
+-- Claims all resources, or none. takeover is nil if there is nothing to take over. Whatever can fail comes before the
+-- first write, and counters are written before claims: should the rest be lost, a counter that went ahead does no harm,
+-- while a claim without its counter would.
 local function acquire(before, count, owner, fenceHint, ttlMs, keepMs, takeover)
   local notYetMs = recoveringMs()
   if notYetMs ~= 0 then return { 'recovering', notYetMs } end
