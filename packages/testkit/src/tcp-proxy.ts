@@ -1,6 +1,5 @@
 import { once } from "node:events";
-import { connect, createServer, type Server, type Socket } from "node:net";
-import { freePort } from "./free-port.ts";
+import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
 
 /** From the client to the server, or back. */
 export type Direction = "requests" | "replies";
@@ -68,8 +67,8 @@ export async function startTcpProxy(targetPort: number): Promise<TcpProxy> {
     for (const link of links) reset(link);
   };
 
-  const port = await reservePort();
-  let listener: Server | null = await listen(port, accept);
+  let listener: Server | null = await listenOnReservedPort(accept);
+  const { port } = listener.address() as AddressInfo;
   const refuse = async (): Promise<void> => {
     listener?.close();
     listener = null;
@@ -121,27 +120,18 @@ const portsOfProcess = 64;
 const blocks = 199;
 const reservedPorts = new Set<number>();
 
-async function reservePort(): Promise<number> {
+async function listenOnReservedPort(accept: (client: Socket) => void): Promise<Server> {
   const first = firstPort + (process.pid % blocks) * portsOfProcess;
   for (let port = first; port < first + portsOfProcess; port++) {
     if (reservedPorts.has(port)) continue;
     reservedPorts.add(port);
-    if (await isFree(port)) return port;
-    reservedPorts.delete(port);
+    try {
+      return await listen(port, accept);
+    } catch {
+      reservedPorts.delete(port); // another process has it
+    }
   }
-  return await freePort();
-}
-
-async function isFree(port: number): Promise<boolean> {
-  const server = createServer().listen(port, "127.0.0.1");
-  try {
-    await once(server, "listening");
-  } catch {
-    return false;
-  }
-  server.close();
-  await once(server, "close");
-  return true;
+  return listen(0, accept);
 }
 
 function open(client: Socket, targetPort: number, links: Set<Link>, weather: Weather): void {
