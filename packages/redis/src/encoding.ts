@@ -1,5 +1,6 @@
 import type { AcquireRequest, ExtendRequest, NodeRequest, ReleaseRequest } from "@holdfast/core";
 import { assertAcquire, assertExtend, assertRelease } from "@holdfast/core/requests";
+import { newCallId } from "./call-id.ts";
 import type { ScriptCall } from "./connection.ts";
 import { fenceKey, keyNames, waitingListKey } from "./keys.ts";
 import type { Operation, OperationRecord } from "./operation.ts";
@@ -157,8 +158,7 @@ function templateFor(operations: readonly Operation[], guardMs: number): CallTem
     records[index] = record;
     keyCount += record.keys.length;
   }
-  const callId = Math.floor(Math.random() * 2 ** 48);
-  template = { records, guardMs, keyCount, callId, text: "", command: "", script: "" };
+  template = { records, guardMs, keyCount, callId: newCallId(), text: "", command: "", script: "" };
   latestTemplate = template;
   return template;
 }

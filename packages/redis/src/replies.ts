@@ -30,7 +30,7 @@ export function assertReply(
 
 /** Reads the answer to `acquire`. */
 export function readAcquire(answer: unknown, record: OperationRecord): AcquireReply {
-  const number = answer === 0 ? 0 : integerOf(answer);
+  const number = integerOf(answer);
   const fence = number === 0 ? record.fenceHint : number;
   if (fence !== undefined && fence > 0) return { granted: true, fence };
   const { status, first, second } = detailsOf(answer);
@@ -63,8 +63,8 @@ export function readExtend(answer: unknown): ExtendReply {
 
 /** Reads the answer to `release`. */
 export function readRelease(answer: unknown): ReleaseReply {
-  const freed = answer === 1 ? 1 : integerOf(answer);
-  if (freed !== undefined && freed >= 0) return { released: freed > 0 };
+  const freed = integerOf(answer);
+  if (isCount(freed)) return { released: freed > 0 };
   const { status, first } = detailsOf(answer);
   const next = textOf(first);
   if (status !== "next" || next === undefined) throw nonsense("release", answer);

@@ -1,4 +1,4 @@
-import { randomInt } from "node:crypto";
+import { newCallId } from "../call-id.ts";
 import { within } from "../deadline.ts";
 import { messageOf } from "../message-of.ts";
 import type { FencedConnection } from "./connection.ts";
@@ -125,11 +125,6 @@ export function fencedStore(connection: FencedConnection, options: FencedStoreOp
       return hadValue;
     },
   };
-}
-
-/** Returns a random number for the reply to repeat, so that the reply to another call is recognised. */
-function newCallId(): number {
-  return randomInt(2 ** 48 - 1);
 }
 
 /** Runs the script by its digest, or by its source if the server does not have it yet. */
