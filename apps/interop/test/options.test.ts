@@ -5,7 +5,7 @@ import { IoredisAdapter, RedLock, SimpleLock } from "redlock-universal";
 import Redlock4 from "redlock4";
 import Redlock5 from "redlock5";
 import { expect, test } from "vitest";
-import { defaultSettings } from "../../../packages/core/src/options.ts";
+import { parseLockOptions } from "../../../packages/core/src/options.ts";
 import { parseOptions } from "../../../packages/redis/src/options.ts";
 import { optionRows, pageAbout } from "./pages.ts";
 
@@ -31,7 +31,7 @@ const theirs: Readonly<Record<string, Defaults>> = {
     "keyPrefix of an adapter": JSON.stringify(keyPrefix),
   },
 };
-const ours: Defaults = { ...defaultSettings(3), prefix: JSON.stringify(parseOptions({}, "any").prefix) };
+const ours: Defaults = { ...parseLockOptions({}, 3), prefix: JSON.stringify(parseOptions({}, "any").prefix) };
 
 test.each(Object.entries(theirs))(
   "the options table of %s.md tells the defaults that the objects have",

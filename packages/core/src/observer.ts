@@ -1,3 +1,4 @@
+import { assertOptions, wrong } from "./arguments.ts";
 import type { LockHeldError, LockLostError } from "./errors.ts";
 
 /**
@@ -108,6 +109,43 @@ export interface NodeFailedEvent {
   readonly error: Error;
 }
 
+const callbackNames: Record<keyof Observer, true> = {
+  attemptSettled: true,
+  acquired: true,
+  acquireFailed: true,
+  extended: true,
+  released: true,
+  lost: true,
+  nodeFailed: true,
+};
+
+/**
+ * Checks what was given as an observer. An instance of a class may have members of its own beside the callbacks.
+ *
+ * @throws {TypeError} if it is no object, has a member that is no callback, or one of another name
+ */
+export function assertObserver(observer: unknown): asserts observer is Observer {
+  if (typeof observer !== "object" || observer === null) throw wrong("observer", "an object", observer, TypeError);
+  const names = Object.keys(callbackNames);
+  const prototype = Object.getPrototypeOf(observer);
+  if (prototype === null || prototype === Object.prototype) assertOptions(observer, names, "an observer");
+  for (const name of names) {
+    const callback = memberOf(observer, name);
+    if (callback !== undefined && typeof callback !== "function") {
+      throw wrong(`observer.${name}`, "a function", callback, TypeError);
+    }
+  }
+}
+
+/** A member that cannot be read counts as missing. */
+function memberOf(observer: object, name: string): unknown {
+  try {
+    return observer[name as keyof typeof observer];
+  } catch {
+    return undefined;
+  }
+}
+
 /**
  * Wraps the user's observer so that nothing it does reaches the lock operation. An event that it has no callback for is not
  * even made.
@@ -115,12 +153,8 @@ export interface NodeFailedEvent {
 export function safeObserver(observer: Observer | undefined): Observer {
   if (observer === undefined) return {};
   const callbackOf = (_: object, name: string | symbol) => {
-    try {
-      const callback = observer[name as keyof Observer];
-      return callback && tell.bind(observer, callback);
-    } catch {
-      return undefined;
-    }
+    const callback = memberOf(observer, name as string) as ((event: never) => unknown) | undefined;
+    return callback && tell.bind(observer, callback);
   };
   return new Proxy({}, { get: callbackOf });
 }

@@ -1,5 +1,6 @@
-import type { Clock } from "./clock.ts";
-import { describe } from "./errors.ts";
+import { assertOptions, checkInteger, checkType, describeValue, wrong } from "./arguments.ts";
+import { type Clock, systemClock } from "./clock.ts";
+import { isLabel } from "./errors.ts";
 import { driftMs } from "./lease.ts";
 import type { ExtendOptions } from "./lock.ts";
 import type { LockNode } from "./lock-node.ts";
@@ -13,8 +14,9 @@ export interface LockOptions {
    */
   readonly ttlMs?: number | undefined;
   /**
-   * How long to wait for the answer of any one node, in milliseconds; less than `ttlMs`. Default 50, the upper end of
-   * what the distlock page advises for a ttl of ten seconds; take more across regions.
+   * How long to wait for the answer of any one node, in milliseconds; less than `ttlMs`. Default: a twentieth of the ttl,
+   * at most 500. A node that hangs costs nothing as long as the others are a quorum; a shorter timeout makes busy nodes look
+   * dead.
    */
   readonly nodeTimeoutMs?: number | undefined;
   /**
@@ -83,53 +85,79 @@ export function majorityOf(nodeCount: number): number {
   return Math.floor(nodeCount / 2) + 1;
 }
 
-/** The settings of a `Redlock` over so many nodes before anything else is asked for. */
-export function defaultSettings(nodeCount: number): Settings {
-  return {
-    ttlMs: 10_000,
-    nodeTimeoutMs: 50,
-    waitTimeoutMs: 10_000,
-    driftFactor: 0.01,
-    quorum: majorityOf(nodeCount),
-    signal: undefined,
-    label: undefined,
-    retryDelayMs: 25,
-    retryDelayMaxMs: 400,
-    autoExtend: undefined,
-    maxHoldMs: Infinity,
-    awaitRelease: true,
-  };
-}
+/** What a node is given to answer, in milliseconds, unless the caller says: a share of the ttl, and no more than this. */
+const nodeTimeoutShare = 1 / 20;
+const nodeTimeoutMaxMs = 500;
+
+/** The options of a lock, with their defaults. */
+const defaults: Omit<Settings, "nodeTimeoutMs" | "quorum"> = {
+  ttlMs: 10_000,
+  waitTimeoutMs: 10_000,
+  driftFactor: 0.01,
+  signal: undefined,
+  label: undefined,
+  retryDelayMs: 25,
+  retryDelayMaxMs: 400,
+  autoExtend: undefined,
+  maxHoldMs: Infinity,
+  awaitRelease: true,
+};
+const lockOptionNames = ["nodeTimeoutMs", "quorum", ...Object.keys(defaults)];
 
 /**
- * Lays options over settings, and checks the result.
+ * Checks options, and completes them.
  *
+ * @param options of a call, or of a `Redlock`
+ * @param nodeCount how many nodes there are
+ * @param base the options that hold unless these say otherwise
  * @throws {TypeError} for an option that is unknown or not of its type
  * @throws {RangeError} for one that is out of its range, or does not fit the others
  */
-export function withOptions(base: Settings, options: LockOptions, nodeCount: number): Settings {
-  const settings = overlay(base, options);
-  const { ttlMs, nodeTimeoutMs, waitTimeoutMs, quorum, driftFactor, label, signal, autoExtend } = settings;
-  const { retryDelayMs, retryDelayMaxMs, maxHoldMs } = settings;
+export function parseLockOptions(options: LockOptions, nodeCount: number, base: LockOptions = {}): Settings {
+  assertOptions(options, lockOptionNames, "a lock");
   const majority = majorityOf(nodeCount);
-  const insist = (isAllowed: boolean, name: keyof Settings, wanted: string, type?: ErrorConstructor): void => {
-    if (!isAllowed) throw wrong(name, wanted, settings[name], type);
-  };
-  insist(driftFactor >= 0 && driftFactor < 1, "driftFactor", "from 0 to below 1");
+  const merged = { ...defaults, quorum: majority, ...withoutUndefined(base), ...withoutUndefined(options) };
+  const { ttlMs, waitTimeoutMs, quorum, driftFactor, label, signal, autoExtend } = merged;
+  const { retryDelayMs, retryDelayMaxMs, maxHoldMs, awaitRelease } = merged;
+  checkType("driftFactor", "number", driftFactor);
+  insist(driftFactor >= 0 && driftFactor < 1, "driftFactor", "from 0 to below 1", driftFactor);
   checkTtl(ttlMs, driftFactor);
-  insist(nodeTimeoutMs > 0 && nodeTimeoutMs < ttlMs, "nodeTimeoutMs", `above 0 and less than ttlMs, ${ttlMs}`);
-  insist(waitTimeoutMs >= 0, "waitTimeoutMs", "at least 0");
+  const { nodeTimeoutMs = Math.min(nodeTimeoutMaxMs, Math.ceil(ttlMs * nodeTimeoutShare)) } = merged;
+  for (const [name, value] of Object.entries({
+    nodeTimeoutMs,
+    waitTimeoutMs,
+    retryDelayMs,
+    retryDelayMaxMs,
+    maxHoldMs,
+  })) {
+    checkType(name, "number", value);
+  }
+  const isInTtl = nodeTimeoutMs > 0 && nodeTimeoutMs < ttlMs;
+  insist(isInTtl, "nodeTimeoutMs", `above 0 and less than ttlMs, ${ttlMs}`, nodeTimeoutMs);
+  insist(waitTimeoutMs >= 0, "waitTimeoutMs", "at least 0", waitTimeoutMs);
   checkInteger("quorum", quorum);
   const range = `from the majority, ${majority}, to all ${nodeCount} of the nodes`;
-  insist(quorum >= majority && quorum <= nodeCount, "quorum", range);
-  insist(retryDelayMs > 0, "retryDelayMs", "above 0");
-  insist(retryDelayMaxMs >= retryDelayMs, "retryDelayMaxMs", `at least retryDelayMs, ${retryDelayMs}`);
-  insist(maxHoldMs >= ttlMs, "maxHoldMs", `at least ttlMs, ${ttlMs}`);
-  checkType("autoExtend", "boolean", autoExtend ?? true);
-  insist(signal === undefined || signal instanceof AbortSignal, "signal", "an AbortSignal", TypeError);
-  checkType("label", "string", label ?? "-");
-  insist(/^[^\p{C}]{1,100}$/u.test(label ?? "-"), "label", "1 to 100 printable characters");
-  return settings;
+  insist(quorum >= majority && quorum <= nodeCount, "quorum", range, quorum);
+  insist(retryDelayMs > 0, "retryDelayMs", "above 0", retryDelayMs);
+  const isOrdered = retryDelayMaxMs >= retryDelayMs;
+  insist(isOrdered, "retryDelayMaxMs", `at least retryDelayMs, ${retryDelayMs}`, retryDelayMaxMs);
+  insist(maxHoldMs >= ttlMs, "maxHoldMs", `at least ttlMs, ${ttlMs}`, maxHoldMs);
+  if (autoExtend !== undefined) checkType("autoExtend", "boolean", autoExtend);
+  checkType("awaitRelease", "boolean", awaitRelease);
+  insist(signal === undefined || signal instanceof AbortSignal, "signal", "an AbortSignal", signal, TypeError);
+  if (label !== undefined) {
+    checkType("label", "string", label);
+    insist(isLabel(label), "label", "1 to 100 printable characters", label);
+  }
+  return { ...merged, nodeTimeoutMs };
+}
+
+function insist(isAllowed: boolean, name: string, wanted: string, value: unknown, type?: ErrorConstructor): void {
+  if (!isAllowed) throw wrong(name, wanted, value, type);
+}
+
+function withoutUndefined(options: LockOptions): Partial<Settings> {
+  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
 }
 
 /** Remembers what was made of the last options, as callers mostly give the same: by content, as they may be changed. */
@@ -151,25 +179,14 @@ function isSame(a: LockOptions, b: LockOptions): boolean {
   return names.length === Object.keys(a).length && names.every((name) => Object.hasOwn(a, name) && a[name] === b[name]);
 }
 
-/** @throws {TypeError} for options that are no object, that the base does not have, or not of the type of the base's */
-function overlay<Base extends object>(base: Base, options: object): Base {
-  if (typeof options !== "object" || options === null) throw wrong("options", "an object", options, TypeError);
-  const given = Object.entries(options).filter(([, value]) => value !== undefined);
-  for (const [name, value] of given) {
-    if (!Object.hasOwn(base, name)) throw new TypeError(`${name} is not an option of a lock`);
-    const type = typeof base[name as keyof Base];
-    if (type === "number" || type === "boolean") checkType(name, type, value);
-  }
-  return { ...base, ...Object.fromEntries(given) };
-}
-
 /**
  * The ttl of an extension.
  *
  * @throws {TypeError | RangeError} for options that are unknown or bad
  */
 export function parseExtension(settings: Settings, options: ExtendOptions | undefined = {}): number {
-  const { ttlMs } = overlay({ ttlMs: settings.ttlMs }, options);
+  assertOptions(options, ["ttlMs"], "an extension");
+  const { ttlMs = settings.ttlMs } = options;
   checkTtl(ttlMs, settings.driftFactor);
   return ttlMs;
 }
@@ -179,22 +196,6 @@ function checkTtl(ttlMs: number, driftFactor: number): void {
   checkInteger("ttlMs", ttlMs);
   const allowanceMs = driftMs(ttlMs, driftFactor);
   if (ttlMs <= allowanceMs) throw wrong("ttlMs", `above the allowance for clock drift, ${allowanceMs} ms`, ttlMs);
-}
-
-/** @throws {TypeError | RangeError} if this is no positive integer */
-export function checkInteger(name: string, value: number): void {
-  checkType(name, "number", value);
-  if (!Number.isSafeInteger(value) || value <= 0) throw wrong(name, "a positive integer", value);
-}
-
-function checkType(name: string, type: string, value: unknown): void {
-  if (typeof value !== type) throw wrong(name, `a ${type}`, value, TypeError);
-}
-
-function wrong(name: string, wanted: string, value: unknown, type: ErrorConstructor = RangeError): Error {
-  // Of an object only its class: it may be a client, whose options hold a password.
-  const what = typeof value === "object" && value !== null ? `a ${value.constructor?.name}` : describe(value);
-  return new type(`${name} must be ${wanted}, not ${what}`);
 }
 
 /**
@@ -226,13 +227,13 @@ type WellFormed = string & { isWellFormed(): boolean };
  * @throws {RangeError} for an empty list, and for the same node or the same name twice: it would vote twice
  */
 export function parseNodes(nodes: readonly LockNode[]): readonly LockNode[] {
-  if (!Array.isArray(nodes)) throw wrong("nodes", "a list of lock nodes", nodes, TypeError);
+  if (!Array.isArray(nodes)) throw notNodes("nodes", "a list of lock nodes", nodes);
   if (nodes.length === 0) throw new RangeError("nodes must have at least one lock node, not none");
   const names = new Set<string>();
   for (const node of nodes as readonly (LockNode | null | undefined)[]) {
     const methods = [node?.acquire, node?.extend, node?.release];
     if (!methods.every((method) => typeof method === "function")) {
-      throw wrong("a node", "a lock node with acquire, extend and release", node, TypeError);
+      throw notNodes("a node", "a lock node with acquire, extend and release", node);
     }
     const name: unknown = node?.name;
     if (typeof name !== "string" || name === "") throw wrong("a node's name", "a string with content", name, TypeError);
@@ -242,4 +243,33 @@ export function parseNodes(nodes: readonly LockNode[]): readonly LockNode[] {
     names.add(name);
   }
   return Object.freeze([...nodes]);
+}
+
+/** The most common slip: clients in the place of lock nodes. */
+function notNodes(name: string, wanted: string, value: unknown): Error {
+  const { evalsha, evalSha } = Object(value) as Record<string, unknown>;
+  const wrapper = typeof evalsha === "function" ? "ioredisNode" : typeof evalSha === "function" && "nodeRedisNode";
+  const advice = wrapper ? `: wrap each client with ${wrapper}(client)` : "";
+  return new TypeError(`${name} must be ${wanted}, not ${describeValue(value)}${advice}`);
+}
+
+/** @throws {TypeError} unless it is an object with the methods of a clock */
+export function parseClock(clock: Clock): Clock {
+  for (const method of Object.keys(systemClock)) {
+    const isThere = typeof (Object(clock) as Record<string, unknown>)[method] === "function";
+    if (!isThere) throw wrong("clock", `an object with the method ${method}`, clock, TypeError);
+  }
+  return clock;
+}
+
+/** The names of the options of a `Redlock`, other than those of its locks. */
+const redlockOptionNames = ["observer", "clock", "maxWaiters"];
+
+/**
+ * Throws unless these are options of a `Redlock`. Those of its locks are left to {@link parseLockOptions}.
+ *
+ * @throws {TypeError}
+ */
+export function assertRedlockOptions(options: unknown): asserts options is RedlockOptions {
+  assertOptions(options, [...redlockOptionNames, ...lockOptionNames], "a Redlock");
 }

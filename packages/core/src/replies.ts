@@ -1,4 +1,5 @@
-import { type ConfigurationError, describe, InvalidReplyError, type NodeOutcome } from "./errors.ts";
+import { describeFields, describeValue } from "./arguments.ts";
+import { type ConfigurationError, InvalidReplyError, type NodeOutcome } from "./errors.ts";
 import type { NodeView } from "./lock-node.ts";
 
 /** A node's answer to a question of core. */
@@ -17,12 +18,14 @@ export interface Vote extends Omit<NodeOutcome, "node"> {
 
 /** Reads the reply of `acquire`. */
 export function readAcquireReply(value: unknown): Vote {
-  const { granted, fence, retryAfterMs, heldResources } = fieldsOf(value);
+  const { granted, fence, retryAfterMs, heldResources, holder } = fieldsOf(value);
   if (granted === true && isFence(fence)) return { kind: "granted", fence };
-  if (granted !== false || !(retryAfterMs === undefined || isDuration(retryAfterMs))) return nonsense("acquire", value);
+  const isKnown = retryAfterMs === Infinity || isDuration(retryAfterMs);
+  if (granted !== false || !(retryAfterMs === undefined || isKnown)) return nonsense("acquire", value);
   return {
     kind: "denied",
-    ...(retryAfterMs !== undefined && { retryAfterMs }),
+    ...(retryAfterMs !== undefined && { retryAfterMs: retryAfterMs as number }),
+    ...(isString(holder) && { holder }),
     ...(Array.isArray(heldResources) && { heldResources: heldResources.filter(isString) }),
   };
 }
@@ -73,7 +76,7 @@ export function isMisconfigured({ error }: Vote): boolean {
 function toError(reason: unknown): Error {
   try {
     const message: unknown = (reason as Error | undefined)?.message;
-    if (typeof message !== "string") return new Error(`rejected with ${describe(reason)}`);
+    if (typeof message !== "string") return new Error(`rejected with ${describeValue(reason)}`);
     return reason instanceof Error ? reason : new Error(message);
   } catch {
     return new Error("rejected with an unreadable value");
@@ -100,5 +103,5 @@ function isDuration(value: unknown): value is number {
 }
 
 function nonsense(method: string, value: unknown): Vote {
-  return readFailure(new InvalidReplyError(`answered ${method}() with ${describe(value)}`));
+  return readFailure(new InvalidReplyError(`answered ${method}() with ${describeFields(value)}`));
 }

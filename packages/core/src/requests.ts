@@ -1,6 +1,8 @@
-/** What a node asks of a request before it acts on it. For authors of adapters; core itself sends nothing malformed. */
-import { describe } from "./errors.ts";
+/** Checks for authors of adapters: of the options of a node, and of the requests that it gets. Core sends no malformed ones. */
+import { describeValue } from "./arguments.ts";
 import type { AcquireRequest, ExtendRequest, NodeRequest, ReleaseRequest } from "./lock-node.ts";
+
+export { assertOptions, describeValue } from "./arguments.ts";
 
 /**
  * Throws unless the request is one that the contract allows, so that nothing is claimed by guesswork.
@@ -67,5 +69,5 @@ function isName(value: unknown): boolean {
 }
 
 function assert(condition: boolean, rule: string, value: unknown): void {
-  if (!condition) throw new RangeError(`${rule}, not ${describe(value)}`);
+  if (!condition) throw new RangeError(`${rule}, not ${describeValue(value)}`);
 }

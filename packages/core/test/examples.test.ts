@@ -28,11 +28,16 @@ async function examples(): Promise<string[]> {
 it("the examples in doc comments run", async () => {
   const all = await examples();
   expect(all.length).toBeGreaterThanOrEqual(7);
-  const scopes = all.map((code) => {
+  const imports: string[] = [];
+  const scopes = all.map((example) => {
+    const code = example.replace(/^import .*$/gm, (line) => {
+      imports.push(line);
+      return "";
+    });
     const ownsRedlock = code.includes("const redlock =");
     return `await (async () => {\n${ownsRedlock ? "" : "const redlock = shared;\n"}${code}\n})();`;
   });
-  const printed = await runExample(preamble + scopes.join("\n"), packageDirectory);
+  const printed = await runExample([preamble, ...imports, ...scopes].join("\n"), packageDirectory);
   expect(printed).toContain("alone with it");
   expect(printed).toContain("true");
 }, 60_000);

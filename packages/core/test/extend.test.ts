@@ -230,8 +230,12 @@ describe("extension (S8)", () => {
     const { redlock, clock } = world(1);
     const lock = await redlock.acquire("r");
     await expect(lock.extend({ ttlMs: 0 })).rejects.toThrow(RangeError);
-    await expect(lock.extend({ ttl: 500 } as never)).rejects.toThrow("ttl is not an option of a lock");
-    await expect(lock.extend(500 as never)).rejects.toThrow("options must be an object, not 500");
+    await expect(lock.extend({ ttl: 500 } as never)).rejects.toThrow(
+      "ttl is not an option of an extension: did you mean ttlMs?",
+    );
+    await expect(lock.extend(500 as never)).rejects.toThrow(
+      "the options of an extension must be an object, not 500: pass { ttlMs: 500 }",
+    );
     await clock.until(lock.release());
     await expect(lock.extend()).rejects.toMatchObject({ code: "LOCK_LOST", reason: "released" });
   });

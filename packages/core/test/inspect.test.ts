@@ -49,7 +49,7 @@ describe("inspect()", () => {
     expect(state).toBe("unknown");
     expect(nodes.map(({ error }) => error?.message ?? "ok")).toEqual([
       "does not offer inspect()",
-      'answered inspect() with {"owner":7,"remainingMs":null,"fence":0}',
+      "answered inspect() with { owner: 7, remainingMs: null, fence: 0 }",
       "ok",
     ]);
   });

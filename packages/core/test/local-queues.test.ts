@@ -5,14 +5,15 @@ import type { AttemptFailed } from "../src/attempt.ts";
 import { Claim } from "../src/claim.ts";
 import type { RedlockContext } from "../src/context.ts";
 import { FenceHint } from "../src/fence.ts";
-import { defaultSettings } from "../src/options.ts";
+import { parseLockOptions } from "../src/options.ts";
 import { Deadlines } from "../src/quorum-call.ts";
+import { RequestsInFlight } from "../src/requests-in-flight.ts";
 import { LocalQueues, type Waiter } from "../src/waiting/index.ts";
 import { WaiterGroup } from "../src/waiting/resource-queue.ts";
 
 fc.configureGlobal({ seed: fuzzSeed });
 
-const settings = { ...defaultSettings(1), waitTimeoutMs: 60_000, retryDelayMs: 10, retryDelayMaxMs: 10 };
+const settings = { ...parseLockOptions({}, 1), waitTimeoutMs: 60_000, retryDelayMs: 10, retryDelayMaxMs: 10 };
 const names = ["a", "b", "c", "d"];
 
 function createQueues(maxWaiters = 100_000) {
@@ -24,6 +25,8 @@ function createQueues(maxWaiters = 100_000) {
     fenceHint: new FenceHint(),
     servers: new Map(),
     deadlines: new Deadlines(clock),
+    requests: new RequestsInFlight(clock),
+    awaitsAllNodes: false,
     waiterName: "this process",
   };
   const queues = new LocalQueues(context, maxWaiters);

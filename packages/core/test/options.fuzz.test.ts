@@ -9,7 +9,7 @@ fc.configureGlobal({ seed: fuzzSeed });
 
 /** What the documentation says of each option, where all others have their defaults and there are three nodes. */
 const allowed: Record<keyof LockOptions, (value: unknown) => boolean> = {
-  ttlMs: (value) => Number.isSafeInteger(value) && (value as number) > 50,
+  ttlMs: (value) => Number.isSafeInteger(value) && (value as number) > 2,
   nodeTimeoutMs: (value) => isFrom(value, Number.MIN_VALUE) && value < 10_000,
   waitTimeoutMs: (value) => isFrom(value, 0),
   driftFactor: (value) => isFrom(value, 0) && value < 1 && 10_000 * value + 2 < 10_000,
@@ -79,7 +79,8 @@ describe("any value of any option", { timeout: 60_000 }, () => {
     await fc.assert(
       fc.asyncProperty(fc.string(), async (name) => {
         fc.pre(!Object.hasOwn(allowed, name) && name !== "__proto__");
-        await expect(redlock.acquire("r", { [name]: 1 })).rejects.toThrow(`${name} is not an option of a lock`);
+        const shown = /^\w{1,40}$/.test(name) ? name : "a property";
+        await expect(redlock.acquire("r", { [name]: 1 })).rejects.toThrow(`${shown} is not an option of a lock`);
         expect(nodes.flatMap(({ calls }) => calls)).toEqual([]);
       }),
       { numRuns: 200 },

@@ -20,7 +20,7 @@ const nonsense: [string, unknown][] = [
   ["a grant with a bigint for a fence", { granted: true, fence: 7n }],
   ["a truthy grant", { granted: 1, fence: 7 }],
   ["a denial with a negative wait", { granted: false, retryAfterMs: -1 }],
-  ["a denial with an endless wait", { granted: false, retryAfterMs: Number.POSITIVE_INFINITY }],
+  ["a denial with a wait of NaN", { granted: false, retryAfterMs: Number.NaN }],
   [
     "an object that cannot be read",
     new Proxy(
@@ -61,7 +61,7 @@ describe("replies are validated (S12)", () => {
     const { redlock, clock, nodes } = world(3, { waitTimeoutMs: 0 });
     for (const node of nodes) node.fault = () => ({ answer: { granted: "yes" } });
     const error = await clock.until(redlock.acquire("r").catch((reason: unknown) => reason));
-    expect((error as Error).message).toContain('a failed: answered acquire() with {"granted":"yes"}');
+    expect((error as Error).message).toContain("a failed: answered acquire() with { granted: a string }");
     expect((error as QuorumUnreachableError).outcomes[0]).toMatchObject({ node: "a", kind: "failed" });
     const [outcome] = (error as QuorumUnreachableError).outcomes;
     expect(outcome?.error).toBeInstanceOf(InvalidReplyError);

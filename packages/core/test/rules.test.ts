@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { freshOwner, labelOf } from "../src/claim.ts";
+import { freshOwner } from "../src/claim.ts";
+import { labelOf } from "../src/errors.ts";
 import { driftMs } from "../src/lease.ts";
 import { majorityOf } from "../src/options.ts";
 import { retryDelay } from "../src/pause.ts";

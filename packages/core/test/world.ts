@@ -19,6 +19,7 @@ export interface World {
   heldOn(resource: string): Promise<string[]>;
 }
 
+/** A node has 50 ms to answer, whatever the ttl, unless the options say otherwise. */
 export function world(nodeCount: number, options: RedlockOptions = {}): World {
   const clock = new VirtualClock();
   const inner = Array.from({ length: nodeCount }, (_, index) =>
@@ -26,7 +27,7 @@ export function world(nodeCount: number, options: RedlockOptions = {}): World {
   );
   const nodes = inner.map((node) => new FaultyNode(node, clock));
   const events: World["events"] = [];
-  const redlock = new Redlock(nodes, { clock, observer: recorder(events), ...options });
+  const redlock = new Redlock(nodes, { clock, observer: recorder(events), nodeTimeoutMs: 50, ...options });
   return {
     clock,
     nodes,
@@ -38,7 +39,7 @@ export function world(nodeCount: number, options: RedlockOptions = {}): World {
     inner,
     redlock,
     events,
-    rival: (rivalOptions = {}) => new Redlock(inner, { clock, ...rivalOptions }),
+    rival: (rivalOptions = {}) => new Redlock(inner, { clock, nodeTimeoutMs: 50, ...rivalOptions }),
     heldOn: async (resource) => {
       const views = await Promise.all(inner.map((node) => node.inspect(resource)));
       return inner.filter((_, index) => views[index]?.owner != null).map(({ name }) => name);

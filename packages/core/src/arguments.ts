@@ -1,0 +1,110 @@
+/*
+ * Checks of arguments that all packages share. An argument of the wrong kind may hold a secret: a URL with a password, or a
+ * client whose options have one. Messages therefore name its type, and show nothing of its value but a number.
+ */
+
+/** Describes a value for a message: a number as it is, and everything else by its type. Never throws. */
+export function describeValue(value: unknown): string {
+  if (value === null || ["number", "boolean", "undefined"].includes(typeof value)) return String(value);
+  if (typeof value === "string") return value === "" ? "an empty string" : "a string";
+  if (typeof value !== "object") return `a ${typeof value}`;
+  if (Array.isArray(value)) return "an array";
+  try {
+    const { name } = value.constructor;
+    return name === "Object" ? "an object" : /^[AEIOU]/.test(name) ? `an ${name}` : `a ${name}`;
+  } catch {
+    return "an object";
+  }
+}
+
+/** The same, with the fields of an object: what a node answered, for example. */
+export function describeFields(value: unknown): string {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return describeValue(value);
+  try {
+    const fields = Object.entries(value).map(([name, field]) => `${name}: ${describeValue(field)}`);
+    return `{ ${fields.join(", ")} }`.slice(0, 200);
+  } catch {
+    return "an unreadable object";
+  }
+}
+
+/**
+ * The error for an argument that is not what it must be.
+ *
+ * @param name what it is called
+ * @param wanted what it must be
+ * @param value what it is
+ * @param type `TypeError` if it is of the wrong type
+ */
+export function wrong(name: string, wanted: string, value: unknown, type: ErrorConstructor = RangeError): Error {
+  return new type(`${name} must be ${wanted}, not ${describeValue(value)}`);
+}
+
+/** @throws {TypeError} if the value is not of this type */
+export function checkType(name: string, type: string, value: unknown): void {
+  if (typeof value !== type) throw wrong(name, `a ${type}`, value, TypeError);
+}
+
+/** @throws {TypeError | RangeError} if this is no positive integer */
+export function checkInteger(name: string, value: unknown): void {
+  checkType(name, "number", value);
+  if (!Number.isSafeInteger(value) || (value as number) <= 0) throw wrong(name, "a positive integer", value);
+}
+
+/**
+ * Throws unless the options are an object, all of whose properties are options. The error suggests the nearest name.
+ *
+ * @param options what the caller gave
+ * @param names the options that there are
+ * @param owner what they are the options of, for the message
+ * @throws {TypeError} naming the option, or what was given instead of options
+ *
+ * @example
+ * ```ts
+ * import { assertOptions } from "@holdfast/core/requests";
+ *
+ * function myNode(options: { prefix?: string } = {}) {
+ *   assertOptions(options, ["prefix"], "myNode");
+ * }
+ * myNode({ prefix: "app:" });
+ * ```
+ */
+export function assertOptions(options: unknown, names: readonly string[], owner: string): asserts options is object {
+  if (typeof options !== "object" || options === null || Array.isArray(options)) {
+    const advice = typeof options === "number" && names.includes("ttlMs") ? `: pass { ttlMs: ${options} }` : "";
+    throw new TypeError(`the options of ${owner} must be an object, not ${describeValue(options)}${advice}`);
+  }
+  for (const name of Object.keys(options)) {
+    if (names.includes(name) || (options as Record<string, unknown>)[name] === undefined) continue;
+    // What is no name may be a secret in the wrong place.
+    const given = /^\w{1,40}$/.test(name) ? name : "a property";
+    const similar = nearest(name, names);
+    const advice = similar === undefined ? `its options are ${names.join(", ")}` : `did you mean ${similar}?`;
+    throw new TypeError(`${given} is not an option of ${owner}: ${advice}`);
+  }
+}
+
+/** The name that contains this one or is contained in it, or else the one that the fewest edits lead to, two at the most. */
+function nearest(given: string, names: readonly string[]): string | undefined {
+  const name = given.toLowerCase();
+  const similar = names.find((other) => other.toLowerCase().includes(name) || name.includes(other.toLowerCase()));
+  if (similar !== undefined || name.length > 40) return similar;
+  const [best] = names
+    .map((other) => ({ other, distance: editDistance(name, other.toLowerCase()) }))
+    .sort((a, b) => a.distance - b.distance);
+  return best !== undefined && best.distance <= 2 ? best.other : undefined;
+}
+
+/** How many letters must be inserted, removed or replaced to make one text of the other (Levenshtein). */
+function editDistance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, index) => index);
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const replaced = (row[j - 1] as number) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      next.push(Math.min(replaced, (row[j] as number) + 1, (next[j - 1] as number) + 1));
+    }
+    row = next;
+  }
+  return row[b.length] as number;
+}
