@@ -5,6 +5,7 @@ import {
   failureDetails,
   type HoldfastError,
   LockHeldError,
+  labelOf,
   QuorumUnreachableError,
   WaitTimeoutError,
 } from "./errors.ts";
@@ -68,7 +69,9 @@ export function attempt(context: RedlockContext, terms: AttemptTerms, startedAt:
   const { ttlMs, nodeTimeoutMs: timeoutMs, quorum, signal, label } = settings;
   const claim = new Claim(context, wanted, freshOwner(label), timeoutMs, resources);
   const fenceHint = context.fenceHint.next(startedAt.wallMs);
-  const isDecided = (tally: Tally) => isCertain(tally, quorum) || tally.misconfigured > 0;
+  const isDecided = (tally: Tally) =>
+    tally.misconfigured > 0 ||
+    (isCertain(tally, quorum) && !(context.awaitsAllNodes && tally.yes >= quorum && tally.missing > 0));
   const rule = { timeoutMs, signal, isYes: isGrant, isDecided };
   // Not `async`: each attempt that needs no second round would pay for it.
   return claim.acquire({ ttlMs, fenceHint, predecessor, waiter }, rule).then((tally) => {
@@ -83,15 +86,16 @@ export function attempt(context: RedlockContext, terms: AttemptTerms, startedAt:
 
 /** Settles the outcome of an attempt, and undoes it on all nodes unless it was won (S4). */
 function settleAttempt(
-  { clock, observer, fenceHint }: RedlockContext,
+  context: RedlockContext,
   { resources, wanted, settings, predecessor }: AttemptTerms,
   startedAt: Moment,
   claim: Claim,
   tally: Tally,
   token: HighestFence,
 ): Attempt {
+  const { clock, observer, fenceHint } = context;
   const { ttlMs, driftFactor, quorum } = settings;
-  let outcome = outcomeOf(tally, quorum);
+  let outcome = outcomeOf(tally, quorum, context.awaitsAllNodes);
   const settledAt = readClocks(clock);
   const tookMs = elapsedMs(startedAt, settledAt);
   let remark: string | undefined;
@@ -104,8 +108,10 @@ function settleAttempt(
     if (remark !== undefined) outcome = "unreachable";
   }
   // Where it took over, the release ends a lock: it must not be silent.
-  if (outcome === "acquired") claim.replacePredecessor();
-  else claim.withdraw(predecessor && {});
+  if (outcome === "acquired") {
+    claim.replacePredecessor();
+    context.awaitsAllNodes = false;
+  } else claim.withdraw(predecessor && {});
   const isPart = outcome === "acquired" && wanted.length < resources.length;
   observer.attemptSettled?.({
     resources,
@@ -121,9 +127,13 @@ function isGrant({ kind }: Vote): boolean {
   return kind === "granted";
 }
 
-/** If a quorum of nodes did answer, or still might have, another owner was in the way. */
-function outcomeOf({ yes, no, missing, misconfigured }: Tally, quorum: number): Attempt["outcome"] {
-  if (yes >= quorum) return "acquired";
+/**
+ * If a quorum of nodes did answer, or still might have, another owner was in the way.
+ *
+ * @param isFirst whether no lock was granted yet: it is not, if a node says that this can never work
+ */
+function outcomeOf({ yes, no, missing, misconfigured }: Tally, quorum: number, isFirst: boolean): Attempt["outcome"] {
+  if (yes >= quorum && !(isFirst && misconfigured > 0)) return "acquired";
   if (misconfigured > 0) return "misconfigured";
   return no > 0 && yes + no + missing >= quorum ? "held" : "unreachable";
 }
@@ -168,25 +178,39 @@ export interface FailedCall {
  *
  * @param failure its last attempt, if it made one
  * @param hasWaited whether it has waited for all of `waitTimeoutMs`
+ * @param heldHere one of its resources that this process itself holds, if there is one
  */
 export function attemptError(
   { nodes }: RedlockContext,
   { resources, settings: { quorum, waitTimeoutMs }, attempts }: FailedCall,
   failure: AttemptFailed | undefined,
   hasWaited: boolean,
+  heldHere: string | undefined,
 ): HoldfastError {
   const operation = { resources, nodes, quorum };
+  const ownLock =
+    heldHere !== undefined &&
+    `this process itself holds ${heldHere} (a call nested in another one for the same name waits for itself)`;
   if (failure === undefined) {
-    const remark = `waited ${waitTimeoutMs} ms behind others in this process`;
+    const remark = `waited ${waitTimeoutMs} ms${ownLock ? `; ${ownLock}` : " behind others in this process"}`;
     return new WaitTimeoutError(...failureDetails("lock", operation, noVotes, remark));
   }
   const { outcome, votes, remark } = failure;
   const remarks = [
     hasWaited && `made ${attempts} attempts in ${waitTimeoutMs} ms`,
-    outcome === "held" ? "another owner is in the way" : remark,
+    outcome === "held" ? ownLock || describeHolder(votes) : remark,
   ];
   const details = failureDetails("lock", operation, votes, remarks.filter(Boolean).join("; "));
   if (outcome === "misconfigured") return new ConfigurationError(...details);
   if (outcome === "unreachable") return new QuorumUnreachableError(...details);
   return hasWaited ? new WaitTimeoutError(...details) : new LockHeldError(...details);
+}
+
+/** By the first node that tells more than that there is one. */
+function describeHolder(votes: Tally["votes"]): string {
+  const labels = votes.map((vote) => (vote?.holder === undefined ? null : labelOf(vote.holder)));
+  const label = labels.find((text) => text !== null);
+  if (label !== undefined) return `${label} holds it`;
+  if (votes.some((vote) => vote?.retryAfterMs === Infinity)) return "a foreign program keeps a key without an end";
+  return "another owner is in the way";
 }

@@ -176,7 +176,8 @@ export class Claim {
   #releaseOn(nodes: readonly LockNode[], hints: ReleaseHints): void {
     if (nodes.length === 0) return;
     const request = this.#releaseRequest(hints);
-    for (const node of nodes) sendTo(node, () => node.release(request), ignore, ignore);
+    const { requests } = this.#context;
+    for (const node of nodes) sendTo(requests, node, () => node.release(request), ignore, ignore);
   }
 }
 
@@ -202,10 +203,4 @@ export function freshOwner(label?: string): string {
   let owner = label === undefined ? "" : `${label}:`;
   for (let index = used - ownerBytes; index < used; index++) owner += hexOf[pool[index] as number];
   return owner;
-}
-
-/** The label that leads an owner, or null if it has none. */
-export function labelOf(owner: string): string | null {
-  const end = owner.lastIndexOf(":");
-  return end === -1 ? null : owner.slice(0, end);
 }

@@ -1,5 +1,5 @@
 /** What was being done when an error arose, as it stands in the error's message: "could not lock …". */
-export type LockAction = "lock" | "keep" | "release";
+export type LockAction = "lock" | "keep" | "release" | "inspect";
 
 /** What one node answered in the operation that failed. */
 export interface NodeOutcome {
@@ -12,10 +12,15 @@ export interface NodeOutcome {
   readonly kind: "granted" | "denied" | "held" | "rejoined" | "not-held" | "released" | "failed" | "unanswered";
   /** The node's fence counter, where it granted or held. */
   readonly fence?: number;
-  /** How long the claim in the way may last, in milliseconds, where the node denied and knows it. */
+  /**
+   * How long the claim in the way may last, in milliseconds, where the node denied and knows it. `Infinity` where a foreign
+   * program keeps it without an end.
+   */
   readonly retryAfterMs?: number;
   /** Which of the resources were in the way, where the node denied and tells. */
   readonly heldResources?: readonly string[];
+  /** The owner of the claim in the way, where the node denied and tells. */
+  readonly holder?: string;
   /** How it failed, where it did. */
   readonly error?: Error;
 }
@@ -31,11 +36,16 @@ export type LossReason =
   /** It was released, and then asked to be extended. */
   | "released";
 
-/** The base of all errors that a lock operation rejects with. Bad arguments are `TypeError` and `RangeError`. */
+/**
+ * The base of all errors that a lock operation rejects with. Bad arguments are `TypeError` and `RangeError`. `instanceof` also
+ * recognises the errors of another copy of this package. `cause` is the error of the first node that failed, if one did.
+ */
 export abstract class HoldfastError extends Error {
+  /** The `code` of the errors of a class. */
+  static readonly code: string | undefined = undefined;
   /** The name of the class. */
   abstract override readonly name: string;
-  /** Tells the conditions apart, also across copies of this package, where `instanceof` does not. */
+  /** Tells the conditions apart. */
   abstract readonly code: string;
   /** The resources that the operation was about: sorted, without duplicates. */
   readonly resources: readonly string[];
@@ -48,27 +58,40 @@ export abstract class HoldfastError extends Error {
    * @param outcomes what each node answered
    */
   constructor(message: string, resources: readonly string[], outcomes: readonly NodeOutcome[] = []) {
-    super(message);
+    const cause = outcomes.find(({ error }) => error !== undefined)?.error;
+    super(message, cause && { cause });
     this.resources = resources;
     this.outcomes = outcomes;
+  }
+
+  /** What `JSON.stringify` shows: the message and the outcomes, with the message of each node's error. */
+  toJSON(): object {
+    const outcomes = this.outcomes.map((outcome) => {
+      const { error } = outcome;
+      return error ? { ...outcome, error: { ...error, name: error.name, message: error.message } } : outcome;
+    });
+    return { ...this, message: this.message, outcomes };
   }
 }
 
 /** Another owner holds one of the resources, and no waiting was asked for. */
 export class LockHeldError extends HoldfastError {
   override readonly name = "LockHeldError";
+  static override readonly code = "LOCK_HELD";
   readonly code = "LOCK_HELD";
 }
 
 /** Another owner, or earlier waiters of this process, held one of the resources for the whole of `waitTimeoutMs`. */
 export class WaitTimeoutError extends HoldfastError {
   override readonly name = "WaitTimeoutError";
+  static override readonly code = "WAIT_TIMEOUT";
   readonly code = "WAIT_TIMEOUT";
 }
 
 /** Too few nodes answered in time, or they could not agree in time, although no other owner was in the way. */
 export class QuorumUnreachableError extends HoldfastError {
   override readonly name = "QuorumUnreachableError";
+  static override readonly code = "QUORUM_UNREACHABLE";
   readonly code = "QUORUM_UNREACHABLE";
 }
 
@@ -79,12 +102,14 @@ export class QuorumUnreachableError extends HoldfastError {
  */
 export class ConfigurationError extends HoldfastError {
   override readonly name = "ConfigurationError";
+  static override readonly code = "MISCONFIGURED";
   readonly code = "MISCONFIGURED";
 }
 
 /** The lock is no longer held. It is the reason with which the lock's `signal` aborts. */
 export class LockLostError extends HoldfastError {
   override readonly name = "LockLostError";
+  static override readonly code = "LOCK_LOST";
   readonly code = "LOCK_LOST";
   /** Why the lock is no longer held. */
   readonly reason: LossReason;
@@ -104,7 +129,15 @@ export class LockLostError extends HoldfastError {
 /** So many calls of this `Redlock` are under way already (`maxWaiters`) that one more was refused. */
 export class QueueFullError extends HoldfastError {
   override readonly name = "QueueFullError";
+  static override readonly code = "QUEUE_FULL";
   readonly code = "QUEUE_FULL";
+}
+
+/** The `Redlock` was closed before the call, or while it waited. */
+export class RedlockClosedError extends HoldfastError {
+  static override readonly code = "CLOSED";
+  override readonly name = "RedlockClosedError";
+  readonly code = "CLOSED";
 }
 
 /** Every error that a lock operation rejects with on its own account: switch on `code`. */
@@ -114,10 +147,13 @@ export type LockError =
   | QuorumUnreachableError
   | ConfigurationError
   | LockLostError
-  | QueueFullError;
+  | QueueFullError
+  | RedlockClosedError;
 
 /** A node did not answer in time: the `error` of a failed {@link NodeOutcome}. */
 export class NodeTimeoutError extends Error {
+  /** The `code` of these errors. */
+  static readonly code = "NODE_TIMEOUT";
   /** The name of the class. */
   override readonly name = "NodeTimeoutError";
   /** Tells the condition apart. */
@@ -131,11 +167,38 @@ export class NodeTimeoutError extends Error {
 
 /** A node answered something that the contract does not allow: the `error` of a failed {@link NodeOutcome}. */
 export class InvalidReplyError extends Error {
+  /** The `code` of these errors. */
+  static readonly code = "INVALID_REPLY";
   /** The name of the class. */
   override readonly name = "InvalidReplyError";
   /** Tells the condition apart. */
   readonly code = "INVALID_REPLY";
 }
+
+/** Marks the errors of all copies of this package that are loaded, such as its ES module and its CommonJS build. */
+const brand = Symbol.for("@holdfast/core/error");
+
+/** An error class, or one that a user derives from it: that has no `code` of its own. */
+interface ErrorClass {
+  readonly prototype: object;
+  readonly code?: string | undefined;
+}
+
+/** Has `instanceof` recognise the errors of another copy of this package: by their brand and code. */
+function recogniseCopies(base: ErrorClass, family: string): void {
+  Object.defineProperty(base.prototype, brand, { value: family });
+  Object.defineProperty(base, Symbol.hasInstance, {
+    value(this: ErrorClass, value: unknown): boolean {
+      if (Object.prototype.isPrototypeOf.call(this.prototype, value as object)) return true;
+      const other = Object(value) as { readonly [brand]?: string; readonly code?: unknown };
+      return Object.hasOwn(this, "code") && other[brand] === family && (this.code ?? other.code) === other.code;
+    },
+  });
+}
+
+recogniseCopies(HoldfastError, "operation");
+recogniseCopies(NodeTimeoutError, "node");
+recogniseCopies(InvalidReplyError, "node");
 
 /** What an error about an operation of all nodes is made of. */
 export interface FailedOperation {
@@ -166,20 +229,12 @@ export function failureDetails(
   });
   const outcomes = votes.length > 0 ? nodes.map(outcomeOf) : [];
   const [verb, ...wanted] = goals[action];
-  const others = outcomes.filter(({ kind }) => !wanted.includes(kind));
-  const count = outcomes.length - others.length;
+  const count = outcomes.filter(({ kind }) => wanted.includes(kind)).length;
+  // A node that had not answered when the outcome was certain did nothing wrong.
+  const others = outcomes.filter(({ kind }) => !wanted.includes(kind) && kind !== "unanswered");
   const counts = outcomes.length > 0 && `${count} of ${outcomes.length} nodes ${verb}, ${quorum} needed`;
   const parts = [remark, counts, others.map(describeOutcome).join(", ")].filter(Boolean);
   return [`could not ${action} ${resources.join(", ")}: ${parts.join("; ")}`, resources, outcomes];
-}
-
-/** Says what a value is, for a message about it. Never throws. */
-export function describe(value: unknown): string {
-  try {
-    return typeof value === "number" ? String(value) : (JSON.stringify(value) ?? String(value)).slice(0, 200);
-  } catch {
-    return `an unreadable ${typeof value}`;
-  }
 }
 
 /** The verb for the nodes that did what was wanted, and the kinds of outcome that it covers. */
@@ -187,18 +242,32 @@ const goals: Record<LockAction, [verb: string, ...kinds: string[]]> = {
   lock: ["granted", "granted"],
   keep: ["hold it", "held"],
   release: ["answered", "released", "not-held"],
+  inspect: ["answered", "held", "not-held"],
 };
 
 const phrases: Partial<Record<NodeOutcome["kind"], string>> = {
   held: "holds it",
   rejoined: "had lost it",
   "not-held": "does not hold it",
-  unanswered: "had not answered yet",
 };
 
-function describeOutcome({ node, kind, retryAfterMs, error }: NodeOutcome): string {
+function describeOutcome({ node, kind, retryAfterMs, holder, error }: NodeOutcome): string {
   if (error instanceof NodeTimeoutError) return `${node} ${error.message}`;
   if (kind === "failed") return `${node} failed: ${error?.message}`;
-  const more = retryAfterMs === undefined ? "" : ` (held by another for up to ${Math.ceil(retryAfterMs)} ms more)`;
-  return `${node} ${phrases[kind] ?? kind}${more}`;
+  const text = `${node} ${phrases[kind] ?? kind}`;
+  if (retryAfterMs === undefined) return text;
+  if (retryAfterMs === Infinity) return `${text} (held by a key without an end)`;
+  const label = holder === undefined ? null : labelOf(holder);
+  return `${text} (held by ${label ?? "another"} for up to ${Math.ceil(retryAfterMs)} ms more)`;
+}
+
+/** The label that leads an owner, or null if it has none. */
+export function labelOf(owner: string): string | null {
+  const end = owner.lastIndexOf(":");
+  return end > 0 && isLabel(owner.slice(0, end)) ? owner.slice(0, end) : null;
+}
+
+/** Whether a text may be a label: something to read, in a line. */
+export function isLabel(text: string): boolean {
+  return /^[^\p{C}]{1,100}$/u.test(text);
 }

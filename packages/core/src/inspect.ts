@@ -1,5 +1,5 @@
-import { labelOf } from "./claim.ts";
 import type { RedlockContext } from "./context.ts";
+import { labelOf } from "./errors.ts";
 import type { NodeView } from "./lock-node.ts";
 import type { Settings } from "./options.ts";
 import { anyVote, type NodeCall, QuorumCall } from "./quorum-call.ts";

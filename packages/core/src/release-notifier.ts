@@ -43,8 +43,16 @@ export interface AcquireHints {
 
 /** What a denial says of waiting. */
 export interface DenialHints {
-  /** The longest remaining ttl among the claims in the way, in milliseconds, if the node knows it. */
+  /**
+   * The longest remaining ttl among the claims in the way, in milliseconds, if the node knows it: `Infinity` where a foreign
+   * program keeps one without an end.
+   */
   readonly retryAfterMs?: number;
+  /**
+   * The owner of the claim that lasts longest among those in the way, if the node tells, and if it is not the request's own.
+   * Errors show its label.
+   */
+  readonly holder?: string;
   /**
    * Those of the requested resources that are in the way, or some of them, if the node tells. Core then lets other
    * callers try the rest of the resources.

@@ -1,10 +1,10 @@
 import { type Clock, type LockNode, systemClock } from "@holdfast/core";
-import { assertAcquire, assertExtend, assertRelease } from "@holdfast/core/requests";
+import { assertAcquire, assertExtend, assertOptions, assertRelease, describeValue } from "@holdfast/core/requests";
 import { createSweep } from "./sweep.ts";
 import { createWaitingLists } from "./waiting-lists.ts";
 
 /** A lock node with the optional methods as well. */
-export type MemoryNode = Required<LockNode>;
+export type MemoryNode = Required<Omit<LockNode, "close" | "verifiesServer">>;
 
 /** See {@link memoryNode}. */
 export interface MemoryNodeOptions {
@@ -35,12 +35,19 @@ let nodesMade = 0;
  * Makes a lock node whose claims live in this process: for locks within one process, for tests, and as a reference of
  * the `LockNode` contract. Callers exclude each other only if they share the node object.
  *
- * @throws {TypeError | RangeError} if `fenceTtlMs` is not a number from 0
+ * @throws {TypeError | RangeError} naming the option that is wrong
  */
 export function memoryNode(options: MemoryNodeOptions = {}): MemoryNode {
+  assertOptions(options, ["name", "clock", "fenceTtlMs"], "memoryNode");
   nodesMade += 1;
   const { name = `memory-${nodesMade}`, clock = systemClock, fenceTtlMs = dayMs } = options;
-  if (typeof fenceTtlMs !== "number") throw new TypeError(`fenceTtlMs must be a number, not ${String(fenceTtlMs)}`);
+  for (const method of ["monotonicMs", "wallMs"] as const) {
+    const isThere = typeof clock?.[method] === "function";
+    if (!isThere) throw new TypeError(`clock must be an object with the method ${method}, not ${describeValue(clock)}`);
+  }
+  if (typeof name !== "string") throw new TypeError(`name must be a string, not ${describeValue(name)}`);
+  if (typeof fenceTtlMs !== "number")
+    throw new TypeError(`fenceTtlMs must be a number, not ${describeValue(fenceTtlMs)}`);
   if (!(fenceTtlMs >= 0)) throw new RangeError(`fenceTtlMs must be at least 0, not ${fenceTtlMs}`);
   const entries = new Map<string, Entry>();
   const isUnused = ({ expiresAtMs }: Entry): boolean => clock.monotonicMs() >= expiresAtMs + fenceTtlMs;
@@ -100,10 +107,12 @@ export function memoryNode(options: MemoryNodeOptions = {}): MemoryNode {
       });
       if (inTheWay.length > 0) {
         if (waiter !== undefined) waitFor(inTheWay, resources, waiter);
-        const retryAfterMs = Math.max(...inTheWay.map((resource) => entryOf(resource).expiresAtMs)) - nowMs;
+        const last = inTheWay.map(entryOf).reduce((a, b) => (b.expiresAtMs > a.expiresAtMs ? b : a));
+        const retryAfterMs = last.expiresAtMs - nowMs;
         // A claim of the request's own owner blocks a denied request, too, but keeps no other caller waiting.
         const heldResources = inTheWay.filter((resource) => holderOf(resource, nowMs) !== owner);
-        return { granted: false, retryAfterMs, ...(heldResources.length > 0 && { heldResources }) };
+        const holder = last.owner !== null && last.owner !== owner && { holder: last.owner };
+        return { granted: false, retryAfterMs, ...holder, ...(heldResources.length > 0 && { heldResources }) };
       }
       if (waiter !== undefined) for (const resource of resources) waitingLists.remove(resource, waiter);
       const hint = Math.min(fenceHint, Math.floor(clock.wallMs() * 1000) + maxHintAheadUs);
