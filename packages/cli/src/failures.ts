@@ -10,6 +10,7 @@ const codes: Readonly<Record<LockError["code"], number>> = {
   QUORUM_UNREACHABLE: exitCodes.noQuorum,
   LOCK_LOST: exitCodes.lost,
   MISCONFIGURED: exitCodes.misconfigured,
+  CLOSED: exitCodes.internal,
   QUEUE_FULL: exitCodes.internal,
 };
 

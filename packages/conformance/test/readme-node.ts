@@ -1,5 +1,5 @@
 import type { LockNode } from "@holdfast/core";
-import { memoryNode } from "@holdfast/memory";
+import { type MemoryNode, memoryNode } from "@holdfast/memory";
 
 /** Stands in for the store of a reader of the README, and the way to it: "my-node.ts". */
 interface Network {
@@ -15,7 +15,7 @@ interface Client {
   end(): Promise<void>;
 }
 
-const stores = new Map<string, Required<LockNode>>();
+const stores = new Map<string, MemoryNode>();
 
 export async function startNetwork(): Promise<Network> {
   let isUp = true;

@@ -174,7 +174,7 @@ export class HeldLock implements Lock {
   }
 
   #release(): Promise<void> {
-    const { observer } = this.#context;
+    const { observer, requests } = this.#context;
     const { claim } = this.#won;
     const { quorum } = this.#waiter.settings;
     const isFirst = !this.#isReleased;
@@ -196,7 +196,9 @@ export class HeldLock implements Lock {
         return isTaken ? undefined : release();
       });
     };
+    requests.begin(1);
     return this.#limit.run(handOverOrRelease, { untilMs: Infinity, isUrgent: true }).then((tally) => {
+      requests.end();
       const votes = tally?.votes ?? noVotes;
       const confirmed = handedOver || (tally?.yes ?? 0) >= quorum;
       if (isFirst) {

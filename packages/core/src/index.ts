@@ -13,6 +13,7 @@ export {
   NodeTimeoutError,
   QueueFullError,
   QuorumUnreachableError,
+  RedlockClosedError,
   WaitTimeoutError,
 } from "./errors.ts";
 export type { Inspection, NodeInspection } from "./inspect.ts";

@@ -60,6 +60,18 @@ export interface LockNode extends ReleaseNotifier {
 
   /** Optional: tells who holds the resource on this node, for how long, and the fence counter. Changes nothing. */
   inspect?(resource: string): Promise<NodeView>;
+
+  /**
+   * Optional: ends all watches, and closes what belongs to the node itself, such as a connection for notifications. The client
+   * that the node was made of stays the caller's, and locks can still be extended and released. Safe to repeat.
+   */
+  close?(): PromiseLike<void> | void;
+
+  /**
+   * Optional: true if `acquire` finds out which server it is that votes, and rejects with a `ConfigurationError` where another
+   * node of the same `Redlock` votes on it. Core then grants the first lock when all nodes have answered, or their time is up.
+   */
+  readonly verifiesServer?: boolean;
 }
 
 /** What every request carries. */

@@ -4,6 +4,7 @@ import type { LockNode } from "./lock-node.ts";
 import type { NodeFailedEvent, Observer } from "./observer.ts";
 import { onAbort } from "./pause.ts";
 import { isMisconfigured, readFailure, type Vote } from "./replies.ts";
+import type { RequestsInFlight } from "./requests-in-flight.ts";
 
 /** The votes so far, counted. */
 export interface Tally {
@@ -61,6 +62,7 @@ export interface CallContext {
   readonly clock: Clock;
   readonly observer: Observer;
   readonly deadlines: Deadlines;
+  readonly requests: RequestsInFlight;
 }
 
 /**
@@ -164,6 +166,7 @@ export class QuorumCall {
       const { nodes, send } = this.#call;
       for (let index = 0; index < nodes.length; index++) {
         sendTo(
+          this.#context.requests,
           nodes[index] as LockNode,
           send,
           (value) => this.#onReply(index, value),
@@ -263,14 +266,27 @@ export class QuorumCall {
 
 /** Sends a request. A node that throws, or answers without a promise, is treated like one that rejects or resolves. */
 export function sendTo(
+  requests: RequestsInFlight,
   node: LockNode,
   send: (node: LockNode) => unknown,
   onReply: (value: unknown) => void,
   onFailure: (reason: unknown) => void,
 ): void {
+  requests.begin(1);
+  let reply: Promise<unknown>;
   try {
-    Promise.resolve(send(node)).then(onReply, onFailure);
+    reply = Promise.resolve(send(node));
   } catch (reason) {
-    onFailure(reason);
+    reply = Promise.reject(reason);
   }
+  reply.then(
+    (value) => {
+      onReply(value);
+      requests.end();
+    },
+    (reason) => {
+      onFailure(reason);
+      requests.end();
+    },
+  );
 }

@@ -1,27 +1,32 @@
+/// <reference lib="esnext.disposable" preserve="true" />
+
+import { checkInteger, wrong } from "./arguments.ts";
 import { type Attempt, type AttemptFailed, attempt, attemptError } from "./attempt.ts";
 import { freshOwner } from "./claim.ts";
 import { systemClock } from "./clock.ts";
 import type { RedlockContext } from "./context.ts";
-import { describe, LockHeldError } from "./errors.ts";
+import { failureDetails, LockHeldError, RedlockClosedError } from "./errors.ts";
 import { FenceHint } from "./fence.ts";
 import { HeldLock } from "./held-lock.ts";
 import { type Inspection, inspectResource } from "./inspect.ts";
 import { type Moment, readClocks } from "./lease.ts";
 import type { Lock } from "./lock.ts";
 import type { LockNode } from "./lock-node.ts";
-import { safeObserver } from "./observer.ts";
+import { assertObserver, safeObserver } from "./observer.ts";
 import {
-  checkInteger,
-  defaultSettings,
+  assertRedlockOptions,
   type LockOptions,
+  parseClock,
+  parseLockOptions,
   parseNodes,
   parseResources,
   type RedlockOptions,
   rememberingLast,
   type Settings,
-  withOptions,
 } from "./options.ts";
-import { Deadlines } from "./quorum-call.ts";
+import { Pause } from "./pause.ts";
+import { Deadlines, noVotes } from "./quorum-call.ts";
+import { RequestsInFlight } from "./requests-in-flight.ts";
 import { ConcurrencyLimit, LocalQueues, type Waiter } from "./waiting/index.ts";
 
 /**
@@ -38,12 +43,13 @@ const inFlightMax = 128;
  * When this process is paused for longer than the lock's validity, another process gets the lock, and only a store
  * that checks `lock.fence` can tell the late writes of this one (Kleppmann, "How to do distributed locking").
  */
-export class Redlock {
+export class Redlock implements AsyncDisposable {
   readonly #context: RedlockContext;
   readonly #settings: Settings;
   readonly #settingsFor: (options: LockOptions) => Settings;
   readonly #queues: LocalQueues;
   readonly #limit: ConcurrencyLimit;
+  #closing: Promise<void> | undefined;
 
   /**
    * @param nodes the lock servers: independent masters, an odd number of them, each once
@@ -58,17 +64,22 @@ export class Redlock {
    * ```
    */
   constructor(nodes: readonly LockNode[], options: RedlockOptions = {}) {
-    const { observer, clock = systemClock, maxWaiters = 10_000, ...lockOptions } = options;
-    checkInteger("maxWaiters", maxWaiters);
     const checkedNodes = parseNodes(nodes);
-    this.#settings = withOptions(defaultSettings(checkedNodes.length), lockOptions, checkedNodes.length);
-    this.#settingsFor = rememberingLast((given) => withOptions(this.#settings, given, checkedNodes.length));
+    assertRedlockOptions(options);
+    const { observer, clock = systemClock, maxWaiters = 10_000, ...lockOptions } = options;
+    parseClock(clock);
+    if (observer !== undefined) assertObserver(observer);
+    checkInteger("maxWaiters", maxWaiters);
+    this.#settings = parseLockOptions(lockOptions, checkedNodes.length);
+    this.#settingsFor = rememberingLast((given) => parseLockOptions(given, checkedNodes.length, lockOptions));
     this.#context = {
       nodes: checkedNodes,
       clock,
       observer: safeObserver(observer),
       fenceHint: new FenceHint(),
       deadlines: new Deadlines(clock),
+      requests: new RequestsInFlight(clock),
+      awaitsAllNodes: checkedNodes.some(({ verifiesServer }) => verifiesServer),
       servers: new Map(),
       waiterName: freshOwner(),
     };
@@ -84,6 +95,7 @@ export class Redlock {
    * @throws {QuorumUnreachableError} when too few nodes answered
    * @throws {ConfigurationError} at once, when a node says that it can never work like this
    * @throws {QueueFullError} when `maxWaiters` calls are under way
+   * @throws {RedlockClosedError} when the `Redlock` is closed, or is meanwhile
    * @throws {TypeError | RangeError} for bad arguments; and the reason of `signal` when it aborts
    *
    * @example
@@ -107,6 +119,7 @@ export class Redlock {
    * @throws {QuorumUnreachableError} when too few nodes answered
    * @throws {ConfigurationError} at once, when a node says that it can never work like this
    * @throws {QueueFullError} when `maxWaiters` calls are under way
+   * @throws {RedlockClosedError} when the `Redlock` is closed, or is meanwhile
    * @throws {TypeError | RangeError} for bad arguments; and the reason of `signal` when it aborts
    *
    * @example
@@ -148,7 +161,7 @@ export class Redlock {
     ...rest: [routine: Routine<T>] | [options: LockOptions, routine: Routine<T>]
   ): Promise<T> {
     const [options, routine] = rest.length === 1 ? [undefined, rest[0]] : rest;
-    if (typeof routine !== "function") throw new TypeError(`routine must be a function, not ${describe(routine)}`);
+    if (typeof routine !== "function") throw wrong("routine", "a function", routine, TypeError);
     const lock = await this.#acquire(resources, options, { mayWait: true, autoExtend: true });
     try {
       const result = await routine(lock);
@@ -172,8 +185,49 @@ export class Redlock {
    * ```
    */
   async inspect(resource: string): Promise<Inspection> {
-    parseResources([resource]);
+    this.#assertOpen("inspect", parseResources([resource]));
     return inspectResource(this.#context, resource, this.#settings);
+  }
+
+  /**
+   * Ends the work with locks: calls that wait reject, and new ones are refused. Waits, for `nodeTimeoutMs` at the most, until
+   * releases and undone attempts have reached all nodes, so that a program that exits leaves nothing behind; then closes the nodes,
+   * but not the clients that they were made of. Locks that are held stay held, and can still be released. Never rejects, and is
+   * safe to repeat.
+   *
+   * @example
+   * ```ts
+   * const redlock = new Redlock([memoryNode()]);
+   * await redlock.using("invoice:42", () => console.log("alone with it"));
+   * await redlock.close(); // or: await using redlock = new Redlock([memoryNode()]);
+   * ```
+   */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  /** The same as {@link Redlock.close}, for `await using`. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #close(): Promise<void> {
+    const { nodes, clock, requests } = this.#context;
+    const { nodeTimeoutMs } = this.#settings;
+    this.#queues.close();
+    this.#limit.dismiss();
+    await requests.drain(nodeTimeoutMs);
+    const pause = new Pause(clock);
+    const closing = nodes.map(async (node) => node.close?.());
+    void Promise.allSettled(closing).then(() => pause.wake());
+    await pause.wait(nodeTimeoutMs);
+  }
+
+  #assertOpen(action: "lock" | "inspect", resources: readonly string[]): void {
+    if (this.#closing === undefined) return;
+    const operation = { resources, nodes: this.#context.nodes, quorum: this.#settings.quorum };
+    throw new RedlockClosedError(...failureDetails(action, operation, noVotes, "the Redlock is closed"));
   }
 
   #acquire(names: Names, options: LockOptions | undefined, kind: Kind & { mayWait: true }): Promise<HeldLock>;
@@ -190,6 +244,7 @@ export class Redlock {
     let waiter: Waiter | undefined;
     let failure: AttemptFailed | undefined;
     try {
+      this.#assertOpen("lock", resources);
       signal?.throwIfAborted();
       waiter = this.#queues.enqueue(resources, settings, mayWait);
       for (;;) {
@@ -197,15 +252,18 @@ export class Redlock {
           startedAt = undefined;
           await this.#queues.next(waiter, deadlineMs);
         }
+        this.#assertOpen("lock", resources);
         signal?.throwIfAborted();
         if (startedAt === undefined && clock.monotonicMs() >= deadlineMs) {
-          throw attemptError(this.#context, waiter, failure, true);
+          throw attemptError(this.#context, waiter, failure, true, this.#queues.heldHere(resources));
         }
         const result = await this.#attempt(waiter, startedAt, deadlineMs);
         startedAt = undefined;
         if (result?.outcome === "acquired") {
           if (!this.#queues.won(waiter, result.claim, result.settledAt.monotonicMs)) continue;
           const lock = new HeldLock(this.#context, this.#queues, this.#limit, waiter, result);
+          if (this.#closing !== undefined) await lock[Symbol.asyncDispose]();
+          this.#assertOpen("lock", resources);
           if (settings.autoExtend ?? kind.autoExtend) lock.startAutoExtend();
           observer.acquired?.({ ...lock.facts, attempts: waiter.attempts, waitedMs: this.#msSince(calledAt) });
           return lock;
@@ -220,7 +278,7 @@ export class Redlock {
         this.#queues.leave(waiter);
         return null;
       }
-      throw attemptError(this.#context, waiter, failure, false);
+      throw attemptError(this.#context, waiter, failure, false, this.#queues.heldHere(resources));
     } catch (error) {
       if (waiter !== undefined) this.#queues.leave(waiter);
       observer.acquireFailed?.({ resources, waitedMs: this.#msSince(calledAt), error });

@@ -50,6 +50,7 @@ const codes: Readonly<Record<LockError["code"], true>> = {
   MISCONFIGURED: true,
   LOCK_LOST: true,
   QUEUE_FULL: true,
+  CLOSED: true,
 };
 
 /**

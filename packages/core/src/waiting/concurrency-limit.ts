@@ -68,6 +68,11 @@ export class ConcurrencyLimit {
     return hasPermit ? this.#runNow(task) : undefined;
   }
 
+  /** Has all that wait for a permit give up, but for those that are urgent. */
+  dismiss(): void {
+    for (const pause of this.#ordinary) pause.wake();
+  }
+
   /** Passes the permit on, so that no task comes between. */
   readonly #returnPermit = (): void => {
     for (const waiting of [this.#urgent, this.#ordinary]) {

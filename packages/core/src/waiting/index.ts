@@ -74,6 +74,7 @@ export class LocalQueues {
   #callsUnderWay = 0;
   #calls = 0;
   #attemptsStarted = 0;
+  #isClosed = false;
   /** The only waiter that collects: two could block each other. */
   #collector: Waiter | undefined;
 
@@ -84,6 +85,20 @@ export class LocalQueues {
   constructor(context: RedlockContext, maxWaiters: number) {
     this.#context = context;
     this.#maxWaiters = maxWaiters;
+  }
+
+  /** One of these resources that a lock of this process is on, if there is one. */
+  heldHere(resources: readonly string[]): string | undefined {
+    return resources.find((resource) => this.#queues.get(resource)?.holder?.state === "holding");
+  }
+
+  /** Ends all waits, and no longer listens to releases. The calls that wait leave by themselves. */
+  close(): void {
+    this.#isClosed = true;
+    for (const { notifications } of this.#queues.values()) notifications?.stop();
+    for (const group of this.#groups.values()) {
+      for (let waiter = group.head; waiter !== undefined; waiter = waiter.behind) waiter.pause?.wake();
+    }
   }
 
   /** Whether nothing is queued or held. */
@@ -121,7 +136,7 @@ export class LocalQueues {
     const { signal } = waiter.settings;
     while (waiter.state === "queued") {
       const nowMs = clock.monotonicMs();
-      if (nowMs >= deadlineMs || signal?.aborted) return;
+      if (nowMs >= deadlineMs || signal?.aborted || this.#isClosed) return;
       if (nowMs >= waiter.keepUntilMs) {
         this.#yieldResources(waiter); // which may have made it its turn
         continue;

@@ -1,0 +1,174 @@
+import { Redlock, RedlockClosedError } from "@holdfast/core";
+import { memoryNode } from "@holdfast/memory";
+import { describe, expect, it } from "vitest";
+import { claimOf, world } from "./world.ts";
+
+describe("close()", () => {
+  it("close() waits for the undo of an attempt that was misconfigured, and leaves nothing on the sound nodes", async () => {
+    const { redlock, clock, node, heldOn } = world(3);
+    node("c").fault = () => ({ reject: Object.assign(new Error("never"), { code: "MISCONFIGURED" }) });
+    for (const name of ["a", "b"]) node(name).fault = () => ({ requestMs: 5, replyMs: 5 });
+    await expect(clock.until(redlock.acquire("r"))).rejects.toMatchObject({ code: "MISCONFIGURED" });
+    await clock.until(redlock.close());
+    expect(await heldOn("r")).toEqual([]);
+    expect(clock.monotonicMs()).toBeLessThan(50);
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  it("close() waits for releases that a quorum has answered without", async () => {
+    const { redlock, clock, node, heldOn } = world(3);
+    await redlock.using("r", () => {
+      node("c").fault = () => ({ requestMs: 20, replyMs: 5 });
+    });
+    expect(await heldOn("r")).toEqual(["c"]);
+    await clock.until(redlock.close());
+    expect(await heldOn("r")).toEqual([]);
+    expect(clock.monotonicMs()).toBe(25);
+  });
+
+  it("close() waits for the undo of a grant that comes while it waits", async () => {
+    const { redlock, clock, node, heldOn } = world(3);
+    node("c").fault = ({ method }) => (method === "acquire" ? { replyMs: 30 } : { requestMs: 10, replyMs: 5 });
+    const lock = await redlock.acquire("r");
+    void lock.release();
+    await clock.until(redlock.close());
+    expect(await heldOn("r")).toEqual([]);
+    expect(clock.monotonicMs()).toBeLessThan(50);
+  });
+
+  it("close() does not wait for a node that hangs for longer than the node timeout", async () => {
+    const { redlock, clock, node } = world(3);
+    node("c").fault = () => ({ lose: "request" });
+    await redlock.using("r", () => {});
+    await clock.until(redlock.close());
+    expect(clock.monotonicMs()).toBe(50);
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  it("close() waits for a release for which there was no permit", async () => {
+    const { redlock, clock, nodes, heldOn } = world(1);
+    const names = Array.from({ length: 300 }, (_, index) => `r${index}`);
+    const locks = await Promise.all(names.map((name) => redlock.acquire(name)));
+    for (const each of nodes) each.fault = () => ({ requestMs: 5, replyMs: 5 });
+    for (const lock of locks) void lock.release();
+    await clock.until(redlock.close());
+    expect((await Promise.all(names.map(heldOn))).flat()).toEqual([]);
+  });
+
+  it("calls that wait end when the Redlock is closed, and leave nothing", async () => {
+    const { redlock, clock, inner, heldOn } = world(3);
+    for (const node of inner) await node.acquire(claimOf("other", "r"));
+    const waiting = redlock.acquire("r").catch((error: unknown) => error);
+    const behind = redlock.acquire("r").catch((error: unknown) => error);
+    await clock.advance(100);
+    const closing = redlock.close();
+    for (const error of [await clock.until(waiting), await behind]) {
+      expect(error).toBeInstanceOf(RedlockClosedError);
+      expect((error as Error).message).toBe("could not lock r: the Redlock is closed");
+    }
+    await clock.until(closing);
+    for (const node of inner) await node.release({ ...claimOf("other", "r") });
+    await clock.advance(1_000);
+    expect(await heldOn("r")).toEqual([]);
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  it("an attempt that wins while the Redlock is closed is released, and its call rejects", async () => {
+    const { redlock, clock, nodes, heldOn } = world(3);
+    for (const each of nodes) each.fault = () => ({ requestMs: 5, replyMs: 5 });
+    const acquiring = redlock.acquire("r").catch((error: unknown) => error);
+    await clock.advance(1);
+    const closing = redlock.close();
+    expect(await clock.until(acquiring)).toBeInstanceOf(RedlockClosedError);
+    await clock.until(closing);
+    expect(await heldOn("r")).toEqual([]);
+  });
+
+  it("a closed Redlock refuses calls before anything is sent, and lets held locks be extended and released", async () => {
+    const { redlock, clock, nodes, heldOn } = world(3);
+    const lock = await redlock.acquire("r");
+    await clock.until(redlock.close());
+    const callsBefore = nodes.flatMap(({ calls }) => calls).length;
+    for (const call of [
+      () => redlock.acquire("s"),
+      () => redlock.tryAcquire("s"),
+      () => redlock.using("s", () => {}),
+      () => redlock.inspect("s"),
+    ]) {
+      await expect(call()).rejects.toMatchObject({ code: "CLOSED", name: "RedlockClosedError", resources: ["s"] });
+    }
+    expect(nodes.flatMap(({ calls }) => calls)).toHaveLength(callsBefore);
+    await clock.until(lock.extend());
+    await clock.until(lock.release());
+    expect(await heldOn("r")).toEqual([]);
+  });
+
+  it("close() closes each node once, and neither a node that rejects nor one that hangs is in its way", async () => {
+    const { clock, nodes } = world(4);
+    const closed: string[] = [];
+    const [a, b, c] = nodes;
+    Object.assign(a as object, { close: async () => void closed.push("a") });
+    Object.assign(b as object, {
+      close: () => {
+        closed.push("b");
+        throw new Error("no");
+      },
+    });
+    Object.assign(c as object, {
+      close: () => {
+        closed.push("c");
+        return new Promise(() => {});
+      },
+    });
+    const redlock = new Redlock(nodes, { clock, nodeTimeoutMs: 50 });
+    const closing = redlock.close();
+    expect(redlock.close()).toBe(closing);
+    await clock.until(closing);
+    expect(closed).toEqual(["a", "b", "c"]);
+    expect(clock.monotonicMs()).toBe(50);
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  it("await using closes the Redlock", async () => {
+    let kept: Redlock;
+    {
+      await using redlock = new Redlock([memoryNode()]);
+      await redlock.using("r", () => {});
+      kept = redlock;
+    }
+    await expect(kept.acquire("r")).rejects.toMatchObject({ code: "CLOSED" });
+  });
+});
+
+describe("the first lock", () => {
+  const verified = { verifiesServer: true };
+
+  it("acquire() hears all nodes before it grants the first lock, where nodes verify their servers", async () => {
+    const { clock, nodes, node, heldOn } = world(3);
+    for (const each of nodes) Object.assign(each, verified);
+    const redlock = new Redlock(nodes, { clock, nodeTimeoutMs: 50 });
+    const misconfigured = Object.assign(new Error("the same server as a"), { code: "MISCONFIGURED" });
+    node("c").fault = ({ method }) => (method === "acquire" ? { replyMs: 20, reject: misconfigured } : undefined);
+    await expect(clock.until(redlock.acquire("r"))).rejects.toMatchObject({ code: "MISCONFIGURED" });
+    await clock.until(redlock.close());
+    expect(await heldOn("r")).toEqual([]);
+  });
+
+  it("acquire() waits for the last node once, and for no longer than the node timeout", async () => {
+    const { clock, nodes, node } = world(3);
+    for (const each of nodes) Object.assign(each, verified);
+    const redlock = new Redlock(nodes, { clock, nodeTimeoutMs: 50 });
+    node("c").fault = () => ({ lose: "request" });
+    await clock.until(redlock.acquire("r"));
+    expect(clock.monotonicMs()).toBe(50);
+    await redlock.acquire("s");
+    expect(clock.monotonicMs()).toBe(50);
+  });
+
+  it("acquire() grants with a quorum at once where no node verifies its server", async () => {
+    const { redlock, clock, node } = world(3);
+    node("c").fault = () => ({ lose: "request" });
+    await redlock.acquire("r");
+    expect(clock.monotonicMs()).toBe(0);
+  });
+});
