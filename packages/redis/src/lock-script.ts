@@ -127,19 +127,19 @@ end
 local function acquire(before, count, owner, fenceHint, ttlMs, keepMs, takeover)
 local notYetMs = recoveringMs()
 if notYetMs ~= 0 then return { 'recovering', notYetMs } end
-local mine, retryAfterMs, held = 0, nil, 0
+local mine, retryAfterMs, held, heldBy = 0, nil, 0, nil
 for i = before + 1, before + count do
 local holder = get(KEYS[i])
 if holder and holder == owner then mine = mine + 1 end
 if holder and holder ~= takeover then
 local ms = redis.call('PTTL', KEYS[i])
 if not retryAfterMs or retryAfterMs ~= -1 and (ms < 0 or ms > retryAfterMs) then
-retryAfterMs, held = math.max(ms, -1), holder ~= owner and i - before or 0
+retryAfterMs, held, heldBy = math.max(ms, -1), holder ~= owner and i - before or 0, holder
 end
 end
 end
 local isResent = mine == count
-if retryAfterMs and not isResent then return { 'denied', retryAfterMs, held } end
+if retryAfterMs and not isResent then return { 'denied', retryAfterMs, held, heldBy } end
 local highest, counters = readCounters(before, count)
 if isResent then
 if highest == 0 then error({ err = 'ERR the fence counter of ' .. KEYS[before + 1] .. ' is lost' }) end
@@ -271,4 +271,4 @@ end
 return reply`;
 
 /** What `EVALSHA` takes: the SHA-1 digest of the source. */
-export const lockScriptSha: string = "07ed96e9bdc7e64a31e9fc14b0efc541559c6c70";
+export const lockScriptSha: string = "c43bddfdd8ad4611223d5f557d99e83dc2903897";

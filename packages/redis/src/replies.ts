@@ -33,15 +33,17 @@ export function readAcquire(answer: unknown, record: OperationRecord): AcquireRe
   const number = integerOf(answer);
   const fence = number === 0 ? record.fenceHint : number;
   if (fence !== undefined && fence > 0) return { granted: true, fence };
-  const { status, first, second } = detailsOf(answer);
+  const { status, first, second, third } = detailsOf(answer);
   const ms = integerOf(first);
   if (status === "denied" && ms !== undefined && ms >= -1) {
     const position = integerOf(second);
+    const holder = textOf(third);
     const held = position === undefined ? undefined : record.resources[position - 1];
     if (position === 0 || held !== undefined) {
       return {
         granted: false,
-        ...(ms >= 0 && { retryAfterMs: ms }),
+        retryAfterMs: ms === -1 ? Infinity : ms,
+        ...(held !== undefined && holder !== undefined && { holder }),
         ...(held !== undefined && record.resources.length > 1 && { heldResources: [held] }),
       };
     }
@@ -100,11 +102,12 @@ function detailsOf(answer: unknown): {
   readonly status?: string | undefined;
   readonly first?: unknown;
   readonly second?: unknown;
+  readonly third?: unknown;
 } {
   if (!Array.isArray(answer)) return {};
   const status = textOf(answer[0]);
   if (status === "error") throw new Error(textOf(answer[1]) ?? "the server told no reason");
-  return { status, first: answer[1], second: answer[2] };
+  return { status, first: answer[1], second: answer[2], third: answer[3] };
 }
 
 function isCount(value: number | undefined): value is number {

@@ -42,12 +42,13 @@ describe("the lock key", () => {
     expect(await client.get("lock:r")).toBe("");
   });
 
-  test("without an expiry, as a foreign program may leave it, denies for an unknown time", async () => {
+  test("without an expiry, as a foreign program may leave it, denies for ever", async () => {
     await client.set("lock:r", "foreign");
-    expect(await node().acquire(acquireRequest("alice"))).toEqual({ granted: false });
+    const endless = { granted: false, retryAfterMs: Infinity, holder: "foreign" };
+    expect(await node().acquire(acquireRequest("alice"))).toEqual(endless);
     expect(await node().inspect("r")).toEqual({ owner: "foreign", remainingMs: null, fence: 0 });
     await client.set("lock:s", "other", "PX", 1_000);
-    const denied = { granted: false, heldResources: ["r"] };
+    const denied = { ...endless, heldResources: ["r"] };
     expect(await node().acquire(acquireRequest("alice", { resources: ["r", "s"] }))).toEqual(denied);
     expect(await node().acquire(acquireRequest("alice", { resources: ["a", "r"] }))).toEqual(denied);
   });
@@ -262,7 +263,11 @@ describe("a denial", () => {
 
   test("of one resource names none", async () => {
     await node().acquire(acquireRequest("bob"));
-    expect(await node().acquire(acquireRequest("alice"))).toEqual({ granted: false, retryAfterMs: expect.any(Number) });
+    expect(await node().acquire(acquireRequest("alice"))).toEqual({
+      granted: false,
+      retryAfterMs: expect.any(Number),
+      holder: "bob",
+    });
   });
 
   test("while the server does not vote is a failure, also for several resources", async () => {

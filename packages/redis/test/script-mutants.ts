@@ -28,7 +28,7 @@ const clamps: [string, string] = ["math.min(hint, latestHint())", "math.min(tonu
 const advance = "highest + 1)";
 const isHeld = "local isHeld = mine == count";
 const whereDenied = "if retryAfterMs and not isResent then return";
-const denial = "return { 'denied', retryAfterMs, held } end";
+const denial = "return { 'denied', retryAfterMs, held, heldBy } end";
 const raise = "raiseCounters(before, count, counters, fence, fenceHint, keepMs)";
 const raiseInExtend = "raiseCounters(before, count, counters, fence, atLeast, keepMs, isVoteDoubtful)";
 

@@ -5,21 +5,21 @@ local function acquire(before, count, owner, fenceHint, ttlMs, keepMs, takeover)
   local notYetMs = recoveringMs()
   if notYetMs ~= 0 then return { 'recovering', notYetMs } end
 
-  -- The longest remaining time among the claims in the way, -1 if one of them has no end, and the position of that
-  -- one, 0 if it is this owner's.
-  local mine, retryAfterMs, held = 0, nil, 0
+  -- The longest remaining time among the claims in the way, -1 if one of them has no end; and of that one, the position,
+  -- 0 if it is this owner's, and the owner.
+  local mine, retryAfterMs, held, heldBy = 0, nil, 0, nil
   for i = before + 1, before + count do
     local holder = get(KEYS[i])
     if holder and holder == owner then mine = mine + 1 end
     if holder and holder ~= takeover then
       local ms = redis.call('PTTL', KEYS[i])
       if not retryAfterMs or retryAfterMs ~= -1 and (ms < 0 or ms > retryAfterMs) then
-        retryAfterMs, held = math.max(ms, -1), holder ~= owner and i - before or 0
+        retryAfterMs, held, heldBy = math.max(ms, -1), holder ~= owner and i - before or 0, holder
       end
     end
   end
   local isResent = mine == count
-  if retryAfterMs and not isResent then return { 'denied', retryAfterMs, held } end
+  if retryAfterMs and not isResent then return { 'denied', retryAfterMs, held, heldBy } end
 
   local highest, counters = readCounters(before, count)
   if isResent then

@@ -23,7 +23,7 @@
 -- Reply: the call id as a number, and an answer for each operation: a number, or a list for what is less common.
 --   any operation   {"error", message}
 --   acquire         0: granted, with the hint as its fence; any other fence;
---                   {"denied", retryAfterMs or -1, position of a held resource or 0};
+--                   {"denied", retryAfterMs or -1, position of a held resource or 0, its owner};
 --                   {"recovering", ms or -1 if the server does not tell its uptime}
 --   extend          the fence; 0: not held; -1: rejoined
 --   release         how many resources were freed; {"next", waiter} if any was, and a waiter was next
