@@ -8,6 +8,8 @@ export interface IoredisClient {
   readonly isCluster: boolean;
   /** What the client was made with. */
   readonly options: IoredisOptions;
+  /** Listens to an event. */
+  on?(event: string | symbol, listener: (error?: unknown) => void): unknown;
   /** Runs a script that the server knows. */
   evalsha(sha: string, keyCount: number, ...keysAndArguments: (string | Buffer)[]): Promise<unknown>;
   /** Runs a script. */

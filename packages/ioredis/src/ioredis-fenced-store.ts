@@ -2,6 +2,7 @@ import { type FencedConnection, type FencedStore, type FencedStoreOptions, fence
 import { assertClient } from "./assert-client.ts";
 import type { IoredisClient } from "./client.ts";
 import { commandClassOf } from "./command-class.ts";
+import { whyNotReady } from "./why-not-ready.ts";
 
 /**
  * Makes a fenced store of an ioredis client: data in Redis that refuses the late writes of a holder that has lost its lock.
@@ -21,6 +22,7 @@ function connectionOf(client: IoredisClient): FencedConnection {
   if (Command === undefined) throw new TypeError("client must make commands as those of ioredis do");
   return {
     isReady: () => client.status === "ready",
+    whyNotReady: whyNotReady(client),
     // Not `callBuffer`, which fails where a client makes pipelines by itself.
     runScript(command, script, key, args) {
       const sent = new Command(command.toLowerCase(), [script, "1", key, ...args], { replyEncoding: null });

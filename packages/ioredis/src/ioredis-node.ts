@@ -10,6 +10,7 @@ import {
 import { assertClient } from "./assert-client.ts";
 import type { IoredisClient } from "./client.ts";
 import { scriptRunner } from "./script-runner.ts";
+import { whyNotReady } from "./why-not-ready.ts";
 
 /**
  * Makes a lock node of an ioredis client. The client stays yours: connect it, give it an `error` listener, and close it
@@ -34,6 +35,7 @@ function connectionOf(client: IoredisClient): RedisConnection {
     name: nameOf(client),
     isCluster: client.isCluster,
     isReady: () => client.status === "ready",
+    whyNotReady: whyNotReady(client),
     runScript: scriptRunner(client),
     openSubscriber: (onMessage, onEnd) => openSubscriber(client, onMessage, onEnd),
   };

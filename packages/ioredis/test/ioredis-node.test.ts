@@ -1,7 +1,9 @@
 import { startRedisServer } from "@holdfast/testkit";
 import { Redis } from "ioredis";
+import { Redis as Redis5 } from "ioredis5";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { describeAdapter } from "../../redis/test/describe-adapter.ts";
+import { describeReasons, type WayToServer } from "../../redis/test/describe-reasons.ts";
 import { acquireRequest } from "../../redis/test/requests.ts";
 import { runToEnd } from "../../redis/test/run-to-end.ts";
 import { type IoredisClient, ioredisNode } from "../src/index.ts";
@@ -10,6 +12,19 @@ import { over5, over6, overValkey } from "./clients.ts";
 describeAdapter("ioredisNode() over ioredis 6", (port, options) => over6({ port }, options));
 describeAdapter("ioredisNode() over ioredis 5", (port, options) => over5({ port }, options));
 describeAdapter("ioredisNode() over iovalkey", (port, options) => overValkey({ port }, options));
+
+describeReasons("ioredisNode() over ioredis 6", (way) => nodeOf(new Redis(optionsFor(way))));
+describeReasons("ioredisNode() over ioredis 5", (way) => nodeOf(new Redis5(optionsFor(way))));
+
+function optionsFor({ port, password, isIdle = false }: WayToServer) {
+  return { port, host: "127.0.0.1", lazyConnect: isIdle, ...(password !== undefined && { password }) };
+}
+
+function nodeOf(client: Redis | Redis5) {
+  client.on("error", () => {});
+  onTestFinished(() => client.disconnect());
+  return ioredisNode(client);
+}
 
 describe("ioredisNode()", () => {
   const idle = { lazyConnect: true };

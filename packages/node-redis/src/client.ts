@@ -4,8 +4,12 @@
 export interface NodeRedisClient {
   /** Whether commands are sent at once. */
   readonly isReady: boolean;
+  /** Whether it is connected, or tries to be. */
+  readonly isOpen?: boolean;
   /** What the client was made with. */
   readonly options?: NodeRedisOptions;
+  /** Listens to an event. */
+  on?(event: string | symbol, listener: (error?: unknown) => void): unknown;
   /** Sends a command. */
   sendCommand(args: readonly (string | Buffer)[], options: NodeRedisCommandOptions): Promise<unknown>;
   /** Makes a client of the same server. */
@@ -16,6 +20,8 @@ export interface NodeRedisClient {
 export interface NodeRedisCluster {
   /** Whether it is connected. */
   readonly isOpen: boolean;
+  /** Listens to an event. */
+  on?(event: string | symbol, listener: (error?: unknown) => void): unknown;
   /** The masters, as far as they are known. */
   readonly masters: readonly NodeRedisServer[];
   /** The shard of each slot, as far as they are known. */

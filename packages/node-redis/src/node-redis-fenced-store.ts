@@ -2,6 +2,7 @@ import { type FencedConnection, type FencedStore, type FencedStoreOptions, fence
 import { assertClient, isCluster } from "./assert-client.ts";
 import type { NodeRedisClient, NodeRedisCluster, NodeRedisCommandOptions } from "./client.ts";
 import { isShardReady, routingKey } from "./cluster.ts";
+import { whyNotReady } from "./why-not-ready.ts";
 
 /** Strings (of type `$` in the protocol) as bytes, however the client is set up; and no deadline but the store's. */
 const commandOptions: NodeRedisCommandOptions = { timeout: 0, typeMapping: { 36: Buffer } };
@@ -27,6 +28,7 @@ export function nodeRedisFencedStore(
 function clientConnection(client: NodeRedisClient): FencedConnection {
   return {
     isReady: () => client.isReady,
+    whyNotReady: whyNotReady(client),
     runScript: (command, script, key, args) => client.sendCommand([command, script, "1", key, ...args], commandOptions),
   };
 }
@@ -34,6 +36,7 @@ function clientConnection(client: NodeRedisClient): FencedConnection {
 function clusterConnection(client: NodeRedisCluster): FencedConnection {
   return {
     isReady: (key) => isShardReady(client, key),
+    whyNotReady: whyNotReady(client),
     runScript: (command, script, key, args) =>
       client.sendCommand(routingKey(key), false, [command, script, "1", key, ...args], commandOptions),
   };

@@ -10,6 +10,7 @@ import {
 import { assertClient, isCluster } from "./assert-client.ts";
 import type { NodeRedisClient, NodeRedisCluster, NodeRedisCommandOptions, NodeRedisSubscriber } from "./client.ts";
 import { isShardReady, routingKey } from "./cluster.ts";
+import { whyNotReady } from "./why-not-ready.ts";
 
 /** None: the deadline is core's. The client's own would cost an AbortSignal per command, and end when it is written. */
 const commandOptions: NodeRedisCommandOptions = { timeout: 0 };
@@ -35,6 +36,7 @@ function clientConnection(client: NodeRedisClient): RedisConnection {
     name: serverName({ ...socket, database }),
     isCluster: false,
     isReady: () => client.isReady,
+    whyNotReady: whyNotReady(client),
     runScript: (command, script, call) =>
       client.sendCommand([command, script, String(call.keyCount), ...call.keysAndArguments()], commandOptions),
     openSubscriber: (onMessage, onEnd) => open(client.duplicate(), onMessage, onEnd),
@@ -46,6 +48,7 @@ function clusterConnection(client: NodeRedisCluster): RedisConnection {
     name: clusterName(client.masters[0]),
     isCluster: true,
     isReady: (key) => isShardReady(client, key),
+    whyNotReady: whyNotReady(client),
     runScript(command, script, call) {
       const words = [command, script, String(call.keyCount), ...call.keysAndArguments()];
       return client.sendCommand(routingKey(call.firstKey), false, words, commandOptions);

@@ -1,8 +1,13 @@
 import { startRedisServer, startTcpProxy } from "@holdfast/testkit";
 import { createClient, createClientPool, createCluster, createSentinel } from "@redis/client";
-import { createClientPool as createClientPool5, createSentinel as createSentinel5 } from "redis-client5";
+import {
+  createClient as createClient5,
+  createClientPool as createClientPool5,
+  createSentinel as createSentinel5,
+} from "redis-client5";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { describeAdapter } from "../../redis/test/describe-adapter.ts";
+import { describeReasons, type WayToServer } from "../../redis/test/describe-reasons.ts";
 import { acquireRequest } from "../../redis/test/requests.ts";
 import { runToEnd } from "../../redis/test/run-to-end.ts";
 import { eventually, ignore, pass, shortMs } from "../../redis/test/timing.ts";
@@ -11,6 +16,25 @@ import { over5, over6 } from "./clients.ts";
 
 describeAdapter("nodeRedisNode() over @redis/client 6", (port, options) => over6(port, options));
 describeAdapter("nodeRedisNode() over @redis/client 5", (port, options) => over5(port, options));
+
+describeReasons("nodeRedisNode() over @redis/client 6", (way) => nodeOf(createClient(optionsFor(way)), way));
+describeReasons("nodeRedisNode() over @redis/client 5", (way) => nodeOf(createClient5(optionsFor(way)), way));
+
+function optionsFor({ port, password }: WayToServer) {
+  return { socket: { port, host: "127.0.0.1" }, ...(password !== undefined && { password }) };
+}
+
+function nodeOf(
+  client: ReturnType<typeof createClient> | ReturnType<typeof createClient5>,
+  { isIdle = false }: WayToServer,
+) {
+  client.on("error", () => {});
+  if (!isIdle) client.connect().catch(() => {});
+  onTestFinished(() => {
+    if (client.isOpen) client.destroy();
+  });
+  return nodeRedisNode(client);
+}
 
 describe("nodeRedisNode()", () => {
   test("is named after the server, and never after its password", () => {

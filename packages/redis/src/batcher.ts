@@ -1,5 +1,6 @@
 import type { RedisConnection } from "./connection.ts";
 import { within } from "./deadline.ts";
+import { notConnected } from "./not-connected.ts";
 import { Operation, type OperationRecord } from "./operation.ts";
 import { PendingClaims } from "./pending-claims.ts";
 import { ScriptExecutor } from "./script-executor.ts";
@@ -117,7 +118,7 @@ export class Batcher {
   assertConnected(key: string): void {
     if (this.#connection.isReady(key)) return;
     this.#foundLost();
-    throw new Error("the client is not connected");
+    throw notConnected(this.#connection.whyNotReady?.(key));
   }
 
   #newOperation(record: OperationRecord): Operation {

@@ -17,6 +17,9 @@ export interface RedisConnection {
   /** Whether a command with this key that is sent now goes to its server now, instead of waiting for a connection. */
   isReady(key: string): boolean;
 
+  /** Why `isReady` is false, if that is known: an error of the client, or a sentence that says what to do. */
+  whyNotReady?(key: string): unknown;
+
   /**
    * Sends one command: `EVALSHA` and the script's hash, or `EVAL` and its source; then the number of keys, and the keys and
    * arguments in their order: `call` has all of them. Resolves with the reply, or rejects with the error of the server or

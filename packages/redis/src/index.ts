@@ -1,6 +1,7 @@
 /** What all Holdfast adapters for Redis-speaking servers share. Users want one of those adapters. */
 
 // For authors of adapters
+export { assertOptions } from "@holdfast/core/requests";
 export { clusterSlot, tagOfSlot } from "./cluster-slot.ts";
 export type { RedisConnection, RedisSubscriber, ScriptCall } from "./connection.ts";
 export type { FencedConnection } from "./fenced/connection.ts";
@@ -10,6 +11,7 @@ export type { FencedStoreOptions, FencedWriteOptions } from "./fenced/options.ts
 export { type FencedStore, type FencedValue, fencedStore } from "./fenced/store.ts";
 export { type LockNames, lockNames } from "./keys.ts";
 export { type Address, clusterName, randomName, serverName } from "./names.ts";
-export type { RedisNodeOptions } from "./options.ts";
+export { type ErrorEmitter, watchErrors } from "./not-connected.ts";
+export { type RedisNodeOptions, redisNodeOptionNames } from "./options.ts";
 export type { RedisNode } from "./redis-node.ts";
 export { redisNode } from "./redis-node.ts";

@@ -1,3 +1,4 @@
+import { assertOptions } from "@holdfast/core/requests";
 import { fenceKeyPrefix, isWellFormed } from "./keys.ts";
 
 /** How a node names its keys and what it does beyond locking. */
@@ -45,6 +46,16 @@ export interface Settings {
   readonly verifyServer: boolean;
 }
 
+/** The names of all options. */
+export const redisNodeOptionNames: readonly string[] = [
+  "name",
+  "prefix",
+  "fenceTtlMs",
+  "wakeUps",
+  "restartGuardMs",
+  "verifyServer",
+];
+
 /** The default of `fenceTtlMs`. */
 export const dayMs: number = 24 * 60 * 60 * 1000;
 
@@ -54,7 +65,7 @@ export const dayMs: number = 24 * 60 * 60 * 1000;
  * @throws {TypeError | RangeError} naming the option and what is wanted
  */
 export function parseOptions(options: RedisNodeOptions, defaultName: string): Settings {
-  assertObject(options);
+  assertOptions(options, redisNodeOptionNames, "a lock node");
   const { name = defaultName, prefix = "lock:", fenceTtlMs = dayMs, wakeUps = true } = options;
   const { restartGuardMs = 0, verifyServer = true } = options;
   if (typeof name !== "string") throw new TypeError(`name must be a string, not ${typeof name}`);
@@ -76,12 +87,6 @@ export function parseOptions(options: RedisNodeOptions, defaultName: string): Se
     throw new TypeError(`verifyServer must be true or false, not ${typeof verifyServer}`);
   }
   return { name, prefix, fenceTtlMs, wakeUps, restartGuardMs, verifyServer };
-}
-
-/** Throws unless options are an object. */
-export function assertObject(options: unknown): void {
-  if (typeof options !== "object" || options === null)
-    throw new TypeError(`options must be an object: ${String(options)}`);
 }
 
 /** Throws unless it is how long fences may be kept. */

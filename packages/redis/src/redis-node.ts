@@ -51,6 +51,7 @@ export function redisNode(connection: RedisConnection, options: RedisNodeOptions
 
   const node: RedisNode = {
     name,
+    verifiesServer: verifyServer,
 
     acquire: rejecting((request: AcquireRequest): Promise<AcquireReply> => {
       const record = encoder.acquire(request);

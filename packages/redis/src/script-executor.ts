@@ -2,6 +2,7 @@ import type { RedisConnection } from "./connection.ts";
 import { EncodedCall } from "./encoding.ts";
 import { lockScriptSha, lockScriptSource } from "./lock-script.ts";
 import { messageOf } from "./message-of.ts";
+import { notConnected } from "./not-connected.ts";
 import type { Operation } from "./operation.ts";
 import { assertReply } from "./replies.ts";
 
@@ -89,7 +90,7 @@ export class ScriptExecutor {
     const mayDiffer = operations.length > 1 && isConnected && isAboutKeys(message);
     for (const operation of operations) {
       if (mayDiffer) this.send([operation]);
-      else this.#refuse(operation, message);
+      else this.#refuse(operation, new Error(message));
     }
   }
 
@@ -101,24 +102,28 @@ export class ScriptExecutor {
       for (const { reject } of late) reject(new Error(message));
       this.#run(call, "EVAL");
     } else {
-      for (const operation of late) this.#refuse(operation, message);
+      for (const operation of late) this.#refuse(operation, new Error(message));
     }
   }
 
   /**
-   * Rejects with a new error: clients hang the whole command on theirs, and with it the owner. A client may keep a command that
+   * Rejects with an error that is not the client's: clients hang the whole command on theirs, and with it the owner. A client may keep a command that
    * it has failed, as by a timeout of its own, and send it again after a reconnection: a claim must have no effect then.
    */
-  #refuse(operation: Operation, message: string): void {
+  #refuse(operation: Operation, error: Error): void {
     if (operation.owner !== undefined) operation.giveUp();
     this.#listener.ended([operation]);
-    operation.reject(new Error(message));
+    operation.reject(error);
   }
 
   #refuseIfGivenUp(operation: Operation): boolean {
     if (!operation.isGivenUp) return false;
-    const isConnected = this.#connection.isReady(operation.record.keys[0] as string);
-    this.#refuse(operation, isConnected ? "time was up before it was sent" : "the client is not connected");
+    const key = operation.record.keys[0] as string;
+    const isConnected = this.#connection.isReady(key);
+    const error = isConnected
+      ? new Error("time was up before it was sent")
+      : notConnected(this.#connection.whyNotReady?.(key));
+    this.#refuse(operation, error);
     return true;
   }
 }

@@ -117,7 +117,7 @@ describe("fencedStore() refuses", () => {
     ["value must be well-formed Unicode", (any) => any.write("key", "\udd12", 7)],
     ["ttlMs must be a number, not string", (any) => any.write("key", "value", 7, { ttlMs: "5" as never })],
     ["ttlMs must be a positive integer (milliseconds): 0", (any) => any.write("key", "value", 7, { ttlMs: 0 })],
-    ["options must be an object: null", (any) => any.write("key", "value", 7, null as never)],
+    ["the options of a write must be an object, not null", (any) => any.write("key", "value", 7, null as never)],
   ])("bad arguments, before anything is sent: %s", async (message, call) => {
     const sent = fencedStore({ isReady: () => true, runScript: () => Promise.reject(new Error("it was sent")) });
     const error = await call(sent).catch((reason) => reason);
@@ -125,7 +125,8 @@ describe("fencedStore() refuses", () => {
   });
 
   test.each<[string, unknown]>([
-    ["options must be an object: null", null],
+    ["the options of a fenced store must be an object, not null", null],
+    ["ttl is not an option of a fenced store: did you mean fenceTtlMs?", { ttl: 5 }],
     ["timeoutMs must be a number, not string", { timeoutMs: "5" }],
     ["timeoutMs must be above 0, and at most 2147483647 (milliseconds): 0", { timeoutMs: 0 }],
     ["timeoutMs must be above 0, and at most 2147483647 (milliseconds): Infinity", { timeoutMs: Infinity }],

@@ -82,7 +82,9 @@ describe("parseOptions() of any values", { timeout: 60_000 }, () => {
     fc.assert(
       fc.property(anyValue, (value) => {
         fc.pre(!isObject(value));
-        expect(() => parseOptions(value as RedisNodeOptions, "n")).toThrow("options must be an object");
+        expect(() => parseOptions(value as RedisNodeOptions, "n")).toThrow(
+          "the options of a lock node must be an object",
+        );
       }),
       { numRuns: 300 },
     );

@@ -8,9 +8,12 @@ const make = (options: unknown) => () => redisNode(connectionOver(client), optio
 
 describe("redisNode()", () => {
   test.each([
-    [null, "options must be an object: null"],
-    ["lock:", "options must be an object: lock:"],
-    [Symbol("s"), "options must be an object: Symbol(s)"],
+    [null, "the options of a lock node must be an object, not null"],
+    ["lock:", "the options of a lock node must be an object, not a string"],
+    [Symbol("s"), "the options of a lock node must be an object, not a symbol"],
+    [[], "the options of a lock node must be an object, not an array"],
+    [{ restartGuard: 30_000 }, "restartGuard is not an option of a lock node: did you mean restartGuardMs?"],
+    [{ keyPrefix: "x" }, "did you mean prefix?"],
     [{ name: 5 }, "name must be a string, not number"],
     [{ prefix: null }, "prefix must be a string, not object"],
     [{ fenceTtlMs: "1" }, "fenceTtlMs must be a number, not string"],

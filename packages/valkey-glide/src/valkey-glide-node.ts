@@ -1,10 +1,12 @@
 import {
+  assertOptions,
   clusterName,
   type RedisConnection,
   type RedisNode,
   type RedisNodeOptions,
   randomName,
   redisNode,
+  redisNodeOptionNames,
 } from "@holdfast/redis";
 import { Decoder } from "@valkey/valkey-glide";
 import type { ValkeyGlideClient, ValkeyGlideSubscriber } from "./client.ts";
@@ -41,11 +43,12 @@ const pingTimeoutMs = 1_000;
  */
 export function valkeyGlideNode(client: ValkeyGlideClient, options: ValkeyGlideNodeOptions = {}): RedisNode {
   assertClient(client);
-  const { subscriber } = options;
+  assertOptions(options, ["subscriber", ...redisNodeOptionNames], "a lock node");
+  const { subscriber, ...others } = options;
   if (subscriber !== undefined && typeof subscriber !== "function") {
     throw new TypeError(`subscriber must be a function that makes a client, not ${typeof subscriber}`);
   }
-  return redisNode(connectionOf(client, subscriber), options);
+  return redisNode(connectionOf(client, subscriber), others);
 }
 
 function connectionOf(

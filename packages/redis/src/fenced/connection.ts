@@ -12,6 +12,9 @@ export interface FencedConnection {
   /** Whether a command with this key that is sent now goes to its server now, instead of waiting for a connection. */
   isReady(key: string): boolean;
 
+  /** Why `isReady` is false, if that is known: an error of the client, or a sentence that says what to do. */
+  whyNotReady?(key: string): unknown;
+
   /**
    * Sends one command: `EVALSHA` and the script's digest, or `EVAL` and its source; then `1`, the key and the arguments.
    * Resolves with the reply, in which every string must be a `Buffer`. Rejects with the error of the server or the client;

@@ -1,5 +1,6 @@
+import { assertOptions } from "@holdfast/core/requests";
 import { timerMsMax } from "../deadline.ts";
-import { assertFenceTtl, assertObject, dayMs } from "../options.ts";
+import { assertFenceTtl, dayMs } from "../options.ts";
 
 /** The timeout of a fenced store, and how long it remembers tokens. */
 export interface FencedStoreOptions {
@@ -35,7 +36,7 @@ export interface FencedSettings {
  * @throws {TypeError | RangeError} naming the option and what it must be
  */
 export function parseStoreOptions(options: FencedStoreOptions): FencedSettings {
-  assertObject(options);
+  assertOptions(options, ["timeoutMs", "fenceTtlMs"], "a fenced store");
   const { timeoutMs = 1_000, fenceTtlMs = dayMs } = options;
   if (typeof timeoutMs !== "number") throw new TypeError(`timeoutMs must be a number, not ${typeof timeoutMs}`);
   if (!(timeoutMs > 0 && timeoutMs <= timerMsMax)) {
@@ -65,7 +66,7 @@ export function assertFence(fence: unknown): void {
  * @throws {TypeError | RangeError} naming what is wrong
  */
 export function parseWrite(value: unknown, options: FencedWriteOptions): [value: string | Buffer, ttlMs: number] {
-  assertObject(options);
+  assertOptions(options, ["ttlMs"], "a write");
   const { ttlMs } = options;
   if (ttlMs !== undefined && typeof ttlMs !== "number") {
     throw new TypeError(`ttlMs must be a number, not ${typeof ttlMs}`);

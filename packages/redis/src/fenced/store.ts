@@ -1,6 +1,7 @@
 import { newCallId } from "../call-id.ts";
 import { within } from "../deadline.ts";
 import { messageOf } from "../message-of.ts";
+import { notConnected } from "../not-connected.ts";
 import type { FencedConnection } from "./connection.ts";
 import { type FencedAction, StaleFenceError, StoreTimeoutError } from "./errors.ts";
 import { fencedScriptSha, fencedScriptSource } from "./fenced-script.ts";
@@ -98,7 +99,7 @@ export function fencedStore(connection: FencedConnection, options: FencedStoreOp
     const late = (): Error => new StoreTimeoutError(action, key, timeoutMs);
     let reply: FencedReply;
     try {
-      if (!connection.isReady(key)) throw new Error("the client is not connected");
+      if (!connection.isReady(key)) throw notConnected(connection.whyNotReady?.(key));
       const args = [actionBytes, String(callId), String(fence), keepMs, ...fields];
       reply = decodeReply(await within(timeoutMs, runScript(connection, key, args, timeoutMs), late), callId);
     } catch (error) {

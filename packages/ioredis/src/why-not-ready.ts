@@ -1,0 +1,12 @@
+import { watchErrors } from "@holdfast/redis";
+import type { IoredisClient } from "./client.ts";
+
+/** Returns a function that returns why the client is not ready, if that is known. */
+export function whyNotReady(client: IoredisClient): () => unknown {
+  const lastError = watchErrors(client);
+  return () => {
+    if (client.status === "wait") return "it was made with lazyConnect: call connect() first";
+    if (client.status === "end") return lastError() ?? "it was closed";
+    return lastError();
+  };
+}
