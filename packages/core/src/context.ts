@@ -2,8 +2,7 @@ import type { Clock } from "./clock.ts";
 import type { FenceHint } from "./fence.ts";
 import type { LockNode, ServerVotes } from "./lock-node.ts";
 import type { Observer } from "./observer.ts";
-import type { Deadlines } from "./quorum-call.ts";
-import type { RequestsInFlight } from "./requests-in-flight.ts";
+import type { Deadlines, RequestsInFlight } from "./quorum-call.ts";
 
 /** What all operations of one `Redlock` share. */
 export interface RedlockContext {

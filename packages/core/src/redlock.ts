@@ -25,8 +25,7 @@ import {
   type Settings,
 } from "./options.ts";
 import { Pause } from "./pause.ts";
-import { Deadlines, noVotes } from "./quorum-call.ts";
-import { RequestsInFlight } from "./requests-in-flight.ts";
+import { Deadlines, noVotes, RequestsInFlight } from "./quorum-call.ts";
 import { ConcurrencyLimit, LocalQueues, type Waiter } from "./waiting/index.ts";
 
 /**

@@ -6,8 +6,7 @@ import { Claim } from "../src/claim.ts";
 import type { RedlockContext } from "../src/context.ts";
 import { FenceHint } from "../src/fence.ts";
 import { parseLockOptions } from "../src/options.ts";
-import { Deadlines } from "../src/quorum-call.ts";
-import { RequestsInFlight } from "../src/requests-in-flight.ts";
+import { Deadlines, RequestsInFlight } from "../src/quorum-call.ts";
 import { LocalQueues, type Waiter } from "../src/waiting/index.ts";
 import { WaiterGroup } from "../src/waiting/resource-queue.ts";
 
