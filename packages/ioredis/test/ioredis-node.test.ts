@@ -4,15 +4,21 @@ import { Redis as Redis5 } from "ioredis5";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { describeAdapter } from "../../redis/test/describe-adapter.ts";
 import { describeReasons, type WayToServer } from "../../redis/test/describe-reasons.ts";
+import { describeSecrets } from "../../redis/test/describe-secrets.ts";
 import { acquireRequest } from "../../redis/test/requests.ts";
 import { runToEnd } from "../../redis/test/run-to-end.ts";
-import { type IoredisClient, ioredisNode } from "../src/index.ts";
+import { type IoredisClient, ioredisFencedStore, ioredisNode } from "../src/index.ts";
 import { over5, over6, overValkey } from "./clients.ts";
 
 describeAdapter("ioredisNode() over ioredis 6", (port, options) => over6({ port }, options));
 describeAdapter("ioredisNode() over ioredis 5", (port, options) => over5({ port }, options));
 describeAdapter("ioredisNode() over iovalkey", (port, options) => overValkey({ port }, options));
 
+describeSecrets("ioredisNode() and ioredisFencedStore()", {
+  client: new Redis({ lazyConnect: true }) as IoredisClient,
+  node: (client, options) => ioredisNode(client, options),
+  store: (client, options) => ioredisFencedStore(client, options),
+});
 describeReasons("ioredisNode() over ioredis 6", (way) => nodeOf(new Redis(optionsFor(way))));
 describeReasons("ioredisNode() over ioredis 5", (way) => nodeOf(new Redis5(optionsFor(way))));
 

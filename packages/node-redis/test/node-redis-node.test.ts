@@ -8,15 +8,21 @@ import {
 import { describe, expect, onTestFinished, test } from "vitest";
 import { describeAdapter } from "../../redis/test/describe-adapter.ts";
 import { describeReasons, type WayToServer } from "../../redis/test/describe-reasons.ts";
+import { describeSecrets } from "../../redis/test/describe-secrets.ts";
 import { acquireRequest } from "../../redis/test/requests.ts";
 import { runToEnd } from "../../redis/test/run-to-end.ts";
 import { eventually, ignore, pass, shortMs } from "../../redis/test/timing.ts";
-import { type NodeRedisClient, nodeRedisNode } from "../src/index.ts";
+import { type NodeRedisClient, nodeRedisFencedStore, nodeRedisNode } from "../src/index.ts";
 import { over5, over6 } from "./clients.ts";
 
 describeAdapter("nodeRedisNode() over @redis/client 6", (port, options) => over6(port, options));
 describeAdapter("nodeRedisNode() over @redis/client 5", (port, options) => over5(port, options));
 
+describeSecrets("nodeRedisNode() and nodeRedisFencedStore()", {
+  client: createClient() as NodeRedisClient,
+  node: (client, options) => nodeRedisNode(client, options),
+  store: (client, options) => nodeRedisFencedStore(client, options),
+});
 describeReasons("nodeRedisNode() over @redis/client 6", (way) => nodeOf(createClient(optionsFor(way)), way));
 describeReasons("nodeRedisNode() over @redis/client 5", (way) => nodeOf(createClient5(optionsFor(way)), way));
 

@@ -1,4 +1,5 @@
 import type { Observer } from "@holdfast/core";
+import { assertOptions } from "@holdfast/core/requests";
 import { type Meter, type Tracer, trace } from "@opentelemetry/api";
 import { resourceAttributes } from "./attributes.ts";
 import { metricsObserver } from "./metrics.ts";
@@ -27,8 +28,11 @@ export interface OpenTelemetryObserverOptions {
  * unless `resourceAttribute` is given, what is locked. Where no SDK is registered, it does next to nothing.
  *
  * Several `Redlock`s may share it.
+ *
+ * @throws {TypeError} for an option that there is not
  */
 export function openTelemetryObserver(options: OpenTelemetryObserverOptions = {}): Observer {
+  assertOptions(options, ["meter", "tracer", "resourceAttribute"], "openTelemetryObserver");
   const { meter, tracer = trace.getTracer(scope), resourceAttribute } = options;
   const resourceOf = resourceAttributes(resourceAttribute);
   return both(metricsObserver(meter, resourceOf), spansObserver(tracer, resourceOf));
