@@ -1,11 +1,12 @@
 import { createRequire } from "node:module";
-import yargs, { type CommandModule } from "yargs";
+import type { CommandModule } from "yargs";
 import { benchCommand } from "./commands/bench.ts";
 import { doctorCommand } from "./commands/doctor.ts";
 import { inspectCommand } from "./commands/inspect.ts";
 import { releaseCommand } from "./commands/release.ts";
 import { runCommand } from "./commands/run.ts";
 import { exitCodesHelp, UsageError } from "./exit-codes.ts";
+import { print } from "./output.ts";
 
 /** The commands, in the order in which the help lists them. */
 // biome-ignore lint/suspicious/noExplicitAny: each has arguments of its own
@@ -25,6 +26,8 @@ const { version }: { version: string } = createRequire(import.meta.url)("../pack
  * @throws {Failure} with what the user is to be told
  */
 export async function runCommandLine(args: readonly string[]): Promise<void> {
+  if (args.length === 1 && args[0] === "--version") return print(version); // the parser takes longer to load than that
+  const { default: yargs } = await import("yargs");
   const parser = yargs([...args])
     .scriptName("holdfast")
     .usage("$0 <command>\n\nDistributed locks over independent Redis servers, on the command line.")

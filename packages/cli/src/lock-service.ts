@@ -1,5 +1,4 @@
-import { type LockNode, type Observer, Redlock } from "@holdfast/core";
-import { memoryNode } from "@holdfast/memory";
+import type { LockNode, Observer, Redlock } from "@holdfast/core";
 import { asAsked } from "./failures.ts";
 import type { ServerOptions } from "./server-options.ts";
 import { closeServers, openServers, type Server, untilConnected } from "./servers.ts";
@@ -32,7 +31,9 @@ export async function withLockService<T>(
 ): Promise<T> {
   const servers = await asAsked(() => openServers(options));
   try {
-    const nodes = options.memory ? [memoryNode()] : servers.map(({ node }) => node);
+    // Libraries are loaded where they are needed, as loading them is most of what a short command does.
+    const { Redlock } = await import("@holdfast/core");
+    const nodes = options.memory ? await nodesInMemory() : servers.map(({ node }) => node);
     const { ttlMs, nodeTimeoutMs } = options;
     const redlock = await asAsked(() => new Redlock(nodes, { ttlMs, nodeTimeoutMs, observer }));
     await untilConnected(servers, interrupted);
@@ -40,4 +41,9 @@ export async function withLockService<T>(
   } finally {
     await closeServers(servers);
   }
+}
+
+async function nodesInMemory(): Promise<readonly LockNode[]> {
+  const { memoryNode } = await import("@holdfast/memory");
+  return [memoryNode()];
 }

@@ -17,8 +17,8 @@ export interface ServerOptions {
   readonly prefix: string;
   /** How long the servers keep a lock that is not extended, in milliseconds. */
   readonly ttlMs: number;
-  /** How long any one server has to answer, in milliseconds. */
-  readonly nodeTimeoutMs: number;
+  /** How long any one server has to answer, in milliseconds; undefined leaves it to the library: see {@link nodeTimeoutOf}. */
+  readonly nodeTimeoutMs: number | undefined;
   /** How long a server that has restarted does not vote, in milliseconds; 0: it votes at once. */
   readonly restartGuardMs: number;
 }
@@ -45,7 +45,11 @@ export interface ServerArguments {
 }
 
 /** What holds unless something else is asked for. */
-const serverDefaults = { prefix: "lock:", ttl: "30s", nodeTimeout: "500ms", restartGuard: "0" } as const;
+const serverDefaults = { prefix: "lock:", ttl: "30s", restartGuard: "0" } as const;
+
+/** The default of the library: a twentieth of the ttl, but no longer than this, in milliseconds. */
+const nodeTimeoutMaxMs = 500;
+const nodeTimeoutShare = 1 / 20;
 
 const group = "Servers:";
 const text = { type: "string", requiresArg: true, group } as const;
@@ -55,7 +59,7 @@ const definitions: Readonly<Record<string, Options>> = {
   memory: { type: "boolean", group, describe: "No servers: a lock inside this process, for trying things out" },
   prefix: { ...text, describe: `What the keys of locks begin with (default: ${serverDefaults.prefix})` },
   ttl: { ...text, describe: `How long servers keep a lock whose holder has died (default: ${serverDefaults.ttl})` },
-  "node-timeout": { ...text, describe: `How long a server has to answer (default: ${serverDefaults.nodeTimeout})` },
+  "node-timeout": { ...text, describe: "How long a server has to answer (default: 1/20 of --ttl, at most 500ms)" },
   "restart-guard": { ...text, describe: "How long a server that has restarted does not vote (default: 0)" },
   "tls-ca": { ...text, describe: "A PEM file with the certificates to trust" },
   "tls-cert": { ...text, describe: "A PEM file with the certificate of this client" },
@@ -76,6 +80,7 @@ export async function readServerOptions(args: ServerArguments, env: NodeJS.Proce
   const config = await readConfig(only("--config", args.config));
   const choose = (name: keyof typeof serverDefaults, option: string): string =>
     only(option, args[name]) ?? config[name] ?? serverDefaults[name];
+  const nodeTimeout = only("--node-timeout", args.nodeTimeout) ?? config.nodeTimeout;
   const memory = args.memory === true;
   return {
     memory,
@@ -83,9 +88,14 @@ export async function readServerOptions(args: ServerArguments, env: NodeJS.Proce
     tls: memory ? {} : await readTls(args, config),
     prefix: choose("prefix", "--prefix"),
     ttlMs: parseDuration("--ttl", choose("ttl", "--ttl")),
-    nodeTimeoutMs: parseDuration("--node-timeout", choose("nodeTimeout", "--node-timeout")),
+    nodeTimeoutMs: nodeTimeout === undefined ? undefined : parseDuration("--node-timeout", nodeTimeout),
     restartGuardMs: parseDuration("--restart-guard", choose("restartGuard", "--restart-guard")),
   };
+}
+
+/** How long any one server has to answer, in milliseconds: as given, or the default of the library. */
+export function nodeTimeoutOf({ ttlMs, nodeTimeoutMs }: Pick<ServerOptions, "ttlMs" | "nodeTimeoutMs">): number {
+  return nodeTimeoutMs ?? Math.min(nodeTimeoutMaxMs, ttlMs * nodeTimeoutShare);
 }
 
 /**

@@ -1,5 +1,7 @@
-import Table from "cli-table3";
+import { createRequire } from "node:module";
 import { colors } from "./output.ts";
+
+const requireHere = createRequire(import.meta.url);
 
 const noBorder = { head: [], border: [], "padding-left": 0, "padding-right": 2 };
 const none = Object.fromEntries(
@@ -10,6 +12,8 @@ const none = Object.fromEntries(
 
 /** Lines of text in columns under their titles, without borders, so that other tools can read them. */
 export function table(titles: readonly string[], rows: readonly (readonly string[])[]): string {
+  // Only here, as `run` draws no tables, and without making callers wait.
+  const Table: typeof import("cli-table3") = requireHere("cli-table3");
   const lines = new Table({
     head: titles.map((title) => colors.dim(title)),
     chars: { ...none, middle: "" },

@@ -24,7 +24,7 @@ test("holdfast doctor exits with 69 where too few servers can be reached", async
 test.for([
   [["--memory"], "--memory has no servers to look at"],
   [["--node", "127.0.0.1:1", "--require", "perfection"], 'Given: "perfection"'],
-  [["--node", "127.0.0.1:1", "--ttl", "100ms"], "--node-timeout"],
+  [["--node", "127.0.0.1:1", "--ttl", "100ms", "--node-timeout", "1s"], "--node-timeout"],
 ] as const)("holdfast doctor %j is refused", async ([args, message]) => {
   const refused = runCommandLine(["doctor", ...args]);
   await expect(refused).rejects.toMatchObject({ exitCode: 64, message: expect.stringContaining(message) });

@@ -1,7 +1,4 @@
 import type { LockNode } from "@holdfast/core";
-import { ioredisNode } from "@holdfast/ioredis";
-import { memoryNode } from "@holdfast/memory";
-import { lockNames } from "@holdfast/redis";
 import type { ServerOptions } from "../server-options.ts";
 import type { Server } from "../servers.ts";
 import { within } from "../within.ts";
@@ -20,12 +17,16 @@ export interface BenchNodes {
 }
 
 /** Makes a node for each server; without any, one in this process. */
-export function benchNodes(
+export async function benchNodes(
   servers: readonly Server[],
   { memory, prefix, restartGuardMs }: Pick<ServerOptions, "memory" | "prefix" | "restartGuardMs">,
-): BenchNodes {
-  if (memory) return { nodes: [memoryNode({ fenceTtlMs })], clear: async () => {}, close: async () => {} };
-  const nodes = servers.map(({ client }) => ioredisNode(client, { prefix, restartGuardMs, fenceTtlMs }));
+): Promise<BenchNodes> {
+  if (memory) {
+    const { memoryNode } = await import("@holdfast/memory");
+    return { nodes: [memoryNode({ fenceTtlMs })], clear: async () => {}, close: async () => {} };
+  }
+  const { lockNames } = await import("@holdfast/redis");
+  const nodes = servers.map(({ makeNode }) => makeNode({ prefix, restartGuardMs, fenceTtlMs }));
   return {
     nodes,
     async clear(resources) {

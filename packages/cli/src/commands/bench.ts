@@ -1,4 +1,4 @@
-import { type LockError, Redlock } from "@holdfast/core";
+import type { LockError, Redlock } from "@holdfast/core";
 import type { Argv, CommandModule } from "yargs";
 import { benchNodes } from "../bench/bench-nodes.ts";
 import { renderLoad } from "../bench/render-load.ts";
@@ -105,7 +105,8 @@ async function measure(
   signal: AbortSignal,
 ): Promise<void> {
   const { ttlMs, nodeTimeoutMs } = options;
-  const { nodes, clear, close } = benchNodes(servers, options);
+  const { nodes, clear, close } = await benchNodes(servers, options);
+  const { Redlock } = await import("@holdfast/core");
   const redlock = new Redlock(nodes, { ttlMs, nodeTimeoutMs });
   const limits = { seconds: plan.secondsEach, pairs: pairsMax, signal };
   const measureLoad = async (load: Load): Promise<void> => {

@@ -7,7 +7,7 @@ import { type LockService, withLockService } from "../lock-service.ts";
 import { colors, complain, print, printable } from "../output.ts";
 import { confirm } from "../release/confirm.ts";
 import { type Release, releaseEverywhere } from "../release/release-everywhere.ts";
-import { only, readServerOptions, type ServerArguments, withServerOptions } from "../server-options.ts";
+import { nodeTimeoutOf, only, readServerOptions, type ServerArguments, withServerOptions } from "../server-options.ts";
 import { table } from "../table.ts";
 
 interface ReleaseArguments extends ServerArguments {
@@ -40,7 +40,7 @@ export const releaseCommand: CommandModule<object, ReleaseArguments> = {
     const servers = await readServerOptions(args, process.env);
     const owner = only("--owner", args.owner) ?? "";
     process.exitCode = await withLockService(servers, {}, (service) =>
-      release(args, owner, servers.nodeTimeoutMs, service),
+      release(args, owner, nodeTimeoutOf(servers), service),
     );
   },
 };

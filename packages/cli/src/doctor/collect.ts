@@ -1,11 +1,10 @@
 import { randomUUID } from "node:crypto";
 import type { Socket } from "node:net";
 import { networkInterfaces } from "node:os";
-import { ioredisNode } from "@holdfast/ioredis";
-import { type LockNames, lockNames } from "@holdfast/redis";
+import type { LockNames } from "@holdfast/redis";
 import type { Redis } from "ioredis";
 import { reasonOf } from "../failures.ts";
-import type { ServerOptions } from "../server-options.ts";
+import { nodeTimeoutOf, type ServerOptions } from "../server-options.ts";
 import type { Server } from "../servers.ts";
 import { within } from "../within.ts";
 import { type Ask, asking, textOf } from "./ask.ts";
@@ -30,11 +29,11 @@ const isUseless = /^(NOAUTH|WRONGPASS|DENIED|LOADING|BUSY|MASTERDOWN)\b/;
 
 /** Looks at all servers at the same time, and at each with one request after the other. Ends by itself, whatever they do. */
 export async function collectFacts(servers: readonly Server[], options: CollectOptions): Promise<Facts> {
-  const { ttlMs, nodeTimeoutMs, restartGuardMs } = options;
+  const { ttlMs, restartGuardMs } = options;
   return {
     servers: await Promise.all(servers.map((server) => collectFrom(server, options))),
     ttlMs,
-    nodeTimeoutMs,
+    nodeTimeoutMs: nodeTimeoutOf(options),
     restartGuardMs,
   };
 }
@@ -67,9 +66,10 @@ async function look(server: Server, options: CollectOptions): Promise<ServerView
   const watchers = await ask("PUBSUB", "NUMSUB", "__sentinel__:hello");
 
   const resource = `holdfast-doctor-${randomUUID()}`;
+  const { lockNames } = await import("@holdfast/redis");
   const names = lockNames(prefix, resource);
   const access = await tryAccess(client, ask, names, prefix);
-  const lockFailure = await tryLock(client, resource, options);
+  const lockFailure = await tryLock(server, resource, options);
   await removeAll(ask, names);
   return {
     latency,
@@ -90,11 +90,11 @@ function secondOf(value: unknown): string | null {
 
 /** Has a lock node do what it does for a lock. Whether the server has just restarted makes no difference here. */
 async function tryLock(
-  client: Redis,
+  { makeNode }: Server,
   resource: string,
   { prefix, answerTimeoutMs = 3_000 }: CollectOptions,
 ): Promise<string | null> {
-  const node = ioredisNode(client, { prefix, fenceTtlMs: 1_000, wakeUps: false, verifyServer: false });
+  const node = makeNode({ prefix, fenceTtlMs: 1_000, wakeUps: false, verifyServer: false });
   const request = { resources: [resource], owner: `doctor-${randomUUID()}`, timeoutMs: answerTimeoutMs };
   const claim = { ...request, ttlMs: 5_000 };
   const tried = async (): Promise<string | null> => {

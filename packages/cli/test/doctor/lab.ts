@@ -139,7 +139,7 @@ export async function examineServers(nodes: readonly string[], options: LabOptio
     ...{ addresses: nodes.map((node) => parseServerAddress(node, "a node")), pings: 10, answerTimeoutMs: 10_000 },
     ...options,
   };
-  const servers = openServers(complete);
+  const servers = await openServers(complete);
   try {
     return await examine(servers, complete, options.required ?? "exclusion");
   } finally {
