@@ -52,7 +52,7 @@ export const exitCodesHelp = `Exit codes:
   1         doctor: the level is not reached; release: it was not confirmed
   64        the command line or the configuration is wrong
   69        too few servers answered
-  75        another owner held the lock
+  75        another owner held the lock; see run --conflict-exit-code
   76        the lock was lost
   78        the servers can never work like this
   126, 127  the command cannot be executed, is not found

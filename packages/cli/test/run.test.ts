@@ -95,13 +95,18 @@ test("run: never lets two commands run at the same time", async () => {
   for (const [entry, exit] of pairs) expect(exit).toBe(entry?.replace("in", "out"));
 });
 
-test("run: --no-wait and --wait give up with 75 and name the holder, and --wait gets the lock when it is released", async () => {
+test("run: --no-wait and --wait give up with 75, or the code of -E, and name the holder, and --wait gets the lock when it is released", async () => {
   const holder = startRun(["busy", "--label", "alice"], untilTold);
   await holder.prints("up");
   const once = await run(["busy", "--no-wait"], ["echo", "never"]);
   expect(once).toEqual({ code: 75, out: "", err: "holdfast: could not lock busy: busy is held by alice\n" });
   const impatient = await run(["busy", "--wait", "200ms"], ["echo", "never"]);
   expect(impatient).toMatchObject({ code: 75, err: expect.stringContaining("within 200ms: busy is held by alice") });
+  for (const option of [["-E", "1"], ["--conflict-exit-code=1"]]) {
+    const chosen = await run(["busy", "--no-wait", ...option], ["echo", "never"]);
+    expect(chosen).toEqual({ ...once, code: 1 });
+  }
+  expect(await run(["busy", "--no-wait", "-E", "0"], ["echo", "never"])).toEqual({ ...once, code: 0 });
 
   const patient = startRun(["busy", "--wait", "1h", "--verbose"], ["echo", "mine"]);
   await expect.poll(() => patient.err()).toContain("waiting for busy: another owner holds it");

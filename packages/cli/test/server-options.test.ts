@@ -1,7 +1,12 @@
+import { once } from "node:events";
 import { mkdir, writeFile } from "node:fs/promises";
+import { type AddressInfo, createServer } from "node:net";
 import { dirname, join } from "node:path";
 import { type RedisServer, reapedDirectory, startRedisServer } from "@holdfast/testkit";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { readServerOptions, type ServerArguments } from "../src/server-options.ts";
+import { closeServers, openServers, untilConnected } from "../src/servers.ts";
+import { wrongSchemeOf } from "../src/wrong-scheme.ts";
 import { runCli, type StartOptions } from "./support/program.ts";
 
 const password = "s3cret@/%";
@@ -73,6 +78,57 @@ test("--tls-ca has servers with TLS trusted", async () => {
     code: 64,
     err: `holdfast: could not read ${join(folder, "none.pem")}: ENOENT\n`,
   });
+});
+
+test("an address with the wrong scheme is told apart at once, without a login", async () => {
+  const cases = [
+    [`rediss://127.0.0.1:${open.port}`, "this port does not speak TLS: use redis:// instead of rediss://"],
+    [`rediss://:${encoded}@127.0.0.1:${guarded.port}`, "this port does not speak TLS: use redis://"],
+    [`redis://127.0.0.1:${open.tls?.port}`, "this port speaks TLS: use rediss:// instead of redis://"],
+    [`redis://:${encoded}@127.0.0.1:${open.tls?.port}`, "this port speaks TLS: use rediss://"],
+  ] as const;
+  for (const [node, why] of cases) {
+    const options = await readServerOptions({ node: [node] } as unknown as ServerArguments, {});
+    const servers = await openServers(options);
+    const startMs = performance.now();
+    await untilConnected(servers);
+    // The deadline for a connection is five seconds.
+    expect(performance.now() - startMs).toBeLessThan(2_500);
+    expect(servers.map((server) => server.connectionError()?.message)).toEqual([expect.stringContaining(why)]);
+    await closeServers(servers);
+    expect(await ask([`--node=${node}`])).toMatchObject({ code: 69, errors: [expect.stringContaining(why)] });
+  }
+});
+
+test("run gives up at once with 78 where the scheme of too many addresses is wrong, and not for a minority", async () => {
+  const [plain, encrypted] = [`127.0.0.1:${open.port}`, `127.0.0.1:${open.tls?.port}`];
+  const nodes = [`--node=rediss://${plain}`, `--node=redis://${encrypted}`, `--node=127.0.0.1:${guarded.port}`];
+  const outcome = await runCli(["run", "x", "--wait", "forever", ...nodes, "--", "true"]);
+  const [verdict, ...reasons] = outcome.err.trimEnd().split("\n");
+  expect({ code: outcome.code, verdict }).toEqual({
+    code: 78,
+    verdict: "holdfast: could not lock x: 2 of 3 addresses have the wrong scheme",
+  });
+  expect(reasons).toEqual([
+    expect.stringContaining(`${plain}: this port does not speak TLS`),
+    expect.stringContaining(`${encrypted}: this port speaks TLS`),
+  ]);
+  const right = `--node=redis://:${encoded}@127.0.0.1:${guarded.port}`;
+  const minority = [`--node=${plain}`, right, `--node=rediss://localhost:${guarded.port}`];
+  expect(await runCli(["run", "x", ...minority, "--", "true"])).toEqual({ code: 0, out: "", err: "" });
+});
+
+test("a port that speaks neither protocol has the right scheme, as far as can be told", async () => {
+  const silent = createServer().listen(0, "127.0.0.1");
+  const closing = createServer((socket) => socket.destroy()).listen(0, "127.0.0.1");
+  for (const server of [silent, closing]) {
+    if (!server.listening) await once(server, "listening");
+    const { port } = server.address() as AddressInfo;
+    for (const isTls of [true, false]) {
+      expect(await wrongSchemeOf({ host: "127.0.0.1", port, isTls, db: 0 })).toBe(undefined);
+    }
+    server.close();
+  }
 });
 
 test("--config names another file, whose paths are seen from its own folder", async () => {

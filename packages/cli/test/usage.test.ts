@@ -59,7 +59,7 @@ test.each([
   ],
   [["run", "x", "--memory", "--ttl", "1s", "--ttl", "2s", "--", "true"], "--ttl was given 2 times"],
   [
-    ["run", "x", "--memory", "--ttl", "100ms", "--", "true"],
+    ["run", "x", "--memory", "--ttl", "100ms", "--node-timeout", "500ms", "--", "true"],
     "--node-timeout must be above 0 and less than --ttl, 100, not 500 (in ms)",
   ],
   [
@@ -68,6 +68,13 @@ test.each([
   ],
   [["run", "x", "--memory", "--label", "", "--", "true"], "--label must be 1 to 100 printable characters"],
   [["run", "x", "--memory", "--wait", "1s", "--no-wait", "--", "true"], "mutually exclusive"],
+  [
+    ["run", "x", "--memory", "-E", "256", "--", "true"],
+    '--conflict-exit-code must be a number from 0 to 255, not "256"',
+  ],
+  [["run", "x", "--memory", "-E", "-1", "--", "true"], "conflict-exit-code"],
+  [["run", "x", "--memory", "--conflict-exit-code", "1.5", "--", "true"], 'not "1.5"'],
+  [["run", "x", "--memory", "-E", "1", "-E", "2", "--", "true"], "--conflict-exit-code was given 2 times"],
   [["run", "help", "--memory", "--", "true"], '"help" asks for help'],
   [["run", "x", "-", "--memory", "--", "true"], '"-" is no resource'],
   [["run", "x", "--memory", "--node", "redis://a", "--", "true"], "mutually exclusive"],
@@ -110,7 +117,7 @@ test.each(["holdfast.config.json", ".holdfastrc.json", ".holdfastrc", ".config/h
         { host: "b", port: 2, isTls: true, db: 0 },
       ],
       tls: {},
-      ...{ prefix: "lock:", ttlMs: 60_000, nodeTimeoutMs: 500, restartGuardMs: 0 },
+      ...{ prefix: "lock:", ttlMs: 60_000, nodeTimeoutMs: undefined, restartGuardMs: 0 },
     });
   },
 );

@@ -1,6 +1,6 @@
 import type { Argv, CommandModule, Options } from "yargs";
 import { parseDuration } from "../duration.ts";
-import { exitCodesHelp, UsageError } from "../exit-codes.ts";
+import { exitCodes, exitCodesHelp, UsageError } from "../exit-codes.ts";
 import { withLockService } from "../lock-service.ts";
 import { complain } from "../output.ts";
 import { defaultLabel } from "../run/label.ts";
@@ -15,6 +15,7 @@ interface RunArguments extends ServerArguments {
   readonly noWait: boolean | undefined;
   readonly maxHold: string | undefined;
   readonly killAfter: string | undefined;
+  readonly conflictExitCode: string | undefined;
   readonly label: string | undefined;
   readonly processGroup: boolean | undefined;
   readonly verbose: boolean | undefined;
@@ -30,6 +31,11 @@ const flag = { type: "boolean", group } as const;
 const lockOptions: Readonly<Record<string, Options>> = {
   wait: { ...text, describe: `How long to wait for the lock, or forever (default: ${defaults.wait})` },
   "no-wait": { ...flag, describe: "Try once" },
+  "conflict-exit-code": {
+    ...text,
+    alias: "E",
+    describe: `What to exit with if another owner holds the lock (default: ${exitCodes.held})`,
+  },
   "max-hold": { ...text, describe: "How long the command may hold the lock (default: no limit)" },
   "kill-after": { ...text, describe: `When to kill a command that has lost it (default: ${defaults.killAfter})` },
   label: { ...text, describe: "Who holds the lock, for people (default: user@host[pid])" },
@@ -81,6 +87,7 @@ function readRunOptions(args: RunArguments): RunOptions {
     command,
     commandArguments,
     waitMs: readWait(args),
+    conflictExitCode: readConflictExitCode(args),
     maxHoldMs: maxHold === undefined ? Infinity : parseDuration("--max-hold", maxHold),
     killAfterMs: parseDuration("--kill-after", only("--kill-after", args.killAfter) ?? defaults.killAfter),
     label: only("--label", args.label) ?? defaultLabel(),
@@ -92,4 +99,13 @@ function readWait(args: RunArguments): number {
   const wait = only("--wait", args.wait) ?? defaults.wait;
   if (args.noWait === true) return 0;
   return wait === "forever" ? Infinity : parseDuration("--wait", wait);
+}
+
+/** flock(1) has the same option, with the same range. */
+function readConflictExitCode(args: RunArguments): number {
+  const given = only("--conflict-exit-code", args.conflictExitCode);
+  if (given === undefined) return exitCodes.held;
+  const code = /^\d+$/.test(given) ? Number(given) : undefined;
+  if (code !== undefined && code <= 255) return code;
+  throw new UsageError(`--conflict-exit-code must be a number from 0 to 255, not ${JSON.stringify(given)}`);
 }

@@ -4,6 +4,7 @@ import { exitCodes, Failure } from "../exit-codes.ts";
 import { asAsked, connectionProblems, inOptionNames } from "../failures.ts";
 import type { LockService } from "../lock-service.ts";
 import { complain, printable } from "../output.ts";
+import { quorumOf, type Server } from "../servers.ts";
 import { endsPrograms, type Signals } from "../signals.ts";
 import { startChild } from "./child.ts";
 
@@ -14,6 +15,8 @@ export interface RunOptions {
   readonly commandArguments: readonly string[];
   /** How long to wait for the lock, in milliseconds: 0 tries once, `Infinity` never gives up. */
   readonly waitMs: number;
+  /** What to exit with when another owner holds the lock for that long. */
+  readonly conflictExitCode: number;
   /** How long the lock is kept at the most, in milliseconds. */
   readonly maxHoldMs: number;
   /** How long a command that has lost its lock may go on after SIGTERM, in milliseconds. */
@@ -41,10 +44,11 @@ export async function runUnderLock(options: RunOptions, service: LockService, si
 
 /** The lock, or nothing if a signal came first. */
 async function acquire(
-  { resources, waitMs, maxHoldMs, label }: RunOptions,
+  { resources, waitMs, conflictExitCode, maxHoldMs, label }: RunOptions,
   { redlock, servers }: LockService,
   { interrupted }: Signals,
 ): Promise<Lock | undefined> {
+  assertQuorumPossible(servers, resources);
   const options = { waitTimeoutMs: waitMs, autoExtend: true, maxHoldMs, label, signal: interrupted };
   try {
     const lock = await asAsked(() => redlock.acquire(resources, options));
@@ -54,21 +58,34 @@ async function acquire(
   } catch (error) {
     if (interrupted.aborted) return undefined;
     const { code, message } = error as { readonly code?: unknown; readonly message: string };
-    if (code === "LOCK_HELD" || code === "WAIT_TIMEOUT") throw await heldElsewhere(redlock, resources, waitMs);
+    if (code === "LOCK_HELD" || code === "WAIT_TIMEOUT") {
+      throw new Failure(await conflictMessage(redlock, resources, waitMs), conflictExitCode);
+    }
     if (code === "QUORUM_UNREACHABLE") throw new Failure(message + connectionProblems(servers), exitCodes.noQuorum);
     throw error;
   }
 }
 
-/** Says who is in the way, if that can still be found out. */
-async function heldElsewhere(redlock: Redlock, resources: readonly string[], waitMs: number): Promise<Failure> {
+/**
+ * @throws {Failure} when too few servers can ever answer, as the addresses of the others have the wrong scheme: waiting for
+ *   them would be in vain
+ */
+function assertQuorumPossible(servers: readonly Server[], resources: readonly string[]): void {
+  const useless = servers.filter(({ hasWrongScheme }) => hasWrongScheme());
+  if (servers.length === 0 || servers.length - useless.length >= quorumOf(servers.length)) return;
+  const what = `could not lock ${resources.join(", ")}: ${useless.length} of ${servers.length} addresses have the wrong scheme`;
+  throw new Failure(what + connectionProblems(useless), exitCodes.misconfigured);
+}
+
+/** Says who holds the lock, if that can still be found out. */
+async function conflictMessage(redlock: Redlock, resources: readonly string[], waitMs: number): Promise<string> {
   const inspections = await Promise.all(resources.map((resource) => redlock.inspect(resource)));
   const holders = inspections
     .filter(({ state }) => state === "held")
     .map(({ resource, label, owner }) => `${resource} is held by ${printable(label ?? owner ?? "")}`);
   const reason = holders.length > 0 ? holders.join(", ") : "another owner was in the way";
   const effort = waitMs === 0 ? "" : ` within ${ms(waitMs)}`;
-  return new Failure(`could not lock ${resources.join(", ")}${effort}: ${reason}`, exitCodes.held);
+  return `could not lock ${resources.join(", ")}${effort}: ${reason}`;
 }
 
 async function supervise(options: RunOptions, lock: Lock, signals: Signals): Promise<number> {
