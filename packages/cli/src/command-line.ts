@@ -3,6 +3,7 @@ import type { CommandModule } from "yargs";
 import { benchCommand } from "./commands/bench.ts";
 import { doctorCommand } from "./commands/doctor.ts";
 import { inspectCommand } from "./commands/inspect.ts";
+import { listCommand } from "./commands/list.ts";
 import { releaseCommand } from "./commands/release.ts";
 import { runCommand } from "./commands/run.ts";
 import { exitCodesHelp, UsageError } from "./exit-codes.ts";
@@ -13,6 +14,7 @@ import { print } from "./output.ts";
 const commands: readonly CommandModule<object, any>[] = [
   runCommand,
   inspectCommand,
+  listCommand,
   releaseCommand,
   doctorCommand,
   benchCommand,

@@ -19,7 +19,15 @@ const escapeCode = "\u001b";
 test("--help names the commands and the exit codes; of a command, its options", async () => {
   const general = await runCli(["--help"]);
   expect(general).toMatchObject({ code: 0, err: "" });
-  for (const word of ["holdfast run", "holdfast inspect", "holdfast release", "completion", "76", "127"]) {
+  for (const word of [
+    "holdfast run",
+    "holdfast inspect",
+    "holdfast list",
+    "holdfast release",
+    "completion",
+    "76",
+    "127",
+  ]) {
     expect(general.out).toContain(word);
   }
   const run = await runCli(["run", "--help"]);
@@ -40,9 +48,11 @@ test("completion: prints a script that completes commands and options in bash", 
     "-c",
     `holdfast() { ${shellWords} "$@"; }; ${out}
      complete_it() { COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _holdfast_yargs_completions; echo "\${COMPREPLY[*]}"; }
-     complete_it holdfast ins; complete_it holdfast run --kill`,
+     complete_it holdfast ins; complete_it holdfast run --kill
+     complete_it holdfast li; complete_it holdfast list --lim; complete_it holdfast run --conf`,
   ]);
-  expect(await bash.ended).toEqual({ code: 0, out: "inspect\n--kill-after\n", err: "" });
+  const completed = ["inspect", "--kill-after", "list", "--limit", "--conflict-exit-code --config"];
+  expect(await bash.ended).toEqual({ code: 0, out: `${completed.join("\n")}\n`, err: "" });
 });
 
 test("completion: prints a script for zsh where that is the shell", async () => {

@@ -84,6 +84,9 @@ test.each([
   [["inspect", "x", "--node", "redis://a.invalid", "--node", `redis://:${secret}`], "node 2 of --node is no"],
   [["inspect", "x", "--node", "redis://a.invalid", "--prefix", "holdfast:fence:"], "--prefix must not begin with"],
   [["inspect", "x", "--node", "redis://a.invalid", "--tls-ca", "none.pem"], "could not read none.pem: ENOENT"],
+  [["list", "--memory"], "--memory has no servers to search"],
+  [["list", "--node", "redis://a.invalid", "--limit", "0"], '--limit must be a number from 1 to 100000, not "0"'],
+  [["list", "--node", "redis://a.invalid", "--timeout", "10"], "--timeout must be a duration"],
   [["release", "x", "--memory"], "Missing required argument: owner"],
 ])("holdfast %j is refused", async (args, why) => {
   expect(await refusal(runCommandLine(args))).toContain(why);

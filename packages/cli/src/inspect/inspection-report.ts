@@ -20,8 +20,13 @@ export function inspectionText(inspection: Inspection, servers: readonly Server[
  * @returns one line of JSON
  */
 export function inspectionJson(inspection: Inspection, servers: readonly Server[]): string {
+  return JSON.stringify(inspectionRecord(inspection, servers));
+}
+
+/** The same, before it is made a line. */
+export function inspectionRecord(inspection: Inspection, servers: readonly Server[]): object {
   const { resource, state, owner, label, remainingMs, fence, nodes } = inspection;
-  return JSON.stringify({
+  return {
     resource,
     state,
     owner,
@@ -36,7 +41,7 @@ export function inspectionJson(inspection: Inspection, servers: readonly Server[
       recoveringMs: view?.recoveringMs ?? null,
       error: error === null ? null : problemOf(error, servers[index]),
     })),
-  });
+  };
 }
 
 /** What must differ for two reports to tell different things: all but the time that passes. */
@@ -81,6 +86,7 @@ function problemOf(error: Error, server: Server | undefined): string {
   return reasonOf(server?.connectionError() ?? error);
 }
 
-function timeOf(remainingMs: number | null): string {
+/** How long a claim remains, for people. */
+export function timeOf(remainingMs: number | null): string {
   return remainingMs === null || remainingMs === Infinity ? "without end" : ms(Math.round(remainingMs));
 }

@@ -1,0 +1,103 @@
+import type { Inspection, Redlock } from "@holdfast/core";
+import type { Argv, CommandModule } from "yargs";
+import { parseDuration } from "../duration.ts";
+import { exitCodes, UsageError } from "../exit-codes.ts";
+import { asAsked, reasonOf } from "../failures.ts";
+import { findResources, type SearchOptions, type SearchResult } from "../list/find-resources.ts";
+import { listJson, listText } from "../list/list-report.ts";
+import { type LockService, withLockService } from "../lock-service.ts";
+import { complain, print, printable } from "../output.ts";
+import { only, readServerOptions, type ServerArguments, withServerOptions } from "../server-options.ts";
+import { quorumOf } from "../servers.ts";
+
+interface ListArguments extends ServerArguments {
+  readonly pattern: string | undefined;
+  readonly json: boolean | undefined;
+  readonly limit: string | undefined;
+  readonly timeout: string | undefined;
+}
+
+const defaults = { pattern: "*", limit: "1000", timeout: "10s" } as const;
+const limitMax = 100_000;
+/** How many resources are inspected at the same time. */
+const inspectionsMax = 100;
+
+/** `holdfast list`: tells all locks of a prefix, and who holds them. */
+export const listCommand: CommandModule<object, ListArguments> = {
+  command: "list [pattern]",
+  describe: "List the locks on the servers, and who holds them",
+  builder: (yargs) =>
+    withServerOptions(yargs)
+      .usage(
+        "$0 list [pattern] [options]\n\nLists the locks on the servers, and who holds them. Servers are searched by SCAN, " +
+          "which does not\nblock them; each needs the permission +scan.",
+      )
+      .positional("pattern", { type: "string", describe: "A glob for resources, such as 'invoice:*' (default: all)" })
+      .options({
+        limit: { type: "string", requiresArg: true, describe: `The most locks to list (default: ${defaults.limit})` },
+        timeout: {
+          type: "string",
+          requiresArg: true,
+          describe: `How long to search each server (default: ${defaults.timeout})`,
+        },
+        json: { type: "boolean", describe: "Print one line of JSON" },
+      }) as unknown as Argv<ListArguments>,
+  handler: async (args) => {
+    const limit = readLimit(args);
+    const searchTimeoutMs = parseDuration("--timeout", only("--timeout", args.timeout) ?? defaults.timeout);
+    const options = await readServerOptions(args, process.env);
+    if (options.memory) throw new UsageError("--memory has no servers to search");
+    const search = { ...options, pattern: args.pattern || defaults.pattern, limit, searchTimeoutMs };
+    process.exitCode = await withLockService(options, {}, (service) => list(args, search, service));
+  },
+};
+
+/** @throws {UsageError} naming what is wrong */
+function readLimit(args: ListArguments): number {
+  const given = only("--limit", args.limit) ?? defaults.limit;
+  const limit = /^\d+$/.test(given) ? Number(given) : 0;
+  if (limit >= 1 && limit <= limitMax) return limit;
+  throw new UsageError(`--limit must be a number from 1 to ${limitMax}, not ${JSON.stringify(given)}`);
+}
+
+async function list(
+  { json }: ListArguments,
+  options: SearchOptions,
+  { redlock, servers }: LockService,
+): Promise<number> {
+  const found = await findResources(servers, options);
+  const locks = await inspectAll(redlock, found.resources);
+  if (json) print(listJson(locks, found, servers));
+  else if (locks.length > 0) print(listText(locks));
+  return explain(found, locks, options, servers.length);
+}
+
+/** What is known of each, without those that were released meanwhile. */
+async function inspectAll(redlock: Redlock, resources: readonly string[]): Promise<readonly Inspection[]> {
+  const inspections: Inspection[] = [];
+  for (let start = 0; start < resources.length; start += inspectionsMax) {
+    const batch = resources.slice(start, start + inspectionsMax);
+    inspections.push(...(await Promise.all(batch.map((resource) => asAsked(() => redlock.inspect(resource))))));
+  }
+  return inspections.filter(({ nodes }) => nodes.some(({ view }) => view !== null && view.owner !== null));
+}
+
+/** Says on standard error what the list does not show. */
+function explain(
+  { isCut, searches }: SearchResult,
+  locks: readonly Inspection[],
+  { prefix, pattern, limit }: SearchOptions,
+  serverCount: number,
+): number {
+  const failed = searches.flatMap(({ node, error }) => (error === null ? [] : [`${node}: ${reasonOf(error)}`]));
+  const searched = serverCount - failed.length;
+  const isWhole = searched >= quorumOf(serverCount);
+  if (failed.length > 0) {
+    const loss = isWhole ? "a lock that a majority holds is listed all the same" : "locks may be missing";
+    complain([`${searched} of ${serverCount} servers were searched to the end: ${loss}`, ...failed].join("\n  "));
+  }
+  if (isCut)
+    complain(`only ${limit} locks are listed, and there are more: narrow the search by a pattern, or raise --limit`);
+  if (isWhole && locks.length === 0) complain(`no locks match ${printable(prefix + pattern)}`);
+  return isWhole ? exitCodes.ok : exitCodes.noQuorum;
+}

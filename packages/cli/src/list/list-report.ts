@@ -1,0 +1,62 @@
+/** All locks that were found, in words and as JSON. */
+import type { Inspection } from "@holdfast/core";
+import { reasonOf } from "../failures.ts";
+import { holderOf, inspectionRecord, timeOf } from "../inspect/inspection-report.ts";
+import { colors, printable } from "../output.ts";
+import type { Server } from "../servers.ts";
+import { table } from "../table.ts";
+import type { SearchResult } from "./find-resources.ts";
+
+/** Longer owners are not of Holdfast: with an empty prefix they may be any value that a server keeps. */
+const holderLengthMax = 100;
+
+/** A line for each lock. */
+export function listText(locks: readonly Inspection[]): string {
+  return table(["resource", "held by", "remaining", "fence", "servers"], locks.map(rowOf));
+}
+
+/**
+ * A report for programs. Its keys stay as they are; others may be added.
+ *
+ * @returns one line of JSON
+ */
+export function listJson(
+  locks: readonly Inspection[],
+  { isCut, searches }: SearchResult,
+  servers: readonly Server[],
+): string {
+  return JSON.stringify({
+    locks: locks.map((lock) => ({ ...inspectionRecord(lock, servers), state: stateOf(lock) })),
+    truncated: isCut,
+    servers: searches.map(({ node, error }) => ({ node, error: error === null ? null : reasonOf(error) })),
+  });
+}
+
+/** `partly` where servers keep claims of which none can be a lock: other owners may still get it. */
+function stateOf({ state }: Inspection): "held" | "partly" | "unknown" {
+  return state === "free" ? "partly" : state;
+}
+
+function rowOf(lock: Inspection): string[] {
+  const claims = lock.nodes.flatMap(({ view }) => (view === null || view.owner === null ? [] : [view]));
+  const isHeld = lock.state === "held";
+  const owners = isHeld ? [holderOf(lock)] : [...new Set(claims.map(({ owner }) => printable(owner ?? "")))];
+  const longestMs = Math.max(...claims.map(({ remainingMs }) => remainingMs ?? Infinity));
+  const agreeing = isHeld ? claims.filter(({ owner }) => owner === lock.owner) : claims;
+  return [
+    printable(lock.resource),
+    owners.map(shortened).join(", "),
+    timeOf(isHeld ? lock.remainingMs : longestMs),
+    String(lock.fence),
+    `${agreeing.length} of ${lock.nodes.length}${remarkOn(lock)}`,
+  ];
+}
+
+function remarkOn({ state }: Inspection): string {
+  if (state === "held") return "";
+  return colors.yellow(state === "free" ? ", no majority" : ", too few answered");
+}
+
+function shortened(holder: string): string {
+  return holder.length <= holderLengthMax ? holder : `${holder.slice(0, holderLengthMax - 3)}...`;
+}

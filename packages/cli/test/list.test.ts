@@ -1,0 +1,197 @@
+import { type RedisServer, startRedisServer } from "@holdfast/testkit";
+import { beforeEach, expect, onTestFinished, test } from "vitest";
+import { documentedPermissions } from "../../redis/test/permissions.ts";
+import { findResources, type SearchResult } from "../src/list/find-resources.ts";
+import { readServerOptions, type ServerArguments } from "../src/server-options.ts";
+import { closeServers, openServers, untilConnected } from "../src/servers.ts";
+import { startUrlForUser } from "./doctor/lab.ts";
+import { runCli, startCli } from "./support/program.ts";
+import { withServers } from "./support/servers.ts";
+
+const servers = withServers(3);
+beforeEach(async () => {
+  for (const server of servers.all) await server.command("FLUSHALL");
+});
+
+function list(...args: string[]) {
+  return runCli(["list", ...args], { env: servers.env });
+}
+
+/** Has an owner hold a key, on all servers or on these. */
+async function put(key: string, owner: string, on: readonly RedisServer[] = servers.all): Promise<void> {
+  for (const server of on) await server.command("SET", key, owner, "PX", 600_000);
+}
+
+/** The lines below the titles, with blanks as wide as they must be. */
+function rowsOf(out: string): string[] {
+  return out
+    .trimEnd()
+    .split("\n")
+    .slice(1)
+    .map((line) => line.replaceAll(/ +/g, " "));
+}
+
+test("list: tells each lock, its holder, how long it remains, its fence, and how many servers say so", async () => {
+  const script = 'echo "$HOLDFAST_FENCE"; read line';
+  const holder = startCli(["run", "b", "a{x}y", "c}d{", "--label", "alice", "--", "sh", "-c", script], {
+    env: servers.env,
+  });
+  await holder.prints("\n");
+  const fence = holder.out().trim();
+  await expect.poll(() => servers.owners("b")).not.toContain(null);
+  const { code, out, err } = await list();
+  expect({ code, err }).toEqual({ code: 0, err: "" });
+  expect(out).toMatch(/^resource +held by +remaining +fence +servers\n/);
+  expect(rowsOf(out).map((row) => row.replace(/ \d+s /, " TIME "))).toEqual(
+    ["a{x}y", "b", "c}d{"].map((resource) => `${resource} alice TIME ${fence} 3 of 3`),
+  );
+  holder.write("\n");
+  await holder.ended;
+  await servers.free("b");
+  expect(await list()).toEqual({ code: 0, out: "", err: "holdfast: no locks match lock:*\n" });
+});
+
+test("list: says what a majority says, and what only some servers keep", async () => {
+  const [a, b, c] = servers.all as [RedisServer, RedisServer, RedisServer];
+  await put("lock:most", "alice:1", [a, b]);
+  await put("lock:few", "alice:1", [c]);
+  await put("lock:split", "alice:1", [a]);
+  await put("lock:split", "bob:2", [b, c]);
+  await put("lock:contested", "alice:1", [a]);
+  await put("lock:contested", "bob:2", [b]);
+  const { code, out, err } = await list();
+  expect({ code, err }).toEqual({ code: 0, err: "" });
+  expect(rowsOf(out)).toEqual([
+    "contested alice:1, bob:2 10m 0 2 of 3, no majority",
+    "few alice:1 10m 0 1 of 3, no majority",
+    "most alice 10m 0 2 of 3",
+    "split bob 10m 0 2 of 3",
+  ]);
+});
+
+test("list: --json prints one line, with what inspect tells of each lock", async () => {
+  await put("lock:all", "alice:1");
+  await put("lock:few", "bob:2", servers.all.slice(0, 1));
+  const { code, out } = await list("--json");
+  expect(code).toBe(0);
+  expect(out.trim().split("\n")).toHaveLength(1);
+  const names = servers.all.map(({ port }) => `127.0.0.1:${port}`);
+  const remainingMs = expect.any(Number);
+  const ofNodes = (owners: readonly (string | null)[]) =>
+    owners.map((owner, index) => ({
+      ...{ node: names[index], owner, remainingMs: owner === null ? null : remainingMs, fence: 0 },
+      ...{ recoveringMs: null, error: null },
+    }));
+  const [owner, label] = ["alice:1", "alice"];
+  expect(JSON.parse(out)).toEqual({
+    locks: [
+      {
+        ...{ resource: "all", state: "held", owner, label, remainingMs, fence: 0 },
+        nodes: ofNodes([owner, owner, owner]),
+      },
+      {
+        ...{ resource: "few", state: "partly", owner: null, label: null, remainingMs: null, fence: 0 },
+        nodes: ofNodes(["bob:2", null, null]),
+      },
+    ],
+    truncated: false,
+    servers: names.map((node) => ({ node, error: null })),
+  });
+});
+
+test("list: an empty prefix lists the strings of other programs, and neither fence counters nor waiting lists", async () => {
+  await runCli(["run", "own", "--prefix", "", "--", "true"], { env: servers.env });
+  await put("foreign", "alice:1");
+  await put("holdfast:line:7", "a lock of this name, which is a string");
+  for (const server of servers.all) {
+    await server.command("ZADD", "holdfast:line:{own}", 1, "waiter");
+    await server.command("SET", "holdfast:fence:{foreign}", 7);
+    await server.command("HSET", "hash", "field", "value");
+  }
+  const { code, out } = await list("--prefix", "");
+  expect(code).toBe(0);
+  expect(rowsOf(out).map((row) => row.split(" ")[0])).toEqual(["foreign", "holdfast:line:7"]);
+  expect(out).toMatch(/foreign +alice +10m +7 +3 of 3/);
+});
+
+test("list: takes a prefix as it is, and a pattern as a glob", async () => {
+  for (const key of ["a*b:x1", "a*b:x2", "a*b:y1", "axb:x1", "a*b:"]) await put(key, "alice:1");
+  const resources = async (...args: string[]) => rowsOf((await list(...args)).out).map((row) => row.split(" ")[0]);
+  expect(await resources("--prefix", "a*b:")).toEqual(["x1", "x2", "y1"]);
+  expect(await resources("x*", "--prefix", "a*b:")).toEqual(["x1", "x2"]);
+  expect(await resources("?1", "--prefix=a*b:")).toEqual(["x1", "y1"]);
+});
+
+test("list: shows no control characters, and no values that are longer than owners", async () => {
+  await put("lock:\u001b[2Jevil", `${"v".repeat(500)}\u001b`);
+  const { out } = await list();
+  expect(out).toContain("\uFFFD[2Jevil");
+  expect(out).toContain(`${"v".repeat(97)}... `);
+  expect(out).not.toContain("\u001b");
+});
+
+test("list: --limit cuts the list, and says so", async () => {
+  for (const server of servers.all) {
+    const script = "for i = 1, 2500 do redis.call('SET', 'lock:r' .. i, 'alice:1', 'PX', 600000) end";
+    await server.command("EVAL", script, 0);
+  }
+  const whole = await list("--limit", "2500");
+  expect({ lines: rowsOf(whole.out).length, err: whole.err }).toEqual({ lines: 2_500, err: "" });
+  const cut = await list();
+  expect({ code: cut.code, lines: rowsOf(cut.out).length }).toEqual({ code: 0, lines: 1_000 });
+  expect(cut.err).toBe(
+    "holdfast: only 1000 locks are listed, and there are more: narrow the search by a pattern, or raise --limit\n",
+  );
+  expect(JSON.parse((await list("--json", "--limit", "3")).out)).toMatchObject({ truncated: true });
+});
+
+test("list: works without a minority of the servers, and says which", async () => {
+  const own = await Promise.all([1, 2, 3].map(() => startRedisServer()));
+  onTestFinished(async () => void (await Promise.all(own.map((server) => server.stop()))));
+  const [dead, hung, other] = own as [RedisServer, RedisServer, RedisServer];
+  await put("lock:kept", "alice:1", own);
+  const env = { HOLDFAST_NODES: own.map(({ url }) => url).join(" ") };
+  await dead.kill();
+  const { code, out, err } = await runCli(["list"], { env });
+  expect({ code, rows: rowsOf(out) }).toEqual({ code: 0, rows: ["kept alice 10m 0 2 of 3"] });
+  expect(err).toMatch(/^holdfast: 2 of 3 servers were searched to the end: .*\n {2}127\.0\.0\.1:\d+: .*ECONNREFUSED/);
+  expect(err).toContain(`127.0.0.1:${dead.port}: `);
+
+  hung.pause();
+  const few = await runCli(["list"], { env });
+  hung.resume();
+  expect({ code: few.code, rows: rowsOf(few.out) }).toEqual({
+    code: 69,
+    rows: ["kept alice:1 10m 0 1 of 3, too few answered"],
+  });
+  expect(few.err).toContain("1 of 3 servers were searched to the end: locks may be missing");
+  expect(few.err).toContain(`127.0.0.1:${hung.port}: not connected`);
+  expect(few.err).not.toContain(`127.0.0.1:${other.port}`);
+});
+
+test("list: needs +scan besides what locks need, and says so", async () => {
+  const permissions = await documentedPermissions();
+  const [allowed, denied] = [await startUrlForUser([...permissions, "+scan"]), await startUrlForUser(permissions)];
+  expect(await runCli(["list", "--node", allowed])).toMatchObject({ code: 0, out: "" });
+  const refused = await runCli(["list", "--node", denied]);
+  expect(refused).toMatchObject({ code: 69, err: expect.stringMatching(/NOPERM .*scan/) });
+});
+
+test("findResources() ends by itself, with what it has found and who was not searched to the end", async () => {
+  await put("lock:x", "alice:1");
+  const options = await readServerOptions({} as ServerArguments, servers.env);
+  const opened = await openServers(options);
+  onTestFinished(() => closeServers(opened));
+  await untilConnected(opened);
+  const search = { ...options, nodeTimeoutMs: 1_000, pattern: "*", limit: 10, searchTimeoutMs: 60_000 };
+  const errorsOf = ({ searches }: SearchResult) => searches.map(({ error }) => error?.message);
+  const late = await findResources(opened, { ...search, searchTimeoutMs: 0 });
+  expect(errorsOf(late)).toEqual(Array(3).fill("the search did not end within 0 ms"));
+
+  const [hung] = servers.all as [RedisServer];
+  hung.pause();
+  onTestFinished(() => hung.resume());
+  const without = await findResources(opened, search);
+  expect(without).toMatchObject({ resources: ["x"], isCut: false });
+  expect(errorsOf(without)).toEqual(["no answer within 1000 ms", undefined, undefined]);
+});
