@@ -5,7 +5,7 @@ import { doctorCommand } from "./commands/doctor.ts";
 import { inspectCommand } from "./commands/inspect.ts";
 import { listCommand } from "./commands/list.ts";
 import { releaseCommand } from "./commands/release.ts";
-import { runCommand } from "./commands/run.ts";
+import { runCommand, runPlainly } from "./commands/run.ts";
 import { exitCodesHelp, UsageError } from "./exit-codes.ts";
 import { print } from "./output.ts";
 
@@ -20,6 +20,17 @@ const commands: readonly CommandModule<object, any>[] = [
   benchCommand,
 ];
 
+/** How words are taken apart. */
+export const parserConfiguration = {
+  "boolean-negation": false,
+  "dot-notation": false,
+  "greedy-arrays": false,
+  "parse-numbers": false,
+  "parse-positional-numbers": false,
+  "populate--": true,
+  "short-option-groups": false,
+} as const;
+
 const { version }: { version: string } = createRequire(import.meta.url)("../package.json");
 
 /**
@@ -28,7 +39,9 @@ const { version }: { version: string } = createRequire(import.meta.url)("../pack
  * @throws {Failure} with what the user is to be told
  */
 export async function runCommandLine(args: readonly string[]): Promise<void> {
-  if (args.length === 1 && args[0] === "--version") return print(version); // the parser takes longer to load than that
+  // Most of what these two take would be loading yargs.
+  if (args.length === 1 && args[0] === "--version") return print(version);
+  if (await runPlainly(args)) return;
   const { default: yargs } = await import("yargs");
   const parser = yargs([...args])
     .scriptName("holdfast")
@@ -36,15 +49,7 @@ export async function runCommandLine(args: readonly string[]): Promise<void> {
     .example("$0 run backup --node redis://a --node redis://b --node redis://c -- ./backup.sh", "")
     .command([...commands])
     .completion("completion", "Print a script that completes commands and options, for bash and zsh")
-    .parserConfiguration({
-      "boolean-negation": false,
-      "dot-notation": false,
-      "greedy-arrays": false,
-      "parse-numbers": false,
-      "parse-positional-numbers": false,
-      "populate--": true,
-      "short-option-groups": false,
-    })
+    .parserConfiguration(parserConfiguration)
     .demandCommand(1, 1, "Name a command", "Name one command")
     .strict()
     .version(version)

@@ -1,6 +1,5 @@
 import { readFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
-import { lilconfig } from "lilconfig";
 import { UsageError } from "./exit-codes.ts";
 
 /** What a configuration file may say. Options on the command line win over it. */
@@ -42,6 +41,7 @@ export async function readConfig(named: string | undefined): Promise<Config> {
     const path = resolve(named);
     return parseConfig(path, await readText(path));
   }
+  const { lilconfig } = await import("lilconfig");
   const searcher = lilconfig("holdfast", {
     searchPlaces: places,
     loaders: { ".json": parseConfig, noExt: parseConfig },

@@ -53,10 +53,16 @@ const nodeTimeoutShare = 1 / 20;
 
 const group = "Servers:";
 const text = { type: "string", requiresArg: true, group } as const;
-const definitions: Readonly<Record<string, Options>> = {
+/** What yargs is told of them. */
+export const serverOptionDefinitions: Readonly<Record<string, Options>> = {
   node: { ...text, array: true, describe: "A lock server, once for each: redis://, rediss://, host:port, unix://" },
   config: { ...text, describe: "A configuration file, instead of holdfast.config.json or .holdfastrc" },
-  memory: { type: "boolean", group, describe: "No servers: a lock inside this process, for trying things out" },
+  memory: {
+    type: "boolean",
+    group,
+    conflicts: "node",
+    describe: "No servers: a lock inside this process, for trying things out",
+  },
   prefix: { ...text, describe: `What the keys of locks begin with (default: ${serverDefaults.prefix})` },
   ttl: { ...text, describe: `How long servers keep a lock whose holder has died (default: ${serverDefaults.ttl})` },
   "node-timeout": { ...text, describe: "How long a server has to answer (default: 1/20 of --ttl, at most 500ms)" },
@@ -68,7 +74,7 @@ const definitions: Readonly<Record<string, Options>> = {
 
 /** Adds the options to a command. */
 export function withServerOptions<Others>(yargs: Argv<Others>): Argv<Others & ServerArguments> {
-  return yargs.options(definitions).conflicts("memory", "node") as unknown as Argv<Others & ServerArguments>;
+  return yargs.options(serverOptionDefinitions) as unknown as Argv<Others & ServerArguments>;
 }
 
 /**

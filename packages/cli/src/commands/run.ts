@@ -3,10 +3,17 @@ import { parseDuration } from "../duration.ts";
 import { exitCodes, exitCodesHelp, UsageError } from "../exit-codes.ts";
 import { withLockService } from "../lock-service.ts";
 import { complain } from "../output.ts";
+import { readPlainArguments } from "../plain-arguments.ts";
 import { defaultLabel } from "../run/label.ts";
 import { narrator } from "../run/narrator.ts";
 import { type RunOptions, runUnderLock } from "../run/run-under-lock.ts";
-import { only, readServerOptions, type ServerArguments, withServerOptions } from "../server-options.ts";
+import {
+  only,
+  readServerOptions,
+  type ServerArguments,
+  serverOptionDefinitions,
+  withServerOptions,
+} from "../server-options.ts";
 import { listenToSignals } from "../signals.ts";
 
 interface RunArguments extends ServerArguments {
@@ -30,7 +37,7 @@ const text = { type: "string", requiresArg: true, group } as const;
 const flag = { type: "boolean", group } as const;
 const lockOptions: Readonly<Record<string, Options>> = {
   wait: { ...text, describe: `How long to wait for the lock, or forever (default: ${defaults.wait})` },
-  "no-wait": { ...flag, describe: "Try once" },
+  "no-wait": { ...flag, conflicts: "wait", describe: "Try once" },
   "conflict-exit-code": {
     ...text,
     alias: "E",
@@ -52,13 +59,34 @@ export const runCommand: CommandModule<object, RunArguments> = {
       yargs
         .usage("$0 run <resource..> [options] -- <command> [arguments]\n\nRuns a command while holding a lock.")
         .positional("resource", { type: "string", describe: "What to lock; several are locked together" })
-        .options(lockOptions)
-        .conflicts("wait", "no-wait"),
+        .options(lockOptions),
     ).epilogue(exitCodesHelp) as unknown as Argv<RunArguments>,
   handler: async (args) => {
     process.exitCode = await run(args);
   },
 };
+
+/**
+ * Runs a command line by itself, if it is a plain one: `run` has its place in front of short commands, too, and yargs takes
+ * longer to load than all that is left.
+ *
+ * @returns whether it was one
+ */
+export async function runPlainly(words: readonly string[]): Promise<boolean> {
+  const args = readPlainRun(words);
+  if (args === undefined) return false;
+  process.exitCode = await run(args);
+  return true;
+}
+
+/** The arguments as yargs would read them; undefined where yargs is needed to tell. */
+export function readPlainRun([name, ...words]: readonly string[]): RunArguments | undefined {
+  const end = words.indexOf("--");
+  if (name !== "run" || end < 0 || end === words.length - 1) return undefined;
+  const plain = readPlainArguments(words.slice(0, end), { ...lockOptions, ...serverOptionDefinitions });
+  if (plain === undefined || plain.positionals.length === 0 || plain.positionals.includes("help")) return undefined;
+  return { ...plain.values, resource: plain.positionals, "--": words.slice(end + 1) } as unknown as RunArguments;
+}
 
 async function run(args: RunArguments): Promise<number> {
   const options = readRunOptions(args);

@@ -1,0 +1,52 @@
+/** Reads plain command lines without yargs, which takes longer to load than a lock takes to acquire. */
+import { parseArgs } from "node:util";
+import type { Options } from "yargs";
+
+/** A command line that needs nothing of yargs. */
+export interface PlainArguments {
+  /** The words that belong to no option. */
+  readonly positionals: readonly string[];
+  /** By their names in camel case: a text, true, or a list where an option is one. */
+  readonly values: Readonly<Record<string, string | boolean | readonly string[]>>;
+}
+
+/**
+ * Reads words as yargs does.
+ *
+ * @param words what stands behind the command, up to `--`
+ * @param definitions the options of the command. Their types, aliases and conflicts count here, and no other rules
+ * @returns undefined for all that is not plain, such as mistakes and `--help`: only yargs knows what to say then
+ */
+export function readPlainArguments(
+  words: readonly string[],
+  definitions: Readonly<Record<string, Options>>,
+): PlainArguments | undefined {
+  // Quotes around a value are for yargs to remove.
+  if (words.some((word) => /^-$|['"]/.test(word))) return undefined;
+  const parsed = parseStrictly(words, definitions);
+  if (parsed === undefined) return undefined;
+  const values: Record<string, string | boolean | readonly string[]> = {};
+  for (const [name, given = []] of Object.entries(parsed.values)) {
+    const { array = false, conflicts } = definitions[name] ?? {};
+    if (!array && given.length > 1) return undefined;
+    if (typeof conflicts === "string" && parsed.values[conflicts] !== undefined) return undefined;
+    values[camelCase(name)] = array ? (given as string[]) : (given[0] as string | boolean);
+  }
+  return { positionals: parsed.positionals, values };
+}
+
+function parseStrictly(words: readonly string[], definitions: Readonly<Record<string, Options>>) {
+  const options = Object.entries(definitions).map(([name, { type, alias }]) => {
+    const short = typeof alias === "string" ? { short: alias } : {};
+    return [name, { type: type === "boolean" ? type : "string", multiple: true, ...short }] as const;
+  });
+  try {
+    return parseArgs({ args: [...words], options: Object.fromEntries(options), allowPositionals: true });
+  } catch {
+    return undefined;
+  }
+}
+
+function camelCase(name: string): string {
+  return name.replaceAll(/-(.)/g, (_, letter: string) => letter.toUpperCase());
+}
