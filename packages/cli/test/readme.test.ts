@@ -47,7 +47,7 @@ test("README.md: every command does what it says", async () => {
     if (next?.language === "text") expect(essence(out)).toBe(essence(next.text));
     runs += 1;
   }
-  expect(runs).toBe(9);
+  expect(runs).toBe(10);
 });
 
 test("README.md: the configuration file is one", async () => {

@@ -1,6 +1,6 @@
 import type { Facts } from "./facts.ts";
 
-/** Below this, a pause of the client counts as a server that fails; it is what core waits unless told otherwise. */
+/** With less than this, a pause of the client would look like a server that fails. */
 const leastMs = 50;
 /** A server may take so many times what it takes for all but 1 of 100 answers before it counts as one that fails. */
 const margin = 5;

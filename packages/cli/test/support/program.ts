@@ -5,6 +5,8 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { reapedDirectory } from "@holdfast/testkit";
 import { afterEach, expect } from "vitest";
+// Before any server has stopped: after a socket was removed, Node 20.20 does not follow the next symbolic link to a module.
+import "yargs";
 
 export const packageFolder: string = fileURLToPath(new URL("../..", import.meta.url));
 const program = `${packageFolder}reports/holdfast.js`;
