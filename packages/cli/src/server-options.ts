@@ -101,7 +101,7 @@ export async function readServerOptions(args: ServerArguments, env: NodeJS.Proce
 
 /** How long any one server has to answer, in milliseconds: as given, or the default of the library. */
 export function nodeTimeoutOf({ ttlMs, nodeTimeoutMs }: Pick<ServerOptions, "ttlMs" | "nodeTimeoutMs">): number {
-  return nodeTimeoutMs ?? Math.min(nodeTimeoutMaxMs, ttlMs * nodeTimeoutShare);
+  return nodeTimeoutMs ?? Math.min(nodeTimeoutMaxMs, Math.ceil(ttlMs * nodeTimeoutShare));
 }
 
 /**
