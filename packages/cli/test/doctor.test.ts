@@ -89,6 +89,8 @@ test("doctor looks at servers by TLS, and by a socket", async () => {
   expect(report.servers[0]).toMatchObject({ failure: null, address: { isTls: true, machine: "local" } });
   const untrusted = await examineServers([`rediss://127.0.0.1:${port}`]);
   expect(untrusted.servers[0]?.failure).toMatch(/certificate/);
+  const wrongScheme = await examineServers([`rediss://127.0.0.1:${server.port}`]);
+  expect(wrongScheme.servers[0]?.failure).toContain("does not speak TLS");
   const bySocket = await examineServers([server.socketPath]);
   expect(bySocket.servers[0]).toMatchObject({ failure: null, address: { machine: "local" } });
 });

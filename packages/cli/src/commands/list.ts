@@ -93,8 +93,8 @@ function explain(
   const searched = serverCount - failed.length;
   const isWhole = searched >= quorumOf(serverCount);
   if (failed.length > 0) {
-    const loss = isWhole ? "a lock that a majority holds is listed all the same" : "locks may be missing";
-    complain([`${searched} of ${serverCount} servers were searched to the end: ${loss}`, ...failed].join("\n  "));
+    const loss = isWhole ? "every lock that a majority holds is listed" : "locks may be missing";
+    complain([`searched ${searched} of ${serverCount} servers completely: ${loss}`, ...failed].join("\n  "));
   }
   if (isCut)
     complain(`only ${limit} locks are listed, and there are more: narrow the search by a pattern, or raise --limit`);

@@ -41,7 +41,7 @@ const lockOptions: Readonly<Record<string, Options>> = {
   "conflict-exit-code": {
     ...text,
     alias: "E",
-    describe: `What to exit with if another owner holds the lock (default: ${exitCodes.held})`,
+    describe: `Exit code when another owner holds the lock (default: ${exitCodes.held})`,
   },
   "max-hold": { ...text, describe: "How long the command may hold the lock (default: no limit)" },
   "kill-after": { ...text, describe: `When to kill a command that has lost it (default: ${defaults.killAfter})` },

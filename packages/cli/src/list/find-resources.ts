@@ -28,9 +28,7 @@ export interface SearchResult {
 export interface ServerSearch {
   readonly node: string;
   readonly resources: ReadonlySet<string>;
-  /** Whether all keys were seen, or as many as were asked for. */
-  readonly isComplete: boolean;
-  /** Why the server could not be searched to the end, or null. */
+  /** Why the server could not be searched completely, or null. */
   readonly error: Error | null;
 }
 
@@ -60,16 +58,16 @@ async function searchServer(server: Server, options: SearchOptions): Promise<Ser
   try {
     if (client.status !== "ready") throw server.connectionError() ?? new Error("not connected");
     do {
-      if (performance.now() > deadlineMs) throw new Error(`the search did not end within ${longMs(searchTimeoutMs)}`);
+      if (performance.now() > deadlineMs) throw new Error(`the search took longer than ${longMs(searchTimeoutMs)}`);
       const request = client.scan(cursor, "MATCH", match, "COUNT", batchSize, "TYPE", "string");
       const [next, keys] = await within(nodeTimeoutOf(options), request);
       for (const key of keys) if (isLockKey(key, prefix)) resources.add(key.slice(prefix.length));
       cursor = next;
       // One more than the limit shows that there are more.
     } while (cursor !== "0" && resources.size <= limit);
-    return { node, resources, isComplete: true, error: null };
+    return { node, resources, error: null };
   } catch (error) {
-    return { node, resources, isComplete: false, error: error as Error };
+    return { node, resources, error: error as Error };
   }
 }
 

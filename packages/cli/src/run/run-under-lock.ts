@@ -15,7 +15,7 @@ export interface RunOptions {
   readonly commandArguments: readonly string[];
   /** How long to wait for the lock, in milliseconds: 0 tries once, `Infinity` never gives up. */
   readonly waitMs: number;
-  /** What to exit with when another owner holds the lock for that long. */
+  /** The exit code when another owner holds the lock for that long. */
   readonly conflictExitCode: number;
   /** How long the lock is kept at the most, in milliseconds. */
   readonly maxHoldMs: number;
