@@ -20,7 +20,8 @@ export interface Circumstances {
 }
 
 /**
- * Connects, lends the service, and closes the connections, whatever happens.
+ * Connects, lends the service, and closes it and the connections, whatever happens: nothing that is still to be released is
+ * left behind.
  *
  * @throws {UsageError} for options that do not fit together
  */
@@ -30,15 +31,17 @@ export async function withLockService<T>(
   use: (service: LockService) => Promise<T>,
 ): Promise<T> {
   const servers = await asAsked(() => openServers(options));
+  let redlock: Redlock | undefined;
   try {
     // Libraries are loaded where they are needed, as loading them is most of what a short command does.
     const { Redlock } = await import("@holdfast/core");
     const nodes = options.memory ? await nodesInMemory() : servers.map(({ node }) => node);
     const { ttlMs, nodeTimeoutMs } = options;
-    const redlock = await asAsked(() => new Redlock(nodes, { ttlMs, nodeTimeoutMs, observer }));
+    redlock = await asAsked(() => new Redlock(nodes, { ttlMs, nodeTimeoutMs, observer }));
     await untilConnected(servers, interrupted);
     return await use({ redlock, nodes, servers });
   } finally {
+    await redlock?.close();
     await closeServers(servers);
   }
 }

@@ -242,3 +242,17 @@ test("run: exits with 78 when the same server is named by two names", async () =
   const outcome = await runCli(["run", "twice", "--", "echo", "never"], { env: { HOLDFAST_NODES: nodes.join() } });
   expect(outcome).toMatchObject({ code: 78, out: "", err: expect.stringContaining("it is the same server as") });
 });
+
+test("run: always finds the same server beside another one, and leaves nothing on either", async () => {
+  const [first, second] = servers.all;
+  const nodes = [
+    `redis://127.0.0.1:${first?.port}`,
+    `redis://127.0.0.1:${second?.port}`,
+    `redis://localhost:${first?.port}`,
+  ];
+  for (let round = 0; round < 6; round++) {
+    const outcome = await runCli(["run", "twice", "--", "echo", "never"], { env: { HOLDFAST_NODES: nodes.join() } });
+    expect(outcome).toMatchObject({ code: 78, out: "", err: expect.stringContaining("it is the same server as") });
+    expect(await servers.owners("twice")).toEqual(Array(5).fill(null));
+  }
+});

@@ -12,7 +12,7 @@ export function notConnected(reason: unknown): Error {
   return new Error(message, { cause });
 }
 
-/** What the adapter needs of a client for {@link lastErrorOf}. */
+/** What the adapter needs of a client for {@link watchErrors}. */
 export interface ErrorEmitter {
   /** Listens to an event. */
   on(event: string | symbol, listener: (error?: unknown) => void): unknown;
