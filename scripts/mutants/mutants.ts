@@ -31,6 +31,13 @@ export const mutants: readonly Mutant[] = [
     isSimulated: true,
   },
   {
+    rule: "S1",
+    fault: "the first lock is granted before every node has said on which server it votes",
+    file: "redlock.ts",
+    from: "awaitsAllNodes: checkedNodes.some(({ verifiesServer }) => verifiesServer),",
+    to: "awaitsAllNodes: false,",
+  },
+  {
     rule: "S2",
     fault: "the validity of a lock is not checked when it settles",
     file: "attempt.ts",
@@ -114,6 +121,13 @@ export const mutants: readonly Mutant[] = [
     from: "this.#releaseOn(this.#context.nodes, hints);",
     to: "this.#releaseOn(this.#context.nodes.slice(0, 3), hints);",
     isSimulated: true,
+  },
+  {
+    rule: "S4",
+    fault: "close() does not wait for what is still to be undone",
+    file: "redlock.ts",
+    from: "await requests.drain(nodeTimeoutMs);",
+    to: "",
   },
   {
     rule: "S5",
