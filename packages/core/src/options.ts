@@ -245,11 +245,13 @@ export function parseNodes(nodes: readonly LockNode[]): readonly LockNode[] {
   return Object.freeze([...nodes]);
 }
 
+/** What makes nodes of clients, by a method that tells the clients of one library from all others. */
+const wrappers = { evalsha: "ioredisNode", evalSha: "nodeRedisNode", customCommand: "valkeyGlideNode" };
+
 /** The most common slip: clients in the place of lock nodes. */
 function notNodes(name: string, wanted: string, value: unknown): Error {
-  const { evalsha, evalSha } = Object(value) as Record<string, unknown>;
-  const wrapper = typeof evalsha === "function" ? "ioredisNode" : typeof evalSha === "function" && "nodeRedisNode";
-  const advice = wrapper ? `: wrap each client with ${wrapper}(client)` : "";
+  const [, wrapper] = Object.entries(wrappers).find(([method]) => typeof Object(value)[method] === "function") ?? [];
+  const advice = wrapper === undefined ? "" : `: wrap each client with ${wrapper}(client)`;
   return new TypeError(`${name} must be ${wanted}, not ${describeValue(value)}${advice}`);
 }
 
