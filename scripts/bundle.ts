@@ -1,33 +1,79 @@
 /**
- * `pnpm build`, after `tsc` has written the declarations of a package: bundles the JavaScript of the package in this
- * folder, one module for each of its entries, whether they are imported or run.
- * docs/decisions/015-one-module-for-each-entry.md tells why.
+ * `pnpm build`, after `tsc` has written the declarations of the package in this folder: makes `dist` the folder that is
+ * published. docs/decisions/015-one-module-for-each-entry.md and 021-esm-and-commonjs.md explain what is in it.
  */
-import { readFile } from "node:fs/promises";
-import { build } from "esbuild";
+import { cp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { build, type BuildOptions, type Plugin } from "esbuild";
+import { writeManifestAndPages } from "./lib/published-folder.ts";
+import { root } from "./lib/workspace.ts";
 
 interface Entry {
   readonly "@holdfast/source": string;
+  readonly require?: string;
 }
 
 interface Manifest {
   readonly exports: Readonly<Record<string, Entry>>;
   readonly bin?: Readonly<Record<string, string>>;
+  readonly sideEffects?: boolean;
 }
 
-const { exports, bin = {} }: Manifest = JSON.parse(await readFile("package.json", "utf8"));
-const imported = Object.values(exports).map((entry) => entry["@holdfast/source"]);
+/** Dependencies that CommonJS cannot require everywhere: they are ES modules only. They become a part of what needs them. */
+const esmOnly = ["tinyqueue"];
 
-await build({
-  entryPoints: [...imported, ...Object.values(bin)],
-  outdir: "dist",
-  bundle: true,
-  packages: "external", // a class has one identity only if its package is never copied into another
-  splitting: true, // and if what two entries have in common is there once
-  chunkNames: "shared",
-  format: "esm",
-  platform: "neutral",
-  target: "es2022",
-  sourcemap: true,
-  logLevel: "warning",
-});
+const separateModules: Plugin = {
+  name: "modules stay separate files",
+  setup({ onResolve }) {
+    onResolve({ filter: /./ }, ({ path, kind }) =>
+      kind === "entry-point" || esmOnly.includes(path) ? undefined : { path, external: true },
+    );
+  },
+};
+
+const { exports, bin = {}, sideEffects }: Manifest = JSON.parse(await readFile("package.json", "utf8"));
+const imported = Object.values(exports);
+
+/** What `tsc` leaves. Everything else in `dist` is written anew. */
+const kept = ["esm", ".tsbuildinfo"];
+for (const name of await readdir("dist")) {
+  if (!kept.includes(name)) await rm(join("dist", name), { recursive: true });
+}
+await bundleModules([...imported.map((entry) => entry["@holdfast/source"]), ...Object.values(bin)]);
+if (imported.some((entry) => entry.require)) await convertToCommonJs();
+await writeManifestAndPages(process.cwd(), root);
+
+/** Bundles one ES module for each entry, whether it is imported or run. */
+async function bundleModules(entryPoints: string[]): Promise<void> {
+  await build({
+    ...common(),
+    entryPoints,
+    outdir: "dist/esm",
+    packages: "external", // a class has one identity only if its package is never copied into another
+    splitting: true, // and if what two entries have in common is there once
+    chunkNames: "shared",
+    format: "esm",
+    platform: "neutral",
+  });
+  await writeFile("dist/esm/package.json", `${JSON.stringify({ type: "module", sideEffects }, null, 2)}\n`);
+}
+
+/** Converts each module, and copies the declarations: the same files once more, as CommonJS. */
+async function convertToCommonJs(): Promise<void> {
+  const files = await readdir("dist/esm", { recursive: true });
+  await build({
+    ...common(),
+    entryPoints: files.filter((file) => file.endsWith(".js")).map((file) => join("dist/esm", file)),
+    outdir: "dist",
+    plugins: [separateModules],
+    format: "cjs",
+    platform: "node", // tells `import` of Node which names there are
+  });
+  for (const file of files.filter((file) => file.endsWith(".d.ts"))) {
+    await cp(join("dist/esm", file), join("dist", file));
+  }
+}
+
+function common(): BuildOptions {
+  return { bundle: true, target: "es2022", sourcemap: true, logLevel: "warning" };
+}

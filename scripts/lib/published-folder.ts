@@ -1,0 +1,118 @@
+import { existsSync } from "node:fs";
+import { readFile, writeFile } from "node:fs/promises";
+import { join, relative } from "node:path";
+import { type Manifest, readManifest } from "./workspace.ts";
+
+/** What a package's exports map each condition to. */
+type Conditions = Readonly<Record<string, string>>;
+
+interface PublicManifest extends Manifest {
+  readonly version: string;
+  readonly exports: Readonly<Record<string, Conditions>>;
+  readonly keywords?: readonly string[];
+  readonly scripts?: unknown;
+}
+
+interface RootManifest {
+  readonly keywords: readonly string[];
+  readonly repository?: string;
+}
+
+/** Stands for the repository until the root manifest names it. Nobody can own this host name (RFC 2606). */
+const madeUpRepository = "https://example.com/holdfast";
+
+/** Writes into a package's `dist` what is published beside its code: the manifest, README.md and CHANGELOG.md. */
+export async function writeManifestAndPages(directory: string, workspace: string): Promise<void> {
+  const folder = join(directory, "dist");
+  const manifest = (await readManifest(directory)) as PublicManifest;
+  const { keywords, repository } = await readRootManifest(workspace);
+  const home: Home = {
+    url: repository === undefined ? madeUpRepository : webAddress(repository),
+    tag: `${manifest.name}@${manifest.version}`,
+    workspace,
+    directory,
+  };
+  const published = {
+    ...publishedManifest(manifest, keywords, home),
+    ...(repository === undefined && { private: true }), // may be packed and tried, and not published
+  };
+  await writeFile(join(folder, "package.json"), `${JSON.stringify(published, null, 2)}\n`);
+  for (const page of ["README.md", "CHANGELOG.md"]) {
+    if (!existsSync(join(directory, page))) continue;
+    await writeFile(join(folder, page), withAbsoluteLinks(await readFile(join(directory, page), "utf8"), home));
+  }
+}
+
+/**
+ * The address of the repository, which every published manifest and page names. Rejects while the root manifest has none.
+ */
+export async function requireRepository(workspace: string): Promise<string> {
+  const { repository } = await readRootManifest(workspace);
+  if (repository !== undefined) return webAddress(repository);
+  throw new Error(
+    `a release needs the address of the repository: add "repository": "https://…" to the package.json of the workspace. ` +
+      "The repository, homepage, bugs and README links of every package are made from it.",
+  );
+}
+
+async function readRootManifest(workspace: string): Promise<RootManifest> {
+  return JSON.parse(await readFile(join(workspace, "package.json"), "utf8"));
+}
+
+function webAddress(repository: string): string {
+  const address = /^https:\/\/[^/\s]+\/\S+?(?=(\.git)?\/?$)/.exec(repository)?.[0];
+  if (address) return address;
+  throw new Error(`"repository" in package.json must look like "https://host/owner/name", but is "${repository}"`);
+}
+
+/** Where a package lives. */
+interface Home {
+  /** The repository in a browser. */
+  readonly url: string;
+  /** What the release is tagged with. */
+  readonly tag: string;
+  readonly workspace: string;
+  readonly directory: string;
+}
+
+/** The manifest of a package as its users see it: it lies in `dist`, and knows nothing of this workspace. */
+function publishedManifest(manifest: PublicManifest, commonKeywords: readonly string[], home: Home): object {
+  const { devDependencies, scripts, keywords = [], bin, exports, ...rest } = manifest;
+  const place = relative(home.workspace, home.directory);
+  const entry = exports["."];
+  const main = entry && inDist(entry.require ?? entry.default ?? "");
+  return {
+    ...rest,
+    keywords: [...commonKeywords, ...keywords],
+    homepage: `${home.url}/tree/${home.tag}/${place}#readme`,
+    repository: { type: "git", url: `git+${home.url}.git`, directory: place },
+    bugs: { url: `${home.url}/issues` },
+    type: entry?.require ? "commonjs" : "module",
+    ...(main && { main, types: main.replace(/\.js$/, ".d.ts") }), // for tools that do not read `exports`
+    exports: Object.fromEntries(Object.entries(exports).map(([path, conditions]) => [path, builtOnly(conditions)])),
+    ...(bin && { bin: Object.fromEntries(Object.entries(bin).map(([name, source]) => [name, built(source)])) }),
+    files: ["**", "!.tsbuildinfo"],
+    publishConfig: { access: "public" },
+  };
+}
+
+function builtOnly({ "@holdfast/source": _, ...conditions }: Conditions): Conditions {
+  return Object.fromEntries(Object.entries(conditions).map(([name, path]) => [name, inDist(path)]));
+}
+
+function inDist(path: string): string {
+  return path.replace(/^\.\/dist\//, "./");
+}
+
+function built(source: string): string {
+  return source.replace(/^\.\/src\/(.*)\.ts$/, "./esm/$1.js");
+}
+
+/** A page whose relative links lead to the repository, as it was at the release. */
+export function withAbsoluteLinks(page: string, { url, tag, workspace, directory }: Home): string {
+  return page.replaceAll(/(?<=\]\()(?!#|[a-z]+:)([^)#\s]+)(#[^)\s]*)?(?=\))/g, (_, path: string, fragment = "") => {
+    const target = join(directory, path);
+    if (!existsSync(target)) throw new Error(`a page of ${relative(workspace, directory)} links to ${path}, which is not there`);
+    return `${url}/blob/${tag}/${relative(workspace, target)}${fragment}`;
+  });
+}
