@@ -4,7 +4,7 @@
  */
 import { cp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { build, type BuildOptions, type Plugin } from "esbuild";
+import { type BuildOptions, build, type Plugin } from "esbuild";
 import { writeManifestAndPages } from "./lib/published-folder.ts";
 import { root } from "./lib/workspace.ts";
 

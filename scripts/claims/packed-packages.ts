@@ -3,10 +3,11 @@ import { readdir, readFile } from "node:fs/promises";
 import { basename, join, relative } from "node:path";
 import { entryPoints } from "../consumers/exports.ts";
 import { expectNone } from "../lib/claim.ts";
+import { linksOf } from "../lib/markdown.ts";
 import { type PackedPackage, pack, unpack } from "../lib/packing.ts";
 import { run } from "../lib/run.ts";
 import { withTemporaryFolder } from "../lib/temporary-folder.ts";
-import { type Manifest, publicPackages, scripts } from "../lib/workspace.ts";
+import { hasCommonJs, type Manifest, publicPackages, scripts } from "../lib/workspace.ts";
 
 /** Judges the tarballs that would be published. */
 export async function packedPackagesAreCorrect(): Promise<void> {
@@ -16,10 +17,13 @@ export async function packedPackagesAreCorrect(): Promise<void> {
     for (const { tarball, manifest } of packages) {
       await run("publint", ["--strict", tarball], scripts);
       if (entryPoints(manifest).length === 0) continue; // a program has no types
-      await run("attw", ["--profile", "esm-only", tarball], scripts);
+      await run("attw", [tarball, ...(hasCommonJs(manifest) ? [] : esmOnly)], scripts);
     }
   });
 }
+
+/** Types resolve in every way, and are those of an ES module also where CommonJS asks for them. */
+const esmOnly = ["--ignore-rules", "cjs-resolves-to-esm"];
 
 /** What a tarball lacks, and what does not belong into it. */
 async function wrongContents(packed: PackedPackage): Promise<string[]> {
@@ -27,6 +31,7 @@ async function wrongContents(packed: PackedPackage): Promise<string[]> {
   const problems = [
     wrongFiles(packed, unpacked, pagesOf(packed)),
     wrongManifest(unpacked),
+    wrongLinks(unpacked),
     wrongSourceMaps(packed, unpacked),
   ];
   return (await Promise.all(problems)).flat().map((problem) => `${packed.manifest.name}: ${problem}`);
@@ -39,8 +44,10 @@ export async function wrongFiles(
   pages: readonly string[],
 ): Promise<string[]> {
   const sources = (await filesIn(join(directory, "src"))).filter((file) => file.endsWith(".ts"));
-  const declarations = sources.map((file) => `dist/${file.replace(/\.ts$/, ".d.ts")}`);
-  const expected = new Set(["package.json", ...declarations, ...scriptsOf(manifest), ...pages]);
+  const declarations = sources.map((file) => file.replace(/\.ts$/, ".d.ts"));
+  const code = [...declarations, ...scriptsOf(manifest)];
+  const modules = [...code, "package.json"].map((file) => `esm/${file}`);
+  const expected = new Set(["package.json", ...modules, ...(hasCommonJs(manifest) ? code : []), ...pages]);
   const actual = new Set(await filesIn(unpacked));
   const missing = [...expected].filter((file) => !actual.has(file));
   const surplus = [...actual].filter((file) => !expected.has(file));
@@ -55,7 +62,7 @@ function scriptsOf({ exports = {}, bin = {} }: Manifest): string[] {
   const imported = Object.keys(exports).map((path) => (path === "." ? "index" : path.slice("./".length)));
   const entries = [...imported, ...Object.values(bin).map((path) => basename(path, ".ts"))];
   const names = entries.length > 1 ? [...entries, "shared"] : entries;
-  return names.flatMap((name) => [`dist/${name}.js`, `dist/${name}.js.map`]);
+  return names.flatMap((name) => [`${name}.js`, `${name}.js.map`]);
 }
 
 /** CHANGELOG.md is written by the first release; until then there is none. */
@@ -64,13 +71,32 @@ function pagesOf({ directory }: PackedPackage): string[] {
   return existsSync(join(directory, "CHANGELOG.md")) ? [...pages, "CHANGELOG.md"] : pages;
 }
 
-/** What only makes sense inside this workspace must not leak out of it. */
+/** What only makes sense inside this workspace must not leak out of it, and what users look for must be there. */
 async function wrongManifest(unpacked: string): Promise<string[]> {
-  const { scripts, ...packed } = JSON.parse(await readFile(join(unpacked, "package.json"), "utf8"));
-  return ["@holdfast/source", "workspace:"]
-    .filter((text) => JSON.stringify(packed).includes(text))
-    .map((text) => `the packed package.json still says "${text}"`);
+  const packed = JSON.parse(await readFile(join(unpacked, "package.json"), "utf8"));
+  const leaked = ["@holdfast/source", "workspace:", "./dist", "./src"].filter((text) =>
+    JSON.stringify(packed).includes(text),
+  );
+  const wanted = ["description", "keywords", "homepage", "repository", "bugs", "license", "engines"];
+  return [
+    ...leaked.map((text) => `the packed package.json says "${text}"`),
+    ...wanted.filter((field) => !packed[field]).map((field) => `the packed package.json has no "${field}"`),
+  ];
 }
+
+/** A page on the registry cannot show what is neither on it, nor at an address of its own. */
+async function wrongLinks(unpacked: string): Promise<string[]> {
+  const pages = (await filesIn(unpacked)).filter((file) => file.endsWith(".md"));
+  const links = pages.map(async (page) =>
+    linksOf(await readFile(join(unpacked, page), "utf8"))
+      .filter(({ url }) => !/^(https:\/\/|#)/.test(url))
+      .map(({ url }) => `${page} links to ${url}, which cannot be followed from there`),
+  );
+  return (await Promise.all(links)).flat();
+}
+
+/** The sources of a package, and what is bundled into its CommonJS build. */
+const ownOrBundled = /^(\.\.\/)+(src|node_modules\/\.pnpm\/.*\/node_modules\/tinyqueue)\//;
 
 /**
  * Each script leads to its map, and each map to today's sources, which it carries along: sources are not packed. They are
@@ -85,8 +111,8 @@ async function wrongSourceMaps({ directory }: PackedPackage, unpacked: string): 
     const map = await readFile(join(unpacked, folder, name), "utf8").then(JSON.parse, () => undefined);
     if (!map) problems.push(`${script} names a source map that is not there: ${name}`);
     for (const [index, source] of (map?.sources ?? []).entries()) {
-      if (!source.startsWith("../src/")) problems.push(`${script} holds code of another package: ${source}`);
-      const today = await readFile(join(directory, folder, source), "utf8").catch(() => undefined);
+      if (!ownOrBundled.test(source)) problems.push(`${script} holds code of another package: ${source}`);
+      const today = await readFile(join(directory, "dist", folder, source), "utf8").catch(() => undefined);
       if (map.sourcesContent?.[index] !== today) problems.push(`${script}.map does not carry ${source} as it is`);
     }
   }

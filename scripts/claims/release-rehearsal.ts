@@ -4,6 +4,7 @@ import getReleasePlan from "@changesets/get-release-plan";
 import { fillChangelogs } from "../lib/changelogs.ts";
 import { expectNone } from "../lib/claim.ts";
 import { type PackedPackage, pack, unpack } from "../lib/packing.ts";
+import { writeManifestAndPages } from "../lib/published-folder.ts";
 import { run } from "../lib/run.ts";
 import { withTemporaryFolder } from "../lib/temporary-folder.ts";
 import { publicPackages, readManifest, root, type WorkspacePackage, workspacePackages } from "../lib/workspace.ts";
@@ -13,6 +14,7 @@ type Change = "major" | "minor" | "patch";
 
 /** A change as `.changeset/` describes it. */
 interface Changeset {
+  readonly id: string;
   readonly summary: string;
   readonly releases: readonly { readonly name: string; readonly type: string }[];
 }
@@ -29,8 +31,13 @@ export async function releaseRehearsal(): Promise<string> {
     const { changesets } = await getReleasePlan(copy); // reads and checks config.json and every changeset
     const versions: string[] = [];
     if (changesets.length > 0) versions.push(await release(copy, changesets));
-    const fix: Changeset = { summary: "A fix.", releases: [{ name: names.at(-1) ?? "", type: "patch" }] };
+    const fix: Changeset = {
+      id: "rehearsal",
+      summary: "A fix.",
+      releases: [{ name: names.at(-1) ?? "", type: "patch" }],
+    };
     versions.push(await release(copy, [await add(fix, copy)]));
+    for (const { directory } of packages) await writeManifestAndPages(directory, copy); // the build has seen other versions
     await expectRightTarballs(await pack(await publicPackages(copy), folder), versions.at(-1) ?? "");
     return `the next versions are ${versions.join(" and ")}`;
   });
@@ -51,11 +58,19 @@ async function copyOfWorkspace(folder: string): Promise<string> {
       await symlink(target.directory, link);
     }
   }
+  await nameRepository(copy);
   const git = (...args: string[]) => run("git", args, copy);
   await git("init", "--quiet");
   await git("add", "--all");
   await git("-c", "user.name=rehearsal", "-c", "user.email=rehearsal@localhost", "commit", "--quiet", "--message=all");
   return copy;
+}
+
+/** Fills in what a release asks for, unless it is there. */
+async function nameRepository(copy: string): Promise<void> {
+  const path = join(copy, "package.json");
+  const manifest = JSON.parse(await readFile(path, "utf8"));
+  await writeFile(path, JSON.stringify({ repository: "https://example.com/holdfast.git", ...manifest }));
 }
 
 async function add(changeset: Changeset, copy: string): Promise<Changeset> {
@@ -94,7 +109,10 @@ function following(version: string, changes: readonly string[]): string {
   return largest === "minor" ? `${major}.${minor + 1}.0` : `${major}.${minor}.${patch + 1}`;
 }
 
-/** The entry of a version is the first, says something, and tells of every change to its package. */
+/**
+ * The entry of a version is the first, says something, and tells of every change to its package; in the first release, of
+ * nothing but what the package is.
+ */
 async function wrongChangelog(
   { directory, manifest: { name } }: WorkspacePackage,
   version: string,
@@ -103,10 +121,12 @@ async function wrongChangelog(
   const changelog = await readFile(join(directory, "CHANGELOG.md"), "utf8");
   const [heading = "", latest = ""] = changelog.split(/^## /m);
   const [title, ...text] = latest.split("\n");
-  const wanted = changesets
-    .filter(({ releases }) => releases.some((each) => each.name === name))
-    .map(({ summary }) => summary.split("\n")[0] ?? "");
+  const changes = changesets.filter(({ releases }) => releases.some((each) => each.name === name));
+  const firsts = changes.filter(({ id }) => id.startsWith("first-release-"));
+  const wanted = (firsts.length > 0 ? firsts : changes).map(({ summary }) => summary.split("\n")[0] ?? "");
+  const told = latest.match(/^- /gm)?.length ?? 0;
   return [
+    ...(firsts.length > 0 && told !== 1 ? [`has ${told} entries for its first release`] : []),
     ...(heading.trim() === `# ${name}` && title === version ? [] : ["does not begin with the new version"]),
     ...(text.join("").trim() === "" ? ["says nothing about the new version"] : []),
     ...wanted.filter((line) => !latest.includes(line)).map((line) => `does not say: ${line}`),
@@ -117,11 +137,12 @@ async function wrongChangelog(
 async function expectRightTarballs(packages: readonly PackedPackage[], version: string): Promise<void> {
   const problems = packages.map(async (packed) => {
     const unpacked = await unpack(packed);
-    const { name, dependencies, peerDependencies } = await readManifest(unpacked);
+    const { name, dependencies, peerDependencies, private: isPrivate } = await readManifest(unpacked);
     const ours = Object.entries({ ...dependencies, ...peerDependencies }).filter(([other]) =>
       packages.some(({ manifest }) => manifest.name === other),
     );
     const ranges = ours.filter(([, range]) => range !== `^${version}`);
+    if (isPrivate) return [`${name} ${version}: could not be published`];
     return [
       ...ranges.map(([other, range]) => `depends on ${other} ${range}, and not ^${version}`),
       ...(await wrongFiles(packed, unpacked, ["LICENSE", "README.md", "CHANGELOG.md"])),

@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
 import { join, relative } from "node:path";
+import { replaceLinks } from "./markdown.ts";
 import { type Manifest, readManifest } from "./workspace.ts";
 
 /** What a package's exports map each condition to. */
@@ -66,7 +67,7 @@ function webAddress(repository: string): string {
 }
 
 /** Where a package lives. */
-interface Home {
+export interface Home {
   /** The repository in a browser. */
   readonly url: string;
   /** What the release is tagged with. */
@@ -110,9 +111,13 @@ function built(source: string): string {
 
 /** A page whose relative links lead to the repository, as it was at the release. */
 export function withAbsoluteLinks(page: string, { url, tag, workspace, directory }: Home): string {
-  return page.replaceAll(/(?<=\]\()(?!#|[a-z]+:)([^)#\s]+)(#[^)\s]*)?(?=\))/g, (_, path: string, fragment = "") => {
+  return replaceLinks(page, (link) => {
+    if (/^(#|[a-z]+:)/.test(link)) return link;
+    const [path = "", ...fragment] = link.split(/(?=#)/);
     const target = join(directory, path);
-    if (!existsSync(target)) throw new Error(`a page of ${relative(workspace, directory)} links to ${path}, which is not there`);
-    return `${url}/blob/${tag}/${relative(workspace, target)}${fragment}`;
+    const place = relative(workspace, target);
+    if (!existsSync(target))
+      throw new Error(`a page of ${relative(workspace, directory)} links to ${place}, which is not there`);
+    return [`${url}/blob/${tag}/${place}`, ...fragment].join("");
   });
 }

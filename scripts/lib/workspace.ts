@@ -12,7 +12,7 @@ export interface Manifest {
   readonly name: string;
   readonly version?: string;
   readonly private?: boolean;
-  readonly exports?: Readonly<Record<string, unknown>>;
+  readonly exports?: Readonly<Record<string, string | Readonly<Record<string, string>>>>;
   readonly bin?: Readonly<Record<string, string>>;
   readonly dependencies?: Readonly<Record<string, string>>;
   readonly devDependencies?: Readonly<Record<string, string>>;
@@ -23,6 +23,11 @@ export interface Manifest {
 export interface WorkspacePackage {
   readonly directory: string;
   readonly manifest: Manifest;
+}
+
+/** Whether users can `require` a package where ES modules cannot be required. */
+export function hasCommonJs({ exports = {} }: Manifest): boolean {
+  return Object.values(exports).some((entry) => typeof entry === "object" && "require" in entry);
 }
 
 /** Everything that `pnpm-workspace.yaml` names, in this workspace or a copy of it. */

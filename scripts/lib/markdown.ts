@@ -1,0 +1,29 @@
+import { fromMarkdown } from "mdast-util-from-markdown";
+import { visit } from "unist-util-visit";
+
+/** A link of a Markdown page: where it leads, and where in the page its text stands. */
+export interface Link {
+  readonly url: string;
+  readonly start: number;
+  readonly end: number;
+}
+
+/** The links, link definitions and images of a page, in order. */
+export function linksOf(page: string): Link[] {
+  const links: Link[] = [];
+  visit(fromMarkdown(page), (node) => {
+    if (node.type !== "link" && node.type !== "image" && node.type !== "definition") return;
+    const [start, end] = [node.position?.start.offset, node.position?.end.offset];
+    if (start !== undefined && end !== undefined) links.push({ url: node.url, start, end });
+  });
+  return links;
+}
+
+/** A page with other links: `replacement` gets each URL, and answers with what takes its place. */
+export function replaceLinks(page: string, replacement: (url: string) => string): string {
+  return linksOf(page).reduceRight((text, { url, start, end }) => {
+    const link = text.slice(start, end);
+    const at = start + link.lastIndexOf(url);
+    return text.slice(0, at) + replacement(url) + text.slice(at + url.length);
+  }, page);
+}

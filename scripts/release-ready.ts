@@ -1,0 +1,10 @@
+/** What a release needs before anything else, and a clone does not have: see RELEASING.md. */
+import { requireRepository } from "./lib/published-folder.ts";
+import { root } from "./lib/workspace.ts";
+
+try {
+  console.log(`releasing from ${await requireRepository(root)}`);
+} catch (error) {
+  console.error((error as Error).message);
+  process.exitCode = 1;
+}

@@ -1,0 +1,111 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { requireRepository, withAbsoluteLinks, writeManifestAndPages } from "../lib/published-folder.ts";
+import { withTemporaryFolder } from "../lib/temporary-folder.ts";
+import { readManifest, root } from "../lib/workspace.ts";
+
+describe("withAbsoluteLinks()", () => {
+  const home = {
+    url: "https://example.com/holdfast",
+    tag: "@holdfast/core@1.2.3",
+    workspace: root,
+    directory: join(root, "packages/core"),
+  };
+  const base = "https://example.com/holdfast/blob/@holdfast/core@1.2.3";
+
+  it("leads relative links to the repository, as it was at the release", () => {
+    expect(withAbsoluteLinks("[a](../redis/README.md#b) and\n[c](./README.md)", home)).toBe(
+      `[a](${base}/packages/redis/README.md#b) and\n[c](${base}/packages/core/README.md)`,
+    );
+    expect(withAbsoluteLinks("![a][b]\n\n[b]: ../../LICENSE", home)).toBe(`![a][b]\n\n[b]: ${base}/LICENSE`);
+  });
+
+  it("leaves other links, and code, as they are", () => {
+    const page = "[a](https://example.org) [b](#c) `[d](./e.md)`";
+    expect(withAbsoluteLinks(page, home)).toBe(page);
+  });
+
+  it("throws when a link leads to no file", () => {
+    expect(() => withAbsoluteLinks("[a](./nowhere.md)", home)).toThrow(
+      "a page of packages/core links to packages/core/nowhere.md, which is not there",
+    );
+  });
+});
+
+describe("requireRepository()", () => {
+  it("refuses a release until the package.json of the workspace has the address", async () => {
+    await inWorkspace({}, (workspace) =>
+      expect(requireRepository(workspace)).rejects.toThrow('add "repository": "https://…" to the package.json'),
+    );
+  });
+
+  it("refuses what is no address of a page", async () => {
+    await inWorkspace({ repository: "git@example.com:holdfast" }, (workspace) =>
+      expect(requireRepository(workspace)).rejects.toThrow("must look like"),
+    );
+  });
+
+  it("gives the address of the page, with or without .git", async () => {
+    for (const repository of ["https://example.com/a/b.git", "https://example.com/a/b", "https://example.com/a/b/"]) {
+      await inWorkspace({ repository }, async (workspace) =>
+        expect(await requireRepository(workspace)).toBe("https://example.com/a/b"),
+      );
+    }
+  });
+});
+
+describe("writeManifestAndPages()", () => {
+  const manifest = {
+    name: "a",
+    version: "1.0.0",
+    keywords: ["k"],
+    exports: {
+      ".": { "@holdfast/source": "./src/index.ts", require: "./dist/index.js", default: "./dist/esm/index.js" },
+    },
+    bin: { b: "./src/main.ts" },
+    scripts: { test: "c" },
+    devDependencies: { d: "1" },
+  };
+
+  it("writes the manifest as users see it", async () => {
+    await inWorkspace({ repository: "https://example.com/r.git" }, async (workspace) => {
+      expect(await publishedManifest(workspace)).toEqual({
+        name: "a",
+        version: "1.0.0",
+        keywords: ["common", "k"],
+        homepage: "https://example.com/r/tree/a@1.0.0/packages/a#readme",
+        repository: { type: "git", url: "git+https://example.com/r.git", directory: "packages/a" },
+        bugs: { url: "https://example.com/r/issues" },
+        type: "commonjs",
+        main: "./index.js",
+        types: "./index.d.ts",
+        exports: { ".": { require: "./index.js", default: "./esm/index.js" } },
+        bin: { b: "./esm/main.js" },
+        files: ["**", "!.tsbuildinfo"],
+        publishConfig: { access: "public" },
+      });
+    });
+  });
+
+  it("writes one that cannot be published while nobody has named the repository", async () => {
+    await inWorkspace({}, async (workspace) => {
+      expect(await publishedManifest(workspace)).toMatchObject({ private: true });
+    });
+  });
+
+  async function publishedManifest(workspace: string): Promise<object> {
+    const directory = join(workspace, "packages/a");
+    await mkdir(join(directory, "dist"), { recursive: true });
+    await writeFile(join(directory, "package.json"), JSON.stringify(manifest));
+    await writeManifestAndPages(directory, workspace);
+    return readManifest(join(directory, "dist"));
+  }
+});
+
+async function inWorkspace(fields: object, use: (workspace: string) => Promise<unknown>): Promise<void> {
+  await withTemporaryFolder(async (workspace) => {
+    await writeFile(join(workspace, "package.json"), JSON.stringify({ keywords: ["common"], ...fields }));
+    await use(workspace);
+  });
+}
