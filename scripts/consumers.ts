@@ -5,7 +5,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { chromium } from "./consumers/chromium.ts";
-import { compilers, settings } from "./consumers/compilers.ts";
+import { compilers, settingsOf } from "./consumers/compilers.ts";
 import { withConsumerProject } from "./consumers/project.ts";
 import { otherRuntimes } from "./consumers/runtimes.ts";
 import { page, problems } from "./consumers/tables.ts";
@@ -14,7 +14,9 @@ import { run } from "./lib/run.ts";
 import { root } from "./lib/workspace.ts";
 
 await run("turbo", ["run", "build"], root);
-const typeChecks = (await compilers()).flatMap((compiler) => settings.map((setting) => ({ compiler, setting })));
+const typeChecks = (await compilers()).flatMap((compiler) =>
+  settingsOf(compiler).map((setting) => ({ compiler, setting })),
+);
 const selection = { typeChecks, runtimes: await otherRuntimes(), chromium: await chromium() };
 const outcomes = await withConsumerProject((project) => tryAll(project, selection));
 const written = page(outcomes);

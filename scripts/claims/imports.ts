@@ -89,7 +89,7 @@ export async function wrongImports(workspace: string): Promise<{ problems: strin
     validate: true,
     ruleSet: { forbidden: rules.map((rule) => ({ ...rule, severity: "error" })) },
     doNotFollow: "node_modules",
-    exclude: "(^|/)(dist|reports)/",
+    exclude: "(^|/)(dist|reports)/|^scripts/consumers/fixtures/",
     tsPreCompilationDeps: true,
     enhancedResolveOptions: {
       exportsFields: ["exports"],

@@ -9,6 +9,7 @@ import { withTemporaryFolder } from "../lib/temporary-folder.ts";
 import { publicPackages, readManifest, root, type WorkspacePackage } from "../lib/workspace.ts";
 import { allExamples, type Example, folderName, importedPackages, insideFunction } from "./examples.ts";
 import { entryPoints, exportsPrinter, exportsProgram } from "./exports.ts";
+import { fixtureTools, writeFixtures } from "./fixtures.ts";
 
 export interface ConsumerProject {
   readonly directory: string;
@@ -58,6 +59,7 @@ async function setUp(directory: string, servers: readonly RedisServer[]): Promis
     testFolders.set(subject, join("programs", subject));
     await writeIn(directory, join("programs", subject, fileName ?? ""), code);
   }
+  await writeFixtures(directory, (code) => replacePorts(code, servers));
   return { directory, programs, testFolders, commands: commandsOf(packages) };
 }
 
@@ -68,7 +70,7 @@ function commandsOf(packages: readonly WorkspacePackage[]): Map<string, string> 
   return new Map(commands);
 }
 
-/** With npm, from tarballs: our packages, their peers, and whatever else the examples import. */
+/** With npm: our packages from tarballs, their peers, whatever else the examples import, and the tools of CommonJS projects. */
 async function install(packages: readonly WorkspacePackage[], examples: readonly Example[], directory: string) {
   const tarballs = (await pack(packages, directory)).map(({ tarball }) => tarball);
   const ours = packages.map(({ manifest }) => manifest.name);
@@ -80,7 +82,7 @@ async function install(packages: readonly WorkspacePackage[], examples: readonly
   const others = await Promise.all(
     [...wanted].filter((name) => !ours.includes(name)).map((name) => asTested(name, packages)),
   );
-  await npmInstall([...tarballs, ...others], directory);
+  await npmInstall([...tarballs, ...others, ...fixtureTools], directory);
 }
 
 /** Runs no install scripts, so that nothing comes from anywhere but the registry. */

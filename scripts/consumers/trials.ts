@@ -3,6 +3,7 @@ import { availableParallelism } from "node:os";
 import pLimit from "p-limit";
 import { browserExamples, bundle, runInBareContext } from "./browser.ts";
 import { type Chromium, runInChromium } from "./chromium.ts";
+import { commonJsUses, tryCommonJs } from "./commonjs.ts";
 import { type Compiler, emit, type Setting, typeCheck } from "./compilers.ts";
 import type { ConsumerProject } from "./project.ts";
 import { type Form, type Runtime, runSubject, runTests, runUnderLock } from "./runtimes.ts";
@@ -35,15 +36,18 @@ interface Trial extends Pick<Outcome, "table" | "row" | "column"> {
 
 export const typesTable = "Types";
 export const programsTable = "Programs";
+export const commonJsTable = "CommonJS projects";
 export const browserTable = "Browsers";
 
 /** Tries everything, as much at once as there are processors. */
 export async function tryAll(project: ConsumerProject, selection: Selection): Promise<Outcome[]> {
   await emit(project);
+  const nodes = selection.runtimes.filter(({ isNode }) => isNode);
   const trials = [
     ...selection.typeChecks.map((check) => typeTrial(project, check)),
     ...selection.runtimes.flatMap((runtime) => programTrials(project, runtime)),
-    ...selection.runtimes.filter(({ isNode }) => isNode).flatMap((runtime) => commandTrials(project, runtime)),
+    ...nodes.flatMap((runtime) => commandTrials(project, runtime)),
+    ...nodes.flatMap((runtime) => commonJsTrials(project, runtime)),
     ...browserTrials(project, selection.chromium),
   ];
   const limit = pLimit(availableParallelism());
@@ -90,6 +94,15 @@ function commandTrials(project: ConsumerProject, runtime: Runtime): Trial[] {
     row: `${runtime.name}, \`import\``,
     column: subject,
     attempt: () => runUnderLock(project, runtime, command),
+  }));
+}
+
+function commonJsTrials(project: ConsumerProject, runtime: Runtime): Trial[] {
+  return commonJsUses.map((use) => ({
+    table: commonJsTable,
+    row: runtime.name,
+    column: use,
+    attempt: () => tryCommonJs(project, runtime, use),
   }));
 }
 
