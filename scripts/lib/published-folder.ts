@@ -63,7 +63,9 @@ async function readRootManifest(workspace: string): Promise<RootManifest> {
 function webAddress(repository: string): string {
   const address = /^https:\/\/[^/\s]+\/\S+?(?=(\.git)?\/?$)/.exec(repository)?.[0];
   if (address) return address;
-  throw new Error(`"repository" in package.json must look like "https://host/owner/name", but is ${JSON.stringify(repository)}`);
+  throw new Error(
+    `"repository" in package.json must look like "https://host/owner/name", but is ${JSON.stringify(repository)}`,
+  );
 }
 
 /** Where a package lives. */
