@@ -1,9 +1,8 @@
 /**
- * `pnpm build`, after `tsc` has written the declarations of the package in this folder: makes `dist` the folder that is
- * published. docs/decisions/015-one-module-for-each-entry.md and 021-esm-and-commonjs.md explain what is in it.
+ * `pnpm build`, after `tsc` has written the declarations of the package in this folder: makes `dist/package`, the folder
+ * that is published. docs/decisions/015-one-module-for-each-entry.md and 021-esm-and-commonjs.md explain what is in it.
  */
 import { cp, readdir, readFile, rm, writeFile } from "node:fs/promises";
-import { join } from "node:path";
 import { type BuildOptions, build, type Plugin } from "esbuild";
 import { writeManifestAndPages } from "./lib/published-folder.ts";
 import { root } from "./lib/workspace.ts";
@@ -34,11 +33,7 @@ const separateModules: Plugin = {
 const { exports, bin = {}, sideEffects }: Manifest = JSON.parse(await readFile("package.json", "utf8"));
 const imported = Object.values(exports);
 
-/** What `tsc` leaves. Everything else in `dist` is written anew. */
-const kept = ["esm", ".tsbuildinfo"];
-for (const name of await readdir("dist")) {
-  if (!kept.includes(name)) await rm(join("dist", name), { recursive: true });
-}
+await rm("dist/package", { recursive: true, force: true });
 await bundleModules([...imported.map((entry) => entry["@holdfast/source"]), ...Object.values(bin)]);
 if (imported.some((entry) => entry.require)) await convertToCommonJs();
 await writeManifestAndPages(process.cwd(), root);
@@ -48,30 +43,34 @@ async function bundleModules(entryPoints: string[]): Promise<void> {
   await build({
     ...common(),
     entryPoints,
-    outdir: "dist/esm",
+    outdir: "dist/package/esm",
     packages: "external", // a class has one identity only if its package is never copied into another
     splitting: true, // and if what two entries have in common is there once
     chunkNames: "shared",
     format: "esm",
     platform: "neutral",
   });
-  await writeFile("dist/esm/package.json", `${JSON.stringify({ type: "module", sideEffects }, null, 2)}\n`);
+  await copyDeclarations("dist/package/esm");
+  await writeFile("dist/package/esm/package.json", `${JSON.stringify({ type: "module", sideEffects }, null, 2)}\n`);
 }
 
-/** Converts each module, and copies the declarations: the same files once more, as CommonJS. */
+/** Converts each module: the same files once more, as CommonJS. */
 async function convertToCommonJs(): Promise<void> {
-  const files = await readdir("dist/esm", { recursive: true });
+  const files = await readdir("dist/package/esm");
   await build({
     ...common(),
-    entryPoints: files.filter((file) => file.endsWith(".js")).map((file) => join("dist/esm", file)),
-    outdir: "dist",
+    entryPoints: files.filter((file) => file.endsWith(".js")).map((file) => `dist/package/esm/${file}`),
+    outdir: "dist/package",
     plugins: [separateModules],
     format: "cjs",
     platform: "node", // tells `import` of Node which names there are
   });
-  for (const file of files.filter((file) => file.endsWith(".d.ts"))) {
-    await cp(join("dist/esm", file), join("dist", file));
-  }
+  await copyDeclarations("dist/package");
+}
+
+/** Copies what `tsc` wrote. */
+async function copyDeclarations(folder: string): Promise<void> {
+  await cp("dist/types", folder, { recursive: true });
 }
 
 function common(): BuildOptions {

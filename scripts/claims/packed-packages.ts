@@ -5,6 +5,7 @@ import { entryPoints } from "../consumers/exports.ts";
 import { expectNone } from "../lib/claim.ts";
 import { linksOf } from "../lib/markdown.ts";
 import { type PackedPackage, pack, unpack } from "../lib/packing.ts";
+import { publishedFolder } from "../lib/published-folder.ts";
 import { run } from "../lib/run.ts";
 import { withTemporaryFolder } from "../lib/temporary-folder.ts";
 import { hasCommonJs, type Manifest, publicPackages, scripts } from "../lib/workspace.ts";
@@ -112,7 +113,7 @@ async function wrongSourceMaps({ directory }: PackedPackage, unpacked: string): 
     if (!map) problems.push(`${script} names a source map that is not there: ${name}`);
     for (const [index, source] of (map?.sources ?? []).entries()) {
       if (!ownOrBundled.test(source)) problems.push(`${script} holds code of another package: ${source}`);
-      const today = await readFile(join(directory, "dist", folder, source), "utf8").catch(() => undefined);
+      const today = await readFile(join(directory, publishedFolder, folder, source), "utf8").catch(() => undefined);
       if (map.sourcesContent?.[index] !== today) problems.push(`${script}.map does not carry ${source} as it is`);
     }
   }

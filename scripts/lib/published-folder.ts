@@ -4,6 +4,9 @@ import { join, relative } from "node:path";
 import { replaceLinks } from "./markdown.ts";
 import { type Manifest, readManifest } from "./workspace.ts";
 
+/** What is published for a package, within its folder. */
+export const publishedFolder = "dist/package";
+
 /** What a package's exports map each condition to. */
 type Conditions = Readonly<Record<string, string>>;
 
@@ -22,9 +25,9 @@ interface RootManifest {
 /** Stands for the repository until the root manifest names it. Nobody can own this host name (RFC 2606). */
 const madeUpRepository = "https://example.com/holdfast";
 
-/** Writes into a package's `dist` what is published beside its code: the manifest, README.md and CHANGELOG.md. */
+/** Writes what is published for a package beside its code: the manifest, README.md and CHANGELOG.md. */
 export async function writeManifestAndPages(directory: string, workspace: string): Promise<void> {
-  const folder = join(directory, "dist");
+  const folder = join(directory, publishedFolder);
   const manifest = (await readManifest(directory)) as PublicManifest;
   const { keywords, repository } = await readRootManifest(workspace);
   const home: Home = {
@@ -33,11 +36,11 @@ export async function writeManifestAndPages(directory: string, workspace: string
     workspace,
     directory,
   };
-  const published = {
+  const contents = {
     ...publishedManifest(manifest, keywords, home),
     ...(repository === undefined && { private: true }), // may be packed and tried, and not published
   };
-  await writeFile(join(folder, "package.json"), `${JSON.stringify(published, null, 2)}\n`);
+  await writeFile(join(folder, "package.json"), `${JSON.stringify(contents, null, 2)}\n`);
   for (const page of ["README.md", "CHANGELOG.md"]) {
     if (!existsSync(join(directory, page))) continue;
     await writeFile(join(folder, page), withAbsoluteLinks(await readFile(join(directory, page), "utf8"), home));
@@ -78,12 +81,12 @@ export interface Home {
   readonly directory: string;
 }
 
-/** The manifest of a package as its users see it: it lies in `dist`, and knows nothing of this workspace. */
+/** The manifest of a package as its users see it: it lies beside the code, and knows nothing of this workspace. */
 function publishedManifest(manifest: PublicManifest, commonKeywords: readonly string[], home: Home): object {
   const { devDependencies, scripts, keywords = [], bin, exports, ...rest } = manifest;
   const place = relative(home.workspace, home.directory);
   const entry = exports["."];
-  const main = entry && inDist(entry.require ?? entry.default ?? "");
+  const main = entry && published(entry.require ?? entry.default ?? "");
   return {
     ...rest,
     keywords: [...commonKeywords, ...keywords],
@@ -94,17 +97,16 @@ function publishedManifest(manifest: PublicManifest, commonKeywords: readonly st
     ...(main && { main, types: main.replace(/\.js$/, ".d.ts") }), // for tools that do not read `exports`
     exports: Object.fromEntries(Object.entries(exports).map(([path, conditions]) => [path, builtOnly(conditions)])),
     ...(bin && { bin: Object.fromEntries(Object.entries(bin).map(([name, source]) => [name, built(source)])) }),
-    files: ["**", "!.tsbuildinfo"],
     publishConfig: { access: "public" },
   };
 }
 
 function builtOnly({ "@holdfast/source": _, ...conditions }: Conditions): Conditions {
-  return Object.fromEntries(Object.entries(conditions).map(([name, path]) => [name, inDist(path)]));
+  return Object.fromEntries(Object.entries(conditions).map(([name, path]) => [name, published(path)]));
 }
 
-function inDist(path: string): string {
-  return path.replace(/^\.\/dist\//, "./");
+function published(path: string): string {
+  return path.replace(`./${publishedFolder}/`, "./");
 }
 
 function built(source: string): string {

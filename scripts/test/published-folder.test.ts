@@ -61,7 +61,11 @@ describe("writeManifestAndPages()", () => {
     version: "1.0.0",
     keywords: ["k"],
     exports: {
-      ".": { "@holdfast/source": "./src/index.ts", require: "./dist/index.js", default: "./dist/esm/index.js" },
+      ".": {
+        "@holdfast/source": "./src/index.ts",
+        require: "./dist/package/index.js",
+        default: "./dist/package/esm/index.js",
+      },
     },
     bin: { b: "./src/main.ts" },
     scripts: { test: "c" },
@@ -82,7 +86,6 @@ describe("writeManifestAndPages()", () => {
         types: "./index.d.ts",
         exports: { ".": { require: "./index.js", default: "./esm/index.js" } },
         bin: { b: "./esm/main.js" },
-        files: ["**", "!.tsbuildinfo"],
         publishConfig: { access: "public" },
       });
     });
@@ -96,10 +99,10 @@ describe("writeManifestAndPages()", () => {
 
   async function publishedManifest(workspace: string): Promise<object> {
     const directory = join(workspace, "packages/a");
-    await mkdir(join(directory, "dist"), { recursive: true });
+    await mkdir(join(directory, "dist/package"), { recursive: true });
     await writeFile(join(directory, "package.json"), JSON.stringify(manifest));
     await writeManifestAndPages(directory, workspace);
-    return readManifest(join(directory, "dist"));
+    return readManifest(join(directory, "dist/package"));
   }
 });
 
