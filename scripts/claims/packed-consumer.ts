@@ -6,8 +6,8 @@ import { tryAll } from "../consumers/trials.ts";
 import { expectNone } from "../lib/claim.ts";
 
 /**
- * Tries the packed packages with the oldest and the newest TypeScript, with this Node and tools for CommonJS, and as a bundle for browsers.
- * `pnpm consumers` tries everything that they are for.
+ * Tries the packed packages with the oldest and the newest TypeScript, with this Node, in CommonJS projects, and as a
+ * bundle for browsers. `pnpm consumers` tries everything that they are for.
  */
 export async function packedPackagesWork(): Promise<string> {
   const versions = await compilers();
