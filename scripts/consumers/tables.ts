@@ -4,8 +4,8 @@ import { browserTable, commonJsTable, type Outcome, programsTable, typesTable } 
 const explanations: Readonly<Record<string, string>> = {
   [typesTable]: `All programs are type-checked in strict projects that also check the declarations of what they import
 (\`skipLibCheck: false\`), with no \`lib\` beside that of the target ES2022 and the types of
-Node. Under \`nodenext\` they are both ES modules and CommonJS, under \`node10\` the latter. The last column has the types of a browser instead, and the
-programs that run there.
+Node. Under \`nodenext\` they are both ES modules and CommonJS; under \`node10\` they are CommonJS. The last column has the
+types of a browser instead, and the programs that run there.
 
 \`conformance\` is an ES module only, like vitest. In CommonJS under \`nodenext\`, TypeScript accepts that since 5.8;
 older versions refuse with error TS1479, and are not asked. TypeScript 7 has no \`node10\`. The declarations of
