@@ -30,7 +30,7 @@ export interface Program {
 }
 
 /** Ports that READMEs show, each of which stands for one server. */
-const portsOfReadmes = ["7001", "7002", "7003", "7004", "7005"];
+const portsOfReadmes = ["6379", "7001", "7002", "7003", "7004", "7005"];
 
 /** Sets up the project, with real servers for the examples. Both are gone when `use` has settled. */
 export async function withConsumerProject<T>(use: (project: ConsumerProject) => Promise<T>): Promise<T> {
