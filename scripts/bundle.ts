@@ -2,6 +2,7 @@
  * `pnpm build`, after `tsc` has written the declarations of the package in this folder: makes `dist/package`, the folder
  * that is published. docs/decisions/015-one-module-for-each-entry.md and 021-esm-and-commonjs.md explain what is in it.
  */
+import { existsSync } from "node:fs";
 import { cp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { type BuildOptions, build, type Plugin } from "esbuild";
 import { writeManifestAndPages } from "./lib/published-folder.ts";
@@ -68,9 +69,10 @@ async function convertToCommonJs(): Promise<void> {
   await copyDeclarations("dist/package");
 }
 
-/** Copies what `tsc` wrote. */
+/** Copies what `tsc` wrote, without what it left there for a source that is gone. */
 async function copyDeclarations(folder: string): Promise<void> {
-  await cp("dist/types", folder, { recursive: true });
+  const hasSource = (path: string) => existsSync(path.replace("dist/types", "src").replace(/\.d\.ts$/, ".ts"));
+  await cp("dist/types", folder, { recursive: true, filter: hasSource });
 }
 
 function common(): BuildOptions {

@@ -52,10 +52,7 @@ export async function wrongFiles(
   const actual = new Set(await filesIn(unpacked));
   const missing = [...expected].filter((file) => !actual.has(file));
   const surplus = [...actual].filter((file) => !expected.has(file));
-  return [
-    ...missing.map((file) => `${file} is missing`),
-    ...surplus.map((file) => `${file} does not belong here ("pnpm clean" if an old build left it)`),
-  ];
+  return [...missing.map((file) => `${file} is missing`), ...surplus.map((file) => `${file} does not belong here`)];
 }
 
 /** One script for each entry, one for what several of them have in common, and their maps. */
