@@ -1,7 +1,7 @@
 import { fileURLToPath } from "node:url";
+import { findPostgres } from "@holdfast/testkit/find-postgres";
 import { exec } from "tinyexec";
 import { findFaketime } from "../../apps/chaos/src/world/find-faketime.ts";
-import { findPostgres } from "../../apps/fenced-storage/src/postgres/find-postgres.ts";
 import { run } from "./run.ts";
 import { scripts } from "./workspace.ts";
 

@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startRedisServer } from "@holdfast/testkit";
 import type { Cleanup } from "@holdfast/testkit/cleanup";
+import { startPostgresServer } from "@holdfast/testkit/postgres-server";
 import { startFencedService } from "./http/fenced-service.ts";
-import { startPostgresServer } from "./postgres/postgres-server.ts";
 import type { StorageName } from "./storages.ts";
 
 /** Starts a real server of the storage, or makes its folder, and resolves with its address. */

@@ -1,8 +1,8 @@
 import { readFile } from "node:fs/promises";
+import { type PostgresServer, startPostgresServer } from "@holdfast/testkit/postgres-server";
 import pg from "pg";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { readBalance, schema, writeBalance } from "../src/postgres/fenced-rows.ts";
-import { type PostgresServer, startPostgresServer } from "../src/postgres/postgres-server.ts";
 import { withFence } from "../src/postgres/with-fence.ts";
 import { testLateWrites } from "./late-writes.ts";
 

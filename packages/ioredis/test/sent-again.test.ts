@@ -41,7 +41,7 @@ describe.each(clients)("what %s sends again", { timeout: 30_000 }, (_, over) => 
     await pass(commandTimeout);
     await network.refuse();
     network.cut();
-    await network.resume();
+    await network.start();
     await comeBack(client);
     await expectNeverClaimed(command);
   });

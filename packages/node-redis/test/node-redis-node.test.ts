@@ -1,4 +1,5 @@
-import { startRedisServer, startTcpProxy } from "@holdfast/testkit";
+import { startTcpProxy } from "@holdfast/conformance/tcp-proxy";
+import { startRedisServer } from "@holdfast/testkit";
 import { createClient, createClientPool, createCluster, createSentinel } from "@redis/client";
 import {
   createClient as createClient5,
@@ -75,8 +76,8 @@ describe("nodeRedisNode()", () => {
   test("acquire() takes no other grant for its own where @redis/client 5 has lost count after a reconnection", async () => {
     const server = await startRedisServer();
     onTestFinished(() => server.stop());
-    const network = await startTcpProxy(server.port);
-    onTestFinished(() => network.stop());
+    const network = await startTcpProxy({ port: server.port });
+    onTestFinished(() => network.close());
     const { node, isReady, flood, close } = over5(network.port, {}, { disableClientInfo: true });
     onTestFinished(close);
     await eventually(() => expect(isReady()).toBe(true));
@@ -86,7 +87,7 @@ describe("nodeRedisNode()", () => {
     flood("x".repeat(32 * 1024 * 1024));
     await pass(shortMs);
     network.cut();
-    await network.resume();
+    await network.start();
     // What is sent before the client has noticed is written to the dead connection, and awaited on the next one.
     ignore(node.inspect("r"));
     await pass(1);

@@ -1,10 +1,5 @@
-import {
-  type RedisServer,
-  type RedisServerOptions,
-  startRedisServer,
-  startTcpProxy,
-  type TcpProxy,
-} from "@holdfast/testkit";
+import { startTcpProxy, type TcpProxy } from "@holdfast/conformance/tcp-proxy";
+import { type RedisServer, type RedisServerOptions, startRedisServer } from "@holdfast/testkit";
 import { expect, onTestFinished } from "vitest";
 import type { FencedStore, FencedStoreOptions, RedisNode, RedisNodeOptions } from "../src/index.ts";
 import { fenceKey } from "../src/keys.ts";
@@ -47,8 +42,8 @@ export function toolsFor(makeClient: MakeClient): Tools {
       return server;
     },
     async proxy(server) {
-      const proxy = await startTcpProxy(server.port);
-      onTestFinished(() => proxy.stop());
+      const proxy = await startTcpProxy({ port: server.port });
+      onTestFinished(() => proxy.close());
       return proxy;
     },
     client(port, options) {

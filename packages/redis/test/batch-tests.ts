@@ -264,7 +264,7 @@ export async function releaseOneOfTwo({ server, proxy, connected }: Tools): Prom
   ignore(released);
   await network.refuse();
   network.cut();
-  await network.resume();
+  await network.start();
   await comeBack(client);
   await Promise.allSettled([released]);
   return redis;

@@ -47,7 +47,7 @@ export function releaseWhileNotConnected({ server, proxy, connected }: Tools): v
     await eventually(() => expect(client.isReady()).toBe(false));
     const released = client.node.release(releaseRequest("alice"));
     expect(await command("GET", lockKey)).toBe("alice");
-    await network.resume();
+    await network.start();
     expect(await released).toEqual({ released: true });
     expect(await command("EXISTS", lockKey)).toBe(0);
   });
@@ -147,7 +147,7 @@ export function fullSocket({ server, proxy, connected }: Tools): void {
     await pass(shortMs);
     const isBack = new Promise<void>((resolve) => client.onReady(resolve));
     network.cut();
-    await network.resume();
+    await network.start();
     await isBack;
     await comeBack(client);
     await expectNeverClaimed(command);

@@ -143,7 +143,7 @@ export function fencedConnections({ server, proxy, connected }: Tools): void {
     network.cut();
     await eventually(() => expect(client.isReady()).toBe(false));
     await expect(store.write("key", "value", 7)).rejects.toThrow("could not write key: the client is not connected");
-    await network.resume();
+    await network.start();
     await comeBack(client);
     expect(await command("EXISTS", "key")).toBe(0);
   });
@@ -159,7 +159,7 @@ export function fencedConnections({ server, proxy, connected }: Tools): void {
     await expect(store.write("key", "value", 7)).rejects.toMatchObject({ code: "STORE_TIMEOUT" });
     const isBack = new Promise<void>((resolve) => client.onReady(resolve));
     network.cut();
-    await network.resume();
+    await network.start();
     await isBack;
     await comeBack(client);
     expect(await command("EXISTS", "key")).toBe(0);

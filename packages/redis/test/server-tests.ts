@@ -145,7 +145,7 @@ export function silentServer({ server, proxy, connected }: Tools): void {
     await network.refuse();
     network.cut();
     await expect(heldBack).rejects.toThrow();
-    await network.resume();
+    await network.start();
     await comeBack(client);
     await expectNeverClaimed(redis.command);
   });
@@ -212,7 +212,7 @@ export function serverWithoutScript({ server, proxy, connected }: Tools): void {
     ignore(acquired);
     await eventually(async () => expect(await callsOf(cold, "evalsha")).toBe(1));
     await pass(shortMs);
-    await network.resume();
+    await network.start();
     await expect(acquired).rejects.toThrow("time was up");
     await expectNeverClaimed(cold.command);
   });
@@ -228,7 +228,7 @@ export function serverWithoutScript({ server, proxy, connected }: Tools): void {
     const before = await callsOf(cold, "evalsha");
     const released = node.release(releaseRequest("alice"));
     await eventually(async () => expect(await callsOf(cold, "evalsha")).toBe(before + 1));
-    await network.resume();
+    await network.start();
     await expect(acquired).rejects.toThrow("time was up");
     expect(await released).toEqual({ released: false });
     await expectNeverClaimed(cold.command);

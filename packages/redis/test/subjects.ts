@@ -1,5 +1,5 @@
-import type { LockNodeSubject, SubjectServer } from "@holdfast/conformance";
-import { startTcpProxy } from "@holdfast/testkit";
+import type { LockNodeSubject } from "@holdfast/conformance";
+import { startTcpProxy } from "@holdfast/conformance/tcp-proxy";
 import type { RedisNode, RedisNodeOptions } from "../src/index.ts";
 import { eventually } from "./timing.ts";
 
@@ -17,22 +17,14 @@ export function subjectsOver(
   make: (port: number, options: RedisNodeOptions) => SubjectClient,
 ): () => Promise<LockNodeSubject> {
   return async () => {
-    const proxy = await startTcpProxy(port);
+    const proxy = await startTcpProxy({ port });
     const subject = await subjectOf((options) => make(proxy.port, options));
-    const server: SubjectServer = {
-      async stop() {
-        await proxy.refuse();
-        proxy.cut();
-      },
-      start: () => proxy.resume(),
-      connections: () => proxy.connections,
-    };
     return {
       ...subject,
-      server,
+      server: proxy,
       async close() {
         await subject.close();
-        await proxy.stop();
+        await proxy.close();
       },
     };
   };

@@ -16,5 +16,4 @@ export {
   type Tampering,
   type TamperingProxy,
 } from "./tampering-proxy.ts";
-export { type Direction, startTcpProxy, type TcpProxy } from "./tcp-proxy.ts";
 export { VirtualClock } from "./virtual-clock.ts";

@@ -35,7 +35,7 @@ describe("a GlideClient that is not connected", { timeout: 30_000 }, () => {
     network.cut();
     await eventually(() => expect(client.isReady()).toBe(false));
     await expect(client.node.acquire(acquireRequest("alice", { timeoutMs: shortMs }))).rejects.toThrow("time was up");
-    await network.resume();
+    await network.start();
     await comeBack(client);
     await expectNeverClaimed(command);
   });
@@ -69,7 +69,7 @@ describe("a GlideClient that is not connected", { timeout: 30_000 }, () => {
     const claim = client.node.acquire(acquireRequest("alice", { timeoutMs: longMs }));
     await setImmediate(); // GLIDE has copied the command
     ignore(client.node.release(releaseRequest("alice")));
-    await network.resume();
+    await network.start();
     expect(await claim).toEqual({ granted: true, fence: 1 });
   });
 

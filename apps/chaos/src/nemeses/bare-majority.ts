@@ -30,7 +30,7 @@ export function atBareMajority(blow: Blow): Pick<Nemesis, "nodes" | "clients" | 
           node.name,
           "unreachable",
           () => isolate(node),
-          () => node.proxy.resume(),
+          () => node.proxy.start(),
         );
       await Promise.all(minority.map(cutOff));
       await blow.beforeGrant?.(victim);

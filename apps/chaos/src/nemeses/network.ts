@@ -3,7 +3,7 @@ import type { ChaosNode } from "../world/node.ts";
 import type { Nemesis } from "./nemesis.ts";
 import { againAndAgain, onNodes } from "./strikes.ts";
 
-const resume = ({ proxy }: ChaosNode): Promise<void> => proxy.resume();
+const restore = ({ proxy }: ChaosNode): Promise<void> => proxy.start();
 
 /** Cuts a node off: connections are reset, and new ones refused. */
 export async function isolate({ proxy }: ChaosNode): Promise<void> {
@@ -18,7 +18,7 @@ export const networkNemeses: readonly Nemesis[] = [
     kind: "survivable",
     nodes: "minority",
     clients: 0,
-    attack: onNodes("unreachable", isolate, resume),
+    attack: onNodes("unreachable", isolate, restore),
   },
   {
     name: "delay",
@@ -26,7 +26,7 @@ export const networkNemeses: readonly Nemesis[] = [
     kind: "survivable",
     nodes: "all",
     clients: 0,
-    attack: onNodes("delayed", ({ proxy }, { ttlMs }) => proxy.delay(ttlMs / 50), resume),
+    attack: onNodes("delayed", ({ proxy }, { ttlMs }) => proxy.delay(ttlMs / 50), restore),
   },
   {
     name: "late",
@@ -34,7 +34,7 @@ export const networkNemeses: readonly Nemesis[] = [
     kind: "survivable",
     nodes: "minority",
     clients: 0,
-    attack: onNodes("answers late", ({ proxy }, { ttlMs }) => proxy.delay(ttlMs / 10), resume),
+    attack: onNodes("answers late", ({ proxy }, { ttlMs }) => proxy.delay(ttlMs / 10), restore),
   },
   {
     name: "throttle",
@@ -42,7 +42,7 @@ export const networkNemeses: readonly Nemesis[] = [
     kind: "survivable",
     nodes: "minority",
     clients: 0,
-    attack: onNodes("throttled", ({ proxy }) => proxy.throttle(4_000), resume),
+    attack: onNodes("throttled", ({ proxy }) => proxy.throttle(4_000), restore),
   },
   {
     name: "lose-requests",
@@ -50,7 +50,7 @@ export const networkNemeses: readonly Nemesis[] = [
     kind: "survivable",
     nodes: "minority",
     clients: 0,
-    attack: onNodes("requests held", ({ proxy }) => proxy.stall("requests"), resume),
+    attack: onNodes("requests held", ({ proxy }) => proxy.stall("requests"), restore),
   },
   {
     name: "lose-replies",
@@ -58,7 +58,7 @@ export const networkNemeses: readonly Nemesis[] = [
     kind: "survivable",
     nodes: "minority",
     clients: 0,
-    attack: onNodes("replies held", ({ proxy }) => proxy.stall("replies"), resume),
+    attack: onNodes("replies held", ({ proxy }) => proxy.stall("replies"), restore),
   },
   {
     name: "half-open",
@@ -66,7 +66,7 @@ export const networkNemeses: readonly Nemesis[] = [
     kind: "survivable",
     nodes: "minority",
     clients: 0,
-    attack: onNodes("half-open", ({ proxy }) => proxy.halfOpen(), resume),
+    attack: onNodes("half-open", ({ proxy }) => proxy.halfOpen(), restore),
   },
   {
     name: "reset",

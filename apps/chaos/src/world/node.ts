@@ -1,4 +1,5 @@
-import { type RedisServer, startRedisServer, startTcpProxy, type TcpProxy } from "@holdfast/testkit";
+import { startTcpProxy, type TcpProxy } from "@holdfast/conformance/tcp-proxy";
+import { type RedisServer, startRedisServer } from "@holdfast/testkit";
 import type { Cleanup } from "@holdfast/testkit/cleanup";
 import type { FakeClock } from "./fake-clock.ts";
 
@@ -23,7 +24,7 @@ export const serverArgs: readonly string[] = [
 export async function startNode(name: string, clock: FakeClock | undefined, cleanup: Cleanup): Promise<ChaosNode> {
   const server = await startRedisServer({ args: serverArgs, env: clock?.env ?? {} });
   cleanup.defer(() => server.stop());
-  const proxy = await startTcpProxy(server.port);
-  cleanup.defer(() => proxy.stop());
+  const proxy = await startTcpProxy({ port: server.port });
+  cleanup.defer(() => proxy.close());
   return { name, server, proxy, clock };
 }

@@ -2,14 +2,8 @@
 import { spawn } from "node:child_process";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import {
-  freePort,
-  type RedisServer,
-  reapedDirectory,
-  startRedisServer,
-  startTamperingProxy,
-  startTcpProxy,
-} from "@holdfast/testkit";
+import { startTcpProxy } from "@holdfast/conformance/tcp-proxy";
+import { freePort, type RedisServer, reapedDirectory, startRedisServer, startTamperingProxy } from "@holdfast/testkit";
 import { Redis } from "ioredis";
 import { expect, onTestFinished } from "vitest";
 import type { CollectOptions } from "../../src/doctor/collect.ts";
@@ -96,8 +90,8 @@ export async function startSentinel(master: RedisServer): Promise<void> {
 
 /** Starts a server at the other end of a long line. */
 export async function startFarUrl(delayMs: number): Promise<string> {
-  const proxy = await startTcpProxy((await startServer()).port);
-  onTestFinished(() => proxy.stop());
+  const proxy = await startTcpProxy({ port: (await startServer()).port });
+  onTestFinished(() => proxy.close());
   proxy.delay(delayMs);
   return urlOf(proxy);
 }

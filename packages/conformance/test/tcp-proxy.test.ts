@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
-import { startTcpProxy, type TcpProxy } from "../src/index.ts";
+import { startTcpProxy, type TcpProxy } from "../src/tcp-proxy.ts";
 
 let proxy: TcpProxy;
 
@@ -9,10 +9,10 @@ let proxy: TcpProxy;
 beforeEach(async () => {
   const server = createServer((socket) => socket.on("error", () => {}).pipe(socket)).listen(0, "127.0.0.1");
   await once(server, "listening");
-  proxy = await startTcpProxy((server.address() as AddressInfo).port);
+  proxy = await startTcpProxy({ port: (server.address() as AddressInfo).port });
   onTestFinished(async () => {
-    await proxy.stop();
-    await proxy.stop();
+    await proxy.close();
+    await proxy.close();
     server.close();
   });
 });
@@ -46,10 +46,10 @@ describe("startTcpProxy()", () => {
     socket.end(text);
     await closed;
     expect(received()).toBe(text);
-    await expect.poll(() => proxy.connections).toBe(0);
+    await expect.poll(() => proxy.connections()).toBe(0);
   });
 
-  test.each(["requests", "replies", undefined] as const)("stall(%s) holds back until resume()", async (direction) => {
+  test.each(["requests", "replies", undefined] as const)("stall(%s) holds back until start()", async (direction) => {
     const { socket, received } = await open();
     socket.write("a");
     await expect.poll(received).toBe("a");
@@ -57,8 +57,8 @@ describe("startTcpProxy()", () => {
     socket.write("b");
     await pass(30);
     expect(received()).toBe("a");
-    expect(proxy.connections).toBe(1);
-    await proxy.resume();
+    expect(proxy.connections()).toBe(1);
+    await proxy.start();
     await expect.poll(received).toBe("ab");
   });
 
@@ -68,7 +68,7 @@ describe("startTcpProxy()", () => {
     socket.write("a");
     await pass(30);
     expect(received()).toBe("");
-    await proxy.resume();
+    await proxy.start();
     await expect.poll(received).toBe("a");
   });
 
@@ -93,13 +93,13 @@ describe("startTcpProxy()", () => {
     await expect.poll(received).toBe("a");
   });
 
-  test("refuse() turns new connections away and keeps the others, until resume()", async () => {
+  test("refuse() turns new connections away and keeps the others, until start()", async () => {
     const { socket, received } = await open();
     await proxy.refuse();
     await expect(once(connect(proxy.port, "127.0.0.1"), "connect")).rejects.toThrow("ECONNREFUSED");
     socket.write("a");
     await expect.poll(received).toBe("a");
-    await proxy.resume();
+    await proxy.start();
     await open();
   });
 
@@ -113,7 +113,7 @@ describe("startTcpProxy()", () => {
     expect(performance.now() - startMs).toBeGreaterThanOrEqual(199); // on its way there, and back
   });
 
-  test("halfOpen() swallows what open connections send, and resume() resets them", async () => {
+  test("halfOpen() swallows what open connections send, and start() resets them", async () => {
     const { socket, closed, received } = await open();
     socket.write("a");
     await expect.poll(received).toBe("a");
@@ -123,7 +123,7 @@ describe("startTcpProxy()", () => {
     fresh.socket.write("c");
     await expect.poll(fresh.received).toBe("c");
     expect(socket.closed).toBe(false);
-    await proxy.resume();
+    await proxy.start();
     await closed;
     expect(received()).toBe("a");
     fresh.socket.write("d");

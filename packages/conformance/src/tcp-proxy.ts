@@ -1,34 +1,47 @@
+/** A TCP proxy between clients and a server, with faults that a test controls. */
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
 
 /** From the client to the server, or back. */
 export type Direction = "requests" | "replies";
 
-/** A network between a client and one server on 127.0.0.1 that a test controls. */
-export interface TcpProxy {
-  /** Where clients connect to. */
+/** Where a proxy passes connections on to. */
+export interface TcpProxyTarget {
   readonly port: number;
-  /** How many connections are open now. */
-  readonly connections: number;
-  /** Holds back what is sent in one direction, or in both: half-open connections, on which nothing arrives any more. */
+  /** Default: `127.0.0.1`. */
+  readonly host?: string;
+}
+
+/**
+ * A network between clients and one server that a test controls. It has all that the `server` of a subject needs, so it
+ * can be that `server` itself.
+ */
+export interface TcpProxy {
+  /** The port of 127.0.0.1 that clients connect to. */
+  readonly port: number;
+  /** Counts the connections that are open now. */
+  connections(): number;
+  /** Makes the server unreachable: cuts all connections and refuses new ones. */
+  stop(): Promise<void>;
+  /** Makes the server reachable again: ends every fault of this list. Data that was held back arrives now. */
+  start(): Promise<void>;
+  /** Cuts all connections with a reset, as a lost network does in the end. New connections work. */
+  cut(): void;
+  /** Refuses new connections, and keeps those that are open. */
+  refuse(): Promise<void>;
+  /** Holds back all data in one direction, or in both: connections stay open, and nothing arrives. */
   stall(direction?: Direction): void;
-  /** From now on, delivers everything this many milliseconds later. */
+  /** Delivers everything this many milliseconds later from now on. */
   delay(ms: number): void;
-  /** From now on, lets so many bytes pass per second, in each direction of each connection. */
+  /** Limits each direction of each connection to this many bytes per second from now on. */
   throttle(bytesPerSecond: number): void;
   /**
-   * Forgets the open connections on the server's side, while clients still believe in them: what they send is swallowed,
-   * until `resume()` resets them. New connections work.
+   * Drops the open connections on the server's side while clients still believe in them: data that clients send is
+   * discarded until `start()` resets these connections. New connections work.
    */
   halfOpen(): void;
-  /** Cuts all connections, as a lost network does in the end: neither side hears a farewell. */
-  cut(): void;
-  /** Refuses new connections; those that are open stay. */
-  refuse(): Promise<void>;
-  /** Ends stalling, delays, throttling, half-open connections and refusing. What was held back arrives now. */
-  resume(): Promise<void>;
-  /** Closes everything. Safe to call more than once. */
-  stop(): Promise<void>;
+  /** Closes the proxy for good. Safe to call more than once. */
+  close(): Promise<void>;
 }
 
 /** What a proxy does with data at the moment. */
@@ -55,11 +68,22 @@ interface Link {
   isHalfOpen: boolean;
 }
 
-/** Starts a proxy on a free port of 127.0.0.1 that passes everything on to the target port. */
-export async function startTcpProxy(targetPort: number): Promise<TcpProxy> {
+/**
+ * Starts a proxy on a free port of 127.0.0.1 that passes everything on to the target.
+ *
+ * @example
+ * ```ts
+ * const proxy = await startTcpProxy({ port: 6379 });
+ * const client = new Redis({ port: proxy.port });
+ * await proxy.stop(); // the client loses its connection, and cannot reconnect
+ * await proxy.start(); // now it can
+ * await proxy.close();
+ * ```
+ */
+export async function startTcpProxy(target: TcpProxyTarget): Promise<TcpProxy> {
   const weather: Weather = { stalled: new Set(), ...fairWeather };
   const links = new Set<Link>();
-  const accept = (client: Socket): void => open(client, targetPort, links, weather);
+  const accept = (client: Socket): void => open(client, target, links, weather);
   const update = (): void => {
     for (const { flows } of links) for (const flow of flows) flow.update();
   };
@@ -75,8 +99,10 @@ export async function startTcpProxy(targetPort: number): Promise<TcpProxy> {
   };
   return {
     port,
-    get connections() {
-      return links.size;
+    connections: () => links.size,
+    async stop() {
+      await refuse();
+      cut();
     },
     stall(direction) {
       for (const one of direction ? [direction] : (["requests", "replies"] as const)) weather.stalled.add(one);
@@ -96,14 +122,14 @@ export async function startTcpProxy(targetPort: number): Promise<TcpProxy> {
     },
     cut,
     refuse,
-    async resume() {
+    async start() {
       weather.stalled.clear();
       Object.assign(weather, fairWeather);
       update();
       for (const link of links) if (link.isHalfOpen) reset(link);
       listener ??= await listen(port, accept);
     },
-    async stop() {
+    async close() {
       await refuse();
       cut();
       reservedPorts.delete(port);
@@ -134,8 +160,8 @@ async function listenOnReservedPort(accept: (client: Socket) => void): Promise<S
   return listen(0, accept);
 }
 
-function open(client: Socket, targetPort: number, links: Set<Link>, weather: Weather): void {
-  const server = connect({ port: targetPort, host: "127.0.0.1", allowHalfOpen: true });
+function open(client: Socket, target: TcpProxyTarget, links: Set<Link>, weather: Weather): void {
+  const server = connect({ host: "127.0.0.1", ...target, allowHalfOpen: true });
   const flows = [flow(client, server, "requests", weather), flow(server, client, "replies", weather)];
   const link: Link = { client, server, flows, isHalfOpen: false };
   links.add(link);

@@ -5,14 +5,17 @@ import { chmod, chown, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
-import { freePort, reapedDirectory } from "@holdfast/testkit";
 import pg from "pg";
 import { findPostgres } from "./find-postgres.ts";
+import { freePort } from "./free-port.ts";
+import { reapedDirectory } from "./reaper.ts";
 
 /** A real PostgreSQL server on 127.0.0.1, with a directory of its own. */
 export interface PostgresServer {
   /** Where clients connect to, and as whom. */
   readonly connectionString: string;
+  /** The port of 127.0.0.1 that the server listens on. */
+  readonly port: number;
   /** Ends the server, and removes its files. */
   stop(): Promise<void>;
 }
@@ -24,11 +27,16 @@ const startAttempts = 5;
 const startTimeoutMs = 60_000;
 const stopTimeoutMs = 10_000;
 
-/** As fast as may be: nothing has to outlive the server. */
-const settings = ["listen_addresses=127.0.0.1", "unix_socket_directories=", "fsync=off"];
+const settings = ["listen_addresses=127.0.0.1", "unix_socket_directories="];
+
+/** See {@link startPostgresServer}. */
+export interface PostgresServerOptions {
+  /** Whether a commit is on disk before it is answered. Default: false, as nothing has to outlive the server. */
+  readonly fsync?: boolean;
+}
 
 /** Starts a server on a free port, and resolves when it answers. */
-export async function startPostgresServer(): Promise<PostgresServer> {
+export async function startPostgresServer({ fsync = false }: PostgresServerOptions = {}): Promise<PostgresServer> {
   const programs = await findPostgres();
   if (programs === undefined) {
     throw new Error("there is no PostgreSQL server: install one (Debian: apt-get install postgresql)");
@@ -41,9 +49,11 @@ export async function startPostgresServer(): Promise<PostgresServer> {
     const data = join(directory, "data");
     const options = ["--username=holdfast", "--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync"];
     await promisify(execFile)(join(programs, "initdb"), [...options, data], { ...user, cwd: "/" });
-    const { child, connectionString } = await launch(join(programs, "postgres"), directory, data, user);
+    const sync = `fsync=${fsync ? "on" : "off"}`;
+    const { child, port, connectionString } = await launch(join(programs, "postgres"), directory, data, sync, user);
     return {
       connectionString,
+      port,
       async stop() {
         await end(child);
         await remove();
@@ -76,13 +86,14 @@ async function launch(
   program: string,
   directory: string,
   data: string,
+  sync: string,
   user: User,
-): Promise<{ child: ChildProcess; connectionString: string }> {
+): Promise<{ child: ChildProcess; port: number; connectionString: string }> {
   const logPath = join(directory, "log");
   for (let attempt = 1; ; attempt++) {
     const port = await freePort();
     const log = openSync(logPath, "w");
-    const options = ["-D", data, "-p", String(port), ...settings.flatMap((setting) => ["-c", setting])];
+    const options = ["-D", data, "-p", String(port), ...[...settings, sync].flatMap((setting) => ["-c", setting])];
     const child = spawn(program, options, { stdio: ["ignore", log, log], cwd: "/", ...user });
     closeSync(log);
     child.unref();
@@ -90,7 +101,7 @@ async function launch(
     try {
       await writeFile(join(directory, "pid"), String(child.pid));
       await answering(child, connectionString);
-      return { child, connectionString };
+      return { child, port, connectionString };
     } catch (error) {
       await end(child);
       const lines = await readFile(logPath, "utf8");
