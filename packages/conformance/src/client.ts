@@ -1,5 +1,6 @@
-import type { AcquireReply, ExtendReply, LockNode, NodeView, ReleaseReply, Unwatch } from "@holdfast/core";
+import type { AcquireReply, ExtendReply, LockNode, NodeView, Unwatch } from "@holdfast/core";
 import { minuteMs } from "./durations.ts";
+import { type CallSite, callSiteOf, errorAt, rejectionAt } from "./mistake.ts";
 import { readAcquireReply, readExtendReply, readNodeView, readReleaseReply } from "./replies.ts";
 import { within } from "./within.ts";
 
@@ -30,21 +31,24 @@ export interface ReleaseTerms {
   readonly undo?: boolean;
 }
 
-/** The node under test in the hands of a test: requests are well-formed, and every reply is checked before use. */
+/**
+ * The node under test in the hands of a test: requests are well-formed, and every reply is checked before use. A failure
+ * points at the line that made the call, and says which mistake is likely.
+ */
 export interface Client {
   readonly node: LockNode;
   acquire(owner: string, resources: Resources, terms?: ClaimTerms): Promise<AcquireReply>;
   /** Acquires, fails unless it is granted, and returns the fence. */
-  grant(owner: string, resources: Resources, terms?: ClaimTerms): Promise<number>;
+  grant(owner: string, resources: Resources, terms?: ClaimTerms, mistake?: string): Promise<number>;
   /** Acquires, fails unless it is denied, and returns what the node knows about the wait. */
-  deny(owner: string, resources: Resources, terms?: ClaimTerms): Promise<number | undefined>;
+  deny(owner: string, resources: Resources, terms?: ClaimTerms, mistake?: string): Promise<number | undefined>;
   extend(owner: string, resources: Resources, terms?: ExtendTerms): Promise<ExtendReply>;
   /** Extends, fails unless it is held, and returns the fence. */
-  hold(owner: string, resources: Resources, terms?: ExtendTerms): Promise<number>;
+  hold(owner: string, resources: Resources, terms?: ExtendTerms, mistake?: string): Promise<number>;
   /** Releases, and returns whether there was anything to free. */
   release(owner: string, resources: Resources, terms?: ReleaseTerms): Promise<boolean>;
   /** Releases, fails unless that freed something, and returns the waiter that the reply names. */
-  free(owner: string, resources: Resources, terms?: ReleaseTerms): Promise<string | undefined>;
+  free(owner: string, resources: Resources, terms?: ReleaseTerms, mistake?: string): Promise<string | undefined>;
   /** Only where the node offers it. */
   inspect(resource: string): Promise<NodeView>;
   /** Only where the node offers it. */
@@ -56,61 +60,97 @@ export function freshOwner(): string {
   return crypto.randomUUID();
 }
 
+/** Which mistake is likely where a test does not name one. */
+const mistakes = {
+  denied: "the node does not free what has ended, or confuses two names or owners",
+  granted: "two owners hold one resource",
+  notHeld: "a claim was lost before its end, or belongs to another owner",
+  nothingFreed: "a claim was lost before its release",
+};
+
 /** Puts a node into the hands of a test. */
 export function clientOf(node: LockNode, timeoutMs: number): Client {
   /** Names the call that rejected or hangs: the error is the adapter's own, and need not say. */
-  const answer = async <T>(method: string, call: () => Promise<T>): Promise<T> => {
+  const answer = async <T>(site: CallSite, method: string, call: () => Promise<T>): Promise<T> => {
     try {
-      return await within(timeoutMs, method, call());
+      return await within(timeoutMs, method, Promise.resolve().then(call));
     } catch (cause) {
-      throw new Error(`${method} rejected, and a rejection is a failure, never an answer: ${cause}`, { cause });
+      throw rejectionAt(site, `${method} rejected, and a rejection is a failure, never an answer: ${cause}`, cause);
     }
   };
-  const release = async (owner: string, resources: Resources, terms?: ReleaseTerms): Promise<ReleaseReply> => {
+  /** Reads a reply; a reader's complaint points at the call. */
+  const read = <T>(site: CallSite, reader: () => T): T => {
+    try {
+      return reader();
+    } catch (error) {
+      throw errorAt(site, (error as Error).message);
+    }
+  };
+  const acquire = async (site: CallSite, owner: string, resources: Resources, terms?: ClaimTerms) => {
+    const request = { ...requestOf(owner, resources, timeoutMs), ttlMs: longMs, fenceHint: 1, ...terms };
+    const reply = await answer(site, "acquire()", () => node.acquire(Object.freeze(request)));
+    return read(site, () => readAcquireReply(reply, request.resources));
+  };
+  const extend = async (site: CallSite, owner: string, resources: Resources, terms: ExtendTerms = {}) => {
+    const { ttlMs = longMs, fence = 1, rejoin = false } = terms;
+    const request = Object.freeze({ ...requestOf(owner, resources, timeoutMs), ttlMs, fence, rejoin });
+    const reply = await answer(site, "extend()", () => node.extend(request));
+    return read(site, () => readExtendReply(reply, fence));
+  };
+  const release = async (site: CallSite, owner: string, resources: Resources, terms?: ReleaseTerms) => {
     const request = Object.freeze({ ...requestOf(owner, resources, timeoutMs), ...terms });
-    return readReleaseReply(await answer("release()", () => node.release(request)));
+    const reply = await answer(site, "release()", () => node.release(request));
+    return read(site, () => readReleaseReply(reply));
   };
   const client: Client = {
     node,
     async acquire(owner, resources, terms) {
-      const request = { ...requestOf(owner, resources, timeoutMs), ttlMs: longMs, fenceHint: 1, ...terms };
-      const reply = await answer("acquire()", () => node.acquire(Object.freeze(request)));
-      return readAcquireReply(reply, request.resources);
+      return acquire(callSiteOf(client.acquire), owner, resources, terms);
     },
-    async grant(owner, resources, terms) {
-      const reply = await client.acquire(owner, resources, terms);
-      if (!reply.granted) throw new Error(`acquire() denied ${say(resources)} to ${owner}: it must be granted`);
-      return reply.fence;
+    async grant(owner, resources, terms, mistake = mistakes.denied) {
+      const site = callSiteOf(client.grant);
+      const reply = await acquire(site, owner, resources, terms);
+      if (reply.granted) return reply.fence;
+      throw errorAt(site, `${mistake}: acquire() denied ${say(resources)} to ${say(owner)}, and must grant it`);
     },
-    async deny(owner, resources, terms) {
-      const reply = await client.acquire(owner, resources, terms);
-      if (reply.granted) throw new Error(`acquire() granted ${say(resources)} to ${owner}: it must be denied`);
-      return reply.retryAfterMs;
+    async deny(owner, resources, terms, mistake = mistakes.granted) {
+      const site = callSiteOf(client.deny);
+      const reply = await acquire(site, owner, resources, terms);
+      if (!reply.granted) return reply.retryAfterMs;
+      throw errorAt(site, `${mistake}: acquire() granted ${say(resources)} to ${say(owner)}, and must deny it`);
     },
-    async extend(owner, resources, { ttlMs = longMs, fence = 1, rejoin = false } = {}) {
-      const request = Object.freeze({ ...requestOf(owner, resources, timeoutMs), ttlMs, fence, rejoin });
-      return readExtendReply(await answer("extend()", () => node.extend(request)), fence);
+    async extend(owner, resources, terms) {
+      return extend(callSiteOf(client.extend), owner, resources, terms);
     },
-    async hold(owner, resources, terms) {
-      const reply = await client.extend(owner, resources, terms);
-      if (!reply.held) throw new Error(`extend() of ${say(resources)} by ${owner} answered not held: it must be held`);
-      return reply.fence;
+    async hold(owner, resources, terms, mistake = mistakes.notHeld) {
+      const site = callSiteOf(client.hold);
+      const reply = await extend(site, owner, resources, terms);
+      if (reply.held) return reply.fence;
+      const answered = reply.rejoined ? "rejoined" : "not held";
+      throw errorAt(
+        site,
+        `${mistake}: extend() of ${say(resources)} by ${say(owner)} answered ${answered}, and must answer held`,
+      );
     },
     async release(owner, resources, terms) {
-      return (await release(owner, resources, terms)).released;
+      return (await release(callSiteOf(client.release), owner, resources, terms)).released;
     },
-    async free(owner, resources, terms) {
-      const { released, next } = await release(owner, resources, terms);
-      if (!released) throw new Error(`release() of ${say(resources)} by ${owner} freed nothing: it must be freed`);
-      return next;
+    async free(owner, resources, terms, mistake = mistakes.nothingFreed) {
+      const site = callSiteOf(client.free);
+      const { released, next } = await release(site, owner, resources, terms);
+      if (released) return next;
+      throw errorAt(site, `${mistake}: release() of ${say(resources)} by ${say(owner)} freed nothing`);
     },
     async inspect(resource) {
-      return readNodeView(await answer("inspect()", () => offered(node.inspect, "inspect").call(node, resource)));
+      const site = callSiteOf(client.inspect);
+      const view = await answer(site, "inspect()", () => offered(node.inspect, "inspect").call(node, resource));
+      return read(site, () => readNodeView(view));
     },
     async watch(resources, onReleased) {
+      const site = callSiteOf(client.watch);
       const names = sorted(resources);
-      const unwatch = await answer("watch()", () => offered(node.watch, "watch").call(node, names, onReleased));
-      if (typeof unwatch !== "function") throw new Error("watch() must resolve with the function that ends it");
+      const unwatch = await answer(site, "watch()", () => offered(node.watch, "watch").call(node, names, onReleased));
+      if (typeof unwatch !== "function") throw errorAt(site, "watch() must resolve with the function that ends it");
       return unwatch;
     },
   };
@@ -131,6 +171,8 @@ function offered<T>(method: T | undefined, name: string): T {
   return method;
 }
 
-function say(resources: Resources): string {
-  return JSON.stringify(resources);
+/** Resources or an owner, for a message: long lists and names are cut short there. */
+function say(names: Resources): string {
+  const text = JSON.stringify(names);
+  return text.length > 200 ? `${text.slice(0, 150)}… (${text.length} characters)` : text;
 }

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { afterAll, describe, expect, test } from "vitest";
 import type { BrokenNode } from "./broken-nodes/broken-node.ts";
 import { brokenNodes as allBrokenNodes } from "./broken-nodes/index.ts";
 import { createExpectCaught, declared, type ExpectCaught, timeoutsMax } from "./expect-caught.ts";
@@ -26,6 +26,7 @@ export function describeBrokenNodes(name: string, options: DescribeBrokenNodesOp
   const { brokenNodes = allBrokenNodes } = options;
   describe(`${name}, broken on purpose`, async () => {
     const offers = await offersOf(settings);
+    afterAll(() => settings.processes.close());
     const obstacles = new Map<string, number>();
     const expectCaught = createExpectCaught(settings);
     for (const broken of brokenNodes) {

@@ -1,4 +1,4 @@
-import { afterAll, describe, test } from "vitest";
+import { afterAll, beforeAll, describe, test } from "vitest";
 import { offersOf } from "./offers.ts";
 import { type Result, writeReport } from "./report.ts";
 import { hangGuardMs, parseOptions, type Settings } from "./settings.ts";
@@ -21,6 +21,7 @@ export function describeLockNode(name: string, options: DescribeLockNodeOptions)
     const offers = await offersOf(settings);
     const topics = topicsFor(offers, settings);
     const results = topics.map((topic) => ({ title: topic.title, results: registerTopic(topic, settings) }));
+    afterAll(() => settings.processes.close());
     afterAll(() => writeReport({ name, offers, settings, topics: results }));
   });
 }
@@ -33,8 +34,34 @@ function registerTopic({ title, proofs }: Topic, settings: Settings): readonly R
   return results;
 }
 
+/**
+ * Begins a proof about what lasts before all tests.
+ *
+ * @returns takes the clean-up of the test that ends the proof, and returns the rest of the proof
+ */
+function beginEarly(begin: NonNullable<Proof["begin"]>, settings: Settings): Proof["prepare"] {
+  const cleanUps: (() => Promise<void>)[] = [];
+  const cleanAll = async (): Promise<void> => {
+    for (const step of cleanUps.splice(0)) await step();
+  };
+  let begun: Promise<() => Promise<void>> | undefined;
+  beforeAll(async () => {
+    begun = begin(settings, (step) => void cleanUps.push(step));
+    // The test tells of a failure.
+    await begun.catch(() => {});
+  }, hangGuardMs(settings));
+  afterAll(cleanAll);
+  return async (_, cleanUp) => {
+    cleanUp(cleanAll);
+    const rest = begun as Promise<() => Promise<void>>;
+    return async () => (await rest)();
+  };
+}
+
 /** Registers one test. Its result is what the runner says of it, also where it is stopped, or its clean-up fails. */
-function registerProof({ statement, prepare }: Proof, settings: Settings): Result {
+function registerProof(proof: Proof, settings: Settings): Result {
+  const { statement } = proof;
+  const prepare = proof.begin ? beginEarly(proof.begin, settings) : proof.prepare;
   let state = (): string | undefined => undefined;
   test(
     statement,

@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 import type { BrokenNode } from "./broken-nodes/broken-node.ts";
-import type { Limit, Settings } from "./settings.ts";
+import { type Limit, reasonsOf, type Settings } from "./settings.ts";
 import type { CleanUp, Proof } from "./topics.ts";
 
 /** Fails unless the proof fails for the broken node, and passes for the correct one under the same conditions. */
@@ -28,7 +28,7 @@ export function createExpectCaught(correct: Settings): ExpectCaught {
 
 /** The limits that a broken node declares. */
 export function declared({ cannot = {} }: BrokenNode): [Limit, string][] {
-  return Object.entries(cannot) as [Limit, string][];
+  return [...reasonsOf(cannot)];
 }
 
 /** The timeout that the correct node needs to pass. With a shorter one, the broken node would fail whatever it did. */
@@ -54,6 +54,8 @@ function brokenBy(broken: BrokenNode, correct: Settings): Settings {
   return {
     ...correct,
     cannot: new Map([...correct.cannot, ...declared(broken)]),
+    resourcesMax: broken.cannot?.manyResources?.max ?? correct.resourcesMax,
+    nameBytesMax: broken.cannot?.longNames?.max ?? correct.nameBytesMax,
     create: () => broken.create(correct.create),
   };
 }

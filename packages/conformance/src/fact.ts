@@ -6,12 +6,19 @@ export interface Fact<W = World> {
   readonly statement: string;
   /** What the server must be able to do for the sentence to apply. */
   readonly needs: readonly Limit[];
+  /** What is probably wrong with a node that fails: its report begins with this. */
+  readonly mistake?: string | undefined;
   prove(world: W): Promise<void>;
 }
 
+/** A sentence about what lasts: the proof begins, and goes on with what it returns when seconds have passed. */
+export interface LastingFact extends Omit<Fact, "prove"> {
+  begin(world: World): Promise<() => Promise<void>>;
+}
+
 /** A sentence that holds for every node. */
-export function fact<W = World>(statement: string, prove: (world: W) => Promise<void>): Fact<W> {
-  return { statement, needs: [], prove };
+export function fact<W = World>(statement: string, prove: (world: W) => Promise<void>, mistake?: string): Fact<W> {
+  return { statement, needs: [], mistake, prove };
 }
 
 /** A sentence that holds unless the adapter declares that its server cannot do one of the things needed. */
@@ -19,6 +26,7 @@ export function factNeeding<W = World>(
   needs: Limit | readonly Limit[],
   statement: string,
   prove: (world: W) => Promise<void>,
+  mistake?: string,
 ): Fact<W> {
-  return { statement, needs: typeof needs === "string" ? [needs] : needs, prove };
+  return { statement, needs: typeof needs === "string" ? [needs] : needs, mistake, prove };
 }

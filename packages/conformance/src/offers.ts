@@ -7,17 +7,20 @@ import { within } from "./within.ts";
 /**
  * Finds out what subjects offer. Makes one subject before the tests, as the offers decide which tests there are.
  *
- * @throws {TypeError} if a subject has neither a server nor a reason for having none, or has both
+ * @throws {TypeError} if a subject has neither a server nor a reason for having none, or has both; and the same for a
+ * rival in another process
  */
-export async function offersOf({ create, noServer, timeoutMs }: Settings): Promise<Offers> {
+export async function offersOf({ create, noServer, noOtherProcess, timeoutMs }: Settings): Promise<Offers> {
   const subject = await within(timeoutMs, "create()", create());
   try {
     insistOnServerOrReason(subject, noServer);
-    const { node, server, advance } = subject;
+    insistOnRivalModuleOrReason(subject, noOtherProcess);
+    const { node, server, rivalModule, advance } = subject;
     return {
       watch: node.watch !== undefined,
       inspect: node.inspect !== undefined,
       server: server !== undefined,
+      otherProcess: rivalModule !== undefined,
       advance: advance !== undefined,
       waitingLists: await keepsWaitingLists(clientOf(node, timeoutMs)),
     };
@@ -43,5 +46,16 @@ function insistOnServerOrReason({ server }: LockNodeSubject, noServer: string | 
   }
   if (server !== undefined && noServer !== undefined) {
     throw new TypeError(`noServer says "${noServer}", but the subject has a server`);
+  }
+}
+
+function insistOnRivalModuleOrReason({ rivalModule }: LockNodeSubject, noOtherProcess: string | undefined): void {
+  if (rivalModule === undefined && noOtherProcess === undefined) {
+    throw new TypeError(
+      "give the subject a rivalModule, so that exclusion between processes can be tested, or say in noOtherProcess why it has none",
+    );
+  }
+  if (rivalModule !== undefined && noOtherProcess !== undefined) {
+    throw new TypeError(`noOtherProcess says "${noOtherProcess}", but the subject has a rivalModule`);
   }
 }

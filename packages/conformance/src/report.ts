@@ -15,7 +15,7 @@ export interface Result {
 export interface Findings {
   readonly name: string;
   readonly offers: Offers;
-  readonly settings: Pick<Settings, "cannot" | "noServer">;
+  readonly settings: Pick<Settings, "cannot" | "noServer" | "noOtherProcess">;
   readonly topics: readonly { readonly title: string; readonly results: readonly Result[] }[];
 }
 
@@ -51,13 +51,16 @@ function reportOf({ name, offers, settings, topics }: Findings): string {
   return `${parts.join("\n\n")}\n`;
 }
 
-function capabilities(offers: Offers, { cannot, noServer }: Findings["settings"]): readonly (readonly string[])[] {
+function capabilities(offers: Offers, settings: Findings["settings"]): readonly (readonly string[])[] {
+  const { cannot, noServer, noOtherProcess } = settings;
+  const tested = (reason: string | undefined): string => (reason === undefined ? "tested" : `not tested: ${reason}`);
   const yes = (offered: boolean): string => (offered ? "yes" : "not offered");
   return [
     ["`watch`: waiting clients are woken", yes(offers.watch)],
     ["`waiter`: releases name the next waiter", yes(offers.waitingLists)],
     ["`inspect`: tells the holder of a resource", yes(offers.inspect)],
-    ["outages and connections", noServer === undefined ? "tested" : `not tested: ${noServer}`],
+    ["outages and connections", tested(noServer)],
+    ["exclusion between processes", tested(noOtherProcess)],
     ...[...cannot].map(([limit, reason]) => [`\`${limit}\``, `cannot: ${reason}`]),
   ];
 }

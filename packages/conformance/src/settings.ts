@@ -1,3 +1,4 @@
+import { createRivalProcesses, type RivalProcesses } from "./rival-processes.ts";
 import type { DescribeLockNodeOptions, LockNodeLimits, LockNodeSubject } from "./subject.ts";
 
 /** The name of a limit. */
@@ -10,6 +11,14 @@ export interface Settings {
   readonly cannot: ReadonlyMap<Limit, string>;
   /** Why subjects have no server, or undefined where they have. */
   readonly noServer: string | undefined;
+  /** Why subjects have no rival in another process, or undefined where they have. */
+  readonly noOtherProcess: string | undefined;
+  /** How many resources one call may name. */
+  readonly resourcesMax: number;
+  /** How many bytes of UTF-8 a name may have. */
+  readonly nameBytesMax: number;
+  /** Starts the processes of rivals. */
+  readonly processes: RivalProcesses;
   readonly timeoutMs: number;
 }
 
@@ -18,6 +27,9 @@ export function hangGuardMs({ timeoutMs }: Pick<Settings, "timeoutMs">): number 
   return 4 * timeoutMs;
 }
 
+/** The least that a size limit may be, so that the tests of everything else can run. */
+const sizeLimits = { manyResources: 10, longNames: 64 } as const;
+
 const limits: readonly string[] = [
   "severalResources",
   "unrelatedResources",
@@ -25,6 +37,8 @@ const limits: readonly string[] = [
   "rejoin",
   "longTtl",
   "exactTtl",
+  "manyResources",
+  "longNames",
 ] satisfies readonly Limit[];
 
 /**
@@ -32,18 +46,43 @@ const limits: readonly string[] = [
  *
  * @throws {TypeError | RangeError} naming the option and what is wanted
  */
-export function parseOptions({ create, cannot = {}, noServer, timeoutMs = 10_000 }: DescribeLockNodeOptions): Settings {
+export function parseOptions(options: DescribeLockNodeOptions): Settings {
+  const { create, cannot = {}, noServer, noOtherProcess, timeoutMs = 10_000 } = options;
   if (typeof create !== "function") throw new TypeError("create must be a function that makes a fresh subject");
   if (!(timeoutMs > 0)) throw new RangeError(`timeoutMs must be a positive number, not ${timeoutMs}`);
   if (noServer !== undefined) insistOnReason("noServer", noServer);
-  const declared = Object.entries(cannot).filter(([, reason]) => reason !== undefined);
-  for (const [limit, reason] of declared) {
-    if (!limits.includes(limit)) throw new TypeError(`cannot.${limit} is none of the limits ${limits.join(", ")}`);
-    insistOnReason(`cannot.${limit}`, reason);
-  }
-  return { create, cannot: new Map(declared as [Limit, string][]), noServer, timeoutMs };
+  if (noOtherProcess !== undefined) insistOnReason("noOtherProcess", noOtherProcess);
+  const { manyResources, longNames } = cannot;
+  return {
+    create,
+    cannot: reasonsOf(cannot),
+    noServer,
+    noOtherProcess,
+    resourcesMax: manyResources?.max ?? Number.POSITIVE_INFINITY,
+    nameBytesMax: longNames?.max ?? Number.POSITIVE_INFINITY,
+    processes: createRivalProcesses(timeoutMs),
+    timeoutMs,
+  };
 }
 
-function insistOnReason(option: string, reason: unknown): void {
+/** The reason for each limit that is declared. */
+export function reasonsOf(cannot: LockNodeLimits): ReadonlyMap<Limit, string> {
+  const declared = Object.entries(cannot).filter(([, limit]) => limit !== undefined);
+  return new Map(
+    declared.map(([name, limit]: [string, unknown]) => {
+      if (!limits.includes(name)) throw new TypeError(`cannot.${name} is none of the limits ${limits.join(", ")}`);
+      if (!(name in sizeLimits)) return [name as Limit, insistOnReason(`cannot.${name}`, limit)];
+      const { max, reason } = Object(limit);
+      const least = sizeLimits[name as keyof typeof sizeLimits];
+      if (!Number.isSafeInteger(max) || max < least) {
+        throw new RangeError(`cannot.${name}.max must be an integer of at least ${least}, not ${max}`);
+      }
+      return [name as Limit, insistOnReason(`cannot.${name}.reason`, reason)];
+    }),
+  );
+}
+
+function insistOnReason(option: string, reason: unknown): string {
   if (typeof reason !== "string" || reason === "") throw new TypeError(`${option} must give the reason`);
+  return reason;
 }

@@ -8,6 +8,11 @@ export interface LockNodeSubject {
   readonly rival: LockNode;
   /** The way to the server, in the suite's hands. Where there is none, {@link DescribeLockNodeOptions.noServer} says why. */
   readonly server?: SubjectServer;
+  /**
+   * How to make a third client of the same server in another process. Where there is none,
+   * {@link DescribeLockNodeOptions.noOtherProcess} says why.
+   */
+  readonly rivalModule?: RivalModule;
   /** Ends both clients and removes what the test left behind. Called once, after each test, also a failed one. */
   close(): Promise<void>;
   /**
@@ -24,7 +29,40 @@ export interface LockNodeSubject {
   related?(resource: string): string;
 }
 
-/** What the suite may do to the way between the clients of one subject and their server: a TCP proxy can do all of it. */
+/** A module that makes a node in another process. The suite starts the process, loads the module and calls its `openNode`. */
+export interface RivalModule {
+  /** The module: `new URL("./rival.ts", import.meta.url)`. It exports an {@link OpenNode} by the name `openNode`. */
+  readonly url: string | URL;
+  /** What `openNode` is called with: plain data, such as the port and the key prefix of the subject. */
+  readonly options?: unknown;
+  /** Options of Node.js for the process, such as `["--import", "tsx"]` for a module in TypeScript. Default: none. */
+  readonly execArgv?: readonly string[];
+}
+
+/**
+ * What a {@link RivalModule} exports as `openNode`: makes a client of the subject's server, as `rival` is one.
+ *
+ * @example
+ * ```ts
+ * export const openNode: OpenNode<{ port: number; prefix: string }> = async ({ port, prefix }) => {
+ *   const client = new Redis(port);
+ *   return { node: ioredisNode(client, { prefix }), close: async () => client.disconnect() };
+ * };
+ * ```
+ */
+export type OpenNode<Options = unknown> = (options: Options) => Promise<OpenedNode>;
+
+/** A node, and how to end its client. */
+export interface OpenedNode {
+  readonly node: LockNode;
+  /** Ends the client. Leaves claims and counters alone. */
+  close(): Promise<void>;
+}
+
+/**
+ * What the suite may do to the network between the clients of one subject and their server. The proxy of
+ * `@holdfast/conformance/tcp-proxy` is one.
+ */
 export interface SubjectServer {
   /** Makes the server unreachable: ends open connections, refuses new ones. What the server remembers is up to you. */
   stop(): Promise<void>;
@@ -35,7 +73,7 @@ export interface SubjectServer {
 }
 
 /**
- * What the server of an adapter cannot do. Each field is the reason, as the adapter's own documentation gives it; the
+ * What the server of an adapter cannot do. Each field has the reason, as the adapter's own documentation gives it; the
  * suite shows it in the report. What must happen *instead* is tested. Everything that may be declared costs waiting or
  * features, and none of it costs safety.
  */
@@ -55,6 +93,22 @@ export interface LockNodeLimits {
   readonly longTtl?: string;
   /** It cannot end a claim on the millisecond. Instead, a claim is kept somewhat longer than asked, and never shorter. */
   readonly exactTtl?: string;
+  /**
+   * It cannot claim hundreds of resources in one call. `max` is how many it can. Instead, a request for one more is
+   * rejected and changes nothing. At least 10.
+   */
+  readonly manyResources?: SizeLimit;
+  /**
+   * It cannot keep names of thousands of characters. `max` is how many bytes of UTF-8 a name may have. Instead, a request
+   * for a longer name is rejected and changes nothing. At least 64.
+   */
+  readonly longNames?: SizeLimit;
+}
+
+/** How much a server can do, and why no more. */
+export interface SizeLimit {
+  readonly max: number;
+  readonly reason: string;
 }
 
 /** What {@link describeLockNode} needs to know about an adapter. */
@@ -68,6 +122,8 @@ export interface DescribeLockNodeOptions {
   readonly cannot?: LockNodeLimits;
   /** Why the subject has no `server`, so that outages and connections are not tested. Required where it has none. */
   readonly noServer?: string;
+  /** Why the subject has no `rivalModule`, so that nothing is tested across processes. Required where it has none. */
+  readonly noOtherProcess?: string;
   /** How long something that must happen may take before its test fails, in milliseconds. Default: 10 000. */
   readonly timeoutMs?: number;
 }

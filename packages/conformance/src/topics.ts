@@ -1,4 +1,5 @@
-import type { Fact } from "./fact.ts";
+import type { Fact, LastingFact } from "./fact.ts";
+import { withMistake } from "./mistake.ts";
 import { redlockWorldOf } from "./redlock-world.ts";
 import type { Limit, Settings } from "./settings.ts";
 import { acquireFacts } from "./suites/acquire.ts";
@@ -9,13 +10,16 @@ import { expiryFacts } from "./suites/expiry.ts";
 import { extendFacts } from "./suites/extend.ts";
 import { fenceFacts } from "./suites/fence.ts";
 import { inspectFacts, noInspectFacts } from "./suites/inspect.ts";
+import { lastingFacts, lastingMs, lastingOutageFacts, lastingProcessFacts } from "./suites/lasting.ts";
 import { limitFacts } from "./suites/limits.ts";
 import { malformedFacts } from "./suites/malformed.ts";
 import { nameFacts } from "./suites/names.ts";
+import { noOtherProcessFacts, otherProcessFacts } from "./suites/other-process.ts";
 import { inspectOutageFacts, noServerFacts, outageFacts, watchOutageFacts } from "./suites/outages.ts";
 import { redlockFacts, redlockOutageFacts } from "./suites/redlock.ts";
 import { rejoinFacts } from "./suites/rejoin.ts";
 import { releaseFacts } from "./suites/release.ts";
+import { sizeFacts } from "./suites/sizes.ts";
 import { takeoverFacts } from "./suites/takeover.ts";
 import {
   advanceWaitingListFacts,
@@ -25,6 +29,7 @@ import {
   watchWaitingListFacts,
 } from "./suites/waiting-lists.ts";
 import { noWatchFacts, watchFacts } from "./suites/watch.ts";
+import { wholeTtlFacts } from "./suites/whole-ttl.ts";
 import { type World, worldOf } from "./world.ts";
 
 const serversOfRedlock = 5;
@@ -34,6 +39,8 @@ export interface Offers {
   readonly watch: boolean;
   readonly inspect: boolean;
   readonly server: boolean;
+  /** Whether the suite can make a node in another process. */
+  readonly otherProcess: boolean;
   readonly advance: boolean;
   /** Whether the node keeps waiting lists. */
   readonly waitingLists: boolean;
@@ -48,6 +55,8 @@ export interface Proof {
   readonly needs: readonly Limit[];
   /** Makes the world, and returns the proof in it. */
   prepare(settings: Settings, cleanUp: CleanUp): Promise<() => Promise<void>>;
+  /** The same for a fact about what lasts: begins now, so that other proofs fill the time until the rest is called. */
+  begin?(settings: Settings, cleanUp: CleanUp): Promise<() => Promise<void>>;
 }
 
 /** Facts under one heading of the report. */
@@ -69,12 +78,19 @@ export function topicsFor(offers: Offers, { cannot }: Pick<Settings, "cannot">):
 
 /** The fact with this statement, whatever it needs; undefined where there is none. */
 export function proofOf(statement: string): Proof | undefined {
-  const everything = { watch: true, inspect: true, server: true, advance: true, waitingLists: true };
+  const everything = {
+    watch: true,
+    inspect: true,
+    server: true,
+    otherProcess: true,
+    advance: true,
+    waitingLists: true,
+  };
   const topics = [...topicsOf(everything), ...Object.values(limitFacts).map((facts) => overOneNode("limits", facts))];
   return topics.flatMap(({ proofs }) => proofs).find((proof) => proof.statement === statement);
 }
 
-function topicsOf({ watch, inspect, server, advance, waitingLists }: Offers): readonly Topic[] {
+function topicsOf({ watch, inspect, server, otherProcess, advance, waitingLists }: Offers): readonly Topic[] {
   const outages = [...outageFacts, ...(watch ? watchOutageFacts : []), ...(inspect ? inspectOutageFacts : [])];
   const connections = [
     ...connectionFacts,
@@ -84,24 +100,32 @@ function topicsOf({ watch, inspect, server, advance, waitingLists }: Offers): re
   const listFacts = waitingLists
     ? [...waitingListFacts, ...(watch ? watchWaitingListFacts : []), ...(advance ? advanceWaitingListFacts : [])]
     : noWaitingListFacts;
+  const lasting = [
+    ...lastingFacts,
+    ...(server ? lastingOutageFacts : []),
+    ...(otherProcess ? lastingProcessFacts : []),
+  ];
   return [
     overOneNode("acquire", acquireFacts),
     overOneNode("extend", extendFacts),
     overOneNode("rejoin", rejoinFacts),
     overOneNode("release", releaseFacts),
-    overOneNode("expiry", expiryFacts),
+    overOneNode("expiry", [...expiryFacts, ...wholeTtlFacts]),
     overOneNode("fence", fenceFacts),
     overOneNode("takeover", takeoverFacts),
     overOneNode("names and owners", nameFacts),
+    overOneNode("many resources and claims", sizeFacts),
     overOneNode("malformed requests", malformedFacts),
     overOneNode("two clients", clientFacts),
     overOneNode("concurrency", concurrencyFacts),
+    overOneNode("another process", otherProcess ? otherProcessFacts : noOtherProcessFacts),
     overOneNode("wake-ups", watch ? watchFacts : noWatchFacts),
     overOneNode("waiting lists", [...waiterFacts, ...listFacts]),
     overOneNode("inspection", inspect ? inspectFacts : noInspectFacts),
     overOneNode("outages", server ? outages : noServerFacts),
     overOneNode("connections", server ? connections : []),
     overFiveNodes("Redlock over five nodes", [...redlockFacts, ...(server ? redlockOutageFacts : [])]),
+    { title: "what lasts", proofs: lasting.map(lastingProof) },
   ];
 }
 
@@ -122,20 +146,58 @@ function topic<W>(
   create: (settings: Settings, cleanUp: CleanUp) => Promise<W>,
 ): Topic {
   const proofs = facts.map(
-    ({ statement, needs, prove }): Proof => ({
+    ({ statement, needs, mistake, prove }): Proof => ({
       statement,
       needs,
       async prepare(settings, cleanUp) {
         const world = await create(settings, cleanUp);
-        return () => prove(world);
+        return () => namingMistake(mistake, () => prove(world));
       },
     }),
   );
   return { title, proofs };
 }
 
+function lastingProof({ statement, needs, mistake, begin }: LastingFact): Proof {
+  const beginIn = async (world: World): Promise<() => Promise<void>> => {
+    const startMs = world.elapsedMs();
+    const end = await begin(world);
+    return async () => {
+      await world.pass(Math.max(0, lastingMs - (world.elapsedMs() - startMs)));
+      await end();
+    };
+  };
+  return {
+    statement,
+    needs,
+    async prepare(settings, cleanUp) {
+      const world = await freshWorld(settings, cleanUp);
+      return () =>
+        namingMistake(mistake, async () => {
+          const end = await beginIn(world);
+          await end();
+        });
+    },
+    async begin(settings, cleanUp) {
+      const end = await beginIn(await freshWorld(settings, cleanUp));
+      return () => namingMistake(mistake, end);
+    },
+  };
+}
+
+async function namingMistake(mistake: string | undefined, prove: () => Promise<void>): Promise<void> {
+  try {
+    await prove();
+  } catch (error) {
+    throw withMistake(error, mistake);
+  }
+}
+
 async function freshWorld(settings: Settings, cleanUp: CleanUp): Promise<World> {
   const subject = await settings.create();
-  cleanUp(() => subject.close());
-  return worldOf(subject, settings);
+  let close = (): Promise<void> => subject.close();
+  cleanUp(() => close());
+  const world = worldOf(subject, settings);
+  close = () => world.close();
+  return world;
 }

@@ -2,7 +2,8 @@ import { setImmediate, setTimeout } from "node:timers/promises";
 import type { LockNode } from "@holdfast/core";
 import { type Client, clientOf, freshOwner, type Resources } from "./client.ts";
 import { renamedNode } from "./renamed-node.ts";
-import type { Settings } from "./settings.ts";
+import type { RemoteNode } from "./rival-processes.ts";
+import type { Limit, Settings } from "./settings.ts";
 import type { LockNodeSubject, SubjectServer } from "./subject.ts";
 
 /** How long the suite waits between two looks at a server on real time, in milliseconds. */
@@ -14,6 +15,12 @@ export const momentMs = 15;
 /** What a claim may seem too short by, as the clocks of most servers count whole milliseconds. */
 export const clockGrainMs = 2;
 
+/** The same for a remaining time that a node tells where it ends claims late: it may count whole seconds. */
+const coarseGrainMs = 1_000;
+
+/** By how much two clocks may differ in speed. */
+const clockRateError = 0.001;
+
 /** What one test works with: one fresh server, two clients of it, and a way for time to pass. */
 export interface World {
   readonly node: Client;
@@ -24,6 +31,18 @@ export interface World {
   readonly server: SubjectServer;
   /** How long something that must happen may take, in milliseconds. */
   readonly timeoutMs: number;
+  /** Whether the server can do what some servers cannot. */
+  can(limit: Limit): boolean;
+  /** How many resources one call may name. */
+  readonly resourcesMax: number;
+  /** How many bytes of UTF-8 a name may have. */
+  readonly nameBytesMax: number;
+  /** A client in another process, which all tests share. Throws where the subject has none. */
+  inOtherProcess(): Promise<Client>;
+  /** A client in a process of its own, and how to kill that process. */
+  inOwnProcess(): Promise<{ readonly client: Client; kill(): Promise<void> }>;
+  /** Ends the clients in other processes, and then the subject. */
+  close(): Promise<void>;
   /** The server's wall clock, in milliseconds since the Unix epoch. */
   nowMs(): number;
   /** A clock that runs as the server's does, in milliseconds since some moment. */
@@ -32,16 +51,19 @@ export interface World {
   readonly endsExactly: boolean;
   /** Whether, besides, its clock is in the suite's hands, so that the end can be seen on the millisecond. */
   readonly showsExactEnd: boolean;
+  /** What a remaining time may be too short by, when this much time has passed: clocks have a grain, and a speed. */
+  remainingGrainMs(elapsedMs: number): number;
   /** Lets this much time pass on the server. */
   pass(ms: number): Promise<void>;
   /** Lets this much time pass where that takes none, and a moment on real time, for what would happen at once. */
   leap(ms: number): Promise<void>;
-  /** Lets time pass until the condition is true, and fails if it is still false after the suite's timeout. */
-  eventually(what: string, condition: () => boolean | Promise<boolean>): Promise<void>;
+  /** Lets time pass until the condition is true, and fails if it is still false after the timeout (default: the suite's). */
+  eventually(what: string, condition: () => boolean | Promise<boolean>, timeoutMs?: number): Promise<void>;
 }
 
 /** Makes the world of one test out of a fresh subject. */
-export function worldOf(subject: LockNodeSubject, { cannot, timeoutMs }: Settings): World {
+export function worldOf(subject: LockNodeSubject, settings: Settings): World {
+  const { cannot, timeoutMs, resourcesMax, nameBytesMax, processes } = settings;
   const endsExactly = !cannot.has("exactTtl");
   let advancedMs = 0;
   const advance = async (ms: number): Promise<void> => {
@@ -59,6 +81,15 @@ export function worldOf(subject: LockNodeSubject, { cannot, timeoutMs }: Setting
       renamedNode(node, (resource) => related?.call(subject, resource) ?? resource),
       timeoutMs,
     );
+  const remotes: RemoteNode[] = [];
+  const openRemote = async (how: "open" | "openAlone"): Promise<RemoteNode> => {
+    if (!subject.rivalModule) throw new Error("the subject has no rivalModule");
+    const remote = await processes[how](subject.rivalModule);
+    remotes.push(remote);
+    return remote;
+  };
+  const clientInProcess = ({ node }: RemoteNode): Client =>
+    related ? clientOfRelated(node) : clientOf(node, timeoutMs);
   const world: World = {
     node: related ? clientOfRelated(subject.node) : bare.node,
     rival: related ? clientOfRelated(subject.rival) : bare.rival,
@@ -68,22 +99,36 @@ export function worldOf(subject: LockNodeSubject, { cannot, timeoutMs }: Setting
       return subject.server;
     },
     timeoutMs,
+    can: (limit) => !cannot.has(limit),
+    resourcesMax,
+    nameBytesMax,
+    inOtherProcess: async () => clientInProcess(await openRemote("open")),
+    async inOwnProcess() {
+      const remote = await openRemote("openAlone");
+      return { client: clientInProcess(remote), kill: () => remote.kill() };
+    },
+    async close() {
+      // A subject must be ended even if a process cannot be.
+      await Promise.allSettled(remotes.map((remote) => remote.close()));
+      await subject.close();
+    },
     endsExactly,
     showsExactEnd: endsExactly && subject.advance !== undefined,
     nowMs: () => subject.nowMs?.() ?? Date.now(),
     elapsedMs: () => (subject.advance ? advancedMs : performance.now()),
+    remainingGrainMs: (elapsedMs) => (endsExactly ? clockGrainMs : coarseGrainMs) + elapsedMs * clockRateError,
     async pass(ms) {
       if (subject.advance) return advance(ms);
       for (const end = performance.now() + ms; performance.now() < end; ) await setTimeout(pollMs);
     },
     leap: (ms) => world.pass(subject.advance ? ms : Math.min(ms, momentMs)),
-    async eventually(what, condition) {
+    async eventually(what, condition, limitMs = timeoutMs) {
       const startMs = world.elapsedMs();
-      const endMs = performance.now() + timeoutMs;
+      const endMs = performance.now() + limitMs;
       while (!(await condition())) {
-        if (performance.now() > endMs) throw new Error(`${what}: not within ${timeoutMs} ms`);
+        if (performance.now() > endMs) throw new Error(`${what}: not within ${limitMs} ms`);
         // An injected clock advances no further than the timeout: claims that must stay could end otherwise.
-        if (subject.advance && world.elapsedMs() - startMs < timeoutMs) await advance(1);
+        if (subject.advance && world.elapsedMs() - startMs < limitMs) await advance(1);
         else await setTimeout(pollMs);
       }
     },
@@ -143,4 +188,10 @@ export async function nextFence(client: Client, resources: Resources): Promise<n
   const fence = await client.grant(owner, resources);
   await client.release(owner, resources);
   return fence;
+}
+
+/** A part of a whole, in percent, for a message. */
+export function shareOf(part: number, whole: number): string {
+  const percent = (100 * part) / whole;
+  return `${percent < 10 ? percent.toFixed(1) : percent.toFixed(0)} %`;
 }

@@ -37,9 +37,12 @@ export const limitedNode: CorrectNode = {
     rejoin: "a lost claim is lost",
     longTtl: "a week at the most",
     exactTtl: "its clock ticks every 50 ms",
+    longNames: { max: 200, reason: "its keys have 200 bytes" },
   },
   makeFrom(node) {
+    const checkName = (name: string): void => refuse(Buffer.byteLength(name) > 200, "its keys have 200 bytes");
     const prepare = <R extends { readonly resources: readonly string[]; readonly ttlMs: number }>(request: R): R => {
+      for (const name of request.resources) checkName(name);
       refuse(request.resources.length > 1, "one resource at a time");
       refuse(request.ttlMs > 7 * dayMs, "a week at the most");
       return { ...request, ttlMs: Math.ceil(request.ttlMs / tickMs) * tickMs };
@@ -55,6 +58,28 @@ export const limitedNode: CorrectNode = {
         assertExtend(request);
         return node.extend({ ...prepare(request), rejoin: false });
       },
+    };
+  },
+};
+
+/** A node that claims few resources at a time. */
+const smallNode: CorrectNode = {
+  name: "a correct node for a few resources at a time",
+  cannot: { manyResources: { max: 20, reason: "its transactions are small" } },
+  makeFrom(node) {
+    const checked = <Request extends { readonly resources: readonly string[] }, Reply>(
+      call: (request: Request) => Promise<Reply>,
+    ) => {
+      return async (request: Request): Promise<Reply> => {
+        refuse(request.resources?.length > 20, "its transactions are small");
+        return call(request);
+      };
+    };
+    return {
+      ...node,
+      acquire: checked(node.acquire),
+      extend: checked(node.extend),
+      release: checked(node.release),
     };
   },
 };
@@ -90,4 +115,4 @@ export const wrongNode: CorrectNode = {
 };
 
 /** All nodes that the suite has to pass. */
-export const correctNodes: readonly CorrectNode[] = [completeNode, bareNode, limitedNode, relatedNode];
+export const correctNodes: readonly CorrectNode[] = [completeNode, bareNode, limitedNode, smallNode, relatedNode];

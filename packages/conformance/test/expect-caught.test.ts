@@ -4,7 +4,7 @@ import { createExpectCaught } from "../src/expect-caught.ts";
 import { type BrokenNode, brokenNodes, type LockNodeSubject, type SubjectServer } from "../src/index.ts";
 import { parseOptions } from "../src/settings.ts";
 import { proofOf } from "../src/topics.ts";
-import { remoteSubject } from "./subjects.ts";
+import { noOtherProcess, remoteSubject } from "./subjects.ts";
 
 const statement = "acquire() grants a resource that was never claimed";
 
@@ -14,7 +14,7 @@ async function expectCaught(broken: Partial<BrokenNode>, create = () => remoteSu
   const proof = proofOf(whole.caughtBy);
   if (proof === undefined) throw new Error(`no test "${whole.caughtBy}"`);
   // These subjects need no cleaning up.
-  await createExpectCaught(parseOptions({ create }))(whole, proof, () => {});
+  await createExpectCaught(parseOptions({ create, noOtherProcess }))(whole, proof, () => {});
 }
 
 /** The published broken node that this test catches. */

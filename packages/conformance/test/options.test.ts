@@ -11,6 +11,10 @@ test("describeLockNode() throws for options that it cannot use, and names them",
     [{ create, cannot: { mutualExclusion: "it is hard" } }, "cannot.mutualExclusion is none of the limits"],
     [{ create, cannot: { takeover: "" } }, "cannot.takeover must give the reason"],
     [{ create, cannot: { takeover: true } }, "cannot.takeover must give the reason"],
+    [{ create, cannot: { longNames: "they are cut" } }, "cannot.longNames.max must be an integer of at least 64"],
+    [{ create, cannot: { longNames: { max: 3, reason: "short" } } }, "must be an integer of at least 64, not 3"],
+    [{ create, cannot: { manyResources: { max: 10 } } }, "cannot.manyResources.reason must give the reason"],
+    [{ create, noOtherProcess: "" }, "noOtherProcess must give the reason"],
   ];
   for (const [options, complaint] of wrong) {
     expect(() => describeLockNode("node", options as DescribeLockNodeOptions)).toThrow(complaint);

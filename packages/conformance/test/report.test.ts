@@ -3,15 +3,22 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { writeReport } from "../src/report.ts";
-import { inThisProcess } from "./subjects.ts";
+import { inThisProcess, noOtherProcess } from "./subjects.ts";
 
 test("writeReport() writes a page of its own for each name, whatever that is made of", async () => {
   const folder = await mkdtemp(join(tmpdir(), "holdfast-reports-"));
   onTestFinished(() => rm(folder, { recursive: true }));
   vi.stubEnv("HOLDFAST_CONFORMANCE_REPORT", folder);
   onTestFinished(() => void vi.unstubAllEnvs());
-  const offers = { watch: false, inspect: false, server: false, advance: false, waitingLists: false };
-  const settings = { cannot: new Map(), noServer: inThisProcess };
+  const offers = {
+    watch: false,
+    inspect: false,
+    server: false,
+    otherProcess: false,
+    advance: false,
+    waitingLists: false,
+  };
+  const settings = { cannot: new Map(), noServer: inThisProcess, noOtherProcess };
   for (const name of [
     "my node (v1)",
     "my node v1",

@@ -2,9 +2,17 @@ import type { LockNode } from "@holdfast/core";
 import { type MemoryNode, memoryNode } from "@holdfast/memory";
 import { VirtualClock } from "@holdfast/testkit";
 import type { LockNodeSubject } from "../src/index.ts";
+import { startTcpProxy } from "../src/tcp-proxy.ts";
+import { connectNode, startNodeServer } from "./fixtures/node-server.ts";
 
 /** Why subjects in this process have no server. */
 export const inThisProcess = "it lives in this process";
+
+/** Why subjects whose server lives in this process have no rival in another one. */
+export const noOtherProcess = "its store lives in this process";
+
+/** What a process of this workspace needs to load sources in TypeScript. */
+export const sourceArgs: readonly string[] = ["--conditions=@holdfast/source", "--import", "tsx"];
 
 /** A memory node on a clock of its own, and that clock's handle. */
 export function nodeOnVirtualClock(): { node: MemoryNode; time: Pick<LockNodeSubject, "advance" | "nowMs"> } {
@@ -61,6 +69,30 @@ export async function remoteSubject(makeFrom = (node: MemoryNode): LockNode => n
         isGone = false;
       },
       connections: () => 2 + watches,
+    },
+  };
+}
+
+/** A memory node behind a real connection, which clients in other processes reach, too. Its clock is in this process. */
+export async function servedSubject(): Promise<LockNodeSubject> {
+  const { node: served, time } = nodeOnVirtualClock();
+  const server = await startNodeServer(() => served);
+  const proxy = await startTcpProxy({ port: server.port });
+  const clients = await Promise.all([connectNode(proxy.port, ""), connectNode(proxy.port, "")]);
+  return {
+    node: clients[0].node,
+    rival: clients[1].node,
+    rivalModule: {
+      url: new URL("./fixtures/rival.ts", import.meta.url),
+      options: { port: server.port, prefix: "" },
+      execArgv: sourceArgs,
+    },
+    ...time,
+    server: proxy,
+    async close() {
+      for (const client of clients) client.close();
+      await proxy.close();
+      await server.close();
     },
   };
 }

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { beforeAll, describe, expect, test } from "vitest";
+import { reasonsOf } from "../src/settings.ts";
 import { bareNode, correctNodes, limitedNode, wrongNode } from "./correct-nodes.ts";
 import { childTimeoutMs, type Result, runVitest } from "./vitest-child.ts";
 
@@ -43,7 +44,7 @@ describe("describeLockNode()", () => {
 
   test("tests what happens instead of what a node cannot do, under the reason that was declared", () => {
     const topics = new Set(results.map(({ ancestorTitles }) => ancestorTitles[1]));
-    for (const [limit, reason] of Object.entries(limitedNode.cannot ?? {})) {
+    for (const [limit, reason] of reasonsOf(limitedNode.cannot ?? {})) {
       expect(topics).toContain(`instead of ${limit}: ${reason}`);
     }
   });

@@ -15,4 +15,5 @@ describeLockNode("memoryNode", {
     };
   },
   noServer: "it lives in this process",
+  noOtherProcess: "it lives in this process",
 });

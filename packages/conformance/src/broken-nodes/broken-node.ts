@@ -17,7 +17,7 @@ export interface BrokenNode {
 }
 
 /** What some subjects offer and others do not. */
-export type SubjectPart = "watch" | "inspect" | "server" | "advance" | "waitingLists";
+export type SubjectPart = "watch" | "inspect" | "server" | "otherProcess" | "advance" | "waitingLists";
 
 /** A broken node that wraps a correct one. */
 export type BrokenWrapper = Omit<BrokenNode, "create"> &
@@ -27,9 +27,9 @@ export type BrokenWrapper = Omit<BrokenNode, "create"> &
 interface BlindWrapper<N> {
   readonly sees?: undefined;
   /** The methods that replace those of the correct node. */
-  readonly breakIt: (node: N) => Partial<LockNode>;
+  readonly breakIt: (node: N, elapsedMs: () => number) => Partial<LockNode>;
   /** The same for the second client, where that must be another object. */
-  readonly breakRival?: (node: N) => Partial<LockNode>;
+  readonly breakRival?: (node: N, elapsedMs: () => number) => Partial<LockNode>;
 }
 
 /** A wrapper that calls an optional method of the correct node, or breaks it. */
@@ -43,10 +43,10 @@ export function brokenNodeOf({ breakIt, breakRival, sees, needs = [], related, .
     ...rest,
     needs: sees ? [sees, ...needs] : needs,
     async create(correct) {
-      const subject = await correct();
+      const { subject, elapsedMs } = withClock(await correct());
       const brokenBy = (wrap: typeof breakIt, node: LockNode): LockNode => {
         const plain = plainNode(node);
-        return { ...plain, ...wrap(plain as Required<LockNode>) };
+        return { ...plain, ...wrap(plain as Required<LockNode>, elapsedMs) };
       };
       const node = brokenBy(breakIt, subject.node);
       // A wrapper's state stands for the server's state, so both clients share one wrapper.
@@ -56,14 +56,26 @@ export function brokenNodeOf({ breakIt, breakRival, sees, needs = [], related, .
   };
 }
 
+/** The same subject, and a clock that runs as its server's does. */
+function withClock(subject: LockNodeSubject): { subject: LockNodeSubject; elapsedMs: () => number } {
+  if (!subject.advance) return { subject, elapsedMs: () => performance.now() };
+  let elapsedMs = 0;
+  const advance = (ms: number): void | Promise<void> => {
+    elapsedMs += ms;
+    return subject.advance?.(ms);
+  };
+  return { subject: { ...withNodes(subject, subject.node, subject.rival), advance }, elapsedMs: () => elapsedMs };
+}
+
 /** The same subject with other nodes, whether its methods are its own or those of a class. */
 function withNodes(subject: LockNodeSubject, node: LockNode, rival: LockNode): LockNodeSubject {
-  const { advance, nowMs, related, server } = subject;
+  const { advance, nowMs, related, rivalModule, server } = subject;
   return {
     node,
     rival,
     close: () => subject.close(),
     ...(server && { server }),
+    ...(rivalModule && { rivalModule }),
     ...(advance && { advance: advance.bind(subject) }),
     ...(nowMs && { nowMs: nowMs.bind(subject) }),
     ...(related && { related: related.bind(subject) }),

@@ -1,10 +1,12 @@
 import { type BrokenNode, brokenNodeOf } from "./broken-node.ts";
 import { brokenClaims } from "./claims.ts";
 import { brokenFences } from "./fences.ts";
+import { brokenKeptClaims } from "./kept-claims.ts";
 import { brokenLimits } from "./limits.ts";
 import { brokenNames } from "./names.ts";
 import { brokenOutages } from "./outages.ts";
 import { brokenReplies } from "./replies.ts";
+import { brokenSizes } from "./sizes.ts";
 import { brokenTimes } from "./times.ts";
 import { brokenWaitingLists } from "./waiting-lists.ts";
 import { brokenWakeUps } from "./wake-ups.ts";
@@ -19,5 +21,7 @@ export const brokenNodes: readonly BrokenNode[] = [
   ...brokenWakeUps,
   ...brokenWaitingLists,
   ...brokenOutages,
+  ...brokenKeptClaims,
+  ...brokenSizes,
   ...brokenLimits,
 ].map(brokenNodeOf);

@@ -1,4 +1,5 @@
 import { minuteMs } from "../durations.ts";
+import { renamedNode } from "../renamed-node.ts";
 import type { BrokenWrapper } from "./broken-node.ts";
 
 /** Nodes that declare a limit, and then do something else than the limit says. */
@@ -42,6 +43,20 @@ export const brokenLimits: readonly BrokenWrapper[] = [
     breakIt: (node) => ({
       acquire: (request) => node.acquire({ ...request, ttlMs: Math.max(1, request.ttlMs - 100) }),
     }),
+  },
+  {
+    fault: "declares that it claims ten resources at a time, and cuts longer lists instead of rejecting them",
+    cannot: { manyResources: { max: 10, reason: "the store has small transactions" } },
+    caughtBy: "acquire() rejects a claim on more resources than it can, and changes nothing",
+    breakIt: (node) => ({
+      acquire: (request) => node.acquire({ ...request, resources: request.resources?.slice(0, 10) }),
+    }),
+  },
+  {
+    fault: "declares that names have 250 bytes at the most, and cuts longer ones instead of rejecting them",
+    cannot: { longNames: { max: 250, reason: "the store has short keys" } },
+    caughtBy: "acquire() rejects a name that is too long, whatever it is claimed with, and changes nothing",
+    breakIt: (node) => renamedNode(node, (name) => name.slice(0, 250)),
   },
   {
     fault: "declares that it claims related resources only, and claims others, too",

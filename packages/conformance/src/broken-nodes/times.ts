@@ -20,6 +20,17 @@ function withRetryAfter(node: LockNode, change: (retryAfterMs: number) => number
   };
 }
 
+/** Says nothing of the wait in a denial. */
+function silent(node: Partial<LockNode>): Partial<LockNode> {
+  return {
+    ...node,
+    async acquire(request) {
+      const reply = await (node as LockNode).acquire(request);
+      return reply.granted ? reply : { granted: false };
+    },
+  };
+}
+
 /** Faults in how long a claim lasts, and in the times that a node answers. */
 export const brokenTimes: readonly BrokenWrapper[] = [
   {
@@ -27,6 +38,34 @@ export const brokenTimes: readonly BrokenWrapper[] = [
     caughtBy: "a claim is kept for its ttl at least, and then is free",
     needs: ["advance"],
     breakIt: (node) => withTtl(node, (ttlMs) => Math.ceil(ttlMs * 0.9)),
+  },
+  {
+    fault: "ends claims two percent early",
+    caughtBy: "a claim is kept for the whole of a ttl of seconds, however it was made",
+    breakIt: (node) => withTtl(node, (ttlMs) => Math.ceil(ttlMs * 0.98)),
+  },
+  {
+    fault: "ends claims two percent early, and says nothing of the time that remains",
+    caughtBy: "a claim is kept for the whole of a ttl of seconds, however it was made",
+    sees: "inspect",
+    breakIt: (node) => ({
+      ...silent(withTtl(node, (ttlMs) => Math.ceil(ttlMs * 0.98))),
+      inspect: async (resource) => {
+        const view = await node.inspect(resource);
+        return view.remainingMs === null ? view : { ...view, remainingMs: view.remainingMs / 0.98 };
+      },
+    }),
+  },
+  {
+    fault: "ends extended claims a few percent early",
+    caughtBy: "a claim is kept for the whole of a ttl of seconds, however it was made",
+    breakIt: (node) => ({ extend: (request) => node.extend({ ...request, ttlMs: Math.ceil(request.ttlMs * 0.96) }) }),
+  },
+  {
+    fault: "ends claims of minutes one percent early",
+    caughtBy: "the remaining time is never less than the ttl without the time since the request, if it is told",
+    sees: "inspect",
+    breakIt: (node) => withTtl(node, (ttlMs) => (ttlMs < minuteMs ? ttlMs : Math.ceil(ttlMs * 0.99))),
   },
   {
     fault: "ends claims after a few milliseconds, whatever their ttl",

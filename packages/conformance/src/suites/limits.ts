@@ -83,6 +83,42 @@ export const limitFacts: Readonly<Record<Limit, readonly Fact[]>> = {
     }),
   ],
 
+  manyResources: [
+    fact("acquire() rejects a claim on more resources than it can, and changes nothing", async (world) => {
+      const names = Array.from({ length: world.resourcesMax + 1 }, (_, index) => `resource ${index}`);
+      const claimed = world.node.acquire("alice", names, { fenceHint: 1_000 });
+      await expect(claimed, "only a part of the resources was claimed").rejects.toThrow("rejected");
+      for (const name of names) expect(await nextFence(world.rival, name)).toBe(1);
+    }),
+
+    fact("extend() and release() of more resources than it can reject, and change nothing", async (world) => {
+      const { node, rival } = world;
+      const names = Array.from({ length: world.resourcesMax + 1 }, (_, index) => `resource ${index}`);
+      for (const name of names) await node.grant("alice", name);
+      for (const rejoin of [false, true]) {
+        await expect(node.extend("alice", names, { fence: 1_000, rejoin })).rejects.toThrow("rejected");
+      }
+      await expect(node.release("alice", names)).rejects.toThrow("rejected");
+      for (const name of names) expect(await rival.hold("alice", name)).toBe(1);
+    }),
+  ],
+
+  longNames: [
+    fact(
+      "acquire() rejects a name that is too long, whatever it is claimed with, and changes nothing",
+      async (world) => {
+        const { node, rival } = world.bare;
+        const tooLong = "x".repeat(world.nameBytesMax + 1);
+        await expect(node.acquire("alice", tooLong), "a name that is too long was cut").rejects.toThrow("rejected");
+        const longest = tooLong.slice(1);
+        expect(await nextFence(rival, longest)).toBe(1);
+        await node.grant("alice", longest);
+        await expect(node.extend("alice", tooLong)).rejects.toThrow("rejected");
+        expect(await rival.hold("alice", longest)).toBe(2);
+      },
+    ),
+  ],
+
   exactTtl: [
     fact("a claim is kept somewhat longer than its ttl, never shorter, and ends", async (world) => {
       const startMs = world.elapsedMs();

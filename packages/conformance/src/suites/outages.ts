@@ -4,6 +4,7 @@ import { type Client, freshOwner, longMs } from "../client.ts";
 import { type Fact, fact } from "../fact.ts";
 import { within } from "../within.ts";
 import { nextFence, type World } from "../world.ts";
+import { expectStillHeld } from "./other-process.ts";
 import { releaseUntil } from "./watch.ts";
 
 /** What the requests of these tests allow for, in milliseconds. A node may use it to give up by itself. */
@@ -140,8 +141,37 @@ const recovery: readonly Fact[] = [
   }),
 ];
 
+/** That claims are the server's, and not the connection's, and that an answer is given when nothing can undo it. */
+const connectionsLost: readonly Fact[] = [
+  fact("a claim outlives the connection that made it, and is still its owner's", async (world) => {
+    const fence = await world.node.grant("alice", "r", { fenceHint: 10 });
+    await stopNoticeably(world);
+    await recover(world);
+    await expectStillHeld(world, "alice", "r", fence, "claims end with the connection that made them");
+    expect(await world.rival.release("alice", "r")).toBe(true);
+  }),
+
+  fact("what was answered is done, even if the connection is lost at that moment", async (world) => {
+    const { node, rival } = world;
+    const loseConnection = async (): Promise<void> => {
+      await stopNoticeably(world);
+      await recover(world);
+    };
+    const mistake = (method: string): string => `${method} answers before the commit is certain`;
+    const fence = await node.grant("alice", "r");
+    await loseConnection();
+    await expectStillHeld(world, "alice", "r", fence, mistake("acquire()"));
+    await node.hold("alice", "r", { fence: fence + 100 });
+    await loseConnection();
+    await expectStillHeld(world, "alice", "r", fence + 100, mistake("extend()"));
+    await node.free("alice", "r");
+    await loseConnection();
+    expect(await rival.grant("bob", "r", {}, mistake("release()")), mistake("release()")).toBe(fence + 101);
+  }),
+];
+
 /** The facts about a server that cannot be reached, where the suite can bring that about. */
-export const outageFacts: readonly Fact[] = [...failures, ...recovery];
+export const outageFacts: readonly Fact[] = [...failures, ...recovery, ...connectionsLost];
 
 /** The same for {@link LockNode.inspect}. */
 export const inspectOutageFacts: readonly Fact[] = [

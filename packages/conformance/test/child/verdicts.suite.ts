@@ -1,6 +1,6 @@
 import { describeLockNode } from "../../src/index.ts";
 import { correctNodes, wrongNode } from "../correct-nodes.ts";
-import { inThisProcess, nodeOnVirtualClock, nothing, remoteSubject } from "../subjects.ts";
+import { inThisProcess, nodeOnVirtualClock, noOtherProcess, nothing, remoteSubject } from "../subjects.ts";
 
 /*
  * Run by verdicts.test.ts in a vitest of its own, as one of the nodes has to fail.
@@ -8,7 +8,7 @@ import { inThisProcess, nodeOnVirtualClock, nothing, remoteSubject } from "../su
 
 for (const { name, cannot = {}, related, makeFrom } of correctNodes) {
   const create = async () => ({ ...(await remoteSubject(makeFrom)), ...(related && { related }) });
-  describeLockNode(name, { create, cannot });
+  describeLockNode(name, { create, cannot, noOtherProcess });
 }
 describeLockNode(wrongNode.name, {
   create: async () => {
@@ -17,5 +17,6 @@ describeLockNode(wrongNode.name, {
     return { node, rival: node, ...time, close: nothing };
   },
   noServer: inThisProcess,
+  noOtherProcess,
   timeoutMs: 500,
 });

@@ -1,0 +1,279 @@
+import { setTimeout } from "node:timers/promises";
+import type { AcquireReply, AcquireRequest, ExtendRequest, LockNode } from "@holdfast/core";
+import { assertAcquire } from "@holdfast/core/requests";
+import { dayMs } from "../durations.ts";
+import { type BrokenWrapper, forgetful } from "./broken-node.ts";
+
+/** One claim that a wrapper has seen being made. */
+interface SeenClaim {
+  readonly request: AcquireRequest | ExtendRequest;
+  readonly atMs: number;
+}
+
+/** Notes each claim that a node grants, and forgets it with its release. */
+function withClaims(node: LockNode, claims: Map<string, SeenClaim>, elapsedMs: () => number): LockNode {
+  const keyOf = (owner: string, resources: readonly string[]): string => JSON.stringify([owner, ...resources]);
+  return {
+    ...node,
+    async acquire(request) {
+      const reply = await node.acquire(request);
+      const { owner, resources } = request;
+      if (reply.granted) claims.set(keyOf(owner, resources), { request, atMs: elapsedMs() });
+      return reply;
+    },
+    async extend(request) {
+      const reply = await node.extend(request);
+      const { owner, resources } = request;
+      if (reply.held) claims.set(keyOf(owner, resources), { request, atMs: elapsedMs() });
+      return reply;
+    },
+    async release(request) {
+      claims.delete(keyOf(request.owner, request.resources));
+      return node.release(request);
+    },
+  };
+}
+
+/** Does something before each call of the node. */
+function before(node: LockNode, step: () => Promise<void>): Partial<LockNode> {
+  const { inspect } = node;
+  return {
+    acquire: (request) => step().then(() => node.acquire(request)),
+    extend: (request) => step().then(() => node.extend(request)),
+    release: (request) => step().then(() => node.release(request)),
+    ...(inspect && { inspect: (resource) => step().then(() => inspect(resource)) }),
+  };
+}
+
+/** Ends claims that are as old as this. */
+function endingAfter(node: LockNode, elapsedMs: () => number, afterMs: number): Partial<LockNode> {
+  const claims = new Map<string, SeenClaim>();
+  const seeing = withClaims(node, claims, elapsedMs);
+  return before(seeing, async () => {
+    for (const { request, atMs } of claims.values()) {
+      if (elapsedMs() - atMs >= afterMs) await seeing.release(request);
+    }
+  });
+}
+
+/** Ends claims when a call shows that the connection was lost, if they are not older than this. */
+function endingWithConnection(node: LockNode, elapsedMs: () => number, agedMs: number): Partial<LockNode> {
+  const claims = new Map<string, SeenClaim>();
+  const seeing = withClaims(node, claims, elapsedMs);
+  let lost: SeenClaim[] = [];
+  const noticing = async <Reply>(call: Promise<Reply>): Promise<Reply> => {
+    try {
+      return await call;
+    } catch (error) {
+      lost.push(...claims.values());
+      claims.clear();
+      throw error;
+    }
+  };
+  return before(
+    {
+      ...seeing,
+      acquire: (request) => noticing(seeing.acquire(request)),
+      extend: (request) => noticing(seeing.extend(request)),
+    },
+    async () => {
+      const ended = lost.filter(({ atMs }) => elapsedMs() - atMs <= agedMs);
+      lost = [];
+      for (const claim of ended) await node.release(claim.request).catch(() => lost.push(claim));
+    },
+  );
+}
+
+/** Forgets counters some time after their resources were released. */
+function forgettingAfter(correct: LockNode, elapsedMs: () => number, afterMs: number): Partial<LockNode> {
+  const { node, forget } = forgetful(correct);
+  const releasedAtMs = new Map<string, number>();
+  return {
+    ...node,
+    async acquire(request) {
+      for (const resource of request.resources ?? []) {
+        const atMs = releasedAtMs.get(resource);
+        releasedAtMs.delete(resource);
+        if (atMs !== undefined && elapsedMs() - atMs >= afterMs) forget(resource);
+      }
+      return node.acquire(request);
+    },
+    async release(request) {
+      const reply = await node.release(request);
+      if (reply.released) for (const resource of request.resources) releasedAtMs.set(resource, elapsedMs());
+      return reply;
+    },
+  };
+}
+
+/** Answers at once, and has the store commit a while later. Calls of this process wait for that, and notice nothing. */
+function committingLater(node: Required<LockNode>): Partial<LockNode> {
+  let commits: Promise<unknown> = Promise.resolve();
+  const later = (commit: () => Promise<unknown>): void => {
+    commits = commits
+      .then(() => setTimeout(20))
+      .then(commit, commit)
+      .catch(() => {});
+  };
+  return {
+    ...before(node, async () => void (await commits)),
+    async acquire(request) {
+      assertAcquire(request);
+      await commits;
+      const [resource, ...others] = request.resources;
+      const view = await node.inspect(resource as string);
+      if (view.owner !== null || others.length > 0) return node.acquire(request);
+      const fence = Math.max(view.fence + 1, Math.min(request.fenceHint, (Date.now() + dayMs) * 1_000));
+      later(() => node.acquire({ ...request, fenceHint: fence }));
+      return { granted: true, fence };
+    },
+  };
+}
+
+/** Answers a release at once, and has the store free the claim a while later. */
+function releasingLater(node: Required<LockNode>): Partial<LockNode> {
+  let commits: Promise<unknown> = Promise.resolve();
+  return {
+    ...before(node, async () => void (await commits)),
+    async release(request) {
+      await commits;
+      const views = await Promise.all(request.resources.map((resource) => node.inspect(resource)));
+      const released = views.some(({ owner }) => owner === request.owner);
+      if (released)
+        commits = setTimeout(20)
+          .then(() => node.release(request))
+          .catch(() => {});
+      return released ? { released } : node.release(request);
+    },
+  };
+}
+
+/** Excludes callers of one process by a queue in that process, and takes from the store what another process holds. */
+function excludingInProcess(node: Required<LockNode>): Partial<LockNode> {
+  const holders = new Map<string, string>();
+  return {
+    async acquire(request) {
+      const owners = await Promise.all(request.resources.map(async (name) => (await node.inspect(name)).owner));
+      for (const [index, resource] of request.resources.entries()) {
+        const owner = owners[index] ?? null;
+        const isForeign = owner !== null && owner !== request.owner && holders.get(resource) !== owner;
+        if (isForeign) await node.release({ ...request, resources: [resource], owner });
+      }
+      const reply = await node.acquire(request);
+      if (reply.granted) for (const resource of request.resources) holders.set(resource, request.owner);
+      return reply;
+    },
+    async extend(request) {
+      const reply = await node.extend(request);
+      const isHolder = reply.held || reply.rejoined;
+      if (isHolder) for (const resource of request.resources) holders.set(resource, request.owner);
+      return reply;
+    },
+  };
+}
+
+/** Checks and claims in two steps, with a mutex in this process around both. */
+function twoStepsUnderMutex(node: Required<LockNode>): Partial<LockNode> {
+  let turn: Promise<unknown> = Promise.resolve();
+  const alone = <Reply>(step: () => Promise<Reply>): Promise<Reply> => {
+    const result = turn.then(step, step);
+    turn = result.catch(() => {});
+    return result;
+  };
+  const claim = async (request: AcquireRequest): Promise<AcquireReply> => {
+    const [resource] = request.resources as [string];
+    const { owner: seen } = await node.inspect(resource);
+    if (seen === null) await setTimeout(5);
+    const reply = await node.acquire(request);
+    if (reply.granted || seen !== null || request.resources.length > 1) return reply;
+    // It was free in the first step, so the second one claims it.
+    const { owner } = await node.inspect(resource);
+    if (owner !== null) await node.release({ ...request, owner });
+    return node.acquire(request);
+  };
+  return {
+    acquire: (request) => alone(() => claim(request)),
+    extend: (request) => alone(() => node.extend(request)),
+    release: (request) => alone(() => node.release(request)),
+  };
+}
+
+const twoProcesses =
+  "a claim excludes another process as soon as acquire() has answered, and no longer after release()";
+
+/** Faults that show only after a while, after an outage, or in another process. */
+export const brokenKeptClaims: readonly BrokenWrapper[] = [
+  {
+    fault: "ends claims with the connection that made them",
+    caughtBy: "a claim outlives the connection that made it, and is still its owner's",
+    needs: ["server"],
+    breakIt: (node, elapsedMs) => endingWithConnection(node, elapsedMs, Number.POSITIVE_INFINITY),
+  },
+  {
+    fault: "ends claims some seconds after their connection was lost",
+    caughtBy: "claims are kept for seconds after the connection that made them was lost",
+    needs: ["server"],
+    breakIt(node, elapsedMs) {
+      const claims = new Map<string, SeenClaim>();
+      const seeing = withClaims(node, claims, elapsedMs);
+      let lostAtMs = Number.POSITIVE_INFINITY;
+      const acquire: LockNode["acquire"] = (request) =>
+        seeing.acquire(request).catch((error) => {
+          lostAtMs = Math.min(lostAtMs, elapsedMs());
+          throw error;
+        });
+      return before({ ...seeing, acquire }, async () => {
+        if (elapsedMs() - lostAtMs < 2_000) return;
+        for (const { request, atMs } of claims.values()) if (atMs <= lostAtMs) await seeing.release(request);
+      });
+    },
+  },
+  {
+    fault: "loses what it has just answered when the connection is lost",
+    caughtBy: "what was answered is done, even if the connection is lost at that moment",
+    needs: ["server"],
+    breakIt(node, elapsedMs) {
+      // A claim that is a while old has been committed.
+      const agedMs = 1_000;
+      return endingWithConnection(node, elapsedMs, agedMs);
+    },
+  },
+  {
+    fault: "answers a claim before the store has committed it",
+    caughtBy: twoProcesses,
+    sees: "inspect",
+    needs: ["otherProcess"],
+    breakIt: committingLater,
+  },
+  {
+    fault: "answers a release before the store has committed it",
+    caughtBy: twoProcesses,
+    sees: "inspect",
+    needs: ["otherProcess"],
+    breakIt: releasingLater,
+  },
+  {
+    fault: "knows only the claims of its own process",
+    caughtBy: twoProcesses,
+    sees: "inspect",
+    needs: ["otherProcess"],
+    breakIt: excludingInProcess,
+  },
+  {
+    fault: "checks and claims in two steps, under a mutex of its own process",
+    caughtBy: "acquire() grants exactly one of 40 claims that two processes send at once",
+    sees: "inspect",
+    needs: ["otherProcess"],
+    breakIt: twoStepsUnderMutex,
+  },
+  {
+    fault: "forgets a counter two seconds after the release",
+    caughtBy: "fence counters are kept for seconds after their claims have ended",
+    breakIt: (node, elapsedMs) => forgettingAfter(node, elapsedMs, 2_000),
+  },
+  {
+    fault: "ends claims of a client that is silent for three seconds",
+    caughtBy: "claims are kept for seconds while nobody extends them",
+    breakIt: (node, elapsedMs) => endingAfter(node, elapsedMs, 3_000),
+  },
+];

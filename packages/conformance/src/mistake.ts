@@ -1,0 +1,49 @@
+/** The place where a test called a method: the frames of a stack trace, the calling line first. */
+export interface CallSite {
+  readonly frames: string;
+}
+
+/** Notes where a function was called. Call it before the function awaits anything. */
+export function callSiteOf(called: (...given: never[]) => unknown): CallSite {
+  const trace: { stack?: string } = {};
+  Error.captureStackTrace(trace, called);
+  return {
+    // Only a failure needs the text, which takes a while to make.
+    get frames() {
+      return framesOf(trace);
+    },
+  };
+}
+
+/** An error that points at the call, not at the helper that found out what is wrong with the answer. */
+export function errorAt({ frames }: CallSite, message: string): Error {
+  return withFrames(new Error(message), frames);
+}
+
+/** An error for a call that rejected: points at the adapter's own code first, and then at the call. */
+export function rejectionAt({ frames }: CallSite, message: string, cause: unknown): Error {
+  const own = cause instanceof Error ? framesOf(cause) : "";
+  return withFrames(new Error(message, { cause }), [own, frames].filter(Boolean).join("\n"));
+}
+
+/** Puts what is probably wrong with the node before what the test saw. */
+export function withMistake(error: unknown, mistake: string | undefined): unknown {
+  if (mistake === undefined || !(error instanceof Error) || error.message.includes(mistake)) return error;
+  const { message } = error;
+  error.message = `${mistake}: ${message}`;
+  // Node.js writes the message into the stack when it makes the error.
+  error.stack = (error.stack ?? "").replace(message, () => error.message);
+  return error;
+}
+
+function withFrames(error: Error, frames: string): Error {
+  error.stack = `${error.name}: ${error.message}\n${frames}`;
+  return error;
+}
+
+function framesOf({ stack = "" }: { readonly stack?: string }): string {
+  return stack
+    .split("\n")
+    .filter((line) => /^\s+at /.test(line))
+    .join("\n");
+}

@@ -1,0 +1,94 @@
+import { expect } from "vitest";
+import { freshOwner, longMs } from "../client.ts";
+import type { LastingFact } from "../fact.ts";
+import { claimAndExpire, nextFence, type World } from "../world.ts";
+import { expectStillHeld } from "./other-process.ts";
+import { recover, stopNoticeably } from "./outages.ts";
+
+/** How long what lasts is left alone at the least, in milliseconds. The rest of the suite fills this time. */
+export const lastingMs = 5_000;
+
+const forgotten =
+  "a fence counter is forgotten some seconds after its claim: it starts again, and repeats fencing tokens";
+
+/** Sets the counters of several resources, each in a way of its own, and returns them. */
+async function setCounters(world: World): Promise<Map<string, number>> {
+  const { node, rival } = world;
+  const counters = new Map<string, number>();
+  for (const name of ["released at once", "released twice"]) counters.set(name, await nextFence(node, name));
+  counters.set("released twice", await nextFence(rival, "released twice"));
+  counters.set("expired", await claimAndExpire(world, freshOwner(), "expired"));
+  await node.grant("alice", "raised", { fenceHint: 500 });
+  counters.set("raised", await node.hold("alice", "raised", { fence: 1_000 }));
+  await rival.free("alice", "raised");
+  // A ttl that ends meanwhile, on whatever clock.
+  counters.set("expires later", await node.grant("alice", "expires later", { ttlMs: 1_000, fenceHint: 70 }));
+  return counters;
+}
+
+/** The facts about what is kept for seconds. Each begins before the other tests, and ends after them. */
+export const lastingFacts: readonly LastingFact[] = [
+  {
+    statement: "fence counters are kept for seconds after their claims have ended",
+    needs: [],
+    async begin(world) {
+      const counters = await setCounters(world);
+      return async () => {
+        await world.eventually("the last of the claims ends", async () => {
+          const { granted } = await world.rival.acquire("bob", "expires later");
+          if (granted) await world.rival.free("bob", "expires later");
+          return granted;
+        });
+        counters.set("expires later", (counters.get("expires later") ?? 0) + 1);
+        for (const [name, fence] of counters) {
+          expect(await nextFence(world.node, name), `${forgotten}: the next fence of "${name}"`).toBe(fence + 1);
+        }
+      };
+    },
+  },
+  {
+    statement: "claims are kept for seconds while nobody extends them",
+    needs: [],
+    async begin(world) {
+      const startMs = world.elapsedMs();
+      const fence = await world.node.grant("alice", "r", { ttlMs: longMs });
+      return async () => {
+        const mistake = "claims end before their ttl while their client is silent";
+        const retryAfterMs = await world.rival.deny(freshOwner(), "r", {}, mistake);
+        const elapsedMs = world.elapsedMs() - startMs;
+        const leastMs = longMs - elapsedMs - world.remainingGrainMs(elapsedMs);
+        if (retryAfterMs !== undefined) expect(retryAfterMs, mistake).toBeGreaterThanOrEqual(leastMs);
+        await expectStillHeld(world, "alice", "r", fence, mistake);
+      };
+    },
+  },
+];
+
+/** Those about a connection that is lost meanwhile. */
+export const lastingOutageFacts: readonly LastingFact[] = [
+  {
+    statement: "claims are kept for seconds after the connection that made them was lost",
+    needs: [],
+    async begin(world) {
+      const fence = await world.node.grant("alice", "r");
+      await stopNoticeably(world);
+      await recover(world);
+      return () =>
+        expectStillHeld(world, "alice", "r", fence, "claims end some time after the connection that made them");
+    },
+  },
+];
+
+/** Those about a process that ends meanwhile. */
+export const lastingProcessFacts: readonly LastingFact[] = [
+  {
+    statement: "claims are kept for seconds after the process that made them has ended",
+    needs: [],
+    async begin(world) {
+      const { client, kill } = await world.inOwnProcess();
+      const fence = await client.grant("alice", "r");
+      await kill();
+      return () => expectStillHeld(world, "alice", "r", fence, "claims end some time after the process that made them");
+    },
+  },
+];

@@ -1,0 +1,150 @@
+import { expect } from "vitest";
+import { type Client, freshOwner } from "../client.ts";
+import { type Fact, fact, factNeeding } from "../fact.ts";
+import type { World } from "../world.ts";
+
+const resourcesOfCall = 300;
+const claimsAlive = 5_000;
+
+/** Fewer where each is a call of its own. */
+const claimsAliveOneByOne = 2_000;
+
+/** How many calls are under way at a time. */
+const callsAtOnce = 16;
+
+/** How many claims are looked at one by one, beside the first and the last. */
+const samples = 20;
+
+/** Runs a step for each item, some at a time, and returns the results in order. */
+async function each<Item, Result>(items: readonly Item[], step: (item: Item) => Promise<Result>): Promise<Result[]> {
+  const results: Result[] = [];
+  for (let first = 0; first < items.length; first += callsAtOnce) {
+    results.push(...(await Promise.all(items.slice(first, first + callsAtOnce).map(step))));
+  }
+  return results;
+}
+
+/** Names that sort in the order of their numbers. */
+function numbered(kind: string, count: number): string[] {
+  return Array.from({ length: count }, (_, index) => `${kind} ${String(index + 1).padStart(5, "0")}`);
+}
+
+/** Fails unless a step was done for all, and says for which it was done: "only the first 100 of 300 …". */
+function expectAll(done: readonly boolean[], kind: string, what: string): void {
+  const count = done.filter(Boolean).length;
+  if (count === done.length) return;
+  const [first, last] = [done.indexOf(false), done.lastIndexOf(false)];
+  let which = `${count}`;
+  if (first === count) which = `the first ${count}`;
+  else if (last === done.length - count - 1) which = `the last ${count}`;
+  throw new Error(`only ${which} of ${done.length} ${kind} ${what}`);
+}
+
+async function isDenied(client: Client, resource: string): Promise<boolean> {
+  return !(await client.acquire(freshOwner(), resource)).granted;
+}
+
+/** That a call covers all of hundreds of resources. */
+const manyResources: readonly Fact[] = [
+  factNeeding(
+    "severalResources",
+    `acquire(), extend() and release() of ${resourcesOfCall} resources reach each of them`,
+    async (world) => {
+      const { node, rival } = world;
+      const names = numbered("resource", Math.min(resourcesOfCall, world.resourcesMax));
+      const kind = "resources of one call";
+      await node.grant("alice", names, { fenceHint: 10 });
+      expectAll(await each(names, (name) => isDenied(rival, name)), kind, "were claimed");
+      if (rival.node.inspect) {
+        const views = await each(names, (name) => rival.inspect(name));
+        expectAll(
+          views.map(({ owner, fence }) => owner === "alice" && fence === 10),
+          kind,
+          "have the owner and the fence of the grant",
+        );
+      }
+
+      await rival.hold("alice", names, { fence: 1_000 });
+      const fences = await each(names, (name) => node.hold("alice", name));
+      expectAll(
+        fences.map((fence) => fence === 1_000),
+        kind,
+        "had their counters raised by extend()",
+      );
+
+      await node.free("alice", names);
+      const replies = await each(names, (name) => rival.acquire("bob", name));
+      expectAll(
+        replies.map(({ granted }) => granted),
+        kind,
+        "were freed by release()",
+      );
+      expectAll(
+        replies.map((reply) => reply.granted && reply.fence === 1_001),
+        kind,
+        "kept their counters",
+      );
+    },
+  ),
+];
+
+/** The names of one call, the owner of their claims, and what their counters are set to. */
+interface Group {
+  readonly names: readonly string[];
+  readonly owner: string;
+  readonly fence: number;
+}
+
+function groupsFor(world: World): Group[] {
+  const size = world.can("severalResources") ? Math.min(50, world.resourcesMax) : 1;
+  const names = numbered("claim", size > 1 ? claimsAlive : claimsAliveOneByOne);
+  return Array.from({ length: Math.ceil(names.length / size) }, (_, index) => ({
+    names: names.slice(index * size, (index + 1) * size),
+    owner: `owner ${index}`,
+    fence: 1_000 + index,
+  }));
+}
+
+/** The first, the last and some others, the same in each run. */
+function sampled<Item>(items: readonly Item[]): Item[] {
+  const step = Math.floor(items.length / samples);
+  return items.filter((_, index) => index % step === 0 || index === items.length - 1);
+}
+
+/** That neither claims nor counters are evicted. */
+const manyClaims: readonly Fact[] = [
+  fact("thousands of claims are held at a time, and thousands of counters are kept", async (world) => {
+    const { node, rival } = world;
+    const groups = groupsFor(world);
+    const size = groups[0]?.names.length ?? 1;
+    const kind = size === 1 ? "live claims" : `calls for ${size} live claims each`;
+    const fences = await each(groups, ({ names, owner, fence }) => node.grant(owner, names, { fenceHint: fence }));
+    expect(fences, "the fences of thousands of claims").toEqual(groups.map(({ fence }) => fence));
+
+    const held = await each(groups, ({ names, owner }) => rival.extend(owner, names));
+    expectAll(
+      held.map((reply) => reply.held),
+      kind,
+      "are still held: claims are evicted when there are many",
+    );
+    const claims = sampled(groups.flatMap((group) => group.names.map((name) => ({ ...group, name }))));
+    expectAll(await each(claims, ({ name }) => isDenied(rival, name)), "claims that were looked at", "are still held");
+
+    const freed = await each(groups, ({ names, owner }) => node.release(owner, names));
+    expectAll(freed, kind, "were still there to be released");
+    const counters = await each(claims, async ({ name }) => {
+      const owner = freshOwner();
+      const fence = await rival.grant(owner, name);
+      await rival.release(owner, name);
+      return fence;
+    });
+    expectAll(
+      counters.map((fence, index) => fence === (claims[index]?.fence ?? 0) + 1),
+      "fence counters that were looked at",
+      "are kept: counters are evicted when there are many",
+    );
+  }),
+];
+
+/** The facts about many resources in a call, and many claims on a server. */
+export const sizeFacts: readonly Fact[] = [...manyResources, ...manyClaims];

@@ -1,0 +1,4 @@
+import { describeLockNode } from "../src/index.ts";
+import { servedSubject } from "./subjects.ts";
+
+describeLockNode("a memory node behind a server", { create: servedSubject });
