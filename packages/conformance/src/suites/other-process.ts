@@ -1,4 +1,4 @@
-import { setImmediate } from "node:timers/promises";
+import { setImmediate, setTimeout } from "node:timers/promises";
 import { expect } from "vitest";
 import { type Client, freshOwner } from "../client.ts";
 import { type Fact, fact } from "../fact.ts";
@@ -15,10 +15,18 @@ const notInStore =
 const notFreed = "a claim is still in the store when release() answers: the node answers before the commit";
 const perProcess = "exclusion or counting happens in the process, and not in the store";
 
-/** Claims the resource over both clients at once, and returns the winners. */
-async function race(clients: readonly Client[], resource: string): Promise<{ owner: string; client: Client }[]> {
+/**
+ * Claims the resource over both clients nearly at once, and returns the winners. The first client leads by some
+ * milliseconds, so that its claims are under way when those of the other arrive.
+ */
+async function race(
+  clients: readonly [Client, Client],
+  resource: string,
+  leadMs: number,
+): Promise<{ owner: string; client: Client }[]> {
   const claims = Array.from({ length: claimsOfRace }, async (_, index) => {
-    const [owner, client] = [freshOwner(), clients[index % clients.length] as Client];
+    const [owner, client] = [freshOwner(), clients[index % 2] as Client];
+    if (index % 2 === 1 && leadMs > 0) await setTimeout(leadMs);
     return (await client.acquire(owner, resource)).granted ? [{ owner, client }] : [];
   });
   return (await Promise.all(claims)).flat();
@@ -81,9 +89,10 @@ export const otherProcessFacts: readonly Fact[] = [
   }),
 
   fact(`acquire() grants exactly one of ${claimsOfRace} claims that two processes send at once`, async (world) => {
-    const clients = [world.node, await world.inOtherProcess()];
+    const clients = [world.node, await world.inOtherProcess()] as const;
     for (let round = 0; round < races; round++) {
-      const winners = await race(clients, "r");
+      const [leader, other] = round % 2 === 0 ? clients : ([clients[1], clients[0]] as const);
+      const winners = await race([leader, other], "r", Math.floor(round / 2) % 5);
       expect(winners.length, `${perProcess}: the winners of one round`).toBe(1);
       const [{ owner, client }] = winners as [{ owner: string; client: Client }];
       expect(await client.hold(owner, "r"), `${perProcess}: the counter after ${round + 1} grants`).toBe(round + 1);
