@@ -43,6 +43,12 @@ const leak: BrokenNode = {
 
 // The other broken nodes do not depend on a real server: the suite's own tests run them in memory.
 describeBrokenNodes("ioredisNode() over a real server that can be out of reach", {
-  create: subjectsOver(server.port, (port, options) => over6({ port }, options)),
-  brokenNodes: [leak, ...brokenNodes.filter(({ needs }) => needs?.includes("server"))],
+  create: subjectsOver(server.port, (port, options) => over6({ port }, options), {
+    url: new URL("./fixtures/rival.ts", import.meta.url),
+    client: "over6",
+  }),
+  brokenNodes: [
+    leak,
+    ...brokenNodes.filter(({ needs }) => needs?.includes("server") || needs?.includes("otherProcess")),
+  ],
 });

@@ -16,4 +16,5 @@ describeLockNode("ioredisNode() by TLS, as a user with the fewest permissions, i
     "lock",
   ),
   noServer: noOtherWay,
+  noOtherProcess: noOtherWay,
 });

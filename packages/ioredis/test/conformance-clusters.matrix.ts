@@ -1,7 +1,7 @@
 import { describeLockNode } from "@holdfast/conformance";
 import { startRedisCluster } from "@holdfast/testkit";
 import { afterAll } from "vitest";
-import { clusterLimits, clusterSubjectsOver, noClusterServer } from "../../redis/test/subjects.ts";
+import { clusterLimits, clusterSubjectsOver, noClusterServer, noOtherVersion } from "../../redis/test/subjects.ts";
 import { overCluster5, overValkeyCluster } from "./clients.ts";
 
 const cluster = await startRedisCluster(3);
@@ -9,12 +9,14 @@ afterAll(() => cluster.stop());
 const ports = cluster.servers.map(({ port }) => port);
 
 describeLockNode("ioredisNode() over a Cluster of ioredis 5", {
-  create: clusterSubjectsOver((options) => overCluster5(ports, options)),
+  create: clusterSubjectsOver(ports, overCluster5),
   cannot: clusterLimits,
   noServer: noClusterServer,
+  noOtherProcess: noOtherVersion,
 });
 describeLockNode("ioredisNode() over a Cluster of iovalkey", {
-  create: clusterSubjectsOver((options) => overValkeyCluster(ports, options)),
+  create: clusterSubjectsOver(ports, overValkeyCluster),
   cannot: clusterLimits,
   noServer: noClusterServer,
+  noOtherProcess: noOtherVersion,
 });

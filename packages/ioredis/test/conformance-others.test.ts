@@ -8,8 +8,14 @@ const server = await startRedisServer();
 afterAll(() => server.stop());
 
 describeLockNode("ioredisNode() over ioredis 5", {
-  create: subjectsOver(server.port, (port, options) => over5({ port }, options)),
+  create: subjectsOver(server.port, (port, options) => over5({ port }, options), {
+    url: new URL("./fixtures/rival.ts", import.meta.url),
+    client: "over5",
+  }),
 });
 describeLockNode("ioredisNode() over iovalkey", {
-  create: subjectsOver(server.port, (port, options) => overValkey({ port }, options)),
+  create: subjectsOver(server.port, (port, options) => overValkey({ port }, options), {
+    url: new URL("./fixtures/rival.ts", import.meta.url),
+    client: "overValkey",
+  }),
 });

@@ -11,4 +11,5 @@ afterAll(() => server.stop());
 describeLockNode("ioredisNode() by Unix socket, with a password", {
   create: directSubjectsOver((options) => over6({ path: server.socketPath, password }, options)),
   noServer: noOtherWay,
+  noOtherProcess: noOtherWay,
 });

@@ -17,16 +17,23 @@ afterAll(() => Promise.all([server.stop(), cluster.stop()]));
 const ports = cluster.servers.map((each) => each.port);
 
 describeLockNode("ioredisNode() over ioredis 6, RESP3", {
-  create: subjectsOver(server.port, (port, options) => over6({ port, protocol: 3 }, options)),
+  create: subjectsOver(server.port, (port, options) => over6({ port, protocol: 3 }, options), {
+    url: new URL("./fixtures/rival.ts", import.meta.url),
+    client: "over6",
+  }),
 });
 describeLockNode("ioredisNode() over ioredis 6, RESP2, numbers as strings, automatic pipelines", {
   create: directSubjectsOver((options) =>
     over6({ port: server.port, protocol: 2, stringNumbers: true, enableAutoPipelining: true }, options),
   ),
   noServer: noOtherProtocol,
+  noOtherProcess: noOtherProtocol,
 });
 describeLockNode("ioredisNode() over a Cluster of ioredis 6", {
-  create: clusterSubjectsOver((options) => overCluster6(ports, options)),
+  create: clusterSubjectsOver(ports, overCluster6, {
+    url: new URL("./fixtures/rival.ts", import.meta.url),
+    client: "overCluster6",
+  }),
   cannot: clusterLimits,
   noServer: noClusterServer,
 });

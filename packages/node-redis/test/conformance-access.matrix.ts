@@ -16,4 +16,5 @@ describeLockNode("nodeRedisNode() by TLS, as a user with the fewest permissions,
     "lock",
   ),
   noServer: noOtherWay,
+  noOtherProcess: noOtherWay,
 });

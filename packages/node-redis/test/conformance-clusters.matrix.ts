@@ -1,7 +1,7 @@
 import { describeLockNode } from "@holdfast/conformance";
 import { startRedisCluster } from "@holdfast/testkit";
 import { afterAll } from "vitest";
-import { clusterLimits, clusterSubjectsOver, noClusterServer } from "../../redis/test/subjects.ts";
+import { clusterLimits, clusterSubjectsOver, noClusterServer, noOtherVersion } from "../../redis/test/subjects.ts";
 import { overCluster5 } from "./clients.ts";
 
 const cluster = await startRedisCluster(3);
@@ -9,7 +9,8 @@ afterAll(() => cluster.stop());
 const ports = cluster.servers.map(({ port }) => port);
 
 describeLockNode("nodeRedisNode() over a cluster of @redis/client 5", {
-  create: clusterSubjectsOver((options) => overCluster5(ports, options)),
+  create: clusterSubjectsOver(ports, overCluster5),
   cannot: clusterLimits,
   noServer: noClusterServer,
+  noOtherProcess: noOtherVersion,
 });

@@ -8,9 +8,13 @@ const server = await startRedisServer();
 afterAll(() => server.stop());
 
 describeLockNode("nodeRedisNode() over @redis/client 5, RESP2", {
-  create: subjectsOver(server.port, (port, options) => over5(port, options, { RESP: 2 })),
+  create: subjectsOver(server.port, (port, options) => over5(port, options, { RESP: 2 }), {
+    url: new URL("./fixtures/rival.ts", import.meta.url),
+    client: "over5",
+  }),
 });
 describeLockNode("nodeRedisNode() over @redis/client 5, RESP3", {
   create: directSubjectsOver((options) => over5(server.port, options, { RESP: 3 })),
   noServer: noOtherProtocol,
+  noOtherProcess: noOtherProtocol,
 });

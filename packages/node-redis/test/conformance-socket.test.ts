@@ -13,4 +13,5 @@ describeLockNode("nodeRedisNode() by Unix socket, with a password", {
     over6By({ socket: { path: server.socketPath, tls: false }, password }, options),
   ),
   noServer: noOtherWay,
+  noOtherProcess: noOtherWay,
 });

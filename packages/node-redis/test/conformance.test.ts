@@ -19,14 +19,21 @@ const ports = cluster.servers.map((each) => each.port);
 const typeMapping = { [RESP_TYPES.NUMBER]: String, [RESP_TYPES.BLOB_STRING]: Buffer };
 
 describeLockNode("nodeRedisNode() over @redis/client 6, RESP3", {
-  create: subjectsOver(server.port, (port, options) => over6(port, options, { RESP: 3 })),
+  create: subjectsOver(server.port, (port, options) => over6(port, options, { RESP: 3 }), {
+    url: new URL("./fixtures/rival.ts", import.meta.url),
+    client: "over6",
+  }),
 });
 describeLockNode("nodeRedisNode() over @redis/client 6, RESP2, a type mapping", {
   create: directSubjectsOver((options) => over6(server.port, options, { RESP: 2, commandOptions: { typeMapping } })),
   noServer: noOtherProtocol,
+  noOtherProcess: noOtherProtocol,
 });
 describeLockNode("nodeRedisNode() over a cluster of @redis/client 6", {
-  create: clusterSubjectsOver((options) => overCluster6(ports, options)),
+  create: clusterSubjectsOver(ports, overCluster6, {
+    url: new URL("./fixtures/rival.ts", import.meta.url),
+    client: "overCluster6",
+  }),
   cannot: clusterLimits,
   noServer: noClusterServer,
 });

@@ -104,6 +104,7 @@ const brokenNodes: readonly BrokenNode[] = [
 describeBrokenNodes("the lock script on a real server", {
   create: () => subjectOver(),
   noServer: "outages are not what a script can get wrong",
+  noOtherProcess: "the process of a client is not what a script can get wrong",
   brokenNodes,
 });
 

@@ -9,9 +9,14 @@ const cluster = await startRedisCluster(2);
 afterAll(() => Promise.all([server.stop(), cluster.stop()]));
 const ports = cluster.servers.map((each) => each.port);
 
-describeLockNode("valkeyGlideNode() over a GlideClient, RESP3", { create: subjectsOver(server.port, over) });
+describeLockNode("valkeyGlideNode() over a GlideClient, RESP3", {
+  create: subjectsOver(server.port, over, { url: new URL("./fixtures/rival.ts", import.meta.url), client: "over" }),
+});
 describeLockNode("valkeyGlideNode() over a GlideClusterClient", {
-  create: clusterSubjectsOver((options) => overCluster(ports, options)),
+  create: clusterSubjectsOver(ports, overCluster, {
+    url: new URL("./fixtures/rival.ts", import.meta.url),
+    client: "overCluster",
+  }),
   cannot: clusterLimits,
   noServer: noClusterServer,
 });
