@@ -1,3 +1,6 @@
 import shared from "../../vitest.shared.ts";
 
-export default shared;
+// Without "import", which the processes of vitest would apply to what CommonJS packages require, such as `pg`.
+const conditions = ["@holdfast/source", "node", "default"];
+
+export default { ...shared, resolve: { conditions }, ssr: { resolve: { conditions } } };

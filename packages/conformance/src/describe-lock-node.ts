@@ -20,7 +20,12 @@ export function describeLockNode(name: string, options: DescribeLockNodeOptions)
   describe(name, async () => {
     const offers = await offersOf(settings);
     const topics = topicsFor(offers, settings);
-    const results = topics.map((topic) => ({ title: topic.title, results: registerTopic(topic, settings) }));
+    // Registered here, so that it is done before the tests of all topics.
+    const begun = topics.map((topic) => ({
+      ...topic,
+      proofs: topic.proofs.map((proof) => begunEarly(proof, settings)),
+    }));
+    const results = begun.map((topic) => ({ title: topic.title, results: registerTopic(topic, settings) }));
     afterAll(() => settings.processes.close());
     afterAll(() => writeReport({ name, offers, settings, topics: results }));
   });
@@ -34,34 +39,33 @@ function registerTopic({ title, proofs }: Topic, settings: Settings): readonly R
   return results;
 }
 
-/**
- * Begins a proof about what lasts before all tests.
- *
- * @returns takes the clean-up of the test that ends the proof, and returns the rest of the proof
- */
-function beginEarly(begin: NonNullable<Proof["begin"]>, settings: Settings): Proof["prepare"] {
+/** Begins a proof about what lasts before all tests; its own test then does the rest. Other proofs stay as they are. */
+function begunEarly(proof: Proof, settings: Settings): Proof {
+  const { begin } = proof;
+  if (begin === undefined) return proof;
   const cleanUps: (() => Promise<void>)[] = [];
   const cleanAll = async (): Promise<void> => {
     for (const step of cleanUps.splice(0)) await step();
   };
-  let begun: Promise<() => Promise<void>> | undefined;
+  let begun: Promise<() => Promise<void>> = Promise.reject(new Error("the proof was not begun"));
+  begun.catch(() => {});
   beforeAll(async () => {
     begun = begin(settings, (step) => void cleanUps.push(step));
-    // The test tells of a failure.
+    // Its test tells of a failure.
     await begun.catch(() => {});
   }, hangGuardMs(settings));
   afterAll(cleanAll);
-  return async (_, cleanUp) => {
-    cleanUp(cleanAll);
-    const rest = begun as Promise<() => Promise<void>>;
-    return async () => (await rest)();
+  return {
+    ...proof,
+    async prepare(_, cleanUp) {
+      cleanUp(cleanAll);
+      return async () => (await begun)();
+    },
   };
 }
 
 /** Registers one test. Its result is what the runner says of it, also where it is stopped, or its clean-up fails. */
-function registerProof(proof: Proof, settings: Settings): Result {
-  const { statement } = proof;
-  const prepare = proof.begin ? beginEarly(proof.begin, settings) : proof.prepare;
+function registerProof({ statement, prepare }: Proof, settings: Settings): Result {
   let state = (): string | undefined => undefined;
   test(
     statement,
