@@ -12,6 +12,11 @@ export async function createSubject(): Promise<LockNodeSubject> {
   return {
     node,
     rival,
+    rivalModule: {
+      url: new URL("./rival.ts", import.meta.url),
+      options: { path },
+      execArgv: ["--import", "tsx"], // it is written in TypeScript
+    },
     close: async () => {
       node.close();
       rival.close();

@@ -1,7 +1,10 @@
+import type { Contest } from "./contend.ts";
+
 /** What the suite asks of a process with nodes in it. `id` tells the calls apart, `handle` the nodes. */
 export type RivalRequest = { readonly id: number } & (
   | { readonly kind: "open"; readonly handle: number; readonly url: string; readonly options: unknown }
   | { readonly kind: "call"; readonly handle: number; readonly method: RivalMethod; readonly argument: unknown }
+  | { readonly kind: "contend"; readonly handle: number; readonly contest: Contest }
   | { readonly kind: "close"; readonly handle: number }
 );
 

@@ -1,5 +1,6 @@
 /** Opens nodes in a process of its own, and answers the calls of the conformance suite. The suite starts it. */
 import type { LockNode } from "@holdfast/core";
+import { contend } from "./contend.ts";
 import type { OpenedRival, RivalReply, RivalRequest } from "./rival-messages.ts";
 import type { OpenedNode, OpenNode } from "./subject.ts";
 
@@ -24,6 +25,7 @@ async function answer(request: RivalRequest): Promise<unknown> {
   if (request.kind === "open") return open(request.handle, request.url, request.options);
   const { node, close } = opened.get(request.handle) as OpenedNode;
   if (request.kind === "call") return (node as Required<LockNode>)[request.method](request.argument as never);
+  if (request.kind === "contend") return contend(node, request.contest);
   opened.delete(request.handle);
   return close();
 }

@@ -2,12 +2,15 @@ import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import type { LockNode } from "@holdfast/core";
+import type { Contest, Winnings } from "./contend.ts";
 import type { OpenedRival, RivalMethod, RivalReply, RivalRequest } from "./rival-messages.ts";
 import type { OpenedNode, RivalModule } from "./subject.ts";
 import { within } from "./within.ts";
 
 /** A node in another process. */
 export interface RemoteNode extends OpenedNode {
+  /** Contends in that process. */
+  contend(contest: Contest): Promise<Winnings>;
   /** Kills the process, and resolves when it is gone. Only for a node that has a process of its own. */
   kill(): Promise<void>;
 }
@@ -53,6 +56,21 @@ export function createRivalProcesses(timeoutMs: number): RivalProcesses {
   };
 }
 
+/** Conditions of imports that Node.js and bundlers set by themselves. Set for `require`, too, they break some packages. */
+const usualConditions = ["node", "import", "require", "default", "module", "module-sync", "browser"];
+
+/** The conditions under which this process imports packages, such as those by which a monorepo finds its sources. */
+function ownConditions(): string[] {
+  const given = process.execArgv.map((argument) => argument.replace(/^(-C|--conditions)=/, "--conditions\0"));
+  return given
+    .flatMap((argument, index) => {
+      if (argument.startsWith("--conditions\0")) return [argument.slice("--conditions\0".length)];
+      return ["-C", "--conditions"].includes(argument) ? [given[index + 1] ?? ""] : [];
+    })
+    .filter((condition) => !usualConditions.includes(condition))
+    .map((condition) => `--conditions=${condition}`);
+}
+
 interface RivalProcess {
   isRunning(): boolean;
   open(module: RivalModule): Promise<RemoteNode>;
@@ -61,7 +79,7 @@ interface RivalProcess {
 
 function startProcess(execArgv: readonly string[]): RivalProcess {
   const child = fork(runner, [], {
-    execArgv: [...execArgv],
+    execArgv: [...ownConditions(), ...execArgv],
     serialization: "advanced", // keeps half surrogates, NaN and undefined
     stdio: ["ignore", "inherit", "inherit", "ipc"],
   });
@@ -85,7 +103,8 @@ function startProcess(execArgv: readonly string[]): RivalProcess {
       const close = async (): Promise<void> => {
         if (child.connected) await ask({ kind: "close", handle });
       };
-      return { node, close, kill: () => rival.kill() };
+      const contend = (contest: Contest) => ask({ kind: "contend", handle, contest }) as Promise<Winnings>;
+      return { node, close, contend, kill: () => rival.kill() };
     },
     async kill() {
       child.kill("SIGKILL");

@@ -35,7 +35,10 @@ export interface RivalModule {
   readonly url: string | URL;
   /** What `openNode` is called with: plain data, such as the port and the key prefix of the subject. */
   readonly options?: unknown;
-  /** Options of Node.js for the process, such as `["--import", "tsx"]` for a module in TypeScript. Default: none. */
+  /**
+   * Options of Node.js for the process, such as `["--import", "tsx"]` for a module in TypeScript. Default: none. The
+   * conditions of imports (`--conditions`) are those of this process.
+   */
   readonly execArgv?: readonly string[];
 }
 

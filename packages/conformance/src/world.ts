@@ -1,6 +1,7 @@
 import { setImmediate, setTimeout } from "node:timers/promises";
 import type { LockNode } from "@holdfast/core";
 import { type Client, clientOf, freshOwner, type Resources } from "./client.ts";
+import { type Contest, contend, type Winnings } from "./contend.ts";
 import { renamedNode } from "./renamed-node.ts";
 import type { RemoteNode } from "./rival-processes.ts";
 import type { Limit, Settings } from "./settings.ts";
@@ -39,6 +40,8 @@ export interface World {
   readonly nameBytesMax: number;
   /** A client in another process, which all tests share. Throws where the subject has none. */
   inOtherProcess(): Promise<Client>;
+  /** Has this process and another one contend for the resources until the other one has so many grants. */
+  contendInTwoProcesses(resources: readonly string[], grants: number): Promise<readonly Winnings[]>;
   /** A client in a process of its own, and how to kill that process. */
   inOwnProcess(): Promise<{ readonly client: Client; kill(): Promise<void> }>;
   /** Ends the clients in other processes, and then the subject. */
@@ -103,6 +106,17 @@ export function worldOf(subject: LockNodeSubject, settings: Settings): World {
     resourcesMax,
     nameBytesMax,
     inOtherProcess: async () => clientInProcess(await openRemote("open")),
+    async contendInTwoProcesses(names, grants) {
+      const remote = await openRemote("open");
+      const resources = names.map((name) => related?.call(subject, name) ?? name).sort();
+      const contest: Contest = { resources, grants, timeoutMs };
+      let isOver = false;
+      const there = remote.contend(contest).finally(() => {
+        isOver = true;
+      });
+      // This process has begun when the other begins, and goes on for as long.
+      return Promise.all([there, contend(subject.node, contest, () => isOver)]);
+    },
     async inOwnProcess() {
       const remote = await openRemote("openAlone");
       return { client: clientInProcess(remote), kill: () => remote.kill() };

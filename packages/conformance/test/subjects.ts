@@ -11,8 +11,8 @@ export const inThisProcess = "it lives in this process";
 /** Why subjects whose server lives in this process have no rival in another one. */
 export const noOtherProcess = "its store lives in this process";
 
-/** What a process of this workspace needs to load sources in TypeScript. */
-export const sourceArgs: readonly string[] = ["--conditions=@holdfast/source", "--import", "tsx"];
+/** What a process needs to load sources in TypeScript. */
+export const sourceArgs: readonly string[] = ["--import", "tsx"];
 
 /** A memory node on a clock of its own, and that clock's handle. */
 export function nodeOnVirtualClock(): { node: MemoryNode; time: Pick<LockNodeSubject, "advance" | "nowMs"> } {

@@ -40,7 +40,7 @@ function rivalModule(rival: RivalClient, ports: readonly number[], options: Redi
   return {
     url: rival.url,
     options: { client: rival.client, ports, options } satisfies RivalOptions,
-    execArgv: ["--conditions=@holdfast/source", "--import", "tsx"],
+    execArgv: ["--import", "tsx"],
   };
 }
 

@@ -1,14 +1,14 @@
-import { setImmediate, setTimeout } from "node:timers/promises";
+import { setTimeout } from "node:timers/promises";
 import { expect } from "vitest";
 import { type Client, freshOwner } from "../client.ts";
-import { type Fact, fact } from "../fact.ts";
+import type { Winnings } from "../contend.ts";
+import { type Fact, fact, factNeeding } from "../fact.ts";
 import type { World } from "../world.ts";
 
 const handOvers = 30;
 const races = 20;
 const claimsOfRace = 40;
-const stormGrants = 60;
-const attemptsMax = 20_000;
+const contestGrants = 100;
 
 const notInStore =
   "a claim is not in the store when acquire() answers: the node excludes only callers of its own process, or answers before the commit";
@@ -32,29 +32,16 @@ async function race(
   return (await Promise.all(claims)).flat();
 }
 
-/** A section that only one may be in: workers of both processes enter it under a claim. */
-interface Section {
-  grants: number;
-  holder: string | undefined;
-  readonly fences: number[];
-}
-
-async function work(client: Client, section: Section): Promise<void> {
-  for (let attempt = 0; section.grants < stormGrants && attempt < attemptsMax; attempt++) {
-    const owner = freshOwner();
-    const reply = await client.acquire(owner, "r");
-    if (!reply.granted) {
-      await setImmediate();
-      continue;
-    }
-    expect(section.holder, `${perProcess}: the other holder`).toBeUndefined();
-    section.holder = owner;
-    section.grants++;
-    section.fences.push(reply.fence);
-    await setImmediate();
-    section.holder = undefined;
-    expect(await client.release(owner, "r"), `${perProcess}: whether the claim was still there`).toBe(true);
-  }
+/** Fails unless each grant advanced the counter of the one before it, whichever process that was, and no claim was lost. */
+function expectOneAfterAnother(winnings: readonly Winnings[]): void {
+  const mistake =
+    "a call of one process gets in between the steps of another: calls are not atomic in the store, or claims are kept in the process";
+  const lost = winnings.reduce((sum, each) => sum + each.lost, 0);
+  expect(lost, `${mistake}: claims that were gone before their release`).toBe(0);
+  const fences = winnings.flatMap((each) => each.fences).sort((one, other) => one - other);
+  const repeated = fences.filter((fence, index) => fence === fences[index + 1]);
+  expect(repeated, `${mistake}: fences that were granted twice`).toEqual([]);
+  expect(fences, `${mistake}: the fences of all grants`).toEqual(fences.map((_, index) => index + 1));
 }
 
 /** The facts about nodes in two processes, which share nothing but the store. */
@@ -100,12 +87,19 @@ export const otherProcessFacts: readonly Fact[] = [
     }
   }),
 
-  fact("workers of two processes never hold a resource at the same time, and their fences increase", async (world) => {
-    const clients = [world.node, await world.inOtherProcess(), world.rival];
-    const section: Section = { grants: 0, holder: undefined, fences: [] };
-    await Promise.all([...clients, ...clients].map((client) => work(client, section)));
-    expect(section.fences, perProcess).toEqual(section.fences.map((_, index) => index + 1));
-  }),
+  fact(
+    "claims and releases of two processes as fast as they can exclude each other, and fences increase",
+    async (world) => expectOneAfterAnother(await world.contendInTwoProcesses(["r"], contestGrants)),
+  ),
+
+  factNeeding(
+    "severalResources",
+    "claims on many resources by two processes as fast as they can are atomic",
+    async (world) => {
+      const names = Array.from({ length: Math.min(50, world.resourcesMax) }, (_, index) => `resource ${index}`);
+      expectOneAfterAnother(await world.contendInTwoProcesses(names, contestGrants));
+    },
+  ),
 
   fact("a claim outlives the process that made it", async (world) => {
     const { client, kill } = await world.inOwnProcess();
