@@ -1,3 +1,6 @@
+import { dirname } from "node:path";
+import { fileURLToPath } from "node:url";
+
 /** The place where a test called a method: the frames of a stack trace, the calling line first. */
 export interface CallSite {
   readonly frames: string;
@@ -22,8 +25,10 @@ export function errorAt({ frames }: CallSite, message: string): Error {
 
 /** An error for a call that rejected: points at the adapter's own code first, and then at the call. */
 export function rejectionAt({ frames }: CallSite, message: string, cause: unknown): Error {
-  const own = cause instanceof Error ? framesOf(cause) : "";
-  return withFrames(new Error(message, { cause }), [own, frames].filter(Boolean).join("\n"));
+  const own = cause instanceof Error ? framesOf(cause).split("\n") : [];
+  const helper = own.findIndex(isHelper);
+  const adapter = helper < 0 ? own : own.slice(0, helper);
+  return withFrames(new Error(message, { cause }), [...adapter, frames].filter(Boolean).join("\n"));
 }
 
 /** Puts what is probably wrong with the node before what the test saw. */
@@ -34,6 +39,14 @@ export function withMistake(error: unknown, mistake: string | undefined): unknow
   // Node.js writes the message into the stack when it makes the error.
   error.stack = (error.stack ?? "").replace(message, () => error.message);
   return error;
+}
+
+/** Where the helpers of the suite are: beside this module, whether that is the source or what is built from it. */
+const helpers = dirname(fileURLToPath(import.meta.url));
+
+function isHelper(frame: string): boolean {
+  const [, rest] = frame.split(`${helpers}/`);
+  return rest !== undefined && !rest.includes("/");
 }
 
 function withFrames(error: Error, frames: string): Error {

@@ -90,7 +90,7 @@ export async function servedSubject(): Promise<LockNodeSubject> {
     ...time,
     server: proxy,
     async close() {
-      for (const client of clients) client.close();
+      for (const client of clients) await client.close();
       await proxy.close();
       await server.close();
     },

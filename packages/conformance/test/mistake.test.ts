@@ -1,0 +1,78 @@
+import type { LockNode } from "@holdfast/core";
+import { memoryNode } from "@holdfast/memory";
+import { describe, expect, test } from "vitest";
+import { brokenNodes } from "../src/index.ts";
+import { parseOptions } from "../src/settings.ts";
+import type { LockNodeSubject } from "../src/subject.ts";
+import { proofOf } from "../src/topics.ts";
+import { noOtherProcess, nothing, remoteSubject } from "./subjects.ts";
+
+/** Runs a test of the suite, and returns how it fails. */
+async function failureOf(statement: string, create: () => Promise<LockNodeSubject>): Promise<Error> {
+  const proof = proofOf(statement);
+  if (proof === undefined) throw new Error(`no test "${statement}"`);
+  const prove = await proof.prepare(parseOptions({ create, noOtherProcess }), () => {});
+  return prove().then(
+    () => new Error("it passed"),
+    (error) => error,
+  );
+}
+
+/** How the test that is to catch a published broken node fails. */
+async function failureWith(fault: string): Promise<Error> {
+  const broken = brokenNodes.find((each) => each.fault === fault);
+  if (broken === undefined) throw new Error(`no broken node that ${fault}`);
+  return failureOf(broken.caughtBy, () => broken.create(() => remoteSubject()));
+}
+
+describe("a failed test", () => {
+  const mistakes: readonly (readonly [fault: string, message: RegExp])[] = [
+    ["cuts names at 1 024 characters", /^names are compared only up to 1024 characters/],
+    ["cuts names at 4 095 bytes", /^names are compared only up to 4095 characters/],
+    ["decodes percent escapes", /^"%41" is taken for another name: the node probably decodes percent escapes/],
+    ["treats names as paths", /^"[^"]*" is taken for another name: the node probably treats names as paths/],
+    [
+      "claims only the first hundred resources of a call",
+      /^only the first 100 of 300 resources of one call were claimed$/,
+    ],
+    ["releases only the first hundred resources of a call", /^only the first 100 of 300 resources .* were freed/],
+    ["ends claims two percent early", /^claims end early: 2\.\d % of the ttl/],
+    ["ends extended claims a few percent early", /^claims end early: 4\.\d % of the ttl that extend\(\) set/],
+    ["evicts the oldest claim beyond a thousand", /^only the last \d+ of 100 calls .* claims are evicted/],
+    ["forgets the oldest counter beyond a thousand", /counters are evicted when there are many$/],
+    ["ends claims with the connection that made them", /^claims end with the connection that made them/],
+    [
+      "loses what it has just answered when the connection is lost",
+      /^acquire\(\) answers before the commit is certain/,
+    ],
+    ["forgets a counter two seconds after the release", /^a fence counter is forgotten some seconds after its claim/],
+  ];
+  test.each(mistakes)("says what is probably wrong with a node that %s", async (fault, message) => {
+    expect((await failureWith(fault)).message).toMatch(message);
+  });
+
+  test("points at the line of the suite that made the call", async () => {
+    const { stack = "" } = await failureWith("rejects instead of denying");
+    const granted = await failureWith("ignores the claims of other clients");
+    for (const text of [stack, granted.stack ?? ""]) {
+      expect(text).toMatch(/\/src\/suites\/\w+\.ts/);
+      expect(text).not.toMatch(/\/src\/(client|replies|within)\.ts/);
+    }
+    expect(granted.stack?.split("\n")[1]).toContain("/src/suites/clients.ts");
+  });
+
+  test("points at the adapter's own code first, if that has thrown", async () => {
+    function failInTheAdapter(): never {
+      throw new Error("no such table");
+    }
+    const node: LockNode = { ...memoryNode(), acquire: async () => failInTheAdapter() };
+    const create = async () => ({ node, rival: node, close: nothing });
+    const error = await failureOf("acquire() grants a resource that was never claimed", create);
+    expect(error.message).toBe(
+      "acquire() rejected, and a rejection is a failure, never an answer: Error: no such table",
+    );
+    const [, first, ...others] = error.stack?.split("\n") ?? [];
+    expect(first).toContain("failInTheAdapter");
+    expect(others.join("\n")).toContain("/src/suites/acquire.ts");
+  });
+});
