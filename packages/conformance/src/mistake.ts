@@ -49,6 +49,16 @@ function isHelper(frame: string): boolean {
   return rest !== undefined && !rest.includes("/");
 }
 
+/** Takes helpers off the top of the stack, so that it begins in the test. */
+export function withoutHelpers(error: unknown): unknown {
+  if (!(error instanceof Error)) return error;
+  const frames = framesOf(error).split("\n");
+  const first = frames.findIndex((frame) => frame.includes(`${helpers}/suites/`));
+  // What is built has no such folder: then a helper cannot be told from a test.
+  if (first < 0 || !frames.slice(0, first).every(isHelper)) return error;
+  return withFrames(error, frames.slice(first).join("\n"));
+}
+
 function withFrames(error: Error, frames: string): Error {
   error.stack = `${error.name}: ${error.message}\n${frames}`;
   return error;

@@ -57,6 +57,7 @@ export type OpenNode<Options = unknown> = (options: Options) => Promise<OpenedNo
 
 /** A node, and how to end its client. */
 export interface OpenedNode {
+  /** A client of the subject's server. */
   readonly node: LockNode;
   /** Ends the client. Leaves claims and counters alone. */
   close(): Promise<void>;
@@ -110,7 +111,9 @@ export interface LockNodeLimits {
 
 /** How much a server can do, and why no more. */
 export interface SizeLimit {
+  /** How much it can do. */
   readonly max: number;
+  /** Why it can do no more, as the adapter's own documentation says. */
   readonly reason: string;
 }
 

@@ -1,5 +1,5 @@
 import type { Fact, LastingFact } from "./fact.ts";
-import { withMistake } from "./mistake.ts";
+import { withMistake, withoutHelpers } from "./mistake.ts";
 import { redlockWorldOf } from "./redlock-world.ts";
 import type { Limit, Settings } from "./settings.ts";
 import { acquireFacts } from "./suites/acquire.ts";
@@ -189,7 +189,7 @@ async function namingMistake(mistake: string | undefined, prove: () => Promise<v
   try {
     await prove();
   } catch (error) {
-    throw withMistake(error, mistake);
+    throw withMistake(withoutHelpers(error), mistake);
   }
 }
 
