@@ -8,7 +8,7 @@ import type { AcquireReply, ExtendReply, NodeView, ReleaseReply } from "@holdfas
 
 /** Takes the reply of `acquire` on these resources, or throws saying what is wrong with it. */
 export function readAcquireReply(value: unknown, resources: readonly string[]): AcquireReply {
-  const { granted, fence, retryAfterMs, heldResources } = fieldsOf("acquire()", value);
+  const { granted, fence, retryAfterMs, heldResources, holder } = fieldsOf("acquire()", value);
   if (granted === true) {
     insist(isFence(fence), "acquire()", value, "the fence of a grant must be a positive safe integer");
     return { granted, fence };
@@ -18,8 +18,11 @@ export function readAcquireReply(value: unknown, resources: readonly string[]): 
   insist(isWait, "acquire()", value, "retryAfterMs must be a finite number, not negative, if given");
   const areHeld = heldResources === undefined || isPartOf(resources, heldResources);
   insist(areHeld, "acquire()", value, "heldResources must be some of the requested resources, each once, if given");
+  const isHolder = holder === undefined || (typeof holder === "string" && holder !== "");
+  insist(isHolder, "acquire()", value, "holder must be an owner, if given");
   return {
     granted,
+    ...(holder !== undefined && { holder }),
     ...(retryAfterMs !== undefined && { retryAfterMs }),
     ...(heldResources !== undefined && { heldResources }),
   };

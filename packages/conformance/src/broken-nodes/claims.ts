@@ -12,6 +12,18 @@ function heldByAny(node: Required<LockNode>): (request: AcquireRequest) => Promi
   };
 }
 
+/** Names another holder in each denial. */
+function withHolder(node: LockNode, name: (request: AcquireRequest) => Promise<string | undefined>): Partial<LockNode> {
+  return {
+    async acquire(request) {
+      const reply = await node.acquire(request);
+      if (reply.granted) return reply;
+      const holder = await name(request);
+      return { ...reply, ...(holder !== undefined && { holder }) };
+    },
+  };
+}
+
 /** Faults in claims. */
 export const brokenClaims: readonly BrokenWrapper[] = [
   {
@@ -61,6 +73,18 @@ export const brokenClaims: readonly BrokenWrapper[] = [
         return reply;
       },
     }),
+  },
+  {
+    fault: "names the owner of the request as the holder",
+    caughtBy: "acquire() names the holder that is in the way, if it names one",
+    breakIt: (node) => withHolder(node, async ({ owner }) => owner),
+  },
+  {
+    fault: "names the holder of the first resource, whoever is in the way for longest",
+    caughtBy: "acquire() names the holder of the claim that lasts longest, and never the owner of the request",
+    sees: "inspect",
+    breakIt: (node) =>
+      withHolder(node, async ({ resources }) => (await node.inspect(resources[0] as string)).owner ?? undefined),
   },
   {
     fault: "names a free resource as held",

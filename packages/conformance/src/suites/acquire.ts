@@ -161,6 +161,36 @@ const heldResources: readonly Fact[] = [
   ),
 ];
 
+/** Which owner a denial says is in the way, if it says. */
+const holders: readonly Fact[] = [
+  fact("acquire() names the holder that is in the way, if it names one", async ({ node, rival }) => {
+    await node.grant("alice", "r");
+    expect(["alice", undefined]).toContain(holderOf(await rival.acquire("bob", "r")));
+    await node.free("alice", "r");
+    await node.grant("carol", "r");
+    expect(["carol", undefined]).toContain(holderOf(await rival.acquire("bob", "r")));
+  }),
+
+  factNeeding(
+    ["severalResources", "exactTtl"],
+    "acquire() names the holder of the claim that lasts longest, and never the owner of the request",
+    async ({ node, rival }) => {
+      await node.grant("alice", "a", { ttlMs: minuteMs });
+      await node.grant("bob", "b", { ttlMs: 60 * minuteMs });
+      await node.grant("carol", "c", { ttlMs: 20 * minuteMs });
+      expect(["bob", undefined]).toContain(holderOf(await rival.acquire("dave", ["a", "b", "c"])));
+      expect(["carol", undefined]).toContain(holderOf(await rival.acquire("dave", ["a", "c", "free"])));
+      expect(holderOf(await rival.acquire("alice", ["a", "free"]))).toBeUndefined();
+    },
+  ),
+];
+
+/** The owner that a denial names: undefined if the node does not tell. */
+function holderOf(reply: AcquireReply): string | undefined {
+  if (reply.granted) throw new Error("acquire() granted a resource that another owner holds: it must be denied");
+  return reply.holder;
+}
+
 /** The resources that a denial names as held: none if the node does not tell. */
 export function namedAsHeld(reply: AcquireReply): readonly string[] {
   if (reply.granted) throw new Error("acquire() granted a resource that another owner holds: it must be denied");
@@ -216,4 +246,11 @@ const resends: readonly Fact[] = [
 ];
 
 /** The facts about {@link LockNode.acquire}, save for those that have a suite of their own. */
-export const acquireFacts: readonly Fact[] = [...grants, ...denials, ...retryAfter, ...heldResources, ...resends];
+export const acquireFacts: readonly Fact[] = [
+  ...grants,
+  ...denials,
+  ...retryAfter,
+  ...holders,
+  ...heldResources,
+  ...resends,
+];
