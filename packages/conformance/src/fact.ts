@@ -6,8 +6,6 @@ export interface Fact<W = World> {
   readonly statement: string;
   /** What the server must be able to do for the sentence to apply. */
   readonly needs: readonly Limit[];
-  /** What is probably wrong with a node that fails: its report begins with this. */
-  readonly mistake?: string | undefined;
   prove(world: W): Promise<void>;
 }
 
@@ -17,8 +15,8 @@ export interface LastingFact extends Omit<Fact, "prove"> {
 }
 
 /** A sentence that holds for every node. */
-export function fact<W = World>(statement: string, prove: (world: W) => Promise<void>, mistake?: string): Fact<W> {
-  return { statement, needs: [], mistake, prove };
+export function fact<W = World>(statement: string, prove: (world: W) => Promise<void>): Fact<W> {
+  return { statement, needs: [], prove };
 }
 
 /** A sentence that holds unless the adapter declares that its server cannot do one of the things needed. */
@@ -26,7 +24,6 @@ export function factNeeding<W = World>(
   needs: Limit | readonly Limit[],
   statement: string,
   prove: (world: W) => Promise<void>,
-  mistake?: string,
 ): Fact<W> {
-  return { statement, needs: typeof needs === "string" ? [needs] : needs, mistake, prove };
+  return { statement, needs: typeof needs === "string" ? [needs] : needs, prove };
 }

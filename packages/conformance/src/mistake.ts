@@ -31,9 +31,9 @@ export function rejectionAt({ frames }: CallSite, message: string, cause: unknow
   return withFrames(new Error(message, { cause }), [...adapter, frames].filter(Boolean).join("\n"));
 }
 
-/** Puts what is probably wrong with the node before what the test saw. */
+/** Puts what is probably wrong with the node before what the test saw. A rejection says by itself what is wrong. */
 export function withMistake(error: unknown, mistake: string | undefined): unknown {
-  if (mistake === undefined || !(error instanceof Error) || error.message.includes(mistake)) return error;
+  if (mistake === undefined || !(error instanceof Error) || error.cause !== undefined) return error;
   const { message } = error;
   error.message = `${mistake}: ${message}`;
   // Node.js writes the message into the stack when it makes the error.

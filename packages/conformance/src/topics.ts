@@ -1,4 +1,5 @@
 import type { Fact, LastingFact } from "./fact.ts";
+import { likelyMistake } from "./likely-mistakes.ts";
 import { withMistake, withoutHelpers } from "./mistake.ts";
 import { redlockWorldOf } from "./redlock-world.ts";
 import type { Limit, Settings } from "./settings.ts";
@@ -146,19 +147,19 @@ function topic<W>(
   create: (settings: Settings, cleanUp: CleanUp) => Promise<W>,
 ): Topic {
   const proofs = facts.map(
-    ({ statement, needs, mistake, prove }): Proof => ({
+    ({ statement, needs, prove }): Proof => ({
       statement,
       needs,
       async prepare(settings, cleanUp) {
         const world = await create(settings, cleanUp);
-        return () => namingMistake(mistake, () => prove(world));
+        return () => namingMistake(statement, () => prove(world));
       },
     }),
   );
   return { title, proofs };
 }
 
-function lastingProof({ statement, needs, mistake, begin }: LastingFact): Proof {
+function lastingProof({ statement, needs, begin }: LastingFact): Proof {
   const beginIn = async (world: World): Promise<() => Promise<void>> => {
     const startMs = world.elapsedMs();
     const end = await begin(world);
@@ -173,23 +174,23 @@ function lastingProof({ statement, needs, mistake, begin }: LastingFact): Proof 
     async prepare(settings, cleanUp) {
       const world = await freshWorld(settings, cleanUp);
       return () =>
-        namingMistake(mistake, async () => {
+        namingMistake(statement, async () => {
           const end = await beginIn(world);
           await end();
         });
     },
     async begin(settings, cleanUp) {
       const end = await beginIn(await freshWorld(settings, cleanUp));
-      return () => namingMistake(mistake, end);
+      return () => namingMistake(statement, end);
     },
   };
 }
 
-async function namingMistake(mistake: string | undefined, prove: () => Promise<void>): Promise<void> {
+async function namingMistake(statement: string, prove: () => Promise<void>): Promise<void> {
   try {
     await prove();
   } catch (error) {
-    throw withMistake(withoutHelpers(error), mistake);
+    throw withMistake(withoutHelpers(error), likelyMistake(statement));
   }
 }
 

@@ -2,6 +2,7 @@ import type { LockNode } from "@holdfast/core";
 import { memoryNode } from "@holdfast/memory";
 import { describe, expect, test } from "vitest";
 import { brokenNodes } from "../src/index.ts";
+import { statementsWithMistake } from "../src/likely-mistakes.ts";
 import { parseOptions } from "../src/settings.ts";
 import type { LockNodeSubject } from "../src/subject.ts";
 import { proofOf } from "../src/topics.ts";
@@ -45,10 +46,16 @@ describe("a failed test", () => {
       "loses what it has just answered when the connection is lost",
       /^acquire\(\) answers before the commit is certain/,
     ],
+    ["releases the claim of any owner", /^a release does not compare owners: /],
+    ["ignores the hint", /^the hint is ignored, or cut to 32 bits: /],
     ["forgets a counter two seconds after the release", /^a fence counter is forgotten some seconds after its claim/],
   ];
   test.each(mistakes)("says what is probably wrong with a node that %s", async (fault, message) => {
     expect((await failureWith(fault)).message).toMatch(message);
+  });
+
+  test.each(statementsWithMistake)("is known by the statement that the suite has: %s", (statement) => {
+    expect(proofOf(statement)).toBeDefined();
   });
 
   test("points at the line of the suite that made the call", async () => {
