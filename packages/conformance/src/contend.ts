@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
 import type { LockNode } from "@holdfast/core";
-import { dayMs } from "./durations.ts";
+import { longMs } from "./client.ts";
 
 /** What one process contends for, and when it stops. */
 export interface Contest {
@@ -41,7 +41,7 @@ export async function contend(
   };
   while (!(isOver ?? hasEnough)()) {
     const owner = randomUUID();
-    const reply = await node.acquire({ resources, owner, timeoutMs, ttlMs: dayMs, fenceHint: 1 });
+    const reply = await node.acquire({ resources, owner, timeoutMs, ttlMs: longMs, fenceHint: 1 });
     if (reply.granted) {
       fences.push(reply.fence);
       if (!(await node.release({ resources, owner, timeoutMs })).released) lost++;

@@ -29,6 +29,9 @@ export interface RivalProcesses {
 const isSource = import.meta.url.endsWith(".ts");
 const runner = fileURLToPath(new URL(isSource ? "./rival-process.ts" : "./rival-process.js", import.meta.url));
 
+/** How long a busy machine may take to start a process that loads a module in TypeScript, in milliseconds. */
+const startMs = 60_000;
+
 /** Starts no process until a node is opened. */
 export function createRivalProcesses(timeoutMs: number): RivalProcesses {
   const shared = new Map<string, RivalProcess>();
@@ -38,9 +41,8 @@ export function createRivalProcesses(timeoutMs: number): RivalProcesses {
     all.add(started);
     return started;
   };
-  // To load a module may take as long as to start the process.
   const open = (rival: RivalProcess, module: RivalModule): Promise<RemoteNode> =>
-    within(2 * timeoutMs, "openNode() in another process", rival.open(module));
+    within(Math.max(startMs, timeoutMs), "openNode() in another process", rival.open(module));
   return {
     open(module) {
       const key = JSON.stringify([String(module.url), module.execArgv]);

@@ -22,9 +22,12 @@ export interface Settings {
   readonly timeoutMs: number;
 }
 
-/** When a test is stopped by the runner, in milliseconds: it waits several times for what must happen. */
+/**
+ * When a test is stopped by the runner, in milliseconds: it waits several times for what must happen, and makes up to two
+ * thousand calls, which each have a timeout of their own.
+ */
 export function hangGuardMs({ timeoutMs }: Pick<Settings, "timeoutMs">): number {
-  return 4 * timeoutMs;
+  return 12 * timeoutMs;
 }
 
 /** The least that a size limit may be, so that the tests of everything else can run. */
