@@ -1,5 +1,4 @@
 /** The programs that the READMEs show, as files of a consumer's project. */
-import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { readmeExamples } from "@holdfast/testkit";
@@ -26,10 +25,10 @@ async function examplesIn(directory: string): Promise<Example[]> {
     const fileName = /^\/\/ (\S+\.ts)\n/.exec(code)?.[1];
     return { subject, code, ...(fileName && { fileName }) };
   });
+  if (subject !== "conformance") return examples;
   // What the README of the suite leaves to its reader.
-  const readersNode = join(directory, "test/readme-node.ts");
-  if (!existsSync(readersNode)) return examples;
-  return [...examples, { subject, code: await readFile(readersNode, "utf8"), fileName: "my-node.ts" }];
+  const readersNode = await readFile(join(root, "packages/ioredis/test/fixtures/my-node.ts"), "utf8");
+  return [...examples, { subject, code: readersNode, fileName: "my-node.ts" }];
 }
 
 /** The last part of a path: what tables call a package. */

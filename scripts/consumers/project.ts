@@ -76,6 +76,7 @@ async function install(packages: readonly WorkspacePackage[], examples: readonly
   const ours = packages.map(({ manifest }) => manifest.name);
   const wanted = new Set([
     "@types/node",
+    "tsx", // with which the README of the conformance suite has its rival loaded
     ...packages.flatMap(({ manifest }) => Object.keys(manifest.peerDependencies ?? {})),
     ...examples.flatMap(({ code }) => importedPackages(code)),
   ]);
