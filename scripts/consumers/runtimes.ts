@@ -61,7 +61,7 @@ export async function otherRuntimes(): Promise<Runtime[]> {
 export type Form = "import" | "require";
 
 const longestProgramMs = 60_000;
-const longestTestRunMs = 180_000;
+const longestTestRunMs = 300_000;
 
 /** Runs all programs about one subject. Resolves with what a table says about it. */
 export async function runSubject(

@@ -9,7 +9,7 @@ const vitest = fileURLToPath(new URL("../node_modules/vitest/vitest.mjs", import
 const config = fileURLToPath(new URL("./child.vitest.config.ts", import.meta.url));
 
 /** How long a child may take before it is ended, in milliseconds. */
-export const childTimeoutMs = 120_000;
+export const childTimeoutMs = 300_000;
 
 /** What vitest's JSON report says of one test. */
 export interface Result {
