@@ -64,11 +64,12 @@ export abstract class HoldfastError extends Error {
     this.outcomes = outcomes;
   }
 
-  /** What `JSON.stringify` shows: the message and the outcomes, with the message of each node's error. */
+  /** What `JSON.stringify` shows: the message and the outcomes. Of the errors of nodes, only what they say. */
   toJSON(): object {
     const outcomes = this.outcomes.map((outcome) => {
-      const { error } = outcome;
-      return error ? { ...outcome, error: { ...error, name: error.name, message: error.message } } : outcome;
+      if (outcome.error === undefined) return outcome;
+      const { name, message, code } = outcome.error as Error & { readonly code?: unknown };
+      return { ...outcome, error: { name, message, ...(typeof code === "string" && { code }) } };
     });
     return { ...this, message: this.message, outcomes };
   }

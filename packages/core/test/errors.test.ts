@@ -71,7 +71,9 @@ describe("errors say why", () => {
   it("JSON.stringify shows the message, and how each node failed", async () => {
     const { redlock, clock, nodes, node } = world(3, { waitTimeoutMs: 0 });
     for (const each of nodes) each.fault = () => ({ lose: "request" });
-    node("b").fault = () => ({ reject: Object.assign(new Error("refused"), { code: "ECONNREFUSED" }) });
+    node("b").fault = () => ({
+      reject: Object.assign(new Error("refused"), { code: "ECONNREFUSED", command: ["AUTH", "secret"] }),
+    });
     const error = await errorOf(clock.until(redlock.acquire("r")));
     expect(JSON.parse(JSON.stringify(error))).toEqual({
       name: "QuorumUnreachableError",
