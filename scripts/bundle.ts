@@ -33,10 +33,16 @@ const separateModules: Plugin = {
 
 const { exports, bin = {}, sideEffects }: Manifest = JSON.parse(await readFile("package.json", "utf8"));
 const imported = Object.values(exports);
+const hasCommonJs = imported.some((entry) => entry.require);
+/**
+ * Where the ES modules lie. A library without CommonJS has them at the top, where resolution finds them that does not know
+ * `exports`. A program has them one folder deep, as its sources are: it reads its package.json.
+ */
+const modules = hasCommonJs || imported.length === 0 ? "dist/package/esm" : "dist/package";
 
 await rm("dist/package", { recursive: true, force: true });
 await bundleModules([...imported.map((entry) => entry["@holdfast/source"]), ...Object.values(bin)]);
-if (imported.some((entry) => entry.require)) await convertToCommonJs();
+if (hasCommonJs) await convertToCommonJs();
 await writeManifestAndPages(process.cwd(), root);
 
 /** Bundles one ES module for each entry, whether it is imported or run. */
@@ -44,23 +50,24 @@ async function bundleModules(entryPoints: string[]): Promise<void> {
   await build({
     ...common(),
     entryPoints,
-    outdir: "dist/package/esm",
+    outdir: modules,
     packages: "external", // a class has one identity only if its package is never copied into another
     splitting: true, // and if what two entries have in common is there once
     chunkNames: "shared",
     format: "esm",
     platform: "neutral",
   });
-  await copyDeclarations("dist/package/esm");
-  await writeFile("dist/package/esm/package.json", `${JSON.stringify({ type: "module", sideEffects }, null, 2)}\n`);
+  await copyDeclarations(modules);
+  if (modules === "dist/package") return;
+  await writeFile(`${modules}/package.json`, `${JSON.stringify({ type: "module", sideEffects }, null, 2)}\n`);
 }
 
 /** Converts each module: the same files once more, as CommonJS. */
 async function convertToCommonJs(): Promise<void> {
-  const files = await readdir("dist/package/esm");
+  const files = await readdir(modules);
   await build({
     ...common(),
-    entryPoints: files.filter((file) => file.endsWith(".js")).map((file) => `dist/package/esm/${file}`),
+    entryPoints: files.filter((file) => file.endsWith(".js")).map((file) => `${modules}/${file}`),
     outdir: "dist/package",
     plugins: [separateModules],
     format: "cjs",

@@ -47,8 +47,10 @@ export async function wrongFiles(
   const sources = (await filesIn(join(directory, "src"))).filter((file) => file.endsWith(".ts"));
   const declarations = sources.map((file) => file.replace(/\.ts$/, ".d.ts"));
   const code = [...declarations, ...scriptsOf(manifest)];
-  const modules = [...code, "package.json"].map((file) => `esm/${file}`);
-  const expected = new Set(["package.json", ...modules, ...(hasCommonJs(manifest) ? code : []), ...pages]);
+  const isProgram = entryPoints(manifest).length === 0;
+  const atTop = isProgram ? [] : code;
+  const modules = isProgram || hasCommonJs(manifest) ? [...code, "package.json"].map((file) => `esm/${file}`) : [];
+  const expected = new Set(["package.json", ...atTop, ...modules, ...pages]);
   const actual = new Set(await filesIn(unpacked));
   const missing = [...expected].filter((file) => !actual.has(file));
   const surplus = [...actual].filter((file) => !expected.has(file));

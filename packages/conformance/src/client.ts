@@ -53,6 +53,8 @@ export interface Client {
   inspect(resource: string): Promise<NodeView>;
   /** Only where the node offers it. */
   watch(resources: Resources, onReleased: (resource: string, next?: string) => void): Promise<Unwatch>;
+  /** Only where the node offers it. */
+  close(): Promise<void>;
 }
 
 /** An owner that no claim has had: for claims whose owner does not matter to the test. */
@@ -152,6 +154,10 @@ export function clientOf(node: LockNode, timeoutMs: number): Client {
       const unwatch = await answer(site, "watch()", () => offered(node.watch, "watch").call(node, names, onReleased));
       if (typeof unwatch !== "function") throw errorAt(site, "watch() must resolve with the function that ends it");
       return unwatch;
+    },
+    async close() {
+      const site = callSiteOf(client.close);
+      await answer(site, "close()", async () => offered(node.close, "close").call(node));
     },
   };
   return client;

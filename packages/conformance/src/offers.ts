@@ -19,6 +19,7 @@ export async function offersOf({ create, noServer, noOtherProcess, timeoutMs }: 
     return {
       watch: node.watch !== undefined,
       inspect: node.inspect !== undefined,
+      close: node.close !== undefined,
       server: server !== undefined,
       otherProcess: rivalModule !== undefined,
       advance: advance !== undefined,

@@ -8,9 +8,10 @@ export function plainNode<N extends LockNode>(node: N, name: string = node.name)
     extend: (request) => node.extend(request),
     release: (request) => node.release(request),
   };
-  const { watch, inspect } = node;
+  const { watch, inspect, close } = node;
   if (watch) plain.watch = watch.bind(node);
   if (inspect) plain.inspect = inspect.bind(node);
+  if (close) plain.close = close.bind(node);
   return plain as N;
 }
 
@@ -45,5 +46,6 @@ export function renamedNode<N extends LockNode>(node: N, keptAs: (resource: stri
     };
   }
   if (node.inspect) result.inspect = (resource) => (node as Required<LockNode>).inspect(keptAs(resource));
+  if (node.close) result.close = () => (node as Required<LockNode>).close();
   return result as N;
 }

@@ -59,6 +59,7 @@ function capabilities(offers: Offers, settings: Findings["settings"]): readonly 
     ["`watch`: waiting clients are woken", yes(offers.watch)],
     ["`waiter`: releases name the next waiter", yes(offers.waitingLists)],
     ["`inspect`: tells the holder of a resource", yes(offers.inspect)],
+    ["`close`: ends watches", yes(offers.close)],
     ["outages and connections", tested(noServer)],
     ["exclusion between processes", tested(noOtherProcess)],
     ...[...cannot].map(([limit, reason]) => [`\`${limit}\``, `cannot: ${reason}`]),

@@ -5,6 +5,7 @@ import { redlockWorldOf } from "./redlock-world.ts";
 import type { Limit, Settings } from "./settings.ts";
 import { acquireFacts } from "./suites/acquire.ts";
 import { clientFacts } from "./suites/clients.ts";
+import { closeFacts, watchCloseFacts } from "./suites/close.ts";
 import { concurrencyFacts } from "./suites/concurrency.ts";
 import { connectionFacts, inspectConnectionFacts, watchConnectionFacts } from "./suites/connections.ts";
 import { expiryFacts } from "./suites/expiry.ts";
@@ -39,6 +40,7 @@ const serversOfRedlock = 5;
 export interface Offers {
   readonly watch: boolean;
   readonly inspect: boolean;
+  readonly close: boolean;
   readonly server: boolean;
   /** Whether the suite can make a node in another process. */
   readonly otherProcess: boolean;
@@ -82,6 +84,7 @@ export function proofOf(statement: string): Proof | undefined {
   const everything = {
     watch: true,
     inspect: true,
+    close: true,
     server: true,
     otherProcess: true,
     advance: true,
@@ -91,7 +94,7 @@ export function proofOf(statement: string): Proof | undefined {
   return topics.flatMap(({ proofs }) => proofs).find((proof) => proof.statement === statement);
 }
 
-function topicsOf({ watch, inspect, server, otherProcess, advance, waitingLists }: Offers): readonly Topic[] {
+function topicsOf({ watch, inspect, close, server, otherProcess, advance, waitingLists }: Offers): readonly Topic[] {
   const outages = [...outageFacts, ...(watch ? watchOutageFacts : []), ...(inspect ? inspectOutageFacts : [])];
   const connections = [
     ...connectionFacts,
@@ -123,6 +126,7 @@ function topicsOf({ watch, inspect, server, otherProcess, advance, waitingLists 
     overOneNode("wake-ups", watch ? watchFacts : noWatchFacts),
     overOneNode("waiting lists", [...waiterFacts, ...listFacts]),
     overOneNode("inspection", inspect ? inspectFacts : noInspectFacts),
+    overOneNode("closing", close ? [...closeFacts, ...(watch ? watchCloseFacts : [])] : []),
     overOneNode("outages", server ? outages : noServerFacts),
     overOneNode("connections", server ? connections : []),
     overFiveNodes("Redlock over five nodes", [...redlockFacts, ...(server ? redlockOutageFacts : [])]),

@@ -13,6 +13,7 @@ test("writeReport() writes a page of its own for each name, whatever that is mad
   const offers = {
     watch: false,
     inspect: false,
+    close: false,
     server: false,
     otherProcess: false,
     advance: false,

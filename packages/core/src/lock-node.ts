@@ -62,8 +62,9 @@ export interface LockNode extends ReleaseNotifier {
   inspect?(resource: string): Promise<NodeView>;
 
   /**
-   * Optional: ends all watches, and closes what belongs to the node itself, such as a connection for notifications. The client
-   * that the node was made of stays the caller's, and locks can still be extended and released. Safe to repeat.
+   * Optional: ends all watches, and closes what belongs to the node itself, such as a connection for notifications. A client that
+   * the node was made of stays the caller's: over that, locks can still be extended and released. Claims and fence counters
+   * stay as they are. Safe to repeat.
    */
   close?(): PromiseLike<void> | void;
 

@@ -4,7 +4,7 @@ import { createSweep } from "./sweep.ts";
 import { createWaitingLists } from "./waiting-lists.ts";
 
 /** A lock node with the optional methods as well. */
-export type MemoryNode = Required<Omit<LockNode, "close" | "verifiesServer">>;
+export type MemoryNode = Required<Omit<LockNode, "verifiesServer">>;
 
 /** See {@link memoryNode}. */
 export interface MemoryNodeOptions {
@@ -164,6 +164,10 @@ export function memoryNode(options: MemoryNodeOptions = {}): MemoryNode {
           if (watchers.get(resource)?.size === 0) watchers.delete(resource);
         }
       };
+    },
+
+    async close() {
+      watchers.clear();
     },
 
     async inspect(resource) {

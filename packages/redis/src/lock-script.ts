@@ -134,7 +134,8 @@ if holder and holder == owner then mine = mine + 1 end
 if holder and holder ~= takeover then
 local ms = redis.call('PTTL', KEYS[i])
 if not retryAfterMs or retryAfterMs ~= -1 and (ms < 0 or ms > retryAfterMs) then
-retryAfterMs, held, heldBy = math.max(ms, -1), holder ~= owner and i - before or 0, holder
+retryAfterMs, heldBy = math.max(ms, -1), holder
+held = holder ~= owner and i - before or 0
 end
 end
 end
@@ -271,4 +272,4 @@ end
 return reply`;
 
 /** What `EVALSHA` takes: the SHA-1 digest of the source. */
-export const lockScriptSha: string = "c43bddfdd8ad4611223d5f557d99e83dc2903897";
+export const lockScriptSha: string = "6052ec7ddc05801905c8a5881d0ec1ef7801f958";

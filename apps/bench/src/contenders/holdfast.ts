@@ -34,14 +34,12 @@ export const connectMemory: Connect = async (ports, settings) =>
     () => {},
   );
 
-type ClosableNode = LockNode & { close?(): Promise<void> };
-
-function holdfastClient(nodes: readonly ClosableNode[], { isPatient }: Settings, disconnectAll: () => void): Client {
+function holdfastClient(nodes: readonly LockNode[], { isPatient }: Settings, disconnectAll: () => void): Client {
   const redlock = new Redlock(nodes, isPatient ? { nodeTimeoutMs: 5_000 } : {});
   return {
     acquire: (key, ttlMs) => redlock.acquire(key, { ttlMs }).then((lock) => () => lock.release()),
     async close() {
-      await Promise.all(nodes.map((node) => node.close?.()));
+      await redlock.close();
       disconnectAll();
     },
   };

@@ -17,7 +17,7 @@ export interface BrokenNode {
 }
 
 /** What some subjects offer and others do not. */
-export type SubjectPart = "watch" | "inspect" | "server" | "otherProcess" | "advance" | "waitingLists";
+export type SubjectPart = "watch" | "inspect" | "close" | "server" | "otherProcess" | "advance" | "waitingLists";
 
 /** A broken node that wraps a correct one. */
 export type BrokenWrapper = Omit<BrokenNode, "create"> &
@@ -34,7 +34,7 @@ interface BlindWrapper<N> {
 
 /** A wrapper that calls an optional method of the correct node, or breaks it. */
 interface SeeingWrapper extends Omit<BlindWrapper<Required<LockNode>>, "sees"> {
-  readonly sees: "watch" | "inspect";
+  readonly sees: "watch" | "inspect" | "close";
 }
 
 /** Makes a broken node of a wrapper: applies it to the nodes of whole subjects. */

@@ -1,5 +1,6 @@
 import { type BrokenNode, brokenNodeOf } from "./broken-node.ts";
 import { brokenClaims } from "./claims.ts";
+import { brokenCloses } from "./close.ts";
 import { brokenFences } from "./fences.ts";
 import { brokenKeptClaims } from "./kept-claims.ts";
 import { brokenLimits } from "./limits.ts";
@@ -20,6 +21,7 @@ export const brokenNodes: readonly BrokenNode[] = [
   ...brokenNames,
   ...brokenWakeUps,
   ...brokenWaitingLists,
+  ...brokenCloses,
   ...brokenOutages,
   ...brokenKeptClaims,
   ...brokenSizes,

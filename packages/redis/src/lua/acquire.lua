@@ -14,7 +14,8 @@ local function acquire(before, count, owner, fenceHint, ttlMs, keepMs, takeover)
     if holder and holder ~= takeover then
       local ms = redis.call('PTTL', KEYS[i])
       if not retryAfterMs or retryAfterMs ~= -1 and (ms < 0 or ms > retryAfterMs) then
-        retryAfterMs, held, heldBy = math.max(ms, -1), holder ~= owner and i - before or 0, holder
+        retryAfterMs, heldBy = math.max(ms, -1), holder
+        held = holder ~= owner and i - before or 0
       end
     end
   end
