@@ -1,5 +1,5 @@
 import { createRequire } from "node:module";
-import type { CommandModule } from "yargs";
+import type { Argv, CommandModule } from "yargs";
 import { benchCommand } from "./commands/bench.ts";
 import { doctorCommand } from "./commands/doctor.ts";
 import { inspectCommand } from "./commands/inspect.ts";
@@ -11,7 +11,7 @@ import { print } from "./output.ts";
 
 /** The commands, in the order in which the help lists them. */
 // biome-ignore lint/suspicious/noExplicitAny: each has arguments of its own
-const commands: readonly CommandModule<object, any>[] = [
+export const commands: readonly CommandModule<object, any>[] = [
   runCommand,
   inspectCommand,
   listCommand,
@@ -21,7 +21,7 @@ const commands: readonly CommandModule<object, any>[] = [
 ];
 
 /** How words are taken apart. */
-export const parserConfiguration = {
+const parserConfiguration = {
   "boolean-negation": false,
   "dot-notation": false,
   "greedy-arrays": false,
@@ -43,7 +43,29 @@ export async function runCommandLine(args: readonly string[]): Promise<void> {
   if (args.length === 1 && args[0] === "--version") return print(version);
   if (await runPlainly(args)) return;
   const { default: yargs } = await import("yargs");
-  const parser = yargs([...args])
+  const parser = makeParser(yargs, args, commands);
+  const words = args.includes("--") ? args.slice(0, args.indexOf("--")) : args;
+  if (words.includes("-")) throw new UsageError('"-" is no resource; see holdfast --help');
+  let didRun = false;
+  await parser
+    .middleware(() => {
+      didRun = true;
+    })
+    .parseAsync();
+  // The parser takes a last word "help" for --help, prints the help, and runs nothing.
+  if (!didRun && words.includes("help") && words[0] !== "help" && !words.includes("--help")) {
+    throw new UsageError('"help" asks for help: a resource cannot be called so');
+  }
+}
+
+/** Returns a parser of these words, which runs the command that they name. */
+export function makeParser(
+  yargs: (args: string[]) => Argv,
+  args: readonly string[],
+  // biome-ignore lint/suspicious/noExplicitAny: each has arguments of its own
+  commands: readonly CommandModule<object, any>[],
+): Argv {
+  return yargs([...args])
     .scriptName("holdfast")
     .usage("$0 <command>\n\nDistributed locks over independent Redis servers, on the command line.")
     .example("$0 run backup --node redis://a --node redis://b --node redis://c -- ./backup.sh", "")
@@ -64,16 +86,4 @@ export async function runCommandLine(args: readonly string[]): Promise<void> {
       if (!message) throw error;
       throw new UsageError(`${message.replaceAll(/\s+/g, " ")}; see holdfast --help`);
     });
-  const words = args.includes("--") ? args.slice(0, args.indexOf("--")) : args;
-  if (words.includes("-")) throw new UsageError('"-" is no resource; see holdfast --help');
-  let didRun = false;
-  await parser
-    .middleware(() => {
-      didRun = true;
-    })
-    .parseAsync();
-  // The parser takes a last word "help" for --help, prints the help, and runs nothing.
-  if (!didRun && words.includes("help") && words[0] !== "help" && !words.includes("--help")) {
-    throw new UsageError('"help" asks for help: a resource cannot be called so');
-  }
 }

@@ -11,6 +11,12 @@ export interface PlainArguments {
 }
 
 /**
+ * Words that yargs reads in its own way: "-"; words in quotes, which it removes; `true` and `false`, which a flag in front of
+ * them takes as its value; and short options with a value in the same word.
+ */
+const isSpecial = /^-$|['"]|^(true|false)$|^-[^-]./i;
+
+/**
  * Reads words as yargs does.
  *
  * @param words what stands behind the command, up to `--`
@@ -21,8 +27,7 @@ export function readPlainArguments(
   words: readonly string[],
   definitions: Readonly<Record<string, Options>>,
 ): PlainArguments | undefined {
-  // Quotes around a value are for yargs to remove.
-  if (words.some((word) => /^-$|['"]/.test(word))) return undefined;
+  if (words.some((word) => isSpecial.test(word))) return undefined;
   const parsed = parseStrictly(words, definitions);
   if (parsed === undefined) return undefined;
   const values: Record<string, string | boolean | readonly string[]> = {};

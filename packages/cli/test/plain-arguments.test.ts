@@ -1,23 +1,34 @@
+import { fuzzSeed } from "@holdfast/testkit";
 import { expect, test } from "vitest";
 import yargs from "yargs";
-import { parserConfiguration } from "../src/command-line.ts";
-import { readPlainRun, runCommand } from "../src/commands/run.ts";
+import { commands, makeParser } from "../src/command-line.ts";
+import { readPlainRun } from "../src/commands/run.ts";
 
-/** What yargs hands to the command; undefined where it refuses. */
+/** What the parser of the program hands to `run`; undefined where it refuses, or does something else. */
 async function readByYargs(words: readonly string[]): Promise<Record<string, unknown> | undefined> {
   let seen: Record<string, unknown> | undefined;
-  const handler = (args: object): void => {
-    seen = { ...args };
-  };
-  const parser = yargs([...words])
-    .command([{ ...runCommand, handler }])
-    .parserConfiguration(parserConfiguration)
-    .strict()
-    .exitProcess(false)
-    .showHelpOnFail(false)
-    .fail(() => {});
-  await Promise.resolve(parser.parseAsync()).catch(() => {});
+  const inert = commands.map((command) => ({
+    ...command,
+    handler: (args: object): void => {
+      if (command.command === "run <resource..>") seen = { ...args };
+    },
+  }));
+  // A callback keeps it from printing.
+  await makeParser(yargs, words, inert)
+    .parseAsync([...words], {}, () => {})
+    .catch(() => {});
   return seen;
+}
+
+/** Expects both to have read the same. */
+function expectSame(plain: object, byYargs: Record<string, unknown> | undefined, words: readonly string[]): void {
+  for (const [name, value] of Object.entries(plain))
+    expect([words, name, byYargs?.[name]]).toEqual([words, name, value]);
+  const others = Object.keys(byYargs ?? {}).filter(
+    (name) => byYargs?.[name] !== undefined && !Object.hasOwn(plain, name),
+  );
+  // Yargs names options in more than one way.
+  expect([words, others.filter((name) => !/^(_|\$0|E|[a-z]+(-[a-z]+)+)$/.test(name))]).toEqual([words, []]);
 }
 
 const command = ["--", "echo", "--wait", "x"];
@@ -35,13 +46,9 @@ test.each([
   ["run", "x", "--node-timeout", "1s", "--restart-guard", "2s", "--tls-ca", "a", "--config", "b", ...command],
   ["run", "x", "--wait", "1s", "--", "a", "--", "b"],
 ])("readPlainRun() reads what yargs reads: %j", async (...words) => {
-  const byYargs = (await readByYargs(words)) ?? {};
-  const plain = readPlainRun(words) as unknown as Record<string, unknown>;
+  const plain = readPlainRun(words) ?? {};
   expect(Object.keys(plain).length).toBeGreaterThan(1);
-  for (const [name, value] of Object.entries(plain)) expect([name, value]).toEqual([name, byYargs[name]]);
-  const others = Object.keys(byYargs).filter((name) => byYargs[name] !== undefined && !Object.hasOwn(plain, name));
-  // Yargs names options in more than one way.
-  expect(others.filter((name) => !/^(_|\$0|E|[a-z]+(-[a-z]+)+)$/.test(name))).toEqual([]);
+  expectSame(plain, await readByYargs(words), words);
 });
 
 test.each([
@@ -64,10 +71,145 @@ test.each([
   [["run", "x", "--wait", "1s", "--no-wait", "--", "true"]],
   [["run", "x", "--memory", "--node", "a", "--", "true"]],
   [["run", "x", "--memory=false", "--", "true"]],
+  [["run", "x", "--memory", "false", "--", "true"]],
+  [["run", "x", "--no-wait", "FALSE", "--", "true"]],
+  [["run", "x", "--process-group", "True", "y", "--", "true"]],
+  [["run", "x", "--label", "true", "--", "true"]],
   [["run", "x", "-E", "-1", "--", "true"]],
+  [["run", "x", "-E=5", "--", "true"]],
+  [["run", "x", "-E5", "--", "true"]],
+  [["run", "x", "-Ea", "b", "--", "true"]],
   [["run", "x", "-7", "--", "true"]],
   [["--memory", "run", "x", "--", "true"]],
   [["inspect", "x", "--", "true"]],
 ])("readPlainRun() leaves %j to yargs", (words) => {
   expect(readPlainRun(words)).toBe(undefined);
 });
+
+/** Draws numbers from 0 to 1 that depend on the seed alone. */
+function randomNumbers(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let bits = Math.imul(state ^ (state >>> 15), state | 1);
+    bits ^= bits + Math.imul(bits ^ (bits >>> 7), bits | 61);
+    return ((bits ^ (bits >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+/** How many lines are drawn. */
+const lines = Number(process.env.HOLDFAST_FUZZ_RUNS ?? 500);
+
+const flags = ["--memory", "--no-wait", "--process-group", "--verbose"];
+const options = [
+  ...["--wait", "--ttl", "--label", "--prefix", "--node", "--max-hold", "--kill-after", "--conflict-exit-code", "-E"],
+  ...["--config", "--node-timeout", "--restart-guard", "--tls-ca", "--tls-cert", "--tls-key"],
+];
+const oddOptions = [
+  ...["--no-memory", "--no-verbose", "--no-process-group", "--no-label", "--no-no-wait", "--noWait", "--processGroup"],
+  ...["--killAfter", "--nodeTimeout", "--tls-c", "--resource", "--help", "--version", "--get-yargs-completions"],
+  ...["-x", "-EE", "-e", "-E5", "-E=5", "--E", "--_", "--$0", "--__proto__", "--", "---", "--=", "-", "-7", "-.5"],
+  ...["--node.x", "--memory.x", "--constructor"],
+];
+const values = [
+  ...[
+    "a",
+    "b:1",
+    "5s",
+    "1",
+    "007",
+    "0x10",
+    "1e3",
+    ".5",
+    "-1",
+    "-1.5",
+    "+1",
+    "NaN",
+    "Infinity",
+    "",
+    " ",
+    "a b",
+    "\n",
+    "a\nb",
+  ],
+  ...[
+    "true",
+    "false",
+    "True",
+    "FALSE",
+    "null",
+    "undefined",
+    "'",
+    '"',
+    "'a'",
+    '"a b"',
+    'a"b',
+    "=",
+    "a=b",
+    "=a",
+    "a=",
+    "\\",
+  ],
+  ...[
+    "help",
+    "version",
+    "run",
+    "list",
+    "inspect",
+    "completion",
+    "redis://a:6379",
+    "redis://u:p@h/1?x=-y",
+    "{x}",
+    "*",
+    "a,b",
+  ],
+  ...[
+    "__proto__",
+    "constructor",
+    "_",
+    "$0",
+    "é",
+    "\u2028",
+    "\ufeff",
+    "\t",
+    "\0",
+    "no-wait",
+    "E",
+    "[a]",
+    "a.b",
+    "@",
+    "a--b",
+  ],
+];
+
+/** Draws a command line of `run`: mostly plain, now and then not. */
+function drawLine(random: () => number): string[] {
+  const pick = (list: readonly string[]): string => list[Math.floor(random() * list.length)] as string;
+  const value = (): string => (random() < 0.5 ? pick(["a", "b:1", "5s", "x"]) : pick(values));
+  const words = ["run"];
+  const draws: readonly (() => readonly string[])[] = [
+    () => [value()],
+    () => [pick(flags)],
+    () => [pick(options), value()],
+    () => [`${pick(options)}=${value()}`],
+    () => [random() < 0.3 ? `${pick(flags)}=${value()}` : pick(flags), value()],
+    () => (random() < 0.3 ? [pick(oddOptions)] : random() < 0.2 ? [`${pick(oddOptions)}=${value()}`] : [value()]),
+  ];
+  for (let parts = 1 + Math.floor(random() * 4); parts > 0; parts--) {
+    words.push(...(draws[Math.floor(random() * draws.length)] as () => readonly string[])());
+  }
+  return random() < 0.02 ? words : [...words, "--", value(), value()];
+}
+
+test("readPlainRun() reads random command lines as yargs does, or leaves them to it", async () => {
+  const random = randomNumbers(fuzzSeed);
+  let plainLines = 0;
+  for (let line = 0; line < lines; line++) {
+    const words = drawLine(random);
+    const plain = readPlainRun(words);
+    if (plain === undefined) continue;
+    plainLines += 1;
+    expectSame(plain, await readByYargs(words), words);
+  }
+  expect(plainLines).toBeGreaterThan(lines / 10);
+}, 60_000);
