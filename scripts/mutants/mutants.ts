@@ -33,9 +33,9 @@ export const mutants: readonly Mutant[] = [
   {
     rule: "S1",
     fault: "the first lock is granted before every node has said on which server it votes",
-    file: "redlock.ts",
-    from: "awaitsAllNodes: checkedNodes.some(({ verifiesServer }) => verifiesServer),",
-    to: "awaitsAllNodes: false,",
+    file: "attempt.ts",
+    from: "this.isAwaited = nodes.some(({ verifiesServer }) => verifiesServer);",
+    to: "this.isAwaited = false && nodes.length > 0;",
   },
   {
     rule: "S2",
@@ -126,7 +126,7 @@ export const mutants: readonly Mutant[] = [
     rule: "S4",
     fault: "close() does not wait for what is still to be undone",
     file: "redlock.ts",
-    from: "await requests.drain(nodeTimeoutMs);",
+    from: "await requests.drain();",
     to: "",
   },
   {

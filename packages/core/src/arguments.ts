@@ -10,7 +10,7 @@ export function describeValue(value: unknown): string {
   if (typeof value !== "object") return `a ${typeof value}`;
   if (Array.isArray(value)) return "an array";
   try {
-    const { name } = value.constructor;
+    const { name } = Object.getPrototypeOf(value).constructor;
     return name === "Object" ? "an object" : /^[AEIOU]/.test(name) ? `an ${name}` : `a ${name}`;
   } catch {
     return "an object";
@@ -70,7 +70,7 @@ export function checkInteger(name: string, value: unknown): void {
  * ```
  */
 export function assertOptions(options: unknown, names: readonly string[], owner: string): asserts options is object {
-  if (typeof options !== "object" || options === null || Array.isArray(options)) {
+  if (!isOrdinaryObject(options)) {
     const advice = typeof options === "number" && names.includes("ttlMs") ? `: pass { ttlMs: ${options} }` : "";
     throw new TypeError(`the options of ${owner} must be an object, not ${describeValue(options)}${advice}`);
   }
@@ -78,21 +78,27 @@ export function assertOptions(options: unknown, names: readonly string[], owner:
     if (names.includes(name) || (options as Record<string, unknown>)[name] === undefined) continue;
     // What is no name may be a secret in the wrong place.
     const given = /^\w{1,40}$/.test(name) ? name : "a property";
-    const similar = nearest(name, names);
-    const advice = similar === undefined ? `its options are ${names.join(", ")}` : `did you mean ${similar}?`;
+    const similar = similarTo(name, names);
+    const advice = similar.length > 0 ? `did you mean ${similar.join(" or ")}?` : `its options are ${names.join(", ")}`;
     throw new TypeError(`${given} is not an option of ${owner}: ${advice}`);
   }
 }
 
-/** The name that contains this one or is contained in it, or else the one that the fewest edits lead to, two at the most. */
-function nearest(given: string, names: readonly string[]): string | undefined {
+/** Whether a value is an object, and no array, Map, URL or the like. */
+export function isOrdinaryObject(value: unknown): value is object {
+  return Object.prototype.toString.call(value) === "[object Object]";
+}
+
+/** The names that contain this one or are contained in it, or else the one that the fewest edits lead to, two at most. */
+function similarTo(given: string, names: readonly string[]): readonly string[] {
   const name = given.toLowerCase();
-  const similar = names.find((other) => other.toLowerCase().includes(name) || name.includes(other.toLowerCase()));
-  if (similar !== undefined || name.length > 40) return similar;
+  if (name.length < 3 || name.length > 40) return [];
+  const related = names.filter((other) => other.toLowerCase().includes(name) || name.includes(other.toLowerCase()));
+  if (related.length > 0) return related;
   const [best] = names
     .map((other) => ({ other, distance: editDistance(name, other.toLowerCase()) }))
     .sort((a, b) => a.distance - b.distance);
-  return best !== undefined && best.distance <= 2 ? best.other : undefined;
+  return best !== undefined && best.distance <= 2 ? [best.other] : [];
 }
 
 /** How many letters must be inserted, removed or replaced to make one text of the other (Levenshtein). */

@@ -1,19 +1,19 @@
 import { Claim, freshOwner } from "./claim.ts";
+import type { Clock } from "./clock.ts";
 import type { RedlockContext } from "./context.ts";
 import {
   ConfigurationError,
   failureDetails,
   type HoldfastError,
   LockHeldError,
-  labelOf,
   QuorumUnreachableError,
   WaitTimeoutError,
 } from "./errors.ts";
 import { agreeOnFence, type HighestFence, highestFence } from "./fence.ts";
 import { elapsedMs, type Moment, readClocks, validityMs } from "./lease.ts";
 import type { LockNode } from "./lock-node.ts";
-import type { Settings } from "./options.ts";
-import { isCertain, noVotes, type Tally } from "./quorum-call.ts";
+import { defaultNodeTimeoutMs, type Settings } from "./options.ts";
+import { isCertain, noVotes, type QuorumCall, type Tally } from "./quorum-call.ts";
 import type { Vote } from "./replies.ts";
 
 /** What an attempt asks for. */
@@ -69,10 +69,13 @@ export function attempt(context: RedlockContext, terms: AttemptTerms, startedAt:
   const { ttlMs, nodeTimeoutMs: timeoutMs, quorum, signal, label } = settings;
   const claim = new Claim(context, wanted, freshOwner(label), timeoutMs, resources);
   const fenceHint = context.fenceHint.next(startedAt.wallMs);
-  const isDecided = (tally: Tally) =>
-    tally.misconfigured > 0 ||
-    (isCertain(tally, quorum) && !(context.awaitsAllNodes && tally.yes >= quorum && tally.missing > 0));
-  const rule = { timeoutMs, signal, isYes: isGrant, isDecided };
+  const { firstLock, openCalls } = context;
+  const isDecided = (tally: Tally) => {
+    if (tally.misconfigured > 0) return true;
+    if (!isCertain(tally, quorum)) return false;
+    return tally.yes < quorum || tally.missing === 0 || !firstLock.awaitsAllNodes(settings);
+  };
+  const rule = { timeoutMs, signal, openCalls, isYes: isGrant, isDecided };
   // Not `async`: each attempt that needs no second round would pay for it.
   return claim.acquire({ ttlMs, fenceHint, predecessor, waiter }, rule).then((tally) => {
     const token = highestFence(tally.votes);
@@ -95,7 +98,7 @@ function settleAttempt(
 ): Attempt {
   const { clock, observer, fenceHint } = context;
   const { ttlMs, driftFactor, quorum } = settings;
-  let outcome = outcomeOf(tally, quorum, context.awaitsAllNodes);
+  let outcome = outcomeOf(tally, quorum, context.firstLock.isAwaited);
   const settledAt = readClocks(clock);
   const tookMs = elapsedMs(startedAt, settledAt);
   let remark: string | undefined;
@@ -110,7 +113,7 @@ function settleAttempt(
   // Where it took over, the release ends a lock: it must not be silent.
   if (outcome === "acquired") {
     claim.replacePredecessor();
-    context.awaitsAllNodes = false;
+    context.firstLock.granted();
   } else claim.withdraw(predecessor && {});
   const isPart = outcome === "acquired" && wanted.length < resources.length;
   observer.attemptSettled?.({
@@ -123,6 +126,46 @@ function settleAttempt(
   return { outcome, votes: tally.votes, tookMs, remark };
 }
 
+/**
+ * Has attempts hear all nodes until the first lock of a `Redlock` is granted, if nodes verify their servers. Otherwise a server that
+ * is listed twice would be found only if both of its nodes answer early. Nodes that do not answer in time are waited for once.
+ */
+export class FirstLock {
+  readonly #clock: Clock;
+  readonly #openCalls: Set<QuorumCall>;
+  #cancelTimer: (() => void) | undefined;
+  /** Whether no lock was granted yet, and nodes verify their servers. */
+  isAwaited: boolean;
+
+  /**
+   * @param clock what measures how long nodes are waited for
+   * @param nodes those of the `Redlock`
+   * @param openCalls the calls of attempts that are under way
+   */
+  constructor(clock: Clock, nodes: readonly LockNode[], openCalls: Set<QuorumCall>) {
+    this.#clock = clock;
+    this.#openCalls = openCalls;
+    this.isAwaited = nodes.some(({ verifiesServer }) => verifiesServer);
+  }
+
+  /** Whether an attempt that has a quorum waits for the rest of the nodes. The first one starts the time that they have. */
+  awaitsAllNodes({ ttlMs, nodeTimeoutMs }: Settings): boolean {
+    if (!this.isAwaited) return false;
+    const timeoutMs = Math.min(nodeTimeoutMs, defaultNodeTimeoutMs(ttlMs));
+    const onTimer = () => this.#clock.afterPendingIo(() => this.granted());
+    this.#cancelTimer ??= this.#clock.startTimer(timeoutMs, onTimer);
+    return true;
+  }
+
+  /** From now on a quorum is enough, also for the attempts that are under way. */
+  granted(): void {
+    if (!this.isAwaited) return;
+    this.isAwaited = false;
+    this.#cancelTimer?.();
+    for (const call of [...this.#openCalls]) call.reconsider();
+  }
+}
+
 function isGrant({ kind }: Vote): boolean {
   return kind === "granted";
 }
@@ -130,10 +173,14 @@ function isGrant({ kind }: Vote): boolean {
 /**
  * If a quorum of nodes did answer, or still might have, another owner was in the way.
  *
- * @param isFirst whether no lock was granted yet: it is not, if a node says that this can never work
+ * @param isFirstLock whether no lock was granted yet: none is, if a node says that this can never work
  */
-function outcomeOf({ yes, no, missing, misconfigured }: Tally, quorum: number, isFirst: boolean): Attempt["outcome"] {
-  if (yes >= quorum && !(isFirst && misconfigured > 0)) return "acquired";
+function outcomeOf(
+  { yes, no, missing, misconfigured }: Tally,
+  quorum: number,
+  isFirstLock: boolean,
+): Attempt["outcome"] {
+  if (yes >= quorum && !(isFirstLock && misconfigured > 0)) return "acquired";
   if (misconfigured > 0) return "misconfigured";
   return no > 0 && yes + no + missing >= quorum ? "held" : "unreachable";
 }
@@ -206,11 +253,14 @@ export function attemptError(
   return hasWaited ? new WaitTimeoutError(...details) : new LockHeldError(...details);
 }
 
-/** By the first node that tells more than that there is one. */
+/** Names the holder if all nodes that denied name the same one, and they are more than those that granted. */
 function describeHolder(votes: Tally["votes"]): string {
-  const labels = votes.map((vote) => (vote?.holder === undefined ? null : labelOf(vote.holder)));
-  const label = labels.find((text) => text !== null);
-  if (label !== undefined) return `${label} holds it`;
+  const denials = votes.filter((vote) => vote?.kind === "denied");
+  const grants = votes.filter((vote) => vote?.kind === "granted");
+  const labels = new Set(denials.map((vote) => vote?.holderLabel));
+  const [label] = labels;
+  if (label !== undefined && labels.size === 1 && denials.length > grants.length) return `${label} holds it`;
+  if (labels.size > 1) return "several owners are in the way";
   if (votes.some((vote) => vote?.retryAfterMs === Infinity)) return "a foreign program keeps a key without an end";
   return "another owner is in the way";
 }

@@ -177,7 +177,7 @@ export class Claim {
     if (nodes.length === 0) return;
     const request = this.#releaseRequest(hints);
     const { requests } = this.#context;
-    for (const node of nodes) sendTo(requests, node, () => node.release(request), ignore, ignore);
+    for (const node of nodes) sendTo(requests, this.#timeoutMs, node, () => node.release(request), ignore, ignore);
   }
 }
 

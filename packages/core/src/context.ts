@@ -1,8 +1,9 @@
+import type { FirstLock } from "./attempt.ts";
 import type { Clock } from "./clock.ts";
 import type { FenceHint } from "./fence.ts";
 import type { LockNode, ServerVotes } from "./lock-node.ts";
 import type { Observer } from "./observer.ts";
-import type { Deadlines, RequestsInFlight } from "./quorum-call.ts";
+import type { Deadlines, QuorumCall, RequestsInFlight } from "./quorum-call.ts";
 
 /** What all operations of one `Redlock` share. */
 export interface RedlockContext {
@@ -13,11 +14,9 @@ export interface RedlockContext {
   readonly fenceHint: FenceHint;
   readonly deadlines: Deadlines;
   readonly requests: RequestsInFlight;
-  /**
-   * Whether an attempt waits for all nodes, and not just for a quorum: until the first lock is granted, if nodes check their
-   * servers. Whether a server stands in the list twice would otherwise be found by a race.
-   */
-  awaitsAllNodes: boolean;
+  /** The calls of attempts that are under way. */
+  readonly openCalls: Set<QuorumCall>;
+  readonly firstLock: FirstLock;
   /** Kept by the nodes, for `AcquireRequest.servers`. */
   readonly servers: ServerVotes;
   /** The name of this `Redlock` in the waiting lists of the nodes. */

@@ -19,8 +19,8 @@ export interface NodeOutcome {
   readonly retryAfterMs?: number;
   /** Which of the resources were in the way, where the node denied and tells. */
   readonly heldResources?: readonly string[];
-  /** The owner of the claim in the way, where the node denied and tells. */
-  readonly holder?: string;
+  /** The label of the owner in the way, where the node denied and tells, and the owner has one. */
+  readonly holderLabel?: string;
   /** How it failed, where it did. */
   readonly error?: Error;
 }
@@ -66,10 +66,13 @@ export abstract class HoldfastError extends Error {
 
   /** What `JSON.stringify` shows: the message and the outcomes. Of the errors of nodes, only what they say. */
   toJSON(): object {
-    const outcomes = this.outcomes.map((outcome) => {
-      if (outcome.error === undefined) return outcome;
-      const { name, message, code } = outcome.error as Error & { readonly code?: unknown };
-      return { ...outcome, error: { name, message, ...(typeof code === "string" && { code }) } };
+    const outcomes = this.outcomes.map(({ error, retryAfterMs, ...outcome }) => {
+      const { name, message, code } = (error ?? {}) as Partial<Error> & { readonly code?: unknown };
+      return {
+        ...outcome,
+        ...(retryAfterMs !== undefined && { retryAfterMs: retryAfterMs === Infinity ? "Infinity" : retryAfterMs }),
+        ...(error && { error: { name, message, ...(typeof code === "string" && { code }) } }),
+      };
     });
     return { ...this, message: this.message, outcomes };
   }
@@ -190,9 +193,13 @@ function recogniseCopies(base: ErrorClass, family: string): void {
   Object.defineProperty(base.prototype, brand, { value: family });
   Object.defineProperty(base, Symbol.hasInstance, {
     value(this: ErrorClass, value: unknown): boolean {
-      if (Object.prototype.isPrototypeOf.call(this.prototype, value as object)) return true;
-      const other = Object(value) as { readonly [brand]?: string; readonly code?: unknown };
-      return Object.hasOwn(this, "code") && other[brand] === family && (this.code ?? other.code) === other.code;
+      try {
+        if (Object.prototype.isPrototypeOf.call(this.prototype, value as object)) return true;
+        const other = Object(value) as { readonly [brand]?: string; readonly code?: unknown };
+        return Object.hasOwn(this, "code") && other[brand] === family && (this.code ?? other.code) === other.code;
+      } catch {
+        return false; // a proxy that throws
+      }
     },
   });
 }
@@ -252,20 +259,19 @@ const phrases: Partial<Record<NodeOutcome["kind"], string>> = {
   "not-held": "does not hold it",
 };
 
-function describeOutcome({ node, kind, retryAfterMs, holder, error }: NodeOutcome): string {
+function describeOutcome({ node, kind, retryAfterMs, holderLabel, error }: NodeOutcome): string {
   if (error instanceof NodeTimeoutError) return `${node} ${error.message}`;
   if (kind === "failed") return `${node} failed: ${error?.message}`;
   const text = `${node} ${phrases[kind] ?? kind}`;
   if (retryAfterMs === undefined) return text;
   if (retryAfterMs === Infinity) return `${text} (held by a key without an end)`;
-  const label = holder === undefined ? null : labelOf(holder);
-  return `${text} (held by ${label ?? "another"} for up to ${Math.ceil(retryAfterMs)} ms more)`;
+  return `${text} (held by ${holderLabel ?? "another"} for up to ${Math.ceil(retryAfterMs)} ms more)`;
 }
 
-/** The label that leads an owner, or null if it has none. */
+/** The label that leads an owner, or null if it has none, as where the owner is the value of a foreign program. */
 export function labelOf(owner: string): string | null {
-  const end = owner.lastIndexOf(":");
-  return end > 0 && isLabel(owner.slice(0, end)) ? owner.slice(0, end) : null;
+  const [, label = ""] = /^(.+):[0-9a-f]{32}$/s.exec(owner) ?? [];
+  return isLabel(label) ? label : null;
 }
 
 /** Whether a text may be a label: something to read, in a line. */

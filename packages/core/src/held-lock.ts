@@ -196,7 +196,7 @@ export class HeldLock implements Lock {
         return isTaken ? undefined : release();
       });
     };
-    requests.begin(1);
+    requests.begin(this.#waiter.settings.nodeTimeoutMs);
     return this.#limit.run(handOverOrRelease, { untilMs: Infinity, isUrgent: true }).then((tally) => {
       requests.end();
       const votes = tally?.votes ?? noVotes;

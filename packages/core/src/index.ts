@@ -45,7 +45,7 @@ export type {
   Observer,
   ReleasedEvent,
 } from "./observer.ts";
-export type { LockOptions, RedlockOptions } from "./options.ts";
+export { defaultNodeTimeoutMs, type LockOptions, type RedlockOptions } from "./options.ts";
 // For users
 export { Redlock } from "./redlock.ts";
 export type {

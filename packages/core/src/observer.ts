@@ -1,4 +1,4 @@
-import { assertOptions, wrong } from "./arguments.ts";
+import { assertOptions, isOrdinaryObject, wrong } from "./arguments.ts";
 import type { LockHeldError, LockLostError } from "./errors.ts";
 
 /**
@@ -125,7 +125,7 @@ const callbackNames: Record<keyof Observer, true> = {
  * @throws {TypeError} if it is no object, has a member that is no callback, or one of another name
  */
 export function assertObserver(observer: unknown): asserts observer is Observer {
-  if (typeof observer !== "object" || observer === null) throw wrong("observer", "an object", observer, TypeError);
+  if (!isOrdinaryObject(observer)) throw wrong("observer", "an object", observer, TypeError);
   const names = Object.keys(callbackNames);
   const prototype = Object.getPrototypeOf(observer);
   if (prototype === null || prototype === Object.prototype) assertOptions(observer, names, "an observer");

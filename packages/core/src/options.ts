@@ -15,8 +15,8 @@ export interface LockOptions {
   readonly ttlMs?: number | undefined;
   /**
    * How long to wait for the answer of any one node, in milliseconds; less than `ttlMs`. Default: a twentieth of the ttl,
-   * at most 500. A node that hangs costs nothing as long as the others are a quorum; a shorter timeout makes busy nodes look
-   * dead.
+   * at most 500. A node that hangs costs nothing as long as the others are a quorum, but for the first lock, which waits for all
+   * nodes; a shorter timeout makes busy nodes look dead.
    */
   readonly nodeTimeoutMs?: number | undefined;
   /**
@@ -85,9 +85,10 @@ export function majorityOf(nodeCount: number): number {
   return Math.floor(nodeCount / 2) + 1;
 }
 
-/** What a node is given to answer, in milliseconds, unless the caller says: a share of the ttl, and no more than this. */
-const nodeTimeoutShare = 1 / 20;
-const nodeTimeoutMaxMs = 500;
+/** Returns the default of `nodeTimeoutMs` for a ttl: a twentieth of it, rounded up, and at most 500 ms. */
+export function defaultNodeTimeoutMs(ttlMs: number): number {
+  return Math.min(500, Math.ceil(ttlMs / 20));
+}
 
 /** The options of a lock, with their defaults. */
 const defaults: Omit<Settings, "nodeTimeoutMs" | "quorum"> = {
@@ -122,7 +123,7 @@ export function parseLockOptions(options: LockOptions, nodeCount: number, base: 
   checkType("driftFactor", "number", driftFactor);
   insist(driftFactor >= 0 && driftFactor < 1, "driftFactor", "from 0 to below 1", driftFactor);
   checkTtl(ttlMs, driftFactor);
-  const { nodeTimeoutMs = Math.min(nodeTimeoutMaxMs, Math.ceil(ttlMs * nodeTimeoutShare)) } = merged;
+  const { nodeTimeoutMs = defaultNodeTimeoutMs(ttlMs) } = merged;
   for (const [name, value] of Object.entries({
     nodeTimeoutMs,
     waitTimeoutMs,
@@ -174,7 +175,7 @@ export function rememberingLast(make: (options: LockOptions) => Settings): (opti
 }
 
 function isSame(a: LockOptions, b: LockOptions): boolean {
-  if (typeof b !== "object" || b === null) return false;
+  if (typeof b !== "object" || b === null || Object.getPrototypeOf(b) !== Object.prototype) return false;
   const names = Object.keys(b) as (keyof LockOptions)[];
   return names.length === Object.keys(a).length && names.every((name) => Object.hasOwn(a, name) && a[name] === b[name]);
 }

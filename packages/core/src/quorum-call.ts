@@ -24,6 +24,8 @@ export interface VoteRule {
   readonly timeoutMs: number;
   /** Lets the caller give up: the call settles at once with the votes that it has. */
   readonly signal?: AbortSignal | undefined;
+  /** Where the call is kept until it settles. */
+  readonly openCalls?: Set<QuorumCall>;
   /** Whether a node that did not fail said what was hoped for. */
   isYes(vote: Vote, index: number): boolean;
   /** Whether the outcome is certain. Missing the deadline counts as a failure. */
@@ -124,6 +126,7 @@ export class Deadlines {
 export class RequestsInFlight {
   readonly #clock: Clock;
   #count = 0;
+  #longestMs = 0;
   #pause: Pause | undefined;
 
   /** @param clock what measures the wait for the end */
@@ -131,23 +134,25 @@ export class RequestsInFlight {
     this.#clock = clock;
   }
 
-  /** So many have begun. */
-  begin(count: number): void {
-    this.#count += count;
+  /** Adds a request that has this long to be answered, in milliseconds. */
+  begin(timeoutMs: number): void {
+    if (this.#count === 0) this.#longestMs = 0;
+    this.#count += 1;
+    this.#longestMs = Math.max(this.#longestMs, timeoutMs);
   }
 
-  /** One has ended, and has begun what follows from it. */
-  readonly end = (): void => {
+  /** Removes a request. Comes after the requests that follow from its answer have begun, so that the count stays above 0. */
+  end(): void {
     this.#count -= 1;
     if (this.#count === 0) this.#pause?.wake();
-  };
+  }
 
-  /** Waits until none is under way, and nothing has followed from the last one, or for `timeoutMs`. */
-  async drain(timeoutMs: number): Promise<void> {
-    const endMs = this.#clock.monotonicMs() + timeoutMs;
+  /** Waits until no request is in flight, for as long as any of them has to be answered. */
+  async drain(): Promise<void> {
+    const startMs = this.#clock.monotonicMs();
     for (;;) {
       await new Promise<void>((resolve) => this.#clock.afterPendingIo(resolve));
-      const leftMs = endMs - this.#clock.monotonicMs();
+      const leftMs = startMs + this.#longestMs - this.#clock.monotonicMs();
       if (this.#count === 0 || leftMs <= 0) return;
       this.#pause = new Pause(this.#clock);
       await this.#pause.wait(leftMs);
@@ -194,13 +199,15 @@ export class QuorumCall {
   run(): Promise<Tally> {
     return new Promise((resolve) => {
       this.#resolve = resolve;
-      const { signal } = this.#rule;
+      const { signal, timeoutMs, openCalls } = this.#rule;
+      openCalls?.add(this);
       if (signal) this.#stopListening = onAbort(signal, () => this.#settle());
       this.#context.deadlines.add(this);
       const { nodes, send } = this.#call;
       for (let index = 0; index < nodes.length; index++) {
         sendTo(
           this.#context.requests,
+          timeoutMs,
           nodes[index] as LockNode,
           send,
           (value) => this.#onReply(index, value),
@@ -222,6 +229,16 @@ export class QuorumCall {
     this.#followers.set(index, follower);
     if (this.#isSettled && this.#followers.size === 1) this.#context.deadlines.add(this);
     return true;
+  }
+
+  /** Settles if the outcome is certain now, by a rule that has changed. */
+  reconsider(): void {
+    if (!this.#isSettled && this.#rule.isDecided(this.#tally)) this.#settle();
+  }
+
+  /** Settles with the votes that there are. */
+  abandon(): void {
+    this.#settle();
   }
 
   /** The deadline is judged after input that has arrived was handled (S6). */
@@ -284,6 +301,7 @@ export class QuorumCall {
   #settle(): void {
     if (!this.#isSettled) {
       this.#isSettled = true;
+      this.#rule.openCalls?.delete(this);
       this.#stopListening?.();
       this.#tally.votes = this.#votes.slice();
       this.#resolve?.(this.#tally);
@@ -301,12 +319,13 @@ export class QuorumCall {
 /** Sends a request. A node that throws, or answers without a promise, is treated like one that rejects or resolves. */
 export function sendTo(
   requests: RequestsInFlight,
+  timeoutMs: number,
   node: LockNode,
   send: (node: LockNode) => unknown,
   onReply: (value: unknown) => void,
   onFailure: (reason: unknown) => void,
 ): void {
-  requests.begin(1);
+  requests.begin(timeoutMs);
   let reply: Promise<unknown>;
   try {
     reply = Promise.resolve(send(node));

@@ -1,7 +1,7 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 
 import { checkInteger, wrong } from "./arguments.ts";
-import { type Attempt, type AttemptFailed, attempt, attemptError } from "./attempt.ts";
+import { type Attempt, type AttemptFailed, attempt, attemptError, FirstLock } from "./attempt.ts";
 import { freshOwner } from "./claim.ts";
 import { systemClock } from "./clock.ts";
 import type { RedlockContext } from "./context.ts";
@@ -25,7 +25,7 @@ import {
   type Settings,
 } from "./options.ts";
 import { Pause } from "./pause.ts";
-import { Deadlines, noVotes, RequestsInFlight } from "./quorum-call.ts";
+import { Deadlines, noVotes, type QuorumCall, RequestsInFlight } from "./quorum-call.ts";
 import { ConcurrencyLimit, LocalQueues, type Waiter } from "./waiting/index.ts";
 
 /**
@@ -33,6 +33,9 @@ import { ConcurrencyLimit, LocalQueues, type Waiter } from "./waiting/index.ts";
  * wait for the first in the queues of clients and servers, while its nodes' time runs.
  */
 const inFlightMax = 128;
+
+/** How many open `Redlock`s use a node: the last of them closes it. */
+const users = new WeakMap<LockNode, number>();
 
 /**
  * Distributed locks over N independent lock servers (Sanfilippo, "Distributed Locks with Redis", the distlock page),
@@ -71,6 +74,7 @@ export class Redlock implements AsyncDisposable {
     checkInteger("maxWaiters", maxWaiters);
     this.#settings = parseLockOptions(lockOptions, checkedNodes.length);
     this.#settingsFor = rememberingLast((given) => parseLockOptions(given, checkedNodes.length, lockOptions));
+    const openCalls = new Set<QuorumCall>();
     this.#context = {
       nodes: checkedNodes,
       clock,
@@ -78,10 +82,12 @@ export class Redlock implements AsyncDisposable {
       fenceHint: new FenceHint(),
       deadlines: new Deadlines(clock),
       requests: new RequestsInFlight(clock),
-      awaitsAllNodes: checkedNodes.some(({ verifiesServer }) => verifiesServer),
+      openCalls,
+      firstLock: new FirstLock(clock, checkedNodes, openCalls),
       servers: new Map(),
       waiterName: freshOwner(),
     };
+    for (const node of checkedNodes) users.set(node, (users.get(node) ?? 0) + 1);
     this.#queues = new LocalQueues(this.#context, maxWaiters);
     this.#limit = new ConcurrencyLimit(clock, inFlightMax);
   }
@@ -189,10 +195,10 @@ export class Redlock implements AsyncDisposable {
   }
 
   /**
-   * Ends the work with locks: calls that wait reject, and new ones are refused. Waits, for `nodeTimeoutMs` at the most, until
-   * releases and undone attempts have reached all nodes, so that a program that exits leaves nothing behind; then closes the nodes,
-   * but not the clients that they were made of. Locks that are held stay held, and can still be released. Never rejects, and is
-   * safe to repeat.
+   * Closes this `Redlock`: calls that are under way reject with a {@link RedlockClosedError}, and so do later ones. Waits until
+   * releases and the undos of attempts have reached the nodes, for the `nodeTimeoutMs` of those calls at most; what a node does not
+   * answer by then ends with its ttl. Then closes the nodes that no other `Redlock` uses, but not the clients that they were made
+   * of. Locks that are held stay held, and can still be released. Never rejects, and is safe to repeat.
    *
    * @example
    * ```ts
@@ -212,15 +218,20 @@ export class Redlock implements AsyncDisposable {
   }
 
   async #close(): Promise<void> {
-    const { nodes, clock, requests } = this.#context;
-    const { nodeTimeoutMs } = this.#settings;
+    const { nodes, clock, requests, openCalls } = this.#context;
     this.#queues.close();
     this.#limit.dismiss();
-    await requests.drain(nodeTimeoutMs);
+    for (const call of [...openCalls]) call.abandon(); // their undos leave now
+    await requests.drain();
     const pause = new Pause(clock);
-    const closing = nodes.map(async (node) => node.close?.());
+    const unused = nodes.filter((node) => {
+      const others = (users.get(node) ?? 1) - 1;
+      users.set(node, others);
+      return others === 0;
+    });
+    const closing = unused.map(async (node) => node.close?.());
     void Promise.allSettled(closing).then(() => pause.wake());
-    await pause.wait(nodeTimeoutMs);
+    await pause.wait(this.#settings.nodeTimeoutMs);
   }
 
   #assertOpen(action: "lock" | "inspect", resources: readonly string[]): void {
@@ -270,6 +281,7 @@ export class Redlock implements AsyncDisposable {
         signal?.throwIfAborted();
         if (result === undefined) continue; // no permit came in time
         failure = result;
+        this.#assertOpen("lock", resources);
         if (!mayWait || result.outcome === "misconfigured") break;
         this.#queues.failed(waiter, result);
       }

@@ -1,5 +1,5 @@
 import { describeFields, describeValue } from "./arguments.ts";
-import { type ConfigurationError, InvalidReplyError, type NodeOutcome } from "./errors.ts";
+import { type ConfigurationError, InvalidReplyError, labelOf, type NodeOutcome } from "./errors.ts";
 import type { NodeView } from "./lock-node.ts";
 
 /** A node's answer to a question of core. */
@@ -21,11 +21,12 @@ export function readAcquireReply(value: unknown): Vote {
   const { granted, fence, retryAfterMs, heldResources, holder } = fieldsOf(value);
   if (granted === true && isFence(fence)) return { kind: "granted", fence };
   const isKnown = retryAfterMs === Infinity || isDuration(retryAfterMs);
+  const holderLabel = isString(holder) ? labelOf(holder) : null;
   if (granted !== false || !(retryAfterMs === undefined || isKnown)) return nonsense("acquire", value);
   return {
     kind: "denied",
     ...(retryAfterMs !== undefined && { retryAfterMs: retryAfterMs as number }),
-    ...(isString(holder) && { holder }),
+    ...(holderLabel !== null && { holderLabel }),
     ...(Array.isArray(heldResources) && { heldResources: heldResources.filter(isString) }),
   };
 }

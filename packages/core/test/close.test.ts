@@ -104,7 +104,8 @@ describe("close()", () => {
   });
 
   it("close() closes each node once, and neither a node that rejects nor one that hangs is in its way", async () => {
-    const { clock, nodes } = world(4);
+    const { clock, nodes, redlock: other } = world(4);
+    await clock.until(other.close());
     const closed: string[] = [];
     const [a, b, c] = nodes;
     Object.assign(a as object, { close: async () => void closed.push("a") });
@@ -127,6 +128,53 @@ describe("close()", () => {
     expect(closed).toEqual(["a", "b", "c"]);
     expect(clock.monotonicMs()).toBe(50);
     expect(clock.pendingTimers).toBe(0);
+  });
+
+  it("close() of one Redlock leaves nodes open that another one uses", async () => {
+    const { clock, nodes, redlock } = world(1);
+    const closed: string[] = [];
+    Object.assign(nodes[0] as object, { close: () => void closed.push("a") });
+    const other = new Redlock(nodes, { clock });
+    await clock.until(redlock.close());
+    expect(closed).toEqual([]);
+    await clock.until(other.close());
+    expect(closed).toEqual(["a"]);
+  });
+
+  it("close() undoes an attempt that waits for a hung node at once, whatever node timeout its call has", async () => {
+    const { clock, nodes, node, heldOn } = world(3);
+    const redlock = new Redlock(nodes, { clock, ttlMs: 1_000 });
+    node("b").fault = ({ method }) => (method === "acquire" ? { reject: new Error("down") } : undefined);
+    node("c").fault = () => ({ lose: "request" });
+    const acquiring = redlock.acquire("r", { ttlMs: 30_000 }).catch((error: unknown) => error);
+    await clock.advance(20);
+    expect(await heldOn("r")).toEqual(["a"]);
+    const closing = redlock.close();
+    expect(await clock.until(acquiring)).toBeInstanceOf(RedlockClosedError);
+    expect(clock.monotonicMs()).toBe(20);
+    await clock.until(closing);
+    expect(await heldOn("r")).toEqual([]);
+  });
+
+  it("close() waits for a slow release as long as its call gives nodes to answer", async () => {
+    const { clock, nodes, node, heldOn } = world(1);
+    const redlock = new Redlock(nodes, { clock, ttlMs: 1_000 });
+    const lock = await redlock.acquire("r", { ttlMs: 30_000 });
+    node("a").fault = () => ({ requestMs: 200 });
+    void lock.release();
+    await clock.until(redlock.close());
+    expect(await heldOn("r")).toEqual([]);
+  });
+
+  it("a call that is denied after close() has begun watches nothing", async () => {
+    const { redlock, clock, nodes, inner } = world(3);
+    for (const each of inner) await each.acquire(claimOf("other", "r"));
+    for (const each of nodes) each.fault = ({ method }) => (method === "acquire" ? { replyMs: 10 } : undefined);
+    const acquiring = redlock.acquire("r").catch((error: unknown) => error);
+    await clock.advance(1);
+    await clock.until(redlock.close());
+    expect(await acquiring).toBeInstanceOf(RedlockClosedError);
+    expect(nodes.flatMap((each) => each.callsOf("watch"))).toEqual([]);
   });
 
   it("await using closes the Redlock", async () => {
@@ -162,6 +210,18 @@ describe("the first lock", () => {
     await clock.until(redlock.acquire("r"));
     expect(clock.monotonicMs()).toBe(50);
     await redlock.acquire("s");
+    expect(clock.monotonicMs()).toBe(50);
+  });
+
+  it("acquire() gives the last node no longer than the default node timeout, and settles all that wait for it", async () => {
+    const { clock, nodes, node } = world(3);
+    for (const each of nodes) Object.assign(each, verified);
+    const redlock = new Redlock(nodes, { clock, ttlMs: 1_000, nodeTimeoutMs: 900 });
+    node("c").fault = () => ({ lose: "request" });
+    const first = redlock.acquire("r");
+    await clock.advance(30);
+    const second = redlock.acquire("s");
+    await clock.until(Promise.all([first, second]));
     expect(clock.monotonicMs()).toBe(50);
   });
 

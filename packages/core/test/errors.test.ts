@@ -2,7 +2,7 @@ import * as core from "@holdfast/core";
 import { ConfigurationError, HoldfastError, LockHeldError, NodeTimeoutError, Redlock } from "@holdfast/core";
 import { memoryNode } from "@holdfast/memory";
 import { describe, expect, it, vi } from "vitest";
-import { world } from "./world.ts";
+import { claimOf, world } from "./world.ts";
 
 async function errorOf(promise: Promise<unknown>): Promise<HoldfastError> {
   return promise.then(
@@ -20,6 +20,18 @@ describe("errors say why", () => {
       "could not lock r: night shift holds it; 0 of 3 nodes granted, 2 needed; " +
         "a denied (held by night shift for up to 5000 ms more), b denied (held by night shift for up to 5000 ms more)",
     );
+  });
+
+  it("names nobody where nodes name different owners, and shows no value of a foreign program", async () => {
+    const { redlock, clock, inner } = world(3, { waitTimeoutMs: 0 });
+    for (const [index, node] of inner.entries()) {
+      await node.acquire({ ...claimOf(`worker-${index}:${"0".repeat(32)}`, "r") });
+      await node.acquire({ ...claimOf("redis://user:s3cr3t@db", "cfg") });
+    }
+    expect((await errorOf(clock.until(redlock.acquire("r")))).message).toContain("several owners are in the way");
+    const foreign = await errorOf(clock.until(redlock.acquire("cfg")));
+    expect(foreign.message).toContain("another owner is in the way");
+    expect(JSON.stringify(foreign)).not.toContain("s3cr3t");
   });
 
   it("a wait that timed out names the label of the holder", async () => {
@@ -48,6 +60,8 @@ describe("errors say why", () => {
     const { message } = await errorOf(clock.until(redlock.acquire("r")));
     expect(message).toContain("a foreign program keeps a key without an end");
     expect(message).toContain("a denied (held by a key without an end)");
+    const error = await errorOf(clock.until(redlock.acquire("r")));
+    expect(JSON.parse(JSON.stringify(error)).outcomes[0]).toMatchObject({ retryAfterMs: "Infinity" });
   });
 
   it("a node that had not answered when the outcome was certain is not in the message, but in the outcomes", async () => {
@@ -116,7 +130,15 @@ describe("instanceof", () => {
     class Mine extends LockHeldError {}
     expect(new LockHeldError("held", [])).not.toBeInstanceOf(Mine);
     expect(new Mine("held", [])).toBeInstanceOf(LockHeldError);
-    for (const value of [undefined, null, 1, "LOCK_HELD", {}, { code: "LOCK_HELD" }, new Error("x")]) {
+    const hostile = new Proxy(
+      {},
+      {
+        get: () => {
+          throw new Error("trap");
+        },
+      },
+    );
+    for (const value of [hostile, undefined, null, 1, "LOCK_HELD", {}, { code: "LOCK_HELD" }, new Error("x")]) {
       expect(value).not.toBeInstanceOf(HoldfastError);
       expect(value).not.toBeInstanceOf(LockHeldError);
     }
@@ -162,6 +184,16 @@ describe("common slips", () => {
       "observer.lost must be a function, not 5",
     ],
     [
+      "an observer that is an array",
+      () => new Redlock(nodes(), { observer: [] as never }),
+      "observer must be an object, not an array",
+    ],
+    [
+      "a name that two are like",
+      () => new Redlock(nodes(), { timeout: 5 } as never),
+      "did you mean nodeTimeoutMs or waitTimeoutMs?",
+    ],
+    [
       "an empty clock",
       () => new Redlock(nodes(), { clock: {} as never }),
       "clock must be an object with the method monotonicMs, not an object",
@@ -183,7 +215,9 @@ describe("common slips", () => {
     const wanted = "the options of a lock must be an object, not 5000: pass { ttlMs: 5000 }";
     await expect(redlock.using(["x"], 5000 as never, () => {})).rejects.toThrow(wanted);
     await expect(redlock.acquire("x", 5000 as never)).rejects.toThrow(wanted);
-    for (const options of [null, []]) await expect(redlock.acquire("x", options as never)).rejects.toThrow(TypeError);
+    await redlock.tryAcquire("y", {});
+    for (const options of [null, [], new Map(), new Date()])
+      await expect(redlock.acquire("x", options as never)).rejects.toThrow(TypeError);
   });
 
   it("an instance of a class may be an observer, with members of its own", async () => {

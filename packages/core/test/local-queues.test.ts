@@ -2,6 +2,7 @@ import { fuzzSeed, VirtualClock } from "@holdfast/testkit";
 import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
 import type { AttemptFailed } from "../src/attempt.ts";
+import { FirstLock } from "../src/attempt.ts";
 import { Claim } from "../src/claim.ts";
 import type { RedlockContext } from "../src/context.ts";
 import { FenceHint } from "../src/fence.ts";
@@ -25,7 +26,8 @@ function createQueues(maxWaiters = 100_000) {
     servers: new Map(),
     deadlines: new Deadlines(clock),
     requests: new RequestsInFlight(clock),
-    awaitsAllNodes: false,
+    openCalls: new Set(),
+    firstLock: new FirstLock(clock, [], new Set()),
     waiterName: "this process",
   };
   const queues = new LocalQueues(context, maxWaiters);

@@ -7,6 +7,6 @@ export function whyNotReady(client: IoredisClient): () => unknown {
   return () => {
     if (client.status === "wait") return "it was made with lazyConnect: call connect() first";
     if (client.status === "end") return lastError() ?? "it was closed";
-    return lastError();
+    return lastError() ?? (["connecting", "connect"].includes(client.status) ? "it is still connecting" : undefined);
   };
 }

@@ -4,5 +4,5 @@ import type { NodeRedisClient, NodeRedisCluster } from "./client.ts";
 /** Returns a function that returns why the client is not ready, if that is known. */
 export function whyNotReady(client: NodeRedisClient | NodeRedisCluster): () => unknown {
   const lastError = watchErrors(client);
-  return () => lastError() ?? (client.isOpen === false ? "call connect() first" : undefined);
+  return () => lastError() ?? (client.isOpen === false ? "call connect() first" : "it is still connecting");
 }

@@ -29,7 +29,7 @@ export interface OpenTelemetryObserverOptions {
  *
  * Several `Redlock`s may share it.
  *
- * @throws {TypeError} for an option that there is not
+ * @throws {TypeError} for an unknown option
  */
 export function openTelemetryObserver(options: OpenTelemetryObserverOptions = {}): Observer {
   assertOptions(options, ["meter", "tracer", "resourceAttribute"], "openTelemetryObserver");

@@ -124,6 +124,7 @@ if next then announce(lockKey, next) end
 end
 end
 end
+local function isOwner(value) return #value < 512 and string.find(value, string.rep('%x', 32) .. '$') ~= nil end
 local function acquire(before, count, owner, fenceHint, ttlMs, keepMs, takeover)
 local notYetMs = recoveringMs()
 if notYetMs ~= 0 then return { 'recovering', notYetMs } end
@@ -134,7 +135,7 @@ if holder and holder == owner then mine = mine + 1 end
 if holder and holder ~= takeover then
 local ms = redis.call('PTTL', KEYS[i])
 if not retryAfterMs or retryAfterMs ~= -1 and (ms < 0 or ms > retryAfterMs) then
-retryAfterMs, heldBy = math.max(ms, -1), holder
+retryAfterMs, heldBy = math.max(ms, -1), isOwner(holder) and holder or ''
 held = holder ~= owner and i - before or 0
 end
 end
@@ -272,4 +273,4 @@ end
 return reply`;
 
 /** What `EVALSHA` takes: the SHA-1 digest of the source. */
-export const lockScriptSha: string = "6052ec7ddc05801905c8a5881d0ec1ef7801f958";
+export const lockScriptSha: string = "be339cdf2ff19de3a6650c81adce651ec40be61c";

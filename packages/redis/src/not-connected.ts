@@ -3,7 +3,9 @@ import { messageOf } from "./message-of.ts";
 
 /** The error of an operation that was not sent, as the client is not connected: with the reason, as far as it is known. */
 export function notConnected(reason: unknown): Error {
-  if (reason === undefined) return new Error("the client is not connected yet");
+  if (reason === undefined) {
+    return new Error("the client is not connected: an error listener on the client would tell the reason");
+  }
   const message = `the client is not connected: ${messageOf(reason)}`;
   if (!(reason instanceof Error)) return new Error(message);
   // A copy, because clients hang the command on their errors: that of AUTH has the password.
@@ -30,11 +32,16 @@ export function watchErrors(client: Partial<ErrorEmitter>): () => unknown {
   if (seen !== undefined) return () => seen.error;
   const last: { error: unknown } = { error: undefined };
   lastErrors.set(client, last);
-  client.on?.(errorMonitor, (error) => {
+  const remember = (error: unknown): void => {
     last.error = error;
-  });
-  client.on?.("ready", () => {
+  };
+  const forget = (): void => {
     last.error = undefined;
-  });
+  };
+  client.on?.(errorMonitor, remember);
+  client.on?.("ready", forget);
+  // Of a cluster of node-redis, which is never "ready" itself.
+  client.on?.("node-error", remember);
+  client.on?.("node-ready", forget);
   return () => last.error;
 }

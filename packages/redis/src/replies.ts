@@ -37,7 +37,7 @@ export function readAcquire(answer: unknown, record: OperationRecord): AcquireRe
   const ms = integerOf(first);
   if (status === "denied" && ms !== undefined && ms >= -1) {
     const position = integerOf(second);
-    const holder = textOf(third);
+    const holder = textOf(third) || undefined;
     const held = position === undefined ? undefined : record.resources[position - 1];
     if (position === 0 || held !== undefined) {
       return {

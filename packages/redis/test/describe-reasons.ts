@@ -50,6 +50,17 @@ export function describeReasons(name: string, makeNode: (way: WayToServer) => Re
       });
     });
 
+    test("shows no password where the server does not know how to log in", async () => {
+      const { port } = await server("--rename-command", "AUTH", "nothing", "--rename-command", "HELLO", "nobody");
+      await expectError({ port, password: "s3cr3t" }, (error) => {
+        expect(error.message).toMatch(/unknown command|NOAUTH|denied|not connected: /i);
+        expect(error.message).not.toContain("still connecting");
+        for (let each: unknown = error; each instanceof Error; each = each.cause) {
+          expect(JSON.stringify(each) + each.stack).not.toContain("s3cr3t");
+        }
+      });
+    });
+
     test("says that the client does not connect before it is told to", async () => {
       const { port } = await server();
       await expectError({ port, isIdle: true }, ({ message }) =>
@@ -60,7 +71,9 @@ export function describeReasons(name: string, makeNode: (way: WayToServer) => Re
     test("says that the client has not connected yet", async () => {
       const { port } = await server();
       const redlock = new Redlock([makeNode({ port })], { waitTimeoutMs: 0 });
-      await expect(redlock.acquire("r")).rejects.toThrow(/failed: the client is not connected yet$/);
+      await expect(redlock.acquire("r")).rejects.toThrow(
+        /failed: the client is not connected: it is still connecting$/,
+      );
     });
   });
 }

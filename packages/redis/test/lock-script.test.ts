@@ -44,7 +44,7 @@ describe("the lock key", () => {
 
   test("without an expiry, as a foreign program may leave it, denies for ever", async () => {
     await client.set("lock:r", "foreign");
-    const endless = { granted: false, retryAfterMs: Infinity, holder: "foreign" };
+    const endless = { granted: false, retryAfterMs: Infinity };
     expect(await node().acquire(acquireRequest("alice"))).toEqual(endless);
     expect(await node().inspect("r")).toEqual({ owner: "foreign", remainingMs: null, fence: 0 });
     await client.set("lock:s", "other", "PX", 1_000);
@@ -266,8 +266,17 @@ describe("a denial", () => {
     expect(await node().acquire(acquireRequest("alice"))).toEqual({
       granted: false,
       retryAfterMs: expect.any(Number),
-      holder: "bob",
     });
+  });
+
+  test("tells the owner in the way, and never the value of a foreign program", async () => {
+    const owner = `night shift:${"0123456789abcdef".repeat(2)}`;
+    await node().acquire(acquireRequest(owner));
+    expect(await node().acquire(acquireRequest("alice"))).toMatchObject({ holder: owner });
+    for (const value of ["redis://user:s3cr3t@db", `${"x".repeat(5_000)}${owner}`]) {
+      await client.set("lock:r", value, "PX", 1_000);
+      expect(await node().acquire(acquireRequest("alice"))).not.toHaveProperty("holder");
+    }
   });
 
   test("while the server does not vote is a failure, also for several resources", async () => {

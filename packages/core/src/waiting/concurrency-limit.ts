@@ -68,7 +68,7 @@ export class ConcurrencyLimit {
     return hasPermit ? this.#runNow(task) : undefined;
   }
 
-  /** Has all that wait for a permit give up, but for those that are urgent. */
+  /** Has tasks that wait for a permit give up, other than urgent ones: their `run` resolves with undefined. */
   dismiss(): void {
     for (const pause of this.#ordinary) pause.wake();
   }

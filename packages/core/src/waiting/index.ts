@@ -466,7 +466,7 @@ export class LocalQueues {
       queue.dueAtMs = Math.min(queue.dueAtMs, dueAtMs);
       this.#serve([queue]);
     });
-    queue.notifications.watch(attemptMs);
+    if (!this.#isClosed) queue.notifications.watch(attemptMs);
     return queue.notifications;
   }
 

@@ -1,3 +1,6 @@
+-- Whether a value ends like the owners of this library, and is not longer than any of them.
+local function isOwner(value) return #value < 512 and string.find(value, string.rep('%x', 32) .. '$') ~= nil end
+
 -- Claims all resources, or none. takeover is nil if there is nothing to take over. Whatever can fail comes before the
 -- first write, and counters are written before claims: should the rest be lost, a counter that went ahead does no harm,
 -- while a claim without its counter would.
@@ -5,8 +8,8 @@ local function acquire(before, count, owner, fenceHint, ttlMs, keepMs, takeover)
   local notYetMs = recoveringMs()
   if notYetMs ~= 0 then return { 'recovering', notYetMs } end
 
-  -- The longest remaining time among the claims in the way, -1 if one of them has no end; and of that one, the position,
-  -- 0 if it is this owner's, and the owner.
+  -- The longest remaining time among the claims in the way, -1 if one of them has no end; the position of that one, 0 if
+  -- it is this owner's; and its owner, empty if that is the value of a foreign program, which may be long, or a secret.
   local mine, retryAfterMs, held, heldBy = 0, nil, 0, nil
   for i = before + 1, before + count do
     local holder = get(KEYS[i])
@@ -14,7 +17,7 @@ local function acquire(before, count, owner, fenceHint, ttlMs, keepMs, takeover)
     if holder and holder ~= takeover then
       local ms = redis.call('PTTL', KEYS[i])
       if not retryAfterMs or retryAfterMs ~= -1 and (ms < 0 or ms > retryAfterMs) then
-        retryAfterMs, heldBy = math.max(ms, -1), holder
+        retryAfterMs, heldBy = math.max(ms, -1), isOwner(holder) and holder or ''
         held = holder ~= owner and i - before or 0
       end
     end
