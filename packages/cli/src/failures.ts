@@ -1,7 +1,7 @@
 /** Turns what is thrown into what the user is told. */
 import type { LockError } from "@holdfast/core";
 import { exitCodes, Failure, UsageError } from "./exit-codes.ts";
-import { printable } from "./output.ts";
+import { printable, withoutArguments } from "./output.ts";
 import type { Server } from "./servers.ts";
 
 const codes: Readonly<Record<LockError["code"], number>> = {
@@ -62,7 +62,10 @@ export function connectionProblems(servers: readonly Server[]): string {
     .join("");
 }
 
-/** A name with several addresses fails with all their errors at once, which has no message of its own. */
+/**
+ * What an error says, fit to be shown: without passwords that a server repeats. A name with several addresses fails with all
+ * their errors at once, which has no message of its own.
+ */
 export function reasonOf({ message, code }: NodeJS.ErrnoException): string {
-  return printable(message || `${code}`);
+  return printable(withoutArguments(message) || `${code}`);
 }

@@ -16,7 +16,15 @@ export function print(text: string): void {
 
 /** Writes what went wrong, or what goes on. `run` leaves standard output to its command. */
 export function complain(text: string): void {
-  stderr.write(`holdfast: ${withoutPasswords(text).split("\n").map(printable).join("\n")}\n`);
+  stderr.write(`holdfast: ${withoutPasswords(withoutArguments(text)).split("\n").map(printable).join("\n")}\n`);
+}
+
+/**
+ * A text without the arguments of a command that a server does not know. A server that does not know AUTH or HELLO repeats the
+ * password in its error.
+ */
+export function withoutArguments(text: string): string {
+  return text.replaceAll(/,? with args beginning with[^\n]*/gi, "");
 }
 
 /** Errors about addresses repeat nothing of them. But somebody may write one where a name should stand. */

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { RedisNode, RedisNodeOptions } from "@holdfast/ioredis";
 import type { Redis } from "ioredis";
 import { UsageError } from "./exit-codes.ts";
+import { withoutArguments } from "./output.ts";
 import type { ServerAddress } from "./server-address.ts";
 import type { ServerOptions, TlsOptions } from "./server-options.ts";
 import { wrongSchemeOf } from "./wrong-scheme.ts";
@@ -129,7 +130,7 @@ function serverOf(
   client.on("error", (error: Error & { readonly command?: { readonly name: string } }) => {
     problem = error;
     // It would go on in another database than the one that was asked for, if nothing was thrown here.
-    if (error.command?.name === "select") throw new Error(error.message);
+    if (error.command?.name === "select") throw new Error(withoutArguments(error.message));
   });
   const node = makeNode({ prefix, restartGuardMs });
   const connected = client.connect().then(

@@ -1,4 +1,5 @@
 import type { Redis } from "ioredis";
+import { withoutArguments } from "../output.ts";
 import { within } from "../within.ts";
 
 /** What a server said to one command. An error is an answer, too: that of a server that is there and will not. */
@@ -13,7 +14,8 @@ export function asking(client: Redis, timeoutMs: number): Ask {
     try {
       return { ok: true, value: await within(timeoutMs, client.call(command, ...args)) };
     } catch (error) {
-      if ((error as Error).name === "ReplyError") return { ok: false, error: (error as Error).message };
+      if ((error as Error).name === "ReplyError")
+        return { ok: false, error: withoutArguments((error as Error).message) };
       throw error;
     }
   };
