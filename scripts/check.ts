@@ -36,7 +36,7 @@ const claims: Claim[] = [
     { claim: "packed packages hold what they should", check: built(packedPackagesAreCorrect) },
     { claim: "packed packages work for a consumer", check: built(packedPackagesWork) },
     {
-      claim: "core stays under 14.8 kB, minified and gzipped, and its CommonJS build under 15.4 kB",
+      claim: "core stays under 15.1 kB, minified and gzipped, and its CommonJS build under 15.7 kB",
       check: built(sizes),
     },
     { claim: "a release gives all packages one version, changelogs and tarballs", check: built(releaseRehearsal) },

@@ -73,7 +73,9 @@ export function attempt(context: RedlockContext, terms: AttemptTerms, startedAt:
   const isDecided = (tally: Tally) => {
     if (tally.misconfigured > 0) return true;
     if (!isCertain(tally, quorum)) return false;
-    return tally.yes < quorum || tally.missing === 0 || !firstLock.awaitsAllNodes(settings);
+    if (tally.yes < quorum || tally.missing === 0 || !firstLock.isAwaited) return true;
+    firstLock.startTimer(settings);
+    return false;
   };
   const rule = { timeoutMs, signal, openCalls, isYes: isGrant, isDecided };
   // Not `async`: each attempt that needs no second round would pay for it.
@@ -113,7 +115,7 @@ function settleAttempt(
   // Where it took over, the release ends a lock: it must not be silent.
   if (outcome === "acquired") {
     claim.replacePredecessor();
-    context.firstLock.granted();
+    if (context.firstLock.isAwaited) context.firstLock.granted();
   } else claim.withdraw(predecessor && {});
   const isPart = outcome === "acquired" && wanted.length < resources.length;
   observer.attemptSettled?.({
@@ -148,18 +150,15 @@ export class FirstLock {
     this.isAwaited = nodes.some(({ verifiesServer }) => verifiesServer);
   }
 
-  /** Whether an attempt that has a quorum waits for the rest of the nodes. The first one starts the time that they have. */
-  awaitsAllNodes({ ttlMs, nodeTimeoutMs }: Settings): boolean {
-    if (!this.isAwaited) return false;
+  /** An attempt has a quorum: starts the time for which the rest of the nodes is waited for, unless it has started. */
+  startTimer({ ttlMs, nodeTimeoutMs }: Settings): void {
     const timeoutMs = Math.min(nodeTimeoutMs, defaultNodeTimeoutMs(ttlMs));
     const onTimer = () => this.#clock.afterPendingIo(() => this.granted());
     this.#cancelTimer ??= this.#clock.startTimer(timeoutMs, onTimer);
-    return true;
   }
 
   /** From now on a quorum is enough, also for the attempts that are under way. */
   granted(): void {
-    if (!this.isAwaited) return;
     this.isAwaited = false;
     this.#cancelTimer?.();
     for (const call of [...this.#openCalls]) call.reconsider();

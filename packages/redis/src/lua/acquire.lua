@@ -8,8 +8,8 @@ local function acquire(before, count, owner, fenceHint, ttlMs, keepMs, takeover)
   local notYetMs = recoveringMs()
   if notYetMs ~= 0 then return { 'recovering', notYetMs } end
 
-  -- The longest remaining time among the claims in the way, -1 if one of them has no end; the position of that one, 0 if
-  -- it is this owner's; and its owner, empty if that is the value of a foreign program, which may be long, or a secret.
+  -- The longest remaining time among the claims in the way, -1 if one of them has no end; the position of that one, 0
+  -- if it is this owner's; and its owner, empty for the value of a foreign program, which may be long, or a secret.
   local mine, retryAfterMs, held, heldBy = 0, nil, 0, nil
   for i = before + 1, before + count do
     local holder = get(KEYS[i])
