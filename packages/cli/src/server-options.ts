@@ -47,10 +47,6 @@ export interface ServerArguments {
 /** What holds unless something else is asked for. */
 const serverDefaults = { prefix: "lock:", ttl: "30s", restartGuard: "0" } as const;
 
-/** The default of the library: a twentieth of the ttl, but no longer than this, in milliseconds. */
-const nodeTimeoutMaxMs = 500;
-const nodeTimeoutShare = 1 / 20;
-
 const group = "Servers:";
 const text = { type: "string", requiresArg: true, group } as const;
 /** What yargs is told of them. */
@@ -100,8 +96,13 @@ export async function readServerOptions(args: ServerArguments, env: NodeJS.Proce
 }
 
 /** How long any one server has to answer, in milliseconds: as given, or the default of the library. */
-export function nodeTimeoutOf({ ttlMs, nodeTimeoutMs }: Pick<ServerOptions, "ttlMs" | "nodeTimeoutMs">): number {
-  return nodeTimeoutMs ?? Math.min(nodeTimeoutMaxMs, Math.ceil(ttlMs * nodeTimeoutShare));
+export async function nodeTimeoutOf({
+  ttlMs,
+  nodeTimeoutMs,
+}: Pick<ServerOptions, "ttlMs" | "nodeTimeoutMs">): Promise<number> {
+  // Only here, as `--help` and mistakes in options need nothing of the library.
+  const { defaultNodeTimeoutMs } = await import("@holdfast/core");
+  return nodeTimeoutMs ?? defaultNodeTimeoutMs(ttlMs);
 }
 
 /**

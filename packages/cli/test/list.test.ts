@@ -4,7 +4,7 @@ import { documentedPermissions } from "../../redis/test/permissions.ts";
 import { findResources, type SearchResult } from "../src/list/find-resources.ts";
 import { readServerOptions, type ServerArguments } from "../src/server-options.ts";
 import { closeServers, openServers, untilConnected } from "../src/servers.ts";
-import { startUrlForUser } from "./doctor/lab.ts";
+import { send, startUrlForUser } from "./doctor/lab.ts";
 import { runCli, startCli } from "./support/program.ts";
 import { withServers } from "./support/servers.ts";
 
@@ -12,6 +12,9 @@ const servers = withServers(3);
 beforeEach(async () => {
   for (const server of servers.all) await server.command("FLUSHALL");
 });
+
+/** Owners as the library makes them, which begin with a label. */
+const [alice, bob] = [`alice:${"a1".repeat(16)}`, `bob:${"b2".repeat(16)}`];
 
 function list(...args: string[]) {
   return runCli(["list", ...args], { env: servers.env });
@@ -53,25 +56,25 @@ test("list: tells each lock, its holder, how long it remains, its fence, and how
 
 test("list: says what a majority says, and what only some servers keep", async () => {
   const [a, b, c] = servers.all as [RedisServer, RedisServer, RedisServer];
-  await put("lock:most", "alice:1", [a, b]);
-  await put("lock:few", "alice:1", [c]);
-  await put("lock:split", "alice:1", [a]);
-  await put("lock:split", "bob:2", [b, c]);
-  await put("lock:contested", "alice:1", [a]);
-  await put("lock:contested", "bob:2", [b]);
+  await put("lock:most", alice, [a, b]);
+  await put("lock:few", alice, [c]);
+  await put("lock:split", alice, [a]);
+  await put("lock:split", bob, [b, c]);
+  await put("lock:contested", alice, [a]);
+  await put("lock:contested", bob, [b]);
   const { code, out, err } = await list();
   expect({ code, err }).toEqual({ code: 0, err: "" });
   expect(rowsOf(out)).toEqual([
-    "contested alice:1, bob:2 10m 0 2 of 3, no majority",
-    "few alice:1 10m 0 1 of 3, no majority",
+    `contested ${alice}, ${bob} 10m 0 2 of 3, no majority`,
+    `few ${alice} 10m 0 1 of 3, no majority`,
     "most alice 10m 0 2 of 3",
     "split bob 10m 0 2 of 3",
   ]);
 });
 
 test("list: --json prints one line, with what inspect tells of each lock", async () => {
-  await put("lock:all", "alice:1");
-  await put("lock:few", "bob:2", servers.all.slice(0, 1));
+  await put("lock:all", alice);
+  await put("lock:few", bob, servers.all.slice(0, 1));
   const { code, out } = await list("--json");
   expect(code).toBe(0);
   expect(out.trim().split("\n")).toHaveLength(1);
@@ -82,7 +85,7 @@ test("list: --json prints one line, with what inspect tells of each lock", async
       ...{ node: names[index], owner, remainingMs: owner === null ? null : remainingMs, fence: 0 },
       ...{ recoveringMs: null, error: null },
     }));
-  const [owner, label] = ["alice:1", "alice"];
+  const [owner, label] = [alice, "alice"];
   expect(JSON.parse(out)).toEqual({
     locks: [
       {
@@ -91,17 +94,18 @@ test("list: --json prints one line, with what inspect tells of each lock", async
       },
       {
         ...{ resource: "few", state: "partly", owner: null, label: null, remainingMs: null, fence: 0 },
-        nodes: ofNodes(["bob:2", null, null]),
+        nodes: ofNodes([bob, null, null]),
       },
     ],
     truncated: false,
+    notUtf8: 0,
     servers: names.map((node) => ({ node, error: null })),
   });
 });
 
 test("list: an empty prefix lists the strings of other programs, and neither fence counters nor waiting lists", async () => {
   await runCli(["run", "own", "--prefix", "", "--", "true"], { env: servers.env });
-  await put("foreign", "alice:1");
+  await put("foreign", alice);
   await put("holdfast:line:7", "a lock of this name, which is a string");
   for (const server of servers.all) {
     await server.command("ZADD", "holdfast:line:{own}", 1, "waiter");
@@ -115,7 +119,7 @@ test("list: an empty prefix lists the strings of other programs, and neither fen
 });
 
 test("list: takes a prefix as it is, and a pattern as a glob", async () => {
-  for (const key of ["a*b:x1", "a*b:x2", "a*b:y1", "axb:x1", "a*b:"]) await put(key, "alice:1");
+  for (const key of ["a*b:x1", "a*b:x2", "a*b:y1", "axb:x1", "a*b:"]) await put(key, alice);
   const resources = async (...args: string[]) => rowsOf((await list(...args)).out).map((row) => row.split(" ")[0]);
   expect(await resources("--prefix", "a*b:")).toEqual(["x1", "x2", "y1"]);
   expect(await resources("x*", "--prefix", "a*b:")).toEqual(["x1", "x2"]);
@@ -132,7 +136,7 @@ test("list: shows no control characters, and no values that are longer than owne
 
 test("list: --limit cuts the list, and says so", async () => {
   for (const server of servers.all) {
-    const script = "for i = 1, 2500 do redis.call('SET', 'lock:r' .. i, 'alice:1', 'PX', 600000) end";
+    const script = `for i = 1, 2500 do redis.call('SET', 'lock:r' .. i, '${alice}', 'PX', 600000) end`;
     await server.command("EVAL", script, 0);
   }
   const whole = await list("--limit", "2500");
@@ -149,7 +153,7 @@ test("list: works without a minority of the servers, and says which", async () =
   const own = await Promise.all([1, 2, 3].map(() => startRedisServer()));
   onTestFinished(async () => void (await Promise.all(own.map((server) => server.stop()))));
   const [dead, hung, other] = own as [RedisServer, RedisServer, RedisServer];
-  await put("lock:kept", "alice:1", own);
+  await put("lock:kept", alice, own);
   const env = { HOLDFAST_NODES: own.map(({ url }) => url).join(" ") };
   await dead.kill();
   const { code, out, err } = await runCli(["list"], { env });
@@ -162,7 +166,7 @@ test("list: works without a minority of the servers, and says which", async () =
   hung.resume();
   expect({ code: few.code, rows: rowsOf(few.out) }).toEqual({
     code: 69,
-    rows: ["kept alice:1 10m 0 1 of 3, too few answered"],
+    rows: [`kept ${alice} 10m 0 1 of 3, too few answered`],
   });
   expect(few.err).toContain("searched 1 of 3 servers completely: locks may be missing");
   expect(few.err).toContain(`127.0.0.1:${hung.port}: not connected`);
@@ -177,8 +181,59 @@ test("list: needs +scan besides what locks need, and says so", async () => {
   expect(refused).toMatchObject({ code: 69, err: expect.stringMatching(/NOPERM .*scan/) });
 });
 
+test("list: shows a lock that no server can be asked about as unknown, and exits with 69", async () => {
+  const url = await startUrlForUser(["~*", "+scan", "+ping", "+client"]);
+  await send(url.replace("holdfast", ""), "SET", "lock:hidden", alice);
+  const { code, out, err } = await runCli(["list", "--node", url]);
+  expect({ code, rows: rowsOf(out) }).toEqual({ code: 69, rows: ["hidden unknown 0 of 1, too few answered"] });
+  expect(err).toMatch(/^holdfast: inspected 0 of 1 locks: .*\n {2}127\.0\.0\.1:\d+: .*NOPERM.*\n$/);
+  const json = await runCli(["list", "--node", url, "--json"]);
+  expect({ code: json.code, locks: JSON.parse(json.out).locks }).toEqual({
+    code: 69,
+    locks: [
+      expect.objectContaining({
+        resource: "hidden",
+        state: "unknown",
+        nodes: [expect.objectContaining({ owner: null })],
+      }),
+    ],
+  });
+  expect(json.out).toContain("NOPERM");
+});
+
+test("list: asks the other servers about a lock where some cannot be asked, and says which", async () => {
+  const denied = await startUrlForUser(["~*", "+scan", "+ping", "+client"]);
+  const [a, b] = servers.all as [RedisServer, RedisServer];
+  await put("lock:kept", alice, [a, b]);
+  await send(denied.replace("holdfast", ""), "SET", "lock:hidden", alice);
+  const nodes = (...urls: readonly string[]) => ({ env: { HOLDFAST_NODES: urls.join(" ") } });
+  const most = await runCli(["list"], nodes(a.url, denied, b.url));
+  expect({ code: most.code, rows: rowsOf(most.out) }).toEqual({ code: 0, rows: ["kept alice 10m 0 2 of 3"] });
+  expect(most.err).toMatch(/^holdfast: inspected 1 of 1 locks: not every .*\n {2}127\.0\.0\.1:\d+: .*NOPERM.*\n$/);
+
+  const few = await runCli(["list"], nodes(a.url, denied));
+  expect({ code: few.code, rows: rowsOf(few.out) }).toEqual({
+    code: 69,
+    rows: ["hidden unknown 0 of 2, too few answered", `kept ${alice} 10m 0 1 of 2, too few answered`],
+  });
+  expect(few.err).toContain("inspected 0 of 2 locks: too few servers answered");
+});
+
+test("list: says how many names it leaves out because they are not UTF-8", async () => {
+  await put("lock:kept\u00e9", alice);
+  for (const server of servers.all) {
+    const names = ["lock:\\255", "lock:\\254", "other:\\255"];
+    for (const name of names) await server.command("EVAL", `redis.call('SET', '${name}', '${alice}')`, 0);
+  }
+  const { code, out, err } = await list();
+  expect({ code, rows: rowsOf(out) }).toEqual({ code: 0, rows: ["kept\u00e9 alice 10m 0 3 of 3"] });
+  expect(err).toBe("holdfast: left out 2 names that are not UTF-8: no lock has such a name\n");
+  expect(JSON.parse((await list("--json")).out)).toMatchObject({ notUtf8: 2, locks: [{ resource: "kept\u00e9" }] });
+  await servers.all[0]?.command("DEL", "lock:kept\u00e9");
+});
+
 test("findResources() ends by itself, with what it has found and which servers were not searched completely", async () => {
-  await put("lock:x", "alice:1");
+  await put("lock:x", alice);
   const options = await readServerOptions({} as ServerArguments, servers.env);
   const opened = await openServers(options);
   onTestFinished(() => closeServers(opened));

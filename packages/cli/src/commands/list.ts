@@ -3,12 +3,13 @@ import type { Argv, CommandModule } from "yargs";
 import { parseDuration } from "../duration.ts";
 import { exitCodes, UsageError } from "../exit-codes.ts";
 import { asAsked, reasonOf } from "../failures.ts";
+import { problemOf } from "../inspect/inspection-report.ts";
 import { findResources, type SearchOptions, type SearchResult } from "../list/find-resources.ts";
-import { listJson, listText } from "../list/list-report.ts";
+import { claimsOf, listJson, listText, stateOf } from "../list/list-report.ts";
 import { type LockService, withLockService } from "../lock-service.ts";
 import { complain, print, printable } from "../output.ts";
 import { only, readServerOptions, type ServerArguments, withServerOptions } from "../server-options.ts";
-import { quorumOf } from "../servers.ts";
+import { quorumOf, type Server } from "../servers.ts";
 
 interface ListArguments extends ServerArguments {
   readonly pattern: string | undefined;
@@ -69,35 +70,63 @@ async function list(
   const locks = await inspectAll(redlock, found.resources);
   if (json) print(listJson(locks, found, servers));
   else if (locks.length > 0) print(listText(locks));
-  return explain(found, locks, options, servers.length);
+  return explain(found, locks, options, servers);
 }
 
-/** What is known of each, without those that were released meanwhile. */
+/** What is known of each, without those that were released meanwhile, as a majority says. */
 async function inspectAll(redlock: Redlock, resources: readonly string[]): Promise<readonly Inspection[]> {
   const inspections: Inspection[] = [];
   for (let start = 0; start < resources.length; start += inspectionsMax) {
     const batch = resources.slice(start, start + inspectionsMax);
     inspections.push(...(await Promise.all(batch.map((resource) => asAsked(() => redlock.inspect(resource))))));
   }
-  return inspections.filter(({ nodes }) => nodes.some(({ view }) => view !== null && view.owner !== null));
+  return inspections.filter((inspection) => {
+    const answered = inspection.nodes.filter(({ view }) => view !== null).length;
+    return claimsOf(inspection).length > 0 || answered < quorumOf(inspection.nodes.length);
+  });
 }
 
-/** Says on standard error what the list does not show. */
+/** Says on standard error what the list does not show, and returns the exit code. */
 function explain(
-  { isCut, searches }: SearchResult,
+  { isCut, notUtf8, searches }: SearchResult,
   locks: readonly Inspection[],
   { prefix, pattern, limit }: SearchOptions,
-  serverCount: number,
+  servers: readonly Server[],
 ): number {
   const failed = searches.flatMap(({ node, error }) => (error === null ? [] : [`${node}: ${reasonOf(error)}`]));
-  const searched = serverCount - failed.length;
-  const isWhole = searched >= quorumOf(serverCount);
+  const searched = servers.length - failed.length;
+  const isWhole = searched >= quorumOf(servers.length);
   if (failed.length > 0) {
     const loss = isWhole ? "every lock that a majority holds is listed" : "locks may be missing";
-    complain([`searched ${searched} of ${serverCount} servers completely: ${loss}`, ...failed].join("\n  "));
+    complain([`searched ${searched} of ${servers.length} servers completely: ${loss}`, ...failed].join("\n  "));
+  }
+  const unknown = locks.filter((lock) => stateOf(lock) === "unknown").length;
+  const uninspected = inspectionProblems(locks, searches, servers);
+  if (unknown > 0 || uninspected.length > 0) {
+    const loss = unknown > 0 ? "too few servers answered for the others" : "not every server answered for each";
+    complain([`inspected ${locks.length - unknown} of ${locks.length} locks: ${loss}`, ...uninspected].join("\n  "));
   }
   if (isCut)
     complain(`only ${limit} locks are listed, and there are more: narrow the search by a pattern, or raise --limit`);
-  if (isWhole && locks.length === 0) complain(`no locks match ${printable(prefix + pattern)}`);
-  return isWhole ? exitCodes.ok : exitCodes.noQuorum;
+  if (notUtf8 > 0)
+    complain(
+      `left out ${notUtf8} ${notUtf8 === 1 ? "name that is" : "names that are"} not UTF-8: no lock has such a name`,
+    );
+  if (isWhole && locks.length === 0 && notUtf8 === 0) complain(`no locks match ${printable(prefix + pattern)}`);
+  return isWhole && unknown === 0 ? exitCodes.ok : exitCodes.noQuorum;
+}
+
+/** A line for each server that was searched, and could not be asked about a lock. */
+function inspectionProblems(
+  locks: readonly Inspection[],
+  searches: SearchResult["searches"],
+  servers: readonly Server[],
+): readonly string[] {
+  return searches.flatMap(({ node, error: searchError }, index) => {
+    const errors = locks.flatMap(({ nodes }) => nodes[index]?.error ?? []);
+    const [first] = errors;
+    if (first === undefined || searchError !== null) return [];
+    const extent = errors.length < locks.length ? ` (${errors.length} of ${locks.length} locks)` : "";
+    return [`${node}: ${problemOf(first, servers[index])}${extent}`];
+  });
 }

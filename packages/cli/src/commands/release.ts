@@ -39,8 +39,8 @@ export const releaseCommand: CommandModule<object, ReleaseArguments> = {
   handler: async (args) => {
     const servers = await readServerOptions(args, process.env);
     const owner = only("--owner", args.owner) ?? "";
-    process.exitCode = await withLockService(servers, {}, (service) =>
-      release(args, owner, nodeTimeoutOf(servers), service),
+    process.exitCode = await withLockService(servers, {}, async (service) =>
+      release(args, owner, await nodeTimeoutOf(servers), service),
     );
   },
 };

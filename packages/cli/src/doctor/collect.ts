@@ -33,7 +33,7 @@ export async function collectFacts(servers: readonly Server[], options: CollectO
   return {
     servers: await Promise.all(servers.map((server) => collectFrom(server, options))),
     ttlMs,
-    nodeTimeoutMs: nodeTimeoutOf(options),
+    nodeTimeoutMs: await nodeTimeoutOf(options),
     restartGuardMs,
   };
 }
@@ -109,7 +109,7 @@ async function tryLock(
     return await within(answerTimeoutMs, tried());
   } catch (error) {
     node.release(request).catch(() => {});
-    return (error as Error).message;
+    return reasonOf(error as Error);
   }
 }
 

@@ -82,7 +82,7 @@ function rowOf({ node, view, error }: NodeInspection, inspection: Inspection, se
 }
 
 /** Without a connection, why there is none tells more than that the client is not connected. */
-function problemOf(error: Error, server: Server | undefined): string {
+export function problemOf(error: Error, server: Server | undefined): string {
   return reasonOf(server?.connectionError() ?? error);
 }
 

@@ -1,4 +1,5 @@
 /** Finds out what is locked: the names of the keys on each server. */
+import { isUtf8 } from "node:buffer";
 import { longMs } from "../doctor/format.ts";
 import { nodeTimeoutOf, type ServerOptions } from "../server-options.ts";
 import type { Server } from "../servers.ts";
@@ -20,6 +21,8 @@ export interface SearchResult {
   readonly resources: readonly string[];
   /** Whether there are more resources than were asked for. */
   readonly isCut: boolean;
+  /** How many names are not UTF-8. No client of Holdfast can have made them, and none can name them. */
+  readonly notUtf8: number;
   /** How far the search came on each server, in the order in which they were named. */
   readonly searches: readonly ServerSearch[];
 }
@@ -28,6 +31,8 @@ export interface SearchResult {
 export interface ServerSearch {
   readonly node: string;
   readonly resources: ReadonlySet<string>;
+  /** The keys that are not UTF-8, each byte as a character. */
+  readonly notUtf8: ReadonlySet<string>;
   /** Why the server could not be searched completely, or null. */
   readonly error: Error | null;
 }
@@ -45,7 +50,8 @@ const fenceKeyPrefix = "holdfast:fence:";
 export async function findResources(servers: readonly Server[], options: SearchOptions): Promise<SearchResult> {
   const searches = await Promise.all(servers.map((server) => searchServer(server, options)));
   const all = [...new Set(searches.flatMap(({ resources }) => [...resources]))].sort();
-  return { resources: all.slice(0, options.limit), isCut: all.length > options.limit, searches };
+  const notUtf8 = new Set(searches.flatMap((search) => [...search.notUtf8])).size;
+  return { resources: all.slice(0, options.limit), isCut: all.length > options.limit, notUtf8, searches };
 }
 
 async function searchServer(server: Server, options: SearchOptions): Promise<ServerSearch> {
@@ -54,20 +60,28 @@ async function searchServer(server: Server, options: SearchOptions): Promise<Ser
   const deadlineMs = performance.now() + searchTimeoutMs;
   const match = escapeGlob(prefix) + pattern;
   const resources = new Set<string>();
+  const notUtf8 = new Set<string>();
+  const timeoutMs = await nodeTimeoutOf(options);
   let cursor = "0";
   try {
     if (client.status !== "ready") throw server.connectionError() ?? new Error("not connected");
     do {
       if (performance.now() > deadlineMs) throw new Error(`the search took longer than ${longMs(searchTimeoutMs)}`);
-      const request = client.scan(cursor, "MATCH", match, "COUNT", batchSize, "TYPE", "string");
-      const [next, keys] = await within(nodeTimeoutOf(options), request);
-      for (const key of keys) if (isLockKey(key, prefix)) resources.add(key.slice(prefix.length));
-      cursor = next;
+      // As bytes: in a text, those that are not UTF-8 would be lost.
+      const request = client.scanBuffer(cursor, "MATCH", match, "COUNT", batchSize, "TYPE", "string");
+      const [next, keys] = await within(timeoutMs, request);
+      for (const bytes of keys) {
+        const key = bytes.toString();
+        if (!isLockKey(key, prefix)) continue;
+        if (isUtf8(bytes)) resources.add(key.slice(prefix.length));
+        else notUtf8.add(bytes.toString("latin1"));
+      }
+      cursor = next.toString();
       // One more than the limit shows that there are more.
     } while (cursor !== "0" && resources.size <= limit);
-    return { node, resources, error: null };
+    return { node, resources, notUtf8, error: null };
   } catch (error) {
-    return { node, resources, error: error as Error };
+    return { node, resources, notUtf8, error: error as Error };
   }
 }
 

@@ -1,5 +1,5 @@
 /** All locks that were found, in words and as JSON. */
-import type { Inspection } from "@holdfast/core";
+import type { Inspection, NodeView } from "@holdfast/core";
 import { reasonOf } from "../failures.ts";
 import { holderOf, inspectionRecord, timeOf } from "../inspect/inspection-report.ts";
 import { colors, printable } from "../output.ts";
@@ -22,23 +22,35 @@ export function listText(locks: readonly Inspection[]): string {
  */
 export function listJson(
   locks: readonly Inspection[],
-  { isCut, searches }: SearchResult,
+  { isCut, notUtf8, searches }: SearchResult,
   servers: readonly Server[],
 ): string {
   return JSON.stringify({
     locks: locks.map((lock) => ({ ...inspectionRecord(lock, servers), state: stateOf(lock) })),
     truncated: isCut,
+    notUtf8,
     servers: searches.map(({ node, error }) => ({ node, error: error === null ? null : reasonOf(error) })),
   });
 }
 
-/** `partly` where servers keep claims of which none can be a lock: other owners may still get it. */
-function stateOf({ state }: Inspection): "held" | "partly" | "unknown" {
-  return state === "free" ? "partly" : state;
+/**
+ * The state of a key that was found: `partly` where servers keep claims of which none can be a lock, and other owners may still
+ * get it; `unknown` where too few servers answered to tell.
+ */
+export function stateOf(lock: Inspection): "held" | "partly" | "unknown" {
+  if (lock.state !== "free") return lock.state;
+  return claimsOf(lock).length > 0 ? "partly" : "unknown";
+}
+
+/** The claims that servers keep, whether or not one of them is a lock. */
+export function claimsOf({ nodes }: Inspection): readonly NodeView[] {
+  return nodes.flatMap(({ view }) => (view === null || view.owner === null ? [] : [view]));
 }
 
 function rowOf(lock: Inspection): string[] {
-  const claims = lock.nodes.flatMap(({ view }) => (view === null || view.owner === null ? [] : [view]));
+  const claims = claimsOf(lock);
+  const agreement = (count: number): string => `${count} of ${lock.nodes.length}${remarkOn(lock)}`;
+  if (claims.length === 0) return [printable(lock.resource), "unknown", "", "", agreement(0)];
   const isHeld = lock.state === "held";
   const owners = isHeld ? [holderOf(lock)] : [...new Set(claims.map(({ owner }) => printable(owner ?? "")))];
   const longestMs = Math.max(...claims.map(({ remainingMs }) => remainingMs ?? Infinity));
@@ -48,13 +60,14 @@ function rowOf(lock: Inspection): string[] {
     owners.map(shortened).join(", "),
     timeOf(isHeld ? lock.remainingMs : longestMs),
     String(lock.fence),
-    `${agreeing.length} of ${lock.nodes.length}${remarkOn(lock)}`,
+    agreement(agreeing.length),
   ];
 }
 
-function remarkOn({ state }: Inspection): string {
+function remarkOn(lock: Inspection): string {
+  const state = stateOf(lock);
   if (state === "held") return "";
-  return colors.yellow(state === "free" ? ", no majority" : ", too few answered");
+  return colors.yellow(state === "partly" ? ", no majority" : ", too few answered");
 }
 
 function shortened(holder: string): string {
