@@ -107,8 +107,9 @@ export class ScriptExecutor {
   }
 
   /**
-   * Rejects with an error that is not the client's: clients hang the whole command on theirs, and with it the owner. A client may keep a command that
-   * it has failed, as by a timeout of its own, and send it again after a reconnection: a claim must have no effect then.
+   * Rejects with an error that is not the client's: clients hang the whole command on theirs, and with it the owner. A client may
+   * keep a command that it has failed, as by a timeout of its own, and send it again after a reconnection: a claim must have
+   * no effect then.
    */
   #refuse(operation: Operation, error: Error): void {
     if (operation.owner !== undefined) operation.giveUp();
