@@ -82,10 +82,16 @@ async function conflictMessage(redlock: Redlock, resources: readonly string[], w
   const inspections = await Promise.all(resources.map((resource) => redlock.inspect(resource)));
   const holders = inspections
     .filter(({ state }) => state === "held")
-    .map(({ resource, label, owner }) => `${resource} is held by ${printable(label ?? owner ?? "")}`);
+    .map(({ resource, label, owner }) => `${resource} is held by ${nameOf(label, owner ?? "")}`);
   const reason = holders.length > 0 ? holders.join(", ") : "another owner was in the way";
   const effort = waitMs === 0 ? "" : ` within ${ms(waitMs)}`;
   return `could not lock ${resources.join(", ")}${effort}: ${reason}`;
+}
+
+/** The value of a foreign program is not shown: it may be a secret. */
+function nameOf(label: string | null, owner: string): string {
+  if (label !== null) return printable(label);
+  return /^[0-9a-f]{32}$/.test(owner) ? owner : "another program";
 }
 
 async function supervise(options: RunOptions, lock: Lock, signals: Signals): Promise<number> {
