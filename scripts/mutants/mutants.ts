@@ -33,7 +33,7 @@ export const mutants: readonly Mutant[] = [
   {
     rule: "S1",
     fault: "the first lock is granted before every node has said on which server it votes",
-    file: "attempt.ts",
+    file: "first-lock.ts",
     from: "this.isAwaited = nodes.some(({ verifiesServer }) => verifiesServer);",
     to: "this.isAwaited = false && nodes.length > 0;",
   },

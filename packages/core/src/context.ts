@@ -1,6 +1,6 @@
-import type { FirstLock } from "./attempt.ts";
 import type { Clock } from "./clock.ts";
 import type { FenceHint } from "./fence.ts";
+import type { FirstLock } from "./first-lock.ts";
 import type { LockNode, ServerVotes } from "./lock-node.ts";
 import type { Observer } from "./observer.ts";
 import type { Deadlines, QuorumCall, RequestsInFlight } from "./quorum-call.ts";

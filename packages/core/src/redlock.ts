@@ -1,12 +1,13 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 
 import { checkInteger, wrong } from "./arguments.ts";
-import { type Attempt, type AttemptFailed, attempt, attemptError, FirstLock } from "./attempt.ts";
+import { type Attempt, type AttemptFailed, attempt, attemptError } from "./attempt.ts";
 import { freshOwner } from "./claim.ts";
 import { systemClock } from "./clock.ts";
 import type { RedlockContext } from "./context.ts";
 import { failureDetails, LockHeldError, RedlockClosedError } from "./errors.ts";
 import { FenceHint } from "./fence.ts";
+import { FirstLock } from "./first-lock.ts";
 import { HeldLock } from "./held-lock.ts";
 import { type Inspection, inspectResource } from "./inspect.ts";
 import { type Moment, readClocks } from "./lease.ts";
