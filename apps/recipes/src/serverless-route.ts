@@ -18,13 +18,10 @@ export const maxDuration = 10;
 /** A tenth more than the function can use, for what is lost of a ttl: the attempt itself, and the allowance for clock drift. */
 const ttlMs = maxDuration * 1_100;
 
-/** More than usual: connections that did not survive a freeze have to be made again, and processors are slow at first. */
-const nodeTimeoutMs = 200;
-
 /** Time enough to connect again after a thaw, and little enough to be paid for. */
 const waitTimeoutMs = 1_000;
 
-const { redlock } = await openLocks((process.env.LOCK_SERVERS ?? "").split(","), { nodeTimeoutMs });
+const { redlock } = await openLocks((process.env.LOCK_SERVERS ?? "").split(","));
 const invoices = fencedValues(new Redis(process.env.DATA_SERVER ?? ""));
 
 /** Closes the invoice that the body names. */

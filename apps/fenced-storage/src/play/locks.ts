@@ -8,17 +8,17 @@ export interface Locks {
   close(): Promise<void>;
 }
 
-/** Connects to the lock servers. Who waits for a lock gives up when the signal aborts. */
+/** Connects to the lock servers. Calls that wait for a lock give up when the signal aborts. */
 export async function connectLocks(urls: readonly string[], signal?: AbortSignal): Promise<Locks> {
   const clients = urls.map((url) => new Redis(url));
-  for (const client of clients) client.on("error", () => {}); // a node that fails is told of by core
+  for (const client of clients) client.on("error", () => {}); // core reports nodes that fail
   await Promise.all(clients.map((client) => client.ping()));
   const nodes = clients.map((client) => ioredisNode(client));
+  const redlock = new Redlock(nodes, { ttlMs: 60_000, waitTimeoutMs: 60_000, signal });
   return {
-    // A busy machine may take its time; nothing here depends on it.
-    redlock: new Redlock(nodes, { ttlMs: 60_000, nodeTimeoutMs: 500, waitTimeoutMs: 60_000, signal }),
+    redlock,
     async close() {
-      for (const node of nodes) await node.close();
+      await redlock.close();
       for (const client of clients) client.disconnect();
     },
   };
