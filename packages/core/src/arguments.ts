@@ -45,6 +45,14 @@ export function checkType(name: string, type: string, value: unknown): void {
   if (typeof value !== type) throw wrong(name, `a ${type}`, value, TypeError);
 }
 
+/** @throws {TypeError} if the value has not all of these methods */
+export function checkMethods(name: string, methods: readonly string[], value: unknown): void {
+  for (const method of methods) {
+    const isThere = typeof (Object(value) as Record<string, unknown>)[method] === "function";
+    if (!isThere) throw wrong(name, `an object with the method ${method}`, value, TypeError);
+  }
+}
+
 /** @throws {TypeError | RangeError} if this is no positive integer */
 export function checkInteger(name: string, value: unknown): void {
   checkType(name, "number", value);

@@ -114,7 +114,7 @@ function settleAttempt(
   // Where it took over, the release ends a lock: it must not be silent.
   if (outcome === "acquired") {
     claim.replacePredecessor();
-    if (context.firstLock.isAwaited) context.firstLock.granted();
+    if (context.firstLock.isAwaited) context.firstLock.end();
   } else claim.withdraw(predecessor && {});
   const isPart = outcome === "acquired" && wanted.length < resources.length;
   observer.attemptSettled?.({

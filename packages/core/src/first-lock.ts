@@ -28,12 +28,12 @@ export class FirstLock {
   /** An attempt has a quorum: starts the time for which the rest of the nodes is waited for, unless it has started. */
   startTimer({ ttlMs, nodeTimeoutMs }: Settings): void {
     const timeoutMs = Math.min(nodeTimeoutMs, defaultNodeTimeoutMs(ttlMs));
-    const onTimer = () => this.#clock.afterPendingIo(() => this.granted());
+    const onTimer = () => this.#clock.afterPendingIo(() => this.end());
     this.#cancelTimer ??= this.#clock.startTimer(timeoutMs, onTimer);
   }
 
   /** From now on a quorum is enough, also for the attempts that are under way. */
-  granted(): void {
+  end(): void {
     this.isAwaited = false;
     this.#cancelTimer?.();
     for (const call of [...this.#openCalls]) call.reconsider();

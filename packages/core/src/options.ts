@@ -1,5 +1,5 @@
 import { assertOptions, checkInteger, checkType, describeValue, wrong } from "./arguments.ts";
-import { type Clock, systemClock } from "./clock.ts";
+import type { Clock } from "./clock.ts";
 import { isLabel } from "./errors.ts";
 import { driftMs } from "./lease.ts";
 import type { ExtendOptions } from "./lock.ts";
@@ -254,15 +254,6 @@ function notNodes(name: string, wanted: string, value: unknown): Error {
   const [, wrapper] = Object.entries(wrappers).find(([method]) => typeof Object(value)[method] === "function") ?? [];
   const advice = wrapper === undefined ? "" : `: wrap each client with ${wrapper}(client)`;
   return new TypeError(`${name} must be ${wanted}, not ${describeValue(value)}${advice}`);
-}
-
-/** @throws {TypeError} unless it is an object with the methods of a clock */
-export function parseClock(clock: Clock): Clock {
-  for (const method of Object.keys(systemClock)) {
-    const isThere = typeof (Object(clock) as Record<string, unknown>)[method] === "function";
-    if (!isThere) throw wrong("clock", `an object with the method ${method}`, clock, TypeError);
-  }
-  return clock;
 }
 
 /** The names of the options of a `Redlock`, other than those of its locks. */

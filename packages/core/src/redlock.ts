@@ -1,6 +1,6 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 
-import { checkInteger, wrong } from "./arguments.ts";
+import { checkInteger, checkMethods, wrong } from "./arguments.ts";
 import { type Attempt, type AttemptFailed, attempt, attemptError } from "./attempt.ts";
 import { freshOwner } from "./claim.ts";
 import { systemClock } from "./clock.ts";
@@ -17,7 +17,6 @@ import { assertObserver, safeObserver } from "./observer.ts";
 import {
   assertRedlockOptions,
   type LockOptions,
-  parseClock,
   parseLockOptions,
   parseNodes,
   parseResources,
@@ -70,7 +69,7 @@ export class Redlock implements AsyncDisposable {
     const checkedNodes = parseNodes(nodes);
     assertRedlockOptions(options);
     const { observer, clock = systemClock, maxWaiters = 10_000, ...lockOptions } = options;
-    parseClock(clock);
+    checkMethods("clock", Object.keys(systemClock), clock);
     if (observer !== undefined) assertObserver(observer);
     checkInteger("maxWaiters", maxWaiters);
     this.#settings = parseLockOptions(lockOptions, checkedNodes.length);

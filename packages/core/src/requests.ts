@@ -2,7 +2,7 @@
 import { describeValue } from "./arguments.ts";
 import type { AcquireRequest, ExtendRequest, NodeRequest, ReleaseRequest } from "./lock-node.ts";
 
-export { assertOptions, describeValue } from "./arguments.ts";
+export { assertOptions, checkMethods, checkType } from "./arguments.ts";
 
 /**
  * Throws unless the request is one that the contract allows, so that nothing is claimed by guesswork.

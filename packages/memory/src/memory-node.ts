@@ -1,5 +1,12 @@
 import { type Clock, type LockNode, systemClock } from "@holdfast/core";
-import { assertAcquire, assertExtend, assertOptions, assertRelease, describeValue } from "@holdfast/core/requests";
+import {
+  assertAcquire,
+  assertExtend,
+  assertOptions,
+  assertRelease,
+  checkMethods,
+  checkType,
+} from "@holdfast/core/requests";
 import { createSweep } from "./sweep.ts";
 import { createWaitingLists } from "./waiting-lists.ts";
 
@@ -41,13 +48,9 @@ export function memoryNode(options: MemoryNodeOptions = {}): MemoryNode {
   assertOptions(options, ["name", "clock", "fenceTtlMs"], "memoryNode");
   nodesMade += 1;
   const { name = `memory-${nodesMade}`, clock = systemClock, fenceTtlMs = dayMs } = options;
-  for (const method of ["monotonicMs", "wallMs"] as const) {
-    const isThere = typeof clock?.[method] === "function";
-    if (!isThere) throw new TypeError(`clock must be an object with the method ${method}, not ${describeValue(clock)}`);
-  }
-  if (typeof name !== "string") throw new TypeError(`name must be a string, not ${describeValue(name)}`);
-  if (typeof fenceTtlMs !== "number")
-    throw new TypeError(`fenceTtlMs must be a number, not ${describeValue(fenceTtlMs)}`);
+  checkMethods("clock", ["monotonicMs", "wallMs"], clock);
+  checkType("name", "string", name);
+  checkType("fenceTtlMs", "number", fenceTtlMs);
   if (!(fenceTtlMs >= 0)) throw new RangeError(`fenceTtlMs must be at least 0, not ${fenceTtlMs}`);
   const entries = new Map<string, Entry>();
   const isUnused = ({ expiresAtMs }: Entry): boolean => clock.monotonicMs() >= expiresAtMs + fenceTtlMs;
