@@ -12,8 +12,6 @@ export interface BenchNodes {
   readonly nodes: readonly LockNode[];
   /** Removes all that was kept for these resources, as far as servers answer in time. */
   clear(resources: readonly string[]): Promise<void>;
-  /** Closes the connections that belong to the nodes. */
-  close(): Promise<void>;
 }
 
 /** Makes a node for each server; without any, one in this process. */
@@ -23,7 +21,7 @@ export async function benchNodes(
 ): Promise<BenchNodes> {
   if (memory) {
     const { memoryNode } = await import("@holdfast/memory");
-    return { nodes: [memoryNode({ fenceTtlMs })], clear: async () => {}, close: async () => {} };
+    return { nodes: [memoryNode({ fenceTtlMs })], clear: async () => {} };
   }
   const { lockNames } = await import("@holdfast/redis");
   const nodes = servers.map(({ makeNode }) => makeNode({ prefix, restartGuardMs, fenceTtlMs }));
@@ -37,9 +35,6 @@ export async function benchNodes(
         .filter(({ client }) => client.status === "ready")
         .map(({ client }) => within(removalTimeoutMs, Promise.allSettled(keys.map((key) => client.del(key)))));
       await Promise.allSettled(removals);
-    },
-    async close() {
-      await Promise.all(nodes.map((node) => node.close()));
     },
   };
 }

@@ -105,7 +105,7 @@ async function measure(
   signal: AbortSignal,
 ): Promise<void> {
   const { ttlMs, nodeTimeoutMs } = options;
-  const { nodes, clear, close } = await benchNodes(servers, options);
+  const { nodes, clear } = await benchNodes(servers, options);
   const { Redlock } = await import("@holdfast/core");
   const redlock = new Redlock(nodes, { ttlMs, nodeTimeoutMs });
   const limits = { seconds: plan.secondsEach, pairs: pairsMax, signal };
@@ -122,7 +122,7 @@ async function measure(
   try {
     for (const load of plan.loads) if (!signal.aborted) await measureLoad(load);
   } finally {
-    await close();
+    await redlock.close();
   }
 }
 
