@@ -3,7 +3,7 @@
  * workspace, with the packages as they would be published. Takes about a minute, and needs a registry.
  */
 import { delimiter, join } from "node:path";
-import { followGuide, guideSteps, type Outcome } from "@holdfast/testkit";
+import { followGuide, guideSteps, type Outcome } from "@holdfast/docs-testkit";
 import { checkAll } from "./lib/claim.ts";
 import { type PackedPackage, pack } from "./lib/packing.ts";
 import { run } from "./lib/run.ts";

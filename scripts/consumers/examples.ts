@@ -1,7 +1,7 @@
 /** The programs that the READMEs show, as files of a consumer's project. */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { readmeExamples } from "@holdfast/testkit";
+import { readmeExamples } from "@holdfast/docs-testkit";
 import { type publicPackages, root } from "../lib/workspace.ts";
 
 /** A block of TypeScript that a README shows. */

@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import { defineConfig } from "vitest/config";
-import shared from "../../vitest.shared.ts";
+import { shared } from "../../vitest.config.ts";
 
 /**
  * The conformance tests of all adapters, over the server that `HOLDFAST_REDIS_SERVER` names: those of every test run,

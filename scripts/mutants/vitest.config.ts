@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import { defineConfig, mergeConfig } from "vitest/config";
-import shared from "../../vitest.shared.ts";
+import { shared } from "../../vitest.config.ts";
 import { mutants } from "./mutants.ts";
 
 const core = resolve(import.meta.dirname, "../../packages/core");
@@ -24,7 +24,7 @@ export default mergeConfig(
     ],
     test: {
       // Not the slow ones: what takes long on a busy machine must not pass for a finding.
-      exclude: ["*.fuzz", "leaks", "readme", "examples", "system-clock", "turns", "blocked-waiter", "many-at-once"].map(
+      exclude: ["*.fuzz", "leaks", "system-clock", "turns", "blocked-waiter", "many-at-once"].map(
         (name) => `**/${name}.test.ts`,
       ),
       // A mutant may loop for ever: a thread ends with the process that is then killed.

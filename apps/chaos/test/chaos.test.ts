@@ -1,7 +1,8 @@
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { type ProgramOptions, type ProgramOutcome, readmeExamples, runProgram } from "@holdfast/testkit";
+import { readmeExamples } from "@holdfast/docs-testkit";
+import { type ProgramOptions, type ProgramOutcome, runProgram } from "@holdfast/testkit";
 import { describe, expect, type TestContext, test } from "vitest";
 
 const directory = fileURLToPath(new URL("..", import.meta.url));

@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { mkdir, mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { followGuide, guideSteps, type Outcome } from "@holdfast/testkit";
+import { followGuide, guideSteps, type Outcome } from "@holdfast/docs-testkit";
 import { expect, onTestFinished, test } from "vitest";
 
 const app = fileURLToPath(new URL("..", import.meta.url));
@@ -12,7 +12,7 @@ const commandTimeoutMs = 120_000;
 /** The reader's commands, as they are spelled in this workspace: the same tools, with our packages from source. */
 const spelledHere: readonly (readonly [string, string])[] = [
   ["npx tsc", `${tools}/tsc --customConditions @holdfast/source --lib es2023,esnext.disposable,dom`],
-  ["npx vitest run", `${tools}/vitest run --config ${join(app, "vitest.config.ts")}`],
+  ["npx vitest run", `${tools}/vitest run`],
   ["npx tsx", `${process.execPath} --conditions=@holdfast/source --import tsx`],
 ];
 

@@ -1,7 +1,7 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { readmeExamples, runExample } from "@holdfast/testkit";
+import { readmeExamples, runExample } from "@holdfast/docs-testkit";
 import { expect, test } from "vitest";
 import { pageAbout } from "./pages.ts";
 import { startServers } from "./servers.ts";

@@ -1,6 +1,6 @@
+import { documentedPermissions } from "@holdfast/redis-testkit/permissions";
 import { startRedisServer } from "@holdfast/testkit";
 import { expect, onTestFinished, test } from "vitest";
-import { documentedPermissions } from "../../redis/test/permissions.ts";
 import { renderReport } from "../src/doctor/render.ts";
 import { examineServers, refusingUrl, send, startServer, startUrl, startUrlForUser, urlOf } from "./doctor/lab.ts";
 

@@ -1,6 +1,6 @@
+import { documentedPermissions } from "@holdfast/redis-testkit/permissions";
 import { type RedisServer, startRedisServer } from "@holdfast/testkit";
 import { beforeEach, expect, onTestFinished, test } from "vitest";
-import { documentedPermissions } from "../../redis/test/permissions.ts";
 import { findResources, type SearchResult } from "../src/list/find-resources.ts";
 import { readServerOptions, type ServerArguments } from "../src/server-options.ts";
 import { closeServers, openServers, untilConnected } from "../src/servers.ts";

@@ -1,5 +1,5 @@
 import { fileURLToPath } from "node:url";
-import shared from "../../../vitest.shared.ts";
+import { shared } from "../../../vitest.config.ts";
 
 /** For the vitest processes that tests start: their own kinds of files, without the report of the package's run. */
 export default {

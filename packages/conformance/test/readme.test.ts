@@ -2,7 +2,8 @@ import { randomUUID } from "node:crypto";
 import { cp, mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { readmeExamples, startRedisServer } from "@holdfast/testkit";
+import { readmeExamples } from "@holdfast/docs-testkit";
+import { startRedisServer } from "@holdfast/testkit";
 import { expect, test } from "vitest";
 import { childTimeoutMs, runVitest } from "./vitest-child.ts";
 

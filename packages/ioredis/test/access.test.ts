@@ -1,5 +1,5 @@
-import { describeAccess } from "../../redis/test/describe-access.ts";
-import { user } from "../../redis/test/permissions.ts";
+import { describeAccess } from "@holdfast/redis-testkit/describe-access";
+import { user } from "@holdfast/redis-testkit/permissions";
 import { over6 } from "./clients.ts";
 
 describeAccess("ioredisNode() as a user with the fewest permissions", (port, db) =>

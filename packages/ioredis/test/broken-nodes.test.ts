@@ -1,8 +1,8 @@
 import { type BrokenNode, brokenNodes, describeBrokenNodes, type LockNodeSubject } from "@holdfast/conformance";
+import { subjectsOver } from "@holdfast/redis-testkit/subjects";
 import { startRedisServer } from "@holdfast/testkit";
 import { Redis } from "ioredis";
 import { afterAll } from "vitest";
-import { subjectsOver } from "../../redis/test/subjects.ts";
 import { ioredisNode } from "../src/index.ts";
 import { over6 } from "./clients.ts";
 

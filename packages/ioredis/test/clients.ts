@@ -1,8 +1,8 @@
 import type { RedisNodeOptions } from "@holdfast/redis";
+import type { ClientUnderTest } from "@holdfast/redis-testkit/adapter-tools";
 import { Cluster, Redis, type RedisOptions } from "ioredis";
 import { Cluster as Cluster5, Redis as Redis5, type RedisOptions as Redis5Options } from "ioredis5";
 import { Redis as Valkey, Cluster as ValkeyCluster, type RedisOptions as ValkeyOptions } from "iovalkey";
-import type { ClientUnderTest } from "../../redis/test/adapter-tools.ts";
 import { type IoredisClient, ioredisFencedStore, ioredisNode } from "../src/index.ts";
 
 const soon = { host: "127.0.0.1", retryStrategy: () => 5 };

@@ -1,7 +1,7 @@
 import { describeLockNode } from "@holdfast/conformance";
+import { clusterLimits, clusterSubjectsOver, noClusterServer, noOtherVersion } from "@holdfast/redis-testkit/subjects";
 import { startRedisCluster } from "@holdfast/testkit";
 import { afterAll } from "vitest";
-import { clusterLimits, clusterSubjectsOver, noClusterServer, noOtherVersion } from "../../redis/test/subjects.ts";
 import { overCluster5, overValkeyCluster } from "./clients.ts";
 
 const cluster = await startRedisCluster(3);

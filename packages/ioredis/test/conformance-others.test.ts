@@ -1,7 +1,7 @@
 import { describeLockNode } from "@holdfast/conformance";
+import { subjectsOver } from "@holdfast/redis-testkit/subjects";
 import { startRedisServer } from "@holdfast/testkit";
 import { afterAll } from "vitest";
-import { subjectsOver } from "../../redis/test/subjects.ts";
 import { over5, overValkey } from "./clients.ts";
 
 const server = await startRedisServer();

@@ -1,6 +1,4 @@
 import { describeLockNode } from "@holdfast/conformance";
-import { startRedisCluster, startRedisServer } from "@holdfast/testkit";
-import { afterAll } from "vitest";
 import {
   clusterLimits,
   clusterSubjectsOver,
@@ -8,7 +6,9 @@ import {
   noClusterServer,
   noOtherProtocol,
   subjectsOver,
-} from "../../redis/test/subjects.ts";
+} from "@holdfast/redis-testkit/subjects";
+import { startRedisCluster, startRedisServer } from "@holdfast/testkit";
+import { afterAll } from "vitest";
 import { over6, overCluster6 } from "./clients.ts";
 
 const server = await startRedisServer();

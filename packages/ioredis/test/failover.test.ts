@@ -1,10 +1,10 @@
+import { acquireRequest, extendRequest, releaseRequest } from "@holdfast/redis-testkit/requests";
+import { eventually, ignore } from "@holdfast/redis-testkit/timing";
 import { type RedisServer, startRedisServer } from "@holdfast/testkit";
 import { Redis } from "ioredis";
 import { Redis as Redis5 } from "ioredis5";
 import { Redis as Valkey } from "iovalkey";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { acquireRequest, extendRequest, releaseRequest } from "../../redis/test/requests.ts";
-import { eventually, ignore } from "../../redis/test/timing.ts";
 import { ioredisNode, type RedisNode } from "../src/index.ts";
 
 type ReconnectOnError = (error: Error) => boolean | 2;

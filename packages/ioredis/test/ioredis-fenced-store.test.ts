@@ -1,7 +1,7 @@
+import { describeFencedStore } from "@holdfast/redis-testkit/describe-fenced-store";
 import { startRedisServer } from "@holdfast/testkit";
 import { Redis } from "ioredis";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { describeFencedStore } from "../../redis/test/describe-fenced-store.ts";
 import { type IoredisClient, ioredisFencedStore } from "../src/index.ts";
 import { over5, over6, overValkey } from "./clients.ts";
 

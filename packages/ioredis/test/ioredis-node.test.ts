@@ -1,12 +1,12 @@
+import { describeAdapter } from "@holdfast/redis-testkit/describe-adapter";
+import { describeReasons, type WayToServer } from "@holdfast/redis-testkit/describe-reasons";
+import { describeSecrets } from "@holdfast/redis-testkit/describe-secrets";
+import { acquireRequest } from "@holdfast/redis-testkit/requests";
+import { runToEnd } from "@holdfast/redis-testkit/run-to-end";
 import { startRedisServer } from "@holdfast/testkit";
 import { Redis } from "ioredis";
 import { Redis as Redis5 } from "ioredis5";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { describeAdapter } from "../../redis/test/describe-adapter.ts";
-import { describeReasons, type WayToServer } from "../../redis/test/describe-reasons.ts";
-import { describeSecrets } from "../../redis/test/describe-secrets.ts";
-import { acquireRequest } from "../../redis/test/requests.ts";
-import { runToEnd } from "../../redis/test/run-to-end.ts";
 import { type IoredisClient, ioredisFencedStore, ioredisNode } from "../src/index.ts";
 import { over5, over6, overValkey } from "./clients.ts";
 

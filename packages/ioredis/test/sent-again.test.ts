@@ -1,14 +1,14 @@
-import { describe, expect, test } from "vitest";
+import { releaseOneOfTwo } from "@holdfast/redis-testkit/adapter/batches";
 import {
   type ClientUnderTest,
   comeBack,
   expectNeverClaimed,
   toolsFor,
   warmUp,
-} from "../../redis/test/adapter-tools.ts";
-import { releaseOneOfTwo } from "../../redis/test/batch-tests.ts";
-import { acquireRequest } from "../../redis/test/requests.ts";
-import { pass } from "../../redis/test/timing.ts";
+} from "@holdfast/redis-testkit/adapter-tools";
+import { acquireRequest } from "@holdfast/redis-testkit/requests";
+import { pass } from "@holdfast/redis-testkit/timing";
+import { describe, expect, test } from "vitest";
 import { over5, over6, overValkey } from "./clients.ts";
 
 type Over = (options: { port: number; commandTimeout?: number }) => ClientUnderTest;

@@ -1,4 +1,4 @@
-import { describeTampering } from "../../redis/test/describe-tampering.ts";
+import { describeTampering } from "@holdfast/redis-testkit/describe-tampering";
 import { over6 } from "./clients.ts";
 
 describeTampering("ioredis 6", (port, options) => over6({ port }, options));

@@ -1,7 +1,7 @@
 import type { RedisNodeOptions } from "@holdfast/redis";
+import type { ClientUnderTest } from "@holdfast/redis-testkit/adapter-tools";
 import { createClient, createCluster, type RedisClientOptions, type TypeMapping } from "@redis/client";
 import { createClient as createClient5, createCluster as createCluster5 } from "redis-client5";
-import type { ClientUnderTest } from "../../redis/test/adapter-tools.ts";
 import { type NodeRedisClient, type NodeRedisCluster, nodeRedisFencedStore, nodeRedisNode } from "../src/index.ts";
 
 const reconnectStrategy = () => 5;

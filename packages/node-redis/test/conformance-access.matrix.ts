@@ -1,8 +1,8 @@
 import { describeLockNode } from "@holdfast/conformance";
+import { allow, documentedPermissions, user } from "@holdfast/redis-testkit/permissions";
+import { directSubjectsOver, noOtherWay } from "@holdfast/redis-testkit/subjects";
 import { startRedisServer, type TlsEndpoint } from "@holdfast/testkit";
 import { afterAll } from "vitest";
-import { allow, documentedPermissions, user } from "../../redis/test/permissions.ts";
-import { directSubjectsOver, noOtherWay } from "../../redis/test/subjects.ts";
 import { over6By } from "./clients.ts";
 
 const server = await startRedisServer({ tls: true });

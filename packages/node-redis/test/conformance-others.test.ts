@@ -1,7 +1,7 @@
 import { describeLockNode } from "@holdfast/conformance";
+import { directSubjectsOver, noOtherProtocol, subjectsOver } from "@holdfast/redis-testkit/subjects";
 import { startRedisServer } from "@holdfast/testkit";
 import { afterAll } from "vitest";
-import { directSubjectsOver, noOtherProtocol, subjectsOver } from "../../redis/test/subjects.ts";
 import { over5 } from "./clients.ts";
 
 const server = await startRedisServer();

@@ -1,7 +1,7 @@
 import { describeLockNode } from "@holdfast/conformance";
+import { directSubjectsOver, noOtherWay } from "@holdfast/redis-testkit/subjects";
 import { startRedisServer } from "@holdfast/testkit";
 import { afterAll } from "vitest";
-import { directSubjectsOver, noOtherWay } from "../../redis/test/subjects.ts";
 import { over6By } from "./clients.ts";
 
 const password = "open sesame";

@@ -1,7 +1,4 @@
 import { describeLockNode } from "@holdfast/conformance";
-import { startRedisCluster, startRedisServer } from "@holdfast/testkit";
-import { RESP_TYPES } from "@redis/client";
-import { afterAll } from "vitest";
 import {
   clusterLimits,
   clusterSubjectsOver,
@@ -9,7 +6,10 @@ import {
   noClusterServer,
   noOtherProtocol,
   subjectsOver,
-} from "../../redis/test/subjects.ts";
+} from "@holdfast/redis-testkit/subjects";
+import { startRedisCluster, startRedisServer } from "@holdfast/testkit";
+import { RESP_TYPES } from "@redis/client";
+import { afterAll } from "vitest";
 import { over6, overCluster6 } from "./clients.ts";
 
 const server = await startRedisServer();

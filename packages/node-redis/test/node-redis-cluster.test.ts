@@ -1,9 +1,9 @@
+import { describeClusterAccess } from "@holdfast/redis-testkit/describe-access";
+import { describeClusterAdapter, describeClusterGuard } from "@holdfast/redis-testkit/describe-cluster-adapter";
+import { describeClusterFencedStore } from "@holdfast/redis-testkit/describe-fenced-store";
+import { user } from "@holdfast/redis-testkit/permissions";
 import { startRedisCluster } from "@holdfast/testkit";
 import { afterAll } from "vitest";
-import { describeClusterAccess } from "../../redis/test/describe-access.ts";
-import { describeClusterAdapter, describeClusterGuard } from "../../redis/test/describe-cluster-adapter.ts";
-import { describeClusterFencedStore } from "../../redis/test/describe-fenced-store.ts";
-import { user } from "../../redis/test/permissions.ts";
 import { overCluster5, overCluster6 } from "./clients.ts";
 
 const cluster = await startRedisCluster(3);

@@ -1,8 +1,8 @@
+import { describeFencedStore } from "@holdfast/redis-testkit/describe-fenced-store";
+import { eventually } from "@holdfast/redis-testkit/timing";
 import { startRedisServer } from "@holdfast/testkit";
 import { createClient, createClientPool } from "@redis/client";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { describeFencedStore } from "../../redis/test/describe-fenced-store.ts";
-import { eventually } from "../../redis/test/timing.ts";
 import { type NodeRedisClient, nodeRedisFencedStore } from "../src/index.ts";
 import { over5, over6 } from "./clients.ts";
 

@@ -1,4 +1,10 @@
 import { startTcpProxy } from "@holdfast/conformance/tcp-proxy";
+import { describeAdapter } from "@holdfast/redis-testkit/describe-adapter";
+import { describeReasons, type WayToServer } from "@holdfast/redis-testkit/describe-reasons";
+import { describeSecrets } from "@holdfast/redis-testkit/describe-secrets";
+import { acquireRequest } from "@holdfast/redis-testkit/requests";
+import { runToEnd } from "@holdfast/redis-testkit/run-to-end";
+import { eventually, ignore, pass, shortMs } from "@holdfast/redis-testkit/timing";
 import { startRedisServer } from "@holdfast/testkit";
 import { createClient, createClientPool, createCluster, createSentinel } from "@redis/client";
 import {
@@ -7,12 +13,6 @@ import {
   createSentinel as createSentinel5,
 } from "redis-client5";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { describeAdapter } from "../../redis/test/describe-adapter.ts";
-import { describeReasons, type WayToServer } from "../../redis/test/describe-reasons.ts";
-import { describeSecrets } from "../../redis/test/describe-secrets.ts";
-import { acquireRequest } from "../../redis/test/requests.ts";
-import { runToEnd } from "../../redis/test/run-to-end.ts";
-import { eventually, ignore, pass, shortMs } from "../../redis/test/timing.ts";
 import { type NodeRedisClient, nodeRedisFencedStore, nodeRedisNode } from "../src/index.ts";
 import { over5, over6 } from "./clients.ts";
 

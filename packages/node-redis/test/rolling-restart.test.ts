@@ -1,4 +1,4 @@
-import { describeRollingRestart } from "../../redis/test/describe-rolling-restart.ts";
+import { describeRollingRestart } from "@holdfast/redis-testkit/describe-rolling-restart";
 import { over6 } from "./clients.ts";
 
 describeRollingRestart("nodeRedisNode()", over6);

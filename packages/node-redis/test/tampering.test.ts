@@ -1,4 +1,4 @@
-import { describeTampering } from "../../redis/test/describe-tampering.ts";
+import { describeTampering } from "@holdfast/redis-testkit/describe-tampering";
 import { over6 } from "./clients.ts";
 
 describeTampering("@redis/client 6", over6);

@@ -1,8 +1,8 @@
+import { acquireRequest, extendRequest, longMs, releaseRequest } from "@holdfast/redis-testkit/requests";
+import { ignore } from "@holdfast/redis-testkit/timing";
 import { describe, expect, test } from "vitest";
 import type { RedisConnection, RedisNodeOptions, ScriptCall } from "../src/index.ts";
 import { redisNode } from "../src/index.ts";
-import { acquireRequest, extendRequest, longMs, releaseRequest } from "./requests.ts";
-import { ignore } from "./timing.ts";
 
 type Send = (command: "EVALSHA" | "EVAL", script: string, call: ScriptCall) => Promise<unknown>;
 

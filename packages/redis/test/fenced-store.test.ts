@@ -1,9 +1,9 @@
+import { allow, fencedPermissions, user } from "@holdfast/redis-testkit/permissions";
+import { eventually } from "@holdfast/redis-testkit/timing";
 import { Redis } from "ioredis";
 import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { type FencedConnection, type FencedStore, type FencedStoreOptions, fencedStore } from "../src/index.ts";
 import { fencedConnectionOver, startBench } from "./connection.ts";
-import { allow, fencedPermissions, user } from "./permissions.ts";
-import { eventually } from "./timing.ts";
 
 const { server, client } = await startBench();
 const { command } = server;

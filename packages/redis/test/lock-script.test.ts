@@ -1,9 +1,9 @@
+import { allow, documentedPermissions, user } from "@holdfast/redis-testkit/permissions";
+import { acquireRequest, extendRequest, longMs, releaseRequest } from "@holdfast/redis-testkit/requests";
 import { describe, expect, test } from "vitest";
 import { redisNode } from "../src/index.ts";
 import { fenceKey, waitingListKey } from "../src/keys.ts";
 import { connectionOver, startBench } from "./connection.ts";
-import { allow, documentedPermissions, user } from "./permissions.ts";
-import { acquireRequest, extendRequest, longMs, releaseRequest } from "./requests.ts";
 
 const { server, client, node, nodeOver } = await startBench();
 const dayMs = 24 * 60 * 60 * 1000;

@@ -1,9 +1,9 @@
+import { longMs } from "@holdfast/redis-testkit/requests";
+import { ignore } from "@holdfast/redis-testkit/timing";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { OperationRecord } from "../src/operation.ts";
 import { Operation } from "../src/operation.ts";
 import { PendingClaims } from "../src/pending-claims.ts";
-import { longMs } from "./requests.ts";
-import { ignore } from "./timing.ts";
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setImmediate", "clearImmediate", "performance"] });

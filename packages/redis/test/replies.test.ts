@@ -1,7 +1,7 @@
+import { acquireRequest, extendRequest, releaseRequest } from "@holdfast/redis-testkit/requests";
 import { describe, expect, test } from "vitest";
 import { type RedisNodeOptions, redisNode } from "../src/index.ts";
 import { connectionOver, startBench } from "./connection.ts";
-import { acquireRequest, extendRequest, releaseRequest } from "./requests.ts";
 
 const { client, node } = await startBench();
 

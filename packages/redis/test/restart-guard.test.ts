@@ -1,13 +1,13 @@
 import { Redlock } from "@holdfast/core";
+import { allow, documentedPermissions, user } from "@holdfast/redis-testkit/permissions";
+import { acquireRequest, extendRequest, longMs } from "@holdfast/redis-testkit/requests";
+import { eventually } from "@holdfast/redis-testkit/timing";
 import { type RedisServer, startRedisServer } from "@holdfast/testkit";
 import { Redis } from "ioredis";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { type RedisNode, type RedisNodeOptions, redisNode } from "../src/index.ts";
 import { lockScriptSource } from "../src/lock-script.ts";
 import { connectionOver } from "./connection.ts";
-import { allow, documentedPermissions, user } from "./permissions.ts";
-import { acquireRequest, extendRequest, longMs } from "./requests.ts";
-import { eventually } from "./timing.ts";
 
 /** The shortest that is of use, as servers count their uptime in seconds. */
 const shortGuard = { restartGuardMs: 1_000 };

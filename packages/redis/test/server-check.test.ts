@@ -1,5 +1,8 @@
 import { setImmediate } from "node:timers/promises";
 import { type AcquireRequest, ConfigurationError, Redlock, type ServerVotes } from "@holdfast/core";
+import { allow, documentedPermissions, user } from "@holdfast/redis-testkit/permissions";
+import { acquireRequest } from "@holdfast/redis-testkit/requests";
+import { eventually, ignore } from "@holdfast/redis-testkit/timing";
 import { type RedisServer, type RedisServerOptions, startRedisServer } from "@holdfast/testkit";
 import { Redis } from "ioredis";
 import { afterAll, describe, expect, onTestFinished, test } from "vitest";
@@ -7,9 +10,6 @@ import { type RedisConnection, type RedisNode, type RedisNodeOptions, redisNode 
 import { lockScriptSource } from "../src/lock-script.ts";
 import { ServerCheck, type ServerIdentity } from "../src/server-check.ts";
 import { connectionOver } from "./connection.ts";
-import { allow, documentedPermissions, user } from "./permissions.ts";
-import { acquireRequest } from "./requests.ts";
-import { eventually, ignore } from "./timing.ts";
 
 interface Address {
   readonly host?: string;

@@ -1,9 +1,7 @@
 export { type Call, type Fault, FaultyNode } from "./faulty-node.ts";
 export { freePort } from "./free-port.ts";
 export { fuzzSeed } from "./fuzz-seed.ts";
-export { followGuide, type GuideStep, guideSteps, type Outcome, type PlacedStep } from "./guide.ts";
 export { type ProgramOptions, type ProgramOutcome, runProgram } from "./program.ts";
-export { type ReadmeExample, readmeExamples, runExample, runExampleWithServers } from "./readme.ts";
 export { reapedDirectory } from "./reaper.ts";
 export { type RedisCluster, startRedisCluster } from "./redis-cluster.ts";
 export type { RedisReply } from "./redis-command.ts";

@@ -1,6 +1,6 @@
 import type { RedisNodeOptions } from "@holdfast/redis";
+import type { ClientUnderTest } from "@holdfast/redis-testkit/adapter-tools";
 import { Batch, ClusterBatch, GlideClient, GlideClusterClient, Logger } from "@valkey/valkey-glide";
-import type { ClientUnderTest } from "../../redis/test/adapter-tools.ts";
 import { type ValkeyGlideClient, valkeyGlideFencedStore, valkeyGlideNode } from "../src/index.ts";
 
 // It would tell of every error that a test provokes.

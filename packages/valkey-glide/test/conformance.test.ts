@@ -1,7 +1,7 @@
 import { describeLockNode } from "@holdfast/conformance";
+import { clusterLimits, clusterSubjectsOver, noClusterServer, subjectsOver } from "@holdfast/redis-testkit/subjects";
 import { startRedisCluster, startRedisServer } from "@holdfast/testkit";
 import { afterAll } from "vitest";
-import { clusterLimits, clusterSubjectsOver, noClusterServer, subjectsOver } from "../../redis/test/subjects.ts";
 import { over, overCluster } from "./clients.ts";
 
 const server = await startRedisServer();

@@ -1,7 +1,7 @@
+import { describeClusterAdapter } from "@holdfast/redis-testkit/describe-cluster-adapter";
+import { describeClusterFencedStore } from "@holdfast/redis-testkit/describe-fenced-store";
 import { startRedisCluster } from "@holdfast/testkit";
 import { afterAll } from "vitest";
-import { describeClusterAdapter } from "../../redis/test/describe-cluster-adapter.ts";
-import { describeClusterFencedStore } from "../../redis/test/describe-fenced-store.ts";
 import { overCluster } from "./clients.ts";
 
 const cluster = await startRedisCluster(3);

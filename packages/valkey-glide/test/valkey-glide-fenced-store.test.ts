@@ -1,6 +1,6 @@
+import { fencedDeadlines, fencedReadsAndWrites } from "@holdfast/redis-testkit/adapter/fenced-stores";
+import { toolsFor } from "@holdfast/redis-testkit/adapter-tools";
 import { describe, expect, test } from "vitest";
-import { toolsFor } from "../../redis/test/adapter-tools.ts";
-import { fencedDeadlines, fencedReadsAndWrites } from "../../redis/test/fenced-store-tests.ts";
 import { type ValkeyGlideClient, valkeyGlideFencedStore } from "../src/index.ts";
 import { over } from "./clients.ts";
 

@@ -1,16 +1,16 @@
 import { setImmediate } from "node:timers/promises";
 import { Redlock } from "@holdfast/core";
+import { lostConnection, releaseWhileNotConnected } from "@holdfast/redis-testkit/adapter/connections";
+import { watchLifetime, watchReconnection } from "@holdfast/redis-testkit/adapter/notifications";
+import { restartGuard } from "@holdfast/redis-testkit/adapter/restart-guard";
+import { hangingServer, serverWithoutScript } from "@holdfast/redis-testkit/adapter/servers";
+import { comeBack, expectNeverClaimed, toolsFor, warmUp } from "@holdfast/redis-testkit/adapter-tools";
+import { acquireRequest, extendRequest, longMs, releaseRequest } from "@holdfast/redis-testkit/requests";
+import { runToEnd } from "@holdfast/redis-testkit/run-to-end";
+import { eventually, ignore, shortMs } from "@holdfast/redis-testkit/timing";
 import { startRedisServer } from "@holdfast/testkit";
 import { type Batch, Decoder, GlideClient, GlideClusterClient, ProtocolVersion } from "@valkey/valkey-glide";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { comeBack, expectNeverClaimed, toolsFor, warmUp } from "../../redis/test/adapter-tools.ts";
-import { lostConnection, releaseWhileNotConnected } from "../../redis/test/connection-tests.ts";
-import { watchLifetime, watchReconnection } from "../../redis/test/notification-tests.ts";
-import { acquireRequest, extendRequest, longMs, releaseRequest } from "../../redis/test/requests.ts";
-import { restartGuard } from "../../redis/test/restart-guard-tests.ts";
-import { runToEnd } from "../../redis/test/run-to-end.ts";
-import { hangingServer, serverWithoutScript } from "../../redis/test/server-tests.ts";
-import { eventually, ignore, shortMs } from "../../redis/test/timing.ts";
 import { type ValkeyGlideClient, type ValkeyGlideNodeOptions, valkeyGlideNode } from "../src/index.ts";
 import { over } from "./clients.ts";
 

@@ -1,5 +1,5 @@
+import { documentedPermissions } from "@holdfast/redis-testkit/permissions";
 import { freePort } from "@holdfast/testkit";
-import { documentedPermissions } from "../../../redis/test/permissions.ts";
 import type { Code } from "../../src/doctor/catalogue.ts";
 import type { AddressFacts } from "../../src/doctor/facts.ts";
 import { type Diagnosis, judge } from "../../src/doctor/judge.ts";

@@ -1,0 +1,53 @@
+import { existsSync } from "node:fs";
+import { readdir, readFile } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
+import { describe, expect, test } from "vitest";
+import { readmeExamples, runExample } from "../src/index.ts";
+
+const packages = fileURLToPath(new URL("../../", import.meta.url));
+const quickStart = /^alone with invoice:42, fence \d{16}\n$/;
+
+/** The output of each example, for each package whose README has any. */
+const outputs: Readonly<Record<string, readonly (RegExp | string)[]>> = {
+  core: [
+    /^from:7 and to:9 for [\d.]+ ms, fence \d+ > \d+\nhost-3\ncould not lock nightly-report: waited 100 ms; this process itself/,
+  ],
+  memory: [quickStart],
+  redis: [/^\{ owner: null, remainingMs: null, fence: 0 \}\n$/, /^100 EUR\n$/],
+  ioredis: [quickStart, /^visit 1\n$/],
+  "node-redis": [quickStart, /^visit 1\n$/],
+  "valkey-glide": [quickStart],
+  opentelemetry: [/^measured and traced, fence \d+$/m, /holdfast\.lock\.hold\.duration/],
+  simulation: [
+    /^20 runs, \d+ locks, 0 complaints$/m,
+    await timelineOfSimulation(),
+    /VIOLATED +mutual exclusion[\s\S]+\[ 'the storage that checks nothing has lost an update' \]/,
+  ],
+};
+
+/** The example of this package is a test file, which the package runs in its own tests. */
+const testedElsewhere = ["conformance"];
+
+async function timelineOfSimulation(): Promise<string> {
+  const page = await readFile(`${packages}simulation/README.md`, "utf8");
+  return /```text\n([\s\S]+?)```/.exec(page)?.[1] ?? "no timeline";
+}
+
+const folders = (await readdir(packages)).filter((folder) => existsSync(`${packages}${folder}/README.md`));
+const readmes = await Promise.all(
+  folders.map(async (folder) => ({ folder, examples: await readmeExamples(`${packages}${folder}/README.md`) })),
+);
+
+describe.concurrent("README.md", { timeout: 120_000 }, () => {
+  for (const { folder, examples } of readmes) {
+    if (testedElsewhere.includes(folder)) continue;
+    test(`${folder} has as many examples as outputs`, () => {
+      expect(examples).toHaveLength(outputs[folder]?.length ?? 0);
+    });
+    for (const [index, { code, line }] of examples.entries()) {
+      test(`${folder}: the example on line ${line} prints what it should`, async () => {
+        expect(await runExample(code, `${packages}${folder}`)).toMatch(outputs[folder]?.[index] ?? "no such output");
+      });
+    }
+  }
+});

@@ -1,0 +1,53 @@
+import { execFile } from "node:child_process";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { freePort } from "@holdfast/testkit";
+import { Redis } from "ioredis";
+import { expect, it } from "vitest";
+import { readmeExamples, runExample } from "../src/index.ts";
+
+const root = fileURLToPath(new URL("../../..", import.meta.url));
+const readme = resolve(root, "README.md");
+const [memory, one, three] = (await readmeExamples(readme)).map(({ code }) => code);
+const ioredis = resolve(root, "packages/ioredis");
+
+it("the README's first quick start runs as it is", { timeout: 90_000 }, async () => {
+  const printed = await runExample(memory ?? "", resolve(root, "packages/memory"));
+  expect(printed).toMatch(/^alone with invoice:42, fence \d{16}\n$/);
+});
+
+it("the README's second quick start gets a lock over one server", { timeout: 90_000 }, async () => {
+  const printed = await runExample(one?.replace("6379", "7001") ?? "", ioredis);
+  expect(printed).toMatch(/^alone with invoice:42, fence \d{16}\n$/);
+});
+
+it("the README's third quick start gets a lock over the servers that its shell line starts", {
+  timeout: 90_000,
+}, async () => {
+  const [line] = /^for port in .*; done$/m.exec(await readFile(readme, "utf8")) ?? [];
+  const ports = await Promise.all([freePort(), freePort(), freePort()]);
+  const withPorts = (text = "") => text.replace(/\b700([123])\b/g, (_, digit) => String(ports[Number(digit) - 1]));
+  const directory = await mkdtemp(join(tmpdir(), "holdfast-readme-"));
+  const command = withPorts(line).replace("--daemonize", "--bind 127.0.0.1 --daemonize");
+  await promisify(execFile)("bash", ["-c", command], { env: { ...process.env, TMPDIR: directory } });
+  const clients = ports.map((port) => new Redis(port));
+  try {
+    const printed = await runExample(withPorts(three), ioredis);
+    expect(printed).toMatch(/^alone with invoice:42 on a majority of three servers, fence \d{16}\n$/);
+  } finally {
+    for (const client of clients) {
+      const [, pid] = /process_id:(\d+)/.exec(await client.info("server")) ?? [];
+      client.disconnect();
+      process.kill(Number(pid), "SIGKILL");
+    }
+    await rm(directory, { recursive: true, force: true });
+  }
+});
+
+it("the compose file of the README starts servers on the ports of its third quick start", async () => {
+  const compose = await readFile(resolve(root, "docs/compose.yaml"), "utf8");
+  for (const port of three?.match(/\b700\d\b/g) ?? [""]) expect(compose).toContain(`"127.0.0.1:${port}:6379"`);
+});

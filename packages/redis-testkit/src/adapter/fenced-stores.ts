@@ -1,0 +1,167 @@
+import type { FencedStore, FencedStoreOptions } from "@holdfast/redis";
+import { type RedisServer, startRedisServer } from "@holdfast/testkit";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { comeBack, type Tools } from "../adapter-tools.ts";
+import { eventually, shortMs } from "../timing.ts";
+
+const everyByte = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte));
+
+/** What a store does when nothing is in the way. */
+export function fencedReadsAndWrites({ connected }: Tools): void {
+  let server: RedisServer;
+  let keys = 0;
+  beforeAll(async () => {
+    server = await startRedisServer();
+  });
+  afterAll(() => server.stop());
+  const open = async (options?: FencedStoreOptions): Promise<{ store: FencedStore; key: string }> => {
+    keys += 1;
+    return { store: (await connected(server.port)).openStore(options), key: `key ${keys}` };
+  };
+
+  test.each<[string, string | Uint8Array]>([
+    ["text", "Grüße, 世界 🔒\u0000\r\n"],
+    ["an empty string", ""],
+    ["every byte", everyByte],
+    ["a part of an array", new Uint8Array(everyByte.buffer, everyByte.byteOffset + 128, 16)],
+    ["a megabyte", Buffer.alloc(1_048_576, everyByte)],
+  ])("read() has what write() was given, byte for byte: %s", async (_, value) => {
+    const { store, key } = await open();
+    expect(await store.write(key, value, 7)).toBeUndefined();
+    const found = await store.read(key, 8);
+    expect(found.fence).toBe(7);
+    expect(found.value?.equals(Buffer.from(value))).toBe(true);
+  });
+
+  test("read() finds nothing where nothing was written, and makes older tokens be refused from then on", async () => {
+    const { store, key } = await open();
+    expect(await store.read(key, 8)).toEqual({ value: null, fence: 0 });
+    const refusal = { name: "StaleFenceError", code: "STALE_FENCE", key, fence: 7, newestFence: 8 };
+    await expect(store.write(key, "late", 7)).rejects.toMatchObject(refusal);
+    await expect(store.read(key, 7)).rejects.toMatchObject(refusal);
+    await expect(store.delete(key, 7)).rejects.toThrow(
+      `could not delete ${key} with fence 7: it was shown fence 8 already`,
+    );
+    expect(await store.read(key, 8)).toEqual({ value: null, fence: 0 });
+  });
+
+  test("write() is refused, and changes nothing, when a newer token has written", async () => {
+    const { store, key } = await open();
+    await store.write(key, "new", 8);
+    await expect(store.write(key, "late", 7)).rejects.toThrow("already");
+    expect(await store.read(key, 8)).toEqual({ value: Buffer.from("new"), fence: 8 });
+    await store.write(key, "newer", 8);
+    expect(await store.read(key, 9)).toEqual({ value: Buffer.from("newer"), fence: 8 });
+  });
+
+  test("delete() takes the value, and keeps refusing older tokens", async () => {
+    const { store, key } = await open();
+    await store.write(key, "value", 7);
+    expect(await store.delete(key, 8)).toBe(true);
+    await expect(store.write(key, "late", 7)).rejects.toMatchObject({ newestFence: 8 });
+    expect(await store.read(key, 8)).toEqual({ value: null, fence: 8 });
+    expect(await store.delete(key, 9)).toBe(false);
+    await store.write(key, "again", 9);
+    expect(await store.read(key, 9)).toEqual({ value: Buffer.from("again"), fence: 9 });
+  });
+
+  test("tokens are compared as numbers, whatever their length", async () => {
+    const { store, key } = await open();
+    await store.write(key, "value", 9);
+    await store.write(key, "newer", 10);
+    await expect(store.write(key, "late", 9)).rejects.toMatchObject({ newestFence: 10 });
+  });
+
+  test("neighbours are told apart among the largest tokens", async () => {
+    const { store, key } = await open();
+    const fence = Number.MAX_SAFE_INTEGER;
+    await store.write(key, "value", fence - 1);
+    expect(await store.read(key, fence)).toEqual({ value: Buffer.from("value"), fence: fence - 1 });
+    await expect(store.write(key, "late", fence - 1)).rejects.toMatchObject({ newestFence: fence });
+  });
+
+  test("write() keeps the bytes that it was given, whatever becomes of the array", async () => {
+    const { store, key } = await open();
+    const value = Buffer.from("value");
+    await server.command("SCRIPT", "FLUSH"); // so that it is sent twice
+    const written = store.write(key, value, 7);
+    value.fill("-");
+    await written;
+    expect(String((await store.read(key, 7)).value)).toBe("value");
+  });
+
+  test("every call works after SCRIPT FLUSH", async () => {
+    const { store, key } = await open();
+    const flush = () => server.command("SCRIPT", "FLUSH");
+    await flush();
+    await store.write(key, "value", 7);
+    await flush();
+    expect(await store.read(key, 8)).toEqual({ value: Buffer.from("value"), fence: 7 });
+    await flush();
+    expect(await store.delete(key, 8)).toBe(true);
+  });
+
+  test("write() tells the server's error in its words, and nothing of the value", async () => {
+    const { store, key } = await open();
+    await server.command("SET", key, "something else");
+    const error = await store.write(key, "the secret", 7).catch((reason: Error) => reason);
+    expect(error).toMatchObject({ message: expect.stringMatching(`^could not write ${key}: .*WRONGTYPE`) });
+    expect(JSON.stringify(error, Object.getOwnPropertyNames(error))).not.toContain("secret");
+    expect(await server.command("GET", key)).toBe("something else");
+  });
+}
+
+/** What a store does when the server does not answer. */
+export function fencedDeadlines({ server, connected }: Tools): void {
+  test("read() and write() reject with a StoreTimeoutError when the server hangs", async () => {
+    const hanging = await server();
+    const client = await connected(hanging.port);
+    const store = client.openStore({ timeoutMs: shortMs });
+    await eventually(() => store.write("key", "value", 7));
+    hanging.pause();
+    const timeout = { name: "StoreTimeoutError", code: "STORE_TIMEOUT", key: "key" };
+    const calls = [store.read("key", 8), store.write("key", "late", 8)];
+    await expect(calls[0]).rejects.toMatchObject({
+      ...timeout,
+      message: `could not read key: no answer within ${shortMs} ms`,
+    });
+    await expect(calls[1]).rejects.toMatchObject({ ...timeout, message: expect.stringContaining("done or not") });
+    hanging.resume();
+    await eventually(() => store.write("key", "later", 9));
+    expect(await client.openStore().read("key", 9)).toEqual({ value: Buffer.from("later"), fence: 9 });
+  });
+}
+
+/** What a store does where the client tells of its connection. */
+export function fencedConnections({ server, proxy, connected }: Tools): void {
+  test("write() rejects at once while the client is not connected, and is not sent later", async () => {
+    const { port, command } = await server();
+    const network = await proxy({ port });
+    const client = await connected(network.port);
+    const store = client.openStore();
+    await network.refuse();
+    network.cut();
+    await eventually(() => expect(client.isReady()).toBe(false));
+    await expect(store.write("key", "value", 7)).rejects.toThrow("could not write key: the client is not connected");
+    await network.start();
+    await comeBack(client);
+    expect(await command("EXISTS", "key")).toBe(0);
+  });
+
+  test("write() that the client had not written to the socket by timeoutMs is not sent later", async () => {
+    const { port, command } = await server();
+    const network = await proxy({ port });
+    const client = await connected(network.port);
+    const store = client.openStore({ timeoutMs: shortMs });
+    await client.openStore().write("another", "value", 7); // the server knows the script from now on
+    network.stall("requests");
+    client.flood("x".repeat(32 * 1024 * 1024));
+    await expect(store.write("key", "value", 7)).rejects.toMatchObject({ code: "STORE_TIMEOUT" });
+    const isBack = new Promise<void>((resolve) => client.onReady(resolve));
+    network.cut();
+    await network.start();
+    await isBack;
+    await comeBack(client);
+    expect(await command("EXISTS", "key")).toBe(0);
+  });
+}

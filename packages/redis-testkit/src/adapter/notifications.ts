@@ -1,0 +1,223 @@
+import { Redlock } from "@holdfast/core";
+import type { RedisServer } from "@holdfast/testkit";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { comeBack, lockKey, type Tools } from "../adapter-tools.ts";
+import { acquireRequest, extendRequest, releaseRequest } from "../requests.ts";
+import { eventually, pass, shortMs } from "../timing.ts";
+
+/** How watches outlive their connection. */
+export function watchReconnection({ server, connected }: Tools): void {
+  test("watch() hears of releases again after its connection was cut", async () => {
+    const { port, command } = await server();
+    const [{ node }, rival] = [await connected(port), await connected(port)];
+    const heard = vi.fn();
+    await node.watch?.(["r"], heard);
+    await command("CLIENT", "KILL", "TYPE", "pubsub");
+    await eventually(async () => expect(await subscribersOf(command)).toBe(1));
+    await rival.node.acquire(acquireRequest("alice"));
+    await rival.node.release(releaseRequest("alice"));
+    await eventually(() => expect(heard).toHaveBeenCalledWith("r"));
+  });
+
+  test("watch() hears of releases again after the server was restarted, and reports no errors", async () => {
+    const log = vi.spyOn(console, "error");
+    onTestFinished(() => log.mockRestore());
+    const mortal = await server();
+    const client = await connected(mortal.port);
+    const heard = vi.fn();
+    await client.node.watch?.(["r"], heard);
+    await mortal.restart();
+    await comeBack(client);
+    await eventually(async () => expect(await subscribersOf(mortal.command)).toBe(1));
+    await client.node.acquire(acquireRequest("alice"));
+    await client.node.release(releaseRequest("alice"));
+    await eventually(() => expect(heard).toHaveBeenCalledWith("r"));
+    expect(log).not.toHaveBeenCalled();
+  });
+
+  test("watch() that begins while its connection is coming back hears of releases", async () => {
+    const hanging = await server();
+    const { node } = await connected(hanging.port);
+    await node.watch?.(["other"], () => {});
+    await hanging.command("CLIENT", "KILL", "TYPE", "pubsub");
+    hanging.pause();
+    await pass(shortMs);
+    const heard = vi.fn();
+    const watching = node.watch?.(["r"], heard);
+    await pass(shortMs);
+    hanging.resume();
+    await watching;
+    await node.acquire(acquireRequest("alice"));
+    await node.release(releaseRequest("alice"));
+    await eventually(() => expect(heard).toHaveBeenCalledWith("r"));
+  });
+}
+
+/** How watches outlive a connection that is silent, and stays open. */
+export function silentSubscriber({ server, proxy, connected }: Tools): void {
+  test("watches that begin and end while the server hangs leave no more than one command behind", async () => {
+    const hanging = await server();
+    const { node } = await connected(hanging.port);
+    const heard = vi.fn();
+    await node.watch?.(["r"], heard);
+    const ends = await Promise.all(["a", "b", "c"].map((resource) => node.watch?.([resource], () => {})));
+    await hanging.command("CONFIG", "RESETSTAT");
+    hanging.pause();
+    const watches = Array.from({ length: 1_000 }, (_, i) => node.watch?.([`r${i}`], () => {}));
+    for (const unwatch of ends) await unwatch?.();
+    for (const watch of watches) await expect(watch).rejects.toThrow("did not confirm the subscription within 2000 ms");
+    hanging.resume();
+    await eventually(async () => expect(await subscribersOf(hanging.command)).toBe(1));
+    await node.acquire(acquireRequest("alice"));
+    await node.release(releaseRequest("alice"));
+    await eventually(() => expect(heard).toHaveBeenCalledWith("r"));
+    // One was under way, and the next connection listens to what is still watched.
+    const stats = String(await hanging.command("INFO", "commandstats"));
+    expect(Number(/cmdstat_subscribe:calls=(\d+)/.exec(stats)?.[1])).toBeLessThanOrEqual(2);
+    expect(stats).not.toContain("cmdstat_unsubscribe");
+  });
+
+  test("a subscriber that is silent is replaced, and what is watched is heard over the next one", async () => {
+    const redis = await server();
+    const network = await proxy(redis);
+    const { node } = await connected(network.port);
+    const heard = vi.fn();
+    await node.watch?.(["r"], heard);
+    network.halfOpen();
+    await expect(node.watch?.(["s"], () => {})).rejects.toThrow("did not confirm");
+    await eventually(async () => expect(await subscribersOf(redis.command)).toBe(1));
+    const rival = await connected(redis.port);
+    await rival.node.acquire(acquireRequest("alice"));
+    await rival.node.release(releaseRequest("alice"));
+    await eventually(() => expect(heard).toHaveBeenCalledWith("r"));
+    await eventually(async () => expect(await node.watch?.(["s"], () => {})).toBeTypeOf("function"));
+  });
+
+  test("watch() of a channel that is just being left hears of releases", async () => {
+    const { port } = await server();
+    const { node } = await connected(port);
+    const heard = vi.fn();
+    for (let round = 0; round < 20; round++) {
+      const unwatch = await node.watch?.(["r"], () => {});
+      const left = unwatch?.();
+      if (round % 2 > 0) await new Promise(setImmediate);
+      await (await node.watch?.(["r"], heard))?.();
+      await left;
+    }
+    await node.watch?.(["r"], heard);
+    await node.acquire(acquireRequest("alice"));
+    await node.release(releaseRequest("alice"));
+    await eventually(() => expect(heard).toHaveBeenCalledWith("r"));
+  });
+}
+
+/** How watches and their connection begin and end. */
+export function watchLifetime({ server, connected }: Tools): void {
+  test("watch() shares one connection among all watches, and closes it after the last has ended", async () => {
+    const { port, command } = await server();
+    const { node } = await connected(port);
+    const before = await connectionsOf(command);
+    const ends = await Promise.all(["r", "r", "s"].map((resource) => node.watch?.([resource], () => {})));
+    expect(await connectionsOf(command)).toBe(before + 1);
+    for (const unwatch of ends) await unwatch?.();
+    await eventually(async () => expect(await connectionsOf(command)).toBe(before));
+    const heard = vi.fn();
+    await node.watch?.(["r"], heard);
+    await node.acquire(acquireRequest("alice"));
+    await node.release(releaseRequest("alice"));
+    await eventually(() => expect(heard).toHaveBeenCalledWith("r"));
+  });
+
+  test("close() ends the watches and their connection, and leaves the client open", async () => {
+    const { port, command } = await server();
+    const { node } = await connected(port);
+    const before = await connectionsOf(command);
+    const heard = vi.fn();
+    const unwatch = await node.watch?.(["r"], heard);
+    await node.close();
+    await node.close();
+    await eventually(async () => expect(await connectionsOf(command)).toBe(before));
+    expect(await node.acquire(acquireRequest("alice"))).toMatchObject({ granted: true });
+    expect(await node.release(releaseRequest("alice"))).toEqual({ released: true });
+    await expect(node.watch?.(["r"], heard)).rejects.toThrow("the node is closed");
+    await unwatch?.();
+    expect(heard).not.toHaveBeenCalled();
+  });
+
+  test("Redlock.close() ends the connection that listens, after contention", async () => {
+    const { port, command } = await server();
+    const [mine, rival] = [await connected(port), await connected(port)];
+    const before = await connectionsOf(command);
+    const held = await new Redlock([rival.node]).acquire("r");
+    const redlock = new Redlock([mine.node]);
+    const waiting = redlock.acquire("r");
+    await eventually(async () => expect(await connectionsOf(command)).toBe(before + 1));
+    await held.release();
+    await (await waiting).release();
+    await redlock.close();
+    await expect(mine.node.watch?.(["r"], () => {})).rejects.toThrow("the node is closed");
+    await eventually(async () => expect(await connectionsOf(command)).toBe(before));
+  });
+
+  test("watch() rejects when the server hangs, and can be tried again later", async () => {
+    const hanging = await server();
+    const { node } = await connected(hanging.port);
+    hanging.pause();
+    await expect(node.watch?.(["r"], () => {})).rejects.toThrow();
+    hanging.resume();
+    const heard = vi.fn();
+    await eventually(async () => expect(await node.watch?.(["r"], heard)).toBeTypeOf("function"));
+    await node.acquire(acquireRequest("alice"));
+    await node.release(releaseRequest("alice"));
+    await eventually(() => expect(heard).toHaveBeenCalledWith("r"));
+  });
+
+  test("release() tells watchers of its own prefix only", async () => {
+    const { port } = await server();
+    const { node } = await connected(port);
+    const other = await connected(port, { prefix: "lock:r" });
+    const heard: string[] = [];
+    await node.watch?.(["r", "sentinel"], (resource) => heard.push(resource));
+    for (const client of [other, await connected(port)]) {
+      const request = acquireRequest("alice", { resources: ["sentinel"] });
+      expect(await client.node.acquire(request)).toMatchObject({ granted: true });
+      expect(await client.node.release(request)).toEqual({ released: true });
+    }
+    await eventually(() => expect(heard).toContain("sentinel"));
+    expect(heard).toEqual(["sentinel"]);
+  });
+
+  test("a node without wakeUps does not listen, enters waiting lists, and names the next waiter in its releases", async () => {
+    const { port } = await server();
+    const [{ node }, { node: deaf }] = [await connected(port), await connected(port, { wakeUps: false })];
+    const heard: unknown[] = [];
+    await node.watch?.(["r"], (resource, next) => heard.push([resource, next]));
+    expect(deaf.watch).toBeUndefined();
+
+    await deaf.acquire(acquireRequest("alice", { fenceHint: 7 }));
+    await deaf.acquire(acquireRequest("bob", { waiter: "deaf" }));
+    await deaf.extend(extendRequest("alice", { fence: 9 }));
+    await node.acquire(acquireRequest("carol", { waiter: "hearing" }));
+    expect(await deaf.release(releaseRequest("alice"))).toEqual({ released: true, next: "deaf" });
+    await deaf.acquire(acquireRequest("dave"));
+    expect(await deaf.release({ ...releaseRequest("dave"), undo: true })).toEqual({ released: true });
+    await deaf.acquire(acquireRequest("erin"));
+    expect(await deaf.release(releaseRequest("erin"))).toEqual({ released: true, next: "hearing" });
+    await eventually(() => expect(heard).toContainEqual(["r", "hearing"]));
+    expect(heard).toEqual([
+      ["r", "deaf"],
+      ["r", "hearing"],
+    ]);
+  });
+}
+
+async function subscribersOf(command: RedisServer["command"]): Promise<number> {
+  const counts = (await command("PUBSUB", "NUMSUB", `holdfast:released:${lockKey}`)) as [string, number];
+  return counts[1];
+}
+
+async function connectionsOf(command: RedisServer["command"]): Promise<number> {
+  return String(await command("CLIENT", "LIST"))
+    .trim()
+    .split("\n").length;
+}

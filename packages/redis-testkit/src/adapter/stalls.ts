@@ -1,0 +1,61 @@
+import { stat } from "node:fs";
+import { Redlock } from "@holdfast/core";
+import { describe, expect, test } from "vitest";
+import { type Tools, warmUp } from "../adapter-tools.ts";
+import { acquireRequest } from "../requests.ts";
+
+/** Moments after a call at which a process may stop running. */
+const moments: [string, (stall: () => void) => void][] = [
+  ["right after the call", (stall) => stall()],
+  ["in a microtask", (stall) => queueMicrotask(stall)],
+  ["in process.nextTick", (stall) => process.nextTick(stall)],
+  ["in setImmediate", (stall) => setImmediate(stall)],
+  ["in a timer", (stall) => setTimeout(stall, 0)],
+  ["in an I/O callback", (stall) => stat(".", stall)],
+];
+
+/** What a process that stands still thinks of healthy servers: the time of a node counts from when the request leaves (W7). */
+export function stalledProcess({ server, connected }: Tools): void {
+  describe.each(moments)("%s", (_, at) => {
+    test("a claim that has not been written yet is not given up", async () => {
+      const client = await connected((await server()).port);
+      await warmUp(client);
+      await nextTurn();
+      const acquired = client.node.acquire(acquireRequest("alice", { timeoutMs: 5 }));
+      at(() => stall(10));
+      expect(await acquired).toEqual({ granted: true, fence: 1 });
+    });
+
+    test("a node waits for the answer to who its server is", async () => {
+      const { port, command } = await server();
+      const client = await connected(port);
+      await nextTurn();
+      const acquired = client.node.acquire(acquireRequest("alice", { timeoutMs: 150 }));
+      at(() => stall(200));
+      expect(await acquired).toEqual({ granted: true, fence: 1 });
+      await client.node.acquire(acquireRequest("alice"));
+      expect(String(await command("INFO", "commandstats"))).toContain("cmdstat_eval:calls=1,");
+    });
+
+    test("a Redlock of three has its lock by the first attempt", async () => {
+      const clients = await Promise.all([1, 2, 3].map(async () => connected((await server()).port)));
+      const redlock = new Redlock(clients.map(({ node }) => node));
+      await redlock.using("warm-up", () => {});
+      for (const stallMs of [10, 80, 500]) {
+        await nextTurn();
+        const acquired = redlock.acquire(`stalled for ${stallMs}`, { waitTimeoutMs: 0 });
+        at(() => stall(stallMs));
+        expect((await acquired).remainingMs()).toBeGreaterThan(0);
+      }
+    });
+  });
+}
+
+/** Resolves where timers come before what is to be written in a later `setImmediate`. */
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
+function stall(ms: number): void {
+  for (const endMs = performance.now() + ms; performance.now() < endMs; );
+}

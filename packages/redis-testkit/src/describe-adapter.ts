@@ -1,0 +1,49 @@
+import { describe } from "vitest";
+import { batches, batchesWithoutAnswer } from "./adapter/batches.ts";
+import {
+  connectionLostForGood,
+  firstClaimLost,
+  fullSocket,
+  lostConnection,
+  notConnected,
+  releaseWhileNotConnected,
+} from "./adapter/connections.ts";
+import { silentSubscriber, watchLifetime, watchReconnection } from "./adapter/notifications.ts";
+import { restartGuard } from "./adapter/restart-guard.ts";
+import { hangingServer, serverWithoutScript, silentServer } from "./adapter/servers.ts";
+import { stalledProcess } from "./adapter/stalls.ts";
+import { type MakeClient, toolsFor } from "./adapter-tools.ts";
+
+/**
+ * Registers the tests that every adapter has to pass beyond the conformance suite: what happens to a connection, to the
+ * server's script cache, and to watches.
+ */
+export function describeAdapter(name: string, makeClient: MakeClient): void {
+  const tools = toolsFor(makeClient);
+  describe(name, { timeout: 30_000 }, () => {
+    describe("a client that is not connected", () => {
+      notConnected(tools);
+      releaseWhileNotConnected(tools);
+    });
+    describe("a connection that is lost", () => {
+      lostConnection(tools);
+      connectionLostForGood(tools);
+      firstClaimLost(tools);
+      fullSocket(tools);
+    });
+    describe("a server that hangs", () => {
+      hangingServer(tools);
+      silentServer(tools);
+    });
+    describe("several operations at once", () => {
+      batches(tools);
+      batchesWithoutAnswer(tools);
+    });
+    describe("a server without the script", () => serverWithoutScript(tools));
+    describe("a server that has restarted", () => restartGuard(tools));
+    describe("a process that stands still", () => stalledProcess(tools));
+    describe("watches after a lost connection", () => watchReconnection(tools));
+    describe("watches over a silent connection", () => silentSubscriber(tools));
+    describe("watches", () => watchLifetime(tools));
+  });
+}

@@ -1,0 +1,160 @@
+import { ConfigurationError, Redlock } from "@holdfast/core";
+import type { RedisNodeOptions } from "@holdfast/redis";
+import { clusterSlot } from "@holdfast/redis";
+import type { RedisCluster, RedisServer } from "@holdfast/testkit";
+import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import type { ClientUnderTest } from "./adapter-tools.ts";
+import { acquireRequest, extendRequest, longMs, releaseRequest } from "./requests.ts";
+import { eventually, ignore, pass, shortMs } from "./timing.ts";
+
+/** Makes a client of the cluster that these servers of 127.0.0.1 belong to. */
+export type MakeClusterClient = (ports: readonly number[], options?: RedisNodeOptions) => ClientUnderTest;
+
+/** Registers the tests that every adapter has to pass on a Redis Cluster of three shards, beyond the conformance suite. */
+export function describeClusterAdapter(name: string, cluster: RedisCluster, makeClient: MakeClusterClient): void {
+  const { shardOf, connected } = clusterToolsFor(cluster, makeClient);
+
+  describe(name, { timeout: 30_000 }, () => {
+    beforeEach(async () => {
+      for (const { command } of cluster.servers) await command("FLUSHALL");
+    });
+
+    const commandsOf = async (): Promise<string> => {
+      const stats = await Promise.all(cluster.servers.map(({ command }) => command("INFO", "commandstats")));
+      return stats.flatMap((stat) => /cmdstat_eval(sha)?:calls=\d+/.exec(String(stat))?.[0] ?? []).join();
+    };
+
+    test("every operation works on every shard, with whatever braces in the name", async () => {
+      const { node } = await connected();
+      const names = ["{", "}", "{}", "}{", "{a", "a}", "{}{b}", "a{b}{c}", "{{a}}", "a}b{c"];
+      for (let i = 0; i < 30; i++) names.push(`plain ${i}`);
+      for (const name of names) {
+        const resources = [name];
+        const owner = `owner of ${name}`;
+        expect(await node.acquire(acquireRequest(owner, { resources })), name).toEqual({ granted: true, fence: 1 });
+        expect(await node.extend(extendRequest(owner, { resources })), name).toEqual({ held: true, fence: 1 });
+        expect(await node.inspect(name), name).toMatchObject({ owner, fence: 1 });
+        expect(await node.release(releaseRequest(owner, resources)), name).toEqual({ released: true });
+      }
+      expect(new Set(names.map((name) => shardOf(`lock:${name}`))).size).toBe(3);
+    });
+
+    test("acquire() takes several resources that share a slot", async () => {
+      const { node } = await connected();
+      const resources = ["{order:7}:delivery", "{order:7}:payment"];
+      expect(await node.acquire(acquireRequest("alice", { resources }))).toEqual({ granted: true, fence: 1 });
+      expect(await node.release(releaseRequest("alice", resources))).toEqual({ released: true });
+    });
+
+    test("acquire() refuses resources in different slots, names them, and sends nothing", async () => {
+      const { node } = await connected();
+      const before = await commandsOf();
+      const refused = node.acquire(acquireRequest("alice", { resources: ["a", "b"] }));
+      await expect(refused).rejects.toThrow(
+        /"a" \(slot \d+\), "b" \(slot \d+\) together: they hash to different slots.*hash tag/,
+      );
+      await expect(refused).rejects.toBeInstanceOf(ConfigurationError);
+      expect(await commandsOf()).toBe(before);
+    });
+
+    test("acquire() of a Redlock for resources in different slots rejects at once, with the node's own words", async () => {
+      const { node } = await connected();
+      const redlock = new Redlock([node], { waitTimeoutMs: Infinity });
+      await expect(redlock.acquire(["a", "b"])).rejects.toThrow(
+        /^could not lock a, b: .*"a" \(slot \d+\), "b" \(slot \d+\) together: they hash to different slots/,
+      );
+    });
+
+    test("acquire() of a Redlock rejects at once when two of its nodes are on the same cluster", async () => {
+      const [a, b] = [await connected({ name: "a" }), await connected({ name: "b", prefix: "other:" })];
+      const redlock = new Redlock([a.node, b.node], { waitTimeoutMs: Infinity, nodeTimeoutMs: 9_000 });
+      const refused = redlock.acquire("{together}");
+      await expect(refused).rejects.toBeInstanceOf(ConfigurationError);
+      await expect(refused).rejects.toThrow(/ failed: it is the same server as [ab] \(run_id/);
+    });
+
+    test("watch() hears of releases on every shard", async () => {
+      const [{ node }, rival] = [await connected(), await connected()];
+      const resources = Array.from({ length: 12 }, (_, i) => `watched ${i}`);
+      const heard = vi.fn();
+      const unwatch = await node.watch?.(resources, heard);
+      for (const resource of resources) {
+        await rival.node.acquire(acquireRequest("alice", { resources: [resource] }));
+        await rival.node.release(releaseRequest("alice", [resource]));
+        await eventually(() => expect(heard.mock.calls.map(([name]) => name)).toContain(resource));
+      }
+      await unwatch?.();
+    });
+
+    test("acquire() under way when its connection was cut is not sent again after timeoutMs", async () => {
+      const { node } = await connected();
+      const resource = "given up";
+      const { command } = shardOf(`lock:${resource}`);
+      await node.inspect(resource);
+      await command("CLIENT", "PAUSE", longMs, "WRITE");
+      ignore(node.acquire(acquireRequest("alice", { resources: [resource], timeoutMs: shortMs })));
+      await pass(shortMs);
+      await eventually(async () => expect(String(await command("INFO", "clients"))).toMatch(/blocked_clients:[1-9]/));
+      await command("CLIENT", "KILL", "TYPE", "normal");
+      await command("CLIENT", "UNPAUSE");
+      // The clients that send again do so within a tenth of a second.
+      await pass(300);
+      await eventually(() => node.inspect(resource));
+      expect(await node.acquire(acquireRequest("bob", { resources: [resource] }))).toEqual({ granted: true, fence: 1 });
+    });
+
+    test("acquire() fails while its shard is gone, and works when it is back", async () => {
+      const { node } = await connected();
+      const resource = "gone";
+      const shard = shardOf(`lock:${resource}`);
+      const request = acquireRequest("alice", { resources: [resource] });
+      await node.acquire(request);
+      await shard.kill();
+      await eventually(() => expect(node.acquire(request)).rejects.toThrow());
+      await shard.restart();
+      await vi.waitFor(() => node.inspect(resource), { timeout: 30_000, interval: 20 });
+      expect(await node.acquire(request)).toEqual({ granted: true, fence: 1 });
+    });
+  });
+}
+
+/** Registers the test that a guard goes by the shard. It takes a while, as the uptime of servers is in seconds. */
+export function describeClusterGuard(name: string, cluster: RedisCluster, makeClient: MakeClusterClient): void {
+  const { shardOf, connected } = clusterToolsFor(cluster, makeClient);
+  test(`${name}: acquire() with a restart guard goes by the start of the shard that it asks`, {
+    timeout: 60_000,
+  }, async () => {
+    const { node } = await connected({ restartGuardMs: longMs });
+    const resource = "restarted";
+    const shard = shardOf(`lock:${resource}`);
+    const elsewhere = ["a", "b", "c"].find((name) => shardOf(`lock:${name}`) !== shard) as string;
+    const leftMs = async (name: string) => (await node.inspect(name)).recoveringMs ?? 0;
+    await eventually(async () => expect(await leftMs(elsewhere)).toBeLessThan(longMs - 1_000));
+    await shard.restart();
+    const [restartedMs, otherMs] = await vi.waitFor(
+      async () => [await leftMs(resource), await leftMs(elsewhere)] as const,
+      { timeout: 30_000, interval: 20 },
+    );
+    expect(restartedMs).toBeGreaterThan(otherMs);
+    await expect(node.acquire(acquireRequest("alice", { resources: [resource] }))).rejects.toThrow("recovering");
+  });
+}
+
+/** What makes clients of a cluster, which are closed when the test ends. */
+export function clusterToolsFor(cluster: RedisCluster, makeClient: MakeClusterClient) {
+  const ports = cluster.servers.map(({ port }) => port);
+  return {
+    shardOf: (key: string) => cluster.servers[Math.floor((clusterSlot(key) * 3) / 16_384)] as RedisServer,
+    async connected(options?: RedisNodeOptions): Promise<ClientUnderTest> {
+      const client = makeClient(ports, options);
+      onTestFinished(async () => {
+        await client.node.close();
+        client.close();
+      });
+      await eventually(() => expect(client.isReady()).toBe(true));
+      // Each shard has a connection of its own, made when it is first used.
+      for (let i = 0; i < 12; i++) await eventually(() => client.node.inspect(`warm-up ${i}`));
+      return client;
+    },
+  };
+}

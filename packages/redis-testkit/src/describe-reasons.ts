@@ -1,0 +1,79 @@
+import { HoldfastError, Redlock } from "@holdfast/core";
+import type { RedisNode } from "@holdfast/redis";
+import { startRedisServer } from "@holdfast/testkit";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { eventually } from "./timing.ts";
+
+/** How to reach a server, with an option that is wrong. */
+export interface WayToServer {
+  readonly port: number;
+  readonly password?: string;
+  /** Whether the client does not begin to connect. */
+  readonly isIdle?: boolean;
+}
+
+/** Registers the tests that an error says why a server is of no use, and never a secret. */
+export function describeReasons(name: string, makeNode: (way: WayToServer) => RedisNode): void {
+  async function server(...args: readonly string[]) {
+    const started = await startRedisServer({ args });
+    onTestFinished(() => started.stop());
+    return started;
+  }
+
+  /** Tries to lock until the error is the one that is looked for. */
+  async function expectError(way: WayToServer, check: (error: HoldfastError) => void): Promise<void> {
+    const redlock = new Redlock([makeNode(way)], { waitTimeoutMs: 0, nodeTimeoutMs: 5_000 });
+    await eventually(async () => {
+      const error: unknown = await redlock.acquire("r").catch((reason: unknown) => reason);
+      expect(error).toBeInstanceOf(HoldfastError);
+      check(error as HoldfastError);
+    });
+  }
+
+  describe(`${name} of a server of no use`, { timeout: 30_000 }, () => {
+    test("says that a connection was refused", async () => {
+      const { port, stop } = await server();
+      await stop();
+      await expectError({ port }, ({ message, cause }) => {
+        expect(message).toContain(`failed: the client is not connected: connect ECONNREFUSED 127.0.0.1:${port}`);
+        expect(cause).toMatchObject({ cause: { code: "ECONNREFUSED" } });
+      });
+    });
+
+    test("says that a password is wrong, and does not show it", async () => {
+      const { port } = await server("--requirepass", "right");
+      await expectError({ port, password: "s3cr3t" }, (error) => {
+        expect(error.message).toMatch(/failed: the client is not connected: WRONGPASS|failed: NOAUTH/);
+        for (let each: unknown = error; each instanceof Error; each = each.cause) {
+          expect(JSON.stringify(each) + each.stack).not.toContain("s3cr3t");
+        }
+      });
+    });
+
+    test("shows no password where the server does not know how to log in", async () => {
+      const { port } = await server("--rename-command", "AUTH", "nothing", "--rename-command", "HELLO", "nobody");
+      await expectError({ port, password: "s3cr3t" }, (error) => {
+        expect(error.message).toMatch(/unknown command|NOAUTH|denied|not connected: /i);
+        expect(error.message).not.toContain("still connecting");
+        for (let each: unknown = error; each instanceof Error; each = each.cause) {
+          expect(JSON.stringify(each) + each.stack).not.toContain("s3cr3t");
+        }
+      });
+    });
+
+    test("says that the client does not connect before it is told to", async () => {
+      const { port } = await server();
+      await expectError({ port, isIdle: true }, ({ message }) =>
+        expect(message).toMatch(/failed: the client is not connected: .*call connect\(\) first/),
+      );
+    });
+
+    test("says that the client has not connected yet", async () => {
+      const { port } = await server();
+      const redlock = new Redlock([makeNode({ port })], { waitTimeoutMs: 0 });
+      await expect(redlock.acquire("r")).rejects.toThrow(
+        /failed: the client is not connected: it is still connecting$/,
+      );
+    });
+  });
+}

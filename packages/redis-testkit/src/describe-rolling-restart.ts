@@ -1,0 +1,124 @@
+import { type Lock, Redlock } from "@holdfast/core";
+import type { RedisNodeOptions } from "@holdfast/redis";
+import { type RedisServer, startRedisServer, VirtualClock } from "@holdfast/testkit";
+import { expect, onTestFinished, test } from "vitest";
+import { type ClientUnderTest, lockKey, type MakeClient } from "./adapter-tools.ts";
+import { eventually } from "./timing.ts";
+
+/** How long guarded servers do not vote after a restart, and the longest ttl there. */
+const guardMs = 5_000;
+
+/**
+ * Registers the tests that a lock which is extended by itself survives the restart, without memory, of every one of five
+ * servers in turn, and stays exclusive. The holder's time passes only as the test says, so that extensions come at once.
+ */
+export function describeRollingRestart(name: string, makeClient: MakeClient): void {
+  test.each([
+    ["without a restart guard", 60_000, {}],
+    ["with a restart guard", guardMs, { restartGuardMs: guardMs }],
+  ])(
+    `${name}: a lock survives a rolling restart of five servers, and stays exclusive, %s`,
+    async (_, ttlMs, options) => {
+      const servers = await Promise.all([1, 2, 3, 4, 5].map(() => startRedisServer()));
+      onTestFinished(async () => void (await Promise.all(servers.map((server) => server.stop()))));
+      const clock = new VirtualClock();
+      let extensions = 0;
+      const observer = {
+        extended() {
+          extensions += 1;
+        },
+      };
+      const holders = clientsOf(servers, makeClient, options);
+      const holder = new Redlock(nodesOf(holders), {
+        clock,
+        observer,
+        ttlMs,
+        nodeTimeoutMs: ttlMs - 1,
+        waitTimeoutMs: 0,
+      });
+      // A lock that only three servers granted, as the others are recovering from their own start, would be lost with the first.
+      await eventually(async () => {
+        for (const { node } of holders) expect(await node.inspect("r")).not.toHaveProperty("recoveringMs");
+      });
+      const lock = await eventually(() => holder.acquire("r", { autoExtend: true }));
+      const rivals = contend(nodesOf(clientsOf(servers, makeClient, options)));
+
+      const keeping = keepExtending(clock, lock, () => extensions);
+      for (const [index, server] of servers.entries()) {
+        await server.restart();
+        const before = extensions;
+        // A rival may be in the way on the server, until its attempt has failed.
+        await eventually(async () => {
+          expect(extensions).toBeGreaterThan(before);
+          expect(await server.command("GET", lockKey), `server ${index + 1}`).toBe(lock.owner);
+          // Until then, the claim is there and does not count.
+          expect(await holders[index]?.node.inspect("r")).not.toHaveProperty("recoveringMs");
+        });
+      }
+      await keeping.stop();
+
+      expect(lock.signal.aborted).toBe(false);
+      expect(await rivals.stop()).toEqual({ locks: 0, tried: true });
+      expect(extensions).toBeGreaterThanOrEqual(5);
+      await lock.release();
+    },
+    120_000,
+  );
+}
+
+function clientsOf(servers: readonly RedisServer[], makeClient: MakeClient, options: RedisNodeOptions) {
+  return servers.map(({ port }, index) => {
+    const client = makeClient(port, { name: `node ${index + 1}`, wakeUps: false, ...options });
+    onTestFinished(client.close);
+    return client;
+  });
+}
+
+function nodesOf(clients: readonly ClientUnderTest[]) {
+  return clients.map(({ node }) => node);
+}
+
+/** Has the lock extended all the time, however long the servers take to restart: to the others, its ttl is real. */
+function keepExtending(clock: VirtualClock, lock: Lock, extensions: () => number) {
+  let isOver = false;
+  const keeping = (async () => {
+    while (!isOver) {
+      const before = extensions();
+      await clock.advance(lock.remainingMs() / 2);
+      while (!isOver && extensions() === before) {
+        await new Promise((resolve) => setTimeout(resolve, 5));
+        await clock.advance(1); // in case it is to be tried again
+      }
+    }
+  })();
+  return {
+    async stop() {
+      isOver = true;
+      await keeping;
+    },
+  };
+}
+
+/** Tries to get the lock all the time, by a clock that is not the holder's. */
+function contend(nodes: ReturnType<typeof nodesOf>) {
+  const redlock = new Redlock(nodes, { ttlMs: guardMs });
+  let locks = 0;
+  let attempts = 0;
+  let isOver = false;
+  const trying = (async () => {
+    while (!isOver) {
+      const lock = await redlock.tryAcquire("r").catch(() => null);
+      if (lock !== null) locks += 1;
+      attempts += 1;
+      // Leaves the holder its turn on this process's event loop.
+      await new Promise((resolve) => setTimeout(resolve, 2));
+    }
+  })();
+  return {
+    async stop() {
+      isOver = true;
+      await trying;
+      return { locks, tried: attempts > 0 };
+    },
+  };
+}

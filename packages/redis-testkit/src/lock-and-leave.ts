@@ -1,0 +1,23 @@
+import { Redlock } from "@holdfast/core";
+import type { RedisNode } from "@holdfast/redis";
+
+/**
+ * Does everything once, closes the client, and must then end by itself, whether the node is closed, too, or only the
+ * watch has ended ("unwatch").
+ */
+export async function lockAndLeave(
+  node: RedisNode,
+  leaving: string | undefined,
+  closeClient: () => unknown,
+): Promise<void> {
+  const redlock = new Redlock([node], { ttlMs: 600_000, nodeTimeoutMs: 60_000 });
+  const unwatch = await node.watch?.(["r"], () => {});
+  const lock = await redlock.acquire("r");
+  await lock.extend();
+  await redlock.inspect("r");
+  await lock.release();
+  if (leaving === "unwatch") await unwatch?.();
+  else await node.close();
+  await closeClient();
+  console.log("done");
+}

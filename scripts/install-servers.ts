@@ -1,0 +1,9 @@
+/** Installs the servers that the tests start, where they are missing. */
+import { ensurePostgres, ensureRedisServer } from "./lib/programs.ts";
+
+for (const ensure of [ensureRedisServer, ensurePostgres]) {
+  await ensure().catch((error: Error) => {
+    console.error(error.message);
+    process.exit(1);
+  });
+}

@@ -1,0 +1,68 @@
+import { existsSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { defineConfig, mergeConfig, type UserWorkspaceConfig, type ViteUserConfig } from "vitest/config";
+import { CountReporter } from "./scripts/lib/count-reporter.ts";
+
+const root = import.meta.dirname;
+
+/** Packages are tested from source, without a build. */
+const conditions = ["@holdfast/source", "node", "import", "default"];
+
+/** The settings of every test run. */
+export const shared: ViteUserConfig = {
+  resolve: { conditions },
+  ssr: { resolve: { conditions } },
+  test: {
+    include: ["test/**/*.test.ts"],
+    // Most tests take milliseconds. These bounds are for a busy machine, and for tests that hang.
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+    expect: { poll: { timeout: 30_000 } },
+  },
+};
+
+// Without "import", which the processes of vitest would apply when a CommonJS package, such as `pg`, requires another.
+const forPg = conditions.filter((condition) => condition !== "import");
+const overPg: UserWorkspaceConfig = { resolve: { conditions: forPg }, ssr: { resolve: { conditions: forPg } } };
+const overServersAndProcesses: UserWorkspaceConfig = { test: { testTimeout: 100_000 } };
+const simulations: UserWorkspaceConfig = { test: { testTimeout: 120_000 } };
+/** Each change is synced to the disk. That takes milliseconds on a real one. */
+const inMemory: UserWorkspaceConfig = { test: { env: existsSync("/dev/shm") ? { TMPDIR: "/dev/shm" } : {} } };
+
+/** The settings in which a package differs. */
+const own: Readonly<Record<string, UserWorkspaceConfig>> = {
+  "apps/chaos": overServersAndProcesses,
+  "apps/custom-adapter": inMemory,
+  "apps/fenced-storage": overPg,
+  "apps/interop": overServersAndProcesses,
+  "apps/recipes": { test: { globalSetup: join(root, "apps/recipes/test/build-programs.ts"), isolate: false } },
+  "apps/simulate": simulations,
+  "packages/cli": { test: { globalSetup: join(root, "packages/cli/test/support/bundle.ts") } },
+  "packages/conformance": overPg,
+  "packages/simulation": simulations,
+};
+
+const folders = ["packages", "apps"].flatMap((parent) =>
+  readdirSync(join(root, parent)).map((name) => `${parent}/${name}`),
+);
+const projects = [...folders, "scripts"]
+  .filter((folder) => existsSync(join(root, folder, "test")))
+  .map((folder): UserWorkspaceConfig => {
+    const base: UserWorkspaceConfig = { root: join(root, folder), test: { name: folder.replace(/^.*\//, "") } };
+    return mergeConfig(mergeConfig(shared, base), own[folder] ?? {});
+  });
+
+const inFolder = process.cwd() === root ? projects : projects.filter((project) => project.root === process.cwd());
+
+/** All tests; in the folder of a package, those of this package; in any other folder, the tests that are there. */
+export default mergeConfig(
+  shared,
+  defineConfig({
+    test: {
+      ...(inFolder.length > 0 && { projects: inFolder }),
+      // Most tests wait for a server, a ttl or another process most of the time.
+      maxWorkers: 6,
+      reporters: ["default", new CountReporter()],
+    },
+  }),
+);
