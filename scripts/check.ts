@@ -9,6 +9,7 @@ import { generatedScriptsMatch, luaIsClean } from "./claims/lua.ts";
 import { packedPackagesWork } from "./claims/packed-consumer.ts";
 import { packedPackagesAreCorrect } from "./claims/packed-packages.ts";
 import { bound, pathIsShort } from "./claims/path.ts";
+import { proseIsPlain } from "./claims/prose.ts";
 import { releaseRehearsal } from "./claims/release-rehearsal.ts";
 import { sizes } from "./claims/sizes.ts";
 import { type Claim, checkAll } from "./lib/claim.ts";
@@ -42,6 +43,7 @@ const claims: Claim[] = [
     { claim: "a release gives all packages one version, changelogs and tarballs", check: built(releaseRehearsal) },
     { claim: "generated scripts match their Lua files", check: generatedScriptsMatch },
     { claim: "Lua files are lint-clean", check: luaIsClean },
+    { claim: "pages, comments and messages read plainly", check: proseIsPlain },
     { claim: "the lockfile names no registry", check: lockfileNamesNoRegistry },
   ]),
   {

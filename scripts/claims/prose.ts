@@ -1,0 +1,72 @@
+import { execFile } from "node:child_process";
+import { readFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { TextlintKernel } from "@textlint/kernel";
+import { expectNone } from "../lib/claim.ts";
+import { root, scripts } from "../lib/workspace.ts";
+
+const columns = 130;
+
+/** Fails where a page, a comment, a message or a test name has a phrase that `scripts/prose.yml` refuses. */
+export async function proseIsPlain(): Promise<string> {
+  const { stdout } = await promisify(execFile)("git", ["ls-files", "-z", "*.md", "*.ts", "*.lua", "*.sh"], {
+    cwd: root,
+  });
+  const files = stdout.split("\0").filter((file) => file !== "" && !file.endsWith("CHANGELOG.md"));
+  const problems = await Promise.all(
+    files.map(async (file) => {
+      const found = await findRefused(file, await readFile(join(root, file), "utf8"));
+      return found.map((problem) => `${file}:${problem}`);
+    }),
+  );
+  expectNone(problems.flat());
+  return `${files.length} files`;
+}
+
+// Loaders of ES modules disagree about the default export of these two.
+const require = createRequire(import.meta.url);
+const kernel = new TextlintKernel();
+const options = {
+  ext: ".md",
+  plugins: [{ pluginId: "markdown", plugin: require("@textlint/textlint-plugin-markdown").default }],
+  rules: [
+    {
+      ruleId: "prh",
+      rule: require("textlint-rule-prh").default,
+      options: { rulePaths: [join(scripts, "prose.yml")], checkEmphasis: true, checkLink: true, checkBlockQuote: true },
+    },
+  ],
+};
+
+/** Returns the refused phrases and the lines that are too long, each as its line and what is wrong. */
+export async function findRefused(file: string, text: string): Promise<string[]> {
+  const prose = file.endsWith(".md") ? text : proseOf(text);
+  const { messages } = await kernel.lintText(prose, { ...options, filePath: file });
+  const long = prose
+    .split("\n")
+    .flatMap((line, index) => (isTooLong(line) ? [`${index + 1}: ${line.length} columns`] : []));
+  return [...messages.map(({ message, line }) => `${line}: ${message}`), ...long];
+}
+
+/** Tables, links, and lines of code or output in a page cannot be wrapped. */
+function isTooLong(line: string): boolean {
+  return (
+    line.length > columns && !/^\s*(\||\[|\d+\.\d+ |for |npx |<)/.test(line) && !/\]\([^)]*\)/.test(line.slice(60))
+  );
+}
+
+/** Returns the comments and the strings of three words or more in a source file, each on its own line. */
+function proseOf(source: string): string {
+  return source
+    .split("\n")
+    .map((line) => {
+      const comment = /^\s*(?:\/\*\*?|\*\/?|\/\/|--+|#)(?:\s(.*?))?(?:\*\/)?$/.exec(line);
+      if (comment !== null) return comment[1] ?? "";
+      const strings = [...line.matchAll(/(["`])((?:(?!\1).)* (?:(?!\1).)* (?:(?!\1).)*)\1/g)].map(([, , text]) => text);
+      const trailing = / \/\/ (.*)$/.exec(line)?.[1];
+      return [...strings, trailing].filter((text) => text !== undefined).join(". ");
+    })
+    .join("\n");
+}
