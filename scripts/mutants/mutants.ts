@@ -440,7 +440,7 @@ export const mutants: readonly Mutant[] = [
     rule: "W1",
     fault: "what is kept for a waiter is kept until it has all",
     file: "waiting/index.ts",
-    from: "this.#yieldResources(waiter); // which may have made it its turn",
+    from: "this.#yieldResources(waiter); // which may start its next attempt",
     to: "waiter.keepUntilMs = Number.POSITIVE_INFINITY;",
   },
   {

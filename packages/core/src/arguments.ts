@@ -1,9 +1,10 @@
 /*
- * Checks of arguments that all packages share. An argument of the wrong kind may hold a secret: a URL with a password, or a
- * client whose options have one. Messages therefore name its type, and show nothing of its value but a number.
+ * Argument checks that all packages share. A wrong argument may carry a secret, such as a URL with a password or a
+ * client whose options hold one. Messages therefore show the type of a value, and never the value itself unless it is a
+ * number.
  */
 
-/** Describes a value for a message: a number as it is, and everything else by its type. Never throws. */
+/** Describes a value for an error message: numbers verbatim, everything else by type. Never throws. */
 export function describeValue(value: unknown): string {
   if (value === null || ["number", "boolean", "undefined"].includes(typeof value)) return String(value);
   if (typeof value === "string") return value === "" ? "an empty string" : "a string";
@@ -17,7 +18,7 @@ export function describeValue(value: unknown): string {
   }
 }
 
-/** The same, with the fields of an object: what a node answered, for example. */
+/** Like {@link describeValue}, but also describes the fields of an object, such as a node's reply. */
 export function describeFields(value: unknown): string {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return describeValue(value);
   try {
@@ -29,23 +30,23 @@ export function describeFields(value: unknown): string {
 }
 
 /**
- * The error for an argument that is not what it must be.
+ * Creates the error for a bad argument.
  *
- * @param name what it is called
- * @param wanted what it must be
- * @param value what it is
- * @param type `TypeError` if it is of the wrong type
+ * @param name the argument's name
+ * @param wanted what the argument must be
+ * @param value the value that was passed
+ * @param type `TypeError` for a value of the wrong type
  */
 export function wrong(name: string, wanted: string, value: unknown, type: ErrorConstructor = RangeError): Error {
   return new type(`${name} must be ${wanted}, not ${describeValue(value)}`);
 }
 
-/** @throws {TypeError} if the value is not of this type */
+/** @throws {TypeError} if the value has another type */
 export function checkType(name: string, type: string, value: unknown): void {
   if (typeof value !== type) throw wrong(name, `a ${type}`, value, TypeError);
 }
 
-/** @throws {TypeError} if the value has not all of these methods */
+/** @throws {TypeError} if the value lacks one of these methods */
 export function checkMethods(name: string, methods: readonly string[], value: unknown): void {
   for (const method of methods) {
     const isThere = typeof (Object(value) as Record<string, unknown>)[method] === "function";
@@ -53,19 +54,19 @@ export function checkMethods(name: string, methods: readonly string[], value: un
   }
 }
 
-/** @throws {TypeError | RangeError} if this is no positive integer */
+/** @throws {TypeError | RangeError} if the value is not a positive integer */
 export function checkInteger(name: string, value: unknown): void {
   checkType(name, "number", value);
   if (!Number.isSafeInteger(value) || (value as number) <= 0) throw wrong(name, "a positive integer", value);
 }
 
 /**
- * Throws unless the options are an object, all of whose properties are options. The error suggests the nearest name.
+ * Throws unless `options` is a plain object without unknown options. The error suggests the closest known name.
  *
- * @param options what the caller gave
- * @param names the options that there are
- * @param owner what they are the options of, for the message
- * @throws {TypeError} naming the option, or what was given instead of options
+ * @param options the options as the caller passed them
+ * @param names the names of all options
+ * @param owner what the options belong to, for the message
+ * @throws {TypeError} naming the unknown option, or the type that was passed instead of an object
  *
  * @example
  * ```ts
@@ -84,7 +85,7 @@ export function assertOptions(options: unknown, names: readonly string[], owner:
   }
   for (const name of Object.keys(options)) {
     if (names.includes(name) || (options as Record<string, unknown>)[name] === undefined) continue;
-    // What is no name may be a secret in the wrong place.
+    // A property that does not look like a name may be a misplaced secret.
     const given = /^\w{1,40}$/.test(name) ? name : "a property";
     const similar = similarTo(name, names);
     const advice = similar.length > 0 ? `did you mean ${similar.join(" or ")}?` : `its options are ${names.join(", ")}`;
@@ -92,12 +93,12 @@ export function assertOptions(options: unknown, names: readonly string[], owner:
   }
 }
 
-/** Whether a value is an object, and no array, Map, URL or the like. */
+/** Whether a value is an object other than an array, Map, URL or the like. */
 export function isOrdinaryObject(value: unknown): value is object {
   return Object.prototype.toString.call(value) === "[object Object]";
 }
 
-/** The names that contain this one or are contained in it, or else the one that the fewest edits lead to, two at most. */
+/** Returns the names that contain this one or are contained in it, or else the closest within two edits. */
 function similarTo(given: string, names: readonly string[]): readonly string[] {
   const name = given.toLowerCase();
   if (name.length < 3 || name.length > 40) return [];
@@ -109,7 +110,7 @@ function similarTo(given: string, names: readonly string[]): readonly string[] {
   return best !== undefined && best.distance <= 2 ? [best.other] : [];
 }
 
-/** How many letters must be inserted, removed or replaced to make one text of the other (Levenshtein). */
+/** Counts the insertions, deletions and substitutions that turn one string into the other (Levenshtein distance). */
 function editDistance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, index) => index);
   for (let i = 1; i <= a.length; i++) {

@@ -15,53 +15,53 @@ import type { Settings } from "./options.ts";
 import { isCertain, noVotes, type Tally } from "./quorum-call.ts";
 import type { Vote } from "./replies.ts";
 
-/** What an attempt asks for. */
+/** The terms of one attempt. */
 export interface AttemptTerms {
-  /** What the call is for: the resources that events name. */
+  /** The resources of the call, as events name them. */
   readonly resources: readonly string[];
-  /** What this attempt asks for: all of the resources, or the first of them. */
+  /** The resources of this attempt: all of them, or the first few. */
   readonly wanted: readonly string[];
   readonly settings: Settings;
   /** A claim of this process that the attempt may take over. */
   readonly predecessor: Claim | undefined;
-  /** The name to stand under in the nodes' waiting lists, if the call goes on waiting. */
+  /** The name to enter in the nodes' waiting lists, if the call keeps waiting after a denial. */
   readonly waiter: string | undefined;
 }
 
 /** The outcome of an attempt. */
 export type Attempt = AttemptWon | AttemptFailed;
 
-/** A quorum granted, agreed on the token, and left some validity. */
+/** A quorum granted the claim and agreed on a token while some validity was left. */
 export interface AttemptWon {
   readonly outcome: "acquired";
   readonly claim: Claim;
   readonly fence: number;
-  /** The moment just before the first request was sent: the validity counts from it (S2). */
+  /** The moment just before the first request was sent. The validity counts from it (S2). */
   readonly startedAt: Moment;
-  /** The moment at which it became a lock. */
+  /** The moment when the claim became a lock. */
   readonly settledAt: Moment;
 }
 
 /**
- * Another owner was in the way; or too few nodes answered, they did not agree, or it took too long; or a node said that
- * trying again is of no use.
+ * Another owner holds a resource (`held`); too few nodes replied, they did not agree, or the attempt took too long
+ * (`unreachable`); or a node reported that retrying cannot help (`misconfigured`).
  */
 export interface AttemptFailed {
   readonly outcome: "held" | "unreachable" | "misconfigured";
   readonly votes: Tally["votes"];
   /** How long the attempt took, in milliseconds. */
   readonly tookMs: number;
-  /** What was in the way, where the votes do not show it. */
+  /** Why the attempt failed, where the votes do not show it. */
   readonly remark?: string | undefined;
 }
 
 /**
- * Makes one attempt under an owner of its own. A failed one is undone on all nodes, also those that have not answered
+ * Makes one attempt under a fresh owner. Undoes a failed attempt on all nodes, including those that have not replied
  * yet (S4).
  *
- * @param context the nodes
- * @param terms what is asked for
- * @param startedAt now: nothing may come between this moment and the call (S2)
+ * @param context the shared state of the `Redlock`
+ * @param terms the resources, settings and predecessor
+ * @param startedAt the current time, read immediately before this call (S2)
  */
 export function attempt(context: RedlockContext, terms: AttemptTerms, startedAt: Moment): Promise<Attempt> {
   const { resources, wanted, settings, predecessor, waiter } = terms;
@@ -77,7 +77,7 @@ export function attempt(context: RedlockContext, terms: AttemptTerms, startedAt:
     return false;
   };
   const rule = { timeoutMs, signal, openCalls, isYes: isGrant, isDecided };
-  // Not `async`: each attempt that needs no second round would pay for it.
+  // Not `async`, which would cost extra promises on attempts that need no second round.
   return claim.acquire({ ttlMs, fenceHint, predecessor, waiter }, rule).then((tally) => {
     const token = highestFence(tally.votes);
     if (tally.yes < quorum || token.agreed >= quorum) {
@@ -88,7 +88,7 @@ export function attempt(context: RedlockContext, terms: AttemptTerms, startedAt:
   });
 }
 
-/** Settles the outcome of an attempt, and undoes it on all nodes unless it was won (S4). */
+/** Settles the outcome of an attempt. Unless the attempt was won, undoes it on all nodes (S4). */
 function settleAttempt(
   context: RedlockContext,
   { resources, wanted, settings, predecessor }: AttemptTerms,
@@ -107,11 +107,11 @@ function settleAttempt(
     fenceHint.saw(token.fence);
     if (token.agreed < quorum) remark = "the nodes did not agree on a fencing token in time";
     else if (tookMs >= validityMs(ttlMs, driftFactor)) {
-      remark = `the quorum came too late, ${Math.round(tookMs)} ms after a ttl of ${ttlMs} ms began`;
+      remark = `the quorum arrived too late, ${Math.round(tookMs)} ms into a ttl of ${ttlMs} ms`;
     }
     if (remark !== undefined) outcome = "unreachable";
   }
-  // Where it took over, the release ends a lock: it must not be silent.
+  // On nodes that granted the takeover, this release frees the resource, so it must notify waiters.
   if (outcome === "acquired") {
     claim.replacePredecessor();
     if (context.firstLock.isAwaited) context.firstLock.end();
@@ -132,9 +132,9 @@ function isGrant({ kind }: Vote): boolean {
 }
 
 /**
- * If a quorum of nodes did answer, or still might have, another owner was in the way.
+ * Returns the outcome that the votes show. A denial means `held` as long as a quorum replied or still could have.
  *
- * @param isFirstLock whether no lock was granted yet: none is, if a node says that this can never work
+ * @param isFirstLock whether no lock was granted yet, in which case a misconfigured node fails even a quorum of grants
  */
 function outcomeOf(
   { yes, no, missing, misconfigured }: Tally,
@@ -146,7 +146,7 @@ function outcomeOf(
   return no > 0 && yes + no + missing >= quorum ? "held" : "unreachable";
 }
 
-/** All proposals together have no longer than the vote had, and than the validity lasts. */
+/** Agrees on a token within `nodeTimeoutMs` or the remaining validity, whichever is shorter. */
 function raiseFences(
   { nodes, clock }: RedlockContext,
   claim: Claim,
@@ -167,26 +167,26 @@ function raiseFences(
   });
 }
 
-/** When the claims in the way end, in milliseconds, where the nodes know it. */
+/** Returns how long the blocking claims may still last, in milliseconds, if the nodes know. */
 export function retryAfterMs({ outcome, votes }: AttemptFailed): number | undefined {
   if (outcome !== "held") return undefined;
   return Math.max(...votes.map((vote) => vote?.retryAfterMs ?? 0)) || undefined;
 }
 
-/** What an error about a call to acquire needs to know of it. */
+/** A call to acquire, as far as its error describes it. */
 export interface FailedCall {
   readonly resources: readonly string[];
   readonly settings: Settings;
-  /** How many attempts it made. */
+  /** The number of attempts made. */
   readonly attempts: number;
 }
 
 /**
- * The error for a call that ends without a lock.
+ * Creates the error for a call that ends without a lock.
  *
- * @param failure its last attempt, if it made one
- * @param hasWaited whether it has waited for all of `waitTimeoutMs`
- * @param heldHere one of its resources that this process itself holds, if there is one
+ * @param failure the last attempt, if any was made
+ * @param hasWaited whether the call waited for all of `waitTimeoutMs`
+ * @param heldHere one of the resources, if this process already holds it
  */
 export function attemptError(
   { nodes }: RedlockContext,
@@ -198,9 +198,9 @@ export function attemptError(
   const operation = { resources, nodes, quorum };
   const ownLock =
     heldHere !== undefined &&
-    `this process itself holds ${heldHere} (a call nested in another one for the same name waits for itself)`;
+    `this process already holds ${heldHere} (a call nested in another for the same name waits for itself)`;
   if (failure === undefined) {
-    const remark = `waited ${waitTimeoutMs} ms${ownLock ? `; ${ownLock}` : " behind others in this process"}`;
+    const remark = `waited ${waitTimeoutMs} ms${ownLock ? `; ${ownLock}` : " behind other calls of this process"}`;
     return new WaitTimeoutError(...failureDetails("lock", operation, noVotes, remark));
   }
   const { outcome, votes, remark } = failure;
@@ -214,14 +214,14 @@ export function attemptError(
   return hasWaited ? new WaitTimeoutError(...details) : new LockHeldError(...details);
 }
 
-/** Names the holder if all nodes that denied name the same one, and they are more than those that granted. */
+/** Names the holder if all denials name the same one and outnumber the grants. */
 function describeHolder(votes: Tally["votes"]): string {
   const denials = votes.filter((vote) => vote?.kind === "denied");
   const grants = votes.filter((vote) => vote?.kind === "granted");
   const labels = new Set(denials.map((vote) => vote?.holderLabel));
   const [label] = labels;
   if (label !== undefined && labels.size === 1 && denials.length > grants.length) return `${label} holds it`;
-  if (labels.size > 1) return "several owners are in the way";
-  if (votes.some((vote) => vote?.retryAfterMs === Infinity)) return "a foreign program keeps a key without an end";
-  return "another owner is in the way";
+  if (labels.size > 1) return "the nodes name different owners";
+  if (votes.some((vote) => vote?.retryAfterMs === Infinity)) return "a foreign program holds a key that never expires";
+  return "another owner holds it";
 }

@@ -4,28 +4,30 @@ import { anyVote, isCertain, type NodeCall, QuorumCall, sendTo, type Tally, type
 import type { ReleaseHints } from "./release-notifier.ts";
 import { readAcquireReply, readExtendReply, readReleaseReply, type Vote } from "./replies.ts";
 
-/** What an acquire asks for, beside the claim itself. */
+/** The parameters of an acquire request that vary between attempts. */
 export interface AcquireTerms {
   readonly ttlMs: number;
   readonly fenceHint: number;
-  /** A claim of this process that this one may take over. */
+  /** A claim of this process that the new one may take over. */
   readonly predecessor: Claim | undefined;
-  /** The name in the nodes' waiting lists of the client that goes on waiting if this is denied. */
+  /** The name to enter in the nodes' waiting lists if the request is denied. */
   readonly waiter: string | undefined;
 }
 
-/** The release of a claim that never became a lock. */
+/** Marks the release of a claim that never became a lock. */
 const undo: ReleaseHints = { undo: true };
 
 /**
- * What one owner claims on the nodes: the only place that sends requests under that owner's name. Once the claim has
- * ended, each reply to an earlier request that may have left something of it behind is followed by another release to that
- * node (S4), whenever the reply comes and in whatever order the node got the messages.
+ * The claim of one owner on the nodes. Only this class sends requests under that owner.
  *
- * One such reply proves that a release which is under way has freed the claim, or will: a grant of the very fence that
- * was proposed, if the node then says that it has released something. Whenever this owner gets hold of the node, its counter
- * is at the proposal or beyond. So had the node been asked after the release that found a claim, this one or a copy of
- * it, it would have advanced the counter, and granted a higher fence.
+ * After the claim has ended, a late reply to an earlier request may mean that the node holds the claim again. Each such
+ * reply triggers another release on that node (S4), however late it arrives and in whatever order the node received the
+ * messages.
+ *
+ * The extra release is unnecessary in one case: the node granted exactly the proposed fence, and then confirms that the
+ * release already in flight freed something. Every grant to this owner leaves the counter at the proposal or above. Had
+ * the node processed the acquire (or a copy of it) after that release, it would have advanced the counter and granted a
+ * higher fence.
  */
 export class Claim {
   readonly resources: readonly string[];
@@ -35,18 +37,18 @@ export class Claim {
   readonly #reported: readonly string[];
   #hasEnded = false;
   #release: QuorumCall | undefined;
-  /** The claim that this one takes over; the nodes that have not answered that, and those that did not grant it. */
+  /** The claim that this one takes over, the nodes that have not replied to the takeover, and those that refused it. */
   #predecessor: Claim | undefined;
   #unconfirmed: readonly LockNode[] = [];
   readonly #refused: LockNode[] = [];
   #hasReplaced = false;
 
   /**
-   * @param context the nodes
+   * @param context the shared state of the `Redlock`
    * @param resources sorted, without duplicates, frozen
-   * @param owner used by this claim alone (S5)
-   * @param timeoutMs how long a node may take to answer a release
-   * @param reported what events name, where the claim is for a part of it
+   * @param owner used by no other claim (S5)
+   * @param timeoutMs how long a node may take to reply to a release
+   * @param reported the resources that events name, if the claim covers only some of them
    */
   constructor(
     context: RedlockContext,
@@ -62,7 +64,7 @@ export class Claim {
     this.#reported = reported;
   }
 
-  /** Asks all nodes for the claim. */
+  /** Requests the claim from all nodes. */
   acquire({ ttlMs, fenceHint, predecessor, waiter }: AcquireTerms, rule: VoteRule): Promise<Tally> {
     const { resources, owner } = this;
     const { nodes, servers } = this.#context;
@@ -91,7 +93,7 @@ export class Claim {
     return new QuorumCall(this.#context, call, rule).run();
   }
 
-  /** Asks some of the nodes to keep the claim and to raise the fence counters. */
+  /** Asks these nodes to keep the claim and to raise the fence counters. */
   extend(
     nodes: readonly LockNode[],
     terms: { readonly ttlMs: number; readonly fence: number; readonly rejoin: boolean },
@@ -110,26 +112,28 @@ export class Claim {
     return new QuorumCall(this.#context, call, rule).run();
   }
 
-  /** Ends the claim and asks all nodes to free it. Is decided when a quorum has answered, or none can any more. */
+  /** Ends the claim and releases it on all nodes. Settles when a quorum has replied, or no quorum can any more. */
   release(quorum: number, hints: ReleaseHints | undefined): Promise<Tally> {
     this.end();
     const { nodes } = this.#context;
     const request = this.#releaseRequest(hints);
     const send = (node: LockNode) => node.release(request);
     const call: NodeCall = { nodes, method: "release", resources: this.#reported, send, read: readReleaseReply };
-    // Whether a node still held the claim does not matter: it does not now.
+    // Any reply will do: the node no longer holds the claim, whether or not it did before.
     const isDecided = (tally: Tally) => isCertain(tally, quorum);
     this.#release = new QuorumCall(this.#context, call, { timeoutMs: this.#timeoutMs, isYes: anyVote, isDecided });
     return this.#release.run();
   }
 
-  /** Ends the claim and asks all nodes to free it, without waiting for them. With `hints`, as an ordinary release. */
+  /**
+   * Ends the claim and releases it on all nodes without waiting for replies, as an undo unless `hints` says otherwise.
+   */
   withdraw(hints: ReleaseHints = undo): void {
     this.end();
     this.#releaseOn(this.#context.nodes, hints);
   }
 
-  /** From now on, a reply that may have left something of the claim behind is undone. */
+  /** Ends the claim: from then on, any reply that may have re-created it on a node triggers a release there. */
   end(): void {
     this.#hasEnded = true;
     const predecessor = this.#predecessor;
@@ -138,9 +142,9 @@ export class Claim {
   }
 
   /**
-   * This claim has become a lock, and ends its predecessor: on nodes that have confirmed it by their grant, nothing is left
-   * to do; on those that answered otherwise, the predecessor is released, now or when they answer; on those that never
-   * answer, when this claim ends.
+   * Ends the predecessor, as this claim has become a lock. Nodes that granted the takeover need nothing more. The
+   * predecessor is released on nodes that refused it, immediately or when they reply, and on nodes that never reply,
+   * when this claim ends.
    */
   replacePredecessor(): void {
     if (this.#predecessor === undefined) return;
@@ -158,7 +162,7 @@ export class Claim {
     else this.#refused.push(node);
   }
 
-  /** Undoes what a late reply may have left behind: a failure does not show what the node did. */
+  /** Undoes a late grant. A failure counts as one, as it does not show what the node did. */
   #onReply(node: LockNode, { kind, fence }: Vote, proposedFence: number): void {
     if (!this.#hasEnded || kind === "denied" || kind === "not-held") return;
     const settleRelease = (release?: Vote): void => {
@@ -172,7 +176,7 @@ export class Claim {
     return Object.freeze({ resources, owner, timeoutMs: this.#timeoutMs, ...hints });
   }
 
-  /** Best effort: the claim ends with its ttl in any case. */
+  /** Releases on these nodes, best effort: the claim expires with its ttl in any case. */
   #releaseOn(nodes: readonly LockNode[], hints: ReleaseHints): void {
     if (nodes.length === 0) return;
     const request = this.#releaseRequest(hints);
@@ -187,13 +191,13 @@ type Writable<T> = { -readonly [Name in keyof T]: T[Name] };
 
 const ownerBytes = 16;
 
-// Asking the system for randomness costs far more than copying it, so the pool serves many owners.
+// One system call for random bytes costs far more than copying them, so each fill serves many owners.
 const pool = new Uint8Array(ownerBytes * 128);
 let used = pool.length;
 
 const hexOf = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
 
-/** A fresh value of 128 random bits that signs one attempt, led by a human label if there is one. */
+/** Returns a fresh value of 128 random bits that signs one attempt, prefixed by the label if there is one. */
 export function freshOwner(label?: string): string {
   if (used === pool.length) {
     crypto.getRandomValues(pool);

@@ -5,7 +5,7 @@ import type { LockNode, ServerVotes } from "./lock-node.ts";
 import type { Observer } from "./observer.ts";
 import type { Deadlines, QuorumCall, RequestsInFlight } from "./quorum-call.ts";
 
-/** What all operations of one `Redlock` share. */
+/** The state that all operations of one `Redlock` share. */
 export interface RedlockContext {
   readonly nodes: readonly LockNode[];
   readonly clock: Clock;
@@ -14,10 +14,10 @@ export interface RedlockContext {
   readonly fenceHint: FenceHint;
   readonly deadlines: Deadlines;
   readonly requests: RequestsInFlight;
-  /** The calls of attempts that are under way. */
+  /** The quorum calls of attempts in progress. */
   readonly openCalls: Set<QuorumCall>;
   readonly firstLock: FirstLock;
-  /** Kept by the nodes, for `AcquireRequest.servers`. */
+  /** Passed along as `AcquireRequest.servers`. Only the nodes read and write it. */
   readonly servers: ServerVotes;
   /** The name of this `Redlock` in the waiting lists of the nodes. */
   readonly waiterName: string;

@@ -1,61 +1,63 @@
-/** What was being done when an error arose, as it stands in the error's message: "could not lock …". */
+/** The operation that failed, as the error's message names it: "could not lock …". */
 export type LockAction = "lock" | "keep" | "release" | "inspect";
 
-/** What one node answered in the operation that failed. */
+/** How one node replied in the operation that failed. */
 export interface NodeOutcome {
   /** The name of the node. */
   readonly node: string;
   /**
-   * `granted` or `denied` a claim; `held` it, had lost it and `rejoined`, or does not hold it (`not-held`); `released` it; `failed`
-   * to answer; or was `unanswered` when the outcome was certain, or the caller gave up.
+   * The node `granted` or `denied` the claim; it still `held` the claim, had lost it and `rejoined`, or does not hold
+   * it (`not-held`); it `released` the claim; it `failed` to reply; or its reply was still missing when the operation
+   * settled (`unanswered`).
    */
   readonly kind: "granted" | "denied" | "held" | "rejoined" | "not-held" | "released" | "failed" | "unanswered";
-  /** The node's fence counter, where it granted or held. */
+  /** The node's fence counter, if it granted or held the claim. */
   readonly fence?: number;
   /**
-   * How long the claim in the way may last, in milliseconds, where the node denied and knows it. `Infinity` where a foreign
-   * program keeps it without an end.
+   * How long the blocking claim may still last, in milliseconds, if the node denied and knows. `Infinity` if a foreign
+   * program holds a key that never expires.
    */
   readonly retryAfterMs?: number;
-  /** Which of the resources were in the way, where the node denied and tells. */
+  /** The resources that other owners hold, if the node denied and reports them. */
   readonly heldResources?: readonly string[];
-  /** The label of the owner in the way, where the node denied and tells, and the owner has one. */
+  /** The label of the blocking owner, if the node denied and reports the owner, and the owner has a label. */
   readonly holderLabel?: string;
-  /** How it failed, where it did. */
+  /** The node's error, if it failed. */
   readonly error?: Error;
 }
 
-/** Why a lock is no longer one. */
+/** Why a lock is no longer held. */
 export type LossReason =
-  /** Its validity ended before it was extended. */
+  /** The validity ended before the lock was extended. */
   | "expired"
-  /** So many nodes no longer hold it that a quorum cannot say that they do. */
+  /** Too few nodes still hold the lock to form a quorum. */
   | "not-held"
-  /** It was extended up to `maxHoldMs`, and no further. */
+  /** Automatic extension reached `maxHoldMs`. */
   | "max-hold"
-  /** It was released, and then asked to be extended. */
+  /** The lock was released before the extension. */
   | "released";
 
 /**
- * The base of all errors that a lock operation rejects with. Bad arguments are `TypeError` and `RangeError`. `instanceof` also
- * recognises the errors of another copy of this package. `cause` is the error of the first node that failed, if one did.
+ * The base class of the errors that lock operations reject with. Bad arguments cause a `TypeError` or `RangeError`
+ * instead. `instanceof` also recognises errors from another copy of this package. `cause` is the error of the first
+ * node that failed, if any did.
  */
 export abstract class HoldfastError extends Error {
-  /** The `code` of the errors of a class. */
+  /** The `code` of this class's errors. */
   static readonly code: string | undefined = undefined;
   /** The name of the class. */
   abstract override readonly name: string;
-  /** Tells the conditions apart. */
+  /** Identifies the condition. */
   abstract readonly code: string;
-  /** The resources that the operation was about: sorted, without duplicates. */
+  /** The resources of the operation: sorted, without duplicates. */
   readonly resources: readonly string[];
-  /** What each node answered, in the order in which the nodes were given; empty if none was asked. */
+  /** How each node replied, in the order in which the nodes were given; empty if no node was asked. */
   readonly outcomes: readonly NodeOutcome[];
 
   /**
-   * @param message what was done, then what is and what was wanted
-   * @param resources what the operation was about
-   * @param outcomes what each node answered
+   * @param message the operation, then the actual and the required result
+   * @param resources the resources of the operation
+   * @param outcomes how each node replied
    */
   constructor(message: string, resources: readonly string[], outcomes: readonly NodeOutcome[] = []) {
     const cause = outcomes.find(({ error }) => error !== undefined)?.error;
@@ -64,7 +66,9 @@ export abstract class HoldfastError extends Error {
     this.outcomes = outcomes;
   }
 
-  /** What `JSON.stringify` shows: the message and the outcomes. Of the errors of nodes, only what they say. */
+  /**
+   * Returns what `JSON.stringify` shows: the message and the outcomes. Node errors keep only name, message and code.
+   */
   toJSON(): object {
     const outcomes = this.outcomes.map(({ error, retryAfterMs, ...outcome }) => {
       const { name, message, code } = (error ?? {}) as Partial<Error> & { readonly code?: unknown };
@@ -78,21 +82,21 @@ export abstract class HoldfastError extends Error {
   }
 }
 
-/** Another owner holds one of the resources, and no waiting was asked for. */
+/** Another owner holds one of the resources, and the call does not wait. */
 export class LockHeldError extends HoldfastError {
   override readonly name = "LockHeldError";
   static override readonly code = "LOCK_HELD";
   readonly code = "LOCK_HELD";
 }
 
-/** Another owner, or earlier waiters of this process, held one of the resources for the whole of `waitTimeoutMs`. */
+/** Another owner, or earlier waiters of this process, kept one of the resources for all of `waitTimeoutMs`. */
 export class WaitTimeoutError extends HoldfastError {
   override readonly name = "WaitTimeoutError";
   static override readonly code = "WAIT_TIMEOUT";
   readonly code = "WAIT_TIMEOUT";
 }
 
-/** Too few nodes answered in time, or they could not agree in time, although no other owner was in the way. */
+/** Too few nodes replied in time, or the nodes did not agree on a fencing token in time. */
 export class QuorumUnreachableError extends HoldfastError {
   override readonly name = "QuorumUnreachableError";
   static override readonly code = "QUORUM_UNREACHABLE";
@@ -100,9 +104,9 @@ export class QuorumUnreachableError extends HoldfastError {
 }
 
 /**
- * It can never work like this, however often it is tried: the same server stands in the list of nodes twice, for example,
- * or the resources cannot be locked together. A node may reject `acquire` with it, and the call then ends at once; so does
- * `extend` where the other nodes are no quorum, and leaves the lock as it was.
+ * Retrying cannot help until the configuration changes: for example, the same server is listed twice, or the resources
+ * cannot be locked together. If a node rejects `acquire` with this error, the call ends immediately. `extend` ends
+ * immediately when the remaining nodes are no quorum, and leaves the lock as it was.
  */
 export class ConfigurationError extends HoldfastError {
   override readonly name = "ConfigurationError";
@@ -110,7 +114,7 @@ export class ConfigurationError extends HoldfastError {
   readonly code = "MISCONFIGURED";
 }
 
-/** The lock is no longer held. It is the reason with which the lock's `signal` aborts. */
+/** The lock is no longer held. The lock's `signal` aborts with this error as its reason. */
 export class LockLostError extends HoldfastError {
   override readonly name = "LockLostError";
   static override readonly code = "LOCK_LOST";
@@ -130,7 +134,7 @@ export class LockLostError extends HoldfastError {
   }
 }
 
-/** So many calls of this `Redlock` are under way already (`maxWaiters`) that one more was refused. */
+/** The call was refused because `maxWaiters` calls of this `Redlock` are already in progress. */
 export class QueueFullError extends HoldfastError {
   override readonly name = "QueueFullError";
   static override readonly code = "QUEUE_FULL";
@@ -144,7 +148,7 @@ export class RedlockClosedError extends HoldfastError {
   readonly code = "CLOSED";
 }
 
-/** Every error that a lock operation rejects with on its own account: switch on `code`. */
+/** The union of the errors that lock operations reject with: switch on `code`. */
 export type LockError =
   | LockHeldError
   | WaitTimeoutError
@@ -154,13 +158,13 @@ export type LockError =
   | QueueFullError
   | RedlockClosedError;
 
-/** A node did not answer in time: the `error` of a failed {@link NodeOutcome}. */
+/** A node did not reply in time: the `error` of a failed {@link NodeOutcome}. */
 export class NodeTimeoutError extends Error {
   /** The `code` of these errors. */
   static readonly code = "NODE_TIMEOUT";
   /** The name of the class. */
   override readonly name = "NodeTimeoutError";
-  /** Tells the condition apart. */
+  /** Identifies the condition. */
   readonly code = "NODE_TIMEOUT";
 
   /** @param timeoutMs how long the node had, in milliseconds */
@@ -169,26 +173,26 @@ export class NodeTimeoutError extends Error {
   }
 }
 
-/** A node answered something that the contract does not allow: the `error` of a failed {@link NodeOutcome}. */
+/** A node sent a reply that the contract does not allow: the `error` of a failed {@link NodeOutcome}. */
 export class InvalidReplyError extends Error {
   /** The `code` of these errors. */
   static readonly code = "INVALID_REPLY";
   /** The name of the class. */
   override readonly name = "InvalidReplyError";
-  /** Tells the condition apart. */
+  /** Identifies the condition. */
   readonly code = "INVALID_REPLY";
 }
 
-/** Marks the errors of all copies of this package that are loaded, such as its ES module and its CommonJS build. */
+/** Marks the errors of all loaded copies of this package, such as its ES module and CommonJS builds. */
 const brand = Symbol.for("@holdfast/core/error");
 
-/** An error class, or one that a user derives from it: that has no `code` of its own. */
+/** An error class of this package, or a user's subclass, which has no own `code`. */
 interface ErrorClass {
   readonly prototype: object;
   readonly code?: string | undefined;
 }
 
-/** Has `instanceof` recognise the errors of another copy of this package: by their brand and code. */
+/** Makes `instanceof` recognise errors from another copy of this package by brand and code. */
 function recogniseCopies(base: ErrorClass, family: string): void {
   Object.defineProperty(base.prototype, brand, { value: family });
   Object.defineProperty(base, Symbol.hasInstance, {
@@ -208,7 +212,7 @@ recogniseCopies(HoldfastError, "operation");
 recogniseCopies(NodeTimeoutError, "node");
 recogniseCopies(InvalidReplyError, "node");
 
-/** What an error about an operation of all nodes is made of. */
+/** A failed operation over all nodes, as its error describes it. */
 export interface FailedOperation {
   readonly resources: readonly string[];
   /** In the order of the votes. */
@@ -217,13 +221,13 @@ export interface FailedOperation {
 }
 
 /**
- * The arguments of an error that says what each node answered. Its message reads like "could not lock invoice:42: 2 of 5
- * nodes granted, 3 needed; b timed out after 50 ms, c denied (…)".
+ * Returns the constructor arguments of an error that shows how each node replied. Its message reads like "could not
+ * lock invoice:42: 2 of 5 nodes granted, 3 needed; b timed out after 50 ms, c denied (…)".
  *
- * @param action what was being done
- * @param operation what it was about
- * @param votes what the nodes answered; none if no node was asked
- * @param remark what the votes do not show
+ * @param action the operation that failed
+ * @param operation its resources, nodes and quorum
+ * @param votes the nodes' replies; empty if no node was asked
+ * @param remark the reason, where the votes do not show it
  */
 export function failureDetails(
   action: LockAction,
@@ -238,14 +242,14 @@ export function failureDetails(
   const outcomes = votes.length > 0 ? nodes.map(outcomeOf) : [];
   const [verb, ...wanted] = goals[action];
   const count = outcomes.filter(({ kind }) => wanted.includes(kind)).length;
-  // A node that had not answered when the outcome was certain did nothing wrong.
+  // A node whose reply was still missing when the outcome became certain did nothing wrong.
   const others = outcomes.filter(({ kind }) => !wanted.includes(kind) && kind !== "unanswered");
   const counts = outcomes.length > 0 && `${count} of ${outcomes.length} nodes ${verb}, ${quorum} needed`;
   const parts = [remark, counts, others.map(describeOutcome).join(", ")].filter(Boolean);
   return [`could not ${action} ${resources.join(", ")}: ${parts.join("; ")}`, resources, outcomes];
 }
 
-/** The verb for the nodes that did what was wanted, and the kinds of outcome that it covers. */
+/** The verb that counts the successful nodes, and the outcomes that count as success. */
 const goals: Record<LockAction, [verb: string, ...kinds: string[]]> = {
   lock: ["granted", "granted"],
   keep: ["hold it", "held"],
@@ -264,17 +268,17 @@ function describeOutcome({ node, kind, retryAfterMs, holderLabel, error }: NodeO
   if (kind === "failed") return `${node} failed: ${error?.message}`;
   const text = `${node} ${phrases[kind] ?? kind}`;
   if (retryAfterMs === undefined) return text;
-  if (retryAfterMs === Infinity) return `${text} (held by a key without an end)`;
-  return `${text} (held by ${holderLabel ?? "another"} for up to ${Math.ceil(retryAfterMs)} ms more)`;
+  if (retryAfterMs === Infinity) return `${text} (held by a key that never expires)`;
+  return `${text} (held by ${holderLabel ?? "another owner"} for up to ${Math.ceil(retryAfterMs)} ms more)`;
 }
 
-/** The label that leads an owner, or null if it has none, as where the owner is the value of a foreign program. */
+/** Returns the label that prefixes an owner, or null if there is none, as in a foreign program's value. */
 export function labelOf(owner: string): string | null {
   const [, label = ""] = /^(.+):[0-9a-f]{32}$/s.exec(owner) ?? [];
   return isLabel(label) ? label : null;
 }
 
-/** Whether a text may be a label: something to read, in a line. */
+/** Whether a text may be a label: 1 to 100 printable characters. */
 export function isLabel(text: string): boolean {
   return /^[^\p{C}]{1,100}$/u.test(text);
 }

@@ -4,35 +4,35 @@ import type { Tally, VoteRule } from "./quorum-call.ts";
 import type { Vote } from "./replies.ts";
 
 /**
- * Proposes fencing tokens: the wall clock in microseconds, or one more than the highest token that was seen. When the
- * proposal is ahead of the counters of all nodes, they all grant exactly that, however far they had drifted apart, and
- * one round trip is enough. Nothing rests on it: counters only ever go up from what a node has.
+ * Proposes fencing tokens: the wall clock in microseconds, or one more than the highest token seen so far. If the
+ * proposal is ahead of every node's counter, all nodes grant exactly that token, and one round trip is enough. Safety
+ * does not depend on the proposal: a node's counter only ever goes up.
  */
 export class FenceHint {
   #highest = 0;
 
   /**
-   * The token to propose next.
+   * Returns the token to propose next.
    *
-   * @param wallMs what the wall clock shows
+   * @param wallMs the current wall-clock time
    */
   next(wallMs: number): number {
     return Math.min(Number.MAX_SAFE_INTEGER, Math.max(Math.floor(wallMs * 1000), this.#highest + 1));
   }
 
-  /** Keeps later proposals above this token. */
+  /** Records a token, so that later proposals exceed it. */
   saw(fence: number): void {
     this.#highest = Math.max(this.#highest, fence);
   }
 }
 
-/** The highest fence under which nodes hold a claim, and how many of them hold it under exactly that one. */
+/** The highest fence that nodes granted for a claim, and how many nodes granted exactly that one. */
 export interface HighestFence {
   readonly fence: number;
   readonly agreed: number;
 }
 
-/** The highest fence among the votes. */
+/** Returns the highest fence among the votes. */
 export function highestFence(votes: Tally["votes"]): HighestFence {
   let highest = 0;
   let agreed = 0;
@@ -46,35 +46,36 @@ export function highestFence(votes: Tally["votes"]): HighestFence {
 }
 
 /**
- * How often a token is proposed to the nodes once they have granted different ones. The first proposal is enough
- * unless a node raises its counter while it holds this claim, which only a resent or late message makes it do.
+ * The maximum number of rounds that propose a token after nodes granted different ones. One round is enough unless a
+ * node raises its counter while it holds this claim, which only a resent or late message can cause.
  */
 const maxProposals = 3;
 
-/** What agreeing on a token needs. */
+/** The parameters of {@link agreeOnFence}. */
 export interface FenceAgreement {
   readonly clock: Clock;
   readonly quorum: number;
   readonly signal: AbortSignal | undefined;
   /** How long all proposals together may take, in milliseconds. */
   readonly timeoutMs: number;
-  /** Asks these nodes, by their index, to raise the fence counters of the claim. */
+  /** Asks the nodes with these indices to raise the fence counters of the claim. */
   raise(indices: readonly number[], fence: number, rule: VoteRule): Promise<Tally>;
 }
 
 /**
- * Finds the token where the nodes have granted different fences: raises those that granted a lower one to the highest,
- * until a quorum of nodes has had exactly that one while it held this claim, if it comes to that. The proof in `spec/`
- * shows why this makes tokens unique and increasing without any assumption on time (after Attiya, Bar-Noy and Dolev,
+ * Finds the token after nodes granted different fences: raises lower counters to the highest fence until a quorum of
+ * nodes has confirmed exactly that fence while holding this claim, or time or proposals run out. The proof in `spec/`
+ * shows that tokens are then unique and increasing without any assumption about time (after Attiya, Bar-Noy and Dolev,
  * "Sharing Memory Robustly in Message-Passing Systems", JACM 1995).
  *
- * @param votes what the nodes granted
+ * @param votes the replies to the acquire requests
  * @param agreement the quorum and the time limit
+ * @returns the highest fence, and how many nodes agreed on it, which may be fewer than a quorum
  */
 export async function agreeOnFence(votes: Tally["votes"], agreement: FenceAgreement): Promise<HighestFence> {
   const { clock, quorum, signal, timeoutMs, raise } = agreement;
   const beganAt: Moment = readClocks(clock);
-  /** What each node was last known to say of this claim. */
+  /** The last reply of each node about this claim. */
   const known = [...votes];
   let proposed = 0;
   for (let proposals = 0; ; proposals++) {
@@ -98,7 +99,7 @@ export async function agreeOnFence(votes: Tally["votes"], agreement: FenceAgreem
   }
 }
 
-/** Whether a node may yet be made to have this fence under this claim. */
+/** Whether a node may still confirm this fence for the claim. */
 function isBehind(vote: Vote | undefined, fence: number): boolean {
   return vote === undefined || vote.kind === "failed" || (vote.fence ?? fence) !== fence;
 }

@@ -4,20 +4,21 @@ import { defaultNodeTimeoutMs, type Settings } from "./options.ts";
 import type { QuorumCall } from "./quorum-call.ts";
 
 /**
- * Has attempts hear all nodes until the first lock of a `Redlock` is granted, if nodes verify their servers. Otherwise a server that
- * is listed twice would be found only if both of its nodes answer early. Nodes that do not answer in time are waited for once.
+ * Makes attempts wait for the replies of all nodes until the first lock of a `Redlock` is granted, if nodes verify
+ * their servers. Otherwise a server that is listed twice would be noticed only if both of its nodes reply early. The
+ * wait for slow nodes happens once.
  */
 export class FirstLock {
   readonly #clock: Clock;
   readonly #openCalls: Set<QuorumCall>;
   #cancelTimer: (() => void) | undefined;
-  /** Whether no lock was granted yet, and nodes verify their servers. */
+  /** Whether attempts must wait for all nodes: no lock was granted yet, and nodes verify their servers. */
   isAwaited: boolean;
 
   /**
-   * @param clock what measures how long nodes are waited for
-   * @param nodes those of the `Redlock`
-   * @param openCalls the calls of attempts that are under way
+   * @param clock measures the wait
+   * @param nodes the nodes of the `Redlock`
+   * @param openCalls the quorum calls of attempts in progress
    */
   constructor(clock: Clock, nodes: readonly LockNode[], openCalls: Set<QuorumCall>) {
     this.#clock = clock;
@@ -25,14 +26,16 @@ export class FirstLock {
     this.isAwaited = nodes.some(({ verifiesServer }) => verifiesServer);
   }
 
-  /** An attempt has a quorum: starts the time for which the rest of the nodes is waited for, unless it has started. */
+  /**
+   * Starts the timer that limits the wait for the remaining nodes, unless it is running. Called when a quorum granted.
+   */
   startTimer({ ttlMs, nodeTimeoutMs }: Settings): void {
     const timeoutMs = Math.min(nodeTimeoutMs, defaultNodeTimeoutMs(ttlMs));
     const onTimer = () => this.#clock.afterPendingIo(() => this.end());
     this.#cancelTimer ??= this.#clock.startTimer(timeoutMs, onTimer);
   }
 
-  /** From now on a quorum is enough, also for the attempts that are under way. */
+  /** Ends the wait: from now on a quorum is enough, including for attempts in progress. */
   end(): void {
     this.isAwaited = false;
     this.#cancelTimer?.();

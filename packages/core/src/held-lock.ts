@@ -17,7 +17,7 @@ import { Pause, retryDelay } from "./pause.ts";
 import { noVotes, type Tally } from "./quorum-call.ts";
 import type { ConcurrencyLimit, LocalQueues, Waiter } from "./waiting/index.ts";
 
-/** The lock behind the interface. */
+/** The implementation of {@link Lock}. */
 export class HeldLock implements Lock {
   readonly resources: readonly string[];
   readonly owner: string;
@@ -25,11 +25,11 @@ export class HeldLock implements Lock {
   readonly #context: RedlockContext;
   readonly #queues: LocalQueues;
   readonly #limit: ConcurrencyLimit;
-  /** The call that the lock comes from: it stays in the queues until the lock ends. */
+  /** The call that acquired the lock. It stays in the queues until the lock ends. */
   readonly #waiter: Waiter;
   readonly #won: AttemptWon;
   readonly #lease: Lease;
-  /** The votes of the last round of extension, if that failed. */
+  /** The votes of the last extension round, if it failed. */
   #failedExtension: Extension["votes"] = noVotes;
   #extending: Promise<unknown> | undefined;
   #retryPause: Pause | undefined;
@@ -40,11 +40,11 @@ export class HeldLock implements Lock {
   #controller: AbortController | undefined;
 
   /**
-   * @param context the nodes
-   * @param queues told when the lock ends
-   * @param limit what the release needs a permit of
-   * @param waiter the call that the lock comes from
-   * @param won its last attempt
+   * @param context the shared state of the `Redlock`
+   * @param queues notified when the lock ends
+   * @param limit grants the permit for the release
+   * @param waiter the call that acquired the lock
+   * @param won the attempt that won the lock
    */
   constructor(context: RedlockContext, queues: LocalQueues, limit: ConcurrencyLimit, waiter: Waiter, won: AttemptWon) {
     const { ttlMs, driftFactor } = waiter.settings;
@@ -60,13 +60,13 @@ export class HeldLock implements Lock {
     this.#lease = new Lease(context.clock, driftFactor, term, won.settledAt, () => this.#expire());
   }
 
-  /** What all events of the lock tell. */
+  /** The fields that all events of the lock share. */
   get facts(): LockEvent {
     const { resources, owner, fence } = this;
     return { resources, owner, fence };
   }
 
-  /** From now on the lock is extended by itself. */
+  /** Starts automatic extension. */
   startAutoExtend(): void {
     const { ttlMs, maxHoldMs } = this.#waiter.settings;
     autoExtend(this.#lease, {
@@ -89,7 +89,7 @@ export class HeldLock implements Lock {
     return this.#controller.signal;
   }
 
-  /** The error that the lock was lost with, if it was. */
+  /** The error with which the lock was lost, or undefined. */
   get lost(): LockLostError | undefined {
     this.remainingMs();
     return this.#lost;
@@ -123,7 +123,7 @@ export class HeldLock implements Lock {
     return elapsedMs(this.#won.startedAt, readClocks(this.#context.clock));
   }
 
-  /** Extensions follow one another, as each asks for no less than is left of the one before. */
+  /** Extends after any extension in progress: each one asks for at least the ttl that the previous one left. */
   #extendFor(nextTtlMs: () => number | undefined): Promise<void> {
     const before = this.#extending ?? Promise.resolve();
     const extension = before.then(() => this.#extendUntilSettled(nextTtlMs));
@@ -140,7 +140,7 @@ export class HeldLock implements Lock {
       const timeoutMs = Math.min(nodeTimeoutMs, this.#remainingOrThrow());
       const wantedMs = nextTtlMs();
       if (wantedMs === undefined) return;
-      // A node that rejoins must promise as much as those did on which the validity rests.
+      // A node that rejoins must keep the claim as long as the nodes that the current validity depends on.
       const ttlMs = Math.max(wantedMs, this.#lease.ttlLeftMs());
       const term = { startedAt: readClocks(clock), ttlMs };
       const { outcome, votes } = await extendOnce(nodes, this.#won.claim, {
@@ -215,7 +215,7 @@ export class HeldLock implements Lock {
     this.#lose(this.#reachedMaxHold ? "max-hold" : "expired");
   }
 
-  /** Ends the lock on this side. What nodes still hold of it could protect nothing, and would only be in the way. */
+  /** Ends the lock here and releases it on the nodes, where it would only block other owners. */
   #lose(reason: LossReason): void {
     if (this.#lost !== undefined || this.#isReleased) return;
     this.#lost = this.#lostError(reason);

@@ -5,38 +5,38 @@ import type { Settings } from "./options.ts";
 import { anyVote, type NodeCall, QuorumCall } from "./quorum-call.ts";
 import { readNodeView } from "./replies.ts";
 
-/** Who holds a resource, as the majority says and node by node. True at some moment while it was gathered. */
+/** Who holds a resource, by majority and node by node. Each node's view was true at some moment during the call. */
 export interface Inspection {
-  /** What was asked about. */
+  /** The resource that was inspected. */
   readonly resource: string;
   /**
-   * `held` if a quorum of nodes names the same owner; `free` if no owner can have a quorum, whatever the nodes hold
-   * that did not answer; `unknown` if too few answered to tell.
+   * `held` if a quorum of nodes names the same owner; `free` if no owner can have a quorum, whatever the nodes that did
+   * not reply may hold; `unknown` if too few replied to tell.
    */
   readonly state: "held" | "free" | "unknown";
-  /** The owner that holds a quorum, or null. */
+  /** The owner that a quorum of nodes names, or null. */
   readonly owner: string | null;
-  /** The label that leads the owner, or null. */
+  /** The owner's label, or null. */
   readonly label: string | null;
-  /** How long a quorum of nodes will still keep the claim unless it is extended, in milliseconds; null if not held. */
+  /** How long a quorum of nodes will keep the claim unless it is extended, in milliseconds; null if not held. */
   readonly remainingMs: number | null;
-  /** The highest fence counter that a node has told; 0 if none has. */
+  /** The highest fence counter that a node reported; 0 if none did. */
   readonly fence: number;
-  /** What each node said, in the order in which the nodes were given. */
+  /** Each node's view or error, in the order in which the nodes were given. */
   readonly nodes: readonly NodeInspection[];
 }
 
-/** What one node said, or why it did not. */
+/** One node's view of a resource, or its error. */
 export interface NodeInspection {
   /** The name of the node. */
   readonly node: string;
-  /** What it said, or null if it failed. */
+  /** The node's view, or null if the node failed. */
   readonly view: NodeView | null;
-  /** How it failed, or null if it did not. */
+  /** The node's error, or null if it replied. */
   readonly error: Error | null;
 }
 
-/** Asks all nodes who holds a resource. Changes nothing, and never rejects because of a node. */
+/** Asks all nodes who holds a resource. Changes nothing, and never rejects because a node fails. */
 export async function inspectResource(
   context: RedlockContext,
   resource: string,
@@ -47,7 +47,7 @@ export async function inspectResource(
     nodes,
     method: "inspect",
     resources: [resource],
-    send: (node) => node.inspect?.(resource) ?? Promise.reject(new Error("does not offer inspect()")),
+    send: (node) => node.inspect?.(resource) ?? Promise.reject(new Error("does not implement inspect()")),
     read: readNodeView,
   };
   const rule = { timeoutMs, isYes: anyVote, isDecided: () => false };
@@ -66,8 +66,8 @@ function verdictOf(
   quorum: number,
 ): Omit<Inspection, "resource" | "nodes"> {
   const claims = views.filter(({ owner }) => owner !== null);
-  const camps = claims.map(({ owner }) => claims.filter((claim) => claim.owner === owner));
-  const [largest = []] = camps.sort((a, b) => b.length - a.length);
+  const groups = claims.map(({ owner }) => claims.filter((claim) => claim.owner === owner));
+  const [largest = []] = groups.sort((a, b) => b.length - a.length);
   const remaining = largest.map(({ remainingMs }) => remainingMs ?? Infinity).sort((a, b) => b - a);
   const owner = largest[quorum - 1]?.owner ?? null;
   return {

@@ -1,6 +1,6 @@
 import type { Clock } from "./clock.ts";
 
-/** A moment, read off both clocks. */
+/** A point in time on both clocks. */
 export interface Moment {
   readonly monotonicMs: number;
   readonly wallMs: number;
@@ -12,39 +12,41 @@ export function readClocks(clock: Clock): Moment {
 }
 
 /**
- * The time from one moment to another: the larger of what the two clocks say. A suspended machine stops the monotonic clock,
- * and an administrator or a time service can set the wall clock back; neither makes a lock look younger than it is (S3).
+ * Returns the time between two moments: the larger of the differences on the two clocks. A suspended machine stops the
+ * monotonic clock, and an administrator or a time service can set the wall clock back. Neither makes a lock look
+ * younger than it is (S3).
  */
 export function elapsedMs(since: Moment, until: Moment): number {
   return Math.max(until.monotonicMs - since.monotonicMs, until.wallMs - since.wallMs);
 }
 
 /**
- * What is taken off the ttl because the clocks of client and nodes do not run at exactly the same rate, and a node
- * expires keys with a precision of a millisecond (distlock page, "Is the algorithm asynchronous?").
+ * Returns the allowance for clock drift, which is subtracted from the ttl: the clocks of client and nodes do not run at
+ * exactly the same rate, and a node expires keys with millisecond precision (distlock page, "Is the algorithm
+ * asynchronous?").
  */
 export function driftMs(ttlMs: number, driftFactor: number): number {
   return ttlMs * driftFactor + 2;
 }
 
-/** What a ttl leaves to rely on, from the moment at which it began. */
+/** Returns how long a lock with this ttl may be relied on from the start of its term. */
 export function validityMs(ttlMs: number, driftFactor: number): number {
   return ttlMs - driftMs(ttlMs, driftFactor);
 }
 
-/** A ttl, and the moment from which it counts for the client: just before the requests that set it were sent. */
+/** A ttl and its start for the client: the moment just before the requests that set it were sent. */
 export interface Term {
   readonly startedAt: Moment;
   readonly ttlMs: number;
 }
 
 /**
- * How often the lease looks at the clocks, at the least: after a machine was suspended, timers know nothing of it, but the
- * wall clock does (S3).
+ * The maximum interval between two clock checks. Timers do not notice that the machine was suspended, but the wall
+ * clock does (S3).
  */
 const longestBlindMs = 1000;
 
-/** How long a lock may be relied on, and the timer that ends it (S7). */
+/** The current term of a lock, and the timer that ends it (S7). */
 export class Lease {
   readonly #clock: Clock;
   readonly #driftFactor: number;
@@ -55,11 +57,11 @@ export class Lease {
   #cancelTimer: (() => void) | undefined;
 
   /**
-   * @param clock what measures it
+   * @param clock measures the term
    * @param driftFactor see `LockOptions`
    * @param term the first term
-   * @param now read off that clock
-   * @param onEnd called when the validity ends, unless it is renewed or stopped before
+   * @param now the current time on that clock
+   * @param onEnd called when the validity ends, unless the lease is renewed or stopped before
    */
   constructor(clock: Clock, driftFactor: number, term: Term, now: Moment, onEnd: () => void) {
     this.#clock = clock;
@@ -69,17 +71,17 @@ export class Lease {
     this.#watch(now);
   }
 
-  /** What is left of the validity, in milliseconds; not positive once it has ended. */
+  /** Returns the remaining validity in milliseconds; zero or negative once it has ended. */
   remainingMs(now: Moment = readClocks(this.#clock)): number {
     return this.#leftMs(now) - driftMs(this.#term.ttlMs, this.#driftFactor);
   }
 
-  /** What is left of the ttl, in whole milliseconds: for how long the nodes were asked to keep the claim, or more. */
+  /** Returns the remaining ttl in whole milliseconds, rounded up: how long the nodes were asked to keep the claim. */
   ttlLeftMs(): number {
     return Math.ceil(this.#leftMs(readClocks(this.#clock)));
   }
 
-  /** Whether a term of this ttl that began now would make the validity end later. */
+  /** Whether a term with this ttl that starts now would end later than the current one. */
   wouldGain(ttlMs: number): boolean {
     return validityMs(ttlMs, this.#driftFactor) > this.remainingMs();
   }
@@ -90,13 +92,13 @@ export class Lease {
     this.#watch();
   }
 
-  /** Calls back once when no more than `leftMs` of the validity is left. Replaces any earlier alarm. */
+  /** Calls `ring` once when at most `leftMs` of the validity is left. Replaces any earlier alarm. */
   ringAt(leftMs: number, ring: () => void): void {
     this.#alarm = { leftMs, ring };
     this.#watch();
   }
 
-  /** Stops the timer, for good. */
+  /** Stops the timer permanently. */
   stop(): void {
     this.#isStopped = true;
     this.#cancelTimer?.();
@@ -106,7 +108,7 @@ export class Lease {
     return this.#term.ttlMs - elapsedMs(this.#term.startedAt, now);
   }
 
-  /** Timers have whole milliseconds: what is left below one is given up rather than overrun. */
+  /** Restarts the timer. Rounds down to whole milliseconds, so that the lease ends early rather than late. */
   #watch(now?: Moment): void {
     this.#cancelTimer?.();
     if (this.#isStopped) return;
@@ -130,26 +132,26 @@ export class Lease {
   }
 }
 
-/** What automatic extension needs of a lock. */
+/** The part of a lock that automatic extension uses. */
 export interface Extendable {
   /** See `LockOptions`. */
   readonly ttlMs: number;
   /** See `LockOptions`. */
   readonly maxHoldMs: number;
-  /** How long the lock has been held, in milliseconds. */
+  /** Returns how long the lock has been held, in milliseconds. */
   heldMs(): number;
   /**
-   * Extends the lock by the ttl that `nextTtlMs` returns before each try, until a try succeeds, or it returns undefined as
-   * there is nothing to gain. Rejects when the lock has ended.
+   * Extends the lock, retrying until an attempt succeeds. Calls `nextTtlMs` before each attempt for the ttl, and stops
+   * if that returns undefined, as there is nothing to gain. Rejects when the lock has ended.
    */
   extend(nextTtlMs: () => number | undefined): Promise<void>;
-  /** Called when the lock has been extended as far as `maxHoldMs` allows. */
+  /** Called when `maxHoldMs` allows no further extension. */
   onLimit(): void;
 }
 
 /**
- * Extends a lock each time half of its validity has passed: early enough for several more tries when nodes do not
- * answer. The last extension is cut so that the lock ends with `maxHoldMs`. Ends with the lease.
+ * Extends a lock each time half of its validity has passed, which leaves time for several retries while nodes do not
+ * reply. Shortens the last extension so that the lock ends at `maxHoldMs`. Stops with the lease.
  */
 export function autoExtend(lease: Lease, lock: Extendable): void {
   const { ttlMs, maxHoldMs } = lock;
@@ -164,7 +166,7 @@ export function autoExtend(lease: Lease, lock: Extendable): void {
       const onExtended = nextMs < ttlMs ? () => lock.onLimit() : wait;
       lock.extend(nextTtlMs).then(onExtended, () => {});
     } else if (maxHoldMs - lock.heldMs() < ttlMs) lock.onLimit();
-    else wait(); // it was extended by hand for longer
+    else wait(); // a call to extend() has already made it last longer
   };
   wait();
 }

@@ -7,24 +7,24 @@ import type {
 } from "./release-notifier.ts";
 
 /**
- * The contract between core and one lock server. Core decides by counting the votes of N independent nodes. It asks two
- * things of a node: each call is atomic on that node, and each answer is true at the moment when the node gives it.
+ * The contract between core and one lock server. Core counts the votes of N independent nodes, and requires two things
+ * of each: every call is atomic on that node, and every reply is true at the moment when the node sends it.
  *
- * - A method resolves with an answer or rejects. A rejection is a *failure* (no answer: down, timed out, broken) and is
- *   never used for a denial.
- * - When `acquire` rejects with a `ConfigurationError`, trying again can never help: core ends the call at once, instead
- *   of going on with the other nodes. When `extend` does, that node has failed, and the call ends at once when no quorum
- *   is left.
+ * - A method resolves with a reply or rejects. A rejection is a *failure* (the node is down, broken or too slow), never
+ *   a denial.
+ * - When `acquire` rejects with a `ConfigurationError`, retrying cannot help: core ends the call immediately instead of
+ *   continuing with the other nodes. When `extend` does, the node counts as failed, and the call ends immediately once
+ *   no quorum is left.
  * - All nodes get the same request object. Requests of one client may overtake each other.
  * - An adapter may abort its own work after `timeoutMs`; core stops waiting by then anyway.
  * - A request that this page does not allow is rejected and changes nothing (`@holdfast/core/requests` has the checks).
  *
- * What a node may do for clients that wait is optional, and on a page of its own: {@link ReleaseNotifier}.
+ * Support for waiting clients is optional, and described separately: {@link ReleaseNotifier}.
  *
  * The conformance suite (`@holdfast/conformance`) tests every sentence on this page.
  */
 export interface LockNode extends ReleaseNotifier {
-  /** Names the node in errors, events and logs. Unique among the nodes of one `Redlock`. */
+  /** The node's name in errors, events and logs. Unique among the nodes of one `Redlock`. */
   readonly name: string;
 
   /**
@@ -32,56 +32,57 @@ export interface LockNode extends ReleaseNotifier {
    *
    * - Every resource is free, or held by `takeover`: hold them all for `owner` until `ttlMs` from now, set the fence
    *   counter of each to `max(1 + the highest of their counters, fenceHint)`, and grant with that counter.
-   * - This same `owner` already holds them all (the command was resent): grant again, with the highest of their
-   *   counters as it is, and leave the remaining ttl alone.
+   * - The same `owner` already holds them all (the command was resent): grant again with the highest of their counters,
+   *   unchanged, and leave the remaining ttl alone.
    * - Otherwise: change nothing and deny.
    *
-   * `fenceHint` counts at most as the node's own wall clock in microseconds plus one day, so that a client with a
-   * broken clock cannot use up the number range.
+   * `fenceHint` is capped at the node's own wall clock in microseconds plus one day, so that a client with a broken
+   * clock cannot exhaust the number range.
    */
   acquire(request: AcquireRequest): Promise<AcquireReply>;
 
   /**
    * Keeps a claim for at least `ttlMs` from now, and raises the fence counters.
    *
-   * - `owner` holds all the resources: keep each until `ttlMs` from now, or for as long as it would have been kept if
-   *   that is longer; set each counter to `max(counter, fence)`, and answer `held` with the highest counter as it is now.
+   * - `owner` holds all the resources: keep each until `ttlMs` from now, or until its current expiry if that is later;
+   *   set each counter to `max(counter, fence)`, and reply `held` with the highest counter after the change.
    * - No other owner holds any of them, `owner` does not hold them all, and `rejoin` is set: claim them all again *as a
-   *   grant*, with the counters at `max(1 + the highest of their counters, fence)`, and answer `rejoined`.
-   * - Otherwise: change nothing, and answer neither.
+   *   grant*, with the counters at `max(1 + the highest of their counters, fence)`, and reply `rejoined`.
+   * - Otherwise: change nothing, and reply neither.
    */
   extend(request: ExtendRequest): Promise<ExtendReply>;
 
   /**
-   * Frees those of the resources that `owner` holds, keeps their fence counters, and tells watchers. Releasing what
-   * is not held, or is held by another owner, changes nothing and is no error.
+   * Frees those of the resources that `owner` holds, keeps their fence counters, and notifies watchers. Releasing a
+   * resource that is free or held by another owner changes nothing and is not an error.
    */
   release(request: ReleaseRequest): Promise<ReleaseReply>;
 
-  /** Optional: tells who holds the resource on this node, for how long, and the fence counter. Changes nothing. */
+  /** Optional: returns who holds the resource on this node, for how long, and its fence counter. Changes nothing. */
   inspect?(resource: string): Promise<NodeView>;
 
   /**
-   * Optional: ends all watches, and closes what belongs to the node itself, such as a connection for notifications. A client that
-   * the node was made of stays the caller's: over that, locks can still be extended and released. Claims and fence counters
-   * stay as they are. Safe to repeat.
+   * Optional: ends all watches, and closes the node's own resources, such as a connection for notifications. A client
+   * that the caller passed in stays open, and locks can still be extended and released over it. Claims and fence
+   * counters stay as they are. Safe to repeat.
    */
   close?(): PromiseLike<void> | void;
 
   /**
-   * Optional: true if `acquire` finds out which server it is that votes, and rejects with a `ConfigurationError` where another
-   * node of the same `Redlock` votes on it. Core then grants the first lock when all nodes have answered, or their time is up.
+   * Optional: true if `acquire` identifies the server that votes, and rejects with a `ConfigurationError` if another
+   * node of the same `Redlock` votes on it. Core then grants the first lock only when all nodes have replied or timed
+   * out.
    */
   readonly verifiesServer?: boolean;
 }
 
-/** What every request carries. */
+/** The fields of every request. */
 export interface NodeRequest {
   /** The names to lock: sorted by UTF-16 code units, without duplicates, at least one, none of them empty. */
   readonly resources: readonly string[];
   /** Signs the claim. No two attempts ever share one. */
   readonly owner: string;
-  /** How long the caller will wait for the answer, in milliseconds. */
+  /** How long the caller will wait for the reply, in milliseconds. */
   readonly timeoutMs: number;
 }
 
@@ -89,21 +90,21 @@ export interface NodeRequest {
 export interface AcquireRequest extends NodeRequest, AcquireHints {
   /** How long the node keeps the claim, in milliseconds: a positive integer. */
   readonly ttlMs: number;
-  /** What the client would like the fence counter to be at least: its wall clock in microseconds, or more. */
+  /** The proposed minimum for the fence counter: the client's wall clock in microseconds, or more. */
   readonly fenceHint: number;
-  /** An owner whose claims may be replaced by this one: a hand-over between two waiters of one process. */
+  /** An owner whose claims this one may replace: a hand-over between two waiters of one process. */
   readonly takeover?: string;
   /**
-   * Who votes on which server, for nodes that can tell when two of them are the same server: the same map in all requests of
-   * a `Redlock`. Core never reads it.
+   * Which node votes on which server, for nodes that detect when two of them use the same server. All requests of a
+   * `Redlock` carry the same map. Core never reads it.
    */
   readonly servers?: ServerVotes;
 }
 
-/** Which node of a `Redlock` votes on which server, by what tells one server from another. The nodes keep it. */
+/** Which node of a `Redlock` votes on which server, keyed by a server's identity. Maintained by the nodes. */
 export type ServerVotes = Map<string, ServerVote>;
 
-/** See {@link ServerVotes}. Its node changes it. */
+/** See {@link ServerVotes}. Only the node that it names changes it. */
 export interface ServerVote {
   /** The name of the node. */
   readonly node: string;
@@ -114,9 +115,9 @@ export interface ServerVote {
 /** See {@link LockNode.acquire}. */
 export type AcquireReply = Grant | Denial;
 
-/** All the resources are now held for the owner. */
+/** The owner now holds all the resources. */
 export interface Grant {
-  /** Tells it from a {@link Denial}. */
+  /** Distinguishes a grant from a {@link Denial}. */
   readonly granted: true;
   /** The fence counter of the resources: a positive safe integer. */
   readonly fence: number;
@@ -124,32 +125,32 @@ export interface Grant {
 
 /** Another owner holds at least one of the resources. */
 export interface Denial extends DenialHints {
-  /** Tells it from a {@link Grant}. */
+  /** Distinguishes a denial from a {@link Grant}. */
   readonly granted: false;
 }
 
 /** See {@link LockNode.extend}. */
 export interface ExtendRequest extends NodeRequest {
-  /** How long the node keeps the claim from now on at the least, in milliseconds: a positive integer. */
+  /** How long the node keeps the claim from now, at least, in milliseconds: a positive integer. */
   readonly ttlMs: number;
-  /** The least value that the fence counters have afterwards: a positive safe integer. */
+  /** The minimum value of the fence counters afterwards: a positive safe integer. */
   readonly fence: number;
-  /** Whether the node may claim the resources again when they are free here, as after a restart without memory. */
+  /** Whether the node may claim the resources again if they are free, as after a restart that lost the claims. */
   readonly rejoin: boolean;
 }
 
 /** See {@link LockNode.extend}. */
 export type ExtendReply =
   | {
-      /** The owner held all the resources, and does so for another ttl at the least. */
+      /** The owner held all the resources, and keeps them for at least another ttl. */
       readonly held: true;
-      /** The fence counter of the resources now: at least the `fence` of the request. */
+      /** The fence counter of the resources afterwards: at least the `fence` of the request. */
       readonly fence: number;
     }
   | {
-      /** The owner did not hold all of them. */
+      /** The owner did not hold all the resources. */
       readonly held: false;
-      /** Whether the resources were free here and are now claimed again. */
+      /** Whether the resources were free on this node and are now claimed again. */
       readonly rejoined: boolean;
     };
 
@@ -162,17 +163,17 @@ export interface ReleaseReply extends ReleaseReplyHints {
   readonly released: boolean;
 }
 
-/** One resource as one node sees it. */
+/** The state of one resource on one node. */
 export interface NodeView {
-  /** The owner that holds the resource here, or null when it is free. */
+  /** The owner that holds the resource on this node, or null if it is free. */
   readonly owner: string | null;
-  /** How long the claim will still be kept, in milliseconds; null when the resource is free. */
+  /** How long the node will keep the claim, in milliseconds; null if the resource is free. */
   readonly remainingMs: number | null;
-  /** The fence counter: 0 when the node has never granted the resource, or no longer remembers. */
+  /** The fence counter: 0 if the node has never granted the resource, or has forgotten its counter. */
   readonly fence: number;
   /**
-   * How long the node will not vote for new locks, in milliseconds, because it may have forgotten claims in a restart; absent
-   * when it votes.
+   * How long the node will not vote for new locks, in milliseconds, because a restart may have lost claims; absent if
+   * it votes.
    */
   readonly recoveringMs?: number;
 }

@@ -1,31 +1,32 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 
-/** A lock that was acquired. It ends when it is released, or when its validity ends before it is extended. */
+/** An acquired lock. It ends when it is released, or when its validity ends before it is extended. */
 export interface Lock extends AsyncDisposable {
-  /** What is locked: sorted, without duplicates. */
+  /** The locked resources: sorted, without duplicates. */
   readonly resources: readonly string[];
-  /** The random value that signs the lock on the nodes, led by the label if there is one. */
+  /** The random value that signs the lock on the nodes, prefixed by the label if there is one. */
   readonly owner: string;
   /**
-   * The fencing token: a safe integer, larger than that of every lock granted before on any of these resources. It
-   * protects data in a store that remembers the largest one it was shown, at the first read, and refuses smaller ones.
+   * The fencing token: a safe integer, larger than the token of every earlier lock on any of these resources. It
+   * protects data in a store that remembers the largest token presented to it, from the first read on, and rejects
+   * smaller ones.
    */
   readonly fence: number;
   /**
-   * Aborts when the lock is lost, no later than its validity ends, with a {@link LockLostError} as the reason. It does
-   * not abort when the lock is released.
+   * Aborts when the lock is lost, no later than the end of its validity, with a {@link LockLostError} as the reason.
+   * Does not abort when the lock is released.
    */
   readonly signal: AbortSignal;
-  /** How long the lock may be relied on from now, in milliseconds: 0 once it is lost or released. */
+  /** Returns how long the lock may be relied on from now, in milliseconds: 0 once it is lost or released. */
   remainingMs(): number;
   /**
-   * Extends the lock to `ttlMs` from now; a lock that lasts longer than that is left as it is. As long as too few nodes
-   * answer, it tries again until the validity ends.
+   * Extends the lock to `ttlMs` from now. A lock that already lasts longer is left unchanged. While too few nodes
+   * reply, retries until the validity ends.
    *
-   * @throws {LockLostError} when the lock is, or thereby turns out to be, lost or released
-   * @throws {ConfigurationError} at once, when so many nodes say that it can never work like this that the rest is no quorum;
-   *   the lock stays as it was
-   * @throws {TypeError | RangeError} for a bad ttl
+   * @throws {LockLostError} when the lock was released, is lost, or turns out to be lost
+   * @throws {ConfigurationError} immediately, when so many nodes report a configuration error that the rest is no
+   *   quorum; the lock stays as it was
+   * @throws {TypeError | RangeError} for bad options
    *
    * @example
    * ```ts
@@ -37,11 +38,11 @@ export interface Lock extends AsyncDisposable {
    */
   extend(options?: ExtendOptions): Promise<void>;
   /**
-   * Releases the lock on all nodes, and resolves once a quorum has answered. Safe to repeat: it never frees what
-   * another owner holds, and releasing a lock that has ended resolves at once.
+   * Releases the lock on all nodes, and resolves once a quorum has replied. Safe to repeat: it never frees another
+   * owner's claim, and releasing a lock that has ended resolves immediately.
    *
-   * @throws {QuorumUnreachableError} when too few nodes answer; the lock then ends on the others with its ttl, unless
-   *   another call of this method reaches them before
+   * @throws {QuorumUnreachableError} when too few nodes reply; on the others, the lock then expires with its ttl unless
+   *   another call of this method reaches them first
    *
    * @example
    * ```ts
@@ -52,14 +53,14 @@ export interface Lock extends AsyncDisposable {
    */
   release(): Promise<void>;
   /**
-   * Releases the lock, for `await using`, and waits for the nodes' answers unless `awaitRelease` is false. Does not throw:
-   * where nodes do not answer, the lock ends with its ttl.
+   * Releases the lock at the end of an `await using` block, and waits for the nodes unless `awaitRelease` is false.
+   * Never throws: on nodes that do not reply, the lock expires with its ttl.
    */
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** What `extend` may be told. */
+/** The options of {@link Lock.extend}. */
 export interface ExtendOptions {
-  /** How long the nodes keep the claim from now at the least, in milliseconds. The ttl that it was acquired with unless given. */
+  /** How long the nodes keep the claim from now, at least, in milliseconds. Default: the ttl of the lock. */
   readonly ttlMs?: number | undefined;
 }

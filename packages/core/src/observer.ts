@@ -3,32 +3,43 @@ import type { LockHeldError, LockLostError } from "./errors.ts";
 
 /**
  * Callbacks for logs, metrics and traces. Each is optional, is called synchronously, and receives plain data. An
- * observer can never change the course of an operation: what it throws, or rejects with, is dropped.
+ * observer cannot affect an operation: errors that it throws or rejects with are ignored.
  *
- * All events of one call to acquire, and of the lock that it leads to, carry the same `resources` array: a `WeakMap` with
- * it as the key tells what belongs together. `acquired` and `acquireFailed` are called in the asynchronous context of
- * the caller.
+ * All events of one call to acquire, and of the lock that it acquires, carry the same `resources` array, which can
+ * serve as the key of a `WeakMap` to correlate them. `acquired` and `acquireFailed` are called in the asynchronous
+ * context of the caller.
+ *
+ * @example
+ * ```ts
+ * const redlock = new Redlock([memoryNode()], {
+ *   observer: {
+ *     lost: ({ resources, error }) => console.error(`lost ${resources}`, error),
+ *     nodeFailed: ({ node, method, error }) => console.warn(`${node} failed to ${method}`, error),
+ *   },
+ * });
+ * await redlock.using("invoice:42", () => console.log("alone with it"));
+ * ```
  */
 export interface Observer {
-  /** One attempt to acquire has settled. */
+  /** An attempt to acquire has settled. */
   attemptSettled?(event: AttemptSettledEvent): void;
   /** A lock was acquired. */
   acquired?(event: AcquiredEvent): void;
-  /** A call to acquire has ended without a lock. */
+  /** A call to acquire ended without a lock. */
   acquireFailed?(event: AcquireFailedEvent): void;
   /** A lock was extended. */
   extended?(event: ExtendedEvent): void;
-  /** The holder has released a lock. */
+  /** The holder released a lock. */
   released?(event: ReleasedEvent): void;
   /** A lock was lost before the holder released it. */
   lost?(event: LostEvent): void;
-  /** A node failed to answer: it was down, broken, or too slow. */
+  /** A node failed: it was down, broken, or too slow. */
   nodeFailed?(event: NodeFailedEvent): void;
 }
 
-/** What every event of a lock tells. */
+/** The fields of every event of a lock. */
 export interface LockEvent {
-  /** What is locked: sorted, without duplicates. */
+  /** The locked resources: sorted, without duplicates. */
   readonly resources: readonly string[];
   /** The value that signs the lock on the nodes. */
   readonly owner: string;
@@ -38,23 +49,23 @@ export interface LockEvent {
 
 /** See {@link Observer.attemptSettled}. */
 export interface AttemptSettledEvent {
-  /** What was to be locked. */
+  /** The requested resources. */
   readonly resources: readonly string[];
   /** The owner that signed this attempt. */
   readonly owner: string;
   /**
-   * `acquired`: it was won. `collected`: it has won a part of the resources, and the call goes on to the rest. `held`: another
-   * owner was in the way. `unreachable`: too few nodes answered, or too late. `misconfigured`: a node said that it can never
-   * work like this.
+   * `acquired`: the attempt won the lock. `collected`: it won some of the resources, and the call continues with the
+   * rest. `held`: another owner holds a resource. `unreachable`: too few nodes replied in time. `misconfigured`: a node
+   * reported a configuration error.
    */
   readonly outcome: "acquired" | "collected" | "held" | "unreachable" | "misconfigured";
-  /** How long it took, in milliseconds. */
+  /** How long the attempt took, in milliseconds. */
   readonly elapsedMs: number;
 }
 
 /** See {@link Observer.acquired}. */
 export interface AcquiredEvent extends LockEvent {
-  /** How many attempts it took. */
+  /** The number of attempts made. */
   readonly attempts: number;
   /** The time from the call to the lock, in milliseconds. */
   readonly waitedMs: number;
@@ -62,13 +73,13 @@ export interface AcquiredEvent extends LockEvent {
 
 /** See {@link Observer.acquireFailed}. */
 export interface AcquireFailedEvent {
-  /** What was to be locked. */
+  /** The requested resources. */
   readonly resources: readonly string[];
   /** The time from the call to its end, in milliseconds. */
   readonly waitedMs: number;
   /**
-   * Why: what `acquire` rejects with, the reason of the caller's signal among it. Where `tryAcquire` answers null, it is
-   * a {@link LockHeldError}.
+   * The error that `acquire` rejects with, or the reason of the caller's signal. When `tryAcquire` returns null, this
+   * is a {@link LockHeldError}.
    */
   readonly error: unknown;
 }
@@ -83,9 +94,9 @@ export interface ExtendedEvent extends LockEvent {
 export interface ReleasedEvent extends LockEvent {
   /** How long the lock was held, in milliseconds. */
   readonly heldMs: number;
-  /** Whether a quorum of nodes answered; where not, the claims end with their ttl. */
+  /** Whether a quorum of nodes replied. If not, the remaining claims expire with their ttl. */
   readonly confirmed: boolean;
-  /** Whether the next waiter of this process has taken the lock over. */
+  /** Whether the next waiter of this process took over the lock. */
   readonly handedOver: boolean;
 }
 
@@ -101,11 +112,11 @@ export interface LostEvent extends LockEvent {
 export interface NodeFailedEvent {
   /** The name of the node. */
   readonly node: string;
-  /** What it was asked for. */
+  /** The method that failed. */
   readonly method: "acquire" | "extend" | "release" | "inspect";
-  /** What it was asked about. */
+  /** The resources of the call. */
   readonly resources: readonly string[];
-  /** How it failed. */
+  /** The node's error. */
   readonly error: Error;
 }
 
@@ -120,9 +131,10 @@ const callbackNames: Record<keyof Observer, true> = {
 };
 
 /**
- * Checks what was given as an observer. An instance of a class may have members of its own beside the callbacks.
+ * Checks an observer. An instance of a class may have other members besides the callbacks.
  *
- * @throws {TypeError} if it is no object, has a member that is no callback, or one of another name
+ * @throws {TypeError} if it is not an object, has a callback that is not a function, or a plain object has an unknown
+ *   member
  */
 export function assertObserver(observer: unknown): asserts observer is Observer {
   if (!isOrdinaryObject(observer)) throw wrong("observer", "an object", observer, TypeError);
@@ -137,7 +149,7 @@ export function assertObserver(observer: unknown): asserts observer is Observer 
   }
 }
 
-/** A member that cannot be read counts as missing. */
+/** Reads a member. A getter that throws counts as missing. */
 function memberOf(observer: object, name: string): unknown {
   try {
     return observer[name as keyof typeof observer];
@@ -147,23 +159,23 @@ function memberOf(observer: object, name: string): unknown {
 }
 
 /**
- * Wraps the user's observer so that nothing it does reaches the lock operation. An event that it has no callback for is not
- * even made.
+ * Wraps the user's observer so that its errors cannot reach a lock operation. Core does not even create an event that
+ * has no callback.
  */
 export function safeObserver(observer: Observer | undefined): Observer {
   if (observer === undefined) return {};
   const callbackOf = (_: object, name: string | symbol) => {
     const callback = memberOf(observer, name as string) as ((event: never) => unknown) | undefined;
-    return callback && tell.bind(observer, callback);
+    return callback && notify.bind(observer, callback);
   };
   return new Proxy({}, { get: callbackOf });
 }
 
-function tell(this: Observer, callback: (event: never) => unknown, event: never): void {
+function notify(this: Observer, callback: (event: never) => unknown, event: never): void {
   try {
     const result = callback.call(this, event);
     if (result instanceof Promise) result.catch(() => {});
   } catch {
-    // An observer that fails is not a reason for a lock to fail.
+    // A failing observer must not fail the lock operation.
   }
 }

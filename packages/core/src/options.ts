@@ -6,62 +6,62 @@ import type { ExtendOptions } from "./lock.ts";
 import type { LockNode } from "./lock-node.ts";
 import type { Observer } from "./observer.ts";
 
-/** How locks are acquired and kept. Given to `Redlock` for all its locks, and to a call for one. */
+/** How locks are acquired and kept. Pass them to `Redlock` for all its locks, or to a call for one lock. */
 export interface LockOptions {
   /**
-   * How long the nodes keep a claim that is not extended, in milliseconds: a positive integer. It is what others wait
-   * when a holder dies, and an upper limit to what a holder may rely on. Default 10 000.
+   * How long the nodes keep a claim that is not extended, in milliseconds: a positive integer. When a holder dies,
+   * others wait this long; a holder may rely on its lock for slightly less. Default 10 000.
    */
   readonly ttlMs?: number | undefined;
   /**
-   * How long to wait for the answer of any one node, in milliseconds; less than `ttlMs`. Default: a twentieth of the ttl,
-   * at most 500. A node that hangs costs nothing as long as the others are a quorum, but for the first lock, which waits for all
-   * nodes; a shorter timeout makes busy nodes look dead.
+   * How long to wait for the reply of each node, in milliseconds; less than `ttlMs`. Default: a twentieth of the ttl,
+   * at most 500. A hanging node costs nothing while the others are a quorum, except for the first lock, which may wait
+   * for all nodes. A shorter timeout makes busy nodes look dead.
    */
   readonly nodeTimeoutMs?: number | undefined;
   /**
-   * How long `acquire` and `using` go on trying, in milliseconds. 0 makes one attempt, `Infinity` never gives up. No
-   * attempt begins later than this; one that has begun is finished. Default 10 000.
+   * How long `acquire` and `using` keep trying, in milliseconds. 0 makes one attempt, `Infinity` never gives up. No
+   * attempt starts after this time; an attempt in progress is completed. Default 10 000.
    */
   readonly waitTimeoutMs?: number | undefined;
-  /** The share of the ttl that clocks may drift apart in that time, from 0 to below 1. Default 0.01. */
+  /** How far clocks may drift apart during the ttl, as a fraction of it, from 0 to below 1. Default 0.01. */
   readonly driftFactor?: number | undefined;
-  /** How many nodes must grant: from the majority, which is the default, to all of them. */
+  /** How many nodes must grant: from a majority, the default, to all of them. */
   readonly quorum?: number | undefined;
-  /** Gives up waiting when it aborts; the call then rejects with the signal's reason. It does not end a lock. */
+  /** Cancels the call when it aborts; the call then rejects with the signal's reason. Has no effect on a held lock. */
   readonly signal?: AbortSignal | undefined;
-  /** A name for people that leads the owner value on the nodes: up to 100 printable characters. */
+  /** A human-readable name that prefixes the owner value on the nodes: up to 100 printable characters. */
   readonly label?: string | undefined;
-  /** The most that the first random delay between attempts can be, in milliseconds. It doubles with each. Default 25. */
+  /** The upper limit of the first random delay between attempts, in milliseconds. Doubles with each one. Default 25. */
   readonly retryDelayMs?: number | undefined;
-  /** The most that any delay between attempts can be, in milliseconds. Default 400. */
+  /** The upper limit of any delay between attempts, in milliseconds. Default 400. */
   readonly retryDelayMaxMs?: number | undefined;
-  /** Whether the lock is extended by itself until it is released. Default true in `using`, false elsewhere. */
+  /** Whether the lock is extended automatically until it is released. Default: true in `using`, false elsewhere. */
   readonly autoExtend?: boolean | undefined;
   /**
-   * How long automatic extension keeps a lock at the most, in milliseconds, at least `ttlMs`. A routine that never ends
-   * would otherwise keep its lock for ever. Default `Infinity`.
+   * The maximum time for which automatic extension keeps a lock, in milliseconds; at least `ttlMs`. Without a limit, a
+   * routine that never ends keeps its lock forever. Default `Infinity`.
    */
   readonly maxHoldMs?: number | undefined;
   /**
-   * Whether `using`, and a block with `await using`, ends only when the nodes have answered the release. If not, it ends a
-   * round trip earlier; the lock may then be free only a moment later, and a process that exits at once may leave it to its
-   * ttl. A release that too few nodes answer goes unseen either way. Default true.
+   * Whether `using`, or an `await using` block, waits for the nodes to confirm the release. If false, it ends one round
+   * trip earlier; the lock may then stay held for a moment longer, or until its ttl if the process exits immediately.
+   * Either way, a release that too few nodes confirm is not reported as an error. Default true.
    */
   readonly awaitRelease?: boolean | undefined;
 }
 
-/** What a `Redlock` is made with. */
+/** The options of a `Redlock`. */
 export interface RedlockOptions extends LockOptions {
-  /** Is told what happens; see {@link Observer}. */
+  /** Receives events; see {@link Observer}. */
   readonly observer?: Observer | undefined;
   /** Replaces the clocks and timers of this process, for tests and simulations. */
   readonly clock?: Clock | undefined;
-  /** How many calls may be under way at the same time, those of `tryAcquire` included; one more is refused. Default 10 000. */
+  /** The maximum number of calls in progress, including `tryAcquire`; further calls are refused. Default 10 000. */
   readonly maxWaiters?: number | undefined;
 }
 
-/** Complete and checked options: below the edge nothing is optional, other than what may really be absent. */
+/** Complete, checked options. A field is undefined only if its absence has a meaning. */
 export interface Settings {
   readonly ttlMs: number;
   readonly nodeTimeoutMs: number;
@@ -78,19 +78,28 @@ export interface Settings {
 }
 
 /**
- * The least number of nodes that any two locks must share: ⌊N/2⌋+1, so that two quorums always have a node in common
- * (distlock page, "The Redlock Algorithm", step 3).
+ * Returns the smallest quorum of N nodes: ⌊N/2⌋+1, so that any two quorums share a node (distlock page, "The Redlock
+ * Algorithm", step 3).
  */
 export function majorityOf(nodeCount: number): number {
   return Math.floor(nodeCount / 2) + 1;
 }
 
-/** Returns the default of `nodeTimeoutMs` for a ttl: a twentieth of it, rounded up, and at most 500 ms. */
+/**
+ * Returns the default `nodeTimeoutMs` for a ttl: a twentieth of it, rounded up, at most 500 ms.
+ *
+ * @example
+ * ```ts
+ * import { defaultNodeTimeoutMs } from "@holdfast/core";
+ *
+ * console.log(defaultNodeTimeoutMs(5_000)); // 250
+ * ```
+ */
 export function defaultNodeTimeoutMs(ttlMs: number): number {
   return Math.min(500, Math.ceil(ttlMs / 20));
 }
 
-/** The options of a lock, with their defaults. */
+/** The defaults of the lock options. */
 const defaults: Omit<Settings, "nodeTimeoutMs" | "quorum"> = {
   ttlMs: 10_000,
   waitTimeoutMs: 10_000,
@@ -106,13 +115,13 @@ const defaults: Omit<Settings, "nodeTimeoutMs" | "quorum"> = {
 const lockOptionNames = ["nodeTimeoutMs", "quorum", ...Object.keys(defaults)];
 
 /**
- * Checks options, and completes them.
+ * Checks lock options and fills in defaults.
  *
- * @param options of a call, or of a `Redlock`
- * @param nodeCount how many nodes there are
- * @param base the options that hold unless these say otherwise
- * @throws {TypeError} for an option that is unknown or not of its type
- * @throws {RangeError} for one that is out of its range, or does not fit the others
+ * @param options the options of a call or of a `Redlock`
+ * @param nodeCount the number of nodes
+ * @param base the options that apply where `options` has none
+ * @throws {TypeError} for an unknown option or a value of the wrong type
+ * @throws {RangeError} for a value that is out of range or conflicts with another option
  */
 export function parseLockOptions(options: LockOptions, nodeCount: number, base: LockOptions = {}): Settings {
   assertOptions(options, lockOptionNames, "a lock");
@@ -161,7 +170,10 @@ function withoutUndefined(options: LockOptions): Partial<Settings> {
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
 }
 
-/** Remembers what was made of the last options, as callers mostly give the same: by content, as they may be changed. */
+/**
+ * Caches the settings for the last options, which callers mostly repeat. Compares by content, as callers may mutate
+ * them.
+ */
 export function rememberingLast(make: (options: LockOptions) => Settings): (options: LockOptions) => Settings {
   let last: LockOptions | undefined;
   let made: Settings;
@@ -181,9 +193,9 @@ function isSame(a: LockOptions, b: LockOptions): boolean {
 }
 
 /**
- * The ttl of an extension.
+ * Returns the ttl of an extension.
  *
- * @throws {TypeError | RangeError} for options that are unknown or bad
+ * @throws {TypeError | RangeError} for unknown or bad options
  */
 export function parseExtension(settings: Settings, options: ExtendOptions | undefined = {}): number {
   assertOptions(options, ["ttlMs"], "an extension");
@@ -192,7 +204,7 @@ export function parseExtension(settings: Settings, options: ExtendOptions | unde
   return ttlMs;
 }
 
-/** @throws {RangeError} if the ttl is no positive integer, or so short that drift leaves nothing of it */
+/** @throws {TypeError | RangeError} unless the ttl is a positive integer above the allowance for clock drift */
 function checkTtl(ttlMs: number, driftFactor: number): void {
   checkInteger("ttlMs", ttlMs);
   const allowanceMs = driftMs(ttlMs, driftFactor);
@@ -200,10 +212,10 @@ function checkTtl(ttlMs: number, driftFactor: number): void {
 }
 
 /**
- * The names to lock, in the one order in which all clients ask for them, each once.
+ * Returns the names to lock without duplicates, in the order that all clients use.
  *
- * @throws {TypeError} unless it is a string or a list of strings that are not empty and are well-formed Unicode: two
- *   names with lone surrogates would be one and the same once they are encoded
+ * @throws {TypeError} unless this is a string or a list of strings, all well-formed Unicode: encoding would make names
+ *   that differ only in lone surrogates equal
  * @throws {RangeError} for an empty list or an empty name
  */
 export function parseResources(resources: string | readonly string[]): readonly string[] {
@@ -218,14 +230,14 @@ export function parseResources(resources: string | readonly string[]): readonly 
   return Object.freeze(names === resources ? [...new Set<string>(names)].sort() : names);
 }
 
-/** In ES2024, and so in every runtime that is supported, but not in the library that is compiled against. */
+/** ES2024 has this method, and so does every supported runtime, but the type library in use does not. */
 type WellFormed = string & { isWellFormed(): boolean };
 
 /**
- * The nodes, as they were given.
+ * Checks the nodes and returns a frozen copy of the list.
  *
- * @throws {TypeError} for what is not a list of lock nodes
- * @throws {RangeError} for an empty list, and for the same node or the same name twice: it would vote twice
+ * @throws {TypeError} unless this is a list of lock nodes
+ * @throws {RangeError} for an empty list, or a duplicate node or name: the node would vote twice
  */
 export function parseNodes(nodes: readonly LockNode[]): readonly LockNode[] {
   if (!Array.isArray(nodes)) throw notNodes("nodes", "a list of lock nodes", nodes);
@@ -237,32 +249,34 @@ export function parseNodes(nodes: readonly LockNode[]): readonly LockNode[] {
       throw notNodes("a node", "a lock node with acquire, extend and release", node);
     }
     const name: unknown = node?.name;
-    if (typeof name !== "string" || name === "") throw wrong("a node's name", "a string with content", name, TypeError);
+    if (typeof name !== "string" || name === "") throw wrong("a node's name", "a non-empty string", name, TypeError);
     if (names.has(name)) {
-      throw new RangeError(`nodes must be different, and so must their names: two are called ${name}`);
+      throw new RangeError(`nodes and their names must be distinct: two are called ${name}`);
     }
     names.add(name);
   }
   return Object.freeze([...nodes]);
 }
 
-/** What makes nodes of clients, by a method that tells the clients of one library from all others. */
+/** The function that wraps a client as a node, keyed by a method that only clients of that library have. */
 const wrappers = { evalsha: "ioredisNode", evalSha: "nodeRedisNode", customCommand: "valkeyGlideNode" };
 
-/** The most common slip: clients in the place of lock nodes. */
+/**
+ * Creates the error for something other than a node, with advice for the most common mistake: passing a bare client.
+ */
 function notNodes(name: string, wanted: string, value: unknown): Error {
   const [, wrapper] = Object.entries(wrappers).find(([method]) => typeof Object(value)[method] === "function") ?? [];
   const advice = wrapper === undefined ? "" : `: wrap each client with ${wrapper}(client)`;
   return new TypeError(`${name} must be ${wanted}, not ${describeValue(value)}${advice}`);
 }
 
-/** The names of the options of a `Redlock`, other than those of its locks. */
+/** The options that only a `Redlock` takes. */
 const redlockOptionNames = ["observer", "clock", "maxWaiters"];
 
 /**
- * Throws unless these are options of a `Redlock`. Those of its locks are left to {@link parseLockOptions}.
+ * Throws for an unknown option of a `Redlock`. {@link parseLockOptions} checks the values of the lock options.
  *
- * @throws {TypeError}
+ * @throws {TypeError} naming the unknown option
  */
 export function assertRedlockOptions(options: unknown): asserts options is RedlockOptions {
   assertOptions(options, [...redlockOptionNames, ...lockOptionNames], "a Redlock");

@@ -2,18 +2,19 @@ import type { Clock } from "./clock.ts";
 
 /** The limits of the delays between attempts. */
 export interface RetryDelays {
-  /** The most that the first delay can be, in milliseconds; each further one can be twice as long. */
+  /** The upper limit of the first delay, in milliseconds. It doubles with each failure. */
   readonly retryDelayMs: number;
-  /** The most that any delay can be, in milliseconds. */
+  /** The upper limit of any delay, in milliseconds. */
   readonly retryDelayMaxMs: number;
 }
 
 /**
- * A random delay before the next attempt: full jitter under a limit that doubles, so that rivals that split the vote
- * drift apart (distlock page, "Retry on Failure"). Never zero: a failing attempt must not spin.
+ * Returns a random back-off before the next attempt: full jitter below a limit that doubles, so that clients that split
+ * the vote drift apart (distlock page, "Retry on Failure"). Never zero, so that failing attempts do not spin.
  *
- * @param failures how many attempts have failed, at least 1
- * @param retryAfterMs when the claim in the way ends, if the nodes say so: waiting longer is of no use
+ * @param delays the limits
+ * @param failures the number of failed attempts, at least 1
+ * @param retryAfterMs when the blocking claim expires, if the nodes know: waiting much longer is pointless
  */
 export function retryDelay(delays: RetryDelays, failures: number, retryAfterMs?: number): number {
   const limitMs = Math.min(delays.retryDelayMaxMs, delays.retryDelayMs * 2 ** Math.min(failures - 1, 30));
@@ -22,12 +23,12 @@ export function retryDelay(delays: RetryDelays, failures: number, retryAfterMs?:
   return retryAfterMs + Math.max(1, Math.random() * delays.retryDelayMs);
 }
 
-/** A wait that can be cut short. At most one caller waits at a time. */
+/** A wait that can end early. At most one caller waits at a time. */
 export class Pause {
   readonly #clock: Clock;
   #end: (() => void) | undefined;
 
-  /** @param clock what measures the wait */
+  /** @param clock measures the wait */
   constructor(clock: Clock) {
     this.#clock = clock;
   }
@@ -37,7 +38,9 @@ export class Pause {
     return this.#end !== undefined;
   }
 
-  /** Resolves after `delayMs`, or earlier by `wake` or when the signal aborts, which has not aborted yet. */
+  /**
+   * Resolves after `delayMs`, or earlier on `wake()` or when the signal aborts. The signal must not have aborted yet.
+   */
   wait(delayMs: number, signal?: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
       const end = (): void => {
@@ -52,7 +55,7 @@ export class Pause {
     });
   }
 
-  /** Ends the wait that is under way, if any. */
+  /** Ends the current wait, if any. */
   wake(): void {
     this.#end?.();
   }
@@ -61,8 +64,8 @@ export class Pause {
 const listenersOf = new WeakMap<AbortSignal, Set<() => void>>();
 
 /**
- * Calls back when the signal aborts, unless the function that is returned was called before. However many callers wait
- * for a signal, core adds one listener to it: runtimes warn of a leak at more than ten.
+ * Calls `listener` when the signal aborts. Returns a function that removes the listener. Core adds a single event
+ * listener to each signal, however many callers wait for it: runtimes warn of a leak beyond ten.
  */
 export function onAbort(signal: AbortSignal, listener: () => void): () => void {
   const listeners = listenersOf.get(signal) ?? new Set();

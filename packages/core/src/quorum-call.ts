@@ -5,34 +5,34 @@ import type { NodeFailedEvent, Observer } from "./observer.ts";
 import { onAbort, Pause } from "./pause.ts";
 import { isMisconfigured, readFailure, type Vote } from "./replies.ts";
 
-/** The votes so far, counted. */
+/** The votes so far, counted. A node that is in none of `yes`, `no` and `missing` has failed. */
 export interface Tally {
-  /** In the order of the nodes: undefined where a node has not answered. */
+  /** In the order of the nodes; undefined for a node that has not replied. */
   readonly votes: readonly (Vote | undefined)[];
-  /** How many nodes said what was hoped for, and how many said something else. */
+  /** The number of nodes with the desired reply, and the number with any other reply. */
   yes: number;
   no: number;
-  /** How many have not answered. Those in no count have failed. */
+  /** The number of nodes that have not replied. */
   missing: number;
-  /** How many of those that failed said that it can never work like this. */
+  /** The number of failed nodes that reported a configuration error. */
   misconfigured: number;
 }
 
-/** How the votes are counted, and for how long the call waits for them. */
+/** How to count votes, and how long to wait for them. */
 export interface VoteRule {
-  /** How long each node has, in milliseconds from the moment when the request leaves. */
+  /** How long each node has to reply, in milliseconds from the moment when the request leaves. */
   readonly timeoutMs: number;
-  /** Lets the caller give up: the call settles at once with the votes that it has. */
+  /** Lets the caller give up: when it aborts, the call settles with the votes so far. */
   readonly signal?: AbortSignal | undefined;
-  /** Where the call is kept until it settles. */
+  /** Contains the call until it settles. */
   readonly openCalls?: Set<QuorumCall>;
-  /** Whether a node that did not fail said what was hoped for. */
+  /** Whether this is the desired reply. Never called for a failure. */
   isYes(vote: Vote, index: number): boolean;
-  /** Whether the outcome is certain. Missing the deadline counts as a failure. */
+  /** Whether the outcome is certain. */
   isDecided(tally: Tally): boolean;
 }
 
-/** The call to make to each of several nodes. */
+/** The request to send to each of several nodes. */
 export interface NodeCall {
   readonly nodes: readonly LockNode[];
   readonly method: NodeFailedEvent["method"];
@@ -41,24 +41,24 @@ export interface NodeCall {
   send(node: LockNode): unknown;
   /** Reads what the node resolved with. */
   read(value: unknown): Vote;
-  /** Called with each reply, also with one that arrives after the call has settled. A missed deadline is no reply. */
+  /** Called with each reply or failure, even after the call has settled, but not when a node misses the deadline. */
   onReply?(node: LockNode, vote: Vote): void;
 }
 
-/** No votes, as no node was asked. */
+/** The votes of a call that asked no node. */
 export const noVotes: Tally["votes"] = [];
 
-/** Counts whatever a node says, as long as it says something. */
+/** Counts every reply as the desired one. */
 export function anyVote(): boolean {
   return true;
 }
 
-/** Whether a quorum has said yes, or none can any more. */
+/** Whether a quorum voted yes, or no quorum can any more. */
 export function isCertain({ yes, missing }: Tally, quorum: number): boolean {
   return yes >= quorum || yes + missing < quorum;
 }
 
-/** What a call needs of its `Redlock`. */
+/** The part of the context that a quorum call uses. */
 export interface CallContext {
   readonly clock: Clock;
   readonly observer: Observer;
@@ -67,10 +67,10 @@ export interface CallContext {
 }
 
 /**
- * Starts the deadlines of calls two turns of the event loop after them. By then every client has written its requests, those
- * that write at the end of a turn included: a process that stalls after a call takes nothing from the nodes' time (W7). A
- * call that settles before that needs no timer. The calls form a linked list, which leaves nothing behind for the garbage
- * collector when they come and go within one turn.
+ * Starts the deadline of each call two event-loop turns after the call. By then every client has written its requests,
+ * including clients that write at the end of a turn, so a process that stalls after a call does not shorten the nodes'
+ * time (W7). A call that settles earlier needs no timer. The calls form a linked list, which produces no garbage when
+ * calls start and settle within one turn.
  */
 export class Deadlines {
   readonly #clock: Clock;
@@ -79,12 +79,12 @@ export class Deadlines {
   #turns = 0;
   #isTurning = false;
 
-  /** @param clock whose turns count */
+  /** @param clock schedules the turns and timers */
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** Starts the call's timer after two turns, unless it is removed before. */
+  /** Starts the call's timer after two turns unless the call is removed before. */
   add(call: QuorumCall): void {
     call.addedAtTurn = this.#turns;
     call.earlier = this.#last;
@@ -94,7 +94,7 @@ export class Deadlines {
     this.#turn();
   }
 
-  /** Forgets a call that was added, if it was. */
+  /** Removes a call, if it is in the list. */
   remove(call: QuorumCall): void {
     const { earlier, later } = call;
     if (earlier) earlier.later = later;
@@ -122,32 +122,34 @@ export class Deadlines {
   };
 }
 
-/** Counts the requests and releases of a `Redlock` that are under way, for its end. */
+/** Counts the requests and releases of a `Redlock` that are in flight, so that `close()` can wait for them. */
 export class RequestsInFlight {
   readonly #clock: Clock;
   #count = 0;
   #longestMs = 0;
   #pause: Pause | undefined;
 
-  /** @param clock what measures the wait for the end */
+  /** @param clock measures the wait in {@link drain} */
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** Adds a request that has this long to be answered, in milliseconds. */
+  /** Adds a request whose reply may take this long, in milliseconds. */
   begin(timeoutMs: number): void {
     if (this.#count === 0) this.#longestMs = 0;
     this.#count += 1;
     this.#longestMs = Math.max(this.#longestMs, timeoutMs);
   }
 
-  /** Removes a request. Comes after the requests that follow from its answer have begun, so that the count stays above 0. */
+  /**
+   * Removes a request. Call it after beginning any request that the reply triggers, so that the count stays above 0.
+   */
   end(): void {
     this.#count -= 1;
     if (this.#count === 0) this.#pause?.wake();
   }
 
-  /** Waits until no request is in flight, for as long as any of them has to be answered. */
+  /** Waits until no request is in flight, for at most the longest time that any of their replies may take. */
   async drain(): Promise<void> {
     const startMs = this.#clock.monotonicMs();
     for (;;) {
@@ -160,29 +162,29 @@ export class RequestsInFlight {
   }
 }
 
-/** A call to several nodes at once that is under way, and the count of their votes. */
+/** A call to several nodes at once, and the tally of their votes. */
 export class QuorumCall {
   readonly #context: CallContext;
   readonly #call: NodeCall;
   readonly #rule: VoteRule;
-  /** What each node has answered, also after this has settled without it. */
+  /** The vote of each node, including those that arrive after the call has settled. */
   readonly #votes: (Vote | undefined)[];
   readonly #tally: { -readonly [Name in keyof Tally]: Tally[Name] };
   #stopListening: (() => void) | undefined;
   #cancelTimer: (() => void) | undefined;
   #resolve: ((tally: Tally) => void) | undefined;
   #isSettled = false;
-  /** Its place among those whose deadline has not started. */
+  /** The position in the list of {@link Deadlines}. */
   addedAtTurn = 0;
   earlier: QuorumCall | undefined;
   later: QuorumCall | undefined;
-  /** Callers that wait for single votes: while there are any, the deadline stays. */
+  /** Callbacks that wait for a single node's vote. While there are any, the deadline stays active. */
   #followers: Map<number, (vote: Vote) => void> | undefined;
 
   /**
-   * @param context what measures the deadline, and the observer of failures
-   * @param call what each node is asked
-   * @param rule how their votes are counted
+   * @param context the clock, the observer and the shared deadlines
+   * @param call the request to send to each node
+   * @param rule how to count the votes
    */
   constructor(context: CallContext, call: NodeCall, rule: VoteRule) {
     this.#context = context;
@@ -193,8 +195,8 @@ export class QuorumCall {
   }
 
   /**
-   * Asks all nodes at the same time and settles as soon as the outcome is certain, all have answered, or the deadline
-   * has passed. Never rejects and never hangs (S6). The tally does not change afterwards.
+   * Sends the request to all nodes at the same time. Settles as soon as the outcome is certain, all nodes have replied,
+   * or the deadline has passed. Never rejects and never hangs (S6). The tally does not change afterwards.
    */
   run(): Promise<Tally> {
     return new Promise((resolve) => {
@@ -220,7 +222,7 @@ export class QuorumCall {
   /**
    * Calls `follower` with this node's reply, even after settling, or with a timeout failure at the deadline.
    *
-   * @returns false if there is nothing to wait for: the node has answered or missed the deadline
+   * @returns false if there is nothing to wait for: the node has replied or missed the deadline
    */
   whenAnswered(node: LockNode, follower: (vote: Vote) => void): boolean {
     const index = this.#call.nodes.indexOf(node);
@@ -231,24 +233,24 @@ export class QuorumCall {
     return true;
   }
 
-  /** Settles if the outcome is certain now, by a rule that has changed. */
+  /** Settles if the outcome is certain by now. Called when the rule may decide differently. */
   reconsider(): void {
     if (!this.#isSettled && this.#rule.isDecided(this.#tally)) this.#settle();
   }
 
-  /** Settles with the votes that there are. */
+  /** Settles with the votes so far. */
   abandon(): void {
     this.#settle();
   }
 
-  /** The deadline is judged after input that has arrived was handled (S6). */
+  /** Starts the deadline, which is checked only after pending input was handled (S6). */
   startTimer(): void {
     const { clock } = this.#context;
     const onTimer = () => clock.afterPendingIo(() => this.#onDeadline());
     this.#cancelTimer = clock.startTimer(this.#rule.timeoutMs, onTimer);
   }
 
-  /** A value that cannot even be looked at is a failure, too. */
+  /** Counts a reply that throws when it is read as a failure. */
   #onReply(index: number, value: unknown): void {
     let vote: Vote;
     try {
@@ -316,7 +318,7 @@ export class QuorumCall {
   }
 }
 
-/** Sends a request. A node that throws, or answers without a promise, is treated like one that rejects or resolves. */
+/** Sends a request to one node. Treats a synchronous throw as a rejection, and a plain value as a resolution. */
 export function sendTo(
   requests: RequestsInFlight,
   timeoutMs: number,

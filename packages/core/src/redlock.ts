@@ -29,21 +29,21 @@ import { Deadlines, noVotes, type QuorumCall, RequestsInFlight } from "./quorum-
 import { ConcurrencyLimit, LocalQueues, type Waiter } from "./waiting/index.ts";
 
 /**
- * How many attempts and releases of one `Redlock` are in flight. More would not be faster, and the last of a thousand would
- * wait for the first in the queues of clients and servers, while its nodes' time runs.
+ * The maximum number of attempts and releases of one `Redlock` in flight. More would not be faster: the last of a
+ * thousand requests would queue in clients and servers while its node timeout runs.
  */
 const inFlightMax = 128;
 
-/** How many open `Redlock`s use a node: the last of them closes it. */
+/** The number of open `Redlock`s that use each node. The last one to close also closes the node. */
 const users = new WeakMap<LockNode, number>();
 
 /**
  * Distributed locks over N independent lock servers (Sanfilippo, "Distributed Locks with Redis", the distlock page),
  * with fencing tokens. Works while a majority of the nodes is up.
  *
- * A lock is a lease: it excludes others as long as clocks run at about the same rate and no node forgets its claims.
- * When this process is paused for longer than the lock's validity, another process gets the lock, and only a store
- * that checks `lock.fence` can tell the late writes of this one (Kleppmann, "How to do distributed locking").
+ * A lock is a lease: it excludes others as long as clocks run at about the same rate and no node forgets its claims. If
+ * this process is paused for longer than the lock's validity, another process can get the lock, and only a store that
+ * checks `lock.fence` can reject late writes of this one (Kleppmann, "How to do distributed locking").
  */
 export class Redlock implements AsyncDisposable {
   readonly #context: RedlockContext;
@@ -54,8 +54,10 @@ export class Redlock implements AsyncDisposable {
   #closing: Promise<void> | undefined;
 
   /**
-   * @param nodes the lock servers: independent masters, an odd number of them, each once
-   * @param options what holds for all locks unless a call says otherwise
+   * Creates a client of these nodes. Sends nothing.
+   *
+   * @param nodes the lock servers: an odd number of independent primaries, each listed once
+   * @param options the defaults for all locks, which a call can override
    * @throws {TypeError | RangeError} for bad nodes or options
    *
    * @example
@@ -95,13 +97,14 @@ export class Redlock implements AsyncDisposable {
   /**
    * Acquires a lock on one resource, or on several at once: all of them or none. Waits up to `waitTimeoutMs`.
    *
-   * @throws {WaitTimeoutError} when others held it all that time
-   * @throws {LockHeldError} when another owner holds it and `waitTimeoutMs` is 0
-   * @throws {QuorumUnreachableError} when too few nodes answered
-   * @throws {ConfigurationError} at once, when a node says that it can never work like this
-   * @throws {QueueFullError} when `maxWaiters` calls are under way
-   * @throws {RedlockClosedError} when the `Redlock` is closed, or is meanwhile
-   * @throws {TypeError | RangeError} for bad arguments; and the reason of `signal` when it aborts
+   * @throws {WaitTimeoutError} when others held a resource for all of `waitTimeoutMs`
+   * @throws {LockHeldError} when another owner holds a resource and `waitTimeoutMs` is 0
+   * @throws {QuorumUnreachableError} when too few nodes replied
+   * @throws {ConfigurationError} immediately, when a node reports a configuration error
+   * @throws {QueueFullError} when `maxWaiters` calls are in progress
+   * @throws {RedlockClosedError} when the `Redlock` is closed before or during the call
+   * @throws {TypeError | RangeError} for bad arguments
+   * @throws the reason of `signal` when it aborts
    *
    * @example
    * ```ts
@@ -118,14 +121,15 @@ export class Redlock implements AsyncDisposable {
   }
 
   /**
-   * Makes one attempt, without waiting for other owners.
+   * Makes one attempt to acquire a lock, without waiting for other owners.
    *
    * @returns the lock, or null when another owner holds one of the resources
-   * @throws {QuorumUnreachableError} when too few nodes answered
-   * @throws {ConfigurationError} at once, when a node says that it can never work like this
-   * @throws {QueueFullError} when `maxWaiters` calls are under way
-   * @throws {RedlockClosedError} when the `Redlock` is closed, or is meanwhile
-   * @throws {TypeError | RangeError} for bad arguments; and the reason of `signal` when it aborts
+   * @throws {QuorumUnreachableError} when too few nodes replied
+   * @throws {ConfigurationError} immediately, when a node reports a configuration error
+   * @throws {QueueFullError} when `maxWaiters` calls are in progress
+   * @throws {RedlockClosedError} when the `Redlock` is closed before or during the call
+   * @throws {TypeError | RangeError} for bad arguments
+   * @throws the reason of `signal` when it aborts
    *
    * @example
    * ```ts
@@ -139,12 +143,13 @@ export class Redlock implements AsyncDisposable {
   }
 
   /**
-   * Runs a routine under a lock that is extended meanwhile and released afterwards. A release that too few
-   * nodes answer is not an error here: the lock then ends with its ttl. See `awaitRelease` for whether to wait for it.
+   * Runs a routine under a lock, extends the lock while the routine runs, and releases it afterwards. A release that
+   * too few nodes confirm is not an error: the lock then expires with its ttl. `awaitRelease` decides whether to wait
+   * for it.
    *
-   * @returns what the routine returns
-   * @throws what the routine throws; what {@link Redlock.acquire} throws
-   * @throws {LockLostError} when the routine has ended well, but the lock had been lost before
+   * @returns the result of the routine
+   * @throws the error of the routine, or any error of {@link Redlock.acquire}
+   * @throws {LockLostError} when the routine succeeded, but the lock was lost before it ended
    *
    * @example
    * ```ts
@@ -178,10 +183,11 @@ export class Redlock implements AsyncDisposable {
   }
 
   /**
-   * Returns who holds a resource, node by node, and what the majority says. Nodes that do not answer within
-   * `nodeTimeoutMs` are part of the answer.
+   * Returns who holds a resource, by majority and node by node. A node that does not reply within `nodeTimeoutMs` is
+   * listed with its error.
    *
    * @throws {TypeError | RangeError} for a bad resource
+   * @throws {RedlockClosedError} when the `Redlock` is closed
    *
    * @example
    * ```ts
@@ -195,10 +201,10 @@ export class Redlock implements AsyncDisposable {
   }
 
   /**
-   * Closes this `Redlock`: calls that are under way reject with a {@link RedlockClosedError}, and so do later ones. Waits until
-   * releases and the undos of attempts have reached the nodes, for the `nodeTimeoutMs` of those calls at most; what a node does not
-   * answer by then ends with its ttl. Then closes the nodes that no other `Redlock` uses, but not the clients that they were made
-   * of. Locks that are held stay held, and can still be released. Never rejects, and is safe to repeat.
+   * Closes this `Redlock`. Calls in progress reject with a {@link RedlockClosedError}, and so do later ones. Waits for
+   * releases and for the undoing of attempts, at most for the `nodeTimeoutMs` of those calls; claims on a node that has
+   * not replied by then expire with their ttl. Then closes the nodes that no other `Redlock` uses, but not the clients
+   * that were passed to them. Held locks stay held and can still be released. Never rejects. Safe to repeat.
    *
    * @example
    * ```ts
@@ -212,7 +218,7 @@ export class Redlock implements AsyncDisposable {
     return this.#closing;
   }
 
-  /** The same as {@link Redlock.close}, for `await using`. */
+  /** Calls {@link Redlock.close} at the end of an `await using` block. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
@@ -221,7 +227,7 @@ export class Redlock implements AsyncDisposable {
     const { nodes, clock, requests, openCalls } = this.#context;
     this.#queues.close();
     this.#limit.dismiss();
-    for (const call of [...openCalls]) call.abandon(); // their undos leave now
+    for (const call of [...openCalls]) call.abandon(); // which sends the undo of its attempt
     await requests.drain();
     const pause = new Pause(clock);
     const unused = nodes.filter((node) => {
@@ -279,7 +285,7 @@ export class Redlock implements AsyncDisposable {
           return lock;
         }
         signal?.throwIfAborted();
-        if (result === undefined) continue; // no permit came in time
+        if (result === undefined) continue; // no permit in time
         failure = result;
         this.#assertOpen("lock", resources);
         if (!mayWait || result.outcome === "misconfigured") break;
@@ -298,7 +304,7 @@ export class Redlock implements AsyncDisposable {
     }
   }
 
-  /** Makes an attempt when there is a permit. One that takes over a lock runs under the permit of that lock's release. */
+  /** Makes an attempt once a permit is free. A takeover runs under the permit of the predecessor's release. */
   #attempt(waiter: Waiter, startedAt: Moment | undefined, untilMs: number): Promise<Attempt | undefined> {
     const context = this.#context;
     const run = () => attempt(context, this.#queues.begin(waiter), startedAt ?? readClocks(context.clock));
@@ -310,7 +316,7 @@ export class Redlock implements AsyncDisposable {
   }
 }
 
-/** What distinguishes the calls that acquire. */
+/** How `acquire`, `tryAcquire` and `using` differ. */
 interface Kind {
   readonly mayWait: boolean;
   readonly autoExtend: boolean;

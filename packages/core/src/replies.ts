@@ -2,18 +2,17 @@ import { describeFields, describeValue } from "./arguments.ts";
 import { type ConfigurationError, InvalidReplyError, labelOf, type NodeOutcome } from "./errors.ts";
 import type { NodeView } from "./lock-node.ts";
 
-/** A node's answer to a question of core. */
+/** A node's reply, or failure to reply, as core counts it. */
 export interface Vote extends Omit<NodeOutcome, "node"> {
-  /** What the node knows of a resource, where it was asked to `inspect` it. */
+  /** The node's view of the resource, in reply to `inspect`. */
   readonly view?: NodeView;
-  /** The waiter that the node named when it was asked to release. */
+  /** The waiter that the node named in reply to `release`. */
   readonly next?: string;
 }
 
 /*
- * These functions read what a node answered. What the contract does not allow is a failure (S12): an adapter that answers
- * nonsense must not be able to make a lock of it. Each field is read once, and the adapter cannot change the result
- * afterwards.
+ * These functions validate replies. A reply that the contract does not allow is a failure (S12), so that a broken
+ * adapter cannot produce a lock. Each field is read once, so the adapter cannot change the result afterwards.
  */
 
 /** Reads the reply of `acquire`. */
@@ -22,7 +21,7 @@ export function readAcquireReply(value: unknown): Vote {
   if (granted === true && isFence(fence)) return { kind: "granted", fence };
   const isKnown = retryAfterMs === Infinity || isDuration(retryAfterMs);
   const holderLabel = isString(holder) ? labelOf(holder) : null;
-  if (granted !== false || !(retryAfterMs === undefined || isKnown)) return nonsense("acquire", value);
+  if (granted !== false || !(retryAfterMs === undefined || isKnown)) return invalidReply("acquire", value);
   return {
     kind: "denied",
     ...(retryAfterMs !== undefined && { retryAfterMs: retryAfterMs as number }),
@@ -31,18 +30,18 @@ export function readAcquireReply(value: unknown): Vote {
   };
 }
 
-/** Reads the reply of `extend`, which must not name a counter below the one that it was to be raised to. */
+/** Reads the reply of `extend`. Its fence must be at least the requested one. */
 export function readExtendReply(value: unknown, atLeast: number): Vote {
   const { held, fence, rejoined } = fieldsOf(value);
   if (held === true && isFence(fence) && fence >= atLeast) return { kind: "held", fence };
   if (held === false && typeof rejoined === "boolean") return { kind: rejoined ? "rejoined" : "not-held" };
-  return nonsense("extend", value);
+  return invalidReply("extend", value);
 }
 
 /** Reads the reply of `release`. */
 export function readReleaseReply(value: unknown): Vote {
   const { released, next } = fieldsOf(value);
-  if (typeof released !== "boolean") return nonsense("release", value);
+  if (typeof released !== "boolean") return invalidReply("release", value);
   const kind = released ? "released" : "not-held";
   return typeof next === "string" ? { kind, next } : { kind };
 }
@@ -55,22 +54,22 @@ export function readNodeView(value: unknown): Vote {
     (remainingMs === null || isDuration(remainingMs)) &&
     (fence === 0 || isFence(fence)) &&
     (recoveringMs === undefined || isDuration(recoveringMs));
-  if (!isValid) return nonsense("inspect", value);
+  if (!isValid) return invalidReply("inspect", value);
   const view = { owner, remainingMs, fence, ...(recoveringMs !== undefined && { recoveringMs }) };
   return { kind: owner === null ? "not-held" : "held", view };
 }
 
-/** Reads what a node rejected with. A value that is no sound `Error` of this realm becomes one. */
+/** Reads the reason of a rejection. Wraps anything that is not a readable `Error` of this realm in one. */
 export function readFailure(reason: unknown): Vote {
   return { kind: "failed", error: toError(reason) };
 }
 
-/** Whether the node said that it can never work like this. By the code: the error may be of another copy of this package. */
+/** Whether the node reported a configuration error. Compares codes, as the error may come from another copy of core. */
 export function isMisconfigured({ error }: Vote): boolean {
   try {
     return (error as Partial<ConfigurationError> | undefined)?.code === "MISCONFIGURED";
   } catch {
-    return false; // the getter of a strange error
+    return false; // a getter that throws
   }
 }
 
@@ -88,7 +87,7 @@ function fieldsOf(value: unknown): Record<string, unknown> {
   return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
 }
 
-/** No sound counter comes near the end of the safe integers, where it would leave none for the locks to come. */
+/** The limit for fences, safely below 2^53, so that a bogus reply cannot exhaust the numbers for later locks. */
 const largestFence = 2 ** 53 - 2 ** 50;
 
 function isFence(value: unknown): value is number {
@@ -103,6 +102,6 @@ function isDuration(value: unknown): value is number {
   return typeof value === "number" && value >= 0 && value < Infinity;
 }
 
-function nonsense(method: string, value: unknown): Vote {
+function invalidReply(method: string, value: unknown): Vote {
   return readFailure(new InvalidReplyError(`answered ${method}() with ${describeFields(value)}`));
 }

@@ -1,27 +1,49 @@
-/** Checks for authors of adapters: of the options of a node, and of the requests that it gets. Core sends no malformed ones. */
+/**
+ * Checks for adapter authors: of a node's options, and of the requests that it receives. Core itself sends only valid
+ * ones.
+ */
 import { describeValue } from "./arguments.ts";
 import type { AcquireRequest, ExtendRequest, NodeRequest, ReleaseRequest } from "./lock-node.ts";
 
 export { assertOptions, checkMethods, checkType } from "./arguments.ts";
 
 /**
- * Throws unless the request is one that the contract allows, so that nothing is claimed by guesswork.
+ * Throws unless the contract allows this acquire request, so that a node never claims anything by guesswork.
  *
- * @throws {RangeError} naming the field and what is wanted
+ * @throws {RangeError} naming the field and its required value
+ *
+ * @example
+ * ```ts
+ * import type { AcquireRequest } from "@holdfast/core";
+ * import { assertAcquire } from "@holdfast/core/requests";
+ *
+ * async function acquire(request: AcquireRequest) {
+ *   assertAcquire(request);
+ *   // … claim the resources
+ * }
+ * await acquire({ resources: ["r"], owner: "me", ttlMs: 1_000, fenceHint: 1, timeoutMs: 50 });
+ * ```
  */
 export const assertAcquire: (request: AcquireRequest) => void = oncePerRequest((request) => {
   const { ttlMs, fenceHint, takeover, waiter } = request;
   assertNames(request);
   assert(Number.isSafeInteger(ttlMs) && ttlMs > 0, "ttlMs must be a positive integer", ttlMs);
   assert(Number.isSafeInteger(fenceHint), "fenceHint must be a safe integer", fenceHint);
-  assert(takeover === undefined || isName(takeover), "takeover must be an owner if given", takeover);
+  assert(takeover === undefined || isName(takeover), "takeover must be a non-empty string if given", takeover);
   assertWaiter(waiter);
 });
 
 /**
- * The same for an extension.
+ * Throws unless the contract allows this extend request.
  *
- * @throws {RangeError} naming the field and what is wanted
+ * @throws {RangeError} naming the field and its required value
+ *
+ * @example
+ * ```ts
+ * import { assertExtend } from "@holdfast/core/requests";
+ *
+ * assertExtend({ resources: ["r"], owner: "me", ttlMs: 1_000, fence: 1, rejoin: false, timeoutMs: 50 });
+ * ```
  */
 export const assertExtend: (request: ExtendRequest) => void = oncePerRequest((request) => {
   const { ttlMs, fence, rejoin } = request;
@@ -32,9 +54,16 @@ export const assertExtend: (request: ExtendRequest) => void = oncePerRequest((re
 });
 
 /**
- * The same for a release.
+ * Throws unless the contract allows this release request.
  *
- * @throws {RangeError} naming the field and what is wanted
+ * @throws {RangeError} naming the field and its required value
+ *
+ * @example
+ * ```ts
+ * import { assertRelease } from "@holdfast/core/requests";
+ *
+ * assertRelease({ resources: ["r"], owner: "me", timeoutMs: 50 });
+ * ```
  */
 export const assertRelease: (request: ReleaseRequest) => void = oncePerRequest((request) => {
   const { undo, waiter } = request;
@@ -43,25 +72,24 @@ export const assertRelease: (request: ReleaseRequest) => void = oncePerRequest((
   assertWaiter(waiter);
 });
 
-/** All nodes are given the same request: what was found sound, and cannot change, is not checked for each of them. */
+/** Skips the check for a frozen request that has just passed it: all nodes of a `Redlock` receive the same object. */
 function oncePerRequest<Request extends NodeRequest>(check: (request: Request) => void): (request: Request) => void {
-  let sound: Request | undefined;
+  let checked: Request | undefined;
   return (request) => {
-    if (request === sound) return;
+    if (request === checked) return;
     check(request);
-    if (Object.isFrozen(request) && Object.isFrozen(request.resources)) sound = request;
+    if (Object.isFrozen(request) && Object.isFrozen(request.resources)) checked = request;
   };
 }
 
 function assertNames({ resources, owner }: NodeRequest): void {
   assert(Array.isArray(resources) && resources.length > 0, "resources must be a list of at least one name", resources);
-  for (const resource of resources)
-    assert(isName(resource), "each resource must be a string that is not empty", resource);
-  assert(isName(owner), "owner must be a string that is not empty", owner);
+  for (const resource of resources) assert(isName(resource), "each resource must be a non-empty string", resource);
+  assert(isName(owner), "owner must be a non-empty string", owner);
 }
 
 function assertWaiter(waiter: unknown): void {
-  assert(waiter === undefined || isName(waiter), "waiter must be a string that is not empty if given", waiter);
+  assert(waiter === undefined || isName(waiter), "waiter must be a non-empty string if given", waiter);
 }
 
 function isName(value: unknown): boolean {

@@ -1,19 +1,19 @@
 import type { Clock } from "../clock.ts";
 import { Pause } from "../pause.ts";
 
-/** How a task waits for its permit. */
+/** How a task waits for a permit. */
 export interface PermitWait {
-  /** When it gives up, on the monotonic clock. */
+  /** When the task gives up, on the monotonic clock. */
   readonly untilMs: number;
-  /** Makes it give up when it aborts. */
+  /** Makes the task give up when it aborts. */
   readonly signal?: AbortSignal | undefined;
-  /** Whether it goes ahead of all that are not urgent. */
+  /** Whether the task goes ahead of all tasks that are not urgent. */
   readonly isUrgent?: boolean;
 }
 
 /**
- * Limits how many tasks of one `Redlock` are in flight. A process that sends a thousand requests at once is busy with that for
- * longer than the nodes have to answer: all would time out, again and again.
+ * Limits how many tasks of one `Redlock` are in flight. Sending a thousand requests at once can take longer than the
+ * node timeout, so that all of them time out, and all retries as well.
  */
 export class ConcurrencyLimit {
   readonly #clock: Clock;
@@ -23,29 +23,29 @@ export class ConcurrencyLimit {
   readonly #ordinary = new Set<Pause>();
 
   /**
-   * @param clock what measures waits
-   * @param permits how many tasks may be in flight
+   * @param clock measures waits
+   * @param permits the maximum number of tasks in flight
    */
   constructor(clock: Clock, permits: number) {
     this.#clock = clock;
     this.#permits = permits;
   }
 
-  /** How many tasks are in flight. */
+  /** The number of tasks in flight. */
   get inFlight(): number {
     return this.#inFlight;
   }
 
-  /** Whether the next task has to wait for its permit. */
+  /** Whether the next task must wait for a permit. */
   get isSaturated(): boolean {
     return this.#inFlight >= this.#permits;
   }
 
   /**
-   * Runs the task at once, or as soon as there is a permit, first come, first served. The permit returns when the task has
-   * settled. A task must not throw: it rejects.
+   * Runs the task as soon as a permit is free, first come, first served. The permit is returned when the task settles.
+   * The task must not throw synchronously.
    *
-   * @returns what the task resolves with; undefined if it gave up waiting and was not run
+   * @returns the result of the task, or undefined if it gave up waiting and did not run
    */
   run<T>(task: () => Promise<T>, wait: PermitWait): Promise<T | undefined> {
     if (this.isSaturated) return this.#runLater(task, wait);
@@ -68,12 +68,12 @@ export class ConcurrencyLimit {
     return hasPermit ? this.#runNow(task) : undefined;
   }
 
-  /** Has tasks that wait for a permit give up, other than urgent ones: their `run` resolves with undefined. */
+  /** Makes all waiting tasks give up, except urgent ones: their `run` resolves with undefined. */
   dismiss(): void {
     for (const pause of this.#ordinary) pause.wake();
   }
 
-  /** Passes the permit on, so that no task comes between. */
+  /** Passes the permit directly to the next waiting task, so that no other task can take it. */
   readonly #returnPermit = (): void => {
     for (const waiting of [this.#urgent, this.#ordinary]) {
       for (const pause of waiting) {

@@ -1,6 +1,7 @@
 /*
- * Waiting decides only *when* a claim is tried, never whether it is granted. This file is the only door: core's acquire
- * loop enqueues a call, asks when its next attempt is worth making, and tells that it holds or has left.
+ * Waiting decides only *when* an attempt is made, never whether it is granted. The rest of core imports only this file
+ * of the folder: the acquire loop enqueues a call, waits until its next attempt is worth making, and reports the
+ * result.
  */
 import { type AttemptFailed, type AttemptTerms, retryAfterMs } from "../attempt.ts";
 import type { Claim } from "../claim.ts";
@@ -17,57 +18,63 @@ import { ResourceQueue, servedMax, Waiter, WaiterGroup } from "./resource-queue.
 export { ConcurrencyLimit } from "./concurrency-limit.ts";
 export type { Waiter } from "./resource-queue.ts";
 
-/** How many locks in a row may be handed over in this process before other processes get their turn. */
+/** The maximum number of consecutive hand-overs in this process before the lock is really released. */
 const handOversMax = 16;
 
-/** How long that may go on, in milliseconds. */
+/** The maximum duration of consecutive hand-overs, in milliseconds. */
 const handingOverMsMax = 50;
 
-/** When to try although no notification says that it is this process's turn again, in milliseconds. */
+/** How long to wait for a notification after another process was named, in milliseconds, before trying anyway. */
 const missedNotificationMs = 200;
 
 /**
- * When to try after a lock on several resources, in milliseconds: the nodes do not say for which of them they named another
- * process.
+ * The same after a lock on several resources. Shorter, as the nodes do not report for which of the resources they named
+ * another process.
  */
 const missedNotificationOfSeveralMs = 40;
 
-/** How long this process listens to releases after it has last held or wanted the resource, in milliseconds. */
+/** How long this process keeps watching a resource after it last held or wanted it, in milliseconds. */
 const listenMs = 1000;
 
-/** How many locks on its resources may go to later calls before free ones are kept for a waiter for several. */
+/** How many later calls may pass a waiter for several resources before free ones are reserved for it. */
 const passedMax = servedMax;
 
-/** When such a waiter collects its resources one by one on the nodes: after so many denials, and so many milliseconds. */
+/** A waiter for several resources collects them one by one after this many denials and this many milliseconds. */
 const deniedMax = 4;
 const deniedMsMax = 400;
 
-/** For how long a waiter keeps resources from others while it does not have all, in milliseconds: at first, and at the most. */
+/**
+ * How long a waiter may reserve or collect resources while it lacks others, in milliseconds: initially, and at most.
+ */
 const keepMs = 250;
 const keepMsMax = 2000;
 
-/** How many deleted entries a Map may have, beside as many as it has others. */
+/** A Map is replaced after this many deletions more than it has entries. */
 const forgottenMax = 32;
 
-/** How many waiters get their turn before input that has arrived is handled. */
+/** How many attempts may start before pending input is handled. */
 const attemptsInARow = 32;
 
-/** How far back-off grows for a process that nodes do not notify: it would miss its turns. */
+/**
+ * The maximum number of failures that back-off counts in a process without notifications, so that it misses few
+ * releases.
+ */
 const unnotifiedFailuresMax = 2;
 
 /**
  * The queues of one `Redlock`: the calls of this process that want or hold the same resources.
  *
- * First come, first served for each resource. Only the first waiter that can go on asks the nodes. A waiter that one of its
- * resources blocks keeps nobody from the others (W1): later waiters pass it, a bounded number of times. Then free resources
- * are kept for it in this process; and where other processes are in its way, it collects its resources one by one, in
- * sorted order, under a claim of its own that its last attempt takes over (W2). It keeps them for a bounded time.
+ * Each resource is served first come, first served. Only the first eligible waiter sends requests to the nodes. A
+ * waiter that is blocked on one resource does not keep others from its remaining resources (W1): later waiters pass it,
+ * a bounded number of times. After that, this process reserves free resources for it. If other processes block it, it
+ * collects its resources one by one in sorted order, under a separate claim that its last attempt takes over (W2). It
+ * reserves and collects for a bounded time.
  */
 export class LocalQueues {
   readonly #context: RedlockContext;
   readonly #maxWaiters: number;
-  // V8 chains each table of a Map to the next one, so that one old table keeps all later ones, and all that was in them, until the
-  // next full garbage collection. A Map from which much was deleted is therefore replaced.
+  // V8 links each table of a Map to its successor, so that an old table keeps all later ones and their contents alive
+  // until the next full garbage collection. A Map with many deletions is therefore replaced.
   #queues = new Map<string, ResourceQueue>();
   #forgotten = 0;
   readonly #groups = new Map<string, WaiterGroup>();
@@ -75,24 +82,24 @@ export class LocalQueues {
   #calls = 0;
   #attemptsStarted = 0;
   #isClosed = false;
-  /** The only waiter that collects: two could block each other. */
+  /** The only waiter that may collect, as two could block each other. */
   #collector: Waiter | undefined;
 
   /**
-   * @param context the nodes
-   * @param maxWaiters how many calls may be under way
+   * @param context the shared state of the `Redlock`
+   * @param maxWaiters the maximum number of calls in progress
    */
   constructor(context: RedlockContext, maxWaiters: number) {
     this.#context = context;
     this.#maxWaiters = maxWaiters;
   }
 
-  /** One of these resources that a lock of this process is on, if there is one. */
+  /** Returns one of these resources that a lock of this process holds, if any. */
   heldHere(resources: readonly string[]): string | undefined {
     return resources.find((resource) => this.#queues.get(resource)?.holder?.state === "holding");
   }
 
-  /** Ends all waits, and no longer listens to releases. The calls that wait leave by themselves. */
+  /** Ends all waits and stops watching. The waiting calls then call {@link leave}. */
   close(): void {
     this.#isClosed = true;
     for (const { notifications } of this.#queues.values()) notifications?.stop();
@@ -101,21 +108,22 @@ export class LocalQueues {
     }
   }
 
-  /** Whether nothing is queued or held. */
+  /** Whether no call is queued and no lock is held. */
   get isEmpty(): boolean {
     return this.#callsUnderWay === 0 && this.#queues.size === 0 && this.#groups.size === 0;
   }
 
   /**
-   * Adds a call. If it is its turn, its state is `attempting`; otherwise {@link LocalQueues.next} waits for that.
+   * Adds a call. If it may try immediately, its state is `attempting`; otherwise {@link LocalQueues.next} waits for
+   * that.
    *
-   * @param mayWait false for a call that makes one attempt, even if others wait
-   * @throws {QueueFullError}
+   * @param mayWait false for a call that makes one attempt, even if others are waiting
+   * @throws {QueueFullError} when `maxWaiters` calls are in progress
    */
   enqueue(resources: readonly string[], settings: Settings, mayWait: boolean): Waiter {
     if (this.#callsUnderWay >= this.#maxWaiters) {
       const operation = { resources, nodes: this.#context.nodes, quorum: settings.quorum };
-      const remark = `${this.#callsUnderWay} calls are under way, as many as maxWaiters`;
+      const remark = `${this.#callsUnderWay} calls are in progress, as many as maxWaiters`;
       throw new QueueFullError(...failureDetails("lock", operation, noVotes, remark));
     }
     this.#callsUnderWay += 1;
@@ -130,7 +138,10 @@ export class LocalQueues {
     return waiter;
   }
 
-  /** Waits until the next attempt is worth making: until `deadlineMs` at the latest, or until the signal of the call aborts. */
+  /**
+   * Waits until the next attempt is worth making, `deadlineMs` passes, the call's signal aborts, or the queues are
+   * closed.
+   */
   async next(waiter: Waiter, deadlineMs: number): Promise<void> {
     const { clock } = this.#context;
     const { signal } = waiter.settings;
@@ -138,7 +149,7 @@ export class LocalQueues {
       const nowMs = clock.monotonicMs();
       if (nowMs >= deadlineMs || signal?.aborted || this.#isClosed) return;
       if (nowMs >= waiter.keepUntilMs) {
-        this.#yieldResources(waiter); // which may have made it its turn
+        this.#yieldResources(waiter); // which may start its next attempt
         continue;
       }
       waiter.pause ??= new Pause(clock);
@@ -146,7 +157,7 @@ export class LocalQueues {
     }
   }
 
-  /** The waiter begins an attempt: notifications count towards the next one from now on. */
+  /** Starts an attempt and returns its terms. Later notifications count towards the next attempt. */
   begin(waiter: Waiter): AttemptTerms {
     const { resources, settings, wanted, offer } = waiter;
     waiter.attempts += 1;
@@ -166,7 +177,7 @@ export class LocalQueues {
     };
   }
 
-  /** The attempt has failed: the next one is worth making after a back-off, or when a notification says so. */
+  /** Requeues a waiter whose attempt failed. The next attempt is due after a back-off or on a notification. */
   failed(waiter: Waiter, failure: AttemptFailed): void {
     this.#declineOffer(waiter);
     const { wanted } = waiter;
@@ -193,15 +204,15 @@ export class LocalQueues {
     }
     const collected = wanted.slice(0, waiter.collectedCount);
     for (const queue of wanted.slice(waiter.collectedCount)) vacate(queue, waiter);
-    if (collected.some((queue) => blocked.includes(queue))) this.#yieldResources(waiter); // the nodes no longer have it
+    if (collected.some((queue) => blocked.includes(queue))) this.#yieldResources(waiter); // a collected claim is lost
     this.#enterGroup(waiter);
     this.#serve(wanted);
   }
 
   /**
-   * The attempt was won.
+   * Records that a waiter's attempt was won.
    *
-   * @returns whether it was for all that the waiter wants: if not, it goes on collecting
+   * @returns whether the attempt covered all the waiter's resources; if not, the waiter continues to collect
    */
   won(waiter: Waiter, claim: Claim, nowMs: number): boolean {
     waiter.offer?.settle(true);
@@ -220,11 +231,11 @@ export class LocalQueues {
   }
 
   /**
-   * Offers a lock that its holder releases to the next waiter of this process, if that wants just the same. A hand-over takes
-   * one round trip, where a release and another claim take two; but other processes do not get their turn meanwhile, so it
-   * goes on for a bounded time only.
+   * Offers a lock that is being released to the next waiter of this process, if that waiter wants exactly the same
+   * resources. A hand-over takes one round trip instead of two. Consecutive hand-overs are limited, so that other
+   * processes get the lock, too.
    *
-   * @returns whether the lock was taken over; undefined if there is no waiter to offer it to
+   * @returns whether the waiter took over the lock; undefined if there is no such waiter
    */
   handOver(waiter: Waiter, claim: Claim): Promise<boolean> | undefined {
     const next = this.#successorOf(waiter);
@@ -240,15 +251,15 @@ export class LocalQueues {
     });
   }
 
-  /** What the release of a lock tells the nodes of waiting. */
+  /** Returns the hints for the release of a lock: whether this process keeps waiting for it. */
   releaseHints(waiter: Waiter): ReleaseHints | undefined {
     return this.#successorOf(waiter) && { waiter: this.#context.waiterName };
   }
 
   /**
-   * The call has given up, or its lock has ended.
+   * Removes a call that has given up, or whose lock has ended.
    *
-   * @param releaseVotes what the nodes answered to the release: they may have named another process
+   * @param releaseVotes the replies to the release, which may name another process
    */
   leave(waiter: Waiter, releaseVotes: Tally["votes"] = noVotes): void {
     const { state, queues, group } = waiter;
@@ -273,7 +284,7 @@ export class LocalQueues {
         queue = new ResourceQueue(resource, this.#context.clock, (due) => this.#serve([due]));
         this.#queues.set(resource, queue);
       } else if (queue.users === 0) {
-        // Only notifications have kept it: they may say that it is another process's turn.
+        // The queue was kept only for its notifications, which may have named another process.
         queue.cancelForget?.();
         this.#deferTo(queue, queue.notifications?.deferMs ?? 0, waiter.settings);
       }
@@ -282,7 +293,9 @@ export class LocalQueues {
     });
   }
 
-  /** Forgets a queue without users: later, if other processes want the resource, as it may soon be wanted here again. */
+  /**
+   * Drops a queue without users. If other processes want the resource, drops it later, in case it is soon wanted again.
+   */
   #dropUser(queue: ResourceQueue): void {
     queue.users -= 1;
     if (queue.users > 0) return;
@@ -300,7 +313,7 @@ export class LocalQueues {
     else queue.cancelForget = this.#context.clock.startTimer(listenMs, forget, { background: true });
   }
 
-  /** Puts a waiter that is blocked into the group of its resources, and parks that if the waiter is the first in it. */
+  /** Adds a blocked waiter to the group for its resources. If it is the first there, parks the group. */
   #enterGroup(waiter: Waiter): void {
     if (waiter.group === undefined) {
       const key = JSON.stringify(waiter.resources);
@@ -321,7 +334,7 @@ export class LocalQueues {
     if (wasHead) this.#tryOrPark(group);
   }
 
-  /** Gives the first waiter of a group its turn, or parks the group at a resource that blocks it. */
+  /** Starts an attempt of a group's first waiter, or parks the group at a resource that blocks it. */
   #tryOrPark(group: WaiterGroup): void {
     const { head } = group;
     if (head === undefined) this.#groups.delete(group.key);
@@ -331,11 +344,13 @@ export class LocalQueues {
       const contested = blocker ?? head.wanted.slice(head.collectedCount).find(isEarlier);
       contested?.park(group);
       if (contested === undefined) this.#startAttempt(head);
-      else if (blocker === undefined) this.#serve([contested]); // an older waiter comes first, if it can go on
+      else if (blocker === undefined) this.#serve([contested]); // an older waiter goes first if it is eligible
     }
   }
 
-  /** Looks at the groups that are parked at these resources, the oldest first, until they are taken or nobody wants them. */
+  /**
+   * Serves the groups that are parked at these resources, oldest first, until no resource is open or no group is left.
+   */
   #serve(queues: readonly ResourceQueue[]): void {
     for (;;) {
       let oldest: WaiterGroup | undefined;
@@ -354,16 +369,16 @@ export class LocalQueues {
     waiter.state = "attempting";
     for (const queue of waiter.wanted) queue.holder = waiter;
     this.#attemptsStarted += 1;
-    // Where nodes answer without I/O, a long queue would keep the process from everything else.
+    // If nodes reply without I/O, a long queue would otherwise starve the event loop.
     if (this.#attemptsStarted % attemptsInARow === 0) this.#context.clock.afterPendingIo(() => waiter.pause?.wake());
     else waiter.pause?.wake();
   }
 
   /**
-   * A resource that keeps a waiter from trying, if there is one. What is open meanwhile is kept for a waiter that was passed
-   * too often.
+   * Returns a resource that blocks a waiter, if any. Reserves the open resources for a waiter that was passed too
+   * often.
    *
-   * @param ending a lock that is about to end
+   * @param ending the holder of a lock that is about to end, which does not count as blocking
    */
   #blockerOf(waiter: Waiter, ending?: Waiter): ResourceQueue | undefined {
     if (waiter.queues.length > 1) this.#escalate(waiter);
@@ -382,7 +397,7 @@ export class LocalQueues {
     return blocker;
   }
 
-  /** Decides whether a waiter keeps resources from others from now on, and for how long. */
+  /** Decides whether a waiter starts to reserve or collect resources, and for how long. */
   #escalate(waiter: Waiter): void {
     if (!waiter.isReserving) waiter.isReserving = wasPassedTooOften(waiter);
     if (!waiter.isCollecting && this.#collector === undefined) {
@@ -392,7 +407,7 @@ export class LocalQueues {
     if (waiter.keepUntilMs < Infinity || !(waiter.isReserving || waiter.isCollecting)) return;
     const limitMs = Math.min(keepMs * 2 ** waiter.timesGivenBack, keepMsMax, waiter.settings.ttlMs / 2);
     waiter.keepUntilMs = this.#context.clock.monotonicMs() + limitMs;
-    waiter.pause?.wake(); // so that it waits no longer than that
+    waiter.pause?.wake(); // so that next() applies the new limit
   }
 
   #wasDeniedTooLong({ queues, passedSince, denials, deniedSinceMs }: Waiter): boolean {
@@ -400,7 +415,7 @@ export class LocalQueues {
     return queues.every((queue) => queue.releasedSince >= passedSince || queue.passedBy(passedSince) > 0);
   }
 
-  /** The waiter that is next for all resources of a lock that is about to end, if it wants just those. */
+  /** Returns the waiter that is next for all resources of a lock that is about to end, if it wants exactly those. */
   #successorOf(waiter: Waiter): Waiter | undefined {
     let next: Waiter | undefined;
     for (const queue of waiter.queues) {
@@ -413,7 +428,7 @@ export class LocalQueues {
     return wanted.every((queue, index) => queue === waiter.queues[index]) ? next : undefined;
   }
 
-  /** The oldest waiter that is parked at a resource and could go on once the lock on it has ended. */
+  /** Returns the oldest waiter parked at a resource that would be eligible once the lock on it has ended. */
   #firstAfter(queue: ResourceQueue, ending: Waiter): Waiter | undefined {
     for (let group = queue.first; group !== undefined; group = queue.first) {
       const head = group.head as Waiter;
@@ -440,24 +455,24 @@ export class LocalQueues {
 
   #endLock(waiter: Waiter, releaseVotes: Tally["votes"]): void {
     const { waiterName } = this.#context;
-    const isOthersTurn = releaseVotes.some((vote) => vote?.next !== undefined && vote.next !== waiterName);
+    const namesAnother = releaseVotes.some((vote) => vote?.next !== undefined && vote.next !== waiterName);
     const missedMs = waiter.queues.length > 1 ? missedNotificationOfSeveralMs : missedNotificationMs;
     for (const queue of waiter.queues) {
-      if (isOthersTurn) this.#listen(queue, 0, waiter.settings.retryDelayMaxMs).deferToOthers();
+      if (namesAnother) this.#listen(queue, 0, waiter.settings.retryDelayMaxMs).deferToOthers();
       if (queue.holder !== waiter && queue.holder !== undefined) continue;
       queue.holder = queue.attempting;
       queue.notifications?.released();
-      this.#deferTo(queue, isOthersTurn ? missedMs : (queue.notifications?.deferMs ?? 0), waiter.settings);
+      this.#deferTo(queue, namesAnother ? missedMs : (queue.notifications?.deferMs ?? 0), waiter.settings);
     }
   }
 
-  /** Leaves a resource to other processes for so long, but never for longer than any other delay. */
+  /** Leaves a resource to other processes for `delayMs`, at most for `retryDelayMaxMs`. */
   #deferTo(queue: ResourceQueue, delayMs: number, { retryDelayMaxMs }: Settings): void {
     const { clock } = this.#context;
     queue.dueAtMs = delayMs > 0 ? clock.monotonicMs() + Math.min(delayMs, retryDelayMaxMs) : -Infinity;
   }
 
-  /** Another process wants the resource, too: has the nodes tell of releases. */
+  /** Watches a resource that another process wants as well. */
   #listen(queue: ResourceQueue, attemptMs: number, delayMsMax: number): ReleaseNotifications {
     queue.notifications ??= new ReleaseNotifications(this.#context, queue.resource, (delayMs) => {
       queue.releasedSince = this.#calls;
@@ -470,20 +485,21 @@ export class LocalQueues {
     return queue.notifications;
   }
 
-  /** The resources that were in the way of an attempt. */
+  /** Returns the resources that blocked a failed attempt. */
   #blockedBy(waiter: Waiter, { outcome, votes }: AttemptFailed): readonly ResourceQueue[] {
     const { wanted, collectedCount, attempts } = waiter;
     if (outcome !== "held" || wanted.length === 1) return wanted;
     const named = wanted.filter(({ resource }) => votes.some((vote) => vote?.heldResources?.includes(resource)));
     if (named.length > 0) return named;
-    // No node names one. Assume each in turn, so that none is kept from others for longer than a back-off.
+    // No node names a held resource. Assume each in turn, so that none is withheld from others longer than one
+    // back-off.
     const uncollected = wanted.slice(collectedCount);
     return [uncollected[attempts % uncollected.length] as ResourceQueue];
   }
 
   /**
-   * How many failures a back-off counts. A process that nodes notify need not ask often. But a split vote is followed by no
-   * release that notifies a waiter, and a process that is not notified must not sleep through its turns.
+   * Returns the number of failures that determines the back-off. A process that nodes notify need not poll often. But
+   * no notification follows a split vote, and a process without notifications must not miss too many releases.
    */
   #failuresFor({ attempts }: Waiter, wasDenied: boolean, blocked: readonly ResourceQueue[]): number {
     if (!wasDenied) return attempts;
@@ -501,7 +517,7 @@ export class LocalQueues {
     waiter.handingOverSinceMs = undefined;
   }
 
-  /** Gives back what a waiter keeps from others; it keeps it again when it was passed too often again. */
+  /** Gives up a waiter's reserved and collected resources. It may reserve again once it was passed too often again. */
   #yieldResources(waiter: Waiter): void {
     if (waiter.keepUntilMs === Infinity) return;
     if (this.#collector === waiter) this.#collector = undefined;
@@ -520,7 +536,7 @@ export class LocalQueues {
   }
 }
 
-/** A random delay that suits how often the resources change hands unannounced. */
+/** Returns a random delay that adapts to how often the resources change hands unannounced. */
 function pollDelayMs(blocked: readonly ResourceQueue[]): number {
   return 1 + Math.random() * Math.min(...blocked.map(({ notifications }) => notifications?.pollLimitMs ?? Infinity));
 }
@@ -529,19 +545,21 @@ function isGranted(vote: Vote | undefined): boolean {
   return vote?.kind === "granted";
 }
 
-/** Whether a resource is only kept for its holder, and is to go to this waiter: to the holder itself, or an older one. */
+/** Whether a resource is only reserved, so that this waiter may take it: as the holder, or by coming before it. */
 function isReservedFor(holder: Waiter, waiter: Waiter): boolean {
   return holder.state === "queued" && holder.collectedCount === 0 && holder.order >= waiter.order;
 }
 
-/** The waiter lets go of a resource that it does not hold a lock on: the next may try at once, unless a back-off goes on. */
+/**
+ * Gives up a resource on which the waiter holds no lock. The next waiter may try immediately unless a back-off applies.
+ */
 function vacate(queue: ResourceQueue, waiter: Waiter): void {
   if (queue.holder !== waiter) return;
   queue.holder = undefined;
   if (queue.dueAtMs === Infinity) queue.dueAtMs = -Infinity;
 }
 
-/** Whether each resource of a waiter has gone to later calls, and all together too often. */
+/** Whether later calls got each of a waiter's resources, and together more often than allowed. */
 function wasPassedTooOften({ queues, passedSince }: Waiter): boolean {
   let passed = 0;
   for (const queue of queues) {

@@ -3,53 +3,57 @@ import type { LockNode } from "../lock-node.ts";
 import { majorityOf } from "../options.ts";
 import type { Unwatch } from "../release-notifier.ts";
 
-/** How long another process is given to take its turn, in milliseconds, at the least. */
+/** The minimum time for which a resource is left to another process that was named, in milliseconds. */
 const deferMsMin = 3;
 
-/** For how many turns a process waits at the most when only some nodes have named it. */
+/** The maximum back-off when only some nodes named this process, as a multiple of the time left to another one. */
 const partialDefersMax = 30;
 
-/** How often to ask at the most while the resource changes hands unannounced, in milliseconds between attempts. */
+/** The minimum of the delay limit while the resource changes hands unannounced, in milliseconds. */
 const pollLimitMsMin = 5;
 
-/** For how long a process that announces nothing is remembered, in milliseconds. */
+/** How long a silent process, whose releases are not announced, is remembered, in milliseconds. */
 const silentMsMax = 10_000;
 
-/** For how long this process has a resource that a silent one wants, and then leaves it alone, in milliseconds. */
+/**
+ * How long this process uses a resource that a silent process wants, and then leaves it to that one, in milliseconds.
+ */
 const silentShareMs = 50;
 
 /**
- * What the nodes notify of the releases of one resource that other processes want, too. If all processes tried whenever it
- * is released, they would split the vote. So the nodes keep waiting lists, and name the first waiter when they announce a
- * release: the process that a quorum names tries at once, and the others go on waiting. All this only says when to try. A
- * notification that is lost, late or wrong costs time, and no lock.
+ * The nodes' notifications about one resource that other processes want as well. If every process tried on each
+ * release, they would split the vote. So the nodes keep waiting lists, and name the first waiter when they announce a
+ * release: the process that a quorum names tries immediately, and the others keep waiting. Notifications only affect
+ * when to try. A lost, late or wrong one costs time, never a lock.
  */
 export class ReleaseNotifications {
   readonly #context: RedlockContext;
   readonly #resource: string;
   readonly #onRelease: (delayMs: number | undefined) => void;
-  /** How many nodes must have announced a release: with fewer, there is no quorum to be had. */
+  /** How many nodes must announce a release before an attempt can get a quorum. */
   readonly #needed: number;
   readonly #watches: (Promise<Unwatch | undefined> | undefined)[] = [];
-  /** The nodes that have announced, since the last attempt began, that it is this process's turn, or anybody's. */
+  /** The nodes that announced a release since the last attempt started and named this process, or no waiter at all. */
   readonly #namedBy = new Set<number>();
   #watching = 0;
   #deferMs = deferMsMin;
   #othersUntilMs = -Infinity;
-  /** The end of the claim that was last in the way, unless a release was announced since. */
+  /** When the last blocking claim ends, unless a release was announced since. */
   #unannouncedEndMs: number | undefined;
-  /** How often in a row the claim in the way was a new one. */
+  /** How many consecutive denials were due to a new claim. */
   #changes = 0;
   #silentUntilMs = -Infinity;
   #shareEndsMs = Infinity;
-  /** The limit of the delays between attempts, in milliseconds: lower while the resource changes hands unannounced. */
+  /**
+   * The upper limit of delays between attempts, in milliseconds. Lower while the resource changes hands unannounced.
+   */
   pollLimitMs: number = Infinity;
 
   /**
-   * @param context the nodes
-   * @param resource its name
-   * @param onRelease called when another process has released it: in how many milliseconds it may be this process's turn,
-   *   if it may
+   * @param context the shared state of the `Redlock`
+   * @param resource the name of the resource
+   * @param onRelease called when another process has released the resource, with the delay in milliseconds after which
+   *   to try, or undefined if this process should not try
    */
   constructor(context: RedlockContext, resource: string, onRelease: (delayMs: number | undefined) => void) {
     const { nodes } = context;
@@ -59,38 +63,41 @@ export class ReleaseNotifications {
     this.#needed = Math.min(majorityOf(nodes.length), nodes.filter(({ watch }) => watch).length);
   }
 
-  /** Whether so many nodes notify this process that it will not miss its turn. */
+  /** Whether enough nodes are watched to notice every release. */
   get isWatching(): boolean {
     return this.#needed > 0 && this.#watching >= this.#needed;
   }
 
-  /** How long to leave the resource to another process from now on, in milliseconds; 0 if it is not another's turn. */
+  /** How much longer to leave the resource to another process, in milliseconds; 0 if none was named. */
   get deferMs(): number {
     return Math.max(0, this.#othersUntilMs - this.#context.clock.monotonicMs());
   }
 
-  /** It is another process's turn. */
+  /** Leaves the resource to another process for a moment. */
   deferToOthers(): void {
     this.#othersUntilMs = this.#context.clock.monotonicMs() + this.#deferMs;
   }
 
   /**
-   * An attempt was denied.
+   * Records that an attempt was denied, and adapts the limit of delays.
    *
-   * @param endMs when the claim in the way ends, on the monotonic clock
-   * @param limitMs of the delays otherwise, in milliseconds
+   * @param endMs when the blocking claim ends, on the monotonic clock
+   * @param limitMs the ordinary limit of delays, in milliseconds
    */
   denied(endMs: number, limitMs: number): void {
     const before = this.#unannouncedEndMs;
     this.#unannouncedEndMs = endMs;
     if (before === undefined) return;
     this.#changes = endMs > before + 1 ? this.#changes + 1 : 0;
-    // A single later end may be that of an extension.
+    // A single later end may be due to an extension.
     const factor = this.#changes > 1 ? 1 / 2 : 5 / 4;
     this.pollLimitMs = Math.max(pollLimitMsMin, Math.min(this.pollLimitMs, limitMs) * factor);
   }
 
-  /** This process has the lock. If nobody has announced the end of what was in the way, a silent process wants it, too. */
+  /**
+   * Records that this process got the lock. If nobody announced the previous release, a silent process wants it as
+   * well.
+   */
   locked(): void {
     const nowMs = this.#context.clock.monotonicMs();
     if (this.#unannouncedEndMs !== undefined) this.#silentUntilMs = nowMs + silentMsMax;
@@ -98,7 +105,7 @@ export class ReleaseNotifications {
     if (this.#shareEndsMs === Infinity) this.#shareEndsMs = nowMs + silentShareMs;
   }
 
-  /** This process has released the lock: a process that is not in the lists has to find the resource free now and then. */
+  /** Records a release by this process. From time to time, leaves the resource to a process that is not in the lists. */
   released(): void {
     const nowMs = this.#context.clock.monotonicMs();
     if (nowMs < this.#shareEndsMs) return;
@@ -106,22 +113,22 @@ export class ReleaseNotifications {
     if (nowMs < this.#silentUntilMs) this.#othersUntilMs = nowMs + silentShareMs;
   }
 
-  /** An attempt begins: later notifications count towards the next one. */
+  /** Records the start of an attempt. Later notifications count towards the next one. */
   beginAttempt(): void {
     this.#namedBy.clear();
   }
 
   /**
-   * Begins to watch those nodes that are not watched yet.
+   * Watches the nodes that are not watched yet.
    *
-   * @param attemptMs how long an attempt takes
+   * @param attemptMs how long an attempt takes, in milliseconds
    */
   watch(attemptMs: number): void {
     this.#deferMs = Math.max(deferMsMin, 3 * attemptMs);
     for (const [index, node] of this.#context.nodes.entries()) this.#watches[index] ??= this.#watchNode(node, index);
   }
 
-  /** Stops watching, for good. */
+  /** Stops watching permanently. */
   stop(): void {
     for (const watch of this.#watches) watch?.then((unwatch) => unwatch?.()).catch(() => {});
   }
@@ -129,7 +136,7 @@ export class ReleaseNotifications {
   async #watchNode(node: LockNode, index: number): Promise<Unwatch | undefined> {
     try {
       const unwatch = await node.watch?.([this.#resource], (_, next) => this.#onReleased(index, next));
-      // A release that was announced before was missed.
+      // Try now, as a release before this moment may have been missed.
       if (unwatch && ++this.#watching === this.#needed) this.#onRelease(0);
       return unwatch;
     } catch {
@@ -145,7 +152,7 @@ export class ReleaseNotifications {
       this.#onRelease(undefined);
       return;
     }
-    // Without a name it is anybody's turn: the list is empty there.
+    // Without a name, any process may try: the node's list is empty.
     this.#namedBy.add(index);
     const named = this.#namedBy.size;
     // If nodes name different waiters there is no quorum; each named waiter retries after a random back-off.

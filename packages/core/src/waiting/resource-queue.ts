@@ -4,12 +4,12 @@ import type { Settings } from "../options.ts";
 import type { Pause } from "../pause.ts";
 import type { ReleaseNotifications } from "./release-notifications.ts";
 
-/** How many of the latest locks on it a resource remembers. */
+/** How many of the latest locks each resource remembers. */
 export const servedMax = 8;
 
 /**
- * Where a call stands: it waits for its turn; it has its turn, and asks the nodes; it holds the lock; or it has given up, or
- * its lock has ended.
+ * The state of a call: `queued` until it may try; `attempting` while it makes an attempt; `holding` while it holds the
+ * lock; `left` once it has given up or its lock has ended.
  */
 export type WaiterState = "queued" | "attempting" | "holding" | "left";
 
@@ -17,42 +17,44 @@ export type WaiterState = "queued" | "attempting" | "holding" | "left";
 export interface Offer {
   readonly claim: Claim;
   readonly holder: Waiter;
-  /** Tells the holder whether it was taken. */
+  /** Reports to the holder whether the waiter took over the lock. */
   settle(isTaken: boolean): void;
 }
 
-/** A call to acquire while it waits, and then the lock that it leads to, until that ends. Only `LocalQueues` changes it. */
+/** A call to acquire, and then its lock until that ends. Only `LocalQueues` changes it. */
 export class Waiter {
   readonly resources: readonly string[];
   readonly settings: Settings;
-  /** When it came: the lower, the earlier. */
+  /** The position in order of arrival. */
   readonly order: number;
   state: WaiterState = "attempting";
-  /** How many attempts it has made. */
+  /** The number of attempts made. */
   attempts = 0;
-  /** Of all its resources, in their order; none for a call that does not wait, until it holds. */
+  /** The queues of its resources, in order; empty for a call that does not wait, until it holds the lock. */
   queues: readonly ResourceQueue[] = [];
-  /** The waiters for the same resources, once it had to queue, and its neighbours among them. */
+  /** The group of waiters for the same resources, once the call had to queue, and its neighbours there. */
   group: WaiterGroup | undefined;
   ahead: Waiter | undefined;
   behind: Waiter | undefined;
   pause: Pause | undefined;
   offer: Offer | undefined;
-  /** How many locks in a row were handed over until this one, and since when. */
+  /** The number of consecutive hand-overs that led to this lock, and when they started. */
   handOvers = 0;
   handingOverSinceMs: number | undefined;
-  /** A lock of a later call than this one passes it: itself, or the last call when it gave back what it had collected. */
+  /**
+   * A lock whose order exceeds this has passed the waiter: its own order, or the latest when it last gave resources up.
+   */
   passedSince: number;
-  /** How many of its attempts were denied since, and when the first was. */
+  /** The number of its attempts denied since then, and when the first one was. */
   denials = 0;
   deniedSinceMs: number = Infinity;
-  /** Whether free resources are kept for it in this process. */
+  /** Whether this process reserves free resources for it. */
   isReserving = false;
-  /** Whether it takes its resources one by one, with claims on the nodes; the last such claim, and how many it covers. */
+  /** Whether it claims its resources one by one on the nodes; the last such claim, and how many resources it covers. */
   isCollecting = false;
   collected: Claim | undefined;
   collectedCount = 0;
-  /** When it gives back what it keeps from others, and how often it has. */
+  /** When it gives up its reserved and collected resources, and how often it has. */
   keepUntilMs: number = Infinity;
   timesGivenBack = 0;
 
@@ -63,46 +65,46 @@ export class Waiter {
     this.passedSince = order;
   }
 
-  /** What its next attempt is for: all, or one more than it has collected. */
+  /** The resources of its next attempt: all, or one more than it has collected. */
   get wanted(): readonly ResourceQueue[] {
     return this.isCollecting ? this.queues.slice(0, this.collectedCount + 1) : this.queues;
   }
 }
 
 /**
- * What one process knows of a resource: which of its calls has it now, and which waiters it blocks.
+ * The state of one resource in this process: the call that uses it now, and the waiters that it blocks.
  *
- * A group of waiters is parked at one resource that blocks it, and is looked at again when that one opens. So a resource
- * that opens costs O(log n) for each group that is looked at, however many waiters there are.
+ * A group of waiters is parked at one resource that blocks it, and reconsidered when that resource opens. Opening a
+ * resource therefore costs O(log n) for each group that is reconsidered, however many waiters there are.
  */
 export class ResourceQueue {
   readonly resource: string;
   /** The call that tries to lock the resource, holds it, or collects it. */
   holder: Waiter | undefined;
-  /** The latest calls of this process, by their order, that had a lock on the resource while other calls wanted it. */
+  /** The order of the latest calls of this process that locked the resource while other calls wanted it. */
   readonly #served: number[] = [];
   #displaced: Waiter | undefined;
-  /** The last call that had come when another process was last known to release the resource. */
+  /** The order of the latest call at the time of the last known release by another process. */
   releasedSince: number = -Infinity;
-  /** How many calls refer to this object. */
+  /** The number of calls that refer to this object. */
   users = 0;
-  /** When the next attempt is worth making, on the monotonic clock. */
+  /** When the next attempt is due, on the monotonic clock. */
   dueAtMs: number = -Infinity;
-  /** What nodes tell of releases by other processes, once another process was in the way. */
+  /** Notifications about releases by other processes, once another process has blocked an attempt. */
   notifications: ReleaseNotifications | undefined;
-  /** Ends the time for which the object is kept after its last user. */
+  /** Cancels the timer that drops this object after its last user has left. */
   cancelForget: (() => void) | undefined;
   readonly #clock: Clock;
   readonly #onDue: () => void;
-  /** The groups that are parked here: a binary heap, the oldest waiter first. */
+  /** The groups parked here: a binary heap, oldest waiter first. */
   readonly #parked: WaiterGroup[] = [];
   #timerAtMs = Infinity;
   #cancelTimer: (() => void) | undefined;
 
   /**
-   * @param resource its name
-   * @param clock what measures delays
-   * @param onDue called when a delay ends for which waiters are parked here
+   * @param resource the name of the resource
+   * @param clock measures delays
+   * @param onDue called when a delay ends while waiters are parked here
    */
   constructor(resource: string, clock: Clock, onDue: (queue: ResourceQueue) => void) {
     this.resource = resource;
@@ -114,12 +116,12 @@ export class ResourceQueue {
     };
   }
 
-  /** The call whose attempt was under way when another one of this process got the lock, while that attempt goes on. */
+  /** The call whose attempt is still in flight after another call of this process got the lock, if any. */
   get attempting(): Waiter | undefined {
     return this.#displaced?.state === "attempting" ? this.#displaced : undefined;
   }
 
-  /** A call of this process has locked the resource. */
+  /** Records that a call of this process has locked the resource. */
   locked(waiter: Waiter): void {
     if (this.holder !== undefined && this.holder !== waiter) this.#displaced = this.holder;
     this.holder = waiter;
@@ -131,19 +133,19 @@ export class ResourceQueue {
     if (this.#served.length > servedMax) this.#served.shift();
   }
 
-  /** How many later calls have had the resource since that one came: 8 at the most. */
+  /** Counts the recent locks of calls with a higher order than `since`, at most 8. */
   passedBy(since: number): number {
     let count = 0;
     for (const order of this.#served) if (order > since) count += 1;
     return count;
   }
 
-  /** Whether a call of this process may try to lock the resource now. While groups are parked here, the timer ends delays. */
+  /** Whether a call of this process may try to lock the resource now. */
   get isOpen(): boolean {
     return this.holder === undefined && this.isDue;
   }
 
-  /** Whether no back-off goes on, and no other process is given time. */
+  /** Whether no delay applies. While groups are parked here, only the timer ends a delay. */
   get isDue(): boolean {
     return this.dueAtMs === -Infinity || (this.#parked.length === 0 && this.dueAtMs <= this.#clock.monotonicMs());
   }
@@ -153,7 +155,7 @@ export class ResourceQueue {
     return this.#parked[0];
   }
 
-  /** Parks a group here, and sees to it that it is looked at when the delay ends. */
+  /** Parks a group here, and schedules its reconsideration for the end of the current delay. */
   park(group: WaiterGroup): void {
     group.parkedAt = this;
     group.position = this.#parked.length;
@@ -174,7 +176,7 @@ export class ResourceQueue {
     if (this.#parked.length === 0) this.schedule();
   }
 
-  /** Starts the timer that ends the present delay, if groups are parked here for it. */
+  /** Starts the timer that ends the current delay, if groups are parked here. */
   schedule(): void {
     const timerAtMs = this.#parked.length > 0 && this.dueAtMs > -Infinity ? this.dueAtMs : Infinity;
     if (timerAtMs === this.#timerAtMs) return;
@@ -215,28 +217,28 @@ export class ResourceQueue {
   }
 }
 
-/** The waiters of one process for the same set of resources, first come, first served: a linked list. */
+/** The waiters of one process for the same set of resources, in order of arrival: a linked list. */
 export class WaiterGroup {
-  /** Tells sets of resources apart. */
+  /** Identifies the set of resources. */
   readonly key: string;
-  /** The first, if any: only it can be the next to try. */
+  /** The first waiter, if any. Only it can be next to try. */
   head: Waiter | undefined;
   #tail: Waiter | undefined;
-  /** Where the group waits to be looked at again, and its position there. */
+  /** The resource at which the group is parked, and its position in the heap there. */
   parkedAt: ResourceQueue | undefined;
   position = 0;
 
-  /** @param key tells sets of resources apart */
+  /** @param key identifies the set of resources */
   constructor(key: string) {
     this.key = key;
   }
 
-  /** When the first waiter came. */
+  /** The order of the first waiter. */
   get order(): number {
     return this.head?.order ?? Infinity;
   }
 
-  /** Adds a waiter: at the front, if it came before all others. */
+  /** Adds a waiter: at the front if it came before all others, else at the end. */
   add(waiter: Waiter): void {
     const { head } = this;
     if (head === undefined) this.head = this.#tail = waiter;
