@@ -6,20 +6,20 @@ import { FaultyNode, VirtualClock } from "@holdfast/testkit";
 export interface World {
   readonly clock: VirtualClock;
   readonly nodes: readonly FaultyNode[];
-  /** One of them. */
+  /** Returns the node with this name. */
   node(name: string): FaultyNode;
-  /** The nodes without the network. */
+  /** The same nodes without the network. */
   readonly inner: readonly MemoryNode[];
   readonly redlock: Redlock;
-  /** What the observer was told: `[name, event]`. */
+  /** The events that the observer received: `[name, event]`. */
   readonly events: [name: string, event: Record<string, unknown>][];
-  /** Another client of the same nodes, behind no network at all. */
-  rival(options?: RedlockOptions): Redlock;
-  /** The nodes on which somebody holds the resource now. */
+  /** Creates another client of the same nodes, without a network in between. */
+  otherClient(options?: RedlockOptions): Redlock;
+  /** Returns the names of the nodes on which the resource is held. */
   heldOn(resource: string): Promise<string[]>;
 }
 
-/** A node has 50 ms to answer, whatever the ttl, unless the options say otherwise. */
+/** Creates a world. By default, a node has 50 ms to reply, whatever the ttl. */
 export function world(nodeCount: number, options: RedlockOptions = {}): World {
   const clock = new VirtualClock();
   const inner = Array.from({ length: nodeCount }, (_, index) =>
@@ -39,7 +39,7 @@ export function world(nodeCount: number, options: RedlockOptions = {}): World {
     inner,
     redlock,
     events,
-    rival: (rivalOptions = {}) => new Redlock(inner, { clock, nodeTimeoutMs: 50, ...rivalOptions }),
+    otherClient: (otherOptions = {}) => new Redlock(inner, { clock, nodeTimeoutMs: 50, ...otherOptions }),
     heldOn: async (resource) => {
       const views = await Promise.all(inner.map((node) => node.inspect(resource)));
       return inner.filter((_, index) => views[index]?.owner != null).map(({ name }) => name);
@@ -54,7 +54,7 @@ function recorder(events: World["events"]): Observer {
   );
 }
 
-/** A request that the claim of another owner makes to one node, to stand in its way there. */
+/** Returns the request with which another owner claims a resource on one node. */
 export function claimOf(owner: string, resource: string, ttlMs = 10_000) {
   return { resources: [resource], owner, ttlMs, fenceHint: 1, timeoutMs: 50 };
 }

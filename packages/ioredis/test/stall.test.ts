@@ -49,5 +49,5 @@ it("acquire() succeeds after a stall longer than the node timeout, with replies 
 it("acquire() has no lock after a stall longer than the ttl, though all servers granted, and releases it (S2)", async () => {
   const pending = redlock.acquire("stalled too long", { ttlMs: 2_000, nodeTimeoutMs: 5 });
   await stallUntilAnswered("stalled too long", 2_000);
-  await expect(pending).rejects.toThrow("the quorum came too late");
+  await expect(pending).rejects.toThrow("the quorum arrived too late");
 }, 60_000);

@@ -9,7 +9,7 @@ function claim(resource: string, ttlMs = 1000) {
 }
 
 describe("memoryNode()", () => {
-  it("memoryNode() names its nodes apart unless told", () => {
+  it("memoryNode() gives each node a different default name", () => {
     const names = [memoryNode(), memoryNode(), memoryNode({ name: "mine" })].map(({ name }) => name);
     expect(new Set(names).size).toBe(3);
     expect(names[2]).toBe("mine");
@@ -23,7 +23,7 @@ describe("memoryNode()", () => {
     expect(() => memoryNode({ fenceTtlMs })).toThrow(error);
   });
 
-  it("acquire() refuses to count beyond the safe integers, as a failure", async () => {
+  it("acquire() rejects when the fence counter would exceed the safe integers", async () => {
     const clock = new VirtualClock(8.64e15);
     const node = memoryNode({ clock });
     await node.acquire({ ...claim("r"), fenceHint: Number.MAX_SAFE_INTEGER });
@@ -31,7 +31,7 @@ describe("memoryNode()", () => {
     await expect(node.acquire(claim("r"))).rejects.toThrow("the fence counter of r is used up");
   });
 
-  it.each([9, 10])("acquire() never denies by a claim of %i ms that ends while it looks", async (ttlMs) => {
+  it.each([9, 10])("acquire() never denies with a negative wait when a claim of %i ms ends during the call", async (ttlMs) => {
     let readings = 0;
     const node = memoryNode({ clock: { monotonicMs: () => readings++, wallMs: () => 0 } });
     await node.acquire(claim("r", ttlMs));
@@ -43,7 +43,7 @@ describe("memoryNode()", () => {
     expect.unreachable("the claim did not end");
   });
 
-  it("release() names who asked for the resource within ten seconds before, and nobody later", async () => {
+  it("release() names a waiter that asked within the last ten seconds, and no others", async () => {
     const clock = new VirtualClock();
     const node = memoryNode({ clock });
     const waiting = { ...claim("r"), owner: "another owner", waiter: "w" };
@@ -60,7 +60,7 @@ describe("memoryNode()", () => {
     expect(await node.release(claim("r"))).toEqual({ released: true });
   });
 
-  it("release() that names somebody puts its waiter behind who came at the same time, whatever their names", async () => {
+  it("release() that names a waiter adds its own waiter behind all others, whatever their names", async () => {
     const node = memoryNode();
     await node.acquire(claim("r"));
     for (const waiter of ["y", "z"]) await node.acquire({ ...claim("r"), owner: waiter, waiter });
@@ -71,7 +71,7 @@ describe("memoryNode()", () => {
     expect(await node.release(claim("r"))).toMatchObject({ next: "a" });
   });
 
-  it("a fence counter outlives its claim by fenceTtlMs, and is forgotten some time later", async () => {
+  it("memoryNode() keeps a fence counter for fenceTtlMs after its claim, and forgets it some time later", async () => {
     const clock = new VirtualClock();
     const node = memoryNode({ clock });
     await node.acquire({ ...claim("old"), fenceHint: 77 });
@@ -83,7 +83,7 @@ describe("memoryNode()", () => {
     expect((await node.inspect("old")).fence).toBe(0);
   });
 
-  it("a claim that is kept long does not keep other counters from being forgotten", async () => {
+  it("memoryNode() forgets other counters while one claim is kept for long", async () => {
     const clock = new VirtualClock();
     const node = memoryNode({ clock, fenceTtlMs: 0 });
     await node.acquire(claim("kept", 365 * dayMs));

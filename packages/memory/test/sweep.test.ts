@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { createSweep } from "../src/sweep.ts";
 
-it("createSweep() keeps a map small that gains an entry a call, and keeps what has not ended", () => {
+it("createSweep() keeps a growing map small, and keeps entries that have not ended", () => {
   let now = 0;
   const map = new Map<string, number>([["kept", Number.POSITIVE_INFINITY]]);
   const sweep = createSweep(map, (endsAt) => now >= endsAt);

@@ -1,0 +1,254 @@
+import * as core from "@holdfast/core";
+import { ConfigurationError, HoldfastError, LockHeldError, NodeTimeoutError, Redlock } from "@holdfast/core";
+import { memoryNode } from "@holdfast/memory";
+import { describe, expect, it, vi } from "vitest";
+import { claimOf, world } from "../world.ts";
+
+async function errorOf(promise: Promise<unknown>): Promise<HoldfastError> {
+  return promise.then(
+    () => expect.unreachable("it did not fail"),
+    (error) => error as HoldfastError,
+  );
+}
+
+describe("error messages and outcomes", () => {
+  it("acquire() names the label of the holder", async () => {
+    const { redlock, clock, otherClient } = world(3, { waitTimeoutMs: 0 });
+    await otherClient().acquire("r", { label: "night shift", ttlMs: 5_000 });
+    const error = await errorOf(clock.until(redlock.acquire("r")));
+    expect(error.message).toBe(
+      "could not lock r: night shift holds it; 0 of 3 nodes granted, 2 needed; " +
+        "a denied (held by night shift for up to 5000 ms more), b denied (held by night shift for up to 5000 ms more)",
+    );
+  });
+
+  it("acquire() names no holder when nodes disagree, and shows no value of a foreign program", async () => {
+    const { redlock, clock, inner } = world(3, { waitTimeoutMs: 0 });
+    for (const [index, node] of inner.entries()) {
+      await node.acquire({ ...claimOf(`worker-${index}:${"0".repeat(32)}`, "r") });
+      await node.acquire({ ...claimOf("redis://user:s3cr3t@db", "cfg") });
+    }
+    expect((await errorOf(clock.until(redlock.acquire("r")))).message).toContain("the nodes name different owners");
+    const foreign = await errorOf(clock.until(redlock.acquire("cfg")));
+    expect(foreign.message).toContain("another owner holds it");
+    expect(JSON.stringify(foreign)).not.toContain("s3cr3t");
+  });
+
+  it("acquire() names the label of the holder when the wait times out", async () => {
+    const { redlock, clock, otherClient } = world(3, { waitTimeoutMs: 100 });
+    await otherClient().acquire("r", { label: "night shift" });
+    const error = await errorOf(clock.until(redlock.acquire("r")));
+    expect(error.code).toBe("WAIT_TIMEOUT");
+    expect(error.message).toContain("; night shift holds it; ");
+  });
+
+  it("acquire() reports that this process already holds the resource, as in a nested call", async () => {
+    const { redlock, clock } = world(3);
+    const nested = redlock.using("r", () => redlock.using("r", { waitTimeoutMs: 100 }, () => {}));
+    expect((await errorOf(clock.until(nested))).message).toBe(
+      "could not lock r: waited 100 ms; this process already holds r (a call nested in another for the same name waits for itself)",
+    );
+    await redlock.using("s", async () => {
+      const error = await errorOf(clock.until(redlock.acquire(["s", "t"], { waitTimeoutMs: 0 })));
+      expect(error.message).toContain("this process already holds s ");
+    });
+  });
+
+  it("acquire() reports a key that never expires", async () => {
+    const { redlock, clock, nodes } = world(3, { waitTimeoutMs: 100 });
+    for (const each of nodes) each.fault = () => ({ answer: { granted: false, retryAfterMs: Infinity } });
+    const { message } = await errorOf(clock.until(redlock.acquire("r")));
+    expect(message).toContain("a foreign program holds a key that never expires");
+    expect(message).toContain("a denied (held by a key that never expires)");
+    const error = await errorOf(clock.until(redlock.acquire("r")));
+    expect(JSON.parse(JSON.stringify(error)).outcomes[0]).toMatchObject({ retryAfterMs: "Infinity" });
+  });
+
+  it("acquire() lists a node without a reply in the outcomes, but not in the message", async () => {
+    const { redlock, clock, otherClient, node } = world(3, { waitTimeoutMs: 0 });
+    await otherClient().acquire("r");
+    node("c").fault = () => ({ requestMs: 20 });
+    const error = await errorOf(clock.until(redlock.acquire("r")));
+    expect(error.message).not.toMatch(/\bc\b|answered/);
+    expect(error.outcomes[2]).toEqual({ node: "c", kind: "unanswered" });
+  });
+
+  it("cause is the error of the first node that failed", async () => {
+    const { redlock, clock, node } = world(3, { waitTimeoutMs: 0 });
+    const refused = Object.assign(new Error("connect ECONNREFUSED 127.0.0.1:7002"), { code: "ECONNREFUSED" });
+    for (const name of ["b", "c"]) node(name).fault = () => ({ reject: refused });
+    const error = await errorOf(clock.until(redlock.acquire("r")));
+    expect(error.cause).toBe(refused);
+    expect(error.message).toContain("b failed: connect ECONNREFUSED 127.0.0.1:7002");
+  });
+
+  it("toJSON() contains the message, and how each node failed", async () => {
+    const { redlock, clock, nodes, node } = world(3, { waitTimeoutMs: 0 });
+    for (const each of nodes) each.fault = () => ({ lose: "request" });
+    node("b").fault = () => ({
+      reject: Object.assign(new Error("refused"), { code: "ECONNREFUSED", command: ["AUTH", "secret"] }),
+    });
+    const error = await errorOf(clock.until(redlock.acquire("r")));
+    expect(JSON.parse(JSON.stringify(error))).toEqual({
+      name: "QuorumUnreachableError",
+      code: "QUORUM_UNREACHABLE",
+      message: error.message,
+      resources: ["r"],
+      outcomes: [
+        {
+          node: "a",
+          kind: "failed",
+          error: { name: "NodeTimeoutError", code: "NODE_TIMEOUT", message: "timed out after 50 ms" },
+        },
+        { node: "b", kind: "failed", error: { name: "Error", code: "ECONNREFUSED", message: "refused" } },
+        {
+          node: "c",
+          kind: "failed",
+          error: { name: "NodeTimeoutError", code: "NODE_TIMEOUT", message: "timed out after 50 ms" },
+        },
+      ],
+    });
+  });
+});
+
+describe("instanceof", () => {
+  it("instanceof recognises errors of another copy of this package, each by its class", async () => {
+    vi.resetModules();
+    const copy: typeof core = await import("@holdfast/core");
+    expect(copy.HoldfastError).not.toBe(HoldfastError);
+    const error = new copy.LockHeldError("held", ["r"]);
+    expect(error).toBeInstanceOf(LockHeldError);
+    expect(error).toBeInstanceOf(HoldfastError);
+    expect(error).not.toBeInstanceOf(ConfigurationError);
+    expect(error).not.toBeInstanceOf(NodeTimeoutError);
+    expect(new copy.NodeTimeoutError(5)).toBeInstanceOf(NodeTimeoutError);
+    expect(new copy.NodeTimeoutError(5)).not.toBeInstanceOf(HoldfastError);
+    expect(new copy.InvalidReplyError("odd")).toBeInstanceOf(core.InvalidReplyError);
+  });
+
+  it("instanceof rejects other values, and base-class errors for a derived class", () => {
+    class Mine extends LockHeldError {}
+    expect(new LockHeldError("held", [])).not.toBeInstanceOf(Mine);
+    expect(new Mine("held", [])).toBeInstanceOf(LockHeldError);
+    const hostile = new Proxy(
+      {},
+      {
+        get: () => {
+          throw new Error("trap");
+        },
+      },
+    );
+    for (const value of [hostile, undefined, null, 1, "LOCK_HELD", {}, { code: "LOCK_HELD" }, new Error("x")]) {
+      expect(value).not.toBeInstanceOf(HoldfastError);
+      expect(value).not.toBeInstanceOf(LockHeldError);
+    }
+  });
+});
+
+describe("common mistakes", () => {
+  const nodes = () => [memoryNode()];
+  const slips: [string, () => unknown, string][] = [
+    [
+      "ioredis clients instead of nodes",
+      () => new Redlock([{ evalsha() {}, options: { password: "hunter2" } }] as never),
+      "a node must be a lock node with acquire, extend and release, not an object: wrap each client with ioredisNode(client)",
+    ],
+    [
+      "a client instead of a list",
+      () => new Redlock({ evalSha() {} } as never),
+      "wrap each client with nodeRedisNode(client)",
+    ],
+    [
+      "options that are an array",
+      () => new Redlock(nodes(), [] as never),
+      "the options of a Redlock must be an object, not an array",
+    ],
+    [
+      "options that are null",
+      () => new Redlock(nodes(), null as never),
+      "the options of a Redlock must be an object, not null",
+    ],
+    [
+      "an observer that is a number",
+      () => new Redlock(nodes(), { observer: 5 as never }),
+      "observer must be an object, not 5",
+    ],
+    [
+      "an unknown event",
+      () => new Redlock(nodes(), { observer: { onLost() {} } as never }),
+      "onLost is not an option of an observer: did you mean lost?",
+    ],
+    [
+      "a callback that is not a function",
+      () => new Redlock(nodes(), { observer: { lost: 5 as never } }),
+      "observer.lost must be a function, not 5",
+    ],
+    [
+      "an observer that is an array",
+      () => new Redlock(nodes(), { observer: [] as never }),
+      "observer must be an object, not an array",
+    ],
+    [
+      "a name that resembles two options",
+      () => new Redlock(nodes(), { timeout: 5 } as never),
+      "did you mean nodeTimeoutMs or waitTimeoutMs?",
+    ],
+    [
+      "an empty clock",
+      () => new Redlock(nodes(), { clock: {} as never }),
+      "clock must be an object with the method monotonicMs, not an object",
+    ],
+    ["a typo", () => new Redlock(nodes(), { waitTimeoutMss: 1 } as never), "did you mean waitTimeoutMs?"],
+    [
+      "a name that resembles no option",
+      () => new Redlock(nodes(), { retries: 1 } as never),
+      "its options are observer, clock, maxWaiters, ",
+    ],
+  ];
+  it.each(slips)("Redlock() gives advice for %s", (_, make, message) => {
+    expect(make).toThrow(TypeError);
+    expect(make).toThrow(message);
+  });
+
+  it("acquire() and using() give advice for a ttl instead of options", async () => {
+    const redlock = new Redlock(nodes());
+    const wanted = "the options of a lock must be an object, not 5000: pass { ttlMs: 5000 }";
+    await expect(redlock.using(["x"], 5000 as never, () => {})).rejects.toThrow(wanted);
+    await expect(redlock.acquire("x", 5000 as never)).rejects.toThrow(wanted);
+    await redlock.tryAcquire("y", {});
+    for (const options of [null, [], new Map(), new Date()])
+      await expect(redlock.acquire("x", options as never)).rejects.toThrow(TypeError);
+  });
+
+  it("Redlock() accepts a class instance with other members as an observer", async () => {
+    class Counter implements core.Observer {
+      count = 0;
+      acquired(): void {
+        this.count += 1;
+      }
+    }
+    const observer = new Counter();
+    await new Redlock(nodes(), { observer }).using("r", () => {});
+    expect(observer.count).toBe(1);
+  });
+});
+
+describe("nodeTimeoutMs", () => {
+  it.each([
+    [undefined, 500],
+    [60_000, 500],
+    [1_000, 50],
+    [50, 3],
+    [3, 1],
+  ])("acquire() with a ttl of %s ms gives nodes %s ms by default", async (ttlMs, timeoutMs) => {
+    const { redlock, nodes } = world(1, { nodeTimeoutMs: undefined });
+    await redlock.acquire("r", { ttlMs });
+    expect(nodes[0]?.calls[0]?.request.timeoutMs).toBe(timeoutMs);
+  });
+
+  it("acquire() with another ttl keeps the node timeout of the Redlock", async () => {
+    const { redlock, nodes } = world(1, { nodeTimeoutMs: 200 });
+    await redlock.acquire("r", { ttlMs: 1_000 });
+    expect(nodes[0]?.calls[0]?.request.timeoutMs).toBe(200);
+  });
+});

@@ -1,0 +1,159 @@
+import { type LockNode, type LockOptions, Redlock, type RedlockOptions } from "@holdfast/core";
+import { memoryNode } from "@holdfast/memory";
+import { describe, expect, it } from "vitest";
+import { world } from "../world.ts";
+
+const three = () => [1, 2, 3].map(() => memoryNode());
+
+describe("bad arguments", () => {
+  const badNodes: [string, unknown, ErrorConstructor, string][] = [
+    ["no nodes", [], RangeError, "nodes must have at least one lock node, not none"],
+    ["a string", "redis://", TypeError, "nodes must be a list of lock nodes, not a string"],
+    ["undefined", undefined, TypeError, "nodes must be a list of lock nodes, not undefined"],
+    ["an object without methods", [{ name: "x" }], TypeError, "a node must be a lock node with acquire"],
+    ["a list with null", [null], TypeError, "a node must be a lock node with acquire"],
+    [
+      "a node without a name",
+      [{ ...memoryNode(), name: "" }],
+      TypeError,
+      "a node's name must be a non-empty string, not an empty string",
+    ],
+    ["two nodes with one name", [memoryNode({ name: "x" }), memoryNode({ name: "x" })], RangeError, "two are called x"],
+  ];
+  it.each(badNodes)("Redlock() refuses %s", (_, nodes, type, message) => {
+    const make = () => new Redlock(nodes as LockNode[]);
+    expect(make).toThrow(type);
+    expect(make).toThrow(message);
+  });
+
+  it("Redlock() refuses the same node twice", () => {
+    const node = memoryNode();
+    expect(() => new Redlock([node, memoryNode(), node])).toThrow(RangeError);
+    expect(() => new Redlock([node, memoryNode(), node])).toThrow(
+      `nodes and their names must be distinct: two are called ${node.name}`,
+    );
+  });
+
+  const badOptions: [Record<string, unknown>, ErrorConstructor, string][] = [
+    [{ ttlMs: 0 }, RangeError, "ttlMs must be a positive integer, not 0"],
+    [{ ttlMs: -5 }, RangeError, "ttlMs must be a positive integer, not -5"],
+    [{ ttlMs: 1.5 }, RangeError, "ttlMs must be a positive integer, not 1.5"],
+    [{ ttlMs: Number.NaN }, RangeError, "ttlMs must be a positive integer, not NaN"],
+    [{ ttlMs: Number.POSITIVE_INFINITY }, RangeError, "ttlMs must be a positive integer, not Infinity"],
+    [{ ttlMs: "1000" }, TypeError, "ttlMs must be a number, not a string"],
+    [{ ttlMs: null }, TypeError, "ttlMs must be a number, not null"],
+    [{ maxHoldMs: Symbol("s") }, TypeError, "maxHoldMs must be a number, not a symbol"],
+    [{ ttlMs: 2, nodeTimeoutMs: 1 }, RangeError, "ttlMs must be above the allowance for clock drift, 2.02 ms, not 2"],
+    [{ ttlMs: 50, nodeTimeoutMs: 50 }, RangeError, "nodeTimeoutMs must be above 0 and less than ttlMs, 50, not 50"],
+    [{ nodeTimeoutMs: 10_000 }, RangeError, "nodeTimeoutMs must be above 0 and less than ttlMs, 10000, not 10000"],
+    [{ nodeTimeoutMs: 0 }, RangeError, "nodeTimeoutMs must be above 0 and less than ttlMs, 10000, not 0"],
+    [{ waitTimeoutMs: -1 }, RangeError, "waitTimeoutMs must be at least 0, not -1"],
+    [{ waitTimeoutMs: Number.NaN }, RangeError, "waitTimeoutMs must be at least 0, not NaN"],
+    [{ driftFactor: 1 }, RangeError, "driftFactor must be from 0 to below 1, not 1"],
+    [{ driftFactor: -0.1 }, RangeError, "driftFactor must be from 0 to below 1, not -0.1"],
+    [{ quorum: 1 }, RangeError, "quorum must be from the majority, 2, to all 3 of the nodes, not 1"],
+    [{ quorum: 4 }, RangeError, "quorum must be from the majority, 2, to all 3 of the nodes, not 4"],
+    [{ quorum: 2.5 }, RangeError, "quorum must be a positive integer, not 2.5"],
+    [{ retryDelayMs: 0 }, RangeError, "retryDelayMs must be above 0, not 0"],
+    [{ retryDelayMaxMs: 10 }, RangeError, "retryDelayMaxMs must be at least retryDelayMs, 25, not 10"],
+    [{ maxHoldMs: 9_999 }, RangeError, "maxHoldMs must be at least ttlMs, 10000, not 9999"],
+    [{ label: "" }, RangeError, "label must be 1 to 100 printable characters, not an empty string"],
+    [{ label: "a\nb" }, RangeError, "label must be 1 to 100 printable characters"],
+    [{ label: 7 }, TypeError, "label must be a string, not 7"],
+    [{ signal: {} }, TypeError, "signal must be an AbortSignal"],
+    [{ autoExtend: "yes" }, TypeError, "autoExtend must be a boolean, not a string"],
+    [{ awaitRelease: 0 }, TypeError, "awaitRelease must be a boolean, not 0"],
+    [{ ttl: 1000 }, TypeError, "did you mean ttlMs?"],
+  ];
+  it.each(badOptions)("Redlock() and acquire() refuse %o", async (options, type, message) => {
+    const make = () => new Redlock(three(), options as RedlockOptions);
+    expect(make).toThrow(type);
+    expect(make).toThrow(message);
+    const { redlock, nodes } = world(3);
+    for (const call of [
+      () => redlock.acquire("r", options as LockOptions),
+      () => redlock.tryAcquire("r", options as LockOptions),
+      () => redlock.using("r", options as LockOptions, () => {}),
+    ]) {
+      await expect(call()).rejects.toThrow(type);
+      await expect(call()).rejects.toThrow(message);
+    }
+    expect(nodes.flatMap((node) => node.calls)).toEqual([]);
+  });
+
+  it("Redlock() does not show the secrets of a client that was passed instead of a node", () => {
+    const client = { options: { password: "hunter2" } };
+    expect(() => new Redlock([client as never])).toThrow("not an object");
+    expect(() => new Redlock(three(), { signal: client as never })).toThrow("not an object");
+  });
+
+  it("Redlock() refuses a bad maxWaiters", () => {
+    expect(() => new Redlock(three(), { maxWaiters: 0 })).toThrow("maxWaiters must be a positive integer, not 0");
+  });
+
+  const badResources: [unknown, ErrorConstructor, string][] = [
+    ["", RangeError, "a resource must not be an empty string"],
+    [[], RangeError, "resources must name at least one resource, not none"],
+    [["a", ""], RangeError, "a resource must not be an empty string"],
+    [["a", 7], TypeError, "a resource must be a string, not 7"],
+    [undefined, TypeError, "resources must be a string or a list of strings, not undefined"],
+    [{}, TypeError, "resources must be a string or a list of strings"],
+    ["a\ud800", TypeError, "a resource must be well-formed Unicode"],
+  ];
+  it.each(badResources)("acquire() refuses the resource %o", async (resources, type, message) => {
+    const { redlock, nodes } = world(3);
+    for (const call of [
+      () => redlock.acquire(resources as string),
+      () => redlock.tryAcquire(resources as string),
+      () => redlock.using(resources as string, () => {}),
+    ]) {
+      await expect(call()).rejects.toThrow(type);
+      await expect(call()).rejects.toThrow(message);
+    }
+    expect(nodes.flatMap((node) => node.calls)).toEqual([]);
+  });
+
+  it("inspect() refuses anything but one resource", async () => {
+    const { redlock } = world(3);
+    await expect(redlock.inspect("")).rejects.toThrow(RangeError);
+    await expect(redlock.inspect(["a"] as never)).rejects.toThrow(TypeError);
+  });
+
+  it("using() refuses a routine that is not a function", async () => {
+    const { redlock, nodes } = world(3);
+    await expect(redlock.using("r", "work" as never)).rejects.toThrow("routine must be a function, not a string");
+    await expect(redlock.using("r", {}, undefined as never)).rejects.toThrow(TypeError);
+    expect(nodes.flatMap((node) => node.calls)).toEqual([]);
+  });
+
+  it("acquire() treats an undefined option as absent", async () => {
+    const { redlock, clock } = world(3);
+    const lock = await clock.until(redlock.acquire("r", { ttlMs: undefined, signal: undefined, label: undefined }));
+    expect(lock.remainingMs()).toBe(9898);
+  });
+
+  it("acquire() options override those of the constructor", async () => {
+    const { redlock, clock } = world(3, { ttlMs: 60_000, label: "default" });
+    const lock = await clock.until(redlock.acquire("r", { ttlMs: 1000, label: "special" }));
+    expect(lock.remainingMs()).toBe(988);
+    expect(lock.owner).toMatch(/^special:/);
+    expect((await clock.until(redlock.acquire("s"))).owner).toMatch(/^default:/);
+  });
+
+  it("tryAcquire() treats similar names as different resources", async () => {
+    const { redlock, clock } = world(1, { waitTimeoutMs: 0 });
+    const names = ["a", "A", "a ", " a", "ä", "a\u0308", "{a}", "a:b", "日本", "😀"];
+    for (const name of names) expect(await clock.until(redlock.tryAcquire(name)), name).not.toBeNull();
+  });
+
+  it("acquire() does not reuse options of an earlier call, even if its own are undefined", async () => {
+    const { redlock, clock } = world(3);
+    await clock.until(redlock.acquire("a", { ttlMs: 60_000 }));
+    const lock = await clock.until(redlock.acquire("b", { signal: undefined }));
+    expect(lock.remainingMs()).toBeLessThan(10_000);
+    const controller = new AbortController();
+    await clock.until(redlock.acquire("c", { signal: controller.signal }));
+    controller.abort(new Error("of another call"));
+    await clock.until(redlock.acquire("d", { ttlMs: undefined }));
+  });
+});

@@ -1,0 +1,208 @@
+import { Redlock } from "@holdfast/core";
+import { memoryNode } from "@holdfast/memory";
+import { VirtualClock } from "@holdfast/testkit";
+import { describe, expect, it } from "vitest";
+import { claimOf, world } from "../world.ts";
+
+describe("fencing tokens (S10)", () => {
+  it("acquire() takes one round trip when the hint is ahead of all counters, however far apart these are", async () => {
+    const { redlock, clock, nodes, inner } = world(5);
+    for (const [index, each] of inner.entries()) {
+      await each.acquire({ ...claimOf("x", "r"), fenceHint: 1000 * (index + 1) });
+      await each.release(claimOf("x", "r"));
+    }
+    const lock = await clock.until(redlock.acquire("r"));
+    expect(lock.fence).toBe(Date.UTC(2026, 0, 1) * 1000);
+    expect(nodes.flatMap((each) => each.callsOf("extend"))).toEqual([]);
+  });
+
+  it("acquire() returns increasing fences, even within a millisecond and when the wall clock is set back", async () => {
+    const { redlock, clock } = world(3);
+    const fences: number[] = [];
+    for (const step of [0, 0, -86_400_000, 0, 5, -1_000_000]) {
+      clock.stepWall(step);
+      const lock = await redlock.acquire("r");
+      fences.push(lock.fence);
+      await lock.release();
+    }
+    expect(fences).toEqual([...new Set(fences)].sort((a, b) => a - b));
+  });
+
+  it("acquire() returns a higher fence through a second round when the client's clock is far behind", async () => {
+    const { redlock, clock, nodes, inner } = world(3);
+    // The counters differ and are ahead of this client's clock, so the granted fences differ.
+    const ahead = Date.UTC(2026, 0, 1) * 1000 + 5_000_000;
+    for (const [index, each] of inner.entries()) {
+      await each.acquire({ ...claimOf("x", "r"), fenceHint: ahead + index });
+      await each.release(claimOf("x", "r"));
+    }
+    const lock = await clock.until(redlock.acquire("r"));
+    // a and b reply first and settle the vote with ahead + 1 and ahead + 2.
+    expect(lock.fence).toBeGreaterThanOrEqual(ahead + 2);
+    expect(nodes.flatMap((each) => each.callsOf("extend")).every(({ request }) => request.rejoin === false)).toBe(true);
+    const holders = await Promise.all(inner.map((each) => each.inspect("r")));
+    expect(holders.filter(({ fence }) => fence === lock.fence).length).toBeGreaterThanOrEqual(2);
+  });
+
+  it("acquire() adopts a larger fence that a node replies to the proposal, and proposes that one", async () => {
+    const { redlock, clock, node, inner } = world(3);
+    const ahead = Date.UTC(2026, 0, 1) * 1000 + 5_000_000;
+    for (const [index, each] of inner.entries()) {
+      await each.acquire({ ...claimOf("x", "r"), fenceHint: ahead + 10 * index });
+      await each.release(claimOf("x", "r"));
+    }
+    node("c").fault = ({ method }) => (method === "acquire" ? { replyMs: 10 } : undefined);
+    node("a").fault = ({ method }) => (method === "extend" ? { replyMs: 10 } : undefined);
+    const lock = await clock.until(redlock.acquire("r"));
+    expect(lock.fence).toBe(ahead + 21);
+    expect(
+      node("a")
+        .callsOf("extend")
+        .map(({ request }) => request.fence),
+    ).toEqual([ahead + 11, ahead + 21]);
+  });
+
+  it("acquire() rejects a token that fewer than a quorum confirmed for this claim", async () => {
+    const { redlock, clock, node, nodes, inner, heldOn } = world(3, { waitTimeoutMs: 0 });
+    const ahead = Date.UTC(2026, 0, 1) * 1000 + 5_000_000;
+    await inner[0]?.acquire({ ...claimOf("x", "r"), fenceHint: ahead });
+    await inner[0]?.release(claimOf("x", "r"));
+    node("c").fault = ({ method }) => (method === "acquire" ? { lose: "request" } : undefined);
+    node("b").fault = ({ method }) => (method === "extend" ? { reject: new Error("gone") } : undefined);
+    await expect(clock.until(redlock.acquire("r"))).rejects.toThrow("did not agree on a fencing token");
+    expect(nodes.every((each) => each.callsOf("release").length > 0)).toBe(true);
+    expect(await heldOn("r")).toEqual([]);
+  });
+
+  it("acquire() neither confirms nor renews a claim that has expired meanwhile", async () => {
+    const { redlock, clock, node, inner } = world(3, { waitTimeoutMs: 0, ttlMs: 100, nodeTimeoutMs: 40 });
+    const ahead = Date.UTC(2026, 0, 1) * 1000 + 5_000_000;
+    await inner[0]?.acquire({ ...claimOf("x", "r"), fenceHint: ahead });
+    await inner[0]?.release(claimOf("x", "r"));
+    node("c").fault = () => ({ lose: "request" });
+    // b loses its claims between the two rounds.
+    node("b").fault = ({ method, request }) => {
+      if (method === "extend") void inner[1]?.release(request);
+      return undefined;
+    };
+    await expect(clock.until(redlock.acquire("r"))).rejects.toThrow("did not agree on a fencing token");
+    expect((await inner[1]?.inspect("r"))?.owner).toBeNull();
+  });
+
+  it("acquire() proposes a bounded number of times when a node's counter keeps increasing", async () => {
+    const { redlock, clock, node, inner } = world(3, { waitTimeoutMs: 0 });
+    const ahead = Date.UTC(2026, 0, 1) * 1000 + 5_000_000;
+    await inner[0]?.acquire({ ...claimOf("x", "r"), fenceHint: ahead });
+    await inner[0]?.release(claimOf("x", "r"));
+    node("c").fault = () => ({ lose: "request" });
+    let running = ahead;
+    node("b").fault = ({ method }) => {
+      running += 100;
+      return method === "extend" ? { answer: { held: true, fence: running } } : undefined;
+    };
+    node("a").fault = ({ method }) => {
+      running += 100;
+      return method === "extend" ? { answer: { held: true, fence: running } } : undefined;
+    };
+    await expect(clock.until(redlock.acquire("r"))).rejects.toThrow("did not agree on a fencing token");
+    expect(node("b").callsOf("extend").length + node("a").callsOf("extend").length).toBeLessThanOrEqual(6);
+  });
+
+  it("acquire() measures the validity after the last round", async () => {
+    const { redlock, clock, nodes, inner } = world(3, { ttlMs: 1000 });
+    const ahead = Date.UTC(2026, 0, 1) * 1000 + 5_000_000;
+    await inner[0]?.acquire({ ...claimOf("x", "r"), fenceHint: ahead });
+    await inner[0]?.release(claimOf("x", "r"));
+    for (const each of nodes) each.fault = () => ({ replyMs: 20 });
+    const lock = await clock.until(redlock.acquire("r"));
+    expect(clock.monotonicMs()).toBe(40);
+    expect(lock.remainingMs()).toBeCloseTo(1000 - 12 - 40, 3);
+  });
+
+  it("extend() keeps the token, and raises lower counters", async () => {
+    const { redlock, clock, node, inner } = world(3);
+    node("c").fault = ({ method }) => (method === "acquire" ? { reject: new Error("down") } : undefined);
+    const lock = await clock.until(redlock.acquire("r"));
+    const { fence } = lock;
+    await clock.until(lock.extend());
+    expect(lock.fence).toBe(fence);
+    expect((await inner[2]?.inspect("r"))?.fence).toBeGreaterThanOrEqual(fence);
+  });
+
+  it("acquire() returns increasing fences although the clocks of clients and nodes differ by an hour", async () => {
+    const clocks = [0, 3_600_000, -3_600_000].map((offset) => new VirtualClock(Date.UTC(2026, 0, 1) + offset));
+    const nodes = clocks.map((clock, index) => memoryNode({ name: `n${index}`, clock }));
+    const clients = clocks.map((clock) => new Redlock(nodes, { clock }));
+    const fences: number[] = [];
+    for (let round = 0; round < 20; round++) {
+      const lock = await (clients[(round * 7) % 3] as Redlock).acquire("r");
+      fences.push(lock.fence);
+      await lock.release();
+    }
+    for (const [index, fence] of fences.slice(1).entries()) expect(fence).toBeGreaterThan(fences[index] as number);
+  });
+
+  it("acquire() with a clock far in the future cannot exhaust the number range", async () => {
+    const { inner, clock, redlock } = world(3);
+    const insane = new Redlock(inner, { clock: new VirtualClock(8.6e15) });
+    const lock = await insane.acquire("r");
+    expect(lock.fence).toBeLessThanOrEqual((Date.UTC(2026, 0, 1) + 86_400_000) * 1000);
+    await lock.release();
+    const next = await clock.until(redlock.acquire("r"));
+    expect(next.fence).toBeGreaterThan(lock.fence);
+  });
+
+  /** A world whose counters differ, so that the token needs a second round, to which no node replies. */
+  async function secondRoundHangs(nodeTimeoutMs: number) {
+    const it = world(3, { waitTimeoutMs: 0, ttlMs: 1000, nodeTimeoutMs });
+    const ahead = Date.UTC(2026, 0, 1) * 1000 + 5_000_000;
+    for (const [index, each] of it.inner.entries()) {
+      await each.acquire({ ...claimOf("x", "r"), fenceHint: ahead + 10 * index });
+      await each.release(claimOf("x", "r"));
+    }
+    for (const node of it.nodes) {
+      node.fault = ({ method }) => {
+        if (method === "extend") return { lose: "request" };
+        return method === "acquire" ? { replyMs: 300 } : undefined;
+      };
+    }
+    return it;
+  }
+
+  it("acquire() stops proposing tokens when its signal aborts", async () => {
+    const { redlock, clock, nodes } = await secondRoundHangs(400);
+    const controller = new AbortController();
+    const pending = redlock.acquire("r", { signal: controller.signal });
+    await clock.advance(350);
+    expect(nodes[0]?.callsOf("extend")).toHaveLength(1);
+    controller.abort(new Error("enough"));
+    await expect(clock.until(pending)).rejects.toThrow("enough");
+    expect(clock.monotonicMs()).toBe(350);
+  });
+
+  it("acquire() stops proposing tokens when the validity ends", async () => {
+    const { redlock, clock } = await secondRoundHangs(900);
+    await expect(clock.until(redlock.acquire("r"))).rejects.toThrow("did not agree on a fencing token");
+    expect(clock.monotonicMs()).toBe(1000 - 12);
+  });
+
+  it("acquire() spends one nodeTimeoutMs on proposing tokens, however many rounds that takes", async () => {
+    const { redlock, clock, nodes, inner } = world(3, { waitTimeoutMs: 0, nodeTimeoutMs: 100 });
+    const ahead = Date.UTC(2026, 0, 1) * 1000 + 5_000_000;
+    for (const [index, each] of inner.entries()) {
+      await each.acquire({ ...claimOf("x", "r"), fenceHint: ahead + 10 * index });
+      await each.release(claimOf("x", "r"));
+    }
+    // Each node replies late to a proposal, and with a higher fence, so that no round agrees.
+    let fence = ahead + 1000;
+    for (const node of nodes) {
+      node.fault = ({ method }) => {
+        if (method !== "extend") return { replyMs: 90 };
+        fence += 10;
+        return { replyMs: 60, answer: { held: true, fence } };
+      };
+    }
+    await expect(clock.until(redlock.acquire("r"))).rejects.toThrow("did not agree on a fencing token");
+    expect(clock.monotonicMs()).toBe(90 + 100);
+  });
+});

@@ -1,0 +1,48 @@
+import { Redlock } from "@holdfast/core";
+import { describe, expect, it } from "vitest";
+import { world } from "../world.ts";
+
+describe("the first lock", () => {
+  const verified = { verifiesServer: true };
+
+  it("acquire() waits for all nodes before it grants the first lock if nodes verify their servers", async () => {
+    const { clock, nodes, node, heldOn } = world(3);
+    for (const each of nodes) Object.assign(each, verified);
+    const redlock = new Redlock(nodes, { clock, nodeTimeoutMs: 50 });
+    const misconfigured = Object.assign(new Error("the same server as a"), { code: "MISCONFIGURED" });
+    node("c").fault = ({ method }) => (method === "acquire" ? { replyMs: 20, reject: misconfigured } : undefined);
+    await expect(clock.until(redlock.acquire("r"))).rejects.toMatchObject({ code: "MISCONFIGURED" });
+    await clock.until(redlock.close());
+    expect(await heldOn("r")).toEqual([]);
+  });
+
+  it("acquire() waits for the last node only once, and no longer than the node timeout", async () => {
+    const { clock, nodes, node } = world(3);
+    for (const each of nodes) Object.assign(each, verified);
+    const redlock = new Redlock(nodes, { clock, nodeTimeoutMs: 50 });
+    node("c").fault = () => ({ lose: "request" });
+    await clock.until(redlock.acquire("r"));
+    expect(clock.monotonicMs()).toBe(50);
+    await redlock.acquire("s");
+    expect(clock.monotonicMs()).toBe(50);
+  });
+
+  it("acquire() waits no longer than the default node timeout, and then settles all waiting attempts", async () => {
+    const { clock, nodes, node } = world(3);
+    for (const each of nodes) Object.assign(each, verified);
+    const redlock = new Redlock(nodes, { clock, ttlMs: 1_000, nodeTimeoutMs: 900 });
+    node("c").fault = () => ({ lose: "request" });
+    const first = redlock.acquire("r");
+    await clock.advance(30);
+    const second = redlock.acquire("s");
+    await clock.until(Promise.all([first, second]));
+    expect(clock.monotonicMs()).toBe(50);
+  });
+
+  it("acquire() grants immediately on a quorum if no node verifies its server", async () => {
+    const { redlock, clock, node } = world(3);
+    node("c").fault = () => ({ lose: "request" });
+    await redlock.acquire("r");
+    expect(clock.monotonicMs()).toBe(0);
+  });
+});

@@ -1,0 +1,235 @@
+import { type AcquireRequest, QuorumUnreachableError } from "@holdfast/core";
+import { describe, expect, it } from "vitest";
+import { claimOf, type World, world } from "../world.ts";
+
+const hang = { lose: "request" } as const;
+
+/** Sets the faults of one node by method. */
+function travels(it: World, name: string, faults: Readonly<Record<string, object>>): void {
+  it.node(name).fault = ({ method }) => faults[method];
+}
+
+describe("release (S9)", () => {
+  it("release() frees all nodes, and settles when a quorum has replied", async () => {
+    const { redlock, clock, node, heldOn } = world(3);
+    const lock = await redlock.acquire("r");
+    node("c").fault = () => ({ replyMs: 40 });
+    await clock.until(lock.release());
+    expect(clock.monotonicMs()).toBe(0);
+    expect(await heldOn("r")).toEqual([]);
+    expect(lock.remainingMs()).toBe(0);
+    expect(lock.signal.aborted).toBe(false);
+    await clock.advance(50);
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  it("release() can be repeated, and sends nothing once it was confirmed", async () => {
+    const { redlock, clock, node } = world(3);
+    const lock = await redlock.acquire("r");
+    await clock.until(Promise.all([lock.release(), lock.release()]));
+    await clock.until(lock.release());
+    expect(node("a").callsOf("release")).toHaveLength(1);
+  });
+
+  it("release() of an expired lock resolves immediately and releases on all nodes, even if they hang", async () => {
+    const { redlock, clock, nodes, node } = world(3);
+    const lock = await redlock.acquire("r");
+    await clock.advance(9_950);
+    for (const each of nodes) each.fault = () => hang;
+    const before = clock.monotonicMs();
+    await clock.until(lock.release());
+    expect(clock.monotonicMs()).toBe(before);
+    expect(node("a").callsOf("release")).not.toEqual([]);
+    await clock.advance(100);
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  it("release() never frees the claim of another owner", async () => {
+    const { redlock, clock, otherClient, inner } = world(3);
+    const lock = await redlock.acquire("r");
+    await clock.stall(10_000);
+    const other = await otherClient().acquire("r");
+    await clock.until(lock.release());
+    for (const each of inner) expect((await each.inspect("r")).owner).toBe(other.owner);
+  });
+
+  it("release() rejects when too few nodes reply, and a second call frees the rest", async () => {
+    const { redlock, clock, nodes, heldOn } = world(3);
+    const lock = await redlock.acquire("r");
+    for (const each of nodes.slice(1)) each.fault = () => ({ reject: new Error("down") });
+    const error = await clock.until(lock.release().catch((reason: unknown) => reason));
+    expect(error).toBeInstanceOf(QuorumUnreachableError);
+    expect((error as Error).message).toMatch(
+      /^could not release r: \d of 3 nodes answered, 2 needed;.* b failed: down/,
+    );
+    for (const each of nodes) each.fault = () => undefined;
+    await clock.until(lock.release());
+    expect(await heldOn("r")).toEqual([]);
+  });
+
+  it("release() resolves immediately when it is repeated after a failure and the end of the lock", async () => {
+    const { redlock, clock, nodes } = world(3);
+    const lock = await redlock.acquire("r");
+    for (const each of nodes) each.fault = () => hang;
+    await expect(clock.until(lock.release())).rejects.toThrow(QuorumUnreachableError);
+    await clock.advance(10_000);
+    await clock.until(lock.release());
+    expect(clock.monotonicMs()).toBe(10_050);
+  });
+
+  it("release() undoes an extension that reaches a node later", async () => {
+    const { redlock, clock, node, nodes, heldOn, inner } = world(3);
+    const lock = await redlock.acquire("r");
+    for (const each of nodes) each.fault = ({ method }) => (method === "extend" ? { requestMs: 30 } : undefined);
+    const extension = lock.extend().catch((reason: unknown) => reason);
+    await clock.advance(10);
+    await clock.until(lock.release());
+    expect(await heldOn("r")).toEqual([]);
+    await clock.advance(20);
+    // The late extension claimed the resource again, as on a node that lost its claims, and was undone.
+    expect(await extension).toMatchObject({ code: "LOCK_LOST", reason: "released" });
+    expect(await heldOn("r")).toEqual([]);
+    expect(node("a").callsOf("release")).toHaveLength(2);
+    expect((await inner[0]?.inspect("r"))?.owner).toBeNull();
+    await clock.advance(100);
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  it("release() fails in time when every node hangs", async () => {
+    const { redlock, clock, nodes } = world(3);
+    const lock = await redlock.acquire("r");
+    for (const each of nodes) each.fault = () => hang;
+    await expect(clock.until(lock.release())).rejects.toThrow(
+      "could not release r: 0 of 3 nodes answered, 2 needed; a timed out after 50 ms",
+    );
+    expect(clock.monotonicMs()).toBe(50);
+  });
+
+  it("Lock[Symbol.asyncDispose]() releases, and a failing release does not hide the error of the block", async () => {
+    const { redlock, clock, nodes, heldOn } = world(3);
+    await clock.until(
+      (async () => {
+        await using lock = await redlock.acquire("r");
+        expect(lock.fence).toBeGreaterThan(0);
+      })(),
+    );
+    expect(await heldOn("r")).toEqual([]);
+    const failing = async () => {
+      await using _lock = await redlock.acquire("r");
+      for (const each of nodes) each.fault = () => hang;
+      throw new Error("of the work");
+    };
+    await expect(clock.until(failing())).rejects.toThrow("of the work");
+  });
+
+  it("release() resolves when another owner holds all nodes, and leaves its claims alone", async () => {
+    const { redlock, clock, inner } = world(3);
+    const lock = await redlock.acquire("r");
+    for (const each of inner) {
+      await each.release({ resources: ["r"], owner: lock.owner, timeoutMs: 1 });
+      await each.acquire(claimOf("thief", "r"));
+    }
+    await clock.until(lock.release());
+    for (const each of inner) expect((await each.inspect("r")).owner).toBe("thief");
+  });
+});
+
+describe("a grant that arrives while the lock is being released (S4)", () => {
+  /** Acquires a lock from two nodes of three and releases it at once. The faults apply to the third node, c. */
+  async function releasedEarly(faults: Readonly<Record<string, object>>): Promise<World> {
+    const it = world(3);
+    for (const name of ["a", "b"]) travels(it, name, { acquire: { replyMs: 1 }, release: { replyMs: 1 } });
+    travels(it, "c", faults);
+    const lock = await it.clock.until(it.redlock.acquire("r"));
+    await it.clock.until(lock.release());
+    return it;
+  }
+
+  /** Returns the number of release requests to c after this time, and expects that no claim or timer is left. */
+  async function releasesOfC({ clock, node, heldOn }: World, afterMs: number): Promise<number> {
+    await clock.advance(afterMs);
+    expect(await heldOn("r")).toEqual([]);
+    expect(clock.pendingTimers).toBe(0);
+    return node("c").callsOf("release").length;
+  }
+
+  it("release() sends no second request to a node whose grant arrives before its release reply", async () => {
+    const it = await releasedEarly({ acquire: { requestMs: 1, replyMs: 0.5 }, release: { requestMs: 1, replyMs: 20 } });
+    expect(await releasesOfC(it, 100)).toBe(1);
+  });
+
+  it("release() sends no second request to a node whose grant arrives after the others have released", async () => {
+    const it = await releasedEarly({ acquire: { replyMs: 10 }, release: { replyMs: 20 } });
+    expect(await releasesOfC(it, 100)).toBe(1);
+  });
+
+  it("release() sends a second request to a node that the release reaches before the acquire", async () => {
+    const it = await releasedEarly({ acquire: { requestMs: 1.5 }, release: { replyMs: 20 } });
+    await it.clock.advance(10);
+    expect(it.node("c").callsOf("release")).toHaveLength(1);
+    expect(await releasesOfC(it, 20)).toBe(2);
+  });
+
+  it("release() sends a second request to a node whose grant arrives after its release reply", async () => {
+    const it = await releasedEarly({ acquire: { replyMs: 20 }, release: {} });
+    expect(await releasesOfC(it, 30)).toBe(2);
+  });
+
+  it("release() sends a second request to a node that granted and whose release fails", async () => {
+    const it = await releasedEarly({
+      acquire: { replyMs: 1.5 },
+      release: { replyMs: 10, reject: new Error("broken") },
+    });
+    it.node("c").fault = () => undefined;
+    expect(await releasesOfC(it, 20)).toBe(2);
+  });
+
+  it("release() sends a second request to a node that granted and whose release times out", async () => {
+    const it = await releasedEarly({ acquire: { replyMs: 1.5 }, release: hang });
+    it.node("c").fault = () => undefined;
+    await it.clock.advance(48); // the release was sent 1 ms earlier
+    expect(it.node("c").callsOf("release")).toHaveLength(1);
+    expect(await releasesOfC(it, 2)).toBe(2);
+  });
+
+  it("release() sends a second request to a node that grants after the others released and then times out", async () => {
+    const it = await releasedEarly({ acquire: { replyMs: 10 }, release: hang });
+    it.node("c").fault = () => undefined;
+    await it.clock.advance(10);
+    expect(it.node("c").callsOf("release")).toHaveLength(1);
+    expect(await releasesOfC(it, 50)).toBe(2);
+  });
+
+  it("release() sends a second request at once to a node that grants after its release timed out", async () => {
+    const it = world(3);
+    for (const { name } of it.nodes) travels(it, name, { release: hang });
+    travels(it, "c", { acquire: { replyMs: 100 }, release: hang });
+    const lock = await it.clock.until(it.redlock.acquire("r"));
+    await expect(it.clock.until(lock.release())).rejects.toThrow("3 nodes answered");
+    await it.clock.advance(49);
+    expect(it.node("c").callsOf("release")).toHaveLength(1);
+    await it.clock.advance(1);
+    expect(it.node("c").callsOf("release")).toHaveLength(2);
+    expect(it.clock.pendingTimers).toBe(0);
+  });
+
+  it("release() sends a second request to a node whose acquire fails, as it may still take effect", async () => {
+    const failure = { requestMs: 1.5, reject: new Error("broken") };
+    const it = await releasedEarly({ acquire: failure, release: { replyMs: 20 } });
+    expect(await releasesOfC(it, 30)).toBe(2);
+  });
+
+  it("release() sends a second request to a node that grants a higher fence than proposed", async () => {
+    const it = world(3);
+    travels(it, "c", { acquire: { requestMs: 10 }, release: { replyMs: 30 } });
+    const acquiring = it.redlock.acquire("r");
+    // The first copy of the request arrives, and its reply is lost. The second copy arrives after the release.
+    const [copy] = it.node("c").callsOf("acquire");
+    await it.inner[2]?.acquire(copy?.request as AcquireRequest);
+    await (await it.clock.until(acquiring)).release();
+    expect(await it.heldOn("r")).toEqual([]);
+    await it.clock.advance(5);
+    expect(it.node("c").callsOf("release")).toHaveLength(1);
+    expect(await releasesOfC(it, 40)).toBe(2);
+  });
+});

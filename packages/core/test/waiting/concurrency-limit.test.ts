@@ -1,0 +1,126 @@
+import { VirtualClock } from "@holdfast/testkit";
+import { describe, expect, it } from "vitest";
+import { ConcurrencyLimit } from "../../src/waiting/index.ts";
+import { world } from "../world.ts";
+
+const forever = { untilMs: Number.POSITIVE_INFINITY };
+
+function limitOf(permits: number) {
+  const clock = new VirtualClock();
+  const limit = new ConcurrencyLimit(clock, permits);
+  const ran: string[] = [];
+  /** Creates a task that takes this long, and fails if an error is given. */
+  const task = (name: string, ms: number, error?: Error) => () => {
+    ran.push(name);
+    return new Promise<string>((resolve, reject) => {
+      clock.deliver(ms, () => (error === undefined ? resolve(name) : reject(error)));
+    });
+  };
+  return { clock, limit, ran, task };
+}
+
+describe("ConcurrencyLimit (W6)", () => {
+  it("run() starts tasks immediately while there are permits, and others in order as permits are returned", async () => {
+    const { clock, limit, ran, task } = limitOf(2);
+    const all = ["a", "b", "c", "d"].map((name, index) => limit.run(task(name, 10 + index), forever));
+    expect(ran).toEqual(["a", "b"]);
+    expect(limit.isSaturated).toBe(true);
+    await clock.until(Promise.all(all));
+    expect(ran).toEqual(["a", "b", "c", "d"]);
+    expect(limit.inFlight).toBe(0);
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  it("run() starts urgent tasks first, however many wait", async () => {
+    const { clock, limit, ran, task } = limitOf(1);
+    const all = ["a", "b", "c"].map((name) => limit.run(task(name, 1), forever));
+    const urgent = limit.run(task("release", 1), { ...forever, isUrgent: true });
+    await clock.until(urgent);
+    expect(ran.slice(0, 2)).toEqual(["a", "release"]);
+    await clock.until(Promise.all(all));
+    expect(limit.inFlight).toBe(0);
+  });
+
+  it("run() returns the permit of a task that rejects", async () => {
+    const { clock, limit, ran, task } = limitOf(1);
+    const failed = limit.run(task("a", 1, new Error("no")), forever);
+    const next = limit.run(task("b", 1), forever);
+    await expect(clock.until(failed)).rejects.toThrow("no");
+    await clock.until(next);
+    expect(ran).toEqual(["a", "b"]);
+    expect(limit.inFlight).toBe(0);
+  });
+
+  it("run() gives up at the deadline or on the signal without running the task or using a permit", async () => {
+    const { clock, limit, ran, task } = limitOf(1);
+    const controller = new AbortController();
+    const first = limit.run(task("a", 100), forever);
+    const late = limit.run(task("late", 1), { untilMs: 50 });
+    const aborted = limit.run(task("aborted", 1), { ...forever, signal: controller.signal });
+    const last = limit.run(task("last", 1), forever);
+    await clock.advance(60);
+    expect(await late).toBeUndefined();
+    controller.abort();
+    expect(await clock.until(aborted)).toBeUndefined();
+    await clock.until(first);
+    await clock.until(last);
+    expect(ran).toEqual(["a", "last"]);
+    expect(limit.inFlight).toBe(0);
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  it("run() does not pass a permit to a task that gives up at the same moment", async () => {
+    const { clock, limit, ran, task } = limitOf(1);
+    const first = limit.run(task("a", 50), forever);
+    const late = limit.run(task("late", 1), { untilMs: 50 });
+    const last = limit.run(task("last", 1), forever);
+    await clock.until(Promise.all([first, late, last]));
+    expect(ran).toEqual(["a", "last"]);
+    expect(limit.inFlight).toBe(0);
+  });
+
+  it("run() does not pass a permit to a task that gives up in the tick in which the permit is returned", async () => {
+    const { clock, limit, ran, task } = limitOf(1);
+    const controller = new AbortController();
+    let end = (_: string): void => {};
+    const first = limit.run(
+      () =>
+        new Promise<string>((resolve) => {
+          end = resolve;
+        }),
+      forever,
+    );
+    const late = limit.run(task("late", 1), { ...forever, signal: controller.signal });
+    const last = limit.run(task("last", 1), forever);
+    end("first");
+    controller.abort();
+    expect(await clock.until(Promise.all([first, late, last]))).toEqual(["first", undefined, "last"]);
+    expect(ran).toEqual(["last"]);
+    expect(limit.inFlight).toBe(0);
+  });
+});
+
+describe("calls beyond the limit", { timeout: 30_000 }, () => {
+  it("release() goes ahead of hundreds of attempts that wait for a permit", async () => {
+    const { redlock, clock, nodes } = world(3, { waitTimeoutMs: 60_000 });
+    const lock = await clock.until(redlock.acquire("mine"));
+    for (const node of nodes) node.fault = () => ({ requestMs: 5, replyMs: 5 });
+    const others = Array.from({ length: 400 }, (_, index) => redlock.acquire(`r${index}`));
+    const beganMs = clock.monotonicMs();
+    await clock.until(lock.release());
+    expect(clock.monotonicMs() - beganMs).toBeLessThanOrEqual(20);
+    for (const each of await clock.until(Promise.all(others))) await clock.until(each.release());
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  it("tryAcquire() is refused when maxWaiters calls are in progress, including those without a permit", async () => {
+    const { redlock, clock } = world(3, { maxWaiters: 200 });
+    const calls = Array.from({ length: 1000 }, (_, index) => redlock.tryAcquire(`r${index}`));
+    const outcomes = await clock.until(Promise.allSettled(calls));
+    const refused = outcomes.filter((outcome) => outcome.status === "rejected");
+    expect(refused).toHaveLength(800);
+    for (const { reason } of refused) expect(reason).toMatchObject({ code: "QUEUE_FULL" });
+    for (const outcome of outcomes) if (outcome.status === "fulfilled") await outcome.value?.release();
+    expect(await clock.until(redlock.tryAcquire("r0"))).not.toBeNull();
+  });
+});

@@ -1,0 +1,248 @@
+import { fuzzSeed, VirtualClock } from "@holdfast/testkit";
+import fc from "fast-check";
+import { describe, expect, it, vi } from "vitest";
+import type { AttemptFailed } from "../../src/attempt.ts";
+import { Claim } from "../../src/claim.ts";
+import type { RedlockContext } from "../../src/context.ts";
+import { FenceHint } from "../../src/fence.ts";
+import { FirstLock } from "../../src/first-lock.ts";
+import { parseLockOptions } from "../../src/options.ts";
+import { Deadlines, RequestsInFlight } from "../../src/quorum-call.ts";
+import { LocalQueues, type Waiter } from "../../src/waiting/index.ts";
+import { WaiterGroup } from "../../src/waiting/resource-queue.ts";
+
+fc.configureGlobal({ seed: fuzzSeed });
+
+const settings = { ...parseLockOptions({}, 1), waitTimeoutMs: 60_000, retryDelayMs: 10, retryDelayMaxMs: 10 };
+const names = ["a", "b", "c", "d"];
+
+function createQueues(maxWaiters = 100_000) {
+  const clock = new VirtualClock();
+  const context: RedlockContext = {
+    nodes: [],
+    clock,
+    observer: {},
+    fenceHint: new FenceHint(),
+    servers: new Map(),
+    deadlines: new Deadlines(clock),
+    requests: new RequestsInFlight(clock),
+    openCalls: new Set(),
+    firstLock: new FirstLock(clock, [], new Set()),
+    waiterName: "this process",
+  };
+  const queues = new LocalQueues(context, maxWaiters);
+  const claim = () => new Claim(context, ["r"], "owner", 50);
+  return { clock, queues, claim };
+}
+
+/** A step, applied to one of the waiters in a suitable state, which `pick` selects. */
+const anyStep = fc.record({
+  kind: fc.constantFrom("enqueue", "enqueue", "enqueue", "win", "win", "fail", "release", "release", "give up", "wait"),
+  pick: fc.nat(),
+  resources: fc.uniqueArray(fc.constantFrom(...names), { minLength: 1, maxLength: 3 }),
+});
+
+/**
+ * The simplest queue, regardless of cost: one list of all waiters, scanned from the front after every step. It reads
+ * from the real queue which resources are reserved for waiters that were passed too often.
+ */
+class NaiveQueue {
+  readonly waiters: { waiter: Waiter; state: "queued" | "attempting" | "holding"; wanted: readonly string[] }[] = [];
+  readonly blockedUntilMs = new Map<string, number>();
+
+  settle(nowMs: number): void {
+    const taken = new Set<string>();
+    for (const { waiter, state, wanted } of this.waiters) {
+      if (state !== "queued") for (const name of wanted) taken.add(name);
+      else for (const name of waiter.resources.slice(0, waiter.collectedCount)) taken.add(name);
+    }
+    for (const entry of this.waiters) {
+      if (entry.state !== "queued") continue;
+      const { waiter } = entry;
+      const wanted = waiter.wanted.map(({ resource }) => resource);
+      const missing = wanted.slice(waiter.collectedCount);
+      const isFree = (name: string) => !taken.has(name) && (this.blockedUntilMs.get(name) ?? -Infinity) <= nowMs;
+      if (missing.every(isFree)) {
+        entry.state = "attempting";
+        entry.wanted = wanted;
+        for (const name of wanted) taken.add(name);
+      } else {
+        // Later waiters cannot have the resources that are reserved for this one.
+        for (const { resource, holder } of waiter.queues) if (holder === waiter) taken.add(resource);
+      }
+    }
+  }
+}
+
+describe("LocalQueues compared with a naive queue", { timeout: 30_000 }, () => {
+  it("LocalQueues lets the same waiters try as the naive queue, in order of arrival, and ends empty", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(anyStep, { minLength: 1, maxLength: 200 }), async (steps) => {
+        const { clock, queues, claim } = createQueues();
+        const naive = new NaiveQueue();
+        let delays = 0;
+        const remove = (waiter: Waiter) => {
+          const index = naive.waiters.findIndex((entry) => entry.waiter === waiter);
+          naive.waiters.splice(index, 1);
+        };
+        const pick = (state: string, index: number) => {
+          const some = naive.waiters.filter((entry) => entry.state === state);
+          return some[index % some.length];
+        };
+        for (const { kind, pick: index, resources } of steps) {
+          if (kind === "enqueue") {
+            const waiter = queues.enqueue(Object.freeze([...resources].sort()), settings, true);
+            naive.waiters.push({ waiter, state: "queued", wanted: waiter.resources });
+          } else if (kind === "win") {
+            const entry = pick("attempting", index);
+            if (entry === undefined) continue;
+            queues.begin(entry.waiter);
+            const isComplete = queues.won(entry.waiter, claim(), clock.monotonicMs());
+            entry.state = isComplete ? "holding" : "queued";
+            if (isComplete) entry.wanted = entry.waiter.resources;
+          } else if (kind === "fail") {
+            const entry = pick("attempting", index);
+            if (entry === undefined) continue;
+            queues.begin(entry.waiter);
+            const missing = entry.wanted.slice(entry.waiter.collectedCount);
+            const heldResources = [missing[index % missing.length] as string];
+            const votes = [{ kind: "denied", heldResources }] as const;
+            // A different delay each time: if two ended together, either might be noticed first.
+            delays += 1;
+            const delayMs = 9 + delays / 100;
+            vi.spyOn(Math, "random").mockReturnValue(delayMs / settings.retryDelayMaxMs);
+            const failure: AttemptFailed = { outcome: "held", votes, tookMs: 1 };
+            queues.failed(entry.waiter, failure);
+            for (const name of heldResources) naive.blockedUntilMs.set(name, clock.monotonicMs() + delayMs);
+            entry.state = "queued";
+          } else if (kind === "release" || kind === "give up") {
+            const entry = pick(kind === "release" ? "holding" : index % 2 === 0 ? "queued" : "attempting", index);
+            if (entry === undefined) continue;
+            queues.leave(entry.waiter);
+            if (kind === "release") for (const name of entry.wanted) naive.blockedUntilMs.delete(name);
+            remove(entry.waiter);
+            for (const name of entry.waiter.resources) {
+              const isWanted = naive.waiters.some(({ waiter }) => waiter.resources.includes(name));
+              if (!isWanted) naive.blockedUntilMs.delete(name); // a call for a resource without users tries immediately
+            }
+          } else {
+            for (const endMs of [...naive.blockedUntilMs.values()].sort((a, b) => a - b)) naive.settle(endMs);
+            await clock.advance(20);
+          }
+          naive.settle(clock.monotonicMs());
+          const expected = naive.waiters.map(({ waiter, state }) => `${waiter.order} ${waiter.resources} ${state}`);
+          const actual = naive.waiters.map(({ waiter }) => `${waiter.order} ${waiter.resources} ${waiter.state}`);
+          expect(actual).toEqual(expected);
+        }
+        for (const { waiter } of naive.waiters) queues.leave(waiter);
+        await clock.advance(2000);
+        expect(queues.isEmpty).toBe(true);
+        expect(clock.pendingTimers).toBe(0);
+        vi.restoreAllMocks();
+      }),
+      { numRuns: 1000 },
+    );
+  });
+});
+
+describe("an older waiter for other resources", () => {
+  it("leave() serves an older waiter before the rest of the leaving waiter's group", async () => {
+    const { clock, queues } = createQueues();
+    const enqueue = (...resources: string[]) => queues.enqueue(Object.freeze(resources), settings, true);
+    const oldest = enqueue("a", "d");
+    const giving = enqueue("d");
+    queues.begin(oldest);
+    queues.failed(oldest, { outcome: "held", votes: [{ kind: "denied", heldResources: ["a"] }], tookMs: 1 });
+    const youngest = enqueue("d");
+    expect([oldest.state, giving.state, youngest.state]).toEqual(["queued", "attempting", "queued"]);
+    await clock.advance(20); // another attempt on a is due, and d blocks
+    queues.leave(giving);
+    expect([oldest.state, youngest.state]).toEqual(["attempting", "queued"]);
+  });
+});
+
+describe("a waiter that collects", () => {
+  it("failed() lets a collecting waiter continue although an older waiter wants what it has collected", async () => {
+    const { clock, queues, claim } = createQueues();
+    const enqueue = (...resources: string[]) => queues.enqueue(Object.freeze(resources), settings, true);
+    const win = (waiter: Waiter): boolean => {
+      expect(waiter.state).toBe("attempting");
+      queues.begin(waiter);
+      return queues.won(waiter, claim(), clock.monotonicMs());
+    };
+    const lockAndRelease = (resource: string): void => {
+      const other = queues.enqueue([resource], settings, false);
+      queues.won(other, claim(), clock.monotonicMs());
+      queues.leave(other);
+    };
+    const deny = (waiter: Waiter): void => {
+      expect(waiter.state).toBe("attempting");
+      queues.begin(waiter);
+      queues.failed(waiter, { outcome: "held", votes: [{ kind: "denied", heldResources: ["z"] }], tookMs: 1 });
+    };
+    const holder = enqueue("c");
+    win(holder);
+    const older = enqueue("a", "c");
+    const collector = enqueue("a", "z");
+    lockAndRelease("a");
+    lockAndRelease("z");
+    for (let denials = 0; !collector.isCollecting && denials < 20; denials++) {
+      deny(collector);
+      await clock.advance(450);
+    }
+    expect(win(collector)).toBe(false);
+    expect(collector.collectedCount).toBe(1);
+    while (collector.state === "queued") await clock.advance(5);
+    deny(collector);
+    queues.leave(holder);
+    expect(older.state).toBe("queued");
+    await clock.advance(1000);
+    expect(collector.state).toBe("attempting");
+  });
+});
+
+describe("the cost of a queue (W4)", { timeout: 30_000 }, () => {
+  const count = 2_000;
+
+  /** Counts how often the order of waiters is read during `act`. */
+  function comparisons(act: () => void): number {
+    const order = vi.spyOn(WaiterGroup.prototype, "order", "get");
+    act();
+    const { length } = order.mock.calls;
+    order.mockRestore();
+    return length;
+  }
+
+  it.each([
+    ["for [hot, x_i]", (index: number) => ["hot", `x${index}`]],
+    ["for the same three", () => ["hot", "warm", "x"]],
+    ["for one of two sets", (index: number) => (index < count / 2 ? ["a", "b", "hot"] : ["a", "hot"])],
+    ["for one", () => ["hot"]],
+  ])("enqueue(), won() and leave() cost O(log n) each with thousands of waiters %s", (_, resourcesOf) => {
+    const { queues, claim } = createQueues();
+    const holder = queues.enqueue(["a", "hot"], settings, true);
+    queues.won(holder, claim(), 0);
+    let waiters: Waiter[] = [];
+    const bound = count * 4 * Math.log2(count);
+    const join = () => {
+      waiters = Array.from({ length: count }, (_, index) => queues.enqueue(resourcesOf(index), settings, true));
+    };
+    expect(comparisons(join)).toBeLessThan(bound);
+    const leave = () => {
+      for (const waiter of waiters) queues.leave(waiter);
+    };
+    expect(comparisons(leave)).toBeLessThan(bound);
+    join();
+    const serve = () => {
+      queues.leave(holder);
+      for (const waiter of waiters) {
+        expect(waiter.state).toBe("attempting");
+        queues.begin(waiter);
+        expect(queues.won(waiter, claim(), 0)).toBe(true);
+        queues.leave(waiter);
+      }
+    };
+    expect(comparisons(serve)).toBeLessThan(2 * bound);
+    expect(queues.isEmpty).toBe(true);
+  });
+});

@@ -1,0 +1,130 @@
+import type { Lock, Redlock } from "@holdfast/core";
+import { describe, expect, it } from "vitest";
+import { type World, world } from "../world.ts";
+
+const names = Array.from({ length: 300 }, (_, index) => `r${index}`);
+const callsMax = 128;
+
+/** A world of three nodes, each a millisecond away, that counts how many calls are in flight. */
+function countedWorld(options?: Parameters<typeof world>[1]): World & { most(): number } {
+  const it = world(3, options);
+  const { clock } = it;
+  let inFlight = 0;
+  let most = 0;
+  for (const node of it.nodes) {
+    node.fault = () => {
+      inFlight += 1;
+      most = Math.max(most, inFlight);
+      clock.deliver(2, () => {
+        inFlight -= 1;
+      });
+      return { requestMs: 1, replyMs: 1 };
+    };
+  }
+  return { ...it, most: () => most / it.nodes.length };
+}
+
+const lockEach = (redlock: Redlock): Promise<Lock[]> => Promise.all(names.map((name) => redlock.acquire(name)));
+const releaseEach = (locks: readonly Lock[]) => Promise.all(locks.map((lock) => lock.release()));
+
+describe("many locks at once", () => {
+  it("acquire() and release() have at most 128 calls in flight", async () => {
+    const { clock, redlock, most } = countedWorld();
+    const locks = await clock.until(lockEach(redlock));
+    expect(most()).toBe(callsMax);
+    await clock.until(releaseEach(locks));
+    expect(most()).toBe(callsMax);
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  it("tryAcquire() has at most 128 calls in flight, in order", async () => {
+    const { clock, redlock, nodes, most } = countedWorld();
+    const locks = await clock.until(Promise.all(names.map((name) => redlock.tryAcquire(name))));
+    expect(most()).toBe(callsMax);
+    expect(locks).not.toContain(null);
+    expect(nodes[0]?.calls.map(({ request }) => request.resources[0])).toEqual(names);
+    await clock.until(releaseEach(locks as Lock[]));
+  });
+
+  it("acquire() measures the validity from the request, not from the call", async () => {
+    const { clock, redlock } = countedWorld({ ttlMs: 1000 });
+    const locks = await clock.until(lockEach(redlock));
+    for (const lock of locks) expect(lock.remainingMs()).toBeGreaterThan(900);
+    await clock.until(releaseEach(locks));
+  });
+
+  it("acquire() gives up on its signal while it waits for a permit", async () => {
+    const { clock, redlock, nodes } = countedWorld();
+    const controller = new AbortController();
+    const held = names.map((name) => redlock.acquire(name, { signal: controller.signal }));
+    controller.abort(new Error("enough"));
+    for (const outcome of await clock.until(Promise.allSettled(held))) {
+      expect(outcome).toMatchObject({ status: "rejected", reason: { message: "enough" } });
+    }
+    expect(nodes[0]?.calls.filter(({ method }) => method === "acquire")).toHaveLength(callsMax);
+    expect(clock.pendingTimers).toBe(0);
+    const lock = await clock.until(redlock.acquire("r0"));
+    await clock.until(lock.release());
+  });
+
+  it("release() hands each lock to its waiter", async () => {
+    const { clock, redlock } = countedWorld();
+    const locks = await clock.until(lockEach(redlock));
+    const heirs = lockEach(redlock);
+    await clock.advance(10);
+    await clock.until(releaseEach(locks));
+    await clock.until(releaseEach(await clock.until(heirs)));
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  it("acquire() passes on the permit when its signal aborts just then", async () => {
+    const controllers = names.map(() => new AbortController());
+    const { clock, redlock } = countedWorld({
+      observer: {
+        attemptSettled({ resources: [name] }) {
+          const index = names.indexOf(name as string);
+          if (index < callsMax) controllers[index + callsMax]?.abort(new Error("enough"));
+        },
+      },
+    });
+    const calls = names.map((name, index) => redlock.acquire(name, { signal: controllers[index]?.signal }));
+    const outcomes = await clock.until(Promise.allSettled(calls));
+    const locks = outcomes.flatMap((outcome) => (outcome.status === "fulfilled" ? outcome.value : []));
+    expect(locks).toHaveLength(names.length - callsMax);
+    await clock.until(releaseEach(locks));
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  it("acquire() times out while it waits for a permit and no node replies", async () => {
+    const { clock, redlock, nodes } = world(3, { waitTimeoutMs: 1000 });
+    for (const node of nodes) node.fault = () => ({ lose: "request" });
+    const calls = Array.from({ length: 1000 }, (_, index) => redlock.acquire(`r${index}`));
+    const outcomes = await clock.until(Promise.allSettled(calls), 1050);
+    for (const outcome of outcomes) expect(outcome).toMatchObject({ status: "rejected" });
+    expect(clock.monotonicMs()).toBeLessThanOrEqual(1050);
+    for (const node of nodes) node.fault = () => undefined;
+    const locks = await clock.until(lockEach(redlock));
+    await clock.until(releaseEach(locks));
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  it("acquire() gets permits in order of the calls, ahead of later ones", async () => {
+    const { clock, redlock, most, nodes } = countedWorld();
+    const work = async (name: string): Promise<void> => {
+      for (let round = 0; round < 3; round++) await (await redlock.acquire(`${name}:${round}`)).release();
+    };
+    await clock.until(Promise.all(names.map(work)));
+    expect(most()).toBe(callsMax);
+    const asked = nodes[0]?.calls.filter(({ method }) => method === "acquire") ?? [];
+    const first = asked.slice(0, names.length).map(({ request }) => request.resources[0]);
+    expect(first).toEqual(names.map((name) => `${name}:0`));
+  });
+
+  it("acquire() fails in bounded time when no node replies", async () => {
+    const { clock, redlock, nodes } = world(3, { waitTimeoutMs: 0 });
+    for (const node of nodes) node.fault = () => ({ lose: "request" });
+    const outcomes = await clock.until(Promise.allSettled(names.map((name) => redlock.acquire(name))), 1000);
+    for (const outcome of outcomes) expect(outcome).toMatchObject({ reason: { code: "QUORUM_UNREACHABLE" } });
+    expect(clock.pendingTimers).toBe(0);
+  });
+});
