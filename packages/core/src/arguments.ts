@@ -41,12 +41,34 @@ export function wrong(name: string, wanted: string, value: unknown, type: ErrorC
   return new type(`${name} must be ${wanted}, not ${describeValue(value)}`);
 }
 
-/** @throws {TypeError} if the value has another type */
+/**
+ * Throws unless the value has this type.
+ *
+ * @throws {TypeError} naming the argument, and both types
+ *
+ * @example
+ * ```ts
+ * import { checkType } from "@holdfast/core/requests";
+ *
+ * checkType("prefix", "string", "app:");
+ * ```
+ */
 export function checkType(name: string, type: string, value: unknown): void {
   if (typeof value !== type) throw wrong(name, `a ${type}`, value, TypeError);
 }
 
-/** @throws {TypeError} if the value lacks one of these methods */
+/**
+ * Throws unless the value has all of these methods.
+ *
+ * @throws {TypeError} naming the argument and the missing method
+ *
+ * @example
+ * ```ts
+ * import { checkMethods } from "@holdfast/core/requests";
+ *
+ * checkMethods("client", ["get", "set"], new Map());
+ * ```
+ */
 export function checkMethods(name: string, methods: readonly string[], value: unknown): void {
   for (const method of methods) {
     const isThere = typeof (Object(value) as Record<string, unknown>)[method] === "function";
