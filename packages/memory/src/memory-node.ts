@@ -10,23 +10,23 @@ import {
 import { createSweep } from "./sweep.ts";
 import { createWaitingLists } from "./waiting-lists.ts";
 
-/** A lock node with the optional methods as well. */
+/** A lock node with all the optional methods. */
 export type MemoryNode = Required<Omit<LockNode, "verifiesServer">>;
 
-/** See {@link memoryNode}. */
+/** The options of {@link memoryNode}. */
 export interface MemoryNodeOptions {
   /** The node's name. Default `memory-1`, `memory-2`, … */
   readonly name?: string | undefined;
-  /** The clocks that the node reads. Claims expire by the monotonic one. Default: the clocks of this process. */
+  /** The clocks to read. Claims expire by the monotonic clock. Default: the clocks of this process. */
   readonly clock?: Pick<Clock, "monotonicMs" | "wallMs"> | undefined;
   /**
-   * How long the node keeps a fence counter after the claim of the counter would have expired, in milliseconds.
-   * Default: 24 hours. `Infinity` keeps it for ever.
+   * How long the node keeps a fence counter after its last claim would have expired, in milliseconds. Default: 24
+   * hours. `Infinity` keeps it forever.
    */
   readonly fenceTtlMs?: number | undefined;
 }
 
-/** What the node knows of one resource. */
+/** The state of one resource. */
 interface Entry {
   readonly owner: string | null;
   readonly expiresAtMs: number;
@@ -39,10 +39,16 @@ const maxHintAheadUs = dayMs * 1000;
 let nodesMade = 0;
 
 /**
- * Makes a lock node whose claims live in this process: for locks within one process, for tests, and as a reference of
- * the `LockNode` contract. Callers exclude each other only if they share the node object.
+ * Creates a lock node whose claims live in this process: for locks within one process, for tests, and as a reference
+ * implementation of the `LockNode` contract. Callers exclude each other only if they share the node object.
  *
- * @throws {TypeError | RangeError} naming the option that is wrong
+ * @throws {TypeError | RangeError} naming the bad option
+ *
+ * @example
+ * ```ts
+ * const redlock = new Redlock([memoryNode({ name: "local" })]);
+ * await redlock.using("invoice:42", () => console.log("alone with it"));
+ * ```
  */
 export function memoryNode(options: MemoryNodeOptions = {}): MemoryNode {
   assertOptions(options, ["name", "clock", "fenceTtlMs"], "memoryNode");
@@ -60,7 +66,7 @@ export function memoryNode(options: MemoryNodeOptions = {}): MemoryNode {
 
   const entryOf = (resource: string): Entry => entries.get(resource) ?? unknown;
 
-  /** The owner whose claim has not expired, or null. A call reads the time once, so that no claim ends during it. */
+  /** Returns the current owner, or null. Each call reads the time once, so that no claim expires during the call. */
   const holderOf = (resource: string, nowMs: number): string | null => {
     const { owner, expiresAtMs } = entryOf(resource);
     return expiresAtMs > nowMs ? owner : null;
@@ -83,10 +89,12 @@ export function memoryNode(options: MemoryNodeOptions = {}): MemoryNode {
   const announce = (resource: string, next: string | undefined): void => {
     for (const onReleased of watchers.get(resource) ?? []) queueMicrotask(() => onReleased(resource, next));
   };
-  /** Adds the waiter to the lists of what is in the way. In the lists of the rest it would only keep others waiting. */
-  const waitFor = (inTheWay: readonly string[], resources: readonly string[], waiter: string): void => {
+  /**
+   * Adds the waiter to the lists of the held resources, and removes it from the others, where it would delay waiters.
+   */
+  const waitFor = (blocking: readonly string[], resources: readonly string[], waiter: string): void => {
     for (const resource of resources) {
-      if (inTheWay.includes(resource)) {
+      if (blocking.includes(resource)) {
         waitingLists.add(resource, waiter, entryOf(resource).fence);
         continue;
       }
@@ -104,16 +112,16 @@ export function memoryNode(options: MemoryNodeOptions = {}): MemoryNode {
       const { resources, owner, ttlMs, fenceHint, takeover, waiter } = request;
       const nowMs = clock.monotonicMs();
       if (isHeldBy(owner, resources, nowMs)) return { granted: true, fence: highestFence(resources) };
-      const inTheWay = resources.filter((resource) => {
+      const blocking = resources.filter((resource) => {
         const holder = holderOf(resource, nowMs);
         return holder !== null && holder !== takeover;
       });
-      if (inTheWay.length > 0) {
-        if (waiter !== undefined) waitFor(inTheWay, resources, waiter);
-        const last = inTheWay.map(entryOf).reduce((a, b) => (b.expiresAtMs > a.expiresAtMs ? b : a));
+      if (blocking.length > 0) {
+        if (waiter !== undefined) waitFor(blocking, resources, waiter);
+        const last = blocking.map(entryOf).reduce((a, b) => (b.expiresAtMs > a.expiresAtMs ? b : a));
         const retryAfterMs = last.expiresAtMs - nowMs;
-        // A claim of the request's own owner blocks a denied request, too, but keeps no other caller waiting.
-        const heldResources = inTheWay.filter((resource) => holderOf(resource, nowMs) !== owner);
+        // A claim of the same owner also blocks a request for more resources, but does not block other callers.
+        const heldResources = blocking.filter((resource) => holderOf(resource, nowMs) !== owner);
         const holder = last.owner !== null && last.owner !== owner && { holder: last.owner };
         return { granted: false, retryAfterMs, ...holder, ...(heldResources.length > 0 && { heldResources }) };
       }
@@ -156,7 +164,7 @@ export function memoryNode(options: MemoryNodeOptions = {}): MemoryNode {
     },
 
     async watch(resources, onReleased) {
-      // A watch of its own, even if the same function watches twice.
+      // A new function for each watch, in case the same `onReleased` watches twice.
       const watcher = (resource: string, next: string | undefined): void => onReleased(resource, next);
       for (const resource of resources) {
         watchers.set(resource, (watchers.get(resource) ?? new Set()).add(watcher));

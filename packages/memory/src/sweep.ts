@@ -1,11 +1,11 @@
 /**
- * Makes a function to call for each entry that a map gains. A call looks at two entries, round and round, and deletes
- * those that have ended, so that the map cannot only grow.
+ * Returns a function to call whenever a map gains an entry. Each call visits the next two entries, in a cycle, and
+ * deletes those that have ended, so that the map does not grow without bound.
  */
 export function createSweep<Value>(map: Map<string, Value>, hasEnded: (value: Value) => boolean): () => void {
-  let rest = map.entries(); // goes on where it stood, also after changes of the map
+  let rest = map.entries(); // a Map iterator stays valid when the map changes
   return () => {
-    for (let looks = 0; looks < 2; looks++) {
+    for (let visits = 0; visits < 2; visits++) {
       const { value: entry } = rest.next();
       if (entry === undefined) {
         rest = map.entries();

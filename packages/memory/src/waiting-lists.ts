@@ -1,26 +1,28 @@
 import type { Clock } from "@holdfast/core";
 import { createSweep } from "./sweep.ts";
 
-/** How long a list is kept after the last request of a waiter, in milliseconds. Waiters ask again sooner than that. */
+/** How long a list is kept after the last request of a waiter, in milliseconds. Waiters retry sooner than that. */
 const listTtlMs = 10_000;
 
 interface WaitingList {
-  /** Each waiter, with the fence counter of the resource when it came. */
+  /** Each waiter, with the fence counter of the resource when it was added. */
   readonly waiters: Map<string, number>;
   readonly endMs: number;
 }
 
-/** The waiters for each resource. The lists are hints: they say which waiter to name next, and never who is granted. */
+/**
+ * The waiters for each resource. The lists are hints: they decide which waiter is named next, never who gets a lock.
+ */
 export interface WaitingLists {
-  /** Adds a waiter to the list of a resource, unless it is in the list. */
+  /** Adds a waiter to the list of a resource unless it is already there. */
   add(resource: string, waiter: string, sinceFence: number): void;
   /** Removes a waiter from the list. */
   remove(resource: string, waiter: string): void;
-  /** Removes the first waiter and returns it. Then adds `last`, if given, behind all waiters that were in the list. */
+  /** Removes and returns the first waiter. Then adds `last`, if given, at the end of the list. */
   takeNext(resource: string, last?: string): string | undefined;
 }
 
-/** Makes empty waiting lists. */
+/** Creates empty waiting lists. */
 export function createWaitingLists(clock: Pick<Clock, "monotonicMs">): WaitingLists {
   const lists = new Map<string, WaitingList>();
   const hasEnded = ({ endMs }: WaitingList): boolean => clock.monotonicMs() >= endMs;
@@ -54,7 +56,9 @@ export function createWaitingLists(clock: Pick<Clock, "monotonicMs">): WaitingLi
   };
 }
 
-/** By fence counter, and then by value, so that all nodes name the same waiter in whatever order they are asked. */
+/**
+ * Orders waiters by fence counter, then by value, so that all nodes name the same one whatever the order of requests.
+ */
 function byFence([a, since]: readonly [string, number], [b, otherSince]: readonly [string, number]): number {
   return since - otherSince || (a < b ? -1 : 1);
 }

@@ -31,17 +31,20 @@ describe("memoryNode()", () => {
     await expect(node.acquire(claim("r"))).rejects.toThrow("the fence counter of r is used up");
   });
 
-  it.each([9, 10])("acquire() never denies with a negative wait when a claim of %i ms ends during the call", async (ttlMs) => {
-    let readings = 0;
-    const node = memoryNode({ clock: { monotonicMs: () => readings++, wallMs: () => 0 } });
-    await node.acquire(claim("r", ttlMs));
-    for (let calls = 0; calls < ttlMs; calls++) {
-      const reply = await node.acquire({ ...claim("r", ttlMs), owner: "another owner" });
-      if (reply.granted) return;
-      expect(reply.retryAfterMs).toBeGreaterThan(0);
-    }
-    expect.unreachable("the claim did not end");
-  });
+  it.each([9, 10])(
+    "acquire() never denies with a negative wait when a claim of %i ms ends during the call",
+    async (ttlMs) => {
+      let readings = 0;
+      const node = memoryNode({ clock: { monotonicMs: () => readings++, wallMs: () => 0 } });
+      await node.acquire(claim("r", ttlMs));
+      for (let calls = 0; calls < ttlMs; calls++) {
+        const reply = await node.acquire({ ...claim("r", ttlMs), owner: "another owner" });
+        if (reply.granted) return;
+        expect(reply.retryAfterMs).toBeGreaterThan(0);
+      }
+      expect.unreachable("the claim did not end");
+    },
+  );
 
   it("release() names a waiter that asked within the last ten seconds, and no others", async () => {
     const clock = new VirtualClock();
