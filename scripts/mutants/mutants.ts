@@ -589,7 +589,7 @@ export const mutants: readonly Mutant[] = [
     rule: "waiting",
     fault: "the nodes are watched for ever",
     file: "waiting/index.ts",
-    from: "notifications?.stop();",
+    from: "      notifications?.stop();\n",
     to: "",
     isSimulated: true,
   },

@@ -164,11 +164,11 @@ describe("waiting", () => {
     await clock.until(waiting[1] as Promise<typeof lock>);
   });
 
-  it("acquire({ waitTimeoutMs: Infinity }) waits as long as it takes", async () => {
+  it("acquire({ waitTimeoutMs: Infinity }) keeps waiting", async () => {
     const { redlock, clock, otherClient } = world(3);
     const other = await otherClient({ ttlMs: 3_600_000 }).acquire("r");
     const pending = redlock.acquire("r", { waitTimeoutMs: Number.POSITIVE_INFINITY });
-    await clock.advance(600_000);
+    await clock.advance(60_000);
     await other.release();
     await clock.until(pending);
   });
