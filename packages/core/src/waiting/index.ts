@@ -233,7 +233,7 @@ export class LocalQueues {
   /**
    * Offers a lock that is being released to the next waiter of this process, if that waiter wants exactly the same
    * resources. A hand-over takes one round trip instead of two. Consecutive hand-overs are limited, so that other
-   * processes get the lock, too.
+   * processes get the lock as well.
    *
    * @returns whether the waiter took over the lock; undefined if there is no such waiter
    */

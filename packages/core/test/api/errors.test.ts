@@ -147,7 +147,7 @@ describe("instanceof", () => {
 
 describe("common mistakes", () => {
   const nodes = () => [memoryNode()];
-  const slips: [string, () => unknown, string][] = [
+  const mistakes: [string, () => unknown, string][] = [
     [
       "ioredis clients instead of nodes",
       () => new Redlock([{ evalsha() {}, options: { password: "hunter2" } }] as never),
@@ -205,7 +205,7 @@ describe("common mistakes", () => {
       "its options are observer, clock, maxWaiters, ",
     ],
   ];
-  it.each(slips)("Redlock() gives advice for %s", (_, make, message) => {
+  it.each(mistakes)("Redlock() gives advice for %s", (_, make, message) => {
     expect(make).toThrow(TypeError);
     expect(make).toThrow(message);
   });

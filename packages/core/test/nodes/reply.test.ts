@@ -2,7 +2,7 @@ import { InvalidReplyError, QuorumUnreachableError } from "@holdfast/core";
 import { describe, expect, it } from "vitest";
 import { world } from "../world.ts";
 
-const nonsense: [string, unknown][] = [
+const invalidReplies: [string, unknown][] = [
   ["undefined", undefined],
   ["null", null],
   ["a string", "OK"],
@@ -36,7 +36,7 @@ const nonsense: [string, unknown][] = [
 ];
 
 describe("replies are validated (S12)", () => {
-  it.each(nonsense)("acquire() counts %s as a failure of that node, with a clear error", async (_, answer) => {
+  it.each(invalidReplies)("acquire() counts %s as a failure of that node, with a clear error", async (_, answer) => {
     const { redlock, clock, nodes } = world(3, { waitTimeoutMs: 0 });
     for (const node of nodes) node.fault = ({ method }) => (method === "acquire" ? { answer } : undefined);
     const error = await clock.until(redlock.acquire("r").catch((reason: unknown) => reason));

@@ -128,13 +128,13 @@ describe("fairness between processes", () => {
     expect(fairness(locks)).toBeGreaterThan(0.8);
   });
 
-  it.each(["rejects", "never settles", "is not there"])(
+  it.each(["rejects", "never settles", "is missing"])(
     "acquire() gets the lock by retrying if watch() %s",
     async (how) => {
       const it = crowd(3, 3);
       for (const { nodes } of it.clients) {
         for (const node of nodes) {
-          if (how === "is not there") delete node.watch;
+          if (how === "is missing") delete node.watch;
           else node.watch = () => (how === "rejects" ? Promise.reject(new Error("no")) : new Promise(() => {}));
         }
       }
