@@ -173,7 +173,7 @@ export function retryAfterMs({ outcome, votes }: AttemptFailed): number | undefi
   return Math.max(...votes.map((vote) => vote?.retryAfterMs ?? 0)) || undefined;
 }
 
-/** A call to acquire, as far as its error describes it. */
+/** The parts of a call to acquire that its error describes. */
 export interface FailedCall {
   readonly resources: readonly string[];
   readonly settings: Settings;

@@ -5,7 +5,7 @@ import type { Settings } from "./options.ts";
 import { anyVote, type NodeCall, QuorumCall } from "./quorum-call.ts";
 import { readNodeView } from "./replies.ts";
 
-/** Who holds a resource, by majority and node by node. Each node's view was true at some moment during the call. */
+/** The holder of a resource, by majority and node by node. Each node's view was true at some moment during the call. */
 export interface Inspection {
   /** The resource that was inspected. */
   readonly resource: string;

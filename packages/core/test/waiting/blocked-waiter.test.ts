@@ -27,7 +27,8 @@ describe("a process that waits for several resources, one of which stays locked"
     vi.spyOn(Math, "random").mockReturnValue(0.999);
   });
 
-  // Without that process, the workers get about 950 and 1030 locks. If it sometimes took a lock in vain, 110 and 300.
+  // Without that process, the workers get about 950 and 1030 locks. If it sometimes took `a` without using it, 110 and
+  // 300.
   it.each([
     [1, 10],
     [3, 10],

@@ -275,7 +275,7 @@ describe("hand-over within a process", () => {
     expect(takeovers).not.toContain(lock.owner);
   });
 
-  it("acquire() of the next waiter starts afresh after a lock was lost", async () => {
+  it("acquire() makes a new attempt, not a takeover, after a lock of its process was lost", async () => {
     const it = world(3, { waitTimeoutMs: 60_000 });
     const { lock, next } = await heldAndWanted(it);
     await it.clock.advance(10_000);
