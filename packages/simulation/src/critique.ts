@@ -1,7 +1,7 @@
-import type { Checker } from "./checkers.ts";
-import type { Fault } from "./fault.ts";
-import type { StorageKind } from "./history.ts";
-import type { Operation, Scenario } from "./scenario.ts";
+import type { Checker } from "./check/checkers.ts";
+import type { StorageKind } from "./history/history.ts";
+import type { Fault } from "./scenario/fault.ts";
+import type { Operation, Scenario } from "./scenario/scenario.ts";
 
 /** One way in which, as the critique of Redlock has it, a lock fails; and what comes of it. */
 export interface CritiquedCase {

@@ -1,6 +1,13 @@
-import type { Checker } from "./checkers.ts";
-import type { Fault } from "./fault.ts";
-import { complete, type FullScenario, mapOperations, type Operation, operationsOf, type Scenario } from "./scenario.ts";
+import type { Checker } from "./check/checkers.ts";
+import type { Fault } from "./scenario/fault.ts";
+import {
+  complete,
+  type FullScenario,
+  mapOperations,
+  type Operation,
+  operationsOf,
+  type Scenario,
+} from "./scenario/scenario.ts";
 import { type SimulateOptions, simulateUnchecked } from "./simulate.ts";
 
 /** One thing that a scenario can be tried without: a fault, or an operation of a worker. */

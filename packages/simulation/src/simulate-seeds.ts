@@ -1,10 +1,10 @@
-import { type Checker, checkers } from "./checkers.ts";
-import { drawScenario } from "./draw-scenario.ts";
-import type { FaultKind } from "./fault.ts";
-import { type FaultClassName, faultClasses } from "./fault-classes.ts";
-import type { StorageKind } from "./history.ts";
-import type { CreateNode } from "./node-host.ts";
+import { type Checker, checkers } from "./check/checkers.ts";
+import type { StorageKind } from "./history/history.ts";
+import { drawScenario } from "./scenario/draw-scenario.ts";
+import type { FaultKind } from "./scenario/fault.ts";
+import { type FaultClassName, faultClasses } from "./scenario/fault-classes.ts";
 import { type Run, simulate } from "./simulate.ts";
+import type { CreateNode } from "./world/node-host.ts";
 
 /** Which seeds to simulate. */
 export interface SeedsOptions {

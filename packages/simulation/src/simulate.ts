@@ -1,17 +1,16 @@
 import { memoryNode } from "@holdfast/memory";
-import { check, type Violation } from "./checkers.ts";
-import { Dice } from "./dice.ts";
-import { playOut } from "./ending.ts";
-import type { Fault } from "./fault.ts";
-import type { History } from "./history.ts";
-import { insistOnKnownNames } from "./insist.ts";
-import type { CreateNode } from "./node-host.ts";
-import { Recorder } from "./recorder.ts";
-import { complete, type FullScenario, type Scenario } from "./scenario.ts";
-import { setStage } from "./stage.ts";
-import type { Tell, TimelineEvent } from "./timeline.ts";
-import type { WaitingLimits } from "./waiting-limits.ts";
-import { World } from "./world.ts";
+import { check, type Violation } from "./check/checkers.ts";
+import type { WaitingLimits } from "./check/waiting-limits.ts";
+import type { History } from "./history/history.ts";
+import { Recorder } from "./history/recorder.ts";
+import type { Tell, TimelineEvent } from "./report/timeline.ts";
+import { Dice } from "./scenario/dice.ts";
+import type { Fault } from "./scenario/fault.ts";
+import { assertKnownNames, complete, type FullScenario, type Scenario } from "./scenario/scenario.ts";
+import { playOut } from "./world/ending.ts";
+import type { CreateNode } from "./world/node-host.ts";
+import { setStage } from "./world/stage.ts";
+import { World } from "./world/world.ts";
 
 /** How a scenario is simulated. */
 export interface SimulateOptions {
@@ -55,7 +54,7 @@ let previous: Promise<unknown> = Promise.resolve();
  */
 export async function simulate(scenario: Scenario, options: SimulateOptions = {}): Promise<Run> {
   const full = complete(scenario);
-  insistOnKnownNames(full);
+  assertKnownNames(full);
   return simulateUnchecked(full, options);
 }
 

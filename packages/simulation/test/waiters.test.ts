@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { ClientProcess } from "../src/client-process.ts";
-import { Dice } from "../src/dice.ts";
-import { LockMap } from "../src/lock-map.ts";
-import { type Waiter, Waiters } from "../src/waiters.ts";
-import { World } from "../src/world.ts";
+import { LockMap } from "../src/history/lock-map.ts";
+import { type Waiter, Waiters } from "../src/history/waiters.ts";
+import { Dice } from "../src/scenario/dice.ts";
+import { ClientProcess } from "../src/world/client-process.ts";
+import { World } from "../src/world/world.ts";
 
 const terms = { attemptMs: 50, backOffMs: 40, isNotified: true };
 const stock = { resources: ["stock"], timeoutMs: 100 };

@@ -1,15 +1,15 @@
 import { memoryNode } from "@holdfast/memory";
 import type { Fault } from "@holdfast/simulation";
 import { describe, expect, it } from "vitest";
-import { ClientProcess } from "../src/client-process.ts";
-import { Connection } from "../src/connection.ts";
-import { Dice } from "../src/dice.ts";
-import { inject } from "../src/inject.ts";
-import { Network } from "../src/network.ts";
-import { NodeHost } from "../src/node-host.ts";
-import { Recorder } from "../src/recorder.ts";
-import { complete } from "../src/scenario.ts";
-import { World } from "../src/world.ts";
+import { Recorder } from "../src/history/recorder.ts";
+import { Dice } from "../src/scenario/dice.ts";
+import { complete } from "../src/scenario/scenario.ts";
+import { ClientProcess } from "../src/world/client-process.ts";
+import { Connection } from "../src/world/connection.ts";
+import { inject } from "../src/world/inject.ts";
+import { Network } from "../src/world/network.ts";
+import { NodeHost } from "../src/world/node-host.ts";
+import { World } from "../src/world/world.ts";
 
 /** What client 1, who watches `stock` on node A from 0 on, hears when client 2 releases it at 100 and at 200. */
 async function heardUnder(

@@ -1,7 +1,7 @@
-import type { Checker } from "./checkers.ts";
-import { complete, type Scenario } from "./scenario.ts";
-import { shrink } from "./shrink.ts";
-import { type Run, type SimulateOptions, simulateUnchecked } from "./simulate.ts";
+import type { Checker } from "../check/checkers.ts";
+import { complete, type Scenario } from "../scenario/scenario.ts";
+import { shrink } from "../shrink.ts";
+import { type Run, type SimulateOptions, simulateUnchecked } from "../simulate.ts";
 import { formatTimeline, type TimelineEvent } from "./timeline.ts";
 
 /**

@@ -1,8 +1,6 @@
-import type { ClientProcess } from "./client-process.ts";
-import { isPartOf, overlap } from "./describe-waiter.ts";
-import type { WaiterRecord } from "./history.ts";
+import type { ClientProcess } from "../world/client-process.ts";
+import { isPartOf, overlap, type WaiterRecord } from "./history.ts";
 import type { LockMap } from "./lock-map.ts";
-import { Stretch } from "./stretch.ts";
 
 /** What a call says of how it waits. */
 export interface Call {
@@ -23,6 +21,24 @@ export interface WaitingTerms {
 
 /** So many calls may ask the nodes at the same time. If more are under way, some are held back. */
 const mostAtOnce = 128;
+
+/** Measures the longest stretch of time for which something is so. */
+class Stretch {
+  #longestMs = 0;
+  #sinceMs: number | undefined;
+
+  /** How long the longest of those lasted that are over, in milliseconds. */
+  get longestMs(): number {
+    return this.#longestMs;
+  }
+
+  /** From now on it is so, or not. */
+  set(isSo: boolean, nowMs: number): void {
+    if (isSo === (this.#sinceMs !== undefined)) return;
+    if (this.#sinceMs !== undefined) this.#longestMs = Math.max(this.#longestMs, nowMs - this.#sinceMs);
+    this.#sinceMs = isSo ? nowMs : undefined;
+  }
+}
 
 /** A call that waits, or has waited. */
 export class Waiter implements WaiterRecord {

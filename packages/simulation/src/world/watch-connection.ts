@@ -1,11 +1,10 @@
 import type { LockNode, Unwatch } from "@holdfast/core";
+import { describeNext } from "../report/describe-reply.ts";
+import type { Dice } from "../scenario/dice.ts";
+import type { FailedWatch, LateNotification, LostNotification, RepeatedNotification } from "../scenario/fault.ts";
 import type { ClientProcess } from "./client-process.ts";
-import { describeNext } from "./describe-reply.ts";
-import type { Dice } from "./dice.ts";
-import type { FailedWatch, LateNotification, LostNotification, RepeatedNotification } from "./fault.ts";
-import type { Network } from "./network.ts";
+import { type Network, Wire } from "./network.ts";
 import type { NodeHost, OpenWatch } from "./node-host.ts";
-import { Wire } from "./wire.ts";
 import { turn } from "./world.ts";
 
 /** The faults that strike a line one by one. */

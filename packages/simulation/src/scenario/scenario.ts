@@ -1,5 +1,5 @@
+import type { Trust } from "../history/recorder.ts";
 import type { Fault } from "./fault.ts";
-import type { Trust } from "./recorder.ts";
 
 /**
  * All that happens in a simulated world: who does what, and what goes wrong. Drawn from a seed (`drawScenario`), or
@@ -159,4 +159,21 @@ export function mapOperations(
 export function longestTtlMs({ clients, settings }: Pick<FullScenario, "clients" | "settings">): number {
   const operations = operationsOf(clients);
   return Math.max(settings.ttlMs, ...operations.flatMap(({ ttlMs = 0, extendMs = 0 }) => [ttlMs, extendMs]));
+}
+
+/** @throws {RangeError} if a fault names a client or node that the scenario does not have: it would never strike */
+export function assertKnownNames({ nodes, clients, faults }: FullScenario): void {
+  const known = new Set([...nodeNames(nodes), ...clients.map(({ name }) => name)]);
+  for (const fault of faults) {
+    const unknown = namesIn(fault).find((name) => !known.has(name));
+    if (unknown === undefined) continue;
+    const names = [...known].join(", ");
+    throw new RangeError(`the fault "${fault.kind}" names ${JSON.stringify(unknown)}, which is none of ${names}`);
+  }
+}
+
+function namesIn(fault: Fault): readonly string[] {
+  if (fault.kind === "partition") return [...fault.clients, ...fault.nodes];
+  const { client, node, of } = fault as { readonly client?: string; readonly node?: string; readonly of?: string };
+  return [client, node, of].filter((name) => name !== undefined);
 }

@@ -183,3 +183,21 @@ export interface Recovery {
   /** When the first client got it, or undefined if none did. */
   readonly lockedAtMs: number | undefined;
 }
+
+/** Something that happened and should not have, as a checker finds it. */
+export interface Finding {
+  /** When, in milliseconds of true time. */
+  readonly atMs: number;
+  /** What happened. */
+  readonly what: string;
+}
+
+/** Whether two calls, locks or attempts want some of the same. */
+export function overlap(a: Pick<WaiterRecord, "resources">, b: Pick<WaiterRecord, "resources">): boolean {
+  return a.resources.some((resource) => b.resources.includes(resource));
+}
+
+/** Whether these are the first of those, and not all: what is collected one by one, in sorted order. */
+export function isPartOf(some: readonly string[], all: readonly string[]): boolean {
+  return some.length < all.length && some.every((resource, index) => all[index] === resource);
+}

@@ -1,6 +1,5 @@
+import type { Finding, History, LockRecord } from "../history/history.ts";
 import { backlogs, expenses } from "./cost-checkers.ts";
-import type { Finding } from "./finding.ts";
-import type { History, LockRecord } from "./history.ts";
 import { queueJumps, starvation } from "./order-checkers.ts";
 import { delays, monopolies, standstills } from "./waiting-checkers.ts";
 import { type WaitingLimits, waitingLimits } from "./waiting-limits.ts";

@@ -1,5 +1,5 @@
+import type { Fault } from "../scenario/fault.ts";
 import type { ClientProcess } from "./client-process.ts";
-import type { Fault } from "./fault.ts";
 import type { Network } from "./network.ts";
 import type { NodeHost } from "./node-host.ts";
 import { turn, type World } from "./world.ts";

@@ -1,7 +1,7 @@
+import type { StorageKind } from "../history/history.ts";
+import type { HeldRecord, Recorder } from "../history/recorder.ts";
+import type { Fault, LateAccess } from "../scenario/fault.ts";
 import type { ClientProcess } from "./client-process.ts";
-import type { Fault, LateAccess } from "./fault.ts";
-import type { StorageKind } from "./history.ts";
-import type { HeldRecord, Recorder } from "./recorder.ts";
 import { turn, type World } from "./world.ts";
 
 /** What a read found: for each kind of storage the write that it saw last, or null if the token was refused. */

@@ -1,16 +1,22 @@
 import { type Observer, Redlock } from "@holdfast/core";
+import type { Recorder } from "../history/recorder.ts";
+import type { WaitingTerms } from "../history/waiters.ts";
+import { Dice } from "../scenario/dice.ts";
+import type { Fault } from "../scenario/fault.ts";
+import { calmFromMs } from "../scenario/fault-times.ts";
+import {
+  type FullScenario,
+  type FullSettings,
+  isNotified,
+  nodeNames,
+  type ScenarioClient,
+} from "../scenario/scenario.ts";
 import { ClientProcess } from "./client-process.ts";
 import { Connection } from "./connection.ts";
-import { Dice } from "./dice.ts";
-import type { Fault } from "./fault.ts";
-import { calmFromMs } from "./fault-times.ts";
 import { inject, type Targets } from "./inject.ts";
 import { Network } from "./network.ts";
 import { type CreateNode, NodeHost } from "./node-host.ts";
-import type { Recorder } from "./recorder.ts";
-import { type FullScenario, type FullSettings, isNotified, nodeNames, type ScenarioClient } from "./scenario.ts";
 import { Storage } from "./storage.ts";
-import type { WaitingTerms } from "./waiters.ts";
 import { type Workplace, work } from "./worker.ts";
 import { turn, type World } from "./world.ts";
 

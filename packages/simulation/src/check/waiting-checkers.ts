@@ -1,6 +1,5 @@
-import { ms, nameOf, overlap } from "./describe-waiter.ts";
-import type { Finding } from "./finding.ts";
-import type { History, LockRecord, WaiterRecord } from "./history.ts";
+import { type Finding, type History, type LockRecord, overlap, type WaiterRecord } from "../history/history.ts";
+import { ms, nameOf } from "./describe-waiter.ts";
 import type { WaitingLimits } from "./waiting-limits.ts";
 
 /** Timers ring late, by less than one millisecond each. */

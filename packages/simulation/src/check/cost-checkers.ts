@@ -1,5 +1,4 @@
-import type { Finding } from "./finding.ts";
-import type { History, TrafficRecord, WaiterRecord } from "./history.ts";
+import type { Finding, History, TrafficRecord, WaiterRecord } from "../history/history.ts";
 import type { WaitingLimits } from "./waiting-limits.ts";
 
 /** No node gets more requests, in a run without faults, than the calls need and the back-offs explain. */

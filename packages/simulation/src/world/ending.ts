@@ -1,5 +1,12 @@
-import { calmFromMs, endOf, setBackMs, slowest } from "./fault-times.ts";
-import { type FullScenario, longestTtlMs, nodeNames, type Operation, operationsOf, quorumOf } from "./scenario.ts";
+import { calmFromMs, endOf, setBackMs, slowest } from "../scenario/fault-times.ts";
+import {
+  type FullScenario,
+  longestTtlMs,
+  nodeNames,
+  type Operation,
+  operationsOf,
+  quorumOf,
+} from "../scenario/scenario.ts";
 import type { Stage, StagedClient } from "./stage.ts";
 import { microtasks } from "./world.ts";
 

@@ -1,4 +1,4 @@
-import type { TrafficRecord } from "./history.ts";
+import type { TrafficRecord } from "../history/history.ts";
 
 /** A request that has been sent. */
 export interface InFlight {

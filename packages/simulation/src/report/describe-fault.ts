@@ -1,4 +1,4 @@
-import type { Fault } from "./fault.ts";
+import type { Fault } from "../scenario/fault.ts";
 
 /** A fault in words, at the moment at which it strikes. */
 export function describeFault(fault: Fault): string {

@@ -1,5 +1,5 @@
 import TinyQueue from "tinyqueue";
-import type { Dice } from "./dice.ts";
+import type { Dice } from "../scenario/dice.ts";
 
 /** What happens first among what is due at the same moment: an event loop runs timers, reads input, then the rest. */
 export const turn = { fault: 0, timer: 1, input: 2, afterInput: 3 } as const;

@@ -1,14 +1,13 @@
 import type { AcquireReply, ExtendReply, LockNode, ReleaseReply } from "@holdfast/core";
+import { type Asked, describeReply, describeRequest, type Method } from "../report/describe-reply.ts";
+import type { Remark } from "../report/timeline.ts";
+import type { Dice } from "../scenario/dice.ts";
+import type { Fault, LateMessage, LostMessage, RepeatedMessage } from "../scenario/fault.ts";
 import type { ClientProcess } from "./client-process.ts";
-import { type Asked, describeReply, describeRequest, type Method } from "./describe-reply.ts";
-import type { Dice } from "./dice.ts";
-import type { Fault, LateMessage, LostMessage, RepeatedMessage } from "./fault.ts";
-import type { Network } from "./network.ts";
+import { type Network, Wire } from "./network.ts";
 import type { NodeHost } from "./node-host.ts";
-import type { Remark } from "./timeline.ts";
 import { type InFlight, Traffic } from "./traffic.ts";
 import { WatchConnection, type WatchFault } from "./watch-connection.ts";
-import { Wire } from "./wire.ts";
 import { turn } from "./world.ts";
 
 type PerMessage = LostMessage | LateMessage | RepeatedMessage;

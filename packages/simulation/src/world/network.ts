@@ -1,7 +1,6 @@
-import type { Fault, Partition } from "./fault.ts";
-import type { Recorder } from "./recorder.ts";
-import type { FullSettings } from "./scenario.ts";
-import { WaiterNames } from "./waiter-names.ts";
+import type { Recorder } from "../history/recorder.ts";
+import type { Fault, Partition } from "../scenario/fault.ts";
+import type { FullSettings } from "../scenario/scenario.ts";
 import type { World } from "./world.ts";
 
 /** What is between the clients and the nodes. */
@@ -72,5 +71,55 @@ export class Network {
   /** A fault strikes a message. */
   struck(fault: Fault): void {
     this.recorder.faultStruck(this.world.nowMs, fault);
+  }
+}
+
+/** One direction of a connection. */
+export class Wire {
+  readonly #network: Network;
+  #lastArrivalMs = 0;
+
+  /** @param network whether it keeps the order, and hears that something is on the way */
+  constructor(network: Network) {
+    this.#network = network;
+  }
+
+  /**
+   * Takes a message.
+   *
+   * @param overtakes whether it may come before those that were sent earlier, also where the order is kept
+   * @returns when it arrives: after its delay, or with the message before it
+   */
+  carry(departsMs: number, delayMs: number, overtakes = false): number {
+    const keepsOrder = this.#network.keepsOrder && !overtakes;
+    const atMs = Math.max(departsMs + delayMs, keepsOrder ? this.#lastArrivalMs : 0);
+    if (keepsOrder) this.#lastArrivalMs = atMs;
+    this.#network.carriesUntil(atMs);
+    return atMs;
+  }
+}
+
+/**
+ * What waiters are called. A core draws the name by which nodes know it at random, and nodes may put those who wait in order
+ * by their names; but a seed must always lead to the same. So nodes get to know a waiter by the name of its client.
+ */
+export class WaiterNames {
+  readonly #names = new Map<string, string>();
+  readonly #waiters = new Map<string, string>();
+
+  /** The name of a client's waiter. A client that has more than one gives the others a number. */
+  nameOf(waiter: string, client: string): string {
+    const known = this.#names.get(waiter);
+    if (known !== undefined) return known;
+    let name = client;
+    for (let number = 2; this.#waiters.has(name); number++) name = `${client} as waiter ${number}`;
+    this.#names.set(waiter, name);
+    this.#waiters.set(name, waiter);
+    return name;
+  }
+
+  /** The waiter of that name, or what a node has said instead of one. */
+  waiterOf(name: string): string {
+    return this.#waiters.get(name) ?? name;
   }
 }

@@ -1,20 +1,21 @@
 import type { AcquireRequest, Lock } from "@holdfast/core";
-import type { ClientProcess } from "./client-process.ts";
-import { describeFault } from "./describe-fault.ts";
-import type { Fault } from "./fault.ts";
-import type {
-  AttemptRecord,
-  CollectionRecord,
-  Completion,
-  History,
-  Incident,
-  LockRecord,
-  LostUpdate,
-  Recovery,
-  TrafficRecord,
+import { describeFault } from "../report/describe-fault.ts";
+import type { Tell } from "../report/timeline.ts";
+import type { Fault } from "../scenario/fault.ts";
+import type { ClientProcess } from "../world/client-process.ts";
+import {
+  type AttemptRecord,
+  type CollectionRecord,
+  type Completion,
+  type History,
+  type Incident,
+  type LockRecord,
+  type LostUpdate,
+  overlap,
+  type Recovery,
+  type TrafficRecord,
 } from "./history.ts";
 import { LockMap } from "./lock-map.ts";
-import type { Tell } from "./timeline.ts";
 import { type Waiter, Waiters, type WaitingTerms } from "./waiters.ts";
 
 /** How a client tells whether it still holds its lock. */
@@ -337,9 +338,4 @@ export class Recorder implements History {
     this.misbehaviour.push({ atMs, what: `${who} ${what}` });
     this.tell(atMs, who, () => what);
   }
-}
-
-/** Whether two locks have a resource in common. */
-function overlap(a: Pick<LockRecord, "resources">, b: Pick<LockRecord, "resources">): boolean {
-  return a.resources.some((resource) => b.resources.includes(resource));
 }

@@ -1,6 +1,13 @@
-import { isPartOf, nameOf, overlap } from "./describe-waiter.ts";
-import type { Finding } from "./finding.ts";
-import type { AttemptRecord, History, LockRecord, WaiterRecord } from "./history.ts";
+import {
+  type AttemptRecord,
+  type Finding,
+  type History,
+  isPartOf,
+  type LockRecord,
+  overlap,
+  type WaiterRecord,
+} from "../history/history.ts";
+import { nameOf } from "./describe-waiter.ts";
 import type { WaitingLimits } from "./waiting-limits.ts";
 
 /**

@@ -1,5 +1,5 @@
 import type { Clock } from "@holdfast/core";
-import type { Dice } from "./dice.ts";
+import type { Dice } from "../scenario/dice.ts";
 import { type Actor, turn, type World } from "./world.ts";
 
 /** No timer is longer than what fits into 32 bits. */

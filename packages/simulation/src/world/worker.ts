@@ -1,9 +1,9 @@
 import { HoldfastError, type Lock, type LockOptions, type Redlock } from "@holdfast/core";
+import type { HeldRecord, Recorder } from "../history/recorder.ts";
+import type { Waiter, Waiters } from "../history/waiters.ts";
+import type { FullSettings, Operation } from "../scenario/scenario.ts";
 import type { ClientProcess } from "./client-process.ts";
-import type { HeldRecord, Recorder } from "./recorder.ts";
-import type { FullSettings, Operation } from "./scenario.ts";
 import type { Storage } from "./storage.ts";
-import type { Waiter, Waiters } from "./waiters.ts";
 
 /** What a worker works with. */
 export interface Workplace {

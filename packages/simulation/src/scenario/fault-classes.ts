@@ -1,4 +1,4 @@
-import type { Checker } from "./checkers.ts";
+import type { Checker } from "../check/checkers.ts";
 import type { FaultKind } from "./fault.ts";
 
 /** A class of faults, and what a lock is to withstand. */
