@@ -1,4 +1,4 @@
-/** Deterministic simulation of locks under faults. */
+/** Deterministic simulation of locks under faults: a seed reproduces every run. */
 
 export { type Checker, check, checkers, type Violation } from "./check/checkers.ts";
 export type { WaitingLimits } from "./check/waiting-limits.ts";

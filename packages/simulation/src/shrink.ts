@@ -10,18 +10,19 @@ import {
 } from "./scenario/scenario.ts";
 import { type SimulateOptions, simulateUnchecked } from "./simulate.ts";
 
-/** One thing that a scenario can be tried without: a fault, or an operation of a worker. */
+/** A part that a scenario can be tried without: a fault, or an operation of a worker. */
 type Part = { readonly fault: Fault } | { readonly operation: Operation };
 
-/** So many simulations are made at the most to shrink one, and so much may happen in all of them together. */
+/** Limits of one shrinking: the number of simulations, and of events in all of them together. */
 const mostTrials = 1000;
 const mostEvents = 10_000_000;
 
 /**
- * Leaves out of a scenario all faults and operations without which the same checker still finds something (Zeller,
- * "Yesterday, my program worked. Today, it does not. Why?", delta debugging), and updates once where that is enough.
+ * Removes all faults and operations from a scenario that the checker does not need to find a violation (delta
+ * debugging: Zeller, "Yesterday, my program worked. Today, it does not. Why?"), and reduces operations to one update if
+ * one is enough.
  *
- * @returns the smaller scenario; the same one if the checker finds nothing in it
+ * @returns the smaller scenario, or the same scenario if the checker finds nothing in it
  */
 export async function shrink(scenario: Scenario, checker: Checker, options?: SimulateOptions): Promise<Scenario> {
   const full = complete(scenario);
@@ -71,7 +72,7 @@ function partsOf({ clients, faults }: FullScenario): Part[] {
   return [...faults.map((fault): Part => ({ fault })), ...operations];
 }
 
-/** The scenario with only these parts; clients that have nothing left to do are gone. */
+/** Returns the scenario with only these parts, without clients that have nothing left to do. */
 function withParts(scenario: FullScenario, parts: readonly Part[]): FullScenario {
   const kept = new Set(parts.map((part) => ("fault" in part ? part.fault : part.operation)));
   const keep = (operation: Operation): Operation | undefined => (kept.has(operation) ? operation : undefined);
@@ -86,7 +87,7 @@ function withParts(scenario: FullScenario, parts: readonly Part[]): FullScenario
   };
 }
 
-/** The scenario with an operation that updates only once. */
+/** Returns the scenario with this operation reduced to one update. */
 function withOneUpdate(scenario: FullScenario, longer: Operation): FullScenario {
   const shorten = (operation: Operation): Operation =>
     operation === longer ? { ...operation, updates: 1 } : operation;

@@ -6,31 +6,31 @@ import { type FaultClassName, faultClasses } from "./scenario/fault-classes.ts";
 import { type Run, simulate } from "./simulate.ts";
 import type { CreateNode } from "./world/node-host.ts";
 
-/** Which seeds to simulate. */
+/** Options of `simulateSeeds`. */
 export interface SeedsOptions {
   /** The class of the faults. */
   readonly faults: FaultClassName;
   /** The first seed. Default 1. */
   readonly from?: number | undefined;
-  /** How many seeds, one after another. */
+  /** How many consecutive seeds to simulate. */
   readonly count: number;
-  /** Makes the nodes. Default: memory nodes. */
+  /** Creates the nodes. Default: memory nodes. */
   readonly createNode?: CreateNode | undefined;
 }
 
-/** What the runs of many seeds came to. */
+/** The summed results of many seeds. */
 export interface Tally {
-  /** How many seeds. */
+  /** The number of seeds. */
   readonly runs: number;
-  /** Operations of clients that ended: a lock acquired and given up again, or not acquired. */
+  /** Operations that ended: a lock that was acquired and ended again, or not acquired. */
   readonly operations: number;
-  /** Locks that clients were given. */
+  /** Locks that clients acquired. */
   readonly locks: number;
-  /** Those of them that were handed over within a process, from call to call. */
+  /** Locks that were handed over from one call of a process to the next. */
   readonly handOvers: number;
-  /** How often a node's word that something was released reached a client. */
+  /** Notifications that reached clients. */
   readonly notifications: number;
-  /** How often a node named the client that it told as the one whose turn it is. */
+  /** Notifications that named the receiving client as the next. */
   readonly turns: number;
   /** How often a fault of each kind struck. */
   readonly faults: Readonly<Partial<Record<FaultKind, number>>>;
@@ -40,21 +40,22 @@ export interface Tally {
   readonly lostUpdates: Readonly<Record<StorageKind, number>>;
 }
 
-/** What a checker found in many runs. */
+/** The runs in which a checker found something. */
 export interface FoundBy {
-  /** In how many runs. */
+  /** How many runs. */
   readonly runs: number;
-  /** The first seed of those; undefined if there is none. */
+  /** The first seed of these runs; undefined if there is none. */
   readonly firstSeed: number | undefined;
 }
 
 /**
- * Simulates the scenarios of many seeds. The same seeds always come to the same.
+ * Simulates the scenarios of many seeds. The same seeds always give the same tally.
  *
- * @throws {RangeError} (as a rejection) if there is no such class, or `count` is no whole number from 1
+ * @throws {RangeError} (as a rejection) if there is no such class, or `count` is not a whole number from 1
  */
 export async function simulateSeeds({ faults, from = 1, count, createNode }: SeedsOptions): Promise<Tally> {
-  if (!(Number.isSafeInteger(count) && count > 0)) throw new RangeError(`count must be from 1, not ${count}`);
+  if (!(Number.isSafeInteger(count) && count > 0))
+    throw new RangeError(`count must be a whole number from 1, not ${count}`);
   let tally = emptyTally();
   for (let seed = from; seed < from + count; seed++) {
     const run = await simulate(drawScenario(faults, seed), { createNode });
@@ -63,27 +64,28 @@ export async function simulateSeeds({ faults, from = 1, count, createNode }: See
   return tally;
 }
 
-/** What must not be, in words: empty if the runs came to what the class of their faults demands. */
+/** Describes how the runs violate what the class of faults guarantees. Empty if they do not. */
 export function complaints(faults: FaultClassName, tally: Tally): string[] {
   const { mayBreak } = faultClasses[faults];
   const found = Object.entries(tally.violations) as [Checker, FoundBy][];
   const broken = found
     .filter(([checker, { runs }]) => runs > 0 && !mayBreak.includes(checker))
     .map(([checker, { runs, firstSeed }]) => `${checker} is violated in ${runs} runs, first by seed ${firstSeed}`);
-  const toothless = mustShow(faults, tally);
-  return toothless ? [...broken, `${toothless} holds in all ${tally.runs} runs: these faults show nothing`] : broken;
+  const unbroken = mustShow(faults, tally);
+  if (unbroken === undefined) return broken;
+  return [...broken, `${unbroken} holds in all ${tally.runs} runs, although these faults should violate it`];
 }
 
-/** What these faults are there to break and have not broken, in so many runs that they should have. */
+/** Returns the checker that these faults should have made fail in this many runs, if it did not. */
 export function mustShow(faults: FaultClassName, { runs, violations }: Tally): Checker | undefined {
   const [checker] = faultClasses[faults].mayBreak;
   return checker !== undefined && runs >= enoughRuns && violations[checker].runs === 0 ? checker : undefined;
 }
 
-/** So many runs of faults that break something show that they do. */
+/** In this many runs, faults that can break a guarantee do break it. */
 const enoughRuns = 100;
 
-/** A tally of nothing. */
+/** Returns the tally of no runs. */
 export function emptyTally(): Tally {
   const none: FoundBy = { runs: 0, firstSeed: undefined };
   const violations = Object.fromEntries(Object.keys(checkers).map((checker) => [checker, none]));
@@ -94,7 +96,7 @@ export function emptyTally(): Tally {
   };
 }
 
-/** Both together, in whatever order they were made. */
+/** Adds two tallies. The order does not matter. */
 export function addTallies(a: Tally, b: Tally): Tally {
   const first = (one: FoundBy, other: FoundBy): FoundBy => {
     const seeds = [one.firstSeed, other.firstSeed].filter((seed) => seed !== undefined);

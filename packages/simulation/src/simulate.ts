@@ -3,7 +3,7 @@ import { check, type Violation } from "./check/checkers.ts";
 import type { WaitingLimits } from "./check/waiting-limits.ts";
 import type { History } from "./history/history.ts";
 import { Recorder } from "./history/recorder.ts";
-import type { Tell, TimelineEvent } from "./report/timeline.ts";
+import type { Log, TimelineEvent } from "./report/timeline.ts";
 import { Dice } from "./scenario/dice.ts";
 import type { Fault } from "./scenario/fault.ts";
 import { assertKnownNames, complete, type FullScenario, type Scenario } from "./scenario/scenario.ts";
@@ -12,33 +12,33 @@ import type { CreateNode } from "./world/node-host.ts";
 import { setStage } from "./world/stage.ts";
 import { World } from "./world/world.ts";
 
-/** How a scenario is simulated. */
+/** Options of a simulation. */
 export interface SimulateOptions {
-  /** Makes the nodes. Default: memory nodes. */
+  /** Creates the nodes. Default: memory nodes. */
   readonly createNode?: CreateNode | undefined;
-  /** What waiters are promised, where it differs from the defaults. */
+  /** Limits of waiting that replace the defaults. */
   readonly limits?: Partial<WaitingLimits> | undefined;
-  /** Whether to write down everything that happens. Default false. */
+  /** Whether to record the timeline. Default false. */
   readonly timeline?: boolean | undefined;
 }
 
-/** What came of a simulation. */
+/** The result of a simulation. */
 export interface Run {
-  /** What happened, as far as it is judged. */
+  /** The history that the checkers judged. */
   readonly history: History;
-  /** What the checkers found, the earliest first. */
+  /** The violations that the checkers found, the earliest first. */
   readonly violations: readonly Violation[];
   /** How many operations ended. */
   readonly operations: number;
   /** How many notifications reached clients. */
   readonly notifications: number;
-  /** How many of them named the client that they reached as the next. */
+  /** How many of them named the receiving client as the next. */
   readonly turns: number;
-  /** The faults that struck; others would have struck later, or something that did not happen. */
+  /** The faults that struck. The others were due later, or on messages that were never sent. */
   readonly struck: readonly Fault[];
-  /** How many events of the simulated world there were. */
+  /** The number of events in the simulated world. */
   readonly events: number;
-  /** Everything that happened, if it was asked for. */
+  /** All events, if `timeline` is set. */
   readonly timeline: readonly TimelineEvent[];
 }
 
@@ -47,8 +47,8 @@ const memory: CreateNode = ({ name, clock }) => memoryNode({ name, clock, fenceT
 let previous: Promise<unknown> = Promise.resolve();
 
 /**
- * Simulates a scenario: the unchanged core over nodes of this process, in virtual time. The same scenario always leads
- * to the same history. Simulations of one process run one after another, as each replaces `Math.random` while it runs.
+ * Simulates a scenario: the unchanged core over nodes in this process, in virtual time. The same scenario always gives
+ * the same history. Concurrent calls run one after another, as each simulation replaces `Math.random` while it runs.
  *
  * @throws {RangeError} (as a rejection) if a fault names a client or node that the scenario does not have
  */
@@ -58,7 +58,7 @@ export async function simulate(scenario: Scenario, options: SimulateOptions = {}
   return simulateUnchecked(full, options);
 }
 
-/** The same for a scenario of which it does not matter whether all its faults can strike. */
+/** Like `simulate`, but allows faults that can never strike because their client or node is gone. */
 export function simulateUnchecked(scenario: FullScenario, options: SimulateOptions = {}): Promise<Run> {
   const run = previous.then(() => simulateAlone(scenario, options));
   previous = run.catch(() => {});
@@ -68,9 +68,9 @@ export function simulateUnchecked(scenario: FullScenario, options: SimulateOptio
 async function simulateAlone(scenario: FullScenario, options: SimulateOptions): Promise<Run> {
   const world = new World();
   const timeline: TimelineEvent[] = [];
-  const write: Tell = (atMs, who, remark) => {
-    const said = remark();
-    timeline.push({ atMs, who, ...(typeof said === "string" ? { what: said } : said) });
+  const write: Log = (atMs, who, remark) => {
+    const remarked = remark();
+    timeline.push({ atMs, who, ...(typeof remarked === "string" ? { what: remarked } : remarked) });
   };
   const recorder = new Recorder(options.timeline ? write : () => {}, scenario.faults.length === 0);
   const strayDice = new Dice(scenario.seed);
@@ -91,7 +91,10 @@ async function simulateAlone(scenario: FullScenario, options: SimulateOptions): 
   };
 }
 
-/** What core takes from outside: the delays between attempts. And no stacks of all the errors, which take long to make. */
+/**
+ * Runs with a seeded `Math.random`, from which core draws its delays, and without stack traces, which take long to
+ * make.
+ */
 async function withGlobals({ random }: Pick<Math, "random">, run: () => Promise<void>): Promise<void> {
   const original = { random: Math.random, stackTraceLimit: Error.stackTraceLimit };
   Math.random = random;

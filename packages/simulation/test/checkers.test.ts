@@ -15,13 +15,13 @@ const uneventful: History = {
   ...{ isFaultless: true, recovery: undefined, completion: undefined },
 };
 
-/** A lock that was asked for at 0, granted at 10, and seen valid until 20, when it ended, unless told otherwise. */
+/** A lock that by default was requested at 0, granted at 10, and seen valid until it ended at 20. */
 function lock(attempt: string, facts: Partial<LockRecord> = {}): LockRecord {
   const times = { startedAtMs: 0, grantedAtMs: 10, endedAtMs: 20, seenValid: { fromMs: 10, untilMs: 20 } };
   return { attempt, client: `client ${attempt[0]}`, resources: ["stock"], fence: 1, ...times, ...facts };
 }
 
-/** One that comes after it in every respect. */
+/** A lock that was requested after the default one ended. */
 function later(attempt: string, facts: Partial<LockRecord> = {}): LockRecord {
   return lock(attempt, {
     fence: 2,
@@ -43,8 +43,8 @@ describe("check()", () => {
     expect(found({ locks: [lock("1.1"), later("2.1")] })).toEqual([]);
   });
 
-  it("check() finds two locks on one resource that are believed valid at the same time", () => {
-    const what = "mutual exclusion: locks 1.1 and 2.1 on stock are both believed valid";
+  it("check() finds two locks on one resource that are believed to be valid at the same time", () => {
+    const what = "mutual exclusion: locks 1.1 and 2.1 on stock are both believed to be valid";
     expect(found({ locks: [lock("1.1"), later("2.1", { seenValid: { fromMs: 15, untilMs: 18 } })] })).toEqual([
       `15 ${what}`,
     ]);
@@ -53,7 +53,7 @@ describe("check()", () => {
     ]);
   });
 
-  it("check() lets locks on different resources be valid at the same time, and locks that nobody saw valid", () => {
+  it("check() accepts overlapping locks on different resources, and locks that no client saw valid", () => {
     const together = { seenValid: { fromMs: 15, untilMs: 18 } };
     expect(found({ locks: [lock("1.1"), later("2.1", { ...together, resources: ["cash"] })] })).toEqual([]);
     expect(found({ locks: [lock("1.1"), later("2.1", { seenValid: undefined })] })).toEqual([]);
@@ -62,7 +62,7 @@ describe("check()", () => {
     );
   });
 
-  it("check() finds a token that was given twice, also to locks that were asked for at the same time", () => {
+  it("check() finds a token that was granted twice, even to locks that were requested at the same time", () => {
     const same = later("2.1", { fence: 1 });
     expect(found({ locks: [lock("1.1"), same] })).toEqual([
       "40 fence order: locks 1.1 and 2.1 on stock both have the token 1",
@@ -71,19 +71,19 @@ describe("check()", () => {
     expect(found({ locks: [lock("1.1"), { ...same, resources: ["cash"] }] })).toEqual([]);
   });
 
-  it("check() finds a smaller token of a lock that was asked for after another was granted, and only then", () => {
+  it("check() finds a smaller token only if its lock was requested after another was granted", () => {
     const smaller = later("2.1", { fence: 0 });
     expect(found({ locks: [lock("1.1"), smaller] })).toEqual([
-      "40 fence order: lock 2.1, asked for after lock 1.1 was granted, has the smaller token on stock: 0 after 1",
+      "40 fence order: lock 2.1, requested after lock 1.1 was granted, has the smaller token on stock: 0 after 1",
     ]);
     expect(found({ locks: [smaller, lock("1.1")] })).toHaveLength(1);
     expect(found({ locks: [lock("1.1"), { ...smaller, startedAtMs: 10 }] })).toEqual([]);
   });
 
-  it("check() finds an update that is lost in a storage that checks every token, and in no other", () => {
+  it("check() finds a lost update only in the storage that checks every token", () => {
     const lost = { atMs: 5, resource: "stock", lost: "1.1", by: "2.1" };
     expect(found({ lostUpdates: [{ ...lost, storage: "checks all" }] })).toEqual([
-      "5 fenced storage: the update of lock 1.1 on stock is lost to lock 2.1, in a storage that checks every token",
+      "5 fenced storage: lock 2.1 overwrote the update of lock 1.1 on stock, in a storage that checks every token",
     ]);
     expect(
       found({
@@ -95,15 +95,15 @@ describe("check()", () => {
     ).toEqual([]);
   });
 
-  it("check() finds that nobody got a lock in time when all faults were over", () => {
+  it("check() finds that no client got a lock in time after all faults were over", () => {
     const recovery = { fromMs: 100, boundMs: 50, lockedAtMs: 150 };
     expect(found({ recovery })).toEqual([]);
-    const late = "150 liveness: nobody got a lock within 50 ms without any fault";
+    const late = "150 liveness: no client got a lock within 50 ms after the last fault";
     expect(found({ recovery: { ...recovery, lockedAtMs: 151 } })).toEqual([late]);
     expect(found({ recovery: { ...recovery, lockedAtMs: undefined } })).toEqual([late]);
   });
 
-  it("check() reports what was left behind and what misbehaved, the earliest first", () => {
+  it("check() reports leaks and misbehaviour, the earliest first", () => {
     const misbehaviour = [{ atMs: 9, what: "client 1 hangs" }];
     const leaks = [{ atMs: 3, what: "node A still keeps a claim" }];
     expect(found({ misbehaviour, leaks })).toEqual([
@@ -113,7 +113,7 @@ describe("check()", () => {
   });
 });
 
-/** A call that waits from 0 to 20 and gets no lock, unless told otherwise. */
+/** A call that by default waits from 0 to 20 and gets no lock. */
 function waiter(facts: Partial<WaiterRecord> = {}): WaiterRecord {
   return {
     ...{ client: "client 1", resources: ["stock"], calledAtMs: 0, endedAtMs: 20, attempt: undefined },
@@ -123,19 +123,19 @@ function waiter(facts: Partial<WaiterRecord> = {}): WaiterRecord {
 }
 
 describe("check() of waiters", () => {
-  it("check() finds a call that ends later than its timeout and an attempt allow", () => {
+  it("check() finds a call that ends later than its timeout and one more attempt", () => {
     expect(found({ waiters: [waiter({ waitedMs: 150 }), waiter({ waitedMs: 500, endedAtMs: undefined })] })).toEqual(
       [],
     );
     expect(found({ waiters: [waiter({ waitedMs: 151 })] })).toEqual([
-      "20 liveness: a call of client 1 for stock ends after 151 ms, though it may take 150 ms at the most",
+      "20 liveness: a call of client 1 for stock ended after 151 ms, although the limit is 150 ms",
     ]);
   });
 
-  it("check() finds a call for which nothing was tried for longer than a back-off, as when it relied on a notification", () => {
+  it("check() finds a call that went without an attempt for longer than a back-off, as if it relied on notifications", () => {
     expect(found({ waiters: [waiter({ idleMs: 50 })] })).toEqual([]);
     expect(found({ waiters: [waiter({ idleMs: 51 })] })).toEqual([
-      "20 liveness: a call of client 1 for stock waits for 51 ms without an attempt, though 50 ms is the longest delay",
+      "20 liveness: a call of client 1 for stock waited for 51 ms without an attempt, although the limit is 50 ms",
     ]);
   });
 
@@ -143,17 +143,17 @@ describe("check() of waiters", () => {
     const early = waiter({ endedAtMs: 40 });
     const late = waiter({ calledAtMs: 5, endedAtMs: 30, attempt: "1.2" });
     expect(found({ waiters: [early, late] })).toEqual([
-      "30 queue order: a call of client 1 for stock gets lock 1.2 before an earlier one that waits",
+      "30 queue order: a call of client 1 for stock got lock 1.2 before an earlier one that still waits",
     ]);
     expect(found({ waiters: [waiter({ endedAtMs: undefined }), late] })).toHaveLength(1);
   });
 
   it.each([
     ["has ended", { endedAtMs: 30 }, {}],
-    ["has waited for as long as it was ready to", { timeoutMs: 30 }, {}],
-    ["is another process's", { client: "client 2" }, {}],
+    ["has timed out", { timeoutMs: 30 }, {}],
+    ["belongs to another process", { client: "client 2" }, {}],
     ["wants something else", { resources: ["cash", "stock"] }, {}],
-    ["came to nothing", {}, { attempt: undefined }],
+    ["got no lock", {}, { attempt: undefined }],
     ["did not wait", {}, { timeoutMs: 0 }],
   ])("check() lets a call pass another when one %s", (_, early, late) => {
     const waiters = [
@@ -163,7 +163,7 @@ describe("check() of waiters", () => {
     expect(found({ waiters })).toEqual([]);
   });
 
-  /** Locks of which each is handed over to the next, from the first millisecond on, one in each. */
+  /** Locks that are each handed over to the next, one per millisecond. */
   const series = (handOvers: number, handingOverMs = handOvers): LockRecord[] =>
     Array.from({ length: handOvers + 1 }, (_, index) => {
       const takenOverFrom = index === 0 ? undefined : `1.${index}`;
@@ -172,11 +172,11 @@ describe("check() of waiters", () => {
       return lock(`1.${index + 1}`, { fence: index + 1, takenOverFrom, handingOverMs: sinceMs, ...times });
     });
 
-  it("check() finds a process that hands its lock over again and again while another one waits for it", () => {
+  it("check() finds a process that hands its lock over too many times while another one waits", () => {
     const rival = waiter({ client: "client 2" });
     expect(found({ locks: series(16), waiters: [rival] })).toEqual([]);
     expect(found({ locks: series(17), waiters: [rival] })).toEqual([
-      "18 liveness: lock 1.18 comes of hand-over 17 in a row, which began after 17 ms of them, while a call of client 2 for stock waits",
+      "18 liveness: lock 1.18 is hand-over 17 in a row, 17 ms after the first lock, while a call of client 2 for stock waits",
     ]);
   });
 
@@ -184,30 +184,30 @@ describe("check() of waiters", () => {
     const locks = series(1, 51);
     const waiters = [waiter({ client: "client 2" })];
     expect(found({ locks, waiters })).toEqual([
-      "2 liveness: lock 1.2 comes of hand-over 1 in a row, which began after 51 ms of them, while a call of client 2 for stock waits",
+      "2 liveness: lock 1.2 is hand-over 1 in a row, 51 ms after the first lock, while a call of client 2 for stock waits",
     ]);
     expect(found({ locks: series(1, 50), waiters })).toEqual([]);
   });
 
   it.each([
-    ["nobody waits", []],
-    ["nobody else waits", [waiter()]],
-    ["others want something else", [waiter({ client: "client 2", resources: ["cash"] })]],
-    ["others have come later", [waiter({ client: "client 2", calledAtMs: 2 })]],
-    ["others had their turn", [waiter({ client: "client 2", endedAtMs: 18 })]],
-  ])("check() lets a process hand over as often as it likes when %s", (_, waiters) => {
+    ["no call waits", []],
+    ["only its own calls wait", [waiter()]],
+    ["the waiting calls want other resources", [waiter({ client: "client 2", resources: ["cash"] })]],
+    ["the waiting calls came later", [waiter({ client: "client 2", calledAtMs: 2 })]],
+    ["the others have got their lock", [waiter({ client: "client 2", endedAtMs: 18 })]],
+  ])("check() accepts any number of hand-overs when %s", (_, waiters) => {
     expect(found({ locks: series(30), waiters })).toEqual([]);
   });
 
-  it("check() finds a call that waits for what nobody has locked, as behind another that cannot go on", () => {
+  it("check() finds a call that waits for unlocked resources, as behind another call that is blocked", () => {
     expect(found({ waiters: [waiter({ freeMs: 2598 })] })).toEqual([]);
     expect(found({ waiters: [waiter({ freeMs: 2599 })] })).toEqual([
-      "20 progress: a call of client 1 for stock, made at 0 ms, waits for 2599 ms though nobody has a lock on that, 2598 ms at the most",
+      "20 progress: a call of client 1 for stock, made at 0 ms, waited for 2599 ms on unlocked resources, although the limit is 2598 ms",
     ]);
     expect(check({ ...uneventful, waiters: [waiter({ freeMs: 599 })] }, { keepMs: 500 })).toHaveLength(1);
   });
 
-  it("check() finds a claim that is no lock and is kept for too long", () => {
+  it("check() finds a collected claim that is kept for too long", () => {
     const collection = {
       attempt: "1.1",
       client: "client 1",
@@ -218,19 +218,19 @@ describe("check() of waiters", () => {
     };
     expect(found({ collections: [collection] })).toEqual([]);
     expect(found({ collections: [{ ...collection, keptMs: 2551 }] })).toEqual([
-      "3000 progress: attempt 1.1 keeps cash for 2551 ms and is no lock, 2550 ms at the most",
+      "3000 progress: attempt 1.1 kept cash for 2551 ms without a lock, although the limit is 2550 ms",
     ]);
   });
 
   it("check() finds work that does not end", () => {
     const completion = { fromMs: 100, workMs: 400, calls: 2, endedAtMs: 5500 };
     expect(found({ completion })).toEqual([]);
-    const late = "5500 progress: not all calls have ended 5400 ms after the last fault";
+    const late = "5500 progress: some calls had not ended 5400 ms after the last fault";
     expect(found({ completion: { ...completion, endedAtMs: 5501 } })).toEqual([late]);
     expect(found({ completion: { ...completion, endedAtMs: undefined } })).toEqual([late]);
   });
 
-  /** A call for cash and stock, and a later one for stock that gets its lock at 30, at its first attempt. */
+  /** A call for cash and stock, and a later one for stock that gets its lock at 30 by its first attempt. */
   const passed = (facts: Partial<WaiterRecord> = {}): Partial<History> => ({
     waiters: [
       waiter({ resources: ["cash", "stock"], endedAtMs: 40, ...facts }),
@@ -239,42 +239,42 @@ describe("check() of waiters", () => {
     locks: [lock("1.2", { startedAtMs: 25, grantedAtMs: 30, endedAtMs: 35 })],
   });
 
-  it("check() finds a call that passes one for several resources that could go on", () => {
+  it("check() finds a call that passes one for several resources that is not blocked", () => {
     expect(found(passed())).toEqual([
-      "30 queue order: a call of client 1 for stock gets lock 1.2 before a call of client 1 for cash and stock, which came earlier and could go on",
+      "30 queue order: a call of client 1 for stock got lock 1.2 before a call of client 1 for cash and stock, which came earlier and was not blocked",
     ]);
     expect(found({ ...passed(), isFaultless: false })).toEqual([]);
     expect(found(passed({ resources: ["stock"] }))).toHaveLength(1);
   });
 
   it.each<[string, Partial<History>]>([
-    ["something else that it wants is locked", { locks: [lock("2.1", { resources: ["cash"], endedAtMs: 27 })] }],
-    ["something else was until shortly before", { locks: [lock("2.1", { resources: ["cash"], endedAtMs: 1 })] }],
-    ["something else is still locked", { locks: [lock("2.1", { resources: ["cash"], endedAtMs: undefined })] }],
+    ["another of its resources is locked", { locks: [lock("2.1", { resources: ["cash"], endedAtMs: 27 })] }],
+    ["another was locked until shortly before", { locks: [lock("2.1", { resources: ["cash"], endedAtMs: 1 })] }],
+    ["another is still locked", { locks: [lock("2.1", { resources: ["cash"], endedAtMs: undefined })] }],
     [
-      "another process tries to lock something else",
+      "another process tries to lock another of its resources",
       {
         attempts: [{ name: "2.1", client: "client 2", resources: ["cash"], startedAtMs: 26, settledAtMs: undefined }],
       },
     ],
     [
-      "it collects something else",
+      "it collects another of its resources",
       {
         attempts: [{ name: "1.1", client: "client 1", resources: ["cash"], startedAtMs: 24, settledAtMs: 29 }],
       },
     ],
-  ])("check() lets a call pass one for several resources when %s", (_, others) => {
+  ])("check() accepts that a call is passed when %s", (_, others) => {
     const history = passed();
     expect(found({ ...history, ...others, locks: [...(history.locks ?? []), ...(others.locks ?? [])] })).toEqual([]);
   });
 
-  it("check() finds that a call was passed though what else it wants was free for long", () => {
+  it("check() finds that a call was passed although its other resources had been free for long", () => {
     const history = passed({ backOffMs: 1, attemptMs: 1 });
     const before = lock("2.1", { resources: ["cash"], startedAtMs: 1, grantedAtMs: 2, endedAtMs: 17 });
     expect(found({ ...history, locks: [...(history.locks ?? []), before] })).toHaveLength(1);
   });
 
-  /** A call for cash and stock, while so many later calls of a client lock each of them. */
+  /** A call for cash and stock, while `times` later calls of a client lock each of them. */
   const busy = (client: string, times: number, facts: Partial<WaiterRecord> = {}): Partial<History> => {
     const later = ["cash", "stock"].flatMap((resource) =>
       Array.from({ length: times }, (_, index) => ({
@@ -294,15 +294,15 @@ describe("check() of waiters", () => {
     };
   };
 
-  it("check() finds a call that is passed again and again on all of its resources", () => {
+  it("check() finds a call that is passed too often on all of its resources", () => {
     expect(fairness(busy("client 2", 64))).toEqual([]);
     expect(fairness(busy("client 2", 65))).toEqual([
-      "2 fairness: a call of client 1 for cash and stock is passed 130 times by later calls of 1 process",
+      "2 fairness: a call of client 1 for cash and stock was passed 130 times by later calls of 1 process",
     ]);
     expect(fairness(busy("client 1", 65))).toHaveLength(1);
   });
 
-  it("check() allows calls of each process to pass a call so often, and one of its resources any number of times", () => {
+  it("check() counts passes for each process, and by the least busy resource of the call", () => {
     const [mine, theirs] = [busy("client 1", 60), busy("client 2", 60)];
     const waiters = [...(mine.waiters ?? []), ...(theirs.waiters ?? []).slice(1)];
     expect(fairness({ waiters, locks: [...(mine.locks ?? []), ...(theirs.locks ?? [])] })).toEqual([]);
@@ -319,7 +319,7 @@ describe("check() of waiters", () => {
     expect(fairness(history)).toEqual([]);
   });
 
-  it("check() finds more requests than the calls and their back-offs explain", () => {
+  it("check() finds more requests than the calls and their back-offs account for", () => {
     const waiters = [waiter({ calledAtMs: 0, endedAtMs: 96 }), waiter({ calledAtMs: 0, endedAtMs: 96 })];
     const traffic = (requests: number) => [
       { client: "client 1", node: "A", requests: requests - 1, mostInFlight: 1, inFlight: 0 },
@@ -328,22 +328,22 @@ describe("check() of waiters", () => {
     ];
     expect(found({ waiters, traffic: traffic(60) })).toEqual([]);
     expect(found({ waiters, traffic: traffic(61) })).toEqual([
-      "96 cost: node A gets 61 requests, though 2 calls that wait for 2 back-offs explain 60",
+      "96 cost: node A got 61 requests, although 2 calls that wait for 2 back-offs account for 60",
     ]);
     expect(found({ waiters, traffic: traffic(61), isFaultless: false })).toEqual([]);
   });
 
-  it("check() finds too much in flight to a node, and what is in flight at the end", () => {
+  it("check() finds too many requests in flight to a node, and requests in flight at the end", () => {
     const sent = { client: "client 1", node: "A", requests: 0, mostInFlight: 1500, inFlight: 0 };
     expect(found({ traffic: [sent] })).toEqual([]);
     expect(found({ traffic: [{ ...sent, mostInFlight: 1501, inFlight: 2 }] })).toEqual([
-      "0 bounds: client 1 has 1501 requests in flight to node A at the same time",
-      "0 bounds: client 1 has 2 requests in flight to node A at the end",
+      "0 bounds: client 1 had 1501 requests in flight to node A at the same time",
+      "0 bounds: client 1 had 2 requests in flight to node A at the end",
     ]);
   });
 });
 
-/** What is found of fairness alone: many locks at the same moment are no history that could be. */
+/** Only the findings on fairness: the other checkers reject many locks at one moment. */
 function fairness(facts: Partial<History>): string[] {
   return found(facts).filter((line) => line.includes(" fairness: "));
 }

@@ -2,14 +2,14 @@ import { type Fault, type Operation, type ScenarioClient, simulate } from "@hold
 import { describe, expect, it } from "vitest";
 import { client, update } from "./scenes.ts";
 
-/** A process in which so many workers want the same again and again, each time for a moment. */
+/** A process whose workers all lock the same resource again and again, each time for a moment. */
 function crowd(number: number, workers: number, operation: Partial<Operation> = {}): ScenarioClient {
   const operations = Array.from({ length: 5 }, () => update({ waitTimeoutMs: 60_000, ...operation }));
   return { name: `client ${number}`, workers: Array.from({ length: workers }, () => operations) };
 }
 
 describe("a crowd", () => {
-  it("a crowd has its turns one after another, and lets another process have its own", async () => {
+  it("a crowd gets its locks in order, and leaves turns to another process", async () => {
     const rival = client(2, update({ afterMs: 5, waitTimeoutMs: 60_000 }));
     const { history, violations } = await simulate({ nodes: 3, clients: [crowd(1, 8), rival] });
     expect(violations).toEqual([]);
@@ -18,7 +18,7 @@ describe("a crowd", () => {
     expect(turns).toEqual(turns.toSorted((a, b) => a - b));
   });
 
-  it("a crowd on a fast network hands over sixteen times in a row, and no more before others have their turn", async () => {
+  it("a crowd on a fast network hands over at most sixteen times in a row while another process waits", async () => {
     const rival = client(2, update({ afterMs: 5, waitTimeoutMs: 60_000 }));
     const crowded = crowd(1, 40, { updates: 0 });
     const settings = { latencyMs: [0.1, 0.1] as const };
@@ -39,7 +39,7 @@ describe("a crowd", () => {
     }
   });
 
-  it("a crowd that is paused or crashes at any of its steps breaks nothing", async () => {
+  it("a crowd that is paused or crashes at any step violates nothing", async () => {
     for (let step = 1; step <= 60; step++) {
       const clients = [crowd(1, 3), crowd(2, 1)];
       const faults: Fault[] = [

@@ -4,7 +4,7 @@ import { type CreateNode, complaints, simulate, simulateSeeds } from "@holdfast/
 import { describe, expect, it } from "vitest";
 import { client, update } from "./scenes.ts";
 
-/** A memory node of which some methods are replaced. */
+/** A memory node with some methods replaced. */
 function altered(alter: (right: LockNode) => Partial<LockNode>): CreateNode {
   return ({ name, clock }) => {
     const right = memoryNode({ name, clock, fenceTtlMs: Infinity });
@@ -17,7 +17,7 @@ async function complaintsAbout(createNode: CreateNode, count = 60): Promise<stri
 }
 
 describe("createNode", () => {
-  it("createNode puts another node in place of the memory nodes, with the clocks and the randomness of the world", async () => {
+  it("createNode replaces the memory nodes, and gets the world's clocks and random numbers", async () => {
     const sites: { name: string; wallMs: number; random: number }[] = [];
     const createNode: CreateNode = ({ name, clock, random }) => {
       sites.push({ name, wallMs: clock.wallMs(), random: random() });
@@ -32,7 +32,7 @@ describe("createNode", () => {
     expect(new Set(first.map(({ random }) => random)).size).toBe(first.length);
   });
 
-  it("a node that offers none of the optional methods will do", async () => {
+  it("createNode may return a node without any optional method", async () => {
     const createNode: CreateNode = ({ name, clock }) => {
       const { acquire, extend, release } = memoryNode({ name, clock, fenceTtlMs: Infinity });
       return { name, acquire, extend, release };
@@ -40,7 +40,7 @@ describe("createNode", () => {
     expect(await complaintsAbout(createNode, 40)).toBe("");
   });
 
-  it("a node that grants what another owner holds is found out", async () => {
+  it("complaints() reports a node that grants what another owner holds", async () => {
     const told = await complaintsAbout(
       altered(() => ({ acquire: async ({ fenceHint }) => ({ granted: true, fence: fenceHint }) })),
       10,
@@ -48,7 +48,7 @@ describe("createNode", () => {
     expect(told).toContain("mutual exclusion is violated");
   });
 
-  it("a node that does not advance its counter is found out", async () => {
+  it("complaints() reports a node that does not advance its counter", async () => {
     const told = await complaintsAbout(
       altered(({ acquire }) => ({
         async acquire(request) {
@@ -60,7 +60,7 @@ describe("createNode", () => {
     expect(told).toContain("fence order is violated");
   });
 
-  it("a node that lets everybody release is found out", async () => {
+  it("complaints() reports a node that releases for any owner", async () => {
     const owners = new Map<string, string>();
     const told = await complaintsAbout(
       altered(({ acquire, release }) => ({
@@ -75,7 +75,7 @@ describe("createNode", () => {
     expect(told).toContain("mutual exclusion is violated");
   });
 
-  it("a node that never releases is found out", async () => {
+  it("complaints() reports a node that never releases", async () => {
     expect(
       await complaintsAbout(
         altered(() => ({ release: async () => ({ released: true }) })),
@@ -84,11 +84,13 @@ describe("createNode", () => {
     ).toContain("clean end");
   });
 
-  it("a node that keeps what was released is found out as soon as that is in somebody's way", async () => {
+  it("simulate() reports a released claim as soon as it makes a node deny another owner", async () => {
     const createNode = altered(() => ({ release: async () => ({ released: true }) }));
     const [first, second] = [client(1, update()), client(2, update({ afterMs: 100 }))];
     const { violations } = await simulate({ nodes: 3, clients: [first, second] }, { createNode });
-    expect(violations.map(({ what }) => what)).toContain("node A refuses others because of 1.1, which nobody has");
+    expect(violations.map(({ what }) => what)).toContain(
+      "node A denies others because of 1.1, although no caller has its lock",
+    );
   });
 
   it.each([
@@ -102,7 +104,7 @@ describe("createNode", () => {
     ],
     ["answers nonsense", () => "yes" as never, "clean end"],
   ] as const)(
-    "a node whose acquire() %s is found out, and ends nothing but its own calls",
+    "complaints() reports a node whose acquire() %s, and the simulation still ends",
     async (_, acquire, checker) => {
       expect(
         await complaintsAbout(

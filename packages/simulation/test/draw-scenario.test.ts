@@ -11,13 +11,13 @@ function faultsOf(wanted: FaultClassName) {
 }
 
 describe("drawScenario()", () => {
-  it("drawScenario() draws the same from the same seed, and something else from each other one", () => {
+  it("drawScenario() draws the same scenario from the same seed, and a different one from each other seed", () => {
     expect(drawScenario("survivable", 5)).toEqual(drawScenario("survivable", 5));
     expect(new Set(scenarios.map(({ scenario }) => JSON.stringify(scenario))).size).toBe(scenarios.length);
     expect(drawScenario("survivable", 2 ** 40)).not.toEqual(drawScenario("survivable", 0));
   });
 
-  it("drawScenario() keeps a node that forgets away, or from voting, for the longest ttl under survivable faults", () => {
+  it("drawScenario() keeps a survivable node that forgets down, or from voting, for the longest ttl", () => {
     let restarts = 0;
     for (const { scenario } of scenarios.filter(({ faults }) => faults === "survivable")) {
       const operations = scenario.clients.flatMap(({ workers }) => workers.flat());
@@ -32,12 +32,12 @@ describe("drawScenario()", () => {
     expect(restarts).toBeGreaterThan(20);
   });
 
-  it("drawScenario() leaves the clocks of nodes alone under survivable faults", () => {
+  it("drawScenario() draws no jumps of node clocks under survivable faults", () => {
     const faults = faultsOf("survivable").flat();
     expect(faults.filter((fault) => fault.kind === "clock jump" && !fault.of.startsWith("client"))).toEqual([]);
   });
 
-  it("drawScenario() leaves the clocks of clients right where faults take counters away, unless they are fence-breaking", () => {
+  it("drawScenario() keeps client clocks correct where nodes lose counters, except under fence-breaking faults", () => {
     const forgetful = [...faultsOf("survivable"), ...faultsOf("lock-breaking")].filter((faults) =>
       faults.some((fault) => fault.kind === "node crash" && fault.memory === "lost"),
     );
@@ -48,14 +48,14 @@ describe("drawScenario()", () => {
     expect(wrong).toEqual([]);
   });
 
-  it("drawScenario() takes counters away and sets clocks back under fence-breaking faults", () => {
+  it("drawScenario() draws lost counters and clocks set back under fence-breaking faults", () => {
     for (const faults of faultsOf("fence-breaking")) {
       expect(faults).toContainEqual(expect.objectContaining({ kind: "node crash", memory: "lost" }));
       expect(faults.some((fault) => fault.kind === "clock jump" && fault.byMs < 0)).toBe(true);
     }
   });
 
-  it("drawScenario() takes away for good no more nodes than a quorum can do without", () => {
+  it("drawScenario() crashes no more nodes for good than a quorum can spare", () => {
     for (const { scenario } of scenarios) {
       const { nodes = 5, settings, faults = [] } = scenario;
       const quorum = settings?.quorum ?? Math.floor(nodes / 2) + 1;
@@ -64,7 +64,7 @@ describe("drawScenario()", () => {
     }
   });
 
-  it("drawScenario() nests locks in one order of names in each world, whatever else it draws there", () => {
+  it("drawScenario() nests locks in a single order of names in each world", () => {
     let nested = 0;
     for (const { scenario } of scenarios) {
       const follows = new Map<string, Set<string>>();
@@ -83,7 +83,7 @@ describe("drawScenario()", () => {
     expect(nested).toBeGreaterThan(300);
   });
 
-  it("drawScenario() leaves some worlds without faults, and some clients that do not listen", () => {
+  it("drawScenario() draws some worlds without faults, and some clients that do not listen", () => {
     const survivable = scenarios.filter(({ faults }) => faults === "survivable").map(({ scenario }) => scenario);
     expect(survivable.filter(({ faults = [] }) => faults.length === 0).length).toBeGreaterThan(20);
     expect(survivable.some(({ clients }) => clients.some(({ listens }) => listens === false))).toBe(true);
@@ -91,7 +91,7 @@ describe("drawScenario()", () => {
     expect(others.filter(({ scenario }) => scenario.faults?.length === 0)).toEqual([]);
   });
 
-  it("drawScenario() has a process ask for more at once than nodes are asked at the same time, now and then", () => {
+  it("drawScenario() sometimes draws a process with more calls than may be in flight at once", () => {
     const most = Math.max(
       ...scenarios.flatMap(({ scenario }) => scenario.clients.map(({ workers }) => workers.length)),
     );

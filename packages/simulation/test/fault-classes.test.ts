@@ -2,7 +2,7 @@ import { complaints, faultClasses, simulateSeeds } from "@holdfast/simulation";
 import { describe, expect, it } from "vitest";
 
 describe("faultClasses", () => {
-  it("survivable faults break nothing, and lose no update in any storage", async () => {
+  it("faultClasses.survivable violates no checker and loses no update in any storage", async () => {
     const tally = await simulateSeeds({ faults: "survivable", count: 100 });
     expect(complaints("survivable", tally)).toEqual([]);
     expect(tally.lostUpdates).toEqual({ "checks all": 0, "checks writes": 0, "checks nothing": 0 });
@@ -13,7 +13,7 @@ describe("faultClasses", () => {
     expect(tally.turns).toBeGreaterThan(100);
   });
 
-  it("lock-breaking faults break mutual exclusion, and lose updates unless the storage checks every token", async () => {
+  it('faultClasses["lock-breaking"] violates mutual exclusion, and loses updates unless the storage checks every token', async () => {
     const tally = await simulateSeeds({ faults: "lock-breaking", count: 100 });
     expect(complaints("lock-breaking", tally)).toEqual([]);
     expect(tally.violations["mutual exclusion"].runs).toBeGreaterThan(0);
@@ -23,7 +23,7 @@ describe("faultClasses", () => {
     expect(tally.lostUpdates["checks nothing"]).toBeGreaterThan(tally.lostUpdates["checks writes"]);
   });
 
-  it("fence-breaking faults break the order of tokens: lost counters and a clock that is behind are too much", async () => {
+  it('faultClasses["fence-breaking"] violates fence order: no token order survives lost counters and a slow clock', async () => {
     const tally = await simulateSeeds({ faults: "fence-breaking", count: 100 });
     expect(complaints("fence-breaking", tally)).toEqual([]);
     expect(tally.violations["fence order"].runs).toBeGreaterThan(0);

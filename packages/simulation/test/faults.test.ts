@@ -2,7 +2,7 @@ import { type Fault, type Operation, type Scenario, simulate } from "@holdfast/s
 import { describe, expect, it } from "vitest";
 import { client, lines, linesOf, update } from "./scenes.ts";
 
-/** Client 1 under these faults, over three nodes with a ttl of 1000 ms and messages that take 1 ms. */
+/** Client 1 under these faults, with three nodes, a ttl of 1000 ms and messages that take 1 ms. */
 function under(faults: readonly Fault[], operation: Partial<Operation> = {}, more: Partial<Scenario> = {}): Scenario {
   return { nodes: 3, clients: [client(1, update(operation))], faults, ...more };
 }
@@ -17,29 +17,29 @@ describe("a fault", () => {
     expect(told).toContain("client 1: has lock 1.1 on stock, fence 1");
   });
 
-  it("a lost reply leaves a claim of which the client does not hear", async () => {
+  it("a lost reply leaves a claim that the client does not know of", async () => {
     const both = ["A", "B"].map((node): Fault => ({ kind: "lost message", ...toA, node, part: "reply" }));
     const told = await lines(under(both, { waitTimeoutMs: 0 }));
     expect(told).toEqual(expect.arrayContaining(["node A: granted 1.1, fence 1", "node B: granted 1.1, fence 1"]));
     expect(told.at(-1)).toMatch(/node \w: freed 1.1|rejects: could not lock stock/);
   });
 
-  it("a late message holds up those after it on a connection that keeps the order, and no others", async () => {
+  it("a late message delays later ones only on a connection that keeps the order", async () => {
     const late: Fault = { kind: "late message", ...toA, part: "request", byMs: 30 };
     const ordered = await lines(under([late]));
     expect(ordered.indexOf("node A: granted 1.1, fence 1")).toBeLessThan(ordered.indexOf("node A: freed 1.1"));
     const overtaken = await lines(under([late], {}, { settings: { keepsOrder: false } }));
-    const first = overtaken.indexOf("node A: held nothing of 1.1");
+    const first = overtaken.indexOf("node A: had no claim of 1.1");
     expect(first).toBeGreaterThan(0);
     expect(overtaken.indexOf("node A: granted 1.1, fence 1")).toBeGreaterThan(first);
   });
 
-  it("a late grant is released again when its answer comes", async () => {
+  it("a late grant is released when its reply arrives", async () => {
     const late: Fault = { kind: "late message", ...toA, part: "request", byMs: 30 };
     expect((await lines(under([late], {}, { settings: { keepsOrder: false } }))).at(-1)).toBe("node A: freed 1.1");
   });
 
-  it("a repeated request reaches the node a second time, even after it was released", async () => {
+  it("a repeated request reaches the node twice, even after the release", async () => {
     const told = await lines(under([{ kind: "repeated message", ...toA, afterMs: 500 }]));
     expect(told.filter((line) => line.startsWith("node A: granted 1.1"))).toEqual([
       "node A: granted 1.1, fence 1",
@@ -47,7 +47,7 @@ describe("a fault", () => {
     ]);
   });
 
-  it.each(["requests", "replies", "both"] as const)("a partition cuts off %s for a while", async (part) => {
+  it.each(["requests", "replies", "both"] as const)("a partition drops %s for a while", async (part) => {
     const cut: Fault = { kind: "partition", clients: ["client 1"], nodes: ["A", "B"], part, atMs: 0, forMs: 100 };
     const told = await lines(under([cut], { waitTimeoutMs: 0 }));
     expect(told.some((line) => line.startsWith("node C: "))).toBe(true);
@@ -57,7 +57,7 @@ describe("a fault", () => {
     expect(later.history.locks[0]?.grantedAtMs).toBeGreaterThan(200);
   });
 
-  it.each(["kept", "lost"] as const)("a node that crashes comes back with its memory %s", async (memory) => {
+  it.each(["kept", "lost"] as const)("a node crash ends with the memory %s", async (memory) => {
     const crashes = ["A", "B"].map((node): Fault => {
       return { kind: "node crash", node, atMs: 50, forMs: 100, memory, isSilent: false };
     });
@@ -67,7 +67,7 @@ describe("a fault", () => {
     expect(violations.map(({ checker }) => checker)).toEqual(expected);
   });
 
-  it("a node that crashes does not get what was on the way, and says so unless it is silent", async () => {
+  it("a node crash loses the messages in flight, and refuses connections unless it is silent", async () => {
     const crash = (isSilent: boolean): Fault[] => [
       { kind: "node crash", node: "A", atMs: 0.5, forMs: 0.1, memory: "kept", isSilent },
       ...["B", "C"].map((node): Fault => ({ kind: "lost message", ...toA, node, part: "request" })),
@@ -78,7 +78,7 @@ describe("a fault", () => {
     expect((await lines(under(crash(true), { waitTimeoutMs: 0 }))).join()).toContain("A timed out after 50 ms");
   });
 
-  it("a client that crashes sends nothing any more, and its lock ends with the ttl", async () => {
+  it("a client crash stops all messages, and the lock ends with the ttl", async () => {
     const clients = [client(1, update({ thinkMs: 300 })), client(2, update({ afterMs: 10 }))];
     const run = await simulate({ clients, faults: [{ kind: "client crash", client: "client 1", atMs: 100 }] });
     expect(run.violations).toEqual([]);
@@ -86,7 +86,7 @@ describe("a fault", () => {
     expect(run.history.locks[1]?.grantedAtMs).toBeGreaterThan(1000);
   });
 
-  it("a client's wall clock that is set forward ends its lock early; set back, it changes nothing", async () => {
+  it("a clock jump of a client ends its lock early if forward, and changes nothing if back", async () => {
     const jump = (byMs: number): Fault[] => [{ kind: "clock jump", of: "client 1", atMs: 100, byMs }];
     const kept = await lines(under(jump(-5000), { thinkMs: 300 }));
     expect(kept).toContain("client 1: writes stock under lock 1.1");
@@ -94,7 +94,7 @@ describe("a fault", () => {
     expect(lost).not.toContain("client 1: writes stock under lock 1.1");
   });
 
-  it("a node's clock that is set forward ends the claims that it keeps", async () => {
+  it("a clock jump of a node ends its claims early", async () => {
     const jumps = ["A", "B"].map((of): Fault => ({ kind: "clock jump", of, atMs: 50, byMs: 2000 }));
     const clients = [client(1, update({ thinkMs: 600 })), client(2, update({ afterMs: 100 }))];
     const { violations, history } = await simulate({ nodes: 3, clients, faults: jumps });
@@ -102,7 +102,7 @@ describe("a fault", () => {
     expect(history.lostUpdates.filter(({ storage }) => storage === "checks all")).toEqual([]);
   });
 
-  it("clocks that drift measure another time than the true one", async () => {
+  it("a clock drift changes how much time a client measures", async () => {
     const start = async (rate: number) => {
       const run = await simulate(under([{ kind: "clock drift", of: "client 1", rate }], { afterMs: 1000 }));
       return run.history.locks[0]?.startedAtMs ?? Number.NaN;
@@ -110,13 +110,13 @@ describe("a fault", () => {
     expect(await start(2)).toBeCloseTo((await start(1)) / 2, 5);
   });
 
-  it("a pause between two turns keeps replies waiting, and the lock is as old as it is", async () => {
+  it("a pause between two turns delays replies, and the age of the lock includes it", async () => {
     const pause: Fault = { kind: "pause", client: "client 1", atMs: 1.5, forMs: 400, step: 0 };
     const { history } = await simulate(under([pause]));
     expect(history.locks[0]).toMatchObject({ startedAtMs: 0, grantedAtMs: 401.5 });
   });
 
-  it("a pause past the validity while the replies are on their way leaves no lock of that attempt", async () => {
+  it("a pause past the validity, while replies are in flight, leaves the attempt without a lock", async () => {
     const pause: Fault = { kind: "pause", client: "client 1", atMs: 1.5, forMs: 2000, step: 0 };
     const run = await simulate(under([pause]));
     expect(run.history.locks[0]?.attempt).toBe("1.2");
@@ -134,7 +134,7 @@ describe("a fault", () => {
     expect(split).toContainEqual(["client 1: asks A, B for stock, 1.1", "client 1: asks C for stock, 1.1"]);
   });
 
-  it("a pause before acting strikes after the look at the lock: its write comes late, and only a token tells", async () => {
+  it("a pause before acting makes the write late, and only a token reveals it", async () => {
     const faults: Fault[] = [{ kind: "pause before acting", client: "client 1", atMs: 10, forMs: 3000 }];
     const clients = [client(1, update({ thinkMs: 20 })), client(2, update({ afterMs: 5 }))];
     const { violations, history } = await simulate({ nodes: 3, clients, faults });
@@ -142,7 +142,7 @@ describe("a fault", () => {
     expect(history.lostUpdates.map(({ storage }) => storage)).toEqual(["checks nothing"]);
   });
 
-  it("a machine that sleeps stops the monotonic clock, and its lock is seen to be over by the wall clock", async () => {
+  it("a suspension stops the monotonic clock, and the wall clock shows that the lock has ended", async () => {
     const clients = [client(1, update({ thinkMs: 500 })), client(2, update({ afterMs: 5 }))];
     const faults: Fault[] = [{ kind: "suspension", client: "client 1", atMs: 100, forMs: 5000 }];
     const run = await simulate({ nodes: 3, clients, faults }, { timeline: true });

@@ -8,12 +8,12 @@ function locks(resources: string[], operation: Partial<Operation> = {}): Operati
   return { by: "acquire", resources, ...patient, ...operation };
 }
 
-/** A program that holds `book` and then asks for `cash` and `mail`, while others want `book` and `cash`. */
+/** A program that holds `book` and then locks `cash` and `mail`, while others want `book` and `cash`. */
 const nested: Operation = locks(["book"], { under: [locks(["cash", "mail"], { afterMs: 20 })] });
 const both: Operation = locks(["book", "cash"], { afterMs: 10 });
 
 describe("programs with nested locks", () => {
-  it("an operation under another holds its lock while the other is held", async () => {
+  it("an operation under another one runs while the outer lock is held", async () => {
     const { history, operations, violations } = await simulate({ nodes: 3, clients: [client(1, nested)] });
     expect(violations).toEqual([]);
     expect(operations).toBe(2);
@@ -25,13 +25,13 @@ describe("programs with nested locks", () => {
   it.each([
     ["one process", [{ name: "client 1", workers: [[nested], [both]] }]],
     ["two processes", [client(1, nested), client(2, both)]],
-  ])("programs that lock in one order end in %s, behind nobody who cannot go on", async (_, clients) => {
+  ])("programs that lock in one order all end in %s", async (_, clients) => {
     const { history, violations } = await simulate({ nodes: 3, clients });
     expect(violations).toEqual([]);
     expect(history.waiters.slice(0, 3).map(({ attempt }) => attempt !== undefined)).toEqual([true, true, true]);
   });
 
-  it("an operation that is left out is left out with those under it", async () => {
+  it("shrink() removes an operation together with the operations under it", async () => {
     const forgetful = locks(["stock"], { autoExtend: false, end: "forget" });
     const late = { kind: "pause before acting", client: "client 1", atMs: 0, forMs: 3000 } as const;
     const reads = locks(["mail"], { autoExtend: false, updates: 1 });
@@ -58,10 +58,10 @@ describe("programs with nested locks", () => {
     );
     expect(violations).toEqual([]);
     expect(history.waiters.slice(0, 2).map(({ isNotified }) => isNotified)).toEqual([true, false]);
-    expect(timeline.filter(({ who, what }) => who === "client 2" && what.includes("to tell when"))).toEqual([]);
+    expect(timeline.filter(({ who, what }) => who === "client 2" && what.includes("to watch"))).toEqual([]);
   });
 
-  it("faults of single messages strike no more once the world has calmed down", async () => {
+  it("calmAfterMs ends the faults of single messages", async () => {
     const faults = [20, 21].map((message) => ({
       ...({ kind: "lost message", client: "client 1", node: "A", part: "request" } as const),
       message,

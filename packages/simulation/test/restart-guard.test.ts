@@ -5,9 +5,8 @@ import { expect, it } from "vitest";
 const ttlMs = 1000;
 
 /**
- * Client 2 has the vote of B, and is paused until C grants, too, where the claim of client 1 has run out. Meanwhile B
- * forgets its vote, and a message of client 1 that was sent long before makes its claim again on B, where the next
- * extension finds it.
+ * Client 2 has the vote of B, and is paused until C, where the claim of client 1 has expired, also grants. Meanwhile B
+ * forgets its vote, and a repeated message of client 1 restores its claim on B, where the next extension finds it.
  */
 function scenario(seed: number, guardMs: number): Scenario {
   return {
@@ -36,7 +35,7 @@ async function seedsThatBreakExclusion(guardMs: number, makeNodes?: () => Create
   return broken;
 }
 
-/** Nodes that do not vote after a restart, but let claims that are made again count at once. */
+/** Nodes that do not vote after a restart, but count rejoined claims at once. */
 function halfGuarded(): CreateNode {
   const known = new Set<string>();
   return ({ name, clock }) => {
@@ -53,10 +52,10 @@ function halfGuarded(): CreateNode {
   };
 }
 
-it("a node that forgets breaks no exclusion while it neither votes nor counts claims that were made again", async () => {
+it("a restart guard keeps mutual exclusion when a node forgets its votes", async () => {
   expect(await seedsThatBreakExclusion(ttlMs)).toBe(0);
 });
 
-it("a node that forgets breaks exclusion where claims that were made again count before its votes have ended", async () => {
+it("a node that counts rejoined claims before its forgotten votes have expired breaks mutual exclusion", async () => {
   expect(await seedsThatBreakExclusion(0, halfGuarded)).toBeGreaterThan(0);
 });

@@ -17,12 +17,12 @@ export function update(operation: Partial<Operation> = {}): Operation {
   return { by: "acquire", resources: ["stock"], ...operation };
 }
 
-/** Simulates a scenario, and tells it line by line without the times. */
+/** Simulates a scenario and returns the lines of its timeline, without times. */
 export async function lines(scenario: Scenario): Promise<string[]> {
   return linesOf(await simulate(scenario, { timeline: true }));
 }
 
-/** The timeline of a run, line by line without the times, with a line for each node. */
+/** Returns the lines of a run's timeline, without times and with one line for each node. */
 export function linesOf(run: Run): string[] {
   return tellStory(run)
     .split("\n")

@@ -8,7 +8,7 @@ const noise: Fault[] = [1, 2, 3].flatMap((message): Fault[] => [
   { kind: "clock jump", of: "client 2", atMs: 100 * message, byMs: 1 },
 ]);
 
-/** Two operations that break mutual exclusion by one fault, among others that do not. */
+/** Two operations that violate mutual exclusion because of one fault, among others that do not. */
 const noisy = {
   nodes: 3,
   clients: [
@@ -20,18 +20,18 @@ const noisy = {
 };
 
 describe("shrink()", () => {
-  it("shrink() leaves just the faults, operations and updates that it takes to break the same thing", async () => {
+  it("shrink() keeps only the faults, operations and updates that cause the violation", async () => {
     const small = await shrink(noisy, "mutual exclusion");
     expect(small.faults).toEqual([slip]);
     expect(small.clients).toEqual([client(1, update({ thinkMs: 20, updates: 1 })), client(2, update({ afterMs: 5 }))]);
   });
 
-  it("shrink() leaves a scenario as it is in which nothing is broken", async () => {
+  it("shrink() returns a scenario without violations unchanged", async () => {
     const calm = { ...noisy, faults: noise };
     expect(await shrink(calm, "mutual exclusion")).toBe(calm);
   });
 
-  it("explain() tells what a seed comes to in few lines, with what was broken where it happened", async () => {
+  it("explain() shows the violation of a seed where it happens, in few lines", async () => {
     const tally = await simulateSeeds({ faults: "lock-breaking", count: 20 });
     expect(complaints("lock-breaking", tally)).toEqual([]);
     const seed = tally.violations["mutual exclusion"].firstSeed ?? Number.NaN;
@@ -39,7 +39,7 @@ describe("shrink()", () => {
     const story = await explain(scenario, "mutual exclusion");
     expect(story).toMatch(/^ +ms {2}who +what\n/);
     expect(story).toMatch(
-      /^ *\d+\.\d\d {2}VIOLATED +mutual exclusion: locks \S+ and \S+ on \w+ are both believed valid$/m,
+      /^ *\d+\.\d\d {2}VIOLATED +mutual exclusion: locks \S+ and \S+ on \w+ are both believed to be valid$/m,
     );
     expect(await explain(scenario, "mutual exclusion")).toBe(story);
     const { timeline } = await simulate(scenario, { timeline: true });

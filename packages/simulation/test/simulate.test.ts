@@ -10,7 +10,7 @@ import {
 import { describe, expect, it } from "vitest";
 import { client, lines, update } from "./scenes.ts";
 
-/** All that there is to know of a run, as plain data. */
+/** A run as plain data that can be compared. */
 function facts({ history, violations, timeline, operations, struck, events }: Run) {
   const { lostUpdates, misbehaviour, leaks, recovery } = history;
   const locks = history.locks.map(({ attempt, fence, startedAtMs, grantedAtMs, seenValid }) => {
@@ -21,7 +21,7 @@ function facts({ history, violations, timeline, operations, struck, events }: Ru
 
 describe("simulate()", () => {
   it.each(Object.keys(faultClasses) as FaultClassName[])(
-    "simulate() comes to the same history each time that a seed is drawn with %s faults",
+    "simulate() gives the same history each time for a seed with %s faults",
     async (faults) => {
       const timeline = { timeline: true };
       const seeds = [1, 2, 3, 4];
@@ -34,20 +34,20 @@ describe("simulate()", () => {
     },
   );
 
-  it("simulate() comes to the same history whether or not the timeline is written", async () => {
+  it("simulate() gives the same history with and without the timeline", async () => {
     const told = await simulate(drawScenario("survivable", 7), { timeline: true });
     const untold = await simulate(drawScenario("survivable", 7));
     expect(facts(untold)).toEqual({ ...facts(told), timeline: [] });
   });
 
-  it("simulate() runs one after another when several are asked for at once, and gives Math.random back", async () => {
+  it("simulate() runs concurrent calls one after another, and restores Math.random", async () => {
     const { random } = Math;
     const [a, b] = await Promise.all([1, 1].map((seed) => simulate(drawScenario("survivable", seed))));
     expect(facts(a as Run)).toEqual(facts(b as Run));
     expect(Math.random).toBe(random);
   });
 
-  it("simulate() gives Math.random back when a node cannot be made, and goes on with the next scenario", async () => {
+  it("simulate() restores Math.random when createNode throws, and runs the next scenario", async () => {
     const { random } = Math;
     const createNode = () => {
       throw new Error("no such server");
@@ -57,7 +57,7 @@ describe("simulate()", () => {
     expect((await simulate({ clients: [client(1, update())] })).operations).toBe(1);
   });
 
-  it("simulate() tells a scenario without faults from the first request to the last release", async () => {
+  it("simulate() records a run without faults from the first request to the last release", async () => {
     expect(await lines({ nodes: 3, clients: [client(1, update())] })).toEqual([
       "client 1: asks A, B, C for stock, 1.1",
       "node A: granted 1.1, fence 1",
@@ -74,20 +74,20 @@ describe("simulate()", () => {
     ]);
   });
 
-  it("simulate() refuses faults that name nobody, who could never be struck", async () => {
+  it("simulate() rejects a fault that names an unknown client or node", async () => {
     const faults: Fault[] = [{ kind: "client crash", client: "client1", atMs: 1 }];
-    const expected = 'the fault "client crash" names "client1", which is none of A, B, C, client 1';
+    const expected = 'the fault "client crash" names "client1", which is not one of A, B, C, client 1';
     await expect(simulate({ nodes: 3, clients: [client(1, update())], faults })).rejects.toThrow(
       new RangeError(expected),
     );
   });
 
-  it("drawScenario() and simulateSeeds() refuse classes that there are not, and counts that are none", async () => {
+  it("drawScenario() rejects an unknown class, and simulateSeeds() an invalid count", async () => {
     expect(() => drawScenario("all" as never, 1)).toThrow(
       'faults must be survivable, lock-breaking, fence-breaking, not "all"',
     );
     await expect(simulateSeeds({ faults: "survivable", count: Number.NaN })).rejects.toThrow(
-      "count must be from 1, not NaN",
+      "count must be a whole number from 1, not NaN",
     );
   });
 });

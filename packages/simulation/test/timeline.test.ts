@@ -12,7 +12,7 @@ const denial = (atMs: number, attempt: string): TimelineEvent => {
 };
 
 describe("formatTimeline()", () => {
-  it("formatTimeline() has a line for each event, in the order of time, in columns", () => {
+  it("formatTimeline() writes one line for each event, in order of time and in columns", () => {
     const events = [
       { atMs: 1000, who: "storage", what: "later" },
       { atMs: 2.345, who: "fault", what: "first" },
@@ -22,7 +22,7 @@ describe("formatTimeline()", () => {
     );
   });
 
-  it("formatTimeline() makes one line of what is sent to several nodes at once", () => {
+  it("formatTimeline() joins a request to several nodes into one line", () => {
     const events = [ask(1, "1.1", "A"), ask(1, "1.1", "B"), ask(2, "1.1", "C"), grant(3, "1.1")];
     expect(formatTimeline(events).split("\n").slice(1)).toEqual([
       "1.00  client 1  asks A, B for stock, 1.1",
@@ -31,7 +31,7 @@ describe("formatTimeline()", () => {
     ]);
   });
 
-  it("formatTimeline() makes one line of what several nodes say alike, also where each of them says several things", () => {
+  it("formatTimeline() joins equal replies of several nodes, even if each node sends several", () => {
     const say = (atMs: number, from: string, what: string): TimelineEvent => ({
       atMs,
       who: `node ${from}`,
@@ -46,17 +46,17 @@ describe("formatTimeline()", () => {
     ).toEqual(["1.00  nodes A B  tells", "1.00  nodes A B  frees", "2.00  node C     tells"]);
   });
 
-  it("formatTimeline() only says that attempts were made of which no node granted anything", () => {
+  it("formatTimeline() counts the attempts that no node granted", () => {
     const events = [
       ...[ask(1, "1.1", "A"), ask(1, "1.1", "B"), denial(2, "1.1"), ask(3, "1.2", "A"), denial(4, "1.2")],
       ...[ask(5, "2.1", "A"), denial(6, "2.1"), ask(7, "1.3", "A"), grant(8, "1.3"), ask(9, "1.4", "A")],
     ];
     expect(formatTimeline(events).split("\n").slice(1)).toEqual([
-      "1.00  client 1  tries in vain, 1.1 to 1.2",
-      "5.00  client 2  tries in vain, 2.1",
+      "1.00  client 1  makes attempts 1.1 to 1.2, not granted",
+      "5.00  client 2  makes attempt 2.1, not granted",
       "7.00  client 1  asks A for stock, 1.3",
       "8.00  node A    grants 1.3",
-      "9.00  client 1  tries in vain, 1.4",
+      "9.00  client 1  makes attempt 1.4, not granted",
     ]);
   });
 });

@@ -8,21 +8,21 @@ import { World } from "../src/world/world.ts";
 const terms = { attemptMs: 50, backOffMs: 40, isNotified: true };
 const stock = { resources: ["stock"], timeoutMs: 100 };
 
-/** Lets things happen to the waiters of a process at their moments, and tells all of its calls. */
+/** Runs actions on the waiters of a process at given moments, and returns the records of all of its calls. */
 async function waitersAfter(
-  ...happenings: [atMs: number, happen: (queue: Waiters, process: ClientProcess, locks: LockMap) => void][]
+  ...actions: [atMs: number, happen: (queue: Waiters, process: ClientProcess, locks: LockMap) => void][]
 ) {
   const world = new World();
   const process = new ClientProcess(world, "client 1", new Dice(1));
   const records: Waiter[] = [];
   const locks = new LockMap();
   const queue = new Waiters(process, terms, locks, records);
-  for (const [atMs, happen] of happenings) process.receive(atMs, () => happen(queue, process, locks));
+  for (const [atMs, happen] of actions) process.receive(atMs, () => happen(queue, process, locks));
   await world.runUntil(10_000);
   return records;
 }
 
-/** The call that came as the so-many-th. */
+/** The nth call. */
 function nth(number: number, act: (queue: Waiters, wait: Waiter) => void) {
   const waiters: Waiter[] = [];
   const enter = (queue: Waiters): void => void waiters.push(queue.enter(stock));
@@ -31,7 +31,7 @@ function nth(number: number, act: (queue: Waiters, wait: Waiter) => void) {
 }
 
 describe("Waiters", () => {
-  it("Waiters measures how long a call waits, and for how long at a time nothing is tried for it", async () => {
+  it("Waiters measures how long a call waits, and its longest time without an attempt", async () => {
     const first = nth(1, (queue, wait) => queue.leave(wait));
     const [wait] = await waitersAfter(
       [0, first.enter],
@@ -45,7 +45,7 @@ describe("Waiters", () => {
     expect(wait).toMatchObject({ timeoutMs: 100, attemptMs: 50, backOffMs: 40, isNotified: true });
   });
 
-  it("Waiters takes a call for idle as long as others are tried, and not while its process is paused", async () => {
+  it("Waiters counts a call as idle during attempts for others, but not while its process is paused", async () => {
     const first = nth(1, (queue, wait) => queue.leave(wait));
     const [wait] = await waitersAfter(
       [0, first.enter],
@@ -56,7 +56,7 @@ describe("Waiters", () => {
     expect(wait).toMatchObject({ idleMs: 10, waitedMs: 10, endedAtMs: 1010 });
   });
 
-  it("Waiters does not blame core for a call that came second, nor one that waits for a lock of its own process", async () => {
+  it("Waiters does not count a call as idle behind an earlier call or a lock of its own process", async () => {
     const both = nth(1, (queue, wait) => queue.succeed(wait, "1.1", "owner"));
     const [holder, next] = await waitersAfter(
       [0, both.enter],
@@ -68,7 +68,7 @@ describe("Waiters", () => {
     expect(next?.idleMs).toBe(0);
   });
 
-  it("Waiters takes an attempt for any of several resources for one that tells how things stand with them", async () => {
+  it("Waiters counts an attempt for any of a call's resources as an attempt for the call", async () => {
     const both = { resources: ["stock", "cash"], timeoutMs: 100 };
     const [waiter] = await waitersAfter(
       [0, (queue) => void queue.enter(both)],
@@ -81,7 +81,7 @@ describe("Waiters", () => {
     expect(waiter?.idleMs).toBe(32);
   });
 
-  it("Waiters takes a claim on the first of several resources for collected, and on no others", async () => {
+  it("Waiters counts a claim as collected only if it covers the first of several resources", async () => {
     const several = { resources: ["stock", "cash", "mail"], timeoutMs: 100 };
     const collected: boolean[] = [];
     const ask = (queue: Waiters): void => {
@@ -92,7 +92,7 @@ describe("Waiters", () => {
     expect(collected).toEqual([true, true, false, false, false]);
   });
 
-  it("Waiters measures for how long there is no lock on anything that a call wants, here or elsewhere", async () => {
+  it("Waiters measures how long all resources of a call are free of locks in every process", async () => {
     const first = nth(1, (queue, waiter) => queue.leave(waiter));
     const [waiter] = await waitersAfter(
       [0, first.enter],

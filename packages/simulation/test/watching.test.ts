@@ -11,10 +11,12 @@ import { Network } from "../src/world/network.ts";
 import { NodeHost } from "../src/world/node-host.ts";
 import { World } from "../src/world/world.ts";
 
-/** What client 1, who watches `stock` on node A from 0 on, hears when client 2 releases it at 100 and at 200. */
+/**
+ * Returns what client 1, which watches `stock` on node A from 0 on, learns when client 2 releases it at 100 and 200.
+ */
 async function heardUnder(
   faults: readonly Fault[],
-  { unwatchAtMs = Infinity, isOrdered = true, isInLine = false } = {},
+  { unwatchAtMs = Infinity, isOrdered = true, isWaiting = false } = {},
 ) {
   const world = new World();
   const recorder = new Recorder(() => {}, false);
@@ -49,7 +51,7 @@ async function heardUnder(
     other.receive(atMs - 50, () => void releasing.acquire({ ...claim, ttlMs: 1000, fenceHint: 1 }));
     other.receive(atMs, () => void releasing.release(claim));
   }
-  if (isInLine) {
+  if (isWaiting) {
     const claim = { resources: ["stock"], owner: "in vain", waiter: "0123abcd", timeoutMs: 50 };
     watcher.receive(75, () => void watching.acquire({ ...claim, ttlMs: 1000, fenceHint: 1 }));
   }
@@ -69,18 +71,18 @@ async function heardUnder(
 const fromA = { client: "client 1", node: "A" };
 
 describe("a watch", () => {
-  it("a watch tells of each release as soon as a message takes, until it is ended", async () => {
+  it("a watch notifies of each release after one message's latency, until it ends", async () => {
     const told = { heardAtMs: [102, 202], answer: "watching", open: ["client 1"], struck: 0, notifications: 2 };
     expect(await heardUnder([])).toMatchObject(told);
     expect(await heardUnder([], { unwatchAtMs: 150 })).toMatchObject({ heardAtMs: [102], answer: "ended", open: [] });
   });
 
-  it("a watch tells whose turn it is, by the name under which the client stands in line", async () => {
+  it("a watch names the next waiter by the name that its client knows", async () => {
     expect(await heardUnder([])).toMatchObject({ named: [], turns: 0 });
-    expect(await heardUnder([], { isInLine: true })).toMatchObject({ named: ["0123abcd"], turns: 1 });
+    expect(await heardUnder([], { isWaiting: true })).toMatchObject({ named: ["0123abcd"], turns: 1 });
   });
 
-  it("a lost notification does not come, and a repeated one comes twice", async () => {
+  it("a lost notification never arrives, and a repeated one arrives twice", async () => {
     expect(await heardUnder([{ kind: "lost notification", ...fromA, notification: 1 }])).toMatchObject({
       ...{ heardAtMs: [202], struck: 1 },
     });
@@ -91,32 +93,32 @@ describe("a watch", () => {
     );
   });
 
-  it("a late notification holds up the next one on a connection that keeps the order, and on no other", async () => {
+  it("a late notification delays the next one only on a connection that keeps the order", async () => {
     const late: Fault = { kind: "late notification", ...fromA, notification: 1, byMs: 300 };
     expect((await heardUnder([late])).heardAtMs).toEqual([402, 402]);
     expect((await heardUnder([late], { isOrdered: false })).heardAtMs).toEqual([202, 402]);
   });
 
-  it("a watch that fails is refused, or never answered, and tells nothing", async () => {
+  it("a failed watch rejects or never settles, and notifies of nothing", async () => {
     const failed = (isSilent: boolean): Fault[] => [{ kind: "failed watch", ...fromA, watch: 1, isSilent }];
     expect(await heardUnder(failed(false))).toMatchObject({ heardAtMs: [], answer: "the watch failed", open: [] });
     expect(await heardUnder(failed(true))).toMatchObject({ heardAtMs: [], answer: "nothing", open: [], struck: 1 });
   });
 
-  it("a watch that breaks, and a node that crashes, tell nothing any more, and the client does not hear of it", async () => {
+  it("a broken watch and a node crash end notifications without telling the client", async () => {
     const silence = { heardAtMs: [102], answer: "watching", open: [], struck: 1 };
     expect(await heardUnder([{ kind: "broken watch", ...fromA, atMs: 150 }])).toMatchObject(silence);
     const crash: Fault = { kind: "node crash", node: "A", atMs: 120, forMs: 10, memory: "kept", isSilent: true };
     expect(await heardUnder([crash])).toMatchObject(silence);
   });
 
-  it("a watch breaks only where there is one", async () => {
+  it("a broken watch strikes only an existing watch", async () => {
     expect(await heardUnder([{ kind: "broken watch", client: "client 2", node: "A", atMs: 150 }])).toMatchObject({
       ...{ heardAtMs: [102, 202], struck: 0 },
     });
   });
 
-  it("a partition loses notifications, and a watch whose end is lost is excused", async () => {
+  it("a partition drops notifications, and excuses a watch whose end is lost", async () => {
     const cut = (part: "requests" | "replies", atMs: number): Fault => {
       return { kind: "partition", clients: ["client 1"], nodes: ["A"], part, atMs, forMs: 60 };
     };
@@ -127,7 +129,7 @@ describe("a watch", () => {
     });
   });
 
-  it("a client that crashes leaves no watch, also where its request is still on the way", async () => {
+  it("a client crash leaves no watch, even if its request is in flight", async () => {
     const crash = (atMs: number): Fault[] => [{ kind: "client crash", client: "client 1", atMs }];
     expect(await heardUnder(crash(150))).toMatchObject({ heardAtMs: [102], open: [] });
     expect(await heardUnder(crash(0.5))).toMatchObject({ heardAtMs: [], open: [] });

@@ -4,7 +4,7 @@ import { queueJumps, starvation } from "./order-checkers.ts";
 import { delays, monopolies, standstills } from "./waiting-checkers.ts";
 import { type WaitingLimits, waitingLimits } from "./waiting-limits.ts";
 
-/** What is checked of every history. */
+/** The names of the checkers that judge every history. */
 export type Checker =
   | "mutual exclusion"
   | "fence order"
@@ -17,13 +17,13 @@ export type Checker =
   | "bounds"
   | "clean end";
 
-/** A finding, and the checker that made it. */
+/** A finding and its checker. */
 export interface Violation extends Finding {
   /** Which checker found it. */
   readonly checker: Checker;
 }
 
-/** What each checker demands, and how it judges a history. */
+/** The checkers, by name. Each returns what it finds wrong in a history. */
 export const checkers: Readonly<Record<Checker, (history: History, limits: WaitingLimits) => Finding[]>> = {
   "mutual exclusion": overlaps,
   "fence order": disorder,
@@ -38,9 +38,9 @@ export const checkers: Readonly<Record<Checker, (history: History, limits: Waiti
 };
 
 /**
- * All violations of a history, the earliest first.
+ * Returns all violations in a history, the earliest first.
  *
- * @param limits what waiters are promised, where it differs from the defaults
+ * @param limits limits of waiting that replace the defaults
  */
 export function check(history: History, limits: Partial<WaitingLimits> = {}): Violation[] {
   const all = { ...waitingLimits, ...limits };
@@ -50,17 +50,19 @@ export function check(history: History, limits: Partial<WaitingLimits> = {}): Vi
   return violations.sort((a, b) => a.atMs - b.atMs);
 }
 
-/** Two locks on one resource of which two holders had reason to believe at the same time that it was theirs. */
+/** Finds two locks on one resource whose holders both had reason to believe at the same time that theirs was valid. */
 function overlaps({ locks }: History): Finding[] {
   return pairsOf(locks).flatMap(([a, b]) => {
     if (a.seenValid === undefined || b.seenValid === undefined) return [];
     const fromMs = Math.max(a.seenValid.fromMs, b.seenValid.fromMs);
     if (fromMs > Math.min(a.seenValid.untilMs, b.seenValid.untilMs)) return [];
-    return [{ atMs: fromMs, what: `locks ${a.attempt} and ${b.attempt} on ${shared(a, b)} are both believed valid` }];
+    return [
+      { atMs: fromMs, what: `locks ${a.attempt} and ${b.attempt} on ${shared(a, b)} are both believed to be valid` },
+    ];
   });
 }
 
-/** Tokens of one resource are unique, and a lock that was granted before another was asked for has the smaller one. */
+/** Finds tokens of a resource that repeat, or that do not grow from a lock to one requested after it was granted. */
 function disorder({ locks }: History): Finding[] {
   return pairsOf(locks).flatMap(([a, b]) => {
     const atMs = Math.max(a.grantedAtMs, b.grantedAtMs);
@@ -69,7 +71,7 @@ function disorder({ locks }: History): Finding[] {
       return [{ atMs, what: `locks ${a.attempt} and ${b.attempt} on ${shared(a, b)} both have the token ${a.fence}` }];
     }
     if (first.grantedAtMs >= second.startedAtMs || first.fence < second.fence) return [];
-    const later = `lock ${second.attempt}, asked for after lock ${first.attempt} was granted`;
+    const later = `lock ${second.attempt}, requested after lock ${first.attempt} was granted`;
     return [{ atMs, what: `${later}, has the smaller token on ${shared(a, b)}: ${second.fence} after ${first.fence}` }];
   });
 }
@@ -79,7 +81,7 @@ function lostInFencedStorage({ lostUpdates }: History): Finding[] {
     .filter(({ storage }) => storage === "checks all")
     .map(({ atMs, resource, lost, by }) => ({
       atMs,
-      what: `the update of lock ${lost} on ${resource} is lost to lock ${by}, in a storage that checks every token`,
+      what: `lock ${by} overwrote the update of lock ${lost} on ${resource}, in a storage that checks every token`,
     }));
 }
 
@@ -87,10 +89,12 @@ function stagnation({ recovery }: History): Finding[] {
   if (recovery === undefined) return [];
   const { fromMs, boundMs, lockedAtMs } = recovery;
   if (lockedAtMs !== undefined && lockedAtMs <= fromMs + boundMs) return [];
-  return [{ atMs: fromMs + boundMs, what: `nobody got a lock within ${Math.round(boundMs)} ms without any fault` }];
+  return [
+    { atMs: fromMs + boundMs, what: `no client got a lock within ${Math.round(boundMs)} ms after the last fault` },
+  ];
 }
 
-/** All pairs of locks that have a resource in common. */
+/** Returns all pairs of locks that have a resource in common. */
 function pairsOf(locks: readonly LockRecord[]): [LockRecord, LockRecord][] {
   return locks.flatMap((a, index) =>
     locks

@@ -1,28 +1,28 @@
 import type { Finding, History, TrafficRecord, WaiterRecord } from "../history/history.ts";
 import type { WaitingLimits } from "./waiting-limits.ts";
 
-/** No node gets more requests, in a run without faults, than the calls need and the back-offs explain. */
+/** Finds nodes that got more requests, in a run without faults, than the calls and their back-offs account for. */
 export function expenses({ waiters, traffic, isFaultless }: History, limits: WaitingLimits): Finding[] {
   if (!isFaultless) return [];
   const backOffs = backOffsOf(waiters);
   const most = waiters.length * limits.requestsPerCall + backOffs * limits.requestsPerBackOff;
   return Object.entries(requestsOf(traffic)).flatMap(([node, requests]) => {
     if (requests <= most) return [];
-    const reason = `${waiters.length} calls that wait for ${Math.round(backOffs)} back-offs explain ${Math.round(most)}`;
-    return [{ atMs: endOf(waiters), what: `node ${node} gets ${requests} requests, though ${reason}` }];
+    const reason = `${waiters.length} calls that wait for ${Math.round(backOffs)} back-offs account for ${Math.round(most)}`;
+    return [{ atMs: endOf(waiters), what: `node ${node} got ${requests} requests, although ${reason}` }];
   });
 }
 
-/** What is in flight from one client to one node is bounded, and comes to an end. */
+/** Finds too many requests in flight from one client to one node, and requests that never end. */
 export function backlogs({ waiters, traffic }: History, limits: WaitingLimits): Finding[] {
   return traffic.flatMap(({ client, node, mostInFlight, inFlight }) => {
     const found = [];
     const atMs = endOf(waiters);
     if (mostInFlight > limits.inFlight) {
-      found.push({ atMs, what: `${client} has ${mostInFlight} requests in flight to node ${node} at the same time` });
+      found.push({ atMs, what: `${client} had ${mostInFlight} requests in flight to node ${node} at the same time` });
     }
     if (inFlight > 0)
-      found.push({ atMs, what: `${client} has ${inFlight} requests in flight to node ${node} at the end` });
+      found.push({ atMs, what: `${client} had ${inFlight} requests in flight to node ${node} at the end` });
     return found;
   });
 }
@@ -33,7 +33,7 @@ function requestsOf(traffic: readonly TrafficRecord[]): Readonly<Record<string, 
   return counts;
 }
 
-/** How many back-offs fit into the time in which some call of a process waits for a resource, for all of them together. */
+/** Returns how many back-offs fit into the waiting of all processes, counted once for each process and resource. */
 function backOffsOf(waiters: readonly WaiterRecord[]): number {
   const untilMs = new Map<string, number>();
   let backOffs = 0;

@@ -11,8 +11,8 @@ import { nameOf } from "./describe-waiter.ts";
 import type { WaitingLimits } from "./waiting-limits.ts";
 
 /**
- * Calls of one process get their locks in the order in which they came. Those for the same resources always do. Of the
- * others, a later one passes an earlier one only while that is blocked, which is judged in runs without faults.
+ * Finds calls that passed earlier calls of their process. Calls for the same resources must get their locks in order.
+ * In runs without faults, other calls may pass an earlier one only while that one is blocked.
  */
 export function queueJumps(history: History): Finding[] {
   const { waiters, locks, isFaultless } = history;
@@ -27,15 +27,16 @@ export function queueJumps(history: History): Finding[] {
     });
     if (early === undefined) return [];
     const which = areEqual(early, late)
-      ? "an earlier one that waits"
-      : `${nameOf(early)}, which came earlier and could go on`;
-    return [{ atMs, what: `${nameOf(late)} gets lock ${attempt} before ${which}` }];
+      ? "an earlier one that still waits"
+      : `${nameOf(early)}, which came earlier and was not blocked`;
+    return [{ atMs, what: `${nameOf(late)} got lock ${attempt} before ${which}` }];
   });
 }
 
 /**
- * Each waiter gets its lock after a bounded number of others: those that came later do not pass it again and again on all of
- * its resources, while no earlier call of its process gets a lock on any of them. Judged in runs without faults, and among processes that are notified of releases.
+ * Finds waiters that starve: later calls passed them too often on all of their resources, while no earlier call of
+ * their process got a lock on any of these. Judged in runs without faults, and among processes that are notified of
+ * releases.
  */
 export function starvation({ waiters, locks, isFaultless }: History, { passes }: WaitingLimits): Finding[] {
   if (!isFaultless) return [];
@@ -63,14 +64,14 @@ export function starvation({ waiters, locks, isFaultless }: History, { passes }:
 
 function starves(waiter: WaiterRecord, times: number, { size }: ReadonlySet<string>): string {
   const processes = size === 1 ? "1 process" : `${size} processes`;
-  return `${nameOf(waiter)} is passed ${times} times by later calls of ${processes}`;
+  return `${nameOf(waiter)} was passed ${times} times by later calls of ${processes}`;
 }
 
 function isDuring(waiter: WaiterRecord, atMs: number): boolean {
   return waiter.calledAtMs <= atMs && !hadEnough(waiter, atMs);
 }
 
-/** Whether one call must not pass the other again and again: of another process only where nodes can say whose turn it is. */
+/** Whether the calls are ordered: across processes, only if nodes can notify both. */
 function mayCompare(waiter: WaiterRecord, other: WaiterRecord): boolean {
   return waiter.client === other.client || (waiter.isNotified && other.isNotified);
 }
@@ -80,30 +81,29 @@ function areEqual(a: WaiterRecord, b: WaiterRecord): boolean {
 }
 
 /**
- * Whether something else that a call wants was locked, or tried by another process, when a later call of its process began
- * to win its lock, or so shortly before that its process need not know better: a back-off may be followed by the time that
- * is left to another process. A call that collects its resources one by
- * one leaves those alone that it has not come to yet.
+ * Whether another resource of a call was locked, or tried by another process, when a later call of its process started
+ * to win its lock, or shortly before: its process may learn of the change only after a back-off and the time left to
+ * another process. A call that collects its resources one by one leaves alone those that it has not reached yet.
  */
 function wasBlocked(waiter: WaiterRecord, lock: LockRecord, { locks, attempts }: History): boolean {
   const others = { resources: waiter.resources.filter((resource) => !lock.resources.includes(resource)) };
   const sinceMs = lock.startedAtMs - (2 * waiter.backOffMs + waiter.attemptMs) * fastest - roundingMs;
-  const isInTheWay = (fromMs: number, untilMs = Infinity): boolean => fromMs <= lock.grantedAtMs && untilMs >= sinceMs;
+  const isRecent = (fromMs: number, untilMs = Infinity): boolean => fromMs <= lock.grantedAtMs && untilMs >= sinceMs;
   const isKnown = ({ client, resources }: AttemptRecord): boolean =>
     client !== waiter.client || isPartOf(resources, waiter.resources);
   return (
-    locks.some((other) => overlap(other, others) && isInTheWay(other.startedAtMs, other.endedAtMs)) ||
+    locks.some((other) => overlap(other, others) && isRecent(other.startedAtMs, other.endedAtMs)) ||
     attempts.some((other) => {
-      return isKnown(other) && overlap(other, others) && isInTheWay(other.startedAtMs, other.settledAtMs);
+      return isKnown(other) && overlap(other, others) && isRecent(other.startedAtMs, other.settledAtMs);
     })
   );
 }
 
-/** Clocks of clients may run a little faster than true time, and timers are of whole milliseconds. */
+/** Clocks of clients may run a little faster than true time, and timers count whole milliseconds. */
 const fastest = 1.01;
 const roundingMs = 2;
 
-/** Whether a call had ended by then, or had waited for as long as it was ready to. */
+/** Whether a call had ended or timed out by then. */
 function hadEnough({ calledAtMs, endedAtMs = Infinity, timeoutMs }: WaiterRecord, atMs: number): boolean {
   return endedAtMs <= atMs || (atMs - calledAtMs) * fastest + roundingMs >= timeoutMs;
 }

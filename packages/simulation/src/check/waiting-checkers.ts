@@ -2,28 +2,28 @@ import { type Finding, type History, type LockRecord, overlap, type WaiterRecord
 import { ms, nameOf } from "./describe-waiter.ts";
 import type { WaitingLimits } from "./waiting-limits.ts";
 
-/** Timers ring late, by less than one millisecond each. */
+/** Each timer fires up to a millisecond late. */
 const lateTimersMs = 2;
 
-/** A call ends when its time is up; and while it waits as the next, something is tried for it again and again. */
+/** Finds calls that end after their deadline, and calls that are next but go without an attempt for too long. */
 export function delays({ waiters }: History, { keepMs }: WaitingLimits): Finding[] {
   return waiters.flatMap((waiter) => {
     const { resources, timeoutMs, attemptMs, backOffMs, waitedMs, idleMs, endedAtMs: atMs } = waiter;
     if (atMs === undefined) return [];
     const mayWaitMs = timeoutMs + attemptMs + lateTimersMs;
-    // A waiter that has collected some of its resources, or keeps them, may leave the others alone meanwhile.
+    // A waiter that has collected or keeps some of its resources may make no attempt for the others meanwhile.
     const mayIdleMs = backOffMs + lateTimersMs + (resources.length > 1 ? keepMs : 0);
-    const late = `${nameOf(waiter)} ends after ${ms(waitedMs)}, though it may take ${ms(mayWaitMs)} at the most`;
-    const idle = `${nameOf(waiter)} waits for ${ms(idleMs)} without an attempt, though ${ms(mayIdleMs)} is the longest delay`;
+    const late = `${nameOf(waiter)} ended after ${ms(waitedMs)}, although the limit is ${ms(mayWaitMs)}`;
+    const idle = `${nameOf(waiter)} waited for ${ms(idleMs)} without an attempt, although the limit is ${ms(mayIdleMs)}`;
     return findings(atMs, waitedMs > mayWaitMs && late, idleMs > mayIdleMs && idle);
   });
 }
 
-/** So many locks in a row may be handed over within a process while another one waits, and for so long. */
+/** How many hand-overs in a row, and for how long, a process may make while another one waits. */
 const mostHandOvers = 16;
 const longestSeriesMs = 50;
 
-/** A process that hands a lock over from call to call lets other processes have their turn. */
+/** Finds processes that hand a lock over from call to call without giving other processes a turn. */
 export function monopolies({ locks, waiters }: History): Finding[] {
   const series = new Map<string, { readonly sinceMs: number; readonly handOvers: number }>();
   return locks.flatMap((lock) => {
@@ -34,27 +34,27 @@ export function monopolies({ locks, waiters }: History): Finding[] {
     if (handOvers + 1 <= mostHandOvers && handingOverMs <= longestSeriesMs) return [];
     const rival = waiters.find((waiter) => areRivals(lock, waiter) && isWaiting(waiter, sinceMs, lock.grantedAtMs));
     if (rival === undefined) return [];
-    const taken = `hand-over ${handOvers + 1} in a row, which began after ${ms(handingOverMs)} of them`;
-    const what = `lock ${lock.attempt} comes of ${taken}, while ${nameOf(rival)} waits`;
+    const handOver = `hand-over ${handOvers + 1} in a row, ${ms(handingOverMs)} after the first lock`;
+    const what = `lock ${lock.attempt} is ${handOver}, while ${nameOf(rival)} waits`;
     return [{ atMs: lock.grantedAtMs, what }];
   });
 }
 
 /**
- * No call waits for long when there is no lock on any of its resources: nothing but another waiter that cannot go on
- * would be in its way. Nor is a claim kept for long that is no lock. And all work ends.
+ * Finds calls that wait for long although no process has a lock on any of their resources, as behind another waiter
+ * that is blocked. Also finds claims that are kept for long without being locks, and work that does not end.
  */
 export function standstills({ waiters, collections, completion }: History, { keepMs }: WaitingLimits): Finding[] {
   const kept = waiters.flatMap((waiter) => {
     const { attemptMs, backOffMs, freeMs, endedAtMs: atMs } = waiter;
     const mayTakeMs = keepMs + backOffMs + attemptMs + lateTimersMs;
     const call = `${nameOf(waiter)}, made at ${ms(waiter.calledAtMs)},`;
-    const what = `${call} waits for ${ms(freeMs)} though nobody has a lock on that, ${ms(mayTakeMs)} at the most`;
+    const what = `${call} waited for ${ms(freeMs)} on unlocked resources, although the limit is ${ms(mayTakeMs)}`;
     return atMs === undefined ? [] : findings(atMs, freeMs > mayTakeMs && what);
   });
   const hoarded = collections.flatMap(({ attempt, resources, keptMs, attemptMs, endedAtMs }) => {
     const mayKeepMs = keepMs + attemptMs;
-    const what = `attempt ${attempt} keeps ${resources.join(" and ")} for ${ms(keptMs)} and is no lock, ${ms(mayKeepMs)} at the most`;
+    const what = `attempt ${attempt} kept ${resources.join(" and ")} for ${ms(keptMs)} without a lock, although the limit is ${ms(mayKeepMs)}`;
     return findings(endedAtMs, keptMs > mayKeepMs && what);
   });
   return [...kept, ...hoarded, ...overruns(completion, keepMs)];
@@ -66,7 +66,7 @@ function overruns(completion: History["completion"], keepMs: number): Finding[] 
   const byMs = fromMs + workMs + calls * keepMs;
   return findings(
     byMs,
-    (endedAtMs ?? Infinity) > byMs && `not all calls have ended ${ms(byMs - fromMs)} after the last fault`,
+    (endedAtMs ?? Infinity) > byMs && `some calls had not ended ${ms(byMs - fromMs)} after the last fault`,
   );
 }
 
@@ -74,7 +74,7 @@ function findings(atMs: number, ...found: (string | false)[]): Finding[] {
   return found.filter((what) => what !== false).map((what) => ({ atMs, what }));
 }
 
-/** Whether a call of another client wants some of what is locked. */
+/** Whether a call of another client waits for a resource of this lock. */
 function areRivals(lock: LockRecord, waiter: WaiterRecord): boolean {
   return waiter.client !== lock.client && overlap(waiter, lock);
 }

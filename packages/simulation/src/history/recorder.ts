@@ -1,6 +1,6 @@
 import type { AcquireRequest, Lock } from "@holdfast/core";
 import { describeFault } from "../report/describe-fault.ts";
-import type { Tell } from "../report/timeline.ts";
+import type { Log } from "../report/timeline.ts";
 import type { Fault } from "../scenario/fault.ts";
 import type { ClientProcess } from "../world/client-process.ts";
 import {
@@ -31,24 +31,24 @@ export class HeldRecord implements LockRecord {
   readonly startedAtMs: number;
   readonly grantedAtMs: number;
   readonly handingOverMs: number;
-  /** When the first lock of its series was granted, on the clock of the process without its pauses. */
+  /** When the first lock of its series of hand-overs was granted, on the clock of the process without its pauses. */
   readonly seriesSinceMs: number;
   endedAtMs: number | undefined;
   seenValid: { fromMs: number; untilMs: number } | undefined;
   readonly process: ClientProcess;
-  /** Whether the client leaves the lock to expire. */
+  /** Whether the client lets the lock expire. */
   isForgotten = false;
   readonly #lock: Lock;
-  /** Taken once: every read of `lock.signal` looks at the clocks, which a program that trusts a signal does not. */
+  /** Read once: each read of `lock.signal` reads the clocks, which a program that trusts a signal does not do. */
   readonly #signal: AbortSignal | undefined;
   #isOver = false;
 
   /**
-   * @param process whose it is
+   * @param process the process that holds the lock
    * @param lock the lock itself
-   * @param attempt what the attempt is called, and when it started
-   * @param handOver the lock that it took over from another call, if it did
-   * @param trust how the client looks at it
+   * @param attempt the attempt that won it
+   * @param handOver the lock that it took over from another call, if any
+   * @param trust how the client checks that the lock is valid
    */
   constructor(process: ClientProcess, lock: Lock, attempt: Attempt, handOver: HandOver | undefined, trust: Trust) {
     this.process = process;
@@ -65,14 +65,15 @@ export class HeldRecord implements LockRecord {
     this.#signal = trust === "signal" ? lock.signal : undefined;
   }
 
-  /** Whether the client has given the lock up, or knows that it has lost it. */
+  /** Whether the client has given up the lock, or knows that it has lost it. */
   get isOver(): boolean {
     return this.#isOver || this.process.isDead;
   }
 
   /**
-   * Looks at the lock as the client does: whether it is valid, and for more than `marginMs`. A pause between the readings of
-   * two clocks, one of which is wrong, would be one between the look and the act, which is a fault of its own.
+   * Checks, as the client does, whether the lock is valid for more than `marginMs`. No pause strikes between the
+   * readings of the two clocks: with one clock wrong, it would amount to a pause between look and act, which is a
+   * separate fault.
    */
   look(marginMs = 0): boolean {
     if (this.isOver) return false;
@@ -87,7 +88,7 @@ export class HeldRecord implements LockRecord {
     return this.#signal.aborted ? 0 : Infinity;
   }
 
-  /** The client goes by what it saw of the lock. */
+  /** Notes that the client relies on the lock at present. */
   believe(): void {
     const { nowMs } = this.process;
     if (this.seenValid === undefined) this.seenValid = { fromMs: nowMs, untilMs: nowMs };
@@ -105,9 +106,9 @@ interface Attempt extends AttemptRecord {
   settledAtMs: number | undefined;
   /** The same as `startedAtMs`, on the clock of its process without its pauses. */
   readonly startedAtAwakeMs: number;
-  /** The attempt whose claim it may replace. */
+  /** The attempt whose claim it may take over. */
   readonly takesOver: Attempt | undefined;
-  /** Since when its claim, and what that took over, is held without being a lock, on the same clock. */
+  /** Since when its claim, or the claim that it took over, is held without being a lock, on the same clock. */
   collectedSinceMs: number | undefined;
 }
 
@@ -118,10 +119,10 @@ interface HandOver {
   readonly startedAtAwakeMs: number;
 }
 
-/** What tells an attempt from others. */
+/** What identifies an attempt. */
 type Claimed = Pick<AcquireRequest, "owner" | "resources" | "takeover">;
 
-/** Writes the history of a run while it happens. */
+/** Records the history of a run. */
 export class Recorder implements History {
   readonly locks: HeldRecord[] = [];
   readonly waiters: Waiter[] = [];
@@ -140,9 +141,9 @@ export class Recorder implements History {
   operations = 0;
   /** How many notifications have reached clients. */
   notifications = 0;
-  /** How many of them said that it is the turn of the client that they have reached. */
+  /** How many of them named the receiving client as the next. */
   turns = 0;
-  readonly tell: Tell;
+  readonly log: Log;
   readonly #attempts = new Map<string, Attempt>();
   readonly #held = new Map<string, HeldRecord>();
   readonly #excuses = new Set<string>();
@@ -151,32 +152,32 @@ export class Recorder implements History {
   readonly #lockMap = new LockMap();
   readonly #ownerless = new Map<string, ClientProcess>();
   readonly #onTheWay = new Map<string, number>();
-  /** Claims that were won, and given up without ever being a lock. */
+  /** Attempts whose claim was granted, then given up or taken over without becoming a lock. */
   readonly #collected = new Set<Attempt>();
 
   /**
-   * @param tell hears what happens, for the timeline
-   * @param isFaultless whether no fault is there to strike
+   * @param log receives every event, for the timeline
+   * @param isFaultless whether the scenario has no faults
    */
-  constructor(tell: Tell, isFaultless: boolean) {
-    this.tell = tell;
+  constructor(log: Log, isFaultless: boolean) {
+    this.log = log;
     this.isFaultless = isFaultless;
   }
 
-  /** Follows how the calls of a process wait. */
+  /** Starts recording how the calls of a process wait. */
   follow(process: ClientProcess, terms: WaitingTerms): Waiters {
     const waiters = new Waiters(process, terms, this.#lockMap, this.waiters);
     this.#waiters.set(process.name, waiters);
     return waiters;
   }
 
-  /** All faults, and what they left behind, are over: what nobody has locked can be had from now on. */
+  /** Notes that all faults, and what they left behind, are over: resources without a lock can be locked. */
   calmDown(): void {
     for (const waiters of this.#waiters.values()) waiters.endIfDead();
     this.#lockMap.calmDown();
   }
 
-  /** What an owner's attempt is called. The first request that it sends is its start. */
+  /** Returns the attempt of an owner. Its first request starts it. */
   attemptOf({ owner, resources, takeover }: Claimed, process: ClientProcess): Attempt {
     const known = this.#attempts.get(owner);
     if (known !== undefined) return known;
@@ -193,11 +194,11 @@ export class Recorder implements History {
     return attempt;
   }
 
-  /** The outcome of an attempt is certain. */
+  /** Notes the outcome of an attempt. */
   settled(owner: string, isWon: boolean, process: ClientProcess): void {
     const attempt = this.#attempts.get(owner);
     this.#waiters.get(process.name)?.settles(owner);
-    this.#isNobodys(owner, process);
+    this.#setOwnerless(owner, process);
     if (attempt === undefined) return;
     attempt.settledAtMs = process.nowMs;
     if (!isWon) return;
@@ -206,7 +207,7 @@ export class Recorder implements History {
     if (predecessor !== undefined) this.#endCollection(predecessor, process);
   }
 
-  /** A claim is released. */
+  /** Notes that a claim is being released. */
   givesUp(owner: string, process: ClientProcess): void {
     const attempt = this.#attempts.get(owner);
     this.#waiters.get(process.name)?.settles(owner);
@@ -222,53 +223,53 @@ export class Recorder implements History {
     this.collections.push({ attempt: name, client, resources, endedAtMs: process.nowMs, keptMs, attemptMs });
   }
 
-  /** A lock was released or lost. */
+  /** Notes that a lock was released or lost. */
   ended(owner: string, process: ClientProcess): void {
     const record = this.#held.get(owner);
     if (record !== undefined) record.endedAtMs ??= process.nowMs;
     this.#waiters.get(process.name)?.ends(owner);
-    this.#isNobodys(owner, process);
+    this.#setOwnerless(owner, process);
   }
 
-  /** Something of an attempt went wrong on the way to a node or back: a claim may be left there until its ttl ends. */
+  /** Notes that a message of an attempt was lost or changed: its claim may stay on the node until its ttl ends. */
   excuse(owner: string, node: string): void {
     this.#excuses.add(`${node} ${owner}`);
   }
 
-  /** A request of an attempt is on its way to a node. */
+  /** Notes that a request of an attempt is in flight to a node. */
   departs(owner: string, node: string): void {
     this.#onTheWay.set(`${node} ${owner}`, (this.#onTheWay.get(`${node} ${owner}`) ?? 0) + 1);
   }
 
-  /** Its answer has reached the client. */
+  /** Notes that its reply has reached the client. */
   arrives(owner: string, node: string): void {
     this.#onTheWay.set(`${node} ${owner}`, (this.#onTheWay.get(`${node} ${owner}`) ?? 0) - 1);
   }
 
-  /** An attempt or a lock of a client is over, or has been won and not been given to anybody yet. */
-  #isNobodys(owner: string, process: ClientProcess): void {
+  /** Notes that no caller has this attempt's lock: it is over, or it was won and not handed out yet. */
+  #setOwnerless(owner: string, process: ClientProcess): void {
     this.#ownerless.set(owner, process);
   }
 
-  /** A node refuses somebody because of this owner: it must not be in the way if nobody has its lock, nor will have it. */
-  inTheWay(owner: string, node: string, atMs: number): void {
+  /** Notes that a node denies others because of this owner: a leak, if no caller has or will get the owner's lock. */
+  blocks(owner: string, node: string, atMs: number): void {
     const process = this.#ownerless.get(owner);
     if (process === undefined || process.isDead || process.nowMs > atMs) return;
     if (this.#onTheWay.get(`${node} ${owner}`) || this.#isCollected(owner, process)) return;
-    const attempt = this.inexcusable(owner, node);
+    const attempt = this.unexcused(owner, node);
     if (attempt === undefined) return;
     this.#ownerless.delete(owner); // once is enough
-    this.leaked(atMs, `node ${node} refuses others because of ${attempt}, which nobody has`);
+    this.leaked(atMs, `node ${node} denies others because of ${attempt}, although no caller has its lock`);
   }
 
-  /** Whether a waiter for several resources has collected this claim, and still waits for the others. */
+  /** Whether a waiter for several resources has collected this claim and still waits for the rest. */
   #isCollected(owner: string, process: ClientProcess): boolean {
     const attempt = this.#attempts.get(owner);
     if (attempt?.collectedSinceMs === undefined || this.#collected.has(attempt)) return false;
     return this.#waiters.get(process.name)?.isCollected(attempt.resources) ?? false;
   }
 
-  /** The lock that an attempt took over, at once or by claims in between that were no locks. */
+  /** The lock that an attempt took over, directly or through collected claims. */
   #handOverTo(attempt: Attempt): HandOver | undefined {
     for (let step: Attempt | undefined = attempt; step?.takesOver !== undefined; step = step.takesOver) {
       const from = this.#held.get(step.takesOver.owner);
@@ -277,14 +278,14 @@ export class Recorder implements History {
     return undefined;
   }
 
-  /** The attempt whose claim a node should not keep any more, if it is one that has no excuse. */
-  inexcusable(owner: string, node: string): string | undefined {
+  /** Returns the owner's attempt if nothing explains why a node still keeps its claim. */
+  unexcused(owner: string, node: string): string | undefined {
     const record = this.#held.get(owner);
     if (this.#excuses.has(`${node} ${owner}`) || record?.isForgotten) return undefined;
     return this.#attempts.get(owner)?.name;
   }
 
-  /** A client was given a lock. Everybody else who may hold one of its resources looks at their own lock now. */
+  /** Records a lock that a client was given, and makes the other holders of its resources look at their locks. */
   granted(process: ClientProcess, lock: Lock, trust: Trust): HeldRecord {
     const attempt = this.attemptOf(lock, process);
     const record = new HeldRecord(process, lock, attempt, this.#handOverTo(attempt), trust);
@@ -292,28 +293,27 @@ export class Recorder implements History {
     this.#held.set(lock.owner, record);
     this.#ownerless.delete(lock.owner);
     attempt.collectedSinceMs = undefined;
-    this.tell(
+    this.log(
       process.nowMs,
       process.name,
       () => `has lock ${record.attempt} on ${lock.resources.join(" and ")}, fence ${lock.fence}`,
     );
     const isValid = record.look();
-    if (!isValid && !process.wasJustHeld)
-      this.misbehaved(process.nowMs, process.name, "was given a lock that is not valid");
+    if (!isValid && !process.wasJustHeld) this.misbehaved(process.nowMs, process.name, "was given an invalid lock");
     this.othersLook(record);
     return record;
   }
 
-  /** A lock was extended: so others look at theirs, and the client has seen its own valid. */
+  /** Notes that a client extended its lock and saw it valid, and makes the other holders look at theirs. */
   extended(owner: string): void {
     const record = this.#held.get(owner);
     if (record === undefined) return;
-    this.tell(record.process.nowMs, record.client, () => `has extended lock ${record.attempt}`);
+    this.log(record.process.nowMs, record.client, () => `has extended lock ${record.attempt}`);
     record.believe();
     this.othersLook(record);
   }
 
-  /** Whoever believes to hold one of these resources looks at their lock as soon as they run. */
+  /** Makes every other client that believes to hold one of these resources look at its lock when it next runs. */
   othersLook(mine: HeldRecord): void {
     const { nowMs } = mine.process;
     for (const record of this.locks) {
@@ -324,18 +324,18 @@ export class Recorder implements History {
 
   faultStruck(atMs: number, fault: Fault): void {
     this.faults.push(fault);
-    this.tell(atMs, "fault", () => describeFault(fault));
+    this.log(atMs, "fault", () => describeFault(fault));
   }
 
-  /** Something remains that should be gone. */
+  /** Records something that was left behind. */
   leaked(atMs: number, what: string): void {
     this.leaks.push({ atMs, what });
-    this.tell(atMs, "check", () => what);
+    this.log(atMs, "check", () => what);
   }
 
-  /** An operation did what no operation may do. */
+  /** Records an operation that did something that no operation may do. */
   misbehaved(atMs: number, who: string, what: string): void {
     this.misbehaviour.push({ atMs, what: `${who} ${what}` });
-    this.tell(atMs, who, () => what);
+    this.log(atMs, who, () => what);
   }
 }

@@ -2,10 +2,10 @@ import type { ClientProcess } from "../world/client-process.ts";
 import { isPartOf, overlap, type WaiterRecord } from "./history.ts";
 import type { LockMap } from "./lock-map.ts";
 
-/** What a call says of how it waits. */
+/** The resources of a call, and how long it waits. */
 export interface Call {
   readonly resources: readonly string[];
-  /** How long it waits at the most, in milliseconds: until its time is up, or its caller gives up. */
+  /** How long it waits at most, in milliseconds: until it times out or its caller gives up. */
   readonly timeoutMs: number;
 }
 
@@ -19,24 +19,24 @@ export interface WaitingTerms {
   readonly isNotified: boolean;
 }
 
-/** So many calls may ask the nodes at the same time. If more are under way, some are held back. */
+/** Core sends requests for this many calls at the same time, and holds further calls back. */
 const mostAtOnce = 128;
 
-/** Measures the longest stretch of time for which something is so. */
+/** Measures the longest stretch of time during which a condition holds. */
 class Stretch {
   #longestMs = 0;
   #sinceMs: number | undefined;
 
-  /** How long the longest of those lasted that are over, in milliseconds. */
+  /** The longest completed stretch, in milliseconds. */
   get longestMs(): number {
     return this.#longestMs;
   }
 
-  /** From now on it is so, or not. */
-  set(isSo: boolean, nowMs: number): void {
-    if (isSo === (this.#sinceMs !== undefined)) return;
+  /** Notes whether the condition holds from `nowMs` on. */
+  set(holds: boolean, nowMs: number): void {
+    if (holds === (this.#sinceMs !== undefined)) return;
     if (this.#sinceMs !== undefined) this.#longestMs = Math.max(this.#longestMs, nowMs - this.#sinceMs);
-    this.#sinceMs = isSo ? nowMs : undefined;
+    this.#sinceMs = holds ? nowMs : undefined;
   }
 }
 
@@ -77,17 +77,17 @@ export class Waiter implements WaiterRecord {
     return this.#free.longestMs;
   }
 
-  /** Whether nothing is tried for it although nothing of its own process is in its way. */
+  /** Notes whether no attempt is made for it although no call or lock of its own process blocks it. */
   setIdle(isIdle: boolean): void {
     this.#idle.set(isIdle, this.#process.awakeMs);
   }
 
-  /** Whether there is no lock on any of its resources. */
+  /** Notes whether all of its resources are free of locks. */
   setFree(isFree: boolean): void {
     this.#free.set(isFree, this.#process.awakeMs);
   }
 
-  /** It has got its lock, by that attempt, or its error. */
+  /** Notes that it got its lock by `attempt`, or its error if that is undefined. */
   end(attempt: string | undefined): void {
     this.setIdle(false);
     this.endedAtMs = this.#process.nowMs;
@@ -97,8 +97,8 @@ export class Waiter implements WaiterRecord {
 }
 
 /**
- * The calls of one process that wait for locks, as somebody sees them who stands beside it. A call is certainly the next
- * when no earlier one of its process wants any of its resources.
+ * The calls of one process that wait for locks, as an outside observer sees them. A call is certainly the next if no
+ * earlier call of its process wants any of its resources.
  */
 export class Waiters {
   readonly #process: ClientProcess;
@@ -106,22 +106,22 @@ export class Waiters {
   readonly terms: WaitingTerms;
   readonly #locks: LockMap;
   readonly #records: Waiter[];
-  /** Those who wait for each resource, in the order in which they came. */
+  /** The calls that wait for each resource, in order of arrival. */
   readonly #queues = new Map<string, Set<Waiter>>();
   /** The locks of this process, by their owners. */
   readonly #held = new Map<string, readonly string[]>();
-  /** How many of them are on each resource. */
+  /** How many of these locks cover each resource. */
   readonly #holders = new Map<string, number>();
-  /** What attempts that are under way try to lock, by their owners. */
+  /** The resources of attempts under way, by their owners. */
   readonly #tried = new Map<string, readonly string[]>();
   readonly #ended = new Set<string>();
   #waiting = 0;
 
   /**
-   * @param process whose calls these are
+   * @param process the process that makes the calls
    * @param terms how its core waits
    * @param locks the locks of all processes
-   * @param records gets all calls, in their order
+   * @param records receives all calls, in order of arrival
    */
   constructor(process: ClientProcess, terms: WaitingTerms, locks: LockMap, records: Waiter[]) {
     this.#process = process;
@@ -130,7 +130,7 @@ export class Waiters {
     this.#records = records;
   }
 
-  /** A call begins to wait. */
+  /** Adds a call that starts to wait. */
   enter(call: Call): Waiter {
     const waiter = new Waiter(this.#process, call, { ...this.terms, attemptMs: this.#attemptMs });
     this.#records.push(waiter);
@@ -140,40 +140,40 @@ export class Waiters {
     }
     this.#waiting += 1;
     this.#locks.join(waiter);
-    this.#look(waiter.resources);
+    this.#updateIdle(waiter.resources);
     return waiter;
   }
 
-  /** A call gets its lock. As long as that is held, others of this process may wait for its end instead of trying. */
+  /** Notes that a call got its lock. While it is held, other calls of this process need not make attempts. */
   succeed(waiter: Waiter, attempt: string, owner: string): void {
     this.#dequeue(waiter);
     waiter.end(attempt);
     if (!this.#ended.has(owner)) this.#hold(owner, waiter.resources);
-    this.#look(waiter.resources);
+    this.#updateIdle(waiter.resources);
   }
 
-  /** A call is over. If it has not got its lock, it gets its error. */
+  /** Notes that a call is over: without its lock, it gets its error. */
   leave(waiter: Waiter): void {
     if (waiter.endedAtMs !== undefined) return;
     this.#dequeue(waiter);
     waiter.end(undefined);
-    this.#look(waiter.resources);
+    this.#updateIdle(waiter.resources);
   }
 
-  /** An attempt begins. */
+  /** Notes that an attempt starts. */
   tries(owner: string, resources: readonly string[]): void {
     this.#tried.set(owner, resources);
-    this.#look(resources);
+    this.#updateIdle(resources);
   }
 
-  /** An attempt has come to something, or to nothing. */
+  /** Notes that an attempt is settled, won or not. */
   settles(owner: string): void {
     const resources = this.#tried.get(owner);
     this.#tried.delete(owner);
-    if (resources !== undefined) this.#look(resources);
+    if (resources !== undefined) this.#updateIdle(resources);
   }
 
-  /** A lock has been released or lost, perhaps before its caller got it. */
+  /** Notes that a lock was released or lost, possibly before its caller got it. */
   ends(owner: string): void {
     this.#ended.add(owner);
     const resources = this.#held.get(owner);
@@ -181,15 +181,15 @@ export class Waiters {
     this.#held.delete(owner);
     for (const resource of resources) this.#holders.set(resource, (this.#holders.get(resource) ?? 0) - 1);
     this.#locks.unlock(resources);
-    this.#look(resources);
+    this.#updateIdle(resources);
   }
 
-  /** If its process has died, what it held has expired by now, and nobody waits any more. */
+  /** Ends the locks of a process that has died, once they have expired. */
   endIfDead(): void {
     if (this.#process.isDead) for (const owner of [...this.#held.keys()]) this.ends(owner);
   }
 
-  /** Whether a claim on these resources may be the beginning of what a waiter collects. */
+  /** Whether a claim on these resources may be the first part of a waiter's collection. */
   isCollected(resources: readonly string[]): boolean {
     const [first = ""] = resources;
     return [...(this.#queues.get(first) ?? [])].some((waiter) => isPartOf(resources, waiter.resources));
@@ -207,21 +207,21 @@ export class Waiters {
     this.#locks.leave(waiter);
   }
 
-  /** Something has changed for those who wait for these resources: looks whether something is tried for the next. */
-  #look(resources: readonly string[]): void {
+  /** Updates, for the next waiter of each of these resources, whether an attempt is being made for it. */
+  #updateIdle(resources: readonly string[]): void {
     for (const resource of resources) {
       const next = this.#first(resource);
       if (next === undefined) continue;
       const isNext = next.resources.every((each) => this.#first(each) === next && !this.#holders.get(each));
-      next.setIdle(isNext && !this.#isCrowded && !this.#isTried(next));
+      next.setIdle(isNext && !this.#isSaturated && !this.#isTried(next));
     }
   }
 
-  get #isCrowded(): boolean {
+  get #isSaturated(): boolean {
     return this.#waiting + this.#held.size > mostAtOnce;
   }
 
-  /** How long an attempt may take, also one that is held back until there is room for it. */
+  /** How long an attempt may take, including the time for which it is held back. */
   get #attemptMs(): number {
     return this.terms.attemptMs * (1 + Math.floor((this.#waiting + this.#held.size) / mostAtOnce));
   }
@@ -230,7 +230,9 @@ export class Waiters {
     return this.#queues.get(resource)?.values().next().value;
   }
 
-  /** Whether an attempt is under way for a call; if it wants several resources, for any of them: others may pass it. */
+  /**
+   * Whether an attempt for a call is under way. For several resources, an attempt for any one counts: it may be passed.
+   */
   #isTried(waiter: Waiter): boolean {
     const isAlone = waiter.resources.length === 1;
     for (const resources of this.#tried.values()) {

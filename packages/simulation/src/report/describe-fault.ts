@@ -1,6 +1,6 @@
 import type { Fault } from "../scenario/fault.ts";
 
-/** A fault in words, at the moment at which it strikes. */
+/** Describes a fault at the moment when it strikes. */
 export function describeFault(fault: Fault): string {
   switch (fault.kind) {
     case "lost message":
@@ -24,7 +24,7 @@ export function describeFault(fault: Fault): string {
     case "partition":
       return `${whatIsLost(fault.part)} ${fault.clients.join(", ")} and nodes ${fault.nodes.join(", ")} for ${ms(fault.forMs)}`;
     case "node crash": {
-      const manner = fault.isSilent ? "falls silent" : "crashes";
+      const manner = fault.isSilent ? "goes silent" : "crashes";
       const guard = fault.guardMs === undefined ? "" : `; then it does not vote for ${ms(fault.guardMs)}`;
       const memory = fault.memory === "lost" ? `, and forgets everything${guard}` : "";
       return `node ${fault.node} ${manner} ${Number.isFinite(fault.forMs) ? `for ${ms(fault.forMs)}` : "for good"}${memory}`;
@@ -36,7 +36,7 @@ export function describeFault(fault: Fault): string {
     case "clock drift":
       return `the clocks of ${fault.of} run at ${fault.rate.toFixed(4)} times the true rate`;
     case "pause":
-      return `${fault.client} is paused for ${ms(fault.forMs)}${fault.step === 0 ? "" : ", in the middle of its code"}`;
+      return `${fault.client} is paused for ${ms(fault.forMs)}${fault.step === 0 ? "" : ", in the middle of a turn"}`;
     case "pause before acting":
       return `${fault.client} is paused for ${ms(fault.forMs)}, between looking at its lock and acting`;
     case "suspension":

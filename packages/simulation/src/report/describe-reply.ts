@@ -8,35 +8,36 @@ import type {
 } from "@holdfast/core";
 import type { Remark } from "./timeline.ts";
 
-/** The methods that a node is asked by. */
+/** The methods of a node that send a request. */
 export type Method = "acquire" | "extend" | "release";
 
-/** The attempt that asks. */
+/** The attempt that sends a request. */
 interface Asking {
   readonly name: string;
   readonly takesOver: { readonly name: string } | undefined;
 }
 
-/** What is asked, by whatever method. */
+/** A request to any of the methods. */
 export type Asked = NodeRequest & Pick<AcquireRequest & ReleaseRequest, "waiter" | "undo" | "takeover">;
 
-/** A request in words, after "asks A". */
+/** Describes a request, as a continuation of "asks A". */
 export function describeRequest(
   method: Method,
   { resources, waiter, undo }: Asked,
   { name, takesOver }: Asking,
 ): string {
   if (method === "release")
-    return undo ? `to undo ${name}` : `to release ${name}${waiter ? ", and for a place in line" : ""}`;
+    return undo ? `to undo ${name}` : `to release ${name}${waiter ? ", and for a place in the waiting list" : ""}`;
   if (method === "extend") return `to extend ${name}`;
-  const line = waiter === undefined ? "" : ", or for a place in line";
+  const line = waiter === undefined ? "" : ", or for a place in the waiting list";
   const handOver = takesOver === undefined ? "" : `, to take over from ${takesOver.name}`;
   return `for ${resources.join(" and ")}, ${name}${handOver}${line}`;
 }
 
-/** A node's answer in words, which also stand for the same answer of several nodes. */
+/** Describes a node's reply, in words that also fit the same reply from several nodes. */
 export function describeReply(reply: AcquireReply | ExtendReply | ReleaseReply, attempt: string): Remark {
-  if (typeof reply !== "object" || reply === null) return { attempt, what: `answered ${attempt} by ${String(reply)}` };
+  if (typeof reply !== "object" || reply === null)
+    return { attempt, what: `answered ${attempt} with ${String(reply)}` };
   if ("granted" in reply) {
     if (reply.granted) return { attempt, isGrant: true, what: `granted ${attempt}, fence ${reply.fence}` };
     const wait = reply.retryAfterMs === undefined ? "" : ` for ${Number(reply.retryAfterMs).toFixed(2)} ms more`;
@@ -44,15 +45,15 @@ export function describeReply(reply: AcquireReply | ExtendReply | ReleaseReply, 
   }
   if ("held" in reply) {
     if (reply.held) return { attempt, isGrant: true, what: `kept ${attempt}, fence ${reply.fence}` };
-    return { attempt, what: reply.rejoined ? `took ${attempt} in again` : `did not hold ${attempt}` };
+    return { attempt, what: reply.rejoined ? `rejoined ${attempt}` : `did not hold ${attempt}` };
   }
   return {
     attempt,
-    what: reply.released ? `freed ${attempt}${describeNext(reply.next, ";")}` : `held nothing of ${attempt}`,
+    what: reply.released ? `freed ${attempt}${describeNext(reply.next, ";")}` : `had no claim of ${attempt}`,
   };
 }
 
-/** Whose turn it is, if a node has named somebody. */
+/** Describes the next waiter, if the node named one. */
 export function describeNext(next: string | undefined, before: string): string {
   return next === undefined ? "" : `${before} ${next} is next`;
 }

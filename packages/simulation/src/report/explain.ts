@@ -5,15 +5,14 @@ import { type Run, type SimulateOptions, simulateUnchecked } from "../simulate.t
 import { formatTimeline, type TimelineEvent } from "./timeline.ts";
 
 /**
- * Tells how a scenario comes to what a checker finds in it: shrinks it to what that takes, and writes the timeline of
- * the rest.
+ * Explains a violation: shrinks the scenario to the parts that cause it, and returns the timeline of a run of these.
  */
 export async function explain(scenario: Scenario, checker: Checker, options: SimulateOptions = {}): Promise<string> {
   const small = await shrink(scenario, checker, options);
   return tellStory(await simulateUnchecked(complete(small), { ...options, timeline: true }));
 }
 
-/** The timeline of a run with what the checkers found, up to the last test if nothing was found in that. */
+/** Returns the timeline of a run with its violations. It leaves out the final test if no violation was found there. */
 export function tellStory({ timeline, violations, history }: Run): string {
   const found = violations.map(({ atMs, checker, what }): TimelineEvent => {
     return { atMs, who: "VIOLATED", what: `${checker}: ${what}` };

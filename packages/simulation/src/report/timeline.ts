@@ -1,30 +1,30 @@
-/** One thing that happened. */
+/** One event of a run. */
 export interface TimelineEvent {
   /** When, in milliseconds of true time. */
   readonly atMs: number;
-  /** Whose doing it is: a client, a node, the storage, a fault, or a check. */
+  /** The subject: a client, a node, the storage, a fault, or a check. */
   readonly who: string;
   /** What happened. */
   readonly what: string;
-  /** Which attempt to lock it is about. */
+  /** The attempt that it belongs to. */
   readonly attempt?: string | undefined;
-  /** The node to which it was sent, if it is a request. */
+  /** If it is a request: the node that it was sent to. */
   readonly to?: string | undefined;
-  /** The node whose answer it is, if it is one. */
+  /** If it is a reply: the node that sent it. */
   readonly from?: string | undefined;
-  /** Whether a node has granted something by it. */
+  /** Whether it is a node's grant. */
   readonly isGrant?: boolean | undefined;
 }
 
-/** What to write down, other than when and who. */
+/** An event without its time and subject. */
 export type Remark = Omit<TimelineEvent, "atMs" | "who">;
 
-/** Told what happens, if anybody wants to read it: the text is made only then. */
-export type Tell = (atMs: number, who: string, remark: () => Remark | string) => void;
+/** Receives an event. The text is made only if a timeline is written. */
+export type Log = (atMs: number, who: string, remark: () => Remark | string) => void;
 
 /**
- * Writes events as lines for people: time, who, what. What is asked of several nodes at once is one line, and so is what
- * several answer at once; of attempts that no node granted anything there is only that they were made.
+ * Formats events as lines of time, subject and event. A request to several nodes at once is one line, and so is the
+ * same reply from several nodes at once. Attempts that no node granted anything are only counted.
  */
 export function formatTimeline(events: readonly TimelineEvent[]): string {
   const sorted = [...events].sort((a, b) => a.atMs - b.atMs);
@@ -38,17 +38,17 @@ export function formatTimeline(events: readonly TimelineEvent[]): string {
   return [line("ms", "who", "what"), ...body].join("\n");
 }
 
-/** What a line says. */
+/** The content of a line. */
 type Line = Pick<TimelineEvent, "atMs" | "who" | "what">;
 
-/** Leaves one event of each attempt that came to nothing, and one of each series of them. */
+/** Replaces each series of attempts that no node granted by one event. */
 function withoutVainAttempts(events: readonly TimelineEvent[]): TimelineEvent[] {
-  const fruitful = new Set(events.filter(({ isGrant }) => isGrant).map(({ attempt }) => attempt));
+  const granted = new Set(events.filter(({ isGrant }) => isGrant).map(({ attempt }) => attempt));
   const series = new Map<string, { line: TimelineEvent; attempts: string[] }>();
   const kept: TimelineEvent[] = [];
   for (const event of events) {
     const { attempt, who, to } = event;
-    if (attempt === undefined || fruitful.has(attempt)) {
+    if (attempt === undefined || granted.has(attempt)) {
       kept.push(event);
       series.delete(who);
     } else if (to !== undefined) {
@@ -56,18 +56,18 @@ function withoutVainAttempts(events: readonly TimelineEvent[]): TimelineEvent[] 
       if (vain.attempts.length === 0) kept.push(vain.line);
       if (vain.attempts.at(-1) !== attempt) vain.attempts.push(attempt);
       series.set(who, vain);
-      kept[kept.indexOf(vain.line)] = vain.line = { ...vain.line, to: undefined, what: tries(vain.attempts) };
+      kept[kept.indexOf(vain.line)] = vain.line = { ...vain.line, to: undefined, what: describeVain(vain.attempts) };
     }
   }
   return kept;
 }
 
-function tries(attempts: readonly string[]): string {
+function describeVain(attempts: readonly string[]): string {
   const [first, last] = [attempts[0], attempts.at(-1)];
-  return first === last ? `tries in vain, ${first}` : `tries in vain, ${first} to ${last}`;
+  return first === last ? `makes attempt ${first}, not granted` : `makes attempts ${first} to ${last}, not granted`;
 }
 
-/** Puts what several nodes say alike at the same moment together, where each of them says several things. */
+/** Groups equal replies of several nodes at one moment, for moments at which each node sends several replies. */
 function sideBySide(events: readonly TimelineEvent[]): TimelineEvent[] {
   const grouped: TimelineEvent[] = [];
   for (const event of events) {
@@ -80,7 +80,7 @@ function sideBySide(events: readonly TimelineEvent[]): TimelineEvent[] {
   return grouped;
 }
 
-/** Makes one line of what one client asks several nodes at once, and of what several answer alike at once. */
+/** Joins a client's simultaneous requests to several nodes, and equal simultaneous replies of several nodes. */
 function joinNodes(events: readonly TimelineEvent[]): Line[] {
   const lines: Line[] = [];
   let previous: TimelineEvent | undefined;
@@ -96,7 +96,7 @@ function joinNodes(events: readonly TimelineEvent[]): Line[] {
   return lines;
 }
 
-/** Whether two events are the same but for the node. */
+/** Whether two events differ only in the node. */
 function areAlike(a: TimelineEvent, b: TimelineEvent): boolean {
   const isSameWay = a.to === undefined ? b.to === undefined && a.from !== undefined : b.to !== undefined;
   return isSameWay && a.atMs === b.atMs && a.what === b.what && (a.from !== undefined || a.who === b.who);

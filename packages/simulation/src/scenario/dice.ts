@@ -1,7 +1,7 @@
 /**
- * Random numbers that follow from a seed, and that fork: what a fork yields depends on the seed and its label alone, and
- * not on what was drawn before. So each message of each connection has its own luck, and leaving out one of the events of
- * a simulation does not reshuffle the others.
+ * A seeded random number generator that can fork. The numbers of a fork depend only on the seed and the fork's label,
+ * not on earlier draws. Each message of each connection has a separate fork, so that removing one event from a
+ * simulation does not change the others.
  */
 export class Dice {
   readonly #origin: number;
@@ -13,38 +13,38 @@ export class Dice {
     this.#state = this.#origin;
   }
 
-  /** Dice of its own for what the label names. */
+  /** Returns an independent generator for a label. */
   fork(label: string | number): Dice {
     return new Dice(scramble(this.#origin ^ (typeof label === "number" ? scramble(label) : hash(label))));
   }
 
-  /** A number from 0 to below 1. */
+  /** Returns a number from 0 to below 1. */
   next(): number {
     this.#state = (this.#state + 0x9e3779b9) | 0;
     return (scramble(this.#state) >>> 0) / 2 ** 32;
   }
 
-  /** A number between the two. */
+  /** Returns a number between the two. */
   between(least: number, most: number): number {
     return least + (most - least) * this.next();
   }
 
-  /** A whole number from the one to the other, both included. */
+  /** Returns a whole number between the two, both included. */
   integer(least: number, most: number): number {
     return Math.floor(this.between(least, most + 1));
   }
 
-  /** Whether something of this probability happens. */
+  /** Returns true with the given probability. */
   chance(probability: number): boolean {
     return this.next() < probability;
   }
 
-  /** One of several. */
+  /** Returns one of the choices. */
   pick<T>(choices: readonly T[]): T {
     return choices[Math.floor(this.next() * choices.length)] as T;
   }
 
-  /** So many of several, in a random order. */
+  /** Returns `count` of the choices, in random order. */
   some<T>(choices: readonly T[], count: number): T[] {
     const left = [...choices];
     return Array.from(
@@ -54,7 +54,7 @@ export class Dice {
   }
 }
 
-/** Mixes the bits of a 32-bit integer so that similar ones have nothing in common: the finalizer of MurmurHash3. */
+/** Mixes the bits of a 32-bit integer so that similar inputs give unrelated results: the finalizer of MurmurHash3. */
 function scramble(value: number): number {
   let mixed = value | 0;
   mixed = Math.imul(mixed ^ (mixed >>> 16), 0x85ebca6b);
@@ -62,7 +62,7 @@ function scramble(value: number): number {
   return mixed ^ (mixed >>> 16);
 }
 
-/** FNV-1a. */
+/** The FNV-1a hash of a string. */
 function hash(text: string): number {
   let value = 0x811c9dc5;
   for (let index = 0; index < text.length; index++) value = Math.imul(value ^ text.charCodeAt(index), 0x01000193);

@@ -3,29 +3,29 @@ import type { Fault } from "./fault.ts";
 import type { FaultClass, Hazard, OrdinaryKind } from "./fault-classes.ts";
 import type { FullSettings } from "./scenario.ts";
 
-/** What faults are drawn for. */
+/** The parts of a scenario that its faults depend on. */
 export interface Outline {
   readonly settings: FullSettings;
-  /** How many nodes may be away for good. */
+  /** How many nodes may stay down for good. */
   readonly minority: number;
   readonly nodes: readonly string[];
   readonly clients: readonly string[];
   /** The longest ttl that any claim may have, in milliseconds. */
   readonly longestTtlMs: number;
-  /** About how long the work takes: faults strike within this time. */
+  /** Roughly how long the work takes: faults strike within this time. */
   readonly horizonMs: number;
 }
 
-/** What an act may be late by, in milliseconds: less than the margin that careful clients keep, and their messages need. */
+/** The longest pause before an access, in milliseconds: less than the margin that careful clients keep. */
 export const longestSlipMs = 5;
 
-/** How far the rates of clocks may be from true time: two of them then differ by less than core's allowance of 1 %. */
+/** The largest drift of a clock: the rates of two clocks then differ by less than core's allowance of 1 %. */
 const mostDrift = 0.0045;
 
-/** How far wall clocks are off at the most, in milliseconds: far more than any ttl. */
+/** The largest error of a wall clock, in milliseconds: far more than any ttl. */
 const farMs = 5_000_000;
 
-/** What the faults of each kind may be so that a lock must withstand them. */
+/** Draws faults of each kind within the limits that a lock must survive. */
 const ordinary: Readonly<Record<OrdinaryKind, (dice: Dice, outline: Outline) => Fault[]>> = {
   "lost message": (dice, outline) =>
     many(dice, 20, () => ({ kind: "lost message", ...message(dice, outline), part: dice.pick(["request", "reply"]) })),
@@ -107,14 +107,14 @@ const ordinary: Readonly<Record<OrdinaryKind, (dice: Dice, outline: Outline) => 
     { kind: "client crash", client: dice.pick(outline.clients), atMs: moment(dice, outline) },
   ],
 
-  // Of clients: a node that expires claims by a clock that jumps is a hazard.
+  // Only of clients: a jump of the clock by which a node expires claims is a hazard.
   "clock jump": (dice, outline) => [
     ...dice.some(outline.clients, 1).map((of) => jump(of, 0, dice.between(-farMs, farMs))),
     ...many(dice, 4, () => jump(dice.pick(outline.clients), moment(dice, outline), dice.between(-5000, 5000))),
   ],
 
   "clock drift": (dice, { clients, nodes }) => {
-    // Every clock in its own way; or the worst, nodes that are fast and clients that are slow.
+    // Either every clock drifts independently, or the worst case: fast nodes and slow clients.
     const isWorst = dice.chance(0.5);
     const drift = (of: string, most: number): Fault => {
       return { kind: "clock drift", of, rate: 1 + (isWorst ? most : dice.between(-mostDrift, mostDrift)) };
@@ -163,12 +163,12 @@ const hazards: Readonly<Record<Hazard, (dice: Dice, outline: Outline) => Fault[]
 };
 
 /**
- * Where counters are lost, the order of tokens rests on clients whose wall clocks are right, and whose attempts are not
- * older than the loss.
+ * Once counters are lost, the order of tokens depends on clients with correct wall clocks and attempts that start after
+ * the loss. These kinds would break that.
  */
 const notWithLostCounters: readonly OrdinaryKind[] = ["clock jump", "clock drift", "pause", "suspension"];
 
-/** What may not strike together with a hazard, or else more would break than the class says. */
+/** The kinds that must not strike together with a hazard: more would break than the class allows. */
 const spared: Readonly<Record<Hazard, readonly OrdinaryKind[]>> = {
   "late act": [],
   "node clock jump": [],
@@ -176,7 +176,9 @@ const spared: Readonly<Record<Hazard, readonly OrdinaryKind[]>> = {
   "memory loss and a clock set back": [],
 };
 
-/** Draws faults of a class. Each kind strikes in about half of the runs: some faults show only without others. */
+/**
+ * Draws the faults of a class. Each kind strikes in about half of the runs, as some faults hide the effect of others.
+ */
 export function drawFaults(dice: Dice, { faults, hazards: possible }: FaultClass, outline: Outline): Fault[] {
   const hazard = possible.length > 0 ? dice.fork("hazard").pick(possible) : undefined;
   const impossible = new Set([...(hazard === undefined ? [] : spared[hazard]), ...excluded(dice, outline)]);
@@ -185,20 +187,21 @@ export function drawFaults(dice: Dice, { faults, hazards: possible }: FaultClass
   return hazard === undefined ? drawn : [...drawn, ...hazards[hazard](dice.fork(hazard), outline)];
 }
 
-/** What no lock withstands in company. */
+/** Draws the kinds to leave out because no lock survives their combination. */
 function excluded(dice: Dice, { settings }: Outline): readonly OrdinaryKind[] {
   if (dice.fork("counters").chance(0.3)) return notWithLostCounters;
   return ["delayed restart", ...excludedByClocks(dice, settings)];
 }
 
 function excludedByClocks(dice: Dice, settings: FullSettings): OrdinaryKind[] {
-  // After a pause, code may run before the timer that aborts the signal: who may be paused must look at the clock.
+  // After a pause, code may run before the timer that aborts the signal, so a client that trusts the signal is not
+  // paused.
   if (settings.trust === "signal") return ["pause", "pause before acting", "suspension"];
-  // A wall clock that is set back while the monotonic one stands still leaves no clock that is right.
+  // If the wall clock is set back while the monotonic one stands still, no clock is right.
   return [dice.fork("clocks").chance(0.5) ? "suspension" : "clock jump"];
 }
 
-/** Nodes that crash and forget. They are away for longer than an attempt lasts: what was under way is lost. */
+/** Nodes that crash and lose their memory. They stay down longer than an attempt lasts, so attempts under way fail. */
 function amnesia(dice: Dice, { nodes, settings }: Outline, atMs: number): Fault[] {
   return dice.some(nodes, dice.integer(1, nodes.length)).map((node) => ({
     ...{ kind: "node crash", node, atMs, memory: "lost", isSilent: dice.chance(0.5) },
@@ -214,17 +217,17 @@ function many<T>(dice: Dice, most: number, draw: () => T): T[] {
   return Array.from({ length: dice.integer(1, most) }, draw);
 }
 
-/** The first messages of a connection are the most likely to be hit, as there may be few. */
+/** Draws a message. Early ones are likelier, as a connection may carry few. */
 function message(dice: Dice, { clients, nodes }: Outline) {
   return { client: dice.pick(clients), node: dice.pick(nodes), message: dice.integer(1, dice.pick([5, 30])) };
 }
 
-/** The first notifications of a connection, as well. */
+/** Draws a notification. Early ones are likelier, too. */
 function notification(dice: Dice, { clients, nodes }: Outline) {
   return { client: dice.pick(clients), node: dice.pick(nodes), notification: dice.integer(1, dice.pick([3, 15])) };
 }
 
-/** How late something comes that is still of use, or long is of none. */
+/** Draws a delay: short enough for the message to matter, or far too long. */
 function lateness(dice: Dice, { settings }: Outline): number {
   return dice.between(0, dice.pick([settings.nodeTimeoutMs, 3 * settings.ttlMs]));
 }
@@ -233,7 +236,7 @@ function moment(dice: Dice, { horizonMs }: Outline): number {
   return dice.between(0, horizonMs);
 }
 
-/** A span of time that lasts up to so many ttls. */
+/** Draws a span of time that lasts up to `ttls` ttls. */
 function span(dice: Dice, outline: Outline, ttls: number) {
   return { atMs: moment(dice, outline), forMs: dice.between(0, ttls * outline.settings.ttlMs) };
 }

@@ -1,18 +1,18 @@
 import type { Dice } from "./dice.ts";
 import type { Operation } from "./scenario.ts";
 
-/** Long enough for all faults to end and everybody to have a turn: a call that cannot go on is found out before. */
+/** A wait long enough for all faults to end and all clients to get the lock, so that only a stuck call times out. */
 const patientMsOf = (ttlMs: number): number => 12 * ttlMs + 10_000;
 
-/** What the workers of one process do. */
+/** The operations of each worker of one process. */
 export type Workers = Operation[][];
 
-/** The resources of a world, in the order in which its programs take them: any order, as long as it is the same for all. */
+/** Draws the resources of a world, in the one order in which all of its programs lock them. */
 export function drawOrder(dice: Dice): readonly string[] {
   return dice.some(["book", "cash", "mail", "stock"], dice.integer(2, 4));
 }
 
-/** Programs that take locks, further locks under them, and several at once, always in the same order. */
+/** Draws programs that take nested locks, on one or several resources at a time, always in the same order. */
 export function drawPrograms(dice: Dice, ttlMs: number, order: readonly string[]): Workers {
   return Array.from({ length: dice.integer(1, 4) }, () =>
     Array.from({ length: dice.integer(1, 4) }, () => drawProgram(dice, ttlMs, order)),
@@ -28,7 +28,7 @@ function drawProgram(dice: Dice, ttlMs: number, order: readonly string[]): Opera
   );
 }
 
-/** Locks the first of these names, one or more at once, and the others under that lock. */
+/** Draws an operation that locks the first one or more of these names, and the others nested under that lock. */
 function drawLevels(dice: Dice, ttlMs: number, names: readonly string[]): Operation {
   const atOnce = dice.integer(1, names.length);
   const rest = names.slice(atOnce);
@@ -47,7 +47,7 @@ function drawLevels(dice: Dice, ttlMs: number, names: readonly string[]): Operat
   };
 }
 
-/** Workers that want each of two resources again and again, and some that want both. */
+/** Draws workers that lock one of two resources again and again, and some that lock both. */
 export function drawBusyWorkers(dice: Dice, ttlMs: number, order: readonly string[]): Workers {
   const [one = "", other = ""] = order;
   const holdMs = dice.pick([0, 2, 10]);
@@ -66,7 +66,7 @@ export function drawBusyWorkers(dice: Dice, ttlMs: number, order: readonly strin
   return [...busy, ...Array.from({ length: dice.integer(1, 2) }, () => calls([one, other], dice.integer(1, 6)))];
 }
 
-/** So many calls at once, for many resources, that a process cannot ask the nodes for all of them at the same time. */
+/** Draws more calls at once, for many resources, than one process may have in flight. */
 export function drawStorm(dice: Dice, ttlMs: number): Workers {
   return Array.from({ length: dice.integer(550, 700) }, () => [
     {

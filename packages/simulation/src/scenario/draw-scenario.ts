@@ -13,7 +13,7 @@ import {
 } from "./scenario.ts";
 
 /**
- * The scenario that follows from a seed: who does what, and which faults of the class strike.
+ * Draws the scenario of a seed: what the clients do, and which faults of the class strike.
  *
  * @throws {RangeError} if there is no such class
  */
@@ -45,13 +45,15 @@ export function drawScenario(faults: FaultClassName, seed: number): Scenario {
   return { ...scenario, faults: drawFaults(dice.fork("faults"), faultClasses[faults], outline) };
 }
 
-/** What clients do, and whether nothing goes wrong meanwhile: what is promised then is more. */
+/** What the clients do, and whether the world has no faults: waiters are then promised more. */
 interface Work {
   readonly clients: readonly ScenarioClient[];
   readonly isFaultless: boolean;
 }
 
-/** Most worlds are of clients that do this and that. In others, waiters are put to the test. */
+/**
+ * Draws what the clients do: mixed operations in most worlds; programs, crowds and storms that test waiting in others.
+ */
 function drawWork(dice: Dice, ttlMs: number): Work {
   const kind = dice.fork("kind").next();
   const few = dice.pick([2, 2, 3, 4]);
@@ -77,7 +79,7 @@ function drawWork(dice: Dice, ttlMs: number): Work {
 function drawSettings(dice: Dice, ttlMs: number, nodes: number) {
   const isCareful = dice.chance(0.7);
   const nodeTimeoutMs = Math.round(ttlMs / dice.pick([5, 10, 20]));
-  const mostLatencyMs = dice.pick([dice.between(1, 4), 0.45 * nodeTimeoutMs]); // a request and its reply are in time
+  const mostLatencyMs = dice.pick([dice.between(1, 4), 0.45 * nodeTimeoutMs]); // a request and its reply arrive in time
   return {
     ...{ ttlMs, nodeTimeoutMs },
     retryDelayMs: ttlMs / dice.pick([20, 5]),
@@ -97,20 +99,20 @@ function drawWorkers(dice: Dice, ttlMs: number): Operation[][] {
   );
 }
 
-/** How many more processes want the same, and how likely each of all is a crowd. */
+/** Draws how many additional processes compete, and the probability that a process is a crowd. */
 function drawContention(dice: Dice): { readonly more: number; readonly crowded: number } {
   const crowded = dice.chance(0.05) ? dice.pick([0.5, 1]) : 0;
   return { more: dice.chance(0.03) ? dice.integer(2, 4) : 0, crowded };
 }
 
-/** In most worlds all nodes tell what is released; in some none does, or not all. */
+/** Draws the nodes that do not notify of releases: none in most worlds, some or all in others. */
 function drawUnwatchable(dice: Dice, nodes: readonly string[]): readonly string[] {
   return dice.chance(0.2) ? dice.some(nodes, dice.integer(1, nodes.length)) : [];
 }
 
 /**
- * Many calls of one process that want the same for a short time, so that the lock passes from one to the next. Some give
- * up, at any moment; and some want more or less than the others.
+ * Draws many calls of one process that hold the same lock for a short time, so that it is handed over from one to the
+ * next. Some give up at any moment, and some want more or fewer resources than the others.
  */
 function drawCrowd(dice: Dice, ttlMs: number): Operation[][] {
   const most = dice.pick([["stock"], ["stock"], ["cash", "stock"]]);

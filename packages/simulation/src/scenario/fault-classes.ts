@@ -1,22 +1,21 @@
 import type { Checker } from "../check/checkers.ts";
 import type { FaultKind } from "./fault.ts";
 
-/** A class of faults, and what a lock is to withstand. */
+/** A class of faults, and which guarantees they may break. */
 export interface FaultClass {
-  /** What the faults are, in a sentence. */
+  /** The faults, in a few words. */
   readonly meaning: string;
-  /** The kinds that may strike in every run, each with its limits (`draw-faults.ts`). */
+  /** The kinds that may strike in every run, each within its limits (`draw-faults.ts`). */
   readonly faults: readonly OrdinaryKind[];
-  /** One of these strikes in each run as well; it breaks what `mayBreak` says. */
+  /** In each run, one of these strikes as well and may break what `mayBreak` lists. */
   readonly hazards: readonly Hazard[];
-  /** What need not hold; the first of them must be seen to break. Everything else must hold. */
+  /** The checkers that may find violations; many runs must show one by the first of them. All others must find none. */
   readonly mayBreak: readonly Checker[];
 }
 
 /**
- * What a lock withstands, within limits: the kinds of faults but for an access that arrives late, and node crashes that
- * cost the memory, if the node stays away for the longest ttl, or does not vote for so long (distlock page, "Performance,
- * crash recovery and fsync").
+ * The kinds of faults that a lock survives, within limits: all but late accesses. A node may also lose its memory if it
+ * then stays down, or does not vote, for the longest ttl (distlock page, "Performance, crash recovery and fsync").
  */
 export type OrdinaryKind = Exclude<FaultKind, "late access"> | "delayed restart";
 
@@ -46,22 +45,22 @@ const ordinary: readonly OrdinaryKind[] = [
   "suspension",
 ];
 
-/** What is drawn for a seed, and what must hold then. */
+/** The classes of faults, by name. */
 export const faultClasses: Readonly<Record<FaultClassName, FaultClass>> = {
   survivable: {
-    meaning: "whatever a lock must withstand",
+    meaning: "all faults that a lock must survive",
     faults: ordinary,
     hazards: [],
     mayBreak: [],
   },
   "lock-breaking": {
-    meaning: "an act later than the validity, a node's clock that jumps, or a node that forgets its claims",
+    meaning: "an access after the validity has ended, a node's clock that jumps, or a node that forgets its claims",
     faults: ordinary,
     hazards: ["late act", "node clock jump", "memory loss"],
     mayBreak: ["mutual exclusion"],
   },
   "fence-breaking": {
-    meaning: "nodes that forget their counters, and a client whose clock is behind the tokens that were lost",
+    meaning: "nodes that forget their counters, and a client whose clock is behind the lost tokens",
     faults: ordinary,
     hazards: ["memory loss and a clock set back"],
     mayBreak: ["fence order", "mutual exclusion", "fenced storage"],

@@ -1,23 +1,23 @@
 import type { Fault } from "./fault.ts";
 import { type FullScenario, longestTtlMs } from "./scenario.ts";
 
-/** Clocks of nodes may run a little slower than true time. */
+/** An upper bound on how much longer than its nominal time a claim lasts on a node with a slow clock. */
 export const slowest = 1.02;
 
-/** When a fault that strikes at a moment is over; a crash for good is over at once. */
+/** Returns when a fault is over. A crash for good counts as over at once. */
 export function endOf(fault: Fault): number {
   const startMs = "atMs" in fault ? fault.atMs : 0;
   return startMs + durationOf(fault);
 }
 
-/** How long claims may outlast their ttl because clocks of nodes are set back, in milliseconds. */
+/** Returns how long claims may outlast their ttl because nodes' clocks are set back, in milliseconds. */
 export function setBackMs({ faults }: FullScenario, nodes: readonly string[]): number {
   const jumps = faults.filter((fault) => fault.kind === "clock jump" && nodes.includes(fault.of));
   return jumps.reduce((sum, jump) => sum + Math.abs("byMs" in jump ? jump.byMs : 0), 0);
 }
 
 /**
- * When all faults, and what they have left behind, are over: messages have arrived, claims of dead clients have expired.
+ * Returns when all faults and their effects are over: messages have arrived, and claims of dead clients have expired.
  * `Infinity` if a fault may strike at any time.
  */
 export function calmFromMs(scenario: FullScenario, nodes: readonly string[]): number {
@@ -29,7 +29,7 @@ export function calmFromMs(scenario: FullScenario, nodes: readonly string[]): nu
   return lastMs + (longestTtlMs(scenario) + setBackMs(scenario, nodes)) * slowest;
 }
 
-/** How long a fault lasts, or delays something. */
+/** How long a fault lasts, or delays a message. */
 function durationOf(fault: Fault): number {
   const { forMs, byMs, afterMs, guardMs } = fault as Partial<Record<"forMs" | "byMs" | "afterMs" | "guardMs", number>>;
   const lastsMs = forMs !== undefined && Number.isFinite(forMs) ? forMs + (guardMs ?? 0) : 0;
@@ -37,7 +37,7 @@ function durationOf(fault: Fault): number {
   return Math.max(lastsMs, lateMs, afterMs ?? 0);
 }
 
-/** Whether a fault strikes at a moment that it tells, and not at the next opportunity. */
+/** Whether a fault strikes at a fixed moment, and not at the next opportunity. */
 function isTimed(fault: Fault): boolean {
   if (fault.kind === "pause") return fault.step === 0;
   return fault.kind === "clock drift" || ("atMs" in fault && fault.kind !== "pause before acting");

@@ -2,23 +2,23 @@ import type { Trust } from "../history/recorder.ts";
 import type { Fault } from "./fault.ts";
 
 /**
- * All that happens in a simulated world: who does what, and what goes wrong. Drawn from a seed (`drawScenario`), or
- * written by hand to show one thing.
+ * Everything that happens in a simulated world: what the clients do, and what goes wrong. Drawn from a seed
+ * (`drawScenario`), or written by hand to show one thing.
  */
 export interface Scenario {
-  /** What everything is drawn from that is not said here: latencies, delays between attempts. Default 1. */
+  /** The seed of everything not stated here, such as latencies and delays between attempts. Default 1. */
   readonly seed?: number;
-  /** How many nodes there are, named `A`, `B`, … Default 5. */
+  /** The number of nodes, which are named `A`, `B`, … Default 5. */
   readonly nodes?: number;
   /** The clients: processes that share nothing but the nodes. */
   readonly clients: readonly ScenarioClient[];
-  /** What goes wrong. Default: nothing. */
+  /** The faults that strike. Default: none. */
   readonly faults?: readonly Fault[];
-  /** How the clients are set up. */
+  /** The settings of clients and network. */
   readonly settings?: ScenarioSettings;
 }
 
-/** What all clients of a scenario go by. Durations are milliseconds. */
+/** The settings that all clients of a scenario share. Durations are in milliseconds. */
 export interface ScenarioSettings {
   /** See `LockOptions` of core. Default 1000. */
   readonly ttlMs?: number;
@@ -30,69 +30,73 @@ export interface ScenarioSettings {
   readonly retryDelayMaxMs?: number;
   /** See `LockOptions` of core. Default: the majority. */
   readonly quorum?: number;
-  /** How long a message takes, from the least to the most. Default from 1 to 1. */
+  /** The shortest and the longest time that a message takes. Default `[1, 1]`. */
   readonly latencyMs?: readonly [least: number, most: number];
   /** Whether each connection keeps the order of its messages, as TCP does. Default true. */
   readonly keepsOrder?: boolean;
-  /** The names of nodes that do not tell what was released: they have no `watch`. Default: none. */
+  /** The names of nodes that do not notify of releases: they have no `watch`. Default: none. */
   readonly unwatchable?: readonly string[];
-  /** How clients tell whether they still hold a lock: by `remainingMs()` or by `signal`. Default `"remaining time"`. */
+  /**
+   * How clients check whether they still hold a lock: by `remainingMs()` or by `signal`. Default `"remaining time"`.
+   */
   readonly trust?: Trust;
-  /** Clients that trust the remaining time act only if it is more than this. Default 0. */
+  /** Clients that trust the remaining time act only if more than this is left. Default 0. */
   readonly marginMs?: number;
   /**
-   * When faults of single messages, and pauses that have not struck yet, no longer strike. What is promised of waiters once
-   * all faults are over can be checked from then on. Default: when all work is done.
+   * The time from which faults of single messages, and pauses that have not struck yet, no longer strike. Promises to
+   * waiters that hold only after all faults can be checked from then on. Default: when all work is done.
    */
   readonly calmAfterMs?: number;
 }
 
-/** One process. */
+/** One client process. */
 export interface ScenarioClient {
   /** Its name, such as `client 1`. */
   readonly name: string;
-  /** What its workers do, one after another; workers of one process share a `Redlock`. */
+  /** The operations of each worker, one after another. The workers of a process share a `Redlock`. */
   readonly workers: readonly (readonly Operation[])[];
-  /** Whether it listens to nodes that notify of releases. Default true. */
+  /** Whether it watches nodes for releases. Default true. */
   readonly listens?: boolean;
 }
 
-/** Something that a worker does with a lock. */
+/** One use of a lock by a worker. */
 export interface Operation {
   /** Which call acquires the lock. */
   readonly by: "acquire" | "tryAcquire" | "using";
-  /** What it locks. */
+  /** The resources to lock. */
   readonly resources: readonly string[];
-  /** How long the worker waits before, in milliseconds. Default 0. */
+  /** How long the worker waits before the call, in milliseconds. Default 0. */
   readonly afterMs?: number;
-  /** See `LockOptions` of core. Default: that of the scenario. */
+  /** See `LockOptions` of core. Default: the scenario's. */
   readonly ttlMs?: number;
-  /** See `LockOptions` of core. Default that of core. */
+  /** See `LockOptions` of core. Default: core's. */
   readonly waitTimeoutMs?: number;
-  /** See `LockOptions` of core. Default that of core. */
+  /** See `LockOptions` of core. Default: core's. */
   readonly autoExtend?: boolean;
-  /** See `LockOptions` of core. Default that of core. */
+  /** See `LockOptions` of core. Default: core's. */
   readonly maxHoldMs?: number;
-  /** After how long the caller gives up waiting, by a signal, in milliseconds. Default: not at all. */
+  /** When the caller stops waiting, by aborting a signal, in milliseconds after the call. Default: never. */
   readonly abortAfterMs?: number;
-  /** How often it reads and then writes what the lock protects, looking at the lock before each access. Default 1. */
+  /**
+   * How many times it reads and then writes what the lock protects, checking the lock before each access. Default 1.
+   */
   readonly updates?: number;
-  /** How long it thinks between a read and the write, in milliseconds; a list has one for each update. Default 1. */
+  /** The time between a read and the write, in milliseconds; a list has one entry for each update. Default 1. */
   readonly thinkMs?: number | readonly number[];
   /** The ttl of an extension after each update, in milliseconds. Default: no extension. */
   readonly extendMs?: number;
-  /** What the worker does afterwards under the lock, one after another: it takes further locks. Default: nothing. */
+  /** Nested operations that the worker performs afterwards under the lock, one after another. Default: none. */
   readonly under?: readonly Operation[];
-  /** How it ends with the lock, unless `using` does. `forget` leaves it to expire. Default `release`. */
+  /** How the lock ends, except under `using`. `forget` lets it expire. Default `release`. */
   readonly end?: "release" | "release twice" | "forget";
 }
 
-/** A scenario in which nothing is left open. */
+/** A scenario with all defaults filled in. */
 export interface FullScenario extends Required<Scenario> {
   readonly settings: FullSettings;
 }
 
-/** Settings in which nothing is left open, other than what core decides. */
+/** Settings with all defaults filled in, except those that core decides. */
 export type FullSettings = Required<Omit<ScenarioSettings, "quorum">> & Pick<ScenarioSettings, "quorum">;
 
 /** Fills in the defaults. */
@@ -119,7 +123,7 @@ export function complete(scenario: Scenario): FullScenario {
   };
 }
 
-/** The names of so many nodes: `A`, `B`, … */
+/** Returns the names of the nodes: `A`, `B`, … */
 export function nodeNames(count: number): string[] {
   return Array.from({ length: count }, (_, index) => String.fromCharCode("A".charCodeAt(0) + index));
 }
@@ -129,12 +133,12 @@ export function quorumOf({ nodes, settings }: Pick<FullScenario, "nodes" | "sett
   return settings.quorum ?? Math.floor(nodes / 2) + 1;
 }
 
-/** How many nodes must notify a client that it misses no release: as many as must grant, if there are so many. */
+/** Whether a majority of the nodes notifies a client of releases, so that it misses none. */
 export function isNotified({ nodes, settings }: FullScenario, { listens = true }: ScenarioClient): boolean {
   return listens && nodes - settings.unwatchable.length > nodes / 2;
 }
 
-/** All that the clients do, also under other locks. */
+/** Returns all operations of the clients, nested ones included. */
 export function operationsOf(clients: FullScenario["clients"]): Operation[] {
   return clients.flatMap(({ workers }) => workers.flat()).flatMap(withNested);
 }
@@ -143,7 +147,9 @@ function withNested(operation: Operation): Operation[] {
   return [operation, ...(operation.under ?? []).flatMap(withNested)];
 }
 
-/** Changes operations, from the outermost on; those that become undefined are left out, with all that is done under them. */
+/**
+ * Maps operations, outer ones first. An operation mapped to undefined is removed together with its nested operations.
+ */
 export function mapOperations(
   operations: readonly Operation[],
   change: (operation: Operation) => Operation | undefined,
@@ -155,20 +161,22 @@ export function mapOperations(
   });
 }
 
-/** The longest ttl that any lock of the scenario has, in milliseconds. */
+/** Returns the longest ttl of any lock of the scenario, in milliseconds. */
 export function longestTtlMs({ clients, settings }: Pick<FullScenario, "clients" | "settings">): number {
   const operations = operationsOf(clients);
   return Math.max(settings.ttlMs, ...operations.flatMap(({ ttlMs = 0, extendMs = 0 }) => [ttlMs, extendMs]));
 }
 
-/** @throws {RangeError} if a fault names a client or node that the scenario does not have: it would never strike */
+/**
+ * @throws {RangeError} if a fault names a client or node that the scenario does not have, so that it would never strike
+ */
 export function assertKnownNames({ nodes, clients, faults }: FullScenario): void {
   const known = new Set([...nodeNames(nodes), ...clients.map(({ name }) => name)]);
   for (const fault of faults) {
     const unknown = namesIn(fault).find((name) => !known.has(name));
     if (unknown === undefined) continue;
     const names = [...known].join(", ");
-    throw new RangeError(`the fault "${fault.kind}" names ${JSON.stringify(unknown)}, which is none of ${names}`);
+    throw new RangeError(`the fault "${fault.kind}" names ${JSON.stringify(unknown)}, which is not one of ${names}`);
   }
 }
 

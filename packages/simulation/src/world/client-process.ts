@@ -1,22 +1,22 @@
 import type { Clock } from "@holdfast/core";
 import type { Dice } from "../scenario/dice.ts";
-import { type Actor, turn, type World } from "./world.ts";
+import { type Actor, phase, type World } from "./world.ts";
 
-/** No timer is longer than what fits into 32 bits. */
+/** The longest timer of an event loop: its milliseconds must fit into 32 bits. */
 const longestTimerMs = 2 ** 31 - 1;
 
 /**
- * A process with clocks of its own, in which one or more workers share a `Redlock`.
+ * A process with its own clocks, in which one or more workers share a `Redlock`.
  *
- * Time that passes in the middle of a turn of its event loop can be noticed only where the code reads a clock or sends
- * something: its _steps_. A pause therefore strikes either between two turns or at a step. From then on, the rest of the
- * turn happens at a later moment than the world is at.
+ * Code can notice that time has passed within a turn of the event loop only where it reads a clock or sends a message:
+ * its _steps_. A pause therefore strikes either between two turns or at a step. After a pause at a step, the rest of
+ * that turn runs at a later moment than the world's present.
  */
 export class ClientProcess implements Actor, Clock {
   readonly name: string;
   readonly dice: Dice;
   readonly #world: World;
-  /** For what the network between it and the storage does. */
+  /** The source of random numbers for its messages to the storage. */
   readonly storageDice: Dice;
   readonly #timerDice: Dice;
   readonly #pauses: { stepsLeft: number; readonly strike: () => void }[] = [];
@@ -32,9 +32,9 @@ export class ClientProcess implements Actor, Clock {
   #timers = 0;
 
   /**
-   * @param world where it lives
+   * @param world the world that it is part of
    * @param name its name in the timeline
-   * @param dice what its randomness comes from
+   * @param dice the source of its random numbers
    */
   constructor(world: World, name: string, dice: Dice) {
     this.#world = world;
@@ -52,7 +52,7 @@ export class ClientProcess implements Actor, Clock {
     return this.#isDead;
   }
 
-  /** Whether it was paused or suspended until now: what it saw before may no longer be so. */
+  /** Whether a pause or suspension has only just ended: what the process saw before may be out of date. */
   get wasJustHeld(): boolean {
     return this.#heldUntilMs >= this.#world.nowMs;
   }
@@ -62,12 +62,12 @@ export class ClientProcess implements Actor, Clock {
     return this.#timers;
   }
 
-  /** The true time at which this process is. */
+  /** The moment of true time that this process has reached. It is ahead of the world's after a pause at a step. */
   get nowMs(): number {
     return Math.max(this.#world.nowMs, this.#heldUntilMs);
   }
 
-  /** How long it has run, on its own clock: the time that passed while it was neither paused nor suspended. */
+  /** How long it has run by its own clock, without pauses and suspensions. */
   get awakeMs(): number {
     return (this.nowMs - this.#heldMs) * this.#rate;
   }
@@ -82,7 +82,7 @@ export class ClientProcess implements Actor, Clock {
     return this.nowMs * this.#wallRate + this.#wallOffsetMs;
   };
 
-  /** As timers are: of whole milliseconds, never less than one, and a little late. */
+  /** Starts a timer as real ones are: whole milliseconds, at least one, and a little late. */
   readonly startTimer = (delayMs: number, callback: () => void): (() => void) => {
     const wholeMs = Math.max(1, Math.trunc(Math.min(delayMs, longestTimerMs)));
     const dueMs = this.#monotonicMs() + wholeMs + this.#timerDice.next();
@@ -95,7 +95,7 @@ export class ClientProcess implements Actor, Clock {
     };
     const wait = (): void => {
       const leftMs = (dueMs - this.#monotonicMs()) / this.#rate;
-      cancelWait = this.#world.at(this.nowMs + leftMs, turn.timer, ring, this);
+      cancelWait = this.#world.at(this.nowMs + leftMs, phase.timer, ring, this);
     };
     const ring = (): void => {
       const stoodStill = dueMs - this.#monotonicMs() > 1e-6;
@@ -113,22 +113,22 @@ export class ClientProcess implements Actor, Clock {
   };
 
   readonly afterPendingIo = (callback: () => void): void => {
-    this.#world.at(this.nowMs, turn.afterInput, callback, this);
+    this.#world.at(this.nowMs, phase.afterInput, callback, this);
   };
 
-  /** Waits so long on its own clock. */
+  /** Waits by its own clock. */
   sleep(ms: number): Promise<void> {
     return new Promise((resolve) => {
       this.startTimer(ms, resolve);
     });
   }
 
-  /** Lets something arrive at the process at a moment of true time. */
+  /** Delivers something to the process at a moment of true time. */
   receive(atMs: number, callback: () => void): void {
-    this.#world.at(atMs, turn.input, callback, this);
+    this.#world.at(atMs, phase.input, callback, this);
   }
 
-  /** A moment at which the code can notice that time has passed, and at which a pause can strike. */
+  /** Marks a step: the code can notice that time has passed, and a pause can strike. */
   step(): void {
     if (this.#pauses.length === 0 || this.#isUndisturbed) return;
     for (const pause of this.#pauses) pause.stepsLeft -= 1;
@@ -139,7 +139,7 @@ export class ClientProcess implements Actor, Clock {
     }
   }
 
-  /** Reads something in one moment, in which no pause strikes. */
+  /** Calls `read` with no pause striking meanwhile. */
   undisturbed<T>(read: () => T): T {
     this.#isUndisturbed = true;
     try {
@@ -149,51 +149,51 @@ export class ClientProcess implements Actor, Clock {
     }
   }
 
-  /** The moment between having looked at the lock and acting on what was seen. */
+  /** Marks the moment between looking at the lock and acting on it. */
   beforeActing(): void {
     this.#pausesBeforeActing.shift()?.();
   }
 
-  /** Nothing runs for so long. */
+  /** Pauses the process: nothing runs for `ms`. */
   hold(ms: number): void {
     this.#heldUntilMs = this.nowMs + ms;
     this.#heldMs += ms;
   }
 
-  /** Pauses at a step to come; 0 is the very next. */
+  /** Schedules a pause after `stepsLeft` more steps; 0 means at the next one. */
   pauseAtStep(stepsLeft: number, strike: () => void): void {
     this.#pauses.push({ stepsLeft, strike });
   }
 
-  /** Pauses the next time that it acts on its lock. */
+  /** Schedules a pause for the next time that the process acts on its lock. */
   pauseBeforeActing(strike: () => void): void {
     this.#pausesBeforeActing.push(strike);
   }
 
-  /** Drops the pauses that have not struck yet. */
+  /** Drops scheduled pauses that have not struck yet. */
   calmDown(): void {
     this.#pauses.length = 0;
     this.#pausesBeforeActing.length = 0;
   }
 
-  /** Nothing runs for so long, and the monotonic clock stands still. */
+  /** Suspends the machine: nothing runs for `ms`, and the monotonic clock stands still. */
   suspend(ms: number): void {
     this.hold(ms);
     this.#suspendedMs += ms;
   }
 
-  /** Sets the wall clock forward, or back. */
+  /** Sets the wall clock forward, or back if `byMs` is negative. */
   setWall(byMs: number): void {
     this.#wallOffsetMs += byMs;
   }
 
-  /** Lets its clocks run faster than true time, or slower, from the beginning on. */
+  /** Sets the rate of its clocks relative to true time, counted from the start of the run. */
   drift(rate: number): void {
     this.#rate = rate;
     this.#wallRate = rate;
   }
 
-  /** Ends it: nothing of it runs or is sent any more. */
+  /** Crashes the process: it runs and sends nothing from here on. */
   die(): void {
     this.#isDead = true;
   }

@@ -8,18 +8,18 @@ import { type Network, Wire } from "./network.ts";
 import type { NodeHost } from "./node-host.ts";
 import { type InFlight, Traffic } from "./traffic.ts";
 import { WatchConnection, type WatchFault } from "./watch-connection.ts";
-import { turn } from "./world.ts";
+import { phase } from "./world.ts";
 
 type PerMessage = LostMessage | LateMessage | RepeatedMessage;
 
 type Reply = AcquireReply | ExtendReply | ReleaseReply;
 
-/** One request on its way, and where its answer goes. */
+/** A request in flight, and the promise of its reply. */
 interface Sent {
   readonly number: number;
   readonly method: Method;
   readonly request: Asked;
-  /** The life of the node to which it was sent; undefined if it was sent again, and reaches whoever is there. */
+  /** How often the node had crashed when it was sent; undefined for a repeated message, which survives restarts. */
   readonly life: number | undefined;
   readonly faults: readonly PerMessage[];
   readonly dice: Dice;
@@ -28,10 +28,10 @@ interface Sent {
   readonly reject: (reason: Error) => void;
 }
 
-/** The connection of one client to one node: a lock node to the client, and a network in between. */
+/** The connection of one client to one node: to the client it is a `LockNode`, with a network behind it. */
 export class Connection implements LockNode {
   readonly name: string;
-  /** Only where the node has it. */
+  /** Missing if the client does not listen or the node cannot be watched. */
   readonly watch?: Required<LockNode>["watch"];
   readonly #client: ClientProcess;
   readonly #host: NodeHost;
@@ -44,11 +44,11 @@ export class Connection implements LockNode {
   #requests = 0;
 
   /**
-   * @param client who asks
-   * @param host who is asked
-   * @param network what is between them
-   * @param faults those that strike messages of this connection
-   * @param listens whether the client watches the node, if it can
+   * @param client the client that sends requests
+   * @param host the node that answers
+   * @param network the network between them
+   * @param faults the faults that strike messages of this connection
+   * @param listens whether the client watches the node, if the node can be watched
    */
   constructor(client: ClientProcess, host: NodeHost, network: Network, faults: readonly Fault[], listens = true) {
     this.name = host.name;
@@ -82,7 +82,7 @@ export class Connection implements LockNode {
     const request = waiter === undefined ? asked : { ...asked, waiter: waiterNames.nameOf(waiter, client.name) };
     const attempt = recorder.attemptOf(request, client);
     if (method === "release") recorder.givesUp(request.owner, client);
-    recorder.tell(client.nowMs, client.name, () => {
+    recorder.log(client.nowMs, client.name, () => {
       return { attempt: attempt.name, to: this.name, what: describeRequest(method, request, attempt) };
     });
     return new Promise((resolve, reject) => {
@@ -101,40 +101,40 @@ export class Connection implements LockNode {
     });
   }
 
-  /** The request travels, and is answered by the node that is there when it arrives. */
+  /** Sends the request over the network. The node that is running when it arrives answers it. */
   #transmit(departsMs: number, sent: Sent): void {
     const { world } = this.#network;
     const atMs = this.#toNode.carry(departsMs, this.#delayMs(sent, "request"), sent.life === undefined);
     for (const owner of ownersOf(sent)) this.#network.recorder.departs(owner, this.name);
-    world.at(atMs, turn.input, () => {
+    world.at(atMs, phase.input, () => {
       if (this.#isAway(sent)) return;
       const { node } = this.#host;
       new Promise<Reply>((resolve) => resolve(node[sent.method](sent.request as never) as Promise<Reply>)).then(
         (reply) => {
-          if (isDenial(reply)) void this.#lookInTheWay(sent.request);
-          this.#tell(() => ({ from: this.name, ...describeReply(reply, this.#attemptOf(sent)) }));
-          this.#answer(sent, () => sent.resolve(this.#toldToClient(reply) as never));
+          if (isDenial(reply)) void this.#reportHolders(sent.request);
+          this.#log(() => ({ from: this.name, ...describeReply(reply, this.#attemptOf(sent)) }));
+          this.#answer(sent, () => sent.resolve(this.#asClientSees(reply) as never));
         },
         (reason) => {
-          this.#tell(() => `fails to ${sent.method} ${this.#attemptOf(sent)}: ${reason}`);
+          this.#log(() => `fails to ${sent.method} ${this.#attemptOf(sent)}: ${reason}`);
           this.#answer(sent, () => sent.reject(reason));
         },
       );
     });
   }
 
-  /** A reply as the client gets it, which knows waiters by names of its own. */
-  #toldToClient(reply: Reply): Reply {
+  /** The reply with the waiter names that the client's core uses. */
+  #asClientSees(reply: Reply): Reply {
     const next = (reply as Partial<ReleaseReply> | undefined)?.next;
     return next === undefined ? reply : { ...reply, next: this.#network.waiterNames.waiterOf(next) };
   }
 
-  /** Whether the node is away, or was since the request was sent: then it does not hear of it. */
+  /** Whether the node is down, or has crashed since the request was sent: the request is then lost. */
   #isAway(sent: Sent): boolean {
     const host = this.#host;
     const hasCrashed = sent.life !== undefined && sent.life !== host.lives;
     if (!host.isDown && !hasCrashed) return false;
-    this.#tell(() => `does not get the request to ${sent.method} ${this.#attemptOf(sent)}`);
+    this.#log(() => `does not get the request to ${sent.method} ${this.#attemptOf(sent)}`);
     this.#excuse(sent);
     if (!host.isSilent) this.#answer(sent, () => sent.reject(new Error("connection refused")));
     return true;
@@ -150,13 +150,13 @@ export class Connection implements LockNode {
     });
   }
 
-  /** Who it is that the node refuses somebody for. */
-  async #lookInTheWay({ resources }: Asked): Promise<void> {
+  /** Reports the owners that made the node deny a request. */
+  async #reportHolders({ resources }: Asked): Promise<void> {
     const { node } = this.#host;
     const { recorder, world } = this.#network;
     for (const resource of resources) {
       const view = await node.inspect?.(resource);
-      if (view?.owner) recorder.inTheWay(view.owner, this.name, world.nowMs);
+      if (view?.owner) recorder.blocks(view.owner, this.name, world.nowMs);
     }
   }
 
@@ -188,13 +188,13 @@ export class Connection implements LockNode {
     return this.#network.recorder.attemptOf(request, this.#client).name;
   }
 
-  #tell(remark: () => Remark | string): void {
+  #log(remark: () => Remark | string): void {
     const { recorder, world } = this.#network;
-    recorder.tell(world.nowMs, `node ${this.name}`, remark);
+    recorder.log(world.nowMs, `node ${this.name}`, remark);
   }
 }
 
-/** Whose claims a request may end or leave behind: what takes over from somebody is the release of that claim, too. */
+/** The owners whose claims a request may end or leave behind: a takeover also releases the predecessor's claim. */
 function ownersOf({ request: { owner, takeover } }: Sent): string[] {
   return takeover === undefined ? [owner] : [owner, takeover];
 }

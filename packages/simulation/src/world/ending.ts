@@ -10,19 +10,19 @@ import {
 import type { Stage, StagedClient } from "./stage.ts";
 import { microtasks } from "./world.ts";
 
-/** Operations wait for seconds at most; who has not ended after so much virtual time hangs. */
+/** Operations wait for seconds at most. One that has not ended after this much virtual time hangs. */
 const longestRunMs = 600_000;
 
-/** So many attempts after the last claim has expired are enough for somebody to get the lock. */
+/** The number of attempts within which some client must get the lock once the last claim has expired. */
 const recoveryAttempts = 10;
 
-/** An attempt asks for votes, and then up to three times for agreement on the token; and the release asks once. */
+/** An attempt takes one round to ask for votes and up to three to agree on the token; a release takes one. */
 const mostRounds = 5;
 
-/** So long core goes on watching after the last of its waiters and locks is gone, in case that another one comes. */
+/** How long core keeps its watches after the last waiter and lock are gone, in case another one follows. */
 const watchLingerMs = 1000;
 
-/** Plays a stage to its end: until all work is done and all faults are over, and shows that all is well again. */
+/** Runs a stage until all work is done and all faults are over, then tests that locks work and nothing has leaked. */
 export async function playOut(stage: Stage): Promise<void> {
   const { world, recorder, network, clients } = stage;
   await world.runUntil(longestRunMs, () => clients.every((client) => isIdle(client, world.nowMs)));
@@ -31,26 +31,26 @@ export async function playOut(stage: Stage): Promise<void> {
   }
   recordCompletion(stage);
   await untilQuiet(stage);
-  await findForsakenClaims(stage);
+  await findAbandonedClaims(stage);
   await world.runUntil(Math.max(...stage.scenario.faults.map(endOf), world.nowMs));
   network.calmDown();
   for (const { process } of clients) process.calmDown();
   await untilExpired(stage);
   await recover(stage);
   await untilQuiet(stage);
-  await findForsakenClaims(stage);
+  await findAbandonedClaims(stage);
   await untilExpired(stage);
   await world.runUntil(world.nowMs + watchLingerMs * slowest);
   await untilQuiet(stage);
   await findLeaks(stage);
 }
 
-/** Whether a client has nothing left to do: a pause in the middle of its last turn, too, is over. */
+/** Whether a client has nothing left to do. A client that is paused in its last turn still has. */
 function isIdle({ process, working }: StagedClient, nowMs: number): boolean {
   return (working === 0 && process.nowMs <= nowMs) || process.isDead;
 }
 
-/** How all operations came to their end, if it is known from when on no fault was in their way. */
+/** Records how all operations ended, if the end of the last fault is known. */
 function recordCompletion({ world, recorder, scenario, clients }: Stage): void {
   const fromMs = calmFromMs(scenario, nodeNames(scenario.nodes));
   if (fromMs === Infinity) return;
@@ -60,7 +60,7 @@ function recordCompletion({ world, recorder, scenario, clients }: Stage): void {
   recorder.completion = { fromMs, endedAtMs: isDone ? world.nowMs : undefined, workMs, calls: operations.length };
 }
 
-/** How long an operation may take that has no rivals, other than for those under it, in milliseconds. */
+/** How long an operation without rivals may take, in milliseconds, not counting nested operations. */
 function longestMs(operation: Operation, { settings }: FullScenario): number {
   const { resources, updates = 1, thinkMs = 1, afterMs = 0 } = operation;
   const { retryDelayMs, retryDelayMaxMs, nodeTimeoutMs, latencyMs } = settings;
@@ -69,7 +69,7 @@ function longestMs(operation: Operation, { settings }: FullScenario): number {
   return afterMs + updatesMs + retryDelayMs + retryDelayMaxMs + mostRounds * nodeTimeoutMs;
 }
 
-/** Until no message is on the way, and none waits for a client that is paused. */
+/** Runs until no message is in flight, and none waits for a paused client. */
 async function untilQuiet({ world, network, clients }: Stage): Promise<void> {
   const living = clients.map(({ process }) => process).filter(({ isDead }) => !isDead);
   const quietAtMs = (): number => Math.max(network.quietAtMs, ...living.map(({ heldUntilMs }) => heldUntilMs));
@@ -77,7 +77,7 @@ async function untilQuiet({ world, network, clients }: Stage): Promise<void> {
   while (quietAtMs() > world.nowMs);
 }
 
-/** Until whatever was claimed has expired, also where a node's clock was set back. */
+/** Runs until every claim has expired, including on nodes whose clock was set back. */
 async function untilExpired(stage: Stage): Promise<void> {
   await untilQuiet(stage);
   const { world, scenario } = stage;
@@ -85,10 +85,10 @@ async function untilExpired(stage: Stage): Promise<void> {
   await world.runUntil(world.nowMs + (longestTtlMs(scenario) + outlastMs) * slowest);
 }
 
-/** So many resources are enough to show that locks can be had again. */
+/** Locking this many resources is enough to show that locks work again. */
 const mostRecovered = 8;
 
-/** Every client that still lives asks for the same resources, all at once: somebody must get them soon. */
+/** Lets every live client ask for the same resources at once: one of them must get them soon. */
 async function recover(stage: Stage): Promise<void> {
   const { world, recorder, scenario, hosts } = stage;
   const { retryDelayMaxMs, nodeTimeoutMs, trust } = scenario.settings;
@@ -122,21 +122,26 @@ async function recover(stage: Stage): Promise<void> {
   recorder.recovery = { fromMs, boundMs, lockedAtMs };
 }
 
-/** No node keeps what was given up, unless a message to it was lost, or its client is dead: then it keeps it for a ttl. */
-async function findForsakenClaims({ world, recorder, clients, hosts, scenario }: Stage): Promise<void> {
+/**
+ * Finds abandoned claims on nodes. A claim may stay until its ttl ends only if a message was lost or its client died.
+ */
+async function findAbandonedClaims({ world, recorder, clients, hosts, scenario }: Stage): Promise<void> {
   if (clients.some(({ process }) => process.isDead)) return;
   for (const { name, node } of hosts.filter(({ isDown }) => !isDown)) {
     for (const resource of resourcesOf(scenario)) {
       const view = await answerOf(async () => node.inspect?.(resource));
       const owner = view instanceof Error ? undefined : (view?.owner ?? undefined);
-      const attempt = owner === undefined ? undefined : recorder.inexcusable(owner, name);
+      const attempt = owner === undefined ? undefined : recorder.unexcused(owner, name);
       if (attempt === undefined) continue;
-      recorder.leaked(world.nowMs, `node ${name} still keeps ${attempt} on ${resource}, though nothing to it was lost`);
+      recorder.leaked(
+        world.nowMs,
+        `node ${name} still keeps ${attempt} on ${resource}, although no message to it was lost`,
+      );
     }
   }
 }
 
-/** No timer is set any more, no node is watched, and every node is free to grant everything to somebody new. */
+/** Finds what is left at the end: timers, watches, and claims that keep a node from granting to a new owner. */
 async function findLeaks({ world, recorder, clients, hosts, scenario }: Stage): Promise<void> {
   for (const { process } of clients) {
     if (!process.isDead && process.timers > 0) {
@@ -157,13 +162,13 @@ async function findLeaks({ world, recorder, clients, hosts, scenario }: Stage): 
   }
 }
 
-/** What a node answers at once, as every node of a simulation must; or how it fails to. */
+/** The node's immediate reply, as every simulated node must give; an error if it rejects or does not reply. */
 async function answerOf<T>(ask: () => Promise<T>): Promise<T | Error> {
-  const silence = microtasks().then(() => new Error("it does not answer"));
+  const silence = microtasks().then(() => new Error("it does not reply"));
   return Promise.race([ask(), silence]).catch((error: unknown) => new Error(String(error)));
 }
 
-/** All that the clients of a scenario lock. */
+/** Every resource that the clients of a scenario lock. */
 function resourcesOf({ clients }: Stage["scenario"]): string[] {
   return [...new Set(operationsOf(clients).flatMap(({ resources }) => resources))];
 }

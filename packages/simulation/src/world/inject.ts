@@ -2,9 +2,9 @@ import type { Fault } from "../scenario/fault.ts";
 import type { ClientProcess } from "./client-process.ts";
 import type { Network } from "./network.ts";
 import type { NodeHost } from "./node-host.ts";
-import { turn, type World } from "./world.ts";
+import { phase, type World } from "./world.ts";
 
-/** What faults can strike. */
+/** The parts of a world that faults can strike. */
 export interface Targets {
   readonly world: World;
   readonly clients: ReadonlyMap<string, ClientProcess>;
@@ -12,10 +12,10 @@ export interface Targets {
   readonly network: Network;
 }
 
-/** Sees to it that a fault strikes when it should. Faults of single messages are the connections' to keep. */
+/** Schedules a fault. Faults of single messages are not handled here but by the connections. */
 export function inject(fault: Fault, targets: Targets): void {
   const strike = strikeOf(fault, targets);
-  if (strike !== undefined) targets.world.at("atMs" in fault ? fault.atMs : 0, turn.fault, strike);
+  if (strike !== undefined) targets.world.at("atMs" in fault ? fault.atMs : 0, phase.fault, strike);
 }
 
 function strikeOf(fault: Fault, { world, clients, hosts, network }: Targets): (() => void) | undefined {
@@ -30,7 +30,7 @@ function strikeOf(fault: Fault, { world, clients, hosts, network }: Targets): ((
     case "partition":
       return now(() => {
         network.part(fault);
-        world.at(world.nowMs + fault.forMs, turn.fault, () => network.heal(fault));
+        world.at(world.nowMs + fault.forMs, phase.fault, () => network.heal(fault));
       });
     case "node crash":
       return now(() => host?.crash(fault));

@@ -3,24 +3,24 @@ import type { Fault, Partition } from "../scenario/fault.ts";
 import type { FullSettings } from "../scenario/scenario.ts";
 import type { World } from "./world.ts";
 
-/** What is between the clients and the nodes. */
+/** The network between the clients and the nodes. */
 export class Network {
   readonly world: World;
   readonly recorder: Recorder;
-  /** How long a message takes, in milliseconds, from the least to the most. */
+  /** The shortest and the longest time that a message takes, in milliseconds. */
   readonly latencyMs: readonly [number, number];
   /** Whether a connection keeps the order of its messages, as TCP does. */
   readonly keepsOrder: boolean;
-  /** What nodes call those who wait. */
+  /** The names by which nodes know waiters. */
   readonly waiterNames: WaiterNames = new WaiterNames();
   readonly #partitions = new Set<Partition>();
   #quietAtMs = 0;
   #isCalm = false;
 
   /**
-   * @param world where it is
-   * @param recorder hears what happens to messages
-   * @param settings how fast it is, and whether it keeps the order
+   * @param world the world that it is part of
+   * @param recorder records what happens to messages
+   * @param settings its latency, and whether connections keep the order of messages
    */
   constructor(world: World, recorder: Recorder, settings: FullSettings) {
     this.world = world;
@@ -39,17 +39,17 @@ export class Network {
     this.#isCalm = true;
   }
 
-  /** When the last message that is on the way arrives. */
+  /** When the last message in flight arrives. */
   get quietAtMs(): number {
     return this.#quietAtMs;
   }
 
-  /** A message is on the way until then. */
+  /** Notes that a message is in flight until `atMs`. */
   carriesUntil(atMs: number): void {
     this.#quietAtMs = Math.max(this.#quietAtMs, atMs);
   }
 
-  /** Separates clients from nodes. */
+  /** Starts a partition. */
   part(partition: Partition): void {
     this.#partitions.add(partition);
   }
@@ -59,7 +59,7 @@ export class Network {
     this.#partitions.delete(partition);
   }
 
-  /** Whether what is sent between the two now is lost. */
+  /** Whether a partition drops the messages that the two send each other at present, in one direction. */
   isCut(client: string, node: string, part: "requests" | "replies"): boolean {
     for (const partition of this.#partitions) {
       const isPart = partition.part === "both" || partition.part === part;
@@ -68,7 +68,7 @@ export class Network {
     return false;
   }
 
-  /** A fault strikes a message. */
+  /** Records that a fault struck a message. */
   struck(fault: Fault): void {
     this.recorder.faultStruck(this.world.nowMs, fault);
   }
@@ -79,16 +79,16 @@ export class Wire {
   readonly #network: Network;
   #lastArrivalMs = 0;
 
-  /** @param network whether it keeps the order, and hears that something is on the way */
+  /** @param network decides whether the order is kept, and learns how long messages are in flight */
   constructor(network: Network) {
     this.#network = network;
   }
 
   /**
-   * Takes a message.
+   * Sends a message.
    *
-   * @param overtakes whether it may come before those that were sent earlier, also where the order is kept
-   * @returns when it arrives: after its delay, or with the message before it
+   * @param overtakes whether it may arrive before earlier messages even if the connection keeps the order
+   * @returns when it arrives: after its delay, but not before the message ahead of it if the order is kept
    */
   carry(departsMs: number, delayMs: number, overtakes = false): number {
     const keepsOrder = this.#network.keepsOrder && !overtakes;
@@ -100,14 +100,14 @@ export class Wire {
 }
 
 /**
- * What waiters are called. A core draws the name by which nodes know it at random, and nodes may put those who wait in order
- * by their names; but a seed must always lead to the same. So nodes get to know a waiter by the name of its client.
+ * Maps the random waiter names of core to names that a seed always reproduces. Nodes may sort waiters by name, so a
+ * random name would change the history; nodes see a name made from the client's instead.
  */
 export class WaiterNames {
   readonly #names = new Map<string, string>();
   readonly #waiters = new Map<string, string>();
 
-  /** The name of a client's waiter. A client that has more than one gives the others a number. */
+  /** Returns the name of a client's waiter for nodes. A client's further waiters are numbered. */
   nameOf(waiter: string, client: string): string {
     const known = this.#names.get(waiter);
     if (known !== undefined) return known;
@@ -118,7 +118,7 @@ export class WaiterNames {
     return name;
   }
 
-  /** The waiter of that name, or what a node has said instead of one. */
+  /** Returns core's name of that waiter, or `name` itself if it is none that `nameOf` has given. */
   waiterOf(name: string): string {
     return this.#waiters.get(name) ?? name;
   }

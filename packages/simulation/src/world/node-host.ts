@@ -3,19 +3,19 @@ import type { Dice } from "../scenario/dice.ts";
 import type { NodeCrash } from "../scenario/fault.ts";
 import type { World } from "./world.ts";
 
-/** What a node is made with. */
+/** What `createNode` gets for each node. */
 export interface NodeSite {
   /** The name that the node must have. */
   readonly name: string;
-  /** The clocks by which the node must go. Jumps and drift strike them. */
+  /** The clocks that the node must read. Clock faults (jumps, drift) affect them. */
   readonly clock: Pick<Clock, "monotonicMs" | "wallMs">;
-  /** Random numbers from 0 to below 1, for a node that needs some: `Math.random` of its own, from the seed. */
+  /** Returns random numbers from 0 to below 1 that follow from the seed. Use it instead of `Math.random`. */
   readonly random: () => number;
 }
 
 /**
- * Makes a lock node with no memory: called for each node of a simulated world, and again when one restarts without its
- * memory. The node must live in this process, and must answer without waiting for timers or real input.
+ * Creates an empty lock node. Called for each node of a simulated world, and again when a node restarts without its
+ * memory. The node must live in this process and reply without waiting for timers or real I/O.
  */
 export type CreateNode = (site: NodeSite) => LockNode;
 
@@ -24,18 +24,18 @@ export interface OpenWatch {
   /** The client's name. */
   readonly client: string;
   readonly resources: readonly string[];
-  /** Lets the node know. */
+  /** Ends the watch on the node. */
   readonly close: Unwatch;
-  /** Whether the client cannot end it, or has tried to in vain: a message was lost. */
+  /** Whether the watch may stay open at the end of the run, because a message that would have ended it was lost. */
   isExcused: boolean;
 }
 
-/** A machine on which a lock node runs. Its clocks are one and the same, as with Redis, which expires by its wall clock. */
+/** A machine that runs a lock node. It has a single clock, as in Redis, which expires keys by its wall clock. */
 export class NodeHost {
   readonly name: string;
   readonly #world: World;
   readonly #create: () => LockNode;
-  readonly #tells: boolean;
+  readonly #canBeWatched: boolean;
   readonly #watches = new Set<OpenWatch>();
   #node: LockNode;
   #rate = 1;
@@ -45,27 +45,27 @@ export class NodeHost {
   #isSilent = false;
 
   /**
-   * @param world where it stands
+   * @param world the world that it is part of
    * @param name the node's name
-   * @param createNode makes the node
-   * @param dice what its randomness comes from
-   * @param tells whether its node may be watched, if it can be
+   * @param createNode creates the node
+   * @param dice the source of its random numbers
+   * @param canBeWatched whether clients may use the node's `watch`, if it has one
    */
-  constructor(world: World, name: string, createNode: CreateNode, dice: Dice, tells: boolean) {
+  constructor(world: World, name: string, createNode: CreateNode, dice: Dice, canBeWatched: boolean) {
     this.#world = world;
-    this.#tells = tells;
+    this.#canBeWatched = canBeWatched;
     this.name = name;
     const clock = { monotonicMs: () => this.#clockMs(), wallMs: () => this.#clockMs() };
     this.#create = () => createNode({ name, clock, random: () => dice.next() });
     this.#node = this.#create();
   }
 
-  /** The node as it is now. */
+  /** The node that is running at present. */
   get node(): LockNode {
     return this.#node;
   }
 
-  /** How often it has crashed: what was sent to an earlier life does not reach this one. */
+  /** How often it has crashed. A message sent before a crash does not arrive after it. */
   get lives(): number {
     return this.#lives;
   }
@@ -74,14 +74,14 @@ export class NodeHost {
     return this.#world.nowMs < this.#upAtMs;
   }
 
-  /** Whether those who ask it while it is down hear nothing at all, as when the machine is gone. */
+  /** Whether requests get no reply at all while it is down, as when the machine is gone, instead of an error. */
   get isSilent(): boolean {
     return this.#isSilent;
   }
 
-  /** Whether its node tells what is released. */
+  /** Whether clients can watch its node for releases. */
   get isWatchable(): boolean {
-    return this.#tells && this.#node.watch !== undefined;
+    return this.#canBeWatched && this.#node.watch !== undefined;
   }
 
   /** The watches that clients have open here. */
@@ -89,7 +89,7 @@ export class NodeHost {
     return this.#watches;
   }
 
-  /** Sets up a watch, or tells why the node cannot. */
+  /** Starts a watch. Resolves with an error if the node cannot. */
   async watch(
     client: string,
     resources: readonly string[],
@@ -98,7 +98,7 @@ export class NodeHost {
     try {
       const isOpen = (): boolean => this.#watches.has(open);
       const close = await this.#node.watch?.(resources, (resource, next) => isOpen() && announce(resource, next));
-      if (close === undefined) return new Error("there is no watch");
+      if (close === undefined) return new Error("the node has no watch()");
       const open: OpenWatch = { client, resources, close, isExcused: false };
       this.#watches.add(open);
       return open;
@@ -113,14 +113,14 @@ export class NodeHost {
     void Promise.resolve(open.close()).catch(() => {});
   }
 
-  /** Forgets the watches of a client, or of all. Tells whether there were any. */
+  /** Drops the watches of one client, or of all clients. Returns whether there were any. */
   forgetWatches(client?: string): boolean {
     const forgotten = [...this.#watches].filter((open) => client === undefined || open.client === client);
     for (const open of forgotten) this.unwatch(open);
     return forgotten.length > 0;
   }
 
-  /** Stops for so long, and comes back with or without its memory, and without watches. */
+  /** Stops the node for `forMs`. It restarts with or without its memory, and without watches. */
   crash({ forMs, memory, isSilent, guardMs = 0 }: NodeCrash): void {
     this.#lives += 1;
     this.#upAtMs = Math.max(this.#upAtMs, this.#world.nowMs + forMs);
@@ -131,12 +131,12 @@ export class NodeHost {
     this.#node = recoveringNode(this.#create(), () => this.#world.nowMs >= votesAtMs);
   }
 
-  /** Sets the clock forward, or back. */
+  /** Sets the clock forward, or back if `byMs` is negative. */
   setClock(byMs: number): void {
     this.#offsetMs += byMs;
   }
 
-  /** Lets the clock run faster than true time, or slower, from the beginning on. */
+  /** Sets the rate of the clock relative to true time, counted from the start of the run. */
   drift(rate: number): void {
     this.#rate = rate;
   }
@@ -147,11 +147,11 @@ export class NodeHost {
 }
 
 /**
- * A node that has forgotten everything, and counts for nobody until it is over, as with `restartGuardMs` of the Redis
- * adapters: it does not vote, and answers the extension of a claim that it has made again as if that had been just now.
+ * A node that has lost its memory and stays out of every quorum until `isOver()`, as with `restartGuardMs` of the Redis
+ * adapters: it rejects `acquire`, and answers each extension of a claim that it has rejoined with `rejoined` again.
  */
 function recoveringNode(node: LockNode, isOver: () => boolean): LockNode {
-  const madeAgain = new Set<string>();
+  const rejoinedOwners = new Set<string>();
   return {
     name: node.name,
     async acquire(request) {
@@ -161,8 +161,8 @@ function recoveringNode(node: LockNode, isOver: () => boolean): LockNode {
     async extend(request) {
       const reply = await node.extend(request);
       if (isOver()) return reply;
-      if (!reply.held && reply.rejoined) madeAgain.add(request.owner);
-      return reply.held && madeAgain.has(request.owner) ? { held: false, rejoined: true } : reply;
+      if (!reply.held && reply.rejoined) rejoinedOwners.add(request.owner);
+      return reply.held && rejoinedOwners.has(request.owner) ? { held: false, rejoined: true } : reply;
     },
     release: (request) => node.release(request),
     ...(node.watch && { watch: (...args) => (node.watch as Required<LockNode>["watch"])(...args) }),

@@ -18,9 +18,9 @@ import { Network } from "./network.ts";
 import { type CreateNode, NodeHost } from "./node-host.ts";
 import { Storage } from "./storage.ts";
 import { type Workplace, work } from "./worker.ts";
-import { turn, type World } from "./world.ts";
+import { phase, type World } from "./world.ts";
 
-/** A world with everybody in their places. */
+/** A world that is set up and ready to run. */
 export interface Stage {
   readonly scenario: FullScenario;
   readonly world: World;
@@ -35,7 +35,7 @@ export interface StagedClient extends Workplace {
   working: number;
 }
 
-/** Puts everybody and every fault of a scenario in place. Nothing has happened yet. */
+/** Sets up the nodes, clients and faults of a scenario. Nothing has run yet. */
 export function setStage(scenario: FullScenario, world: World, recorder: Recorder, createNode: CreateNode): Stage {
   const dice = new Dice(scenario.seed);
   const { settings } = scenario;
@@ -61,7 +61,7 @@ export function setStage(scenario: FullScenario, world: World, recorder: Recorde
     });
     const client = { process, redlock, waiters, storage, recorder, settings, working: workers.length };
     for (const operations of workers) {
-      world.at(0, turn.input, () => void work(client, operations).then(() => client.working--), process);
+      world.at(0, phase.input, () => void work(client, operations).then(() => client.working--), process);
     }
     return client;
   });
@@ -83,29 +83,29 @@ function redlockOf(
   });
 }
 
-/** An attempt asks for votes, and then up to three times for agreement on the token. */
+/** An attempt takes one round to ask for votes, and up to three to agree on the token. */
 const mostRounds = 4;
 
 function waitingTermsOf(scenario: FullScenario, client: ScenarioClient): WaitingTerms {
   const { nodeTimeoutMs, retryDelayMs, retryDelayMaxMs } = scenario.settings;
   return {
     attemptMs: mostRounds * (nodeTimeoutMs + 1),
-    // A waiter that waits until a claim ends waits for a moment more, so that not all of them try at the same time.
+    // A waiter that waits for a claim to expire adds a random moment, so that waiters do not all retry together.
     backOffMs: retryDelayMaxMs + retryDelayMs,
     isNotified: isNotified(scenario, client),
   };
 }
 
-/** Ends the faults of single messages in time, and notes when all faults are over. */
+/** Schedules the end of single-message faults, and records when all faults are over. */
 function calmDownInTime(scenario: FullScenario, { world, network, clients }: Targets, recorder: Recorder): void {
   const { calmAfterMs } = scenario.settings;
   const calmDown = (): void => {
     network.calmDown();
     for (const process of clients.values()) process.calmDown();
   };
-  if (calmAfterMs < Infinity) world.at(calmAfterMs, turn.fault, calmDown);
+  if (calmAfterMs < Infinity) world.at(calmAfterMs, phase.fault, calmDown);
   const calmMs = calmFromMs(scenario, nodeNames(scenario.nodes));
-  if (calmMs < Infinity) world.at(calmMs, turn.fault, () => recorder.calmDown());
+  if (calmMs < Infinity) world.at(calmMs, phase.fault, () => recorder.calmDown());
 }
 
 function isOnConnection(client: string, node: string) {

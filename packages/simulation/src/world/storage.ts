@@ -2,12 +2,12 @@ import type { StorageKind } from "../history/history.ts";
 import type { HeldRecord, Recorder } from "../history/recorder.ts";
 import type { Fault, LateAccess } from "../scenario/fault.ts";
 import type { ClientProcess } from "./client-process.ts";
-import { turn, type World } from "./world.ts";
+import { phase, type World } from "./world.ts";
 
-/** What a read found: for each kind of storage the write that it saw last, or null if the token was refused. */
+/** The result of a read: the number of the last write in each kind of storage, or null if it refused the token. */
 export type Seen = Readonly<Record<StorageKind, number | null>>;
 
-/** One value in one kind of storage. A write replaces it by its own number, so that a lost update shows. */
+/** One value in one kind of storage. Each write stores its own number, which makes lost updates visible. */
 interface Register {
   lastWrite: number;
   lastLock: string;
@@ -17,9 +17,9 @@ interface Register {
 const kinds: readonly StorageKind[] = ["checks all", "checks writes", "checks nothing"];
 
 /**
- * The data that the locks protect, behind a network of its own: three storages that get the same accesses at the same
- * moments. One checks the token of every access and remembers the highest that it was shown, reads included; one checks
- * writes only; one checks nothing.
+ * The data that the locks protect, on a separate network: three storages that receive the same accesses at the same
+ * moments. One checks the token of every access, reads included, and remembers the highest one; one checks only writes;
+ * one checks nothing.
  */
 export class Storage {
   readonly #world: World;
@@ -31,10 +31,10 @@ export class Storage {
   #writes = 0;
 
   /**
-   * @param world where it stands
-   * @param recorder hears of lost updates
-   * @param latencyMs how long a message takes, in milliseconds, from the least to the most
-   * @param faults of which those of single accesses strike here
+   * @param world the world that it is part of
+   * @param recorder records lost updates
+   * @param latencyMs the shortest and the longest time that a message takes, in milliseconds
+   * @param faults all faults of the scenario; those of single accesses strike here
    */
   constructor(world: World, recorder: Recorder, latencyMs: readonly [number, number], faults: readonly Fault[]) {
     this.#world = world;
@@ -43,12 +43,12 @@ export class Storage {
     this.#faults = faults.filter((fault) => fault.kind === "late access");
   }
 
-  /** Reads what the lock protects. */
+  /** Reads a value that the lock protects. */
   read(lock: HeldRecord, resource: string): Promise<Seen> {
     return this.#access(lock, `reads ${resource}`, () => this.#forEach((kind) => this.#read(kind, lock, resource)));
   }
 
-  /** Replaces what was read, where it was not refused. */
+  /** Replaces the value in each storage that did not refuse the read. */
   write(lock: HeldRecord, resource: string, seen: Seen): Promise<void> {
     return this.#access(lock, `writes ${resource}`, () => {
       this.#writes += 1;
@@ -56,15 +56,15 @@ export class Storage {
     });
   }
 
-  /** The client acts on its lock: there and back over the network. */
+  /** Makes an access: there and back over the network. */
   #access<T>(lock: HeldRecord, what: string, perform: () => T): Promise<T> {
     const { process } = lock;
     process.beforeActing();
     lock.believe();
-    this.#recorder.tell(process.nowMs, process.name, () => `${what} under lock ${lock.attempt}`);
+    this.#recorder.log(process.nowMs, process.name, () => `${what} under lock ${lock.attempt}`);
     return new Promise((resolve) => {
       const arrivesMs = process.nowMs + this.#delayMs(process) + this.#latenessMs(process);
-      this.#world.at(arrivesMs, turn.input, () => {
+      this.#world.at(arrivesMs, phase.input, () => {
         const result = perform();
         process.receive(this.#world.nowMs + this.#delayMs(process), () => resolve(result));
       });
@@ -83,7 +83,7 @@ export class Storage {
     if (basis !== register.lastWrite) {
       const lost = register.lastLock;
       this.#recorder.lostUpdates.push({ atMs: this.#world.nowMs, storage: kind, resource, lost, by: lock.attempt });
-      this.#tell(
+      this.#log(
         () => `(${kind}) loses the update of lock ${lost} on ${resource}: lock ${lock.attempt} had not read it`,
       );
     }
@@ -94,7 +94,7 @@ export class Storage {
 
   #admits(register: Register, lock: HeldRecord, kind: StorageKind): boolean {
     if (lock.fence < register.highestFence) {
-      this.#tell(
+      this.#log(
         () => `(${kind}) refuses lock ${lock.attempt}, fence ${lock.fence}: it was shown ${register.highestFence}`,
       );
       return false;
@@ -120,7 +120,7 @@ export class Storage {
     return process.storageDice.between(...this.#latencyMs);
   }
 
-  /** What a fault adds to the delay of the access that is made now. */
+  /** How much a fault delays the client's next access, in milliseconds. */
   #latenessMs({ name }: ClientProcess): number {
     const number = (this.#accesses.get(name) ?? 0) + 1;
     this.#accesses.set(name, number);
@@ -130,7 +130,7 @@ export class Storage {
     return fault.byMs;
   }
 
-  #tell(what: () => string): void {
-    this.#recorder.tell(this.#world.nowMs, "storage", what);
+  #log(what: () => string): void {
+    this.#recorder.log(this.#world.nowMs, "storage", what);
   }
 }

@@ -2,12 +2,12 @@ import type { TrafficRecord } from "../history/history.ts";
 
 /** A request that has been sent. */
 export interface InFlight {
-  /** When its client gives it up. */
+  /** When its client gives up on it. */
   readonly untilMs: number;
   isAnswered: boolean;
 }
 
-/** Counts what a client asks of a node, and how much of it is in flight: neither answered nor given up by the client. */
+/** Counts a client's requests to a node, and how many are in flight: neither answered nor given up by the client. */
 export class Traffic implements TrafficRecord {
   readonly client: string;
   readonly node: string;
@@ -17,9 +17,9 @@ export class Traffic implements TrafficRecord {
   #sent: InFlight[] = [];
 
   /**
-   * @param client who asks
-   * @param node who is asked
-   * @param nowMs the time
+   * @param client the name of the client that sends
+   * @param node the name of the node that receives
+   * @param nowMs reads the client's present moment of true time
    */
   constructor(client: string, node: string, nowMs: () => number) {
     this.client = client;
@@ -31,7 +31,7 @@ export class Traffic implements TrafficRecord {
     return this.#stillSent().length;
   }
 
-  /** A request is sent, and waited for so long. */
+  /** Counts a request that is sent and has a reply until `timeoutMs` from now. */
   send(timeoutMs: number, isCounted: boolean): InFlight {
     if (isCounted) this.requests += 1;
     const request = { untilMs: this.#nowMs() + timeoutMs, isAnswered: false };

@@ -5,16 +5,16 @@ import type { FailedWatch, LateNotification, LostNotification, RepeatedNotificat
 import type { ClientProcess } from "./client-process.ts";
 import { type Network, Wire } from "./network.ts";
 import type { NodeHost, OpenWatch } from "./node-host.ts";
-import { turn } from "./world.ts";
+import { phase } from "./world.ts";
 
-/** The faults that strike a line one by one. */
+/** The faults that strike single watches and notifications. */
 export type WatchFault = LostNotification | LateNotification | RepeatedNotification | FailedWatch;
 
 type Watch = Required<LockNode>["watch"];
 
 /**
- * The second connection of a client to a node, over which the node tells what was released. The node forgets its watches
- * when it crashes, and nobody tells the client.
+ * The second connection of a client to a node, which carries notifications of releases. A node that crashes loses its
+ * watches, and the client does not find out.
  */
 export class WatchConnection {
   readonly #client: ClientProcess;
@@ -28,10 +28,10 @@ export class WatchConnection {
   #notifications = 0;
 
   /**
-   * @param client who watches
-   * @param host who is watched
-   * @param network what is between them
-   * @param faults those that strike this line
+   * @param client the client that watches
+   * @param host the node that is watched
+   * @param network the network between them
+   * @param faults the faults that strike this connection
    */
   constructor(client: ClientProcess, host: NodeHost, network: Network, faults: readonly WatchFault[]) {
     this.#client = client;
@@ -48,7 +48,7 @@ export class WatchConnection {
     const dice = this.#dice.fork("watch").fork(number);
     const fault = this.#faultsOf("watch", number)[0];
     return new Promise((resolve, reject) => {
-      this.#ask(`to tell when ${resources.join(" and ")} is released`);
+      this.#ask(`to watch ${resources.join(" and ")}`);
       if (fault !== undefined) this.#network.struck(fault);
       if (fault?.isSilent || this.#isCut("requests")) return;
       const refuse = (reason: string): void => void this.#answer(dice, () => reject(new Error(reason)));
@@ -67,7 +67,7 @@ export class WatchConnection {
     let ended: Promise<void> | undefined;
     const end = (): Promise<void> =>
       new Promise((resolve, reject) => {
-        this.#ask(`no more to tell when ${open.resources.join(" and ")} is released`);
+        this.#ask(`to stop watching ${open.resources.join(" and ")}`);
         open.isExcused = this.#isCut("requests");
         if (open.isExcused) return;
         const arrive = (): void => {
@@ -82,14 +82,14 @@ export class WatchConnection {
     };
   }
 
-  /** The node tells the client that a resource was released, and whose turn it is. */
+  /** Notifies the client that a resource was released, and which waiter is next. */
   #notification(resource: string, next: string | undefined, onReleased: Parameters<Watch>[1]): void {
     const number = ++this.#notifications;
     const { world, recorder, latencyMs, waiterNames } = this.#network;
     const { name } = this.#host;
     const client = this.#client.name;
-    recorder.tell(world.nowMs, `node ${name}`, () => {
-      return { from: name, what: `told ${client} that ${resource} was released${describeNext(next, ", and")}` };
+    recorder.log(world.nowMs, `node ${name}`, () => {
+      return { from: name, what: `notified ${client} that ${resource} was released${describeNext(next, ", and")}` };
     });
     const faults = this.#faultsOf("notification", number);
     for (const fault of faults) this.#network.struck(fault);
@@ -107,25 +107,27 @@ export class WatchConnection {
     for (const fault of faults) if (fault.kind === "repeated notification") arrive(fault.afterMs, true);
   }
 
-  /** The client sends something to the node. */
+  /** Records that the client sends the node a request. */
   #ask(what: string): void {
     const client = this.#client;
     client.step();
-    this.#network.recorder.tell(client.nowMs, client.name, () => ({ to: this.#host.name, what }));
+    this.#network.recorder.log(client.nowMs, client.name, () => ({ to: this.#host.name, what }));
   }
 
-  /** What was sent travels, and reaches the node, unless that is away or was since, or the client is gone. */
+  /**
+   * Sends a request over the network. It is lost if the client dies, or if the node is down or has crashed meanwhile.
+   */
   #reach(dice: Dice, arrive: () => void, refused: () => void): void {
     const { lives } = this.#host;
     const atMs = this.#toNode.carry(this.#client.nowMs, dice.between(...this.#network.latencyMs));
-    this.#network.world.at(atMs, turn.input, () => {
+    this.#network.world.at(atMs, phase.input, () => {
       if (this.#client.isDead) return;
       if (!this.#host.isDown && lives === this.#host.lives) arrive();
       else if (!this.#host.isSilent) refused();
     });
   }
 
-  /** The node's answer travels. Tells whether it arrives. */
+  /** Sends the node's reply over the network. Returns whether it will arrive. */
   #answer(dice: Dice, arrive: () => void): boolean {
     if (this.#isCut("replies")) return false;
     const { world, latencyMs } = this.#network;

@@ -5,7 +5,7 @@ import type { FullSettings, Operation } from "../scenario/scenario.ts";
 import type { ClientProcess } from "./client-process.ts";
 import type { Storage } from "./storage.ts";
 
-/** What a worker works with. */
+/** What a worker needs. */
 export interface Workplace {
   readonly process: ClientProcess;
   readonly redlock: Redlock;
@@ -15,10 +15,10 @@ export interface Workplace {
   readonly settings: FullSettings;
 }
 
-/** The reason of a caller that gives up. */
+/** The abort reason of a caller that gives up. */
 const gaveUp = new Error("gave up waiting");
 
-/** Performs operations, one after another. */
+/** Performs operations one after another. */
 export async function work(place: Workplace, operations: readonly Operation[]): Promise<void> {
   const { process, recorder } = place;
   for (const operation of operations) {
@@ -27,7 +27,7 @@ export async function work(place: Workplace, operations: readonly Operation[]): 
       await perform(place, operation);
     } catch (error) {
       if (error instanceof HoldfastError || error === gaveUp) {
-        recorder.tell(process.nowMs, process.name, () => `${operation.by}() rejects: ${(error as Error).message}`);
+        recorder.log(process.nowMs, process.name, () => `${operation.by}() rejects: ${(error as Error).message}`);
       } else {
         recorder.misbehaved(process.nowMs, process.name, `${operation.by}() rejects with ${error}`);
       }
@@ -60,7 +60,7 @@ async function perform(place: Workplace, operation: Operation): Promise<void> {
   }
 }
 
-/** How long the caller is ready to wait. */
+/** How long the caller waits at most. */
 function timeoutMsOf({ by, waitTimeoutMs = Infinity, abortAfterMs = Infinity }: Operation): number {
   return by === "tryAcquire" ? 0 : Math.min(waitTimeoutMs, abortAfterMs);
 }
@@ -69,7 +69,7 @@ function optionsOf({ ttlMs, waitTimeoutMs, autoExtend, maxHoldMs }: Operation): 
   return { ttlMs, waitTimeoutMs, autoExtend, maxHoldMs };
 }
 
-/** Updates what the lock protects, as long as it holds, and takes further locks under it. */
+/** Updates what the lock protects while the lock is valid, and takes nested locks. */
 async function hold(place: Workplace, operation: Operation, lock: Lock, waiter: Waiter): Promise<HeldRecord> {
   const { process, recorder, settings, waiters } = place;
   const record = recorder.granted(process, lock, settings.trust);
@@ -89,7 +89,7 @@ async function hold(place: Workplace, operation: Operation, lock: Lock, waiter: 
     return record;
   } finally {
     record.end();
-    recorder.tell(process.nowMs, process.name, () => `is done with lock ${record.attempt}`);
+    recorder.log(process.nowMs, process.name, () => `is done with lock ${record.attempt}`);
   }
 }
 
@@ -97,7 +97,7 @@ function thinkMsOf({ thinkMs = 1 }: Operation, update: number): number {
   return typeof thinkMs === "number" ? thinkMs : (thinkMs[update] ?? 1);
 }
 
-/** Reads, thinks and writes, looking at the lock before each access. Answers false if it no longer held. */
+/** Reads, thinks and writes, looking at the lock before each access. Returns false if the lock was no longer valid. */
 async function updateOnce(
   { process, storage, settings }: Workplace,
   thinkMs: number,

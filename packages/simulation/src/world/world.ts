@@ -1,76 +1,85 @@
 import TinyQueue from "tinyqueue";
 import type { Dice } from "../scenario/dice.ts";
 
-/** What happens first among what is due at the same moment: an event loop runs timers, reads input, then the rest. */
-export const turn = { fault: 0, timer: 1, input: 2, afterInput: 3 } as const;
-export type Turn = (typeof turn)[keyof typeof turn];
+/** The order of events that are due at the same moment: an event loop runs timers, reads input, then runs the rest. */
+export const phase = { fault: 0, timer: 1, input: 2, afterInput: 3 } as const;
+export type Phase = (typeof phase)[keyof typeof phase];
 
-/** Somebody to whom things happen. */
+/** A simulated process that events can be addressed to. */
 export interface Actor {
   readonly dice: Dice;
-  /** Nothing happens to it before this moment of true time: it is paused or suspended. */
+  /** The moment of true time until which it is paused or suspended: its events wait. */
   readonly heldUntilMs: number;
-  /** Nothing happens to it any more. */
+  /** Whether it has crashed: its events are dropped. */
   readonly isDead: boolean;
 }
 
-/** Something that will happen. */
-interface Happening {
+/** A scheduled event. */
+interface WorldEvent {
   atMs: number;
   serial: number;
-  readonly turn: Turn;
+  readonly phase: Phase;
   readonly actor: Actor | undefined;
   readonly run: () => void;
   isCancelled: boolean;
 }
 
-/** More than any sound run needs; a run that reaches it goes in circles. */
+/** More than any healthy run needs: a run that reaches this limit is in an endless loop. */
 const mostEvents = 1_000_000;
 
-/** True time, which no process can read, and all that is still to happen in it. */
+/**
+ * True time, which no process can read, and the queue of future events. Separate from testkit's `VirtualClock`, which
+ * is one process's clock that a test moves: here many processes share one timeline, each with its own clocks and
+ * pauses.
+ */
 export class World {
   #nowMs = 0;
   #serial = 0;
   #events = 0;
   #running: Actor | undefined;
-  readonly #queue = new TinyQueue<Happening>([], (a, b) => a.atMs - b.atMs || a.turn - b.turn || a.serial - b.serial);
+  readonly #queue = new TinyQueue<WorldEvent>(
+    [],
+    (a, b) => a.atMs - b.atMs || a.phase - b.phase || a.serial - b.serial,
+  );
 
-  /** True time in milliseconds. The world begins at 0, and so do its wall clocks: tokens tell the microsecond. */
+  /**
+   * True time in milliseconds. The world and its wall clocks start at 0, so a token reads as microseconds since then.
+   */
   get nowMs(): number {
     return this.#nowMs;
   }
 
-  /** Whose code is running, if it is somebody's. */
+  /** The process whose code is running, if any. */
   get running(): Actor | undefined {
     return this.#running;
   }
 
-  /** How many things have happened. */
+  /** How many events have run. */
   get events(): number {
     return this.#events;
   }
 
   /**
-   * Lets something happen at a moment, or as soon after it as the actor is neither paused nor suspended.
+   * Schedules an event. If its actor is paused or suspended at that moment, the event runs when the actor resumes.
    *
-   * @returns a function that cancels it
+   * @returns a function that cancels the event
    */
-  at(atMs: number, what: Turn, run: () => void, actor?: Actor): () => void {
-    const happening: Happening = {
+  at(atMs: number, inPhase: Phase, run: () => void, actor?: Actor): () => void {
+    const event: WorldEvent = {
       atMs: Math.max(atMs, this.#nowMs),
       serial: this.#serial++,
-      turn: what,
+      phase: inPhase,
       actor,
       run,
       isCancelled: false,
     };
-    this.#queue.push(happening);
+    this.#queue.push(event);
     return () => {
-      happening.isCancelled = true;
+      event.isCancelled = true;
     };
   }
 
-  /** Lets time pass until that moment, or until it is said to be enough. */
+  /** Runs events until `endMs`, or until `isEnough` returns true. */
   async runUntil(endMs: number, isEnough: () => boolean = () => false): Promise<void> {
     await microtasks();
     while (!isEnough()) {
@@ -89,13 +98,14 @@ export class World {
         this.#queue.push(next);
         continue;
       }
-      await this.#happen(next);
+      await this.#run(next);
     }
   }
 
-  async #happen({ run, actor }: Happening): Promise<void> {
+  async #run({ run, actor }: WorldEvent): Promise<void> {
     this.#events += 1;
-    if (this.#events > mostEvents) throw new Error(`more than ${mostEvents} events: the simulation goes in circles`);
+    if (this.#events > mostEvents)
+      throw new Error(`more than ${mostEvents} events: the simulation is in an endless loop`);
     this.#running = actor;
     run();
     await microtasks();
@@ -104,8 +114,8 @@ export class World {
 }
 
 /**
- * Lets all promise reactions that are ready run: what the code of one turn leads to at once, as in an event loop. Node
- * runs the next tick when no reaction is left, and a turn of its own event loop for each event would take twice as long.
+ * Runs all pending promise reactions, as an event loop does between two events. Node runs the next tick when no
+ * reaction is left. Waiting for a turn of the real event loop after each event would take twice as long.
  */
 export function microtasks(): Promise<void> {
   return new Promise((resolve) => process.nextTick(resolve));
