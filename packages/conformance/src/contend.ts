@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
 import type { LockNode } from "@holdfast/core";
-import { longMs } from "./client.ts";
+import { longMs } from "./world/client.ts";
 
 /** What one process contends for, and when it stops. */
 export interface Contest {

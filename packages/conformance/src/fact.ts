@@ -1,5 +1,5 @@
 import type { Limit } from "./settings.ts";
-import type { World } from "./world.ts";
+import type { World } from "./world/world.ts";
 
 /** One sentence of the contract, and its proof: the test's name and its body. */
 export interface Fact<W = World> {

@@ -45,8 +45,8 @@ export function withMistake(error: unknown, mistake: string | undefined): unknow
 const helpers = dirname(fileURLToPath(import.meta.url));
 
 function isHelper(frame: string): boolean {
-  const [, rest] = frame.split(`${helpers}/`);
-  return rest !== undefined && !rest.includes("/");
+  const [, file] = frame.split(`${helpers}/`);
+  return file !== undefined && !/^(suites|broken-nodes)\//.test(file);
 }
 
 /** Takes helpers off the top of the stack, so that it begins in the test. */

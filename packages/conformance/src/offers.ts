@@ -1,8 +1,8 @@
-import { type Client, clientOf } from "./client.ts";
 import type { Settings } from "./settings.ts";
 import type { LockNodeSubject } from "./subject.ts";
 import type { Offers } from "./topics.ts";
-import { within } from "./within.ts";
+import { type Client, clientOf } from "./world/client.ts";
+import { within } from "./world/within.ts";
 
 /**
  * Finds out what subjects offer. Makes one subject before the tests, as the offers decide which tests there are.

@@ -3,9 +3,9 @@ import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import type { LockNode } from "@holdfast/core";
 import type { Contest, Winnings } from "./contend.ts";
-import type { OpenedRival, RivalMethod, RivalReply, RivalRequest } from "./rival-messages.ts";
+import type { OpenedRival, RivalMethod, RivalReply, RivalRequest } from "./rival-process.ts";
 import type { OpenedNode, RivalModule } from "./subject.ts";
-import { within } from "./within.ts";
+import { within } from "./world/within.ts";
 
 /** A node in another process. */
 export interface RemoteNode extends OpenedNode {

@@ -1,10 +1,9 @@
 import type { Fact, LastingFact } from "./fact.ts";
 import { likelyMistake } from "./likely-mistakes.ts";
 import { withMistake, withoutHelpers } from "./mistake.ts";
-import { redlockWorldOf } from "./redlock-world.ts";
 import type { Limit, Settings } from "./settings.ts";
 import { acquireFacts } from "./suites/acquire.ts";
-import { clientFacts } from "./suites/clients.ts";
+import { clientFacts, noOtherProcessFacts, otherProcessFacts } from "./suites/clients.ts";
 import { closeFacts, watchCloseFacts } from "./suites/close.ts";
 import { concurrencyFacts } from "./suites/concurrency.ts";
 import { connectionFacts, inspectConnectionFacts, watchConnectionFacts } from "./suites/connections.ts";
@@ -16,7 +15,6 @@ import { lastingFacts, lastingMs, lastingOutageFacts, lastingProcessFacts } from
 import { limitFacts } from "./suites/limits.ts";
 import { malformedFacts } from "./suites/malformed.ts";
 import { nameFacts } from "./suites/names.ts";
-import { noOtherProcessFacts, otherProcessFacts } from "./suites/other-process.ts";
 import { inspectOutageFacts, noServerFacts, outageFacts, watchOutageFacts } from "./suites/outages.ts";
 import { redlockFacts, redlockOutageFacts } from "./suites/redlock.ts";
 import { rejoinFacts } from "./suites/rejoin.ts";
@@ -31,8 +29,8 @@ import {
   watchWaitingListFacts,
 } from "./suites/waiting-lists.ts";
 import { noWatchFacts, watchFacts } from "./suites/watch.ts";
-import { wholeTtlFacts } from "./suites/whole-ttl.ts";
-import { type World, worldOf } from "./world.ts";
+import { redlockWorldOf } from "./world/redlock-world.ts";
+import { type World, worldOf } from "./world/world.ts";
 
 const serversOfRedlock = 5;
 
@@ -114,7 +112,7 @@ function topicsOf({ watch, inspect, close, server, otherProcess, advance, waitin
     overOneNode("extend", extendFacts),
     overOneNode("rejoin", rejoinFacts),
     overOneNode("release", releaseFacts),
-    overOneNode("expiry", [...expiryFacts, ...wholeTtlFacts]),
+    overOneNode("expiry", expiryFacts),
     overOneNode("fence", fenceFacts),
     overOneNode("takeover", takeoverFacts),
     overOneNode("names and owners", nameFacts),

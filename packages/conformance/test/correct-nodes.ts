@@ -1,8 +1,8 @@
 import type { LockNode } from "@holdfast/core";
 import { assertAcquire, assertExtend } from "@holdfast/core/requests";
 import type { MemoryNode } from "@holdfast/memory";
-import { dayMs } from "../src/durations.ts";
 import type { LockNodeLimits } from "../src/index.ts";
+import { dayMs } from "../src/world/durations.ts";
 
 /** A node that the suite has to pass. */
 export interface CorrectNode {

@@ -1,6 +1,6 @@
 import type { LockNode } from "@holdfast/core";
-import { plainNode, renamedNode } from "../renamed-node.ts";
 import type { LockNodeLimits, LockNodeSubject } from "../subject.ts";
+import { plainNode, renamedNode } from "../world/renamed-node.ts";
 
 /** A lock node with one fault, and the test of the suite that must catch it. */
 export interface BrokenNode {

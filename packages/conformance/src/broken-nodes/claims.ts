@@ -1,6 +1,6 @@
 import { setTimeout } from "node:timers/promises";
 import type { AcquireRequest, LockNode } from "@holdfast/core";
-import { renamedNode } from "../renamed-node.ts";
+import { renamedNode } from "../world/renamed-node.ts";
 import type { BrokenWrapper } from "./broken-node.ts";
 import { withHeldResources } from "./replies.ts";
 

@@ -1,7 +1,7 @@
 import { setTimeout } from "node:timers/promises";
 import type { AcquireReply, AcquireRequest, ExtendRequest, LockNode } from "@holdfast/core";
 import { assertAcquire } from "@holdfast/core/requests";
-import { dayMs } from "../durations.ts";
+import { dayMs } from "../world/durations.ts";
 import { type BrokenWrapper, forgetful } from "./broken-node.ts";
 
 /** One claim that a wrapper has seen being made. */

@@ -1,5 +1,5 @@
-import { minuteMs } from "../durations.ts";
-import { renamedNode } from "../renamed-node.ts";
+import { minuteMs } from "../world/durations.ts";
+import { renamedNode } from "../world/renamed-node.ts";
 import type { BrokenWrapper } from "./broken-node.ts";
 
 /** Nodes that declare a limit, and then do something else than the limit says. */

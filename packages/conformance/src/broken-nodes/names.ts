@@ -1,5 +1,5 @@
 import { posix } from "node:path";
-import { renamedNode } from "../renamed-node.ts";
+import { renamedNode } from "../world/renamed-node.ts";
 import type { BrokenWrapper } from "./broken-node.ts";
 
 const odd = "each of many odd names is a resource of its own";

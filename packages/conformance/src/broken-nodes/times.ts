@@ -1,5 +1,5 @@
 import type { LockNode } from "@holdfast/core";
-import { dayMs, minuteMs } from "../durations.ts";
+import { dayMs, minuteMs } from "../world/durations.ts";
 import type { BrokenWrapper } from "./broken-node.ts";
 
 /** Changes the ttl of every claim and every extension. */

@@ -1,9 +1,9 @@
 import type { AcquireReply } from "@holdfast/core";
 import { expect } from "vitest";
-import { longMs } from "../client.ts";
-import { minuteMs } from "../durations.ts";
 import { type Fact, fact, factNeeding } from "../fact.ts";
-import { claimAndExpire, claimWhenFree, momentMs, nextFence, whileAlive } from "../world.ts";
+import { longMs } from "../world/client.ts";
+import { minuteMs } from "../world/durations.ts";
+import { claimAndExpire, claimWhenFree, momentMs, nextFence, whileAlive } from "../world/world.ts";
 
 /** What `acquire` grants. */
 const grants: readonly Fact[] = [

@@ -1,5 +1,9 @@
+import { setTimeout } from "node:timers/promises";
 import { expect } from "vitest";
+import type { Winnings } from "../contend.ts";
 import { type Fact, fact, factNeeding } from "../fact.ts";
+import { type Client, freshOwner } from "../world/client.ts";
+import type { World } from "../world/world.ts";
 
 /** The facts about two clients of one server: they see one world, and the owner alone signs a claim. */
 export const clientFacts: readonly Fact[] = [
@@ -52,4 +56,130 @@ export const clientFacts: readonly Fact[] = [
       await rival.grant("dave", ["a", "b"]);
     },
   ),
+];
+
+const handOvers = 30;
+const races = 20;
+const claimsOfRace = 40;
+const contestGrants = 100;
+
+const notInStore =
+  "a claim is not in the store when acquire() answers: the node excludes only callers of its own process, or answers before the commit";
+const notFreed = "a claim is still in the store when release() answers: the node answers before the commit";
+const perProcess = "exclusion or counting happens in the process, and not in the store";
+
+/**
+ * Claims the resource over both clients nearly at once, and returns the winners. The first client leads by some
+ * milliseconds, so that its claims are under way when those of the other arrive.
+ */
+async function race(
+  clients: readonly [Client, Client],
+  resource: string,
+  leadMs: number,
+): Promise<{ owner: string; client: Client }[]> {
+  const claims = Array.from({ length: claimsOfRace }, async (_, index) => {
+    const [owner, client] = [freshOwner(), clients[index % 2] as Client];
+    if (index % 2 === 1 && leadMs > 0) await setTimeout(leadMs);
+    return (await client.acquire(owner, resource)).granted ? [{ owner, client }] : [];
+  });
+  return (await Promise.all(claims)).flat();
+}
+
+/** Fails unless each grant advanced the counter of the one before it, whichever process that was, and no claim was lost. */
+function expectOneAfterAnother(winnings: readonly Winnings[]): void {
+  const mistake =
+    "a call of one process gets in between the steps of another: calls are not atomic in the store, or claims are kept in the process";
+  const lost = winnings.reduce((sum, each) => sum + each.lost, 0);
+  expect(lost, `${mistake}: claims that were gone before their release`).toBe(0);
+  const fences = winnings.flatMap((each) => each.fences).sort((one, other) => one - other);
+  const repeated = fences.filter((fence, index) => fence === fences[index + 1]);
+  expect(repeated, `${mistake}: fences that were granted twice`).toEqual([]);
+  expect(fences, `${mistake}: the fences of all grants`).toEqual(fences.map((_, index) => index + 1));
+}
+
+/** The facts about nodes in two processes, which share nothing but the store. */
+export const otherProcessFacts: readonly Fact[] = [
+  fact(
+    "a claim excludes another process as soon as acquire() has answered, and no longer after release()",
+    async (world) => {
+      const clients = [world.node, await world.inOtherProcess()] as const;
+      for (let round = 0; round < handOvers; round++) {
+        const [holder, other] = round % 2 === 0 ? clients : ([clients[1], clients[0]] as const);
+        const [owner, resource] = [freshOwner(), `r${round % 3}`];
+        const fence = await holder.grant(owner, resource, {}, notFreed);
+        await other.deny(freshOwner(), resource, {}, notInStore);
+        expect(await other.hold(owner, resource, {}, notInStore), perProcess).toBe(fence);
+        await holder.free(owner, resource);
+        expect(await other.grant(owner, resource, {}, notFreed), perProcess).toBe(fence + 1);
+        await other.free(owner, resource);
+      }
+    },
+  ),
+
+  fact("an extension is seen by another process as soon as extend() has answered", async (world) => {
+    const clients = [world.node, await world.inOtherProcess()] as const;
+    let fence = await world.node.grant("alice", "r");
+    for (let round = 0; round < handOvers; round++) {
+      const [holder, other] = round % 2 === 0 ? clients : ([clients[1], clients[0]] as const);
+      fence += 10;
+      await holder.hold("alice", "r", { fence });
+      const seen = await other.hold("alice", "r");
+      expect(seen, "extend() answers before the commit, or raises a counter in its process").toBe(fence);
+    }
+  }),
+
+  fact(`acquire() grants exactly one of ${claimsOfRace} claims that two processes send at once`, async (world) => {
+    const clients = [world.node, await world.inOtherProcess()] as const;
+    for (let round = 0; round < races; round++) {
+      const [leader, other] = round % 2 === 0 ? clients : ([clients[1], clients[0]] as const);
+      const winners = await race([leader, other], "r", Math.floor(round / 2) % 5);
+      expect(winners.length, `${perProcess}: the winners of one round`).toBe(1);
+      const [{ owner, client }] = winners as [{ owner: string; client: Client }];
+      expect(await client.hold(owner, "r"), `${perProcess}: the counter after ${round + 1} grants`).toBe(round + 1);
+      await client.free(owner, "r");
+    }
+  }),
+
+  fact(
+    "claims and releases of two processes as fast as they can exclude each other, and fences increase",
+    async (world) => expectOneAfterAnother(await world.contendInTwoProcesses(["r"], contestGrants)),
+  ),
+
+  factNeeding(
+    "severalResources",
+    "claims on many resources by two processes as fast as they can are atomic",
+    async (world) => {
+      const names = Array.from({ length: Math.min(50, world.resourcesMax) }, (_, index) => `resource ${index}`);
+      expectOneAfterAnother(await world.contendInTwoProcesses(names, contestGrants));
+    },
+  ),
+
+  fact("a claim outlives the process that made it", async (world) => {
+    const { client, kill } = await world.inOwnProcess();
+    const fence = await client.grant("alice", "r");
+    await kill();
+    await expectStillHeld(world, "alice", "r", fence, "claims end with the process that made them");
+  }),
+];
+
+/** Fails unless the claim is there, as both clients see it. */
+export async function expectStillHeld(
+  world: World,
+  owner: string,
+  resource: string,
+  fence: number,
+  mistake: string,
+): Promise<void> {
+  for (const client of [world.rival, world.node]) {
+    await client.deny(freshOwner(), resource, {}, mistake);
+    if (client.node.inspect) expect(await client.inspect(resource), mistake).toMatchObject({ owner, fence });
+    expect(await client.hold(owner, resource, {}, mistake), mistake).toBe(fence);
+  }
+}
+
+/** What is true where the suite can start no other process. */
+export const noOtherProcessFacts: readonly Fact[] = [
+  fact("exclusion between processes is not tested, for the reason that the report gives", async (world) => {
+    await expect(world.inOtherProcess()).rejects.toThrow("the subject has no rivalModule");
+  }),
 ];

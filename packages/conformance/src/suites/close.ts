@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 import { type Fact, fact } from "../fact.ts";
-import { momentMs, nextFence } from "../world.ts";
+import { momentMs, nextFence } from "../world/world.ts";
 
 /** The facts about {@link LockNode.close}, where the node offers it. */
 export const closeFacts: readonly Fact[] = [

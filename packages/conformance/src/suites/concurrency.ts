@@ -1,9 +1,9 @@
 import { setImmediate } from "node:timers/promises";
 import { expect } from "vitest";
-import { type Client, freshOwner } from "../client.ts";
 import { type Fact, fact, factNeeding } from "../fact.ts";
-import { expectStrictlyIncreasing } from "../increasing.ts";
-import { nextFence, type World } from "../world.ts";
+import { type Client, freshOwner } from "../world/client.ts";
+import { expectStrictlyIncreasing } from "../world/expectations.ts";
+import { nextFence, type World } from "../world/world.ts";
 
 const rounds = 20;
 const rivals = 100;

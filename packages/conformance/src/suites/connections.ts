@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 import { type Fact, fact } from "../fact.ts";
-import { nextFence, type World } from "../world.ts";
+import { nextFence, type World } from "../world/world.ts";
 import { recover, stopNoticeably } from "./outages.ts";
 
 const roundsOfCalls = 10;

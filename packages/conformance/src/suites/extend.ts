@@ -1,8 +1,8 @@
 import { expect } from "vitest";
-import { longMs } from "../client.ts";
 import { type Fact, fact, factNeeding } from "../fact.ts";
-import { expectKeptFor } from "../kept.ts";
-import { claimAndExpire, claimWhenFree, momentMs, nextFence, whileAlive } from "../world.ts";
+import { longMs } from "../world/client.ts";
+import { expectKeptFor } from "../world/expectations.ts";
+import { claimAndExpire, claimWhenFree, momentMs, nextFence, whileAlive } from "../world/world.ts";
 
 /** Whether an extension may rejoin. Where the claim is held it makes no difference, and core always sends that it may. */
 const rejoins = [false, true];

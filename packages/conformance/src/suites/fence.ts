@@ -1,7 +1,7 @@
 import { expect } from "vitest";
-import { dayMs, minuteMs } from "../durations.ts";
 import { type Fact, fact, factNeeding } from "../fact.ts";
-import { claimAndExpire, nextFence, type World } from "../world.ts";
+import { dayMs, minuteMs } from "../world/durations.ts";
+import { claimAndExpire, nextFence, type World } from "../world/world.ts";
 
 const dayUs = dayMs * 1_000;
 const minuteUs = minuteMs * 1_000;

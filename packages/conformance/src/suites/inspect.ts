@@ -1,7 +1,7 @@
 import { expect } from "vitest";
-import { minuteMs } from "../durations.ts";
 import { type Fact, fact, factNeeding } from "../fact.ts";
-import { claimAndExpire, claimWhenFree, nextFence, whileAlive } from "../world.ts";
+import { minuteMs } from "../world/durations.ts";
+import { claimAndExpire, claimWhenFree, nextFence, whileAlive } from "../world/world.ts";
 
 /** The facts about {@link LockNode.inspect}, where the node offers it. */
 export const inspectFacts: readonly Fact[] = [

@@ -1,9 +1,9 @@
 import { expect } from "vitest";
-import { freshOwner } from "../client.ts";
-import { minuteMs } from "../durations.ts";
 import type { LastingFact } from "../fact.ts";
-import { claimAndExpire, nextFence, type World } from "../world.ts";
-import { expectStillHeld } from "./other-process.ts";
+import { freshOwner } from "../world/client.ts";
+import { minuteMs } from "../world/durations.ts";
+import { claimAndExpire, nextFence, type World } from "../world/world.ts";
+import { expectStillHeld } from "./clients.ts";
 import { recover, stopNoticeably } from "./outages.ts";
 
 /** How long what lasts is left alone at the least, in milliseconds. The rest of the suite fills this time. */

@@ -1,9 +1,9 @@
 import { expect } from "vitest";
-import { thirtyDaysMs } from "../durations.ts";
 import { type Fact, fact } from "../fact.ts";
-import { expectKeptFor } from "../kept.ts";
 import type { Limit } from "../settings.ts";
-import { momentMs, nextFence } from "../world.ts";
+import { thirtyDaysMs } from "../world/durations.ts";
+import { expectKeptFor } from "../world/expectations.ts";
+import { momentMs, nextFence } from "../world/world.ts";
 
 /** So many that no server finds all of them related by chance. */
 const unrelated = Array.from({ length: 8 }, (_, index) => `unrelated ${index}`);

@@ -1,8 +1,8 @@
 import type { AcquireRequest, ExtendRequest, ReleaseRequest } from "@holdfast/core";
 import { expect } from "vitest";
-import { longMs } from "../client.ts";
 import { type Fact, fact } from "../fact.ts";
-import { momentMs, nextFence } from "../world.ts";
+import { longMs } from "../world/client.ts";
+import { momentMs, nextFence } from "../world/world.ts";
 
 /** What a request must not say: each by itself makes a right one malformed. */
 type Flaws = readonly Readonly<Record<string, unknown>>[];

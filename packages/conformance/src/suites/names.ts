@@ -1,7 +1,7 @@
 import { expect } from "vitest";
-import { freshOwner } from "../client.ts";
 import { type Fact, fact, factNeeding } from "../fact.ts";
-import { nextFence, type World } from "../world.ts";
+import { freshOwner } from "../world/client.ts";
+import { nextFence, type World } from "../world/world.ts";
 
 /** Names that are different, and what a node does that takes two of them for one. */
 const lookalikes: readonly (readonly [mistake: string, names: readonly string[]])[] = [

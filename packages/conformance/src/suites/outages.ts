@@ -1,10 +1,10 @@
 import type { AcquireRequest, ExtendRequest, ReleaseRequest } from "@holdfast/core";
 import { expect } from "vitest";
-import { type Client, freshOwner, longMs } from "../client.ts";
 import { type Fact, fact } from "../fact.ts";
-import { within } from "../within.ts";
-import { nextFence, type World } from "../world.ts";
-import { expectStillHeld } from "./other-process.ts";
+import { type Client, freshOwner, longMs } from "../world/client.ts";
+import { within } from "../world/within.ts";
+import { nextFence, type World } from "../world/world.ts";
+import { expectStillHeld } from "./clients.ts";
 import { releaseUntil } from "./watch.ts";
 
 /** What the requests of these tests allow for, in milliseconds. A node may use it to give up by itself. */

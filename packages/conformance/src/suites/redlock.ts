@@ -1,10 +1,10 @@
 import { setImmediate } from "node:timers/promises";
 import { type Lock, LockLostError, type Redlock } from "@holdfast/core";
 import { expect } from "vitest";
-import { minuteMs } from "../durations.ts";
 import { type Fact, fact, factNeeding } from "../fact.ts";
-import { expectStrictlyIncreasing } from "../increasing.ts";
-import type { RedlockWorld } from "../redlock-world.ts";
+import { minuteMs } from "../world/durations.ts";
+import { expectStrictlyIncreasing } from "../world/expectations.ts";
+import type { RedlockWorld } from "../world/redlock-world.ts";
 
 const workers = 20;
 const locksPerWorker = 3;

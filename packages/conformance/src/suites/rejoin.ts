@@ -1,7 +1,7 @@
 import { expect } from "vitest";
 import { type Fact, factNeeding } from "../fact.ts";
-import { expectKeptFor } from "../kept.ts";
-import { claimAndExpire, claimWhenFree, nextFence } from "../world.ts";
+import { expectKeptFor } from "../world/expectations.ts";
+import { claimAndExpire, claimWhenFree, nextFence } from "../world/world.ts";
 
 const rejoined = { held: false, rejoined: true };
 

@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 import { type Fact, fact, factNeeding } from "../fact.ts";
-import { claimAndExpire, nextFence } from "../world.ts";
+import { claimAndExpire, nextFence } from "../world/world.ts";
 
 /** What `release` frees. */
 const frees: readonly Fact[] = [

@@ -1,7 +1,7 @@
 import { expect } from "vitest";
-import { type Client, freshOwner } from "../client.ts";
 import { type Fact, fact, factNeeding } from "../fact.ts";
-import type { World } from "../world.ts";
+import { type Client, freshOwner } from "../world/client.ts";
+import type { World } from "../world/world.ts";
 
 const resourcesOfCall = 300;
 const claimsAlive = 5_000;

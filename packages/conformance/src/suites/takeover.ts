@@ -1,9 +1,9 @@
 import { expect } from "vitest";
-import { longMs } from "../client.ts";
-import { minuteMs } from "../durations.ts";
 import { type Fact, fact, factNeeding } from "../fact.ts";
-import { expectKeptFor } from "../kept.ts";
-import { claimAndExpire, momentMs, nextFence, whileAlive } from "../world.ts";
+import { longMs } from "../world/client.ts";
+import { minuteMs } from "../world/durations.ts";
+import { expectKeptFor } from "../world/expectations.ts";
+import { claimAndExpire, momentMs, nextFence, whileAlive } from "../world/world.ts";
 import { namedAsHeld } from "./acquire.ts";
 
 /** What a takeover grants. */

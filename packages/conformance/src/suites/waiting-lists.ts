@@ -1,8 +1,8 @@
 import { expect } from "vitest";
-import { type Client, freshOwner, type ReleaseTerms, type Resources } from "../client.ts";
-import { minuteMs } from "../durations.ts";
 import { type Fact, fact, factNeeding } from "../fact.ts";
-import type { World } from "../world.ts";
+import { type Client, freshOwner, type ReleaseTerms, type Resources } from "../world/client.ts";
+import { minuteMs } from "../world/durations.ts";
+import type { World } from "../world/world.ts";
 
 /** Claims the resource, lets claims with these waiters be denied one after the other, releases it, and returns the waiter named. */
 async function nextAfter(

@@ -1,7 +1,7 @@
 import { expect } from "vitest";
-import type { Client, Resources } from "../client.ts";
 import { type Fact, fact, factNeeding } from "../fact.ts";
-import { claimAndExpire, nextFence, type World } from "../world.ts";
+import type { Client, Resources } from "../world/client.ts";
+import { claimAndExpire, nextFence, type World } from "../world/world.ts";
 
 /** Claims and releases the resources, again and again as a hint may be lost, until `woken` says that one was heard. */
 export async function releaseUntil(

@@ -1,6 +1,6 @@
 import type { AcquireReply, ExtendReply, LockNode, NodeView, Unwatch } from "@holdfast/core";
+import { type CallSite, callSiteOf, errorAt, rejectionAt } from "../mistake.ts";
 import { minuteMs } from "./durations.ts";
-import { type CallSite, callSiteOf, errorAt, rejectionAt } from "./mistake.ts";
 import { readAcquireReply, readExtendReply, readNodeView, readReleaseReply } from "./replies.ts";
 import { within } from "./within.ts";
 

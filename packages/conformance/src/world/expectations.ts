@@ -13,3 +13,8 @@ export async function expectKeptFor(world: World, resource: string, ttlMs: numbe
   expect(keptMs).toBeGreaterThanOrEqual(ttlMs - clockGrainMs);
   if (world.showsExactEnd) expect(keptMs).toBeLessThanOrEqual(ttlMs + clockGrainMs);
 }
+
+/** Fails unless each fence is larger than the one before it. */
+export function expectStrictlyIncreasing(fences: readonly number[]): void {
+  expect(fences).toEqual([...new Set(fences)].sort((one, other) => one - other));
+}

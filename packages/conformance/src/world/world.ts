@@ -1,11 +1,11 @@
 import { setImmediate, setTimeout } from "node:timers/promises";
 import type { LockNode } from "@holdfast/core";
+import { type Contest, contend, type Winnings } from "../contend.ts";
+import type { RemoteNode } from "../rival-processes.ts";
+import type { Limit, Settings } from "../settings.ts";
+import type { LockNodeSubject, SubjectServer } from "../subject.ts";
 import { type Client, clientOf, freshOwner, type Resources } from "./client.ts";
-import { type Contest, contend, type Winnings } from "./contend.ts";
 import { renamedNode } from "./renamed-node.ts";
-import type { RemoteNode } from "./rival-processes.ts";
-import type { Limit, Settings } from "./settings.ts";
-import type { LockNodeSubject, SubjectServer } from "./subject.ts";
 
 /** How long the suite waits between two looks at a server on real time, in milliseconds. */
 const pollMs = 5;
