@@ -3,29 +3,29 @@ import { setImmediate } from "node:timers/promises";
 import type { LockNode } from "@holdfast/core";
 import { longMs } from "./world/client.ts";
 
-/** What one process contends for, and when it stops. */
+/** A contest between processes: the resources, and when to stop. */
 export interface Contest {
   readonly resources: readonly string[];
-  /** So many grants are enough. */
+  /** The number of grants after which the contest may end. */
   readonly grants: number;
   readonly timeoutMs: number;
 }
 
-/** What one process got. */
+/** The grants of one process in a contest. */
 export interface Winnings {
   /** The fence of each grant, in order. */
   readonly fences: readonly number[];
-  /** How many claims were gone when they were to be released. */
+  /** How many claims had disappeared before their release. */
   readonly lost: number;
 }
 
-/** How long a contest lasts at the least, in milliseconds: the steps of a fast store seldom meet. */
+/** The shortest contest, in milliseconds: the steps of a fast store rarely overlap. */
 const contestMs = 1_000;
 
 /**
- * Claims and releases again and again, as fast as the node answers, while another process does the same.
+ * Claims and releases as fast as the node replies, while another process does the same.
  *
- * @param isOver says when to stop, instead of the number of grants
+ * @param isOver decides when to stop, in place of the number of grants
  */
 export async function contend(
   node: LockNode,

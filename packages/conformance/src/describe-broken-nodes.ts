@@ -7,24 +7,29 @@ import { hangGuardMs, parseOptions, type Settings } from "./settings.ts";
 import type { DescribeLockNodeOptions } from "./subject.ts";
 import { type Offers, type Proof, proofOf } from "./topics.ts";
 
-/** What {@link describeBrokenNodes} needs to know. */
+/** Options of {@link describeBrokenNodes}. */
 export interface DescribeBrokenNodesOptions extends DescribeLockNodeOptions {
-  /** The broken nodes to test. Default: {@link brokenNodes}, all that the suite is known to catch. */
+  /** The broken nodes to test. Default: {@link brokenNodes}, which the suite is known to catch. */
   readonly brokenNodes?: readonly BrokenNode[];
 }
 
 /**
- * Registers the tests that show what the suite catches: breaks a correct node in one way after the other, and expects the
- * test that is named for each broken node to fail. The correct node must pass the same test with the same timeout.
+ * Registers tests that show that the suite catches broken nodes. Each test breaks the correct node in one way, and
+ * expects the test named in `caughtBy` to fail. The correct node must pass that test with the same timeout.
  *
- * @param name what the report calls the node
- * @param options those of {@link describeLockNode} for the correct node
- * @throws {TypeError | RangeError} for bad options, before anything is made
+ * @param name the name of the node in the test output
+ * @param options the options of {@link describeLockNode} for the correct node, and the broken nodes
+ * @throws {TypeError | RangeError} for invalid options, before any subject is created
+ *
+ * @example
+ * ```ts
+ * describeBrokenNodes("my node", { create: createSubject });
+ * ```
  */
 export function describeBrokenNodes(name: string, options: DescribeBrokenNodesOptions): void {
   const settings = parseOptions(options);
   const { brokenNodes = allBrokenNodes } = options;
-  describe(`${name}, broken on purpose`, async () => {
+  describe(`${name}, broken by fault injection`, async () => {
     const offers = await offersOf(settings);
     afterAll(() => settings.processes.close());
     const obstacles = new Map<string, number>();
@@ -36,7 +41,7 @@ export function describeBrokenNodes(name: string, options: DescribeBrokenNodesOp
       else registerBrokenNode(broken, proof, settings, expectCaught);
     }
     for (const [obstacle, count] of obstacles) {
-      test(`not tested, as ${obstacle}: ${count} of ${brokenNodes.length} broken nodes`, () => {
+      test(`not tested because ${obstacle}: ${count} of ${brokenNodes.length} broken nodes`, () => {
         expect(count).toBeLessThan(brokenNodes.length);
       });
     }
@@ -51,7 +56,7 @@ function registerBrokenNode(broken: BrokenNode, proof: Proof, settings: Settings
   );
 }
 
-/** Why this node cannot be broken in this way, or undefined when it can. */
+/** Returns why this node cannot be broken in this way, or undefined if it can. */
 function obstacleTo(broken: BrokenNode, proof: Proof, offers: Offers, { cannot }: Settings): string | undefined {
   const lacking = broken.needs?.find((part) => !offers[part]);
   if (lacking !== undefined) return `the subject does not offer ${lacking}`;

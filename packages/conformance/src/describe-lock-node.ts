@@ -6,21 +6,26 @@ import type { DescribeLockNodeOptions } from "./subject.ts";
 import { type Proof, type Topic, topicsFor } from "./topics.ts";
 
 /**
- * Registers the tests that decide whether something is a lock node. Call it at the top level of a vitest file.
+ * Registers the conformance tests for a lock node. Call it at the top level of a vitest file.
  *
- * Where the environment variable `HOLDFAST_CONFORMANCE_REPORT` names a folder, the results are also written there, as a
- * Markdown page with the name of the node.
+ * If the environment variable `HOLDFAST_CONFORMANCE_REPORT` names a folder, the results are also written there, as a
+ * Markdown page named after the node.
  *
- * @param name what the report calls the node
- * @param options how to make the node, and what its server cannot do
- * @throws {TypeError | RangeError} for bad options, before anything is made
+ * @param name the name of the node in the report
+ * @param options how to create subjects, and what their server cannot do
+ * @throws {TypeError | RangeError} for invalid options, before any subject is created
+ *
+ * @example
+ * ```ts
+ * describeLockNode("my node", { create: createSubject });
+ * ```
  */
 export function describeLockNode(name: string, options: DescribeLockNodeOptions): void {
   const settings = parseOptions(options);
   describe(name, async () => {
     const offers = await offersOf(settings);
     const topics = topicsFor(offers, settings);
-    // Registered here, so that it is done before the tests of all topics.
+    // Registered here, so that it runs before the tests of all topics.
     const begun = topics.map((topic) => ({
       ...topic,
       proofs: topic.proofs.map((proof) => begunEarly(proof, settings)),
@@ -39,7 +44,7 @@ function registerTopic({ title, proofs }: Topic, settings: Settings): readonly R
   return results;
 }
 
-/** Begins a proof about what lasts before all tests; its own test then does the rest. Other proofs stay as they are. */
+/** Starts a proof of lasting claims or counters before all tests; its own test completes it. Others stay unchanged. */
 function begunEarly(proof: Proof, settings: Settings): Proof {
   const { begin } = proof;
   if (begin === undefined) return proof;
@@ -47,11 +52,11 @@ function begunEarly(proof: Proof, settings: Settings): Proof {
   const cleanAll = async (): Promise<void> => {
     for (const step of cleanUps.splice(0)) await step();
   };
-  let begun: Promise<() => Promise<void>> = Promise.reject(new Error("the proof was not begun"));
+  let begun: Promise<() => Promise<void>> = Promise.reject(new Error("the proof was not started"));
   begun.catch(() => {});
   beforeAll(async () => {
     begun = begin(settings, (step) => void cleanUps.push(step));
-    // Its test tells of a failure.
+    // Its test reports a failure.
     await begun.catch(() => {});
   }, hangGuardMs(settings));
   afterAll(cleanAll);
@@ -64,7 +69,7 @@ function begunEarly(proof: Proof, settings: Settings): Proof {
   };
 }
 
-/** Registers one test. Its result is what the runner says of it, also where it is stopped, or its clean-up fails. */
+/** Registers one test. Its result is the runner's, which counts a timeout or a failed clean-up as a failure. */
 function registerProof({ statement, prepare }: Proof, settings: Settings): Result {
   let state = (): string | undefined => undefined;
   test(

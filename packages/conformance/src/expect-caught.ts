@@ -3,21 +3,22 @@ import type { BrokenNode } from "./broken-nodes/broken-node.ts";
 import { type Limit, reasonsOf, type Settings } from "./settings.ts";
 import type { CleanUp, Proof } from "./topics.ts";
 
-/** Fails unless the proof fails for the broken node, and passes for the correct one under the same conditions. */
+/** Rejects unless the proof fails for the broken node and passes for the correct one under the same conditions. */
 export type ExpectCaught = (broken: BrokenNode, proof: Proof, cleanUp: CleanUp) => Promise<void>;
 
-/** Short timeouts to try first, in milliseconds: a broken node that never does what it must would use up the long one. */
+/** Timeouts to try first, in milliseconds. A node that never does what it must would use up the full timeout. */
 const shortTimeoutsMs = [500, 2_000];
 
-/** How many timeouts are tried at most. Bounds how long one {@link ExpectCaught} takes. */
+/** The number of timeouts to try at most, which bounds how long one {@link ExpectCaught} takes. */
 export const timeoutsMax: number = shortTimeoutsMs.length + 1;
 
-/** Makes an {@link ExpectCaught} for one correct node. The correct node runs each proof once. */
+/** Creates an {@link ExpectCaught} for one correct node, which runs each proof once. */
 export function createExpectCaught(correct: Settings): ExpectCaught {
   const timeoutsMs = new Map<Proof, number>();
   return async (broken, proof, cleanUp) => {
     let { timeoutMs } = correct;
-    // A correct node does not pass as one with a limit that it does not have, so the broken node gets the whole timeout.
+    // A correct node fails under a limit that it does not have, so it cannot set the timeout: the broken node gets all
+    // of it.
     if (broken.cannot === undefined) {
       timeoutMs = timeoutsMs.get(proof) ?? (await timeoutFor(correct, proof, cleanUp));
       timeoutsMs.set(proof, timeoutMs);
@@ -26,19 +27,19 @@ export function createExpectCaught(correct: Settings): ExpectCaught {
   };
 }
 
-/** The limits that a broken node declares. */
+/** Returns the limits that a broken node declares, with their reasons. */
 export function declared({ cannot = {} }: BrokenNode): [Limit, string][] {
   return [...reasonsOf(cannot)];
 }
 
-/** The timeout that the correct node needs to pass. With a shorter one, the broken node would fail whatever it did. */
+/** Finds a timeout with which the correct node passes. With a shorter one, the broken node would fail in any case. */
 async function timeoutFor(correct: Settings, proof: Proof, cleanUp: CleanUp): Promise<number> {
   for (const timeoutMs of shortTimeoutsMs.filter((ms) => ms < correct.timeoutMs)) {
     try {
       await expectPass({ ...correct, timeoutMs }, proof, cleanUp);
       return timeoutMs;
     } catch {
-      // A longer timeout shows whether the node failed, or only needed more time.
+      // A longer timeout shows whether the node is wrong or only needs more time.
     }
   }
   await expectPass(correct, proof, cleanUp);
@@ -61,7 +62,7 @@ function brokenBy(broken: BrokenNode, correct: Settings): Settings {
 }
 
 async function expectFailure(broken: Settings, proof: Proof, cleanUp: CleanUp): Promise<void> {
-  // A subject that cannot be made is an error, not a broken node that was caught: only the proof's own failure counts.
+  // A subject that cannot be created is an error, not a caught broken node: only a failure of the proof itself counts.
   const prove = await proof.prepare(broken, cleanUp);
   const outcome = await prove().then(
     () => "passed",

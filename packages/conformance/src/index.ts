@@ -1,4 +1,4 @@
-/** The test suite that decides whether something is a Holdfast lock node. */
+/** The test suite for Holdfast lock nodes: tests every sentence of the `LockNode` contract. */
 
 export type { BrokenNode, SubjectPart } from "./broken-nodes/broken-node.ts";
 export { brokenNodes } from "./broken-nodes/index.ts";

@@ -1,29 +1,29 @@
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 
-/** The place where a test called a method: the frames of a stack trace, the calling line first. */
+/** The place where a test called a method: the frames of a stack trace, starting at the calling line. */
 export interface CallSite {
   readonly frames: string;
 }
 
-/** Notes where a function was called. Call it before the function awaits anything. */
+/** Records where a function was called. Must be called before the function awaits anything. */
 export function callSiteOf(called: (...given: never[]) => unknown): CallSite {
   const trace: { stack?: string } = {};
   Error.captureStackTrace(trace, called);
   return {
-    // Only a failure needs the text, which takes a while to make.
+    // Only a failure needs the text, which is slow to make.
     get frames() {
       return framesOf(trace);
     },
   };
 }
 
-/** An error that points at the call, not at the helper that found out what is wrong with the answer. */
+/** Returns an error that points at the call, not at the helper that checked the reply. */
 export function errorAt({ frames }: CallSite, message: string): Error {
   return withFrames(new Error(message), frames);
 }
 
-/** An error for a call that rejected: points at the adapter's own code first, and then at the call. */
+/** Returns an error for a rejected call, which points at the adapter's own code first, and then at the call. */
 export function rejectionAt({ frames }: CallSite, message: string, cause: unknown): Error {
   const own = cause instanceof Error ? framesOf(cause).split("\n") : [];
   const helper = own.findIndex(isHelper);
@@ -31,17 +31,17 @@ export function rejectionAt({ frames }: CallSite, message: string, cause: unknow
   return withFrames(new Error(message, { cause }), [...adapter, frames].filter(Boolean).join("\n"));
 }
 
-/** Puts what is probably wrong with the node before what the test saw. A rejection says by itself what is wrong. */
+/** Puts the likely mistake before the error's message, unless a rejection already says what is wrong. */
 export function withMistake(error: unknown, mistake: string | undefined): unknown {
   if (mistake === undefined || !(error instanceof Error) || error.cause !== undefined) return error;
   const { message } = error;
   error.message = `${mistake}: ${message}`;
-  // Node.js writes the message into the stack when it makes the error.
+  // Node.js copies the message into the stack when it creates the error.
   error.stack = (error.stack ?? "").replace(message, () => error.message);
   return error;
 }
 
-/** Where the helpers of the suite are: beside this module, whether that is the source or what is built from it. */
+/** The folder of the suite's helpers: that of this module, in the sources as well as in the build. */
 const helpers = dirname(fileURLToPath(import.meta.url));
 
 function isHelper(frame: string): boolean {
@@ -49,12 +49,12 @@ function isHelper(frame: string): boolean {
   return file !== undefined && !/^(suites|broken-nodes)\//.test(file);
 }
 
-/** Takes helpers off the top of the stack, so that it begins in the test. */
+/** Removes helpers from the top of the stack, so that it starts in the test. */
 export function withoutHelpers(error: unknown): unknown {
   if (!(error instanceof Error)) return error;
   const frames = framesOf(error).split("\n");
   const first = frames.findIndex((frame) => frame.includes(`${helpers}/suites/`));
-  // What is built has no such folder: then a helper cannot be told from a test.
+  // The build has no such folder, so helpers cannot be distinguished from tests there.
   if (first < 0 || !frames.slice(0, first).every(isHelper)) return error;
   return withFrames(error, frames.slice(first).join("\n"));
 }

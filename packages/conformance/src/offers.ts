@@ -5,16 +5,17 @@ import { type Client, clientOf } from "./world/client.ts";
 import { within } from "./world/within.ts";
 
 /**
- * Finds out what subjects offer. Makes one subject before the tests, as the offers decide which tests there are.
+ * Finds out what subjects offer. Creates one subject before the tests, because the offers decide which tests to
+ * register.
  *
- * @throws {TypeError} if a subject has neither a server nor a reason for having none, or has both; and the same for a
- * rival in another process
+ * @throws {TypeError} if the subject has neither a server nor a reason for having none, or has both; likewise for
+ * `rivalModule`
  */
 export async function offersOf({ create, noServer, noOtherProcess, timeoutMs }: Settings): Promise<Offers> {
   const subject = await within(timeoutMs, "create()", create());
   try {
-    insistOnServerOrReason(subject, noServer);
-    insistOnRivalModuleOrReason(subject, noOtherProcess);
+    assertServerOrReason(subject, noServer);
+    assertRivalModuleOrReason(subject, noOtherProcess);
     const { node, server, rivalModule, advance } = subject;
     return {
       watch: node.watch !== undefined,
@@ -30,7 +31,7 @@ export async function offersOf({ create, noServer, noOtherProcess, timeoutMs }: 
   }
 }
 
-/** Whether the node names a waiter when a lock is released. A node that fails here counts as one that does not: its tests say why. */
+/** Whether the node names a waiter when a lock is released. False if it fails here, as its tests then say why. */
 async function keepsWaitingLists(node: Client): Promise<boolean> {
   try {
     await node.grant("alice", "probe");
@@ -41,19 +42,19 @@ async function keepsWaitingLists(node: Client): Promise<boolean> {
   }
 }
 
-function insistOnServerOrReason({ server }: LockNodeSubject, noServer: string | undefined): void {
+function assertServerOrReason({ server }: LockNodeSubject, noServer: string | undefined): void {
   if (server === undefined && noServer === undefined) {
-    throw new TypeError("give the subject a server, so that outages can be tested, or say in noServer why it has none");
+    throw new TypeError("give the subject a serverso that outages can be tested, or state in noServer why it has none");
   }
   if (server !== undefined && noServer !== undefined) {
     throw new TypeError(`noServer says "${noServer}", but the subject has a server`);
   }
 }
 
-function insistOnRivalModuleOrReason({ rivalModule }: LockNodeSubject, noOtherProcess: string | undefined): void {
+function assertRivalModuleOrReason({ rivalModule }: LockNodeSubject, noOtherProcess: string | undefined): void {
   if (rivalModule === undefined && noOtherProcess === undefined) {
     throw new TypeError(
-      "give the subject a rivalModule, so that exclusion between processes can be tested, or say in noOtherProcess why it has none",
+      "give the subject a rivalModuleso that exclusion between processes can be tested, or state in noOtherProcess why it has none",
     );
   }
   if (rivalModule !== undefined && noOtherProcess !== undefined) {

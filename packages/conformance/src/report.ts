@@ -5,13 +5,13 @@ import { join } from "node:path";
 import type { Settings } from "./settings.ts";
 import type { Offers } from "./topics.ts";
 
-/** What became of one fact. */
+/** The result of one fact. */
 export interface Result {
   readonly statement: string;
   readonly outcome: () => "passed" | "failed" | "not run";
 }
 
-/** What a report is made of. */
+/** The contents of a report. */
 export interface Findings {
   readonly name: string;
   readonly offers: Offers;
@@ -19,7 +19,7 @@ export interface Findings {
   readonly topics: readonly { readonly title: string; readonly results: readonly Result[] }[];
 }
 
-/** Writes the report of one node into the folder that the environment names, if it names one. */
+/** Writes the report of one node to the folder that the environment variable names, if it is set. */
 export async function writeReport(findings: Findings): Promise<void> {
   const folder = process.env.HOLDFAST_CONFORMANCE_REPORT;
   if (!folder) return;
@@ -27,7 +27,7 @@ export async function writeReport(findings: Findings): Promise<void> {
   await writeFile(join(folder, `${fileName(findings.name)}.md`), reportOf(findings));
 }
 
-/** The report of one node: a Markdown page to be pasted into an adapter's README. */
+/** Returns the report of one node: a Markdown page to paste into an adapter's README. */
 function reportOf({ name, offers, settings, topics }: Findings): string {
   const results = topics.flatMap((topic) => topic.results);
   const verdict = isPassed(results) ? "Passed" : "**Not passed**";
@@ -56,9 +56,9 @@ function capabilities(offers: Offers, settings: Findings["settings"]): readonly 
   const tested = (reason: string | undefined): string => (reason === undefined ? "tested" : `not tested: ${reason}`);
   const yes = (offered: boolean): string => (offered ? "yes" : "not offered");
   return [
-    ["`watch`: waiting clients are woken", yes(offers.watch)],
+    ["`watch`: waiting clients are notified", yes(offers.watch)],
     ["`waiter`: releases name the next waiter", yes(offers.waitingLists)],
-    ["`inspect`: tells the holder of a resource", yes(offers.inspect)],
+    ["`inspect`: shows the holder of a resource", yes(offers.inspect)],
     ["`close`: ends watches", yes(offers.close)],
     ["outages and connections", tested(noServer)],
     ["exclusion between processes", tested(noOtherProcess)],
@@ -74,7 +74,7 @@ function countOf(results: readonly Result[]): string {
   return `${results.filter(({ outcome }) => outcome() === "passed").length} of ${results.length}`;
 }
 
-/** A Markdown table. */
+/** Returns a Markdown table. */
 export function table(header: readonly string[], rows: readonly (readonly string[])[]): string {
   const row = (cells: readonly string[]): string => `| ${cells.map(escaped).join(" | ")} |`;
   return [row(header), row(header.map(() => "---")), ...rows.map(row)].join("\n");
@@ -84,11 +84,11 @@ function escaped(cell: string): string {
   return cell.replaceAll("\\", "\\\\").replaceAll("|", "\\|").replaceAll("\n", " ");
 }
 
-/** What is readable of the name, and a digest of it, by which names differ that do not differ in their words. */
+/** Returns the letters and digits of the name, and a digest that separates names with the same words. */
 function fileName(name: string): string {
   const words = name.match(/[\p{L}\p{N}]+/gu)?.join("-") ?? "";
   const digest = createHash("sha256").update(name).digest("hex").slice(0, 8);
-  // Short enough for a file system, whatever the alphabet.
+  // Short enough for a file system in any alphabet.
   return `${[...words].slice(0, 60).join("")}-${digest}`.replace(/^-/, "");
 }
 

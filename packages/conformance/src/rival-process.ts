@@ -1,9 +1,9 @@
-/** Opens nodes in a process of its own, and answers the calls of the conformance suite. The suite starts it. */
+/** The process in which the suite opens rivals: opens nodes and performs calls for the suite, which starts it. */
 import type { LockNode } from "@holdfast/core";
 import { type Contest, contend } from "./contend.ts";
 import type { OpenedNode, OpenNode } from "./subject.ts";
 
-/** What the suite asks of a process with nodes in it. `id` tells the calls apart, `handle` the nodes. */
+/** A request of the suite to this process. `id` identifies the call, `handle` the node. */
 export type RivalRequest = { readonly id: number } & (
   | { readonly kind: "open"; readonly handle: number; readonly url: string; readonly options: unknown }
   | { readonly kind: "call"; readonly handle: number; readonly method: RivalMethod; readonly argument: unknown }
@@ -14,13 +14,13 @@ export type RivalRequest = { readonly id: number } & (
 /** The methods of a node that can be called from another process. */
 export type RivalMethod = "acquire" | "extend" | "release" | "inspect";
 
-/** What the process answers to the request with this `id`. */
+/** The reply to the request with this `id`. */
 export type RivalReply = { readonly id: number } & (
   | { readonly value: unknown; readonly error?: undefined }
   | { readonly error: { readonly message: string; readonly stack: string | undefined } }
 );
 
-/** The answer to `open`: what the suite cannot see from outside. */
+/** The value of the reply to `open`: facts that the suite cannot see from outside. */
 export interface OpenedRival {
   readonly name: string;
   readonly inspect: boolean;
@@ -36,7 +36,7 @@ process.on("message", async (request: RivalRequest) => {
     ),
   );
 });
-// The suite has ended, by whatever cause.
+// The suite has ended, for any reason.
 process.on("disconnect", () => process.exit());
 
 function reply(message: RivalReply): void {

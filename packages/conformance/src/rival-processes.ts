@@ -9,30 +9,30 @@ import { within } from "./world/within.ts";
 
 /** A node in another process. */
 export interface RemoteNode extends OpenedNode {
-  /** Contends in that process. */
+  /** Runs a contest in that process. */
   contend(contest: Contest): Promise<Winnings>;
-  /** Kills the process, and resolves when it is gone. Only for a node that has a process of its own. */
+  /** Kills the process, and resolves when it has ended. Only for a node from `openAlone`. */
   kill(): Promise<void>;
 }
 
-/** Processes that make nodes for the suite. */
+/** The processes in which the suite opens rivals. */
 export interface RivalProcesses {
   /** Opens a node in a process that all nodes of the module share. */
   open(module: RivalModule): Promise<RemoteNode>;
-  /** Opens a node in a process of its own, which may be killed. */
+  /** Opens a node in a separate process, which may be killed. */
   openAlone(module: RivalModule): Promise<RemoteNode>;
   /** Ends all processes. */
   close(): Promise<void>;
 }
 
-// Beside this module, whether that is the source or what is built from it.
+// Beside this module, in the sources as well as in the build.
 const isSource = import.meta.url.endsWith(".ts");
 const runner = fileURLToPath(new URL(isSource ? "./rival-process.ts" : "./rival-process.js", import.meta.url));
 
-/** How long a busy machine may take to start a process that loads a module in TypeScript, in milliseconds. */
+/** How long a busy machine may take to start a process that loads a TypeScript module, in milliseconds. */
 const startMs = 60_000;
 
-/** Starts no process until a node is opened. */
+/** Returns the rival processes of one suite. No process starts until a node is opened. */
 export function createRivalProcesses(timeoutMs: number): RivalProcesses {
   const shared = new Map<string, RivalProcess>();
   const all = new Set<RivalProcess>();
@@ -58,10 +58,13 @@ export function createRivalProcesses(timeoutMs: number): RivalProcesses {
   };
 }
 
-/** Conditions of imports that Node.js and bundlers set by themselves. Set for `require`, too, they break some packages. */
+/**
+ * Import conditions that Node.js and bundlers set automatically. Setting them for `require` as well breaks some
+ * packages.
+ */
 const usualConditions = ["node", "import", "require", "default", "module", "module-sync", "browser"];
 
-/** The conditions under which this process imports packages, such as those by which a monorepo finds its sources. */
+/** Returns the additional import conditions of this process, such as one that makes a monorepo use its sources. */
 function ownConditions(): string[] {
   const given = process.execArgv.map((argument) => argument.replace(/^(-C|--conditions)=/, "--conditions\0"));
   return given
@@ -130,8 +133,8 @@ function askerOf(child: ChildProcess): (question: Question) => Promise<unknown> 
     for (const [id, settle] of waiting) settle({ id, error: { message, stack: undefined } });
     waiting.clear();
   };
-  child.on("error", (error) => fail(`the process of the rival failed: ${error.message}`));
-  child.on("close", () => fail("the process of the rival has ended"));
+  child.on("error", (error) => fail(`the rival's process failed: ${error.message}`));
+  child.on("close", () => fail("the rival's process has ended"));
   return (question) =>
     new Promise((resolve, reject) => {
       const id = ids++;
@@ -140,7 +143,7 @@ function askerOf(child: ChildProcess): (question: Question) => Promise<unknown> 
         else resolve((reply as { readonly value: unknown }).value);
       });
       child.send({ id, ...question } as RivalRequest, (problem) => {
-        if (problem) fail(`the process of the rival cannot be reached: ${problem.message}`);
+        if (problem) fail(`the rival's process cannot be reached: ${problem.message}`);
       });
     });
 }

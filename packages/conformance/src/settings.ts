@@ -7,11 +7,11 @@ export type Limit = keyof LockNodeLimits;
 /** Complete and checked options. */
 export interface Settings {
   readonly create: () => Promise<LockNodeSubject>;
-  /** What the server cannot do, with the reason. */
+  /** The limits of the server, each with its reason. */
   readonly cannot: ReadonlyMap<Limit, string>;
-  /** Why subjects have no server, or undefined where they have. */
+  /** Why subjects have no server; undefined if they have one. */
   readonly noServer: string | undefined;
-  /** Why subjects have no rival in another process, or undefined where they have. */
+  /** Why subjects have no rival in another process; undefined if they have one. */
   readonly noOtherProcess: string | undefined;
   /** How many resources one call may name. */
   readonly resourcesMax: number;
@@ -23,14 +23,14 @@ export interface Settings {
 }
 
 /**
- * When a test is stopped by the runner, in milliseconds: it waits several times for what must happen, and makes up to two
- * thousand calls, which each have a timeout of their own.
+ * Returns when the runner stops a test, in milliseconds. A test may wait several times, and makes up to two thousand
+ * calls, each with its own timeout.
  */
 export function hangGuardMs({ timeoutMs }: Pick<Settings, "timeoutMs">): number {
   return 12 * timeoutMs;
 }
 
-/** The least that a size limit may be, so that the tests of everything else can run. */
+/** The smallest size limits that leave room for all other tests. */
 const sizeLimits = { manyResources: 10, longNames: 64 } as const;
 
 const limits: readonly string[] = [
@@ -45,16 +45,16 @@ const limits: readonly string[] = [
 ] satisfies readonly Limit[];
 
 /**
- * Checks the options and fills in what is missing.
+ * Checks the options and fills in defaults.
  *
- * @throws {TypeError | RangeError} naming the option and what is wanted
+ * @throws {TypeError | RangeError} naming the option and what it must be
  */
 export function parseOptions(options: DescribeLockNodeOptions): Settings {
   const { create, cannot = {}, noServer, noOtherProcess, timeoutMs = 10_000 } = options;
-  if (typeof create !== "function") throw new TypeError("create must be a function that makes a fresh subject");
+  if (typeof create !== "function") throw new TypeError("create must be a function that creates a fresh subject");
   if (!(timeoutMs > 0)) throw new RangeError(`timeoutMs must be a positive number, not ${timeoutMs}`);
-  if (noServer !== undefined) insistOnReason("noServer", noServer);
-  if (noOtherProcess !== undefined) insistOnReason("noOtherProcess", noOtherProcess);
+  if (noServer !== undefined) assertReason("noServer", noServer);
+  if (noOtherProcess !== undefined) assertReason("noOtherProcess", noOtherProcess);
   const { manyResources, longNames } = cannot;
   return {
     create,
@@ -68,24 +68,24 @@ export function parseOptions(options: DescribeLockNodeOptions): Settings {
   };
 }
 
-/** The reason for each limit that is declared. */
+/** Returns the reason for each declared limit. */
 export function reasonsOf(cannot: LockNodeLimits): ReadonlyMap<Limit, string> {
   const declared = Object.entries(cannot).filter(([, limit]) => limit !== undefined);
   return new Map(
     declared.map(([name, limit]: [string, unknown]) => {
-      if (!limits.includes(name)) throw new TypeError(`cannot.${name} is none of the limits ${limits.join(", ")}`);
-      if (!(name in sizeLimits)) return [name as Limit, insistOnReason(`cannot.${name}`, limit)];
+      if (!limits.includes(name)) throw new TypeError(`cannot.${name} is not one of the limits ${limits.join(", ")}`);
+      if (!(name in sizeLimits)) return [name as Limit, assertReason(`cannot.${name}`, limit)];
       const { max, reason } = Object(limit);
       const least = sizeLimits[name as keyof typeof sizeLimits];
       if (!Number.isSafeInteger(max) || max < least) {
         throw new RangeError(`cannot.${name}.max must be an integer of at least ${least}, not ${max}`);
       }
-      return [name as Limit, insistOnReason(`cannot.${name}.reason`, reason)];
+      return [name as Limit, assertReason(`cannot.${name}.reason`, reason)];
     }),
   );
 }
 
-function insistOnReason(option: string, reason: unknown): string {
+function assertReason(option: string, reason: unknown): string {
   if (typeof reason !== "string" || reason === "") throw new TypeError(`${option} must give the reason`);
   return reason;
 }

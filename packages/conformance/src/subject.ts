@@ -1,49 +1,55 @@
 import type { LockNode } from "@holdfast/core";
 
-/** One fresh, isolated lock server as the suite sees it: two clients of it, and a way to clean up. */
+/** A fresh, isolated lock server as the suite uses it: two clients, and a way to clean up. */
 export interface LockNodeSubject {
   /** The node under test. */
   readonly node: LockNode;
   /** A second client of the same server: it sees the same claims and the same fence counters. */
   readonly rival: LockNode;
-  /** The way to the server, in the suite's hands. Where there is none, {@link DescribeLockNodeOptions.noServer} says why. */
+  /** Controls the network to the server. Without it, {@link DescribeLockNodeOptions.noServer} must say why. */
   readonly server?: SubjectServer;
   /**
-   * How to make a third client of the same server in another process. Where there is none,
-   * {@link DescribeLockNodeOptions.noOtherProcess} says why.
+   * How to open a third client of the same server in another process. Without it,
+   * {@link DescribeLockNodeOptions.noOtherProcess} must say why.
    */
   readonly rivalModule?: RivalModule;
-  /** Ends both clients and removes what the test left behind. Called once, after each test, also a failed one. */
+  /** Closes both clients and removes all data of the subject. Called once after each test, even if the test failed. */
   close(): Promise<void>;
   /**
-   * Makes the server's clock advance, for a node on an injected clock: expiry then takes no real time. Without it the
+   * Advances the server's clock, for a node with an injected clock: expiry then takes no real time. Without it, the
    * suite waits for real time to pass.
    */
   advance?(ms: number): void | Promise<void>;
   /** The server's wall clock, in milliseconds since the Unix epoch. Default: the clock of this process. */
   nowMs?(): number;
   /**
-   * Names a resource so that it can be claimed together with all others named so, for example with a hash tag. Needed
-   * where `unrelatedResources` is declared, and not otherwise.
+   * Returns a name under which the resource can be claimed together with all others from this method, for example with
+   * a hash tag. Required if `unrelatedResources` is declared, and unused otherwise.
    */
   related?(resource: string): string;
 }
 
-/** A module that makes a node in another process. The suite starts the process, loads the module and calls its `openNode`. */
+/**
+ * A module that opens a node in another process. The suite starts the process, imports the module and calls its
+ * `openNode`.
+ */
 export interface RivalModule {
-  /** The module: `new URL("./rival.ts", import.meta.url)`. It exports an {@link OpenNode} by the name `openNode`. */
+  /**
+   * The module's URL, such as `new URL("./rival.ts", import.meta.url)`. It must export an {@link OpenNode} as
+   * `openNode`.
+   */
   readonly url: string | URL;
-  /** What `openNode` is called with: plain data, such as the port and the key prefix of the subject. */
+  /** The argument of `openNode`: plain data, such as the port and the key prefix of the subject. */
   readonly options?: unknown;
   /**
-   * Options of Node.js for the process, such as `["--import", "tsx"]` for a module in TypeScript. Default: none. The
-   * conditions of imports (`--conditions`) are those of this process.
+   * Node.js options for the process, such as `["--import", "tsx"]` for a TypeScript module. Default: none. The process
+   * inherits the import conditions (`--conditions`) of this one.
    */
   readonly execArgv?: readonly string[];
 }
 
 /**
- * What a {@link RivalModule} exports as `openNode`: makes a client of the subject's server, as `rival` is one.
+ * The function that a {@link RivalModule} exports as `openNode`: opens another client of the subject's server.
  *
  * @example
  * ```ts
@@ -55,81 +61,85 @@ export interface RivalModule {
  */
 export type OpenNode<Options = unknown> = (options: Options) => Promise<OpenedNode>;
 
-/** A node, and how to end its client. */
+/** A node, and how to close its client. */
 export interface OpenedNode {
   /** A client of the subject's server. */
   readonly node: LockNode;
-  /** Ends the client. Leaves claims and counters alone. */
+  /** Closes the client. Must not change claims or counters. */
   close(): Promise<void>;
 }
 
 /**
- * What the suite may do to the network between the clients of one subject and their server. The proxy of
- * `@holdfast/conformance/tcp-proxy` is one.
+ * Controls the network between the clients of one subject and their server. The proxy of
+ * `@holdfast/conformance/tcp-proxy` implements it.
  */
 export interface SubjectServer {
-  /** Makes the server unreachable: ends open connections, refuses new ones. What the server remembers is up to you. */
+  /**
+   * Makes the server unreachable: closes open connections and refuses new ones. The server may keep or lose its data.
+   */
   stop(): Promise<void>;
-  /** Makes it reachable again. The clients have to come back by themselves. */
+  /** Makes the server reachable again. The clients must reconnect automatically. */
   start(): Promise<void>;
-  /** How many connections both clients have open now. */
+  /** Returns how many connections both clients together have open. */
   connections(): number | Promise<number>;
 }
 
 /**
- * What the server of an adapter cannot do. Each field has the reason, as the adapter's own documentation gives it; the
- * suite shows it in the report. What must happen *instead* is tested. Everything that may be declared costs waiting or
- * features, and none of it costs safety.
+ * Abilities that an adapter's server lacks. Each field has the reason, as in the adapter's own documentation; the suite
+ * shows it in the report. The suite tests what must happen *instead*. A limit may cost features or waiting time, but
+ * never safety.
  */
 export interface LockNodeLimits {
-  /** It cannot claim several resources atomically. Instead, a request for more than one is rejected and changes nothing. */
+  /** It cannot claim several resources atomically. Instead, a request for more than one rejects and changes nothing. */
   readonly severalResources?: string;
   /**
-   * It can claim several resources together only where their names are related, as in one slot of a Redis Cluster.
-   * Instead, a request for others is rejected with an error that names them, and changes nothing.
+   * It can claim several resources together only if their names are related, as in one slot of a Redis Cluster.
+   * Instead, a request for others rejects with an error that names them, and changes nothing.
    */
   readonly unrelatedResources?: string;
   /** It cannot pass a claim from one owner to another. Instead, a takeover is denied like any other claim. */
   readonly takeover?: string;
-  /** It cannot claim again in `extend`. Instead, the answer is neither held nor rejoined, and nothing changes. */
+  /** It cannot rejoin in `extend`. Instead, the reply is neither held nor rejoined, and nothing changes. */
   readonly rejoin?: string;
-  /** It cannot keep a claim for thirty days. Instead, such a request is rejected and claims nothing. */
+  /** It cannot keep a claim for thirty days. Instead, a request for that rejects and claims nothing. */
   readonly longTtl?: string;
-  /** It cannot end a claim on the millisecond. Instead, a claim is kept somewhat longer than asked, and never shorter. */
+  /**
+   * It cannot end a claim to the millisecond. Instead, a claim may last somewhat longer than requested, never shorter.
+   */
   readonly exactTtl?: string;
   /**
-   * It cannot claim hundreds of resources in one call. `max` is how many it can. Instead, a request for one more is
-   * rejected and changes nothing. At least 10.
+   * It cannot claim hundreds of resources in one call. `max` is how many it can claim, at least 10. Instead, a request
+   * for more rejects and changes nothing.
    */
   readonly manyResources?: SizeLimit;
   /**
-   * It cannot keep names of thousands of characters. `max` is how many bytes of UTF-8 a name may have. Instead, a request
-   * for a longer name is rejected and changes nothing. At least 64.
+   * It cannot keep names of thousands of characters. `max` is how many bytes of UTF-8 a name may have, at least 64.
+   * Instead, a request for a longer name rejects and changes nothing.
    */
   readonly longNames?: SizeLimit;
 }
 
-/** How much a server can do, and why no more. */
+/** A size that a server cannot exceed, and why. */
 export interface SizeLimit {
-  /** How much it can do. */
+  /** The largest size that it supports. */
   readonly max: number;
-  /** Why it can do no more, as the adapter's own documentation says. */
+  /** Why it supports no more, as in the adapter's own documentation. */
   readonly reason: string;
 }
 
-/** What {@link describeLockNode} needs to know about an adapter. */
+/** Options of {@link describeLockNode}. */
 export interface DescribeLockNodeOptions {
   /**
-   * Makes a fresh subject: no two calls may share claims or fence counters. Called once for every test, a few times for
-   * the tests of a whole Redlock, and once before the tests to see which optional methods the node has.
+   * Creates a fresh subject: no two subjects may share claims or fence counters. Called once for every test, five times
+   * for each test of a whole Redlock, and once before the tests to see which optional methods the node has.
    */
   create(): Promise<LockNodeSubject>;
-  /** What the server cannot do, and why. Default: nothing. */
+  /** What the server cannot do, and why. Default: no limits. */
   readonly cannot?: LockNodeLimits;
-  /** Why the subject has no `server`, so that outages and connections are not tested. Required where it has none. */
+  /** Why the subject has no `server`; outages and connections are then not tested. Required without a `server`. */
   readonly noServer?: string;
-  /** Why the subject has no `rivalModule`, so that nothing is tested across processes. Required where it has none. */
+  /** Why the subject has no `rivalModule`; processes are then not tested. Required without a `rivalModule`. */
   readonly noOtherProcess?: string;
-  /** How long something that must happen may take before its test fails, in milliseconds. Default: 10 000. */
+  /** How long a test waits for anything that must happen before it fails, in milliseconds. Default 10 000. */
   readonly timeoutMs?: number;
 }

@@ -1,11 +1,11 @@
-/** A TCP proxy between clients and a server, with faults that a test controls. */
+/** A TCP proxy between clients and a server, for fault injection by tests. */
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
 
-/** From the client to the server, or back. */
+/** The direction of data: from the client to the server, or back. */
 export type Direction = "requests" | "replies";
 
-/** Where a proxy passes connections on to. */
+/** The server to which a proxy forwards connections. */
 export interface TcpProxyTarget {
   readonly port: number;
   /** Default: `127.0.0.1`. */
@@ -13,77 +13,77 @@ export interface TcpProxyTarget {
 }
 
 /**
- * A network between clients and one server that a test controls. It has all that the `server` of a subject needs, so it
- * can be that `server` itself.
+ * A network between clients and one server that a test controls. It implements `SubjectServer`, so a subject can use it
+ * as its `server`.
  */
 export interface TcpProxy {
   /** The port of 127.0.0.1 that clients connect to. */
   readonly port: number;
-  /** Counts the connections that are open now. */
+  /** Returns the number of open connections. */
   connections(): number;
-  /** Makes the server unreachable: cuts all connections and refuses new ones. */
+  /** Makes the server unreachable: resets all connections and refuses new ones. */
   stop(): Promise<void>;
-  /** Makes the server reachable again: ends every fault of this list. Data that was held back arrives now. */
+  /** Makes the server reachable again and ends all other faults. Delivers data that was held back. */
   start(): Promise<void>;
-  /** Cuts all connections with a reset, as a lost network does in the end. New connections work. */
+  /** Resets all connections, as a lost network eventually does. New connections work. */
   cut(): void;
-  /** Refuses new connections, and keeps those that are open. */
+  /** Refuses new connections and keeps the open ones. */
   refuse(): Promise<void>;
-  /** Holds back all data in one direction, or in both: connections stay open, and nothing arrives. */
+  /** Holds back all data in one direction or in both: connections stay open, but nothing arrives. */
   stall(direction?: Direction): void;
-  /** Delivers everything this many milliseconds later from now on. */
+  /** Delays all further data by this many milliseconds. */
   delay(ms: number): void;
-  /** Limits each direction of each connection to this many bytes per second from now on. */
+  /** Limits each direction of each connection to this many bytes per second. */
   throttle(bytesPerSecond: number): void;
   /**
-   * Drops the open connections on the server's side while clients still believe in them: data that clients send is
-   * discarded until `start()` resets these connections. New connections work.
+   * Closes the open connections on the server's side only: clients do not notice, and their data is discarded until
+   * `start()` resets these connections. New connections work.
    */
   halfOpen(): void;
   /** Closes the proxy for good. Safe to call more than once. */
   close(): Promise<void>;
 }
 
-/** What a proxy does with data at the moment. */
-interface Weather {
+/** How a proxy treats data at present. */
+interface Conditions {
   readonly stalled: Set<Direction>;
   delayMs: number;
   bytesPerSecond: number;
 }
 
-const fairWeather = { delayMs: 0, bytesPerSecond: Number.POSITIVE_INFINITY };
+const noFaults = { delayMs: 0, bytesPerSecond: Number.POSITIVE_INFINITY };
 
 /** One direction of one connection. */
 interface Flow {
-  /** Looks again at whether it may flow. */
+  /** Applies a change of the conditions. */
   update(): void;
 }
 
-/** A connection of a client, and the one to the server that it is passed on over. */
+/** A connection of a client, and the connection to the server that carries its data. */
 interface Link {
   readonly client: Socket;
   readonly server: Socket;
   readonly flows: readonly Flow[];
-  /** Whether the server has lost it, and the client does not know. */
+  /** Whether the server's side is closed and the client does not know. */
   isHalfOpen: boolean;
 }
 
 /**
- * Starts a proxy on a free port of 127.0.0.1 that passes everything on to the target.
+ * Starts a proxy on a free port of 127.0.0.1 that forwards all connections to the target.
  *
  * @example
  * ```ts
  * const proxy = await startTcpProxy({ port: 6379 });
  * const client = new Redis({ port: proxy.port });
- * await proxy.stop(); // the client loses its connection, and cannot reconnect
- * await proxy.start(); // now it can
+ * await proxy.stop(); // the client loses its connection and cannot reconnect
+ * await proxy.start(); // the client can reconnect
  * await proxy.close();
  * ```
  */
 export async function startTcpProxy(target: TcpProxyTarget): Promise<TcpProxy> {
-  const weather: Weather = { stalled: new Set(), ...fairWeather };
+  const conditions: Conditions = { stalled: new Set(), ...noFaults };
   const links = new Set<Link>();
-  const accept = (client: Socket): void => open(client, target, links, weather);
+  const accept = (client: Socket): void => open(client, target, links, conditions);
   const update = (): void => {
     for (const { flows } of links) for (const flow of flows) flow.update();
   };
@@ -105,14 +105,14 @@ export async function startTcpProxy(target: TcpProxyTarget): Promise<TcpProxy> {
       cut();
     },
     stall(direction) {
-      for (const one of direction ? [direction] : (["requests", "replies"] as const)) weather.stalled.add(one);
+      for (const one of direction ? [direction] : (["requests", "replies"] as const)) conditions.stalled.add(one);
       update();
     },
     delay(ms) {
-      weather.delayMs = ms;
+      conditions.delayMs = ms;
     },
     throttle(bytesPerSecond) {
-      weather.bytesPerSecond = bytesPerSecond;
+      conditions.bytesPerSecond = bytesPerSecond;
     },
     halfOpen() {
       for (const link of links) {
@@ -123,8 +123,8 @@ export async function startTcpProxy(target: TcpProxyTarget): Promise<TcpProxy> {
     cut,
     refuse,
     async start() {
-      weather.stalled.clear();
-      Object.assign(weather, fairWeather);
+      conditions.stalled.clear();
+      Object.assign(conditions, noFaults);
       update();
       for (const link of links) if (link.isHalfOpen) reset(link);
       listener ??= await listen(port, accept);
@@ -138,8 +138,8 @@ export async function startTcpProxy(target: TcpProxyTarget): Promise<TcpProxy> {
 }
 
 /*
- * A proxy that refuses connections leaves its port free, and must find it free later. So proxies use ports below those that
- * systems give out, and each process has a block of its own, as long as not too many run at a time.
+ * A proxy that refuses connections gives up its port and must get it back later. Proxies therefore use ports below
+ * those that systems assign, and each process has its own block, unless too many processes run at a time.
  */
 const firstPort = 20_000;
 const portsOfProcess = 64;
@@ -154,15 +154,15 @@ async function listenOnReservedPort(accept: (client: Socket) => void): Promise<S
     try {
       return await listen(port, accept);
     } catch {
-      reservedPorts.delete(port); // another process has it
+      reservedPorts.delete(port); // in use by another process
     }
   }
   return listen(0, accept);
 }
 
-function open(client: Socket, target: TcpProxyTarget, links: Set<Link>, weather: Weather): void {
+function open(client: Socket, target: TcpProxyTarget, links: Set<Link>, conditions: Conditions): void {
   const server = connect({ host: "127.0.0.1", ...target, allowHalfOpen: true });
-  const flows = [flow(client, server, "requests", weather), flow(server, client, "replies", weather)];
+  const flows = [flow(client, server, "requests", conditions), flow(server, client, "replies", conditions)];
   const link: Link = { client, server, flows, isHalfOpen: false };
   links.add(link);
   for (const socket of [client, server]) {
@@ -188,29 +188,30 @@ async function listen(port: number, accept: (client: Socket) => void): Promise<S
   return server;
 }
 
-/** Passes on what one socket sends to the other, in order, as the weather allows. */
-function flow(from: Socket, to: Socket, direction: Direction, weather: Weather): Flow {
+/** Forwards data from one socket to the other, in order, under the present conditions. */
+function flow(from: Socket, to: Socket, direction: Direction, conditions: Conditions): Flow {
   const held: { readonly dueMs: number; deliver(): void }[] = [];
-  const isStalled = (): boolean => weather.stalled.has(direction);
+  const isStalled = (): boolean => conditions.stalled.has(direction);
 
   let timer: NodeJS.Timeout | undefined;
   const deliverDue = (): void => {
     clearTimeout(timer);
     if (isStalled()) return;
     while (held[0] !== undefined && held[0].dueMs <= performance.now()) held.shift()?.deliver();
-    // A timer counts from when the event loop last woke up, and so may fire early on a busy machine: then once more.
+    // A timer counts from when the event loop last woke up, so it may fire early on a busy machine and must be set
+    // again.
     if (held[0] !== undefined) timer = setTimeout(deliverDue, Math.max(1, held[0].dueMs - performance.now()));
   };
-  /** When the last byte accepted so far has left a throttled line. */
+  /** When a throttled connection has sent the last byte accepted so far. */
   let lineFreeMs = 0;
   const hold = (bytes: number, deliver: () => void): void => {
     const nowMs = performance.now();
-    lineFreeMs = Math.max(nowMs, lineFreeMs) + (bytes / weather.bytesPerSecond) * 1000;
-    held.push({ dueMs: lineFreeMs + weather.delayMs, deliver });
+    lineFreeMs = Math.max(nowMs, lineFreeMs) + (bytes / conditions.bytesPerSecond) * 1000;
+    held.push({ dueMs: lineFreeMs + conditions.delayMs, deliver });
     deliverDue();
   };
   const update = (): void => {
-    // A paused socket is not read from, so that its sender is held back, too, once the buffers are full.
+    // Pausing the socket also holds back its sender once the buffers are full.
     if (isStalled()) from.pause();
     else from.resume();
     deliverDue();

@@ -34,13 +34,13 @@ import { type World, worldOf } from "./world/world.ts";
 
 const serversOfRedlock = 5;
 
-/** What a subject offers beyond what it must. Decides which facts apply. */
+/** The optional abilities of a subject, which decide which facts apply. */
 export interface Offers {
   readonly watch: boolean;
   readonly inspect: boolean;
   readonly close: boolean;
   readonly server: boolean;
-  /** Whether the suite can make a node in another process. */
+  /** Whether the suite can open a node in another process. */
   readonly otherProcess: boolean;
   readonly advance: boolean;
   /** Whether the node keeps waiting lists. */
@@ -50,13 +50,16 @@ export interface Offers {
 /** Registers a step to run when a proof has ended, whether it passed or failed. */
 export type CleanUp = (step: () => Promise<void>) => void;
 
-/** A fact that makes its own world, which is not a part of what it proves. */
+/** A fact together with the creation of its world, which is not a part of the proof. */
 export interface Proof {
   readonly statement: string;
   readonly needs: readonly Limit[];
-  /** Makes the world, and returns the proof in it. */
+  /** Creates the world, and returns the proof in it. */
   prepare(settings: Settings, cleanUp: CleanUp): Promise<() => Promise<void>>;
-  /** The same for a fact about what lasts: begins now, so that other proofs fill the time until the rest is called. */
+  /**
+   * Like `prepare`, for a lasting fact: starts the proof at once, so that other proofs can fill the time until the
+   * rest.
+   */
   begin?(settings: Settings, cleanUp: CleanUp): Promise<() => Promise<void>>;
 }
 
@@ -66,7 +69,7 @@ export interface Topic {
   readonly proofs: readonly Proof[];
 }
 
-/** All topics that apply to a node with these limits that offers this, each with the facts that apply. */
+/** Returns the topics and facts that apply to a node with these offers and limits. */
 export function topicsFor(offers: Offers, { cannot }: Pick<Settings, "cannot">): readonly Topic[] {
   const applies = ({ needs }: Proof): boolean => !needs.some((limit) => cannot.has(limit));
   const instead = [...cannot].map(([limit, reason]) =>
@@ -77,7 +80,7 @@ export function topicsFor(offers: Offers, { cannot }: Pick<Settings, "cannot">):
     .filter(({ proofs }) => proofs.length > 0);
 }
 
-/** The fact with this statement, whatever it needs; undefined where there is none. */
+/** Returns the fact with this statement regardless of its needs; undefined if there is none. */
 export function proofOf(statement: string): Proof | undefined {
   const everything = {
     watch: true,
@@ -128,7 +131,7 @@ function topicsOf({ watch, inspect, close, server, otherProcess, advance, waitin
     overOneNode("outages", server ? outages : noServerFacts),
     overOneNode("connections", server ? connections : []),
     overFiveNodes("Redlock over five nodes", [...redlockFacts, ...(server ? redlockOutageFacts : [])]),
-    { title: "what lasts", proofs: lasting.map(lastingProof) },
+    { title: "lasting claims and counters", proofs: lasting.map(lastingProof) },
   ];
 }
 
@@ -154,7 +157,7 @@ function topic<W>(
       needs,
       async prepare(settings, cleanUp) {
         const world = await create(settings, cleanUp);
-        return () => namingMistake(statement, () => prove(world));
+        return () => withLikelyMistake(statement, () => prove(world));
       },
     }),
   );
@@ -176,19 +179,19 @@ function lastingProof({ statement, needs, begin }: LastingFact): Proof {
     async prepare(settings, cleanUp) {
       const world = await freshWorld(settings, cleanUp);
       return () =>
-        namingMistake(statement, async () => {
+        withLikelyMistake(statement, async () => {
           const end = await beginIn(world);
           await end();
         });
     },
     async begin(settings, cleanUp) {
       const end = await beginIn(await freshWorld(settings, cleanUp));
-      return () => namingMistake(statement, end);
+      return () => withLikelyMistake(statement, end);
     },
   };
 }
 
-async function namingMistake(statement: string, prove: () => Promise<void>): Promise<void> {
+async function withLikelyMistake(statement: string, prove: () => Promise<void>): Promise<void> {
   try {
     await prove();
   } catch (error) {

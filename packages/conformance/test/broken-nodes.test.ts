@@ -9,13 +9,13 @@ describeBrokenNodes("a correct node behind a server", {
   create: servedSubject,
   brokenNodes: brokenNodes.filter(({ needs = [] }) => needs.includes("otherProcess") || needs.includes("server")),
 });
-// This node cannot be broken in most of these ways: the suite reports that instead of passing over it.
+// Most of these faults do not apply to this node. The suite must report that instead of skipping them silently.
 describeBrokenNodes("a correct node without optional methods", {
   create: () => remoteSubject(bareNode.makeFrom),
   noOtherProcess,
   brokenNodes: brokenNodes.filter(({ needs = [] }) => needs.length > 0),
 });
 
-test("broken nodes are listed in BROKEN-NODES.md, each with the test that catches it (vitest -u writes the page)", async () => {
+test("BROKEN-NODES.md lists all broken nodes with the tests that catch them (vitest -u writes the page)", async () => {
   await expect(brokenNodeTable(brokenNodes)).toMatchFileSnapshot("../BROKEN-NODES.md");
 });

@@ -4,7 +4,7 @@ import type { MemoryNode } from "@holdfast/memory";
 import type { LockNodeLimits } from "../src/index.ts";
 import { dayMs } from "../src/world/durations.ts";
 
-/** A node that the suite has to pass. */
+/** A node that must pass the suite. */
 export interface CorrectNode {
   /** Its name in the report. */
   readonly name: string;
@@ -13,7 +13,7 @@ export interface CorrectNode {
   readonly makeFrom: (node: MemoryNode) => LockNode;
 }
 
-/** The correct node as it is. */
+/** The unchanged correct node. */
 const completeNode: CorrectNode = { name: "a correct node", makeFrom: (node) => node };
 
 /** The correct node without the methods that the contract calls optional. */
@@ -28,7 +28,7 @@ function refuse(isRefused: boolean, reason: string): void {
   if (isRefused) throw new Error(reason);
 }
 
-/** A node that cannot do what may be declared, and does instead what the declaration promises. */
+/** A node with all limits that may be declared, which does what the declarations promise instead. */
 export const limitedNode: CorrectNode = {
   name: "a correct node with every limit declared",
   cannot: {
@@ -62,7 +62,7 @@ export const limitedNode: CorrectNode = {
   },
 };
 
-/** A node that claims few resources at a time. */
+/** A node that claims only a few resources at a time. */
 const smallNode: CorrectNode = {
   name: "a correct node for a few resources at a time",
   cannot: { manyResources: { max: 20, reason: "its transactions are small" } },
@@ -84,35 +84,35 @@ const smallNode: CorrectNode = {
   },
 };
 
-/** A node that claims several resources together only where what their names begin with, up to a slash, is the same. */
+/** A node that claims several resources together only if their names have the same prefix, up to a slash. */
 const relatedNode: CorrectNode = {
   name: "a correct node for related resources",
   cannot: { unrelatedResources: "they would be in different places" },
   related: (resource) => `here/${resource}`,
   makeFrom(node) {
-    const insist = ({ resources }: { readonly resources: readonly string[] }): void => {
+    const assertRelated = ({ resources }: { readonly resources: readonly string[] }): void => {
       const places = new Set(resources.map((resource) => resource.split("/")[0]));
       refuse(places.size > 1, `in different places: ${resources}`);
     };
     return {
       ...node,
       async acquire(request) {
-        insist(request);
+        assertRelated(request);
         return node.acquire(request);
       },
       async extend(request) {
-        insist(request);
+        assertRelated(request);
         return node.extend(request);
       },
     };
   },
 };
 
-/** A node that the suite must not pass. */
+/** A node that must fail the suite. */
 export const wrongNode: CorrectNode = {
-  name: "a node that says | released",
+  name: "a node that returns | released",
   makeFrom: (node) => ({ ...node, release: async (request) => ({ ...(await node.release(request)), released: true }) }),
 };
 
-/** All nodes that the suite has to pass. */
+/** All nodes that must pass the suite. */
 export const correctNodes: readonly CorrectNode[] = [completeNode, bareNode, limitedNode, smallNode, relatedNode];

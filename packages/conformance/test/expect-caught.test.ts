@@ -8,39 +8,39 @@ import { noOtherProcess, remoteSubject } from "./subjects.ts";
 
 const statement = "acquire() grants a resource that was never claimed";
 
-/** Breaks correct nodes in one way, and settles as the test of the broken node would. */
+/** Breaks correct nodes in one way, and settles like the test of the broken node. */
 async function expectCaught(broken: Partial<BrokenNode>, create = () => remoteSubject()): Promise<void> {
   const whole: BrokenNode = { fault: "is correct", caughtBy: statement, create: (correct) => correct(), ...broken };
   const proof = proofOf(whole.caughtBy);
   if (proof === undefined) throw new Error(`no test "${whole.caughtBy}"`);
-  // These subjects need no cleaning up.
+  // These subjects need no clean-up.
   await createExpectCaught(parseOptions({ create, noOtherProcess }))(whole, proof, () => {});
 }
 
-/** The published broken node that this test catches. */
+/** Returns the published broken node that this test catches. */
 function publishedNode(caughtBy: string): BrokenNode {
   return brokenNodes.find((broken) => broken.caughtBy === caughtBy) as BrokenNode;
 }
 
-test("expectCaught() passes where the test fails for the broken node, and passes for the correct one", async () => {
+test("expectCaught() passes if the test fails for the broken node and passes for the correct one", async () => {
   await expectCaught(publishedNode(statement));
 });
 
-test("expectCaught() fails where the node is not broken", async () => {
+test("expectCaught() fails if the node is not broken", async () => {
   await expect(expectCaught({})).rejects.toThrow(`the test "${statement}": expected 'passed' to be 'failed'`);
 });
 
-test("expectCaught() fails where the broken node cannot be made", async () => {
+test("expectCaught() fails if the broken node cannot be created", async () => {
   const create = () => Promise.reject(new Error("no such script"));
   await expect(expectCaught({ create })).rejects.toThrow("no such script");
 });
 
-test("expectCaught() fails where the correct node fails, too", async () => {
+test("expectCaught() fails if the correct node also fails", async () => {
   const { create } = publishedNode(statement);
   await expect(expectCaught({}, () => create(() => remoteSubject()))).rejects.toThrow("acquire() resolved with");
 });
 
-test("expectCaught() fails where the node does what its limit says", async () => {
+test("expectCaught() fails if the node keeps to its declared limit", async () => {
   const unrelatedClaimer = publishedNode(
     "acquire() rejects a claim on unrelated resources, names them, and changes nothing",
   );
@@ -59,14 +59,14 @@ test("expectCaught() fails where the node does what its limit says", async () =>
   await expect(expectCaught({ ...unrelatedClaimer, create })).rejects.toThrow("expected 'passed' to be 'failed'");
 });
 
-test("expectCaught() fails where the broken node declares a limit, and its subjects lack what that needs", async () => {
+test("expectCaught() fails if the broken node declares a limit and its subjects lack what that needs", async () => {
   const caughtBy = "acquire() rejects a claim on unrelated resources, names them, and changes nothing";
   const cannot = { unrelatedResources: "they are in different places" };
   await expect(expectCaught({ caughtBy, cannot })).rejects.toThrow("a subject must have related()");
 });
 
-test("expectCaught() gives the broken node no less time than the correct one needs", async () => {
-  const { caughtBy } = publishedNode("watches that have ended leave no connection open");
+test("expectCaught() gives the broken node at least as much time as the correct one needs", async () => {
+  const { caughtBy } = publishedNode("ended watches leave no connection open");
   await expect(expectCaught({ caughtBy }, closingLate)).rejects.toThrow("expected 'passed' to be 'failed'");
 });
 

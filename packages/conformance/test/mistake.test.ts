@@ -8,7 +8,7 @@ import type { LockNodeSubject } from "../src/subject.ts";
 import { proofOf } from "../src/topics.ts";
 import { noOtherProcess, nothing, remoteSubject } from "./subjects.ts";
 
-/** Runs a test of the suite, and returns how it fails. */
+/** Runs a test of the suite, and returns its failure. */
 async function failureOf(statement: string, create: () => Promise<LockNodeSubject>): Promise<Error> {
   const proof = proofOf(statement);
   if (proof === undefined) throw new Error(`no test "${statement}"`);
@@ -19,7 +19,7 @@ async function failureOf(statement: string, create: () => Promise<LockNodeSubjec
   );
 }
 
-/** How the test that is to catch a published broken node fails. */
+/** Runs the test that catches a published broken node, and returns its failure. */
 async function failureWith(fault: string): Promise<Error> {
   const broken = brokenNodes.find((each) => each.fault === fault);
   if (broken === undefined) throw new Error(`no broken node that ${fault}`);
@@ -30,8 +30,8 @@ describe("a failed test", () => {
   const mistakes: readonly (readonly [fault: string, message: RegExp])[] = [
     ["cuts names at 1 024 characters", /^names are compared only up to 1024 characters/],
     ["cuts names at 4 095 bytes", /^names are compared only up to 4095 characters/],
-    ["decodes percent escapes", /^"%41" is taken for another name: the node probably decodes percent escapes/],
-    ["treats names as paths", /^"[^"]*" is taken for another name: the node probably treats names as paths/],
+    ["decodes percent escapes", /^"%41" is confused with another name: the node probably decodes percent escapes/],
+    ["treats names as paths", /^"[^"]*" is confused with another name: the node probably treats names as paths/],
     [
       "claims only the first hundred resources of a call",
       /^only the first 100 of 300 resources of one call were claimed$/,
@@ -42,19 +42,16 @@ describe("a failed test", () => {
     ["evicts the oldest claim beyond a thousand", /^only the last \d+ of 100 calls .* claims are evicted/],
     ["forgets the oldest counter beyond a thousand", /counters are evicted when there are many$/],
     ["ends claims with the connection that made them", /^claims end with the connection that made them/],
-    [
-      "loses what it has just answered when the connection is lost",
-      /^acquire\(\) answers before the commit is certain/,
-    ],
+    ["loses its latest change when the connection is lost", /^acquire\(\) replies before the commit is certain/],
     ["releases the claim of any owner", /^a release does not compare owners: /],
     ["ignores the hint", /^the hint is ignored, or cut to 32 bits: /],
-    ["forgets a counter two seconds after the release", /^a fence counter is forgotten some seconds after its claim/],
+    ["forgets a counter two seconds after the release", /^a fence counter is lost some seconds after its claim/],
   ];
-  test.each(mistakes)("says what is probably wrong with a node that %s", async (fault, message) => {
+  test.each(mistakes)("names the likely mistake of a node that %s", async (fault, message) => {
     expect((await failureWith(fault)).message).toMatch(message);
   });
 
-  test.each(statementsWithMistake)("is known by the statement that the suite has: %s", (statement) => {
+  test.each(statementsWithMistake)("has a likely mistake for an existing statement: %s", (statement) => {
     expect(proofOf(statement)).toBeDefined();
   });
 
@@ -68,16 +65,14 @@ describe("a failed test", () => {
     expect(granted.stack?.split("\n")[1]).toContain("/src/suites/clients.ts");
   });
 
-  test("points at the adapter's own code first, if that has thrown", async () => {
+  test("points at the adapter's own code first if that threw", async () => {
     function failInTheAdapter(): never {
       throw new Error("no such table");
     }
     const node: LockNode = { ...memoryNode(), acquire: async () => failInTheAdapter() };
     const create = async () => ({ node, rival: node, close: nothing });
     const error = await failureOf("acquire() grants a resource that was never claimed", create);
-    expect(error.message).toBe(
-      "acquire() rejected, and a rejection is a failure, never an answer: Error: no such table",
-    );
+    expect(error.message).toBe("acquire() rejected, and a rejection is a failure, never a reply: Error: no such table");
     const [, first, ...others] = error.stack?.split("\n") ?? [];
     expect(first).toContain("failInTheAdapter");
     expect(others.join("\n")).toContain("/src/suites/acquire.ts");

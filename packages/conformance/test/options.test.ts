@@ -3,12 +3,12 @@ import { type DescribeLockNodeOptions, describeLockNode } from "../src/index.ts"
 
 const create = async () => Promise.reject(new Error("not called"));
 
-test("describeLockNode() throws for options that it cannot use, and names them", () => {
+test("describeLockNode() throws for invalid options, and names them", () => {
   const wrong: [options: object, complaint: string][] = [
     [{}, "create must be a function"],
     [{ create, timeoutMs: 0 }, "timeoutMs must be a positive number"],
     [{ create, timeoutMs: Number.NaN }, "timeoutMs must be a positive number"],
-    [{ create, cannot: { mutualExclusion: "it is hard" } }, "cannot.mutualExclusion is none of the limits"],
+    [{ create, cannot: { mutualExclusion: "it is hard" } }, "cannot.mutualExclusion is not one of the limits"],
     [{ create, cannot: { takeover: "" } }, "cannot.takeover must give the reason"],
     [{ create, cannot: { takeover: true } }, "cannot.takeover must give the reason"],
     [{ create, cannot: { longNames: "they are cut" } }, "cannot.longNames.max must be an integer of at least 64"],

@@ -37,7 +37,7 @@ async function createSubject(): Promise<LockNodeSubject> {
   };
 }
 
-// A real database with fsync: what the suite asks for can be had, and takes as long as the README says.
+// A real database with fsync shows that an ordinary store can pass the suite, in the time that the README states.
 describeLockNode("a node over PostgreSQL", { create: createSubject });
 describeBrokenNodes("a node over PostgreSQL", {
   create: createSubject,

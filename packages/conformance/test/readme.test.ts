@@ -10,15 +10,15 @@ import { childTimeoutMs, runVitest } from "./vitest-child.ts";
 const inPackages = (path: string): string => fileURLToPath(new URL(`../../${path}`, import.meta.url));
 
 test(
-  "the files that the README shows are a conformance test and a test of broken nodes, and pass",
+  "README.md's files make up a conformance test and a test of broken nodes, which pass",
   async () => {
-    // Inside a package that uses the suite, so that they import what a user's files would, and not under version control.
+    // Inside a package that uses the suite, so that imports resolve as in a user's project, and ignored by git.
     const server = await startRedisServer();
     const folder = inPackages(`ioredis/reports/readme-${randomUUID()}`);
     await mkdir(folder, { recursive: true });
     try {
       for (const { code } of await readmeExamples(inPackages("conformance/README.md"))) {
-        const [, name = "which file?"] = /^\/\/ (\S+\.ts)\n/.exec(code) ?? [];
+        const [, name = "unnamed"] = /^\/\/ (\S+\.ts)\n/.exec(code) ?? [];
         await writeFile(join(folder, name), code.replace("7001", String(server.port)));
       }
       await cp(inPackages("ioredis/test/fixtures/my-node.ts"), join(folder, "my-node.ts"));

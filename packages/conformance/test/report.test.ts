@@ -5,7 +5,7 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import { writeReport } from "../src/report.ts";
 import { inThisProcess, noOtherProcess } from "./subjects.ts";
 
-test("writeReport() writes a page of its own for each name, whatever that is made of", async () => {
+test("writeReport() writes a separate page for each name, with any characters", async () => {
   const folder = await mkdtemp(join(tmpdir(), "holdfast-reports-"));
   onTestFinished(() => rm(folder, { recursive: true }));
   vi.stubEnv("HOLDFAST_CONFORMANCE_REPORT", folder);

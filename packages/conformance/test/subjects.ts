@@ -5,25 +5,25 @@ import type { LockNodeSubject } from "../src/index.ts";
 import { startTcpProxy } from "../src/tcp-proxy.ts";
 import { connectNode, startNodeServer } from "./fixtures/node-server.ts";
 
-/** Why subjects in this process have no server. */
+/** The reason why subjects in this process have no server. */
 export const inThisProcess = "it lives in this process";
 
-/** Why subjects whose server lives in this process have no rival in another one. */
+/** The reason why subjects whose server lives in this process have no rival in another one. */
 export const noOtherProcess = "its store lives in this process";
 
-/** What a process needs to load sources in TypeScript. */
+/** The options with which a process loads TypeScript sources. */
 export const sourceArgs: readonly string[] = ["--import", "tsx"];
 
-/** A memory node on a clock of its own, and that clock's handle. */
+/** Returns a memory node with its own virtual clock, and the control of that clock. */
 export function nodeOnVirtualClock(): { node: MemoryNode; time: Pick<LockNodeSubject, "advance" | "nowMs"> } {
   const clock = new VirtualClock();
   return { node: memoryNode({ clock }), time: { advance: (ms) => clock.advance(ms), nowMs: clock.wallMs } };
 }
 
-/** For `close` where there is nothing to close. */
+/** A `close` with nothing to close. */
 export async function nothing(): Promise<void> {}
 
-/** A memory node that plays a server: it can be out of reach, and a client has a second connection while it watches. */
+/** A memory node that simulates a server: it can be unreachable, and a client has a second connection while it watches. */
 export async function remoteSubject(makeFrom = (node: MemoryNode): LockNode => node): Promise<LockNodeSubject> {
   const { node: complete, time } = nodeOnVirtualClock();
   const server = makeFrom(complete);
@@ -73,7 +73,7 @@ export async function remoteSubject(makeFrom = (node: MemoryNode): LockNode => n
   };
 }
 
-/** A memory node behind a real connection, which clients in other processes reach, too. Its clock is in this process. */
+/** A memory node behind a real connection, which also serves other processes. Its clock is in this process. */
 export async function servedSubject(): Promise<LockNodeSubject> {
   const { node: served, time } = nodeOnVirtualClock();
   const server = await startNodeServer(() => served);

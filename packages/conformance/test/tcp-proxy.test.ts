@@ -5,7 +5,7 @@ import { startTcpProxy, type TcpProxy } from "../src/tcp-proxy.ts";
 
 let proxy: TcpProxy;
 
-/** A server that gives back what it is sent. */
+/** A server that echoes its input. */
 beforeEach(async () => {
   const server = createServer((socket) => socket.on("error", () => {}).pipe(socket)).listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -40,7 +40,7 @@ async function pass(ms: number): Promise<void> {
 }
 
 describe("startTcpProxy()", () => {
-  test("passes everything on, and the end", async () => {
+  test("startTcpProxy() forwards all data and the end of a connection", async () => {
     const { socket, closed, received } = await open();
     const text = "x".repeat(1_000_000);
     socket.end(text);
@@ -62,7 +62,7 @@ describe("startTcpProxy()", () => {
     await expect.poll(received).toBe("ab");
   });
 
-  test("stall() holds back what new connections send, too", async () => {
+  test("stall() also holds back data of new connections", async () => {
     proxy.stall();
     const { socket, received } = await open();
     socket.write("a");
@@ -72,7 +72,7 @@ describe("startTcpProxy()", () => {
     await expect.poll(received).toBe("a");
   });
 
-  test("delay() delivers later, and in order", async () => {
+  test("delay() delivers later and in order", async () => {
     const { socket, received } = await open();
     proxy.delay(50);
     const startMs = performance.now();
@@ -84,7 +84,7 @@ describe("startTcpProxy()", () => {
     expect(performance.now() - startMs).toBeGreaterThan(48); // timers count in whole milliseconds
   });
 
-  test("cut() ends all connections, and new ones work", async () => {
+  test("cut() resets all connections, and new ones work", async () => {
     const clients = [await open(), await open()];
     proxy.cut();
     await Promise.all(clients.map(({ closed }) => closed));
@@ -93,7 +93,7 @@ describe("startTcpProxy()", () => {
     await expect.poll(received).toBe("a");
   });
 
-  test("refuse() turns new connections away and keeps the others, until start()", async () => {
+  test("refuse() refuses new connections and keeps open ones until start()", async () => {
     const { socket, received } = await open();
     await proxy.refuse();
     await expect(once(connect(proxy.port, "127.0.0.1"), "connect")).rejects.toThrow("ECONNREFUSED");
@@ -103,17 +103,17 @@ describe("startTcpProxy()", () => {
     await open();
   });
 
-  test("throttle() lets so many bytes pass per second, in order", async () => {
+  test("throttle() limits the bytes per second, in order", async () => {
     const { socket, received } = await open();
     proxy.throttle(10_000);
     const startMs = performance.now();
     const text = "x".repeat(999);
     socket.write(text);
     await expect.poll(received, { interval: 1 }).toBe(text);
-    expect(performance.now() - startMs).toBeGreaterThanOrEqual(199); // on its way there, and back
+    expect(performance.now() - startMs).toBeGreaterThanOrEqual(199); // there and back
   });
 
-  test("halfOpen() swallows what open connections send, and start() resets them", async () => {
+  test("halfOpen() discards the data of open connections, and start() resets them", async () => {
     const { socket, closed, received } = await open();
     socket.write("a");
     await expect.poll(received).toBe("a");

@@ -33,23 +33,23 @@ describe("describeLockNode()", () => {
     });
   }
 
-  test("skips nothing, whatever is declared", () => {
+  test("skips no test, whatever limits are declared", () => {
     expect(results.filter(({ status }) => status !== "passed" && status !== "failed")).toEqual([]);
   });
 
-  test("states what a node does not offer", () => {
+  test("states which optional methods a node does not offer", () => {
     const statements = titles(bareNode.name, "passed").filter((title) => title.startsWith("the node does not offer"));
     expect(statements).toHaveLength(2);
   });
 
-  test("tests what happens instead of what a node cannot do, under the reason that was declared", () => {
+  test("tests the replacement of each declared limit, under the declared reason", () => {
     const topics = new Set(results.map(({ ancestorTitles }) => ancestorTitles[1]));
     for (const [limit, reason] of reasonsOf(limitedNode.cannot ?? {})) {
       expect(topics).toContain(`instead of ${limit}: ${reason}`);
     }
   });
 
-  test("reports what passed, topic by topic, and what the node offers and cannot do", () => {
+  test("reports passed facts by topic, and the offers and limits of the node", () => {
     const report = reportOn(limitedNode.name);
     expect(report).toMatch(/^Passed: (\d+) of \1 facts, by `@holdfast\/conformance` \d/m);
     expect(report).toMatch(/^\| acquire \| (\d+) of \1 \| passed \|$/m);
@@ -58,7 +58,7 @@ describe("describeLockNode()", () => {
     expect(reportOn(bareNode.name)).toMatch(/^\| `watch`: .* \| not offered \|$/m);
   });
 
-  test("reports what did not pass, by name", () => {
+  test("reports failed facts by name", () => {
     const report = reportOn(wrongNode.name);
     const failed = titles(wrongNode.name, "failed");
     expect(failed).not.toEqual([]);

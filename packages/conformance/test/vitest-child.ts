@@ -8,18 +8,18 @@ import { fileURLToPath } from "node:url";
 const vitest = fileURLToPath(new URL("../node_modules/vitest/vitest.mjs", import.meta.url));
 const config = fileURLToPath(new URL("./child.vitest.config.ts", import.meta.url));
 
-/** How long a child may take before it is ended, in milliseconds. */
+/** How long a child may take before it is killed, in milliseconds. */
 export const childTimeoutMs = 300_000;
 
-/** What vitest's JSON report says of one test. */
+/** One test in vitest's JSON report. */
 export interface Result {
-  /** The describes around it, the outermost first. */
+  /** The titles of the describe blocks around it, outermost first. */
   readonly ancestorTitles: readonly string[];
   readonly title: string;
   readonly status: "passed" | "failed" | "skipped";
 }
 
-/** Runs the tests of a folder in a vitest of their own, and returns their results, good and bad. */
+/** Runs the tests of a folder in a separate vitest, and returns all results. */
 export async function runVitest(folder: string, env: NodeJS.ProcessEnv = {}): Promise<readonly Result[]> {
   const reportFolder = await mkdtemp(join(tmpdir(), "holdfast-conformance-"));
   try {

@@ -95,7 +95,7 @@ const brokenNodes: readonly BrokenNode[] = [
   })),
   {
     fault: "looks who holds the resource in one call, and claims it in another",
-    caughtBy: "acquire() grants exactly one of 100 claims sent at once, round after round",
+    caughtBy: "acquire() grants exactly one of 100 claims sent at once, in every round",
     create: () => subjectOver(inTwoSteps),
   },
 ];

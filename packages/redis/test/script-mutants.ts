@@ -95,7 +95,7 @@ export const nodeMutants: readonly NodeMutant[] = [
   },
   {
     fault: "counts each of several resources by itself",
-    caughtBy: "the fence over several resources is one more than their highest counter, for each",
+    caughtBy: "the fence of several resources is one more than their highest counter, for each of them",
     edits: [
       {
         file: "fence-counters.lua",
@@ -106,17 +106,17 @@ export const nodeMutants: readonly NodeMutant[] = [
   },
   {
     fault: "takes no notice of the hint",
-    caughtBy: "the fence is exactly the hint where that is ahead of the counter",
+    caughtBy: "the fence is exactly the hint if that is above the counter",
     edits: inAcquires(clamps, ["1", "1"]),
   },
   {
     fault: "takes any hint, however far ahead of its clock",
-    caughtBy: "a hint counts at most as the node's clock plus a day",
+    caughtBy: "a hint is limited to the node's clock plus a day",
     edits: inAcquires(clamps, ["hint", "tonumber(fenceHint)"]),
   },
   {
     fault: "keeps fourteen digits of a counter, as Lua prints numbers",
-    caughtBy: "the fence is exactly the hint where that is the time in microseconds",
+    caughtBy: "the fence is exactly the hint if that is the time in microseconds",
     edits: [
       {
         file: "acquire-one.lua",
@@ -132,7 +132,7 @@ export const nodeMutants: readonly NodeMutant[] = [
   },
   {
     fault: "accepts a raise although the counter is already higher",
-    caughtBy: "extend() of a held claim to a fence below the counter answers the counter, and leaves it",
+    caughtBy: "extend() of a held claim with a fence below the counter returns the unchanged counter",
     edits: [{ file: "fence-counters.lua", from: "math.max(number, counters[i])", to: "number" }],
   },
   {
@@ -142,32 +142,32 @@ export const nodeMutants: readonly NodeMutant[] = [
   },
   {
     fault: "claims again in an extension without advancing the counter",
-    caughtBy: "extend() with rejoin advances the counter past the old one, as a grant does",
+    caughtBy: "extend() with rejoin advances the counter, as a grant does",
     edits: [{ file: "extend.lua", from: advance, to: "highest)" }],
   },
   {
     fault: "claims again in an extension that was not to rejoin",
-    caughtBy: "extend() without rejoin of a claim never made changes nothing",
+    caughtBy: "extend() without rejoin of a resource never claimed changes nothing",
     edits: [{ file: "extend.lua", from: "(others > 0 or not mayRejoin)", to: "others > 0" }],
   },
   {
     fault: "rejoins what another owner holds",
-    caughtBy: "extend() of another owner's claim answers not held, and leaves claim and counter alone",
+    caughtBy: "extend() of another owner's claim returns not held, and changes neither claim nor counter",
     edits: [{ file: "extend.lua", from: "(others > 0 or not mayRejoin)", to: "not mayRejoin" }],
   },
   {
     fault: "extends whatever claim the resource has",
-    caughtBy: "extend() of another owner's claim answers not held, and leaves claim and counter alone",
+    caughtBy: "extend() of another owner's claim returns not held, and changes neither claim nor counter",
     edits: [{ file: "extend.lua", from: isHeld, to: "local isHeld = mine + others == count" }],
   },
   {
     fault: "takes a claim on some of several resources for a claim on all",
-    caughtBy: "extend() without rejoin takes a claim on some of the resources for none, and changes nothing",
+    caughtBy: "extend() without rejoin returns not held and changes nothing if the owner holds only some of the resources",
     edits: [{ file: "extend.lua", from: isHeld, to: "local isHeld = mine > 0" }],
   },
   {
     fault: "claims a held claim anew where it may rejoin",
-    caughtBy: "extend() with rejoin of a held claim does not advance the counter by itself, however often",
+    caughtBy: "extend() with rejoin of a held claim does not advance the counter, however often it is sent",
     edits: [{ file: "extend.lua", from: isHeld, to: `${isHeld} and not mayRejoin` }],
   },
   {
@@ -177,12 +177,12 @@ export const nodeMutants: readonly NodeMutant[] = [
   },
   {
     fault: "cuts a claim short when it is extended for less",
-    caughtBy: "extend() of a held claim for less than it will be kept leaves it as it is",
+    caughtBy: "extend() of a held claim with less than its remaining ttl does not shorten it",
     edits: [{ file: "extend.lua", from: "elseif redis.call('PTTL', KEYS[i]) < tonumber(ttlMs) then", to: "else" }],
   },
   {
     fault: "claims what is free of several resources before it denies",
-    caughtBy: "acquire() denies while another owner holds any one of the resources, and changes nothing",
+    caughtBy: "acquire() denies and changes nothing while another owner holds any of the resources",
     edits: [
       {
         file: "acquire.lua",
@@ -195,7 +195,7 @@ export const nodeMutants: readonly NodeMutant[] = [
   },
   {
     fault: "advances the counter for a claim that it denies",
-    caughtBy: "acquire() that is denied leaves the holder, its ttl and the counter alone",
+    caughtBy: "acquire() changes neither holder, ttl nor counter when it is denied",
     edits: [
       {
         file: "acquire.lua",
@@ -206,7 +206,7 @@ export const nodeMutants: readonly NodeMutant[] = [
   },
   {
     fault: "answers with an error where it should deny",
-    caughtBy: "acquire() denies while another owner holds the resource, whichever client asks",
+    caughtBy: "acquire() denies a resource that another owner holds, through either client",
     edits: [{ file: "acquire.lua", from: denial, to: "error({ err = 'ERR it is locked' }) end" }],
   },
   {
@@ -215,41 +215,41 @@ export const nodeMutants: readonly NodeMutant[] = [
     edits: [{ file: "acquire.lua", from: "holder ~= takeover", to: "not takeover" }],
   },
   {
-    fault: "advances the counter for a command that was resent",
-    caughtBy: "acquire() resent by the holder grants again with the same fence, whatever it hints",
+    fault: "advances the counter for a resent request",
+    caughtBy: "acquire() resent by the holder grants again with the same fence, whatever its hint",
     edits: [{ file: "acquire.lua", from: "if isResent then", to: "if false then" }],
   },
   {
     fault: "denies a command that was resent",
-    caughtBy: "acquire() resent by the holder grants again with the same fence, whatever it hints",
+    caughtBy: "acquire() resent by the holder grants again with the same fence, whatever its hint",
     edits: [{ file: "acquire.lua", from: "local isResent = mine == count", to: "local isResent = false" }],
   },
   {
     fault: "grants a command that was resent with the fence that it hints",
-    caughtBy: "acquire() resent by the holder grants again with the same fence, whatever it hints",
+    caughtBy: "acquire() resent by the holder grants again with the same fence, whatever its hint",
     edits: [{ file: "acquire.lua", from: "return exact(highest)", to: "return 0" }],
   },
   {
     fault: "keeps claims until they are released",
-    caughtBy: "a claim is kept for its ttl at least, and then is free",
+    caughtBy: "a claim lasts for at least its ttl, and then the resource is free",
     edits: inAcquires(claims, ["redis.call('SET', lockKey, owner)", "redis.call('SET', KEYS[i], owner)"]),
   },
   {
     fault: "ends claims after a few milliseconds, whatever their ttl",
-    caughtBy: "a claim that is not extended stays for a long ttl",
+    caughtBy: "a claim with a long ttl lasts without an extension",
     edits: inAcquires(claims, [
       shortClaim.replace("ttlMs", "math.min(ttlMs, 5)"),
       claim.replace("ttlMs", "math.min(ttlMs, 5)"),
     ]),
   },
   {
-    fault: "takes milliseconds for seconds",
-    caughtBy: "a claim is kept for its ttl at least, and then is free",
+    fault: "treats milliseconds as seconds",
+    caughtBy: "a claim lasts for at least its ttl, and then the resource is free",
     edits: inAcquires(claims, [shortClaim.replace("PX", "EX"), claim.replace("PX", "EX")]),
   },
   {
     fault: "tells in inspect() nothing of the counter of what is free",
-    caughtBy: "inspect() of a released resource tells that it is free, and the fence it had",
+    caughtBy: "inspect() of a released resource returns no owner and the last fence",
     edits: [{ file: "inspect.lua", from: "exact(highest)", to: "exact(get(key) and highest or 0)" }],
   },
 ];

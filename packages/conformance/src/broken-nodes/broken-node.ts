@@ -4,19 +4,19 @@ import { plainNode, renamedNode } from "../world/renamed-node.ts";
 
 /** A lock node with one fault, and the test of the suite that must catch it. */
 export interface BrokenNode {
-  /** What the node does wrong, after "a node that …". */
+  /** The fault, as a continuation of "a node that …". */
   readonly fault: string;
-  /** The statement of the test that catches it. Other tests may catch it, too. */
+  /** The statement of the test that catches it. Other tests may also catch it. */
   readonly caughtBy: string;
-  /** What a subject must offer so that it can be broken in this way. Default: nothing beyond what every subject has. */
+  /** The optional parts that a subject needs to be broken in this way. Default: none. */
   readonly needs?: readonly SubjectPart[];
-  /** The limits that the broken node declares, and does not keep to. Default: none. */
+  /** The limits that the broken node declares and violates. Default: none. */
   readonly cannot?: LockNodeLimits;
-  /** Makes a subject with the fault. `correct` makes a correct subject. */
+  /** Creates a subject with the fault. `correct` creates a correct subject. */
   create(correct: () => Promise<LockNodeSubject>): Promise<LockNodeSubject>;
 }
 
-/** What some subjects offer and others do not. */
+/** The optional parts of a subject. */
 export type SubjectPart = "watch" | "inspect" | "close" | "server" | "otherProcess" | "advance" | "waitingLists";
 
 /** A broken node that wraps a correct one. */
@@ -26,9 +26,9 @@ export type BrokenWrapper = Omit<BrokenNode, "create"> &
 
 interface BlindWrapper<N> {
   readonly sees?: undefined;
-  /** The methods that replace those of the correct node. */
+  /** Returns the methods that replace those of the correct node. */
   readonly breakIt: (node: N, elapsedMs: () => number) => Partial<LockNode>;
-  /** The same for the second client, where that must be another object. */
+  /** The same for the second client, if that must be a different object. */
   readonly breakRival?: (node: N, elapsedMs: () => number) => Partial<LockNode>;
 }
 
@@ -37,7 +37,7 @@ interface SeeingWrapper extends Omit<BlindWrapper<Required<LockNode>>, "sees"> {
   readonly sees: "watch" | "inspect" | "close";
 }
 
-/** Makes a broken node of a wrapper: applies it to the nodes of whole subjects. */
+/** Turns a wrapper of nodes into a broken node, which applies it to the nodes of a subject. */
 export function brokenNodeOf({ breakIt, breakRival, sees, needs = [], related, ...rest }: BrokenWrapper): BrokenNode {
   return {
     ...rest,
@@ -56,7 +56,7 @@ export function brokenNodeOf({ breakIt, breakRival, sees, needs = [], related, .
   };
 }
 
-/** The same subject, and a clock that runs as its server's does. */
+/** Returns the subject, and a clock that runs like its server's. */
 function withClock(subject: LockNodeSubject): { subject: LockNodeSubject; elapsedMs: () => number } {
   if (!subject.advance) return { subject, elapsedMs: () => performance.now() };
   let elapsedMs = 0;
@@ -67,7 +67,7 @@ function withClock(subject: LockNodeSubject): { subject: LockNodeSubject; elapse
   return { subject: { ...withNodes(subject, subject.node, subject.rival), advance }, elapsedMs: () => elapsedMs };
 }
 
-/** The same subject with other nodes, whether its methods are its own or those of a class. */
+/** Returns the subject with other nodes, even if its methods are those of a class. */
 function withNodes(subject: LockNodeSubject, node: LockNode, rival: LockNode): LockNodeSubject {
   const { advance, nowMs, related, rivalModule, server } = subject;
   return {
@@ -82,7 +82,9 @@ function withNodes(subject: LockNodeSubject, node: LockNode, rival: LockNode): L
   };
 }
 
-/** A node that can be made to forget a fence counter: each resource is kept under a name that changes with every loss. */
+/**
+ * A node that can be made to forget a fence counter: each resource is kept under a name that changes with every loss.
+ */
 export function forgetful<N extends LockNode>(node: N): { node: N; forget(resource: string): void } {
   const generations = new Map<string, number>();
   const keptAs = (resource: string): string => {

@@ -4,7 +4,7 @@ import { renamedNode } from "../world/renamed-node.ts";
 import type { BrokenWrapper } from "./broken-node.ts";
 import { withHeldResources } from "./replies.ts";
 
-/** The requested resources that have any owner, whichever it is. */
+/** Returns the requested resources that have any owner. */
 function heldByAny(node: Required<LockNode>): (request: AcquireRequest) => Promise<readonly string[]> {
   return async ({ resources }) => {
     const views = await Promise.all(resources.map((resource) => node.inspect(resource)));
@@ -12,7 +12,7 @@ function heldByAny(node: Required<LockNode>): (request: AcquireRequest) => Promi
   };
 }
 
-/** Names another holder in each denial. */
+/** Replaces the holder in each denial. */
 function withHolder(node: LockNode, name: (request: AcquireRequest) => Promise<string | undefined>): Partial<LockNode> {
   return {
     async acquire(request) {
@@ -27,8 +27,8 @@ function withHolder(node: LockNode, name: (request: AcquireRequest) => Promise<s
 /** Faults in claims. */
 export const brokenClaims: readonly BrokenWrapper[] = [
   {
-    fault: "claims one resource after the other, and keeps the first when a later one is taken",
-    caughtBy: "acquire() denies while another owner holds any one of the resources, and changes nothing",
+    fault: "claims several resources one by one, and keeps the first if a later one is held",
+    caughtBy: "acquire() denies and changes nothing while another owner holds any of the resources",
     breakIt: (node) => ({
       async acquire(request) {
         let fence = 0;
@@ -43,7 +43,7 @@ export const brokenClaims: readonly BrokenWrapper[] = [
   },
   {
     fault: "checks that the resource is free, and claims it in a second step",
-    caughtBy: "acquire() grants exactly one of 100 claims sent at once, round after round",
+    caughtBy: "acquire() grants exactly one of 100 claims sent at once, in every round",
     sees: "inspect",
     breakIt: (node) => {
       let secondSteps: Promise<unknown> = Promise.resolve();
@@ -65,7 +65,7 @@ export const brokenClaims: readonly BrokenWrapper[] = [
   },
   {
     fault: "rejects instead of denying",
-    caughtBy: "acquire() denies while another owner holds the resource, whichever client asks",
+    caughtBy: "acquire() denies a resource that another owner holds, through either client",
     breakIt: (node) => ({
       async acquire(request) {
         const reply = await node.acquire(request);
@@ -76,36 +76,36 @@ export const brokenClaims: readonly BrokenWrapper[] = [
   },
   {
     fault: "names the owner of the request as the holder",
-    caughtBy: "acquire() names the holder that is in the way, if it names one",
+    caughtBy: "acquire() names the holder of the blocking claim, if it names one",
     breakIt: (node) => withHolder(node, async ({ owner }) => owner),
   },
   {
-    fault: "names the holder of the first resource, whoever is in the way for longest",
-    caughtBy: "acquire() names the holder of the claim that lasts longest, and never the owner of the request",
+    fault: "names the holder of the first resource, even if another claim lasts longer",
+    caughtBy: "acquire() names the holder of the claim that lasts longest, and never the requesting owner",
     sees: "inspect",
     breakIt: (node) =>
       withHolder(node, async ({ resources }) => (await node.inspect(resources[0] as string)).owner ?? undefined),
   },
   {
-    fault: "names a free resource as held",
-    caughtBy: "acquire() names as held only resources that another owner holds, if it names any",
+    fault: "lists a free resource as held",
+    caughtBy: "acquire() lists as held only resources that another owner holds, if it lists any",
     breakIt: (node) => withHeldResources(node, ({ resources }) => resources),
   },
   {
-    fault: "names a resource as held that the owner of the request holds itself",
-    caughtBy: "acquire() does not name as held what the owner of the request holds itself",
+    fault: "lists as held a resource that the requesting owner holds",
+    caughtBy: "acquire() does not list as held what the requesting owner holds",
     sees: "inspect",
     breakIt: (node) => withHeldResources(node, heldByAny(node)),
   },
   {
-    fault: "names a resource as held that it may take over",
-    caughtBy: "acquire() with takeover does not name as held what it may take over",
+    fault: "lists as held a resource that it may take over",
+    caughtBy: "acquire() with takeover does not list as held what it may take over",
     sees: "inspect",
     breakIt: (node) => withHeldResources(node, heldByAny(node)),
   },
   {
-    fault: "denies a command that was resent, because the resource is held",
-    caughtBy: "acquire() resent by the holder grants again with the same fence, whatever it hints",
+    fault: "denies a resent request because the resource is held",
+    caughtBy: "acquire() resent by the holder grants again with the same fence, whatever its hint",
     sees: "inspect",
     breakIt: (node) => ({
       async acquire(request) {
@@ -135,7 +135,7 @@ export const brokenClaims: readonly BrokenWrapper[] = [
   },
   {
     fault: "takes over only if none of the resources is free",
-    caughtBy: "acquire() with takeover takes over what that owner holds along with what is free",
+    caughtBy: "acquire() with takeover takes over that owner's claims together with free resources",
     sees: "inspect",
     breakIt: (node) => ({
       async acquire({ takeover, ...request }) {
@@ -158,7 +158,7 @@ export const brokenClaims: readonly BrokenWrapper[] = [
   },
   {
     fault: "releases only if the owner holds all of the resources",
-    caughtBy: "release() of resources held in part frees just those",
+    caughtBy: "release() frees those of several resources that the owner holds",
     sees: "inspect",
     breakIt: (node) => ({
       async release(request) {
@@ -192,13 +192,13 @@ export const brokenClaims: readonly BrokenWrapper[] = [
     },
   },
   {
-    fault: "always answers released",
-    caughtBy: "release() sent again changes nothing, and is no error",
+    fault: "always returns released",
+    caughtBy: "release() sent again changes nothing, and does not reject",
     breakIt: (node) => ({ release: async (request) => ({ ...(await node.release(request)), released: true }) }),
   },
   {
     fault: "extends the claim of any owner",
-    caughtBy: "extend() of another owner's claim answers not held, and leaves claim and counter alone",
+    caughtBy: "extend() of another owner's claim returns not held, and changes neither claim nor counter",
     sees: "inspect",
     breakIt: (node) => ({
       async extend(request) {
@@ -209,7 +209,7 @@ export const brokenClaims: readonly BrokenWrapper[] = [
   },
   {
     fault: "shortens another owner's claim before it compares owners",
-    caughtBy: "extend() of another owner's claim answers not held, and leaves claim and counter alone",
+    caughtBy: "extend() of another owner's claim returns not held, and changes neither claim nor counter",
     sees: "inspect",
     breakIt: (node) => ({
       async extend(request) {
@@ -224,14 +224,15 @@ export const brokenClaims: readonly BrokenWrapper[] = [
   },
   {
     fault: "counts a claim on the first of several resources as a claim on all",
-    caughtBy: "extend() without rejoin takes a claim on some of the resources for none, and changes nothing",
+    caughtBy:
+      "extend() without rejoin returns not held and changes nothing if the owner holds only some of the resources",
     breakIt: (node) => ({
       extend: (request) => node.extend({ ...request, resources: request.resources.slice(0, 1) }),
     }),
   },
   {
     fault: "ignores the claims of other clients",
-    caughtBy: "both clients see a claim of either",
+    caughtBy: "both clients see each other's claims",
     breakIt: () => ({}),
     breakRival: (node) => renamedNode(node, (resource) => `${resource}, by the rival`),
   },

@@ -4,7 +4,7 @@ import type { BrokenWrapper } from "./broken-node.ts";
 export const brokenCloses: readonly BrokenWrapper[] = [
   {
     fault: "frees its claims when it is closed",
-    caughtBy: "close() leaves claims and fence counters as they are, and is safe to repeat",
+    caughtBy: "close() changes neither claims nor fence counters, and is safe to repeat",
     sees: "close",
     breakIt: (node) => {
       const claims: Parameters<typeof node.acquire>[0][] = [];
@@ -22,7 +22,7 @@ export const brokenCloses: readonly BrokenWrapper[] = [
   },
   {
     fault: "rejects when it is closed again",
-    caughtBy: "close() leaves claims and fence counters as they are, and is safe to repeat",
+    caughtBy: "close() changes neither claims nor fence counters, and is safe to repeat",
     sees: "close",
     breakIt: (node) => {
       let isClosed = false;
@@ -36,7 +36,7 @@ export const brokenCloses: readonly BrokenWrapper[] = [
     },
   },
   {
-    fault: "goes on to notify watchers when it is closed",
+    fault: "keeps notifying watchers after it was closed",
     caughtBy: "close() ends the watches of its node",
     sees: "close",
     needs: ["watch"],

@@ -20,7 +20,7 @@ function countingByItself(node: LockNode): Partial<LockNode> {
 export const brokenFences: readonly BrokenWrapper[] = [
   {
     fault: "confirms a fence although the counter is already higher",
-    caughtBy: "extend() of a held claim to a fence below the counter answers the counter, and leaves it",
+    caughtBy: "extend() of a held claim with a fence below the counter returns the unchanged counter",
     breakIt: (node) => ({
       async extend(request) {
         const reply = await node.extend(request);
@@ -29,7 +29,7 @@ export const brokenFences: readonly BrokenWrapper[] = [
     }),
   },
   {
-    fault: "answers that it raised the counter of a held claim, and does so only without rejoin",
+    fault: "reports a raised counter of a held claim, but raises it only without rejoin",
     caughtBy: "extend() with rejoin of a held claim raises the counter to the fence",
     breakIt: (node) => ({
       async extend(request) {
@@ -53,7 +53,7 @@ export const brokenFences: readonly BrokenWrapper[] = [
   },
   {
     fault: "rejoins without advancing the counter",
-    caughtBy: "extend() with rejoin advances the counter past the old one, as a grant does",
+    caughtBy: "extend() with rejoin advances the counter, as a grant does",
     sees: "inspect",
     breakIt: (correct) => {
       const { node, forget } = forgetful(correct);
@@ -110,13 +110,13 @@ export const brokenFences: readonly BrokenWrapper[] = [
   },
   {
     fault: "counts fences separately in each process",
-    caughtBy: "both clients count the fences of a resource together",
+    caughtBy: "both clients share the fence counter of a resource",
     breakIt: countingByItself,
     breakRival: countingByItself,
   },
   {
-    fault: "advances the counter for a command that was resent",
-    caughtBy: "acquire() resent by the holder grants again with the same fence, whatever it hints",
+    fault: "advances the counter for a resent request",
+    caughtBy: "acquire() resent by the holder grants again with the same fence, whatever its hint",
     sees: "inspect",
     breakIt: (node) => ({
       async acquire(request) {
@@ -146,8 +146,8 @@ export const brokenFences: readonly BrokenWrapper[] = [
     },
   },
   {
-    fault: "answers held when it has rejoined",
-    caughtBy: "extend() with rejoin claims a free resource again, and says rejoined and not held",
+    fault: "returns held after it has rejoined",
+    caughtBy: "extend() with rejoin claims a free resource again, and returns rejoined and not held",
     breakIt: (node) => ({
       async extend(request) {
         const reply = await node.extend(request);
@@ -157,7 +157,7 @@ export const brokenFences: readonly BrokenWrapper[] = [
   },
   {
     fault: "does not raise the counter when it rejoins",
-    caughtBy: "extend() with rejoin sets the counter to the fence of the request where that is ahead",
+    caughtBy: "extend() with rejoin sets the counter to the fence of the request if that is higher",
     breakIt: (node) => ({
       async extend(request) {
         const reply = await node.extend({ ...request, rejoin: false });
@@ -167,12 +167,12 @@ export const brokenFences: readonly BrokenWrapper[] = [
   },
   {
     fault: "ignores the hint",
-    caughtBy: "the fence is exactly the hint where that is ahead of the counter",
+    caughtBy: "the fence is exactly the hint if that is above the counter",
     breakIt: (node) => ({ acquire: (request) => node.acquire({ ...request, fenceHint: 1 }) }),
   },
   {
     fault: "accepts any hint, however far ahead of its clock",
-    caughtBy: "a hint counts at most as the node's clock plus a day",
+    caughtBy: "a hint is limited to the node's clock plus a day",
     breakIt: (node) => ({
       async acquire(request) {
         const reply = await node.acquire(request);
@@ -183,14 +183,14 @@ export const brokenFences: readonly BrokenWrapper[] = [
   },
   {
     fault: "keeps fourteen digits of a counter, as Lua does when it converts a number to a string",
-    caughtBy: "the fence is exactly the hint where that is the time in microseconds",
+    caughtBy: "the fence is exactly the hint if that is the time in microseconds",
     breakIt: (node) => ({
       acquire: (request) => node.acquire({ ...request, fenceHint: Number(request.fenceHint.toPrecision(14)) }),
     }),
   },
   {
     fault: "advances the counter for a claim that it denies",
-    caughtBy: "acquire() that is denied leaves the holder, its ttl and the counter alone",
+    caughtBy: "acquire() changes neither holder, ttl nor counter when it is denied",
     sees: "inspect",
     breakIt: (node) => ({
       async acquire(request) {
@@ -211,7 +211,7 @@ export const brokenFences: readonly BrokenWrapper[] = [
     }),
   },
   {
-    fault: "has one counter for all resources",
+    fault: "keeps one counter for all resources",
     caughtBy: "the counters of different resources are independent",
     breakIt: (node) => {
       let last = 0;
@@ -226,7 +226,7 @@ export const brokenFences: readonly BrokenWrapper[] = [
   },
   {
     fault: "advances the counter of each of several resources separately",
-    caughtBy: "the fence over several resources is one more than their highest counter, for each",
+    caughtBy: "the fence of several resources is one more than their highest counter, for each of them",
     sees: "inspect",
     breakIt: (node) => ({
       async acquire(request) {

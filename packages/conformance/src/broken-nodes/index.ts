@@ -12,7 +12,7 @@ import { brokenTimes } from "./times.ts";
 import { brokenWaitingLists } from "./waiting-lists.ts";
 import { brokenWakeUps } from "./wake-ups.ts";
 
-/** All broken nodes that the suite is known to catch. Add a new one to the list of its topic. */
+/** All broken nodes that the suite is known to catch. Add new ones to the list of their topic. */
 export const brokenNodes: readonly BrokenNode[] = [
   ...brokenReplies,
   ...brokenClaims,

@@ -4,13 +4,13 @@ import { assertAcquire } from "@holdfast/core/requests";
 import { dayMs } from "../world/durations.ts";
 import { type BrokenWrapper, forgetful } from "./broken-node.ts";
 
-/** One claim that a wrapper has seen being made. */
+/** A claim that a wrapper has seen granted. */
 interface SeenClaim {
   readonly request: AcquireRequest | ExtendRequest;
   readonly atMs: number;
 }
 
-/** Notes each claim that a node grants, and forgets it with its release. */
+/** Records each claim that a node grants until its release. */
 function withClaims(node: LockNode, claims: Map<string, SeenClaim>, elapsedMs: () => number): LockNode {
   const keyOf = (owner: string, resources: readonly string[]): string => JSON.stringify([owner, ...resources]);
   return {
@@ -34,7 +34,7 @@ function withClaims(node: LockNode, claims: Map<string, SeenClaim>, elapsedMs: (
   };
 }
 
-/** Does something before each call of the node. */
+/** Runs a step before each call of the node. */
 function before(node: LockNode, step: () => Promise<void>): Partial<LockNode> {
   const { inspect } = node;
   return {
@@ -45,7 +45,7 @@ function before(node: LockNode, step: () => Promise<void>): Partial<LockNode> {
   };
 }
 
-/** Ends claims that are as old as this. */
+/** Ends claims that are at least `afterMs` old. */
 function endingAfter(node: LockNode, elapsedMs: () => number, afterMs: number): Partial<LockNode> {
   const claims = new Map<string, SeenClaim>();
   const seeing = withClaims(node, claims, elapsedMs);
@@ -56,7 +56,7 @@ function endingAfter(node: LockNode, elapsedMs: () => number, afterMs: number): 
   });
 }
 
-/** Ends claims when a call shows that the connection was lost, if they are not older than this. */
+/** Ends claims when a call shows that the connection was lost, if they are at most `agedMs` old. */
 function endingWithConnection(node: LockNode, elapsedMs: () => number, agedMs: number): Partial<LockNode> {
   const claims = new Map<string, SeenClaim>();
   const seeing = withClaims(node, claims, elapsedMs);
@@ -84,7 +84,7 @@ function endingWithConnection(node: LockNode, elapsedMs: () => number, agedMs: n
   );
 }
 
-/** Forgets counters some time after their resources were released. */
+/** Loses counters some time after their resources were released. */
 function forgettingAfter(correct: LockNode, elapsedMs: () => number, afterMs: number): Partial<LockNode> {
   const { node, forget } = forgetful(correct);
   const releasedAtMs = new Map<string, number>();
@@ -106,7 +106,7 @@ function forgettingAfter(correct: LockNode, elapsedMs: () => number, afterMs: nu
   };
 }
 
-/** Answers at once, and has the store commit a while later. Calls of this process wait for that, and notice nothing. */
+/** Grants at once, and lets the store commit later. Calls of this process wait for the commit and do not notice. */
 function committingLater(node: Required<LockNode>): Partial<LockNode> {
   let commits: Promise<unknown> = Promise.resolve();
   const later = (commit: () => Promise<unknown>): void => {
@@ -130,7 +130,7 @@ function committingLater(node: Required<LockNode>): Partial<LockNode> {
   };
 }
 
-/** Answers a release at once, and has the store free the claim a while later. */
+/** Resolves a release at once, and lets the store free the claim later. */
 function releasingLater(node: Required<LockNode>): Partial<LockNode> {
   let commits: Promise<unknown> = Promise.resolve();
   return {
@@ -148,7 +148,7 @@ function releasingLater(node: Required<LockNode>): Partial<LockNode> {
   };
 }
 
-/** Excludes callers of one process by a queue in that process, and takes from the store what another process holds. */
+/** Excludes only callers of one process, in memory, and removes other processes' claims from the store. */
 function excludingInProcess(node: Required<LockNode>): Partial<LockNode> {
   const holders = new Map<string, string>();
   return {
@@ -174,10 +174,10 @@ function excludingInProcess(node: Required<LockNode>): Partial<LockNode> {
 
 /** Checks and claims in two steps, with a mutex in this process around both. */
 function twoStepsUnderMutex(node: Required<LockNode>): Partial<LockNode> {
-  let turn: Promise<unknown> = Promise.resolve();
+  let tail: Promise<unknown> = Promise.resolve();
   const alone = <Reply>(step: () => Promise<Reply>): Promise<Reply> => {
-    const result = turn.then(step, step);
-    turn = result.catch(() => {});
+    const result = tail.then(step, step);
+    tail = result.catch(() => {});
     return result;
   };
   const claim = async (request: AcquireRequest): Promise<AcquireReply> => {
@@ -198,20 +198,19 @@ function twoStepsUnderMutex(node: Required<LockNode>): Partial<LockNode> {
   };
 }
 
-const twoProcesses =
-  "a claim excludes another process as soon as acquire() has answered, and no longer after release()";
+const twoProcesses = "a claim excludes another process from the reply of acquire() until the reply of release()";
 
 /** Faults that show only after a while, after an outage, or in another process. */
 export const brokenKeptClaims: readonly BrokenWrapper[] = [
   {
     fault: "ends claims with the connection that made them",
-    caughtBy: "a claim outlives the connection that made it, and is still its owner's",
+    caughtBy: "a claim outlives the connection that made it, and still belongs to its owner",
     needs: ["server"],
     breakIt: (node, elapsedMs) => endingWithConnection(node, elapsedMs, Number.POSITIVE_INFINITY),
   },
   {
     fault: "ends claims some seconds after their connection was lost",
-    caughtBy: "claims are kept for seconds after the connection that made them was lost",
+    caughtBy: "claims last for seconds after the connection that made them was lost",
     needs: ["server"],
     breakIt(node, elapsedMs) {
       const claims = new Map<string, SeenClaim>();
@@ -229,31 +228,31 @@ export const brokenKeptClaims: readonly BrokenWrapper[] = [
     },
   },
   {
-    fault: "loses what it has just answered when the connection is lost",
-    caughtBy: "what was answered is done, even if the connection is lost at that moment",
+    fault: "loses its latest change when the connection is lost",
+    caughtBy: "a reply stays true even if the connection is lost right after it",
     needs: ["server"],
     breakIt(node, elapsedMs) {
-      // A claim that is a while old has been committed.
+      // An older claim has been committed.
       const agedMs = 1_000;
       return endingWithConnection(node, elapsedMs, agedMs);
     },
   },
   {
-    fault: "answers a claim before the store has committed it",
+    fault: "grants a claim before the store has committed it",
     caughtBy: twoProcesses,
     sees: "inspect",
     needs: ["otherProcess"],
     breakIt: committingLater,
   },
   {
-    fault: "answers a release before the store has committed it",
+    fault: "resolves a release before the store has committed it",
     caughtBy: twoProcesses,
     sees: "inspect",
     needs: ["otherProcess"],
     breakIt: releasingLater,
   },
   {
-    fault: "knows only the claims of its own process",
+    fault: "ignores the claims of other processes",
     caughtBy: twoProcesses,
     sees: "inspect",
     needs: ["otherProcess"],
@@ -273,7 +272,7 @@ export const brokenKeptClaims: readonly BrokenWrapper[] = [
   },
   {
     fault: "ends claims of a client that is silent for three seconds",
-    caughtBy: "claims are kept for seconds while nobody extends them",
+    caughtBy: "claims last for seconds without an extension",
     breakIt: (node, elapsedMs) => endingAfter(node, elapsedMs, 3_000),
   },
 ];

@@ -2,7 +2,7 @@ import { minuteMs } from "../world/durations.ts";
 import { renamedNode } from "../world/renamed-node.ts";
 import type { BrokenWrapper } from "./broken-node.ts";
 
-/** Nodes that declare a limit, and then do something else than the limit says. */
+/** Nodes that declare a limit and violate it. */
 export const brokenLimits: readonly BrokenWrapper[] = [
   {
     fault: "declares that it claims one resource at a time, and claims the first of several before it rejects",
@@ -25,7 +25,7 @@ export const brokenLimits: readonly BrokenWrapper[] = [
   {
     fault: "declares that it cannot rejoin, and rejoins",
     cannot: { rejoin: "the store cannot tell" },
-    caughtBy: "extend() with rejoin of a free resource answers neither held nor rejoined, and changes nothing",
+    caughtBy: "extend() with rejoin of a free resource returns neither held nor rejoined, and changes nothing",
     breakIt: () => ({}),
   },
   {
@@ -39,27 +39,27 @@ export const brokenLimits: readonly BrokenWrapper[] = [
   {
     fault: "declares that it ends claims late, and ends them early",
     cannot: { exactTtl: "the store counts tenths of seconds" },
-    caughtBy: "a claim is kept somewhat longer than its ttl, never shorter, and ends",
+    caughtBy: "a claim may last somewhat longer than its ttl, never shorter, and ends",
     breakIt: (node) => ({
       acquire: (request) => node.acquire({ ...request, ttlMs: Math.max(1, request.ttlMs - 100) }),
     }),
   },
   {
-    fault: "declares that it claims ten resources at a time, and cuts longer lists instead of rejecting them",
+    fault: "declares that it claims at most ten resources at a time, and cuts longer lists instead of rejecting them",
     cannot: { manyResources: { max: 10, reason: "the store has small transactions" } },
-    caughtBy: "acquire() rejects a claim on more resources than it can, and changes nothing",
+    caughtBy: "acquire() rejects a claim on more resources than the limit, and changes nothing",
     breakIt: (node) => ({
       acquire: (request) => node.acquire({ ...request, resources: request.resources?.slice(0, 10) }),
     }),
   },
   {
-    fault: "declares that names have 250 bytes at the most, and cuts longer ones instead of rejecting them",
+    fault: "declares that names have at most 250 bytes, and cuts longer ones instead of rejecting them",
     cannot: { longNames: { max: 250, reason: "the store has short keys" } },
-    caughtBy: "acquire() rejects a name that is too long, whatever it is claimed with, and changes nothing",
+    caughtBy: "acquire() rejects a name that is too long, and changes nothing",
     breakIt: (node) => renamedNode(node, (name) => name.slice(0, 250)),
   },
   {
-    fault: "declares that it claims related resources only, and claims others, too",
+    fault: "declares that it claims only related resources, and also claims others",
     cannot: { unrelatedResources: "they are in different places" },
     related: (resource) => resource,
     caughtBy: "acquire() rejects a claim on unrelated resources, names them, and changes nothing",

@@ -2,9 +2,9 @@ import { posix } from "node:path";
 import { renamedNode } from "../world/renamed-node.ts";
 import type { BrokenWrapper } from "./broken-node.ts";
 
-const odd = "each of many odd names is a resource of its own";
+const odd = "each of many unusual names is a separate resource";
 
-/** A name as a server reads it that takes it for a part of a URL. */
+/** Returns a name as a server decodes it from a URL. */
 function decoded(name: string): string {
   try {
     return decodeURIComponent(name);
@@ -66,7 +66,7 @@ export const brokenNames: readonly BrokenWrapper[] = [
     breakIt: (node) => renamedNode(node, decoded),
   },
   {
-    fault: "takes plus signs for spaces",
+    fault: "treats plus signs as spaces",
     caughtBy: odd,
     breakIt: (node) => renamedNode(node, (name) => name.replaceAll("+", " ")),
   },
@@ -87,7 +87,7 @@ export const brokenNames: readonly BrokenWrapper[] = [
   },
   {
     fault: "keeps names as UTF-8, in which all lone surrogates are the same",
-    caughtBy: "names that are not well-formed Unicode are rejected, or are resources of their own",
+    caughtBy: "names that are not well-formed Unicode are rejected, or are separate resources",
     breakIt: (node) => renamedNode(node, (name) => name.replaceAll(/\p{Surrogate}/gu, "\ufffd")),
   },
 ];

@@ -1,7 +1,7 @@
 import type { LockNode } from "@holdfast/core";
 import type { BrokenWrapper } from "./broken-node.ts";
 
-/** Rejects a call that it cannot send, and sends it later, before the next claim. */
+/** Rejects a call that it cannot send, but sends it later, before the next claim. */
 function sentLater(node: LockNode, method: "acquire" | "extend"): Partial<LockNode> {
   const kept: (() => Promise<unknown>)[] = [];
   const send = async <R, A>(request: R, call: (request: R) => Promise<A>): Promise<A> => {
@@ -21,36 +21,36 @@ function sentLater(node: LockNode, method: "acquire" | "extend"): Partial<LockNo
   };
 }
 
-/** Keeps a connection open for good: that of a watch that never ends. */
+/** Leaks a connection: that of a watch that never ends. */
 async function leak(node: Required<LockNode>): Promise<void> {
-  await node.watch(["what nobody releases"], () => {});
+  await node.watch(["never released"], () => {});
 }
 
 /** Faults while the server is unreachable, and in the connections to it. */
 export const brokenOutages: readonly BrokenWrapper[] = [
   {
     fault: "never settles while its server is unreachable",
-    caughtBy: "acquire() rejects in time while the server is gone, and neither grants nor denies",
+    caughtBy: "acquire() rejects in time while the server is unreachable, and neither grants nor denies",
     needs: ["server"],
     breakIt: (node) => ({ acquire: (request) => node.acquire(request).catch(() => new Promise(() => {})) }),
   },
   {
     fault: "denies while its server is unreachable",
-    caughtBy: "acquire() rejects in time while the server is gone, and neither grants nor denies",
+    caughtBy: "acquire() rejects in time while the server is unreachable, and neither grants nor denies",
     needs: ["server"],
     breakIt: (node) => ({ acquire: (request) => node.acquire(request).catch(() => ({ granted: false })) }),
   },
   {
-    fault: "answers not held while its server is unreachable",
-    caughtBy: "extend() rejects in time while the server is gone, and says nothing of the claim",
+    fault: "returns not held while its server is unreachable",
+    caughtBy: "extend() rejects in time while the server is unreachable, and reports nothing about the claim",
     needs: ["server"],
     breakIt: (node) => ({
       extend: (request) => node.extend(request).catch(() => ({ held: false, rejoined: false })),
     }),
   },
   {
-    fault: "answers a release without waiting for its server",
-    caughtBy: "release() does not answer while the server is gone, and settles in time once it is back",
+    fault: "resolves a release without waiting for its server",
+    caughtBy: "release() does not resolve while the server is unreachable, and settles in time after the outage",
     needs: ["server"],
     breakIt: (node) => ({
       async release(request) {
@@ -61,7 +61,7 @@ export const brokenOutages: readonly BrokenWrapper[] = [
   },
   {
     fault: "never settles a release that its server did not answer",
-    caughtBy: "release() does not answer while the server is gone, and settles in time once it is back",
+    caughtBy: "release() does not resolve while the server is unreachable, and settles in time after the outage",
     needs: ["server"],
     breakIt: (node) => {
       let isGone = false;
@@ -81,8 +81,8 @@ export const brokenOutages: readonly BrokenWrapper[] = [
     },
   },
   {
-    fault: "answers that a resource is free while its server is unreachable",
-    caughtBy: "inspect() rejects in time while the server is gone",
+    fault: "reports a resource as free while its server is unreachable",
+    caughtBy: "inspect() rejects in time while the server is unreachable",
     sees: "inspect",
     needs: ["server"],
     breakIt: (node) => ({
@@ -91,7 +91,7 @@ export const brokenOutages: readonly BrokenWrapper[] = [
   },
   {
     fault: "never recovers from an outage",
-    caughtBy: "the same clients work again when the server is back, time and again",
+    caughtBy: "the same clients work again after each outage",
     needs: ["server"],
     breakIt: (node) => {
       let broken: Promise<never> | undefined;
@@ -106,27 +106,27 @@ export const brokenOutages: readonly BrokenWrapper[] = [
     },
   },
   {
-    fault: "keeps a claim that it could not send, and sends it when the server is back",
-    caughtBy: "acquire() that was rejected while the server was gone claims nothing when it is back",
+    fault: "queues a claim that it could not send, and sends it after the outage",
+    caughtBy: "acquire() that was rejected during an outage claims nothing afterwards",
     needs: ["server"],
     breakIt: (node) => sentLater(node, "acquire"),
   },
   {
-    fault: "keeps an extension that it could not send, and sends it when the server is back",
-    caughtBy: "extend() that was rejected while the server was gone claims nothing when it is back",
+    fault: "queues an extension that it could not send, and sends it after the outage",
+    caughtBy: "extend() that was rejected during an outage claims nothing afterwards",
     needs: ["server"],
     breakIt: (node) => sentLater(node, "extend"),
   },
   {
-    fault: "answers that it watches although its server never heard of the watch",
-    caughtBy: "watch() rejects in time while the server is gone, and works when it is back",
+    fault: "resolves watch() although its server never received it",
+    caughtBy: "watch() rejects in time while the server is unreachable, and works after the outage",
     sees: "watch",
     needs: ["server"],
     breakIt: (node) => ({ watch: (resources, tell) => node.watch(resources, tell).catch(() => async () => {}) }),
   },
   {
-    fault: "announces no releases after an outage",
-    caughtBy: "watch() that began before an outage hears of releases after it",
+    fault: "sends no notifications after an outage",
+    caughtBy: "watch() started before an outage notifies of releases after it",
     sees: "watch",
     needs: ["server"],
     breakIt: (node) => {
@@ -143,7 +143,7 @@ export const brokenOutages: readonly BrokenWrapper[] = [
   },
   {
     fault: "keeps the connection of a watch open after the watch has ended",
-    caughtBy: "watches that have ended leave no connection open",
+    caughtBy: "ended watches leave no connection open",
     sees: "watch",
     needs: ["server"],
     breakIt: (node) => ({

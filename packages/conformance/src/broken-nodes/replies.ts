@@ -1,7 +1,7 @@
 import type { AcquireReply, AcquireRequest, ExtendReply, LockNode, NodeView, ReleaseReply } from "@holdfast/core";
 import type { BrokenWrapper } from "./broken-node.ts";
 
-/** Names other resources as held in each denial. */
+/** Replaces the held resources in each denial. */
 export function withHeldResources(
   node: LockNode,
   name: (request: AcquireRequest) => readonly string[] | Promise<readonly string[]>,
@@ -14,10 +14,10 @@ export function withHeldResources(
   };
 }
 
-/** Faults in the shape of an answer, or in the treatment of a request. */
+/** Faults in the shape of a reply, or in the handling of a request. */
 export const brokenReplies: readonly BrokenWrapper[] = [
   {
-    fault: "answers the fence as a string",
+    fault: "returns the fence as a string",
     caughtBy: "acquire() grants a resource that was never claimed",
     breakIt: (node) => ({
       async acquire(request) {
@@ -27,20 +27,20 @@ export const brokenReplies: readonly BrokenWrapper[] = [
     }),
   },
   {
-    fault: "passes on the OK of its server",
+    fault: "returns its server's OK instead of a reply",
     caughtBy: "acquire() grants a resource that was never claimed",
     breakIt: (node) => ({
       acquire: async (request) => ((await node.acquire(request)).granted ? "OK" : null) as unknown as AcquireReply,
     }),
   },
   {
-    fault: "never answers",
+    fault: "never replies",
     caughtBy: "acquire() grants a resource that was never claimed",
     breakIt: () => ({ acquire: () => new Promise(() => {}) }),
   },
   {
-    fault: "answers a negative wait, as some servers do for a key without a ttl",
-    caughtBy: "acquire() denies while another owner holds the resource, whichever client asks",
+    fault: "returns a negative wait, as some servers do for a key without a ttl",
+    caughtBy: "acquire() denies a resource that another owner holds, through either client",
     breakIt: (node) => ({
       async acquire(request) {
         const reply = await node.acquire(request);
@@ -49,18 +49,18 @@ export const brokenReplies: readonly BrokenWrapper[] = [
     }),
   },
   {
-    fault: "names a resource as held that was not asked for",
-    caughtBy: "acquire() denies while another owner holds the resource, whichever client asks",
+    fault: "lists as held a resource that was not requested",
+    caughtBy: "acquire() denies a resource that another owner holds, through either client",
     breakIt: (node) => withHeldResources(node, ({ resources }) => [...resources, "not asked for"]),
   },
   {
-    fault: "answers an empty list of held resources",
-    caughtBy: "acquire() denies while another owner holds the resource, whichever client asks",
+    fault: "returns an empty list of held resources",
+    caughtBy: "acquire() denies a resource that another owner holds, through either client",
     breakIt: (node) => withHeldResources(node, () => []),
   },
   {
-    fault: "leaves out rejoined when it answers not held",
-    caughtBy: "extend() without rejoin of a claim never made changes nothing",
+    fault: "omits rejoined when it returns not held",
+    caughtBy: "extend() without rejoin of a resource never claimed changes nothing",
     breakIt: (node) => ({
       async extend(request) {
         const reply = await node.extend(request);
@@ -69,7 +69,7 @@ export const brokenReplies: readonly BrokenWrapper[] = [
     }),
   },
   {
-    fault: "answers a release with the number of freed resources",
+    fault: "returns the number of freed resources from a release",
     caughtBy: "release() frees the owner's claim for the next owner",
     breakIt: (node) => ({
       release: async (request) =>
@@ -77,8 +77,8 @@ export const brokenReplies: readonly BrokenWrapper[] = [
     }),
   },
   {
-    fault: "answers an inspection of a free resource with an undefined owner",
-    caughtBy: "inspect() of a resource never claimed tells that it is free, with fence 0",
+    fault: "returns an undefined owner when it inspects a free resource",
+    caughtBy: "inspect() of a resource never claimed returns no owner and fence 0",
     sees: "inspect",
     breakIt: (node) => ({
       async inspect(resource) {
@@ -95,7 +95,7 @@ export const brokenReplies: readonly BrokenWrapper[] = [
     }),
   },
   {
-    fault: "rounds a ttl that is no valid number of milliseconds",
+    fault: "rounds a ttl that is not a valid number of milliseconds",
     caughtBy: "acquire() rejects a malformed request, and changes nothing",
     breakIt: (node) => ({
       acquire: (request) => node.acquire({ ...request, ttlMs: Math.max(1, Math.round(request.ttlMs) || 1) }),

@@ -2,7 +2,7 @@ import type { AcquireRequest } from "@holdfast/core";
 import { type BrokenWrapper, forgetful } from "./broken-node.ts";
 
 const manyResources = "acquire(), extend() and release() of 300 resources reach each of them";
-const manyClaims = "thousands of claims are held at a time, and thousands of counters are kept";
+const manyClaims = "thousands of claims are held at once, and thousands of counters are kept";
 
 /** The same request for the first hundred of its resources. */
 function cut<Request extends { readonly resources: readonly string[] }>(request: Request): Request {

@@ -10,7 +10,7 @@ function withTtl(node: LockNode, change: (ttlMs: number) => number): Partial<Loc
   };
 }
 
-/** Changes the wait that a denial names. */
+/** Changes the wait in a denial. */
 function withRetryAfter(node: LockNode, change: (retryAfterMs: number) => number): Partial<LockNode> {
   return {
     async acquire(request) {
@@ -20,7 +20,7 @@ function withRetryAfter(node: LockNode, change: (retryAfterMs: number) => number
   };
 }
 
-/** Says nothing of the wait in a denial. */
+/** Omits the wait from denials. */
 function silent(node: Partial<LockNode>): Partial<LockNode> {
   return {
     ...node,
@@ -31,22 +31,22 @@ function silent(node: Partial<LockNode>): Partial<LockNode> {
   };
 }
 
-/** Faults in how long a claim lasts, and in the times that a node answers. */
+/** Faults in how long a claim lasts, and in the times in replies. */
 export const brokenTimes: readonly BrokenWrapper[] = [
   {
     fault: "ends claims a little early",
-    caughtBy: "a claim is kept for its ttl at least, and then is free",
+    caughtBy: "a claim lasts for at least its ttl, and then the resource is free",
     needs: ["advance"],
     breakIt: (node) => withTtl(node, (ttlMs) => Math.ceil(ttlMs * 0.9)),
   },
   {
     fault: "ends claims two percent early",
-    caughtBy: "a claim is kept for the whole of a ttl of seconds, however it was made",
+    caughtBy: "a claim lasts for the whole of a ttl of seconds, however it was made",
     breakIt: (node) => withTtl(node, (ttlMs) => Math.ceil(ttlMs * 0.98)),
   },
   {
-    fault: "ends claims two percent early, and says nothing of the time that remains",
-    caughtBy: "a claim is kept for the whole of a ttl of seconds, however it was made",
+    fault: "ends claims two percent early, and hides the remaining time",
+    caughtBy: "a claim lasts for the whole of a ttl of seconds, however it was made",
     sees: "inspect",
     breakIt: (node) => ({
       ...silent(withTtl(node, (ttlMs) => Math.ceil(ttlMs * 0.98))),
@@ -58,44 +58,44 @@ export const brokenTimes: readonly BrokenWrapper[] = [
   },
   {
     fault: "ends extended claims a few percent early",
-    caughtBy: "a claim is kept for the whole of a ttl of seconds, however it was made",
+    caughtBy: "a claim lasts for the whole of a ttl of seconds, however it was made",
     breakIt: (node) => ({ extend: (request) => node.extend({ ...request, ttlMs: Math.ceil(request.ttlMs * 0.96) }) }),
   },
   {
     fault: "ends claims of minutes one percent early",
-    caughtBy: "the remaining time is never less than the ttl without the time since the request, if it is told",
+    caughtBy: "the remaining time, if given, is never less than the ttl minus the time since the request",
     sees: "inspect",
     breakIt: (node) => withTtl(node, (ttlMs) => (ttlMs < minuteMs ? ttlMs : Math.ceil(ttlMs * 0.99))),
   },
   {
     fault: "ends claims after a few milliseconds, whatever their ttl",
-    caughtBy: "a claim that is not extended stays for a long ttl",
+    caughtBy: "a claim with a long ttl lasts without an extension",
     breakIt: (node) => withTtl(node, (ttlMs) => Math.min(ttlMs, 5)),
   },
   {
     fault: "keeps claims until they are released",
-    caughtBy: "a claim is kept for its ttl at least, and then is free",
+    caughtBy: "a claim lasts for at least its ttl, and then the resource is free",
     breakIt: (node) => withTtl(node, () => 365 * dayMs),
   },
   {
     fault: "keeps claims for whole seconds",
-    caughtBy: "a claim is kept for its ttl at least, and then is free",
+    caughtBy: "a claim lasts for at least its ttl, and then the resource is free",
     needs: ["advance"],
     breakIt: (node) => withTtl(node, (ttlMs) => Math.ceil(ttlMs / 1000) * 1000),
   },
   {
-    fault: "takes milliseconds for seconds",
-    caughtBy: "a claim is kept for its ttl at least, and then is free",
+    fault: "treats milliseconds as seconds",
+    caughtBy: "a claim lasts for at least its ttl, and then the resource is free",
     breakIt: (node) => withTtl(node, (ttlMs) => ttlMs * 1000),
   },
   {
     fault: "ends a claim at once if its ttl in milliseconds exceeds 31 bits",
-    caughtBy: "a claim for thirty days is granted, and stays",
+    caughtBy: "a claim for thirty days is granted and lasts",
     breakIt: (node) => withTtl(node, (ttlMs) => (ttlMs < 2 ** 31 ? ttlMs : 1)),
   },
   {
     fault: "cuts a claim short when it is extended for less",
-    caughtBy: "extend() of a held claim for less than it will be kept leaves it as it is",
+    caughtBy: "extend() of a held claim with less than its remaining ttl does not shorten it",
     breakIt: (node) => ({
       async extend(request) {
         const reply = await node.extend(request);
@@ -119,7 +119,7 @@ export const brokenTimes: readonly BrokenWrapper[] = [
   },
   {
     fault: "claims a held claim anew, for a shorter ttl, if rejoin is set",
-    caughtBy: "extend() with rejoin of a held claim for less than it will be kept leaves it as it is",
+    caughtBy: "extend() with rejoin of a held claim with less than its remaining ttl does not shorten it",
     breakIt: (node) => ({
       async extend(request) {
         const reply = await node.extend(request);
@@ -141,8 +141,8 @@ export const brokenTimes: readonly BrokenWrapper[] = [
     }),
   },
   {
-    fault: "cuts short those of several extended claims that would last longer, and names no wait",
-    caughtBy: "extend() of several held resources makes each last longer, and none end sooner",
+    fault: "shortens those of several extended claims that would last longer, and gives no wait",
+    caughtBy: "extend() of several held resources prolongs each, and shortens none",
     sees: "inspect",
     needs: ["advance"],
     breakIt: (node) => ({
@@ -163,14 +163,14 @@ export const brokenTimes: readonly BrokenWrapper[] = [
     }),
   },
   {
-    fault: "keeps an extended claim three times as long as asked",
-    caughtBy: "extend() of a held claim keeps it for the ttl of the request, from then on",
+    fault: "keeps an extended claim three times as long as requested",
+    caughtBy: "extend() of a held claim makes it last for the ttl of the request from then on",
     needs: ["advance"],
     breakIt: (node) => ({ extend: (request) => node.extend({ ...request, ttlMs: 3 * request.ttlMs }) }),
   },
   {
-    fault: "keeps a rejoined claim three times as long as asked",
-    caughtBy: "extend() with rejoin keeps the new claim for the ttl of the request",
+    fault: "keeps a rejoined claim three times as long as requested",
+    caughtBy: "extend() with rejoin makes the new claim last for the ttl of the request",
     needs: ["advance"],
     breakIt: (node) => ({
       async extend(request) {
@@ -180,7 +180,7 @@ export const brokenTimes: readonly BrokenWrapper[] = [
     }),
   },
   {
-    fault: "prolongs a claim whose command was resent",
+    fault: "prolongs a claim whose request was resent",
     caughtBy: "acquire() resent by the holder does not prolong the claim",
     breakIt: (node) => ({
       async acquire(request) {
@@ -192,7 +192,7 @@ export const brokenTimes: readonly BrokenWrapper[] = [
   },
   {
     fault: "keeps a claim that was taken over for the remaining ttl of the old owner",
-    caughtBy: "acquire() with takeover keeps the claim for the ttl of the request, longer",
+    caughtBy: "acquire() with takeover makes the claim last for the ttl of the request, if that is longer",
     sees: "inspect",
     breakIt: (node) => ({
       async acquire(request) {
@@ -203,13 +203,13 @@ export const brokenTimes: readonly BrokenWrapper[] = [
     }),
   },
   {
-    fault: "names a wait in seconds",
-    caughtBy: "acquire() names the longest wait among several claims in the way, if it names one",
+    fault: "gives a wait in seconds",
+    caughtBy: "acquire() gives the longest wait among several blocking claims, if it gives one",
     breakIt: (node) => withRetryAfter(node, (retryAfterMs) => retryAfterMs / 1000),
   },
   {
-    fault: "names the wait for a claim that it may take over",
-    caughtBy: "acquire() with takeover names the wait for the claims that it may not take over, if it names one",
+    fault: "gives the wait for a claim that it may take over",
+    caughtBy: "acquire() with takeover gives the wait for the claims that it may not take over, if it gives one",
     breakIt: (node) => ({
       acquire: async (request) => {
         const reply = await node.acquire(request);
@@ -218,13 +218,13 @@ export const brokenTimes: readonly BrokenWrapper[] = [
     }),
   },
   {
-    fault: "names a point in time instead of a wait",
-    caughtBy: "acquire() names a wait within the ttl of the claim in the way, if it names one",
+    fault: "gives a point in time instead of a wait",
+    caughtBy: "acquire() gives a wait within the ttl of the blocking claim, if it gives one",
     breakIt: (node) => withRetryAfter(node, (retryAfterMs) => Date.now() + retryAfterMs),
   },
   {
-    fault: "answers an inspection with the ttl of the claim instead of the remaining time",
-    caughtBy: "inspect() tells a remaining time that runs down",
+    fault: "returns the ttl of the claim from inspect() instead of the remaining time",
+    caughtBy: "inspect() returns a remaining time that runs down",
     sees: "inspect",
     breakIt: (node) => ({
       async inspect(resource) {
@@ -234,8 +234,8 @@ export const brokenTimes: readonly BrokenWrapper[] = [
     }),
   },
   {
-    fault: "answers an inspection of a free resource without its counter",
-    caughtBy: "inspect() of a released resource tells that it is free, and the fence it had",
+    fault: "returns no counter when it inspects a free resource",
+    caughtBy: "inspect() of a released resource returns no owner and the last fence",
     sees: "inspect",
     breakIt: (node) => ({
       async inspect(resource) {

@@ -74,7 +74,7 @@ function denying(
   };
 }
 
-/** Adds the waiter of a request to the lists of these resources, or removes it from those that are free. */
+/** Adds the waiter of a request to the lists of these resources, or removes it from the lists of free ones. */
 async function enterOrLeave(node: LockNode, request: AcquireRequest, resources: readonly string[], enters: boolean) {
   const { waiter: _, takeover: __, ...silent } = request;
   const freshClaim = (resource: string) => ({ ...silent, owner: crypto.randomUUID(), resources: [resource] });
@@ -87,31 +87,31 @@ async function enterOrLeave(node: LockNode, request: AcquireRequest, resources: 
   }
 }
 
-/** Faults in which waiters a list has, and in which order. */
+/** Faults in the members and the order of a list. */
 const brokenOrder: readonly BrokenWrapper[] = [
   {
-    fault: "names the waiter that came last first",
-    caughtBy: "release() names waiters in the order of the fence counters at which they came, each once",
+    fault: "names the latest waiter first",
+    caughtBy: "release() names waiters in the order of the fence counters at which they joined, each once",
     breakIt: (node) => choosing(node, (denials) => denials.at(-1)),
   },
   {
-    fault: "names waiters in the order of their values, whenever they came",
-    caughtBy: "release() names waiters in the order of the fence counters at which they came, each once",
+    fault: "names waiters in the order of their values instead of their arrival",
+    caughtBy: "release() names waiters in the order of the fence counters at which they joined, each once",
     breakIt: (node) => choosing(node, (denials) => [...denials].sort()[0]),
   },
   {
-    fault: "names waiters that came at the same fence counter in the order of their arrival",
-    caughtBy: "release() names waiters that came at the same fence counter in ascending order of their values",
+    fault: "names waiters that joined at the same fence counter in the order of their arrival",
+    caughtBy: "release() names waiters that joined at the same fence counter in ascending order",
     breakIt: (node) => choosing(node, (denials) => denials[0]),
   },
   {
-    fault: "moves a waiter that asks again to the end of the waiting list",
+    fault: "moves a waiter to the end of the waiting list when it is denied again",
     caughtBy: "acquire() denied again keeps its waiter's place in the waiting list",
     breakIt: (node) => choosing(node, (denials) => [...new Set([...denials].reverse())].at(-1)),
   },
   {
     fault: "names a waiter twice",
-    caughtBy: "release() names waiters in the order of the fence counters at which they came, each once",
+    caughtBy: "release() names waiters in the order of the fence counters at which they joined, each once",
     breakIt: (node) => namingLater(node, (next) => next),
   },
   {
@@ -143,13 +143,13 @@ const brokenOrder: readonly BrokenWrapper[] = [
     },
   },
   {
-    fault: "puts the waiter of a release into an empty waiting list",
-    caughtBy: "release() with a waiter puts it into no waiting list that was empty",
+    fault: "adds the waiter of a release to an empty waiting list",
+    caughtBy: "release() with a waiter does not add it to an empty waiting list",
     breakIt: (node) => namingLater(node, (_, waiter) => waiter),
   },
   {
     fault: "keeps one waiting list for all resources",
-    caughtBy: "release() names a waiter of that resource, and leaves the waiting lists of others as they are",
+    caughtBy: "release() names a waiter of that resource, and does not change the waiting lists of others",
     breakIt: (node) =>
       choosing(
         node,
@@ -179,8 +179,8 @@ const brokenOrder: readonly BrokenWrapper[] = [
     }),
   },
   {
-    fault: "never forgets a waiting list",
-    caughtBy: "a waiting list is forgotten a minute after a waiter was last added to it",
+    fault: "never drops a waiting list",
+    caughtBy: "a waiting list is dropped a minute after a waiter was last added to it",
     needs: ["advance"],
     breakIt: (node) => {
       const latest = new Map<string, string>();
@@ -203,7 +203,7 @@ const brokenOrder: readonly BrokenWrapper[] = [
 /** Faults with several resources, only some of which are held. */
 const brokenDenials: readonly BrokenWrapper[] = [
   {
-    fault: "adds the waiter of a denied claim to the lists of the free resources, too",
+    fault: "also adds the waiter of a denied claim to the lists of free resources",
     caughtBy: "acquire() denied on several resources adds its waiter to the list of each that is held, and to no other",
     breakIt: (node) =>
       denying(node, async (request, _, free) => {
@@ -213,8 +213,9 @@ const brokenDenials: readonly BrokenWrapper[] = [
       }),
   },
   {
-    fault: "adds the waiter of a denied claim to the list of a resource that takeover holds",
-    caughtBy: "acquire() denied on several resources adds its waiter to no list of a resource that takeover holds",
+    fault: "adds the waiter of a denied claim to the list of a resource that it may take over",
+    caughtBy:
+      "acquire() denied on several resources does not add its waiter to the list of a resource that it may take over",
     breakIt: (node) =>
       denying(node, async (request, held) => {
         const reply = await node.acquire(request);
@@ -254,11 +255,11 @@ const brokenDenials: readonly BrokenWrapper[] = [
   },
   {
     fault: "adds every denied owner to the waiting lists",
-    caughtBy: "acquire() denied on several resources without a waiter leaves the waiting lists as they are",
+    caughtBy: "acquire() denied on several resources without a waiter does not change the waiting lists",
     breakIt: (node) => ({ acquire: (request) => node.acquire({ waiter: request.owner, ...request }) }),
   },
   {
-    fault: "tells watchers only the waiters that a release names",
+    fault: "notifies watchers only of waiters that a release names",
     caughtBy: "watch() names the next waiter of a free resource when a claim on it and on a held one is denied",
     sees: "watch",
     breakIt: (node) => {
@@ -278,7 +279,7 @@ const brokenDenials: readonly BrokenWrapper[] = [
   },
 ];
 
-/** Faults in what a list decides, and in what it tells. */
+/** Faults in the effects of a list, and in the waiters that it names. */
 const brokenNames: readonly BrokenWrapper[] = [
   {
     fault: "denies a free resource because another waiter is next",
@@ -300,11 +301,11 @@ const brokenNames: readonly BrokenWrapper[] = [
   },
   {
     fault: "names a waiter at a release with undo",
-    caughtBy: "release() with undo names no waiter, and leaves the waiting list as it is",
+    caughtBy: "release() with undo names no waiter, and does not change the waiting list",
     breakIt: (node) => ({ release: ({ undo: _, ...request }) => node.release(request) }),
   },
   {
-    fault: "names a waiter in the reply, and none to watchers",
+    fault: "names a waiter in the reply, but not to watchers",
     caughtBy: "watch() names the same waiters as the replies of release(), for each resource, and no others",
     sees: "watch",
     breakIt: (node) => ({
@@ -312,7 +313,7 @@ const brokenNames: readonly BrokenWrapper[] = [
     }),
   },
   {
-    fault: "names another waiter to watchers than in the reply",
+    fault: "names a different waiter to watchers than in the reply",
     caughtBy: "watch() names the same waiters as the replies of release(), for each resource, and no others",
     sees: "watch",
     breakIt: (node) => {

@@ -4,13 +4,13 @@ import type { BrokenWrapper } from "./broken-node.ts";
 export const brokenWakeUps: readonly BrokenWrapper[] = [
   {
     fault: "never notifies a watcher",
-    caughtBy: "watch() hears of a release by the rival client",
+    caughtBy: "watch() notifies of a release by the rival client",
     sees: "watch",
     breakIt: () => ({ watch: async () => async () => {} }),
   },
   {
     fault: "notifies a watcher of every release",
-    caughtBy: "watch() of several resources hears of each by its name, and of no other",
+    caughtBy: "watch() of several resources notifies of each by its name, and of no other",
     sees: "watch",
     breakIt: (node) => {
       const watchers = new Set<(resource: string) => void>();
@@ -29,13 +29,13 @@ export const brokenWakeUps: readonly BrokenWrapper[] = [
   },
   {
     fault: "notifies a watcher with the name that the server keeps",
-    caughtBy: "watch() hears of a release by the rival client",
+    caughtBy: "watch() notifies of a release by the rival client",
     sees: "watch",
     breakIt: (node) => ({ watch: (resources, tell) => node.watch(resources, (resource) => tell(`lock:${resource}`)) }),
   },
   {
     fault: "notifies watchers of resources that a release did not free",
-    caughtBy: "watch() hears of nothing that release() did not free",
+    caughtBy: "watch() does not notify of resources that release() did not free",
     sees: "watch",
     breakIt: (node) => {
       const watchers = new Map<object, { resources: readonly string[]; tell: (resource: string) => void }>();
@@ -83,7 +83,7 @@ export const brokenWakeUps: readonly BrokenWrapper[] = [
   },
   {
     fault: "ends another watch when the same watch is ended twice",
-    caughtBy: "unwatch() called again is harmless, also to others that watch the resource",
+    caughtBy: "unwatch() called again does not affect other watches of the resource",
     sees: "watch",
     breakIt: (node) => {
       const ends: (() => Promise<void>)[] = [];
@@ -112,7 +112,7 @@ export const brokenWakeUps: readonly BrokenWrapper[] = [
   },
   {
     fault: "grants a resource that was denied only after a release, and not after an expiry",
-    caughtBy: "watch() is not needed for progress: an expired claim is free, announced or not",
+    caughtBy: "watch() is not needed for progress: an expired claim is free without a notification",
     sees: "watch",
     breakIt: (node) => {
       const awaited = new Set<string>();

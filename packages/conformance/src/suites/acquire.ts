@@ -5,7 +5,7 @@ import { longMs } from "../world/client.ts";
 import { minuteMs } from "../world/durations.ts";
 import { claimAndExpire, claimWhenFree, momentMs, nextFence, whileAlive } from "../world/world.ts";
 
-/** What `acquire` grants. */
+/** The claims that `acquire` grants. */
 const grants: readonly Fact[] = [
   fact("acquire() grants a resource that was never claimed", async ({ node }) => {
     expect(await node.acquire("alice", "r")).toEqual({ granted: true, fence: 1 });
@@ -17,14 +17,18 @@ const grants: readonly Fact[] = [
     await rival.grant("bob", "r");
   }),
 
-  factNeeding("severalResources", "acquire() grants several resources at once, and then holds each", async (world) => {
-    const { node, rival } = world;
-    await node.grant("alice", ["a", "b", "c"]);
-    for (const resource of ["a", "b", "c"]) {
-      await rival.deny("bob", resource);
-      await rival.hold("alice", resource);
-    }
-  }),
+  factNeeding(
+    "severalResources",
+    "acquire() grants several resources at once and holds each of them",
+    async (world) => {
+      const { node, rival } = world;
+      await node.grant("alice", ["a", "b", "c"]);
+      for (const resource of ["a", "b", "c"]) {
+        await rival.deny("bob", resource);
+        await rival.hold("alice", resource);
+      }
+    },
+  ),
 
   fact("acquire() grants different resources to different owners", async ({ node, rival }) => {
     await node.grant("alice", "a");
@@ -34,15 +38,15 @@ const grants: readonly Fact[] = [
   }),
 ];
 
-/** What `acquire` denies, and that a denial leaves no trace. */
+/** The claims that `acquire` denies. A denial changes nothing. */
 const denials: readonly Fact[] = [
-  fact("acquire() denies while another owner holds the resource, whichever client asks", async ({ node, rival }) => {
+  fact("acquire() denies a resource that another owner holds, through either client", async ({ node, rival }) => {
     await node.grant("alice", "r");
     await node.deny("bob", "r");
     await rival.deny("carol", "r");
   }),
 
-  fact("acquire() that is denied leaves the holder, its ttl and the counter alone", async (world) => {
+  fact("acquire() changes neither holder, ttl nor counter when it is denied", async (world) => {
     const { node, rival } = world;
     const fence = await node.grant("alice", "r");
     await rival.deny("bob", "r", { ttlMs: 1, fenceHint: fence + 1_000 });
@@ -52,7 +56,7 @@ const denials: readonly Fact[] = [
     expect(await nextFence(rival, "r")).toBe(fence + 1);
   }),
 
-  fact("acquire() that is denied does not prolong the claim in the way", async (world) => {
+  fact("acquire() does not prolong another owner's claim when it is denied", async (world) => {
     const { resource } = await whileAlive(world, async (name, ttlMs) => {
       await world.node.grant("alice", name, { ttlMs });
       await world.rival.deny("bob", name, { ttlMs: longMs });
@@ -62,7 +66,7 @@ const denials: readonly Fact[] = [
 
   factNeeding(
     "severalResources",
-    "acquire() denies while another owner holds any one of the resources, and changes nothing",
+    "acquire() denies and changes nothing while another owner holds any of the resources",
     async ({ node, rival }) => {
       for (const taken of ["a", "b", "c"]) {
         const resources = ["a", "b", "c"].map((name) => `${name}, ${taken} is taken`);
@@ -80,7 +84,7 @@ const denials: readonly Fact[] = [
 
   factNeeding(
     "severalResources",
-    "acquire() denies an owner that holds some of the resources while the rest is free, and changes nothing",
+    "acquire() denies and changes nothing if the owner already holds some of the resources and the rest is free",
     async ({ node, rival }) => {
       await node.grant("alice", "a", { fenceHint: 10 });
       await node.deny("alice", ["a", "b"], { fenceHint: 1_000 });
@@ -90,10 +94,10 @@ const denials: readonly Fact[] = [
   ),
 ];
 
-/** What a denial says about the wait. A node that does not know says nothing, which is as good. */
+/** The wait in a denial. A node that does not know it may omit it. */
 const retryAfter: readonly Fact[] = [
   fact(
-    "acquire() names a wait within the ttl of the claim in the way, if it names one",
+    "acquire() gives a wait within the ttl of the blocking claim, if it gives one",
     async ({ node, endsExactly }) => {
       await node.grant("alice", "r", { ttlMs: minuteMs });
       const retryAfterMs = (await node.deny("bob", "r")) ?? minuteMs;
@@ -104,7 +108,7 @@ const retryAfter: readonly Fact[] = [
 
   factNeeding(
     "exactTtl",
-    "acquire() names a wait within a short ttl to the millisecond, if it names one",
+    "acquire() gives a wait within a short ttl to the millisecond, if it gives one",
     async (world) => {
       await whileAlive(world, async (resource, ttlMs) => {
         await world.node.grant("alice", resource, { ttlMs });
@@ -115,7 +119,7 @@ const retryAfter: readonly Fact[] = [
 
   factNeeding(
     ["severalResources", "exactTtl"],
-    "acquire() names the longest wait among several claims in the way, if it names one",
+    "acquire() gives the longest wait among several blocking claims, if it gives one",
     async ({ node, rival }) => {
       await node.grant("alice", "a", { ttlMs: minuteMs });
       await node.grant("bob", "b", { ttlMs: 60 * minuteMs });
@@ -130,11 +134,11 @@ const retryAfter: readonly Fact[] = [
   ),
 ];
 
-/** Which resources a denial says are held, if it says. The check of replies allows only requested ones. */
+/** The held resources in a denial, if it lists any. The validation of replies allows only requested ones. */
 const heldResources: readonly Fact[] = [
   factNeeding(
     "severalResources",
-    "acquire() names as held only resources that another owner holds, if it names any",
+    "acquire() lists as held only resources that another owner holds, if it lists any",
     async (world) => {
       const { node, rival } = world;
       await claimAndExpire(world, "alice", "expired");
@@ -143,7 +147,7 @@ const heldResources: readonly Fact[] = [
       for (const [round, held] of [["a"], ["m"], ["z"], ["a", "z"], ["a", "m", "z"]].entries()) {
         for (const resource of held) await node.grant(`${resource}, ${round}`, resource);
         const reply = await rival.acquire("bob", ["a", "m", "z", ...free]);
-        expect(held).toEqual(expect.arrayContaining([...namedAsHeld(reply)]));
+        expect(held).toEqual(expect.arrayContaining([...listedAsHeld(reply)]));
         for (const resource of held) await node.free(`${resource}, ${round}`, resource);
       }
     },
@@ -151,19 +155,19 @@ const heldResources: readonly Fact[] = [
 
   factNeeding(
     "severalResources",
-    "acquire() does not name as held what the owner of the request holds itself",
+    "acquire() does not list as held what the requesting owner holds",
     async ({ node, rival }) => {
       await node.grant("alice", "a");
-      expect(namedAsHeld(await node.acquire("alice", ["a", "b"]))).toEqual([]);
+      expect(listedAsHeld(await node.acquire("alice", ["a", "b"]))).toEqual([]);
       await rival.grant("bob", "c");
-      expect(["c"]).toEqual(expect.arrayContaining([...namedAsHeld(await node.acquire("alice", ["a", "b", "c"]))]));
+      expect(["c"]).toEqual(expect.arrayContaining([...listedAsHeld(await node.acquire("alice", ["a", "b", "c"]))]));
     },
   ),
 ];
 
-/** Which owner a denial says is in the way, if it says. */
+/** The holder in a denial, if it names one. */
 const holders: readonly Fact[] = [
-  fact("acquire() names the holder that is in the way, if it names one", async ({ node, rival }) => {
+  fact("acquire() names the holder of the blocking claim, if it names one", async ({ node, rival }) => {
     await node.grant("alice", "r");
     expect(["alice", undefined]).toContain(holderOf(await rival.acquire("bob", "r")));
     await node.free("alice", "r");
@@ -173,7 +177,7 @@ const holders: readonly Fact[] = [
 
   factNeeding(
     ["severalResources", "exactTtl"],
-    "acquire() names the holder of the claim that lasts longest, and never the owner of the request",
+    "acquire() names the holder of the claim that lasts longest, and never the requesting owner",
     async ({ node, rival }) => {
       await node.grant("alice", "a", { ttlMs: minuteMs });
       await node.grant("bob", "b", { ttlMs: 60 * minuteMs });
@@ -185,21 +189,21 @@ const holders: readonly Fact[] = [
   ),
 ];
 
-/** The owner that a denial names: undefined if the node does not tell. */
+/** Returns the holder that a denial names; undefined if it names none. */
 function holderOf(reply: AcquireReply): string | undefined {
-  if (reply.granted) throw new Error("acquire() granted a resource that another owner holds: it must be denied");
+  if (reply.granted) throw new Error("acquire() granted a resource that another owner holds: it must deny it");
   return reply.holder;
 }
 
-/** The resources that a denial names as held: none if the node does not tell. */
-export function namedAsHeld(reply: AcquireReply): readonly string[] {
-  if (reply.granted) throw new Error("acquire() granted a resource that another owner holds: it must be denied");
+/** Returns the resources that a denial lists as held; none if it has no list. */
+export function listedAsHeld(reply: AcquireReply): readonly string[] {
+  if (reply.granted) throw new Error("acquire() granted a resource that another owner holds: it must deny it");
   return reply.heldResources ?? [];
 }
 
-/** What a command that arrives twice does. */
+/** The effects of a request that arrives twice. */
 const resends: readonly Fact[] = [
-  fact("acquire() resent by the holder grants again with the same fence, whatever it hints", async (world) => {
+  fact("acquire() resent by the holder grants again with the same fence, whatever its hint", async (world) => {
     const { node, rival } = world;
     const fence = await node.grant("alice", "r", { fenceHint: 10 });
     expect(await node.grant("alice", "r", { fenceHint: 10 })).toBe(fence);
@@ -225,7 +229,7 @@ const resends: readonly Fact[] = [
 
   factNeeding(
     "severalResources",
-    "acquire() resent for several resources grants with the highest of their counters, and changes none",
+    "acquire() resent for several resources grants with their highest counter, and changes none",
     async ({ node, rival }) => {
       await node.grant("alice", "a", { fenceHint: 10 });
       await node.grant("alice", "b", { fenceHint: 30 });
@@ -238,14 +242,14 @@ const resends: readonly Fact[] = [
     },
   ),
 
-  fact("acquire() resent after the release is a new claim, with a new fence", async ({ node }) => {
+  fact("acquire() resent after the release makes a new claim with a new fence", async ({ node }) => {
     const fence = await node.grant("alice", "r");
     await node.release("alice", "r");
     expect(await node.grant("alice", "r")).toBe(fence + 1);
   }),
 ];
 
-/** The facts about {@link LockNode.acquire}, save for those that have a suite of their own. */
+/** The facts about {@link LockNode.acquire}, except those in other suites. */
 export const acquireFacts: readonly Fact[] = [
   ...grants,
   ...denials,

@@ -5,7 +5,7 @@ import { type Fact, fact, factNeeding } from "../fact.ts";
 import { type Client, freshOwner } from "../world/client.ts";
 import type { World } from "../world/world.ts";
 
-/** The facts about two clients of one server: they see one world, and the owner alone signs a claim. */
+/** The facts about two clients of one server: both see the same claims, and only the owner identifies a claim. */
 export const clientFacts: readonly Fact[] = [
   fact("the node has a name", async ({ node, rival }) => {
     for (const { name } of [node.node, rival.node]) {
@@ -14,7 +14,7 @@ export const clientFacts: readonly Fact[] = [
     }
   }),
 
-  fact("both clients see a claim of either", async ({ node, rival }) => {
+  fact("both clients see each other's claims", async ({ node, rival }) => {
     await node.grant("alice", "a");
     await rival.grant("bob", "b");
     for (const client of [node, rival]) {
@@ -23,7 +23,7 @@ export const clientFacts: readonly Fact[] = [
     }
   }),
 
-  fact("both clients count the fences of a resource together", async ({ node, rival }) => {
+  fact("both clients share the fence counter of a resource", async ({ node, rival }) => {
     for (const [round, client] of [node, rival, node, rival].entries()) {
       expect(await client.grant(`owner ${round}`, "r")).toBe(round + 1);
       await client.release(`owner ${round}`, "r");
@@ -38,7 +38,7 @@ export const clientFacts: readonly Fact[] = [
     expect(await node.release("alice", "r")).toBe(false);
   }),
 
-  factNeeding("takeover", "a claim is taken over by whichever client asks", async ({ node, rival }) => {
+  factNeeding("takeover", "a claim can be taken over through either client", async ({ node, rival }) => {
     await node.grant("alice", "r");
     await rival.grant("bob", "r", { takeover: "alice" });
     await node.hold("bob", "r");
@@ -64,13 +64,13 @@ const claimsOfRace = 40;
 const contestGrants = 100;
 
 const notInStore =
-  "a claim is not in the store when acquire() answers: the node excludes only callers of its own process, or answers before the commit";
-const notFreed = "a claim is still in the store when release() answers: the node answers before the commit";
+  "a claim is not in the store when acquire() replies: the node excludes only callers in its own process, or replies before the commit";
+const notFreed = "a claim is still in the store when release() replies: the node replies before the commit";
 const perProcess = "exclusion or counting happens in the process, and not in the store";
 
 /**
- * Claims the resource over both clients nearly at once, and returns the winners. The first client leads by some
- * milliseconds, so that its claims are under way when those of the other arrive.
+ * Claims the resource through both clients almost at once, and returns the winners. The first client leads by some
+ * milliseconds, so that its claims are in flight when those of the other arrive.
  */
 async function race(
   clients: readonly [Client, Client],
@@ -85,38 +85,35 @@ async function race(
   return (await Promise.all(claims)).flat();
 }
 
-/** Fails unless each grant advanced the counter of the one before it, whichever process that was, and no claim was lost. */
+/** Fails unless each grant advanced the counter of the previous one, in either process, and no claim was lost. */
 function expectOneAfterAnother(winnings: readonly Winnings[]): void {
   const mistake =
-    "a call of one process gets in between the steps of another: calls are not atomic in the store, or claims are kept in the process";
+    "a call of one process runs between the steps of another's: calls are not atomic in the store, or claims are kept in the process";
   const lost = winnings.reduce((sum, each) => sum + each.lost, 0);
-  expect(lost, `${mistake}: claims that were gone before their release`).toBe(0);
+  expect(lost, `${mistake}: claims that had disappeared before their release`).toBe(0);
   const fences = winnings.flatMap((each) => each.fences).sort((one, other) => one - other);
   const repeated = fences.filter((fence, index) => fence === fences[index + 1]);
   expect(repeated, `${mistake}: fences that were granted twice`).toEqual([]);
   expect(fences, `${mistake}: the fences of all grants`).toEqual(fences.map((_, index) => index + 1));
 }
 
-/** The facts about nodes in two processes, which share nothing but the store. */
+/** The facts about nodes in two processes, which share only the store. */
 export const otherProcessFacts: readonly Fact[] = [
-  fact(
-    "a claim excludes another process as soon as acquire() has answered, and no longer after release()",
-    async (world) => {
-      const clients = [world.node, await world.inOtherProcess()] as const;
-      for (let round = 0; round < handOvers; round++) {
-        const [holder, other] = round % 2 === 0 ? clients : ([clients[1], clients[0]] as const);
-        const [owner, resource] = [freshOwner(), `r${round % 3}`];
-        const fence = await holder.grant(owner, resource, {}, notFreed);
-        await other.deny(freshOwner(), resource, {}, notInStore);
-        expect(await other.hold(owner, resource, {}, notInStore), perProcess).toBe(fence);
-        await holder.free(owner, resource);
-        expect(await other.grant(owner, resource, {}, notFreed), perProcess).toBe(fence + 1);
-        await other.free(owner, resource);
-      }
-    },
-  ),
+  fact("a claim excludes another process from the reply of acquire() until the reply of release()", async (world) => {
+    const clients = [world.node, await world.inOtherProcess()] as const;
+    for (let round = 0; round < handOvers; round++) {
+      const [holder, other] = round % 2 === 0 ? clients : ([clients[1], clients[0]] as const);
+      const [owner, resource] = [freshOwner(), `r${round % 3}`];
+      const fence = await holder.grant(owner, resource, {}, notFreed);
+      await other.deny(freshOwner(), resource, {}, notInStore);
+      expect(await other.hold(owner, resource, {}, notInStore), perProcess).toBe(fence);
+      await holder.free(owner, resource);
+      expect(await other.grant(owner, resource, {}, notFreed), perProcess).toBe(fence + 1);
+      await other.free(owner, resource);
+    }
+  }),
 
-  fact("an extension is seen by another process as soon as extend() has answered", async (world) => {
+  fact("an extension is visible to another process as soon as extend() replies", async (world) => {
     const clients = [world.node, await world.inOtherProcess()] as const;
     let fence = await world.node.grant("alice", "r");
     for (let round = 0; round < handOvers; round++) {
@@ -124,7 +121,7 @@ export const otherProcessFacts: readonly Fact[] = [
       fence += 10;
       await holder.hold("alice", "r", { fence });
       const seen = await other.hold("alice", "r");
-      expect(seen, "extend() answers before the commit, or raises a counter in its process").toBe(fence);
+      expect(seen, "extend() replies before the commit, or raises a counter in its process").toBe(fence);
     }
   }),
 
@@ -141,13 +138,13 @@ export const otherProcessFacts: readonly Fact[] = [
   }),
 
   fact(
-    "claims and releases of two processes as fast as they can exclude each other, and fences increase",
+    "two processes that claim and release as fast as they can exclude each other, and fences increase",
     async (world) => expectOneAfterAnother(await world.contendInTwoProcesses(["r"], contestGrants)),
   ),
 
   factNeeding(
     "severalResources",
-    "claims on many resources by two processes as fast as they can are atomic",
+    "claims on many resources are atomic when two processes make them as fast as they can",
     async (world) => {
       const names = Array.from({ length: Math.min(50, world.resourcesMax) }, (_, index) => `resource ${index}`);
       expectOneAfterAnother(await world.contendInTwoProcesses(names, contestGrants));
@@ -162,7 +159,7 @@ export const otherProcessFacts: readonly Fact[] = [
   }),
 ];
 
-/** Fails unless the claim is there, as both clients see it. */
+/** Fails unless both clients see that the claim is held. */
 export async function expectStillHeld(
   world: World,
   owner: string,
@@ -177,9 +174,9 @@ export async function expectStillHeld(
   }
 }
 
-/** What is true where the suite can start no other process. */
+/** The fact that applies if the suite can start no other process. */
 export const noOtherProcessFacts: readonly Fact[] = [
-  fact("exclusion between processes is not tested, for the reason that the report gives", async (world) => {
+  fact("exclusion between processes is not tested, for the reason in the report", async (world) => {
     await expect(world.inOtherProcess()).rejects.toThrow("the subject has no rivalModule");
   }),
 ];

@@ -8,10 +8,10 @@ import { nextFence, type World } from "../world/world.ts";
 const rounds = 20;
 const rivals = 100;
 
-/** Bounds a worker's attempts, at far more than it can need. */
+/** Bounds a worker's attempts, far above the number that it needs. */
 const attemptsMax = 20_000;
 
-/** Sends a request for each of many fresh owners at once, over both clients, and returns the owners that won. */
+/** Sends a request for each of many fresh owners at once, through both clients, and returns the owners that won. */
 async function winnersOf(
   { node, rival }: World,
   count: number,
@@ -22,13 +22,15 @@ async function winnersOf(
   return owners.filter((_, index) => hasWon[index]);
 }
 
-/** The winner of a round, where there is just one. */
+/** Returns the winner of a round. Fails unless there is exactly one. */
 function only(winners: readonly string[]): string {
   expect(winners, "winners of one round").toHaveLength(1);
   return winners[0] as string;
 }
 
-/** One worker: claims, checks that nobody else holds any of the resources, releases, until there were enough grants. */
+/**
+ * Runs one worker: claims, checks that no other owner holds any of the resources, and releases, until enough grants.
+ */
 async function work(world: World, index: number, resources: readonly string[], state: StormState): Promise<void> {
   const client = index % 2 === 0 ? world.node : world.rival;
   for (let attempt = 0; state.grantsLeft > 0 && attempt < attemptsMax; attempt++) {
@@ -57,7 +59,9 @@ interface StormState {
   readonly fences: Map<string, readonly number[]>;
 }
 
-/** Sets workers on a server, each on its own list of resources, and returns the fences of each resource as granted. */
+/**
+ * Runs workers concurrently, each on its list of resources, and returns the fences of each resource in order of grants.
+ */
 async function storm(
   world: World,
   lists: readonly (readonly string[])[],
@@ -65,23 +69,23 @@ async function storm(
 ): Promise<Map<string, readonly number[]>> {
   const state: StormState = { grantsLeft: grants, holders: new Map(), fences: new Map() };
   await Promise.all(lists.map((resources, index) => work(world, index, resources, state)));
-  expect(state.grantsLeft, "grants that were still to come").toBeLessThanOrEqual(0);
+  expect(state.grantsLeft, "missing grants").toBeLessThanOrEqual(0);
   return state.fences;
 }
 
-/** That of many calls sent at once one wins: each is atomic on the node. */
+/** One of many calls sent at once wins: each call is atomic on the node. */
 const races: readonly Fact[] = [
-  fact(`acquire() grants exactly one of ${rivals} claims sent at once, round after round`, async (world) => {
+  fact(`acquire() grants exactly one of ${rivals} claims sent at once, in every round`, async (world) => {
     for (let round = 0; round < rounds; round++) {
       const claim = async (client: Client, owner: string) => (await client.acquire(owner, "r")).granted;
       const winner = only(await winnersOf(world, rivals, claim));
-      // One step for each grant: the claims that lost left the counter alone.
+      // One step for each grant: the denied claims did not change the counter.
       expect(await world.node.hold(winner, "r")).toBe(round + 1);
       await world.rival.release(winner, "r");
     }
   }),
 
-  factNeeding("takeover", "acquire() with takeover grants exactly one of many sent at once", async (world) => {
+  factNeeding("takeover", "acquire() with takeover grants exactly one of many claims sent at once", async (world) => {
     let holder = freshOwner();
     expect(await world.node.grant(holder, "r")).toBe(1);
     for (let round = 0; round < rounds; round++) {
@@ -92,7 +96,7 @@ const races: readonly Fact[] = [
     }
   }),
 
-  factNeeding("rejoin", "extend() with rejoin grants exactly one of many sent at once", async (world) => {
+  factNeeding("rejoin", "extend() with rejoin rejoins exactly one of many owners at once", async (world) => {
     for (let round = 0; round < rounds; round++) {
       const rejoin = async (client: Client, owner: string): Promise<boolean> => {
         const reply = await client.extend(owner, "r", { rejoin: true });
@@ -106,7 +110,7 @@ const races: readonly Fact[] = [
 
   factNeeding(
     "severalResources",
-    "acquire() grants one of many overlapping claims sent at once, whole",
+    "acquire() grants exactly one of many overlapping claims sent at once, as a whole",
     async (world) => {
       const lists = [
         ["a", "b"],
@@ -125,7 +129,7 @@ const races: readonly Fact[] = [
     },
   ),
 
-  fact("acquire() grants both copies of a command that arrives twice at once, with one fence", async (world) => {
+  fact("acquire() grants both copies of a request that arrives twice at once, with one fence", async (world) => {
     for (let round = 0; round < rounds; round++) {
       const owner = freshOwner();
       const copies = [world.node.grant(owner, "r"), world.rival.grant(owner, "r")];
@@ -141,7 +145,7 @@ const races: readonly Fact[] = [
       const releases = Array.from({ length: 10 }, (_, index) =>
         (index % 2 === 0 ? world.node : world.rival).release(owner, "r"),
       );
-      await world.eventually("the next owner has it", async () => (await world.rival.acquire(next, "r")).granted);
+      await world.eventually("the next owner holds it", async () => (await world.rival.acquire(next, "r")).granted);
       expect((await Promise.all(releases)).filter(Boolean), "releases that freed the claim").toHaveLength(1);
       await world.node.hold(next, "r");
       await world.node.release(next, "r");
@@ -149,20 +153,17 @@ const races: readonly Fact[] = [
   }),
 ];
 
-/** That many workers, each at its own pace, never hold the same resource at the same time. */
+/** Many workers, each at its own pace, never hold the same resource at the same time. */
 const storms: readonly Fact[] = [
-  fact(
-    "acquire() and release() in a storm of workers keep the claims apart and the fences increasing",
-    async (world) => {
-      const lists = Array.from({ length: 8 }, () => ["r"]);
-      const fences = await storm(world, lists, 100);
-      expectStrictlyIncreasing(fences.get("r") ?? []);
-    },
-  ),
+  fact("acquire() and release() exclude concurrent workers and keep fences increasing", async (world) => {
+    const lists = Array.from({ length: 8 }, () => ["r"]);
+    const fences = await storm(world, lists, 100);
+    expectStrictlyIncreasing(fences.get("r") ?? []);
+  }),
 
   factNeeding(
     "severalResources",
-    "acquire() and release() in a storm over overlapping resources do the same for each",
+    "acquire() and release() do so for each of several overlapping resources",
     async (world) => {
       const ring = ["a", "b", "c", "d", "e"];
       const lists = ring.flatMap((name, index) => [[name, ring[(index + 1) % ring.length] as string], [name]]);

@@ -5,10 +5,10 @@ import { recover, stopNoticeably } from "./outages.ts";
 
 const roundsOfCalls = 10;
 
-/** Fewer, as some clients take longer for each further attempt to connect. */
+/** Fewer rounds, as some clients take longer for each further attempt to connect. */
 const outages = 2;
 
-/** Does something again and again, and fails unless no more connections stay open than one call of each client needs. */
+/** Repeats an action, and fails if more connections stay open than after one call of each client. */
 async function expectNoGrowth(
   world: World,
   act: (round: number) => Promise<void>,
@@ -16,15 +16,15 @@ async function expectNoGrowth(
 ): Promise<void> {
   for (const client of [world.node, world.rival]) await nextFence(client, "warm-up");
   const before = await world.server.connections();
-  expect(before, "what connections() says").toSatisfy(Number.isSafeInteger);
+  expect(before, "the number from connections()").toSatisfy(Number.isSafeInteger);
   for (let round = 0; round < rounds; round++) await act(round);
-  // What closes a while after its last use may do so.
+  // Connections may close a while after their last use.
   await world.eventually(`no more than ${before} connections are open`, async () => {
     return (await world.server.connections()) <= before;
   });
 }
 
-/** The facts about what calls leave open, where the suite can count it. */
+/** The facts about connections that stay open, if the suite can count them. */
 export const connectionFacts: readonly Fact[] = [
   fact("calls that are granted, denied or resent leave no connection open", async (world) => {
     const { node, rival } = world;
@@ -43,7 +43,7 @@ export const connectionFacts: readonly Fact[] = [
     });
   }),
 
-  fact("calls that are rejected leave no connection open", async (world) => {
+  fact("rejected calls leave no connection open", async (world) => {
     const { node, rival } = world.bare;
     await expectNoGrowth(world, async () => {
       for (const client of [node, rival]) {
@@ -73,7 +73,7 @@ export const inspectConnectionFacts: readonly Fact[] = [
 
 /** The same for {@link LockNode.watch}. */
 export const watchConnectionFacts: readonly Fact[] = [
-  fact("watches that have ended leave no connection open", async (world) => {
+  fact("ended watches leave no connection open", async (world) => {
     await expectNoGrowth(world, async () => {
       const ends = await Promise.all(["r", "s"].map((resource) => world.node.watch(resource, () => {})));
       for (const unwatch of ends) await unwatch();

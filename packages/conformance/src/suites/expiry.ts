@@ -5,9 +5,9 @@ import { dayMs, minuteMs, thirtyDaysMs } from "../world/durations.ts";
 import { expectKeptFor } from "../world/expectations.ts";
 import { claimAndExpire, claimWhenFree, clockGrainMs, momentMs, shareOf, type World } from "../world/world.ts";
 
-/** The facts about the end of a claim. Bounds are lower bounds: a slow machine is not a wrong node. */
+/** The facts about the end of a claim. Bounds are lower bounds, so that a slow machine does not fail a correct node. */
 const endFacts: readonly Fact[] = [
-  fact("a claim is kept for its ttl at least, and then is free", async (world) => {
+  fact("a claim lasts for at least its ttl, and then the resource is free", async (world) => {
     for (const ttlMs of [20, 60]) {
       const resource = `for ${ttlMs} ms`;
       const startMs = world.elapsedMs();
@@ -18,7 +18,7 @@ const endFacts: readonly Fact[] = [
 
   factNeeding(
     "severalResources",
-    "a claim on several resources is kept for its ttl on each, and then each is free",
+    "a claim on several resources lasts for at least its ttl on each, and then each is free",
     async (world) => {
       const startMs = world.elapsedMs();
       await world.node.grant("alice", ["a", "b", "c"], { ttlMs: 40 });
@@ -26,19 +26,19 @@ const endFacts: readonly Fact[] = [
     },
   ),
 
-  fact("a claim with a ttl of 1 ms is granted, and ends", async (world) => {
+  fact("a claim with a ttl of 1 ms is granted and expires", async (world) => {
     await world.node.grant("alice", "r", { ttlMs: 1 });
     await claimWhenFree(world, "r");
   }),
 
-  fact("a claim that is not extended stays for a long ttl", async (world) => {
+  fact("a claim with a long ttl lasts without an extension", async (world) => {
     await world.node.grant("alice", "r", { ttlMs: longMs });
     await world.leap(longMs - clockGrainMs);
     await world.rival.deny("bob", "r");
   }),
 
-  // Timers of 32 bits end, at once, what should last for more than 24.8 days.
-  factNeeding("longTtl", "a claim for thirty days is granted, and stays", async (world) => {
+  // A 32-bit timer fires at once if it should last for more than 24.8 days.
+  factNeeding("longTtl", "a claim for thirty days is granted and lasts", async (world) => {
     await world.node.grant("alice", "r", { ttlMs: thirtyDaysMs });
     await world.pass(momentMs);
     const retryAfterMs = (await world.rival.deny("bob", "r")) ?? thirtyDaysMs;
@@ -47,26 +47,26 @@ const endFacts: readonly Fact[] = [
     await world.rival.deny("bob", "r");
   }),
 
-  factNeeding("longTtl", "a claim is extended by thirty days, and stays", async (world) => {
+  factNeeding("longTtl", "a claim can be extended by thirty days and lasts", async (world) => {
     await world.node.grant("alice", "r");
     await world.node.hold("alice", "r", { ttlMs: thirtyDaysMs });
     await world.leap(29 * dayMs);
     await world.rival.deny("bob", "r");
   }),
 
-  fact("an expired claim is no longer its owner's: it is neither extended nor released", async (world) => {
+  fact("an expired claim can be neither extended nor released by its owner", async (world) => {
     await claimAndExpire(world, "alice", "r");
     expect(await world.node.extend("alice", "r")).toEqual({ held: false, rejoined: false });
     expect(await world.node.release("alice", "r")).toBe(false);
     await world.rival.grant("bob", "r");
   }),
 
-  fact("an expired claim is claimed anew by its owner, not resent: the counter advances", async (world) => {
+  fact("an expired claim is made anew by its owner's next acquire(), and the counter advances", async (world) => {
     const fence = await claimAndExpire(world, "alice", "r");
     expect(await world.node.grant("alice", "r")).toBe(fence + 1);
   }),
 
-  fact("an old claim's end does not end the next owner's claim", async (world) => {
+  fact("the expiry of an old claim does not end the next owner's claim", async (world) => {
     await world.node.grant("alice", "r", { ttlMs: 40 });
     await world.node.release("alice", "r");
     await world.rival.grant("bob", "r");
@@ -75,22 +75,22 @@ const endFacts: readonly Fact[] = [
   }),
 ];
 
-/** Long enough that a few percent of it are more than a clock's grain and the time between two looks. */
+/** Long enough that a few percent of it exceed a clock's grain and the time between two polls. */
 const ttlMs = 3_000;
 
-/** How far time advances between two looks where that takes no real time, in milliseconds. */
+/** How far an injected clock advances between two polls, in milliseconds. */
 const stepMs = 7;
 
-/** A claim that must be kept for `ttlMs` from `startMs` on at the least. */
+/** A claim that must last for at least `ttlMs` from `startMs` on. */
 interface TimedClaim {
-  /** How the ttl was set, after "ends …". */
+  /** The call that set the ttl. */
   readonly how: string;
   readonly resource: string;
-  /** When the request was about to be sent: the node's own count starts later, never earlier. */
+  /** The time just before the request was sent: the node's count starts later, never earlier. */
   readonly startMs: number;
 }
 
-/** Makes a claim in each of the ways that set a ttl, as far as the server can. */
+/** Makes a claim in each way that sets a ttl and that the server supports. */
 async function claimInEveryWay(world: World): Promise<TimedClaim[]> {
   const { node, rival } = world;
   const claims: TimedClaim[] = [];
@@ -106,7 +106,7 @@ async function claimInEveryWay(world: World): Promise<TimedClaim[]> {
   await node.grant("alice", "claimed by extend()", { ttlMs: ttlMs / 2 });
   await add("extend()", async (resource) => {
     const { held } = await node.extend("alice", resource, { ttlMs });
-    // Only a machine that stood still may have let the claim end.
+    // The claim may have ended only if the machine stalled.
     if (!held)
       expect(world.elapsedMs() - beforeMs, "how long a claim was kept").toBeGreaterThan(ttlMs / 2 - clockGrainMs);
     return held;
@@ -133,19 +133,19 @@ async function claimInEveryWay(world: World): Promise<TimedClaim[]> {
   return claims;
 }
 
-/** Fails if a node says that less remains than must, now that its answer is here. */
+/** Fails if a node reports less remaining time than must be left when its reply arrives. */
 function expectRemaining(world: World, told: string, remainingMs: number, claim: TimedClaim, claimTtlMs = ttlMs): void {
   const elapsedMs = world.elapsedMs() - claim.startMs;
   const leastMs = claimTtlMs - elapsedMs - world.remainingGrainMs(elapsedMs);
   if (remainingMs >= leastMs) return;
   const short = claimTtlMs - elapsedMs - remainingMs;
   throw new Error(
-    `claims end early: ${shareOf(short, claimTtlMs)} of the ttl that ${claim.how} set (${told} says ${remainingMs} ms, ` +
-      `but ${claimTtlMs} ms were asked for no more than ${elapsedMs.toFixed(0)} ms ago)`,
+    `claims end early: ${shareOf(short, claimTtlMs)} of the ttl that ${claim.how} set (${told} gives ${remainingMs} ms, ` +
+      `but ${claimTtlMs} ms were requested at most ${elapsedMs.toFixed(0)} ms ago)`,
   );
 }
 
-/** Looks at a claim once, and returns whether it has ended. Fails if it ended early, or is said to end early. */
+/** Polls a claim, and returns whether it has ended. Fails if it ended early, or is reported to end early. */
 async function hasEnded(world: World, claim: TimedClaim): Promise<boolean> {
   const { rival } = world;
   if (rival.node.inspect) {
@@ -160,7 +160,7 @@ async function hasEnded(world: World, claim: TimedClaim): Promise<boolean> {
 
 /** The facts about the last few percent of a ttl. */
 const wholeTtlFacts: readonly Fact[] = [
-  fact("a claim is kept for the whole of a ttl of seconds, however it was made", async (world) => {
+  fact("a claim lasts for the whole of a ttl of seconds, however it was made", async (world) => {
     let left = await claimInEveryWay(world);
     await world.eventually(
       "the claims end",
@@ -174,21 +174,18 @@ const wholeTtlFacts: readonly Fact[] = [
     );
   }),
 
-  fact(
-    "the remaining time is never less than the ttl without the time since the request, if it is told",
-    async (world) => {
-      const { node, rival } = world;
-      for (const longTtlMs of [10 * minuteMs, 60 * minuteMs, dayMs]) {
-        const claim: TimedClaim = { how: "acquire()", resource: `for ${longTtlMs} ms`, startMs: world.elapsedMs() };
-        await node.grant("alice", claim.resource, { ttlMs: longTtlMs });
-        const retryAfterMs = await rival.deny("bob", claim.resource);
-        if (retryAfterMs !== undefined) expectRemaining(world, "retryAfterMs", retryAfterMs, claim, longTtlMs);
-        if (!rival.node.inspect) continue;
-        const { remainingMs } = await rival.inspect(claim.resource);
-        expectRemaining(world, "inspect()", remainingMs ?? 0, claim, longTtlMs);
-      }
-    },
-  ),
+  fact("the remaining time, if given, is never less than the ttl minus the time since the request", async (world) => {
+    const { node, rival } = world;
+    for (const longTtlMs of [10 * minuteMs, 60 * minuteMs, dayMs]) {
+      const claim: TimedClaim = { how: "acquire()", resource: `for ${longTtlMs} ms`, startMs: world.elapsedMs() };
+      await node.grant("alice", claim.resource, { ttlMs: longTtlMs });
+      const retryAfterMs = await rival.deny("bob", claim.resource);
+      if (retryAfterMs !== undefined) expectRemaining(world, "retryAfterMs", retryAfterMs, claim, longTtlMs);
+      if (!rival.node.inspect) continue;
+      const { remainingMs } = await rival.inspect(claim.resource);
+      expectRemaining(world, "inspect()", remainingMs ?? 0, claim, longTtlMs);
+    }
+  }),
 ];
 
 /** The facts about how long claims last. */

@@ -4,15 +4,15 @@ import { longMs } from "../world/client.ts";
 import { expectKeptFor } from "../world/expectations.ts";
 import { claimAndExpire, claimWhenFree, momentMs, nextFence, whileAlive } from "../world/world.ts";
 
-/** Whether an extension may rejoin. Where the claim is held it makes no difference, and core always sends that it may. */
+/** Both values of `rejoin`. They make no difference to a held claim, and core always sends `true`. */
 const rejoins = [false, true];
 
-/** What tests of a held claim call an extension. */
+/** Returns how test names refer to an extension. */
 function named(rejoin: boolean): string {
   return rejoin ? "extend() with rejoin" : "extend()";
 }
 
-/** What `extend` does to the ttl of a claim that is held. */
+/** The effect of `extend` on the ttl of a held claim. */
 function ttls(rejoin: boolean): readonly Fact[] {
   return [
     fact(`${named(rejoin)} of a held claim makes it last longer`, async (world) => {
@@ -24,7 +24,7 @@ function ttls(rejoin: boolean): readonly Fact[] {
       await world.rival.deny("bob", resource);
     }),
 
-    fact(`${named(rejoin)} of a held claim keeps it for the ttl of the request, from then on`, async (world) => {
+    fact(`${named(rejoin)} of a held claim makes it last for the ttl of the request from then on`, async (world) => {
       let startMs = 0;
       const { resource, ttlMs } = await whileAlive(world, async (name, ttlMs) => {
         await world.node.grant("alice", name, { ttlMs });
@@ -34,7 +34,7 @@ function ttls(rejoin: boolean): readonly Fact[] {
       await expectKeptFor(world, resource, ttlMs + 40, startMs);
     }),
 
-    fact(`${named(rejoin)} of a held claim for less than it will be kept leaves it as it is`, async (world) => {
+    fact(`${named(rejoin)} of a held claim with less than its remaining ttl does not shorten it`, async (world) => {
       await world.node.grant("alice", "r", { ttlMs: longMs });
       await world.rival.hold("alice", "r", { ttlMs: 1, rejoin });
       await world.pass(momentMs);
@@ -43,7 +43,7 @@ function ttls(rejoin: boolean): readonly Fact[] {
 
     factNeeding(
       "severalResources",
-      `${named(rejoin)} of several held resources makes each last longer, and none end sooner`,
+      `${named(rejoin)} of several held resources prolongs each, and shortens none`,
       async (world) => {
         const { node, rival } = world;
         const { resource, ttlMs } = await whileAlive(world, async (name, ttlMs) => {
@@ -55,7 +55,7 @@ function ttls(rejoin: boolean): readonly Fact[] {
         await rival.deny("bob", resource);
         const retryAfterMs = await rival.deny("bob", `${resource}, for long`);
         if (retryAfterMs !== undefined) expect(retryAfterMs).toBeGreaterThan(longMs);
-        // A node that says nothing of the wait is asked again when what it was extended for has passed.
+        // A node that gives no wait is asked again after the time of the extension.
         await world.leap(longMs);
         await rival.deny("bob", `${resource}, for long`);
       },
@@ -63,7 +63,7 @@ function ttls(rejoin: boolean): readonly Fact[] {
   ];
 }
 
-/** What `extend` does to the counters of a claim that is held. */
+/** The effect of `extend` on the counters of a held claim. */
 function counters(rejoin: boolean): readonly Fact[] {
   return [
     fact(`${named(rejoin)} of a held claim raises the counter to the fence`, async ({ node, rival }) => {
@@ -74,7 +74,7 @@ function counters(rejoin: boolean): readonly Fact[] {
     }),
 
     fact(
-      `${named(rejoin)} of a held claim to a fence below the counter answers the counter, and leaves it`,
+      `${named(rejoin)} of a held claim with a fence below the counter returns the unchanged counter`,
       async (world) => {
         const { node, rival } = world;
         await node.grant("alice", "r", { fenceHint: 1_000 });
@@ -84,7 +84,7 @@ function counters(rejoin: boolean): readonly Fact[] {
       },
     ),
 
-    fact(`${named(rejoin)} of a held claim does not advance the counter by itself, however often`, async (world) => {
+    fact(`${named(rejoin)} of a held claim does not advance the counter, however often it is sent`, async (world) => {
       const { node, rival } = world;
       const fence = await node.grant("alice", "r");
       for (let round = 0; round < 3; round++) expect(await node.hold("alice", "r", { fence, rejoin })).toBe(fence);
@@ -94,7 +94,7 @@ function counters(rejoin: boolean): readonly Fact[] {
 
     factNeeding(
       "severalResources",
-      `${named(rejoin)} of several held resources raises each counter that is lower, and answers the highest`,
+      `${named(rejoin)} of several held resources raises each lower counter, and returns the highest`,
       async ({ node }) => {
         await node.grant("alice", "a", { fenceHint: 10 });
         await node.grant("alice", "b", { fenceHint: 30 });
@@ -109,9 +109,9 @@ function counters(rejoin: boolean): readonly Fact[] {
   ];
 }
 
-/** What `extend` does where the claim is not held: nothing. */
+/** `extend` changes nothing if the claim is not held. */
 const refusals: readonly Fact[] = [
-  fact("extend() of another owner's claim answers not held, and leaves claim and counter alone", async (world) => {
+  fact("extend() of another owner's claim returns not held, and changes neither claim nor counter", async (world) => {
     const { node, rival } = world;
     const fence = await node.grant("alice", "r");
     for (const rejoin of rejoins) {
@@ -130,7 +130,7 @@ const refusals: readonly Fact[] = [
     await claimWhenFree(world, resource);
   }),
 
-  fact("extend() without rejoin of a claim never made changes nothing", async ({ node, rival }) => {
+  fact("extend() without rejoin of a resource never claimed changes nothing", async ({ node, rival }) => {
     expect(await node.extend("alice", "r", { fence: 1_000 })).toEqual({ held: false, rejoined: false });
     expect(await nextFence(rival, "r")).toBe(1);
   }),
@@ -150,11 +150,11 @@ const refusals: readonly Fact[] = [
   }),
 ];
 
-/** What `extend` takes for held when only some of the resources are. */
+/** The reply of `extend` if only some of the resources are held. */
 const partial: readonly Fact[] = [
   factNeeding(
     "severalResources",
-    "extend() without rejoin takes a claim on some of the resources for none, and changes nothing",
+    "extend() without rejoin returns not held and changes nothing if the owner holds only some of the resources",
     async (world) => {
       const { node, rival } = world;
       await node.grant("alice", ["a", "b"], { fenceHint: 10 });
@@ -168,7 +168,7 @@ const partial: readonly Fact[] = [
 
   factNeeding(
     "severalResources",
-    "extend() changes nothing where another owner holds any one of the resources, with rejoin or without",
+    "extend() changes nothing while another owner holds any of the resources, with or without rejoin",
     async (world) => {
       const { node, rival } = world;
       for (const foreign of ["a", "b", "c"]) {
@@ -189,7 +189,7 @@ const partial: readonly Fact[] = [
   ),
 ];
 
-/** The facts about {@link LockNode.extend}, save for rejoining. */
+/** The facts about {@link LockNode.extend}, except rejoining. */
 export const extendFacts: readonly Fact[] = [
   ...rejoins.flatMap(ttls),
   ...rejoins.flatMap(counters),

@@ -6,12 +6,12 @@ import { claimAndExpire, nextFence, type World } from "../world/world.ts";
 const dayUs = dayMs * 1_000;
 const minuteUs = minuteMs * 1_000;
 
-/** The hint that a client with a right clock gives, in microseconds. Not round, so that lost digits show. */
+/** Returns the hint of a client with a correct clock, in microseconds. Not a round number, so that lost digits show. */
 function hintOf(world: World): number {
   return Math.floor(world.nowMs()) * 1_000 + 357;
 }
 
-/** That a counter only ever goes up, whatever happens to the claim. */
+/** A counter only grows, whatever happens to the claim. */
 const increase: readonly Fact[] = [
   fact(
     "the fence of a grant is one more than the counter, after a release by either client",
@@ -35,7 +35,7 @@ const increase: readonly Fact[] = [
 
   factNeeding(
     ["takeover", "rejoin"],
-    "fences increase strictly over release, expiry, rival, takeover and rejoin",
+    "fences increase strictly across releases, expiries, clients, takeovers and rejoins",
     async (world) => {
       const { node, rival } = world;
       const fences = [await nextFence(node, "r"), await nextFence(rival, "r"), await claimAndExpire(world, "a", "r")];
@@ -49,7 +49,7 @@ const increase: readonly Fact[] = [
     },
   ),
 
-  fact("the counter does not go down by a lower hint", async ({ node, rival }) => {
+  fact("the counter is not lowered by a lower hint", async ({ node, rival }) => {
     const fence = await node.grant("alice", "r", { fenceHint: 1_000_000 });
     await node.release("alice", "r");
     expect(await rival.grant("bob", "r", { fenceHint: fence - 1 })).toBe(fence + 1);
@@ -57,7 +57,7 @@ const increase: readonly Fact[] = [
     expect(await node.grant("carol", "r", { fenceHint: fence + 1 })).toBe(fence + 2);
   }),
 
-  fact("the counter does not go down by a lower raise", async ({ node, rival }) => {
+  fact("the counter is not lowered by an extension with a lower fence", async ({ node, rival }) => {
     await node.grant("alice", "r");
     await node.hold("alice", "r", { fence: 1_000_000 });
     expect(await node.hold("alice", "r", { fence: 500_000 })).toBe(1_000_000);
@@ -65,7 +65,7 @@ const increase: readonly Fact[] = [
     expect(await nextFence(rival, "r")).toBe(1_000_001);
   }),
 
-  fact("the counter is left alone by a denied claim, however large its hint", async (world) => {
+  fact("the counter is not changed by a denied claim, however large its hint", async (world) => {
     const fence = await world.node.grant("alice", "r");
     await world.rival.deny("bob", "r", { fenceHint: hintOf(world) });
     await world.node.release("alice", "r");
@@ -73,16 +73,16 @@ const increase: readonly Fact[] = [
   }),
 ];
 
-/** That the hint counts when it is ahead, digit for digit. */
+/** A hint above the counter is used exactly. */
 const hints: readonly Fact[] = [
-  fact("the fence is exactly the hint where that is ahead of the counter", async ({ node }) => {
+  fact("the fence is exactly the hint if that is above the counter", async ({ node }) => {
     for (const fenceHint of [2, 10, 1_000, 123_456_789, 4_294_967_297]) {
       expect(await node.grant("alice", "r", { fenceHint })).toBe(fenceHint);
       await node.release("alice", "r");
     }
   }),
 
-  fact("the fence is exactly the hint where that is the time in microseconds", async (world) => {
+  fact("the fence is exactly the hint if that is the time in microseconds", async (world) => {
     const hint = hintOf(world);
     expect(await world.node.grant("alice", "r", { fenceHint: hint })).toBe(hint);
     await world.node.release("alice", "r");
@@ -97,7 +97,7 @@ const hints: readonly Fact[] = [
     expect(await world.node.grant("alice", "r", { fenceHint: hint })).toBe(hint);
   }),
 
-  fact("a hint counts at most as the node's clock plus a day", async (world) => {
+  fact("a hint is limited to the node's clock plus a day", async (world) => {
     const { node } = world;
     for (const [index, fenceHint] of [Number.MAX_SAFE_INTEGER, hintOf(world) + 2 * dayUs].entries()) {
       const fence = await node.grant("a client with a broken clock", `r${index}`, { fenceHint });
@@ -106,7 +106,7 @@ const hints: readonly Fact[] = [
   }),
 
   fact(
-    "a hint beyond all bounds, given again and again, advances the counter no faster than the clock",
+    "a hint beyond this limit, however often it is sent, advances the counter no faster than the clock",
     async (world) => {
       for (let round = 0; round < 20; round++) {
         const fence = await world.node.grant("a client with a broken clock", "r", {
@@ -119,7 +119,7 @@ const hints: readonly Fact[] = [
   ),
 ];
 
-/** How the counters of several resources go together, and that they otherwise do not. */
+/** Counters advance together in claims on several resources, and are otherwise independent. */
 const several: readonly Fact[] = [
   fact("the counters of different resources are independent", async ({ node, rival }) => {
     await node.grant("alice", "a", { fenceHint: 1_000 });
@@ -131,7 +131,7 @@ const several: readonly Fact[] = [
 
   factNeeding(
     "severalResources",
-    "the fence over several resources is one more than their highest counter, for each",
+    "the fence of several resources is one more than their highest counter, for each of them",
     async (world) => {
       const { node, rival } = world;
       for (const [resource, fenceHint] of [["a", 10] as const, ["b", 30] as const, ["c", 20] as const]) {
@@ -146,7 +146,7 @@ const several: readonly Fact[] = [
 
   factNeeding(
     "severalResources",
-    "the fence over several resources is exactly the hint where that is ahead of all",
+    "the fence of several resources is exactly the hint if that is above all their counters",
     async (world) => {
       const { node, rival } = world;
       await node.grant("alice", "b", { fenceHint: 30 });

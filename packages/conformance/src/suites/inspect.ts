@@ -3,14 +3,14 @@ import { type Fact, fact, factNeeding } from "../fact.ts";
 import { minuteMs } from "../world/durations.ts";
 import { claimAndExpire, claimWhenFree, nextFence, whileAlive } from "../world/world.ts";
 
-/** The facts about {@link LockNode.inspect}, where the node offers it. */
+/** The facts about {@link LockNode.inspect}, if the node offers it. */
 export const inspectFacts: readonly Fact[] = [
-  fact("inspect() of a resource never claimed tells that it is free, with fence 0", async ({ node }) => {
+  fact("inspect() of a resource never claimed returns no owner and fence 0", async ({ node }) => {
     expect(await node.inspect("r")).toEqual({ owner: null, remainingMs: null, fence: 0 });
   }),
 
   fact(
-    "inspect() tells the owner, the remaining time and the fence, to either client",
+    "inspect() returns the owner, the remaining time and the fence to either client",
     async ({ node, rival, endsExactly }) => {
       const fence = await node.grant("alice:1", "r", { ttlMs: minuteMs, fenceHint: 10 });
       for (const client of [node, rival]) {
@@ -22,7 +22,7 @@ export const inspectFacts: readonly Fact[] = [
     },
   ),
 
-  fact("inspect() tells a remaining time that runs down", async (world) => {
+  fact("inspect() returns a remaining time that runs down", async (world) => {
     await world.node.grant("alice", "r", { ttlMs: minuteMs });
     const before = (await world.node.inspect("r")).remainingMs as number;
     await world.pass(50);
@@ -31,7 +31,7 @@ export const inspectFacts: readonly Fact[] = [
     expect(after).toBeLessThanOrEqual(before);
   }),
 
-  fact("inspect() of a released resource tells that it is free, and the fence it had", async ({ node, rival }) => {
+  fact("inspect() of a released resource returns no owner and the last fence", async ({ node, rival }) => {
     const fence = await node.grant("alice", "r", { fenceHint: 1_000 });
     await node.release("alice", "r");
     for (const client of [node, rival]) {
@@ -39,12 +39,12 @@ export const inspectFacts: readonly Fact[] = [
     }
   }),
 
-  fact("inspect() of an expired claim tells that the resource is free, and the fence it had", async (world) => {
+  fact("inspect() of an expired claim returns no owner and the last fence", async (world) => {
     const fence = await claimAndExpire(world, "alice", "r");
     expect(await world.node.inspect("r")).toEqual({ owner: null, remainingMs: null, fence });
   }),
 
-  fact("inspect() tells the time and the fence that an extension set", async ({ node, endsExactly }) => {
+  fact("inspect() returns the remaining time and the fence that an extension set", async ({ node, endsExactly }) => {
     await node.grant("alice", "r", { ttlMs: minuteMs });
     await node.hold("alice", "r", { ttlMs: 60 * minuteMs, fence: 1_000 });
     const { fence, remainingMs } = await node.inspect("r");
@@ -53,7 +53,7 @@ export const inspectFacts: readonly Fact[] = [
     if (endsExactly) expect(remainingMs).toBeLessThanOrEqual(60 * minuteMs);
   }),
 
-  factNeeding("takeover", "inspect() tells the new owner after a takeover", async ({ node, rival }) => {
+  factNeeding("takeover", "inspect() returns the new owner after a takeover", async ({ node, rival }) => {
     await node.grant("alice", "r");
     const fence = await node.grant("bob", "r", { takeover: "alice" });
     expect(await rival.inspect("r")).toMatchObject({ owner: "bob", fence });
@@ -61,7 +61,7 @@ export const inspectFacts: readonly Fact[] = [
 
   factNeeding(
     "severalResources",
-    "inspect() tells of each of several resources that are held together",
+    "inspect() returns the owner and the fence of each of several resources held together",
     async ({ node }) => {
       await node.grant("alice", ["a", "b"], { fenceHint: 10 });
       for (const resource of ["a", "b"])
@@ -89,9 +89,9 @@ export const inspectFacts: readonly Fact[] = [
   }),
 ];
 
-/** What is true where it does not. */
+/** The fact that applies if it does not. */
 export const noInspectFacts: readonly Fact[] = [
-  fact("the node does not offer inspect(): it cannot tell the holder of a resource", async ({ node, rival }) => {
+  fact("the node does not offer inspect(): it cannot show the holder of a resource", async ({ node, rival }) => {
     expect([node.node.inspect, rival.node.inspect]).toEqual([undefined, undefined]);
   }),
 ];

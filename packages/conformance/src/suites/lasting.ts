@@ -6,23 +6,22 @@ import { claimAndExpire, nextFence, type World } from "../world/world.ts";
 import { expectStillHeld } from "./clients.ts";
 import { recover, stopNoticeably } from "./outages.ts";
 
-/** How long what lasts is left alone at the least, in milliseconds. The rest of the suite fills this time. */
+/** How long lasting claims and counters are at least left untouched, in milliseconds. Other tests fill this time. */
 export const lastingMs = 5_000;
 
-const forgotten =
-  "a fence counter is forgotten some seconds after its claim: it starts again, and repeats fencing tokens";
+const forgotten = "a fence counter is lost some seconds after its claim: it starts again and repeats fencing tokens";
 
-/** The ttl of claims that must last. They are looked at when all other tests have ended. */
+/** The ttl of claims that must last. They are checked after all other tests. */
 const lastingTtlMs = 60 * minuteMs;
 
-/** Makes a proof that claims are there when it ends, unless the machine was so slow that they may have expired. */
+/** Returns the end of a proof: the claim must still be held, unless a slow machine let it expire. */
 function stillHeld(world: World, fence: number, startMs: number, mistake: string): () => Promise<void> {
   return async () => {
     if (world.elapsedMs() - startMs < lastingTtlMs / 2) await expectStillHeld(world, "alice", "r", fence, mistake);
   };
 }
 
-/** Sets the counters of several resources, each in a way of its own, and returns them. */
+/** Sets the counters of several resources in different ways, and returns them. */
 async function setCounters(world: World): Promise<Map<string, number>> {
   const { node, rival } = world;
   const counters = new Map<string, number>();
@@ -32,12 +31,14 @@ async function setCounters(world: World): Promise<Map<string, number>> {
   await node.grant("alice", "raised", { fenceHint: 500 });
   counters.set("raised", await node.hold("alice", "raised", { fence: 1_000 }));
   await rival.free("alice", "raised");
-  // A ttl that ends meanwhile, on whatever clock.
+  // A ttl that ends meanwhile by any clock.
   counters.set("expires later", await node.grant("alice", "expires later", { ttlMs: 1_000, fenceHint: 70 }));
   return counters;
 }
 
-/** The facts about what is kept for seconds. Each begins before the other tests, and ends after them. */
+/**
+ * The facts about claims and counters that last for seconds. Each starts before the other tests, and ends after them.
+ */
 export const lastingFacts: readonly LastingFact[] = [
   {
     statement: "fence counters are kept for seconds after their claims have ended",
@@ -58,12 +59,12 @@ export const lastingFacts: readonly LastingFact[] = [
     },
   },
   {
-    statement: "claims are kept for seconds while nobody extends them",
+    statement: "claims last for seconds without an extension",
     needs: [],
     async begin(world) {
       const startMs = world.elapsedMs();
       const fence = await world.node.grant("alice", "r", { ttlMs: lastingTtlMs });
-      return stillHeld(world, fence, startMs, "claims end before their ttl while their client is silent");
+      return stillHeld(world, fence, startMs, "claims end before their ttl if their client sends nothing");
     },
   },
 ];
@@ -71,7 +72,7 @@ export const lastingFacts: readonly LastingFact[] = [
 /** Those about a connection that is lost meanwhile. */
 export const lastingOutageFacts: readonly LastingFact[] = [
   {
-    statement: "claims are kept for seconds after the connection that made them was lost",
+    statement: "claims last for seconds after the connection that made them was lost",
     needs: [],
     async begin(world) {
       const startMs = world.elapsedMs();
@@ -86,7 +87,7 @@ export const lastingOutageFacts: readonly LastingFact[] = [
 /** Those about a process that ends meanwhile. */
 export const lastingProcessFacts: readonly LastingFact[] = [
   {
-    statement: "claims are kept for seconds after the process that made them has ended",
+    statement: "claims last for seconds after the process that made them has ended",
     needs: [],
     async begin(world) {
       const { client, kill } = await world.inOwnProcess();

@@ -5,10 +5,10 @@ import { thirtyDaysMs } from "../world/durations.ts";
 import { expectKeptFor } from "../world/expectations.ts";
 import { momentMs, nextFence } from "../world/world.ts";
 
-/** So many that no server finds all of them related by chance. */
+/** Enough names that no server finds all of them related by chance. */
 const unrelated = Array.from({ length: 8 }, (_, index) => `unrelated ${index}`);
 
-/** What happens instead of what a server cannot do: each is tested where the adapter declares it. */
+/** The facts that replace others if an adapter declares a limit. */
 export const limitFacts: Readonly<Record<Limit, readonly Fact[]>> = {
   severalResources: [
     fact("acquire() rejects a claim on several resources, and changes nothing", async ({ node, rival }) => {
@@ -57,7 +57,7 @@ export const limitFacts: Readonly<Record<Limit, readonly Fact[]>> = {
 
   rejoin: [
     fact(
-      "extend() with rejoin of a free resource answers neither held nor rejoined, and changes nothing",
+      "extend() with rejoin of a free resource returns neither held nor rejoined, and changes nothing",
       async (world) => {
         const { node, rival } = world;
         expect(await node.extend("alice", "r", { fence: 1_000, rejoin: true })).toEqual({
@@ -84,14 +84,14 @@ export const limitFacts: Readonly<Record<Limit, readonly Fact[]>> = {
   ],
 
   manyResources: [
-    fact("acquire() rejects a claim on more resources than it can, and changes nothing", async (world) => {
+    fact("acquire() rejects a claim on more resources than the limit, and changes nothing", async (world) => {
       const names = Array.from({ length: world.resourcesMax + 1 }, (_, index) => `resource ${index}`);
       const claimed = world.node.acquire("alice", names, { fenceHint: 1_000 });
       await expect(claimed, "only a part of the resources was claimed").rejects.toThrow("rejected");
       for (const name of names) expect(await nextFence(world.rival, name)).toBe(1);
     }),
 
-    fact("extend() and release() of more resources than it can reject, and change nothing", async (world) => {
+    fact("extend() and release() reject more resources than the limit, and change nothing", async (world) => {
       const { node, rival } = world;
       const names = Array.from({ length: world.resourcesMax + 1 }, (_, index) => `resource ${index}`);
       for (const name of names) await node.grant("alice", name);
@@ -104,23 +104,20 @@ export const limitFacts: Readonly<Record<Limit, readonly Fact[]>> = {
   ],
 
   longNames: [
-    fact(
-      "acquire() rejects a name that is too long, whatever it is claimed with, and changes nothing",
-      async (world) => {
-        const { node, rival } = world.bare;
-        const tooLong = "x".repeat(world.nameBytesMax + 1);
-        await expect(node.acquire("alice", tooLong), "a name that is too long was cut").rejects.toThrow("rejected");
-        const longest = tooLong.slice(1);
-        expect(await nextFence(rival, longest)).toBe(1);
-        await node.grant("alice", longest);
-        await expect(node.extend("alice", tooLong)).rejects.toThrow("rejected");
-        expect(await rival.hold("alice", longest)).toBe(2);
-      },
-    ),
+    fact("acquire() rejects a name that is too long, and changes nothing", async (world) => {
+      const { node, rival } = world.bare;
+      const tooLong = "x".repeat(world.nameBytesMax + 1);
+      await expect(node.acquire("alice", tooLong), "a name that is too long was cut").rejects.toThrow("rejected");
+      const longest = tooLong.slice(1);
+      expect(await nextFence(rival, longest)).toBe(1);
+      await node.grant("alice", longest);
+      await expect(node.extend("alice", tooLong)).rejects.toThrow("rejected");
+      expect(await rival.hold("alice", longest)).toBe(2);
+    }),
   ],
 
   exactTtl: [
-    fact("a claim is kept somewhat longer than its ttl, never shorter, and ends", async (world) => {
+    fact("a claim may last somewhat longer than its ttl, never shorter, and ends", async (world) => {
       const startMs = world.elapsedMs();
       await world.node.grant("alice", "r", { ttlMs: 300 });
       await expectKeptFor(world, "r", 300, startMs);

@@ -4,7 +4,7 @@ import { type Fact, fact } from "../fact.ts";
 import { longMs } from "../world/client.ts";
 import { momentMs, nextFence } from "../world/world.ts";
 
-/** What a request must not say: each by itself makes a right one malformed. */
+/** Invalid fields: each one makes a valid request malformed. */
 type Flaws = readonly Readonly<Record<string, unknown>>[];
 
 const anyRequest: Flaws = [
@@ -22,20 +22,20 @@ const fences: Flaws = badNumbers.map((fence) => ({ fence }));
 const takeovers: Flaws = [42, "", null].map((takeover) => ({ takeover }));
 const waiters: Flaws = [42, "", null].map((waiter) => ({ waiter }));
 const undos: Flaws = ["no", 1, null].map((undo) => ({ undo }));
-// A text that says no is true to JavaScript, and would claim what is lost.
+// The string "no" is truthy in JavaScript, and would rejoin.
 const rejoins: Flaws = ["no", 1, null, undefined].map((rejoin) => ({ rejoin }));
 
-/** Sends a right request with each of the flaws, and fails unless all are rejected. */
+/** Sends a valid request with each of the flaws, and fails unless all reject. */
 async function expectRejections<R extends object>(
   method: string,
   send: (request: R) => Promise<unknown>,
-  right: R,
+  valid: R,
   flaws: Flaws,
 ): Promise<void> {
   for (const flaw of flaws) {
-    const said = Object.entries(flaw).map(([field, value]) => `${field}: ${saying(value)}`);
+    const said = Object.entries(flaw).map(([field, value]) => `${field}: ${formatted(value)}`);
     const answer = await Promise.resolve()
-      .then(() => send({ ...right, ...flaw }))
+      .then(() => send({ ...valid, ...flaw }))
       .then(
         (reply) => `${method} with ${said} resolved with ${JSON.stringify(reply)}`,
         () => "rejected",
@@ -44,13 +44,13 @@ async function expectRejections<R extends object>(
   }
 }
 
-function saying(value: unknown): string {
+function formatted(value: unknown): string {
   return typeof value === "string" ? `"${value}"` : Array.isArray(value) ? JSON.stringify(value) : String(value);
 }
 
 /**
- * The facts about requests that the contract does not allow. Core does not send them. A node that gets one all the same
- * must not guess: a ttl of nothing, for example, would be a claim without an end in one store, and none in another.
+ * The facts about requests that the contract does not allow. Core does not send them. A node that receives one must not
+ * guess: a missing ttl, for example, would mean an endless claim in one store and no claim in another.
  */
 export const malformedFacts: readonly Fact[] = [
   fact("acquire() rejects a malformed request, and changes nothing", async ({ bare: { node, rival }, timeoutMs }) => {

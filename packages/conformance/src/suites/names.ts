@@ -3,7 +3,7 @@ import { type Fact, fact, factNeeding } from "../fact.ts";
 import { freshOwner } from "../world/client.ts";
 import { nextFence, type World } from "../world/world.ts";
 
-/** Names that are different, and what a node does that takes two of them for one. */
+/** Groups of different names, each with the mistake of a node that confuses two of them. */
 const lookalikes: readonly (readonly [mistake: string, names: readonly string[]])[] = [
   ["folds the case of names", ["r", "R", "ß", "ss", "SS", "İ", "i", "I", "ı", "ﬁ", "fi", "Straße", "STRASSE"]],
   [
@@ -24,7 +24,7 @@ const lookalikes: readonly (readonly [mistake: string, names: readonly string[]]
     ["A", "%41", "%2541", "a%2Fb", "a%2fb", "%2e%2e", "%", "%%", "%25", "r%", "%00", "a%20b", "%zz"],
   ],
   [
-    "takes plus signs for spaces, or reads names as URLs",
+    "treats plus signs as spaces, or reads names as URLs",
     ["a+b", "a%2Bb", "a++b", "+", "a?b", "a#b", "a&b", "a=b", "?", "#", "&"],
   ],
   [
@@ -54,7 +54,7 @@ const lookalikes: readonly (readonly [mistake: string, names: readonly string[]]
     "normalizes Unicode",
     ["é", "e\u0301", "Å", "\u212b", "A\u030a", "Ａ", "①", "가", "가", "ｶ", "カ", "\ufeffr", "r\ufeff"],
   ],
-  ["drops characters that are not seen", ["\u200b", "r\u200b", "r\u00ad", "r\u200d", "\u200er", "r\ufe0f", "r\u0301"]],
+  ["drops invisible characters", ["\u200b", "r\u200b", "r\u00ad", "r\u200d", "\u200er", "r\ufe0f", "r\u0301"]],
   [
     "keeps only some characters",
     ["日本語", "日本", "🔒", "🔓", "👩‍🚀", "👩🚀", "\u{1d11e}", "ö", "o", "?", "??", "？"],
@@ -62,22 +62,22 @@ const lookalikes: readonly (readonly [mistake: string, names: readonly string[]]
   ["cuts names", ["x".repeat(512), `${"x".repeat(511)}y`, "🔒".repeat(256), `${"🔒".repeat(255)}🔓`]],
 ];
 
-/** How long names are that differ only at their ends, in characters of one byte. */
+/** The length of names that differ only at their ends, in one-byte characters. */
 const longName = 5_000;
 
-/** All lookalikes that the server can keep, each once. */
+/** Returns all lookalikes that the server can keep, each once. */
 function namesFor(world: World): string[] {
   const names = new Set(lookalikes.flatMap(([, group]) => group));
   return [...names].filter((name) => Buffer.byteLength(name) <= world.nameBytesMax);
 }
 
-/** What a node probably does that confuses this name with another one. */
+/** Describes the likely mistake of a node that confuses this name with another one. */
 function mistakeIn(name: string): string {
   const mistakes = lookalikes.filter(([, group]) => group.includes(name)).map(([mistake]) => mistake);
-  return `${JSON.stringify(name)} is taken for another name: the node probably ${mistakes.join(", or ")}`;
+  return `${JSON.stringify(name)} is confused with another name: the node probably ${mistakes.join(", or ")}`;
 }
 
-/** A long name that does not compress, so that its bytes count wherever a store has a limit. */
+/** Returns a long name that does not compress, so that it reaches the limits of a store. */
 function longNameOf(length: number, end: string): string {
   let random = 1;
   const characters = Array.from({ length: length - 1 }, () => {
@@ -87,11 +87,11 @@ function longNameOf(length: number, end: string): string {
   return characters.join("") + end;
 }
 
-/** Whether two names of this length that differ only in their last character are two. */
+/** Whether two names of this length that differ only in their last character are separate resources. */
 async function areKeptApart({ node, rival }: World["bare"], length: number): Promise<boolean> {
   const [alice, bob] = [freshOwner(), freshOwner()];
   const [one, other] = [longNameOf(length, "a"), longNameOf(length, "b")];
-  const mistake = `a name of ${length} characters is not kept; a store with a limit declares cannot.longNames`;
+  const mistake = `a name of ${length} characters is not kept; a store with a limit must declare cannot.longNames`;
   await node.grant(alice, one, {}, mistake);
   const { granted } = await rival.acquire(bob, other);
   const isStillHeld = (await rival.extend(alice, one)).held;
@@ -100,7 +100,7 @@ async function areKeptApart({ node, rival }: World["bare"], length: number): Pro
   return granted && isStillHeld;
 }
 
-/** Finds out how much of a name counts, where not all of it does. */
+/** Finds out how many characters of a name the node compares. */
 async function comparedLength(bare: World["bare"], length: number): Promise<number> {
   let [apart, confused] = [0, length];
   while (confused - apart > 1) {
@@ -111,9 +111,11 @@ async function comparedLength(bare: World["bare"], length: number): Promise<numb
   return apart;
 }
 
-/** The facts about resource names and owners: any non-empty string is one, and no two are the same. */
+/**
+ * The facts about resource names and owners: any non-empty string is valid, and different strings are different names.
+ */
 export const nameFacts: readonly Fact[] = [
-  fact("each of many odd names is a resource of its own", async (world) => {
+  fact("each of many unusual names is a separate resource", async (world) => {
     const { node, rival } = world.bare;
     const names = namesFor(world);
     for (const [index, name] of names.entries()) {
@@ -133,11 +135,11 @@ export const nameFacts: readonly Fact[] = [
     if (await areKeptApart(world.bare, length)) return;
     const compared = await comparedLength(world.bare, length);
     throw new Error(
-      `names are compared only up to ${compared} characters: longer ones that begin alike are one resource`,
+      `names are compared only up to ${compared} characters: longer names that start alike are one resource`,
     );
   }),
 
-  factNeeding("severalResources", "many odd names are claimed and released together", async (world) => {
+  factNeeding("severalResources", "many unusual names can be claimed and released together", async (world) => {
     const { node, rival } = world;
     const names = namesFor(world).slice(0, world.resourcesMax);
     expect(await node.grant("alice", names)).toBe(1);
@@ -147,8 +149,8 @@ export const nameFacts: readonly Fact[] = [
     expect(await rival.grant("bob", names)).toBe(2);
   }),
 
-  // Half a surrogate pair has no UTF-8: stored as that, all such names are one.
-  fact("names that are not well-formed Unicode are rejected, or are resources of their own", async ({ bare }) => {
+  // Half a surrogate pair has no UTF-8 encoding: stored as UTF-8, all such names would be the same.
+  fact("names that are not well-formed Unicode are rejected, or are separate resources", async ({ bare }) => {
     const { node, rival } = bare;
     for (const [index, name] of ["\ud800", "\udfff", "\ufffd", "r\ud800", "r\udfff", "r\ufffd"].entries()) {
       const reply = await node.acquire(`owner ${index}`, name).catch(() => "rejected");
@@ -156,7 +158,7 @@ export const nameFacts: readonly Fact[] = [
     }
   }),
 
-  fact("owners are kept letter for letter, label and all", async ({ node, rival }) => {
+  fact("owners are kept exactly, including their labels", async ({ node, rival }) => {
     const owners = ["worker 7:ab12", "prüfer 🔒:ab12", "a{b}c:1", "'; --\\\"", "0123", "nil", "x".repeat(300)];
     for (const [index, owner] of owners.entries()) {
       await node.grant(owner, "r");

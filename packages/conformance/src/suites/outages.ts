@@ -7,7 +7,7 @@ import { nextFence, type World } from "../world/world.ts";
 import { expectStillHeld } from "./clients.ts";
 import { releaseUntil } from "./watch.ts";
 
-/** What the requests of these tests allow for, in milliseconds. A node may use it to give up by itself. */
+/** The `timeoutMs` of the requests in these tests. A node may use it to give up early. */
 const timeoutMs = 100;
 
 function acquireRequest(owner: string, resource = "r"): AcquireRequest {
@@ -24,11 +24,11 @@ function releaseRequest(owner: string): ReleaseRequest {
 
 /** Fails unless the call rejects in time. */
 async function expectRejection({ timeoutMs }: World, what: string, call: () => Promise<unknown>): Promise<void> {
-  const outcome = within(timeoutMs + timeoutMs, `${what} while the server is gone`, settled(call));
-  expect(await outcome, `${what} while the server is gone`).toBe("rejected");
+  const outcome = within(timeoutMs + timeoutMs, `${what} while the server is unreachable`, settled(call));
+  expect(await outcome, `${what} while the server is unreachable`).toBe("rejected");
 }
 
-/** How a call ends. */
+/** Returns how a call settles. */
 async function settled(call: () => Promise<unknown>): Promise<string> {
   try {
     return `resolved with ${JSON.stringify(await call())}`;
@@ -37,29 +37,29 @@ async function settled(call: () => Promise<unknown>): Promise<string> {
   }
 }
 
-/** Makes the server unreachable, and has the client find out, by a call that names the time that it may take. */
+/** Makes the server unreachable, and lets the client notice by a call with a timeout. */
 export async function stopNoticeably(world: World): Promise<void> {
   await world.server.stop();
   await expectRejection(world, "acquire()", () => world.node.node.acquire(acquireRequest("alice")));
 }
 
-/** Makes the server reachable again, and waits until the clients have found it. */
+/** Makes the server reachable again, and waits until the clients have reconnected. */
 export async function recover(world: World): Promise<void> {
   await world.server.start();
   for (const client of [world.node, world.rival]) {
-    await world.eventually("the node answers again", () => answersAgain(world, client));
+    await world.eventually("the node replies again", () => repliesAgain(world, client));
   }
 }
 
-async function answersAgain(world: World, { node }: Client): Promise<boolean> {
-  // What hangs now must not keep the test from asking again.
+async function repliesAgain(world: World, { node }: Client): Promise<boolean> {
+  // A call that hangs must not keep the test from retrying.
   const answer = settled(() => node.acquire(acquireRequest(freshOwner(), `after the outage, ${freshOwner()}`)));
   return (await within(world.timeoutMs, "acquire() after an outage", answer)) !== "rejected";
 }
 
-/** That a node says so when its server is gone, which is not the same as what its server would have said. */
+/** A node rejects while its server is unreachable, and does not guess the server's reply. */
 const failures: readonly Fact[] = [
-  fact("acquire() rejects in time while the server is gone, and neither grants nor denies", async (world) => {
+  fact("acquire() rejects in time while the server is unreachable, and neither grants nor denies", async (world) => {
     await world.node.grant("alice", "r");
     await world.server.stop();
     for (const client of [world.node, world.rival]) {
@@ -69,37 +69,43 @@ const failures: readonly Fact[] = [
     }
   }),
 
-  fact("extend() rejects in time while the server is gone, and says nothing of the claim", async (world) => {
-    await world.node.grant("alice", "r");
-    await world.server.stop();
-    for (const rejoin of [false, true]) {
-      await expectRejection(world, "extend()", () => world.node.node.extend(extendRequest("alice", rejoin)));
-    }
-  }),
+  fact(
+    "extend() rejects in time while the server is unreachable, and reports nothing about the claim",
+    async (world) => {
+      await world.node.grant("alice", "r");
+      await world.server.stop();
+      for (const rejoin of [false, true]) {
+        await expectRejection(world, "extend()", () => world.node.node.extend(extendRequest("alice", rejoin)));
+      }
+    },
+  ),
 
-  fact("release() does not answer while the server is gone, and settles in time once it is back", async (world) => {
-    const { node } = world.node;
-    await world.node.grant("alice", "r");
-    await world.server.stop();
-    let isGone = true;
-    let answeredWhileGone = false;
-    const outcome = settled(() =>
-      node.release(releaseRequest("alice")).then((reply) => {
-        answeredWhileGone = isGone;
-        return reply;
-      }),
-    );
-    await expectRejection(world, "acquire()", () => node.acquire(acquireRequest("bob")));
-    isGone = false;
-    await recover(world);
-    await within(world.timeoutMs, "release() that was sent while the server was gone", outcome);
-    expect(answeredWhileGone, "release() was answered by a server that was gone").toBe(false);
-  }),
+  fact(
+    "release() does not resolve while the server is unreachable, and settles in time after the outage",
+    async (world) => {
+      const { node } = world.node;
+      await world.node.grant("alice", "r");
+      await world.server.stop();
+      let isGone = true;
+      let answeredWhileGone = false;
+      const outcome = settled(() =>
+        node.release(releaseRequest("alice")).then((reply) => {
+          answeredWhileGone = isGone;
+          return reply;
+        }),
+      );
+      await expectRejection(world, "acquire()", () => node.acquire(acquireRequest("bob")));
+      isGone = false;
+      await recover(world);
+      await within(world.timeoutMs, "release() that was sent during an outage", outcome);
+      expect(answeredWhileGone, "release() resolved while its server was unreachable").toBe(false);
+    },
+  ),
 ];
 
-/** That an outage ends by itself, and leaves nothing behind. */
+/** Clients recover from an outage automatically, and nothing is left behind. */
 const recovery: readonly Fact[] = [
-  fact("the same clients work again when the server is back, time and again", async (world) => {
+  fact("the same clients work again after each outage", async (world) => {
     for (let outage = 0; outage < 2; outage++) {
       await stopNoticeably(world);
       await recover(world);
@@ -109,41 +115,41 @@ const recovery: readonly Fact[] = [
     }
   }),
 
-  fact("acquire() that was rejected while the server was gone claims nothing when it is back", async (world) => {
+  fact("acquire() that was rejected during an outage claims nothing afterwards", async (world) => {
     await world.server.stop();
     for (const client of [world.node, world.rival]) {
       await expectRejection(world, "acquire()", () => client.node.acquire(acquireRequest("alice")));
     }
     await recover(world);
-    // What had been kept for later would have come before what shows that the server is back.
+    // A queued claim would have arrived before the calls that show that the server is back.
     expect(await nextFence(world.node, "r")).toBe(1);
     expect(await nextFence(world.rival, "r")).toBe(2);
   }),
 
-  fact("extend() that was rejected while the server was gone claims nothing when it is back", async (world) => {
+  fact("extend() that was rejected during an outage claims nothing afterwards", async (world) => {
     await world.server.stop();
     await expectRejection(world, "extend()", () => world.node.node.extend(extendRequest("alice", true)));
     await recover(world);
     expect(await nextFence(world.node, "r")).toBe(1);
   }),
 
-  fact("acquire() under way when the server goes is undone by a release, whenever that arrives", async (world) => {
+  fact("acquire() in flight when an outage begins is undone by a release, whenever that arrives", async (world) => {
     const { node } = world.node;
     const claimed = settled(() => node.acquire(acquireRequest("alice")));
     await world.server.stop();
     const released = settled(() => node.release(releaseRequest("alice")));
-    await within(timeoutMs + world.timeoutMs, "acquire() that was under way when the server went", claimed);
+    await within(timeoutMs + world.timeoutMs, "acquire() that was in flight when the outage began", claimed);
     await recover(world);
-    await within(world.timeoutMs, "release() that was sent while the server was gone", released);
-    // Only the caller sends a rejected release again.
+    await within(world.timeoutMs, "release() that was sent during an outage", released);
+    // A rejected release is retried by the caller alone.
     await world.node.release("alice", "r");
     await world.rival.grant("bob", "r");
   }),
 ];
 
-/** That claims are the server's, and not the connection's, and that an answer is given when nothing can undo it. */
+/** Claims belong to the server, not to a connection, and a node replies only when nothing can undo the call. */
 const connectionsLost: readonly Fact[] = [
-  fact("a claim outlives the connection that made it, and is still its owner's", async (world) => {
+  fact("a claim outlives the connection that made it, and still belongs to its owner", async (world) => {
     const fence = await world.node.grant("alice", "r", { fenceHint: 10 });
     await stopNoticeably(world);
     await recover(world);
@@ -151,13 +157,13 @@ const connectionsLost: readonly Fact[] = [
     expect(await world.rival.release("alice", "r")).toBe(true);
   }),
 
-  fact("what was answered is done, even if the connection is lost at that moment", async (world) => {
+  fact("a reply stays true even if the connection is lost right after it", async (world) => {
     const { node, rival } = world;
     const loseConnection = async (): Promise<void> => {
       await stopNoticeably(world);
       await recover(world);
     };
-    const mistake = (method: string): string => `${method} answers before the commit is certain`;
+    const mistake = (method: string): string => `${method} replies before the commit is certain`;
     const fence = await node.grant("alice", "r");
     await loseConnection();
     await expectStillHeld(world, "alice", "r", fence, mistake("acquire()"));
@@ -170,12 +176,12 @@ const connectionsLost: readonly Fact[] = [
   }),
 ];
 
-/** The facts about a server that cannot be reached, where the suite can bring that about. */
+/** The facts about an unreachable server, if the suite controls the network. */
 export const outageFacts: readonly Fact[] = [...failures, ...recovery, ...connectionsLost];
 
 /** The same for {@link LockNode.inspect}. */
 export const inspectOutageFacts: readonly Fact[] = [
-  fact("inspect() rejects in time while the server is gone", async (world) => {
+  fact("inspect() rejects in time while the server is unreachable", async (world) => {
     await stopNoticeably(world);
     await expectRejection(world, "inspect()", () => world.node.inspect("r"));
   }),
@@ -183,23 +189,23 @@ export const inspectOutageFacts: readonly Fact[] = [
 
 /** The same for {@link LockNode.watch}. */
 export const watchOutageFacts: readonly Fact[] = [
-  fact("watch() rejects in time while the server is gone, and works when it is back", async (world) => {
+  fact("watch() rejects in time while the server is unreachable, and works after the outage", async (world) => {
     await stopNoticeably(world);
     await expectRejection(world, "watch()", () => world.node.watch("r", () => {}));
     await recover(world);
-    await hearsOfRelease(world, async () => {});
+    await expectNotification(world, async () => {});
   }),
 
-  fact("watch() that began before an outage hears of releases after it", async (world) => {
-    await hearsOfRelease(world, async () => {
+  fact("watch() started before an outage notifies of releases after it", async (world) => {
+    await expectNotification(world, async () => {
       await stopNoticeably(world);
       await recover(world);
     });
   }),
 ];
 
-/** Watches, and fails unless a release after the meanwhile is heard of. */
-async function hearsOfRelease(world: World, meanwhile: () => Promise<void>): Promise<void> {
+/** Watches, runs `meanwhile`, and fails unless a release after that is notified. */
+async function expectNotification(world: World, meanwhile: () => Promise<void>): Promise<void> {
   let heard = 0;
   const unwatch = await world.node.watch("r", () => heard++);
   await meanwhile();
@@ -207,9 +213,9 @@ async function hearsOfRelease(world: World, meanwhile: () => Promise<void>): Pro
   await unwatch();
 }
 
-/** What is true where the suite has no hand in the way to the server. */
+/** The fact that applies if the suite does not control the network. */
 export const noServerFacts: readonly Fact[] = [
-  fact("outages and connections are not tested, for the reason that the report gives", async (world) => {
+  fact("outages and connections are not tested, for the reason in the report", async (world) => {
     expect(() => world.server).toThrow("the subject has no server");
   }),
 ];

@@ -9,7 +9,7 @@ import type { RedlockWorld } from "../world/redlock-world.ts";
 const workers = 20;
 const locksPerWorker = 3;
 
-/** A critical section that goes wrong, visibly, as soon as two are inside at the same time. */
+/** A critical section that loses increments if two workers are inside at the same time. */
 interface Section {
   counter: number;
   readonly fences: number[];
@@ -28,7 +28,7 @@ async function enter(
   });
 }
 
-/** Lets workers of two Redlocks, which share no memory, enter sections; each worker has its own list of resources. */
+/** Lets workers of two separate Redlocks enter sections. Each worker has its list of resources. */
 async function contend(world: RedlockWorld, lists: readonly (readonly string[])[]): Promise<Map<string, Section>> {
   const sections = new Map<string, Section>(lists.flat().map((name) => [name, { counter: 0, fences: [] }]));
   const sides = [world.redlock, world.rivalRedlock];
@@ -40,7 +40,7 @@ async function contend(world: RedlockWorld, lists: readonly (readonly string[])[
   return sections;
 }
 
-/** Acquires a lock with a ttl as short as the server is quick, so that its end can be waited for. */
+/** Acquires a lock with a ttl as short as the server's speed allows, so that a test can wait for its end. */
 async function acquireBriefly(redlock: Redlock, resource: string): Promise<Lock> {
   for (let ttlMs = 100; ; ttlMs *= 4) {
     // The timeout must be below the ttl.
@@ -53,24 +53,24 @@ async function acquireBriefly(redlock: Redlock, resource: string): Promise<Lock>
   }
 }
 
-/** That two Redlocks over five such nodes exclude each other. */
+/** Two Redlocks over five nodes exclude each other. */
 const exclusion: readonly Fact<RedlockWorld>[] = [
   fact(
-    `Redlock keeps ${workers} workers apart, and its fences increase strictly in the order of the grants`,
+    `Redlock excludes ${workers} workers from each other, and its fences increase in the order of the grants`,
     async (world) => {
       const sections = await contend(
         world,
         Array.from({ length: workers }, () => ["invoice:42"]),
       );
       const { counter, fences } = sections.get("invoice:42") as Section;
-      expect(counter, "increments that were not lost").toBe(workers * locksPerWorker);
+      expect(counter, "increments").toBe(workers * locksPerWorker);
       expectStrictlyIncreasing(fences);
     },
   ),
 
   factNeeding(
     "severalResources",
-    "Redlock keeps workers apart that lock overlapping lists of resources",
+    "Redlock excludes workers from each other that lock overlapping lists of resources",
     async (world) => {
       const ring = ["a", "b", "c"];
       const lists = ring.flatMap((name, index) => [[name, ring[(index + 1) % ring.length] as string], [name], ring]);
@@ -78,14 +78,14 @@ const exclusion: readonly Fact<RedlockWorld>[] = [
       for (const resource of ring) {
         const { counter, fences } = sections.get(resource) as Section;
         const locks = lists.filter((list) => list.includes(resource)).length * locksPerWorker;
-        expect(counter, `increments of ${resource} that were not lost`).toBe(locks);
+        expect(counter, `increments of ${resource}`).toBe(locks);
         expectStrictlyIncreasing(fences);
       }
     },
   ),
 
   fact(
-    "tryAcquire() is null while another Redlock holds the resource, and a lock for another resource",
+    "tryAcquire() resolves with null while another Redlock holds the resource, and with a lock for another resource",
     async (world) => {
       await world.redlock.acquire("r");
       expect(await world.rivalRedlock.tryAcquire("r")).toBeNull();
@@ -109,30 +109,30 @@ const exclusion: readonly Fact<RedlockWorld>[] = [
   }),
 ];
 
-/** That the majority decides. */
+/** The majority decides. */
 const majority: readonly Fact<RedlockWorld>[] = [
-  fact("acquire() succeeds while a minority of the nodes is claimed by someone else", async (world) => {
-    for (const { node } of world.nodes.slice(0, 2)) await node.grant("someone else", "r");
+  fact("acquire() succeeds while another owner holds a minority of the nodes", async (world) => {
+    for (const { node } of world.nodes.slice(0, 2)) await node.grant("another owner", "r");
     const lock = await world.redlock.tryAcquire("r");
     expect(lock?.remainingMs()).toBeGreaterThan(0);
-    for (const { node } of world.nodes.slice(0, 2)) await node.hold("someone else", "r");
+    for (const { node } of world.nodes.slice(0, 2)) await node.hold("another owner", "r");
   }),
 
   fact(
-    "tryAcquire() is null while a majority is claimed by someone else, and gives the other claims back",
+    "tryAcquire() resolves with null while another owner holds a majority, and releases its other claims",
     async (world) => {
-      for (const { node } of world.nodes.slice(0, 3)) await node.grant("someone else", "r");
+      for (const { node } of world.nodes.slice(0, 3)) await node.grant("another owner", "r");
       expect(await world.redlock.tryAcquire("r")).toBeNull();
       for (const { node } of world.nodes.slice(3)) {
         await world.eventually("the claim of the failed attempt is gone", async () => {
-          return (await node.acquire("someone else", "r")).granted;
+          return (await node.acquire("another owner", "r")).granted;
         });
       }
     },
   ),
 ];
 
-/** How a lock lasts, and how it ends against its holder's will. */
+/** How a lock is extended, and how it is lost. */
 const life: readonly Fact<RedlockWorld>[] = [
   fact("extend() makes a lock last longer, with the same fence", async (world) => {
     const lock = await world.redlock.acquire("r", { ttlMs: minuteMs });
@@ -148,10 +148,10 @@ const life: readonly Fact<RedlockWorld>[] = [
     async (world) => {
       const lock = await world.redlock.acquire("r");
       for (const { rival } of world.nodes.slice(0, 3)) {
-        // The lock needed a majority: the others may get its claim only now.
-        await world.eventually("someone else has it", async () => {
+        // The lock needed only a majority: its claim may reach the other nodes later.
+        await world.eventually("another owner holds it", async () => {
           await rival.release(lock.owner, "r");
-          return (await rival.acquire("someone else", "r")).granted;
+          return (await rival.acquire("another owner", "r")).granted;
         });
       }
       expect(lock.signal.aborted).toBe(false);
@@ -181,9 +181,9 @@ const life: readonly Fact<RedlockWorld>[] = [
   ),
 ];
 
-/** That an outage of some of the servers is survived, where the suite can bring it about. */
+/** Redlock survives an outage of some servers, if the suite controls the network. */
 export const redlockOutageFacts: readonly Fact<RedlockWorld>[] = [
-  fact("acquire(), extend() and release() work while a minority of the servers is gone", async (world) => {
+  fact("acquire(), extend() and release() work while a minority of the servers is unreachable", async (world) => {
     for (const { server } of world.nodes.slice(0, 2)) await server.stop();
     const lock = await world.redlock.acquire("r");
     expect(await world.rivalRedlock.tryAcquire("r")).toBeNull();
@@ -193,16 +193,19 @@ export const redlockOutageFacts: readonly Fact<RedlockWorld>[] = [
     expect(next.fence).toBeGreaterThan(lock.fence);
   }),
 
-  fact("tryAcquire() rejects while a majority of the servers is gone, and grants when they are back", async (world) => {
-    const gone = world.nodes.slice(0, 3);
-    for (const { server } of gone) await server.stop();
-    await expect(world.redlock.tryAcquire("r")).rejects.toMatchObject({ code: "QUORUM_UNREACHABLE" });
-    for (const { server } of gone) await server.start();
-    await world.eventually("a lock is granted again", async () => {
-      return (await world.redlock.tryAcquire("r").catch(() => null)) !== null;
-    });
-  }),
+  fact(
+    "tryAcquire() rejects while a majority of the servers is unreachable, and grants after the outage",
+    async (world) => {
+      const gone = world.nodes.slice(0, 3);
+      for (const { server } of gone) await server.stop();
+      await expect(world.redlock.tryAcquire("r")).rejects.toMatchObject({ code: "QUORUM_UNREACHABLE" });
+      for (const { server } of gone) await server.start();
+      await world.eventually("a lock is granted again", async () => {
+        return (await world.redlock.tryAcquire("r").catch(() => null)) !== null;
+      });
+    },
+  ),
 ];
 
-/** The facts about two whole Redlocks, each on its own clients of the same five servers. */
+/** The facts about two whole Redlocks, each with its own clients of the same five servers. */
 export const redlockFacts: readonly Fact<RedlockWorld>[] = [...exclusion, ...majority, ...life];

@@ -5,11 +5,11 @@ import { claimAndExpire, claimWhenFree, nextFence } from "../world/world.ts";
 
 const rejoined = { held: false, rejoined: true };
 
-/** How a claim that the node lost comes back, after a restart without memory or an expiry. */
+/** How a claim comes back after the node lost its memory, or after the claim expired. */
 const claims: readonly Fact[] = [
   factNeeding(
     "rejoin",
-    "extend() with rejoin claims a free resource again, and says rejoined and not held",
+    "extend() with rejoin claims a free resource again, and returns rejoined and not held",
     async (world) => {
       const { node, rival } = world;
       expect(await node.extend("alice", "r", { rejoin: true })).toEqual(rejoined);
@@ -25,7 +25,7 @@ const claims: readonly Fact[] = [
     await world.node.hold("alice", "r");
   }),
 
-  factNeeding("rejoin", "extend() with rejoin keeps the new claim for the ttl of the request", async (world) => {
+  factNeeding("rejoin", "extend() with rejoin makes the new claim last for the ttl of the request", async (world) => {
     const startMs = world.elapsedMs();
     expect(await world.node.extend("alice", "r", { ttlMs: 40, rejoin: true })).toEqual(rejoined);
     await expectKeptFor(world, "r", 40, startMs);
@@ -33,7 +33,7 @@ const claims: readonly Fact[] = [
 
   factNeeding(
     "rejoin",
-    "extend() with rejoin sent twice rejoins once, and is held the second time",
+    "extend() with rejoin sent twice rejoins once, and returns held the second time",
     async ({ node, rival }) => {
       expect(await node.extend("alice", "r", { fence: 10, rejoin: true })).toEqual(rejoined);
       expect(await rival.extend("alice", "r", { fence: 10, rejoin: true })).toEqual({ held: true, fence: 10 });
@@ -41,18 +41,14 @@ const claims: readonly Fact[] = [
   ),
 ];
 
-/** A rejoined claim is a grant: without the advance two locks could get one fencing token. */
+/** A rejoined claim is a grant: if the counter did not advance, two locks could get the same fencing token. */
 const counters: readonly Fact[] = [
-  factNeeding(
-    "rejoin",
-    "extend() with rejoin advances the counter past the old one, as a grant does",
-    async ({ node }) => {
-      const fence = await node.grant("alice", "r", { fenceHint: 10 });
-      await node.release("alice", "r");
-      expect(await node.extend("alice", "r", { fence, rejoin: true })).toEqual(rejoined);
-      expect(await node.hold("alice", "r")).toBe(fence + 1);
-    },
-  ),
+  factNeeding("rejoin", "extend() with rejoin advances the counter, as a grant does", async ({ node }) => {
+    const fence = await node.grant("alice", "r", { fenceHint: 10 });
+    await node.release("alice", "r");
+    expect(await node.extend("alice", "r", { fence, rejoin: true })).toEqual(rejoined);
+    expect(await node.hold("alice", "r")).toBe(fence + 1);
+  }),
 
   factNeeding("rejoin", "extend() with rejoin of an expired claim advances the counter", async (world) => {
     const fence = await claimAndExpire(world, "alice", "r");
@@ -62,7 +58,7 @@ const counters: readonly Fact[] = [
 
   factNeeding(
     "rejoin",
-    "extend() with rejoin sets the counter to the fence of the request where that is ahead",
+    "extend() with rejoin sets the counter to the fence of the request if that is higher",
     async (world) => {
       const { node } = world;
       expect(await node.extend("alice", "never claimed", { fence: 1_000, rejoin: true })).toEqual(rejoined);
@@ -74,11 +70,11 @@ const counters: readonly Fact[] = [
   ),
 ];
 
-/** Several resources are rejoined all, or none. */
+/** Either all of several resources are rejoined, or none. */
 const several: readonly Fact[] = [
   factNeeding(
     ["rejoin", "severalResources"],
-    "extend() with rejoin claims all of several free resources, past the highest of their counters",
+    "extend() with rejoin claims all of several free resources, with a fence above their highest counter",
     async ({ node, rival }) => {
       await node.grant("bob", "b", { fenceHint: 30 });
       await node.release("bob", "b");
@@ -92,7 +88,7 @@ const several: readonly Fact[] = [
 
   factNeeding(
     ["rejoin", "severalResources"],
-    "extend() with rejoin takes some held and the rest free for free: it claims all, and all counters advance",
+    "extend() with rejoin claims all resources and advances all counters if some are held and the rest is free",
     async (world) => {
       const { node, rival } = world;
       await node.grant("alice", ["a", "b", "c"], { fenceHint: 10 });
@@ -105,7 +101,7 @@ const several: readonly Fact[] = [
 
   factNeeding(
     ["rejoin", "severalResources"],
-    "extend() with rejoin changes nothing where another owner holds any one of the resources",
+    "extend() with rejoin changes nothing while another owner holds any of the resources",
     async ({ node, rival }) => {
       for (const taken of ["a", "b", "c"]) {
         const resources = ["a", "b", "c"].map((name) => `${name}, ${taken} is taken`);

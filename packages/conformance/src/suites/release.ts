@@ -2,7 +2,7 @@ import { expect } from "vitest";
 import { type Fact, fact, factNeeding } from "../fact.ts";
 import { claimAndExpire, nextFence } from "../world/world.ts";
 
-/** What `release` frees. */
+/** The claims that `release` frees. */
 const frees: readonly Fact[] = [
   fact("release() frees the owner's claim for the next owner", async ({ node, rival }) => {
     await node.grant("alice", "r");
@@ -37,15 +37,19 @@ const frees: readonly Fact[] = [
     },
   ),
 
-  factNeeding("severalResources", "release() of resources held in part frees just those", async ({ node, rival }) => {
-    await node.grant("alice", "b");
-    expect(await node.release("alice", ["a", "b", "c"])).toBe(true);
-    await rival.grant("bob", ["a", "b", "c"]);
-  }),
+  factNeeding(
+    "severalResources",
+    "release() frees those of several resources that the owner holds",
+    async ({ node, rival }) => {
+      await node.grant("alice", "b");
+      expect(await node.release("alice", ["a", "b", "c"])).toBe(true);
+      await rival.grant("bob", ["a", "b", "c"]);
+    },
+  ),
 
   factNeeding(
     "severalResources",
-    "release() frees the owner's claims among another owner's, and leaves those",
+    "release() frees the owner's claims, and leaves another owner's among the same resources",
     async ({ node, rival }) => {
       for (const own of ["a", "b", "c"]) {
         const foreign = ["a", "b", "c"].filter((name) => name !== own);
@@ -61,9 +65,9 @@ const frees: readonly Fact[] = [
   ),
 ];
 
-/** What `release` leaves alone. */
+/** The claims and counters that `release` does not change. */
 const leaves: readonly Fact[] = [
-  fact("release() sent again changes nothing, and is no error", async ({ node, rival }) => {
+  fact("release() sent again changes nothing, and does not reject", async ({ node, rival }) => {
     const fence = await node.grant("alice", "r");
     expect(await node.release("alice", "r")).toBe(true);
     expect(await node.release("alice", "r")).toBe(false);
@@ -79,7 +83,7 @@ const leaves: readonly Fact[] = [
     await rival.hold("bob", "r");
   }),
 
-  fact("release() of a claim never made changes nothing, and is no error", async ({ node, rival }) => {
+  fact("release() of a resource never claimed changes nothing, and does not reject", async ({ node, rival }) => {
     expect(await node.release("alice", "r")).toBe(false);
     expect(await nextFence(rival, "r")).toBe(1);
   }),
@@ -99,7 +103,7 @@ const leaves: readonly Fact[] = [
     await node.hold("Alice 1", "r");
   }),
 
-  fact("release() of an expired claim frees nothing, and says so", async (world) => {
+  fact("release() of an expired claim frees nothing, and returns released: false", async (world) => {
     await claimAndExpire(world, "alice", "r");
     expect(await world.node.release("alice", "r")).toBe(false);
   }),
@@ -112,5 +116,5 @@ const leaves: readonly Fact[] = [
   }),
 ];
 
-/** The facts about {@link LockNode.release}, save for the wake-ups. */
+/** The facts about {@link LockNode.release}, except notifications. */
 export const releaseFacts: readonly Fact[] = [...frees, ...leaves];

@@ -6,16 +6,18 @@ import type { World } from "../world/world.ts";
 const resourcesOfCall = 300;
 const claimsAlive = 5_000;
 
-/** Fewer where each is a call of its own. */
+/** Fewer if each claim needs a separate call. */
 const claimsAliveOneByOne = 2_000;
 
-/** How many calls are under way at a time. */
+/** How many calls are in flight at a time. */
 const callsAtOnce = 16;
 
-/** How many claims are looked at one by one, beside the first and the last. */
+/** How many claims are checked one by one, besides the first and the last. */
 const samples = 20;
 
-/** Runs a step for each item, some at a time, and returns the results in order: of fewer items if the time is up. */
+/**
+ * Runs a step for each item, some at a time, and returns the results in order. Stops early when `limitMs` has passed.
+ */
 async function each<Item, Result>(
   items: readonly Item[],
   step: (item: Item) => Promise<Result>,
@@ -29,12 +31,12 @@ async function each<Item, Result>(
   return results;
 }
 
-/** Names that sort in the order of their numbers. */
+/** Returns names that sort in the order of their numbers. */
 function numbered(kind: string, count: number): string[] {
   return Array.from({ length: count }, (_, index) => `${kind} ${String(index + 1).padStart(5, "0")}`);
 }
 
-/** Fails unless a step was done for all, and says for which it was done: "only the first 100 of 300 …". */
+/** Fails unless all steps were done, with a message that says which were: "only the first 100 of 300 …". */
 function expectAll(done: readonly boolean[], kind: string, what: string): void {
   const count = done.filter(Boolean).length;
   if (count === done.length) return;
@@ -49,7 +51,7 @@ async function isDenied(client: Client, resource: string): Promise<boolean> {
   return !(await client.acquire(freshOwner(), resource)).granted;
 }
 
-/** That a call covers all of hundreds of resources. */
+/** A call covers all of hundreds of resources. */
 const manyResources: readonly Fact[] = [
   factNeeding(
     "severalResources",
@@ -93,7 +95,7 @@ const manyResources: readonly Fact[] = [
   ),
 ];
 
-/** The names of one call, the owner of their claims, and what their counters are set to. */
+/** The names of one call, the owner of their claims, and the value of their counters. */
 interface Group {
   readonly names: readonly string[];
   readonly owner: string;
@@ -110,21 +112,21 @@ function groupsFor(world: World): Group[] {
   }));
 }
 
-/** The first, the last and some others, the same in each run. */
+/** Returns the first, the last and some other items, the same in each run. */
 function sampled<Item>(items: readonly Item[]): Item[] {
   const step = Math.ceil(items.length / samples);
   return items.filter((_, index) => index % step === 0 || index === items.length - 1);
 }
 
-/** That neither claims nor counters are evicted. */
+/** Neither claims nor counters are evicted. */
 const manyClaims: readonly Fact[] = [
-  fact("thousands of claims are held at a time, and thousands of counters are kept", async (world) => {
+  fact("thousands of claims are held at once, and thousands of counters are kept", async (world) => {
     const { node, rival } = world;
     const wanted = groupsFor(world);
     const size = wanted[0]?.names.length ?? 1;
     const kind = size === 1 ? "live claims" : `calls for ${size} live claims each`;
     const claim = ({ names, owner, fence }: Group) => node.grant(owner, names, { fenceHint: fence });
-    // A slow server gets as many claims as it can take in a while.
+    // A slow server gets as many claims as it can handle within the timeout.
     const fences = await each(wanted, claim, world.timeoutMs);
     const groups = wanted.slice(0, fences.length);
     expect(fences, "the fences of thousands of claims").toEqual(groups.map(({ fence }) => fence));
@@ -136,7 +138,7 @@ const manyClaims: readonly Fact[] = [
       "are still held: claims are evicted when there are many",
     );
     const claims = sampled(groups.flatMap((group) => group.names.map((name) => ({ ...group, name }))));
-    expectAll(await each(claims, ({ name }) => isDenied(rival, name)), "claims that were looked at", "are still held");
+    expectAll(await each(claims, ({ name }) => isDenied(rival, name)), "claims that were checked", "are still held");
 
     const freed = await each(groups, ({ names, owner }) => node.release(owner, names));
     expectAll(freed, kind, "were still there to be released");
@@ -148,7 +150,7 @@ const manyClaims: readonly Fact[] = [
     });
     expectAll(
       counters.map((fence, index) => fence === (claims[index]?.fence ?? 0) + 1),
-      "fence counters that were looked at",
+      "fence counters that were checked",
       "are kept: counters are evicted when there are many",
     );
   }),

@@ -4,9 +4,9 @@ import { longMs } from "../world/client.ts";
 import { minuteMs } from "../world/durations.ts";
 import { expectKeptFor } from "../world/expectations.ts";
 import { claimAndExpire, momentMs, nextFence, whileAlive } from "../world/world.ts";
-import { namedAsHeld } from "./acquire.ts";
+import { listedAsHeld } from "./acquire.ts";
 
-/** What a takeover grants. */
+/** The claims that a takeover grants. */
 const grants: readonly Fact[] = [
   factNeeding(
     "takeover",
@@ -31,7 +31,7 @@ const grants: readonly Fact[] = [
 
   factNeeding(
     "takeover",
-    "acquire() with takeover keeps the claim for the ttl of the request, longer",
+    "acquire() with takeover makes the claim last for the ttl of the request, if that is longer",
     async (world) => {
       const { resource, ttlMs } = await whileAlive(world, async (name, ttlMs) => {
         await world.node.grant("alice", name, { ttlMs });
@@ -44,7 +44,7 @@ const grants: readonly Fact[] = [
 
   factNeeding(
     "takeover",
-    "acquire() with takeover keeps the claim for the ttl of the request, shorter",
+    "acquire() with takeover makes the claim last for the ttl of the request, if that is shorter",
     async (world) => {
       await world.node.grant("alice", "r");
       const startMs = world.elapsedMs();
@@ -63,7 +63,7 @@ const grants: readonly Fact[] = [
     },
   ),
 
-  fact("acquire() with takeover grants what is free, as without it", async (world) => {
+  fact("acquire() with takeover grants a free resource", async (world) => {
     expect(await world.node.grant("bob", "never claimed", { takeover: "alice" })).toBe(1);
     const fence = await claimAndExpire(world, "alice", "expired");
     expect(await world.node.grant("bob", "expired", { takeover: "alice" })).toBe(fence + 1);
@@ -71,7 +71,7 @@ const grants: readonly Fact[] = [
 
   factNeeding(
     ["takeover", "severalResources"],
-    "acquire() with takeover takes over what that owner holds along with what is free",
+    "acquire() with takeover takes over that owner's claims together with free resources",
     async ({ node, rival }) => {
       await node.grant("alice", "b", { fenceHint: 10 });
       expect(await node.grant("bob", ["a", "b", "c"], { takeover: "alice" })).toBe(11);
@@ -80,7 +80,7 @@ const grants: readonly Fact[] = [
   ),
 ];
 
-/** What a takeover does not grant. */
+/** The claims that a takeover does not grant. */
 const denials: readonly Fact[] = [
   fact("acquire() with takeover from an owner that does not hold the resource is denied", async ({ node, rival }) => {
     const fence = await node.grant("alice", "r");
@@ -98,7 +98,7 @@ const denials: readonly Fact[] = [
 
   factNeeding(
     "severalResources",
-    "acquire() with takeover denies while a third owner holds any one of the resources, and changes nothing",
+    "acquire() with takeover denies and changes nothing while a third owner holds any of the resources",
     async ({ node, rival }) => {
       for (const foreign of ["a", "b", "c"]) {
         const own = ["a", "b", "c"].find((name) => name !== foreign) as string;
@@ -117,22 +117,22 @@ const denials: readonly Fact[] = [
   ),
 ];
 
-/** The hints of a denied takeover. */
+/** The wait and the held resources of a denied takeover. */
 const hints: readonly Fact[] = [
   factNeeding(
     ["takeover", "severalResources"],
-    "acquire() with takeover does not name as held what it may take over",
+    "acquire() with takeover does not list as held what it may take over",
     async ({ node, rival }) => {
       await node.grant("alice", "a");
       await rival.grant("carol", "b");
       const reply = await node.acquire("bob", ["a", "b", "c"], { takeover: "alice" });
-      expect(["b"]).toEqual(expect.arrayContaining([...namedAsHeld(reply)]));
+      expect(["b"]).toEqual(expect.arrayContaining([...listedAsHeld(reply)]));
     },
   ),
 
   factNeeding(
     ["takeover", "severalResources", "exactTtl"],
-    "acquire() with takeover names the wait for the claims that it may not take over, if it names one",
+    "acquire() with takeover gives the wait for the claims that it may not take over, if it gives one",
     async ({ node, rival }) => {
       await node.grant("alice", "a", { ttlMs: 60 * minuteMs });
       await rival.grant("carol", "b", { ttlMs: minuteMs });
@@ -143,7 +143,7 @@ const hints: readonly Fact[] = [
   ),
 ];
 
-/** What is left to the owner whose claim was taken over. */
+/** The calls of an owner whose claim was taken over. */
 const oldOwner: readonly Fact[] = [
   factNeeding("takeover", "release() by the old owner does nothing after a takeover", async ({ node, rival }) => {
     await node.grant("alice", "r");
@@ -164,7 +164,7 @@ const oldOwner: readonly Fact[] = [
     expect(await rival.hold("bob", "r")).toBe(fence);
   }),
 
-  factNeeding("takeover", "acquire() by the old owner, resent, is denied after a takeover", async ({ node, rival }) => {
+  factNeeding("takeover", "acquire() resent by the old owner is denied after a takeover", async ({ node, rival }) => {
     await node.grant("alice", "r");
     await node.grant("bob", "r", { takeover: "alice" });
     await node.deny("alice", "r");

@@ -4,7 +4,9 @@ import { type Client, freshOwner, type ReleaseTerms, type Resources } from "../w
 import { minuteMs } from "../world/durations.ts";
 import type { World } from "../world/world.ts";
 
-/** Claims the resource, lets claims with these waiters be denied one after the other, releases it, and returns the waiter named. */
+/**
+ * Claims the resource, sends claims with these waiters, which are denied, releases it, and returns the named waiter.
+ */
 async function nextAfter(
   { node, rival }: Pick<World, "node" | "rival">,
   resource: string,
@@ -17,7 +19,7 @@ async function nextAfter(
   return node.free(owner, resource, terms);
 }
 
-/** Claims and releases until no waiter is named any more, or ten times, and returns the waiters named. */
+/** Claims and releases until no waiter is named, at most ten times, and returns the named waiters. */
 async function namesOf(client: Client, resources: Resources): Promise<readonly string[]> {
   const names: string[] = [];
   for (let releases = 0; releases < 10; releases++) {
@@ -30,7 +32,7 @@ async function namesOf(client: Client, resources: Resources): Promise<readonly s
   return names;
 }
 
-/** What no waiter changes, whether the node keeps waiting lists or not. */
+/** Facts that hold with or without waiting lists. */
 export const waiterFacts: readonly Fact[] = [
   fact("acquire() with a waiter is granted and denied as without one", async ({ node, rival }) => {
     expect(await node.grant("alice", "r", { waiter: "A" })).toBe(1);
@@ -60,7 +62,7 @@ export const waiterFacts: readonly Fact[] = [
     await node.free("carol", "r");
   }),
 
-  fact("release() with a waiter, or with undo, frees the owner's claims and only those", async ({ node, rival }) => {
+  fact("release() with a waiter, or with undo, frees only the owner's claims", async ({ node, rival }) => {
     for (const terms of [{ waiter: "A" }, { undo: true }, { undo: false }]) {
       await node.grant("alice", "r");
       expect(await rival.release("bob", "r", terms)).toBe(false);
@@ -73,9 +75,9 @@ export const waiterFacts: readonly Fact[] = [
   }),
 ];
 
-/** Which waiters are in a list. */
+/** The members of a list. */
 const members: readonly Fact[] = [
-  fact("release() names the waiter of a denied acquire(), whichever client asked", async ({ node, rival }) => {
+  fact("release() names the waiter of a denied acquire(), through either client", async ({ node, rival }) => {
     expect(await nextAfter({ node, rival }, "r", ["B"])).toBe("B");
     expect(await nextAfter({ node: rival, rival: node }, "r", ["C"])).toBe("C");
   }),
@@ -128,20 +130,17 @@ const members: readonly Fact[] = [
   }),
 ];
 
-/** The order of a list. The values are not in this order, so that an order by value shows. */
+/** The order of a list. It differs from the order of the values, so that an order by value shows. */
 const order: readonly Fact[] = [
-  fact("release() names waiters in the order of the fence counters at which they came, each once", async (world) => {
+  fact("release() names waiters in the order of the fence counters at which they joined, each once", async (world) => {
     for (const waiter of ["C", "A", "D", "B"]) await nextAfter(world, "r", [waiter], { undo: true });
     expect(await namesOf(world.rival, "r")).toEqual(["C", "A", "D", "B"]);
   }),
 
-  fact(
-    "release() names waiters that came at the same fence counter in ascending order of their values",
-    async (world) => {
-      await nextAfter(world, "r", ["C", "A", "D", "B"], { undo: true });
-      expect(await namesOf(world.rival, "r")).toEqual(["A", "B", "C", "D"]);
-    },
-  ),
+  fact("release() names waiters that joined at the same fence counter in ascending order", async (world) => {
+    await nextAfter(world, "r", ["C", "A", "D", "B"], { undo: true });
+    expect(await namesOf(world.rival, "r")).toEqual(["A", "B", "C", "D"]);
+  }),
 
   fact("acquire() denied again keeps its waiter's place in the waiting list", async (world) => {
     await nextAfter(world, "r", ["C", "C"], { undo: true });
@@ -158,7 +157,7 @@ const order: readonly Fact[] = [
   }),
 ];
 
-/** The waiter and the undo of a release. */
+/** The `waiter` and the `undo` of a release. */
 const terms: readonly Fact[] = [
   fact("release() with a waiter puts it behind all others, and ahead of later ones", async (world) => {
     const { node, rival } = world;
@@ -175,31 +174,28 @@ const terms: readonly Fact[] = [
     expect(await namesOf(world.rival, "r")).toEqual(["A"]);
   }),
 
-  fact("release() with a waiter puts it into no waiting list that was empty", async (world) => {
+  fact("release() with a waiter does not add it to an empty waiting list", async (world) => {
     expect(await nextAfter(world, "r", [], { waiter: "A" })).toBeUndefined();
     expect(await namesOf(world.rival, "r")).toEqual([]);
   }),
 
-  fact("release() with undo names no waiter, and leaves the waiting list as it is", async (world) => {
+  fact("release() with undo names no waiter, and does not change the waiting list", async (world) => {
     expect(await nextAfter(world, "r", ["B", "C"], { undo: true })).toBeUndefined();
     expect(await nextAfter(world, "r", [], { undo: true })).toBeUndefined();
     expect(await namesOf(world.rival, "r")).toEqual(["B", "C"]);
   }),
 ];
 
-/** Each resource has a list of its own. */
+/** Each resource has a separate list. */
 const resources: readonly Fact[] = [
-  fact(
-    "release() names a waiter of that resource, and leaves the waiting lists of others as they are",
-    async (world) => {
-      await nextAfter(world, "a", ["A"], { undo: true });
-      await nextAfter(world, "b", ["B"], { undo: true });
-      await nextAfter(world, "{a}", ["C"], { undo: true });
-      expect(await namesOf(world.node, "b")).toEqual(["B"]);
-      expect(await namesOf(world.node, "a")).toEqual(["A"]);
-      expect(await namesOf(world.node, "{a}")).toEqual(["C"]);
-    },
-  ),
+  fact("release() names a waiter of that resource, and does not change the waiting lists of others", async (world) => {
+    await nextAfter(world, "a", ["A"], { undo: true });
+    await nextAfter(world, "b", ["B"], { undo: true });
+    await nextAfter(world, "{a}", ["C"], { undo: true });
+    expect(await namesOf(world.node, "b")).toEqual(["B"]);
+    expect(await namesOf(world.node, "a")).toEqual(["A"]);
+    expect(await namesOf(world.node, "{a}")).toEqual(["C"]);
+  }),
 
   factNeeding(
     "severalResources",
@@ -247,7 +243,7 @@ const partlyHeld: readonly Fact[] = [
 
   factNeeding(
     ["severalResources", "takeover"],
-    "acquire() denied on several resources adds its waiter to no list of a resource that takeover holds",
+    "acquire() denied on several resources does not add its waiter to the list of a resource that it may take over",
     async ({ node, rival }) => {
       await node.grant("alice", "a");
       await node.grant("carol", "b");
@@ -285,7 +281,7 @@ const partlyHeld: readonly Fact[] = [
 
   factNeeding(
     "severalResources",
-    "acquire() denied on several resources without a waiter leaves the waiting lists as they are",
+    "acquire() denied on several resources without a waiter does not change the waiting lists",
     async (world) => {
       const { node, rival } = world;
       for (const waiter of ["B", "A"]) await nextAfter(world, "a", [waiter], { undo: true });
@@ -297,10 +293,10 @@ const partlyHeld: readonly Fact[] = [
   ),
 ];
 
-/** The facts about waiting lists, where the node keeps them. */
+/** The facts about waiting lists, if the node keeps them. */
 export const waitingListFacts: readonly Fact[] = [...members, ...order, ...terms, ...resources, ...partlyHeld];
 
-/** Those about the waiters that watchers are told, where it also offers `watch`. */
+/** Those about the waiters that notifications name, if it also offers `watch`. */
 export const watchWaitingListFacts: readonly Fact[] = [
   fact(
     "watch() names the same waiters as the replies of release(), for each resource, and no others",
@@ -311,7 +307,7 @@ export const watchWaitingListFacts: readonly Fact[] = [
         if (next !== undefined) heard.add(`${resource}: ${next}`);
       });
       // A notification may be lost, so this repeats.
-      await world.eventually("the watcher hears a waiter named for both", async () => {
+      await world.eventually("the watcher is notified of a waiter for both", async () => {
         for (const resource of ["a", "b"]) {
           await nextAfter(world, resource, [`for ${resource} since ${replied.size}`], { undo: true });
           replied.add(`${resource}: ${await nextAfter(world, resource, [])}`);
@@ -332,7 +328,7 @@ export const watchWaitingListFacts: readonly Fact[] = [
       const unwatch = await rival.watch(["free", "held"], (resource, next) => heard.add(`${resource}: ${next}`));
       await node.grant("alice", "held");
       // A notification may be lost, so this repeats.
-      await world.eventually("the watcher hears the next waiter named", async () => {
+      await world.eventually("the watcher is notified of the next waiter", async () => {
         await nextAfter(world, "free", ["B"], { undo: true });
         await rival.deny("carol", ["free", "held"], { waiter: "C" });
         return heard.has("free: B");
@@ -346,7 +342,7 @@ export const watchWaitingListFacts: readonly Fact[] = [
     const heard = new Set<string>();
     const unwatch = await world.rival.watch(["undone", "sentinel"], (_, next) => heard.add(`${next}`));
     await nextAfter(world, "undone", ["A"], { undo: true });
-    await world.eventually("the watcher hears another waiter named", async () => {
+    await world.eventually("the watcher is notified of another waiter", async () => {
       await nextAfter(world, "sentinel", ["B"]);
       return heard.has("B");
     });
@@ -355,16 +351,16 @@ export const watchWaitingListFacts: readonly Fact[] = [
   }),
 ];
 
-/** Those about the end of a list, where the suite controls the clock. */
+/** Those about the end of a list, if the suite controls the clock. */
 export const advanceWaitingListFacts: readonly Fact[] = [
-  fact("a waiting list is forgotten a minute after a waiter was last added to it", async (world) => {
+  fact("a waiting list is dropped a minute after a waiter was last added to it", async (world) => {
     await nextAfter(world, "r", ["B"], { undo: true });
     await world.pass(minuteMs);
     expect(await namesOf(world.rival, "r")).toEqual([]);
   }),
 ];
 
-/** The facts about a node that keeps none. */
+/** The fact that applies to a node that keeps none. */
 export const noWaitingListFacts: readonly Fact[] = [
   fact("the node keeps no waiting lists: releases name no waiter", async (world) => {
     expect(await nextAfter(world, "r", ["B", "C"], { waiter: "A" })).toBeUndefined();

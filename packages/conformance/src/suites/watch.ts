@@ -3,29 +3,29 @@ import { type Fact, fact, factNeeding } from "../fact.ts";
 import type { Client, Resources } from "../world/client.ts";
 import { claimAndExpire, nextFence, type World } from "../world/world.ts";
 
-/** Claims and releases the resources, again and again as a hint may be lost, until `woken` says that one was heard. */
+/** Claims and releases the resources until `isNotified()`. Repeats this, because a notification may be lost. */
 export async function releaseUntil(
   world: World,
   client: Client,
   resources: Resources,
-  woken: () => boolean,
+  isNotified: () => boolean,
 ): Promise<void> {
   let releases = 0;
   let nextMs = 0;
-  await world.eventually("the watcher hears of a release", async () => {
-    // A hint may also be late: the next release follows only after a while, twice as long each time.
-    if (!woken() && world.elapsedMs() >= nextMs) {
+  await world.eventually("the watcher is notified of a release", async () => {
+    // A notification may also be late: the delay before the next release doubles each time.
+    if (!isNotified() && world.elapsedMs() >= nextMs) {
       await nextFence(client, resources);
       releases++;
       nextMs = world.elapsedMs() + 2 ** releases;
     }
-    return woken();
+    return isNotified();
   });
 }
 
-/** Which watchers a release notifies. */
-const wakes: readonly Fact[] = [
-  fact("watch() hears of a release by the rival client", async (world) => {
+/** The watchers that a release notifies. */
+const notifications: readonly Fact[] = [
+  fact("watch() notifies of a release by the rival client", async (world) => {
     const heard: string[] = [];
     const unwatch = await world.node.watch("r", (resource) => heard.push(resource));
     await releaseUntil(world, world.rival, "r", () => heard.length > 0);
@@ -33,7 +33,7 @@ const wakes: readonly Fact[] = [
     await unwatch();
   }),
 
-  fact("watch() hears of a release by its own client", async (world) => {
+  fact("watch() notifies of a release by its own client", async (world) => {
     const heard: string[] = [];
     const unwatch = await world.node.watch("r", (resource) => heard.push(resource));
     await releaseUntil(world, world.node, "r", () => heard.length > 0);
@@ -41,7 +41,7 @@ const wakes: readonly Fact[] = [
     await unwatch();
   }),
 
-  fact("watch() of several resources hears of each by its name, and of no other", async (world) => {
+  fact("watch() of several resources notifies of each by its name, and of no other", async (world) => {
     const heard: string[] = [];
     const unwatch = await world.node.watch(["a", "b", "r:1 {x} 🔒"], (resource) => heard.push(resource));
     for (const resource of ["b", "not watched", "a", "r:1 {x} 🔒"]) {
@@ -52,15 +52,19 @@ const wakes: readonly Fact[] = [
     await unwatch();
   }),
 
-  factNeeding("severalResources", "watch() hears of one resource that was released among several", async (world) => {
-    const heard: string[] = [];
-    const unwatch = await world.node.watch("b", (resource) => heard.push(resource));
-    await releaseUntil(world, world.rival, ["a", "b", "c"], () => heard.length > 0);
-    expect(new Set(heard)).toEqual(new Set(["b"]));
-    await unwatch();
-  }),
+  factNeeding(
+    "severalResources",
+    "watch() notifies of one resource that was released together with others",
+    async (world) => {
+      const heard: string[] = [];
+      const unwatch = await world.node.watch("b", (resource) => heard.push(resource));
+      await releaseUntil(world, world.rival, ["a", "b", "c"], () => heard.length > 0);
+      expect(new Set(heard)).toEqual(new Set(["b"]));
+      await unwatch();
+    },
+  ),
 
-  fact("watch() hears of nothing that release() did not free", async (world) => {
+  fact("watch() does not notify of resources that release() did not free", async (world) => {
     const heard: string[] = [];
     const unwatch = await world.node.watch(["held", "free", "sentinel"], (resource) => heard.push(resource));
     await world.node.grant("alice", "held");
@@ -72,7 +76,7 @@ const wakes: readonly Fact[] = [
   }),
 ];
 
-/** How watchers come and go. */
+/** The start and the end of watches. */
 const watchers: readonly Fact[] = [
   fact("watch() serves several watchers of one resource, of either client", async (world) => {
     const heard = new Set<number>();
@@ -100,7 +104,7 @@ const watchers: readonly Fact[] = [
     await unwatchOther();
   }),
 
-  fact("unwatch() called again is harmless, also to others that watch the resource", async (world) => {
+  fact("unwatch() called again does not affect other watches of the resource", async (world) => {
     let heard = 0;
     const unwatchOther = await world.node.watch("r", () => heard++);
     const unwatch = await world.node.watch("r", () => {});
@@ -111,7 +115,7 @@ const watchers: readonly Fact[] = [
     await unwatchOther();
   }),
 
-  fact("watch() can begin again after it was ended", async (world) => {
+  fact("watch() can start again after it has ended", async (world) => {
     const heard: string[] = [];
     await (await world.node.watch("r", () => {}))();
     const unwatch = await world.node.watch("r", (resource) => heard.push(resource));
@@ -120,7 +124,7 @@ const watchers: readonly Fact[] = [
   }),
 ];
 
-/** A hint is a hint: the lock does not depend on it. */
+/** Locks do not depend on notifications. */
 const hintOnly: readonly Fact[] = [
   fact("watch() neither claims nor blocks, and leaves claims and counters alone", async ({ node, rival }) => {
     const unwatch = await node.watch(["r", "other"], () => {});
@@ -132,7 +136,7 @@ const hintOnly: readonly Fact[] = [
     await node.hold("bob", "r");
   }),
 
-  fact("watch() is not needed for progress: an expired claim is free, announced or not", async (world) => {
+  fact("watch() is not needed for progress: an expired claim is free without a notification", async (world) => {
     const unwatch = await world.node.watch("r", () => {});
     const fence = await claimAndExpire(world, "alice", "r");
     expect(await world.rival.grant("bob", "r")).toBe(fence + 1);
@@ -140,12 +144,12 @@ const hintOnly: readonly Fact[] = [
   }),
 ];
 
-/** The facts about {@link LockNode.watch}, where the node offers it. */
-export const watchFacts: readonly Fact[] = [...wakes, ...watchers, ...hintOnly];
+/** The facts about {@link LockNode.watch}, if the node offers it. */
+export const watchFacts: readonly Fact[] = [...notifications, ...watchers, ...hintOnly];
 
-/** What is true where it does not. */
+/** The fact that applies if it does not. */
 export const noWatchFacts: readonly Fact[] = [
-  fact("the node does not offer watch(): waiting clients hear of a release at their next attempt", async (world) => {
+  fact("the node does not offer watch(): waiting clients learn of a release at their next attempt", async (world) => {
     expect([world.node.node.watch, world.rival.node.watch]).toEqual([undefined, undefined]);
   }),
 ];

@@ -4,13 +4,13 @@ import { minuteMs } from "./durations.ts";
 import { readAcquireReply, readExtendReply, readNodeView, readReleaseReply } from "./replies.ts";
 import { within } from "./within.ts";
 
-/** A ttl that does not end while a test runs, on however slow a machine. */
+/** A ttl that does not end during a test, even on a slow machine. */
 export const longMs: number = 10 * minuteMs;
 
 /** One resource or several. */
 export type Resources = string | readonly string[];
 
-/** What a claim asks for. Default: `longMs`, and a hint below every counter. */
+/** Optional parts of a claim. Default: `longMs`, and a hint below every counter. */
 export interface ClaimTerms {
   readonly ttlMs?: number;
   readonly fenceHint?: number;
@@ -18,69 +18,69 @@ export interface ClaimTerms {
   readonly waiter?: string;
 }
 
-/** What an extension asks for. Default: `longMs`, a fence below every counter, no rejoining. */
+/** Optional parts of an extension. Default: `longMs`, a fence below every counter, no rejoin. */
 export interface ExtendTerms {
   readonly ttlMs?: number;
   readonly fence?: number;
   readonly rejoin?: boolean;
 }
 
-/** What a release says besides. Default: nothing. */
+/** Optional parts of a release. Default: none. */
 export interface ReleaseTerms {
   readonly waiter?: string;
   readonly undo?: boolean;
 }
 
 /**
- * The node under test in the hands of a test: requests are well-formed, and every reply is checked before use. A failure
- * points at the line that made the call, and says which mistake is likely.
+ * A node as tests use it: requests are well-formed, and every reply is validated before use. A failure points at the
+ * line that made the call, and names the likely mistake.
  */
 export interface Client {
   readonly node: LockNode;
   acquire(owner: string, resources: Resources, terms?: ClaimTerms): Promise<AcquireReply>;
-  /** Acquires, fails unless it is granted, and returns the fence. */
+  /** Acquires, fails unless that is granted, and returns the fence. */
   grant(owner: string, resources: Resources, terms?: ClaimTerms, mistake?: string): Promise<number>;
-  /** Acquires, fails unless it is denied, and returns what the node knows about the wait. */
+  /** Acquires, fails unless that is denied, and returns the `retryAfterMs` of the reply. */
   deny(owner: string, resources: Resources, terms?: ClaimTerms, mistake?: string): Promise<number | undefined>;
   extend(owner: string, resources: Resources, terms?: ExtendTerms): Promise<ExtendReply>;
-  /** Extends, fails unless it is held, and returns the fence. */
+  /** Extends, fails unless the claim is held, and returns the fence. */
   hold(owner: string, resources: Resources, terms?: ExtendTerms, mistake?: string): Promise<number>;
-  /** Releases, and returns whether there was anything to free. */
+  /** Releases, and returns whether that freed anything. */
   release(owner: string, resources: Resources, terms?: ReleaseTerms): Promise<boolean>;
   /** Releases, fails unless that freed something, and returns the waiter that the reply names. */
   free(owner: string, resources: Resources, terms?: ReleaseTerms, mistake?: string): Promise<string | undefined>;
-  /** Only where the node offers it. */
+  /** Fails if the node does not offer it. */
   inspect(resource: string): Promise<NodeView>;
-  /** Only where the node offers it. */
+  /** Fails if the node does not offer it. */
   watch(resources: Resources, onReleased: (resource: string, next?: string) => void): Promise<Unwatch>;
-  /** Only where the node offers it. */
+  /** Fails if the node does not offer it. */
   close(): Promise<void>;
 }
 
-/** An owner that no claim has had: for claims whose owner does not matter to the test. */
+/** Returns an unused owner, for claims whose owner does not matter to the test. */
 export function freshOwner(): string {
   return crypto.randomUUID();
 }
 
-/** Which mistake is likely where a test does not name one. */
+/** The likely mistakes if a test does not name one. */
 const mistakes = {
-  denied: "the node does not free what has ended, or confuses two names or owners",
+  denied: "the node does not free claims that have ended, or confuses two names or owners",
   granted: "two owners hold one resource",
   notHeld: "a claim was lost before its end, or belongs to another owner",
   nothingFreed: "a claim was lost before its release",
 };
 
-/** Puts a node into the hands of a test. */
+/** Wraps a node for a test. */
 export function clientOf(node: LockNode, timeoutMs: number): Client {
-  /** Names the call that rejected or hangs: the error is the adapter's own, and need not say. */
+  /** Names the call that rejected or timed out, as the adapter's own error may not. */
   const answer = async <T>(site: CallSite, method: string, call: () => Promise<T>): Promise<T> => {
     try {
       return await within(timeoutMs, method, Promise.resolve().then(call));
     } catch (cause) {
-      throw rejectionAt(site, `${method} rejected, and a rejection is a failure, never an answer: ${cause}`, cause);
+      throw rejectionAt(site, `${method} rejected, and a rejection is a failure, never a reply: ${cause}`, cause);
     }
   };
-  /** Reads a reply; a reader's complaint points at the call. */
+  /** Reads a reply. An error of the reader points at the call. */
   const read = <T>(site: CallSite, reader: () => T): T => {
     try {
       return reader();
@@ -113,13 +113,13 @@ export function clientOf(node: LockNode, timeoutMs: number): Client {
       const site = callSiteOf(client.grant);
       const reply = await acquire(site, owner, resources, terms);
       if (reply.granted) return reply.fence;
-      throw errorAt(site, `${mistake}: acquire() denied ${say(resources)} to ${say(owner)}, and must grant it`);
+      throw errorAt(site, `${mistake}: acquire() denied ${say(resources)} to ${say(owner)}, but must grant it`);
     },
     async deny(owner, resources, terms, mistake = mistakes.granted) {
       const site = callSiteOf(client.deny);
       const reply = await acquire(site, owner, resources, terms);
       if (!reply.granted) return reply.retryAfterMs;
-      throw errorAt(site, `${mistake}: acquire() granted ${say(resources)} to ${say(owner)}, and must deny it`);
+      throw errorAt(site, `${mistake}: acquire() granted ${say(resources)} to ${say(owner)}, but must deny it`);
     },
     async extend(owner, resources, terms) {
       return extend(callSiteOf(client.extend), owner, resources, terms);
@@ -131,7 +131,7 @@ export function clientOf(node: LockNode, timeoutMs: number): Client {
       const answered = reply.rejoined ? "rejoined" : "not held";
       throw errorAt(
         site,
-        `${mistake}: extend() of ${say(resources)} by ${say(owner)} answered ${answered}, and must answer held`,
+        `${mistake}: extend() of ${say(resources)} by ${say(owner)} returned ${answered}, but must return held`,
       );
     },
     async release(owner, resources, terms) {
@@ -163,7 +163,7 @@ export function clientOf(node: LockNode, timeoutMs: number): Client {
   return client;
 }
 
-/** The order in which a request names its resources. Frozen, as they are the caller's and not the node's to change. */
+/** Sorts resources as requests must. Frozen, because a node must not change its caller's list. */
 function sorted(resources: Resources): readonly string[] {
   return Object.freeze(typeof resources === "string" ? [resources] : [...resources].sort());
 }
@@ -177,7 +177,7 @@ function offered<T>(method: T | undefined, name: string): T {
   return method;
 }
 
-/** Resources or an owner, for a message: long lists and names are cut short there. */
+/** Formats resources or an owner for a message, and truncates long ones. */
 function say(names: Resources): string {
   const text = JSON.stringify(names);
   return text.length > 200 ? `${text.slice(0, 150)}… (${text.length} characters)` : text;

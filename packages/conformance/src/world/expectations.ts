@@ -2,10 +2,10 @@ import { expect } from "vitest";
 import { claimWhenFree, clockGrainMs, type World } from "./world.ts";
 
 /**
- * Waits until a resource is free, and fails unless it was kept for the ttl: at the least, and at the most, too, where
- * the end can be seen on the millisecond.
+ * Waits until a resource is free, and fails if its claim ended before the ttl. Also fails if it ended late, where the
+ * end can be observed to the millisecond.
  *
- * @param startMs when the request was about to be sent: the node's own count starts later, never earlier
+ * @param startMs the time just before the request was sent: the node's count starts later, never earlier
  */
 export async function expectKeptFor(world: World, resource: string, ttlMs: number, startMs: number): Promise<void> {
   await claimWhenFree(world, resource);

@@ -3,7 +3,7 @@ import { longMs } from "./client.ts";
 import { plainNode } from "./renamed-node.ts";
 import type { World } from "./world.ts";
 
-/** What a test of whole Redlocks works with: five fresh servers, and two Redlocks that share nothing but those. */
+/** The world of one test of whole Redlocks: five fresh servers, and two Redlocks that share only these. */
 export interface RedlockWorld {
   readonly nodes: readonly World[];
   /** Over the first clients of the servers. */
@@ -13,17 +13,17 @@ export interface RedlockWorld {
   eventually: World["eventually"];
 }
 
-/** Makes the world of one test of whole Redlocks. */
+/** Creates the world of one test of whole Redlocks. */
 export function redlockWorldOf(nodes: readonly World[], timeoutMs: number): RedlockWorld {
   const options: RedlockOptions = {
     ttlMs: longMs,
-    // A server that is gone says so, and does not hang: a timeout could only tell of a slow machine.
+    // An unreachable server makes calls reject at once, so only a slow machine could cause a timeout.
     nodeTimeoutMs: Math.min(timeoutMs, longMs / 2),
     waitTimeoutMs: 2 * timeoutMs,
     retryDelayMs: 2,
     retryDelayMaxMs: 20,
   };
-  // A Redlock wants its nodes to have different names, which fresh subjects need not have.
+  // The nodes of a Redlock must have different names, but fresh subjects may share one.
   const redlockOf = (side: "node" | "rival"): Redlock =>
     new Redlock(
       nodes.map((world, index) => plainNode(world[side].node, `${world[side].node.name} #${index + 1}`)),

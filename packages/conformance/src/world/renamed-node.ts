@@ -1,6 +1,6 @@
 import type { LockNode } from "@holdfast/core";
 
-/** The same node as a plain object, whether its methods are its own or those of a class. */
+/** Returns a node as a plain object, even if its methods are those of a class. */
 export function plainNode<N extends LockNode>(node: N, name: string = node.name): N {
   const plain: LockNode = {
     name,
@@ -15,13 +15,13 @@ export function plainNode<N extends LockNode>(node: N, name: string = node.name)
   return plain as N;
 }
 
-/** The same node, with each resource kept under another name. */
+/** Returns a node that keeps each resource under another name. */
 export function renamedNode<N extends LockNode>(node: N, keptAs: (resource: string) => string): N {
   const renamed = <R extends { readonly resources: readonly string[] }>(request: R): R => ({
     ...request,
     resources: request.resources.map(keptAs).sort(),
   });
-  /** Turns the name under which one of these resources is kept back into its own. */
+  /** Maps the kept names of these resources back to their own. */
   const givenNames = (resources: readonly string[]): ((kept: string) => string) => {
     const given = new Map(resources.map((resource) => [keptAs(resource), resource]));
     return (kept) => given.get(kept) ?? kept;

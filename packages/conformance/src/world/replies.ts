@@ -1,25 +1,30 @@
 import type { AcquireReply, ExtendReply, NodeView, ReleaseReply } from "@holdfast/core";
 
 /*
- * What an answer must look like before its meaning is looked at. The readers are the suite's own, not core's, so that
- * a bug in core's cannot hide one in an adapter. They fail with a sentence, because a wrong type would otherwise
- * surface as a puzzling comparison somewhere else.
+ * Validates the shape of replies before tests look at their meaning. The suite does not use core's validation, so that
+ * a bug there cannot hide one in an adapter. The errors are sentences, because a wrong type would otherwise surface as
+ * a puzzling comparison elsewhere.
  */
 
-/** Takes the reply of `acquire` on these resources, or throws saying what is wrong with it. */
+/** Validates the reply of `acquire` on these resources. Throws an error that says what is wrong with it. */
 export function readAcquireReply(value: unknown, resources: readonly string[]): AcquireReply {
   const { granted, fence, retryAfterMs, heldResources, holder } = fieldsOf("acquire()", value);
   if (granted === true) {
-    insist(isFence(fence), "acquire()", value, "the fence of a grant must be a positive safe integer");
+    assertReply(isFence(fence), "acquire()", value, "the fence of a grant must be a positive safe integer");
     return { granted, fence };
   }
-  insist(granted === false, "acquire()", value, "granted must be true or false");
+  assertReply(granted === false, "acquire()", value, "granted must be true or false");
   const isWait = retryAfterMs === undefined || isDuration(retryAfterMs);
-  insist(isWait, "acquire()", value, "retryAfterMs must be a finite number, not negative, if given");
+  assertReply(isWait, "acquire()", value, "retryAfterMs must be a finite number, not negative, if given");
   const areHeld = heldResources === undefined || isPartOf(resources, heldResources);
-  insist(areHeld, "acquire()", value, "heldResources must be some of the requested resources, each once, if given");
+  assertReply(
+    areHeld,
+    "acquire()",
+    value,
+    "heldResources must be some of the requested resources, each once, if given",
+  );
   const isHolder = holder === undefined || (typeof holder === "string" && holder !== "");
-  insist(isHolder, "acquire()", value, "holder must be an owner, if given");
+  assertReply(isHolder, "acquire()", value, "holder must be an owner, if given");
   return {
     granted,
     ...(holder !== undefined && { holder }),
@@ -28,38 +33,38 @@ export function readAcquireReply(value: unknown, resources: readonly string[]): 
   };
 }
 
-/** Takes the reply of `extend`, or throws saying what is wrong with it. */
+/** Validates the reply of `extend`. Throws an error that says what is wrong with it. */
 export function readExtendReply(value: unknown, atLeast: number): ExtendReply {
   const { held, fence, rejoined } = fieldsOf("extend()", value);
   if (held === true) {
-    insist(isFence(fence), "extend()", value, "the fence of a held claim must be a positive safe integer");
-    insist(fence >= atLeast, "extend()", value, `the fence must be at least the ${atLeast} that was asked for`);
+    assertReply(isFence(fence), "extend()", value, "the fence of a held claim must be a positive safe integer");
+    assertReply(fence >= atLeast, "extend()", value, `the fence must be at least the requested ${atLeast}`);
     return { held, fence };
   }
-  insist(held === false, "extend()", value, "held must be true or false");
-  insist(typeof rejoined === "boolean", "extend()", value, "rejoined must be true or false where held is false");
+  assertReply(held === false, "extend()", value, "held must be true or false");
+  assertReply(typeof rejoined === "boolean", "extend()", value, "rejoined must be true or false where held is false");
   return { held, rejoined };
 }
 
-/** Takes the reply of `release`, or throws saying what is wrong with it. */
+/** Validates the reply of `release`. Throws an error that says what is wrong with it. */
 export function readReleaseReply(value: unknown): ReleaseReply {
   const { released, next } = fieldsOf("release()", value);
-  insist(typeof released === "boolean", "release()", value, "released must be true or false");
+  assertReply(typeof released === "boolean", "release()", value, "released must be true or false");
   if (next === undefined) return { released };
-  insist(typeof next === "string" && next !== "", "release()", value, "next must be a waiter if given");
+  assertReply(typeof next === "string" && next !== "", "release()", value, "next must be a waiter if given");
   return { released, next };
 }
 
-/** Takes the answer of `inspect`, or throws saying what is wrong with it. */
+/** Validates the reply of `inspect`. Throws an error that says what is wrong with it. */
 export function readNodeView(value: unknown): NodeView {
   const { owner, remainingMs, fence } = fieldsOf("inspect()", value);
-  insist(fence === 0 || isFence(fence), "inspect()", value, "fence must be 0 or a positive safe integer");
+  assertReply(fence === 0 || isFence(fence), "inspect()", value, "fence must be 0 or a positive safe integer");
   if (owner === null) {
-    insist(remainingMs === null, "inspect()", value, "remainingMs must be null where owner is null");
+    assertReply(remainingMs === null, "inspect()", value, "remainingMs must be null where owner is null");
     return { owner, remainingMs, fence };
   }
-  insist(typeof owner === "string", "inspect()", value, "owner must be a string or null");
-  insist(
+  assertReply(typeof owner === "string", "inspect()", value, "owner must be a string or null");
+  assertReply(
     isDuration(remainingMs),
     "inspect()",
     value,
@@ -69,7 +74,7 @@ export function readNodeView(value: unknown): NodeView {
 }
 
 function fieldsOf(method: string, value: unknown): Record<string, unknown> {
-  insist(typeof value === "object" && value !== null, method, value, "the answer must be an object");
+  assertReply(typeof value === "object" && value !== null, method, value, "the reply must be an object");
   return value as Record<string, unknown>;
 }
 
@@ -87,7 +92,7 @@ function isDuration(value: unknown): value is number {
   return typeof value === "number" && Number.isFinite(value) && value >= 0;
 }
 
-function insist(condition: boolean, method: string, value: unknown, rule: string): asserts condition {
+function assertReply(condition: boolean, method: string, value: unknown, rule: string): asserts condition {
   if (!condition) throw new Error(`${method} resolved with ${describe(value)}: ${rule}`);
 }
 

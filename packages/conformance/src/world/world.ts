@@ -7,64 +7,66 @@ import type { LockNodeSubject, SubjectServer } from "../subject.ts";
 import { type Client, clientOf, freshOwner, type Resources } from "./client.ts";
 import { renamedNode } from "./renamed-node.ts";
 
-/** How long the suite waits between two looks at a server on real time, in milliseconds. */
+/** How long the suite waits between two polls of a server in real time, in milliseconds. */
 const pollMs = 5;
 
-/** How long the suite waits, on real time, for what must not happen. */
+/** How long the suite waits in real time for something that must not happen, in milliseconds. */
 export const momentMs = 15;
 
-/** What a claim may seem too short by, as the clocks of most servers count whole milliseconds. */
+/** How much too short a claim may appear, in milliseconds, as most servers' clocks count whole milliseconds. */
 export const clockGrainMs = 2;
 
-/** The same for a remaining time that a node tells where it ends claims late: it may count whole seconds. */
+/** The same for the remaining time from a node that ends claims late: it may count whole seconds. */
 const coarseGrainMs = 1_000;
 
-/** By how much two clocks may differ in speed. */
+/** How much the rates of two clocks may differ. */
 const clockRateError = 0.001;
 
-/** What one test works with: one fresh server, two clients of it, and a way for time to pass. */
+/** The world of one test: a fresh server, two clients of it, and control over time. */
 export interface World {
   readonly node: Client;
   readonly rival: Client;
-  /** The same two, as the subject gave them: names reach them as they are, and need not be related. */
+  /** The same two clients without related names: resources reach them unchanged. */
   readonly bare: { readonly node: Client; readonly rival: Client };
-  /** The way to the server. Throws where the suite has no hand in it. */
+  /** The control over the network to the server. Throws if the subject has none. */
   readonly server: SubjectServer;
-  /** How long something that must happen may take, in milliseconds. */
+  /** How long to wait for something that must happen, in milliseconds. */
   readonly timeoutMs: number;
-  /** Whether the server can do what some servers cannot. */
+  /** Whether the server has an ability that some servers lack. */
   can(limit: Limit): boolean;
   /** How many resources one call may name. */
   readonly resourcesMax: number;
   /** How many bytes of UTF-8 a name may have. */
   readonly nameBytesMax: number;
-  /** A client in another process, which all tests share. Throws where the subject has none. */
+  /** Opens a client in another process, which all tests share. Rejects if the subject has no rival module. */
   inOtherProcess(): Promise<Client>;
-  /** Has this process and another one contend for the resources until the other one has so many grants. */
+  /** Lets this process and another one contend for the resources until the other one has `grants` grants. */
   contendInTwoProcesses(resources: readonly string[], grants: number): Promise<readonly Winnings[]>;
-  /** A client in a process of its own, and how to kill that process. */
+  /** Opens a client in a separate process, which may be killed. */
   inOwnProcess(): Promise<{ readonly client: Client; kill(): Promise<void> }>;
-  /** Ends the clients in other processes, and then the subject. */
+  /** Closes the clients in other processes, and then the subject. */
   close(): Promise<void>;
   /** The server's wall clock, in milliseconds since the Unix epoch. */
   nowMs(): number;
-  /** A clock that runs as the server's does, in milliseconds since some moment. */
+  /** A clock that runs like the server's, in milliseconds since some moment. */
   elapsedMs(): number;
-  /** Whether the server ends claims on the millisecond, so that nothing may be said to last longer than its ttl. */
+  /** Whether the server ends claims to the millisecond, so that no reply may give more than the ttl. */
   readonly endsExactly: boolean;
-  /** Whether, besides, its clock is in the suite's hands, so that the end can be seen on the millisecond. */
+  /** Whether the suite also controls the server's clock, so that it can observe the end to the millisecond. */
   readonly showsExactEnd: boolean;
-  /** What a remaining time may be too short by, when this much time has passed: clocks have a grain, and a speed. */
+  /** How much too short a remaining time may be after `elapsedMs`, given the grain and the rate of clocks. */
   remainingGrainMs(elapsedMs: number): number;
-  /** Lets this much time pass on the server. */
+  /** Lets time pass on the server. */
   pass(ms: number): Promise<void>;
-  /** Lets this much time pass where that takes none, and a moment on real time, for what would happen at once. */
+  /** Lets time pass on an injected clock, or only a moment in real time, which suffices for anything immediate. */
   leap(ms: number): Promise<void>;
-  /** Lets time pass until the condition is true, and fails if it is still false after the timeout (default: the suite's). */
+  /**
+   * Lets time pass until the condition is true. Fails if it is still false after the timeout (default: the suite's).
+   */
   eventually(what: string, condition: () => boolean | Promise<boolean>, timeoutMs?: number): Promise<void>;
 }
 
-/** Makes the world of one test out of a fresh subject. */
+/** Creates the world of one test from a fresh subject. */
 export function worldOf(subject: LockNodeSubject, settings: Settings): World {
   const { cannot, timeoutMs, resourcesMax, nameBytesMax, processes } = settings;
   const endsExactly = !cannot.has("exactTtl");
@@ -76,7 +78,7 @@ export function worldOf(subject: LockNodeSubject, settings: Settings): World {
   };
   const { related } = subject;
   if (cannot.has("unrelatedResources") && !related) {
-    throw new TypeError("a subject must have related() where unrelatedResources is declared");
+    throw new TypeError("a subject must have related() if unrelatedResources is declared");
   }
   const bare = { node: clientOf(subject.node, timeoutMs), rival: clientOf(subject.rival, timeoutMs) };
   const clientOfRelated = (node: LockNode): Client =>
@@ -114,7 +116,7 @@ export function worldOf(subject: LockNodeSubject, settings: Settings): World {
       const there = remote.contend(contest).finally(() => {
         isOver = true;
       });
-      // This process has begun when the other begins, and goes on for as long.
+      // This process starts before the other one and continues until that ends.
       return Promise.all([there, contend(subject.node, contest, () => isOver)]);
     },
     async inOwnProcess() {
@@ -122,7 +124,7 @@ export function worldOf(subject: LockNodeSubject, settings: Settings): World {
       return { client: clientInProcess(remote), kill: () => remote.kill() };
     },
     async close() {
-      // A subject must be ended even if a process cannot be.
+      // The subject must be closed even if a process cannot be.
       await Promise.allSettled(remotes.map((remote) => remote.close()));
       await subject.close();
     },
@@ -141,7 +143,7 @@ export function worldOf(subject: LockNodeSubject, settings: Settings): World {
       const endMs = performance.now() + limitMs;
       while (!(await condition())) {
         if (performance.now() > endMs) throw new Error(`${what}: not within ${limitMs} ms`);
-        // An injected clock advances no further than the timeout: claims that must stay could end otherwise.
+        // An injected clock advances no further than the timeout: claims that must last could expire otherwise.
         if (subject.advance && world.elapsedMs() - startMs < limitMs) await advance(1);
         else await setTimeout(pollMs);
       }
@@ -150,7 +152,7 @@ export function worldOf(subject: LockNodeSubject, settings: Settings): World {
   return world;
 }
 
-/** Waits until a resource is free, by claiming it, and returns the fence. */
+/** Claims a resource as soon as it is free, and returns the fence. */
 export async function claimWhenFree(world: World, resource: string, owner: string = freshOwner()): Promise<number> {
   let fence: number | undefined;
   await world.eventually(`${resource} is free for ${owner}`, async () => {
@@ -161,11 +163,11 @@ export async function claimWhenFree(world: World, resource: string, owner: strin
   return fence as number;
 }
 
-/** Claims a resource for a short while, and returns its fence when the claim has certainly expired. */
+/** Claims a resource briefly, and returns its fence once the claim has certainly expired. */
 export async function claimAndExpire(world: World, owner: string, resource: string): Promise<number> {
   const ttlMs = 40;
   const fence = await world.node.grant(owner, resource, { ttlMs });
-  // The witness is claimed later, for the same time: once it is free, so is the resource, on whatever clock.
+  // The witness is claimed later, for the same time: once it is free, the resource is free by any clock.
   const witness = `${resource}, witness`;
   await world.node.grant(freshOwner(), witness, { ttlMs });
   await claimWhenFree(world, witness);
@@ -173,8 +175,8 @@ export async function claimAndExpire(world: World, owner: string, resource: stri
 }
 
 /**
- * Runs a body that needs a claim to be alive throughout. Only where the machine stalled for longer than the ttl it is
- * run again, with a longer ttl and another resource; what it found out in a stalled run is not counted.
+ * Runs a body that needs a short claim to be alive throughout. If the machine stalled for longer than the ttl, the run
+ * does not count: the body runs again, with a longer ttl and another resource.
  *
  * @returns the resource and the ttl of the run that counted
  */
@@ -196,7 +198,7 @@ export async function whileAlive(
   throw new Error("the machine is too slow: a few calls took longer than the longest ttl that was tried");
 }
 
-/** Claims and releases what is free, and returns the fence: one more than the counter was. */
+/** Claims and releases free resources, and returns the fence: one more than the counter was. */
 export async function nextFence(client: Client, resources: Resources): Promise<number> {
   const owner = freshOwner();
   const fence = await client.grant(owner, resources);
@@ -204,7 +206,7 @@ export async function nextFence(client: Client, resources: Resources): Promise<n
   return fence;
 }
 
-/** A part of a whole, in percent, for a message. */
+/** Formats a part of a whole in percent, for a message. */
 export function shareOf(part: number, whole: number): string {
   const percent = (100 * part) / whole;
   return `${percent < 10 ? percent.toFixed(1) : percent.toFixed(0)} %`;

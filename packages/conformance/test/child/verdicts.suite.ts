@@ -3,7 +3,7 @@ import { correctNodes, wrongNode } from "../correct-nodes.ts";
 import { inThisProcess, nodeOnVirtualClock, noOtherProcess, nothing, remoteSubject } from "../subjects.ts";
 
 /*
- * Run by verdicts.test.ts in a vitest of its own, as one of the nodes has to fail.
+ * Run by verdicts.test.ts in a separate vitest, because one of the nodes must fail.
  */
 
 for (const { name, cannot = {}, related, makeFrom } of correctNodes) {
