@@ -1,8 +1,8 @@
 /*
- * Makes all states the same that differ only in names.
+ * Maps all states that differ only in names to one state.
  *
- * Fences are compared, and never computed with, so nothing but their order matters: those in use become 2, 4, 6, …,
- * which leaves a number in each gap, and 0 for none. Nodes differ in nothing but their state, so they are put in order.
+ * Fences are only compared, never computed with, so only their order matters: those in use become 2, 4, 6, …, which
+ * leaves a number in each gap, and 0 for none. Nodes differ only in their state, so they are sorted.
  */
 #define EACH_FENCE(DO) \
   for (n = 0; n < NODES; n++) DO(now.node[n].counter); \

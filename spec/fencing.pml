@@ -1,15 +1,15 @@
 /*
- * How core and the nodes agree on fencing tokens. README.md says what is modelled, and why that is enough.
+ * How core and the nodes agree on fencing tokens. README.md explains what is modelled, and why that is enough.
  *
- * One process makes one step after another. Most steps are a message that arrives at a node, and what its reply does to
- * the client if it is heard. A message that was sent may arrive at any later step, any number of times or never, so
- * there are no channels: which messages are under way follows from the stage of the client.
+ * A single process takes one step after another. In most steps, a message arrives at a node, and its reply may reach
+ * the client. A message that was sent may arrive at any later step, any number of times or never, so there are no
+ * channels: the stage of the client determines which messages are in flight.
  *
- * What a wrong variant does instead stands under an #ifdef with the name of the variant.
+ * The code of a wrong variant is under an #ifdef with the name of the variant.
  *
- * A hand-over is an acquire that may replace the claim of another owner. For tokens it does not matter whose: here anyone
- * may replace anyone's. EXCLUSION is the other half: nothing that a client relies on expires, a claim may replace only
- * that of the client that hands over to it, and no two clients may have the lock at once.
+ * A hand-over is an acquire that may replace the claim of another owner. For tokens, the owner does not matter: here, any
+ * acquire may replace any claim. EXCLUSION models the other half: no claim expires while its client relies on it, a claim
+ * may replace only a claim of the client that hands over to it, and no two clients may have the lock at once.
  */
 
 #ifndef NODES
@@ -26,8 +26,8 @@
 #endif
 
 /*
- * A client makes one attempt, and is a new client when it makes another. What follows a lock is all part of HELD, but
- * with EXCLUSION, where a client stops relying on its lock before it releases it or hands it over.
+ * A client makes one attempt; another attempt is another client. HELD covers everything after a lock, except with
+ * EXCLUSION, where a client stops relying on its lock before it releases it or hands it over.
  */
 #define IDLE 0
 #define VOTING 1
@@ -36,7 +36,7 @@
 #define ENDED 4
 #define FAILED 5
 
-/* The stage from which on a client is forgotten, as it can do nothing that a stranger could not. NEVER keeps all. */
+/* The stage from which a client is forgotten, because a stranger could do all that it can. NEVER keeps all clients. */
 #define NEVER 6
 #ifndef FORGET
 #define FORGET FAILED
@@ -56,10 +56,10 @@ typedef Node {
 
 typedef Client {
   byte stage;
-  byte heard[NODES]; /* the fence that each node was last heard to have under this claim, or 0 */
+  byte heard[NODES]; /* the last fence that the client received from each node for this claim, or 0 */
   byte proposed[PROPOSALS];
   byte proposals;
-  byte token; /* 0 as long as it has no lock */
+  byte token; /* 0 while it has no lock */
 #ifdef EXCLUSION
   byte takesOver; /* the owner whose claims it may replace, or 0 */
 #endif
@@ -70,7 +70,7 @@ Node node[NODES];
 Client client[CLIENTS];
 byte started;
 
-/* What the step at hand is about. They are 0 between steps, so as not to tell states apart. */
+/* The variables of the current step. They are 0 between steps, so that they do not distinguish states. */
 byte c, n, i, fence, count;
 
 #define CLIENT client[c]
@@ -81,10 +81,10 @@ byte c, n, i, fence, count;
 #define NAME(c) (65 + (c))
 
 #ifdef NUMBERS
-/* For people: fences are numbers, up to this one, and each node stays where it is. */
+/* For people: fences are plain numbers up to this one, and nodes are not reordered. */
 byte top = NUMBERS;
 #else
-/* For proof: a step may take every fence in use, one in each gap between them, and one above them all. */
+/* For the proof: a step may choose every fence in use, one in each gap between them, and one above all. */
 byte top = 1;
 c_code {
 #include "canonical.c"
@@ -122,7 +122,7 @@ inline start() {
 #endif
 }
 
-/* Neither what the client has learned nor the order in which its proposals are late matters any longer. */
+/* What the client has learned, and the order of its late proposals, no longer matter. */
 inline end() {
   for (i : 0 .. NODES - 1) { CLIENT.heard[i] = 0 }
 #if FORGET != NEVER
@@ -144,7 +144,7 @@ inline fail() {
   end()
 }
 
-/* Ends the search, with the run that led here. */
+/* Ends the search with the run that led here. */
 inline stop() {
 #ifdef NUMBERS
   endStep();
@@ -184,7 +184,7 @@ inline complete() {
   end()
 }
 
-/* Finds the highest fence heard, and how many nodes were heard to have it. */
+/* Finds the highest fence received, and how many nodes returned it. */
 inline tally() {
   fence = 0;
   for (i : 0 .. NODES - 1) { fence = MAX(fence, CLIENT.heard[i]) }
@@ -199,7 +199,7 @@ inline propose() {
   CLIENT.stage = AGREEING;
   CLIENT.proposed[CLIENT.proposals] = fence;
   CLIENT.proposals++;
-  /* A lower fence does not count any more: as good as not heard. */
+  /* A lower fence no longer counts, as if not received. */
   for (i : 0 .. NODES - 1) { CLIENT.heard[i] = (CLIENT.heard[i] == fence -> fence : 0) }
   printf("ALSO %c proposes %d\n", NAME(c), fence)
 }
@@ -229,7 +229,7 @@ inline hearRaise() {
   printf("ALSO %c hears it\n", NAME(c));
   if
 #ifdef EXCLUSION
-  :: CLIENT.heard[n] > fence && CLIENT.proposals == PROPOSALS -> assert(false) /* not where claims last */
+  :: CLIENT.heard[n] > fence && CLIENT.proposals == PROPOSALS -> assert(false) /* impossible if claims last */
 #else
   :: CLIENT.heard[n] > fence && CLIENT.proposals == PROPOSALS -> fail()
 #endif
@@ -245,7 +245,7 @@ inline hearRaise() {
   fi
 }
 
-/* The counter advances by any amount: the client's hint, the node's clock, and strangers who were there in between. */
+/* The counter advances by any amount, because of the client's hint, the node's clock, and strangers in between. */
 inline grant() {
   NODE.holder = OWNER;
 #ifndef GRANT_WITHOUT_ADVANCE
@@ -274,7 +274,7 @@ inline acquireArrives() {
   :: NODE.holder == NOBODY ->
      grant();
      printf("STEP node %d grants %c: fence %d\n", n + 1, NAME(c), NODE.counter)
-  :: !IS_HOLDER && NODE.holder != NOBODY && MAY_REPLACE -> /* a hand-over; without one it is denied */
+  :: !IS_HOLDER && NODE.holder != NOBODY && MAY_REPLACE -> /* a hand-over; otherwise it is denied */
      NODE.holder = OWNER;
 #ifndef TAKEOVER_WITHOUT_ADVANCE
      NODE.counter++;
@@ -326,7 +326,7 @@ inline extensionArrives() {
   fi
 }
 
-/* A client that relies on its claims lets its attempt fail, or its lock end, before they expire. */
+/* A client stops relying on its claims before they expire: its attempt fails, or its lock ends. */
 #ifdef EXCLUSION
 #define IS_RELIED_ON (NODE.holder != NOBODY && client[NODE.holder - 1].stage <= HELD)
 #define MAY_RELEASE (CLIENT.stage > HELD)
@@ -351,7 +351,7 @@ inline claimExpires() {
   printf("STEP node %d lets the claim expire\n", n + 1)
 }
 
-/* What would change nothing is left out: such as an acquire that comes again, and whose reply is not heard. */
+/* Messages without effect are left out, such as a repeated acquire whose reply is lost. */
 #ifdef RESEND_ADVANCES
 #define MAY_ACQUIRE CAN_ADVANCE
 #else
