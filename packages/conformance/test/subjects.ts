@@ -23,7 +23,9 @@ export function nodeOnVirtualClock(): { node: MemoryNode; time: Pick<LockNodeSub
 /** A `close` with nothing to close. */
 export async function nothing(): Promise<void> {}
 
-/** A memory node that simulates a server: it can be unreachable, and a client has a second connection while it watches. */
+/**
+ * A memory node that simulates a server: it can be unreachable, and a client has a second connection while it watches.
+ */
 export async function remoteSubject(makeFrom = (node: MemoryNode): LockNode => node): Promise<LockNodeSubject> {
   const { node: complete, time } = nodeOnVirtualClock();
   const server = makeFrom(complete);

@@ -83,7 +83,7 @@ function withNodes(subject: LockNodeSubject, node: LockNode, rival: LockNode): L
 }
 
 /**
- * A node that can be made to forget a fence counter: each resource is kept under a name that changes with every loss.
+ * Returns a node that can lose a fence counter: each resource is kept under a name that changes with every loss.
  */
 export function forgetful<N extends LockNode>(node: N): { node: N; forget(resource: string): void } {
   const generations = new Map<string, number>();
