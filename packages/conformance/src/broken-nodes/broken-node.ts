@@ -1,4 +1,4 @@
-import type { LockNode } from "@holdfast/core";
+import type { AcquireReply, AcquireRequest, LockNode } from "@holdfast/core";
 import type { LockNodeLimits, LockNodeSubject } from "../subject.ts";
 import { plainNode, renamedNode } from "../world/renamed-node.ts";
 
@@ -94,5 +94,21 @@ export function forgetful<N extends LockNode>(node: N): { node: N; forget(resour
   return {
     node: renamedNode(node, keptAs),
     forget: (resource) => generations.set(resource, (generations.get(resource) ?? 0) + 1),
+  };
+}
+
+/** A reply of `acquire` that does not grant. */
+type Denial = Extract<AcquireReply, { granted: false }>;
+
+/** Changes the denials of a node. */
+export function withDenials(
+  { acquire }: Pick<LockNode, "acquire">,
+  change: (denial: Denial, request: AcquireRequest) => AcquireReply | Promise<AcquireReply>,
+): Pick<LockNode, "acquire"> {
+  return {
+    async acquire(request) {
+      const reply = await acquire(request);
+      return reply.granted ? reply : change(reply, request);
+    },
   };
 }

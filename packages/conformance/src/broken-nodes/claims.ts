@@ -1,7 +1,7 @@
 import { setTimeout } from "node:timers/promises";
 import type { AcquireRequest, LockNode } from "@holdfast/core";
 import { renamedNode } from "../world/renamed-node.ts";
-import type { BrokenWrapper } from "./broken-node.ts";
+import { type BrokenWrapper, withDenials } from "./broken-node.ts";
 import { withHeldResources } from "./replies.ts";
 
 /** Returns the requested resources that have any owner. */
@@ -14,14 +14,10 @@ function heldByAny(node: Required<LockNode>): (request: AcquireRequest) => Promi
 
 /** Replaces the holder in each denial. */
 function withHolder(node: LockNode, name: (request: AcquireRequest) => Promise<string | undefined>): Partial<LockNode> {
-  return {
-    async acquire(request) {
-      const reply = await node.acquire(request);
-      if (reply.granted) return reply;
-      const holder = await name(request);
-      return { ...reply, ...(holder !== undefined && { holder }) };
-    },
-  };
+  return withDenials(node, async (denial, request) => {
+    const holder = await name(request);
+    return { ...denial, ...(holder !== undefined && { holder }) };
+  });
 }
 
 /** Faults in claims. */
@@ -66,13 +62,7 @@ export const brokenClaims: readonly BrokenWrapper[] = [
   {
     fault: "rejects instead of denying",
     caughtBy: "acquire() denies a resource that another owner holds, through either client",
-    breakIt: (node) => ({
-      async acquire(request) {
-        const reply = await node.acquire(request);
-        if (!reply.granted) throw new Error("the resource is locked");
-        return reply;
-      },
-    }),
+    breakIt: (node) => withDenials(node, () => Promise.reject(new Error("the resource is locked"))),
   },
   {
     fault: "names the owner of the request as the holder",

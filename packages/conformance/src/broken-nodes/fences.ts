@@ -1,5 +1,5 @@
 import type { LockNode } from "@holdfast/core";
-import { type BrokenWrapper, forgetful } from "./broken-node.ts";
+import { type BrokenWrapper, forgetful, withDenials } from "./broken-node.ts";
 
 /** Counts fences in the client instead of on the server. */
 function countingByItself(node: LockNode): Partial<LockNode> {
@@ -192,23 +192,15 @@ export const brokenFences: readonly BrokenWrapper[] = [
     fault: "advances the counter for a claim that it denies",
     caughtBy: "acquire() changes neither holder, ttl nor counter when it is denied",
     sees: "inspect",
-    breakIt: (node) => ({
-      async acquire(request) {
-        const reply = await node.acquire(request);
+    breakIt: (node) =>
+      withDenials(node, async (denial, request) => {
         const [resource] = request.resources as [string];
         const { owner, remainingMs, fence } = await node.inspect(resource);
-        if (reply.granted || owner === null || remainingMs === null) return reply;
-        await node.extend({
-          ...request,
-          resources: [resource],
-          owner,
-          ttlMs: remainingMs,
-          fence: fence + 1,
-          rejoin: false,
-        });
-        return reply;
-      },
-    }),
+        if (owner === null || remainingMs === null) return denial;
+        const raise = { resources: [resource], owner, ttlMs: remainingMs, fence: fence + 1, rejoin: false };
+        await node.extend({ ...request, ...raise });
+        return denial;
+      }),
   },
   {
     fault: "keeps one counter for all resources",

@@ -1,17 +1,12 @@
 import type { AcquireReply, AcquireRequest, ExtendReply, LockNode, NodeView, ReleaseReply } from "@holdfast/core";
-import type { BrokenWrapper } from "./broken-node.ts";
+import { type BrokenWrapper, withDenials } from "./broken-node.ts";
 
 /** Replaces the held resources in each denial. */
 export function withHeldResources(
   node: LockNode,
   name: (request: AcquireRequest) => readonly string[] | Promise<readonly string[]>,
 ): Partial<LockNode> {
-  return {
-    async acquire(request) {
-      const reply = await node.acquire(request);
-      return reply.granted ? reply : { ...reply, heldResources: await name(request) };
-    },
-  };
+  return withDenials(node, async (denial, request) => ({ ...denial, heldResources: await name(request) }));
 }
 
 /** Faults in the shape of a reply, or in the handling of a request. */
@@ -41,12 +36,7 @@ export const brokenReplies: readonly BrokenWrapper[] = [
   {
     fault: "returns a negative wait, as some servers do for a key without a ttl",
     caughtBy: "acquire() denies a resource that another owner holds, through either client",
-    breakIt: (node) => ({
-      async acquire(request) {
-        const reply = await node.acquire(request);
-        return reply.granted ? reply : { granted: false, retryAfterMs: -1 };
-      },
-    }),
+    breakIt: (node) => withDenials(node, () => ({ granted: false, retryAfterMs: -1 })),
   },
   {
     fault: "lists as held a resource that was not requested",

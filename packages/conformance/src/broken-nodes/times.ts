@@ -1,9 +1,9 @@
 import type { LockNode } from "@holdfast/core";
 import { dayMs, minuteMs } from "../world/durations.ts";
-import type { BrokenWrapper } from "./broken-node.ts";
+import { type BrokenWrapper, withDenials } from "./broken-node.ts";
 
 /** Changes the ttl of every claim and every extension. */
-function withTtl(node: LockNode, change: (ttlMs: number) => number): Partial<LockNode> {
+function withTtl(node: LockNode, change: (ttlMs: number) => number): Pick<LockNode, "acquire" | "extend"> {
   return {
     acquire: (request) => node.acquire({ ...request, ttlMs: change(request.ttlMs) }),
     extend: (request) => node.extend({ ...request, ttlMs: change(request.ttlMs) }),
@@ -12,23 +12,12 @@ function withTtl(node: LockNode, change: (ttlMs: number) => number): Partial<Loc
 
 /** Changes the wait in a denial. */
 function withRetryAfter(node: LockNode, change: (retryAfterMs: number) => number): Partial<LockNode> {
-  return {
-    async acquire(request) {
-      const reply = await node.acquire(request);
-      return reply.granted ? reply : { granted: false, retryAfterMs: change(reply.retryAfterMs ?? 0) };
-    },
-  };
+  return withDenials(node, ({ retryAfterMs = 0 }) => ({ granted: false, retryAfterMs: change(retryAfterMs) }));
 }
 
 /** Omits the wait from denials. */
-function silent(node: Partial<LockNode>): Partial<LockNode> {
-  return {
-    ...node,
-    async acquire(request) {
-      const reply = await (node as LockNode).acquire(request);
-      return reply.granted ? reply : { granted: false };
-    },
-  };
+function silent(node: Pick<LockNode, "acquire">): Pick<LockNode, "acquire"> {
+  return withDenials(node, () => ({ granted: false }));
 }
 
 /** Faults in how long a claim lasts, and in the times in replies. */
@@ -48,13 +37,17 @@ export const brokenTimes: readonly BrokenWrapper[] = [
     fault: "ends claims two percent early, and hides the remaining time",
     caughtBy: "a claim lasts for the whole of a ttl of seconds, however it was made",
     sees: "inspect",
-    breakIt: (node) => ({
-      ...silent(withTtl(node, (ttlMs) => Math.ceil(ttlMs * 0.98))),
-      inspect: async (resource) => {
-        const view = await node.inspect(resource);
-        return view.remainingMs === null ? view : { ...view, remainingMs: view.remainingMs / 0.98 };
-      },
-    }),
+    breakIt: (node) => {
+      const { acquire, extend } = withTtl(node, (ttlMs) => Math.ceil(ttlMs * 0.98));
+      return {
+        ...silent({ acquire }),
+        extend,
+        inspect: async (resource) => {
+          const view = await node.inspect(resource);
+          return view.remainingMs === null ? view : { ...view, remainingMs: view.remainingMs / 0.98 };
+        },
+      };
+    },
   },
   {
     fault: "ends extended claims a few percent early",
@@ -146,10 +139,7 @@ export const brokenTimes: readonly BrokenWrapper[] = [
     sees: "inspect",
     needs: ["advance"],
     breakIt: (node) => ({
-      acquire: async (request) => {
-        const reply = await node.acquire(request);
-        return reply.granted ? reply : { granted: false };
-      },
+      ...silent(node),
       async extend(request) {
         const reply = await node.extend(request);
         for (const resource of reply.held ? request.resources : []) {
@@ -210,12 +200,8 @@ export const brokenTimes: readonly BrokenWrapper[] = [
   {
     fault: "gives the wait for a claim that it may take over",
     caughtBy: "acquire() with takeover gives the wait for the claims that it may not take over, if it gives one",
-    breakIt: (node) => ({
-      acquire: async (request) => {
-        const reply = await node.acquire(request);
-        return reply.granted ? reply : node.acquire({ ...request, owner: "another owner", takeover: "nobody" });
-      },
-    }),
+    breakIt: (node) =>
+      withDenials(node, (_, request) => node.acquire({ ...request, owner: "another owner", takeover: "nobody" })),
   },
   {
     fault: "gives a point in time instead of a wait",

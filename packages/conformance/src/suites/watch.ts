@@ -25,21 +25,15 @@ export async function releaseUntil(
 
 /** The watchers that a release notifies. */
 const notifications: readonly Fact[] = [
-  fact("watch() notifies of a release by the rival client", async (world) => {
-    const heard: string[] = [];
-    const unwatch = await world.node.watch("r", (resource) => heard.push(resource));
-    await releaseUntil(world, world.rival, "r", () => heard.length > 0);
-    expect(new Set(heard)).toEqual(new Set(["r"]));
-    await unwatch();
-  }),
-
-  fact("watch() notifies of a release by its own client", async (world) => {
-    const heard: string[] = [];
-    const unwatch = await world.node.watch("r", (resource) => heard.push(resource));
-    await releaseUntil(world, world.node, "r", () => heard.length > 0);
-    expect(new Set(heard)).toEqual(new Set(["r"]));
-    await unwatch();
-  }),
+  ...[["rival", "the rival client"] as const, ["node", "its own client"] as const].map(([client, named]) =>
+    fact(`watch() notifies of a release by ${named}`, async (world) => {
+      const heard: string[] = [];
+      const unwatch = await world.node.watch("r", (resource) => heard.push(resource));
+      await releaseUntil(world, world[client], "r", () => heard.length > 0);
+      expect(new Set(heard)).toEqual(new Set(["r"]));
+      await unwatch();
+    }),
+  ),
 
   fact("watch() of several resources notifies of each by its name, and of no other", async (world) => {
     const heard: string[] = [];
