@@ -13,7 +13,7 @@ describe("reportOf()", () => {
   it("reportOf() tells what ran, which faults struck, and that everything holds", () => {
     const tally = { ...none, runs: 12_345, operations: 6, locks: 5, handOvers: 4, notifications: 3210, turns: 1234 };
     expect(reportOf("survivable", tally).split("\n")).toEqual([
-      "survivable: whatever a lock must withstand",
+      "survivable: all faults that a lock must survive",
       "  12 345 runs, 6 operations, 5 locks",
       "  4 locks handed over within a process, 3 210 notifications, 1 234 of them for whose turn it was",
       "  faults that struck: none",

@@ -162,7 +162,8 @@ export const nodeMutants: readonly NodeMutant[] = [
   },
   {
     fault: "takes a claim on some of several resources for a claim on all",
-    caughtBy: "extend() without rejoin returns not held and changes nothing if the owner holds only some of the resources",
+    caughtBy:
+      "extend() without rejoin returns not held and changes nothing if the owner holds only some of the resources",
     edits: [{ file: "extend.lua", from: isHeld, to: "local isHeld = mine > 0" }],
   },
   {
