@@ -106,7 +106,7 @@ const byStatement: Readonly<Record<string, string>> = {
   "a claim for thirty days is granted and lasts": "a ttl of more than 2^31 milliseconds overflows",
   "a claim can be extended by thirty days and lasts": "a ttl of more than 2^31 milliseconds overflows",
   "an expired claim can be neither extended nor released by its owner": "an expired claim still counts as its owner's",
-  "an expired claim is made anew by its owner's next acquire(), and the counter advances":
+  "acquire() by the owner of an expired claim makes a new claim, and the counter advances":
     "an expired claim still counts as its owner's",
   "the expiry of an old claim does not end the next owner's claim": "a timer of an old claim deletes the new one",
   "the fence of a grant is one more than the counter, after a release by either client":

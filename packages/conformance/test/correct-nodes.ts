@@ -35,7 +35,7 @@ export const limitedNode: CorrectNode = {
     severalResources: "one resource at a time",
     takeover: "claims are not passed on",
     rejoin: "a lost claim is lost",
-    longTtl: "a week at the most",
+    longTtl: "at most a week",
     exactTtl: "its clock ticks every 50 ms",
     longNames: { max: 200, reason: "its keys have 200 bytes" },
   },
@@ -44,7 +44,7 @@ export const limitedNode: CorrectNode = {
     const prepare = <R extends { readonly resources: readonly string[]; readonly ttlMs: number }>(request: R): R => {
       for (const name of request.resources) checkName(name);
       refuse(request.resources.length > 1, "one resource at a time");
-      refuse(request.ttlMs > 7 * dayMs, "a week at the most");
+      refuse(request.ttlMs > 7 * dayMs, "at most a week");
       return { ...request, ttlMs: Math.ceil(request.ttlMs / tickMs) * tickMs };
     };
     return {

@@ -23,6 +23,11 @@ export interface CritiquedCase {
 
 const ttlMs = 1000;
 
+/** Joins the lines of a text. */
+function text(...lines: readonly string[]): string {
+  return lines.join(" ");
+}
+
 /** Returns an operation that locks, reads, thinks for a while and writes. */
 function update(afterMs: number, thinkMs: number): Operation {
   return { by: "acquire", resources: ["file"], afterMs, thinkMs };
@@ -49,8 +54,10 @@ const onlyNodeCInCommon: readonly Fault[] = [
 export const critique: readonly CritiquedCase[] = [
   {
     title: "The clock of node C jumps forward",
-    story:
-      "Client 1 locks A, B and C, and cannot reach D and E. The clock of C jumps forward, and C considers the claim expired. Client 2 locks C, D and E, and cannot reach A and B (first example of the critique).",
+    story: text(
+      "Client 1 locks A, B and C, and cannot reach D and E. The clock of C jumps forward, and C considers the claim",
+      "expired. Client 2 locks C, D and E, and cannot reach A and B (first example of the critique).",
+    ),
     scenario: two(update(0, 300), update(50, 100), [
       ...onlyNodeCInCommon,
       { kind: "clock jump", of: "C", atMs: 30, byMs: ttlMs },
@@ -58,13 +65,17 @@ export const critique: readonly CritiquedCase[] = [
     violated: ["mutual exclusion"],
     losers: ["checks nothing"],
     without: "Both believe that they hold the lock, and the update of client 2 is lost.",
-    withFencing:
-      "Both still believe it. The storage refuses the write of client 1 because it has seen a later token: nothing is lost.",
+    withFencing: text(
+      "Both still believe it. The storage refuses the write of client 1 because it has seen a later token: nothing",
+      "is lost.",
+    ),
   },
   {
     title: "Node C crashes, and restarts at once without its memory",
-    story:
-      "Client 1 locks A, B and C. C crashes before it has written the claim to disk, and restarts. Client 2 locks C, D and E (second example of the critique; “delayed restarts” on the distlock page).",
+    story: text(
+      "Client 1 locks A, B and C. C crashes before it has written the claim to disk, and restarts. Client 2 locks",
+      "C, D and E (second example of the critique; “delayed restarts” on the distlock page).",
+    ),
     scenario: two(update(0, 300), update(50, 100), [
       ...onlyNodeCInCommon,
       { kind: "node crash", node: "C", atMs: 30, forMs: 1, memory: "lost", isSilent: false },
@@ -72,39 +83,51 @@ export const critique: readonly CritiquedCase[] = [
     violated: ["mutual exclusion"],
     losers: ["checks nothing"],
     without: "As with the clock jump, both believe that they hold the lock, and an update is lost.",
-    withFencing:
-      "The counter of C is lost as well. The token of client 2 is still larger, because tokens are never behind the clock of the requesting client: nothing is lost.",
+    withFencing: text(
+      "The counter of C is lost as well. The token of client 2 is still larger, because tokens are never behind the",
+      "clock of the requesting client: nothing is lost.",
+    ),
   },
   {
     title: "A client is paused while the replies are in flight",
-    story:
-      "Client 1 asks all nodes, and is paused before it sees their replies. Its claims expire, and client 2 gets the lock. Client 1 resumes and reads the replies: all nodes have granted (third example of the critique).",
+    story: text(
+      "Client 1 asks all nodes, and is paused before it sees their replies. Its claims expire, and client 2 gets",
+      "the lock. Client 1 resumes and reads the replies: all nodes have granted (third example of the critique).",
+    ),
     scenario: two(update(0, 300), update(50, 300), [
       { kind: "pause", client: "client 1", atMs: 3, forMs: 1300, step: 0 },
     ]),
     violated: [],
     losers: [],
-    without:
-      "Nothing is lost. The client compares its clock with the time of the first request and finds that no validity is left. It has no lock: it releases and tries again.",
+    without: text(
+      "Nothing is lost. The client compares its clock with the time of the first request and finds that no validity",
+      "is left. It has no lock: it releases and tries again.",
+    ),
     withFencing: "The same.",
   },
   {
     title: "A client is paused after the check, and before the write",
-    story:
-      "Client 1 reads, checks once more that its lock is valid, and is paused before it sends its write. Meanwhile client 2 locks, reads and writes (the diagram with the garbage collector, and that with tokens 33 and 34).",
+    story: text(
+      "Client 1 reads, checks once more that its lock is valid, and is paused before it sends its write. Meanwhile",
+      "client 2 locks, reads and writes (the diagram with the garbage collector, and that with tokens 33 and 34).",
+    ),
     scenario: two(update(0, 100), update(50, 100), [
       { kind: "pause before acting", client: "client 1", atMs: 50, forMs: 2000 },
     ]),
     violated: ["mutual exclusion"],
     losers: ["checks nothing"],
-    without:
-      "The write of client 1 arrives two seconds later and overwrites what client 2 wrote. No check in the client can prevent this: the pause can always come right after the check.",
+    without: text(
+      "The write of client 1 arrives two seconds later and overwrites what client 2 wrote. No check in the client",
+      "can prevent this: the pause can always come right after the check.",
+    ),
     withFencing: "The storage has seen the token of client 2 and refuses the late write.",
   },
   {
     title: "A write that is delayed past the ttl",
-    story:
-      "No process is paused, but the network delays the write of client 1 by two seconds. When it arrives, the lock has ended and client 2 holds the next one (the critique's network that delayed packets for 90 seconds).",
+    story: text(
+      "No process is paused, but the network delays the write of client 1 by two seconds. When it arrives, the lock",
+      "has ended and client 2 holds the next one (the critique's network that delayed packets for 90 seconds).",
+    ),
     scenario: two(update(0, 100), update(50, 100), [
       { kind: "late access", client: "client 1", access: 2, byMs: 2000 },
     ]),
@@ -115,21 +138,27 @@ export const critique: readonly CritiquedCase[] = [
   },
   {
     title: "A late write, between the read and the write of the next holder",
-    story:
-      "As before, but the late write arrives after client 2 has read and before it writes. Its token is checked against the tokens of earlier writes, none of which is larger.",
+    story: text(
+      "As before, but the late write arrives after client 2 has read and before it writes. Its token is checked",
+      "against the tokens of earlier writes, none of which is larger.",
+    ),
     scenario: two(update(0, 100), update(50, 800), [
       { kind: "late access", client: "client 1", access: 2, byMs: 1500 },
     ]),
     violated: [],
     losers: ["checks writes", "checks nothing"],
     without: "The late write is accepted, and then overwritten by client 2, which has not seen it.",
-    withFencing:
-      "A storage that checks only writes loses the update, too. A storage that also gets the token at the read refuses the late write. This is why every access must carry the token.",
+    withFencing: text(
+      "A storage that checks only writes loses the update, too. A storage that also gets the token at the read",
+      "refuses the late write. This is why every access must carry the token.",
+    ),
   },
   {
     title: "A claim that is delayed past the ttl",
-    story:
-      "The claim of client 1 reaches C, D and E more than a ttl late, long after its attempt has failed. It reaches C while client 2 holds the lock, and D and E when the lock is free again.",
+    story: text(
+      "The claim of client 1 reaches C, D and E more than a ttl late, long after its attempt has failed. It reaches",
+      "C while client 2 holds the lock, and D and E when the lock is free again.",
+    ),
     scenario: two({ ...update(0, 300), by: "tryAcquire" }, update(900, 500), [
       { kind: "late message", client: "client 1", node: "C", message: 1, part: "request", byMs: 1200 },
       { kind: "late message", client: "client 1", node: "D", message: 1, part: "request", byMs: 1700 },
@@ -137,8 +166,10 @@ export const critique: readonly CritiquedCase[] = [
     ]),
     violated: [],
     losers: [],
-    without:
-      "Nothing is lost. A late grant cannot count for another attempt, as no two attempts share an owner. The release that follows on the same connection frees the claims on D and E.",
+    without: text(
+      "Nothing is lost. A late grant cannot count for another attempt, as no two attempts share an owner. The",
+      "release that follows on the same connection frees the claims on D and E.",
+    ),
     withFencing: "The same.",
   },
 ];

@@ -241,7 +241,7 @@ describe("check() of waiters", () => {
 
   it("check() finds a call that passes one for several resources that is not blocked", () => {
     expect(found(passed())).toEqual([
-      "30 queue order: a call of client 1 for stock got lock 1.2 before a call of client 1 for cash and stock, which came earlier and was not blocked",
+      "30 queue order: a call of client 1 for stock got lock 1.2 and passed a call of client 1 for cash and stock, which was not blocked",
     ]);
     expect(found({ ...passed(), isFaultless: false })).toEqual([]);
     expect(found(passed({ resources: ["stock"] }))).toHaveLength(1);

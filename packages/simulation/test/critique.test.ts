@@ -6,13 +6,18 @@ function pageOf(played: readonly { readonly critiqued: CritiquedCase; readonly r
     const { title, story, without, withFencing } = critiqued;
     return [
       `## ${title}`,
-      story,
+      wrapped(story),
       `\`\`\`\n${tellStory(run)}\n\`\`\``,
-      `**Without fencing:** ${without}`,
-      `**With fencing:** ${withFencing}`,
+      wrapped(`**Without fencing:** ${without}`),
+      wrapped(`**With fencing:** ${withFencing}`),
     ].join("\n\n");
   });
   return [heading, ...sections].join("\n\n").concat("\n");
+}
+
+/** Breaks a paragraph into lines of at most 120 columns. */
+function wrapped(paragraph: string): string {
+  return paragraph.replace(/(.{1,120})(?: |$)/g, "$1\n").trimEnd();
 }
 
 const heading = `# The critique, played out

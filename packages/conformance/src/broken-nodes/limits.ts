@@ -30,7 +30,7 @@ export const brokenLimits: readonly BrokenWrapper[] = [
   },
   {
     fault: "declares that it cannot keep a claim for thirty days, and cuts it short instead of rejecting it",
-    cannot: { longTtl: "leases last an hour at the most" },
+    cannot: { longTtl: "leases last at most an hour" },
     caughtBy: "acquire() rejects a claim for thirty days, and claims nothing",
     breakIt: (node) => ({
       acquire: (request) => node.acquire({ ...request, ttlMs: Math.min(request.ttlMs, 60 * minuteMs) }),

@@ -111,7 +111,7 @@ export const brokenTimes: readonly BrokenWrapper[] = [
     }),
   },
   {
-    fault: "claims a held claim anew, for a shorter ttl, if rejoin is set",
+    fault: "claims a held claim again, for a shorter ttl, if rejoin is set",
     caughtBy: "extend() with rejoin of a held claim with less than its remaining ttl does not shorten it",
     breakIt: (node) => ({
       async extend(request) {

@@ -64,7 +64,7 @@ const claimsOfRace = 40;
 const contestGrants = 100;
 
 const notInStore =
-  "a claim is not in the store when acquire() replies: the node excludes only callers in its own process, or replies before the commit";
+  "a claim is not in the store when acquire() replies: the node excludes only its own process, or replies before the commit";
 const notFreed = "a claim is still in the store when release() replies: the node replies before the commit";
 const perProcess = "exclusion or counting happens in the process, and not in the store";
 

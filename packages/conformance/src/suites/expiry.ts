@@ -61,7 +61,7 @@ const endFacts: readonly Fact[] = [
     await world.rival.grant("bob", "r");
   }),
 
-  fact("an expired claim is made anew by its owner's next acquire(), and the counter advances", async (world) => {
+  fact("acquire() by the owner of an expired claim makes a new claim, and the counter advances", async (world) => {
     const fence = await claimAndExpire(world, "alice", "r");
     expect(await world.node.grant("alice", "r")).toBe(fence + 1);
   }),

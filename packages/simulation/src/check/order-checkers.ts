@@ -26,10 +26,10 @@ export function queueJumps(history: History): Finding[] {
       return areEqual(waiter, late) || (isFaultless && lock !== undefined && !wasBlocked(waiter, lock, history));
     });
     if (early === undefined) return [];
-    const which = areEqual(early, late)
-      ? "an earlier one that still waits"
-      : `${nameOf(early)}, which came earlier and was not blocked`;
-    return [{ atMs, what: `${nameOf(late)} got lock ${attempt} before ${which}` }];
+    const passed = areEqual(early, late)
+      ? "before an earlier one that still waits"
+      : `and passed ${nameOf(early)}, which was not blocked`;
+    return [{ atMs, what: `${nameOf(late)} got lock ${attempt} ${passed}` }];
   });
 }
 

@@ -18,7 +18,7 @@ export interface History {
   readonly completion: Completion | undefined;
   /** Operations that ended in a way that they must not. */
   readonly misbehaviour: readonly Incident[];
-  /** What was left behind at the end. */
+  /** Everything that was left behind at the end. */
   readonly leaks: readonly Incident[];
   /** The outcome of the final test, when no fault is left. */
   readonly recovery: Recovery | undefined;
@@ -172,7 +172,7 @@ export interface LostUpdate {
 export interface Incident {
   /** When it was noticed. */
   readonly atMs: number;
-  /** What happened. */
+  /** A description of the event. */
   readonly what: string;
 }
 
@@ -190,7 +190,7 @@ export interface Recovery {
 export interface Finding {
   /** When it happened, in milliseconds of true time. */
   readonly atMs: number;
-  /** What happened. */
+  /** A description of the event. */
   readonly what: string;
 }
 

@@ -4,7 +4,7 @@ export interface TimelineEvent {
   readonly atMs: number;
   /** The subject: a client, a node, the storage, a fault, or a check. */
   readonly who: string;
-  /** What happened. */
+  /** A description of the event. */
   readonly what: string;
   /** The attempt that it belongs to. */
   readonly attempt?: string | undefined;

@@ -55,13 +55,13 @@ export interface OfMessage extends OfClient {
 
 /** A request or a reply that never arrives. */
 export interface LostMessage extends FaultOf<"lost message">, OfMessage {
-  /** What is lost. */
+  /** The part that is lost. */
   readonly part: "request" | "reply";
 }
 
 /** A request or a reply that is delayed. On a connection that keeps the order, later messages wait for it. */
 export interface LateMessage extends FaultOf<"late message">, OfMessage {
-  /** What is late. */
+  /** The part that is late. */
   readonly part: "request" | "reply";
   /** How much later it arrives, in milliseconds. */
   readonly byMs: number;
