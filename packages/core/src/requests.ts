@@ -5,7 +5,7 @@
 import { describeValue } from "./arguments.ts";
 import type { AcquireRequest, ExtendRequest, NodeRequest, ReleaseRequest } from "./lock-node.ts";
 
-export { assertOptions, checkMethods, checkType } from "./arguments.ts";
+export { assertOptions, checkInteger, checkMethods, checkType } from "./arguments.ts";
 
 /**
  * Throws unless the contract allows this acquire request, so that a node never claims anything by guesswork.

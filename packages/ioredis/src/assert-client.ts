@@ -1,13 +1,13 @@
 import type { IoredisClient } from "./client.ts";
 
 /**
- * Throws unless the client is one of ioredis that leaves the names of keys as they are.
+ * Throws unless the client is an ioredis client without a `keyPrefix`.
  *
- * @param advice why it must, and what to do instead, for its `keyPrefix`
+ * @param advice the reason against a `keyPrefix` and the alternative, as the end of the error message
  */
 export function assertClient(client: IoredisClient, advice: (keyPrefix: string) => string): void {
   if (typeof client?.evalsha !== "function" || typeof client.duplicate !== "function") {
-    throw new TypeError("client must be a Redis or a Cluster of ioredis, or of a library with its interface");
+    throw new TypeError("client must be an ioredis Redis or Cluster, or a client with the same interface");
   }
   const { keyPrefix } = client.options;
   if (keyPrefix) throw new TypeError(`client must not have a keyPrefix${advice(keyPrefix)}`);

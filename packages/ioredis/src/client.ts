@@ -1,4 +1,4 @@
-/** What the adapter needs of the clients of ioredis: no more, so that its versions and forks will do. */
+/* The part of the ioredis API that the adapter uses: small, so that several versions and forks fit. */
 
 /** A `Redis` or `Cluster` of ioredis, or a client with the same interface, such as iovalkey's. */
 export interface IoredisClient {

@@ -6,60 +6,63 @@ import { PendingClaims } from "./pending-claims.ts";
 import { ScriptExecutor } from "./script-executor.ts";
 
 /**
- * How many claims a server may leave unanswered before further ones are held back. A server that hangs stays connected for
- * minutes before anything notices, and first works off all that it was sent. A claim that is held back costs it nothing, and
- * has most often been given up by then.
+ * The most claims in flight; further ones are held back. A hung server stays connected for minutes before anyone
+ * notices, and then first executes everything that it was sent. A claim that is held back costs it nothing, and has
+ * usually been given up by then.
  */
-const claimsOwedMax = 256;
+const claimsInFlightMax = 256;
 
-/** How many of all other operations, which are never held back: each claim may need a release, and so do earlier locks. */
-const othersOwedMax = 2 * claimsOwedMax;
+/**
+ * The most other operations in flight. They are never held back: each claim may need a release, and so may earlier
+ * locks.
+ */
+const othersInFlightMax = 2 * claimsInFlightMax;
 
-/** How many claims may be held back. */
+/** The most claims that are held back. */
 const heldBackMax = 10_000;
 
 /**
- * How many resources the operations of one call may have. More of them are divided evenly: a server works on one call while the
- * client reads the answers to the one before it. Each call has its price, so there should not be many.
+ * The most resources in one call. A larger batch is divided evenly, so that the server executes one call while the
+ * client reads the reply to the one before. Each call has a fixed cost, so there should be few.
  */
 const resourcesInCallMax = 64;
 
 /**
- * Sends the operations of one node, and decides what may be sent when. The operations of one tick leave together, in their
- * order, in few calls of the script. On a cluster, and with a library that settles each in its time, each leaves alone. A
- * method that throws has sent nothing.
+ * Sends the operations of one node, and limits how many are in flight. The operations of one tick leave together, in
+ * order, in as few script calls as possible. On a cluster, and with a library that settles each call in time, every
+ * operation is a call of its own. A method that throws has sent nothing.
  */
 export class Batcher {
   readonly #connection: RedisConnection;
-  readonly #foundLost: () => void;
+  readonly #onDisconnected: () => void;
   readonly #pendingClaims: PendingClaims;
   readonly #executor: ScriptExecutor;
-  readonly #leavesAlone: boolean;
+  readonly #sendsOneByOne: boolean;
   #queue: Operation[] = [];
   #isHoldingBack = false;
   #isFlushDue = false;
-  #claimsOwed = 0;
-  #othersOwed = 0;
+  #claimsInFlight = 0;
+  #othersInFlight = 0;
 
   /**
    * @param connection sends the calls
    * @param guardMs how long after its start the server does not vote
-   * @param foundLost called when the connection is found lost
+   * @param onDisconnected called when the connection turns out to be lost
    */
-  constructor(connection: RedisConnection, guardMs: number, foundLost: () => void) {
+  constructor(connection: RedisConnection, guardMs: number, onDisconnected: () => void) {
     this.#connection = connection;
-    this.#foundLost = foundLost;
-    this.#leavesAlone = connection.isCluster || connection.settlesInTime === true;
+    this.#onDisconnected = onDisconnected;
+    this.#sendsOneByOne = connection.isCluster || connection.settlesInTime === true;
     this.#pendingClaims = new PendingClaims(connection, () => this.#flushSoon());
     this.#executor = new ScriptExecutor(connection, guardMs, {
-      ended: (operations) => this.#ended(operations),
-      foundLost,
+      onEnded: (operations) => this.#onEnded(operations),
+      onDisconnected,
     });
   }
 
   /**
-   * Sends an operation that would be harmful if it arrived late: at once or not at all, and never after it was given up. Comes
-   * after {@link assertReady}.
+   * Sends an operation that does harm if it arrives late, and never sends it after it was given up. Call {@link
+   * assertReady} first.
    */
   claim(record: OperationRecord, owner: string, timeoutMs: number): Promise<unknown> {
     const nowMs = performance.now();
@@ -70,8 +73,8 @@ export class Batcher {
   }
 
   /**
-   * Sends an operation that does no harm however late it arrives, and gives up those claims of the owner that have not been
-   * sent. An attempt of which nothing was sent is undone without the server.
+   * Sends a release, which does no harm however late it arrives, and gives up all claims of the owner that are not yet
+   * sent. Undoing an attempt of which nothing was sent needs no command.
    */
   release(record: OperationRecord, owner: string, undo: boolean): Promise<unknown> {
     const wasNeverSent = this.#pendingClaims.giveUp(owner);
@@ -81,7 +84,7 @@ export class Batcher {
     return release.answer;
   }
 
-  /** Sends an operation that changes nothing. */
+  /** Sends a read-only operation. */
   inspect(record: OperationRecord): Promise<unknown> {
     this.assertReady(record.keys[0] as string);
     const inspection = this.#newOperation(record);
@@ -90,19 +93,19 @@ export class Batcher {
   }
 
   /**
-   * Asks the server who it is, and brings it the script, so that the claim behind it finds it there. Settles in time, as other
-   * claims wait for the answer.
+   * Asks the server for its identity, and loads the script for the claim that follows. Settles within `timeoutMs`,
+   * because other claims wait for the answer.
    */
   identify(record: OperationRecord, timeoutMs: number): Promise<unknown> {
     this.assertReady(record.keys[0] as string);
     this.#flush(); // keeps the order
     const operation = this.#newOperation(record);
     this.#executor.send([operation], "EVAL");
-    return within(timeoutMs, operation.answer, () => new Error("time was up before the server answered"));
+    return within(timeoutMs, operation.answer, () => new Error("timed out before the server replied"));
   }
 
   /**
-   * Throws unless an operation with this key that is sent now goes to its server now, or if too many claims are held back.
+   * Throws if an operation with this key cannot be written to its server now, or if too many claims are held back.
    *
    * @param acquirer the owner of an `acquire`, which then needs no release
    */
@@ -110,28 +113,28 @@ export class Batcher {
     const isConnected = this.#connection.isReady(key);
     if (isConnected && this.#queue.length < heldBackMax) return;
     if (acquirer !== undefined) this.#pendingClaims.refuse(acquirer);
-    if (isConnected) throw new Error(`${this.#queue.length} claims are held back already`);
+    if (isConnected) throw new Error(`${this.#queue.length} claims are already waiting to be sent`);
     this.assertConnected(key);
   }
 
-  /** Throws unless an operation with this key that is sent now goes to its server now. */
+  /** Throws if an operation with this key cannot be written to its server now. */
   assertConnected(key: string): void {
     if (this.#connection.isReady(key)) return;
-    this.#foundLost();
+    this.#onDisconnected();
     throw notConnected(this.#connection.whyNotReady?.(key));
   }
 
   #newOperation(record: OperationRecord): Operation {
-    if (this.#othersOwed >= othersOwedMax) {
-      throw new Error(`${this.#othersOwed} commands are waiting for an answer already`);
+    if (this.#othersInFlight >= othersInFlightMax) {
+      throw new Error(`${this.#othersInFlight} commands are already waiting for a reply`);
     }
-    this.#othersOwed += 1;
+    this.#othersInFlight += 1;
     return new Operation(record, undefined, Infinity, 0);
   }
 
   #enqueue(operation: Operation): void {
     this.#queue.push(operation);
-    if (!this.#leavesAlone) {
+    if (!this.#sendsOneByOne) {
       if (!this.#isFlushDue) this.#flushSoon();
     } else if (!(this.#isHoldingBack && operation.owner !== undefined)) this.#flush();
   }
@@ -147,25 +150,30 @@ export class Batcher {
     this.#flush();
   };
 
-  /** Sends what is due. The time of a claim counts from now. */
+  /** Sends the operations that are due. The timeout of a claim starts now. */
   #flush(): void {
     const operations = this.#takeDue();
     if (operations.length === 0) return;
     const nowMs = performance.now();
     for (const operation of operations) {
       if (operation.owner === undefined) continue;
-      this.#claimsOwed += 1;
+      this.#claimsInFlight += 1;
       operation.endMs = nowMs + operation.timeoutMs;
     }
     if (operations.length === 1) this.#executor.send(operations);
-    else for (const call of callsOf(operations, this.#leavesAlone ? 1 : resourcesInCallMax)) this.#executor.send(call);
+    else
+      for (const call of splitIntoCalls(operations, this.#sendsOneByOne ? 1 : resourcesInCallMax))
+        this.#executor.send(call);
   }
 
-  /** Leaves claims in the queue for which there is no room. A claim that was given up, or lost its connection, is refused. */
+  /**
+   * Takes the operations that are due from the queue, and leaves the claims that exceed the limit. It also takes claims
+   * that were given up, or whose connection was lost: the executor rejects them.
+   */
   #takeDue(): readonly Operation[] {
     const operations = this.#queue;
     this.#queue = [];
-    let room = claimsOwedMax - this.#claimsOwed;
+    let room = claimsInFlightMax - this.#claimsInFlight;
     if (!this.#isHoldingBack && operations.length <= room) return operations;
     const due: Operation[] = [];
     const heldBack: Operation[] = [];
@@ -184,12 +192,12 @@ export class Batcher {
     return due;
   }
 
-  #ended(operations: readonly Operation[]): void {
+  #onEnded(operations: readonly Operation[]): void {
     for (const operation of operations) {
-      operation.call = undefined; // whatever keeps the operation must not keep the call
-      if (operation.owner === undefined) this.#othersOwed -= 1;
+      operation.call = undefined; // a reference to the operation must not keep its call in memory
+      if (operation.owner === undefined) this.#othersInFlight -= 1;
       else {
-        this.#claimsOwed -= 1;
+        this.#claimsInFlight -= 1;
         this.#pendingClaims.remove(operation);
       }
     }
@@ -198,10 +206,10 @@ export class Batcher {
 }
 
 /**
- * Divides operations into the fewest calls, in their order, and as evenly as they allow. One with more resources than a call may
- * have leaves alone.
+ * Divides operations into the fewest calls, in order and as evenly as possible. An operation with more resources than a
+ * call may have gets a call of its own.
  */
-function callsOf(operations: readonly Operation[], resourcesMax: number): readonly (readonly Operation[])[] {
+function splitIntoCalls(operations: readonly Operation[], resourcesMax: number): readonly (readonly Operation[])[] {
   let total = 0;
   for (const { record } of operations) total += record.resources.length;
   const share = Math.ceil(total / Math.ceil(total / resourcesMax));

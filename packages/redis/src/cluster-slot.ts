@@ -1,6 +1,6 @@
-/**
- * Which slot of a Redis Cluster a key belongs to, as the Redis Cluster specification defines it: CRC16 (XMODEM) of the
- * key's hash tag if it has one, or else of the whole key.
+/*
+ * The Redis Cluster slot of a key, as the Redis Cluster specification defines it: CRC16 (XMODEM) of the key's hash tag
+ * if it has one, otherwise of the whole key.
  */
 
 const slots = 16_384;
@@ -10,7 +10,12 @@ const crcTable = Uint16Array.from({ length: 256 }, (_, byte) => {
   return crc;
 });
 
-/** The slot of a key, from 0 to 16383. */
+/**
+ * Returns the Redis Cluster slot of a key, from 0 to 16383.
+ *
+ * @example
+ *   clusterSlot("{order:7}:payment") === clusterSlot("order:7"); // true
+ */
 export function clusterSlot(key: string): number {
   let crc = 0;
   for (const byte of Buffer.from(hashTag(key) ?? key))
@@ -18,7 +23,10 @@ export function clusterSlot(key: string): number {
   return crc & (slots - 1);
 }
 
-/** What stands between the first `{` and the first `}` after it, unless that is nothing. Keys that share it share a slot. */
+/**
+ * Returns the hash tag of a key: the text between the first `{` and the first `}` after it, unless that text is empty.
+ * Keys with the same hash tag share a slot.
+ */
 export function hashTag(key: string): string | undefined {
   const open = key.indexOf("{");
   const close = open === -1 ? -1 : key.indexOf("}", open);
@@ -29,11 +37,14 @@ const tagsBySlot = new Map<number, string>();
 let numbersTried = 0;
 
 /**
- * The hash tag that stands for a slot: the first of 0, 1, … 9, a, b, … z, 10, 11, … (base 36) that belongs to it. The
- * names of keys on servers depend on this: it must stay as it is.
+ * Returns the hash tag that stands for a slot: the first of 0, 1, … 9, a, b, … z, 10, 11, … (base 36) that belongs to
+ * it. Names of keys on servers depend on this choice, so it must never change.
+ *
+ * @example
+ *   clusterSlot(tagOfSlot(5000)); // 5000
  */
 export function tagOfSlot(slot: number): string {
-  // Each slot has its tag among the first 200 000 numbers. What is found on the way to one is kept for others.
+  // Each slot has its tag among the first 200 000 numbers. The search stores every tag that it passes.
   for (;;) {
     const known = tagsBySlot.get(slot);
     if (known !== undefined) return known;

@@ -1,42 +1,43 @@
 /**
- * What one client library has to offer for its clients to become lock nodes: all that differs between libraries. Other Redis
- * clients than those of `@holdfast/ioredis` and `@holdfast/node-redis` can be used by implementing it.
+ * The interface between a Redis client library and the lock node: everything that differs between libraries. Implement
+ * it to use a client for which Holdfast has no adapter.
  */
 export interface RedisConnection {
-  /** What the node is called unless the user names it: host and port, for example, and never a password. */
+  /** The default name of the node: host and port, for example, and never a password. */
   readonly name: string;
   /** Whether it is a Redis Cluster, where all keys of one command must share a slot. */
   readonly isCluster: boolean;
 
   /**
-   * Whether `runScript` itself settles once the `timeoutMs` that it was given have passed. Each operation is then sent alone, and
-   * a claim with a `timeoutMs`. By default the node gives up a claim that waits for a lost connection.
+   * Whether `runScript` itself settles within the `timeoutMs` that it is given. Each operation is then sent in a call
+   * of its own, and claims are sent with a `timeoutMs`. By default the node rejects a claim that was given up and whose
+   * connection was lost.
    */
   readonly settlesInTime?: boolean;
 
-  /** Whether a command with this key that is sent now goes to its server now, instead of waiting for a connection. */
+  /** Whether a command with this key can be written to its server now, without waiting for a connection. */
   isReady(key: string): boolean;
 
-  /** Why `isReady` is false, if that is known: an error of the client, or a sentence that says what to do. */
+  /** Why `isReady` is false, if known: an error of the client, or a sentence that says what to do. */
   whyNotReady?(key: string): unknown;
 
   /**
-   * Sends one command: `EVALSHA` and the script's hash, or `EVAL` and its source; then the number of keys, and the keys and
-   * arguments in their order: `call` has all of them. Resolves with the reply, or rejects with the error of the server or
+   * Sends one command: `EVALSHA` and the script's hash, or `EVAL` and its source; then the number of keys, the keys and
+   * the arguments, all of which `call` provides. Resolves with the reply, or rejects with the error of the server or
    * the client; the message of a server's error must begin with its code (`NOSCRIPT`).
    *
-   * All commands should go over one connection to the server (or, on a cluster, to the server of the first key), in the
-   * order of the calls: where a release overtakes a claim, the claim stands until core has heard of it and releases it
-   * again. {@link ScriptCall} says what must not be copied early. A library that does copy it must set `settlesInTime`, must not
-   * write a command once its `timeoutMs` have passed, and must deliver the answer even if a release of the same owner came
-   * before; its commands without a `timeoutMs` do no harm however late they are.
+   * Send all commands over one connection to the server (on a cluster: to the server of the first key), in the order of
+   * the calls. If a release overtakes a claim, the claim stands until core receives its reply and releases it again.
+   * {@link ScriptCall} says which parts must not be copied early. A library that copies them must set `settlesInTime`,
+   * must not write a command after its `timeoutMs`, and must deliver the reply to a claim even if a release of the same
+   * owner came before it. Commands without a `timeoutMs` do no harm however late they are.
    */
   runScript(command: "EVALSHA" | "EVAL", script: string, call: ScriptCall, timeoutMs?: number): Promise<unknown>;
 
   /**
-   * Opens a second connection to the same server, which delivers messages (the channel, and the text) and, if it gives up for
-   * good, reports its end, with the error if there is one. A connection that does not confirm a command in time is closed,
-   * and another one opened. Without this method the node offers no `watch`.
+   * Opens a second connection to the same server. It passes each message to `onMessage` and, if it stops reconnecting,
+   * calls `onEnd`, with the error if there is one. The node replaces a connection that does not confirm a command in
+   * time. Without this method the node offers no `watch`.
    */
   openSubscriber?(
     onMessage: (channel: string, message: string) => void,
@@ -46,31 +47,31 @@ export interface RedisConnection {
 
 /** One run of the script, as a connection sends it. */
 export interface ScriptCall {
-  /** Names the server, if a cluster has several. */
+  /** The first key, which selects the server of a cluster. */
   readonly firstKey: string;
-  /** How many of the words are keys. */
+  /** The number of keys. */
   readonly keyCount: number;
   /**
-   * The words that follow the number of keys: the keys, and then the arguments. The one `Buffer` among them must be written
-   * as it is when the command is written to the socket, however late that may be: it changes when operations are given up.
+   * Returns the words that follow the number of keys: the keys, then the arguments. One of them is a `Buffer`, which
+   * changes when an operation is given up: read it when the command is written to the socket, however late that may be.
    */
   keysAndArguments(): (string | Buffer)[];
   /**
-   * The whole command in the Redis protocol, as text to be written in UTF-8, for a library that asks for it when it writes to
-   * the socket, and not before: operations that were given up by then have no effect.
+   * Returns the whole command in the Redis protocol, to be written as UTF-8. It is meant for a library that calls this
+   * when it writes to the socket, and not before: operations that are given up by then have no effect.
    */
   encode(command: "EVALSHA" | "EVAL", script: string): string;
 }
 
 /**
- * A connection that only listens. It comes back by itself when it was lost, with its subscriptions. It is given one command at
- * a time.
+ * A connection for subscriptions. It reconnects automatically and then restores its subscriptions. The node sends it
+ * one command at a time.
  */
 export interface RedisSubscriber {
-  /** Resolves when messages on the channel arrive from now on. */
+  /** Subscribes to a channel. Resolves when the server has confirmed the subscription. */
   readonly subscribe: (channel: string) => Promise<unknown>;
   /** Ends the subscription. */
   readonly unsubscribe: (channel: string) => Promise<unknown>;
-  /** Closes the connection, or stops trying to open it. Nothing may keep the process alive afterwards. */
+  /** Closes the connection, or stops trying to open it. Afterwards it must not keep the process alive. */
   close(): void;
 }

@@ -1,9 +1,9 @@
-/** The longest time that a timer can be set to. */
+/** The longest delay of a timer, in milliseconds. */
 export const timerMsMax: number = 2 ** 31 - 1;
 
 /**
- * Settles like `reply`, or rejects with `late()` after `timeoutMs`; a reply that has arrived by then wins. The time counts
- * from the next turn of the event loop, as some clients write commands only then.
+ * Settles like `reply`, or rejects with `late()` after `timeoutMs`; a reply already received wins. The time starts at
+ * the next turn of the event loop, because some clients write commands only then.
  */
 export function within<T>(timeoutMs: number, reply: Promise<T>, late: () => Error): Promise<T> {
   return new Promise((resolve, reject) => {

@@ -6,7 +6,7 @@ import { fenceKey, keyNames, waitingListKey } from "./keys.ts";
 import type { Operation, OperationRecord } from "./operation.ts";
 import { readAcquire, readExtend, readIdentity, readNodeView, readRelease } from "./replies.ts";
 
-/** What records depend on. */
+/** The options that records depend on. */
 export interface EncodingOptions {
   readonly prefix: string;
   readonly fenceTtlMs: number;
@@ -15,7 +15,9 @@ export interface EncodingOptions {
   readonly isCluster: boolean;
 }
 
-/** Encodes requests as records. Every method throws what is wrong with a request, or with where its keys are. */
+/**
+ * Encodes requests as records. Each method throws if a request is invalid, or if its resources cannot be locked here.
+ */
 export interface Encoder {
   acquire(request: AcquireRequest): OperationRecord;
   extend(request: ExtendRequest): OperationRecord;
@@ -27,8 +29,8 @@ export interface Encoder {
 let latestEncoder: { readonly options: EncodingOptions; readonly encoder: Encoder } | undefined;
 
 /**
- * Returns the encoder for the options. Nodes that are made in a row with the same options share one: core gives all nodes of
- * a `Redlock` the same request object, which is then encoded once.
+ * Returns the encoder for the options. Nodes created in a row with the same options share one: core passes the same
+ * request object to all nodes of a `Redlock`, so each request is encoded once.
  */
 export function encoderFor(options: EncodingOptions): Encoder {
   if (latestEncoder === undefined || !isSame(latestEncoder.options, options)) {
@@ -107,7 +109,7 @@ function createEncoder({ prefix, fenceTtlMs, restartGuardMs, isCluster }: Encodi
   };
 }
 
-/** Remembers the record of the last request, unless that request may change. */
+/** Caches the record of the last request, unless that request may change. */
 function rememberingLast<Request extends NodeRequest>(
   encode: (request: Request) => OperationRecord,
 ): (request: Request) => OperationRecord {
@@ -124,14 +126,14 @@ function rememberingLast<Request extends NodeRequest>(
   };
 }
 
-/** The records of a call, the same for all nodes that are sent the same operations in one tick. */
+/** The records of a call, shared by all nodes that are sent the same operations in one tick. */
 interface CallTemplate {
   readonly records: readonly OperationRecord[];
   readonly guardMs: number;
   readonly keyCount: number;
-  /** The reply repeats it, so that the reply to another call is not mistaken for the one to this. */
+  /** A number that the reply must repeat, so that the reply to another call is recognised. */
   readonly callId: number;
-  /** The whole command if nothing was given up, and what it was last encoded for. */
+  /** The whole command with no operation given up, and the command name and script that it was last encoded for. */
   text: string;
   command: string;
   script: string;
@@ -140,8 +142,8 @@ interface CallTemplate {
 let latestTemplate: CallTemplate | undefined;
 
 /**
- * Returns the template for the operations. Core asks all nodes of a `Redlock` in a row with the same requests, so that their
- * calls of one tick are alike, and encoded once.
+ * Returns the template for the operations. Core sends the same requests to all nodes of a `Redlock` in a row, so their
+ * calls of one tick are equal, and encoded once.
  */
 function templateFor(operations: readonly Operation[], guardMs: number): CallTemplate {
   const { length } = operations;
@@ -166,14 +168,14 @@ function templateFor(operations: readonly Operation[], guardMs: number): CallTem
 const live = ".";
 const struckOut = "x";
 
-/** One run of the script for some operations of one node. */
+/** A script call that runs operations of one node. */
 export class EncodedCall implements ScriptCall {
   readonly operations: readonly Operation[];
-  /** The reply repeats it. */
+  /** A number that the reply must repeat. */
   readonly callId: number;
   readonly keyCount: number;
   readonly #template: CallTemplate;
-  /** The marks of the operations, if they were handed out. */
+  /** The marks of the operations, once `keysAndArguments` has returned them. */
   #marks: Buffer | undefined;
 
   /** @param guardMs how long after its start the server does not vote */
@@ -206,7 +208,7 @@ export class EncodedCall implements ScriptCall {
     return template.text;
   }
 
-  /** Lets an operation that was given up have no effect if it is not written yet. */
+  /** Strikes out an operation: it has no effect unless it is already written to the socket. */
   strikeOut(operation: Operation): void {
     this.#marks?.write(struckOut, this.operations.indexOf(operation), "latin1");
   }
@@ -238,7 +240,7 @@ export class EncodedCall implements ScriptCall {
   }
 }
 
-/** Adds a word as a bulk string of the Redis protocol. What follows it begins with a line break. */
+/** Adds a word as a bulk string of the Redis protocol. The next part starts with the line break that ends this one. */
 function pushBulk(parts: string[], word: string): void {
   const length = Buffer.byteLength(word);
   parts.push(lengthLines[length] ?? lengthLine(length), word);
@@ -248,5 +250,5 @@ function lengthLine(length: number): string {
   return `\r\n$${length}\r\n`;
 }
 
-/** Those of short words. */
+/** The length lines of short words. */
 const lengthLines: readonly string[] = Array.from({ length: 256 }, (_, length) => lengthLine(length));

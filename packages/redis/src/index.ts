@@ -1,4 +1,4 @@
-/** What all Holdfast adapters for Redis-speaking servers share. Users want one of those adapters. */
+/** The shared base of the Holdfast adapters for Redis-speaking servers. Applications use one of those adapters. */
 
 // For authors of adapters
 export { assertOptions } from "@holdfast/core/requests";

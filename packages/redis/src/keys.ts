@@ -1,41 +1,44 @@
 import { ConfigurationError } from "@holdfast/core";
 import { clusterSlot, hashTag, tagOfSlot } from "./cluster-slot.ts";
 
-/** What the names of all fence counters begin with; those of locks must not. */
+/** The prefix of all fence counters. No lock key may begin with it. */
 export const fenceKeyPrefix = "holdfast:fence:";
 
-/** What the names of all waiting lists begin with. */
+/** The prefix of all waiting lists. */
 const waitingListPrefix = "holdfast:line:";
 
-/** The channel of a resource is this, followed by its lock key. */
+/** The prefix of all channels; the lock key follows. */
 export const channelPrefix = "holdfast:released:";
 
-/** What the resources of one node are called on its server. */
+/** The naming scheme of one node. */
 export interface KeyNames {
   /**
-   * The keys of locks that are to be held together. Throws a ConfigurationError if a resource cannot be locked here, or not
-   * together with the others on a cluster.
+   * Returns the lock keys of resources that are locked together. Throws a ConfigurationError if a resource cannot be
+   * locked here or, on a cluster, cannot be locked together with the others.
    */
   lockKeys(resources: readonly string[]): string[];
 }
 
-/** All that belongs to one resource on a server. */
+/** The keys and the channel of one resource on a server. */
 export interface LockNames {
   /** The key of the lock. */
   readonly lock: string;
   /** The key of its fence counter. */
   readonly fence: string;
-  /** The key of its waiting list: waiters, by the fence counter at which they came. */
+  /** The key of its waiting list: a sorted set of waiters, scored by the fence counter at which they enqueued. */
   readonly waitingList: string;
-  /** The channel on which its releases are announced. */
+  /** The channel of its release notifications. */
   readonly channel: string;
 }
 
 /**
- * What a resource is called on its server, for programs that look after servers.
+ * Returns the names that a resource has on its server, for programs that inspect or clean up servers.
  *
- * @param prefix the option of the node
- * @throws {ConfigurationError} where the resource cannot be locked
+ * @param prefix the node's option `prefix`
+ * @param resource the name that is locked
+ * @throws {ConfigurationError} if the resource cannot be locked
+ * @example
+ *   lockNames("lock:", "invoice:42").fence; // "holdfast:fence:{lock:invoice:42}"
  */
 export function lockNames(prefix: string, resource: string): LockNames {
   const [lock] = keyNames(prefix, false).lockKeys([resource]) as [string];
@@ -43,9 +46,9 @@ export function lockNames(prefix: string, resource: string): LockNames {
 }
 
 /**
- * Makes the names of one node.
+ * Returns the naming scheme of one node.
  *
- * @param prefix what lock keys begin with
+ * @param prefix the prefix of the lock keys
  * @param isCluster whether the keys of one command must share a slot
  */
 export function keyNames(prefix: string, isCluster: boolean): KeyNames {
@@ -64,31 +67,32 @@ export function keyNames(prefix: string, isCluster: boolean): KeyNames {
 }
 
 /**
- * The key of the fence counter that belongs to a lock key: `holdfast:fence:{tag}`, and then the lock key unless it is
- * the tag already. It follows from the lock key alone, so that two clients that share a lock share its counter, too. No
- * two lock keys share a fence key, as what follows the first `}` tells them apart: nothing, where the tag is the lock
- * key (and holds no `}`), or else the lock key. It has the slot of its lock key, whatever braces that contains.
+ * Returns the key of the fence counter of a lock key: `holdfast:fence:{tag}`, followed by the lock key unless that is
+ * the tag. It depends on the lock key alone, so clients that share a lock share its counter. No two lock keys share a
+ * fence key, because the text after the first `}` differs: it is empty where the tag is the lock key (which then
+ * contains no `}`), and the lock key otherwise. The fence key is in the same slot as its lock key, whatever braces that
+ * contains.
  */
 export function fenceKey(lockKey: string): string {
   const tag = hashTag(lockKey);
   if (tag !== undefined) return `${fenceKeyPrefix}{${tag}}${lockKey}`;
-  // Without a hash tag the slot is that of the whole key. It can be made a tag, unless that would end too early.
+  // Without a hash tag, the whole key determines the slot. It can serve as the tag unless it contains a closing brace.
   if (!lockKey.includes("}")) return `${fenceKeyPrefix}{${lockKey}}`;
   return `${fenceKeyPrefix}{${tagOfSlot(clusterSlot(lockKey))}}${lockKey}`;
 }
 
-/** The key of the waiting list of a lock. It has the slot of its lock key. */
+/** Returns the key of the waiting list of a lock key, in the same slot. */
 export function waitingListKey(lockKey: string): string {
   return waitingListPrefix + fenceKey(lockKey).slice(fenceKeyPrefix.length);
 }
 
 function assertName(resource: string, key: string): void {
-  if (key.startsWith(fenceKeyPrefix)) refuse(resource, `keys with ${fenceKeyPrefix} are for fence counters`);
-  // Half a surrogate pair has no UTF-8: sent to the server, all such names would be one.
+  if (key.startsWith(fenceKeyPrefix)) refuse(resource, `keys that begin with ${fenceKeyPrefix} are fence counters`);
+  // Half of a surrogate pair has no UTF-8 encoding: on the server, all names that differ only in one would be the same.
   if (!isWellFormed(resource)) refuse(resource, "it is not well-formed Unicode");
 }
 
-/** Whether a text can be encoded in UTF-8. */
+/** Returns whether a text can be encoded in UTF-8. */
 export function isWellFormed(text: string): boolean {
   return (text as string & { isWellFormed(): boolean }).isWellFormed();
 }
@@ -98,8 +102,8 @@ function assertOneSlot(resources: readonly string[], lockKeys: readonly string[]
   if (slots.every((slot) => slot === slots[0])) return;
   const places = resources.map((resource, index) => `${JSON.stringify(resource)} (slot ${slots[index]})`);
   throw new ConfigurationError(
-    `cannot lock ${places.join(", ")} together: they hash to different slots of the Redis Cluster; give them a hash tag ` +
-      'in common, as in "{order:7}:payment" and "{order:7}:delivery"',
+    `cannot lock ${places.join(", ")} together: they hash to different slots of the Redis Cluster; give them a common ` +
+      'hash tag, as in "{order:7}:payment" and "{order:7}:delivery"',
     resources,
   );
 }

@@ -1,20 +1,22 @@
 import { errorMonitor } from "node:events";
 import { messageOf } from "./message-of.ts";
 
-/** The error of an operation that was not sent, as the client is not connected: with the reason, as far as it is known. */
+/**
+ * Returns the error for an operation that is not sent because the client is not connected, with the reason if known.
+ */
 export function notConnected(reason: unknown): Error {
   if (reason === undefined) {
-    return new Error("the client is not connected: an error listener on the client would tell the reason");
+    return new Error("the client is not connected: add an error listener to the client to see why");
   }
   const message = `the client is not connected: ${messageOf(reason)}`;
   if (!(reason instanceof Error)) return new Error(message);
-  // A copy, because clients hang the command on their errors: that of AUTH has the password.
+  // A copy, because clients attach the command to their errors, and AUTH contains the password.
   const { code } = reason as { readonly code?: unknown };
   const cause = Object.assign(new Error(messageOf(reason)), typeof code === "string" && { code });
   return new Error(message, { cause });
 }
 
-/** What the adapter needs of a client for {@link watchErrors}. */
+/** The part of a client that {@link watchErrors} uses. */
 export interface ErrorEmitter {
   /** Listens to an event. */
   on(event: string | symbol, listener: (error?: unknown) => void): unknown;
@@ -23,9 +25,13 @@ export interface ErrorEmitter {
 const lastErrors = new WeakMap<object, { error: unknown }>();
 
 /**
- * Watches the errors of a client, without being a listener that keeps an `error` event from being unhandled.
+ * Records the errors of a client. An `error` event that has no other listener still counts as unhandled.
  *
- * @returns a function that returns the last error since the client was last `ready`, if there was one
+ * @param client the client to observe
+ * @returns a function that returns the last error since the client was last `ready`, if any
+ * @example
+ *   const lastError = watchErrors(client);
+ *   const whyNotReady = () => lastError() ?? "call connect() first";
  */
 export function watchErrors(client: Partial<ErrorEmitter>): () => unknown {
   const seen = lastErrors.get(client);
@@ -40,7 +46,7 @@ export function watchErrors(client: Partial<ErrorEmitter>): () => unknown {
   };
   client.on?.(errorMonitor, remember);
   client.on?.("ready", forget);
-  // Of a cluster of node-redis, which is never "ready" itself.
+  // A cluster of node-redis is never "ready" itself.
   client.on?.("node-error", remember);
   client.on?.("node-ready", forget);
   return () => last.error;

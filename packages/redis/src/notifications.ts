@@ -6,10 +6,10 @@ interface Listener {
   onMessage(next: string | undefined): void;
 }
 
-/** A channel that is watched. */
+/** A channel with listeners. */
 interface Channel {
   readonly listeners: Set<Listener>;
-  /** Settles with the subscription; undefined when the last one failed, or its connection has ended. */
+  /** The latest subscription; undefined if it failed, or its connection ended. */
   subscription: Subscription | undefined;
 }
 
@@ -24,15 +24,15 @@ type OpenSubscriber = NonNullable<RedisConnection["openSubscriber"]>;
 /** How long the server may take to confirm a command before the connection is replaced. */
 const confirmTimeoutMs = 2_000;
 
-/** How long the connection outlives the last watch, as the next one is often not far. */
+/** How long the connection stays open after the last watch: the next one often follows soon. */
 const idleMs = 1_000;
 
 /**
- * The watches of one node, which share one subscriber connection. Nothing is connected until the first watch.
+ * The watches of one node, which share one subscriber connection. It is opened by the first watch.
  *
- * No more than one command is in flight, as clients lose count when a channel is left and joined again before the server has
- * answered. Every other difference between the channels that are watched and those that the server has confirmed is sent later,
- * if it still exists then.
+ * At most one command is in flight, because clients lose count when a channel is unsubscribed and subscribed again
+ * before the server has replied. Other differences between the watched channels and those that the server has confirmed
+ * are resolved afterwards, if they still exist.
  */
 export class Notifications {
   readonly #openSubscriber: OpenSubscriber;
@@ -40,10 +40,10 @@ export class Notifications {
   readonly #channels = new Map<string, Channel>();
   /** The channels that the server has confirmed. */
   readonly #subscribed = new Set<string>();
-  /** The channels that are in one of the two, and not in the other. */
+  /** The channels whose subscription differs from what is wanted: watched but not subscribed, or the reverse. */
   readonly #outdated = new Set<string>();
   #subscriber: RedisSubscriber | undefined;
-  /** Of the command that is in flight. */
+  /** The timeout of the command in flight. */
   #commandTimer: NodeJS.Timeout | undefined;
   #idleTimer: NodeJS.Timeout | undefined;
   #isClosed = false;
@@ -57,7 +57,7 @@ export class Notifications {
    * Watches channels until the returned function is called. Rejects if the server cannot be subscribed to.
    *
    * @param names the channels
-   * @param resources what each channel is for, in the same order
+   * @param resources the resource of each channel, in the same order
    * @param onReleased called with the resource of a message, and the next waiter if the message names one
    */
   async watch(
@@ -76,7 +76,7 @@ export class Notifications {
       for (const [index, listener] of listeners.entries()) this.#leave(names[index] as string, listener);
       if (this.#channels.size > 0 || this.#subscriber === undefined) return;
       clearTimeout(this.#idleTimer);
-      this.#idleTimer = setTimeout(() => this.#disconnect(new Error("nobody watches")), idleMs).unref();
+      this.#idleTimer = setTimeout(() => this.#disconnect(new Error("the connection is idle")), idleMs).unref();
     };
     try {
       await Promise.all(listeners.map((listener, index) => this.#join(names[index] as string, listener)));
@@ -87,7 +87,7 @@ export class Notifications {
     return unwatch;
   }
 
-  /** Ends all watches, for good. */
+  /** Ends all watches. Later ones are refused. */
   close(): void {
     this.#isClosed = true;
     const reason = new Error("the node is closed");
@@ -101,7 +101,7 @@ export class Notifications {
       (channel, message) => {
         for (const listener of this.#channels.get(channel)?.listeners ?? []) listener.onMessage(message || undefined);
       },
-      (error = new Error("the connection that listens has ended")) => {
+      (error = new Error("the subscriber connection has ended")) => {
         if (this.#subscriber === opened) this.#forget(error);
       },
     );
@@ -129,7 +129,7 @@ export class Notifications {
     closing?.close();
   }
 
-  /** Notes whether a channel is outdated. */
+  /** Updates whether a channel is outdated. */
   #update(name: string): void {
     if (this.#channels.has(name) === this.#subscribed.has(name)) this.#outdated.delete(name);
     else this.#outdated.add(name);
@@ -143,14 +143,14 @@ export class Notifications {
     const { subscribe, unsubscribe } = this.#subscriber;
     const isJoining = this.#channels.has(name);
     this.#outdated.delete(name);
-    this.#subscribed.delete(name); // from now on, no new watch may rely on it
-    // Input that arrived while the process stalled still counts.
+    this.#subscribed.delete(name); // a new watch must not rely on it from here on
+    // A reply that arrived while the process stalled still counts.
     const timer = setTimeout(() => setImmediate(replaceIfLate), confirmTimeoutMs).unref();
     this.#commandTimer = timer;
     const replaceIfLate = (): void => {
       if (this.#commandTimer === timer) this.#replace();
     };
-    const ended = (settle: () => void): void => {
+    const onEnded = (settle: () => void): void => {
       if (this.#commandTimer !== timer) return;
       clearTimeout(timer);
       this.#commandTimer = undefined;
@@ -160,8 +160,8 @@ export class Notifications {
     Promise.resolve(name)
       .then(isJoining ? subscribe : unsubscribe)
       .then(
-        () => ended(() => this.#confirm(name)),
-        (error) => ended(() => this.#fail(name, error)),
+        () => onEnded(() => this.#confirm(name)),
+        (error) => onEnded(() => this.#fail(name, error)),
       );
   }
 
@@ -179,7 +179,7 @@ export class Notifications {
     if (channel) channel.subscription = undefined;
   }
 
-  /** Replaces a silent connection: another one may work. The watches that waited for it fail. */
+  /** Replaces a silent connection, because a new one may work. The watches that waited for it fail. */
   #replace(): void {
     this.#disconnect(new Error(`the server did not confirm the subscription within ${confirmTimeoutMs} ms`));
     setImmediate(() => {
@@ -221,6 +221,6 @@ function newSubscription(): Subscription {
     confirm = resolve;
     fail = reject;
   });
-  confirmed.catch(() => {}); // the watches that wait are told
+  confirmed.catch(() => {}); // each waiting watch handles the rejection itself
   return { confirmed, confirm, fail };
 }

@@ -1,30 +1,30 @@
-/** An operation as the script takes it: its keys, and its record of words (see `lua/lock.lua`). */
+/** The arguments of an operation in the script: its keys, and its record of words (see `lua/lock.lua`). */
 export interface OperationRecord {
   readonly name: "acquire" | "extend" | "release" | "inspect" | "identify";
   readonly resources: readonly string[];
   readonly keys: readonly string[];
   readonly words: readonly string[];
-  /** Of an acquire. */
+  /** The hint of an acquire. */
   readonly fenceHint?: number;
   /** Reads the answer. */
   readonly read: AnswerReader;
 }
 
-/** Reads the answer to an operation. Throws the server's error, or what is no answer. */
+/** Reads the answer to an operation. Throws the server's error, or an error if the answer is malformed. */
 export type AnswerReader = (answer: unknown, record: OperationRecord) => unknown;
 
 /** The script call that an operation is part of. */
 interface Call {
-  /** Strikes the operation out where its call is not written yet. */
+  /** Strikes out the operation, unless its call is already written to the socket. */
   strikeOut(operation: Operation): void;
 }
 
-/** One operation that a node was asked for, until the server has answered it. */
+/** An operation of a node, from the request to the answer. */
 export class Operation {
   readonly record: OperationRecord;
-  /** The owner of the claim that it makes or extends; undefined for an operation that does no harm however late it is. */
+  /** The owner of the claim that it makes or extends; undefined if it does no harm however late it arrives. */
   readonly owner: string | undefined;
-  /** How long it may take from the moment when it is sent, in milliseconds. */
+  /** How long to wait for the answer once it is sent, in milliseconds. */
   readonly timeoutMs: number;
   /** Settles with the answer. */
   readonly answer: Promise<unknown>;
@@ -32,11 +32,11 @@ export class Operation {
   reject!: (reason: unknown) => void;
   /** When it times out, on the clock of `performance.now()`. */
   endMs: number;
-  /** Whether it must not be sent any more. */
+  /** Whether it must have no effect if it is not yet sent. */
   isGivenUp = false;
-  /** The call that it was last sent with; undefined until it is sent, and when it has ended. */
+  /** The call that it was last sent with; undefined before it is sent and after the call has ended. */
   call: Call | undefined;
-  /** A hash of its owner, and its neighbours with the same hash among the pending claims of its node. */
+  /** A hash of its owner, and its neighbours with the same hash among the pending claims of the node. */
   ownerHash = 0;
   earlier: Operation | undefined;
   later: Operation | undefined;
@@ -52,7 +52,7 @@ export class Operation {
     });
   }
 
-  /** Gives the operation up: it has no effect if it is not written yet. */
+  /** Gives up the operation: it has no effect unless it is already written to the socket. */
   giveUp(): void {
     this.isGivenUp = true;
     this.call?.strikeOut(this);

@@ -1,42 +1,42 @@
-import { assertOptions } from "@holdfast/core/requests";
+import { assertOptions, checkType } from "@holdfast/core/requests";
 import { fenceKeyPrefix, isWellFormed } from "./keys.ts";
 
-/** How a node names its keys and what it does beyond locking. */
+/** The options of a lock node. */
 export interface RedisNodeOptions {
-  /** Names the node in errors, events and logs. Default: the host and port of the client. */
+  /** The name of the node in errors, events and logs. Default: the host and port of the client. */
   readonly name?: string;
   /**
-   * What the keys of locks begin with; the resource follows. Default: `"lock:"`. With `""` the keys are those of other
-   * Redlock implementations, so that a lock of either keeps the other out.
+   * The prefix of the lock keys; the resource follows. Default: `"lock:"`. With `""`, locks are compatible with other
+   * Redlock implementations: a lock of either keeps the other out.
    */
   readonly prefix?: string;
   /**
-   * How long the fence counter of a resource outlives its last claim, in milliseconds: a positive integer, or `Infinity`
-   * to keep it for ever. Default: 86 400 000, a day. Choose it longer than a client may be suspended and then still
-   * write with its old token.
+   * How long the fence counter of a resource outlives its last claim, in milliseconds: a positive integer, or
+   * `Infinity` to keep it forever. Default: 86 400 000, a day. Choose more than the longest time for which a client can
+   * be suspended and then still write with its old token.
    */
   readonly fenceTtlMs?: number;
   /**
-   * Whether this node listens for releases, over a second connection, so that a waiting client tries again as soon as its
-   * turn comes. Default: true. Without it, waiting means trying again after a random delay. Releases notify other clients
-   * in either case, and a request with a waiter enters the waiting lists.
+   * Whether this node listens for releases, over a second connection, so that a waiting client retries as soon as it is
+   * next. Default: true. Without it, a waiting client retries after a random delay. Releases notify other clients in
+   * either case, and a request with a waiter enters the waiting lists.
    */
   readonly wakeUps?: boolean;
   /**
-   * How long a server that has restarted does not vote for new locks, in milliseconds from its start: at least the longest
-   * ttl that any client uses on it, as it may have forgotten claims that last so long. What it is asked to hold for longer is
-   * refused. Extensions and releases go on meanwhile. Needs the permission `+info`. Default: 0, none.
+   * How long a server does not vote for new locks after its start, in milliseconds: at least the longest ttl that any
+   * client uses on it, because it may have forgotten claims that last that long. A claim with a longer ttl is refused.
+   * Extensions and releases continue to work. Needs the permission `+info`. Default: 0, none.
    */
   readonly restartGuardMs?: number;
   /**
-   * Whether the server is asked who it is when the node is first used: a replica, and a server on which another node of the
-   * same `Redlock` is already, are refused with a `ConfigurationError`. Needs the permission `+info`, and is left out
-   * without it. Default: true. Turn it off where tests put several nodes on one server.
+   * Whether the node asks its server for its identity when it is first used. A replica, and a server that another node
+   * of the same `Redlock` uses, are refused with a `ConfigurationError`. Needs the permission `+info`, and is skipped
+   * without it. Default: true. Turn it off for tests that put several nodes on one server.
    */
   readonly verifyServer?: boolean;
 }
 
-/** The same, complete. */
+/** The options of a node with every default filled in. */
 export interface Settings {
   readonly name: string;
   readonly prefix: string;
@@ -60,39 +60,35 @@ export const redisNodeOptionNames: readonly string[] = [
 export const dayMs: number = 24 * 60 * 60 * 1000;
 
 /**
- * Checks the options and fills in what is missing.
+ * Checks the options and fills in the defaults.
  *
- * @throws {TypeError | RangeError} naming the option and what is wanted
+ * @throws {TypeError | RangeError} naming the option and what it must be
  */
 export function parseOptions(options: RedisNodeOptions, defaultName: string): Settings {
   assertOptions(options, redisNodeOptionNames, "a lock node");
   const { name = defaultName, prefix = "lock:", fenceTtlMs = dayMs, wakeUps = true } = options;
   const { restartGuardMs = 0, verifyServer = true } = options;
-  if (typeof name !== "string") throw new TypeError(`name must be a string, not ${typeof name}`);
+  checkType("name", "string", name);
   if (name === "") throw new RangeError("name must not be empty: it names the node in errors and events");
-  if (typeof prefix !== "string") throw new TypeError(`prefix must be a string, not ${typeof prefix}`);
+  checkType("prefix", "string", prefix);
   if (!isWellFormed(prefix)) throw new RangeError("prefix must be well-formed Unicode");
   if (prefix.startsWith(fenceKeyPrefix)) {
-    throw new RangeError(`prefix must not begin with ${fenceKeyPrefix}: such keys are for fence counters`);
+    throw new RangeError(`prefix must not begin with ${fenceKeyPrefix}: such keys are fence counters`);
   }
   assertFenceTtl(fenceTtlMs);
-  if (typeof wakeUps !== "boolean") throw new TypeError(`wakeUps must be true or false, not ${typeof wakeUps}`);
-  if (typeof restartGuardMs !== "number") {
-    throw new TypeError(`restartGuardMs must be a number, not ${typeof restartGuardMs}`);
-  }
+  checkType("wakeUps", "boolean", wakeUps);
+  checkType("restartGuardMs", "number", restartGuardMs);
   if (!(Number.isSafeInteger(restartGuardMs) && restartGuardMs >= 0)) {
-    throw new RangeError(`restartGuardMs must be 0 or a positive integer (milliseconds): ${restartGuardMs}`);
+    throw new RangeError(`restartGuardMs must be 0 or a positive integer (milliseconds), not ${restartGuardMs}`);
   }
-  if (typeof verifyServer !== "boolean") {
-    throw new TypeError(`verifyServer must be true or false, not ${typeof verifyServer}`);
-  }
+  checkType("verifyServer", "boolean", verifyServer);
   return { name, prefix, fenceTtlMs, wakeUps, restartGuardMs, verifyServer };
 }
 
-/** Throws unless it is how long fences may be kept. */
+/** Throws unless it is a valid `fenceTtlMs`. */
 export function assertFenceTtl(fenceTtlMs: unknown): void {
-  if (typeof fenceTtlMs !== "number") throw new TypeError(`fenceTtlMs must be a number, not ${typeof fenceTtlMs}`);
-  if (fenceTtlMs !== Infinity && !(Number.isSafeInteger(fenceTtlMs) && fenceTtlMs > 0)) {
-    throw new RangeError(`fenceTtlMs must be a positive integer (milliseconds) or Infinity: ${fenceTtlMs}`);
+  checkType("fenceTtlMs", "number", fenceTtlMs);
+  if (fenceTtlMs !== Infinity && !(Number.isSafeInteger(fenceTtlMs) && (fenceTtlMs as number) > 0)) {
+    throw new RangeError(`fenceTtlMs must be a positive integer (milliseconds) or Infinity, not ${fenceTtlMs}`);
   }
 }

@@ -2,49 +2,49 @@ import type { RedisConnection } from "./connection.ts";
 import { timerMsMax } from "./deadline.ts";
 import type { Operation } from "./operation.ts";
 
-/** How often a claim that was given up is checked for whether its connection was lost. */
+/** How often to check whether the connection of a claim that was given up is lost. */
 const lossCheckMs = 1_000;
 
-/** The shortest time between two checks, as a server may leave hundreds of claims unanswered. */
+/** The shortest time between two checks, because a server may leave hundreds of claims unanswered. */
 const checkPauseMs = 5;
 
-/** How many owners whose `acquire` was never sent are remembered, at the least. */
+/** The least number of owners to remember whose `acquire` was never sent. */
 const unsentMax = 256;
 
 /**
- * The claims of one node that the server has not answered: makes sure that none is sent, or sent again, after core has
- * given it up.
+ * The claims of one node that the server has not answered. None of them is sent, or resent, after core has given it up.
  *
- * Clients keep commands for later in many ways: while they are not connected, while the socket is full, to send them again
- * after a reconnection, or to another server of a cluster. None of them lets a user take a command back for certain. But all
- * of them turn a command into bytes only when they write it to the socket. So to give up a claim is to strike it out of what
- * is to be written: sent from then on, it does nothing.
+ * Clients keep commands for later in many ways: while they are not connected, while the socket is full, to resend them
+ * after a reconnection, or to redirect them to another server of a cluster. No client can reliably take a command back.
+ * But all of them encode a command only when they write it to the socket. To give up a claim is therefore to strike it
+ * out of the arguments: if it is sent later, it does nothing.
  *
- * A claim that was given up still waits for its answer, which core wants to know, but no longer than its connection lasts: some
- * clients keep a command until there is another connection, which may be never. While there is a connection, an answer that has
- * arrived may be waiting for its turn.
+ * A claim that was given up still waits for its answer, which core wants to know, but only while its connection lasts:
+ * some clients keep a command until they are connected again, which may never happen. While the connection lasts, an
+ * answer that was received may still be waiting to be processed.
  *
- * One timer serves all claims. It keeps no process alive: the client does, as long as it is connected or tries to be.
+ * One timer serves all claims. It does not keep the process alive: the client does, while it is connected or
+ * reconnecting.
  */
 export class PendingClaims {
   readonly #connection: Pick<RedisConnection, "isReady" | "settlesInTime">;
   readonly #onUnsent: () => void;
-  // Linked lists, by a hash of the owner: a Map that changes all the time costs the garbage collector more than all else that a
-  // claim does.
+  // Linked lists, by a hash of the owner: a Map that changes constantly costs more garbage collection than everything
+  // else that a claim does.
   readonly #buckets = new Array<Operation | undefined>(hashes).fill(undefined);
   #timer: NodeJS.Timeout | undefined;
   #timerEndMs = Infinity;
-  // Two generations: nobody says when an owner is not asked about any more.
+  // Two generations, because nothing reports that an owner is no longer needed.
   #unsent = new Set<string>();
   #unsentBefore = new Set<string>();
 
-  /** @param onUnsent called when a claim was given up that has not been sent */
+  /** @param onUnsent called when an unsent claim was given up */
   constructor(connection: Pick<RedisConnection, "isReady" | "settlesInTime">, onUnsent: () => void) {
     this.#connection = connection;
     this.#onUnsent = onUnsent;
   }
 
-  /** Adds a claim, now on the clock of `performance.now()`. */
+  /** Adds a claim at the time `nowMs` of `performance.now()`. */
   add(claim: Operation, nowMs: number): void {
     const owner = claim.owner as string;
     const hash = hashOf(owner);
@@ -60,7 +60,7 @@ export class PendingClaims {
     if (claim.endMs < this.#timerEndMs) this.#checkAt(claim.endMs, nowMs);
   }
 
-  /** Removes a claim that was answered, or has failed. */
+  /** Removes a claim that was answered or has failed. */
   remove(claim: Operation): void {
     const { earlier, later } = claim;
     if (earlier) earlier.later = later;
@@ -70,7 +70,7 @@ export class PendingClaims {
     claim.later = undefined;
   }
 
-  /** Notes that the owner's `acquire` was refused instead of being added. */
+  /** Records that the owner's `acquire` was refused and never added. */
   refuse(owner: string): void {
     if (this.#unsent.size === unsentMax) {
       this.#unsentBefore = this.#unsent;
@@ -82,7 +82,7 @@ export class PendingClaims {
   /**
    * Gives up all claims of the owner.
    *
-   * @returns whether the owner's `acquire` was never sent, nor anything else of it since, as far as is remembered
+   * @returns whether it is known that the owner's `acquire`, and everything after it, was never sent
    */
   giveUp(owner: string): boolean {
     for (let claim = this.#buckets[hashOf(owner)]; claim; claim = claim.later) {
@@ -99,7 +99,7 @@ export class PendingClaims {
     clearTimeout(this.#timer);
     this.#timerEndMs = endMs;
     const delayMs = Math.max(checkPauseMs, Math.ceil(endMs - nowMs));
-    // After a stall, the client first writes what was sent in time.
+    // After a stall, the client first writes the commands that were sent in time.
     this.#timer = setTimeout(() => setImmediate(this.#check), Math.min(delayMs, timerMsMax)).unref();
   }
 
@@ -119,7 +119,7 @@ export class PendingClaims {
 
   #rejectIfLost(claim: Operation): void {
     if (this.#connection.settlesInTime || this.#connection.isReady(claim.record.keys[0] as string)) return;
-    claim.reject(new Error("the connection was lost before the answer came"));
+    claim.reject(new Error("the connection was lost before the reply arrived"));
   }
 
   #abandon(claim: Operation): void {

@@ -22,21 +22,24 @@ export interface RedisNode extends LockNode {
   /** See {@link LockNode.watch}. Absent when the option `wakeUps` is false, or the client cannot listen. */
   watch?(resources: readonly string[], onReleased: (resource: string, next?: string) => void): Promise<Unwatch>;
 
-  /** See {@link LockNode.inspect}. `remainingMs` is null, too, when a foreign program keeps the key without an end. */
+  /** See {@link LockNode.inspect}. `remainingMs` is also null if another program keeps the key without a ttl. */
   inspect(resource: string): Promise<NodeView>;
 
   /**
-   * Ends all watches and closes the second connection that they need, the only thing that belongs to the node. The client stays
-   * open, and locks can still be acquired, extended and released; only `watch` rejects from now on. Safe to call more than
-   * once.
+   * Ends all watches and closes their connection, the only thing that the node owns. The client stays open, and locks
+   * can still be acquired, extended and released; only `watch` rejects from then on. Safe to call more than once.
    */
   close(): Promise<void>;
 }
 
 /**
- * Makes a lock node out of a connection: what every adapter for a Redis client does with what differs between them.
+ * Returns a lock node over a connection. Every adapter calls it with a connection over its client.
  *
+ * @param connection sends the commands
+ * @param options see {@link RedisNodeOptions}
  * @throws {TypeError | RangeError} naming the option that is wrong
+ * @example
+ *   const node = redisNode(connection, { prefix: "shop:lock:" });
  */
 export function redisNode(connection: RedisConnection, options: RedisNodeOptions = {}): RedisNode {
   const settings = parseOptions(options, connection.name);
@@ -93,7 +96,10 @@ export function redisNode(connection: RedisConnection, options: RedisNodeOptions
   return node;
 }
 
-/** Has an operation reject with what it throws. Not `async`, as that would make more promises for each operation. */
+/**
+ * Makes an operation reject with the errors that it throws. Not `async`, because that creates more promises per
+ * operation.
+ */
 function rejecting<Argument, Answer>(
   operate: (argument: Argument) => Promise<Answer>,
 ): (argument: Argument) => Promise<Answer> {
@@ -106,7 +112,10 @@ function rejecting<Argument, Answer>(
   };
 }
 
-/** A claim that outlasts the guard could be forgotten in a restart, and its resources granted again while it lasts. */
+/**
+ * Throws if the ttl is longer than the guard: the server could forget the claim in a restart, and grant its resources
+ * again.
+ */
 function assertTtl({ ttlMs, resources }: AcquireRequest | ExtendRequest, restartGuardMs: number): void {
   if (ttlMs <= restartGuardMs) return;
   const rule = `ttlMs must not be longer than the restartGuardMs of the node, ${restartGuardMs}`;

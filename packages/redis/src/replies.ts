@@ -3,14 +3,15 @@ import type { OperationRecord } from "./operation.ts";
 import type { ServerIdentity } from "./server-check.ts";
 
 /*
- * These functions read what the script replied (see `lua/lock.lua`). Clients may be set up to give integers and strings as
- * strings or buffers. Anything that the script cannot have replied, as by a proxy in between, is thrown as an error.
+ * These functions read the replies of the script (see `lua/lock.lua`). Depending on its settings, a client returns
+ * integers and strings as strings or buffers. A reply that the script cannot have sent, as from a proxy in between, is
+ * an error.
  */
 
 /**
- * Throws unless this is the reply to the call with this id. Some clients lose count after a connection was lost, and from
- * then on give each command the reply to the one before it (`@redis/client` 5 can be brought to it). Another lock's grant must
- * not pass for ours.
+ * Throws unless this is the reply to the call with this id. After a lost connection, some clients lose count and give
+ * each command the reply to the one before it (`@redis/client` 5 can do this). The grant of another lock must not be
+ * mistaken for ours.
  */
 export function assertReply(
   reply: unknown,
@@ -20,7 +21,7 @@ export function assertReply(
   const isList = Array.isArray(reply);
   if (isList && reply[0] === callId && reply.length === operations.length + 1) return;
   if (isList && integerOf(reply[0]) !== callId) {
-    throw new Error("the client mistook the reply to another command for the one to this");
+    throw new Error("the client returned the reply to another command");
   }
   if (!isList || reply.length !== operations.length + 1) {
     const names = operations.map(({ record }) => record.name).join(", ");
@@ -48,7 +49,7 @@ export function readAcquire(answer: unknown, record: OperationRecord): AcquireRe
       };
     }
   }
-  if (status === "recovering" && ms === -1) throw untoldUptime();
+  if (status === "recovering" && ms === -1) throw unknownUptime();
   if (status === "recovering" && ms !== undefined && ms > 0) {
     throw new Error(`recovering from a restart, ${seconds(ms)} left`);
   }
@@ -73,7 +74,7 @@ export function readRelease(answer: unknown): ReleaseReply {
   return { released: true, next };
 }
 
-/** Reads the answer to `identify`. A server that tells only a part counts as one that tells nothing. */
+/** Reads the answer to `identify`. An incomplete answer counts as none. */
 export function readIdentity(answer: unknown): ServerIdentity {
   detailsOf(answer);
   const [runId, role] = Array.isArray(answer) ? answer.map(textOf) : [];
@@ -89,7 +90,7 @@ export function readNodeView(answer: unknown): NodeView {
   const leftMs = integerOf(left);
   const fence = integerOf(counter);
   const recoveringMs = integerOf(recovering);
-  if (recoveringMs === -1) throw untoldUptime();
+  if (recoveringMs === -1) throw unknownUptime();
   if (owner === undefined || leftMs === undefined || !isCount(fence) || !isCount(recoveringMs)) {
     throw nonsense("inspect", answer);
   }
@@ -97,7 +98,7 @@ export function readNodeView(answer: unknown): NodeView {
   return recoveringMs === 0 ? view : { ...view, recoveringMs };
 }
 
-/** A less common answer: a word, and what belongs to it. Throws the error that it may be. */
+/** Reads an answer that is a list: a word and its values. Throws if it is an error. */
 function detailsOf(answer: unknown): {
   readonly status?: string | undefined;
   readonly first?: unknown;
@@ -106,7 +107,7 @@ function detailsOf(answer: unknown): {
 } {
   if (!Array.isArray(answer)) return {};
   const status = textOf(answer[0]);
-  if (status === "error") throw new Error(textOf(answer[1]) ?? "the server told no reason");
+  if (status === "error") throw new Error(textOf(answer[1]) ?? "the server gave no reason");
   return { status, first: answer[1], second: answer[2], third: answer[3] };
 }
 
@@ -114,16 +115,16 @@ function isCount(value: number | undefined): value is number {
   return value !== undefined && value >= 0;
 }
 
-function untoldUptime(): Error {
-  return new Error("the server does not tell its uptime: the option restartGuardMs needs the permission +info");
+function unknownUptime(): Error {
+  return new Error("the server does not report its uptime: the option restartGuardMs needs the permission +info");
 }
 
-/** Rounded up: "7.2 s". */
+/** Formats a duration in seconds, rounded up: "7.2 s". */
 function seconds(ms: number): string {
   return `${(Math.ceil(ms / 100) / 10).toFixed(1)} s`;
 }
 
-/** An integer, which may have come as text. Undefined if it is none, or no safe one. */
+/** Reads an integer, which may be text. Returns undefined if it is none, or not a safe one. */
 function integerOf(value: unknown): number | undefined {
   if (Number.isSafeInteger(value)) return value as number;
   const text = textOf(value);

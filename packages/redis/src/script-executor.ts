@@ -6,12 +6,12 @@ import { notConnected } from "./not-connected.ts";
 import type { Operation } from "./operation.ts";
 import { assertReply } from "./replies.ts";
 
-/** What is told about operations. */
+/** Listens to the outcome of operations. */
 export interface ExecutorListener {
-  /** Called when operations were answered, or have failed: just before their promises settle. */
-  ended(operations: readonly Operation[]): void;
-  /** Called when a call has failed and the connection is not there. */
-  foundLost(): void;
+  /** Called when operations are answered or have failed, just before their promises settle. */
+  onEnded(operations: readonly Operation[]): void;
+  /** Called when a call fails while the client is not connected. */
+  onDisconnected(): void;
 }
 
 type Command = "EVALSHA" | "EVAL";
@@ -32,7 +32,7 @@ export class ScriptExecutor {
   /**
    * Sends the operations in one call, which runs them in this order.
    *
-   * @param command `EVAL` to bring the server the script
+   * @param command `EVAL` to send the script itself
    */
   send(operations: readonly Operation[], command: Command = "EVALSHA"): void {
     for (const { isGivenUp } of operations) {
@@ -52,7 +52,7 @@ export class ScriptExecutor {
       const timeoutMs = isCluster || settlesInTime ? timeLeftMs(call) : undefined;
       reply = this.#connection.runScript(command, script, call, timeoutMs);
     } catch (error) {
-      reply = Promise.reject(error); // a library that throws has failed, too
+      reply = Promise.reject(error); // a library may also throw
     }
     reply.then(
       (value) => this.#onReply(call, value),
@@ -61,7 +61,7 @@ export class ScriptExecutor {
   }
 
   #onReply({ operations, callId }: EncodedCall, reply: unknown): void {
-    this.#listener.ended(operations);
+    this.#listener.onEnded(operations);
     try {
       assertReply(reply, callId, operations);
     } catch (error) {
@@ -81,12 +81,13 @@ export class ScriptExecutor {
   #onFailure(call: EncodedCall, command: Command, message: string): void {
     const { operations } = call;
     if (command === "EVALSHA" && message.startsWith("NOSCRIPT")) {
-      this.#bringScript(call);
+      this.#sendWithScript(call);
       return;
     }
     const isConnected = this.#connection.isReady(call.firstKey);
-    if (!isConnected) this.#listener.foundLost();
-    // The reason may be one of the operations, as where the user may not touch its key: each is tried by itself.
+    if (!isConnected) this.#listener.onDisconnected();
+    // One of the operations may be the reason, for example because the user may not access its key: retry each one
+    // alone.
     const mayDiffer = operations.length > 1 && isConnected && isAboutKeys(message);
     for (const operation of operations) {
       if (mayDiffer) this.send([operation]);
@@ -94,10 +95,10 @@ export class ScriptExecutor {
     }
   }
 
-  /** Sends the script with the operations, so that a release does not depend on a step before it. */
-  #bringScript(call: EncodedCall): void {
+  /** Repeats the call with the source of the script, so that a release does not depend on a separate step. */
+  #sendWithScript(call: EncodedCall): void {
     const late = call.operations.filter(isGivenUp);
-    const message = "the server did not know the script, and time was up before it was sent";
+    const message = "the server did not know the script, and the timeout passed before it was sent";
     if (late.length < call.operations.length) {
       for (const { reject } of late) reject(new Error(message));
       this.#run(call, "EVAL");
@@ -107,13 +108,13 @@ export class ScriptExecutor {
   }
 
   /**
-   * Rejects with an error that is not the client's: clients hang the whole command on theirs, and with it the owner. A client may
-   * keep a command that it has failed, as by a timeout of its own, and send it again after a reconnection: a claim must have
-   * no effect then.
+   * Rejects with a new error, because clients attach the whole command, and with it the owner, to theirs. A client may
+   * keep a command that it has failed, by a timeout of its own for example, and resend it after a reconnection: a claim
+   * must have no effect then.
    */
   #refuse(operation: Operation, error: Error): void {
     if (operation.owner !== undefined) operation.giveUp();
-    this.#listener.ended([operation]);
+    this.#listener.onEnded([operation]);
     operation.reject(error);
   }
 
@@ -122,14 +123,14 @@ export class ScriptExecutor {
     const key = operation.record.keys[0] as string;
     const isConnected = this.#connection.isReady(key);
     const error = isConnected
-      ? new Error("time was up before it was sent")
+      ? new Error("timed out before it was sent")
       : notConnected(this.#connection.whyNotReady?.(key));
     this.#refuse(operation, error);
     return true;
   }
 }
 
-/** How long a claim that is sent alone may wait for its answer. */
+/** Returns how long a claim that is sent alone may still wait for its answer. */
 function timeLeftMs({ operations }: EncodedCall): number | undefined {
   const [operation] = operations;
   if (operations.length > 1 || operation?.owner === undefined) return undefined;
@@ -141,9 +142,10 @@ function isGivenUp(operation: Operation): boolean {
 }
 
 /**
- * Whether a server refuses a call for its keys, and may not refuse each operation for its own: a key that the user may not
- * touch, or keys of different slots. All else is about the server, which must not be asked once more for each operation when it
- * is in trouble (`LOADING`, `BUSY`, `MASTERDOWN`, …), or about keys that share a slot (`MOVED`, `ASK`).
+ * Returns whether an error is about the keys of a call, so that its operations may succeed one by one: a key that the
+ * user may not access, or keys of different slots. All other errors concern the server, which must not get one more
+ * request for each operation when it is in trouble (`LOADING`, `BUSY`, `MASTERDOWN`, …), or keys that share a slot
+ * (`MOVED`, `ASK`).
  */
 function isAboutKeys(message: string): boolean {
   return /^(NOPERM|CROSSSLOT) /.test(message);

@@ -1,31 +1,32 @@
 import { type AcquireRequest, ConfigurationError, type ServerVote, type ServerVotes } from "@holdfast/core";
 
-/** What a server says of itself. */
+/** The identity of a server. */
 export interface ServerIdentity {
-  /** Differs after each start; undefined where the user may not ask. */
+  /** Identifies one run of the server and changes with each start; undefined if the user may not ask. */
   readonly runId: string | undefined;
   readonly isReplica: boolean;
 }
 
-/** How long it is remembered that a node has left a server: longer than any attempt takes. */
+/** How long to remember that a node has left a server: longer than any attempt takes. */
 const forgetAfterMs = 3_600_000;
 
 /**
- * Decides whether a node may vote: not on a replica, and not on a server on which another node of the same `Redlock` votes. The
- * nodes of a `Redlock` share the map `servers` of their requests, which says for each run of a server who votes there.
+ * Decides whether a node may vote: not on a replica, and not on a server on which another node of the same `Redlock`
+ * votes. The nodes of a `Redlock` share the map `servers` of their requests, which names the voting node for each run
+ * of a server.
  */
 export class ServerCheck {
   readonly #name: string;
   readonly #identify: (request: AcquireRequest) => Promise<ServerIdentity>;
   #identity: ServerIdentity | undefined;
-  /** What the node enters for the present server, in the maps of all `Redlock`s that use it. */
+  /** The entry of this node for the present server, in the maps of all `Redlock`s that use it. */
   #vote: ServerVote;
   #wasMaster = false;
   #identifying: Promise<void> | undefined;
 
   /**
-   * @param name the node
-   * @param identify asks the server who it is; always settles, as the node votes for nobody until then
+   * @param name the name of the node
+   * @param identify asks the server for its identity; must always settle, because the node votes for nobody until then
    */
   constructor(name: string, identify: (request: AcquireRequest) => Promise<ServerIdentity>) {
     this.#name = name;
@@ -34,12 +35,12 @@ export class ServerCheck {
   }
 
   /**
-   * Comes before a claim is sent. If it is not known who the server is, the question is sent ahead of the claim, so that both
-   * take one round trip: {@link verify} then waits for the answer.
+   * Call this before a claim is sent. If the identity of the server is unknown, it is requested ahead of the claim, so
+   * that both take one round trip; {@link verify} then waits for the answer.
    *
    * @returns whether the reply to the claim needs {@link verify}
-   * @throws {ConfigurationError} when it is known that the node may not vote; a plain `Error` where that may pass, as when a master
-   *   has become a replica: one server then fails, and that is no reason to stop using the others
+   * @throws {ConfigurationError} if the node may not vote. It is a plain `Error` if the reason may pass, as when a
+   *   master has become a replica: then one server fails, which is no reason to stop using the others
    */
   begin(request: AcquireRequest): boolean {
     const identity = this.#identity;
@@ -54,8 +55,8 @@ export class ServerCheck {
   }
 
   /**
-   * Settles like the reply to a claim, as soon as it is known, too, who the server is; rejects if the node may not vote. The
-   * grant may stand: core releases it.
+   * Settles like the reply to a claim once the identity of the server is known, too; rejects if the node may not vote.
+   * The grant may stand: core releases it.
    */
   async verify<Reply>(request: AcquireRequest, reply: Promise<Reply>): Promise<Reply> {
     const startedAtMs = performance.now();
@@ -63,15 +64,16 @@ export class ServerCheck {
     try {
       return await reply;
     } finally {
-      // Also where the claim failed, as on a replica: this is then the better reason.
+      // Also if the claim failed, as on a replica: this is then the better reason.
       await identifying;
       this.#assertMayVote(request, startedAtMs);
     }
   }
 
   /**
-   * Has the server asked again, as another one may have taken its place. An answer under way is about the old connection. Until
-   * the answer comes, the node votes nowhere: another one that is found on the old server may vote there.
+   * Forgets the identity of the server, because another one may have taken its place, and ignores an answer that is
+   * still in flight. Until the next answer, the node votes nowhere: another node found on the old server may vote
+   * there.
    */
   invalidate(): void {
     this.#identifying = undefined;
@@ -93,7 +95,7 @@ export class ServerCheck {
         this.#identity = identity;
       },
       () => {
-        // What was known, a refusal above all, does not hold for a server that cannot be asked any more.
+        // A known identity, above all a refusal, does not hold for a server that no longer answers.
         if (this.#identifying === asking) this.invalidate();
       },
     );
@@ -115,14 +117,14 @@ export class ServerCheck {
         reason = `it is the server that ${other.node} has just left (run_id ${runId})`;
         isPassing = true;
       } else if (other !== undefined) {
-        reason = `it is the same server as ${other.node} (run_id ${runId}): each may vote once, whatever its address and database`;
+        reason = `it is the same server as ${other.node} (run_id ${runId}): a server may vote only once, whatever its address and database`;
       }
     }
     if (reason === undefined) {
       this.#wasMaster = true;
       return;
     }
-    // The mistake may be corrected by the next claim, which is not to wait for the answer.
+    // The mistake may be corrected by the next claim, which then need not wait for the answer.
     this.#identifying ??= this.#ask(request);
     throw isPassing ? new Error(reason) : new ConfigurationError(reason, resources);
   }

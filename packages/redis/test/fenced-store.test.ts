@@ -101,7 +101,7 @@ describe("fencedStore() refuses", () => {
         ...honest,
         runScript: async (...call) => change((await honest.runScript(...call)) as unknown[]),
       });
-      await expect(tampered.read("key", 7)).rejects.toThrow(index === 0 ? "mistook" : "malformed");
+      await expect(tampered.read("key", 7)).rejects.toThrow(index === 0 ? "the reply to another command" : "malformed");
     }
   });
 
@@ -109,14 +109,14 @@ describe("fencedStore() refuses", () => {
     ["key must be a string, not undefined", (any) => any.read(undefined as never, 7)],
     ["key must not be empty", (any) => any.read("", 7)],
     ["key must be well-formed Unicode", (any) => any.delete("\ud83d", 7)],
-    ["fence must be a number, not string", (any) => any.read("key", "7" as never)],
-    ["fence must be a positive integer: 0", (any) => any.read("key", 0)],
-    ["fence must be a positive integer: 1.5", (any) => any.write("key", "value", 1.5)],
-    ["fence must be a positive integer: 9007199254740992", (any) => any.delete("key", 2 ** 53)],
+    ["fence must be a number, not a string", (any) => any.read("key", "7" as never)],
+    ["fence must be a positive integer, not 0", (any) => any.read("key", 0)],
+    ["fence must be a positive integer, not 1.5", (any) => any.write("key", "value", 1.5)],
+    ["fence must be a positive integer, not 9007199254740992", (any) => any.delete("key", 2 ** 53)],
     ["value must be a string, a Buffer or a Uint8Array, not number", (any) => any.write("key", 5 as never, 7)],
     ["value must be well-formed Unicode", (any) => any.write("key", "\udd12", 7)],
-    ["ttlMs must be a number, not string", (any) => any.write("key", "value", 7, { ttlMs: "5" as never })],
-    ["ttlMs must be a positive integer (milliseconds): 0", (any) => any.write("key", "value", 7, { ttlMs: 0 })],
+    ["ttlMs must be a number, not a string", (any) => any.write("key", "value", 7, { ttlMs: "5" as never })],
+    ["ttlMs must be a positive integer, not 0", (any) => any.write("key", "value", 7, { ttlMs: 0 })],
     ["the options of a write must be an object, not null", (any) => any.write("key", "value", 7, null as never)],
   ])("bad arguments, before anything is sent: %s", async (message, call) => {
     const sent = fencedStore({ isReady: () => true, runScript: () => Promise.reject(new Error("it was sent")) });
@@ -127,10 +127,10 @@ describe("fencedStore() refuses", () => {
   test.each<[string, unknown]>([
     ["the options of a fenced store must be an object, not null", null],
     ["ttl is not an option of a fenced store: did you mean fenceTtlMs?", { ttl: 5 }],
-    ["timeoutMs must be a number, not string", { timeoutMs: "5" }],
-    ["timeoutMs must be above 0, and at most 2147483647 (milliseconds): 0", { timeoutMs: 0 }],
-    ["timeoutMs must be above 0, and at most 2147483647 (milliseconds): Infinity", { timeoutMs: Infinity }],
-    ["fenceTtlMs must be a positive integer (milliseconds) or Infinity: -1", { fenceTtlMs: -1 }],
+    ["timeoutMs must be a number, not a string", { timeoutMs: "5" }],
+    ["timeoutMs must be above 0, and at most 2147483647 (milliseconds), not 0", { timeoutMs: 0 }],
+    ["timeoutMs must be above 0, and at most 2147483647 (milliseconds), not Infinity", { timeoutMs: Infinity }],
+    ["fenceTtlMs must be a positive integer (milliseconds) or Infinity, not -1", { fenceTtlMs: -1 }],
   ])("bad options: %s", (message, options) => {
     expect(() => open(options as FencedStoreOptions)).toThrow(message);
   });

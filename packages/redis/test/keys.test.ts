@@ -74,7 +74,7 @@ describe("lockKeys()", () => {
       }
     }
     expect(() => keyNames("", false).lockKeys(["holdfast:fence:{x}"])).toThrow(
-      'cannot lock "holdfast:fence:{x}": keys with holdfast:fence: are for fence counters',
+      'cannot lock "holdfast:fence:{x}": keys that begin with holdfast:fence: are fence counters',
     );
   });
 
@@ -87,7 +87,7 @@ describe("lockKeys()", () => {
     expect(keyNames("lock:", false).lockKeys(["a", "b"])).toEqual(["lock:a", "lock:b"]);
     expect(keyNames("lock:", true).lockKeys(["{a}:1", "{a}:2"])).toEqual(["lock:{a}:1", "lock:{a}:2"]);
     expect(() => keyNames("lock:", true).lockKeys(["a", "b"])).toThrow(
-      /cannot lock "a" \(slot \d+\), "b" \(slot \d+\) together: they hash to different slots.*hash tag in common/,
+      /cannot lock "a" \(slot \d+\), "b" \(slot \d+\) together: they hash to different slots.*common hash tag/,
     );
   });
 });

@@ -14,12 +14,12 @@ describe("redisNode()", () => {
     [[], "the options of a lock node must be an object, not an array"],
     [{ restartGuard: 30_000 }, "restartGuard is not an option of a lock node: did you mean restartGuardMs?"],
     [{ keyPrefix: "x" }, "did you mean prefix?"],
-    [{ name: 5 }, "name must be a string, not number"],
-    [{ prefix: null }, "prefix must be a string, not object"],
-    [{ fenceTtlMs: "1" }, "fenceTtlMs must be a number, not string"],
-    [{ wakeUps: 1 }, "wakeUps must be true or false, not number"],
-    [{ verifyServer: 0 }, "verifyServer must be true or false, not number"],
-    [{ restartGuardMs: "1" }, "restartGuardMs must be a number, not string"],
+    [{ name: 5 }, "name must be a string, not 5"],
+    [{ prefix: null }, "prefix must be a string, not null"],
+    [{ fenceTtlMs: "1" }, "fenceTtlMs must be a number, not a string"],
+    [{ wakeUps: 1 }, "wakeUps must be a boolean, not 1"],
+    [{ verifyServer: 0 }, "verifyServer must be a boolean, not 0"],
+    [{ restartGuardMs: "1" }, "restartGuardMs must be a number, not a string"],
   ])("throws a TypeError for %j", (options, message) => {
     expect(make(options)).toThrow(TypeError);
     expect(make(options)).toThrow(message);

@@ -234,7 +234,7 @@ describe("the timer", () => {
     expect([await rejectionOf(alice), await rejectionOf(bob)]).toEqual([undefined, undefined]);
     connection.isThere = false;
     await advance(1_100);
-    const lost = "the connection was lost before the answer came";
+    const lost = "the connection was lost before the reply arrived";
     expect([await rejectionOf(alice), await rejectionOf(bob)]).toEqual([lost, lost]);
   });
 
@@ -243,7 +243,7 @@ describe("the timer", () => {
     const [alice, bob] = [claim("alice"), claim("bob")];
     connection.isThere = false;
     pending.giveUp("alice");
-    expect(await rejectionOf(alice)).toBe("the connection was lost before the answer came");
+    expect(await rejectionOf(alice)).toBe("the connection was lost before the reply arrived");
     expect(await rejectionOf(bob)).toBeUndefined();
   });
 

@@ -175,7 +175,7 @@ describe("the reply to another command", () => {
       previous = reply;
       return delivered;
     });
-    const expected = "the client mistook the reply to another command for the one to this";
+    const expected = "the client returned the reply to another command";
     for (let round = 0; round < 3; round++) {
       const request = acquireRequest(`owner ${round}`, { resources: [`r${round}`] });
       await expect(confused.acquire(request)).rejects.toThrow(expected);

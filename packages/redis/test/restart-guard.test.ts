@@ -81,7 +81,7 @@ describe("restartGuardMs", { timeout: 30_000 }, () => {
       (await documentedPermissions()).filter((permission) => permission !== "+info"),
     );
     const node = await nodeOn(server, longGuard, user);
-    const needed = "the server does not tell its uptime: the option restartGuardMs needs the permission +info";
+    const needed = "the server does not report its uptime: the option restartGuardMs needs the permission +info";
     await expect(node.acquire(acquireRequest("alice"))).rejects.toThrow(needed);
     await expect(node.inspect("r")).rejects.toThrow(needed);
     expect(await node.extend(extendRequest("alice", { rejoin: true }))).toMatchObject({ rejoined: true });
@@ -89,7 +89,7 @@ describe("restartGuardMs", { timeout: 30_000 }, () => {
     expect(await unguarded.acquire(acquireRequest("bob"))).toMatchObject({ granted: false });
   });
 
-  test("of a server that does not tell its uptime makes acquire() reject, and say so", async () => {
+  test("of a server that does not report its uptime makes acquire() reject, and say so", async () => {
     const server = await start();
     const client = new Redis(server.port);
     onTestFinished(() => client.disconnect());
@@ -103,7 +103,7 @@ describe("restartGuardMs", { timeout: 30_000 }, () => {
       },
       longGuard,
     );
-    await expect(silent.acquire(acquireRequest("alice"))).rejects.toThrow("the server does not tell its uptime");
+    await expect(silent.acquire(acquireRequest("alice"))).rejects.toThrow("the server does not report its uptime");
   });
 
   test("is told by the errors and the inspection of a Redlock", async () => {

@@ -34,7 +34,7 @@ describe("a GlideClient that is not connected", { timeout: 30_000 }, () => {
     await network.refuse();
     network.cut();
     await eventually(() => expect(client.isReady()).toBe(false));
-    await expect(client.node.acquire(acquireRequest("alice", { timeoutMs: shortMs }))).rejects.toThrow("time was up");
+    await expect(client.node.acquire(acquireRequest("alice", { timeoutMs: shortMs }))).rejects.toThrow("timed out");
     await network.start();
     await comeBack(client);
     await expectNeverClaimed(command);

@@ -99,7 +99,7 @@ export function batches({ server, connected }: Tools): void {
     const { node } = await connected(port);
     const claim = node.acquire(acquireRequest("alice"));
     const released = node.release(releaseRequest("alice"));
-    await expect(claim).rejects.toThrow("time was up before it was sent");
+    await expect(claim).rejects.toThrow("timed out before it was sent");
     expect(await released).toEqual({ released: false });
     expect(await command("EXISTS", "lock:r", fenceKey("lock:r"))).toBe(0);
   });

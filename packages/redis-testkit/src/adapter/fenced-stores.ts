@@ -40,7 +40,7 @@ export function fencedReadsAndWrites({ connected }: Tools): void {
     await expect(store.write(key, "late", 7)).rejects.toMatchObject(refusal);
     await expect(store.read(key, 7)).rejects.toMatchObject(refusal);
     await expect(store.delete(key, 7)).rejects.toThrow(
-      `could not delete ${key} with fence 7: it was shown fence 8 already`,
+      `could not delete ${key} with fence 7: the key has already seen fence 8`,
     );
     expect(await store.read(key, 8)).toEqual({ value: null, fence: 0 });
   });
@@ -123,7 +123,7 @@ export function fencedDeadlines({ server, connected }: Tools): void {
     const calls = [store.read("key", 8), store.write("key", "late", 8)];
     await expect(calls[0]).rejects.toMatchObject({
       ...timeout,
-      message: `could not read key: no answer within ${shortMs} ms`,
+      message: `could not read key: no reply within ${shortMs} ms`,
     });
     await expect(calls[1]).rejects.toMatchObject({ ...timeout, message: expect.stringContaining("done or not") });
     hanging.resume();

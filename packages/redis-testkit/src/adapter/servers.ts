@@ -31,7 +31,7 @@ export function hangingServer({ server, connected }: Tools): void {
     await pass(shortMs);
     const released = client.node.release(releaseRequest("alice"));
     hanging.resume();
-    await expect(acquired).rejects.toThrow("time was up");
+    await expect(acquired).rejects.toThrow("timed out");
     expect(await released).toEqual({ released: false });
     await expectNeverClaimed(hanging.command);
   });
@@ -63,7 +63,7 @@ export function silentServer({ server, proxy, connected }: Tools): void {
     hanging.pause();
     const release = (i: number) => client.node.release(releaseRequest("alice", [`r${i}`]));
     const released = Array.from({ length: 512 }, (_, i) => release(i));
-    await expect(release(512)).rejects.toThrow("512 commands are waiting for an answer already");
+    await expect(release(512)).rejects.toThrow("512 commands are already waiting for a reply");
     hanging.resume();
     for (const reply of released) expect(await reply).toEqual({ released: false });
     expect(await release(512)).toEqual({ released: false });
@@ -76,7 +76,7 @@ export function silentServer({ server, proxy, connected }: Tools): void {
     hanging.pause();
     for (let i = 0; i < 10_000; i++) ignore(client.node.acquire(acquireRequest(`owner ${i}`, { timeoutMs: shortMs })));
     const refused = client.node.acquire(acquireRequest("one more"));
-    await expect(refused).rejects.toThrow("10000 claims are held back already");
+    await expect(refused).rejects.toThrow("10000 claims are already waiting to be sent");
     await pass(shortMs);
     const released = client.node.release(releaseRequest("owner 0"));
     hanging.resume();
@@ -104,14 +104,14 @@ export function silentServer({ server, proxy, connected }: Tools): void {
     hanging.pause();
     for (let i = 0; i < 256; i++) ignore(client.node.acquire(acquireRequest("alice", { resources: [`r${i}`] })));
     const late = client.node.acquire(acquireRequest("bob", { timeoutMs: shortMs }));
-    await expect(late).rejects.toThrow("time was up before it was sent");
+    await expect(late).rejects.toThrow("timed out before it was sent");
     for (let again = 0; again < 2; again++) {
       expect(await client.node.release({ ...releaseRequest("bob"), undo: true })).toEqual({ released: false });
     }
     const undone = client.node.acquire(acquireRequest("carol"));
     ignore(undone);
     expect(await client.node.release({ ...releaseRequest("carol"), undo: true })).toEqual({ released: false });
-    await expect(undone).rejects.toThrow("time was up before it was sent");
+    await expect(undone).rejects.toThrow("timed out before it was sent");
     hanging.resume();
     await client.node.inspect("r");
     await expectNeverClaimed(hanging.command);
@@ -128,7 +128,7 @@ export function silentServer({ server, proxy, connected }: Tools): void {
     const released = client.node.release({ ...releaseRequest("bob"), undo: true });
     hanging.resume();
     expect(await released).toEqual({ released: true });
-    await expect(extended).rejects.toThrow("time was up before it was sent");
+    await expect(extended).rejects.toThrow("timed out before it was sent");
   });
 
   test("claims that are held back reject when the connection is lost, and are not sent over the next one", async () => {
@@ -213,7 +213,7 @@ export function serverWithoutScript({ server, proxy, connected }: Tools): void {
     await eventually(async () => expect(await callsOf(cold, "evalsha")).toBe(1));
     await pass(shortMs);
     await network.start();
-    await expect(acquired).rejects.toThrow("time was up");
+    await expect(acquired).rejects.toThrow("timed out");
     await expectNeverClaimed(cold.command);
   });
 
@@ -229,7 +229,7 @@ export function serverWithoutScript({ server, proxy, connected }: Tools): void {
     const released = node.release(releaseRequest("alice"));
     await eventually(async () => expect(await callsOf(cold, "evalsha")).toBe(before + 1));
     await network.start();
-    await expect(acquired).rejects.toThrow("time was up");
+    await expect(acquired).rejects.toThrow("timed out");
     expect(await released).toEqual({ released: false });
     await expectNeverClaimed(cold.command);
   });

@@ -1,6 +1,6 @@
 /**
- * What a fenced store needs of a Redis client: everything that differs between client libraries. Implement it to use a
- * client for which Holdfast has no adapter.
+ * The interface between a Redis client library and a fenced store: everything that differs between libraries. Implement
+ * it to use a client for which Holdfast has no adapter.
  *
  * @example
  *   const connection: FencedConnection = {
@@ -9,10 +9,10 @@
  *   };
  */
 export interface FencedConnection {
-  /** Whether a command with this key that is sent now goes to its server now, instead of waiting for a connection. */
+  /** Whether a command with this key can be written to its server now, without waiting for a connection. */
   isReady(key: string): boolean;
 
-  /** Why `isReady` is false, if that is known: an error of the client, or a sentence that says what to do. */
+  /** Why `isReady` is false, if known: an error of the client, or a sentence that says what to do. */
   whyNotReady?(key: string): unknown;
 
   /**

@@ -27,7 +27,7 @@ export class StaleFenceError extends Error {
    * @param newestFence the newest token that the storage has seen
    */
   constructor(action: FencedAction, key: string, fence: number, newestFence: number) {
-    super(`could not ${action} ${key} with fence ${fence}: it was shown fence ${newestFence} already`);
+    super(`could not ${action} ${key} with fence ${fence}: the key has already seen fence ${newestFence}`);
     this.key = key;
     this.fence = fence;
     this.newestFence = newestFence;
@@ -49,8 +49,8 @@ export class StoreTimeoutError extends Error {
    * @param timeoutMs the timeout, in milliseconds
    */
   constructor(action: FencedAction, key: string, timeoutMs: number) {
-    const doubt = action === "read" ? "" : ", so that it may have been done or not";
-    super(`could not ${action} ${key}: no answer within ${timeoutMs} ms${doubt}`);
+    const doubt = action === "read" ? "" : "; it may or may not have taken effect";
+    super(`could not ${action} ${key}: no reply within ${timeoutMs} ms${doubt}`);
     this.key = key;
   }
 }

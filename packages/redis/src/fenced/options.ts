@@ -1,4 +1,4 @@
-import { assertOptions } from "@holdfast/core/requests";
+import { assertOptions, checkInteger, checkType } from "@holdfast/core/requests";
 import { timerMsMax } from "../deadline.ts";
 import { assertFenceTtl, dayMs } from "../options.ts";
 
@@ -38,9 +38,9 @@ export interface FencedSettings {
 export function parseStoreOptions(options: FencedStoreOptions): FencedSettings {
   assertOptions(options, ["timeoutMs", "fenceTtlMs"], "a fenced store");
   const { timeoutMs = 1_000, fenceTtlMs = dayMs } = options;
-  if (typeof timeoutMs !== "number") throw new TypeError(`timeoutMs must be a number, not ${typeof timeoutMs}`);
+  checkType("timeoutMs", "number", timeoutMs);
   if (!(timeoutMs > 0 && timeoutMs <= timerMsMax)) {
-    throw new RangeError(`timeoutMs must be above 0, and at most ${timerMsMax} (milliseconds): ${timeoutMs}`);
+    throw new RangeError(`timeoutMs must be above 0, and at most ${timerMsMax} (milliseconds), not ${timeoutMs}`);
   }
   assertFenceTtl(fenceTtlMs);
   return { timeoutMs, fenceTtlMs };
@@ -48,15 +48,14 @@ export function parseStoreOptions(options: FencedStoreOptions): FencedSettings {
 
 /** Throws unless `key` is a string that a server stores unchanged. */
 export function assertKey(key: unknown): void {
-  if (typeof key !== "string") throw new TypeError(`key must be a string, not ${typeof key}`);
+  checkType("key", "string", key);
   if (key === "") throw new RangeError("key must not be empty");
-  assertWellFormed("key", key);
+  assertWellFormed("key", key as string);
 }
 
 /** Throws unless `fence` can be the token of a lock. */
 export function assertFence(fence: unknown): void {
-  if (typeof fence !== "number") throw new TypeError(`fence must be a number, not ${typeof fence}`);
-  if (!(Number.isSafeInteger(fence) && fence > 0)) throw new RangeError(`fence must be a positive integer: ${fence}`);
+  checkInteger("fence", fence);
 }
 
 /**
@@ -68,12 +67,7 @@ export function assertFence(fence: unknown): void {
 export function parseWrite(value: unknown, options: FencedWriteOptions): [value: string | Buffer, ttlMs: number] {
   assertOptions(options, ["ttlMs"], "a write");
   const { ttlMs } = options;
-  if (ttlMs !== undefined && typeof ttlMs !== "number") {
-    throw new TypeError(`ttlMs must be a number, not ${typeof ttlMs}`);
-  }
-  if (ttlMs !== undefined && !(Number.isSafeInteger(ttlMs) && ttlMs > 0)) {
-    throw new RangeError(`ttlMs must be a positive integer (milliseconds): ${ttlMs}`);
-  }
+  if (ttlMs !== undefined) checkInteger("ttlMs", ttlMs);
   return [toSend(value), ttlMs ?? 0];
 }
 

@@ -21,12 +21,12 @@ interface Refused {
 /**
  * Decodes the reply to the call with this id.
  *
- * @throws if it belongs to another call, as from a client that lost count, or cannot be the script's, as from a proxy
+ * @throws if it belongs to another call, because the client lost count, or cannot be the script's, as from a proxy
  */
 export function decodeReply(reply: unknown, callId: number): FencedReply {
   if (!Array.isArray(reply)) throw malformed();
   if (integerOf(reply[0]) !== callId) {
-    throw new Error("the client mistook the reply to another command for the one to this");
+    throw new Error("the client returned the reply to another command");
   }
   const status = integerOf(reply[1]);
   const fence = integerOf(reply[2]);
@@ -39,7 +39,7 @@ export function decodeReply(reply: unknown, callId: number): FencedReply {
   return { isAccepted: true, by: fence, hadValue: previous !== null, value };
 }
 
-/** The safe integer that a reply has as a number or, depending on the client's settings, as text. */
+/** Reads a safe integer. Depending on its settings, a client returns it as a number or as text. */
 function integerOf(element: unknown): number | undefined {
   const isText = typeof element === "string" || Buffer.isBuffer(element);
   const number = isText && /^-?\d+$/.test(String(element)) ? Number(element) : element;

@@ -74,7 +74,7 @@ export interface FencedStore {
 const givenUpMark = "-";
 
 /**
- * Makes a fenced store over a connection. Adapters call it with a connection over their client.
+ * Returns a fenced store over a connection. Every adapter calls it with a connection over its client.
  *
  * @param connection sends the script
  * @param options see {@link FencedStoreOptions}

@@ -1,5 +1,5 @@
--- The short path of acquire, for one free resource with a sound counter. Returns nil for all else, before anything is
--- written.
+-- The short path of acquire, for one free resource with a valid counter. Returns nil in all other cases, before
+-- anything is written.
 local function acquireOne(lockKey, fenceKey, owner, fenceHint, ttlMs, keepMs)
   local highest, lifeMs = 0, keepMs
   local counter = redis.pcall('GET', fenceKey)
@@ -23,6 +23,6 @@ local function acquireOne(lockKey, fenceKey, owner, fenceHint, ttlMs, keepMs)
   end
   redis.call('SET', lockKey, owner, 'PX', ttlMs)
   if fence == hint then return 0 end
-  -- Clients read integers near the largest inexactly.
+  -- Clients lose precision on integers near the largest safe one.
   return fence < 4503599627370496 and fence or value
 end

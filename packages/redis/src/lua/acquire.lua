@@ -1,15 +1,15 @@
--- Whether a value ends like the owners of this library, and is not longer than any of them.
+-- Returns whether a value has the form of a Holdfast owner: it ends in 32 hexadecimal digits and is short enough.
 local function isOwner(value) return #value < 512 and string.find(value, string.rep('%x', 32) .. '$') ~= nil end
 
--- Claims all resources, or none. takeover is nil if there is nothing to take over. Whatever can fail comes before the
--- first write, and counters are written before claims: should the rest be lost, a counter that went ahead does no harm,
--- while a claim without its counter would.
+-- Claims all resources, or none. takeover is nil if there is none. Everything that can fail comes before the first
+-- write, and counters are written before claims: if the rest is lost, a counter that is too high does no harm, but a
+-- claim without its counter would.
 local function acquire(before, count, owner, fenceHint, ttlMs, keepMs, takeover)
   local notYetMs = recoveringMs()
   if notYetMs ~= 0 then return { 'recovering', notYetMs } end
 
-  -- The longest remaining time among the claims in the way, -1 if one of them has no end; the position of that one, 0
-  -- if it is this owner's; and its owner, empty for the value of a foreign program, which may be long, or a secret.
+  -- The longest remaining time among the blocking claims, or -1 if one of them has no end; the position of that claim,
+  -- or 0 if it is this owner's; and its owner, or empty for the value of another program, which may be long, or secret.
   local mine, retryAfterMs, held, heldBy = 0, nil, 0, nil
   for i = before + 1, before + count do
     local holder = get(KEYS[i])

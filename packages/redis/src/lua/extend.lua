@@ -1,8 +1,8 @@
--- Extends a claim that is still there or, if the owner may rejoin, also claims again what is free.
+-- Extends a claim that is still held. If rejoin is set, also claims free resources again.
 --
--- Where the server may have forgotten a vote for another lock, a claim that was made again must not count as one that
--- was held all along until that other lock has ended: it is answered as if it had been made again just now, and its
--- counter is marked. A claim that the server has remembered counts.
+-- If the server may have forgotten a vote for another lock, a claim that was made again must not count as held
+-- throughout until that other lock has ended. It is answered as if it had just been made again, and its counter is
+-- marked. A claim that the server has kept does count.
 local function extend(before, count, owner, atLeast, ttlMs, keepMs, mayRejoin)
   local mine, others = 0, 0
   for i = before + 1, before + count do
@@ -22,8 +22,8 @@ local function extend(before, count, owner, atLeast, ttlMs, keepMs, mayRejoin)
     if not isHeld then
       redis.call('SET', KEYS[i], owner, 'PX', ttlMs)
     elseif redis.call('PTTL', KEYS[i]) < tonumber(ttlMs) then
-      -- Never ends a claim earlier than another extension asked for: the two may come in any order. Gives an end to a
-      -- claim without one, which no Holdfast client made.
+      -- Never shortens a claim below what another extension asked for, because the two may arrive in any order. Adds a
+      -- ttl to a claim without one, which no Holdfast client made.
       redis.call('PEXPIRE', KEYS[i], ttlMs)
     end
   end

@@ -1,10 +1,10 @@
--- The fence counters that belong to the lock keys after the first `before` keys. A counter is a number in decimal
--- digits. One that begins with a zero says that the claim was made again while the server did not vote.
+-- The fence counters of the lock keys after the first `before` keys. A counter is a number in decimal digits. A leading
+-- zero marks a claim that was made again while the server did not vote.
 
 local fenceMax = 9007199254740991
 
--- The highest counter, 0 if there is none; all of them by their keys' positions, if there is any; whether one begins
--- with a zero.
+-- Returns the highest counter, or 0 if there is none; a table of all counters by the positions of their keys, or nil if
+-- there is none; and whether one is marked.
 local function readCounters(before, count)
   local highest, counters, isMarked = 0, nil, false
   for i = before + count + 1, before + 2 * count do
@@ -23,8 +23,8 @@ local function readCounters(before, count)
   return highest, counters, isMarked
 end
 
--- Raises the counters to a number, which the client has most often printed already. Never ends the life of a counter
--- earlier than another client wanted.
+-- Raises the counters to a number, which the client has usually printed already. Never shortens the life of a counter
+-- below what another client wanted.
 local function raiseCounters(before, count, counters, number, printed, keepMs, mark)
   for i = before + count + 1, before + 2 * count do
     local raised, lifeMs = number, keepMs

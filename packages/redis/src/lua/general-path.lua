@@ -1,6 +1,6 @@
--- Makes the function that runs any operation but release-one. It takes the operation's name, the position of its
--- record, how many keys come before its own, and whether it was given up; it returns how many fields and keys it has,
--- whether it succeeded, and its answer or error.
+-- Returns the function that runs any operation except release-one. It takes the name of the operation, the position of
+-- its record, the number of keys before its own, and whether it was given up. It returns how many fields and keys the
+-- operation has, whether it succeeded, and its answer or error.
 local function makeGeneralPath()
   -- @include "values"
   -- @include "restart-guard"
@@ -21,7 +21,7 @@ local function makeGeneralPath()
       local count, takeover, waiter = tonumber(ARGV[at + 1]), ARGV[at + 6], ARGV[at + 7]
       local keys = (waiter == '' and 2 or 3) * count
       if isGivenUp then return 7, keys, false, givenUp end
-      -- A foreign program may hold a lock with an empty value.
+      -- Another program may hold a lock with an empty value.
       if takeover == '' then takeover = nil end
       local ok, answer =
         pcall(acquire, before, count, ARGV[at + 2], ARGV[at + 3], ARGV[at + 4], ARGV[at + 5], takeover)

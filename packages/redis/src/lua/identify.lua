@@ -1,4 +1,4 @@
--- Which run of which server this is. Not being allowed to ask is no failure.
+-- Returns the run id and the role of this server. A user that may not ask gets empty values, and no error.
 local function identify()
   local server, replication = redis.pcall('INFO', 'server'), redis.pcall('INFO', 'replication')
   if type(server) ~= 'string' or type(replication) ~= 'string' then return { '', '' } end

@@ -1,7 +1,7 @@
 local latestHintUs
 
--- The latest hint that counts, in microseconds: the server's clock plus a day, so that no client with a wrong clock
--- uses up the range of numbers.
+-- Returns the upper limit of hints, in microseconds: the server's clock plus a day, so that a client with a wrong clock
+-- cannot use up the range of numbers.
 local function latestHint()
   if not latestHintUs then
     local now = redis.call('TIME')

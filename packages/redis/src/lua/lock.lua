@@ -1,39 +1,39 @@
--- The lock script: runs the operations of one call in their order.
+-- The lock script: runs the operations of one call in order.
 --
--- All operations share one script, so that a release that follows an acquire on the same connection finds the script
--- in the server's cache whenever the acquire did. Each operation succeeds or fails by itself.
+-- All operations share one script, so that a release that follows an acquire on the same connection finds the script in
+-- the server's cache whenever the acquire did. Each operation succeeds or fails on its own.
 --
--- KEYS, for each operation in turn: its lock keys; for all but release and identify, their fence keys in the same
--- order; for an acquire with a waiter and for an announced release, the keys of their waiting lists.
+-- KEYS, for each operation in turn: its lock keys; except for release and identify, their fence keys in the same order;
+-- for an acquire with a waiter and for an announced release, the keys of their waiting lists.
 -- ARGV: a header, and a record for each operation.
 --   call id   the reply repeats it
 --   marks     a character for each operation: "x" if the operation was given up and must have no effect
 --   guardMs   how long after its start the server does not vote for new locks; 0: it votes at once
 -- A record is the name of the operation and its fields, in fixed positions:
---   acquire-one   owner, fence hint, ttlMs, keepMs (one resource, nothing to take over, no waiter, no guard)
+--   acquire-one   owner, fence hint, ttlMs, keepMs (one resource, no takeover, no waiter, no guard)
 --   acquire       count, owner, fence hint, ttlMs, keepMs, takeover, waiter
 --   extend        count, owner, fence, ttlMs, keepMs, rejoin (0 or 1)
 --   release-one   owner (one resource, announced, no waiter)
 --   release       count, owner, announced (0 or 1), waiter
 --   inspect       none (one resource)
---   identify      none (one lock key, which only names the server of a cluster)
--- count: how many resources. keepMs: how long fence counters are kept from now on; 0: for ever. takeover, waiter:
--- empty if there is none.
+--   identify      none (one lock key, which selects the server of a cluster)
+-- count: how many resources. keepMs: how long fence counters are kept from then on; 0: forever. takeover, waiter: empty
+-- if there is none.
 --
--- Reply: the call id as a number, and an answer for each operation: a number, or a list for what is less common.
+-- Reply: the call id as a number, and an answer for each operation: a number in the common case, otherwise a list.
 --   any operation   {"error", message}
 --   acquire         0: granted, with the hint as its fence; any other fence;
 --                   {"denied", retryAfterMs or -1, position of a held resource or 0, its owner};
---                   {"recovering", ms or -1 if the server does not tell its uptime}
+--                   {"recovering", ms, or -1 if the server does not report its uptime}
 --   extend          the fence; 0: not held; -1: rejoined
---   release         how many resources were freed; {"next", waiter} if any was, and a waiter was next
+--   release         how many resources were freed; {"next", waiter} if any was, and a waiter is next
 --   inspect         {owner or false, remaining ms as of PTTL, fence, recovering ms}
 --   identify        {run id, role}; both empty if the user may not ask
 --
--- Commands are most of the time that an operation takes; printing a number takes about as long as a command.
+-- Commands take most of the time of an operation; printing a number takes about as long as a command.
 
--- The common case has a short path. Functions are made anew in every call, which takes
--- as long as a command, so the general path is made only when it is needed.
+-- The common case has a short path. Lua creates functions anew in every call, which takes as long as a command, so the
+-- general path is created only when it is needed.
 -- @include "latest-hint"
 -- @include "acquire-one"
 -- @include "release-one"
@@ -43,7 +43,7 @@ local marks = ARGV[2]
 local anyGivenUp = string.find(marks, 'x', 1, true)
 local reply = { tonumber(ARGV[1]) }
 local general
--- The record that is next, and how many keys belong to those before it.
+-- The position of the next record, the number of keys before its own, and the position of its answer.
 local at, before, number = 4, 0, 1
 local name = ARGV[4]
 while name do

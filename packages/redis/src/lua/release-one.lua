@@ -1,6 +1,5 @@
--- The short path of release, for one resource: the first waiter of its list leaves it and is named. That an empty
--- list is asked for its first waiter costs no more than to ask whether it exists, which would take one more
--- permission.
+-- The short path of release, for one resource: the first waiter of its list leaves the list, and is named. Popping from
+-- an empty list costs no more than checking whether it exists, which would need another permission.
 local function releaseOne(lockKey, list, owner)
   if redis.pcall('GET', lockKey) ~= owner then return 0 end
   redis.call('DEL', lockKey)

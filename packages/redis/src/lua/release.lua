@@ -1,5 +1,5 @@
--- Frees what the owner holds. If the release is announced, the first waiter of each list leaves it and is named; the
--- waiter that goes on waiting then enters the list behind all others.
+-- Frees the resources that the owner holds. If the release is announced, the first waiter of each list leaves the list,
+-- and is named; a `waiter` that keeps waiting then enters the list last.
 local function release(before, count, owner, isAnnounced, waiter)
   local freed, named = 0, nil
   for i = before + 1, before + count do

@@ -1,9 +1,9 @@
 local recoveringForMs
 
--- How long this server must not vote yet, as it may have forgotten claims that were made before its start; 0 if it
--- may vote, -1 if it does not tell its uptime, as where the user may not ask. Its start and its time of day are whole
--- seconds to the server, so that it may have run for almost a second less than it says. Asked here, so that the
--- answer is about this server, now, whatever connections and proxies are in between.
+-- Returns how long this server must not vote yet, because it may have forgotten claims made before its start; 0 if it
+-- may vote; -1 if it does not report its uptime, as when the user may not ask. The server counts its uptime in whole
+-- seconds, and may have run for almost a second less than it says. The script asks, so that the answer is about this
+-- server at this moment, whatever connections and proxies are in between.
 local function recoveringMs()
   local guardMs = ARGV[3]
   if guardMs == '0' then return 0 end

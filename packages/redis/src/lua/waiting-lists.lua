@@ -1,22 +1,23 @@
--- The waiting list of a resource: waiters, by the fence counter at which they came. Lists are hints: failing to keep
--- one is no failure of the operation.
+-- The waiting list of a resource: waiters, scored by the fence counter at which they enqueued. Lists are hints: an
+-- operation does not fail because its lists cannot be updated.
 
--- Waiters ask again sooner than that.
+-- How long a list outlives its latest waiter, which retries sooner than that.
 local listMs = 10000
 
--- Enters a waiting list, unless the waiter is in it.
+-- Adds a waiter to a list, unless it is already there.
 local function enterList(list, since, waiter)
   redis.pcall('ZADD', list, 'NX', string.format('%.0f', since), waiter)
   redis.pcall('PEXPIRE', list, listMs)
 end
 
--- Tells the watchers of a resource that it was released, and the waiter whose turn it is, if there is one.
+-- Notifies the watchers of a resource that it was released, and names the next waiter if there is one.
 local function announce(lockKey, next)
   redis.pcall('PUBLISH', 'holdfast:released:' .. lockKey, next)
 end
 
--- A waiter that was granted leaves the lists. One that was denied enters those of the resources in its way, by their
--- counters; it could not use its turn in the others, and leaves it to the next waiter.
+-- A waiter that is granted the lock leaves its lists. A waiter that is denied enters the lists of the blocked
+-- resources, scored by their counters. It leaves the other lists, where it could not use its turn, and passes the turn
+-- to the next waiter.
 local function updateWaitingLists(before, count, answer, takeover, waiter)
   local isDenied = type(answer) == 'table'
   if isDenied and answer[1] ~= 'denied' then return end
