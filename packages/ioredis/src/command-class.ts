@@ -1,6 +1,6 @@
 import type { IoredisClient, IoredisCommand } from "./client.ts";
 
-/** The class of the commands of a library. */
+/** The class of a library's commands. */
 export type CommandClass = new (
   name: string,
   args: readonly (string | Buffer)[],
@@ -8,13 +8,13 @@ export type CommandClass = new (
 ) => IoredisCommand;
 
 /**
- * The class of commands of the library that made the client, which may be a fork: the client is asked for a command, which
- * is not sent. Undefined where it makes none.
+ * Returns the command class of the library that created the client, which may be a fork, or undefined if it has none.
+ * The client is made to create a command, which is not sent.
  */
 export function commandClassOf(client: IoredisClient): CommandClass | undefined {
   let made: IoredisCommand | undefined;
   const catcher: IoredisClient = Object.create(client, {
-    isPipeline: { value: true }, // otherwise it would be sent where the client makes pipelines by itself
+    isPipeline: { value: true }, // otherwise a client with automatic pipelining would send it
     sendCommand: {
       value(command: IoredisCommand) {
         made = command;

@@ -1,4 +1,4 @@
-/** Holdfast lock nodes, and fenced storage, over ioredis clients. */
+/** Holdfast lock nodes and fenced stores over ioredis clients. */
 
 export {
   type FencedAction,

@@ -5,12 +5,19 @@ import { commandClassOf } from "./command-class.ts";
 import { whyNotReady } from "./why-not-ready.ts";
 
 /**
- * Makes a fenced store of an ioredis client: data in Redis that refuses the late writes of a holder that has lost its lock.
- * The client stays yours; it may be of another server than those of the locks. While it is not connected, calls reject.
+ * Returns a fenced store over an ioredis client: data in Redis that refuses late writes of a holder that has lost its
+ * lock. You keep ownership of the client, whose server need not be one of the lock servers. While the client is not
+ * connected, calls reject.
  *
  * @param client a `Redis` or a `Cluster`
  * @param options see {@link FencedStoreOptions}
- * @throws {TypeError | RangeError} when the client or an option cannot be used, naming it and why
+ * @throws {TypeError | RangeError} if the client or an option cannot be used, naming it and the reason
+ * @example
+ *   const store = ioredisFencedStore(new Redis({ port: 7004 }));
+ *   await redlock.using("visits", async (lock) => {
+ *     const { value } = await store.read("visits", lock.fence);
+ *     await store.write("visits", String(1 + Number(value ?? 0)), lock.fence);
+ *   });
  */
 export function ioredisFencedStore(client: IoredisClient, options: FencedStoreOptions = {}): FencedStore {
   assertClient(client, (keyPrefix) => `: use one without it, and put ${JSON.stringify(keyPrefix)} before each key`);
@@ -19,11 +26,11 @@ export function ioredisFencedStore(client: IoredisClient, options: FencedStoreOp
 
 function connectionOf(client: IoredisClient): FencedConnection {
   const Command = commandClassOf(client);
-  if (Command === undefined) throw new TypeError("client must make commands as those of ioredis do");
+  if (Command === undefined) throw new TypeError("client must create commands the way ioredis clients do");
   return {
     isReady: () => client.status === "ready",
     whyNotReady: whyNotReady(client),
-    // Not `callBuffer`, which fails where a client makes pipelines by itself.
+    // Not `callBuffer`, which fails on a client with automatic pipelining.
     runScript(command, script, key, args) {
       const sent = new Command(command.toLowerCase(), [script, "1", key, ...args], { replyEncoding: null });
       client.sendCommand(sent);

@@ -13,19 +13,23 @@ import { scriptRunner } from "./script-runner.ts";
 import { whyNotReady } from "./why-not-ready.ts";
 
 /**
- * Makes a lock node of an ioredis client. The client stays yours: connect it, give it an `error` listener, and close it
- * when you no longer need the node. While it is not connected, acquiring and extending fail at once.
+ * Returns a lock node over an ioredis client. You keep ownership of the client: connect it, give it an `error`
+ * listener, and close it when the node is no longer needed. While the client is not connected, acquiring and extending
+ * fail at once.
  *
- * @param client a `Redis`, or a `Cluster`, where all resources of one lock must share a slot
+ * @param client a `Redis`, or a `Cluster`, on which all resources of one lock must share a slot
  * @param options see {@link RedisNodeOptions}
- * @throws {TypeError | RangeError} when the client or an option cannot be used, naming it and why
+ * @throws {TypeError | RangeError} if the client or an option cannot be used, naming it and the reason
+ * @example
+ *   const clients = [7001, 7002, 7003].map((port) => new Redis({ port }));
+ *   const redlock = new Redlock(clients.map((client) => ioredisNode(client)));
  */
 export function ioredisNode(client: IoredisClient, options: RedisNodeOptions = {}): RedisNode {
   assertClient(
     client,
     (keyPrefix) =>
-      ", as that would also come before the names of fence counters, which must stay as they are: use a client without " +
-      `it, and the option prefix: ${JSON.stringify(`${keyPrefix}lock:`)}`,
+      ", because that would rename fence counters, too: use a client without it, and the option prefix: " +
+      JSON.stringify(`${keyPrefix}lock:`),
   );
   return redisNode(connectionOf(client), options);
 }
@@ -46,16 +50,16 @@ function openSubscriber(
   onMessage: (channel: string, message: string) => void,
   onEnd: () => void,
 ): RedisSubscriber {
-  // The user's client may have been told otherwise.
+  // The user's client may have other settings.
   const overrides = { lazyConnect: false, autoResubscribe: true };
   const subscriber = client.isCluster ? client.duplicate([], overrides) : client.duplicate(overrides);
   subscriber.on("message", onMessage);
   subscriber.on("end", onEnd);
-  // The connection comes back by itself, and a lost hint costs nothing but time.
+  // The client reconnects automatically, and a lost notification costs nothing but time.
   subscriber.on("error", () => {});
 
-  // ioredis subscribes again by itself after a reconnection, and nobody hears of it when that fails, but as the rejection of a
-  // promise that nobody has.
+  // After a reconnection, ioredis subscribes again automatically. If that fails, it rejects a promise that nothing else
+  // handles.
   const { subscribe } = subscriber;
   subscriber.subscribe = (channels) => {
     const subscribed = subscribe.call(subscriber, channels);
@@ -63,8 +67,8 @@ function openSubscriber(
     return subscribed;
   };
 
-  // ioredis 5 would send a SUBSCRIBE before it has asked whether the server is ready, which it then may not ask any more:
-  // it starts again, without the subscription.
+  // ioredis 5 would send SUBSCRIBE before its ready check. The check is then not permitted, and ioredis reconnects
+  // without the subscription.
   const ready = async (): Promise<void> => {
     if (subscriber.status !== "ready") await new Promise<void>((resolve) => subscriber.once("ready", resolve));
   };

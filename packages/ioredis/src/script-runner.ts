@@ -3,9 +3,9 @@ import type { IoredisClient, IoredisCommand } from "./client.ts";
 import { type CommandClass, commandClassOf } from "./command-class.ts";
 
 /**
- * Returns the function that sends scripts. A `Redis` gets a command that writes itself: encoding the words of a call is most of
- * what these libraries do for it, and takes them several times as long if one of the words is a `Buffer`. A `Cluster` has
- * to know the words.
+ * Returns the function that sends scripts. For a `Redis` it sends commands that encode themselves: encoding the words
+ * of a call is most of the work of these libraries, and takes several times as long if one word is a `Buffer`. A
+ * `Cluster` needs the separate words.
  */
 export function scriptRunner(client: IoredisClient): RedisConnection["runScript"] {
   const Command = client.isCluster ? undefined : commandClassOf(client);
@@ -24,13 +24,16 @@ export function scriptRunner(client: IoredisClient): RedisConnection["runScript"
   };
 }
 
-/** The class of the commands that write themselves. */
+/** The class of commands that encode themselves. */
 type ScriptCommandClass = new (command: "EVALSHA" | "EVAL", script: string, call: ScriptCall) => IoredisCommand;
 
-/** By the class of the library's own commands. */
+/** The classes created so far, by the library's own command class. */
 const scriptCommandClasses = new WeakMap<CommandClass, ScriptCommandClass>();
 
-/** One for all clients of a library: V8 keeps no more than four kinds of objects apart at speed, and each class is a kind. */
+/**
+ * Returns one class for all clients of a library: V8 optimises calls for up to four kinds of objects, and each class is
+ * a kind.
+ */
 function scriptCommandClassOf(Command: CommandClass): ScriptCommandClass {
   const made = scriptCommandClasses.get(Command) ?? createScriptCommandClass(Command);
   scriptCommandClasses.set(Command, made);

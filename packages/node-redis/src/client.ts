@@ -1,30 +1,30 @@
-/** What the adapter needs of the clients of node-redis: no more, so that its versions will do. */
+/* The part of the node-redis API that the adapter uses: small, so that several versions fit. */
 
-/** A client made by `createClient`. */
+/** A client created by `createClient`. */
 export interface NodeRedisClient {
   /** Whether commands are sent at once. */
   readonly isReady: boolean;
-  /** Whether it is connected, or tries to be. */
+  /** Whether it is connected or reconnecting. */
   readonly isOpen?: boolean;
-  /** What the client was made with. */
+  /** The options that the client was created with. */
   readonly options?: NodeRedisOptions;
   /** Listens to an event. */
   on?(event: string | symbol, listener: (error?: unknown) => void): unknown;
   /** Sends a command. */
   sendCommand(args: readonly (string | Buffer)[], options: NodeRedisCommandOptions): Promise<unknown>;
-  /** Makes a client of the same server. */
+  /** Creates a client for the same server. */
   duplicate(): NodeRedisSubscriber;
 }
 
-/** A client made by `createCluster`. */
+/** A client created by `createCluster`. */
 export interface NodeRedisCluster {
   /** Whether it is connected. */
   readonly isOpen: boolean;
   /** Listens to an event. */
   on?(event: string | symbol, listener: (error?: unknown) => void): unknown;
-  /** The masters, as far as they are known. */
+  /** The known masters. */
   readonly masters: readonly NodeRedisServer[];
-  /** The shard of each slot, as far as they are known. */
+  /** The shards by slot, as far as they are known. */
   readonly slots: readonly NodeRedisShard[];
   /** Sends a command to the shard of a key. */
   sendCommand(
@@ -33,21 +33,21 @@ export interface NodeRedisCluster {
     args: (string | Buffer)[],
     options: NodeRedisCommandOptions,
   ): Promise<unknown>;
-  /** Makes a client of the same cluster. */
+  /** Creates a client for the same cluster. */
   duplicate(overrides: { readonly minimizeConnections: boolean }): NodeRedisSubscriber;
 }
 
 /** The options of a client that the adapter reads. */
 export interface NodeRedisOptions {
-  /** Where the server is. */
+  /** The address of the server. */
   readonly socket?: NodeRedisServer | undefined;
   /** The number of the logical database. */
   readonly database?: number | undefined;
-  /** What the client puts before keys: the adapter refuses clients that do. */
+  /** The prefix that the client puts before keys: the adapter refuses clients that have one. */
   readonly keyPrefix?: unknown;
 }
 
-/** Where a server is, and its client in a cluster. */
+/** The address of a server and, in a cluster, its client. */
 export interface NodeRedisServer {
   /** The host of the server. */
   readonly host?: string | undefined;
@@ -55,39 +55,39 @@ export interface NodeRedisServer {
   readonly port?: number | undefined;
   /** The path of the server's Unix domain socket. */
   readonly path?: string | undefined;
-  /** Its client, if it is part of a cluster and was needed already. */
+  /** The client of a cluster member, once it has been used. */
   readonly client?: Pick<NodeRedisClient, "isReady"> | undefined;
 }
 
-/** A part of a cluster. */
+/** A shard of a cluster. */
 export interface NodeRedisShard {
-  /** The server that takes writes. */
+  /** The server that accepts writes. */
   readonly master: NodeRedisServer;
 }
 
-/** What is asked for with each command. */
+/** The options of one command. */
 export interface NodeRedisCommandOptions {
-  /** How long the command may wait to be written, in milliseconds; 0: as long as it takes. */
+  /** How long the command may wait to be written, in milliseconds; 0 means no limit. */
   readonly timeout: number;
-  /** What strings are read as. Default: as the client is set up. */
+  /** The types that replies are read as. Default: the client's own setting. */
   readonly typeMapping?: NodeRedisTypeMapping;
 }
 
-/** What the types of the protocol, by their characters, are read as. */
+/** The JavaScript types for types of the Redis protocol, by their character codes. */
 export interface NodeRedisTypeMapping {
-  /** Bulk strings (`$`). */
+  /** The type for bulk strings (`$`). */
   readonly 36: BufferConstructor;
 }
 
 /** The client that `duplicate()` makes. */
 export interface NodeRedisSubscriber {
-  /** Whether it is connected, or tries to be. */
+  /** Whether it is connected or reconnecting. */
   readonly isOpen: boolean;
   /** Listens to errors. */
   on(event: "error", listener: () => void): unknown;
-  /** Begins to connect. */
+  /** Connects to the server. */
   connect(): Promise<unknown>;
-  /** Begins a subscription. */
+  /** Subscribes to a channel. */
   subscribe(channel: string, listener: (message: string, channel: string) => void): Promise<void>;
   /** Ends a subscription. */
   unsubscribe(channel: string): Promise<void>;

@@ -1,4 +1,4 @@
-/** Holdfast lock nodes, and fenced storage, over node-redis clients. */
+/** Holdfast lock nodes and fenced stores over node-redis clients. */
 
 export {
   type FencedAction,

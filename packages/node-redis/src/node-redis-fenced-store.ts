@@ -4,17 +4,26 @@ import type { NodeRedisClient, NodeRedisCluster, NodeRedisCommandOptions } from 
 import { isShardReady, routingKey } from "./cluster.ts";
 import { whyNotReady } from "./why-not-ready.ts";
 
-/** Strings (of type `$` in the protocol) as bytes, however the client is set up; and no deadline but the store's. */
+/**
+ * Reads strings (type `$` of the protocol) as bytes whatever the client's settings, and leaves the deadline to the
+ * store.
+ */
 const commandOptions: NodeRedisCommandOptions = { timeout: 0, typeMapping: { 36: Buffer } };
 
 /**
- * Makes a fenced store of a node-redis client: data in Redis that refuses the late writes of a holder that has lost its
- * lock. The client stays yours; it may be of another server than those of the locks. While it is not connected, calls
- * reject.
+ * Returns a fenced store over a node-redis client: data in Redis that refuses late writes of a holder that has lost its
+ * lock. You keep ownership of the client, whose server need not be one of the lock servers. While the client is not
+ * connected, calls reject.
  *
- * @param client made by `createClient` or `createCluster`
+ * @param client created by `createClient` or `createCluster`
  * @param options see {@link FencedStoreOptions}
- * @throws {TypeError | RangeError} when the client or an option cannot be used, naming it and why
+ * @throws {TypeError | RangeError} if the client or an option cannot be used, naming it and the reason
+ * @example
+ *   const store = nodeRedisFencedStore(await createClient({ socket: { port: 7004 } }).connect());
+ *   await redlock.using("visits", async (lock) => {
+ *     const { value } = await store.read("visits", lock.fence);
+ *     await store.write("visits", String(1 + Number(value ?? 0)), lock.fence);
+ *   });
  */
 export function nodeRedisFencedStore(
   client: NodeRedisClient | NodeRedisCluster,

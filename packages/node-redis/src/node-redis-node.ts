@@ -12,17 +12,25 @@ import type { NodeRedisClient, NodeRedisCluster, NodeRedisCommandOptions, NodeRe
 import { isShardReady, routingKey } from "./cluster.ts";
 import { whyNotReady } from "./why-not-ready.ts";
 
-/** None: the deadline is core's. The client's own would cost an AbortSignal per command, and end when it is written. */
+/**
+ * Disables the client's own command timeout, because core enforces a deadline. The client's timeout creates an
+ * AbortSignal per command, and ends when the command is written.
+ */
 const commandOptions: NodeRedisCommandOptions = { timeout: 0 };
 
 /**
- * Makes a lock node of a node-redis client. The client stays yours: give it an `error` listener, connect it, and close it
- * when you no longer need the node. While it is not connected, acquiring and extending fail at once.
+ * Returns a lock node over a node-redis client. You keep ownership of the client: give it an `error` listener, connect
+ * it, and close it when the node is no longer needed. While the client is not connected, acquiring and extending fail
+ * at once.
  *
- * @param client made by `createClient`; or by `createCluster`, where all resources of one lock must share a slot. A pool
- *   or a sentinel client will not do: over several connections, a release may overtake the acquire that it undoes
+ * @param client created by `createClient`, or by `createCluster`, where all resources of one lock must share a slot.
+ *   Pools and sentinel clients are refused: over several connections, a release may overtake the acquire that it undoes
  * @param options see {@link RedisNodeOptions}
- * @throws {TypeError | RangeError} when the client or an option cannot be used, naming it and why
+ * @throws {TypeError | RangeError} if the client or an option cannot be used, naming it and the reason
+ * @example
+ *   const clients = [7001, 7002, 7003].map((port) => createClient({ socket: { port } }).on("error", console.error));
+ *   await Promise.all(clients.map((client) => client.connect()));
+ *   const redlock = new Redlock(clients.map((client) => nodeRedisNode(client)));
  */
 export function nodeRedisNode(client: NodeRedisClient | NodeRedisCluster, options: RedisNodeOptions = {}): RedisNode {
   if (isCluster(client)) return redisNode(clusterConnection(client), options);
@@ -62,7 +70,7 @@ function open(
   onMessage: (channel: string, message: string) => void,
   onEnd: () => void,
 ): RedisSubscriber {
-  // The connection comes back by itself, unless the client has been told to give up.
+  // The client reconnects automatically, unless its settings tell it to stop.
   subscriber.on("error", () => {
     if (!subscriber.isOpen) onEnd();
   });

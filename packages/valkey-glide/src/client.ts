@@ -1,28 +1,28 @@
-/** What the adapter needs of the clients of Valkey GLIDE: no more, so that its versions will do. */
+/* The part of the Valkey GLIDE API that the adapter uses: small, so that several versions fit. */
 
 /** A `GlideClient` or a `GlideClusterClient`. */
 export interface ValkeyGlideClient {
   /** Sends a batch. */
   exec(batch: object, raiseOnError: boolean, options?: ValkeyGlideExecOptions): Promise<unknown[] | null>;
-  /** Only of a `GlideClusterClient`. */
+  /** Subscribes to sharded channels: only on a `GlideClusterClient`. */
   ssubscribe?(channels: Iterable<string>, timeoutMs: number): Promise<unknown>;
 }
 
 /** How a batch is sent. */
 export interface ValkeyGlideExecOptions {
-  /** When the client drops it, in milliseconds from now. */
+  /** How long the client keeps the batch, in milliseconds from now. */
   timeout?: number;
-  /** Whether replies are read as strings. */
+  /** The decoder for strings in replies. */
   decoder?: number;
 }
 
-/** A client that only listens. */
+/** A client for subscriptions. */
 export interface ValkeyGlideSubscriber {
-  /** Begins subscriptions, and resolves when the server has confirmed them. */
+  /** Subscribes to channels. Resolves when the server has confirmed it. */
   subscribe(channels: Iterable<string>, timeoutMs: number): Promise<unknown>;
   /** Ends subscriptions. */
   unsubscribe(channels: Iterable<string>, timeoutMs: number): Promise<unknown>;
-  /** Resolves with the next message; rejects when the client is closed. */
+  /** Resolves with the next message, or rejects when the client is closed. */
   getPubSubMessage(): Promise<ValkeyGlideMessage>;
   /** Closes the client. */
   close(): void;
@@ -30,8 +30,8 @@ export interface ValkeyGlideSubscriber {
 
 /** A message on a channel. */
 export interface ValkeyGlideMessage {
-  /** Where it was sent to. */
+  /** The channel. */
   readonly channel: string | Uint8Array;
-  /** What was sent. */
+  /** The text of the message. */
   readonly message: string | Uint8Array;
 }

@@ -1,4 +1,4 @@
-/** Holdfast lock nodes, and fenced storage, over Valkey GLIDE clients. */
+/** Holdfast lock nodes and fenced stores over Valkey GLIDE clients. */
 
 export {
   type FencedAction,

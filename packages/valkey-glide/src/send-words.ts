@@ -1,18 +1,21 @@
 import { Batch, ClusterBatch, type Decoder, TimeoutError } from "@valkey/valkey-glide";
 import type { ValkeyGlideClient } from "./client.ts";
 
-/** The longest timeout that GLIDE knows. */
+/** The longest timeout that GLIDE accepts. */
 const timeoutMsMax = 2 ** 32 - 1;
 
-/** Sends the words of a command, and reads the strings of its reply by the decoder. */
+/** Sends the words of a command, and decodes the strings of its reply. */
 export type SendWords = (words: (string | Buffer)[], timeoutMs: number, decoder: Decoder) => Promise<unknown>;
 
-/** Whether it is a `GlideClusterClient`. */
+/** Returns whether the client is a `GlideClusterClient`. */
 export function isCluster(client: ValkeyGlideClient): boolean {
   return "ssubscribe" in client;
 }
 
-/** Makes what sends commands. Each is a batch of one, as only batches have timeouts of their own: it is not sent after that. */
+/**
+ * Returns a function that sends commands. Each command is a batch of one, because only batches have their own timeout:
+ * after it, the command is not sent.
+ */
 export function wordSender(client: ValkeyGlideClient): SendWords {
   const newBatch = isCluster(client) ? () => new ClusterBatch(false) : () => new Batch(false);
   return async (words, timeoutMs, decoder) => {
@@ -22,15 +25,15 @@ export function wordSender(client: ValkeyGlideClient): SendWords {
   };
 }
 
-/** GLIDE words the errors of servers in its own way, and says nothing but "timed out". */
+/** Restores the error of the server, which GLIDE rewords, and says more about a timeout than "timed out". */
 export function reworded(error: unknown): unknown {
-  if (error instanceof TimeoutError) return new Error("time was up before the server answered");
+  if (error instanceof TimeoutError) return new Error("timed out before the server replied");
   if (!(error instanceof Error)) return error;
   const message = error.message.replace(/^An error was signalled by the server: - /, "");
   return new Error(message.replace(/^NoScriptError: /, "NOSCRIPT "));
 }
 
-/** Throws unless it is a client of GLIDE. */
+/** Throws unless the client is a GLIDE client. */
 export function assertClient(client: ValkeyGlideClient): void {
   if (typeof client?.exec === "function") return;
   throw new TypeError("client must be a GlideClient or a GlideClusterClient of @valkey/valkey-glide");

@@ -1,29 +1,29 @@
 import type { RedisSubscriber } from "@holdfast/redis";
 import type { ValkeyGlideSubscriber } from "./client.ts";
 
-/** How long the server may take to confirm a subscription before the next one is begun. */
+/** How long the server may take to confirm a subscription before the next one starts. */
 const confirmMs = 5_000;
 
-/** Listens over a client that is being made, and that is closed at the end. */
+/** Returns a subscriber over a client that is still connecting. Closing it closes the client. */
 export function openSubscriber(
-  made: Promise<ValkeyGlideSubscriber>,
+  connecting: Promise<ValkeyGlideSubscriber>,
   onMessage: (channel: string, message: string) => void,
   onEnd: (error: unknown) => void,
 ): RedisSubscriber {
-  void listen(made, onMessage).catch(onEnd);
+  void listen(connecting, onMessage).catch(onEnd);
   return {
-    subscribe: async (channel) => (await made).subscribe([channel], confirmMs),
-    unsubscribe: async (channel) => (await made).unsubscribe([channel], confirmMs),
-    close: () => void made.then((client) => client.close()).catch(() => {}),
+    subscribe: async (channel) => (await connecting).subscribe([channel], confirmMs),
+    unsubscribe: async (channel) => (await connecting).unsubscribe([channel], confirmMs),
+    close: () => void connecting.then((client) => client.close()).catch(() => {}),
   };
 }
 
-/** Rejects when the client could not be made, or has been closed. */
+/** Delivers messages. Rejects if the client cannot be created, or when it is closed. */
 async function listen(
-  made: Promise<ValkeyGlideSubscriber>,
+  connecting: Promise<ValkeyGlideSubscriber>,
   onMessage: (channel: string, message: string) => void,
 ): Promise<never> {
-  const client = await made;
+  const client = await connecting;
   for (;;) {
     const { channel, message } = await client.getPubSubMessage();
     onMessage(textOf(channel), textOf(message));
