@@ -1,7 +1,7 @@
 import type { LockError } from "@holdfast/core";
 import type { Attributes } from "@opentelemetry/api";
 
-/** The attributes that metrics and spans share. All but the resource have few values. */
+/** The attributes of metrics and spans. All except the resource have few values. */
 export const attribute = {
   errorType: "error.type",
   outcome: "holdfast.lock.outcome",
@@ -14,12 +14,12 @@ export const attribute = {
   operation: "holdfast.operation.name",
 } as const;
 
-/** Gives the attributes that tell what is locked. */
+/** Returns the attributes that identify the resources. */
 export type ResourceAttributes = (resources: readonly string[]) => Attributes;
 
 /**
- * Asks the user's function once for each lock, so that what is counted up under one value is counted down under the same.
- * One that throws leaves the attribute out, and nothing else.
+ * Returns a function that calls the user's function once per lock, so that a lock is counted up and down under the same
+ * value. If the user's function throws, only the attribute is left out.
  */
 export function resourceAttributes(
   resourceAttribute: ((resources: readonly string[]) => string | undefined) | undefined,
@@ -35,14 +35,14 @@ export function resourceAttributes(
         const value = resourceAttribute(resources);
         if (typeof value === "string") attributes[attribute.resource] = value;
       } catch {
-        // As documented.
+        // The attribute is left out, as documented.
       }
     }
     return attributes;
   };
 }
 
-/** Every code that a call can fail with. */
+/** Every code with which a call can fail. */
 const codes: Readonly<Record<LockError["code"], true>> = {
   LOCK_HELD: true,
   WAIT_TIMEOUT: true,
@@ -54,8 +54,8 @@ const codes: Readonly<Record<LockError["code"], true>> = {
 };
 
 /**
- * What a call that ended without a lock came to. That another owner holds it is an answer, not an error. Anything may be
- * the reason of a caller's signal: of that only the name is told, as its code might be another one each time.
+ * Returns the attributes of a call that ended without a lock. A lock held by another owner is a result, not an error.
+ * The reason of a caller's signal may be any value: only its name is recorded, because its code could differ each time.
  */
 export function failureAttributes(error: unknown): Attributes {
   const code = word(error, "code");
@@ -64,15 +64,15 @@ export function failureAttributes(error: unknown): Attributes {
   return { [attribute.outcome]: "failed", [attribute.errorType]: isOurs ? code : (word(error, "name") ?? other) };
 }
 
-/** What an error is called where it is neither: the value that the semantic conventions ask for. */
+/** The value of the semantic conventions for an error without a code or a name. */
 const other = "_OTHER";
 
-/** The code of an error, or else its name. Never its message: that names resources, and is a different one each time. */
+/** Returns the code of an error, otherwise its name. Never its message, which names resources and differs each time. */
 export function errorType(error: unknown): string {
   return word(error, "code") ?? word(error, "name") ?? other;
 }
 
-/** A field of an error, if it is a single word. */
+/** Returns a field of an error if it is a single word. */
 function word(error: unknown, field: "code" | "name"): string | undefined {
   try {
     const value = (error as Readonly<Record<string, unknown>> | null | undefined)?.[field];
@@ -82,7 +82,7 @@ function word(error: unknown, field: "code" | "name"): string | undefined {
   }
 }
 
-/** What a hold came to: an attribute only where it did not end as it should. */
+/** Returns the attributes of a release: an error if it was not confirmed. */
 export function releaseAttributes(confirmed: boolean): Attributes {
   return confirmed ? {} : { [attribute.errorType]: "QUORUM_UNREACHABLE" };
 }

@@ -1,3 +1,3 @@
-/** OpenTelemetry metrics and spans of Holdfast locks. */
+/** OpenTelemetry metrics and spans for Holdfast locks. */
 
 export { type OpenTelemetryObserverOptions, openTelemetryObserver } from "./open-telemetry-observer.ts";

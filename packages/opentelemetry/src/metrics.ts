@@ -23,25 +23,33 @@ interface Instruments {
   readonly nodeFailures: Counter;
 }
 
-/** From a vote on a local network to a job that takes minutes, in seconds. The SDK's own buckets begin at five. */
+/**
+ * Buckets in seconds, from a vote on a local network to a job of several minutes. The SDK's default buckets begin at
+ * five.
+ */
 const durationBuckets = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 300, 900];
 
 const attemptBuckets = [0, 1, 2, 3, 5, 10, 20, 50, 100];
 
-/** What the attempts of one call have come to so far. */
+/** The attempts of one call so far. */
 interface Attempts {
   count: number;
   elapsedMs: number;
 }
 
-/** Records metrics. */
+/** Returns an observer that records metrics. */
 export function metricsObserver(meter: Meter | undefined, resourceOf: ResourceAttributes): Required<Observer> {
   const instruments = meter === undefined ? globalInstruments() : constant(createInstruments(meter));
   const attemptsOf = new WeakMap<readonly string[], Attempts>();
-  /** Where each lock was counted: another provider may be registered before it ends, which has not counted it. */
+  /**
+   * The counter on which each lock was counted. A provider that is registered before the lock ends has not counted it.
+   */
   const countedOn = new WeakMap<readonly string[], UpDownCounter>();
 
-  /** Records a call that has ended. Waiting is all of it that was no attempt: standing in line, and delays in between. */
+  /**
+   * Records a call that has ended. Its wait is the part without an attempt: time in a queue, and delays between
+   * attempts.
+   */
   const recordCall = (resources: readonly string[], waitedMs: number, outcome: Attributes): void => {
     const { acquireDuration, acquireAttempts, waitDuration } = instruments();
     const { count, elapsedMs } = attemptsOf.get(resources) ?? { count: 0, elapsedMs: 0 };
@@ -99,7 +107,10 @@ function constant<T>(value: T): () => T {
   return () => value;
 }
 
-/** The global meter provider may be registered after the observer is made; unlike tracers, meters do not notice that. */
+/**
+ * Returns the instruments of the global meter provider, which may be registered after the observer is created: unlike
+ * tracers, meters do not notice that.
+ */
 function globalInstruments(): () => Instruments {
   let provider: MeterProvider | undefined;
   let instruments: Instruments;
@@ -117,18 +128,27 @@ function createInstruments(meter: Meter): Instruments {
   const duration = (name: string, description: string): Histogram =>
     meter.createHistogram(name, { description, unit: "s", advice: { explicitBucketBoundaries: durationBuckets } });
   return {
-    acquireDuration: duration("holdfast.lock.acquire.duration", "From the call to the lock, or to its failure."),
-    waitDuration: duration("holdfast.lock.wait.duration", "The part of a call in which no attempt was under way."),
-    attemptDuration: duration("holdfast.lock.attempt.duration", "One attempt: asking all nodes, and their answers."),
-    holdDuration: duration("holdfast.lock.hold.duration", "From the grant to the release, or to the loss."),
+    acquireDuration: duration("holdfast.lock.acquire.duration", "Time from the call to the lock or the failure."),
+    waitDuration: duration(
+      "holdfast.lock.wait.duration",
+      "The part of a call during which no attempt was in progress.",
+    ),
+    attemptDuration: duration(
+      "holdfast.lock.attempt.duration",
+      "Time of one attempt: the requests to all nodes and their replies.",
+    ),
+    holdDuration: duration("holdfast.lock.hold.duration", "Time from the grant to the release or the loss."),
     acquireAttempts: meter.createHistogram("holdfast.lock.acquire.attempts", {
       description: "Attempts per call.",
       unit: "{attempt}",
       advice: { explicitBucketBoundaries: attemptBuckets },
     }),
-    held: meter.createUpDownCounter("holdfast.lock.count", { description: "Locks held now.", unit: "{lock}" }),
+    held: meter.createUpDownCounter("holdfast.lock.count", {
+      description: "Locks that are currently held.",
+      unit: "{lock}",
+    }),
     losses: meter.createCounter("holdfast.lock.losses", {
-      description: "Locks lost before they were released.",
+      description: "Locks that were lost before they were released.",
       unit: "{loss}",
     }),
     extensions: meter.createCounter("holdfast.lock.extensions", {

@@ -6,30 +6,31 @@ import { metricsObserver } from "./metrics.ts";
 import { scope } from "./scope.ts";
 import { spansObserver } from "./spans.ts";
 
-/** What {@link openTelemetryObserver} may be told. */
+/** The options of {@link openTelemetryObserver}. */
 export interface OpenTelemetryObserverOptions {
-  /**
-   * Makes the instruments. By default that of the global meter provider, from the moment on that one is registered.
-   */
+  /** Creates the instruments. Default: a meter of the global meter provider, as soon as one is registered. */
   readonly meter?: Meter | undefined;
-  /** Makes the spans. By default that of the global tracer provider. */
+  /** Creates the spans. Default: a tracer of the global tracer provider. */
   readonly tracer?: Tracer | undefined;
   /**
-   * What `holdfast.lock.resource` says in metrics and spans, given the sorted names that are locked. Without this option
-   * the attribute is left out: names may be secret, and every value that it takes is one more series of every metric. So
-   * let it return one of a few values, such as `"invoice"` for `invoice:42`, and the same one for the same names;
-   * undefined leaves the attribute out.
+   * Returns the value of `holdfast.lock.resource` in metrics and spans, given the sorted names of the locked resources.
+   * Default: the attribute is left out, because names may be secret, and each value adds one more series to every
+   * metric. Return one of a few values, such as `"invoice"` for `invoice:42`, and always the same one for the same
+   * names; undefined leaves the attribute out.
    */
   readonly resourceAttribute?: ((resources: readonly string[]) => string | undefined) | undefined;
 }
 
 /**
- * An observer for `new Redlock(nodes, { observer })` that records metrics and spans. Neither ever tells an owner, nor,
- * unless `resourceAttribute` is given, what is locked. Where no SDK is registered, it does next to nothing.
+ * Returns an observer that records metrics and spans, for `new Redlock(nodes, { observer })`. It records no owner and,
+ * unless `resourceAttribute` is given, no resource. Without an SDK it does next to nothing. Several `Redlock`s may
+ * share it.
  *
- * Several `Redlock`s may share it.
- *
+ * @param options see {@link OpenTelemetryObserverOptions}
  * @throws {TypeError} for an unknown option
+ * @example
+ *   const observer = openTelemetryObserver({ resourceAttribute: ([name]) => name?.split(":")[0] });
+ *   const redlock = new Redlock(nodes, { observer });
  */
 export function openTelemetryObserver(options: OpenTelemetryObserverOptions = {}): Observer {
   assertOptions(options, ["meter", "tracer", "resourceAttribute"], "openTelemetryObserver");
@@ -38,7 +39,7 @@ export function openTelemetryObserver(options: OpenTelemetryObserverOptions = {}
   return both(metricsObserver(meter, resourceOf), spansObserver(tracer, resourceOf));
 }
 
-/** Tells both of everything. */
+/** Returns an observer that passes every event to both observers. */
 function both(first: Required<Observer>, second: Required<Observer>): Required<Observer> {
   const call =
     <Name extends keyof Observer>(name: Name) =>

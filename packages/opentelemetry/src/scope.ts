@@ -1,2 +1,2 @@
-/** The name under which the SDK knows what this package records. */
+/** The instrumentation scope of this package. */
 export const scope = "@holdfast/opentelemetry";

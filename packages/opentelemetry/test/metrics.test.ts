@@ -28,8 +28,8 @@ function typeOf(metric: MetricData): string {
 
 const outcome = (value: string) => ({ "holdfast.lock.outcome": value });
 
-describe("the metrics", () => {
-  it("tell how long a call, its attempts and the wait between them took, in seconds", async () => {
+describe("the metrics of openTelemetryObserver()", () => {
+  it("record the duration of a call, of its attempts and of the wait between them, in seconds", async () => {
     const { clock, nodes, redlock, rival, collect } = metered();
     for (const node of nodes) node.fault = () => ({ requestMs: 5, replyMs: 5 });
     await clock.until(rival({ ttlMs: 300 }).acquire("r"));
@@ -48,7 +48,7 @@ describe("the metrics", () => {
     expect(valuesOf(all.get("holdfast.lock.acquire.attempts"))).toEqual([[outcome("acquired"), [1, held + 1]]]);
   });
 
-  it("count waiting in line behind others of the same process as waiting, not as attempts", async () => {
+  it("record time in a local queue as waiting, not as attempts", async () => {
     const { clock, redlock, valuesNow } = metered();
     const first = await clock.until(redlock.acquire("r", { ttlMs: 60_000 }));
     const leader = redlock.acquire("r", { waitTimeoutMs: 60_000 });
@@ -61,7 +61,7 @@ describe("the metrics", () => {
     await clock.until(leader);
   });
 
-  it("tell calls without a lock apart by error.type, but not a lock held by another from an answer", async () => {
+  it("distinguish calls that failed by error.type, which a call that is denied at once does not have", async () => {
     const { clock, nodes, redlock, rival, valuesNow } = metered();
     await clock.until(rival().acquire("r"));
     expect(await clock.until(redlock.tryAcquire("r"))).toBeNull();
@@ -91,7 +91,7 @@ describe("the metrics", () => {
     ]);
   });
 
-  it("tell how many locks are held now, how long locks were held, and why they were lost", async () => {
+  it("record how many locks are held, how long locks were held, and why they were lost", async () => {
     const { clock, nodes, redlock, valuesNow } = metered();
     const released = await clock.until(redlock.acquire("released"));
     await clock.until(redlock.acquire("expired", { ttlMs: 2000 }));
@@ -116,14 +116,14 @@ describe("the metrics", () => {
     expect((await valuesNow("holdfast.lock.extensions"))[0]?.[1]).toBeGreaterThan(0);
   });
 
-  it("count failures for each node, operation and kind of error", async () => {
+  it("count failures by node, operation and type of error", async () => {
     const { clock, nodes, redlock, valuesNow } = metered();
     const [a, b] = nodes as [(typeof nodes)[0], (typeof nodes)[0]];
     const refused = Object.assign(new Error("connect ECONNREFUSED 10.0.0.1:7001"), { code: "ECONNREFUSED" });
     a.fault = ({ method }) => (method === "acquire" ? { reject: refused } : {});
     const lock = await clock.until(redlock.acquire("r"));
     a.fault = () => ({});
-    // The first extension has a rejoin, which counts from the next one on, and so needs b when it is tried again.
+    // Node a rejoins in the first extension, which counts only from the next one on. The retry therefore needs b.
     let extensions = 0;
     b.fault = ({ method }) => (method === "extend" && extensions++ > 0 ? {} : { lose: "request" });
     await clock.until(lock.extend());
@@ -141,7 +141,7 @@ describe("the metrics", () => {
     ]);
   });
 
-  it("are those of the README, with its types and units, and have buckets from a millisecond to 15 minutes", async () => {
+  it("match the README in names, types and units, and have buckets from a millisecond to 15 minutes", async () => {
     const { clock, nodes, redlock, collect } = metered();
     const [a] = nodes as [(typeof nodes)[0]];
     a.fault = () => ({ reject: new Error("down") });
@@ -166,7 +166,7 @@ describe("the metrics", () => {
     }
   });
 
-  it("tell neither owners nor resources, unless resourceAttribute says so, and then the same for the whole lock", async () => {
+  it("contain no owner, and a resource only from resourceAttribute, which is called once per lock", async () => {
     const silent = metered();
     await silent.clock.until(silent.redlock.acquire("secret", { label: "host" }));
     expect(JSON.stringify([...(await silent.collect())])).not.toMatch(/secret|host/);
@@ -190,7 +190,7 @@ describe("the metrics", () => {
     ]);
   });
 
-  it("go to the global provider, also to one that is registered after the observer was made", async () => {
+  it("go to the global provider, even if it is registered after the observer was created", async () => {
     const redlock = new Redlock([memoryNode()], { observer: openTelemetryObserver() });
     await redlock.using("before", () => {});
     const leader = await redlock.acquire("held meanwhile");

@@ -16,7 +16,7 @@ function traced(options: Parameters<typeof observedWorld>[0] = {}) {
   const sdk = tracerSdk();
   undo.push(sdk.stop);
   const tracer = sdk.provider.getTracer("test");
-  /** Runs in the context of a span of the caller's. */
+  /** Runs in the context of a span of the caller. */
   const within = async <T>(name: string, run: () => Promise<T>): Promise<T> =>
     tracer.startActiveSpan(name, async (span: Span) => run().finally(() => span.end()));
   const named = (name: string): ReadableSpan[] => sdk.spans().filter((span) => span.name === name);
@@ -25,8 +25,8 @@ function traced(options: Parameters<typeof observedWorld>[0] = {}) {
 
 const durationMs = ({ duration: [seconds, nanoseconds] }: ReadableSpan): number => seconds * 1e3 + nanoseconds / 1e6;
 
-describe("the spans", () => {
-  it("are one for the call, in the trace of the caller, and one for the time held, as its child", async () => {
+describe("the spans of openTelemetryObserver()", () => {
+  it("are one for the call, in the trace of the caller, and one for the hold, as its child", async () => {
     const { clock, redlock, within, named } = traced();
     const lock = await clock.until(within("request", () => redlock.acquire("r")));
     expect(named("holdfast.lock.hold")).toEqual([]);
@@ -46,7 +46,7 @@ describe("the spans", () => {
     expect([call?.status.code, hold?.status.code]).toEqual([SpanStatusCode.UNSET, SpanStatusCode.UNSET]);
   });
 
-  it("keep to the caller's trace when calls wait for each other", async () => {
+  it("stay in the trace of their caller when calls wait for each other", async () => {
     const { clock, redlock, within, named } = traced();
     const first = await clock.until(within("first", () => redlock.acquire("r")));
     const second = within("second", () => redlock.acquire("r"));
@@ -60,7 +60,7 @@ describe("the spans", () => {
     expect(callers).toEqual(expected);
   });
 
-  it("begin when the call began, and tell of its attempts and of failing nodes by events", async () => {
+  it("begin when the call began, and have events for attempts and for failing nodes", async () => {
     const { clock, nodes, redlock, rival, named } = traced();
     const [a] = nodes as [(typeof nodes)[0]];
     a.fault = () => ({ reject: new Error("of a secret: connection refused") });
@@ -70,7 +70,7 @@ describe("the spans", () => {
     await clock.until(lock.release());
 
     const [call] = named("holdfast.lock.acquire") as [ReadableSpan];
-    expect(durationMs(call)).toBeGreaterThan(250); // of 300: the SDK's clock is another one, and rounded
+    expect(durationMs(call)).toBeGreaterThan(250); // of 300, because the SDK has its own clock, which rounds
     const attempts = call.events.filter(({ name }) => name === "holdfast.lock.attempt");
     expect(attempts.length).toBe(call.attributes["holdfast.lock.acquire.attempts"]);
     expect(attempts[0]?.attributes).toEqual({
@@ -91,7 +91,7 @@ describe("the spans", () => {
     ]);
   });
 
-  it("have the status ERROR and an error.type when a call fails, but not when another holds the lock", async () => {
+  it("have the status ERROR and an error.type when a call fails, but not when it is denied", async () => {
     const { clock, redlock, rival, named } = traced();
     await clock.until(rival().acquire("r"));
     await clock.until(redlock.tryAcquire("r"));
@@ -111,7 +111,7 @@ describe("the spans", () => {
     ]);
   });
 
-  it("have the status ERROR when the lock was lost, and the reason", async () => {
+  it("have the status ERROR and the reason when the lock is lost", async () => {
     const { clock, redlock, within, named } = traced();
     await clock.until(within("request", () => redlock.acquire("r")));
     await clock.advance(10_000);
@@ -123,7 +123,7 @@ describe("the spans", () => {
     expect(hold?.spanContext().traceId).toBe(named("request")[0]?.spanContext().traceId);
   });
 
-  it("tell neither owners nor resources nor messages, unless resourceAttribute says what is locked", async () => {
+  it("contain no owner and no message, and a resource only from resourceAttribute", async () => {
     const run = async (options: Parameters<typeof observedWorld>[0]): Promise<string> => {
       const { clock, nodes, redlock, rival, spans } = traced(options);
       const [a] = nodes as [(typeof nodes)[0]];
@@ -142,7 +142,7 @@ describe("the spans", () => {
     );
   });
 
-  it("go to the global tracer, also when it is registered after the observer was made", async () => {
+  it("go to the global tracer, even if it is registered after the observer was created", async () => {
     const observer = openTelemetryObserver();
     const { provider, spans, stop } = tracerSdk();
     undo.push(stop, () => trace.disable());

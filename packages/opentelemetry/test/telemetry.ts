@@ -18,12 +18,12 @@ import {
   SimpleSpanProcessor,
 } from "@opentelemetry/sdk-trace-base";
 
-/** The SDK of metrics, exporting to memory. */
+/** Starts the SDK of metrics with an exporter to memory. */
 export function meterSdk() {
   const exporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE);
   const reader = new PeriodicExportingMetricReader({ exporter, exportIntervalMillis: 3_600_000 });
   const provider = new MeterProvider({ readers: [reader] });
-  /** All metrics as they are now, by name. */
+  /** Returns the current metrics by name. */
   const collect = async (): Promise<Map<string, MetricData>> => {
     exporter.reset();
     await reader.forceFlush();
@@ -33,14 +33,14 @@ export function meterSdk() {
   return { provider, collect, stop: () => provider.shutdown() };
 }
 
-/** The SDK of traces, exporting to memory. */
+/** Starts the SDK of traces with an exporter to memory. */
 export function tracerSdk() {
   const exporter = new InMemorySpanExporter();
   const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] });
   return { provider, spans: (): ReadableSpan[] => exporter.getFinishedSpans(), stop: () => provider.shutdown() };
 }
 
-/** A client of three nodes named a, b, c that is observed, and another that is not, on one virtual clock. */
+/** Returns an observed client of three nodes named a, b, c, and unobserved rivals, on one virtual clock. */
 export function observedWorld(observing: OpenTelemetryObserverOptions) {
   const clock = new VirtualClock();
   const inner = ["a", "b", "c"].map((name) => memoryNode({ name, clock }));
@@ -50,7 +50,7 @@ export function observedWorld(observing: OpenTelemetryObserverOptions) {
   return { clock, nodes, redlock, rival };
 }
 
-/** The values of a metric, each with its attributes: sums, or `[count, sum]` of histograms. */
+/** Returns the values of a metric with their attributes: sums, or `[count, sum]` of histograms. */
 export function valuesOf(metric: MetricData | undefined): [attributes: Attributes, value: number | [number, number]][] {
   return (metric?.dataPoints ?? []).map(({ attributes, value }) => {
     if (typeof value === "number") return [attributes, value];
