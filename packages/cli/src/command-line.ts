@@ -7,7 +7,7 @@ import { listCommand } from "./commands/list.ts";
 import { releaseCommand } from "./commands/release.ts";
 import { runCommand, runPlainly } from "./commands/run.ts";
 import { exitCodesHelp, UsageError } from "./exit-codes.ts";
-import { print } from "./output.ts";
+import { print } from "./output/print.ts";
 
 /** The commands, in the order in which the help lists them. */
 // biome-ignore lint/suspicious/noExplicitAny: each has arguments of its own

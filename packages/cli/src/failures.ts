@@ -1,8 +1,8 @@
 /** Turns what is thrown into what the user is told. */
 import type { LockError } from "@holdfast/core";
 import { exitCodes, Failure, UsageError } from "./exit-codes.ts";
-import { printable, withoutArguments } from "./output.ts";
-import type { Server } from "./servers.ts";
+import { printable, withoutArguments } from "./output/print.ts";
+import type { Server } from "./servers/servers.ts";
 
 const codes: Readonly<Record<LockError["code"], number>> = {
   LOCK_HELD: exitCodes.held,

@@ -3,7 +3,7 @@
 import { runCommandLine } from "./command-line.ts";
 import type { Failure } from "./exit-codes.ts";
 import { failureOf } from "./failures.ts";
-import { complain, surviveLostOutput } from "./output.ts";
+import { complain, surviveLostOutput } from "./output/print.ts";
 
 /** What may be left at the end, such as a connection that the other side does not close, has this long to end by itself. */
 const graceMs = 1_000;

@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
 import type { Facts, ServerView } from "../src/doctor/facts.ts";
-import { longMs, shortMs } from "../src/doctor/format.ts";
 import { judge } from "../src/doctor/judge.ts";
 import { wrapped } from "../src/doctor/render.ts";
 import { leastTtlMs, recommendedNodeTimeoutMs } from "../src/doctor/timeouts.ts";
-import { terminalOf } from "../src/terminal.ts";
+import { longMs, shortMs } from "../src/output/format.ts";
+import { terminalOf } from "../src/output/terminal.ts";
 import { factsOf, rightView as view } from "./doctor/example.ts";
 
 const codes = (facts: Facts): string[] => judge(facts).findings.map(({ code }) => code);

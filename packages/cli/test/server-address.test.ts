@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { parseServerAddress } from "../src/server-address.ts";
+import { parseServerAddress } from "../src/options/server-address.ts";
 
 const plain = { isTls: false, db: 0 };
 

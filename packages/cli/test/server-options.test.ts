@@ -4,9 +4,9 @@ import { type AddressInfo, createServer } from "node:net";
 import { dirname, join } from "node:path";
 import { type RedisServer, reapedDirectory, startRedisServer } from "@holdfast/testkit";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { readServerOptions, type ServerArguments } from "../src/server-options.ts";
-import { closeServers, openServers, untilConnected } from "../src/servers.ts";
-import { wrongSchemeOf } from "../src/wrong-scheme.ts";
+import { readServerOptions, type ServerArguments } from "../src/options/server-options.ts";
+import { closeServers, openServers, untilConnected } from "../src/servers/servers.ts";
+import { wrongSchemeOf } from "../src/servers/wrong-scheme.ts";
 import { runCli, type StartOptions } from "./support/program.ts";
 
 const password = "s3cret@/%";

@@ -6,7 +6,7 @@ import { reapedDirectory } from "@holdfast/testkit";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { runCommandLine } from "../src/command-line.ts";
 import type { Failure } from "../src/exit-codes.ts";
-import { readServerOptions, type ServerArguments } from "../src/server-options.ts";
+import { readServerOptions, type ServerArguments } from "../src/options/server-options.ts";
 import { runCli } from "./support/program.ts";
 
 const secret = "s3cret@/%";

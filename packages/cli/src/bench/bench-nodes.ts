@@ -1,6 +1,6 @@
 import type { LockNode } from "@holdfast/core";
-import type { ServerOptions } from "../server-options.ts";
-import type { Server } from "../servers.ts";
+import type { ServerOptions } from "../options/server-options.ts";
+import type { Server } from "../servers/servers.ts";
 import { within } from "../within.ts";
 
 /** Counters that could not be removed in the end are forgotten so long after the last claim, in milliseconds. */

@@ -1,6 +1,6 @@
-import { shortMs } from "../doctor/format.ts";
-import { colors } from "../output.ts";
-import type { Terminal } from "../terminal.ts";
+import { shortMs } from "../output/format.ts";
+import { colors } from "../output/print.ts";
+import type { Terminal } from "../output/terminal.ts";
 import type { Bucket } from "./latencies.ts";
 import type { LoadResult } from "./run-load.ts";
 

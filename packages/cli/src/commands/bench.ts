@@ -5,18 +5,18 @@ import { renderLoad } from "../bench/render-load.ts";
 import { type Load, type LoadResult, resourcesOf, runLoad } from "../bench/run-load.ts";
 import { exitCodes, Failure, UsageError } from "../exit-codes.ts";
 import { connectionProblems } from "../failures.ts";
-import { withLockService } from "../lock-service.ts";
-import { print } from "../output.ts";
 import {
   only,
   readServerOptions,
   type ServerArguments,
   type ServerOptions,
   withServerOptions,
-} from "../server-options.ts";
-import type { Server } from "../servers.ts";
+} from "../options/server-options.ts";
+import { print } from "../output/print.ts";
+import { terminalOf } from "../output/terminal.ts";
+import { withLockService } from "../servers/lock-service.ts";
+import type { Server } from "../servers/servers.ts";
 import { listenToSignals } from "../signals.ts";
-import { terminalOf } from "../terminal.ts";
 
 interface BenchArguments extends ServerArguments {
   readonly seconds: string | undefined;

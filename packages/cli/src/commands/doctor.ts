@@ -1,14 +1,18 @@
 import type { Argv, CommandModule } from "yargs";
-import { examine } from "../doctor/examine.ts";
 import { type Level, levels } from "../doctor/levels.ts";
 import { renderReport } from "../doctor/render.ts";
-import type { Report } from "../doctor/report.ts";
+import { examine, type Report } from "../doctor/report.ts";
 import { exitCodes, UsageError } from "../exit-codes.ts";
-import { withLockService } from "../lock-service.ts";
-import { print } from "../output.ts";
-import { readServerOptions, type ServerArguments, type ServerOptions, withServerOptions } from "../server-options.ts";
-import type { Server } from "../servers.ts";
-import { terminalOf } from "../terminal.ts";
+import {
+  readServerOptions,
+  type ServerArguments,
+  type ServerOptions,
+  withServerOptions,
+} from "../options/server-options.ts";
+import { print } from "../output/print.ts";
+import { terminalOf } from "../output/terminal.ts";
+import { withLockService } from "../servers/lock-service.ts";
+import type { Server } from "../servers/servers.ts";
 
 interface DoctorArguments extends ServerArguments {
   readonly json: boolean | undefined;

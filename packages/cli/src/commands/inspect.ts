@@ -1,13 +1,13 @@
 import type { Inspection } from "@holdfast/core";
 import type { Argv, CommandModule } from "yargs";
-import { parseDuration } from "../duration.ts";
 import { exitCodes, UsageError } from "../exit-codes.ts";
 import { asAsked } from "../failures.ts";
 import { inspectionJson, inspectionText } from "../inspect/inspection-report.ts";
 import { printingChanges, redrawing, watch } from "../inspect/watch.ts";
-import { type LockService, withLockService } from "../lock-service.ts";
-import { print } from "../output.ts";
-import { only, readServerOptions, type ServerArguments, withServerOptions } from "../server-options.ts";
+import { parseDuration } from "../options/duration.ts";
+import { only, readServerOptions, type ServerArguments, withServerOptions } from "../options/server-options.ts";
+import { print } from "../output/print.ts";
+import { type LockService, withLockService } from "../servers/lock-service.ts";
 import { listenToSignals } from "../signals.ts";
 
 interface InspectArguments extends ServerArguments {

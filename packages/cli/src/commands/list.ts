@@ -1,15 +1,15 @@
 import type { Inspection, Redlock } from "@holdfast/core";
 import type { Argv, CommandModule } from "yargs";
-import { parseDuration } from "../duration.ts";
 import { exitCodes, UsageError } from "../exit-codes.ts";
 import { asAsked, reasonOf } from "../failures.ts";
 import { problemOf } from "../inspect/inspection-report.ts";
 import { findResources, type SearchOptions, type SearchResult } from "../list/find-resources.ts";
 import { claimsOf, listJson, listText, stateOf } from "../list/list-report.ts";
-import { type LockService, withLockService } from "../lock-service.ts";
-import { complain, print, printable } from "../output.ts";
-import { only, readServerOptions, type ServerArguments, withServerOptions } from "../server-options.ts";
-import { quorumOf, type Server } from "../servers.ts";
+import { parseDuration } from "../options/duration.ts";
+import { only, readServerOptions, type ServerArguments, withServerOptions } from "../options/server-options.ts";
+import { complain, print, printable } from "../output/print.ts";
+import { type LockService, withLockService } from "../servers/lock-service.ts";
+import { quorumOf, type Server } from "../servers/servers.ts";
 
 interface ListArguments extends ServerArguments {
   readonly pattern: string | undefined;

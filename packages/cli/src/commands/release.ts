@@ -1,19 +1,34 @@
-import type { Inspection } from "@holdfast/core";
+import { once } from "node:events";
+import { createInterface } from "node:readline/promises";
+import type { Inspection, LockNode } from "@holdfast/core";
 import type { Argv, CommandModule } from "yargs";
-import { exitCodes } from "../exit-codes.ts";
+import { exitCodes, UsageError } from "../exit-codes.ts";
 import { asAsked, reasonOf } from "../failures.ts";
 import { holderOf, inspectionText } from "../inspect/inspection-report.ts";
-import { type LockService, withLockService } from "../lock-service.ts";
-import { colors, complain, print, printable } from "../output.ts";
-import { confirm } from "../release/confirm.ts";
-import { type Release, releaseEverywhere } from "../release/release-everywhere.ts";
-import { nodeTimeoutOf, only, readServerOptions, type ServerArguments, withServerOptions } from "../server-options.ts";
-import { table } from "../table.ts";
+import {
+  nodeTimeoutOf,
+  only,
+  readServerOptions,
+  type ServerArguments,
+  withServerOptions,
+} from "../options/server-options.ts";
+import { colors, complain, print, printable } from "../output/print.ts";
+import { table } from "../output/table.ts";
+import { type LockService, withLockService } from "../servers/lock-service.ts";
+import { within } from "../within.ts";
 
 interface ReleaseArguments extends ServerArguments {
   readonly resource: string;
   readonly owner: string;
   readonly yes: boolean | undefined;
+}
+
+/** What one node said to a release. */
+interface Release {
+  readonly node: string;
+  /** Whether it held the lock for the owner, and has freed it; undefined if it did not answer. */
+  readonly released: boolean | undefined;
+  readonly error: Error | undefined;
 }
 
 /** `holdfast release`: frees by hand what a known owner holds. */
@@ -80,4 +95,43 @@ function stateOf(inspection: Inspection): string {
 function rowOf({ node, released, error }: Release): string[] {
   if (error !== undefined) return [node, colors.red(reasonOf(error))];
   return [node, released ? colors.green("released") : "did not hold it"];
+}
+
+/**
+ * Asks a person. Only a clear yes is one; no answer (Ctrl-C, Ctrl-D) is none.
+ *
+ * @throws {UsageError} where there is no terminal to ask at
+ */
+async function confirm(question: string): Promise<boolean> {
+  if (!(process.stdin.isTTY && process.stderr.isTTY)) {
+    throw new UsageError("nobody can be asked without a terminal: add --yes to release it");
+  }
+  const reader = createInterface({ input: process.stdin, output: process.stderr });
+  try {
+    const silence = once(reader, "close").then(() => "");
+    const answer = await Promise.race([reader.question(`${question} [y/N] `).catch(() => ""), silence]);
+    return /^y(es)?$/i.test(answer.trim());
+  } finally {
+    reader.close();
+  }
+}
+
+/** Asks all nodes to free what one owner holds there, and nothing that another owner holds. */
+async function releaseEverywhere(
+  nodes: readonly LockNode[],
+  resource: string,
+  owner: string,
+  timeoutMs: number,
+): Promise<readonly Release[]> {
+  const request = { resources: [resource], owner, timeoutMs };
+  return Promise.all(
+    nodes.map(async (node): Promise<Release> => {
+      try {
+        const { released } = await within(timeoutMs, node.release(request));
+        return { node: node.name, released, error: undefined };
+      } catch (error) {
+        return { node: node.name, released: undefined, error: error as Error };
+      }
+    }),
+  );
 }

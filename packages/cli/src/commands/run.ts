@@ -1,19 +1,19 @@
 import type { Argv, CommandModule, Options } from "yargs";
-import { parseDuration } from "../duration.ts";
 import { exitCodes, exitCodesHelp, UsageError } from "../exit-codes.ts";
-import { withLockService } from "../lock-service.ts";
-import { complain } from "../output.ts";
-import { readPlainArguments } from "../plain-arguments.ts";
-import { defaultLabel } from "../run/label.ts";
-import { narrator } from "../run/narrator.ts";
-import { type RunOptions, runUnderLock } from "../run/run-under-lock.ts";
+import { parseDuration } from "../options/duration.ts";
+import { readPlainArguments } from "../options/plain-arguments.ts";
 import {
   only,
   readServerOptions,
   type ServerArguments,
   serverOptionDefinitions,
   withServerOptions,
-} from "../server-options.ts";
+} from "../options/server-options.ts";
+import { complain } from "../output/print.ts";
+import { defaultLabel } from "../run/label.ts";
+import { narrator } from "../run/narrator.ts";
+import { type RunOptions, runUnderLock } from "../run/run-under-lock.ts";
+import { withLockService } from "../servers/lock-service.ts";
 import { listenToSignals } from "../signals.ts";
 
 interface RunArguments extends ServerArguments {

@@ -1,5 +1,5 @@
 import type { Redis } from "ioredis";
-import { withoutArguments } from "../output.ts";
+import { withoutArguments } from "../output/print.ts";
 import { within } from "../within.ts";
 
 /** What a server said to one command. An error is an answer, too: that of a server that is there and will not. */

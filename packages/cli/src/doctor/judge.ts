@@ -1,8 +1,9 @@
+import { quorumOf } from "../servers/servers.ts";
 import { type Code, kinds, type ServerCode, type SetCode, type Severity, severities } from "./catalogue.ts";
 import type { Facts, ServerFacts } from "./facts.ts";
 import { isAtMost, type Level, levels } from "./levels.ts";
 import { serverRules } from "./server-rules.ts";
-import { quorumOf, setRules } from "./set-rules.ts";
+import { setRules } from "./set-rules.ts";
 import { recommendedNodeTimeoutMs } from "./timeouts.ts";
 
 /** Something about the servers that somebody should know. */
@@ -36,7 +37,7 @@ export interface Diagnosis {
 /** Judges the facts. The same facts are always judged alike. */
 export function judge(facts: Facts): Diagnosis {
   const findings = [...findingsOfSet(facts), ...facts.servers.flatMap((server) => findingsOf(server, facts))];
-  const quorum = quorumOf(facts);
+  const quorum = quorumOf(facts.servers.length);
   return {
     level: levelOf(findings),
     quorum,

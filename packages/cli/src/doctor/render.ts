@@ -1,10 +1,13 @@
-import { colors, printable } from "../output.ts";
-import type { Terminal } from "../terminal.ts";
-import { listed, longMs } from "./format.ts";
+import { stripVTControlCharacters } from "node:util";
+import { listed, longMs, shortMs } from "../output/format.ts";
+import { colors, printable } from "../output/print.ts";
+import { table } from "../output/table.ts";
+import type { Terminal } from "../output/terminal.ts";
+import type { ClockFacts, ServerFacts, ServerView } from "./facts.ts";
 import { type Finding, findingsAgainst } from "./judge.ts";
 import { type Level, levelDescriptions, levels } from "./levels.ts";
-import { renderServers } from "./render-servers.ts";
 import type { Report } from "./report.ts";
+import { versionOf } from "./set-rules.ts";
 
 /** The report as people read it. */
 export function renderReport(report: Report, terminal: Terminal): string {
@@ -103,4 +106,46 @@ export function wrapped(text: string, width: number): readonly string[] {
     else lines.push(word);
   }
   return lines;
+}
+
+const titles = ["server", "version", "median", "99%", "clock", "up", "on disk"];
+
+const leastNameWidth = 16;
+
+/** A table with one line for each server. Names are cut where it does not fit otherwise: findings tell them whole. */
+function renderServers(servers: readonly ServerFacts[], { width, isUnicode }: Terminal): string {
+  const draw = (nameWidth: number): string => {
+    const nameOf = ({ name }: ServerFacts): string =>
+      name.length <= nameWidth ? name : `${name.slice(0, nameWidth - 1)}${isUnicode ? "…" : "~"}`;
+    return table(
+      titles,
+      servers.map((server) => [nameOf(server), ...cellsOf(server)]),
+    );
+  };
+  const longest = Math.max(...servers.map(({ name }) => name.length));
+  const lines = stripVTControlCharacters(draw(longest)).split("\n");
+  const excess = Math.max(0, ...lines.map((line) => line.length - width));
+  return draw(Math.max(leastNameWidth, longest - excess));
+}
+
+function cellsOf({ view }: ServerFacts): string[] {
+  return view === null ? [colors.red("cannot be used")] : seenOf(view);
+}
+
+function seenOf({ info, latency, clock, appendfsync }: ServerView): string[] {
+  const unknown = "?";
+  return [
+    info === null ? unknown : printable(versionOf(info)),
+    shortMs(latency.medianMs),
+    shortMs(latency.p99Ms),
+    clock === null ? unknown : differenceOf(clock),
+    info === null ? unknown : longMs(info.uptimeMs),
+    info === null ? unknown : info.appendonly ? printable(appendfsync ?? unknown) : "no",
+  ];
+}
+
+/** No more than is certain. */
+function differenceOf({ aheadMs, uncertaintyMs }: ClockFacts): string {
+  if (Math.abs(aheadMs) <= uncertaintyMs) return `< ${shortMs(uncertaintyMs)}`;
+  return `${aheadMs < 0 ? "-" : "+"}${shortMs(Math.abs(aheadMs))}`;
 }

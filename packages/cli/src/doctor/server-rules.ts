@@ -1,6 +1,6 @@
+import { listed, longMs, shortMs } from "../output/format.ts";
 import type { ServerCode } from "./catalogue.ts";
 import type { Facts, ServerFacts, ServerView } from "./facts.ts";
-import { listed, longMs, shortMs } from "./format.ts";
 
 /** What one rule says about a server that answers; null if there is nothing to say. */
 type Rule = (view: ServerView, facts: Facts, server: ServerFacts) => string | null;

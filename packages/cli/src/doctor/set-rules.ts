@@ -1,6 +1,7 @@
+import { listed, longMs, shortMs } from "../output/format.ts";
+import { quorumOf } from "../servers/servers.ts";
 import type { SetCode } from "./catalogue.ts";
 import type { ClockFacts, Facts, Info } from "./facts.ts";
-import { listed, longMs, shortMs } from "./format.ts";
 import { clockDifferenceMsMax } from "./server-rules.ts";
 import { leastTtlMs, slowestMs } from "./timeouts.ts";
 
@@ -10,7 +11,7 @@ type Rule = (facts: Facts) => string | null;
 /** One rule for each finding about the servers together. */
 export const setRules: Readonly<Record<SetCode, Rule>> = {
   "no-quorum": (facts) => {
-    const [votes, quorum] = [votersOf(facts), quorumOf(facts)];
+    const [votes, quorum] = [votersOf(facts), quorumOf(facts.servers.length)];
     return votes < quorum ? `${votes} of ${facts.servers.length} servers grant locks, ${quorum} needed` : null;
   },
 
@@ -37,7 +38,7 @@ export const setRules: Readonly<Record<SetCode, Rule>> = {
   "same-machine": (facts) => {
     const { servers } = facts;
     const machines = groups(servers.flatMap(({ name, address: { machine } }) => (machine ? [[machine, name]] : [])));
-    const spare = servers.length - quorumOf(facts);
+    const spare = servers.length - quorumOf(facts.servers.length);
     const [machine, names = []] = [...machines].find(([, those]) => those.length > Math.max(1, spare)) ?? [];
     if (machine === undefined) return null;
     const which = names.length === servers.length ? `all ${names.length} servers` : listed(names);
@@ -61,7 +62,7 @@ export const setRules: Readonly<Record<SetCode, Rule>> = {
   "even-number": (facts) => {
     const { length } = facts.servers;
     if (length % 2 === 1) return null;
-    const mayFail = length - quorumOf(facts);
+    const mayFail = length - quorumOf(facts.servers.length);
     return `there are ${length} servers: ${mayFail === 0 ? "none" : mayFail} may fail, as with ${length - 1}`;
   },
 
@@ -75,11 +76,6 @@ export const setRules: Readonly<Record<SetCode, Rule>> = {
     return databases.size > 1 ? `the databases ${listed([...databases].sort().map(String))} are used` : null;
   },
 };
-
-/** How many servers must grant a lock. */
-export function quorumOf({ servers }: Facts): number {
-  return Math.floor(servers.length / 2) + 1;
-}
 
 /** How many servers can grant one. */
 function votersOf({ servers }: Facts): number {

@@ -2,9 +2,9 @@
 import type { Inspection, NodeInspection } from "@holdfast/core";
 import ms from "ms";
 import { reasonOf } from "../failures.ts";
-import { colors, printable } from "../output.ts";
-import type { Server } from "../servers.ts";
-import { table } from "../table.ts";
+import { colors, printable } from "../output/print.ts";
+import { table } from "../output/table.ts";
+import type { Server } from "../servers/servers.ts";
 
 /** A report for people: the verdict, the facts of the lock, and a line for each server. */
 export function inspectionText(inspection: Inspection, servers: readonly Server[]): string {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Inspection } from "@holdfast/core";
-import { print } from "../output.ts";
+import { print } from "../output/print.ts";
 import { essenceOf } from "./inspection-report.ts";
 
 /** Shows one report after the other. */

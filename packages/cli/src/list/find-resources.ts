@@ -1,8 +1,8 @@
 /** Finds out what is locked: the names of the keys on each server. */
 import { isUtf8 } from "node:buffer";
-import { longMs } from "../doctor/format.ts";
-import { nodeTimeoutOf, type ServerOptions } from "../server-options.ts";
-import type { Server } from "../servers.ts";
+import { nodeTimeoutOf, type ServerOptions } from "../options/server-options.ts";
+import { longMs } from "../output/format.ts";
+import type { Server } from "../servers/servers.ts";
 import { within } from "../within.ts";
 
 /** What to look for, and how long. */

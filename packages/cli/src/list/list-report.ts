@@ -2,9 +2,9 @@
 import type { Inspection, NodeView } from "@holdfast/core";
 import { reasonOf } from "../failures.ts";
 import { holderOf, inspectionRecord, timeOf } from "../inspect/inspection-report.ts";
-import { colors, printable } from "../output.ts";
-import type { Server } from "../servers.ts";
-import { table } from "../table.ts";
+import { colors, printable } from "../output/print.ts";
+import { table } from "../output/table.ts";
+import type { Server } from "../servers/servers.ts";
 import type { SearchResult } from "./find-resources.ts";
 
 /** Longer owners are not of Holdfast: with an empty prefix they may be any value that a server keeps. */

@@ -2,9 +2,9 @@ import type { Lock, LockLostError, Redlock } from "@holdfast/core";
 import ms from "ms";
 import { exitCodes, Failure } from "../exit-codes.ts";
 import { asAsked, connectionProblems, inOptionNames } from "../failures.ts";
-import type { LockService } from "../lock-service.ts";
-import { complain, printable } from "../output.ts";
-import { quorumOf, type Server } from "../servers.ts";
+import { complain, printable } from "../output/print.ts";
+import type { LockService } from "../servers/lock-service.ts";
+import { quorumOf, type Server } from "../servers/servers.ts";
 import { endsPrograms, type Signals } from "../signals.ts";
 import { startChild } from "./child.ts";
 

@@ -7,12 +7,11 @@ import { freePort, type RedisServer, reapedDirectory, startRedisServer, startTam
 import { Redis } from "ioredis";
 import { expect, onTestFinished } from "vitest";
 import type { CollectOptions } from "../../src/doctor/collect.ts";
-import { examine } from "../../src/doctor/examine.ts";
 import type { Level } from "../../src/doctor/levels.ts";
-import type { Report } from "../../src/doctor/report.ts";
-import { parseServerAddress } from "../../src/server-address.ts";
-import type { ServerOptions } from "../../src/server-options.ts";
-import { closeServers, openServers } from "../../src/servers.ts";
+import { examine, type Report } from "../../src/doctor/report.ts";
+import { parseServerAddress } from "../../src/options/server-address.ts";
+import type { ServerOptions } from "../../src/options/server-options.ts";
+import { closeServers, openServers } from "../../src/servers/servers.ts";
 
 const password = "secret";
 

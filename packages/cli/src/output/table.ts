@@ -1,5 +1,5 @@
 import { createRequire } from "node:module";
-import { colors } from "./output.ts";
+import { colors } from "./print.ts";
 
 const requireHere = createRequire(import.meta.url);
 

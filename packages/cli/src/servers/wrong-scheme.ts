@@ -2,8 +2,8 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
-import type { ServerAddress } from "./server-address.ts";
-import { within } from "./within.ts";
+import type { ServerAddress } from "../options/server-address.ts";
+import { within } from "../within.ts";
 
 /** How long the port has to show what it speaks, in milliseconds. */
 const probeTimeoutMs = 400;

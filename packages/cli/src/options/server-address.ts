@@ -1,4 +1,4 @@
-import { UsageError } from "./exit-codes.ts";
+import { UsageError } from "../exit-codes.ts";
 
 /** Where one server is, and how to log in. */
 export interface ServerAddress {

@@ -1,5 +1,5 @@
 import ms from "ms";
-import { UsageError } from "./exit-codes.ts";
+import { UsageError } from "../exit-codes.ts";
 
 /** The longest delay that a timer of Node takes: about 24 days. */
 const maxMs = 2 ** 31 - 1;

@@ -1,6 +1,6 @@
 import type { LockNode, Observer, Redlock } from "@holdfast/core";
-import { asAsked } from "./failures.ts";
-import type { ServerOptions } from "./server-options.ts";
+import { asAsked } from "../failures.ts";
+import type { ServerOptions } from "../options/server-options.ts";
 import { closeServers, openServers, type Server, untilConnected } from "./servers.ts";
 
 /** Locks over the servers that were named. */

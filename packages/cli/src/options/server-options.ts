@@ -1,8 +1,8 @@
 /** The options that all commands share: which servers there are, and how they are asked. */
 import type { Argv, Options } from "yargs";
+import { UsageError } from "../exit-codes.ts";
 import { type Config, readConfig, readText } from "./config-file.ts";
 import { parseDuration } from "./duration.ts";
-import { UsageError } from "./exit-codes.ts";
 import { parseServerAddress, type ServerAddress } from "./server-address.ts";
 
 /** Complete and checked: what the command line, the environment and the configuration file say together. */

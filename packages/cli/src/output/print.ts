@@ -1,6 +1,6 @@
 /** What the program says, and where: results go to standard output, everything else to standard error. */
 import pc from "picocolors";
-import { exitCodes } from "./exit-codes.ts";
+import { exitCodes } from "../exit-codes.ts";
 
 const { stdout, stderr, env } = process;
 

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { RedisNode, RedisNodeOptions } from "@holdfast/ioredis";
 import type { Redis } from "ioredis";
-import { UsageError } from "./exit-codes.ts";
-import { withoutArguments } from "./output.ts";
-import type { ServerAddress } from "./server-address.ts";
-import type { ServerOptions, TlsOptions } from "./server-options.ts";
+import { UsageError } from "../exit-codes.ts";
+import type { ServerAddress } from "../options/server-address.ts";
+import type { ServerOptions, TlsOptions } from "../options/server-options.ts";
+import { withoutArguments } from "../output/print.ts";
 import { wrongSchemeOf } from "./wrong-scheme.ts";
 
 /** One lock server, and a connection to it that comes back whenever it is lost. */
