@@ -9,7 +9,7 @@ import { runCommand, runPlainly } from "./commands/run.ts";
 import { exitCodesHelp, UsageError } from "./exit-codes.ts";
 import { print } from "./output/print.ts";
 
-/** The commands, in the order in which the help lists them. */
+/** The commands, in the order of the help. */
 // biome-ignore lint/suspicious/noExplicitAny: each has arguments of its own
 export const commands: readonly CommandModule<object, any>[] = [
   runCommand,
@@ -20,7 +20,7 @@ export const commands: readonly CommandModule<object, any>[] = [
   benchCommand,
 ];
 
-/** How words are taken apart. */
+/** How yargs splits the command line into words. */
 const parserConfiguration = {
   "boolean-negation": false,
   "dot-notation": false,
@@ -34,31 +34,31 @@ const parserConfiguration = {
 const { version }: { version: string } = createRequire(import.meta.url)("../package.json");
 
 /**
- * Reads the command line and does what it says. A command leaves its exit code in `process.exitCode`.
+ * Runs the command line. The command sets `process.exitCode`.
  *
- * @throws {Failure} with what the user is to be told
+ * @throws {Failure} with the message for the user
  */
 export async function runCommandLine(args: readonly string[]): Promise<void> {
-  // Most of what these two take would be loading yargs.
+  // Loading yargs would take most of the time of these two.
   if (args.length === 1 && args[0] === "--version") return print(version);
   if (await runPlainly(args)) return;
   const { default: yargs } = await import("yargs");
   const parser = makeParser(yargs, args, commands);
   const words = args.includes("--") ? args.slice(0, args.indexOf("--")) : args;
-  if (words.includes("-")) throw new UsageError('"-" is no resource; see holdfast --help');
+  if (words.includes("-")) throw new UsageError('"-" is not a resource; see holdfast --help');
   let didRun = false;
   await parser
     .middleware(() => {
       didRun = true;
     })
     .parseAsync();
-  // The parser takes a last word "help" for --help, prints the help, and runs nothing.
+  // The parser treats a last word "help" as --help: it prints the help and runs nothing.
   if (!didRun && words.includes("help") && words[0] !== "help" && !words.includes("--help")) {
-    throw new UsageError('"help" asks for help: a resource cannot be called so');
+    throw new UsageError('"help" prints the help: a resource cannot have this name');
   }
 }
 
-/** Returns a parser of these words, which runs the command that they name. */
+/** Returns a parser that runs the command which these words name. */
 export function makeParser(
   yargs: (args: string[]) => Argv,
   args: readonly string[],
@@ -82,7 +82,7 @@ export function makeParser(
     .showHelpOnFail(false)
     .exitProcess(false)
     .fail((message, error) => {
-      // What a command has thrown comes without a message.
+      // An error that a command throws arrives without a message.
       if (!message) throw error;
       throw new UsageError(`${message.replaceAll(/\s+/g, " ")}; see holdfast --help`);
     });

@@ -1,4 +1,4 @@
-/** Turns what is thrown into what the user is told. */
+/** Converts errors into messages and exit codes for the user. */
 import type { LockError } from "@holdfast/core";
 import { exitCodes, Failure, UsageError } from "./exit-codes.ts";
 import { printable, withoutArguments } from "./output/print.ts";
@@ -14,7 +14,7 @@ const codes: Readonly<Record<LockError["code"], number>> = {
   QUEUE_FULL: exitCodes.internal,
 };
 
-/** What core calls the options of the command line. */
+/** The command line options by the names of the options in core and redis. */
 const optionNames: Readonly<Record<string, string>> = {
   ttlMs: "--ttl",
   nodeTimeoutMs: "--node-timeout",
@@ -25,12 +25,12 @@ const optionNames: Readonly<Record<string, string>> = {
   prefix: "--prefix",
 };
 
-/** A message of core with the names that options have here. */
+/** Replaces the names of core's options in a message with those of the command line. */
 export function inOptionNames(message: string): string {
   return message.replaceAll(/\b[a-zA-Z]+Ms\b|^(label|prefix)\b/g, (word) => optionNames[word] ?? word);
 }
 
-/** The failure that anything thrown amounts to. What nobody has foreseen is a mistake in this program. */
+/** Converts any thrown value into a failure. An unforeseen error counts as a bug in this program. */
 export function failureOf(error: unknown): Failure {
   if (error instanceof Failure) return error;
   const { message, stack, code } = error as LockError;
@@ -39,11 +39,11 @@ export function failureOf(error: unknown): Failure {
 }
 
 /**
- * Calls core with what the user has asked for. What core refuses as a bad argument, the user has to put right.
+ * Calls a function with the user's options, and converts the errors about these options.
  *
- * @throws {UsageError} instead of `TypeError` and `RangeError`, with the names that the options have here
+ * @throws {UsageError} instead of `TypeError` and `RangeError`, with the names of the command line options
  */
-export async function asAsked<T>(call: () => T | PromiseLike<T>): Promise<T> {
+export async function withUsageErrors<T>(call: () => T | PromiseLike<T>): Promise<T> {
   try {
     return await call();
   } catch (error) {
@@ -53,7 +53,7 @@ export async function asAsked<T>(call: () => T | PromiseLike<T>): Promise<T> {
   }
 }
 
-/** One line for each server to which there is no connection, saying why. */
+/** Returns a line with the reason for each server that is not connected. */
 export function connectionProblems(servers: readonly Server[]): string {
   return servers
     .map(({ name, connectionError }) => ({ name, error: connectionError() }))
@@ -63,8 +63,8 @@ export function connectionProblems(servers: readonly Server[]): string {
 }
 
 /**
- * What an error says, fit to be shown: without passwords that a server repeats. A name with several addresses fails with all
- * their errors at once, which has no message of its own.
+ * Returns the message of an error for display, without passwords that a server quotes. The error of a host with several
+ * addresses has no message, only a code.
  */
 export function reasonOf({ message, code }: NodeJS.ErrnoException): string {
   return printable(withoutArguments(message) || `${code}`);

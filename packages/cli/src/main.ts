@@ -1,11 +1,14 @@
 #!/usr/bin/env node
-/** The program: a command line in, an exit code out. */
+/** The entry point: runs the command line and sets the exit code. */
 import { runCommandLine } from "./command-line.ts";
 import type { Failure } from "./exit-codes.ts";
 import { failureOf } from "./failures.ts";
-import { complain, surviveLostOutput } from "./output/print.ts";
+import { printMessage, surviveLostOutput } from "./output/print.ts";
 
-/** What may be left at the end, such as a connection that the other side does not close, has this long to end by itself. */
+/**
+ * How long anything that is still open at the end, such as a connection that the server does not close, may delay the
+ * exit.
+ */
 const graceMs = 1_000;
 
 surviveLostOutput();
@@ -13,7 +16,7 @@ try {
   await runCommandLine(process.argv.slice(2));
 } catch (error) {
   const { message, exitCode }: Failure = failureOf(error);
-  complain(message);
+  printMessage(message);
   process.exitCode = exitCode;
 }
 setTimeout(() => process.exit(), graceMs).unref();

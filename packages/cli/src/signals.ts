@@ -1,36 +1,37 @@
 import { constants } from "node:os";
 import { isatty } from "node:tty";
 
-/** Where the signals that this process gets go. */
+/** Handles the signals that this process receives. */
 export interface Signals {
-  /** Aborts when one of those that end programs comes while there is no command yet. */
+  /** Aborts when a terminating signal arrives before the command has started. */
   readonly interrupted: AbortSignal;
-  /** What to exit with then: 128 and the number of the signal. */
+  /** The exit code in that case: 128 + the number of the signal. */
   readonly exitCode: number;
   /**
-   * From now on, signals go to a command.
+   * Forwards all further signals to a command.
    *
    * @param command sends it a signal
-   * @param sharesTerminal whether it gets what a terminal sends by itself, being in the same group
+   * @param sharesTerminal whether it is in the foreground group, and receives the signals of the terminal directly
    */
   passOnTo(command: (signal: NodeJS.Signals) => void, sharesTerminal: boolean): void;
-  /** Lets signals do what they do to programs that do not care. */
+  /** Restores the default effect of signals. */
   stopListening(): void;
 }
 
-/** Those that end programs. */
-const ending: readonly NodeJS.Signals[] = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"];
-/** Those that tell programs something. */
-const telling: readonly NodeJS.Signals[] = ["SIGUSR1", "SIGUSR2"];
+/** The signals that terminate a program by default. */
+const terminating: readonly NodeJS.Signals[] = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"];
+/** The signals with a meaning that the command defines. */
+const userDefined: readonly NodeJS.Signals[] = ["SIGUSR1", "SIGUSR2"];
 /**
- * What a terminal sends to all programs in front of it, and so to the command, too: passed on, it would come twice. SIGHUP is
- * none of these, as a terminal that is gone sends it to the first program of the session alone.
+ * The signals that a terminal sends to all programs in the foreground, and so also to the command: forwarding them
+ * would deliver them twice. SIGHUP is not among them, because a terminal that closes sends it only to the leader of the
+ * session.
  */
 const fromTerminals: readonly NodeJS.Signals[] = ["SIGINT", "SIGQUIT"];
 
 /**
- * Begins to listen. From then on no signal but SIGKILL ends this process, which must outlive its command: who presses Ctrl-C
- * twice must not leave a command without a lock behind.
+ * Starts handling signals. From then on no signal except SIGKILL ends this process, which must outlive its command:
+ * pressing Ctrl-C twice must not leave a command running without a lock.
  */
 export function listenToSignals(): Signals {
   const controller = new AbortController();
@@ -46,26 +47,26 @@ export function listenToSignals(): Signals {
       };
     },
     stopListening(): void {
-      for (const name of [...ending, ...telling]) process.off(name, onSignal);
+      for (const name of [...terminating, ...userDefined]) process.off(name, onSignal);
     },
   };
   const onSignal = (name: NodeJS.Signals): void => {
     if (pass !== undefined) pass(name);
-    else if (ending.includes(name)) {
+    else if (terminating.includes(name)) {
       signals.exitCode ||= exitCodeOf(name);
       controller.abort();
     }
   };
-  for (const name of [...ending, ...telling]) process.on(name, onSignal);
+  for (const name of [...terminating, ...userDefined]) process.on(name, onSignal);
   return signals;
 }
 
-/** Whether it ends programs that do not care. */
+/** Returns whether a signal terminates a program by default. */
 export function endsPrograms(name: NodeJS.Signals): boolean {
-  return ending.includes(name);
+  return terminating.includes(name);
 }
 
-/** What shells say of a program that a signal has ended. */
+/** Returns the exit code that shells report for a program that a signal has ended. */
 export function exitCodeOf(signal: NodeJS.Signals): number {
   return 128 + constants.signals[signal];
 }

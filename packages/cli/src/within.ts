@@ -1,7 +1,7 @@
 /**
- * Settles like the promise, if that is in time. What comes later is ignored.
+ * Settles like the promise, or rejects after `timeoutMs`; a later result is ignored.
  *
- * @throws {Error} when it takes longer
+ * @throws {Error} on timeout
  */
 export async function within<T>(timeoutMs: number, promise: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;

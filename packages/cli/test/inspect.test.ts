@@ -71,7 +71,7 @@ test("inspect: tells a claim that a minority holds, and one without an end", asy
   const { code, out } = await inspect("odd");
   expect(code).toBe(0);
   expect(out).toContain("odd is free\n");
-  expect(out).toMatch(/somebody +without end/);
+  expect(out).toMatch(/somebody +no end/);
 });
 
 test("inspect: shows no control characters that a server holds", async () => {

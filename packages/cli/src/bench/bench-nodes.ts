@@ -3,18 +3,18 @@ import type { ServerOptions } from "../options/server-options.ts";
 import type { Server } from "../servers/servers.ts";
 import { within } from "../within.ts";
 
-/** Counters that could not be removed in the end are forgotten so long after the last claim, in milliseconds. */
+/** How long counters that cannot be removed at the end outlive the last claim, in milliseconds. */
 const fenceTtlMs = 1_000;
 const removalTimeoutMs = 2_000;
 
-/** Lock nodes like those of other commands, but that what they leave behind is soon forgotten. */
+/** Lock nodes whose traces on the servers disappear soon. */
 export interface BenchNodes {
   readonly nodes: readonly LockNode[];
-  /** Removes all that was kept for these resources, as far as servers answer in time. */
+  /** Removes the counters and waiting lists of these resources from all servers that reply in time. */
   clear(resources: readonly string[]): Promise<void>;
 }
 
-/** Makes a node for each server; without any, one in this process. */
+/** Creates a node for each server, or one in this process if there are no servers. */
 export async function benchNodes(
   servers: readonly Server[],
   { memory, prefix, restartGuardMs }: Pick<ServerOptions, "memory" | "prefix" | "restartGuardMs">,

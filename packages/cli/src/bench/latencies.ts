@@ -1,37 +1,37 @@
 import { createHistogram } from "node:perf_hooks";
 
-/** How long something took, of many times. */
+/** The distribution of many latencies. */
 export interface LatencySummary {
   readonly minMs: number;
   readonly medianMs: number;
   readonly p99Ms: number;
   readonly maxMs: number;
-  /** How often it took how long; from the first to the last that is not empty. */
+  /** The histogram, from the first to the last bucket that is not empty. */
   readonly buckets: readonly Bucket[];
 }
 
-/** How often it took at least `fromMs`, and less than `toMs`. */
+/** The number of latencies of at least `fromMs` and less than `toMs`. */
 export interface Bucket {
   readonly fromMs: number;
   readonly toMs: number;
   readonly count: number;
 }
 
-/** Counts latencies, in little memory however many there are. */
+/** Counts any number of latencies in constant memory. */
 export interface Latencies {
   readonly count: number;
   record(ms: number): void;
-  /** Null while nothing was recorded. */
+  /** Returns the distribution; null if nothing was recorded. */
   summary(): LatencySummary | null;
 }
 
-/** Each bucket ends where the next begins, at 1, 2 and 5 of each power of ten: from a hundredth of a millisecond to a minute. */
+/** The bounds of the buckets: 1, 2 and 5 of each power of ten, from a hundredth of a millisecond to a minute. */
 const bounds: readonly number[] = [
   0,
   ...[-2, -1, 0, 1, 2, 3, 4].flatMap((power) => [1, 2, 5].map((digit) => digit * 10 ** power)),
 ];
 
-/** Begins to count. */
+/** Creates an empty count of latencies. */
 export function createLatencies(): Latencies {
   const histogram = createHistogram();
   const counts = bounds.map(() => 0);

@@ -4,11 +4,11 @@ import type { Terminal } from "../output/terminal.ts";
 import type { Bucket } from "./latencies.ts";
 import type { LoadResult } from "./run-load.ts";
 
-/** What the ends of a bucket and its share take beside the bar. */
+/** The width of the bounds and the share beside the bar. */
 const othersWidth = 30;
 const eighths = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
 
-/** The figures of one load, and a histogram of its latencies. */
+/** Formats the figures of one load, and a histogram of its latencies. */
 export function renderLoad(result: LoadResult, terminal: Terminal): string {
   const { concurrency, isContended, latency, pairsPerSecond, pairs, failures } = result;
   const what = colors.bold(`${concurrency} at once${isContended ? ", all for one lock" : ""}`);
@@ -30,7 +30,7 @@ function histogram(buckets: readonly Bucket[], all: number, { width, isUnicode }
   });
 }
 
-/** At least a trace of whatever there is. */
+/** Returns a bar of this length, which is never empty unless the length is 0. */
 function barOf(length: number, isUnicode: boolean): string {
   if (length === 0) return "";
   if (!isUnicode) return "#".repeat(Math.max(1, Math.round(length)));

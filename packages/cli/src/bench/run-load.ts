@@ -3,46 +3,49 @@ import { setImmediate, setTimeout as sleep } from "node:timers/promises";
 import type { LockError, Redlock } from "@holdfast/core";
 import { createLatencies, type LatencySummary } from "./latencies.ts";
 
-/** How much to do at once, and on what. */
+/** A load to measure. */
 export interface Load {
-  /** How many pairs of acquire and release are under way at the same time. */
+  /** The number of pairs of acquire and release in progress at the same time. */
   readonly concurrency: number;
-  /** Whether all of them want the same resource, or each has one of its own. */
+  /** Whether all of them lock the same resource, instead of one each. */
   readonly isContended: boolean;
 }
 
-/** What came of one load. */
+/** The result of one load. */
 export interface LoadResult extends Load {
-  /** How long it went on, in seconds. */
+  /** The duration in seconds. */
   readonly seconds: number;
-  /** How many locks were acquired and released. */
+  /** The number of locks acquired and released. */
   readonly pairs: number;
   readonly pairsPerSecond: number;
-  /** How long a pair took; where it is contended, with its wait. Null if there was none. */
+  /** The latency of a pair, including the wait if it is contended. Null if there was none. */
   readonly latency: LatencySummary | null;
-  /** How many pairs failed, by the code of their error. */
+  /** The number of failed pairs, by error code. */
   readonly failures: Readonly<Record<string, number>>;
 }
 
-/** When to stop: whatever comes first. */
+/** The limits of a load: the first one reached ends it. */
 export interface Limits {
   readonly seconds: number;
   readonly pairs: number;
   readonly signal: AbortSignal;
 }
 
-/** After so many locks the event loop has a turn: a node in this process leaves it none, and then nothing could end a load. */
-const turn = 100;
-/** After a failure, in milliseconds: a server that refuses at once is not to be asked without end. */
+/**
+ * The number of locks after which the event loop gets a turn: otherwise a node in this process could keep a load from
+ * ending.
+ */
+const locksPerTurn = 100;
+/** The pause after a failure, in milliseconds, so that a server that refuses at once is not flooded. */
 const pauseMs = 10;
 
-/** The resources that a load locks: fresh ones, so that nobody else is in the way. */
+/** Returns fresh resources for a load, which nobody else locks. */
 export function resourcesOf({ concurrency, isContended }: Load): readonly string[] {
   const run = `holdfast-bench-${randomUUID()}`;
   return Array.from({ length: isContended ? 1 : concurrency }, (_, index) => `${run}-${index}`);
 }
 
-/** Acquires and releases, over and over, until one of the limits. What is under way then is finished. */
+/** Acquires and releases repeatedly until a limit is reached, and completes the pairs in progress. */
 export async function runLoad(
   redlock: Redlock,
   load: Load,
@@ -52,7 +55,7 @@ export async function runLoad(
   const latencies = createLatencies();
   const failures: Record<string, number> = {};
   const startMs = performance.now();
-  // Not by AbortSignal.any(): where nobody listens to it, Node 20 may collect the timeout that it waits for.
+  // Not AbortSignal.any(): if nothing listens to its result, Node 20 may garbage-collect the timeout.
   const end = new AbortController();
   const ended = end.signal;
   const stop = (): void => end.abort();
@@ -64,14 +67,14 @@ export async function runLoad(
   const work = async (resource: string): Promise<void> => {
     while (!ended.aborted && begun < pairs) {
       begun += 1;
-      if (begun % turn === 0) await setImmediate();
+      if (begun % locksPerTurn === 0) await setImmediate();
       const sinceMs = performance.now();
       try {
         const lock = await redlock.acquire(resource, options);
         await lock.release();
         latencies.record(performance.now() - sinceMs);
       } catch (error) {
-        // Whoever waits at the end has neither succeeded nor failed.
+        // A pair that waits at the end has neither succeeded nor failed.
         if (ended.aborted) return;
         const { code } = error as LockError;
         failures[code] = (failures[code] ?? 0) + 1;
@@ -85,12 +88,12 @@ export async function runLoad(
   await Promise.all(workers);
   clearTimeout(timer);
   signal.removeEventListener("abort", stop);
-  const took = (performance.now() - startMs) / 1_000;
+  const elapsedSeconds = (performance.now() - startMs) / 1_000;
   return {
     ...load,
-    seconds: took,
+    seconds: elapsedSeconds,
     pairs: latencies.count,
-    pairsPerSecond: latencies.count / took,
+    pairsPerSecond: latencies.count / elapsedSeconds,
     latency: latencies.summary(),
     failures,
   };

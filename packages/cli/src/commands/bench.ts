@@ -24,7 +24,7 @@ interface BenchArguments extends ServerArguments {
   readonly json: boolean | undefined;
 }
 
-/** What to do, and how to tell of it. */
+/** The loads to run, and the format of the results. */
 interface Plan {
   readonly loads: readonly Load[];
   readonly secondsEach: number;
@@ -34,31 +34,31 @@ interface Plan {
 const defaults = { seconds: "3", concurrency: "1,10,100" } as const;
 const secondsMax = 30;
 const concurrencyMax = 1_000;
-/** How many locks one load takes at the most. */
+/** The most locks per load. */
 const pairsMax = 500_000;
-/** How many want the one lock of the last load. */
+/** The number of concurrent waiters in the last load. */
 const contenders = 10;
 
 /** `holdfast bench`: measures locks on the user's own servers. */
 export const benchCommand: CommandModule<object, BenchArguments> = {
   command: "bench",
-  describe: "Measure how many locks a second the servers give, and how long each takes",
+  describe: "Measure locks per second and their latency on the servers",
   builder: (yargs) =>
     withServerOptions(yargs)
       .usage(
-        "$0 bench [options]\n\nAcquires and releases locks on resources of its own, so many at once, and in the end " +
-          `${contenders} at once\nall for one lock. It removes what it leaves on the servers. Ctrl-C ends it with what was measured.`,
+        "$0 bench [options]\n\nAcquires and releases locks on separate resources, then " +
+          `${contenders} at once on one resource.\nRemoves its keys from the servers. Ctrl-C ends it with the results so far.`,
       )
       .options({
         seconds: {
           type: "string",
           requiresArg: true,
-          describe: `How long for each load (default: ${defaults.seconds})`,
+          describe: `Duration of each load in seconds (default: ${defaults.seconds})`,
         },
         concurrency: {
           type: "string",
           requiresArg: true,
-          describe: `How many locks at once, a list (default: ${defaults.concurrency})`,
+          describe: `Numbers of concurrent locks, a list (default: ${defaults.concurrency})`,
         },
         json: { type: "boolean", describe: "Print one line of JSON for each load" },
       }) as unknown as Argv<BenchArguments>,
@@ -81,7 +81,7 @@ function readPlan(args: BenchArguments): Plan {
   const secondsEach = Number(only("--seconds", args.seconds) ?? defaults.seconds);
   if (!(secondsEach > 0 && secondsEach * loads.length <= secondsMax)) {
     throw new UsageError(
-      `--seconds must be above 0, and at most ${secondsMax / loads.length}: ${loads.length} loads may take ${secondsMax} s together`,
+      `--seconds must be above 0, and at most ${secondsMax / loads.length}: ${loads.length} loads may take ${secondsMax} s in total`,
     );
   }
   return { loads, secondsEach, json: args.json === true };
@@ -131,9 +131,9 @@ function show(result: LoadResult, { json }: Plan): void {
 }
 
 /**
- * Takes a lock before any is measured, so that servers know the script, and no figure holds its loading.
+ * Acquires a lock before the measurement, so that the servers have cached the script.
  *
- * @throws {Failure} where there is none to be had
+ * @throws {Failure} if no lock is granted
  */
 async function warmUp(redlock: Redlock, resource: string, servers: readonly Server[]): Promise<void> {
   try {

@@ -19,27 +19,27 @@ interface DoctorArguments extends ServerArguments {
   readonly require: Level;
 }
 
-/** `holdfast doctor`: tells what a set of servers is good for. */
+/** `holdfast doctor`: checks whether servers are fit for locks. */
 export const doctorCommand: CommandModule<object, DoctorArguments> = {
   command: "doctor",
-  describe: "Tell whether the servers are fit for locks, and what can be relied on",
+  describe: "Check whether the servers are fit for locks, and which level they reach",
   builder: (yargs) =>
     withServerOptions(yargs)
       .usage(
-        "$0 doctor [options]\n\nLooks at each server, tries a lock on it, and tells what can be relied on:\n" +
+        "$0 doctor [options]\n\nInspects each server, tries a lock on it, and reports the level that the servers reach:\n" +
           "efficiency, exclusion (under bounded timing), or fenced (and durable).",
       )
       .options({
-        require: { choices: levels, default: "exclusion", describe: "The level without which it exits with 1" },
+        require: { choices: levels, default: "exclusion", describe: "Exit with 1 unless this level is reached" },
         json: { type: "boolean", describe: "Print one line of JSON" },
       })
       .epilogue(
-        "Exit codes:\n  0   the required level is reached\n  1   it is not\n  64  the command line or the configuration is wrong\n" +
+        "Exit codes:\n  0   the required level is reached\n  1   the required level is not reached\n  64  the command line or the configuration is wrong\n" +
           "  69  too few servers can be reached",
       ) as unknown as Argv<DoctorArguments>,
   handler: async (args) => {
     const options = await readServerOptions(args, process.env);
-    if (options.memory) throw new UsageError("--memory has no servers to look at");
+    if (options.memory) throw new UsageError("--memory has no servers to inspect");
     process.exitCode = await withLockService(options, {}, ({ servers }) => doctor(args, options, servers));
   },
 };

@@ -1,7 +1,7 @@
 import type { Inspection } from "@holdfast/core";
 import type { Argv, CommandModule } from "yargs";
 import { exitCodes, UsageError } from "../exit-codes.ts";
-import { asAsked } from "../failures.ts";
+import { withUsageErrors } from "../failures.ts";
 import { inspectionJson, inspectionText } from "../inspect/inspection-report.ts";
 import { printingChanges, redrawing, watch } from "../inspect/watch.ts";
 import { parseDuration } from "../options/duration.ts";
@@ -19,22 +19,22 @@ interface InspectArguments extends ServerArguments {
 
 const defaultInterval = "1s";
 
-/** `holdfast inspect`: tells who holds a lock. */
+/** `holdfast inspect`: shows the holder of a lock. */
 export const inspectCommand: CommandModule<object, InspectArguments> = {
   command: "inspect <resource>",
-  describe: "Tell who holds a lock, as the majority says and server by server",
+  describe: "Show the holder of a lock, by majority and by server",
   builder: (yargs) =>
     withServerOptions(yargs)
-      .usage("$0 inspect <resource> [options]\n\nTells who holds a lock, as the majority says and server by server.")
-      .positional("resource", { type: "string", describe: "What may be locked" })
+      .usage("$0 inspect <resource> [options]\n\nShows the holder of a lock, by majority and by server.")
+      .positional("resource", { type: "string", describe: "The resource" })
       .options({
         json: { type: "boolean", describe: "Print one line of JSON" },
-        watch: { type: "boolean", describe: "Look again and again; piped, print what changes" },
+        watch: { type: "boolean", describe: "Refresh repeatedly; in a pipe, print every change" },
         interval: {
           type: "string",
           requiresArg: true,
           implies: "watch",
-          describe: `How long after one look comes the next (default: ${defaultInterval})`,
+          describe: `Time between two refreshes (default: ${defaultInterval})`,
         },
       }) as unknown as Argv<InspectArguments>,
   handler: async (args) => {
@@ -48,7 +48,7 @@ export const inspectCommand: CommandModule<object, InspectArguments> = {
 };
 
 async function inspectOnce({ resource, json }: InspectArguments, { redlock, servers }: LockService): Promise<number> {
-  const inspection = await asAsked(() => redlock.inspect(resource));
+  const inspection = await withUsageErrors(() => redlock.inspect(resource));
   print(json ? inspectionJson(inspection, servers) : inspectionText(inspection, servers));
   return inspection.state === "unknown" ? exitCodes.noQuorum : exitCodes.ok;
 }
@@ -58,14 +58,14 @@ async function watchFor(
   { redlock, servers }: LockService,
   intervalMs: number,
 ): Promise<number> {
-  // A terminal that does not tell its size is none that can be drawn on.
+  // A terminal that does not report its size cannot be redrawn.
   const isAtTerminal = process.stdout.isTTY && process.stdout.rows > 0;
   const textOf = (inspection: Inspection): string => `${inspectionText(inspection, servers)}\n`;
   const jsonOf = (inspection: Inspection): string => inspectionJson(inspection, servers);
   const display = json ? printingChanges(jsonOf) : isAtTerminal ? await redrawing(textOf) : printingChanges(textOf);
   const signals = listenToSignals();
   try {
-    await watch(() => asAsked(() => redlock.inspect(resource)), display, intervalMs, signals.interrupted);
+    await watch(() => withUsageErrors(() => redlock.inspect(resource)), display, intervalMs, signals.interrupted);
     return signals.exitCode;
   } finally {
     signals.stopListening();

@@ -1,13 +1,13 @@
 import type { Inspection, Redlock } from "@holdfast/core";
 import type { Argv, CommandModule } from "yargs";
 import { exitCodes, UsageError } from "../exit-codes.ts";
-import { asAsked, reasonOf } from "../failures.ts";
+import { reasonOf, withUsageErrors } from "../failures.ts";
 import { problemOf } from "../inspect/inspection-report.ts";
 import { findResources, type SearchOptions, type SearchResult } from "../list/find-resources.ts";
 import { claimsOf, listJson, listText, stateOf } from "../list/list-report.ts";
 import { parseDuration } from "../options/duration.ts";
 import { only, readServerOptions, type ServerArguments, withServerOptions } from "../options/server-options.ts";
-import { complain, print, printable } from "../output/print.ts";
+import { print, printable, printMessage } from "../output/print.ts";
 import { type LockService, withLockService } from "../servers/lock-service.ts";
 import { quorumOf, type Server } from "../servers/servers.ts";
 
@@ -20,18 +20,18 @@ interface ListArguments extends ServerArguments {
 
 const defaults = { pattern: "*", limit: "1000", timeout: "10s" } as const;
 const limitMax = 100_000;
-/** How many resources are inspected at the same time. */
+/** The number of resources to inspect concurrently. */
 const inspectionsMax = 100;
 
-/** `holdfast list`: tells all locks of a prefix, and who holds them. */
+/** `holdfast list`: lists all locks with a prefix and their holders. */
 export const listCommand: CommandModule<object, ListArguments> = {
   command: "list [pattern]",
-  describe: "List the locks on the servers, and who holds them",
+  describe: "List the locks on the servers and their holders",
   builder: (yargs) =>
     withServerOptions(yargs)
       .usage(
-        "$0 list [pattern] [options]\n\nLists the locks on the servers, and who holds them. Servers are searched by SCAN, " +
-          "which does not\nblock them; each needs the permission +scan.",
+        "$0 list [pattern] [options]\n\nLists the locks on the servers and their holders. Servers are searched by SCAN, " +
+          "which does not\nblock them; the user needs the permission +scan.",
       )
       .positional("pattern", { type: "string", describe: "A glob for resources, such as 'invoice:*' (default: all)" })
       .options({
@@ -39,7 +39,7 @@ export const listCommand: CommandModule<object, ListArguments> = {
         timeout: {
           type: "string",
           requiresArg: true,
-          describe: `How long to search each server (default: ${defaults.timeout})`,
+          describe: `Timeout of the search on each server (default: ${defaults.timeout})`,
         },
         json: { type: "boolean", describe: "Print one line of JSON" },
       }) as unknown as Argv<ListArguments>,
@@ -73,12 +73,12 @@ async function list(
   return explain(found, locks, options, servers);
 }
 
-/** What is known of each, without those that were released meanwhile, as a majority says. */
+/** Inspects resources. Those that a majority reports as released in the meantime are left out. */
 async function inspectAll(redlock: Redlock, resources: readonly string[]): Promise<readonly Inspection[]> {
   const inspections: Inspection[] = [];
   for (let start = 0; start < resources.length; start += inspectionsMax) {
     const batch = resources.slice(start, start + inspectionsMax);
-    inspections.push(...(await Promise.all(batch.map((resource) => asAsked(() => redlock.inspect(resource))))));
+    inspections.push(...(await Promise.all(batch.map((resource) => withUsageErrors(() => redlock.inspect(resource))))));
   }
   return inspections.filter((inspection) => {
     const answered = inspection.nodes.filter(({ view }) => view !== null).length;
@@ -86,7 +86,7 @@ async function inspectAll(redlock: Redlock, resources: readonly string[]): Promi
   });
 }
 
-/** Says on standard error what the list does not show, and returns the exit code. */
+/** Prints to standard error what the list does not show, and returns the exit code. */
 function explain(
   { isCut, notUtf8, searches }: SearchResult,
   locks: readonly Inspection[],
@@ -98,25 +98,29 @@ function explain(
   const isWhole = searched >= quorumOf(servers.length);
   if (failed.length > 0) {
     const loss = isWhole ? "every lock that a majority holds is listed" : "locks may be missing";
-    complain([`searched ${searched} of ${servers.length} servers completely: ${loss}`, ...failed].join("\n  "));
+    printMessage([`searched ${searched} of ${servers.length} servers completely: ${loss}`, ...failed].join("\n  "));
   }
   const unknown = locks.filter((lock) => stateOf(lock) === "unknown").length;
   const uninspected = inspectionProblems(locks, searches, servers);
   if (unknown > 0 || uninspected.length > 0) {
     const loss = unknown > 0 ? "too few servers answered for the others" : "not every server answered for each";
-    complain([`inspected ${locks.length - unknown} of ${locks.length} locks: ${loss}`, ...uninspected].join("\n  "));
+    printMessage(
+      [`inspected ${locks.length - unknown} of ${locks.length} locks: ${loss}`, ...uninspected].join("\n  "),
+    );
   }
   if (isCut)
-    complain(`only ${limit} locks are listed, and there are more: narrow the search by a pattern, or raise --limit`);
+    printMessage(
+      `only ${limit} locks are listed, and there are more: narrow the search with a pattern, or raise --limit`,
+    );
   if (notUtf8 > 0)
-    complain(
+    printMessage(
       `left out ${notUtf8} ${notUtf8 === 1 ? "name that is" : "names that are"} not UTF-8: no lock has such a name`,
     );
-  if (isWhole && locks.length === 0 && notUtf8 === 0) complain(`no locks match ${printable(prefix + pattern)}`);
+  if (isWhole && locks.length === 0 && notUtf8 === 0) printMessage(`no locks match ${printable(prefix + pattern)}`);
   return isWhole && unknown === 0 ? exitCodes.ok : exitCodes.noQuorum;
 }
 
-/** A line for each server that was searched, and could not be asked about a lock. */
+/** Returns a line for each server that was searched but could not be asked about a lock. */
 function inspectionProblems(
   locks: readonly Inspection[],
   searches: SearchResult["searches"],

@@ -3,7 +3,7 @@ import { createInterface } from "node:readline/promises";
 import type { Inspection, LockNode } from "@holdfast/core";
 import type { Argv, CommandModule } from "yargs";
 import { exitCodes, UsageError } from "../exit-codes.ts";
-import { asAsked, reasonOf } from "../failures.ts";
+import { reasonOf, withUsageErrors } from "../failures.ts";
 import { holderOf, inspectionText } from "../inspect/inspection-report.ts";
 import {
   nodeTimeoutOf,
@@ -12,7 +12,7 @@ import {
   type ServerArguments,
   withServerOptions,
 } from "../options/server-options.ts";
-import { colors, complain, print, printable } from "../output/print.ts";
+import { colors, print, printable, printMessage } from "../output/print.ts";
 import { table } from "../output/table.ts";
 import { type LockService, withLockService } from "../servers/lock-service.ts";
 import { within } from "../within.ts";
@@ -23,33 +23,33 @@ interface ReleaseArguments extends ServerArguments {
   readonly yes: boolean | undefined;
 }
 
-/** What one node said to a release. */
+/** The result of a release on one node. */
 interface Release {
   readonly node: string;
-  /** Whether it held the lock for the owner, and has freed it; undefined if it did not answer. */
+  /** Whether the node held the lock for the owner and has released it; undefined if it did not reply. */
   readonly released: boolean | undefined;
   readonly error: Error | undefined;
 }
 
-/** `holdfast release`: frees by hand what a known owner holds. */
+/** `holdfast release`: releases a lock of a known owner by hand. */
 export const releaseCommand: CommandModule<object, ReleaseArguments> = {
   command: "release <resource>",
-  describe: "Free a lock by hand that a known owner holds",
+  describe: "Release a lock of a known owner by hand",
   builder: (yargs) =>
     withServerOptions(yargs)
       .usage(
         "$0 release <resource> --owner <value> [options]\n\n" +
-          "Frees a lock by hand. Its holder is not stopped: it notices when it next extends the lock.",
+          "Releases a lock by hand. Its holder keeps running until it next extends the lock, and notices the loss.",
       )
-      .positional("resource", { type: "string", describe: "What is locked" })
+      .positional("resource", { type: "string", describe: "The locked resource" })
       .options({
         owner: {
           type: "string",
           requiresArg: true,
           demandOption: true,
-          describe: "The owner whose lock it is, as inspect shows it; that of nobody else is freed",
+          describe: "The owner of the lock, as inspect shows it; locks of other owners are not released",
         },
-        yes: { type: "boolean", describe: "Do not ask" },
+        yes: { type: "boolean", describe: "Do not ask for confirmation" },
       }) as unknown as Argv<ReleaseArguments>,
   handler: async (args) => {
     const servers = await readServerOptions(args, process.env);
@@ -66,17 +66,17 @@ async function release(
   timeoutMs: number,
   { redlock, nodes, servers }: LockService,
 ): Promise<number> {
-  const inspection = await asAsked(() => redlock.inspect(resource));
+  const inspection = await withUsageErrors(() => redlock.inspect(resource));
   print(inspectionText(inspection, servers));
   const holding = inspection.nodes.filter(({ view }) => view?.owner === owner).length;
   if (holding === 0 && inspection.state !== "unknown") {
-    complain(`${printable(owner)} does not hold ${printable(resource)}: ${stateOf(inspection)}`);
+    printMessage(`${printable(owner)} does not hold ${printable(resource)}: ${stateOf(inspection)}`);
     return inspection.state === "held" ? exitCodes.held : exitCodes.ok;
   }
   const question = `Release ${printable(resource)} on the ${holding} of ${nodes.length} servers that hold it for this owner?`;
   if (!yes) print("");
   if (!yes && !(await confirm(question))) {
-    complain("nothing was released");
+    printMessage("nothing was released");
     return exitCodes.no;
   }
 
@@ -84,7 +84,7 @@ async function release(
   print(`\n${table(["server", "release"], releases.map(rowOf))}`);
   const answers = releases.filter(({ released }) => released !== undefined).length;
   if (answers > nodes.length / 2) return exitCodes.ok;
-  complain(`${answers} of ${nodes.length} servers answered: on the others it ends with its ttl`);
+  printMessage(`${answers} of ${nodes.length} servers replied: on the others, the lock ends with its ttl`);
   return exitCodes.noQuorum;
 }
 
@@ -98,13 +98,13 @@ function rowOf({ node, released, error }: Release): string[] {
 }
 
 /**
- * Asks a person. Only a clear yes is one; no answer (Ctrl-C, Ctrl-D) is none.
+ * Asks for confirmation on the terminal. Ctrl-C and Ctrl-D mean no.
  *
- * @throws {UsageError} where there is no terminal to ask at
+ * @throws {UsageError} if there is no terminal
  */
 async function confirm(question: string): Promise<boolean> {
   if (!(process.stdin.isTTY && process.stderr.isTTY)) {
-    throw new UsageError("nobody can be asked without a terminal: add --yes to release it");
+    throw new UsageError("cannot ask for confirmation without a terminal: add --yes to release the lock");
   }
   const reader = createInterface({ input: process.stdin, output: process.stderr });
   try {
@@ -116,7 +116,7 @@ async function confirm(question: string): Promise<boolean> {
   }
 }
 
-/** Asks all nodes to free what one owner holds there, and nothing that another owner holds. */
+/** Asks all nodes to release the lock of one owner. Locks of other owners are not affected. */
 async function releaseEverywhere(
   nodes: readonly LockNode[],
   resource: string,

@@ -9,7 +9,7 @@ import {
   serverOptionDefinitions,
   withServerOptions,
 } from "../options/server-options.ts";
-import { complain } from "../output/print.ts";
+import { printMessage } from "../output/print.ts";
 import { defaultLabel } from "../run/label.ts";
 import { narrator } from "../run/narrator.ts";
 import { type RunOptions, runUnderLock } from "../run/run-under-lock.ts";
@@ -37,17 +37,17 @@ const text = { type: "string", requiresArg: true, group } as const;
 const flag = { type: "boolean", group } as const;
 const lockOptions: Readonly<Record<string, Options>> = {
   wait: { ...text, describe: `How long to wait for the lock, or forever (default: ${defaults.wait})` },
-  "no-wait": { ...flag, conflicts: "wait", describe: "Try once" },
+  "no-wait": { ...flag, conflicts: "wait", describe: "Try once, without waiting" },
   "conflict-exit-code": {
     ...text,
     alias: "E",
     describe: `Exit code when another owner holds the lock (default: ${exitCodes.held})`,
   },
-  "max-hold": { ...text, describe: "How long the command may hold the lock (default: no limit)" },
-  "kill-after": { ...text, describe: `When to kill a command that has lost it (default: ${defaults.killAfter})` },
-  label: { ...text, describe: "Who holds the lock, for people (default: user@host[pid])" },
-  "process-group": { ...flag, describe: "Signal all that the command has started" },
-  verbose: { ...flag, describe: "Say on standard error what goes on" },
+  "max-hold": { ...text, describe: "Longest time to hold the lock (default: no limit)" },
+  "kill-after": { ...text, describe: `Time from SIGTERM to SIGKILL after a loss (default: ${defaults.killAfter})` },
+  label: { ...text, describe: "Label that shows people the holder (default: user@host[pid])" },
+  "process-group": { ...flag, describe: "Signal the command's whole process group" },
+  verbose: { ...flag, describe: "Report progress on standard error" },
 };
 
 /** `holdfast run`: runs a command while it holds a lock. */
@@ -58,7 +58,7 @@ export const runCommand: CommandModule<object, RunArguments> = {
     withServerOptions(
       yargs
         .usage("$0 run <resource..> [options] -- <command> [arguments]\n\nRuns a command while holding a lock.")
-        .positional("resource", { type: "string", describe: "What to lock; several are locked together" })
+        .positional("resource", { type: "string", describe: "The resources; several are locked together" })
         .options(lockOptions),
     ).epilogue(exitCodesHelp) as unknown as Argv<RunArguments>,
   handler: async (args) => {
@@ -67,10 +67,10 @@ export const runCommand: CommandModule<object, RunArguments> = {
 };
 
 /**
- * Runs a command line by itself, if it is a plain one: `run` has its place in front of short commands, too, and yargs takes
- * longer to load than all that is left.
+ * Runs a plain command line without yargs, which takes longer to load than everything else: `run` is also used before
+ * short commands.
  *
- * @returns whether it was one
+ * @returns whether the command line was plain
  */
 export async function runPlainly(words: readonly string[]): Promise<boolean> {
   const args = readPlainRun(words);
@@ -79,7 +79,7 @@ export async function runPlainly(words: readonly string[]): Promise<boolean> {
   return true;
 }
 
-/** The arguments as yargs would read them; undefined where yargs is needed to tell. */
+/** Returns the arguments as yargs would parse them, or undefined if only yargs can. */
 export function readPlainRun([name, ...words]: readonly string[]): RunArguments | undefined {
   const end = words.indexOf("--");
   if (name !== "run" || end < 0 || end === words.length - 1) return undefined;
@@ -93,9 +93,9 @@ async function run(args: RunArguments): Promise<number> {
   const servers = await readServerOptions(args, process.env);
   const signals = listenToSignals();
   try {
-    const isTold = args.verbose === true;
+    const isVerbose = args.verbose === true;
     const isAtTerminal = process.stderr.isTTY === true && options.waitMs > 0;
-    const observer = narrator(complain, { isTold, isAtTerminal });
+    const observer = narrator(printMessage, { isVerbose, isAtTerminal });
     const { interrupted } = signals;
     return await withLockService(servers, { observer, interrupted }, (service) =>
       runUnderLock(options, service, signals),

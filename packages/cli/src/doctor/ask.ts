@@ -2,13 +2,13 @@ import type { Redis } from "ioredis";
 import { withoutArguments } from "../output/print.ts";
 import { within } from "../within.ts";
 
-/** What a server said to one command. An error is an answer, too: that of a server that is there and will not. */
+/** The reply to one command. An error reply is also an answer: the server works, but refuses. */
 export type Answer = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly error: string };
 
-/** Sends one command. Rejects when no answer comes. */
+/** Sends one command. Rejects if no reply arrives. */
 export type Ask = (command: string, ...args: readonly (string | number)[]) => Promise<Answer>;
 
-/** Makes what sends commands, each of which has so long to be answered. */
+/** Returns a function that sends commands with a timeout. */
 export function asking(client: Redis, timeoutMs: number): Ask {
   return async (command, ...args) => {
     try {
@@ -21,7 +21,7 @@ export function asking(client: Redis, timeoutMs: number): Ask {
   };
 }
 
-/** The value of an answer as a text, or null where it is none. */
+/** Returns the value of an answer if it is a string, otherwise null. */
 export function textOf(answer: Answer): string | null {
   return answer.ok && typeof answer.value === "string" ? answer.value : null;
 }

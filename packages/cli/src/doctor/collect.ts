@@ -13,21 +13,24 @@ import { parseInfo } from "./info.ts";
 import { measureClock, measureLatency } from "./measure.ts";
 import { tryAccess } from "./try-access.ts";
 
-/** How thoroughly to look. */
+/** The options of {@link collectFacts}. */
 export interface CollectOptions extends Pick<ServerOptions, "prefix" | "ttlMs" | "nodeTimeoutMs" | "restartGuardMs"> {
-  /** How often each server is pinged. Default 100. */
+  /** The number of pings per server. Default 100. */
   readonly pings?: number;
-  /** How long a server may take for the connection, and for each answer, in milliseconds. Default 3000. */
+  /** The timeout of the connection and of each reply, in milliseconds. Default 3000. */
   readonly answerTimeoutMs?: number;
 }
 
-/** How long one server may take for everything, in milliseconds. */
+/** The timeout for all facts of one server, in milliseconds. */
 const serverTimeoutMs = 20_000;
 
-/** What these errors are about is the server, whatever it was asked. */
+/** Errors that concern the whole server, whatever the command. */
 const isUseless = /^(NOAUTH|WRONGPASS|DENIED|LOADING|BUSY|MASTERDOWN)\b/;
 
-/** Looks at all servers at the same time, and at each with one request after the other. Ends by itself, whatever they do. */
+/**
+ * Collects the facts of all servers concurrently, with sequential requests to each. Always ends, whatever the servers
+ * do.
+ */
 export async function collectFacts(servers: readonly Server[], options: CollectOptions): Promise<Facts> {
   const { ttlMs, restartGuardMs } = options;
   return {
@@ -83,12 +86,12 @@ async function look(server: Server, options: CollectOptions): Promise<ServerView
   };
 }
 
-/** Of a name and its value, the value. */
+/** Returns the value of a pair of a name and a value. */
 function secondOf(value: unknown): string | null {
   return Array.isArray(value) && value.length > 1 ? String(value[1]) : null;
 }
 
-/** Has a lock node do what it does for a lock. Whether the server has just restarted makes no difference here. */
+/** Acquires, extends and releases a lock on the server. The restart guard does not apply here. */
 async function tryLock(
   { makeNode }: Server,
   resource: string,
@@ -113,7 +116,7 @@ async function tryLock(
   }
 }
 
-/** What is left expires soon, and is removed where that is possible. */
+/** Removes the keys of the trial, which otherwise expire soon. */
 async function removeAll(ask: Ask, { lock, fence, waitingList }: LockNames): Promise<void> {
   for (const key of [lock, fence, waitingList]) await ask("DEL", key);
 }
@@ -128,7 +131,7 @@ function addressOf(client: Redis): AddressFacts {
   };
 }
 
-/** Whether an address is one of this machine. */
+/** Returns whether an address belongs to this machine. */
 function isOwn(address: string): boolean {
   const plain = address.replace(/^::ffff:/, "");
   const own = Object.values(networkInterfaces()).flatMap((list) => list ?? []);

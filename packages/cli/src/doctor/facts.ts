@@ -1,27 +1,27 @@
-/** What was seen of the servers. Nothing here says whether it is good: see `judge.ts`. */
+/** The observed facts about the servers. Nothing here says whether they are good: see `judge.ts`. */
 
-/** All that is judged. */
+/** The facts to judge. */
 export interface Facts {
   readonly servers: readonly ServerFacts[];
-  /** The longest ttl that locks are asked for, in milliseconds. */
+  /** The longest ttl of the user's locks, in milliseconds. */
   readonly ttlMs: number;
-  /** How long any one server has to answer, in milliseconds. */
+  /** The timeout of each server, in milliseconds. */
   readonly nodeTimeoutMs: number;
-  /** How long a server that has restarted does not vote, in milliseconds; 0: it votes at once. */
+  /** How long a server does not vote after its start, in milliseconds; 0: it votes at once. */
   readonly restartGuardMs: number;
 }
 
-/** One server. */
+/** The facts about one server. */
 export interface ServerFacts {
   readonly name: string;
   readonly address: AddressFacts;
-  /** Why it cannot be used at all, or null. */
+  /** The reason why it cannot be used at all, or null. */
   readonly failure: string | null;
-  /** What was seen of it; null where it cannot be used. */
+  /** The observations; null if it cannot be used. */
   readonly view: ServerView | null;
 }
 
-/** Where a server is, and how it is spoken to. */
+/** The location of a server, and the connection to it. */
 export interface AddressFacts {
   /** The machine it runs on: an IP address, or `local` for this one; null while there is no connection. */
   readonly machine: string | null;
@@ -30,62 +30,62 @@ export interface AddressFacts {
   readonly database: number;
 }
 
-/** What a server that answers shows. What its user may not see is null. */
+/** The observations of a server that replies. Everything that its user may not see is null. */
 export interface ServerView {
   readonly latency: Latency;
   readonly clock: ClockFacts | null;
   readonly info: Info | null;
-  /** What `appendfsync` is set to. */
+  /** The setting `appendfsync`. */
   readonly appendfsync: string | null;
-  /** Whether it does not wait for the disk while it saves or rewrites (`no-appendfsync-on-rewrite`). */
+  /** Whether it does not wait for the disk during a save or a rewrite (`no-appendfsync-on-rewrite`). */
   readonly pausesFsync: boolean;
-  /** How many sentinels watch it. */
+  /** The number of sentinels that monitor it. */
   readonly sentinels: number | null;
   readonly access: Access;
-  /** Why a lock that was tried could not be had, extended and released; null if it could. */
+  /** The reason why a trial lock could not be acquired, extended and released; null if it could. */
   readonly lockFailure: string | null;
 }
 
-/** How long a server takes to answer, in milliseconds, one request at a time. */
+/** The latency of sequential requests, in milliseconds. */
 export interface Latency {
   readonly medianMs: number;
   readonly p99Ms: number;
-  /** How many requests were measured. */
+  /** The number of measured requests. */
   readonly pings: number;
 }
 
-/** What a server's clock shows beyond that of this machine, in milliseconds. */
+/** The difference of a server's clock to that of this machine, in milliseconds. */
 export interface ClockFacts {
   readonly aheadMs: number;
-  /** It is at most so much more or less. */
+  /** The maximum error of the difference. */
   readonly uncertaintyMs: number;
 }
 
-/** What `INFO` says. */
+/** The fields of `INFO`. */
 export interface Info {
   readonly product: "Redis" | "Valkey";
   readonly version: string;
   readonly runId: string;
   readonly uptimeMs: number;
-  /** The master that it copies; null if it is a master itself. */
+  /** The master that it replicates; null if it is a master itself. */
   readonly replicaOf: string | null;
-  /** How many replicas copy it. */
+  /** The number of its replicas. */
   readonly replicas: number;
   readonly isCluster: boolean;
   readonly appendonly: boolean;
-  /** In bytes; 0: no limit. */
+  /** The limit in bytes; 0: no limit. */
   readonly maxmemory: number;
   readonly maxmemoryPolicy: string;
 }
 
-/** What the user may do. */
+/** The permissions of the user. */
 export interface Access {
-  /** The permissions that locking lacks, as `ACL SETUSER` takes them. */
+  /** The missing permissions for locks, in the syntax of `ACL SETUSER`. */
   readonly missing: readonly string[];
-  /** The permissions that are missing for notifications, and for waiting lists that name the next waiter. */
+  /** The missing permissions for notifications, and for waiting lists that name the next waiter. */
   readonly missingForWakeUps: readonly string[];
-  /** The commands that the server does not have. */
+  /** The commands that the server lacks. */
   readonly unknownCommands: readonly string[];
-  /** Whether anybody may connect without a password; null where that could not be tried. */
+  /** Whether clients may connect without a password; null if this could not be tested. */
   readonly isOpen: boolean | null;
 }

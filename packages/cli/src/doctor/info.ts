@@ -1,6 +1,6 @@
 import type { Info } from "./facts.ts";
 
-/** Reads what `INFO` answers; what is missing there is taken for what a server without that feature would say. */
+/** Parses the reply to `INFO`. Missing fields get the values of a server without the feature. */
 export function parseInfo(text: string): Info {
   const fields = new Map(
     text

@@ -6,35 +6,35 @@ import { serverRules } from "./server-rules.ts";
 import { setRules } from "./set-rules.ts";
 import { recommendedNodeTimeoutMs } from "./timeouts.ts";
 
-/** Something about the servers that somebody should know. */
+/** A finding about the servers. */
 export interface Finding {
   readonly code: Code;
   readonly severity: Severity;
-  /** The name of the server that it is about; null if it is about all of them together. */
+  /** The name of the server; null if the finding is about all servers together. */
   readonly server: string | null;
-  /** What is the case. About a server, it goes on after the server's name. */
+  /** The message. If it is about a server, it continues a sentence that begins with the server's name. */
   readonly message: string;
-  /** What to do about it. */
+  /** The remedy. */
   readonly remedy: string;
-  /** The level that is not reached because of it; null if there is none. */
+  /** The level that is missed because of it; null if none. */
   readonly level: Level | null;
 }
 
-/** What is to be made of the facts. */
+/** The conclusions from the facts. */
 export interface Diagnosis {
-  /** The highest level that nothing speaks against; null if there is none. */
+  /** The highest level that no finding contradicts; null if there is none. */
   readonly level: Level | null;
-  /** How many servers must grant a lock. */
+  /** The number of servers that must grant a lock. */
   readonly quorum: number;
-  /** How many servers may fail with locks still to be had. */
+  /** The number of servers that may fail while locks remain available. */
   readonly mayFail: number;
-  /** How long to wait for each server; null where nothing was measured. */
+  /** The recommended node timeout in milliseconds; null if no latency was measured. */
   readonly recommendedNodeTimeoutMs: number | null;
-  /** The worst first; of those that are equally bad, those that keep from more. */
+  /** All findings by severity, the worst first, then in the order of the catalogue. */
   readonly findings: readonly Finding[];
 }
 
-/** Judges the facts. The same facts are always judged alike. */
+/** Draws conclusions from the facts. The result depends on the facts alone. */
 export function judge(facts: Facts): Diagnosis {
   const findings = [...findingsOfSet(facts), ...facts.servers.flatMap((server) => findingsOf(server, facts))];
   const quorum = quorumOf(facts.servers.length);
@@ -47,7 +47,7 @@ export function judge(facts: Facts): Diagnosis {
   };
 }
 
-/** Those findings because of which a level is not reached. */
+/** Returns the findings because of which a level is missed. */
 export function findingsAgainst(level: Level, findings: readonly Finding[]): readonly Finding[] {
   return findings.filter((finding) => finding.level !== null && isAtMost(finding.level, level));
 }

@@ -1,38 +1,40 @@
-/** How much can be relied on: each level holds what the one before it does, and more. */
+/** The levels of guarantees. Each level includes the one before it. */
 export const levels = ["efficiency", "exclusion", "fenced"] as const;
 
-/** See {@link levels}. */
+/** One of {@link levels}. */
 export type Level = (typeof levels)[number];
 
-/** What a level is called, what a lock is then good for, and what it takes. */
+/** The title of a level, the guarantee that it gives, and its requirements. */
 export interface LevelDescription {
   readonly title: string;
   readonly promise: string;
   readonly needs: string;
 }
 
-/** What each level means, for people. */
+/** The descriptions of the levels. */
 export const levelDescriptions: Readonly<Record<Level, LevelDescription>> = {
   efficiency: {
     title: "efficiency",
-    promise: "Locks can be had, and keep others out most of the time: good to save work.",
-    needs: "A quorum of the servers answers and grants, no server is named twice, and the options go together.",
+    promise: "Locks are available and keep others out most of the time: enough to avoid duplicate work.",
+    needs:
+      "A quorum of the servers replies and grants locks, no server is named twice, and the options are consistent.",
   },
   exclusion: {
     title: "exclusion under bounded timing",
-    promise: "One holder at a time, as long as clocks run at one rate and nobody acts after the end of a lock.",
+    promise:
+      "One holder at a time, as long as clocks run at the same rate and no holder acts after its lock has ended.",
     needs:
-      "Every server takes part and can be looked at. None forgets who holds what: not by eviction, not by a failover to a " +
+      "Every server works and can be inspected. None forgets its claims: not by eviction, not by a failover to a " +
       "replica, not by a restart (`appendfsync always`, or a restart guard of at least the ttl). The clocks agree.",
   },
   fenced: {
     title: "fenced and durable",
-    promise: "Tokens grow whatever crashes or is paused: storage that checks them refuses every late write.",
-    needs: "Every server keeps its fence counters through a crash: `appendonly yes` with `appendfsync always`.",
+    promise: "Tokens increase in spite of crashes and pauses: storage that checks them refuses every late write.",
+    needs: "Every server keeps its fence counters in a crash: `appendonly yes` with `appendfsync always`.",
   },
 };
 
-/** Whether what keeps the servers from one level keeps them from another. */
+/** Returns whether missing one level means missing the other, too. */
 export function isAtMost(level: Level, other: Level): boolean {
   return levels.indexOf(level) <= levels.indexOf(other);
 }

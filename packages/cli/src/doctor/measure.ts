@@ -2,11 +2,13 @@ import { createHistogram } from "node:perf_hooks";
 import type { Ask } from "./ask.ts";
 import type { ClockFacts, Latency } from "./facts.ts";
 
-/** How long the pings may take together. Farther servers are pinged less often. */
+/** The total time of the pings. Distant servers are pinged less often. */
 const pingBudgetMs = 3_000;
 const clockReadings = 5;
 
-/** Pings, one at a time. What the user may not do is answered as well, and takes as long. */
+/**
+ * Measures the latency of sequential pings. A ping that the user may not send is answered with an error, just as fast.
+ */
 export async function measureLatency(ask: Ask, pings: number): Promise<Latency> {
   const histogram = createHistogram();
   const startMs = performance.now();
@@ -20,20 +22,20 @@ export async function measureLatency(ask: Ask, pings: number): Promise<Latency> 
 }
 
 /**
- * Compares the clocks: the server read its own somewhere between the request and the answer, which is taken to be in the
- * middle. The shortest of a few round trips leaves the least room for error. Null where the user may not ask.
+ * Compares the clocks. The server reads its clock at some time between the request and the reply, assumed to be in the
+ * middle. The shortest of several round trips has the smallest error. Returns null if the user may not ask.
  */
 export async function measureClock(ask: Ask): Promise<ClockFacts | null> {
   let best: ClockFacts | null = null;
   for (let reading = 0; reading < clockReadings; reading++) {
     const sentMs = performance.now();
     const answer = await ask("TIME");
-    // In this order: should the process be held up between the two, the uncertainty says so.
+    // In this order, so that a pause of the process between the two increases the uncertainty.
     const answeredMs = Date.now();
     const halfMs = (performance.now() - sentMs) / 2;
     if (!answer.ok || !Array.isArray(answer.value)) return null;
     const [seconds, microseconds] = answer.value.map(Number) as [number, number];
-    // This machine tells whole milliseconds.
+    // The clock of this machine has a resolution of a millisecond.
     const uncertaintyMs = halfMs + 1;
     if (best !== null && best.uncertaintyMs <= uncertaintyMs) continue;
     best = { aheadMs: seconds * 1_000 + microseconds / 1_000 - (answeredMs - halfMs), uncertaintyMs };

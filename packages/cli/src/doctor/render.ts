@@ -9,7 +9,7 @@ import { type Level, levelDescriptions, levels } from "./levels.ts";
 import type { Report } from "./report.ts";
 import { versionOf } from "./set-rules.ts";
 
-/** The report as people read it. */
+/** Formats the report for people. */
 export function renderReport(report: Report, terminal: Terminal): string {
   const { servers, findings } = report;
   return [
@@ -25,7 +25,7 @@ function summaryOf({ servers, quorum, mayFail }: Report): string {
   return `${number}: a quorum is ${quorum}, ${mayFail === 0 ? "none" : mayFail} may fail`;
 }
 
-/** All findings of one kind: the servers of which the same is said, by what is said. */
+/** All findings of one kind: the names of the servers by message. */
 interface Group {
   readonly kind: Finding;
   readonly serversByMessage: ReadonlyMap<string, readonly string[]>;
@@ -58,7 +58,7 @@ function renderGroup({ kind, serversByMessage }: Group, all: number, { width }: 
   ].join("\n");
 }
 
-/** A message about a server goes on after its name. Names begin as they do. */
+/** Returns a sentence: a message about a server continues after its name. Names keep their case. */
 function sentenceOf(servers: readonly string[], all: number, message: string): string {
   if (servers.length === 0) return message.charAt(0).toUpperCase() + message.slice(1);
   if (servers.length === 1) return `${servers[0]} ${message}`;
@@ -68,9 +68,9 @@ function sentenceOf(servers: readonly string[], all: number, message: string): s
 function renderVerdict(report: Report, terminal: Terminal): string {
   const { level, findings, ok, required } = report;
   const remarks = [
-    ...(level === "fenced" ? ["Whether your storage checks the tokens cannot be seen from here."] : []),
+    ...(level === "fenced" ? ["The doctor cannot see whether your storage checks the tokens."] : []),
     ...timeoutAdvice(report),
-    ...(ok ? [] : [`Not fit: the level ${required} is required.`]),
+    ...(ok ? [] : [`Not fit: the required level is ${required}.`]),
   ];
   return [
     ...levels.map((each) => renderLevel(each, findings, terminal)),
@@ -97,7 +97,7 @@ function renderLevel(level: Level, findings: readonly Finding[], { width, isUnic
   );
 }
 
-/** Breaks a text into lines. A word that is too long for a line has one of its own. */
+/** Breaks a text into lines. A word that is longer than a line gets its own. */
 export function wrapped(text: string, width: number): readonly string[] {
   const lines: string[] = [];
   for (const word of text.split(" ")) {
@@ -112,7 +112,7 @@ const titles = ["server", "version", "median", "99%", "clock", "up", "on disk"];
 
 const leastNameWidth = 16;
 
-/** A table with one line for each server. Names are cut where it does not fit otherwise: findings tell them whole. */
+/** Formats a table with a line for each server. Long names are cut to fit; the findings show them in full. */
 function renderServers(servers: readonly ServerFacts[], { width, isUnicode }: Terminal): string {
   const draw = (nameWidth: number): string => {
     const nameOf = ({ name }: ServerFacts): string =>
@@ -144,7 +144,7 @@ function seenOf({ info, latency, clock, appendfsync }: ServerView): string[] {
   ];
 }
 
-/** No more than is certain. */
+/** Formats a clock difference, or its upper bound if that is all that is certain. */
 function differenceOf({ aheadMs, uncertaintyMs }: ClockFacts): string {
   if (Math.abs(aheadMs) <= uncertaintyMs) return `< ${shortMs(uncertaintyMs)}`;
   return `${aheadMs < 0 ? "-" : "+"}${shortMs(Math.abs(aheadMs))}`;

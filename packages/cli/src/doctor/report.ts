@@ -4,21 +4,21 @@ import type { Facts } from "./facts.ts";
 import { type Diagnosis, findingsAgainst, judge } from "./judge.ts";
 import type { Level } from "./levels.ts";
 
-/** All that a run of the doctor has to say: what `--json` prints. Durations are in milliseconds. */
+/** The complete report of the doctor, as `--json` prints it. Durations are in milliseconds. */
 export interface Report extends Diagnosis, Facts {
-  /** The level that was asked for. */
+  /** The required level. */
   readonly required: Level;
-  /** Whether it is reached. */
+  /** Whether the required level is reached. */
   readonly ok: boolean;
 }
 
-/** Puts together what was seen, what is made of it, and what was asked for. */
+/** Combines the facts, the diagnosis and the required level. */
 export function reportOf(facts: Facts, diagnosis: Diagnosis, required: Level): Report {
   const ok = findingsAgainst(required, diagnosis.findings).length === 0;
   return { ok, required, ...diagnosis, ...facts };
 }
 
-/** Looks at the servers, and judges what was seen. Ends by itself, whatever they do; it leaves nothing behind on them. */
+/** Inspects and judges the servers. Always ends, whatever they do, and leaves no keys behind. */
 export async function examine(servers: readonly Server[], options: CollectOptions, required: Level): Promise<Report> {
   const facts = await collectFacts(servers, options);
   return reportOf(facts, judge(facts), required);

@@ -5,10 +5,10 @@ import type { ClockFacts, Facts, Info } from "./facts.ts";
 import { clockDifferenceMsMax } from "./server-rules.ts";
 import { leastTtlMs, slowestMs } from "./timeouts.ts";
 
-/** What one rule says about the servers together; null if there is nothing to say. */
+/** A rule about all servers together: returns a message, or null if there is nothing to report. */
 type Rule = (facts: Facts) => string | null;
 
-/** One rule for each finding about the servers together. */
+/** The rules for findings about all servers together. */
 export const setRules: Readonly<Record<SetCode, Rule>> = {
   "no-quorum": (facts) => {
     const [votes, quorum] = [votersOf(facts), quorumOf(facts.servers.length)];
@@ -48,13 +48,13 @@ export const setRules: Readonly<Record<SetCode, Rule>> = {
   "node-timeout-too-short": (facts) => {
     const p99Ms = slowestMs(facts);
     if (p99Ms === null || p99Ms <= facts.nodeTimeoutMs) return null;
-    return `the node timeout, ${longMs(facts.nodeTimeoutMs)}, is shorter than 1 of 100 answers take (${shortMs(p99Ms)})`;
+    return `1 of 100 replies takes ${shortMs(p99Ms)}, longer than the node timeout, ${longMs(facts.nodeTimeoutMs)}`;
   },
 
   "ttl-too-short": (facts) => {
     const leastMs = leastTtlMs(facts);
     if (leastMs === null || leastMs <= facts.ttlMs) return null;
-    return `the ttl, ${longMs(facts.ttlMs)}, is short for these latencies: ${longMs(leastMs)} or more would do`;
+    return `the ttl, ${longMs(facts.ttlMs)}, is short for these latencies: use ${longMs(leastMs)} or more`;
   },
 
   "single-server": ({ servers }) => (servers.length === 1 ? "there is one server: none may fail" : null),
@@ -77,12 +77,12 @@ export const setRules: Readonly<Record<SetCode, Rule>> = {
   },
 };
 
-/** How many servers can grant one. */
+/** Returns the number of servers that can grant a lock. */
 function votersOf({ servers }: Facts): number {
   return servers.filter(({ view }) => view !== null && view.lockFailure === null).length;
 }
 
-/** A server's product and version. */
+/** Returns the product and version of a server. */
 export function versionOf({ product, version }: Info): string {
   return `${product} ${version}`;
 }

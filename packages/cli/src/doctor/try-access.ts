@@ -5,23 +5,23 @@ import { within } from "../within.ts";
 import { type Ask, asking } from "./ask.ts";
 import type { Access } from "./facts.ts";
 
-/** How long a server keeps what this program could not remove because it was ended, in milliseconds. */
+/** The ttl of trial keys in milliseconds, in case this program is killed before it removes them. */
 const leftoverMs = 5_000;
 
-/** How long a second connection may take, and each answer on it, in milliseconds. */
+/** The timeout of a second connection, and of each reply on it, in milliseconds. */
 const duplicateTimeoutMs = 2_000;
 
 const channels = "&holdfast:released:*";
 const waitingLists = "~holdfast:line:*";
 
-/** One command that locks need. */
+/** A command that locks need. */
 interface Trial {
   readonly words: readonly [command: string, ...args: (string | number)[]];
-  /** The permission to use the names in it. */
+  /** The permission for the key or channel that the command uses. */
   readonly names?: string;
 }
 
-/** What was found to be lacking so far. */
+/** The missing permissions and commands found so far. */
 interface Lacking {
   readonly locks: Set<string>;
   readonly wakeUps: Set<string>;
@@ -29,11 +29,11 @@ interface Lacking {
 }
 
 /**
- * Finds out what the user may not do, by doing what the lock script does, one command after the other, on names of our own.
- * To ask the server instead (`ACL DRYRUN`) takes a permission that locks do not need, and Redis 7.
+ * Finds the missing permissions of the user: runs the commands of the lock script one by one, on separate keys. `ACL
+ * DRYRUN` would need a permission that locks do not need, and Redis 7.
  *
- * @param names of a resource that nobody else uses
- * @param prefix that the names were made with
+ * @param names the names of a resource that nobody else uses
+ * @param prefix the prefix in these names
  */
 export async function tryAccess(client: Redis, ask: Ask, names: LockNames, prefix: string): Promise<Access> {
   const lacking: Lacking = { locks: new Set(), wakeUps: new Set(), commands: new Set() };
@@ -63,7 +63,7 @@ function lockTrials({ lock, fence, waitingList }: LockNames, prefix: string): re
     { words: ["DEL", lock], names: locks },
     { words: ["SET", fence, 1, "PX", leftoverMs], names: fences },
     { words: ["DEL", fence], names: fences },
-    // Every release has the key of the waiting list, whether or not somebody waits.
+    // Every release has the key of a waiting list, whether or not there are waiters.
     { words: ["EVAL", script, 1, waitingList], names: waitingLists },
   ];
 }
@@ -94,7 +94,7 @@ async function attempt(ask: Ask, trials: readonly Trial[], denied: Set<string>, 
   }
 }
 
-/** On a connection of its own, as those who wait do. */
+/** Tries subscriptions on a separate connection, as waiters use one. */
 async function attemptSubscription(client: Redis, { channel }: LockNames, lacking: Lacking): Promise<void> {
   await withDuplicate(client, {}, async (ask) => {
     const trials = ["subscribe", "unsubscribe"].map(
@@ -104,9 +104,9 @@ async function attemptSubscription(client: Redis, { channel }: LockNames, lackin
   });
 }
 
-/** Whether the server lets anybody in who names no user and no password; null where that cannot be told. */
+/** Returns whether the server accepts clients without a user and a password; null if this cannot be tested. */
 async function isOpenToAll(client: Redis): Promise<boolean | null> {
-  // In RESP2, as RESP3 begins with a greeting that already fails without a password.
+  // In RESP2, because the handshake of RESP3 already fails without a password.
   const anonymous = { username: undefined, password: undefined, protocol: 2 } as const;
   return withDuplicate(client, anonymous, async (ask) => {
     const answer = await ask("PING");
@@ -114,7 +114,7 @@ async function isOpenToAll(client: Redis): Promise<boolean | null> {
   });
 }
 
-/** Lends a second connection. Resolves with null where there can be none. */
+/** Runs `use` with a second connection. Resolves with null if it cannot be opened. */
 async function withDuplicate<T>(
   client: Redis,
   overrides: Partial<RedisOptions>,

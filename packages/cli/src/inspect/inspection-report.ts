@@ -1,4 +1,4 @@
-/** Who holds a resource, in words and as JSON. */
+/** The report of `inspect`, as text and as JSON. */
 import type { Inspection, NodeInspection } from "@holdfast/core";
 import ms from "ms";
 import { reasonOf } from "../failures.ts";
@@ -6,7 +6,7 @@ import { colors, printable } from "../output/print.ts";
 import { table } from "../output/table.ts";
 import type { Server } from "../servers/servers.ts";
 
-/** A report for people: the verdict, the facts of the lock, and a line for each server. */
+/** Returns the report for people: the verdict, the details of the lock, and a line for each server. */
 export function inspectionText(inspection: Inspection, servers: readonly Server[]): string {
   const { nodes, resource } = inspection;
   const rows = nodes.map((node, index) => rowOf(node, inspection, servers[index]));
@@ -15,7 +15,7 @@ export function inspectionText(inspection: Inspection, servers: readonly Server[
 }
 
 /**
- * A report for programs. Its keys stay as they are; others may be added.
+ * Returns the report for programs. Keys may be added, but existing ones do not change.
  *
  * @returns one line of JSON
  */
@@ -23,7 +23,7 @@ export function inspectionJson(inspection: Inspection, servers: readonly Server[
   return JSON.stringify(inspectionRecord(inspection, servers));
 }
 
-/** The same, before it is made a line. */
+/** Returns the report for programs as an object. */
 export function inspectionRecord(inspection: Inspection, servers: readonly Server[]): object {
   const { resource, state, owner, label, remainingMs, fence, nodes } = inspection;
   return {
@@ -44,7 +44,7 @@ export function inspectionRecord(inspection: Inspection, servers: readonly Serve
   };
 }
 
-/** What must differ for two reports to tell different things: all but the time that passes. */
+/** Returns a string that differs between two reports unless only the remaining time has changed. */
 export function essenceOf({ state, owner, fence, nodes }: Inspection): string {
   const views = nodes.map(({ view, error }) => [
     view?.owner,
@@ -55,7 +55,7 @@ export function essenceOf({ state, owner, fence, nodes }: Inspection): string {
   return JSON.stringify([state, owner, fence, views]);
 }
 
-/** Who holds it, for people. */
+/** Returns the holder for display. */
 export function holderOf({ label, owner }: Inspection): string {
   return printable(label ?? owner ?? "nobody");
 }
@@ -81,12 +81,15 @@ function rowOf({ node, view, error }: NodeInspection, inspection: Inspection, se
   return [node, owner === null ? "" : holder, owner === null ? "" : timeOf(remainingMs), String(fence), note];
 }
 
-/** Without a connection, why there is none tells more than that the client is not connected. */
+/**
+ * Returns the reason why a server gave no view: the connection error if there is one, which says more than that the
+ * client is not connected.
+ */
 export function problemOf(error: Error, server: Server | undefined): string {
   return reasonOf(server?.connectionError() ?? error);
 }
 
-/** How long a claim remains, for people. */
+/** Formats the remaining time of a claim. */
 export function timeOf(remainingMs: number | null): string {
-  return remainingMs === null || remainingMs === Infinity ? "without end" : ms(Math.round(remainingMs));
+  return remainingMs === null || remainingMs === Infinity ? "no end" : ms(Math.round(remainingMs));
 }

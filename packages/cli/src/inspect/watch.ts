@@ -3,23 +3,23 @@ import type { Inspection } from "@holdfast/core";
 import { print } from "../output/print.ts";
 import { essenceOf } from "./inspection-report.ts";
 
-/** Shows one report after the other. */
+/** Shows a series of reports. */
 export interface Display {
   /** Shows the newest report. */
   show(inspection: Inspection): void;
-  /** Leaves the terminal as it was found, below the last report. */
+  /** Restores the terminal, with the cursor below the last report. */
   end(): void;
 }
 
-/** Draws over the last report. */
+/** Returns a display that redraws the report in place. */
 export async function redrawing(textOf: (inspection: Inspection) => string): Promise<Display> {
-  // Only here, as it takes longer to load than the rest of this program.
+  // Loaded here, because it takes longer to load than the rest of this program.
   const { createLogUpdate } = await import("log-update");
   const draw = createLogUpdate(process.stdout);
   return { show: (inspection) => draw(textOf(inspection)), end: () => draw.done() };
 }
 
-/** Prints a report whenever something has changed, other than the time that remains. */
+/** Returns a display that prints a report whenever anything other than the remaining time has changed. */
 export function printingChanges(textOf: (inspection: Inspection) => string): Display {
   let last: string | undefined;
   return {
@@ -32,16 +32,16 @@ export function printingChanges(textOf: (inspection: Inspection) => string): Dis
   };
 }
 
-/** Looks again and again until the signal aborts. */
+/** Inspects repeatedly until the signal aborts. */
 export async function watch(
-  look: () => Promise<Inspection>,
+  inspect: () => Promise<Inspection>,
   display: Display,
   intervalMs: number,
   signal: AbortSignal,
 ): Promise<void> {
   try {
     while (!signal.aborted) {
-      display.show(await look());
+      display.show(await inspect());
       await sleep(intervalMs, undefined, { signal }).catch(() => {});
     }
   } finally {

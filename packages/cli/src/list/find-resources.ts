@@ -1,51 +1,51 @@
-/** Finds out what is locked: the names of the keys on each server. */
+/** Finds the locked resources by the names of the keys on each server. */
 import { isUtf8 } from "node:buffer";
 import { nodeTimeoutOf, type ServerOptions } from "../options/server-options.ts";
 import { longMs } from "../output/format.ts";
 import type { Server } from "../servers/servers.ts";
 import { within } from "../within.ts";
 
-/** What to look for, and how long. */
+/** The options of a search. */
 export interface SearchOptions extends Pick<ServerOptions, "prefix" | "ttlMs" | "nodeTimeoutMs"> {
-  /** A glob that resources match, as `SCAN` takes it. */
+  /** A glob for resources, in the syntax of `SCAN`. */
   readonly pattern: string;
-  /** How many resources to return at most. */
+  /** The most resources to return. */
   readonly limit: number;
-  /** How long the search may take on each server, in milliseconds. */
+  /** The timeout of the search on each server, in milliseconds. */
   readonly searchTimeoutMs: number;
 }
 
-/** What the servers said together. */
+/** The combined result of all servers. */
 export interface SearchResult {
-  /** The resources with a key on at least one server, sorted; at most as many as were asked for. */
+  /** The resources with a key on at least one server, sorted, up to the limit. */
   readonly resources: readonly string[];
-  /** Whether there are more resources than were asked for. */
+  /** Whether there are more resources than the limit. */
   readonly isCut: boolean;
-  /** How many names are not UTF-8. No client of Holdfast can have made them, and none can name them. */
+  /** The number of names that are not UTF-8. No Holdfast client can create or name such a lock. */
   readonly notUtf8: number;
-  /** How far the search came on each server, in the order in which they were named. */
+  /** The search of each server, in the given order. */
   readonly searches: readonly ServerSearch[];
 }
 
-/** How far the search came on one server. */
+/** The search of one server. */
 export interface ServerSearch {
   readonly node: string;
   readonly resources: ReadonlySet<string>;
-  /** The keys that are not UTF-8, each byte as a character. */
+  /** The keys that are not UTF-8, with one character per byte. */
   readonly notUtf8: ReadonlySet<string>;
-  /** Why the server could not be searched completely, or null. */
+  /** The reason why the search is incomplete, or null. */
   readonly error: Error | null;
 }
 
-/** How many keys a server looks at for one request: well below a millisecond of its time. */
+/** The number of keys that a server checks per request, which takes well below a millisecond. */
 const batchSize = 1_000;
 
-/** Fence counters are strings, like locks, and may share the prefix. No lock can be named like one. */
+/** The prefix of fence counters, which are strings like locks, and may share the prefix. No lock has a name with it. */
 const fenceKeyPrefix = "holdfast:fence:";
 
 /**
- * Searches all servers at the same time, each with one `SCAN` after the other: a server serves others between two of them.
- * Ends by itself, whatever the servers do.
+ * Searches all servers concurrently, each with a sequence of `SCAN`s between which it serves other clients. Always
+ * ends, whatever the servers do.
  */
 export async function findResources(servers: readonly Server[], options: SearchOptions): Promise<SearchResult> {
   const searches = await Promise.all(servers.map((server) => searchServer(server, options)));
@@ -67,7 +67,7 @@ async function searchServer(server: Server, options: SearchOptions): Promise<Ser
     if (client.status !== "ready") throw server.connectionError() ?? new Error("not connected");
     do {
       if (performance.now() > deadlineMs) throw new Error(`the search took longer than ${longMs(searchTimeoutMs)}`);
-      // As bytes: in a text, those that are not UTF-8 would be lost.
+      // As bytes, because decoding would lose those that are not UTF-8.
       const request = client.scanBuffer(cursor, "MATCH", match, "COUNT", batchSize, "TYPE", "string");
       const [next, keys] = await within(timeoutMs, request);
       for (const bytes of keys) {
@@ -89,7 +89,7 @@ function isLockKey(key: string, prefix: string): boolean {
   return key.length > prefix.length && key.startsWith(prefix) && !key.startsWith(fenceKeyPrefix);
 }
 
-/** A glob that matches this text and nothing else. */
+/** Returns a glob that matches exactly this text. */
 function escapeGlob(text: string): string {
   return text.replaceAll(/[\\*?[\]]/g, "\\$&");
 }

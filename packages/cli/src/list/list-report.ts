@@ -1,4 +1,4 @@
-/** All locks that were found, in words and as JSON. */
+/** The report of `list`, as text and as JSON. */
 import type { Inspection, NodeView } from "@holdfast/core";
 import { reasonOf } from "../failures.ts";
 import { holderOf, inspectionRecord, timeOf } from "../inspect/inspection-report.ts";
@@ -7,16 +7,19 @@ import { table } from "../output/table.ts";
 import type { Server } from "../servers/servers.ts";
 import type { SearchResult } from "./find-resources.ts";
 
-/** Longer owners are not of Holdfast: with an empty prefix they may be any value that a server keeps. */
+/**
+ * The longest holder to show in full. Longer ones are not owners of Holdfast: with an empty prefix, any string on a
+ * server is listed.
+ */
 const holderLengthMax = 100;
 
-/** A line for each lock. */
+/** Returns a table with a line for each lock. */
 export function listText(locks: readonly Inspection[]): string {
   return table(["resource", "held by", "remaining", "fence", "servers"], locks.map(rowOf));
 }
 
 /**
- * A report for programs. Its keys stay as they are; others may be added.
+ * Returns the report for programs. Keys may be added, but existing ones do not change.
  *
  * @returns one line of JSON
  */
@@ -34,15 +37,15 @@ export function listJson(
 }
 
 /**
- * The state of a key that was found: `partly` where servers keep claims of which none can be a lock, and other owners may still
- * get it; `unknown` where too few servers answered to tell.
+ * Returns the state of a listed key: `partly` if servers keep claims but no owner has a majority, so that another owner
+ * may still get the lock; `unknown` if too few servers replied to tell.
  */
 export function stateOf(lock: Inspection): "held" | "partly" | "unknown" {
   if (lock.state !== "free") return lock.state;
   return claimsOf(lock).length > 0 ? "partly" : "unknown";
 }
 
-/** The claims that servers keep, whether or not one of them is a lock. */
+/** Returns the claims that servers keep, whether or not an owner has a majority. */
 export function claimsOf({ nodes }: Inspection): readonly NodeView[] {
   return nodes.flatMap(({ view }) => (view === null || view.owner === null ? [] : [view]));
 }

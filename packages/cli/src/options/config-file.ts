@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { UsageError } from "../exit-codes.ts";
 
-/** What a configuration file may say. Options on the command line win over it. */
+/** The content of a configuration file. Options on the command line override it. */
 export interface Config {
   readonly nodes?: readonly string[];
   readonly prefix?: string;
@@ -14,7 +14,7 @@ export interface Config {
   readonly tlsKey?: string;
 }
 
-/** The keys of a configuration file that are paths, seen from its own folder. */
+/** The keys whose values are paths, relative to the folder of the file. */
 const pathKeys: ReadonlySet<string> = new Set<keyof Config>(["tlsCa", "tlsCert", "tlsKey"]);
 
 const keys: ReadonlySet<string> = new Set<keyof Config>([
@@ -26,15 +26,15 @@ const keys: ReadonlySet<string> = new Set<keyof Config>([
   ...(pathKeys as ReadonlySet<keyof Config>),
 ]);
 
-/** Where a configuration is looked for, in this folder and then in those above it. */
+/** The files to search for, in the working directory and then in its parents. */
 const places = ["holdfast.config.json", ".holdfastrc.json", ".holdfastrc", ".config/holdfast.json"];
 
 /**
- * Reads the file that was named, or else the nearest that lies in this folder or above it.
+ * Reads the named file, otherwise the nearest one in the working directory or its parents.
  *
- * @param named the path that was asked for
- * @returns an empty configuration where there is no file
- * @throws {UsageError} naming the file and what is wrong with it, without repeating what it says, which may be a password
+ * @param named the path from `--config`
+ * @returns an empty configuration if there is no file
+ * @throws {UsageError} naming the file and the problem, without quoting the content, which may include a password
  */
 export async function readConfig(named: string | undefined): Promise<Config> {
   if (named !== undefined) {
@@ -55,7 +55,7 @@ export async function readConfig(named: string | undefined): Promise<Config> {
   }
 }
 
-/** @throws {UsageError} when it cannot be read */
+/** @throws {UsageError} if the file cannot be read */
 export async function readText(path: string): Promise<string> {
   try {
     return await readFile(path, "utf8");
@@ -68,7 +68,7 @@ function parseConfig(path: string, text: string): Config {
   const config = parseObject(path, text);
   const unknown = Object.keys(config).filter((key) => !keys.has(key));
   if (unknown.length > 0) {
-    throw new UsageError(`${path} has unknown keys: ${unknown.join(", ")}; known are ${[...keys].join(", ")}`);
+    throw new UsageError(`${path} has unknown keys: ${unknown.join(", ")}; the known keys are ${[...keys].join(", ")}`);
   }
   for (const [key, value] of Object.entries(config)) {
     const wanted = key === "nodes" ? "a list of strings" : "a string";
@@ -85,7 +85,7 @@ function parseObject(path: string, text: string): Record<string, unknown> {
   try {
     value = JSON.parse(text.replace(/^\uFEFF/, ""));
   } catch {
-    // The error's own message repeats a part of the text.
+    // The error's own message quotes a part of the text.
     throw new UsageError(`${path} is not valid JSON`);
   }
   if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;

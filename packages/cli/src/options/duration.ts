@@ -1,14 +1,14 @@
 import ms from "ms";
 import { UsageError } from "../exit-codes.ts";
 
-/** The longest delay that a timer of Node takes: about 24 days. */
+/** The longest delay of a Node timer: about 24 days. */
 const maxMs = 2 ** 31 - 1;
 
 /**
- * Reads a duration: a number and its unit, such as `500ms`, `30s`, `2m` or `1.5h`. A bare number is refused, as it is seconds
- * for one tool and milliseconds for another; only 0 needs no unit.
+ * Parses a duration: a number and its unit, such as `500ms`, `30s`, `2m` or `1.5h`. A bare number is refused, because
+ * some tools mean seconds and others milliseconds; only 0 needs no unit.
  *
- * @param name of the option, for the error
+ * @param name the name of the option, for the error
  * @returns whole milliseconds
  * @throws {UsageError} naming the option and the text
  */

@@ -1,27 +1,27 @@
-/** Reads plain command lines without yargs, which takes longer to load than a lock takes to acquire. */
+/** Parses plain command lines without yargs, which takes longer to load than a lock takes to acquire. */
 import { parseArgs } from "node:util";
 import type { Options } from "yargs";
 
-/** A command line that needs nothing of yargs. */
+/** A command line that does not need yargs. */
 export interface PlainArguments {
-  /** The words that belong to no option. */
+  /** The words that are not options or their values. */
   readonly positionals: readonly string[];
-  /** By their names in camel case: a text, true, or a list where an option is one. */
+  /** The values by option name in camel case: a string, true, or a list if the option is one. */
   readonly values: Readonly<Record<string, string | boolean | readonly string[]>>;
 }
 
 /**
- * Words that yargs reads in its own way: "-"; words in quotes, which it removes; `true` and `false`, which a flag in front of
- * them takes as its value; and short options with a value in the same word.
+ * Words that yargs treats specially: "-"; words with quotes, which it removes; `true` and `false`, which a flag before
+ * them takes as its value; and short options with their value in the same word.
  */
 const isSpecial = /^-$|['"]|^(true|false)$|^-[^-]./i;
 
 /**
- * Reads words as yargs does.
+ * Parses words as yargs does.
  *
- * @param words what stands behind the command, up to `--`
- * @param definitions the options of the command. Their types, aliases and conflicts count here, and no other rules
- * @returns undefined for all that is not plain, such as mistakes and `--help`: only yargs knows what to say then
+ * @param words the words after the command, up to `--`
+ * @param definitions the options of the command; only their types, aliases and conflicts count here
+ * @returns undefined for everything that is not plain, such as mistakes and `--help`, which only yargs can answer
  */
 export function readPlainArguments(
   words: readonly string[],

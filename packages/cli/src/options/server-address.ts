@@ -1,12 +1,12 @@
 import { UsageError } from "../exit-codes.ts";
 
-/** Where one server is, and how to log in. */
+/** The address of one server, and the login. */
 export interface ServerAddress {
-  /** Of a server that listens for TCP. */
+  /** The host, for TCP. */
   readonly host?: string;
-  /** Of a server that listens for TCP. */
+  /** The port, for TCP. */
   readonly port?: number;
-  /** Of a Unix domain socket. */
+  /** The path of a Unix domain socket. */
   readonly path?: string;
   /** Whether the connection is encrypted. */
   readonly isTls: boolean;
@@ -22,28 +22,28 @@ const tcpSchemes: readonly string[] = ["redis:", "rediss:"];
 const socketSchemes: readonly string[] = ["unix:", "redis+socket:"];
 
 /**
- * Reads the address of a server. What was written may hold a password, so an error never repeats any of it.
+ * Parses the address of a server. The text may contain a password, so an error never quotes any of it.
  *
- * @param text `redis://`, `rediss://`, `host:port`, `unix://`, `redis+socket://` or the path of a socket. Users and passwords
- *   are percent-encoded
- * @param what names it in an error, such as "node 2 of HOLDFAST_NODES"
- * @throws {UsageError} saying what is wrong, and what an address looks like
+ * @param text `redis://`, `rediss://`, `host:port`, `unix://`, `redis+socket://` or the path of a socket; users and
+ *   passwords are percent-encoded
+ * @param what names the address in an error, such as "node 2 of HOLDFAST_NODES"
+ * @throws {UsageError} with the problem and the valid forms
  */
 export function parseServerAddress(text: string, what: string): ServerAddress {
   const wrong = (why: string): UsageError => new UsageError(`${what} ${why}; an address is ${forms}`);
   const url = urlOf(text);
-  if (url === undefined) throw wrong("is no address of a server");
+  if (url === undefined) throw wrong("is not the address of a server");
   const { protocol, hostname, pathname, searchParams } = url;
   const isSocket = socketSchemes.includes(protocol);
-  if (!isSocket && !tcpSchemes.includes(protocol)) throw wrong("has a scheme that is not known");
+  if (!isSocket && !tcpSchemes.includes(protocol)) throw wrong("has an unknown scheme");
   const unknown = [...searchParams.keys()].some((key) => !(isSocket && key === "db"));
-  if (unknown || url.hash !== "") throw wrong("has parameters that are not known");
+  if (unknown || url.hash !== "") throw wrong("has unknown parameters");
 
   const decoded = decode({ username: url.username, password: url.password, path: isSocket ? pathname : "" });
-  if (decoded === undefined) throw wrong("is not percent-encoded as it should be");
+  if (decoded === undefined) throw wrong("is not percent-encoded correctly");
   const { username, password, path } = decoded;
   const database = isSocket ? (searchParams.get("db") ?? "") : pathname.slice(1);
-  if (!/^\d{0,9}$/.test(database)) throw wrong("has a database that is no number");
+  if (!/^\d{0,9}$/.test(database)) throw wrong("has a database that is not a number");
   const common = {
     isTls: protocol === "rediss:",
     ...(username !== "" && { username }),
@@ -60,7 +60,7 @@ export function parseServerAddress(text: string, what: string): ServerAddress {
 
 function urlOf(text: string): URL | undefined {
   const withScheme = text.startsWith("/") ? `unix://${text}` : text.includes("://") ? text : `redis://${text}`;
-  // A URL with a login must have a host, which a socket has not.
+  // A URL with a login must have a host, but a socket has none.
   const url = withScheme.replace(/^(unix|redis\+socket):\/\/([^/@]*@)?\//i, "$1://$2localhost/");
   return URL.canParse(url) ? new URL(url) : undefined;
 }

@@ -1,36 +1,38 @@
-/** The options that all commands share: which servers there are, and how they are asked. */
+/** The options that all commands share: the servers, and how to use them. */
 import type { Argv, Options } from "yargs";
 import { UsageError } from "../exit-codes.ts";
 import { type Config, readConfig, readText } from "./config-file.ts";
 import { parseDuration } from "./duration.ts";
 import { parseServerAddress, type ServerAddress } from "./server-address.ts";
 
-/** Complete and checked: what the command line, the environment and the configuration file say together. */
+/** The validated options from the command line, the environment and the configuration file. */
 export interface ServerOptions {
-  /** Whether there is one node in this process, for trying things out, and no server. */
+  /** Whether to use a single node in this process, for trials, instead of servers. */
   readonly memory: boolean;
-  /** Where the servers are; empty with `memory`. */
+  /** The addresses of the servers; empty with `memory`. */
   readonly addresses: readonly ServerAddress[];
-  /** How to connect to those with TLS. */
+  /** The settings of TLS connections. */
   readonly tls: TlsOptions;
-  /** What the keys of locks begin with. */
+  /** The prefix of the lock keys. */
   readonly prefix: string;
   /** How long the servers keep a lock that is not extended, in milliseconds. */
   readonly ttlMs: number;
-  /** How long any one server has to answer, in milliseconds; undefined leaves it to the library: see {@link nodeTimeoutOf}. */
+  /**
+   * The timeout of each server, in milliseconds; undefined means the default of the library: see {@link nodeTimeoutOf}.
+   */
   readonly nodeTimeoutMs: number | undefined;
-  /** How long a server that has restarted does not vote, in milliseconds; 0: it votes at once. */
+  /** How long a server does not vote after its start, in milliseconds; 0: it votes at once. */
   readonly restartGuardMs: number;
 }
 
-/** PEM texts for the connections with TLS. */
+/** PEM texts for TLS connections. */
 export interface TlsOptions {
   readonly ca?: string;
   readonly cert?: string;
   readonly key?: string;
 }
 
-/** What yargs makes of the options, which are texts until {@link readServerOptions} has read them. */
+/** The options as yargs returns them: text until {@link readServerOptions} parses it. */
 export interface ServerArguments {
   readonly node: readonly string[] | undefined;
   readonly config: string | undefined;
@@ -44,28 +46,28 @@ export interface ServerArguments {
   readonly tlsKey: string | undefined;
 }
 
-/** What holds unless something else is asked for. */
+/** The defaults. */
 const serverDefaults = { prefix: "lock:", ttl: "30s", restartGuard: "0" } as const;
 
 const group = "Servers:";
 const text = { type: "string", requiresArg: true, group } as const;
-/** What yargs is told of them. */
+/** The definitions of the options for yargs. */
 export const serverOptionDefinitions: Readonly<Record<string, Options>> = {
-  node: { ...text, array: true, describe: "A lock server, once for each: redis://, rediss://, host:port, unix://" },
+  node: { ...text, array: true, describe: "A lock server, repeated for each: redis://, rediss://, host:port, unix://" },
   config: { ...text, describe: "A configuration file, instead of holdfast.config.json or .holdfastrc" },
   memory: {
     type: "boolean",
     group,
     conflicts: "node",
-    describe: "No servers: a lock inside this process, for trying things out",
+    describe: "Lock inside this process only, without servers, for trials",
   },
-  prefix: { ...text, describe: `What the keys of locks begin with (default: ${serverDefaults.prefix})` },
+  prefix: { ...text, describe: `Prefix of the lock keys (default: ${serverDefaults.prefix})` },
   ttl: { ...text, describe: `How long servers keep a lock whose holder has died (default: ${serverDefaults.ttl})` },
-  "node-timeout": { ...text, describe: "How long a server has to answer (default: 1/20 of --ttl, at most 500ms)" },
-  "restart-guard": { ...text, describe: "How long a server that has restarted does not vote (default: 0)" },
+  "node-timeout": { ...text, describe: "Timeout of each server (default: 1/20 of --ttl, at most 500ms)" },
+  "restart-guard": { ...text, describe: "How long a server does not vote after its start (default: 0)" },
   "tls-ca": { ...text, describe: "A PEM file with the certificates to trust" },
   "tls-cert": { ...text, describe: "A PEM file with the certificate of this client" },
-  "tls-key": { ...text, describe: "A PEM file with its key" },
+  "tls-key": { ...text, describe: "A PEM file with the key of this client" },
 };
 
 /** Adds the options to a command. */
@@ -74,9 +76,9 @@ export function withServerOptions<Others>(yargs: Argv<Others>): Argv<Others & Se
 }
 
 /**
- * Reads the options: what is on the command line wins over `HOLDFAST_NODES`, and that over the configuration file.
+ * Reads the options. The command line overrides `HOLDFAST_NODES`, which overrides the configuration file.
  *
- * @throws {UsageError} naming what is wrong; never with a password
+ * @throws {UsageError} naming the problem, without any password
  */
 export async function readServerOptions(args: ServerArguments, env: NodeJS.ProcessEnv): Promise<ServerOptions> {
   const config = await readConfig(only("--config", args.config));
@@ -95,20 +97,20 @@ export async function readServerOptions(args: ServerArguments, env: NodeJS.Proce
   };
 }
 
-/** How long any one server has to answer, in milliseconds: as given, or the default of the library. */
+/** Returns the timeout of each server in milliseconds: the given one, or the default of the library. */
 export async function nodeTimeoutOf({
   ttlMs,
   nodeTimeoutMs,
 }: Pick<ServerOptions, "ttlMs" | "nodeTimeoutMs">): Promise<number> {
-  // Only here, as `--help` and mistakes in options need nothing of the library.
+  // Loaded here, because `--help` and usage errors do not need the library.
   const { defaultNodeTimeoutMs } = await import("@holdfast/core");
   return nodeTimeoutMs ?? defaultNodeTimeoutMs(ttlMs);
 }
 
 /**
- * The value of an option that may be given once.
+ * Returns the value of an option that may be given once.
  *
- * @throws {UsageError} when it was given more often
+ * @throws {UsageError} if it was given more than once
  */
 export function only(option: string, value: string | undefined): string | undefined {
   if (Array.isArray(value)) throw new UsageError(`${option} was given ${value.length} times`);
@@ -126,7 +128,7 @@ function addressesOf(args: ServerArguments, env: NodeJS.ProcessEnv, config: Conf
   if (nodes === undefined) {
     throw new UsageError(
       "no lock servers: name them with --node redis://host:6379 (once for each), in HOLDFAST_NODES, or as nodes in " +
-        "holdfast.config.json; or try it out without any by --memory",
+        "holdfast.config.json; or use --memory to try it without servers",
     );
   }
   return nodes.map((node, index) => parseServerAddress(node, `node ${index + 1} of ${name}`));

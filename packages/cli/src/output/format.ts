@@ -1,20 +1,20 @@
 import ms from "ms";
 
-/** A latency or a difference of clocks, with the digits that matter: `0.21 ms`, `4.6 ms`, `35 ms`, `1.2 s`. */
+/** Formats a latency or clock difference with two significant digits: `0.21 ms`, `4.6 ms`, `35 ms`, `1.2 s`. */
 export function shortMs(value: number): string {
   const size = Math.abs(value);
   if (size >= 99.5) return longMs(value);
   return `${value.toFixed(size < 0.995 ? 2 : size < 9.95 ? 1 : 0)} ms`;
 }
 
-/** A duration that people have chosen, or wait for: `250 ms`, `1.5 s`, `90 s`, `3 d`. */
+/** Formats a duration that a person has chosen or waits for: `250 ms`, `1.5 s`, `90 s`, `3 d`. */
 export function longMs(value: number): string {
   const size = Math.abs(value);
   if (size < 999.5) return `${Math.round(value)} ms`;
   return size < 120_000 ? `${Number((value / 1_000).toFixed(1))} s` : ms(value).replace(/(\d)([a-z])/, "$1 $2");
 }
 
-/** `a`, `a and b`, `a, b and c`. */
+/** Joins words: `a`, `a and b`, `a, b and c`. */
 export function listed(words: readonly string[]): string {
   return words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} and ${words.at(-1)}`;
 }

@@ -1,10 +1,10 @@
-/** What the program says, and where: results go to standard output, everything else to standard error. */
+/** The output of the program: results go to standard output, everything else to standard error. */
 import pc from "picocolors";
 import { exitCodes } from "../exit-codes.ts";
 
 const { stdout, stderr, env } = process;
 
-/** Colours for standard output: where it is no terminal, only if `FORCE_COLOR` asks for them; never with `NO_COLOR`. */
+/** Colours for standard output. In a pipe they are used only if `FORCE_COLOR` is set; with `NO_COLOR` never. */
 export const colors: ReturnType<typeof pc.createColors> = pc.createColors(
   pc.isColorSupported && (stdout.isTTY || Boolean(env.FORCE_COLOR)),
 );
@@ -14,38 +14,38 @@ export function print(text: string): void {
   stdout.write(`${text}\n`);
 }
 
-/** Writes what went wrong, or what goes on. `run` leaves standard output to its command. */
-export function complain(text: string): void {
+/** Writes an error or a progress message to standard error. `run` leaves standard output to its command. */
+export function printMessage(text: string): void {
   stderr.write(`holdfast: ${withoutPasswords(withoutArguments(text)).split("\n").map(printable).join("\n")}\n`);
 }
 
 /**
- * A text without the arguments of a command that a server does not know. A server that does not know AUTH or HELLO repeats the
- * password in its error.
+ * Removes the arguments of a command that a server does not know. A server without AUTH or HELLO quotes the password in
+ * its error.
  */
 export function withoutArguments(text: string): string {
   return text.replaceAll(/,? with args beginning with[^\n]*/gi, "");
 }
 
-/** Errors about addresses repeat nothing of them. But somebody may write one where a name should stand. */
+/** Removes passwords. Errors about addresses quote nothing, but a user may pass an address in place of a name. */
 function withoutPasswords(text: string): string {
   return text.replaceAll(/:\/\/\S*@/g, "://…@").replaceAll(/(^|\s)[^\s:/]*:(?!\/\/)\S+@/g, "$1…@");
 }
 
-/** A text as it can be shown: what servers hold may be anything, and must not steer the terminal. */
+/** Replaces control characters: values on servers may be anything, and must not control the terminal. */
 export function printable(text: string): string {
   return text.replaceAll(/[\p{C}\u2028\u2029]/gu, "\uFFFD");
 }
 
 /**
- * Ends the process quietly where nobody reads its output any more, as SIGPIPE ends other programs, and with one line where
- * output cannot be written. That standard error is lost changes nothing: above all, no command under a lock ends for it.
+ * Ends the process silently when the reader of its output has gone, as SIGPIPE ends other programs, and with one line
+ * when output cannot be written. A lost standard error changes nothing: no command under a lock may end because of it.
  */
 export function surviveLostOutput(): void {
   stderr.on("error", () => {});
   stdout.on("error", (error: NodeJS.ErrnoException) => {
     if (error.code === "EPIPE") process.exit(exitCodes.brokenPipe);
-    complain(`could not write to standard output: ${error.code}`);
+    printMessage(`could not write to standard output: ${error.code}`);
     process.exit(exitCodes.output);
   });
 }

@@ -10,9 +10,9 @@ const none = Object.fromEntries(
   ),
 );
 
-/** Lines of text in columns under their titles, without borders, so that other tools can read them. */
+/** Formats rows as columns under their titles, without borders, so that other tools can parse them. */
 export function table(titles: readonly string[], rows: readonly (readonly string[])[]): string {
-  // Only here, as `run` draws no tables, and without making callers wait.
+  // Loaded here, because `run` prints no tables, and synchronously, so that callers need not wait.
   const Table: typeof import("cli-table3") = requireHere("cli-table3");
   const lines = new Table({
     head: titles.map((title) => colors.dim(title)),

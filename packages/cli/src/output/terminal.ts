@@ -1,10 +1,10 @@
 import type { WriteStream } from "node:tty";
 
-/** What can be shown on a stream. */
+/** The capabilities of an output stream. */
 export interface Terminal {
-  /** How many characters fit on a line. */
+  /** The number of characters per line. */
   readonly width: number;
-  /** Whether characters beyond ASCII can be shown: at a terminal whose locale has UTF-8. */
+  /** Whether characters beyond ASCII can be shown: only on a terminal with a UTF-8 locale. */
   readonly isUnicode: boolean;
 }
 
@@ -14,14 +14,14 @@ const leastWidth = 60;
 /** Longer lines are harder to read. */
 const greatestWidth = 100;
 
-/** What standard output can show. Elsewhere than at a terminal, what any program can read. */
+/** Returns the capabilities of standard output. If it is not a terminal, plain ASCII that any program can read. */
 export function terminalOf(
   { isTTY, columns }: Pick<WriteStream, "isTTY" | "columns">,
   { LC_ALL, LC_CTYPE, LANG }: NodeJS.ProcessEnv,
 ): Terminal {
   const locale = LC_ALL || LC_CTYPE || LANG || "";
   return {
-    // Some terminals say 0.
+    // Some terminals report 0.
     width: isTTY && columns > 0 ? Math.max(leastWidth, Math.min(columns, greatestWidth)) : usualWidth,
     isUnicode: isTTY && /utf-?8/i.test(locale),
   };

@@ -4,31 +4,31 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { exitCodes, Failure } from "../exit-codes.ts";
 import { exitCodeOf } from "../signals.ts";
 
-/** A command that runs. */
+/** A running command. */
 export interface Child {
   /**
-   * Resolves with its exit code when it has ended, or 128 and the number of the signal that ended it. Rejects with a
-   * {@link Failure} when it could not be started.
+   * Resolves with the exit code of the command, or 128 + the number of the signal that ended it. Rejects with a {@link
+   * Failure} if it could not be started.
    */
   readonly ended: Promise<number>;
-  /** Sends it a signal. Does nothing when there is nobody left to get it. */
+  /** Sends a signal to the command. Does nothing if it has ended. */
   signal(name: NodeJS.Signals): void;
-  /** Ends it by SIGTERM, and after so many milliseconds what is left of it by SIGKILL. */
+  /** Sends SIGTERM and, after `killAfterMs`, SIGKILL to everything that is left. */
   end(killAfterMs: number): Promise<void>;
 }
 
-/** How a command is started. */
+/** The options of {@link startChild}. */
 export interface ChildOptions {
-  /** The whole environment. */
+  /** The complete environment. */
   readonly env: NodeJS.ProcessEnv;
-  /** Whether it leads a process group of its own, which then gets the signals. */
+  /** Whether the command leads its own process group, which then receives the signals. */
   readonly inGroup: boolean;
 }
 
-/** How often it is looked whether a group has come to its end: nobody is told of that. */
-const lookEveryMs = 50;
+/** How often to poll whether a process group has ended: there is no notification. */
+const pollIntervalMs = 50;
 
-/** Starts a command, which has the standard streams of this process. */
+/** Starts a command with the standard streams of this process. */
 export function startChild(command: string, args: readonly string[], { env, inGroup }: ChildOptions): Child {
   const child = begin(command, () => spawn(command, [...args], { stdio: "inherit", env, detached: inGroup }));
   const ended = endOf(child, command);
@@ -36,7 +36,7 @@ export function startChild(command: string, args: readonly string[], { env, inGr
     const hasEnded = child.exitCode !== null || child.signalCode !== null;
     if (child.pid === undefined || (hasEnded && !inGroup)) return false;
     try {
-      // Not by child.kill(), which reports a signal that is not permitted as if the command had failed.
+      // Not child.kill(), which reports a signal that is not permitted as if the command had failed.
       return process.kill(inGroup ? -child.pid : child.pid, name);
     } catch {
       return false;
@@ -50,7 +50,7 @@ export function startChild(command: string, args: readonly string[], { env, inGr
       const tooLate = sleep(killAfterMs, undefined, isOver).catch(() => {});
       const gone = async (): Promise<void> => {
         await ended;
-        while (inGroup && send(0)) await sleep(lookEveryMs, undefined, isOver);
+        while (inGroup && send(0)) await sleep(pollIntervalMs, undefined, isOver);
       };
       send("SIGTERM");
       await Promise.race([gone().catch(() => {}), tooLate]);
@@ -70,7 +70,7 @@ async function endOf(child: ChildProcess, command: string): Promise<number> {
   }
 }
 
-/** Some errors are thrown at once, and are no events. */
+/** Starts the child. Some errors are thrown, not emitted. */
 function begin(command: string, start: () => ChildProcess): ChildProcess {
   try {
     return start();

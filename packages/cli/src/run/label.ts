@@ -1,16 +1,16 @@
 import { hostname, userInfo } from "node:os";
 
-/** What core allows. */
+/** The longest label that core allows. */
 const lengthMax = 100;
 
-/** Says to people who holds a lock, such as `root@web-1[4711]`: where to look, and for which process. */
+/** Returns a label that shows people who holds a lock: `root@web-1[4711]` names the host and the process. */
 export function defaultLabel(): string {
   const process_ = `[${process.pid}]`;
   const who = `${userName()}@${hostname()}`.replaceAll(/\p{C}/gu, "");
   return who.slice(0, lengthMax - process_.length) + process_;
 }
 
-/** In a container, a user often has no name. */
+/** Returns the name of the user, or the number: in a container, users often have no name. */
 function userName(): string {
   try {
     return userInfo().username;

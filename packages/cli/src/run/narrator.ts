@@ -1,27 +1,30 @@
 import type { Observer } from "@holdfast/core";
 import ms from "ms";
 
-/** Who is told what. */
+/** The listeners of the messages. */
 export interface Audience {
-  /** Everything was asked for. */
-  readonly isTold: boolean;
-  /** Somebody sits there and should know why nothing happens. */
+  /** Whether all messages were requested. */
+  readonly isVerbose: boolean;
+  /** Whether a person is at the terminal, who should see why nothing happens. */
   readonly isAtTerminal: boolean;
 }
 
-/** Says what happens to the lock of `run`. By default nothing, other than to a person who waits. */
-export function narrator(say: (text: string) => void, { isTold, isAtTerminal }: Audience): Observer {
+/**
+ * Returns an observer that reports what happens to the lock of `run`. By default it only tells a waiting person the
+ * reason.
+ */
+export function narrator(say: (text: string) => void, { isVerbose, isAtTerminal }: Audience): Observer {
   let waitingFor: string | undefined;
   const failing = new Map<string, string>();
   return {
     attemptSettled({ outcome, resources }) {
-      if (!(isTold || isAtTerminal) || outcome === waitingFor) return;
+      if (!(isVerbose || isAtTerminal) || outcome === waitingFor) return;
       waitingFor = outcome;
       const names = resources.join(", ");
       if (outcome === "held") say(`waiting for ${names}: another owner holds it`);
       if (outcome === "unreachable") say(`waiting for ${names}: too few servers answer`);
     },
-    ...(isTold && {
+    ...(isVerbose && {
       acquired({ resources, fence, owner, attempts, waitedMs }) {
         const effort = `in ${ms(Math.round(waitedMs))}, attempt ${attempts}`;
         say(`locked ${resources.join(", ")} with fence ${fence} as ${owner} (${effort})`);

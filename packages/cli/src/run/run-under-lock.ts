@@ -1,36 +1,36 @@
 import type { Lock, LockLostError, Redlock } from "@holdfast/core";
 import ms from "ms";
 import { exitCodes, Failure } from "../exit-codes.ts";
-import { asAsked, connectionProblems, inOptionNames } from "../failures.ts";
-import { complain, printable } from "../output/print.ts";
+import { connectionProblems, inOptionNames, withUsageErrors } from "../failures.ts";
+import { printable, printMessage } from "../output/print.ts";
 import type { LockService } from "../servers/lock-service.ts";
 import { quorumOf, type Server } from "../servers/servers.ts";
 import { endsPrograms, type Signals } from "../signals.ts";
 import { startChild } from "./child.ts";
 
-/** What to run, and under which lock. */
+/** The command, and the lock under which it runs. */
 export interface RunOptions {
   readonly resources: readonly string[];
   readonly command: string;
   readonly commandArguments: readonly string[];
-  /** How long to wait for the lock, in milliseconds: 0 tries once, `Infinity` never gives up. */
+  /** How long to wait for the lock, in milliseconds: 0 tries once, `Infinity` waits forever. */
   readonly waitMs: number;
-  /** The exit code when another owner holds the lock for that long. */
+  /** The exit code if another owner holds the lock for that long. */
   readonly conflictExitCode: number;
-  /** How long the lock is kept at the most, in milliseconds. */
+  /** The longest time to hold the lock, in milliseconds. */
   readonly maxHoldMs: number;
-  /** How long a command that has lost its lock may go on after SIGTERM, in milliseconds. */
+  /** How long a command that has lost its lock may run after SIGTERM, in milliseconds. */
   readonly killAfterMs: number;
   readonly label: string;
-  /** Whether the command leads a process group of its own. */
+  /** Whether the command leads its own process group. */
   readonly inGroup: boolean;
 }
 
 /**
- * Runs a command while it holds a lock, which is extended meanwhile and released at the end.
+ * Runs a command under a lock, which is extended meanwhile and released at the end.
  *
- * @returns the exit code: that of the command; {@link exitCodes.lost} when the lock was lost before the command had ended
- * @throws {Failure} when there was no lock, or the command could not be started
+ * @returns the exit code of the command, or {@link exitCodes.lost} if the lock was lost before the command ended
+ * @throws {Failure} if the lock was not granted, or the command could not be started
  */
 export async function runUnderLock(options: RunOptions, service: LockService, signals: Signals): Promise<number> {
   const lock = await acquire(options, service, signals);
@@ -38,11 +38,11 @@ export async function runUnderLock(options: RunOptions, service: LockService, si
   try {
     return await supervise(options, lock, signals);
   } finally {
-    await lock.release().catch((error: Error) => complain(`${error.message}; it ends with its ttl`));
+    await lock.release().catch((error: Error) => printMessage(`${error.message}; it ends with its ttl`));
   }
 }
 
-/** The lock, or nothing if a signal came first. */
+/** Acquires the lock. Returns undefined if a signal arrives first. */
 async function acquire(
   { resources, waitMs, conflictExitCode, maxHoldMs, label }: RunOptions,
   { redlock, servers }: LockService,
@@ -51,7 +51,7 @@ async function acquire(
   assertQuorumPossible(servers, resources);
   const options = { waitTimeoutMs: waitMs, autoExtend: true, maxHoldMs, label, signal: interrupted };
   try {
-    const lock = await asAsked(() => redlock.acquire(resources, options));
+    const lock = await withUsageErrors(() => redlock.acquire(resources, options));
     if (!interrupted.aborted) return lock;
     await lock.release().catch(() => {});
     return undefined;
@@ -67,8 +67,9 @@ async function acquire(
 }
 
 /**
- * @throws {Failure} when too few servers can ever answer, as the addresses of the others have the wrong scheme: waiting for
- *   them would be in vain
+ * Checks that waiting can succeed.
+ *
+ * @throws {Failure} if the addresses of too many servers have the wrong scheme for a quorum ever to reply
  */
 function assertQuorumPossible(servers: readonly Server[], resources: readonly string[]): void {
   const useless = servers.filter(({ hasWrongScheme }) => hasWrongScheme());
@@ -77,18 +78,18 @@ function assertQuorumPossible(servers: readonly Server[], resources: readonly st
   throw new Failure(what + connectionProblems(useless), exitCodes.misconfigured);
 }
 
-/** Says who holds the lock, if that can still be found out. */
+/** Returns the message for a lock held by another owner, which names the holder if possible. */
 async function conflictMessage(redlock: Redlock, resources: readonly string[], waitMs: number): Promise<string> {
   const inspections = await Promise.all(resources.map((resource) => redlock.inspect(resource)));
   const holders = inspections
     .filter(({ state }) => state === "held")
     .map(({ resource, label, owner }) => `${resource} is held by ${nameOf(label, owner ?? "")}`);
-  const reason = holders.length > 0 ? holders.join(", ") : "another owner was in the way";
+  const reason = holders.length > 0 ? holders.join(", ") : "another owner held it";
   const effort = waitMs === 0 ? "" : ` within ${ms(waitMs)}`;
   return `could not lock ${resources.join(", ")}${effort}: ${reason}`;
 }
 
-/** The value of a foreign program is not shown: it may be a secret. */
+/** Returns a name for the holder. The value of another program is not shown, because it may be a secret. */
 function nameOf(label: string | null, owner: string): string {
   if (label !== null) return printable(label);
   return /^[0-9a-f]{32}$/.test(owner) ? owner : "another program";
@@ -105,9 +106,9 @@ async function supervise(options: RunOptions, lock: Lock, signals: Signals): Pro
     HOLDFAST_OWNER: lock.owner,
   };
   const child = startChild(command, commandArguments, { env, inGroup });
-  let wasToldToEnd = false;
+  let wasTerminated = false;
   const pass = (name: NodeJS.Signals): void => {
-    wasToldToEnd ||= endsPrograms(name);
+    wasTerminated ||= endsPrograms(name);
     child.signal(name);
   };
   signals.passOnTo(pass, !inGroup);
@@ -115,15 +116,15 @@ async function supervise(options: RunOptions, lock: Lock, signals: Signals): Pro
   let ending: Promise<void> | undefined;
   const onLost = (): void => {
     ending = child.end(killAfterMs);
-    // Last, as this waits where nobody reads standard error.
-    complain(`lost the lock, ending the command: ${inOptionNames((lockSignal.reason as LockLostError).message)}`);
+    // Last, because writing blocks while nothing reads standard error.
+    printMessage(`lost the lock, ending the command: ${inOptionNames((lockSignal.reason as LockLostError).message)}`);
   };
   lockSignal.addEventListener("abort", onLost);
   try {
     const exitCode = await child.ended;
-    // The leader of the group is gone. What it has started may still be at work, for which the lock is kept.
-    if (inGroup && wasToldToEnd && ending === undefined) await child.end(killAfterMs);
-    lock.remainingMs(); // looks at the clocks: after a suspension, no timer may have had its turn
+    // The leader of the group has ended. Processes that it started may still be working, and the lock is kept for them.
+    if (inGroup && wasTerminated && ending === undefined) await child.end(killAfterMs);
+    lock.remainingMs(); // checks the clocks: after a suspension, a timer may not have fired yet
     if (ending === undefined) return exitCode;
     await ending;
     return exitCodes.lost;

@@ -1,43 +1,43 @@
 import type { LockNode, Observer, Redlock } from "@holdfast/core";
-import { asAsked } from "../failures.ts";
+import { withUsageErrors } from "../failures.ts";
 import type { ServerOptions } from "../options/server-options.ts";
 import { closeServers, openServers, type Server, untilConnected } from "./servers.ts";
 
-/** Locks over the servers that were named. */
+/** A Redlock over the user's servers. */
 export interface LockService {
   readonly redlock: Redlock;
-  /** What it locks on. */
+  /** The nodes of the Redlock. */
   readonly nodes: readonly LockNode[];
-  /** The servers behind the nodes; none where the only node is in this process. */
+  /** The servers behind the nodes; empty if the only node is in this process. */
   readonly servers: readonly Server[];
 }
 
-/** Who is told, and what ends the waiting. */
-export interface Circumstances {
+/** The options of {@link withLockService}. */
+export interface LockServiceOptions {
   readonly observer?: Observer;
-  /** Ends the waiting for connections when it aborts. */
+  /** Stops waiting for connections when it aborts. */
   readonly interrupted?: AbortSignal;
 }
 
 /**
- * Connects, lends the service, and closes it and the connections, whatever happens: nothing that is still to be released is
- * left behind.
+ * Connects, runs `use`, and closes the Redlock and the connections in any case, so that every pending release is
+ * completed.
  *
- * @throws {UsageError} for options that do not fit together
+ * @throws {UsageError} if options do not fit together
  */
 export async function withLockService<T>(
   options: ServerOptions,
-  { observer, interrupted }: Circumstances,
+  { observer, interrupted }: LockServiceOptions,
   use: (service: LockService) => Promise<T>,
 ): Promise<T> {
-  const servers = await asAsked(() => openServers(options));
+  const servers = await withUsageErrors(() => openServers(options));
   let redlock: Redlock | undefined;
   try {
-    // Libraries are loaded where they are needed, as loading them is most of what a short command does.
+    // Libraries are loaded on demand, because loading them takes most of the time of a short command.
     const { Redlock } = await import("@holdfast/core");
     const nodes = options.memory ? await nodesInMemory() : servers.map(({ node }) => node);
     const { ttlMs, nodeTimeoutMs } = options;
-    redlock = await asAsked(() => new Redlock(nodes, { ttlMs, nodeTimeoutMs, observer }));
+    redlock = await withUsageErrors(() => new Redlock(nodes, { ttlMs, nodeTimeoutMs, observer }));
     await untilConnected(servers, interrupted);
     return await use({ redlock, nodes, servers });
   } finally {

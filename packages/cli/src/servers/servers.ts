@@ -7,41 +7,43 @@ import type { ServerOptions, TlsOptions } from "../options/server-options.ts";
 import { withoutArguments } from "../output/print.ts";
 import { wrongSchemeOf } from "./wrong-scheme.ts";
 
-/** One lock server, and a connection to it that comes back whenever it is lost. */
+/** A lock server with a connection that reconnects automatically. */
 export interface Server {
-  /** The host and port, or the path of its socket, and the database unless it is 0. Never a password. */
+  /** The host and port or the path of the socket, and the database unless it is 0. Never a password. */
   readonly name: string;
-  /** The connection. It has an `error` listener; commands wait while it is not ready, for a bounded number of tries. */
+  /**
+   * The connection. It has an `error` listener. While it is not ready, commands wait for a bounded number of retries.
+   */
   readonly client: Redis;
   /** The lock node on this connection. */
   readonly node: RedisNode;
-  /** Makes another lock node on this connection. */
+  /** Creates another lock node on this connection. */
   makeNode(options: RedisNodeOptions): RedisNode;
-  /** Resolves when the first attempt to connect has ended, with whether it succeeded. Never rejects. */
+  /** Resolves when the first attempt to connect has ended, to whether it succeeded. Never rejects. */
   readonly firstConnection: Promise<boolean>;
-  /** Why there is no connection now, or undefined if there is one, or it is not known yet. */
+  /** The reason why there is no connection; undefined if there is one, or the reason is not known yet. */
   connectionError(): Error | undefined;
-  /** Whether its address names TLS for a port without it, or the other way round. */
+  /** Whether the address says TLS for a port without it, or the reverse. */
   hasWrongScheme(): boolean;
 }
 
-/** How long a server is tried for, at the start, before it is left to come later. */
+/** How long to wait for a server at the start; later it is added as soon as it connects. */
 const connectTimeoutMs = 5_000;
-/** A TLS handshake that takes longer than this may be one that the port does not understand, in milliseconds. */
+/** A TLS handshake that takes longer, in milliseconds, may be one that the port does not understand. */
 const handshakeMs = 300;
-/** How much longer than the quorum the rest of the servers may take at the start. */
+/** How long to wait for the other servers at the start once a quorum is connected. */
 const lateMs = 250;
-/** So long without any answer, and a connection counts as lost. */
+/** A connection without a reply for this long counts as lost. */
 const silenceMs = 10_000;
 const reconnectDelayMaxMs = 1_000;
 /** How long a server may take to close its side of the connection. */
 const closeTimeoutMs = 200;
 
 /**
- * Begins to connect to the servers, in the order in which they were named. Whatever is down is tried again until
- * {@link closeServers}; see {@link untilConnected}.
+ * Starts connecting to the servers, in the given order, and keeps retrying until {@link closeServers}; see {@link
+ * untilConnected}.
  *
- * @throws {UsageError} when a server was named twice
+ * @throws {UsageError} if a server is named twice
  */
 export async function openServers(options: ServerOptions): Promise<readonly Server[]> {
   if (options.addresses.length === 0) return [];
@@ -63,11 +65,11 @@ export async function openServers(options: ServerOptions): Promise<readonly Serv
 }
 
 /**
- * Resolves when the servers are connected as far as they are at hand: when each is, or has refused; soon after a majority is,
- * as one that is gone must not keep everything waiting; and after a few seconds in any case. What is not connected by then
- * joins in later.
+ * Resolves when every server is connected or has refused; shortly after a majority is connected, because one
+ * unreachable server must not delay everything; and after a few seconds in any case. Other servers are added when they
+ * connect.
  *
- * @param interrupted ends it at once when it aborts
+ * @param interrupted resolves it at once when it aborts
  */
 export async function untilConnected(servers: readonly Server[], interrupted?: AbortSignal): Promise<void> {
   if (servers.length === 0) return;
@@ -92,7 +94,7 @@ export async function untilConnected(servers: readonly Server[], interrupted?: A
   clearTimeout(timer);
 }
 
-/** How many of so many servers make a majority. */
+/** Returns the majority of a number of servers. */
 export function quorumOf(count: number): number {
   return Math.floor(count / 2) + 1;
 }
@@ -105,13 +107,13 @@ function deferred(): { readonly promise: Promise<void>; readonly resolve: () => 
   return { promise, resolve };
 }
 
-/** Closes all connections. Nothing keeps the process alive afterwards. */
+/** Closes all connections. Afterwards they do not keep the process alive. */
 export async function closeServers(servers: readonly Server[]): Promise<void> {
   await Promise.all(servers.map(({ node }) => node.close()));
   for (const { client } of servers) client.disconnect();
 }
 
-/** Loads the client library, and returns what connects to one server. */
+/** Loads the client library and returns a function that connects to a server. */
 async function serverOpener(options: ServerOptions): Promise<(address: ServerAddress) => Server> {
   const [{ Redis }, { ioredisNode }] = await Promise.all([import("ioredis"), import("@holdfast/ioredis")]);
   return (address) => {
@@ -129,7 +131,7 @@ function serverOf(
   let problem: Error | undefined;
   client.on("error", (error: Error & { readonly command?: { readonly name: string } }) => {
     problem = error;
-    // It would go on in another database than the one that was asked for, if nothing was thrown here.
+    // If nothing is thrown here, the client continues in another database than the requested one.
     if (error.command?.name === "select") throw new Error(withoutArguments(error.message));
   });
   const node = makeNode({ prefix, restartGuardMs });
@@ -145,8 +147,8 @@ function serverOf(
   const attempt = async (): Promise<boolean> => {
     const isReady = await (address.isTls ? Promise.race([connected, pause(handshakeMs)]) : connected);
     if (isReady) return true;
-    const mayBeScheme = isReady === undefined || !isAboutOtherThings(problem);
-    if (mayBeScheme) wrongScheme = await wrongSchemeOf(address);
+    const maySchemeBeWrong = isReady === undefined || !isUnrelatedToScheme(problem);
+    if (maySchemeBeWrong) wrongScheme = await wrongSchemeOf(address);
     return wrongScheme === undefined ? connected : false;
   };
   return {
@@ -164,8 +166,8 @@ function pause(ms: number): Promise<undefined> {
   return sleep(ms, undefined, { ref: false });
 }
 
-/** Whether an error shows that the port was reached and understood, or not reached at all. */
-function isAboutOtherThings(error: NodeJS.ErrnoException | undefined): boolean {
+/** Returns whether an error shows that the port was reached and understood, or not reached at all. */
+function isUnrelatedToScheme(error: NodeJS.ErrnoException | undefined): boolean {
   if (error?.name === "ReplyError") return true;
   return error?.code !== undefined && !/^(ECONNRESET|EPIPE|EPROTO|ERR_SSL_.*)$/.test(error.code);
 }
@@ -179,7 +181,7 @@ function redisOptions({ isTls, ...where }: ServerAddress, tls: TlsOptions) {
     disconnectTimeout: closeTimeoutMs,
     socketTimeout: silenceMs,
     retryStrategy: (times: number) => Math.min(50 * 2 ** Math.min(times, 10), reconnectDelayMaxMs),
-    // It asks for INFO, and prints a warning where the user may not.
+    // The ready check calls INFO, and prints a warning if the user may not.
     enableReadyCheck: false,
     connectionName: "holdfast",
   };

@@ -1,17 +1,17 @@
-/** Tells a port that is named with `rediss://` and does not speak TLS, or the other way round. */
+/** Detects `rediss://` for a port without TLS, and `redis://` for a port with TLS. */
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import type { ServerAddress } from "../options/server-address.ts";
 import { within } from "../within.ts";
 
-/** How long the port has to show what it speaks, in milliseconds. */
+/** How long to probe the port, in milliseconds. */
 const probeTimeoutMs = 400;
 
 /**
- * Asks a port which of the two it speaks, on a connection of its own that sends no login.
+ * Probes whether a port speaks TLS, over a separate connection without a login.
  *
- * @returns what is wrong with the address; undefined if nothing is, or the port does not tell in time
+ * @returns the error in the address; undefined if there is none, or the port does not show it in time
  */
 export async function wrongSchemeOf(address: ServerAddress): Promise<Error | undefined> {
   if (address.path !== undefined) return undefined;
@@ -23,7 +23,7 @@ export async function wrongSchemeOf(address: ServerAddress): Promise<Error | und
   return new Error("this port speaks TLS: use rediss:// instead of redis://, or the server's port without TLS");
 }
 
-/** Whether it answers a PING as Redis does, be it with an error, such as one that asks for a password. */
+/** Returns whether the port replies to PING as Redis does, even with an error such as a missing password. */
 function speaksPlainRedis({ host, port = 0 }: ServerAddress): Promise<boolean> {
   const socket = connect({ host, port });
   socket.write("PING\r\n");
@@ -33,7 +33,9 @@ function speaksPlainRedis({ host, port = 0 }: ServerAddress): Promise<boolean> {
   });
 }
 
-/** Whether it takes part in a TLS handshake. Nothing is sent to it, so that its certificate does not matter. */
+/**
+ * Returns whether the port takes part in a TLS handshake. Nothing is sent over TLS, so the certificate does not matter.
+ */
 function speaksTls({ host, port = 0 }: ServerAddress): Promise<boolean> {
   const socket = connectTls({ host, port, rejectUnauthorized: false });
   return probe(socket, async () => {
@@ -41,7 +43,7 @@ function speaksTls({ host, port = 0 }: ServerAddress): Promise<boolean> {
       await once(socket, "secureConnect");
       return true;
     } catch (error) {
-      // An alert is an answer in TLS, as of a server that wants a certificate.
+      // An alert is also TLS, for example from a server that requires a client certificate.
       return /^ERR_SSL_.*ALERT/.test(String((error as NodeJS.ErrnoException).code));
     }
   });
