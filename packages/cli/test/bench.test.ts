@@ -13,12 +13,12 @@ const servers = withServers(3);
 
 const brief = ["--seconds", "0.2", "--node-timeout", "5s"];
 
-/** What there is on the servers. */
+/** Returns the keys on the servers. */
 async function leftovers(): Promise<unknown[]> {
   return Promise.all(servers.all.map(({ command }) => command("KEYS", "*")));
 }
 
-test("holdfast bench measures each load, and then one lock for all, and removes what it leaves", async () => {
+test("bench: measures each load, then ten waiters for one lock, and removes its keys", async () => {
   const { code, out, err } = await runCli(["bench", ...brief, "--concurrency", "1,5", "--json"], { env: servers.env });
   expect({ code, err }).toEqual({ code: 0, err: "" });
   const results = out
@@ -41,7 +41,7 @@ test("holdfast bench measures each load, and then one lock for all, and removes 
   expect(await leftovers()).toEqual([[], [], []]);
 });
 
-test("holdfast bench prints plain text in a pipe, and bars at a terminal", async () => {
+test("bench: prints ASCII in a pipe, and bars at a terminal", async () => {
   const args = ["bench", ...brief, "--concurrency", "2"];
   const piped = await runCli(args, { env: servers.env });
   expect(piped.out).toMatch(/^[\x20-\x7e\n]*$/);
@@ -52,13 +52,13 @@ test("holdfast bench prints plain text in a pipe, and bars at a terminal", async
   expect(drawn.out).toContain("█");
 });
 
-test("holdfast bench works without servers", async () => {
+test("bench: works without servers", async () => {
   const { code, out } = await runCli(["bench", "--memory", ...brief, "--concurrency", "3", "--json"]);
   expect(code).toBe(0);
   for (const line of out.trim().split("\n")) expect(JSON.parse(line).pairs).toBeGreaterThan(0);
 });
 
-test.for(["redis", "memory"])("holdfast bench ends at SIGINT with what was measured so far: %s", async (kind) => {
+test.for(["redis", "memory"])("bench: ends at SIGINT with the results so far: %s", async (kind) => {
   const env = kind === "redis" ? servers.env : {};
   const args = ["bench", "--seconds", "7", "--concurrency", "1,2", ...(kind === "redis" ? [] : ["--memory"])];
   const cli = startCli([...args, "--node-timeout", "5s"], { env });
@@ -70,7 +70,7 @@ test.for(["redis", "memory"])("holdfast bench ends at SIGINT with what was measu
   if (kind === "redis") await expect.poll(leftovers).toEqual([[], [], []]);
 });
 
-test("holdfast bench exits with 69 when a majority of the servers is lost, and tells what was measured", async () => {
+test("bench: exits with 69 when a majority of the servers is lost, after the results so far", async () => {
   const own = await Promise.all([1, 2, 3].map(() => startRedisServer()));
   onTestFinished(async () => void (await Promise.all(own.map((server) => server.stop()))));
   const env = { HOLDFAST_NODES: own.map(({ url }) => url).join(" ") };
@@ -82,7 +82,7 @@ test("holdfast bench exits with 69 when a majority of the servers is lost, and t
   expect(err).toContain("ECONNREFUSED");
 });
 
-test("runLoad() counts what fails, and renderLoad() tells of it", async () => {
+test("runLoad() counts failures, and renderLoad() shows them", async () => {
   const broken = ["a", "b"].map((name) => ({
     ...memoryNode({ name }),
     acquire: () => Promise.reject(new Error("down")),
@@ -96,7 +96,7 @@ test("runLoad() counts what fails, and renderLoad() tells of it", async () => {
   expect(renderLoad(result, { width: 80, isUnicode: false })).toBe(shown);
 });
 
-test("holdfast bench exits with 69 where there are no locks to be had, and says why", async () => {
+test("bench: exits with 69 when no lock is granted, and gives the reason", async () => {
   const { code, out, err } = await runCli(["bench"], { env: { HOLDFAST_NODES: "127.0.0.1:1" } });
   expect({ code, out: out.split("\n").length }).toEqual({ code: 69, out: 2 });
   expect(err).toContain("ECONNREFUSED");
@@ -104,10 +104,10 @@ test("holdfast bench exits with 69 where there are no locks to be had, and says 
 
 test.for([
   [["--seconds", "0"], "--seconds must be above 0"],
-  [["--seconds", "11"], "4 loads may take 30 s together"],
+  [["--seconds", "11"], "4 loads may take 30 s in total"],
   [["--concurrency", "1,many"], "--concurrency must be a list of numbers"],
   [["--concurrency", "5000"], "from 1 to 1000"],
-] as const)("holdfast bench %j is refused", async ([args, message]) => {
+] as const)("bench: %j is a usage error", async ([args, message]) => {
   const refused = runCommandLine(["bench", ...args, "--memory"]);
   await expect(refused).rejects.toMatchObject({ exitCode: 64, message: expect.stringContaining(message) });
 });
@@ -117,7 +117,7 @@ test("createLatencies() counts each latency in one bucket, with no gap between t
   expect(latencies.summary()).toBe(null);
   for (const ms of [0.3, 0.4, 0.5, 3, 90_000]) latencies.record(ms);
   const { buckets, minMs, maxMs } = latencies.summary() ?? { buckets: [] };
-  // To three digits.
+  // The histogram keeps three digits.
   expect((minMs ?? 0) / 0.3).toBeCloseTo(1, 2);
   expect((maxMs ?? 0) / 90_000).toBeCloseTo(1, 2);
   expect(buckets.filter(({ count }) => count > 0)).toEqual([

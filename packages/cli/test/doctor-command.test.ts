@@ -5,14 +5,14 @@ import { runCli, startAtTerminal } from "./support/program.ts";
 
 const esc = "\u001b";
 
-/** For busy machines. It matters to what is found about latencies only. */
-const patience = ["--node-timeout", "5s", "--ttl", "10m"];
+/** Generous timeouts for busy machines. They only affect findings about latencies. */
+const timeouts = ["--node-timeout", "5s", "--ttl", "10m"];
 
 async function doctor(nodes: readonly string[], ...args: readonly string[]) {
-  return runCli(["doctor", ...patience, ...args], { env: { HOLDFAST_NODES: nodes.join(" ") } });
+  return runCli(["doctor", ...timeouts, ...args], { env: { HOLDFAST_NODES: nodes.join(" ") } });
 }
 
-test("holdfast doctor exits with 69 where too few servers can be reached", async () => {
+test("doctor: exits with 69 when too few servers can be reached", async () => {
   const [dead, other] = [await startServer(), await startServer()];
   await dead.kill();
   await other.kill();
@@ -22,15 +22,15 @@ test("holdfast doctor exits with 69 where too few servers can be reached", async
 });
 
 test.for([
-  [["--memory"], "--memory has no servers to look at"],
+  [["--memory"], "--memory has no servers to inspect"],
   [["--node", "127.0.0.1:1", "--require", "perfection"], 'Given: "perfection"'],
   [["--node", "127.0.0.1:1", "--ttl", "100ms", "--node-timeout", "1s"], "--node-timeout"],
-] as const)("holdfast doctor %j is refused", async ([args, message]) => {
+] as const)("doctor: %j is a usage error", async ([args, message]) => {
   const refused = runCommandLine(["doctor", ...args]);
   await expect(refused).rejects.toMatchObject({ exitCode: 64, message: expect.stringContaining(message) });
 });
 
-test("holdfast doctor --json prints one line with everything, and exits with 0 where the required level is reached", async () => {
+test("doctor: --json prints the report in one line, and exits with 0 when the required level is reached", async () => {
   const { code, out } = await doctor([await startUrl()], "--json");
   expect(code).toBe(0);
   expect(out.trim().split("\n")).toHaveLength(1);
@@ -43,7 +43,7 @@ test("holdfast doctor --json prints one line with everything, and exits with 0 w
   });
 });
 
-/** One server for each way in which a server can be wrong that takes no time to set up. */
+/** Starts servers with every problem that is quick to set up. */
 async function wrongServers(): Promise<string[]> {
   const master = await startServer(["--maxmemory-policy", "allkeys-lru"]);
   return [
@@ -56,7 +56,7 @@ async function wrongServers(): Promise<string[]> {
   ];
 }
 
-test("holdfast doctor fits lines of 80 characters, and has neither colours nor other characters in a pipe", async () => {
+test("doctor: prints lines of up to 80 ASCII characters without colours in a pipe", async () => {
   const { code, out, err } = await doctor(await wrongServers());
   expect({ code, err }).toEqual({ code: 1, err: "" });
   for (const word of ["unreachable", "replica", "evicting", "permissions-missing", "forgets-claims", "no-password"]) {
@@ -67,10 +67,10 @@ test("holdfast doctor fits lines of 80 characters, and has neither colours nor o
   expect(tooLong).toEqual([]);
 });
 
-test("holdfast doctor has colours at a terminal, and exits with 1 where the required level is not reached", async () => {
+test("doctor: uses colours at a terminal, and exits with 1 when the required level is not reached", async () => {
   const node = await startUrl(["--appendonly", "no"]);
   const env = { HOLDFAST_NODES: node, LANG: "C.UTF-8" };
-  const cli = startAtTerminal(["doctor", ...patience], { env });
+  const cli = startAtTerminal(["doctor", ...timeouts], { env });
   const { out, code } = await cli.ended;
   expect(code).toBe(1);
   expect(out).toContain(`${esc}[33mwarning`);

@@ -5,12 +5,12 @@ import { situations } from "./doctor/situations.ts";
 
 const titled = situations.map((situation) => [situation.code, situation.how, situation] as const);
 
-test.for(titled)("doctor finds %s: %s", async ([code, , { also, examine }]) => {
+test.for(titled)("examine() finds %s: %s", async ([code, , { also, examine }]) => {
   const { findings } = await examine();
   expect(new Set(findings.map((finding) => finding.code))).toEqual(new Set([code, ...also]));
 });
 
-test("every finding is shown by servers, and is in DOCTOR.md (vitest -u writes the page)", async () => {
+test("every finding is shown with real servers, and listed in DOCTOR.md (vitest -u writes the page)", async () => {
   expect(situations.map(({ code }) => code).sort()).toEqual(Object.keys(kinds).sort());
   await expect(doctorPage(situations)).toMatchFileSnapshot("../DOCTOR.md");
 });

@@ -5,11 +5,11 @@ import { wrapped } from "../src/doctor/render.ts";
 import { leastTtlMs, recommendedNodeTimeoutMs } from "../src/doctor/timeouts.ts";
 import { longMs, shortMs } from "../src/output/format.ts";
 import { terminalOf } from "../src/output/terminal.ts";
-import { factsOf, rightView as view } from "./doctor/example.ts";
+import { factsOf, healthyView as view } from "./doctor/example.ts";
 
 const codes = (facts: Facts): string[] => judge(facts).findings.map(({ code }) => code);
 
-test("judge() finds nothing about three servers as they should be on machines of their own", () => {
+test("judge() finds nothing about three healthy servers on separate machines", () => {
   expect(judge(factsOf({}, {}, {}))).toEqual({
     level: "fenced",
     quorum: 2,
@@ -19,7 +19,7 @@ test("judge() finds nothing about three servers as they should be on machines of
   });
 });
 
-test("judge() tells the worst first", () => {
+test("judge() puts the worst findings first", () => {
   const info = { ...view.info, replicaOf: "s0:6379", maxmemoryPolicy: "allkeys-lru" } as NonNullable<
     ServerView["info"]
   >;
@@ -32,14 +32,14 @@ test("judge() tells the worst first", () => {
   ]);
 });
 
-test("judge() counts a difference of clocks only as far as it is certain", () => {
+test("judge() counts only the certain part of a clock difference", () => {
   const clock = (aheadMs: number, uncertaintyMs: number) => ({ clock: { aheadMs, uncertaintyMs } });
   expect(codes(factsOf(clock(900, 450), {}, {}))).toEqual([]);
   expect(codes(factsOf(clock(900, 300), {}, {}))).toEqual(["clock-differs"]);
   expect(codes(factsOf(clock(-900, 300), {}, {}))).toEqual(["clock-differs"]);
 });
 
-test("judge() takes servers for one machine's only where there is no quorum without it", () => {
+test("judge() reports servers on one machine only if there is no quorum without it", () => {
   const facts = factsOf({}, {}, {}, {}, {});
   const onMachines = (machines: readonly string[]): Facts => ({
     ...facts,
@@ -52,7 +52,7 @@ test("judge() takes servers for one machine's only where there is no quorum with
   expect(codes(onMachines(["a", "a", "a", "b", "c"]))).toEqual(["same-machine"]);
 });
 
-test("judge() does not take Valkey for an old Redis", () => {
+test("judge() does not mistake Valkey for an old Redis", () => {
   const info = { ...view.info, product: "Valkey", version: "8.1.1" } as NonNullable<ServerView["info"]>;
   expect(codes(factsOf({ info }, { info }, { info }))).toEqual([]);
 });
@@ -72,7 +72,7 @@ test("leastTtlMs() is fifty times the slowest", () => {
   expect(leastTtlMs(factsOf())).toBe(null);
 });
 
-test("shortMs() and longMs() keep the digits that matter", () => {
+test("shortMs() and longMs() keep two significant digits", () => {
   expect([0.2134, 0.999, 4.56, 34.5, 999.9, 61_000].map(shortMs)).toEqual([
     "0.21 ms",
     "1.0 ms",
@@ -91,12 +91,12 @@ test("shortMs() and longMs() keep the digits that matter", () => {
   ]);
 });
 
-test("wrapped() breaks lines between words, and no words", () => {
+test("wrapped() breaks lines between words, and never within a word", () => {
   expect(wrapped("one two three", 7)).toEqual(["one two", "three"]);
   expect(wrapped("a pneumonoultramicroscopic case", 9)).toEqual(["a", "pneumonoultramicroscopic", "case"]);
 });
 
-test("terminalOf() has characters beyond ASCII only at a terminal with UTF-8", () => {
+test("terminalOf() allows characters beyond ASCII only at a UTF-8 terminal", () => {
   const at = (isTTY: boolean, LANG: string, columns = 200) => terminalOf({ isTTY, columns }, { LANG });
   expect(at(true, "en_GB.UTF-8")).toEqual({ width: 100, isUnicode: true });
   expect(at(true, "C")).toEqual({ width: 100, isUnicode: false });

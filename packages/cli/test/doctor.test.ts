@@ -7,7 +7,7 @@ import { examineServers, refusingUrl, send, startServer, startUrl, startUrlForUs
 const codesOf = ({ findings }: { readonly findings: readonly { readonly code: string }[] }): string[] =>
   findings.map(({ code }) => code);
 
-test("doctor reaches the level fenced with servers as they should be, and leaves nothing behind on them", async () => {
+test("examine() reports the level fenced for healthy servers, and leaves no keys behind", async () => {
   const nodes = await Promise.all(Array.from({ length: 5 }, () => startUrl()));
   const report = await examineServers(nodes, { required: "fenced" });
   expect(report).toMatchObject({
@@ -21,19 +21,19 @@ test("doctor reaches the level fenced with servers as they should be, and leaves
   for (const node of nodes) expect(await send(node, "DBSIZE")).toBe(0);
 });
 
-test("doctor reaches the level exclusion where a restart guard makes up for lost claims, and no more", async () => {
+test("examine() reports the level exclusion, and no higher, when a restart guard covers lost claims", async () => {
   const nodes = await Promise.all([1, 2, 3].map(() => startUrl(["--appendonly", "no"])));
   expect(await examineServers(nodes, { restartGuardMs: 600_000 })).toMatchObject({ ok: true, level: "exclusion" });
   expect(await examineServers(nodes, { restartGuardMs: 600_000, required: "fenced" })).toMatchObject({ ok: false });
 });
 
-test("doctor reaches the level efficiency where a server forgets, and none where there is no quorum", async () => {
+test("examine() reports the level efficiency when a server forgets, and none without a quorum", async () => {
   const [forgetful, right] = [await startUrl(["--appendonly", "no"]), await startUrl()];
   expect(await examineServers([forgetful, right])).toMatchObject({ level: "efficiency" });
   expect(await examineServers([right, await refusingUrl()])).toMatchObject({ level: null });
 });
 
-test("doctor tells what a server shows of itself", async () => {
+test("examine() reports the facts about a server", async () => {
   const { servers } = await examineServers([await startUrl()]);
   expect(servers).toMatchObject([
     {
@@ -59,7 +59,7 @@ test("doctor tells what a server shows of itself", async () => {
   ]);
 });
 
-test("doctor does not wait for a server that hangs", async () => {
+test("examine() does not wait for a server that hangs", async () => {
   const hanging = await startServer();
   const nodes = [await startUrl(), urlOf(hanging), await startUrl()];
   hanging.pause();
@@ -69,7 +69,7 @@ test("doctor does not wait for a server that hangs", async () => {
   expect(report.level).toBe("efficiency");
 });
 
-test("doctor tells why it is not let in, without the password", async () => {
+test("examine() reports why a login is refused, without the password", async () => {
   const { port } = await startServer();
   const report = await examineServers([`redis://:letmein@127.0.0.1:${port}`, `redis://127.0.0.1:${port}/1`]);
   expect(report.servers.map(({ failure }) => failure)).toEqual([
@@ -81,7 +81,7 @@ test("doctor tells why it is not let in, without the password", async () => {
   expect(JSON.stringify(report) + shown).not.toMatch(/letmein|secret/);
 });
 
-test("doctor looks at servers by TLS, and by a socket", async () => {
+test("examine() connects over TLS and over a socket", async () => {
   const server = await startRedisServer({ tls: true, appendonly: true });
   onTestFinished(() => server.stop());
   const { port, ca } = server.tls as { port: number; ca: string };
@@ -95,7 +95,7 @@ test("doctor looks at servers by TLS, and by a socket", async () => {
   expect(bySocket.servers[0]).toMatchObject({ failure: null, address: { machine: "local" } });
 });
 
-test.for(await documentedPermissions())("doctor tells that %s is missing", async (permission) => {
+test.for(await documentedPermissions())("examine() reports that %s is missing", async (permission) => {
   const permissions = (await documentedPermissions()).filter((other) => other !== permission);
   const report = await examineServers([await startUrlForUser([...permissions, "+info"])], { pings: 1 });
   const isForWakeUps = /^\+z|publish|subscribe|released/.test(permission);
@@ -104,20 +104,20 @@ test.for(await documentedPermissions())("doctor tells that %s is missing", async
   );
 });
 
-test("doctor tells that +info is missing for a restart guard", async () => {
+test("examine() reports that +info is missing for a restart guard", async () => {
   const url = await startUrlForUser(await documentedPermissions());
   const report = await examineServers([url], { restartGuardMs: 60_000 });
   const missing = report.findings.find(({ code }) => code === "permissions-missing");
   expect(missing?.message).toContain("+info");
 });
 
-test("doctor does not take another database where the user may not choose one, and says why", async () => {
+test("examine() does not use another database when the user may not select one, and reports why", async () => {
   const url = await startUrlForUser(await documentedPermissions());
   const report = await examineServers([`${url}/3`]);
   expect(report.servers[0]?.failure).toMatch(/^NOPERM .*select/);
 });
 
-test("doctor uses the prefix that locks use", async () => {
+test("examine() uses the prefix of the locks", async () => {
   const permissions = (await documentedPermissions()).filter((permission) => permission !== "~lock:*");
   const url = await startUrlForUser([...permissions, "~shop:*"]);
   expect((await examineServers([url], { prefix: "shop:" })).servers[0]?.view?.access.missing).toEqual([]);

@@ -8,7 +8,7 @@ test.each([
   ["1.5h", 5_400_000],
   ["2 m", 120_000],
   ["2 days", 172_800_000],
-])("parseDuration() reads %s", (text, expected) => {
+])("parseDuration() parses %s", (text, expected) => {
   expect(parseDuration("--ttl", text)).toBe(expected);
 });
 
@@ -21,6 +21,6 @@ test.each(["", "30", "-1s", "s", "1e3s", "ten", "10 parsecs", "1s2", "Infinity",
   },
 );
 
-test("parseDuration() refuses more than a timer takes", () => {
+test("parseDuration() refuses more than the longest delay of a timer", () => {
   expect(() => parseDuration("--ttl", "30d")).toThrow("--ttl must be at most 25d, not 30d");
 });

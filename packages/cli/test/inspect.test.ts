@@ -25,7 +25,7 @@ function inspect(...args: string[]) {
   return runCli(["inspect", ...args], { env: servers.env });
 }
 
-test("inspect: tells who holds a lock, as the majority says and server by server", async () => {
+test("inspect: shows the holder of a lock, by majority and by server", async () => {
   const { owner, fence, end } = await hold("held", ["--label", "alice"]);
   const { code, out, err } = await inspect("held");
   await end();
@@ -40,7 +40,7 @@ test("inspect: tells who holds a lock, as the majority says and server by server
   expect(lines.slice(8)).toEqual([""]);
 });
 
-test("inspect: tells that a lock is free, and its last fence", async () => {
+test("inspect: shows that a lock is free, and its last fence", async () => {
   const { out: fence } = await runCli(["run", "freed", "--", "sh", "-c", "echo $HOLDFAST_FENCE"], { env: servers.env });
   await servers.free("freed");
   const { code, out } = await inspect("freed");
@@ -48,7 +48,7 @@ test("inspect: tells that a lock is free, and its last fence", async () => {
   expect(out).toContain(`freed is free\n  fence      ${fence.trim()}, the last one\n`);
 });
 
-test("inspect: --json prints one line with the same keys whatever there is to tell", async () => {
+test("inspect: --json prints one line with the same keys for a held and a free lock", async () => {
   const { owner, fence, end } = await hold("json", ["--label", "alice"]);
   const held = await inspect("json", "--json");
   await end();
@@ -66,7 +66,7 @@ test("inspect: --json prints one line with the same keys whatever there is to te
   });
 });
 
-test("inspect: tells a claim that a minority holds, and one without an end", async () => {
+test("inspect: shows a claim that a minority holds, and a claim without a ttl", async () => {
   await servers.all[0]?.command("SET", "lock:odd", "somebody");
   const { code, out } = await inspect("odd");
   expect(code).toBe(0);
@@ -74,14 +74,14 @@ test("inspect: tells a claim that a minority holds, and one without an end", asy
   expect(out).toMatch(/somebody +no end/);
 });
 
-test("inspect: shows no control characters that a server holds", async () => {
+test("inspect: replaces control characters in values of servers", async () => {
   for (const server of servers.all) await server.command("SET", "lock:evil", "\u001b[2Jboo:1", "PX", 60_000);
   const { out } = await inspect("evil");
   expect(out).toContain("evil is held by \uFFFD[2Jboo");
   expect(out).not.toContain("\u001b");
 });
 
-test("inspect: --watch into a pipe prints what changes, without control characters", async () => {
+test("inspect: --watch prints every change into a pipe, without control characters", async () => {
   const watching = startCli(["inspect", "watched", "--watch", "--interval", "20ms"], { env: servers.env });
   await watching.prints("watched is free");
   for (const server of servers.all) await server.command("SET", "lock:watched", "alice:1", "PX", 600_000);

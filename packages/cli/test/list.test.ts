@@ -13,19 +13,19 @@ beforeEach(async () => {
   for (const server of servers.all) await server.command("FLUSHALL");
 });
 
-/** Owners as the library makes them, which begin with a label. */
+/** Owners as the library generates them, with labels. */
 const [alice, bob] = [`alice:${"a1".repeat(16)}`, `bob:${"b2".repeat(16)}`];
 
 function list(...args: string[]) {
   return runCli(["list", ...args], { env: servers.env });
 }
 
-/** Has an owner hold a key, on all servers or on these. */
+/** Sets a key to an owner, on all servers or on these. */
 async function put(key: string, owner: string, on: readonly RedisServer[] = servers.all): Promise<void> {
   for (const server of on) await server.command("SET", key, owner, "PX", 600_000);
 }
 
-/** The lines below the titles, with blanks as wide as they must be. */
+/** Returns the lines below the titles, with single spaces. */
 function rowsOf(out: string): string[] {
   return out
     .trimEnd()
@@ -34,7 +34,7 @@ function rowsOf(out: string): string[] {
     .map((line) => line.replaceAll(/ +/g, " "));
 }
 
-test("list: tells each lock, its holder, how long it remains, its fence, and how many servers say so", async () => {
+test("list: shows each lock with its holder, remaining time, fence and number of servers", async () => {
   const script = 'echo "$HOLDFAST_FENCE"; read line';
   const holder = startCli(["run", "b", "a{x}y", "c}d{", "--label", "alice", "--", "sh", "-c", script], {
     env: servers.env,
@@ -54,7 +54,7 @@ test("list: tells each lock, its holder, how long it remains, its fence, and how
   expect(await list()).toEqual({ code: 0, out: "", err: "holdfast: no locks match lock:*\n" });
 });
 
-test("list: says what a majority says, and what only some servers keep", async () => {
+test("list: shows the holder by majority, and the owners of claims without a majority", async () => {
   const [a, b, c] = servers.all as [RedisServer, RedisServer, RedisServer];
   await put("lock:most", alice, [a, b]);
   await put("lock:few", alice, [c]);
@@ -72,7 +72,7 @@ test("list: says what a majority says, and what only some servers keep", async (
   ]);
 });
 
-test("list: --json prints one line, with what inspect tells of each lock", async () => {
+test("list: --json prints one line, with the report of inspect for each lock", async () => {
   await put("lock:all", alice);
   await put("lock:few", bob, servers.all.slice(0, 1));
   const { code, out } = await list("--json");
@@ -103,7 +103,7 @@ test("list: --json prints one line, with what inspect tells of each lock", async
   });
 });
 
-test("list: an empty prefix lists the strings of other programs, and neither fence counters nor waiting lists", async () => {
+test("list: lists the strings of other programs for an empty prefix, but no fence counters or waiting lists", async () => {
   await runCli(["run", "own", "--prefix", "", "--", "true"], { env: servers.env });
   await put("foreign", alice);
   await put("holdfast:line:7", "a lock of this name, which is a string");
@@ -118,7 +118,7 @@ test("list: an empty prefix lists the strings of other programs, and neither fen
   expect(out).toMatch(/foreign +alice +10m +7 +3 of 3/);
 });
 
-test("list: takes a prefix as it is, and a pattern as a glob", async () => {
+test("list: takes a prefix literally, and a pattern as a glob", async () => {
   for (const key of ["a*b:x1", "a*b:x2", "a*b:y1", "axb:x1", "a*b:"]) await put(key, alice);
   const resources = async (...args: string[]) => rowsOf((await list(...args)).out).map((row) => row.split(" ")[0]);
   expect(await resources("--prefix", "a*b:")).toEqual(["x1", "x2", "y1"]);
@@ -126,7 +126,7 @@ test("list: takes a prefix as it is, and a pattern as a glob", async () => {
   expect(await resources("?1", "--prefix=a*b:")).toEqual(["x1", "y1"]);
 });
 
-test("list: shows no control characters, and no values that are longer than owners", async () => {
+test("list: replaces control characters, and shortens values that are longer than owners", async () => {
   await put("lock:\u001b[2Jevil", `${"v".repeat(500)}\u001b`);
   const { out } = await list();
   expect(out).toContain("\uFFFD[2Jevil");
@@ -134,7 +134,7 @@ test("list: shows no control characters, and no values that are longer than owne
   expect(out).not.toContain("\u001b");
 });
 
-test("list: --limit cuts the list, and says so", async () => {
+test("list: --limit cuts the list, and reports it", async () => {
   for (const server of servers.all) {
     const script = `for i = 1, 2500 do redis.call('SET', 'lock:r' .. i, '${alice}', 'PX', 600000) end`;
     await server.command("EVAL", script, 0);
@@ -144,12 +144,12 @@ test("list: --limit cuts the list, and says so", async () => {
   const cut = await list();
   expect({ code: cut.code, lines: rowsOf(cut.out).length }).toEqual({ code: 0, lines: 1_000 });
   expect(cut.err).toBe(
-    "holdfast: only 1000 locks are listed, and there are more: narrow the search by a pattern, or raise --limit\n",
+    "holdfast: only 1000 locks are listed, and there are more: narrow the search with a pattern, or raise --limit\n",
   );
   expect(JSON.parse((await list("--json", "--limit", "3")).out)).toMatchObject({ truncated: true });
 });
 
-test("list: works without a minority of the servers, and says which", async () => {
+test("list: works without a minority of the servers, and names the missing ones", async () => {
   const own = await Promise.all([1, 2, 3].map(() => startRedisServer()));
   onTestFinished(async () => void (await Promise.all(own.map((server) => server.stop()))));
   const [dead, hung, other] = own as [RedisServer, RedisServer, RedisServer];
@@ -173,7 +173,7 @@ test("list: works without a minority of the servers, and says which", async () =
   expect(few.err).not.toContain(`127.0.0.1:${other.port}`);
 });
 
-test("list: needs +scan besides what locks need, and says so", async () => {
+test("list: needs +scan in addition to the permissions for locks, and reports it", async () => {
   const permissions = await documentedPermissions();
   const [allowed, denied] = [await startUrlForUser([...permissions, "+scan"]), await startUrlForUser(permissions)];
   expect(await runCli(["list", "--node", allowed])).toMatchObject({ code: 0, out: "" });
@@ -181,7 +181,7 @@ test("list: needs +scan besides what locks need, and says so", async () => {
   expect(refused).toMatchObject({ code: 69, err: expect.stringMatching(/NOPERM .*scan/) });
 });
 
-test("list: shows a lock that no server can be asked about as unknown, and exits with 69", async () => {
+test("list: shows a lock as unknown that no server can be asked about, and exits with 69", async () => {
   const url = await startUrlForUser(["~*", "+scan", "+ping", "+client"]);
   await send(url.replace("holdfast", ""), "SET", "lock:hidden", alice);
   const { code, out, err } = await runCli(["list", "--node", url]);
@@ -201,7 +201,7 @@ test("list: shows a lock that no server can be asked about as unknown, and exits
   expect(json.out).toContain("NOPERM");
 });
 
-test("list: asks the other servers about a lock where some cannot be asked, and says which", async () => {
+test("list: asks the other servers about a lock if some cannot be asked, and names those", async () => {
   const denied = await startUrlForUser(["~*", "+scan", "+ping", "+client"]);
   const [a, b] = servers.all as [RedisServer, RedisServer];
   await put("lock:kept", alice, [a, b]);
@@ -219,7 +219,7 @@ test("list: asks the other servers about a lock where some cannot be asked, and 
   expect(few.err).toContain("inspected 0 of 2 locks: too few servers answered");
 });
 
-test("list: says how many names it leaves out because they are not UTF-8", async () => {
+test("list: reports how many names it leaves out because they are not UTF-8", async () => {
   await put("lock:kept\u00e9", alice);
   for (const server of servers.all) {
     const names = ["lock:\\255", "lock:\\254", "other:\\255"];
@@ -232,7 +232,7 @@ test("list: says how many names it leaves out because they are not UTF-8", async
   await servers.all[0]?.command("DEL", "lock:kept\u00e9");
 });
 
-test("findResources() ends by itself, with what it has found and which servers were not searched completely", async () => {
+test("findResources() stops at its timeout, and reports the servers that were not searched completely", async () => {
   await put("lock:x", alice);
   const options = await readServerOptions({} as ServerArguments, servers.env);
   const opened = await openServers(options);

@@ -6,7 +6,7 @@ import { withServers } from "./support/servers.ts";
 const servers = withServers(5);
 const quick = ["--ttl", "3s"];
 
-/** Those that a test has killed or paused come back for the next. */
+/** The servers that a test has killed or paused, which are restarted for the next one. */
 const harmed = new Set<RedisServer>();
 afterEach(async () => {
   await Promise.all([...harmed].map((server) => server.restart()));
@@ -40,13 +40,13 @@ test("run: sends SIGTERM to the command when most servers are lost, and exits wi
   expect(err.trim().split("\n")).toHaveLength(1);
 });
 
-test("run: sends SIGKILL to a command without its lock that ignores SIGTERM, after --kill-after", async () => {
+test("run: sends SIGKILL after --kill-after to a command that has lost its lock and ignores SIGTERM", async () => {
   const cli = await startHolder("stubborn", "trap 'echo told' TERM", ["--kill-after", "300ms"]);
   await kill(0, 1, 2);
   expect(await cli.ended).toMatchObject({ code: 76, out: "up\ntold\n" });
 });
 
-test("run: ends the command when another owner has taken the lock by force", async () => {
+test("run: ends the command when another owner has overwritten the lock", async () => {
   const cli = await startHolder("forced", "true");
   for (const server of servers.all) await server.command("SET", "lock:forced", "intruder");
   const { code, err } = await cli.ended;
@@ -55,7 +55,7 @@ test("run: ends the command when another owner has taken the lock by force", asy
   expect(await servers.owners("forced")).toEqual(Array(5).fill("intruder"));
 });
 
-test("run: goes on while a minority of servers is lost, and counts those that come back", async () => {
+test("run: continues while a minority of servers is lost, and uses servers that return", async () => {
   const cli = await startHolder("minority", "trap 'exit 7' USR1", ["--verbose"]);
   await kill(0, 1);
   await expect.poll(() => cli.err()).toMatch(/failed to extend/);
@@ -69,13 +69,13 @@ test("run: goes on while a minority of servers is lost, and counts those that co
   expect(err).not.toContain("lost the lock");
 });
 
-test("run: needs no more than a majority at its start", async () => {
+test("run: needs only a majority at its start", async () => {
   await kill(3, 4);
   const outcome = await runCli(["run", "start", "--", "echo", "mine"], { env: servers.env });
   expect(outcome).toEqual({ code: 0, out: "mine\n", err: "" });
 });
 
-test("run: is not kept waiting by a server that hangs", async () => {
+test("run: does not wait for a server that hangs", async () => {
   const [first] = servers.all;
   harmed.add(first as RedisServer);
   first?.pause();
@@ -83,7 +83,7 @@ test("run: is not kept waiting by a server that hangs", async () => {
   expect(outcome).toEqual({ code: 0, out: "mine\n", err: "" });
 });
 
-test("run: exits with 69 when too few servers answer, and says why for each", async () => {
+test("run: exits with 69 when too few servers reply, and gives the reason for each", async () => {
   const down = await Promise.all([freePort(), freePort()]);
   const nodes = [servers.all[0]?.url, ...down.map((port) => `127.0.0.1:${port}`)].join(",");
   const outcome = await runCli(["run", "none", "--no-wait", "--", "echo", "never"], { env: { HOLDFAST_NODES: nodes } });
@@ -92,7 +92,7 @@ test("run: exits with 69 when too few servers answer, and says why for each", as
   for (const port of down) expect(outcome.err).toContain(`127.0.0.1:${port}: connect ECONNREFUSED`);
 });
 
-test("run: waits for servers that come later", async () => {
+test("run: waits for servers that start later", async () => {
   await kill(0, 1, 2);
   const cli = startCli(["run", "later", "--wait", "forever", "--verbose", "--", "echo", "mine"], { env: servers.env });
   await expect.poll(() => cli.err()).toContain("waiting for later: too few servers answer");
@@ -100,7 +100,7 @@ test("run: waits for servers that come later", async () => {
   expect(await cli.ended).toMatchObject({ code: 0, out: "mine\n" });
 });
 
-test("inspect: exits with 69 when too few servers answer to tell, and says why for each", async () => {
+test("inspect: exits with 69 when too few servers reply, and gives the reason for each", async () => {
   await kill(0, 1, 2);
   const { code, out } = await runCli(["inspect", "dark"], { env: servers.env });
   expect(code).toBe(69);
@@ -109,12 +109,12 @@ test("inspect: exits with 69 when too few servers answer to tell, and says why f
   expect(out).not.toContain("\n\n127");
 });
 
-test("release: exits with 69 when too few servers have answered", async () => {
+test("release: exits with 69 when too few servers reply", async () => {
   for (const server of servers.all) await server.command("SET", "lock:partly", "somebody", "PX", 60_000);
   await kill(0, 1, 2);
   const outcome = await runCli(["release", "partly", "--owner", "somebody", "--yes"], { env: servers.env });
   expect(outcome).toMatchObject({
     code: 69,
-    err: "holdfast: 2 of 5 servers answered: on the others it ends with its ttl\n",
+    err: "holdfast: 2 of 5 servers replied: on the others, the lock ends with its ttl\n",
   });
 });

@@ -4,7 +4,7 @@ import { runCli } from "./support/program.ts";
 
 const password = "hunter2secret";
 
-/** Starts a server with these arguments, and returns an address of it that has a password. */
+/** Starts a server with these arguments, and returns its address with a password. */
 async function startUrl(args: readonly string[], user: string): Promise<string> {
   const server = await startRedisServer({ args });
   onTestFinished(() => server.stop());
@@ -18,7 +18,7 @@ test.each([
   ["HELLO", rename("HELLO")],
   ["AUTH and HELLO", [...rename("AUTH"), ...rename("HELLO")]],
 ])(
-  "no command prints the password where a server does not know %s",
+  "no command prints the password when a server does not know %s",
   async (_, args) => {
     const commands = [
       ["run", "x", "--wait", "300ms", "--verbose", "--", "true"],

@@ -4,7 +4,7 @@ import yargs from "yargs";
 import { commands, makeParser } from "../src/command-line.ts";
 import { readPlainRun } from "../src/commands/run.ts";
 
-/** What the parser of the program hands to `run`; undefined where it refuses, or does something else. */
+/** Returns the arguments that yargs passes to `run`; undefined if it refuses them, or does something else. */
 async function readByYargs(words: readonly string[]): Promise<Record<string, unknown> | undefined> {
   let seen: Record<string, unknown> | undefined;
   const inert = commands.map((command) => ({
@@ -13,21 +13,21 @@ async function readByYargs(words: readonly string[]): Promise<Record<string, unk
       if (command.command === "run <resource..>") seen = { ...args };
     },
   }));
-  // A callback keeps it from printing.
+  // With a callback, yargs does not print.
   await makeParser(yargs, words, inert)
     .parseAsync([...words], {}, () => {})
     .catch(() => {});
   return seen;
 }
 
-/** Expects both to have read the same. */
+/** Expects both to have parsed the same arguments. */
 function expectSame(plain: object, byYargs: Record<string, unknown> | undefined, words: readonly string[]): void {
   for (const [name, value] of Object.entries(plain))
     expect([words, name, byYargs?.[name]]).toEqual([words, name, value]);
   const others = Object.keys(byYargs ?? {}).filter(
     (name) => byYargs?.[name] !== undefined && !Object.hasOwn(plain, name),
   );
-  // Yargs names options in more than one way.
+  // Yargs adds aliases and kebab-case names.
   expect([words, others.filter((name) => !/^(_|\$0|E|[a-z]+(-[a-z]+)+)$/.test(name))]).toEqual([words, []]);
 }
 
@@ -45,7 +45,7 @@ test.each([
   ["run", "x", "--memory", "--verbose", "--process-group", "--kill-after", "1", "--max-hold", "2", ...command],
   ["run", "x", "--node-timeout", "1s", "--restart-guard", "2s", "--tls-ca", "a", "--config", "b", ...command],
   ["run", "x", "--wait", "1s", "--", "a", "--", "b"],
-])("readPlainRun() reads what yargs reads: %j", async (...words) => {
+])("readPlainRun() parses like yargs: %j", async (...words) => {
   const plain = readPlainRun(words) ?? {};
   expect(Object.keys(plain).length).toBeGreaterThan(1);
   expectSame(plain, await readByYargs(words), words);
@@ -86,7 +86,7 @@ test.each([
   expect(readPlainRun(words)).toBe(undefined);
 });
 
-/** Draws numbers from 0 to 1 that depend on the seed alone. */
+/** Returns a generator of numbers from 0 to 1 that depend on the seed alone. */
 function randomNumbers(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
@@ -97,7 +97,7 @@ function randomNumbers(seed: number): () => number {
   };
 }
 
-/** How many lines are drawn. */
+/** The number of random command lines. */
 const lines = Number(process.env.HOLDFAST_FUZZ_RUNS ?? 500);
 
 const flags = ["--memory", "--no-wait", "--process-group", "--verbose"];
@@ -182,7 +182,7 @@ const values = [
   ],
 ];
 
-/** Draws a command line of `run`: mostly plain, now and then not. */
+/** Returns a random command line of `run`, which is plain more often than not. */
 function drawLine(random: () => number): string[] {
   const pick = (list: readonly string[]): string => list[Math.floor(random() * list.length)] as string;
   const value = (): string => (random() < 0.5 ? pick(["a", "b:1", "5s", "x"]) : pick(values));
@@ -201,7 +201,7 @@ function drawLine(random: () => number): string[] {
   return random() < 0.02 ? words : [...words, "--", value(), value()];
 }
 
-test("readPlainRun() reads random command lines as yargs does, or leaves them to it", async () => {
+test("readPlainRun() parses random command lines like yargs, or leaves them to yargs", async () => {
   const random = randomNumbers(fuzzSeed);
   let plainLines = 0;
   for (let line = 0; line < lines; line++) {

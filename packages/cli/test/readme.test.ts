@@ -2,7 +2,7 @@ import { chmod, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { reapedDirectory } from "@holdfast/testkit";
 import { expect, test } from "vitest";
-import { packageFolder, patientFolder, runCli, shellWords, start } from "./support/program.ts";
+import { busyMachineFolder, packageFolder, runCli, shellWords, start } from "./support/program.ts";
 import { withServers } from "./support/servers.ts";
 
 const servers = withServers(3);
@@ -22,7 +22,7 @@ async function blocks(): Promise<Block[]> {
   }));
 }
 
-/** What two runs have in common: neither their servers and fences, nor the widths of columns. */
+/** Removes what differs between two runs: servers, fences, and the widths of columns. */
 function essence(text: string): string {
   return text
     .replaceAll(/\b[0-9a-f]{32}\b/g, "OWNER")
@@ -31,8 +31,8 @@ function essence(text: string): string {
     .trim();
 }
 
-test("README.md: every command does what it says", async () => {
-  const folder = await patientFolder();
+test("README.md: every command prints the output that is shown", async () => {
+  const folder = await busyMachineFolder();
   await writeFile(join(folder, "holdfast"), `#!/bin/sh\nexec ${shellWords} "$@"\n`);
   await chmod(join(folder, "holdfast"), 0o755);
   const env = { ...servers.env, PATH: `${folder}:${process.env.PATH}` };
@@ -50,7 +50,7 @@ test("README.md: every command does what it says", async () => {
   expect(runs).toBe(10);
 });
 
-test("README.md: the configuration file is one", async () => {
+test("README.md: the configuration file is valid", async () => {
   const folder = await reapedDirectory();
   const [config] = (await blocks()).filter(({ language }) => language === "json");
   await writeFile(join(folder, "internal-ca.pem"), "");

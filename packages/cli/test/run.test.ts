@@ -7,8 +7,8 @@ import { withServers } from "./support/servers.ts";
 
 const servers = withServers(5);
 
-/** A command that says that it runs, and ends when a line is written to it. */
-const untilTold = ["sh", "-c", "echo up; read line; exit 7"];
+/** A command that prints "up", and ends when it reads a line. */
+const untilLine = ["sh", "-c", "echo up; read line; exit 7"];
 
 function run(args: readonly string[], command: readonly string[]) {
   return runCli(["run", ...args, "--", ...command], { env: servers.env });
@@ -18,7 +18,7 @@ function startRun(args: readonly string[], command: readonly string[]) {
   return startCli(["run", ...args, "--", ...command], { env: servers.env });
 }
 
-test("run: exits with the status of the command, adds nothing to what it prints, and releases the lock", async () => {
+test("run: exits with the status of the command, adds nothing to its output, and releases the lock", async () => {
   const outcome = await run(["status"], ["sh", "-c", "echo result; echo remark >&2; exit 42"]);
   expect(outcome).toEqual({ code: 42, out: "result\n", err: "remark\n" });
   await servers.free("status");
@@ -31,12 +31,12 @@ test("run: passes standard input on to the command", async () => {
   expect(await cli.ended).toEqual({ code: 0, out: "a line\n", err: "" });
 });
 
-test("run: passes arguments on as they are, also those that look like options", async () => {
+test("run: passes arguments on unchanged, even those that look like options", async () => {
   const outcome = await run(["arguments"], ["printf", "[%s]", "--help", "", "a b", "'c'", "007", "--", "-x=1"]);
   expect(outcome.out).toBe("[--help][][a b]['c'][007][--][-x=1]");
 });
 
-test("run: tells the command the resource, the fence and the owner, which all servers hold meanwhile", async () => {
+test("run: gives the command the resource, the fence and the owner that all servers hold", async () => {
   const script = 'echo "$HOLDFAST_RESOURCE|$HOLDFAST_FENCE|$HOLDFAST_OWNER"; read line';
   const cli = startRun(["told", "--label", "night shift"], ["sh", "-c", script]);
   await cli.prints("\n");
@@ -49,7 +49,7 @@ test("run: tells the command the resource, the fence and the owner, which all se
   await cli.ended;
 });
 
-test("run: locks several resources together, and names them one on each line", async () => {
+test("run: locks several resources together, and lists them one per line", async () => {
   const cli = startRun(["to:9", "from:7"], ["sh", "-c", 'echo "$HOLDFAST_RESOURCE"; read line']);
   await cli.prints("from:7\nto:9\n");
   const refused = await run(["to:9", "--no-wait"], ["true"]);
@@ -67,7 +67,7 @@ test("run: gives higher fences to later holders", async () => {
 });
 
 test("run: extends the lock for as long as the command runs", async () => {
-  const cli = startRun(["extended", "--ttl", "3s", "--verbose"], untilTold);
+  const cli = startRun(["extended", "--ttl", "3s", "--verbose"], untilLine);
   await cli.prints("up");
   const [first] = servers.all;
   const remaining = async (): Promise<number> => Number(await first?.command("PTTL", "lock:extended"));
@@ -95,8 +95,8 @@ test("run: never lets two commands run at the same time", async () => {
   for (const [entry, exit] of pairs) expect(exit).toBe(entry?.replace("in", "out"));
 });
 
-test("run: --no-wait and --wait give up with 75, or the code of -E, and name the holder, and --wait gets the lock when it is released", async () => {
-  const holder = startRun(["busy", "--label", "alice"], untilTold);
+test("run: --no-wait and --wait fail with 75 or the code of -E and name the holder, and --wait gets a released lock", async () => {
+  const holder = startRun(["busy", "--label", "alice"], untilLine);
   await holder.prints("up");
   const once = await run(["busy", "--no-wait"], ["echo", "never"]);
   expect(once).toEqual({ code: 75, out: "", err: "holdfast: could not lock busy: busy is held by alice\n" });
@@ -114,7 +114,7 @@ test("run: --no-wait and --wait give up with 75, or the code of -E, and name the
   expect(await patient.ended).toMatchObject({ code: 0, out: "mine\n" });
 });
 
-test("run: --verbose says what happens to the lock, on standard error", async () => {
+test("run: --verbose reports the events of the lock on standard error", async () => {
   const { out, err } = await run(["narrated", "--label", "bob", "--verbose"], ["echo", "result"]);
   expect(out).toBe("result\n");
   expect(err).toMatch(
@@ -135,7 +135,7 @@ test("run: exits with 126 when the command cannot be executed", async () => {
   expect(outcome).toEqual({ code: 126, out: "", err: `holdfast: ${file} could not be executed: EACCES\n` });
 });
 
-test("run: exits with 126 or 127 also for what the system refuses at once", async () => {
+test("run: exits with 126 or 127 when spawn() throws", async () => {
   const file = join(await reapedDirectory(), "file");
   await writeFile(file, "");
   const below = await run(["below"], [`${file}/command`]);
@@ -144,12 +144,12 @@ test("run: exits with 126 or 127 also for what the system refuses at once", asyn
   await servers.free("none");
 });
 
-test("run: exits with 128 and the number of the signal that has ended the command", async () => {
+test("run: exits with 128 + the number of the signal that ended the command", async () => {
   expect((await run(["killed"], ["sh", "-c", "kill -9 $$"])).code).toBe(137);
   await servers.free("killed");
 });
 
-test("run: passes signals on to the command, whose status it then exits with", async () => {
+test("run: passes signals on to the command, and exits with its status", async () => {
   const signals = ["SIGINT", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2", "SIGTERM"] as const;
   const traps = signals.map((signal) => `trap 'echo ${signal}' ${signal.slice(3)}`).join("; ");
   const script = `${traps}; trap 'echo SIGTERM; exit 5' TERM; echo up; while :; do sleep 0.05; done`;
@@ -172,7 +172,7 @@ test("run: outlives a command that ignores the first SIGINT", async () => {
   expect(await cli.ended).toMatchObject({ code: 9, out: "up\nint x\nint xx\n" });
 });
 
-test("run: exits with 128 and the number of the signal while it waits, and leaves nothing behind", async () => {
+test("run: exits with 128 + the number of a signal that arrives while it waits, and leaves no claim behind", async () => {
   for (const server of servers.all) await server.command("SET", "lock:waited", "somebody", "PX", 600_000);
   const waiting = startRun(["waited", "--wait", "forever", "--verbose"], ["echo", "never"]);
   await expect.poll(() => waiting.err()).toContain("waiting");
@@ -181,7 +181,7 @@ test("run: exits with 128 and the number of the signal while it waits, and leave
   expect(await servers.owners("waited")).toEqual(Array(5).fill("somebody"));
 });
 
-test("run: killed by SIGKILL, leaves its lock to the ttl and its command running", async () => {
+test("run: leaves the command running and the lock to its ttl when killed by SIGKILL", async () => {
   const cli = startRun(["orphan", "--ttl", "2s"], ["sh", "-c", "echo pid $$; exec sleep 60"]);
   await cli.prints(/pid \d+\n/);
   const pid = Number(/\d+/.exec(cli.out())?.[0]);
@@ -192,7 +192,7 @@ test("run: killed by SIGKILL, leaves its lock to the ttl and its command running
   expect(isAlive(pid)).toBe(true);
 });
 
-test("run: --max-hold ends the command, with 76", async () => {
+test("run: --max-hold ends the command with 76", async () => {
   const outcome = await run(["long", "--ttl", "2s", "--max-hold", "2s"], ["sleep", "60"]);
   expect(outcome).toMatchObject({
     code: 76,
@@ -200,7 +200,7 @@ test("run: --max-hold ends the command, with 76", async () => {
   });
 });
 
-test("run: --process-group ends all that the command has started, also what ignores SIGTERM", async () => {
+test("run: --process-group ends every process of the command, even one that ignores SIGTERM", async () => {
   const script = "(trap '' TERM; echo pid $(exec sh -c 'echo $PPID'); while :; do sleep 0.05; done) & exec sleep 60";
   const args = ["family", "--process-group", "--ttl", "2s", "--max-hold", "2s", "--kill-after", "200ms"];
   const { code, out } = await run(args, ["sh", "-c", script]);
@@ -210,7 +210,7 @@ test("run: --process-group ends all that the command has started, also what igno
   await expect.poll(() => isAlive(pid)).toBe(false);
 });
 
-test("run: --process-group keeps the lock until all have ended that were told to", async () => {
+test("run: --process-group keeps the lock until every process of the group has ended", async () => {
   const script =
     "(trap 'read line <fifo' TERM; echo pid $(exec sh -c 'echo $PPID'); while :; do sleep 0.05; done) & wait";
   const folder = await reapedDirectory();
@@ -231,19 +231,12 @@ test("run: --process-group keeps the lock until all have ended that were told to
   await servers.free("late");
 });
 
-test("run: --memory needs no server; the label is the user, the host and the process unless it is given", async () => {
+test("run: --memory needs no server, and the default label is user@host[pid]", async () => {
   const outcome = await runCli(["run", "tried", "--memory", "--", "sh", "-c", "echo $HOLDFAST_OWNER"]);
   expect(outcome).toEqual({ code: 0, out: expect.stringMatching(/^\S+@\S+\[\d+\]:[0-9a-f]{32}\n$/), err: "" });
 });
 
-test("run: exits with 78 when the same server is named by two names", async () => {
-  const [first] = servers.all;
-  const nodes = [`redis://127.0.0.1:${first?.port}`, `redis://localhost:${first?.port}`];
-  const outcome = await runCli(["run", "twice", "--", "echo", "never"], { env: { HOLDFAST_NODES: nodes.join() } });
-  expect(outcome).toMatchObject({ code: 78, out: "", err: expect.stringContaining("it is the same server as") });
-});
-
-test("run: always finds the same server beside another one, and leaves nothing on either", async () => {
+test("run: always exits with 78 when two of three addresses name the same server, and leaves no claim", async () => {
   const [first, second] = servers.all;
   const nodes = [
     `redis://127.0.0.1:${first?.port}`,

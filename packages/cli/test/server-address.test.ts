@@ -24,25 +24,25 @@ test.each([
     "redis+socket://me:secret@/run/redis.sock",
     { ...plain, path: "/run/redis.sock", username: "me", password: "secret" },
   ],
-] as const)("parseServerAddress() reads %s", (text, address) => {
+] as const)("parseServerAddress() parses %s", (text, address) => {
   expect(parseServerAddress(text, "node 1")).toEqual(address);
 });
 
 test.each([
   ["", "names no host"],
   ["unix://hunter2", "must name the absolute path of a socket"],
-  ["unix://me:hunter2@", "is no address"],
+  ["unix://me:hunter2@", "is not the address"],
   ["redis://", "names no host"],
-  ["redis://:hunter2", "is no address"],
-  ["redis://:hunter2@", "is no address"],
-  ["redis://:hunter2@example:port", "is no address"],
-  ["http://:hunter2@example", "has a scheme that is not known"],
-  ["redis://:hunter2@example/zero", "has a database that is no number"],
-  ["redis://:hunter2%@example", "is not percent-encoded as it should be"],
-  ["redis://example?password=hunter2", "has parameters that are not known"],
-  ["redis://:hunter2#@example", "is no address"],
+  ["redis://:hunter2", "is not the address"],
+  ["redis://:hunter2@", "is not the address"],
+  ["redis://:hunter2@example:port", "is not the address"],
+  ["http://:hunter2@example", "has an unknown scheme"],
+  ["redis://:hunter2@example/zero", "has a database that is not a number"],
+  ["redis://:hunter2%@example", "is not percent-encoded correctly"],
+  ["redis://example?password=hunter2", "has unknown parameters"],
+  ["redis://:hunter2#@example", "is not the address"],
   ["unix://hunter2/run/redis.sock", "must name the absolute path of a socket"],
-])("parseServerAddress() refuses %j, and repeats nothing of it", (text, why) => {
+])("parseServerAddress() refuses %j, and quotes nothing of it", (text, why) => {
   expect(() => parseServerAddress(text, "node 1")).toThrow(`node 1 ${why}`);
   expect(() => parseServerAddress(text, "node 1")).not.toThrow(/hunter2/);
 });

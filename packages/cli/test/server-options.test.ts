@@ -1,12 +1,12 @@
 import { once } from "node:events";
-import { mkdir, writeFile } from "node:fs/promises";
 import { type AddressInfo, createServer } from "node:net";
-import { dirname, join } from "node:path";
-import { type RedisServer, reapedDirectory, startRedisServer } from "@holdfast/testkit";
+import { join } from "node:path";
+import { type RedisServer, startRedisServer } from "@holdfast/testkit";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { readServerOptions, type ServerArguments } from "../src/options/server-options.ts";
 import { closeServers, openServers, untilConnected } from "../src/servers/servers.ts";
 import { wrongSchemeOf } from "../src/servers/wrong-scheme.ts";
+import { folderWith } from "./support/folder.ts";
 import { runCli, type StartOptions } from "./support/program.ts";
 
 const password = "s3cret@/%";
@@ -23,7 +23,7 @@ afterAll(async () => {
   await Promise.all([open, guarded].map((server) => server?.stop()));
 });
 
-/** The names of the nodes that `inspect` asks, or what went wrong. */
+/** Runs `inspect`, and returns the names and errors of the nodes. */
 async function ask(args: readonly string[], options?: StartOptions) {
   const { code, out, err } = await runCli(["inspect", "x", "--json", ...args], options);
   expect(out + err).not.toContain(password);
@@ -32,16 +32,7 @@ async function ask(args: readonly string[], options?: StartOptions) {
   return { code, err, nodes: nodes.map(({ node }) => node), errors: nodes.map(({ error }) => error) };
 }
 
-async function folderWith(files: Readonly<Record<string, unknown>>): Promise<string> {
-  const folder = await reapedDirectory();
-  for (const [name, content] of Object.entries(files)) {
-    await mkdir(dirname(join(folder, name)), { recursive: true });
-    await writeFile(join(folder, name), typeof content === "string" ? content : JSON.stringify(content));
-  }
-  return folder;
-}
-
-test("--node names servers in every form", async () => {
+test("--node accepts every form of address", async () => {
   const { port, socketPath } = open;
   const nodes = [
     `redis://127.0.0.1:${port}`,
@@ -55,12 +46,12 @@ test("--node names servers in every form", async () => {
   expect(answer).toEqual({ code: 0, err: "", nodes: names, errors: [null, null, null, null, null] });
 });
 
-test("--node does without a server that has no such database", async () => {
+test("--node reports a server that does not have the database", async () => {
   const answer = await ask([`--node=127.0.0.1:${open.port}/99`]);
   expect(answer).toMatchObject({ code: 69, errors: [expect.stringContaining("DB index is out of range")] });
 });
 
-test("--node takes a password, which is never shown", async () => {
+test("--node accepts a password, which is never shown", async () => {
   const right = await ask([`--node=redis://:${encoded}@127.0.0.1:${guarded.port}`]);
   expect(right).toMatchObject({ code: 0, nodes: [`127.0.0.1:${guarded.port}`], errors: [null] });
   const wrong = await ask([`--node=redis://default:no${encoded}@127.0.0.1:${guarded.port}`]);
@@ -69,7 +60,7 @@ test("--node takes a password, which is never shown", async () => {
   expect(missing).toMatchObject({ code: 69, errors: [expect.stringContaining("NOAUTH")] });
 });
 
-test("--tls-ca has servers with TLS trusted", async () => {
+test("--tls-ca makes the certificates of servers trusted", async () => {
   const folder = await folderWith({ "ca.pem": open.tls?.ca });
   const node = `--node=rediss://127.0.0.1:${open.tls?.port}`;
   expect(await ask([node, "--tls-ca", join(folder, "ca.pem")])).toMatchObject({ code: 0, errors: [null] });
@@ -80,7 +71,7 @@ test("--tls-ca has servers with TLS trusted", async () => {
   });
 });
 
-test("an address with the wrong scheme is told apart at once, without a login", async () => {
+test("openServers() detects an address with the wrong scheme at once, without a login", async () => {
   const cases = [
     [`rediss://127.0.0.1:${open.port}`, "this port does not speak TLS: use redis:// instead of rediss://"],
     [`rediss://:${encoded}@127.0.0.1:${guarded.port}`, "this port does not speak TLS: use redis://"],
@@ -100,7 +91,7 @@ test("an address with the wrong scheme is told apart at once, without a login", 
   }
 });
 
-test("run gives up at once with 78 where the scheme of too many addresses is wrong, and not for a minority", async () => {
+test("run: exits at once with 78 when too many addresses have the wrong scheme, but not for a minority", async () => {
   const [plain, encrypted] = [`127.0.0.1:${open.port}`, `127.0.0.1:${open.tls?.port}`];
   const nodes = [`--node=rediss://${plain}`, `--node=redis://${encrypted}`, `--node=127.0.0.1:${guarded.port}`];
   const outcome = await runCli(["run", "x", "--wait", "forever", ...nodes, "--", "true"]);
@@ -118,7 +109,7 @@ test("run gives up at once with 78 where the scheme of too many addresses is wro
   expect(await runCli(["run", "x", ...minority, "--", "true"])).toEqual({ code: 0, out: "", err: "" });
 });
 
-test("a port that speaks neither protocol has the right scheme, as far as can be told", async () => {
+test("wrongSchemeOf() returns undefined for a port that speaks neither protocol", async () => {
   const silent = createServer().listen(0, "127.0.0.1");
   const closing = createServer((socket) => socket.destroy()).listen(0, "127.0.0.1");
   for (const server of [silent, closing]) {
@@ -131,7 +122,7 @@ test("a port that speaks neither protocol has the right scheme, as far as can be
   }
 });
 
-test("--config names another file, whose paths are seen from its own folder", async () => {
+test("--config names another file, whose paths are relative to its folder", async () => {
   const config = { nodes: [`rediss://127.0.0.1:${open.tls?.port}`], tlsCa: "tls/ca.pem", prefix: "app:", ttl: "5s" };
   const folder = await folderWith({ "my.conf": config, "tls/ca.pem": open.tls?.ca });
   const args = ["--config", join(folder, "my.conf")];

@@ -16,7 +16,7 @@ import { withServers } from "./support/servers.ts";
 const servers = withServers(3);
 const escapeCode = "\u001b";
 
-test("--help names the commands and the exit codes; of a command, its options", async () => {
+test("--help lists the commands and the exit codes, and the options of a command", async () => {
   const general = await runCli(["--help"]);
   expect(general).toMatchObject({ code: 0, err: "" });
   for (const word of [
@@ -55,12 +55,12 @@ test("completion: prints a script that completes commands and options in bash", 
   expect(await bash.ended).toEqual({ code: 0, out: `${completed.join("\n")}\n`, err: "" });
 });
 
-test("completion: prints a script for zsh where that is the shell", async () => {
+test("completion: prints a script for zsh if that is the shell", async () => {
   const { out } = await runCli(["completion"], { env: { SHELL: "/bin/zsh" } });
   expect(out).toContain("#compdef holdfast");
 });
 
-test("colours: are there at a terminal, and not with NO_COLOR or in a pipe", async () => {
+test("colours are used at a terminal or with FORCE_COLOR, and not with NO_COLOR or in a pipe", async () => {
   const atTerminal = await startAtTerminal(["inspect", "colour"], { env: servers.env }).ended;
   const refused = await startAtTerminal(["inspect", "colour"], { env: { ...servers.env, NO_COLOR: "1" } }).ended;
   const piped = await runCli(["inspect", "colour"], { env: { ...servers.env, CI: "true" } });
@@ -71,7 +71,7 @@ test("colours: are there at a terminal, and not with NO_COLOR or in a pipe", asy
   expect(forced.out).toContain(escapeCode);
 });
 
-test("inspect: --watch at a terminal redraws, and leaves it clean after Ctrl-C", async () => {
+test("inspect: --watch redraws at a terminal, and restores the cursor after Ctrl-C", async () => {
   const env = { ...servers.env, NO_COLOR: "1" };
   const cli = startAtTerminal(["inspect", "drawn", "--watch", "--interval", "20ms"], { env });
   await cli.prints("drawn is free");
@@ -95,7 +95,7 @@ test("run: Ctrl-C at a terminal reaches the command once", async () => {
   expect(out.split("<int>")).toHaveLength(2);
 });
 
-test("run: Ctrl-C reaches a command in a process group of its own, too", async () => {
+test("run: Ctrl-C also reaches a command in its own process group", async () => {
   const script = `trap 'echo "<int>"; exit 4' INT; echo up; while :; do sleep 0.05; done`;
   const args = ["run", "group-keys", "--process-group", "--", "sh", "-c", script];
   const cli = startAtTerminal(args, { env: servers.env });
@@ -104,7 +104,7 @@ test("run: Ctrl-C reaches a command in a process group of its own, too", async (
   expect(await cli.ended).toMatchObject({ code: 4, out: expect.stringContaining("<int>") });
 });
 
-test("run: a person who waits is told why", async () => {
+test("run: tells a person at a terminal why it waits", async () => {
   for (const server of servers.all) await server.command("SET", "lock:slow", "alice:1", "PX", 600_000);
   const cli = startAtTerminal(["run", "slow", "--wait", "forever", "--", "true"], { env: servers.env });
   await cli.prints("holdfast: waiting for slow: another owner holds it");
@@ -112,7 +112,7 @@ test("run: a person who waits is told why", async () => {
   expect((await cli.ended).code).toBe(130);
 });
 
-test("run: releases the lock when its terminal is gone", async () => {
+test("run: releases the lock when its terminal closes", async () => {
   const cli = startAtTerminal(["run", "gone", "--verbose", "--", "sh", "-c", "echo pid $$; exec sleep 60"], {
     env: servers.env,
   });
@@ -124,24 +124,24 @@ test("run: releases the lock when its terminal is gone", async () => {
   expect(isAlive(pid)).toBe(false);
 });
 
-test("a reader that has gone ends it as SIGPIPE would, without a word", async () => {
+test("a reader that has gone ends holdfast silently, as SIGPIPE would", async () => {
   const cli = startCli(["inspect", "unread"], { env: servers.env });
   cli.process.stdout?.destroy();
   expect(await cli.ended).toMatchObject({ code: 141, err: "" });
 });
 
-test("output that cannot be written ends it with 74 and one line", async () => {
+test("output that cannot be written ends holdfast with 74 and one line", async () => {
   const full = openSync("/dev/full", "w");
   const cli = startCli(["inspect", "full"], { env: servers.env, stdio: ["ignore", full, "pipe"] });
   expect(await cli.ended).toMatchObject({ code: 74, err: "holdfast: could not write to standard output: ENOSPC\n" });
 });
 
-test("closed standard streams do not matter", async () => {
+test("closed standard streams do not change the exit code", async () => {
   const script = `${shellWords} inspect closed >&-; echo $?; ${shellWords} run closed --verbose -- sh -c 'exit 3' <&- >&- 2>&-; echo $?`;
   expect(await start("sh", ["-c", script], { env: servers.env }).ended).toEqual({ code: 0, out: "0\n3\n", err: "" });
 });
 
-test("run: a standard error that cannot be written does not end the command", async () => {
+test("run: does not end the command when standard error cannot be written", async () => {
   const full = openSync("/dev/full", "w");
   const cli = startCli(["run", "mute", "--verbose", "--", "sh", "-c", "echo up; read line; echo done"], {
     env: servers.env,

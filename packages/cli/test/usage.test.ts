@@ -1,12 +1,11 @@
-/** What is refused before anything is done, and what is read from where. In this process, as it comes to no more. */
-import { mkdir, writeFile } from "node:fs/promises";
+/** Usage errors, and the sources of options. Runs in this process, because nothing is started. */
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
-import { reapedDirectory } from "@holdfast/testkit";
+import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { runCommandLine } from "../src/command-line.ts";
 import type { Failure } from "../src/exit-codes.ts";
 import { readServerOptions, type ServerArguments } from "../src/options/server-options.ts";
+import { folderWith } from "./support/folder.ts";
 import { runCli } from "./support/program.ts";
 
 const secret = "s3cret@/%";
@@ -22,16 +21,7 @@ afterEach(() => {
   if (outerNodes !== undefined) process.env.HOLDFAST_NODES = outerNodes;
 });
 
-async function folderWith(files: Readonly<Record<string, unknown>>): Promise<string> {
-  const folder = await reapedDirectory();
-  for (const [name, content] of Object.entries(files)) {
-    await mkdir(dirname(join(folder, name)), { recursive: true });
-    await writeFile(join(folder, name), typeof content === "string" ? content : JSON.stringify(content));
-  }
-  return folder;
-}
-
-/** What it is refused with: a usage error in one line, without what may be a password. */
+/** Returns the message of a usage error, which has one line, and no password. */
 async function refusal(call: Promise<unknown>): Promise<string> {
   const failure = await call.then(
     () => undefined,
@@ -75,24 +65,24 @@ test.each([
   [["run", "x", "--memory", "-E", "-1", "--", "true"], "conflict-exit-code"],
   [["run", "x", "--memory", "--conflict-exit-code", "1.5", "--", "true"], 'not "1.5"'],
   [["run", "x", "--memory", "-E", "1", "-E", "2", "--", "true"], "--conflict-exit-code was given 2 times"],
-  [["run", "help", "--memory", "--", "true"], '"help" asks for help'],
-  [["run", "x", "-", "--memory", "--", "true"], '"-" is no resource'],
+  [["run", "help", "--memory", "--", "true"], '"help" prints the help'],
+  [["run", "x", "-", "--memory", "--", "true"], '"-" is not a resource'],
   [["run", "x", "--memory", "--node", "redis://a", "--", "true"], "mutually exclusive"],
   [["inspect", "x", "--memory", "--interval", "1s"], "interval -> watch"],
   [["inspect", "x", "--memory", "--watch", "--interval", "0"], "--interval must be longer than 0"],
   [["inspect", "x", "--node", "redis://a.invalid", "--node", "redis://a.invalid"], "a.invalid:6379 was named twice"],
-  [["inspect", "x", "--node", "redis://a.invalid", "--node", `redis://:${secret}`], "node 2 of --node is no"],
+  [["inspect", "x", "--node", "redis://a.invalid", "--node", `redis://:${secret}`], "node 2 of --node is not"],
   [["inspect", "x", "--node", "redis://a.invalid", "--prefix", "holdfast:fence:"], "--prefix must not begin with"],
   [["inspect", "x", "--node", "redis://a.invalid", "--tls-ca", "none.pem"], "could not read none.pem: ENOENT"],
   [["list", "--memory"], "--memory has no servers to search"],
   [["list", "--node", "redis://a.invalid", "--limit", "0"], '--limit must be a number from 1 to 100000, not "0"'],
   [["list", "--node", "redis://a.invalid", "--timeout", "10"], "--timeout must be a duration"],
   [["release", "x", "--memory"], "Missing required argument: owner"],
-])("holdfast %j is refused", async (args, why) => {
+])("holdfast %j is a usage error", async (args, why) => {
   expect(await refusal(runCommandLine(args))).toContain(why);
 });
 
-test("what is refused is told in one line, with 64, and without an address that stands where it should not", async () => {
+test("holdfast reports a usage error in one line with 64, and shows no password of a misplaced address", async () => {
   const outcome = await runCli(["inspect", "x", "redis://:s3cret@127.0.0.1", "--memory"]);
   const err = "holdfast: Unknown argument: redis://…@127.0.0.1; see holdfast --help\n";
   expect(outcome).toEqual({ code: 64, out: "", err });
@@ -102,14 +92,14 @@ test.each([
   ["run", "x", "--", "true"],
   ["inspect", "x"],
   ["release", "x", "--owner", "y"],
-])("holdfast %s without servers says how to name them", async (...args) => {
+])("holdfast %s without servers says how to name servers", async (...args) => {
   expect(await refusal(runCommandLine(args))).toMatch(
-    /^no lock servers: name them with --node .* HOLDFAST_NODES.* holdfast\.config\.json.* --memory$/,
+    /^no lock servers: name them with --node .* HOLDFAST_NODES.* holdfast\.config\.json.* --memory to try it without servers$/,
   );
 });
 
 test.each(["holdfast.config.json", ".holdfastrc.json", ".holdfastrc", ".config/holdfast.json"])(
-  "readServerOptions() finds %s in the folders above",
+  "readServerOptions() finds %s in a parent folder",
   async (name) => {
     const folder = await folderWith({ [name]: { nodes: ["a:1", "rediss://b:2"], ttl: "1m" }, "below/it/file": "" });
     process.chdir(join(folder, "below/it"));
@@ -125,7 +115,7 @@ test.each(["holdfast.config.json", ".holdfastrc.json", ".holdfastrc", ".config/h
   },
 );
 
-test("readServerOptions() prefers the command line to HOLDFAST_NODES, and that to the file", async () => {
+test("readServerOptions() prefers the command line to HOLDFAST_NODES, and HOLDFAST_NODES to the file", async () => {
   process.chdir(await folderWith({ "holdfast.config.json": { nodes: ["file"], prefix: "file:", ttl: "1m" } }));
   const hosts = async (args: ServerArguments, env: NodeJS.ProcessEnv): Promise<unknown[]> => {
     const { addresses, prefix, ttlMs } = await readServerOptions(args, env);
@@ -145,20 +135,23 @@ test("readServerOptions() needs no servers with --memory", async () => {
 test.each([
   ["is not valid JSON", `redis://:${secret}`],
   ["must be an object with nodes, prefix", [`redis://:${secret}`]],
-  ["has unknown keys: nods, timeout; known are nodes, prefix", { nods: [], timeout: 1 }],
+  ["has unknown keys: nods, timeout; the known keys are nodes, prefix", { nods: [], timeout: 1 }],
   ["must be a list of strings", { nodes: `redis://:${secret}` }],
   ["must be a string", { nodes: [], ttl: 30 }],
-])("readServerOptions() says that a configuration file %s, and names it", async (why, content) => {
-  const folder = await folderWith({ "holdfast.config.json": content, "other.conf": content });
-  process.chdir(folder);
-  for (const config of [undefined, "other.conf"]) {
-    const message = await refusal(readServerOptions({ ...nothing, config }, {}));
-    expect(message).toContain(why);
-    expect(message).toContain(join(folder, config ?? "holdfast.config.json"));
-  }
-});
+])(
+  "readServerOptions() rejects with the reason that a configuration file %s, and names the file",
+  async (why, content) => {
+    const folder = await folderWith({ "holdfast.config.json": content, "other.conf": content });
+    process.chdir(folder);
+    for (const config of [undefined, "other.conf"]) {
+      const message = await refusal(readServerOptions({ ...nothing, config }, {}));
+      expect(message).toContain(why);
+      expect(message).toContain(join(folder, config ?? "holdfast.config.json"));
+    }
+  },
+);
 
-test("readServerOptions() says that a named configuration file is not there", async () => {
+test("readServerOptions() rejects when a named configuration file does not exist", async () => {
   const message = await refusal(readServerOptions({ ...nothing, config: "none.json" }, {}));
   expect(message).toMatch(/^could not read \S+none\.json: ENOENT$/);
 });

@@ -161,7 +161,8 @@ const serverKinds: Readonly<Record<ServerCode, Kind>> = {
     severity: "warning",
     level: null,
     when: "its user may not publish releases, or subscribe to them",
-    remedy: "Grant the missing permissions with ACL SETUSER. Until then, all waiters retry at once after a delay.",
+    remedy:
+      "Grant the missing permissions with ACL SETUSER. Until then, waiters retry after a delay, or all at the same time.",
   },
   "version-old": {
     severity: "notice",

@@ -55,7 +55,7 @@ export const serverRules: Readonly<Record<Exclude<ServerCode, "unreachable">, Ru
   "clock-differs": ({ clock }) => {
     if (clock === null || Math.abs(clock.aheadMs) - clock.uncertaintyMs <= clockDifferenceMsMax) return null;
     const [far, margin] = [shortMs(Math.abs(clock.aheadMs)), shortMs(clock.uncertaintyMs)];
-    return `has a clock that is ${far} ${clock.aheadMs > 0 ? "ahead of" : "behind"} this machine's, within ${margin}`;
+    return `has a clock that is ${far} ${clock.aheadMs > 0 ? "ahead of" : "behind"} this machine's, to within ${margin}`;
   },
 
   hidden: ({ info, appendfsync, sentinels }) => {

@@ -2,8 +2,8 @@ import type { Facts, Info, ServerFacts, ServerView } from "../../src/doctor/fact
 import { judge } from "../../src/doctor/judge.ts";
 import { type Report, reportOf } from "../../src/doctor/report.ts";
 
-/** A server as it should be. */
-export const rightView: ServerView = {
+/** The view of a healthy server. */
+export const healthyView: ServerView = {
   latency: { medianMs: 1, p99Ms: 2, pings: 100 },
   clock: { aheadMs: 0, uncertaintyMs: 1 },
   info: {
@@ -25,30 +25,30 @@ export const rightView: ServerView = {
   lockFailure: null,
 };
 
-/** Servers on machines of their own, each with what differs from one as it should be. */
+/** Returns facts about servers on separate machines, each with changes to a healthy view. */
 export function factsOf(...views: readonly Partial<ServerView>[]): Facts {
   const servers = views.map(
     (changes, index): ServerFacts => ({
       name: `s${index}`,
       address: { machine: `192.0.2.${index}`, isTls: true, database: 0 },
       failure: null,
-      view: { ...rightView, ...changes },
+      view: { ...healthyView, ...changes },
     }),
   );
   return { servers, ttlMs: 30_000, nodeTimeoutMs: 500, restartGuardMs: 0 };
 }
 
-/** What is seen of five servers, each in another trouble but the first. */
+/** A report about five servers, all with different problems except the first. */
 export const example: Report = exampleReport();
 
 function exampleReport(): Report {
-  const info = rightView.info as Info;
+  const info = healthyView.info as Info;
   const facts = factsOf(
     {},
     { info: { ...info, appendonly: false } },
     { clock: { aheadMs: 3_200, uncertaintyMs: 1.2 } },
     {
-      access: { ...rightView.access, missing: ["+pexpire"], missingForWakeUps: ["&holdfast:released:*"] },
+      access: { ...healthyView.access, missing: ["+pexpire"], missingForWakeUps: ["&holdfast:released:*"] },
       lockFailure: "ERR",
     },
     {},

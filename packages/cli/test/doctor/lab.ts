@@ -1,4 +1,4 @@
-/** Servers in all kinds of trouble, which end with the test. */
+/** Starts servers with all kinds of problems, which stop at the end of the test. */
 import { spawn } from "node:child_process";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -15,35 +15,35 @@ import { closeServers, openServers } from "../../src/servers/servers.ts";
 
 const password = "secret";
 
-/** What a server needs for the highest level. Arguments that come after these win. */
-const rightArgs = ["--appendonly", "yes", "--appendfsync", "always", "--requirepass", password];
-/** Has a replica get its data at once, instead of seconds later in case another one comes. */
+/** The arguments of a server for the highest level. Later arguments override them. */
+const healthyArgs = ["--appendonly", "yes", "--appendfsync", "always", "--requirepass", password];
+/** Makes a master send its data at once, instead of waiting seconds for more replicas. */
 const promptly = ["--repl-diskless-sync-delay", "0"];
 
-/** Starts a server as it should be, but for these arguments. */
+/** Starts a healthy server, with these additional arguments. */
 export async function startServer(args: readonly string[] = []): Promise<RedisServer> {
-  const server = await startRedisServer({ args: [...rightArgs, ...promptly, ...args] });
+  const server = await startRedisServer({ args: [...healthyArgs, ...promptly, ...args] });
   onTestFinished(() => server.stop());
   return server;
 }
 
-/** How to reach a port with the password. */
+/** Returns the address of a port with the password. */
 export function urlOf({ port }: { readonly port: number }): string {
   return `redis://:${password}@127.0.0.1:${port}`;
 }
 
-/** Starts a server, and tells how to reach it. */
+/** Starts a server, and returns its address. */
 export async function startUrl(args?: readonly string[]): Promise<string> {
   return urlOf(await startServer(args));
 }
 
-/** Starts a server with a user that has these permissions, and tells how to reach it as that user. */
+/** Starts a server with a user that has these permissions, and returns the address for that user. */
 export async function startUrlForUser(permissions: readonly string[]): Promise<string> {
   const { port } = await startServer(["--user", "holdfast", "on", `>${password}`, ...permissions]);
   return `redis://holdfast:${password}@127.0.0.1:${port}`;
 }
 
-/** Tells of a port on which nobody listens. */
+/** Returns the address of a port on which nothing listens. */
 export async function refusingUrl(): Promise<string> {
   return `redis://127.0.0.1:${await freePort()}`;
 }
@@ -61,7 +61,7 @@ export async function send(
   }
 }
 
-/** Starts a replica of a server, and waits until both know of each other. */
+/** Starts a replica of a server, and waits until both report the link. */
 export async function startReplica(master: RedisServer): Promise<RedisServer> {
   const replica = await startServer(["--replicaof", "127.0.0.1", String(master.port), "--masterauth", password]);
   await expect.poll(() => send(urlOf(replica), "INFO", "replication")).toContain("master_link_status:up");
@@ -69,7 +69,7 @@ export async function startReplica(master: RedisServer): Promise<RedisServer> {
   return replica;
 }
 
-/** Has a sentinel watch a server. */
+/** Starts a sentinel that monitors a server. */
 export async function startSentinel(master: RedisServer): Promise<void> {
   const directory = await reapedDirectory();
   const file = join(directory, "sentinel.conf");
@@ -87,7 +87,7 @@ export async function startSentinel(master: RedisServer): Promise<void> {
     .toEqual(["__sentinel__:hello", 1]);
 }
 
-/** Starts a server at the other end of a long line. */
+/** Starts a server behind a connection with this delay in each direction. */
 export async function startFarUrl(delayMs: number): Promise<string> {
   const proxy = await startTcpProxy({ port: (await startServer()).port });
   onTestFinished(() => proxy.close());
@@ -95,25 +95,25 @@ export async function startFarUrl(delayMs: number): Promise<string> {
   return urlOf(proxy);
 }
 
-/** Starts a server of which something else is heard than it says. */
-async function startUrlHeardAs(change: (said: string) => string): Promise<string> {
+/** Starts a server behind a proxy that changes its replies. */
+async function startUrlBehindProxy(change: (reply: string) => string): Promise<string> {
   const proxy = await startTamperingProxy((await startServer()).port);
   onTestFinished(() => proxy.stop());
   proxy.tamper = (data) => ({ data: Buffer.from(change(data.toString("latin1")), "latin1") });
   return urlOf(proxy);
 }
 
-/** Starts a server whose version is heard as this one, of one digit and as many others as it has. */
+/** Starts a server behind a proxy that changes the first digit of its version. */
 export function startUrlOfVersion(major: number): Promise<string> {
-  return startUrlHeardAs((said) =>
-    said.replace(/(redis_version:)\d/, `$1${major}`).replace("valkey_version:", "former_version:"),
+  return startUrlBehindProxy((reply) =>
+    reply.replace(/(redis_version:)\d/, `$1${major}`).replace("valkey_version:", "former_version:"),
   );
 }
 
-/** Starts a server whose clock is heard to be ahead by this much. */
+/** Starts a server behind a proxy that sets its clock ahead. */
 export function startUrlAhead(ms: number): Promise<string> {
-  return startUrlHeardAs((said) =>
-    said.replace(/^\*2\r\n\$10\r\n(\d{10})\r\n\$\d\r\n(\d{1,6})\r\n$/, (_, seconds, microseconds) => {
+  return startUrlBehindProxy((reply) =>
+    reply.replace(/^\*2\r\n\$10\r\n(\d{10})\r\n\$\d\r\n(\d{1,6})\r\n$/, (_, seconds, microseconds) => {
       const shiftedUs = Number(seconds) * 1e6 + Number(microseconds) + ms * 1e3;
       const words = [Math.floor(shiftedUs / 1e6), shiftedUs % 1e6].map(String);
       return `*2\r\n${words.map((word) => `$${word.length}\r\n${word}\r\n`).join("")}`;
@@ -121,11 +121,10 @@ export function startUrlAhead(ms: number): Promise<string> {
   );
 }
 
-/** What may be asked for besides the servers. The ttl and the node timeout are long, as
- * machines that run tests are busy. */
+/** The options besides the servers. The ttl and the node timeout are long, for busy machines. */
 export type LabOptions = Partial<ServerOptions & CollectOptions & { readonly required: Level }>;
 
-/** Has the doctor look at servers. */
+/** Examines servers as the doctor does. */
 export async function examineServers(nodes: readonly string[], options: LabOptions = {}): Promise<Report> {
   const complete = {
     ...{ memory: false, tls: {}, prefix: "lock:", ttlMs: 600_000, nodeTimeoutMs: 5_000, restartGuardMs: 0 },

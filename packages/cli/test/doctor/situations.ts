@@ -17,14 +17,14 @@ import {
   urlOf,
 } from "./lab.ts";
 
-/** Servers of which something is to be found. */
+/** Servers that show a finding. */
 export interface Situation {
   readonly code: Code;
-  /** How the servers are. */
+  /** The description of the servers. */
   readonly how: string;
-  /** What else there is to be found, and nothing more. */
+  /** The other findings about them. */
   readonly also: readonly Code[];
-  /** Sets them up, and has the doctor look at them. */
+  /** Starts the servers, and examines them. */
   examine(): Promise<Diagnosis>;
 }
 
@@ -32,17 +32,17 @@ const locking = await documentedPermissions();
 const seeing = ["+info", "+config|get", "+pubsub|numsub"];
 const without = (...denied: string[]): string[] => [...locking, ...seeing].filter((each) => !denied.includes(each));
 
-/** One for each finding. Servers are as they should be, but for what is told. */
+/** A situation for each finding. Servers are healthy except as described. */
 export const situations: readonly Situation[] = [
   {
     code: "no-quorum",
-    how: "nobody listens on the ports of two of three servers",
+    how: "nothing listens on the ports of two of three servers",
     also: ["unreachable"],
     examine: async () => examineServers([await startUrl(), await refusingUrl(), await refusingUrl()]),
   },
   {
     code: "same-server",
-    how: "one server is named by two of its databases",
+    how: "one server is named with two of its databases",
     also: ["same-machine", "even-number", "different-databases"],
     examine: async () => {
       const url = await startUrl();
@@ -57,7 +57,7 @@ export const situations: readonly Situation[] = [
   },
   {
     code: "clocks-apart",
-    how: "the clocks of two servers are heard to be 400 ms ahead, and 400 ms behind",
+    how: "a proxy sets the clocks of two servers 400 ms ahead and 400 ms behind",
     also: ["same-machine", "even-number"],
     examine: async () => examineServers([await startUrlAhead(400), await startUrlAhead(-400)]),
   },
@@ -93,25 +93,25 @@ export const situations: readonly Situation[] = [
   },
   {
     code: "different-versions",
-    how: "the INFO of one of two servers is heard with another version",
+    how: "a proxy changes the version in the INFO of one of two servers",
     also: ["same-machine", "even-number"],
     examine: async () => examineServers([await startUrl(), await startUrlOfVersion(9)]),
   },
   {
     code: "different-databases",
-    how: "two servers, one of them with its database 3",
+    how: "two servers, one of them with database 3",
     also: ["same-machine", "even-number"],
     examine: async () => examineServers([await startUrl(), `${await startUrl()}/3`]),
   },
   {
     code: "unreachable",
-    how: "nobody listens on the port of one of three servers",
+    how: "nothing listens on the port of one of three servers",
     also: ["same-machine"],
     examine: async () => examineServers([await startUrl(), await startUrl(), `127.0.0.1:${await freePort()}`]),
   },
   {
     code: "replica",
-    how: "a server with --replicaof another one",
+    how: "a server with --replicaof another server",
     also: ["no-quorum", "single-server"],
     examine: async () => examineServers([urlOf(await startReplica(await startServer()))]),
   },
@@ -151,7 +151,7 @@ export const situations: readonly Situation[] = [
   },
   {
     code: "version-unsupported",
-    how: "the INFO of a server is heard with version 5",
+    how: "a proxy changes the version in the INFO of a server to 5",
     also: ["single-server"],
     examine: async () => examineServers([await startUrlOfVersion(5)]),
   },
@@ -170,19 +170,19 @@ export const situations: readonly Situation[] = [
   },
   {
     code: "restarted-lately",
-    how: "a server with --appendonly no that has just been started",
+    how: "a server with --appendonly no that has just started",
     also: ["forgets-claims", "forgets-counters", "single-server"],
     examine: async () => examineServers([await startUrl(["--appendonly", "no"])]),
   },
   {
     code: "clock-differs",
-    how: "the clock of a server is heard to be a minute ahead",
+    how: "a proxy sets the clock of a server a minute ahead",
     also: ["single-server"],
     examine: async () => examineServers([await startUrlAhead(60_000)]),
   },
   {
     code: "hidden",
-    how: "an ACL user with what locks need, and nothing else",
+    how: "an ACL user with only the permissions for locks",
     also: ["single-server"],
     examine: async () => examineServers([await startUrlForUser(locking)]),
   },
@@ -195,7 +195,7 @@ export const situations: readonly Situation[] = [
   },
   {
     code: "recovering",
-    how: "a server that has just been started, and a restart guard",
+    how: "a server that has just started, and a restart guard",
     also: ["single-server"],
     examine: async () => examineServers([await startUrl()], { restartGuardMs: 600_000 }),
   },
@@ -217,7 +217,7 @@ export const situations: readonly Situation[] = [
   },
   {
     code: "version-old",
-    how: "the INFO of a server is heard with version 6",
+    how: "a proxy changes the version in the INFO of a server to 6",
     also: ["single-server"],
     examine: async () => examineServers([await startUrlOfVersion(6)]),
   },
@@ -235,7 +235,7 @@ export const situations: readonly Situation[] = [
   },
   {
     code: "unencrypted",
-    how: "what is seen of a server, as if it were on another machine",
+    how: "the facts about a server, changed to another machine",
     also: ["single-server"],
     examine: async () => {
       const report = await examineServers([await startUrl()]);

@@ -3,13 +3,13 @@ import { build } from "esbuild";
 
 const packageFolder = fileURLToPath(new URL("../..", import.meta.url));
 
-/** What is no ES module asks for Node's own modules by `require()`. */
+/** CommonJS dependencies load Node's own modules by `require()`. */
 const banner =
   'import { createRequire as requireFrom } from "node:module";\nconst require = requireFrom(import.meta.url);';
 
 /**
- * Bundles the program from source once for all tests, and what it depends on: most of the time that a program takes to start
- * goes into compiling and finding files. It stands one folder deep in the package, as the built one does.
+ * Bundles the program and its dependencies from source once for all tests, because most of the start-up time goes into
+ * finding and compiling files. The bundle is one folder deep in the package, like the built program.
  */
 export default async function bundle(): Promise<void> {
   await build({
@@ -17,7 +17,7 @@ export default async function bundle(): Promise<void> {
     outfile: `${packageFolder}reports/holdfast.js`,
     bundle: true,
     conditions: ["@holdfast/source"],
-    external: ["log-update"], // as it is loaded only where it is needed
+    external: ["log-update"], // loaded on demand
     banner: { js: banner },
     format: "esm",
     platform: "node",

@@ -1,51 +1,47 @@
-/** Runs `holdfast` as its users do: as a process. */
+/** Runs `holdfast` as a process, as users do. */
 import { type ChildProcess, type StdioOptions, spawn } from "node:child_process";
-import { writeFile } from "node:fs/promises";
-import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { reapedDirectory } from "@holdfast/testkit";
 import { afterEach, expect } from "vitest";
-// Before any server has stopped: after a socket was removed, Node 20.20 does not follow the next symbolic link to a module.
+import { folderWith } from "./folder.ts";
+// Before any server stops: after a socket is removed, Node 20.20 does not follow the next symbolic link to a module.
 import "yargs";
 
 export const packageFolder: string = fileURLToPath(new URL("../..", import.meta.url));
 const program = `${packageFolder}reports/holdfast.js`;
 
-/** A folder in which `holdfast` has more patience with servers than it has on machines that do nothing else. */
-export async function patientFolder(): Promise<string> {
-  const folder = await reapedDirectory();
-  await writeFile(join(folder, "holdfast.config.json"), JSON.stringify({ nodeTimeout: "1500ms" }));
-  return folder;
+/** Returns a folder whose configuration file sets a longer node timeout, for busy machines. */
+export async function busyMachineFolder(): Promise<string> {
+  return folderWith({ "holdfast.config.json": { nodeTimeout: "1500ms" } });
 }
 
-const usualFolder = await patientFolder();
+const usualFolder = await busyMachineFolder();
 
-/** How it is started. */
+/** How a process is started. */
 export interface StartOptions {
   readonly env?: Readonly<Record<string, string>>;
-  /** Default: a patient folder. */
+  /** Default: see {@link busyMachineFolder}. */
   readonly cwd?: string;
   readonly stdio?: StdioOptions;
 }
 
-/** How it ended, and what it printed. */
+/** The exit code and the output of a process. */
 export interface Outcome {
-  /** Null when a signal ended it. */
+  /** Null if a signal ended the process. */
   readonly code: number | null;
   readonly out: string;
   readonly err: string;
 }
 
-/** A process that may still run. */
+/** A process that may still be running. */
 export interface Started {
   readonly process: ChildProcess;
   readonly ended: Promise<Outcome>;
-  /** What it has printed until now. */
+  /** The output so far. */
   out(): string;
   err(): string;
-  /** Resolves when it has printed this to standard output. */
+  /** Resolves when standard output has this text. */
   prints(text: string | RegExp): Promise<void>;
-  /** Writes to its standard input. */
+  /** Writes to standard input. */
   write(text: string): void;
 }
 
@@ -59,12 +55,12 @@ afterEach(() => {
   pids.clear();
 });
 
-/** Has a process that is not ours killed at the end of the test, if it is still there. */
+/** Kills a process that is not our child at the end of the test, if it still exists. */
 export function killLater(pid: number): void {
   pids.add(pid);
 }
 
-/** Whether there is a process with this id. */
+/** Returns whether a process with this id exists. */
 export function isAlive(pid: number): boolean {
   try {
     return process.kill(pid, 0);
@@ -73,7 +69,7 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-/** Starts any program, with nothing of this process's environment that concerns `holdfast`. */
+/** Starts any program, without the variables of this process that concern `holdfast`. */
 export function start(command: string, args: readonly string[], options: StartOptions = {}): Started {
   const { PATH = "", HOME = "" } = process.env;
   const child = spawn(command, [...args], {
@@ -113,14 +109,14 @@ export function startCli(args: readonly string[], options?: StartOptions): Start
   return start(process.execPath, [program, ...args], options);
 }
 
-/** Runs `holdfast` to its end. Nothing is there to be read from its standard input. */
+/** Runs `holdfast` to its end, with empty standard input. */
 export async function runCli(args: readonly string[], options?: StartOptions): Promise<Outcome> {
   const cli = startCli(args, options);
   cli.process.stdin?.end();
   return cli.ended;
 }
 
-/** Starts `holdfast` at a terminal: what is written is typed there, and what is printed is what the terminal gets. */
+/** Starts `holdfast` at a terminal, with typed input and the output that the terminal receives. */
 export function startAtTerminal(args: readonly string[], options?: StartOptions): Started {
   const words = [process.execPath, program, ...args].map((word) => `'${word.replaceAll("'", `'\\''`)}'`);
   const command = `stty rows 50 cols 120; exec ${words.join(" ")}`;
@@ -137,6 +133,6 @@ function killIfThere(pid: number): void {
   try {
     process.kill(pid, "SIGKILL");
   } catch {
-    // It has ended.
+    // The process has ended.
   }
 }

@@ -4,11 +4,11 @@ import { afterAll, beforeAll, expect } from "vitest";
 /** Lock servers that all tests of a file share. */
 export interface Servers {
   readonly all: readonly RedisServer[];
-  /** What tells `holdfast` of them. */
+  /** The environment that names the servers for `holdfast`. */
   readonly env: Readonly<Record<string, string>>;
-  /** Who holds a resource on each of them; null where nobody does. */
+  /** Returns the owner of a resource on each server; null if it is free there. */
   owners(resource: string): Promise<readonly (string | null)[]>;
-  /** Resolves when nobody holds the resource any more. */
+  /** Resolves when the resource is free on all servers. */
   free(resource: string): Promise<void>;
 }
 
