@@ -53,7 +53,7 @@ export class UsageError extends Failure {
 export const exitCodesHelp = `Exit codes:
   1         doctor: the required level is not reached; release: not confirmed
   64        the command line or the configuration is wrong
-  69        too few servers answered
+  69        too few servers replied
   75        another owner held the lock; see run --conflict-exit-code
   76        the lock was lost
   78        the servers cannot work in this configuration
