@@ -24,7 +24,7 @@ export interface NodeRedisCluster {
   on?(event: string | symbol, listener: (error?: unknown) => void): unknown;
   /** The known masters. */
   readonly masters: readonly NodeRedisServer[];
-  /** The shards by slot, as far as they are known. */
+  /** The shards by slot, once they are known. */
   readonly slots: readonly NodeRedisShard[];
   /** Sends a command to the shard of a key. */
   sendCommand(

@@ -15,7 +15,7 @@ interface RecordedEvent {
 }
 
 /**
- * The most events of a call, which may wait forever and make attempts without end. The SDK's own limit for a span is
+ * The most events of a call, which may wait forever and never stop making attempts. The SDK's own limit for a span is
  * 128.
  */
 const eventsMax = 100;

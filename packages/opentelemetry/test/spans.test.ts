@@ -153,7 +153,7 @@ describe("the spans of openTelemetryObserver()", () => {
     ]);
   });
 
-  it("keep the first hundred events of a call that makes attempts without end", async () => {
+  it("keep the first hundred events of a call that never stops making attempts", async () => {
     const { clock, redlock, rival, named } = traced();
     const other = await clock.until(rival({ ttlMs: 100_000 }).acquire("r"));
     const waiting = redlock.acquire("r", { waitTimeoutMs: Number.POSITIVE_INFINITY });

@@ -26,7 +26,8 @@ export const doctorCommand: CommandModule<object, DoctorArguments> = {
   builder: (yargs) =>
     withServerOptions(yargs)
       .usage(
-        "$0 doctor [options]\n\nInspects each server, tries a lock on it, and reports the level that the servers reach:\n" +
+        "$0 doctor [options]\n\n" +
+          "Inspects each server, tries a lock on it, and reports the level that the servers reach:\n" +
           "efficiency, exclusion (under bounded timing), or fenced (and durable).",
       )
       .options({

@@ -32,7 +32,7 @@
 --
 -- Commands take most of the time of an operation; printing a number takes about as long as a command.
 
--- The common case has a short path. Lua creates functions anew in every call, which takes as long as a command, so the
+-- The common case has a short path. Lua creates functions again in every call, which takes as long as a command, so the
 -- general path is created only when it is needed.
 -- @include "latest-hint"
 -- @include "acquire-one"
