@@ -35,8 +35,8 @@ export const doctorCommand: CommandModule<object, DoctorArguments> = {
         json: { type: "boolean", describe: "Print one line of JSON" },
       })
       .epilogue(
-        "Exit codes:\n  0   the required level is reached\n  1   the required level is not reached\n  64  the command line or the configuration is wrong\n" +
-          "  69  too few servers can be reached",
+        "Exit codes:\n  0   the required level is reached\n  1   the required level is not reached\n" +
+          "  64  the command line or the configuration is wrong\n  69  too few servers can be reached",
       ) as unknown as Argv<DoctorArguments>,
   handler: async (args) => {
     const options = await readServerOptions(args, process.env);
