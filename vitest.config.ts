@@ -48,8 +48,9 @@ const folders = ["packages", "apps"].flatMap((parent) =>
 const projects = [...folders, "scripts"]
   .filter((folder) => existsSync(join(root, folder, "test")))
   .map((folder): UserWorkspaceConfig => {
-    const base: UserWorkspaceConfig = { root: join(root, folder), test: { name: folder.replace(/^.*\//, "") } };
-    return mergeConfig(mergeConfig(shared, base), own[folder] ?? {});
+    const { test, ...rest } = own[folder] ?? {};
+    const name = folder.replace(/^.*\//, "");
+    return { ...shared, root: join(root, folder), ...rest, test: { ...shared.test, name, ...test } };
   });
 
 const inFolder = process.cwd() === root ? projects : projects.filter((project) => project.root === process.cwd());
