@@ -85,10 +85,10 @@ function keepExtending(clock: VirtualClock, lock: Lock, extensions: () => number
     while (!isOver) {
       const before = extensions();
       await clock.advance(lock.remainingMs() / 2);
-      while (!isOver && extensions() === before) {
-        await new Promise((resolve) => setTimeout(resolve, 5));
-        await clock.advance(1); // in case it is to be tried again
-      }
+      do {
+        await new Promise((resolve) => setTimeout(resolve, 20));
+        await clock.advance(1); // in case the extension has to be retried
+      } while (!isOver && extensions() === before);
     }
   })();
   return {
@@ -110,8 +110,8 @@ function contend(nodes: ReturnType<typeof nodesOf>) {
       const lock = await redlock.tryAcquire("r").catch(() => null);
       if (lock !== null) locks += 1;
       attempts += 1;
-      // Leaves the holder its turn on this process's event loop.
-      await new Promise((resolve) => setTimeout(resolve, 2));
+      // Leaves the holder time on the event loop of this process.
+      await new Promise((resolve) => setTimeout(resolve, 20));
     }
   })();
   return {
