@@ -1,30 +1,30 @@
-/** Follows a Markdown page that tells its reader, step by step, what to write and what to run. */
+/** Follows a tutorial: a Markdown page whose code blocks are files to write and commands to run. */
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fromMarkdown } from "mdast-util-from-markdown";
 import { visit } from "unist-util-visit";
 
-/** What one code block of a guide asks for. */
+/** The instruction of one code block. */
 export type GuideStep =
-  /** ```` ```ts ```` or ```` ```json ```` that begins with `// path`: write this file, or write it anew. */
+  /** ```` ```ts ```` or ```` ```json ```` that begins with `// path`: write this file, replacing any earlier version. */
   | { readonly kind: "write"; readonly path: string; readonly content: string }
-  /** ```` ```diff ```` that begins with `--- path`: change these lines, until the next command has been run. */
+  /** ```` ```diff ```` that begins with `--- path`: change these lines until the next command has run. */
   | { readonly kind: "change"; readonly path: string; readonly before: string; readonly after: string }
-  /** ```` ```sh ````: run these commands. They fail when the fence says so: ```` ```sh fails ````. */
+  /** ```` ```sh ````: run these commands. They must succeed, or fail if the fence is ```` ```sh fails ````. */
   | { readonly kind: "run"; readonly commands: readonly string[]; readonly fails: boolean }
-  /** ```` ```text ````: each of these lines is among what the last commands printed. */
+  /** ```` ```text ````: the output of the last commands contains each of these lines. */
   | { readonly kind: "see"; readonly lines: readonly string[] };
 
-/** A step, and where the guide asks for it. */
+/** A step, with the page and line of its code block. */
 export type PlacedStep = GuideStep & { readonly where: string };
 
-/** How a command ended. */
+/** The result of a command. */
 export interface Outcome {
   readonly output: string;
   readonly failed: boolean;
 }
 
-/** The steps of a guide, in order. A block that is none of the four is refused, so that nothing is left untested. */
+/** Returns the steps of a guide, in order. Throws if a block is none of the four kinds, so that none stays untested. */
 export async function guideSteps(page: string): Promise<readonly PlacedStep[]> {
   const steps: PlacedStep[] = [];
   visit(fromMarkdown(await readFile(page)), "code", ({ lang, meta, value, position }) => {
@@ -52,15 +52,13 @@ function stepOf(lang: string, info: string, text: string, where: string): GuideS
   }
   if (lang === "sh" && (info === "" || info === "fails")) return { kind: "run", commands: lines, fails: info !== "" };
   if (lang === "text") return { kind: "see", lines };
-  throw new Error(`${where}: a guide has no use for this block; see GuideStep`);
+  throw new Error(`${where}: a guide has no such block; see GuideStep`);
 }
 
 /**
- * Does what a guide says, in a folder, and fails where something does not come out as the guide says.
+ * Follows a guide in a folder, and throws where a result differs from the guide.
  *
- * @param steps what to do
- * @param folder where
- * @param run runs one command there, as the reader would, and tells how it ended
+ * @param run runs one command in the folder as the reader would
  */
 export async function followGuide(
   steps: readonly PlacedStep[],
@@ -74,7 +72,8 @@ export async function followGuide(
     if (step.kind === "change") undo.push(await change(join(folder, step.path), step.before, step.after, step.where));
     if (step.kind === "see") {
       const missing = step.lines.filter((line) => !printed.includes(line.trim()));
-      if (missing.length > 0) throw new Error(`${step.where}: not seen: ${missing.join("\n")}\nin:\n${printed}`);
+      if (missing.length > 0)
+        throw new Error(`${step.where}: missing in the output: ${missing.join("\n")}\nin:\n${printed}`);
     }
     if (step.kind === "run") {
       const outcomes: Outcome[] = [];
@@ -92,11 +91,11 @@ async function write(path: string, content: string): Promise<void> {
   await writeFile(path, content);
 }
 
-/** Replaces lines that must be there exactly once, and returns what puts them back. */
+/** Replaces lines that the file must contain exactly once, and returns a function that restores them. */
 async function change(path: string, before: string, after: string, where: string): Promise<() => Promise<void>> {
   const content = await readFile(path, "utf8");
   const parts = content.split(before);
-  if (parts.length !== 2) throw new Error(`${where}: these lines are in ${path} ${parts.length - 1} times`);
+  if (parts.length !== 2) throw new Error(`${where}: ${path} contains these lines ${parts.length - 1} times`);
   await writeFile(path, parts.join(after));
   return () => writeFile(path, content);
 }

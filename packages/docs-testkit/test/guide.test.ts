@@ -11,7 +11,7 @@ beforeEach(async () => {
   return () => rm(folder, { recursive: true });
 });
 
-/** Follows a page whose commands print `output`, and tells what they were and what `a.ts` was when they were run. */
+/** Follows a page whose commands have this outcome, and returns each command with the content of `a.ts` at that time. */
 async function follow(page: string, outcome: Outcome = { output: "", failed: false }): Promise<string[]> {
   const path = join(folder, "README.md");
   await writeFile(path, page);
@@ -28,7 +28,7 @@ const file = block("ts", "// src/a.ts", "one();", "two();");
 const change = block("diff", "--- src/a.ts", " one();", "-two();", "+three();", "+four();");
 
 describe("followGuide()", () => {
-  it("writes files and runs commands, in order, a later version of a file over an earlier one", async () => {
+  it("writes files and runs commands in order, and replaces earlier versions of a file", async () => {
     const page =
       block("sh", "ls") + file + block("sh", "ls") + block("ts", "// src/a.ts", "new();") + block("sh", "ls");
     expect(await follow(page)).toEqual([
@@ -38,21 +38,21 @@ describe("followGuide()", () => {
     ]);
   });
 
-  it("takes a change back after the next command", async () => {
+  it("reverts a change after the next command", async () => {
     expect(await follow(file + change + block("sh", "test") + block("sh", "test"))).toEqual([
       "test: // src/a.ts\none();\nthree();\nfour();\n",
       "test: // src/a.ts\none();\ntwo();\n",
     ]);
   });
 
-  it("refuses a change of lines that are not there, or not just once", async () => {
+  it("throws for a change of lines that the file does not contain exactly once", async () => {
     await expect(follow(block("ts", "// src/a.ts", "one();") + change)).rejects.toThrow("0 times");
     await expect(follow(block("ts", "// src/a.ts", "one();", "two();", "one();", "two();") + change)).rejects.toThrow(
       "2 times",
     );
   });
 
-  it("fails where a command fails, or does not fail, against what the guide says", async () => {
+  it("throws when a command fails or succeeds unlike in the guide", async () => {
     const [good, bad] = [
       { output: "fine", failed: false },
       { output: "oh", failed: true },
@@ -62,10 +62,12 @@ describe("followGuide()", () => {
     await follow(block("sh fails", "x"), bad);
   });
 
-  it("fails where a line is not among what the last commands printed", async () => {
+  it("throws when the output of the last commands lacks a line", async () => {
     const outcome = { output: "  150 ms\n", failed: false };
     await follow(block("sh", "x") + block("text", "150"), outcome);
-    await expect(follow(block("sh", "x") + block("text", "150", "151"), outcome)).rejects.toThrow("not seen: 151");
+    await expect(follow(block("sh", "x") + block("text", "150", "151"), outcome)).rejects.toThrow(
+      "missing in the output: 151",
+    );
   });
 });
 
@@ -75,7 +77,7 @@ describe("guideSteps()", () => {
     ["diff", "+change without a path"],
     ["sh maybe", "ls"],
     ["js", "// src/a.js"],
-  ])("refuses a %s block with %s, which nobody would follow", async (info, text) => {
-    await expect(follow(block(info, text))).rejects.toThrow("README.md:1: a guide has no use for this block");
+  ])("throws for a %s block with %s, which is no step", async (info, text) => {
+    await expect(follow(block(info, text))).rejects.toThrow("README.md:1: a guide has no such block");
   });
 });

@@ -14,7 +14,7 @@ const readme = resolve(root, "README.md");
 const [memory, one, three] = (await readmeExamples(readme)).map(({ code }) => code);
 const ioredis = resolve(root, "packages/ioredis");
 
-it("the README's first quick start runs as it is", { timeout: 90_000 }, async () => {
+it("the README's first quick start runs unchanged", { timeout: 90_000 }, async () => {
   const printed = await runExample(memory ?? "", resolve(root, "packages/memory"));
   expect(printed).toMatch(/^alone with invoice:42, fence \d{16}\n$/);
 });

@@ -20,7 +20,7 @@ async function page(...lines: string[]): Promise<string> {
 }
 
 describe("readmeExamples()", () => {
-  it("finds the ts blocks with their line and heading, also inside lists", async () => {
+  it("returns the ts blocks with their line and heading, including blocks in lists", async () => {
     const path = await page("```ts", "one();", "```", "# A `title`", "- item", "  ```ts", "  two();", "  ```");
     expect(await readmeExamples(path)).toEqual([
       { code: "one();", line: 1, heading: "" },
@@ -28,23 +28,23 @@ describe("readmeExamples()", () => {
     ]);
   });
 
-  it("passes over other languages", async () => {
+  it("ignores other languages", async () => {
     expect(await readmeExamples(await page("```sh", "ls", "```", "```", "plain", "```"))).toEqual([]);
   });
 
-  it("leaves out a block only with a reason", async () => {
+  it("omits a block only for a reason", async () => {
     expect(await readmeExamples(await page("```ts no-run: needs a Cluster", "x", "```"))).toEqual([]);
     await expect(readmeExamples(await page("```ts no-run", "x", "```"))).rejects.toThrow('README.md:1: "ts no-run"');
     await expect(readmeExamples(await page("```ts no-run:", "x", "```"))).rejects.toThrow("no-run: <reason>");
   });
 
-  it("refuses code that would not be run", async () => {
+  it("throws for code that would not be run", async () => {
     await expect(readmeExamples(await page("", "```js", "x", "```"))).rejects.toThrow("README.md:2: write this block");
   });
 });
 
 describe("runExample()", () => {
-  it("resolves with what the program printed, and leaves no file behind", { timeout: 40_000 }, async () => {
+  it("resolves with the output of the program, and leaves no file behind", { timeout: 40_000 }, async () => {
     const code = `import { freePort } from "@holdfast/testkit";
       const name: string = await Promise.resolve(typeof freePort);
       console.log(name);`;
@@ -52,7 +52,7 @@ describe("runExample()", () => {
     expect((await readdir(join(here, "reports"))).filter((name) => name.startsWith("example-"))).toEqual([]);
   });
 
-  it("rejects with what the program said when it fails", { timeout: 40_000 }, async () => {
+  it("rejects with the output when the program fails", { timeout: 40_000 }, async () => {
     await expect(runExample('throw new Error("rotten")', here)).rejects.toThrow(/failed:.*rotten/s);
   });
 

@@ -11,31 +11,31 @@ import { expect, onTestFinished } from "vitest";
 import { acquireRequest } from "./requests.ts";
 import { eventually } from "./timing.ts";
 
-/** A client of a library, and what is made of it. */
+/** A client of some library, with its node and stores. */
 export interface ClientUnderTest {
   readonly node: RedisNode;
   openStore(options?: FencedStoreOptions): FencedStore;
-  /** What the library says about the connection. */
+  /** Whether the library reports a working connection. */
   isReady(): boolean;
-  /** Calls back whenever the connection is ready. */
+  /** Calls `listener` each time the connection becomes ready. */
   onReady(listener: () => void): void;
-  /** Sends more than fits into a socket, so that what follows stays with the client as long as the server hangs. */
+  /** Fills the socket, so that later commands stay in the client while the server hangs. */
   flood(payload: string): void;
   close(): void;
 }
 
-/** Makes a client of 127.0.0.1 that begins to connect, and comes back whenever it was disconnected. */
+/** Creates a client for a port of 127.0.0.1 that starts connecting, and reconnects after each disconnection. */
 export type MakeClient = (port: number, options?: RedisNodeOptions) => ClientUnderTest;
 
 /** The lock key of the resource "r". */
 export const lockKey = "lock:r";
 
-/** The key of the fence counter that belongs to a lock key. */
+/** Returns the key of the fence counter of a lock key. */
 export function fenceKey(key: string): string {
   return lockNames("", key).fence;
 }
 
-/** What makes what a test needs. */
+/** Creates servers, proxies and clients, and cleans them up when the test ends. */
 export interface Tools {
   server(options?: RedisServerOptions): Promise<RedisServer>;
   proxy(server: Pick<RedisServer, "port">): Promise<TcpProxy>;
@@ -43,7 +43,7 @@ export interface Tools {
   connected(port: number, options?: RedisNodeOptions): Promise<ClientUnderTest>;
 }
 
-/** Whatever these make is cleaned up when the test ends. */
+/** Returns the tools for one kind of client. */
 export function toolsFor(makeClient: MakeClient): Tools {
   const tools: Tools = {
     async server(options) {
@@ -73,20 +73,20 @@ export function toolsFor(makeClient: MakeClient): Tools {
   return tools;
 }
 
-/** Has the server load the script, and both sides do everything once. */
+/** Acquires and releases once, so that the server has loaded the script. */
 export async function warmUp({ node }: ClientUnderTest): Promise<void> {
   const request = acquireRequest("warm-up", { resources: ["warm-up"] });
   await node.acquire(request);
   await node.release(request);
 }
 
-/** Waits until the client has reconnected, and whatever it sent by itself has been answered. */
+/** Waits until the client has reconnected, and commands that it resent have been answered. */
 export async function comeBack(client: ClientUnderTest): Promise<void> {
   await eventually(() => expect(client.isReady()).toBe(true));
   await eventually(() => warmUp(client));
 }
 
-/** A claim that was made and then released would have left its counter behind. */
+/** Expects that the resource "r" was never claimed: even a released claim would leave its counter behind. */
 export async function expectNeverClaimed(command: RedisServer["command"]): Promise<void> {
   expect(await command("EXISTS", lockKey, fenceKey(lockKey))).toBe(0);
 }

@@ -5,14 +5,14 @@ import { allow, documentedPermissions } from "./permissions.ts";
 import { acquireRequest, extendRequest, releaseRequest } from "./requests.ts";
 import { eventually } from "./timing.ts";
 
-/** Makes a client that connects as the `user` of `permissions.ts`, to a logical database. */
+/** Creates a client that connects as the `user` of `permissions.ts`, to a logical database. */
 export type MakeUserClient = (port: number, database: number) => ClientUnderTest;
 
 const permissions = await documentedPermissions();
 const forWaitingLists = permissions.filter((permission) => permission.startsWith("+z"));
 const forAllElse = permissions.filter((permission) => !forWaitingLists.includes(permission));
 
-/** Registers the tests that the documented permissions suffice for an adapter, and that each of them is needed. */
+/** Registers the tests that an adapter needs all documented permissions and no others. */
 export function describeAccess(name: string, makeClient: MakeUserClient): void {
   describe(name, { timeout: 30_000 }, () => {
     let server: RedisServer;
@@ -73,7 +73,7 @@ export function describeAccess(name: string, makeClient: MakeUserClient): void {
       await everythingWorks();
     });
 
-    test("claims and counters are in the client's database, and a release in another one is heard, and frees nothing", async () => {
+    test("claims and counters are in the client's database; a release in another one is announced, and frees nothing", async () => {
       await allow(server, [...permissions, "+select"]);
       const [{ node }, other] = [connect(), connect(3)];
       await eventually(() => expect(other.isReady()).toBe(true));
@@ -98,7 +98,7 @@ export function describeAccess(name: string, makeClient: MakeUserClient): void {
   });
 }
 
-/** Makes a client of a cluster that connects as the `user` of `permissions.ts`. */
+/** Creates a cluster client that connects as the `user` of `permissions.ts`. */
 export type MakeClusterUserClient = (ports: readonly number[]) => ClientUnderTest;
 
 /** Registers the test that the permissions documented for a cluster suffice for an adapter. */
@@ -122,7 +122,7 @@ export function describeClusterAccess(name: string, cluster: RedisCluster, makeC
   });
 }
 
-/** Uses each thing that the server does for a node, and rejects unless it had its effect. */
+/** Uses every feature of the server that a node uses, and rejects unless each has its effect. */
 async function useEverything({ node }: ClientUnderTest, { command }: RedisServer): Promise<void> {
   const heard: string[] = [];
   const unwatch = await node.watch?.(["r"], (resource) => heard.push(resource));
@@ -130,25 +130,25 @@ async function useEverything({ node }: ClientUnderTest, { command }: RedisServer
   await command("SCRIPT", "FLUSH");
   expect(await node.acquire(acquireRequest("alice"))).toEqual({ granted: true, fence: 1 });
   expect(await node.acquire(acquireRequest("bob"))).toMatchObject({ granted: false });
-  // Longer than what is left of the claim, which may still be all of its ttl.
+  // Longer than the remaining time of the claim, which may still be the whole ttl.
   const longer = { ttlMs: 2 * acquireRequest("alice").ttlMs };
   expect(await node.extend(extendRequest("alice", longer))).toEqual({ held: true, fence: 1 });
   expect(await node.inspect("r")).toMatchObject({ owner: "alice", fence: 1 });
   expect(await node.release(releaseRequest("alice"))).toEqual({ released: true });
-  // Comes after whatever the release announced.
+  // Arrives after any announcement of the release.
   await command("PUBLISH", "holdfast:released:lock:sentinel", "");
   await eventually(() => expect(heard).toContain("sentinel"));
   expect(heard).toEqual(["r", "sentinel"]);
   await unwatch?.();
-  // Comes after the end of the watch, as subscriptions are changed one after the other.
+  // Takes effect after the end of the watch, as subscriptions change one after another.
   await node.watch?.(["another"], () => {});
   expect(await command("PUBSUB", "NUMSUB", "holdfast:released:lock:r")).toEqual(["holdfast:released:lock:r", 0]);
 }
 
 /**
- * Has two waiters enter the waiting list and leave it in turn, and the releaser behind them, which leaves it by a lock.
+ * Makes two waiters and, behind them, the releaser enter the waiting list and leave it one after another.
  *
- * @returns the waiters that the releases name
+ * @returns the waiters named by the releases
  */
 async function namesInTurn({ node }: ClientUnderTest): Promise<(string | undefined)[]> {
   const grant = { granted: true };
@@ -165,7 +165,7 @@ async function namesInTurn({ node }: ClientUnderTest): Promise<(string | undefin
   return releases.map(({ next }) => next);
 }
 
-/** What the server has refused to users. */
+/** Returns the log of commands that the server denied to users. */
 async function denials({ command }: RedisServer): Promise<string> {
   const entries = (await command("ACL", "LOG")) as RedisReply[][];
   return entries.map((entry) => String(entry[entry.indexOf("object") + 1])).join();

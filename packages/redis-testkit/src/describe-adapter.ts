@@ -15,8 +15,8 @@ import { stalledProcess } from "./adapter/stalls.ts";
 import { type MakeClient, toolsFor } from "./adapter-tools.ts";
 
 /**
- * Registers the tests that every adapter has to pass beyond the conformance suite: what happens to a connection, to the
- * server's script cache, and to watches.
+ * Registers the tests that every adapter has to pass in addition to the conformance suite: about connections, the script
+ * cache of the server, and watches.
  */
 export function describeAdapter(name: string, makeClient: MakeClient): void {
   const tools = toolsFor(makeClient);
@@ -41,7 +41,7 @@ export function describeAdapter(name: string, makeClient: MakeClient): void {
     });
     describe("a server without the script", () => serverWithoutScript(tools));
     describe("a server that has restarted", () => restartGuard(tools));
-    describe("a process that stands still", () => stalledProcess(tools));
+    describe("a process that stalls", () => stalledProcess(tools));
     describe("watches after a lost connection", () => watchReconnection(tools));
     describe("watches over a silent connection", () => silentSubscriber(tools));
     describe("watches", () => watchLifetime(tools));

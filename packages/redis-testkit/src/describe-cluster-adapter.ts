@@ -7,10 +7,10 @@ import type { ClientUnderTest } from "./adapter-tools.ts";
 import { acquireRequest, extendRequest, longMs, releaseRequest } from "./requests.ts";
 import { eventually, ignore, pass, shortMs } from "./timing.ts";
 
-/** Makes a client of the cluster that these servers of 127.0.0.1 belong to. */
+/** Creates a client for the cluster of these ports of 127.0.0.1. */
 export type MakeClusterClient = (ports: readonly number[], options?: RedisNodeOptions) => ClientUnderTest;
 
-/** Registers the tests that every adapter has to pass on a Redis Cluster of three shards, beyond the conformance suite. */
+/** Registers the tests that every adapter has to pass on a Redis Cluster of three shards, in addition to the suite. */
 export function describeClusterAdapter(name: string, cluster: RedisCluster, makeClient: MakeClusterClient): void {
   const { shardOf, connected } = clusterToolsFor(cluster, makeClient);
 
@@ -24,7 +24,7 @@ export function describeClusterAdapter(name: string, cluster: RedisCluster, make
       return stats.flatMap((stat) => /cmdstat_eval(sha)?:calls=\d+/.exec(String(stat))?.[0] ?? []).join();
     };
 
-    test("every operation works on every shard, with whatever braces in the name", async () => {
+    test("every operation works on every shard, with any braces in the name", async () => {
       const { node } = await connected();
       const names = ["{", "}", "{}", "}{", "{a", "a}", "{}{b}", "a{b}{c}", "{{a}}", "a}b{c"];
       for (let i = 0; i < 30; i++) names.push(`plain ${i}`);
@@ -39,7 +39,7 @@ export function describeClusterAdapter(name: string, cluster: RedisCluster, make
       expect(new Set(names.map((name) => shardOf(`lock:${name}`))).size).toBe(3);
     });
 
-    test("acquire() takes several resources that share a slot", async () => {
+    test("acquire() locks several resources that share a slot", async () => {
       const { node } = await connected();
       const resources = ["{order:7}:delivery", "{order:7}:payment"];
       expect(await node.acquire(acquireRequest("alice", { resources }))).toEqual({ granted: true, fence: 1 });
@@ -57,7 +57,7 @@ export function describeClusterAdapter(name: string, cluster: RedisCluster, make
       expect(await commandsOf()).toBe(before);
     });
 
-    test("acquire() of a Redlock for resources in different slots rejects at once, with the node's own words", async () => {
+    test("Redlock.acquire() of resources in different slots rejects immediately, with the message of the node", async () => {
       const { node } = await connected();
       const redlock = new Redlock([node], { waitTimeoutMs: Infinity });
       await expect(redlock.acquire(["a", "b"])).rejects.toThrow(
@@ -65,7 +65,7 @@ export function describeClusterAdapter(name: string, cluster: RedisCluster, make
       );
     });
 
-    test("acquire() of a Redlock rejects at once when two of its nodes are on the same cluster", async () => {
+    test("Redlock.acquire() rejects immediately when two nodes are on the same cluster", async () => {
       const [a, b] = [await connected({ name: "a" }), await connected({ name: "b", prefix: "other:" })];
       const redlock = new Redlock([a.node, b.node], { waitTimeoutMs: Infinity, nodeTimeoutMs: 9_000 });
       const refused = redlock.acquire("{together}");
@@ -73,7 +73,7 @@ export function describeClusterAdapter(name: string, cluster: RedisCluster, make
       await expect(refused).rejects.toThrow(/ failed: it is the same server as [ab] \(run_id/);
     });
 
-    test("watch() hears of releases on every shard", async () => {
+    test("watch() reports releases on every shard", async () => {
       const [{ node }, rival] = [await connected(), await connected()];
       const resources = Array.from({ length: 12 }, (_, i) => `watched ${i}`);
       const heard = vi.fn();
@@ -86,7 +86,7 @@ export function describeClusterAdapter(name: string, cluster: RedisCluster, make
       await unwatch?.();
     });
 
-    test("acquire() under way when its connection was cut is not sent again after timeoutMs", async () => {
+    test("acquire() in flight when its connection is cut is not resent after timeoutMs", async () => {
       const { node } = await connected();
       const resource = "given up";
       const { command } = shardOf(`lock:${resource}`);
@@ -97,13 +97,13 @@ export function describeClusterAdapter(name: string, cluster: RedisCluster, make
       await eventually(async () => expect(String(await command("INFO", "clients"))).toMatch(/blocked_clients:[1-9]/));
       await command("CLIENT", "KILL", "TYPE", "normal");
       await command("CLIENT", "UNPAUSE");
-      // The clients that send again do so within a tenth of a second.
+      // Clients that resend do it within a tenth of a second.
       await pass(300);
       await eventually(() => node.inspect(resource));
       expect(await node.acquire(acquireRequest("bob", { resources: [resource] }))).toEqual({ granted: true, fence: 1 });
     });
 
-    test("acquire() fails while its shard is gone, and works when it is back", async () => {
+    test("acquire() fails while its shard is down, and works when it is back", async () => {
       const { node } = await connected();
       const resource = "gone";
       const shard = shardOf(`lock:${resource}`);
@@ -118,10 +118,10 @@ export function describeClusterAdapter(name: string, cluster: RedisCluster, make
   });
 }
 
-/** Registers the test that a guard goes by the shard. It takes a while, as the uptime of servers is in seconds. */
+/** Registers the test that each shard has its own restart guard. It is slow, as servers report their uptime in seconds. */
 export function describeClusterGuard(name: string, cluster: RedisCluster, makeClient: MakeClusterClient): void {
   const { shardOf, connected } = clusterToolsFor(cluster, makeClient);
-  test(`${name}: acquire() with a restart guard goes by the start of the shard that it asks`, {
+  test(`${name}: acquire() with a restart guard depends on the start time of the shard that it asks`, {
     timeout: 60_000,
   }, async () => {
     const { node } = await connected({ restartGuardMs: longMs });
@@ -140,7 +140,7 @@ export function describeClusterGuard(name: string, cluster: RedisCluster, makeCl
   });
 }
 
-/** What makes clients of a cluster, which are closed when the test ends. */
+/** Returns functions that find shards and create clients, which are closed when the test ends. */
 export function clusterToolsFor(cluster: RedisCluster, makeClient: MakeClusterClient) {
   const ports = cluster.servers.map(({ port }) => port);
   return {
@@ -152,7 +152,7 @@ export function clusterToolsFor(cluster: RedisCluster, makeClient: MakeClusterCl
         client.close();
       });
       await eventually(() => expect(client.isReady()).toBe(true));
-      // Each shard has a connection of its own, made when it is first used.
+      // The client connects to each shard on first use.
       for (let i = 0; i < 12; i++) await eventually(() => client.node.inspect(`warm-up ${i}`));
       return client;
     },

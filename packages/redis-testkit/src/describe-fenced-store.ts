@@ -14,10 +14,10 @@ export function describeFencedStore(name: string, makeClient: MakeClient): void 
   });
 }
 
-/** Registers the test that the fenced store of an adapter works on every shard of a Redis Cluster of three. */
+/** Registers the test that the fenced store of an adapter works on all three shards of a Redis Cluster. */
 export function describeClusterFencedStore(name: string, cluster: RedisCluster, makeClient: MakeClusterClient): void {
   const { shardOf, connected } = clusterToolsFor(cluster, makeClient);
-  test(`${name}: read() and write() work on every shard, with whatever braces in the key`, {
+  test(`${name}: read() and write() work on every shard, with any braces in the key`, {
     timeout: 30_000,
   }, async () => {
     for (const { command } of cluster.servers) await command("FLUSHALL");

@@ -4,15 +4,15 @@ import { startRedisServer } from "@holdfast/testkit";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { eventually } from "./timing.ts";
 
-/** How to reach a server, with an option that is wrong. */
+/** How to connect to a server, possibly with a wrong option. */
 export interface WayToServer {
   readonly port: number;
   readonly password?: string;
-  /** Whether the client does not begin to connect. */
+  /** Whether the client does not start connecting. */
   readonly isIdle?: boolean;
 }
 
-/** Registers the tests that an error says why a server is of no use, and never a secret. */
+/** Registers the tests that errors explain why a server is unusable, and contain no secrets. */
 export function describeReasons(name: string, makeNode: (way: WayToServer) => RedisNode): void {
   async function server(...args: readonly string[]) {
     const started = await startRedisServer({ args });
@@ -20,7 +20,7 @@ export function describeReasons(name: string, makeNode: (way: WayToServer) => Re
     return started;
   }
 
-  /** Tries to lock until the error is the one that is looked for. */
+  /** Tries to lock until the error passes the check. */
   async function expectError(way: WayToServer, check: (error: HoldfastError) => void): Promise<void> {
     const redlock = new Redlock([makeNode(way)], { waitTimeoutMs: 0, nodeTimeoutMs: 5_000 });
     await eventually(async () => {
@@ -30,8 +30,8 @@ export function describeReasons(name: string, makeNode: (way: WayToServer) => Re
     });
   }
 
-  describe(`${name} of a server of no use`, { timeout: 30_000 }, () => {
-    test("says that a connection was refused", async () => {
+  describe(`${name} over an unusable server`, { timeout: 30_000 }, () => {
+    test("reports that the connection was refused", async () => {
       const { port, stop } = await server();
       await stop();
       await expectError({ port }, ({ message, cause }) => {
@@ -40,7 +40,7 @@ export function describeReasons(name: string, makeNode: (way: WayToServer) => Re
       });
     });
 
-    test("says that a password is wrong, and does not show it", async () => {
+    test("reports a wrong password, without showing it", async () => {
       const { port } = await server("--requirepass", "right");
       await expectError({ port, password: "s3cr3t" }, (error) => {
         expect(error.message).toMatch(/failed: the client is not connected: WRONGPASS|failed: NOAUTH/);
@@ -50,7 +50,7 @@ export function describeReasons(name: string, makeNode: (way: WayToServer) => Re
       });
     });
 
-    test("shows no password where the server does not know how to log in", async () => {
+    test("shows no password when the server does not support logging in", async () => {
       const { port } = await server("--rename-command", "AUTH", "nothing", "--rename-command", "HELLO", "nobody");
       await expectError({ port, password: "s3cr3t" }, (error) => {
         expect(error.message).toMatch(/unknown command|NOAUTH|denied|not connected: /i);
@@ -61,14 +61,14 @@ export function describeReasons(name: string, makeNode: (way: WayToServer) => Re
       });
     });
 
-    test("says that the client does not connect before it is told to", async () => {
+    test("reports a client that connects only on request", async () => {
       const { port } = await server();
       await expectError({ port, isIdle: true }, ({ message }) =>
         expect(message).toMatch(/failed: the client is not connected: .*call connect\(\) first/),
       );
     });
 
-    test("says that the client has not connected yet", async () => {
+    test("reports a client that is still connecting", async () => {
       const { port } = await server();
       const redlock = new Redlock([makeNode({ port })], { waitTimeoutMs: 0 });
       await expect(redlock.acquire("r")).rejects.toThrow(

@@ -5,12 +5,12 @@ import { expect, onTestFinished, test } from "vitest";
 import { type ClientUnderTest, lockKey, type MakeClient } from "./adapter-tools.ts";
 import { eventually } from "./timing.ts";
 
-/** How long guarded servers do not vote after a restart, and the longest ttl there. */
+/** The restart guard: how long a server does not vote after a restart, and the longest ttl that it allows. */
 const guardMs = 5_000;
 
 /**
- * Registers the tests that a lock which is extended by itself survives the restart, without memory, of every one of five
- * servers in turn, and stays exclusive. The holder's time passes only as the test says, so that extensions come at once.
+ * Registers the tests that a lock with automatic extension stays exclusive while each of its five servers restarts, one
+ * after another, and loses its memory. The holder has a virtual clock, so that extensions need no waiting.
  */
 export function describeRollingRestart(name: string, makeClient: MakeClient): void {
   test.each([
@@ -36,7 +36,7 @@ export function describeRollingRestart(name: string, makeClient: MakeClient): vo
         nodeTimeoutMs: ttlMs - 1,
         waitTimeoutMs: 0,
       });
-      // A lock that only three servers granted, as the others are recovering from their own start, would be lost with the first.
+      // Otherwise only a bare quorum might grant the lock, and the first restart would lose it.
       await eventually(async () => {
         for (const { node } of holders) expect(await node.inspect("r")).not.toHaveProperty("recoveringMs");
       });
@@ -47,11 +47,11 @@ export function describeRollingRestart(name: string, makeClient: MakeClient): vo
       for (const [index, server] of servers.entries()) {
         await server.restart();
         const before = extensions;
-        // A rival may be in the way on the server, until its attempt has failed.
+        // A rival may hold the resource on this server until its attempt has failed.
         await eventually(async () => {
           expect(extensions).toBeGreaterThan(before);
           expect(await server.command("GET", lockKey), `server ${index + 1}`).toBe(lock.owner);
-          // Until then, the claim is there and does not count.
+          // Until then, the claim exists but does not count.
           expect(await holders[index]?.node.inspect("r")).not.toHaveProperty("recoveringMs");
         });
       }
@@ -78,7 +78,7 @@ function nodesOf(clients: readonly ClientUnderTest[]) {
   return clients.map(({ node }) => node);
 }
 
-/** Has the lock extended all the time, however long the servers take to restart: to the others, its ttl is real. */
+/** Extends the lock continuously, however long restarts take: on the servers its ttl is real time. */
 function keepExtending(clock: VirtualClock, lock: Lock, extensions: () => number) {
   let isOver = false;
   const keeping = (async () => {
@@ -99,7 +99,7 @@ function keepExtending(clock: VirtualClock, lock: Lock, extensions: () => number
   };
 }
 
-/** Tries to get the lock all the time, by a clock that is not the holder's. */
+/** Tries continuously to get the lock, on a real clock. */
 function contend(nodes: ReturnType<typeof nodesOf>) {
   const redlock = new Redlock(nodes, { ttlMs: guardMs });
   let locks = 0;

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 
 const secret = "s3cr3t-pa55word";
 
-/** Values with a secret in them that somebody might pass by mistake. */
+/** Values containing a secret that a user might pass by mistake. */
 const carriers: readonly unknown[] = [
   `redis://app:${secret}@10.0.0.1:6379`,
   new URL(`redis://app:${secret}@10.0.0.1:6379`),
@@ -15,14 +15,14 @@ const carriers: readonly unknown[] = [
   Symbol(secret),
 ];
 
-/** How an adapter makes things of a client; `client` is one that is not connected. */
+/** The functions of an adapter, and a client that is not connected. */
 export interface Makers<Client> {
   readonly client: Client;
   node(client: Client, options?: object): RedisNode;
   store(client: Client, options?: object): FencedStore;
 }
 
-/** Registers the test that no error of an adapter shows what was passed. Names of nodes and keys are there to be shown. */
+/** Registers the test that errors of an adapter show no argument, except names of nodes and keys. */
 export function describeSecrets<Client>(name: string, { client, node, store }: Makers<Client>): void {
   const options = [
     "name",
@@ -37,7 +37,7 @@ export function describeSecrets<Client>(name: string, { client, node, store }: M
   const request = { resources: ["r"], owner: "o", timeoutMs: 10, ttlMs: 100, fenceHint: 1, fence: 1, rejoin: false };
 
   describe(name, () => {
-    test.each(carriers)("shows no secret in an error that was passed as %o", async (carrier) => {
+    test.each(carriers)("shows no secret that was passed as %o", async (carrier) => {
       const value = carrier as never;
       const named = (option: string): never => ({ [option]: value }) as never;
       const notSent = { ...request };

@@ -15,15 +15,15 @@ import { type ClientUnderTest, comeBack, type MakeClient } from "./adapter-tools
 type Server = Awaited<ReturnType<typeof startRedisServer>>;
 type Tamper = (data: Buffer) => Tampering;
 
-/** A client, and the hand on its connection. */
+/** A client, with control over its connection. */
 type Tampered = ClientUnderTest & { tamper(how: Tamper | undefined): void };
 
-/** What any reply may be replaced by: RESP of all kinds, most of it unasked for, and what is none. */
+/** Replacements for replies: RESP of all kinds, mostly unexpected, and invalid RESP. */
 const anyReply = anyResp();
 
 /**
- * Whatever a server says, or leaves unsaid, there is no lock that is not one, nothing hangs, and nothing is rejected
- * without anybody to hear it (which fails any test run).
+ * Registers the tests that no reply, and no missing reply, leads to a false lock, a call that hangs, or an unhandled
+ * rejection (which fails any test run).
  */
 export function describeTampering(client: string, makeClient: MakeClient): void {
   describe(`${client} behind a network that tampers with replies`, { timeout: 120_000 }, () => {
@@ -43,7 +43,7 @@ export function describeTampering(client: string, makeClient: MakeClient): void 
     afterAll(() => server.stop());
 
     test.each(["reset", "end"] as const)(
-      "a connection that ends after any byte (%s) makes no false lock",
+      "a connection that ends after any byte (%s) causes no false lock",
       async (how) => {
         expect(length).toBeGreaterThan(100);
         const bytes = range(0, length, 1);
@@ -58,7 +58,7 @@ export function describeTampering(client: string, makeClient: MakeClient): void 
       },
     );
 
-    test("a reply with any one wrong byte keeps no healthy nodes from their lock", async () => {
+    test("a wrong byte anywhere in a reply does not prevent a lock on the healthy nodes", async () => {
       const bytes = range(0, length, 7);
       await atOnce(async () => {
         for (let byte = bytes.shift(); byte !== undefined; byte = bytes.shift()) {
@@ -69,7 +69,7 @@ export function describeTampering(client: string, makeClient: MakeClient): void 
       });
     });
 
-    test("any other reply in the place of the right one is no lock", async () => {
+    test("any other reply instead of the right one grants no lock", async () => {
       const replies = fc.sample(anyReply, { numRuns: 60, seed: fuzzSeed });
       await atOnce(async () => {
         for (let reply = replies.shift(); reply !== undefined; reply = replies.shift()) {
@@ -84,7 +84,7 @@ export function describeTampering(client: string, makeClient: MakeClient): void 
       });
     });
 
-    /** Has a conversation over one tampered connection alone, and another one beside two healthy nodes. */
+    /** Uses the tampered connection alone, and then together with two healthy nodes. */
     async function tampered({ node, tamper }: Tampered, how: Tamper, what: string): Promise<void> {
       tamper(how);
       await converse(redlockOver(node), server).catch((cause) => Promise.reject(new Error(what, { cause })));
@@ -110,7 +110,7 @@ export function describeTampering(client: string, makeClient: MakeClient): void 
   });
 }
 
-/** A push that does not say of what kind it is ends a process that uses ioredis 6, whatever an adapter does. */
+/** Avoids RESP pushes without a kind: they crash any process that uses ioredis 6, whatever the adapter does. */
 function makingNoPush(tamper: Tamper): Tamper {
   return (data) => {
     const told = tamper(data);
@@ -124,7 +124,7 @@ function redlockOver(node: ClientUnderTest["node"]): Redlock {
 
 let conversations = 0;
 
-/** All that a client says to a node. A lock that it gets must be one on the server. */
+/** Makes all calls to a node. If it grants the lock, the server must have the claim. */
 async function converse(redlock: Redlock, server: Server): Promise<void> {
   conversations += 1;
   const resource = `conversation:${conversations}`;
@@ -138,7 +138,7 @@ async function converse(redlock: Redlock, server: Server): Promise<void> {
   if (lock) await settled(lock.release(), "release");
 }
 
-/** Two healthy nodes are a quorum: the third can neither keep them from a lock, nor make two of one. */
+/** Locks over two healthy nodes and the tampered one, which can neither prevent the lock nor duplicate it. */
 async function converseBesideHealthyNodes(node: ClientUnderTest["node"], what: string): Promise<void> {
   const healthy = [memoryNode(), memoryNode()];
   const lock = await settled(new Redlock([node, ...healthy], { waitTimeoutMs: 0 }).acquire("r"), what);
@@ -149,7 +149,7 @@ async function converseBesideHealthyNodes(node: ClientUnderTest["node"], what: s
   await settled(lock?.release() ?? Promise.resolve(), what);
 }
 
-/** What the promise resolves with; undefined where it rejects with an error of ours; fails if it does neither. */
+/** Returns the value of a promise, or undefined for a `HoldfastError`. Throws if the promise does not settle in time. */
 async function settled<T>(promise: Promise<T>, what: string): Promise<T | undefined> {
   let deadline: NodeJS.Timeout | undefined;
   const hangs = new Promise<never>((_, reject) => {
@@ -165,7 +165,7 @@ async function settled<T>(promise: Promise<T>, what: string): Promise<T | undefi
   }
 }
 
-/** Several of these at the same time, as most of it is waiting. */
+/** Runs eight workers concurrently, as most of the work is waiting. */
 async function atOnce(work: () => Promise<void>): Promise<void> {
   await Promise.all(Array.from({ length: 8 }, work));
 }
@@ -193,7 +193,7 @@ function anyResp(): fc.Arbitrary<Buffer> {
       line.map((text) => `$${Buffer.byteLength(text)}\r\n${text}\r\n`),
       fc.constantFrom("$-1\r\n", "*-1\r\n", "*0\r\n"),
       fc.array(tie("value"), { maxLength: 4 }).map((values) => `*${values.length}\r\n${values.join("")}`),
-      // One that says of what kind it is: see makingNoPush().
+      // A push with a kind: see makingNoPush().
       fc
         .array(tie("value"), { maxLength: 3 })
         .map((values) => `>${values.length + 1}\r\n+message\r\n${values.join("")}`),

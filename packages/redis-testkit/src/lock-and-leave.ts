@@ -2,8 +2,8 @@ import { Redlock } from "@holdfast/core";
 import type { RedisNode } from "@holdfast/redis";
 
 /**
- * Does everything once, closes the client, and must then end by itself, whether the node is closed, too, or only the
- * watch has ended ("unwatch").
+ * Makes each call once and closes the client. The process must then end on its own, whether `leaving` is "close", which
+ * closes the node, or "unwatch", which only ends the watch.
  */
 export async function lockAndLeave(
   node: RedisNode,

@@ -1,15 +1,15 @@
 import { readFile } from "node:fs/promises";
 import type { RedisServer } from "@holdfast/testkit";
 
-/** A user that may do what the README says is needed, and nothing else. */
+/** The user that has only the documented permissions. */
 export const user = { username: "holdfast", password: "p@ss word" };
 
-/** Every permission that the README lists for a node, in its order. */
+/** Returns the permissions that the README lists for a node, in order. */
 export function documentedPermissions(): Promise<string[]> {
   return permissionsListedFor("holdfast");
 }
 
-/** The same for a fenced store. */
+/** Returns the permissions that the README lists for a fenced store, in order. */
 export function fencedPermissions(): Promise<string[]> {
   return permissionsListedFor("storage");
 }
@@ -17,14 +17,14 @@ export function fencedPermissions(): Promise<string[]> {
 async function permissionsListedFor(name: string): Promise<string[]> {
   const readme = await readFile(new URL("../../redis/README.md", import.meta.url), "utf8");
   const list = new RegExp(`ACL SETUSER ${name} .*\\n((?:.*\\n)*?) *\x60{3}`).exec(readme)?.[1];
-  if (list === undefined) throw new Error("packages/redis/README.md does not list the permissions that are needed");
+  if (list === undefined) throw new Error(`packages/redis/README.md has no list of permissions for ${name}`);
   return list.split(/\s+/).filter((word) => word !== "");
 }
 
-/** Makes that user, with these permissions, or changes it to have them. */
+/** Creates or changes the user, so that it has exactly these permissions. */
 export async function allow(server: Pick<RedisServer, "command">, permissions: readonly string[]): Promise<void> {
   const rules = ["reset", "on", `>${user.password}`, ...permissions];
-  // Redis 6.0 has no permissions for channels: there everybody may use all.
+  // Redis 6.0 has no permissions for channels.
   const known = (await knowsChannels(server)) ? rules : rules.filter((rule) => !rule.startsWith("&"));
   await server.command("ACL", "SETUSER", user.username, ...known);
 }

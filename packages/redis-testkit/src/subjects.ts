@@ -3,7 +3,7 @@ import type { LockNodeSubject, OpenedNode, RivalModule } from "@holdfast/conform
 import { startTcpProxy } from "@holdfast/conformance/tcp-proxy";
 import type { RedisNode, RedisNodeOptions } from "@holdfast/redis";
 
-/** A client as far as subjects need it. */
+/** The part of a client that subjects need. */
 export interface SubjectClient {
   readonly node: RedisNode;
   close(): void;
@@ -11,20 +11,20 @@ export interface SubjectClient {
 
 let prefixes = 0;
 
-/** How to make the same client in another process: the module of the adapter, and what it calls the client. */
+/** How to create the same client in another process: by its name in a module of the adapter. */
 export interface RivalClient {
   readonly url: URL;
   readonly client: string;
 }
 
-/** What the module of an adapter is called with. */
+/** The options of that module. */
 export interface RivalOptions {
   readonly client: string;
   readonly ports: readonly number[];
   readonly options: RedisNodeOptions;
 }
 
-/** Opens the node of a client that the suite has asked for in another process, once the client is connected. */
+/** Creates the requested client in another process, and resolves with its node when it is connected. */
 export async function openRival(
   makers: Readonly<Record<string, (ports: readonly number[], options: RedisNodeOptions) => SubjectClient>>,
   { client, ports, options }: RivalOptions,
@@ -49,7 +49,7 @@ async function closed({ node, close }: SubjectClient): Promise<void> {
   close();
 }
 
-/** So many names that each master of a cluster has some of them. */
+/** Enough names for every master of a cluster to have some. */
 const names = Array.from({ length: 64 }, (_, index) => `warm-up ${index}`);
 const connectTimeoutMs = 30_000;
 
@@ -65,7 +65,7 @@ async function untilConnected(clients: readonly SubjectClient[]): Promise<void> 
   }
 }
 
-/** Makes the subjects of one server: two clients each, which reach it through a proxy and have a prefix of their own. */
+/** Creates subjects for one server: each has two clients behind a proxy, and its own prefix. */
 export function subjectsOver(
   port: number,
   make: (port: number, options: RedisNodeOptions) => SubjectClient,
@@ -87,7 +87,7 @@ export function subjectsOver(
   };
 }
 
-/** The same without the proxy, for a further protocol of a client that is tested with it, or another way to connect. */
+/** Creates subjects without a proxy, for another protocol or another kind of connection of a client tested elsewhere. */
 export function directSubjectsOver(
   make: (options: RedisNodeOptions) => SubjectClient,
   prefix = "test",
@@ -95,21 +95,21 @@ export function directSubjectsOver(
   return () => subjectOf(make, freshOptions(prefix));
 }
 
-/** Why these have no server. */
-export const noOtherProtocol = "a protocol has no part in it: tested over the other one";
-export const noOtherWay = "the way to connect has no part in it: tested over TCP";
-export const noOtherVersion = "the version of the client has no part in it: tested with the newest one";
+/** Reasons why these subjects have no `server`. */
+export const noOtherProtocol = "independent of the protocol: tested over the other one";
+export const noOtherWay = "independent of the kind of connection: tested over TCP";
+export const noOtherVersion = "independent of the version of the client: tested with the newest one";
 
-/** What a cluster's subjects are declared to be unable to do. */
+/** The limits that subjects of a cluster declare. */
 export const clusterLimits = {
-  unrelatedResources: "a script reaches the keys of one slot: what is locked together shares a hash tag",
+  unrelatedResources: "a script reaches the keys of one slot: resources locked together share a hash tag",
 };
 
-/** Why a cluster's subjects have no server. */
+/** Reason why subjects of a cluster have no `server`. */
 export const noClusterServer =
-  "clients go to the addresses that the servers name, past any proxy (the adapter's own tests end a shard)";
+  "clients connect to the addresses that the servers report, past any proxy (tests of the adapter stop a shard)";
 
-/** Makes the subjects of one cluster, where resources are related by a hash tag. */
+/** Creates subjects for one cluster, in which a hash tag relates resources. */
 export function clusterSubjectsOver(
   ports: readonly number[],
   make: (ports: readonly number[], options: RedisNodeOptions) => SubjectClient,
@@ -125,7 +125,7 @@ export function clusterSubjectsOver(
   };
 }
 
-/** The suite makes a Redlock of several subjects, all of them on one server. */
+/** Returns options that let several subjects on one server form a Redlock. */
 function freshOptions(prefix = "test"): RedisNodeOptions {
   prefixes += 1;
   return { prefix: `${prefix}:${prefixes}:`, verifyServer: false };

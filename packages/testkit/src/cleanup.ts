@@ -1,12 +1,12 @@
-/** What must be undone at the end, however far the run has come. */
+/** The undo actions of a program, for its end, wherever it ends. */
 export interface Cleanup {
-  /** Adds something to undo; it is undone at once when the end has come already. */
+  /** Adds an action. After {@link run} it runs immediately. */
   defer(undo: () => Promise<void> | void): void;
-  /** Undoes everything, the latest first. What fails does not keep the rest from being undone. */
+  /** Runs all actions, the latest first. Failures do not stop the others. */
   run(): Promise<void>;
 }
 
-/** Makes an empty list. */
+/** Creates an empty list. */
 export function createCleanup(): Cleanup {
   const undos: (() => Promise<void> | void)[] = [];
   let hasRun = false;

@@ -12,39 +12,39 @@ import type {
 } from "@holdfast/core";
 import type { VirtualClock } from "./virtual-clock.ts";
 
-/** What happens to one call on its way to the node and back. By default it is answered at once. */
+/** A fault in one call. Without one, the node answers immediately. */
 export interface Fault {
-  /** How long the request is under way. */
+  /** Latency of the request, in milliseconds. */
   readonly requestMs?: number;
-  /** How long the reply is under way. */
+  /** Latency of the reply, in milliseconds. */
   readonly replyMs?: number;
-  /** Which message never arrives. */
+  /** The message that never arrives. */
   readonly lose?: "request" | "reply";
-  /** Rejects with this, instead of asking the node. */
+  /** Rejects with this value instead of calling the node. */
   readonly reject?: unknown;
-  /** Throws this at the call, as an adapter that is not an async function might. */
+  /** Throws this value synchronously, as an adapter without async functions might. */
   readonly throw?: unknown;
-  /** Resolves with this, instead of asking the node. */
+  /** Resolves with this value instead of calling the node. */
   readonly answer?: unknown;
 }
 
-/** One call that was made, in the order of the calls. */
+/** One recorded call. */
 export interface Call {
   readonly method: "acquire" | "extend" | "release" | "inspect" | "watch";
   readonly request: Partial<AcquireRequest & ExtendRequest> & NodeRequest;
   readonly atMs: number;
 }
 
-/** A node behind a network that a test controls, on a virtual clock. */
+/** A node behind a network that the test controls, on a virtual clock. */
 export class FaultyNode implements LockNode {
   readonly name: string;
-  /** Every call that reached this side of the network. */
+  /** All calls on the client's side of the network, in order. */
   readonly calls: Call[] = [];
-  /** Decides what happens to each call; undefined means that nothing goes wrong. */
+  /** Chooses the fault of each call; undefined means none. */
   fault: (call: Call) => Fault | undefined = () => undefined;
-  /** Decides what happens to each announcement of a release on its way to this side: by default, it arrives at once. */
+  /** Delivers each announcement of a release to the client, by default immediately. */
   announcement: (deliver: () => void, resource: string, next: string | undefined) => void = (deliver) => deliver();
-  /** As of the node; may be deleted. */
+  /** Present if the node has it. Tests may delete it. */
   watch?: (resources: readonly string[], onReleased: (resource: string, next?: string) => void) => Promise<Unwatch>;
   readonly #node: LockNode;
   readonly #clock: VirtualClock;
@@ -62,7 +62,7 @@ export class FaultyNode implements LockNode {
     };
   }
 
-  /** The calls of one method. */
+  /** Returns the calls of one method. */
   callsOf(method: Call["method"]): Call[] {
     return this.calls.filter((call) => call.method === method);
   }

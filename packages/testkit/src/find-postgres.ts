@@ -3,17 +3,17 @@ import { access, constants, readdir } from "node:fs/promises";
 import { delimiter, join } from "node:path";
 import { promisify } from "node:util";
 
-/** Where Debian and its relatives keep the programs of each version, none of them on the PATH. */
+/** The folder in which Debian and its derivatives install all versions, off the PATH. */
 const debianFolder = "/usr/lib/postgresql";
 
-/** The folder with the programs of a PostgreSQL server (`initdb` and `postgres`), if there is one. */
+/** Finds the folder of the PostgreSQL server programs (`initdb` and `postgres`); undefined if they are not installed. */
 export async function findPostgres(): Promise<string | undefined> {
   const folders = [...(process.env.PATH ?? "").split(delimiter), ...(await debianFolders()), ...(await configFolder())];
   for (const folder of folders) if (folder !== "" && (await hasServer(folder))) return folder;
   return undefined;
 }
 
-/** The newest first. */
+/** Returns the folders of all versions, the newest first. */
 async function debianFolders(): Promise<string[]> {
   const versions = await readdir(debianFolder).catch(() => []);
   return versions.sort((a, b) => Number(b) - Number(a)).map((version) => join(debianFolder, version, "bin"));

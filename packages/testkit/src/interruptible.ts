@@ -1,20 +1,19 @@
 import { constants } from "node:os";
 
-/** How a program is told to stop before its end. */
+/** A request to stop early. */
 export interface Interrupt {
-  /** Aborts when it is told. */
+  /** Aborts on the first request. */
   readonly signal: AbortSignal;
-  /** What to exit with then, as shells do: 128 and the number of the signal. 0 until then. */
+  /** The exit code after a request, as in shells: 128 plus the number of the signal. 0 before. */
   readonly exitCode: number;
 }
 
-/** What may be left at the end has this long to end by itself. */
+/** Grace period for open handles when the main function has ended. */
 const graceMs = 3_000;
 
 /**
- * Runs the main function of a program, which answers with its exit code. SIGINT, SIGTERM and SIGHUP interrupt it, so that
- * it can undo what it has done; a second one ends the process at once. So does nobody reading its output any more, which
- * ends most programs by SIGPIPE.
+ * Runs the main function of a program, which returns the exit code. SIGINT, SIGTERM, SIGHUP and a closed output (SIGPIPE)
+ * abort `signal`, so that the program can clean up. A second signal exits immediately.
  */
 export async function runInterruptible(main: (interrupt: Interrupt) => Promise<number>): Promise<void> {
   const controller = new AbortController();

@@ -1,31 +1,31 @@
-/** Lua scripts in several files: joined for the generator `pnpm lua`, and edited by tests that break a script on purpose. */
+/** Joins the files of a Lua script, for the generator `pnpm lua` and for tests that inject faults into the script. */
 import { existsSync, readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import luaparse from "luaparse";
 
-/** A line of a joined script, and where it comes from. */
+/** A line of a joined script, with its origin. */
 export interface LuaLine {
   readonly text: string;
-  /** The file, by its name in the folder of the script. */
+  /** The name of the file in the folder of the script. */
   readonly file: string;
-  /** The number of the line in that file, from 1. */
+  /** The line number in that file, from 1. */
   readonly line: number;
 }
 
 /** A change to one file of a script. */
 export interface LuaEdit {
-  /** The file, by its name in the folder of the script: `"acquire.lua"`. */
+  /** The name of the file in the folder of the script, such as `"acquire.lua"`. */
   readonly file: string;
-  /** What to replace. The file must contain it exactly once. */
+  /** The text to replace. The file must contain it exactly once. */
   readonly from: string;
   readonly to: string;
 }
 
 /**
- * Reads a script from its main file. Each line `-- @include "name"` is replaced by `name.lua` of the same folder.
+ * Reads a script from its main file, replacing each line `-- @include "name"` by `name.lua` of the same folder.
  *
- * @param edits applied to the files before they are joined
- * @throws if an included file is missing or is part of the script already, or an edit does not apply
+ * @param edits changes to make to the files before joining them
+ * @throws if an included file is missing or included twice, or an edit does not apply
  * @example
  *   const broken = compactLua(joinLua(mainFile, [{ file: "release.lua", from: "== owner", to: "~= ''" }]));
  */
@@ -58,9 +58,9 @@ export function joinLua(mainFile: string, edits: readonly LuaEdit[] = []): LuaLi
 }
 
 /**
- * The source of a joined script without comments, blank lines and indentation.
+ * Returns the source of a joined script without comments, blank lines and indentation.
  *
- * @throws if it is not Lua 5.1, naming file and line
+ * @throws if the script is not valid Lua 5.1, naming the file and line
  */
 export function compactLua(lines: readonly LuaLine[]): string {
   const source = luaText(lines);
@@ -78,12 +78,12 @@ export function compactLua(lines: readonly LuaLine[]): string {
   return compact;
 }
 
-/** The text of a joined script as it was written. */
+/** Returns the text of a joined script, unchanged. */
 export function luaText(lines: readonly LuaLine[]): string {
   return lines.map(({ text }) => text).join("\n");
 }
 
-/** The type of the last token of luaparse. */
+/** The type of the end-of-file token of luaparse. */
 const endOfFile = 1;
 
 function edited(content: string, { file, from, to }: LuaEdit): string {

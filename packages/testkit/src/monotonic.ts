@@ -1,6 +1,6 @@
 /**
- * Milliseconds on the monotonic clock of the machine. Its origin is the same for all processes, so that moments which
- * different workers have read can be compared.
+ * Returns milliseconds on the monotonic clock of the machine. All processes share its origin, so that times from
+ * different processes are comparable.
  */
 export function monotonicMs(): number {
   return Number(process.hrtime.bigint()) / 1e6;

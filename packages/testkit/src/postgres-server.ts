@@ -10,17 +10,17 @@ import { findPostgres } from "./find-postgres.ts";
 import { freePort } from "./free-port.ts";
 import { reapedDirectory } from "./reaper.ts";
 
-/** A real PostgreSQL server on 127.0.0.1, with a directory of its own. */
+/** A real PostgreSQL server on 127.0.0.1, with its own temporary directory. */
 export interface PostgresServer {
-  /** Where clients connect to, and as whom. */
+  /** The address and user for clients. */
   readonly connectionString: string;
-  /** The port of 127.0.0.1 that the server listens on. */
+  /** The port on 127.0.0.1. */
   readonly port: number;
-  /** Ends the server, and removes its files. */
+  /** Stops the server and removes its files. */
   stop(): Promise<void>;
 }
 
-/** Whom the server runs as: it refuses root. */
+/** The user of the server process: PostgreSQL refuses to run as root. */
 type User = { readonly uid: number; readonly gid: number } | undefined;
 
 const startAttempts = 5;
@@ -29,13 +29,13 @@ const stopTimeoutMs = 10_000;
 
 const settings = ["listen_addresses=127.0.0.1", "unix_socket_directories="];
 
-/** See {@link startPostgresServer}. */
+/** Options of {@link startPostgresServer}. */
 export interface PostgresServerOptions {
-  /** Whether a commit is on disk before it is answered. Default: false, as nothing has to outlive the server. */
+  /** Whether a commit is synced to disk before the reply. Default: false, as no data has to survive a crash. */
   readonly fsync?: boolean;
 }
 
-/** Starts a server on a free port, and resolves when it answers. */
+/** Starts a server on a free port, and resolves when it accepts connections. */
 export async function startPostgresServer({ fsync = false }: PostgresServerOptions = {}): Promise<PostgresServer> {
   const programs = await findPostgres();
   if (programs === undefined) {
@@ -65,7 +65,7 @@ export async function startPostgresServer({ fsync = false }: PostgresServerOptio
   }
 }
 
-/** Nobody else than root can run it as another. */
+/** Returns the other user to run as, if this process runs as root. */
 async function serverUser(): Promise<User> {
   if (process.getuid?.() !== 0) return undefined;
   for (const name of ["postgres", "nobody"]) {
@@ -105,7 +105,7 @@ async function launch(
     } catch (error) {
       await end(child);
       const lines = await readFile(logPath, "utf8");
-      // Another process may have taken the port since it was found to be free.
+      // Another process may have taken the port meanwhile.
       const isTaken = lines.includes("Address already in use");
       if (!isTaken || attempt === startAttempts) throw new Error(`PostgreSQL did not start: ${error}\n${lines}`);
     }
@@ -121,7 +121,7 @@ async function answering(child: ChildProcess, connectionString: string): Promise
       await client.connect();
       return;
     } catch {
-      // it is starting
+      // still starting
     } finally {
       await client.end().catch(() => {});
     }
@@ -129,10 +129,10 @@ async function answering(child: ChildProcess, connectionString: string): Promise
   throw new Error(`it did not answer within ${startTimeoutMs} ms`);
 }
 
-/** Without waiting for clients. */
+/** Stops the server without waiting for clients. */
 async function end(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
-  child.ref(); // this process waits for it now
+  child.ref(); // from here on, this process waits for it
   const ended = once(child, "exit");
   child.kill("SIGINT");
   const killer = setTimeout(() => child.kill("SIGKILL"), stopTimeoutMs);

@@ -2,27 +2,27 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** How a program ended, and what it printed. */
+/** The exit code and output of a program. */
 export interface ProgramOutcome {
   readonly code: number | null;
   readonly out: string;
   readonly err: string;
 }
 
-/** How a program is run. */
+/** Options of {@link runProgram}. */
 export interface ProgramOptions {
   readonly cwd: string;
-  /** Environment variables beside those of this process. */
+  /** Environment variables, in addition to those of this process. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Is called with what the program prints, as it does. */
+  /** Called with each piece of output. */
   readonly onOutput?: (text: string, child: ChildProcess) => void;
 }
 
 /**
- * Runs a TypeScript program as users do, workspace packages from source, in a process group of its own, and waits for the
- * end of all that it has started.
+ * Runs a TypeScript program as users do, with workspace packages from source, in a separate process group. Waits until
+ * all processes of that group have ended.
  *
- * @throws {Error} when it leaves processes behind, which are killed then
+ * @throws {Error} if the program leaves processes behind, after killing them
  */
 export async function runProgram(
   file: string,
@@ -48,7 +48,7 @@ export async function runProgram(
   return { code: child.exitCode, out, err };
 }
 
-/** Waits until no process of the group is left; what the kernel has not cleared away yet counts as left. */
+/** Waits until the group has no processes, zombies included. */
 async function groupToEnd(group: number): Promise<void> {
   for (let looks = 0; looks < 100; looks++) {
     try {

@@ -3,16 +3,16 @@ import { type RedisServer, type RedisServerOptions, startRedisServer } from "./r
 
 /** A real Redis Cluster without replicas. */
 export interface RedisCluster {
-  /** One server for each shard, in the order of their slots. */
+  /** One server per shard, ordered by slots. */
   readonly servers: readonly RedisServer[];
-  /** Ends all servers. */
+  /** Stops all servers. */
   stop(): Promise<void>;
 }
 
 const slots = 16_384;
 const formTimeoutMs = 30_000;
 
-/** Starts this many masters, shares the slots out among them, and resolves when all of them know of all. */
+/** Starts a cluster of `shards` masters with equal shares of the slots, and resolves when it has formed. */
 export async function startRedisCluster(shards: number, options: RedisServerOptions = {}): Promise<RedisCluster> {
   const args = ["--cluster-enabled", "yes", ...(options.args ?? [])];
   const servers = await Promise.all(Array.from({ length: shards }, () => startRedisServer({ ...options, args })));
@@ -23,7 +23,7 @@ export async function startRedisCluster(shards: number, options: RedisServerOpti
       const end = Math.ceil(((index + 1) * slots) / shards);
       const share = Array.from({ length: end - first }, (_, offset) => first + offset);
       await server.command("CLUSTER", "SET-CONFIG-EPOCH", index + 1);
-      // Redis 6 cannot be given a range.
+      // Redis 6 has no ADDSLOTSRANGE.
       await server.command("CLUSTER", "ADDSLOTS", ...share);
     }
     const [first, ...others] = servers;

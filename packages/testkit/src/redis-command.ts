@@ -1,13 +1,13 @@
 import { once } from "node:events";
 import { connect } from "node:net";
 
-/** What a command may be answered with, as far as tests need it. */
+/** The replies that tests need. */
 export type RedisReply = string | number | null | RedisReply[];
 
 /**
- * Sends one command on a connection of its own, so that a test can look at a server past the client under test.
+ * Sends one command over a new connection, so that a test can inspect a server without the client under test.
  *
- * @throws {Error} with the server's words when it answers with an error, and when it cannot be reached
+ * @throws {Error} with the server's message for an error reply, or if the server cannot be reached
  */
 export async function redisCommand(port: number, args: readonly (string | number)[]): Promise<RedisReply> {
   const socket = connect(port, "127.0.0.1");
@@ -16,7 +16,7 @@ export async function redisCommand(port: number, args: readonly (string | number
     const words = args.map((arg) => `$${Buffer.byteLength(String(arg))}\r\n${arg}\r\n`);
     socket.write(`*${args.length}\r\n${words.join("")}`);
     let received = "";
-    // As latin1, so that the lengths in the protocol count characters.
+    // In latin1 the lengths of the protocol count characters.
     for await (const chunk of socket.setEncoding("latin1")) {
       received += chunk;
       const parsed = parse(received, 0);
@@ -33,7 +33,7 @@ interface Parsed {
   readonly end: number;
 }
 
-/** Reads the reply at a place of the text, or answers undefined as long as it is not complete. */
+/** Parses the reply at an offset of the text; returns undefined while it is incomplete. */
 function parse(text: string, start: number): Parsed | undefined {
   const lineEnd = text.indexOf("\r\n", start);
   if (lineEnd === -1) return undefined;

@@ -9,17 +9,17 @@ import { reapedDirectory } from "./reaper.ts";
 import { type RedisReply, redisCommand } from "./redis-command.ts";
 import { type TlsEndpoint, tlsEndpoint } from "./redis-tls.ts";
 
-/** What may differ from a server that keeps everything in memory. */
+/** Options of {@link startRedisServer}. By default, the server keeps everything in memory. */
 export interface RedisServerOptions {
-  /** Further arguments of `redis-server`, such as `["--maxmemory", "10mb"]`. They win over the defaults. */
+  /** Further arguments of `redis-server`, such as `["--maxmemory", "10mb"]`. They override the defaults. */
   readonly args?: readonly string[];
-  /** Whether every write is on disk before it is answered, so that `restart()` keeps the data. Default: false. */
+  /** Whether each write is synced to disk before the reply, so that `restart()` keeps the data. Default: false. */
   readonly appendonly?: boolean;
   /** The program to run. Default: `$HOLDFAST_REDIS_SERVER`, or else `redis-server`. */
   readonly binary?: string;
-  /** Environment variables beside those of this process. */
+  /** Environment variables, in addition to those of this process. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Whether it also listens for TLS, with a certificate made for it. Default: false. */
+  /** Whether the server also accepts TLS, with a new certificate. Default: false. */
   readonly tls?: boolean;
 }
 
@@ -28,39 +28,39 @@ export interface RedisServer {
   readonly port: number;
   /** `redis://127.0.0.1:port` */
   readonly url: string;
-  /** The path of its Unix domain socket. */
+  /** The path of the Unix domain socket. */
   readonly socketPath: string;
-  /** Where it listens for TLS, if it was told to. */
+  /** The TLS endpoint, if requested. */
   readonly tls: TlsEndpoint | undefined;
-  /** The process id; another one after `restart()`. */
+  /** The process id. It changes with `restart()`. */
   readonly pid: number;
-  /** Sends one command on a connection of its own. Rejects with what the server calls an error. */
+  /** Sends one command over a new connection. Rejects with the server's message for an error reply. */
   command(...args: (string | number)[]): Promise<RedisReply>;
-  /** Stops the process from running (SIGSTOP): connections stay open, and nothing is answered. */
+  /** Suspends the process (SIGSTOP): connections stay open, and no command is answered. */
   pause(): void;
-  /** Lets it run on (SIGCONT). */
+  /** Resumes the process (SIGCONT). */
   resume(): void;
-  /** Ends the process at once (SIGKILL), and resolves when it is gone. */
+  /** Kills the process (SIGKILL), and resolves when it is gone. */
   kill(): Promise<void>;
   /**
-   * Ends the process if it is running, and starts another one on the same port with the same files; from now on with
-   * other arguments, if there are any.
+   * Kills the process if it is running, and starts another one on the same port with the same files. Arguments replace
+   * the present ones for good.
    */
   restart(args?: readonly string[]): Promise<void>;
-  /** Ends the process and removes its files. Safe to call more than once. */
+  /** Stops the process and removes its files. Safe to call more than once. */
   stop(): Promise<void>;
 }
 
 const startAttempts = 20;
 const startTimeoutMs = 15_000;
 
-/** Another process may have taken the port since it was found to be free. A cluster also uses the port 10 000 above. */
+/** Another process may have taken the port meanwhile. A cluster also uses the port 10 000 above. */
 const anotherPortMayDo = /Address already in use|port number too high/;
 
 /**
- * Starts a server on a free port, with a directory of its own, and resolves when it answers.
+ * Starts a server on a free port, with its own temporary directory, and resolves when it answers.
  *
- * @throws {Error} when there is no such program, saying what to install, or when it does not start, with its log
+ * @throws {Error} with installation advice if the program is missing, or with the server's log if it does not start
  */
 export async function startRedisServer(options: RedisServerOptions = {}): Promise<RedisServer> {
   const directory = await reapedDirectory();
@@ -93,7 +93,7 @@ function serverOf(
   let { args: restartArgs = [] } = options;
   const kill = async () => {
     await end(child);
-    // The process id may soon be another's.
+    // The system may reuse the process id.
     await rm(join(directory, "pid"), { force: true });
   };
   return {
@@ -153,7 +153,7 @@ async function launch(port: number, directory: string, options: RedisServerOptio
   return child;
 }
 
-/** Resolves when this very process answers on the port, and not another one that was there first. */
+/** Resolves when this process, and not another one, answers on the port. */
 async function answering(child: ChildProcess, port: number): Promise<void> {
   const deadlineMs = performance.now() + startTimeoutMs;
   while (performance.now() < deadlineMs) {

@@ -3,14 +3,14 @@ import { join } from "node:path";
 import { generate } from "selfsigned";
 import { freePort } from "./free-port.ts";
 
-/** How clients reach a server by TLS. */
+/** The TLS endpoint of a server. */
 export interface TlsEndpoint {
   readonly port: number;
-  /** The certificate to trust, as PEM: the server's own, which nobody else has signed. */
+  /** The certificate to trust, as PEM. It is self-signed. */
   readonly ca: string;
 }
 
-/** Makes a certificate for 127.0.0.1 in the server's directory, and the arguments that have the server use it. */
+/** Creates a certificate for 127.0.0.1 in the server's directory, and returns the arguments that make the server use it. */
 export async function tlsEndpoint(directory: string): Promise<{ endpoint: TlsEndpoint; args: string[] }> {
   const { cert, private: key } = await generate([{ name: "commonName", value: "127.0.0.1" }], {
     keyType: "ec",

@@ -1,24 +1,24 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 
-/** What the client gets instead of what the server sent, and whether the connection ends after it. */
+/** The data that the client gets instead of the server's, and whether the connection ends after it. */
 export interface Tampering {
   readonly data: Buffer;
-  /** By a farewell (FIN), or without one (RST). */
+  /** Ends the connection by FIN ("end") or RST ("reset"). */
   readonly then?: "end" | "reset";
 }
 
-/** A network between a client and one server on 127.0.0.1 that changes what the server says. */
+/** A proxy between clients and a server on 127.0.0.1 that alters the server's replies. */
 export interface TamperingProxy {
-  /** Where clients connect to. */
+  /** The port for clients. */
   readonly port: number;
-  /** Is asked about all that a server sends; undefined passes it on as it is. */
+  /** Called with all data from the server; undefined forwards the data unchanged. */
   tamper: ((data: Buffer) => Tampering) | undefined;
-  /** Closes everything. */
+  /** Closes the proxy and all connections. */
   stop(): Promise<void>;
 }
 
-/** Starts a proxy on a free port of 127.0.0.1 in front of the target port. */
+/** Starts a proxy for a target port, on a free port of 127.0.0.1. */
 export async function startTamperingProxy(targetPort: number): Promise<TamperingProxy> {
   const sockets = new Set<Socket>();
   const listener = createServer((client) => {
@@ -54,7 +54,7 @@ export async function startTamperingProxy(targetPort: number): Promise<Tampering
   return proxy;
 }
 
-/** Passes on so many bytes, and ends that connection after the last of them; those that come after it are left alone. */
+/** Forwards a number of bytes, then ends the connection. Later connections are left alone. */
 export function endingAfter(bytes: number, then: "end" | "reset"): (data: Buffer) => Tampering {
   let left = bytes;
   let isOver = false;
@@ -67,7 +67,7 @@ export function endingAfter(bytes: number, then: "end" | "reset"): (data: Buffer
   };
 }
 
-/** Changes some bits of one byte. */
+/** Flips some bits of one byte. */
 export function corrupting(byte: number, bits: number): (data: Buffer) => Tampering {
   let at = byte;
   return (data) => {

@@ -1,4 +1,4 @@
-/** A cancellable callback that is due at a moment. */
+/** A callback that is due at a time, and can be cancelled. */
 interface Task {
   readonly dueMs: number;
   readonly order: number;
@@ -6,9 +6,10 @@ interface Task {
 }
 
 /**
- * Time that moves only when a test says so. It stands in for core's `Clock`, and runs like an event loop: when timers
- * and deliveries are due at the same moment, timers run first, then deliveries (`deliver`: what a socket would bring),
- * then what was asked for by `afterPendingIo`.
+ * An implementation of core's `Clock` whose time moves only when a test advances it. It behaves like an event loop: of the
+ * callbacks due at the same time, timers run first, then deliveries (`deliver`, which stands for input from a socket), then
+ * those of `afterPendingIo`. It is the clock of one process, advanced by hand and with real promises; `World` of
+ * packages/simulation runs many processes, each with its own clock, pauses and crashes, to the end of a scenario.
  */
 export class VirtualClock {
   #monotonicMs = 0;
@@ -18,7 +19,7 @@ export class VirtualClock {
   readonly #deliveries = new Set<Task>();
   #afterIo: (() => void)[] = [];
 
-  /** @param wallMs what the wall clock shows at the start, in Unix milliseconds; 2026-01-01 unless told */
+  /** @param wallMs initial time of the wall clock, in Unix milliseconds; default: 2026-01-01 */
   constructor(wallMs: number = Date.UTC(2026, 0, 1)) {
     this.#wallMs = wallMs;
   }
@@ -34,21 +35,21 @@ export class VirtualClock {
     this.#afterIo.push(callback);
   };
 
-  /** Calls back after `delayMs`, as the arrival of a message would: after the timers of that moment. */
+  /** Schedules the arrival of a message. It runs after the timers that are due at the same time. */
   deliver(delayMs: number, callback: () => void): void {
     this.#add(this.#deliveries, delayMs, callback);
   }
 
-  /** Timers that are set: 0 once all operations have settled, or one of them leaks. */
+  /** The number of pending timers. If it is not 0 once all operations have settled, one of them leaks. */
   get pendingTimers(): number {
     return this.#timers.size;
   }
 
-  /** Moves both clocks on, running what becomes due on the way, each at its moment. */
+  /** Advances both clocks, running each callback at the time when it is due. */
   async advance(ms: number): Promise<void> {
     const endMs = this.#monotonicMs + ms;
     await settleMicrotasks();
-    // What was asked for by `afterPendingIo` comes before time passes, also when that asks for another turn.
+    // Callbacks of `afterPendingIo` run before time passes, including those that they add.
     do await this.#turn();
     while (this.#afterIo.length > 0);
     for (;;) {
@@ -63,8 +64,8 @@ export class VirtualClock {
   }
 
   /**
-   * Moves both clocks on while nothing runs, as when the event loop is blocked or the process stopped. What became due
-   * meanwhile runs afterwards: timers first, then everything that has arrived.
+   * Advances both clocks while nothing runs, like a blocked event loop or a stopped process. Callbacks that became due run
+   * afterwards: timers first, then deliveries.
    */
   async stall(ms: number): Promise<void> {
     await settleMicrotasks();
@@ -72,17 +73,17 @@ export class VirtualClock {
     await this.#turn();
   }
 
-  /** Suspends the machine: the wall clock goes on, the monotonic clock and with it all timers stand still. */
+  /** Suspends the machine: the wall clock advances, while the monotonic clock and all timers stand still. */
   suspend(ms: number): void {
     this.#wallMs += ms;
   }
 
-  /** Sets the wall clock forward (or back, if negative). */
+  /** Moves the wall clock forward, or back if negative. */
   stepWall(ms: number): void {
     this.#wallMs += ms;
   }
 
-  /** Advances until the promise settles, and answers as it does; at most `limitMs`, then it throws. */
+  /** Advances until the promise settles, and settles alike. Throws after `limitMs`. */
   async until<T>(promise: Promise<T>, limitMs = 120_000): Promise<T> {
     let settled = false;
     const mark = (): void => {
@@ -99,7 +100,7 @@ export class VirtualClock {
     return promise;
   }
 
-  /** One turn of the event loop at the present moment. */
+  /** Runs one turn of the event loop, without advancing time. */
   async #turn(): Promise<void> {
     await this.#runDue(this.#timers);
     await this.#runDue(this.#deliveries);
@@ -141,7 +142,7 @@ function nextDueMs(tasks: Set<Task>): number {
   return dueMs;
 }
 
-/** Lets all promise reactions that are ready run: macrotasks come after every microtask queued so far. */
+/** Runs all promise reactions that are ready: a macrotask comes after all queued microtasks. */
 function settleMicrotasks(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { createCleanup } from "../src/cleanup.ts";
 
 describe("createCleanup()", () => {
-  it("run() undoes the latest first, whatever fails", async () => {
+  it("run() runs the latest action first, and all of them even if some fail", async () => {
     const cleanup = createCleanup();
     const undone: number[] = [];
     cleanup.defer(() => void undone.push(1));
@@ -17,7 +17,7 @@ describe("createCleanup()", () => {
     expect(undone).toEqual([2, 1]);
   });
 
-  it("defer() undoes at once what comes after the end", async () => {
+  it("defer() runs an action immediately after run()", async () => {
     const cleanup = createCleanup();
     await cleanup.run();
     await new Promise<void>((resolve) => cleanup.defer(resolve));

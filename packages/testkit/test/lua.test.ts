@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { compactLua, joinLua, type LuaEdit } from "../src/lua.ts";
 
-/** Writes the files to a folder of their own. The first is the main file; its path is returned. */
+/** Writes the files to a temporary folder, and returns the path of the first one, the main file. */
 function script(files: Readonly<Record<string, string>>): string {
   const folder = mkdtempSync(join(tmpdir(), "holdfast-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
@@ -19,7 +19,7 @@ const parts = {
 };
 
 describe("joinLua()", () => {
-  test("replaces each include by the file, and tells where each line comes from", () => {
+  test("replaces each include by the file, and returns the origin of each line", () => {
     const lines = joinLua(script(parts));
     expect(lines.map(({ file, line, text }) => `${file}:${line}: ${text}`)).toEqual([
       "main.lua:1: -- The main file.",

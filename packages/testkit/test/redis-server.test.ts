@@ -23,7 +23,7 @@ function isAlive(pid: number): boolean {
 }
 
 describe("startRedisServer()", () => {
-  test("starts a server that answers, on a port of its own", async () => {
+  test("starts a server that answers on its own port", async () => {
     const [one, other] = [await start(), await start()];
     expect(one.port).not.toBe(other.port);
     expect(one.url).toBe(`redis://127.0.0.1:${one.port}`);
@@ -33,7 +33,7 @@ describe("startRedisServer()", () => {
     await expect(one.command("INCR", "name")).rejects.toThrow("ERR value is not an integer");
   });
 
-  test("listens on a Unix socket, and for TLS if it is told to, with a certificate for 127.0.0.1", async () => {
+  test("listens on a Unix socket and, with the option tls, on a TLS port with a certificate for 127.0.0.1", async () => {
     const { socketPath, tls } = await start({ tls: true });
     const { port, ca } = tls as TlsEndpoint;
     for (const socket of [connect(socketPath), connectByTls({ host: "127.0.0.1", port, ca })]) {
@@ -44,17 +44,17 @@ describe("startRedisServer()", () => {
     expect((await start()).tls).toBeUndefined();
   });
 
-  test("says what to install when the program is missing", async () => {
+  test("names the package to install when the program is missing", async () => {
     await expect(startRedisServer({ binary: "no-such-program" })).rejects.toThrow(
       /install Redis 7 or later.*redis-server/,
     );
   });
 
-  test("shows what a server that does not start has said", async () => {
+  test("shows the output of a server that does not start", async () => {
     await expect(startRedisServer({ args: ["--no-such-option", "1"] })).rejects.toThrow("Bad directive");
   });
 
-  test("pause() and resume() keep a command waiting", async () => {
+  test("pause() delays the reply to a command until resume()", async () => {
     const server = await start();
     server.pause();
     let answered = false;
@@ -68,7 +68,7 @@ describe("startRedisServer()", () => {
     expect(await reply).toBe("PONG");
   });
 
-  test("restart() keeps the port, and the data only if it was told to", async () => {
+  test("restart() keeps the port, and keeps the data only with appendonly", async () => {
     for (const appendonly of [false, true]) {
       const server = await start({ appendonly });
       const { port, pid } = server;
@@ -82,7 +82,7 @@ describe("startRedisServer()", () => {
     }
   });
 
-  test("restart() takes other arguments from then on", async () => {
+  test("restart() changes the arguments for later restarts too", async () => {
     const server = await start({ args: ["--timeout", "7"] });
     const timeout = () => server.command("CONFIG", "GET", "timeout");
     expect(await timeout()).toEqual(["timeout", "7"]);
@@ -92,7 +92,7 @@ describe("startRedisServer()", () => {
     expect(await timeout()).toEqual(["timeout", "9"]);
   });
 
-  test("stop() leaves no process and no files behind, also of a paused server, and may be repeated", async () => {
+  test("stop() leaves no process and no files behind, even if the server is paused, and can be called again", async () => {
     const server = await start();
     const { pid } = server;
     const directory = ((await server.command("CONFIG", "GET", "dir")) as string[])[1] as string;
@@ -116,8 +116,8 @@ describe("startRedisCluster()", () => {
   });
 });
 
-describe("the end of the test process", () => {
-  test("ends its servers and removes their files, even if it is killed", { timeout: 60_000 }, async () => {
+describe("a test process that ends", () => {
+  test("stops its servers and removes their files, even if it is killed", { timeout: 60_000 }, async () => {
     const program = new URL("./fixtures/abandoned-server.ts", import.meta.url);
     const child = spawn(process.execPath, ["--import", "tsx", fileURLToPath(program)], {
       stdio: ["ignore", "pipe", "inherit"],

@@ -5,16 +5,16 @@ import { comeBack, fenceKey, type Tools, warmUp } from "../adapter-tools.ts";
 import { acquireRequest, extendRequest, longMs, releaseRequest } from "../requests.ts";
 import { eventually, ignore, pass, shortMs } from "../timing.ts";
 
-/** How many resources the operations of one call may have. */
+/** The limit of resources in the operations of one call. */
 const callMax = 64;
 
 const names = Array.from({ length: 100 }, (_, i) => `r${i}`);
 const callsForNames = Math.ceil(names.length / callMax);
 const granted = { granted: true, fence: 1 };
 
-/** What operations have in common that are begun in the same tick. */
+/** Tests operations that start in the same tick. */
 export function batches({ server, connected }: Tools): void {
-  test("operations of one tick are one call, which answers each of them", async () => {
+  test("operations of one tick share one call, and each gets its own reply", async () => {
     const { port, command } = await server();
     const client = await connected(port);
     const { node } = client;
@@ -49,7 +49,7 @@ export function batches({ server, connected }: Tools): void {
     expect(await command("PTTL", "lock:d")).toBeGreaterThan(longMs - 60_000);
   });
 
-  test("waiters are those of their own operations, whatever stands behind these in the call", async () => {
+  test("each operation has its own waiter, whatever follows it in the call", async () => {
     const { port, command } = await server();
     const client = await connected(port);
     const { node } = client;
@@ -94,7 +94,7 @@ export function batches({ server, connected }: Tools): void {
     expect(answers).toMatchObject([{ granted: false }, { released: true }, { granted: true }, { owner: "carol" }]);
   });
 
-  test("acquire() that is released in the same tick claims nothing, and rejects", async () => {
+  test("acquire() released in the same tick claims nothing, and rejects", async () => {
     const { port, command } = await server();
     const { node } = await connected(port);
     const claim = node.acquire(acquireRequest("alice"));
@@ -104,7 +104,7 @@ export function batches({ server, connected }: Tools): void {
     expect(await command("EXISTS", "lock:r", fenceKey("lock:r"))).toBe(0);
   });
 
-  test("operations share a call that has at most 64 resources; one with more has a call of its own", async () => {
+  test("operations share calls of at most 64 resources; an operation with more has its own call", async () => {
     const { port, command } = await server();
     const client = await connected(port);
     const claim = (owner: string, resources: string[]) => client.node.acquire(acquireRequest(owner, { resources }));
@@ -124,7 +124,7 @@ export function batches({ server, connected }: Tools): void {
     expect(await callsFor(() => [claim("bob", ["x"]), claim("alice", names), claim("carol", ["y"])])).toBe(3);
   });
 
-  test("each of several operations answers its own error", async () => {
+  test("each of several operations rejects with its own error", async () => {
     const { port, command } = await server();
     const client = await connected(port);
     const { node } = client;
@@ -145,7 +145,7 @@ export function batches({ server, connected }: Tools): void {
     expect(await callsOf(command)).toEqual({ evalsha: 1, eval: 0 });
   });
 
-  test("a server that is out of memory refuses the claims of a tick, and not the releases behind them", async () => {
+  test("a server that is out of memory refuses the claims of a tick, but not the releases after them", async () => {
     const { port, command } = await server();
     const { node } = await connected(port);
     await node.acquire(acquireRequest("alice"));
@@ -159,7 +159,7 @@ export function batches({ server, connected }: Tools): void {
     expect(await command("EXISTS", "lock:r", "lock:s")).toBe(0);
   });
 
-  test("a key that the user may not touch fails its own operation, and none beside it", async () => {
+  test("a key that the user must not access fails only its own operation", async () => {
     const { port, command } = await server();
     const { node } = await connected(port);
     await node.acquire(acquireRequest("alice"));
@@ -176,7 +176,7 @@ export function batches({ server, connected }: Tools): void {
     expect(after).toMatchObject({ value: granted });
   });
 
-  test("keys of several slots on a server of a cluster fail no operation whose own are all of one", async () => {
+  test("keys of several slots on one cluster server fail no operation whose own keys share a slot", async () => {
     const { port, command } = await server({ args: ["--cluster-enabled", "yes"] });
     const slots = [0, 16383];
     await command("CLUSTER", "ADDSLOTSRANGE", ...slots);
@@ -186,7 +186,7 @@ export function batches({ server, connected }: Tools): void {
     for (const answer of await Promise.all(claims)) expect(answer).toEqual(granted);
   });
 
-  test("a server that refuses everything is asked once for a tick", async () => {
+  test("a server that refuses everything gets one call per tick", async () => {
     const { port, command } = await server();
     const client = await connected(port);
     await warmUp(client);
@@ -214,10 +214,10 @@ export function batches({ server, connected }: Tools): void {
   });
 }
 
-/** What becomes of batches when a server hangs or goes away. */
+/** Tests batches for a server that hangs or goes down. */
 export function batchesWithoutAnswer(tools: Tools): void {
   const { server, connected } = tools;
-  test("claims of a tick that were given up are not sent again when the server is back", async () => {
+  test("abandoned claims of a tick are not resent when the server is back", async () => {
     const hanging = await server();
     const client = await connected(hanging.port);
     await warmUp(client);
@@ -230,12 +230,12 @@ export function batchesWithoutAnswer(tools: Tools): void {
     await eventually(async () => expect(await hanging.command("KEYS", "lock:r*")).toEqual([]));
   });
 
-  test("release() of one of a tick's claims keeps it from being sent again", async () => {
+  test("release() of one of the claims of a tick prevents its resending", async () => {
     const { command } = await releaseOneOfTwo(tools);
     expect(await command("EXISTS", "lock:alice", fenceKey("lock:alice"))).toBe(0);
   });
 
-  test("a node whose server hangs does not keep another one of the same tick from answering", async () => {
+  test("a node whose server hangs does not block another node in the same tick", async () => {
     const [hanging, sound] = [await server(), await server()];
     const nodes = [(await connected(hanging.port)).node, (await connected(sound.port)).node] as const;
     for (const node of nodes) await node.acquire(acquireRequest("first", { resources: ["first"] }));
@@ -248,9 +248,9 @@ export function batchesWithoutAnswer(tools: Tools): void {
 }
 
 /**
- * Has two begin claims in a tick, and one release its own; and then the connection cut that has kept them, and come back.
+ * Claims "alice" and "bob" in one tick, releases "alice", and then cuts and restores the stalled connection.
  *
- * @returns the hand on the server
+ * @returns the server
  */
 export async function releaseOneOfTwo({ server, proxy, connected }: Tools): Promise<RedisServer> {
   const redis = await server();
@@ -270,7 +270,7 @@ export async function releaseOneOfTwo({ server, proxy, connected }: Tools): Prom
   return redis;
 }
 
-/** How often the script was run. */
+/** Returns how often the script was called. */
 async function callsOf(command: RedisServer["command"]): Promise<{ evalsha: number; eval: number }> {
   const stats = String(await command("INFO", "commandstats"));
   const calls = (name: string) => Number(new RegExp(`cmdstat_${name}:calls=(\\d+)`).exec(stats)?.[1] ?? 0);

@@ -13,15 +13,15 @@ import {
 import { acquireRequest, extendRequest, longMs, releaseRequest } from "../requests.ts";
 import { eventually, ignore, pass, shortMs } from "../timing.ts";
 
-/** What happens while there is no connection. */
+/** Tests operations without a connection. */
 export function notConnected({ server, client, connected }: Tools): void {
-  test("acquire(), extend(), inspect() and watch() reject at once before the connection is made", async () => {
+  test("acquire(), extend(), inspect() and watch() reject immediately before the client has connected", async () => {
     const { port, stop } = await server();
     await stop();
     await expectToFailAtOnce(client(port).node);
   });
 
-  test("acquire(), extend(), inspect() and watch() reject at once after the connection was lost", async () => {
+  test("acquire(), extend(), inspect() and watch() reject immediately after the connection is lost", async () => {
     const gone = await server();
     const client = await connected(gone.port);
     await client.node.acquire(acquireRequest("alice"));
@@ -30,7 +30,7 @@ export function notConnected({ server, client, connected }: Tools): void {
     await expectToFailAtOnce(client.node);
   });
 
-  test("acquire() that was refused is not sent when the connection comes back", async () => {
+  test("acquire() that rejected is not sent when the connection is restored", async () => {
     const gone = await server();
     const client = await connected(gone.port);
     await gone.kill();
@@ -42,9 +42,9 @@ export function notConnected({ server, client, connected }: Tools): void {
   });
 }
 
-/** What a release waits for. */
+/** Tests a release without a connection. */
 export function releaseWhileNotConnected({ server, proxy, connected }: Tools): void {
-  test("release() is sent when the connection comes back", async () => {
+  test("release() is sent when the connection is restored", async () => {
     const { port, command } = await server();
     const network = await proxy({ port });
     const client = await connected(network.port);
@@ -60,9 +60,9 @@ export function releaseWhileNotConnected({ server, proxy, connected }: Tools): v
   });
 }
 
-/** What happens to what was under way. */
+/** Tests operations that are in flight when the connection is lost. */
 export function lostConnection({ server, connected }: Tools): void {
-  test("acquire() under way when the connection was cut is not sent again after timeoutMs", async () => {
+  test("acquire() in flight when the connection is cut is not resent after timeoutMs", async () => {
     const { port, command } = await server();
     const client = await connected(port);
     await cutConnection(client, command, async () => {
@@ -72,7 +72,7 @@ export function lostConnection({ server, connected }: Tools): void {
     await expectNeverClaimed(command);
   });
 
-  test("acquire() under way when the connection was cut is not sent again after a release by its owner", async () => {
+  test("acquire() in flight when the connection is cut is not resent after a release by its owner", async () => {
     const { port, command } = await server();
     const client = await connected(port);
     await cutConnection(client, command, () => {
@@ -82,7 +82,7 @@ export function lostConnection({ server, connected }: Tools): void {
     await expectNeverClaimed(command);
   });
 
-  test("extend() under way when the connection was cut is not sent again after timeoutMs", async () => {
+  test("extend() in flight when the connection is cut is not resent after timeoutMs", async () => {
     const { port, command } = await server();
     const client = await connected(port);
     await client.node.acquire(acquireRequest("alice"));
@@ -93,7 +93,7 @@ export function lostConnection({ server, connected }: Tools): void {
     expect(await command("GET", fenceKey(lockKey))).toBe("1");
   });
 
-  test("acquire() under way when the server died is not sent again after timeoutMs", async () => {
+  test("acquire() in flight when the server is killed is not resent after timeoutMs", async () => {
     const mortal = await server();
     const client = await connected(mortal.port);
     await warmUp(client);
@@ -106,9 +106,9 @@ export function lostConnection({ server, connected }: Tools): void {
   });
 }
 
-/** What happens to what a client keeps for a connection that never comes, unless the client itself settles it in time. */
+/** Tests commands queued for a connection that is never restored, in clients that do not time them out. */
 export function connectionLostForGood({ server, proxy, connected }: Tools): void {
-  test("acquire() and extend() under way when the connection was lost for good reject", async () => {
+  test("acquire() and extend() in flight reject when the connection is lost permanently", async () => {
     const network = await proxy(await server());
     const client = await connected(network.port);
     await warmUp(client);
@@ -127,9 +127,9 @@ export function connectionLostForGood({ server, proxy, connected }: Tools): void
   });
 }
 
-/** What happens to the first claim of a node, which waits until it is known which server it would go to. */
+/** Tests the first claim of a node, which waits until the server is identified. */
 export function firstClaimLost({ server, proxy, connected }: Tools): void {
-  test("acquire() of a node that does not know its server yet rejects when the connection was lost for good", async () => {
+  test("acquire() of a node that has not identified its server rejects when the connection is lost permanently", async () => {
     const network = await proxy(await server());
     const { node } = await connected(network.port);
     network.stall("requests");
@@ -141,9 +141,9 @@ export function firstClaimLost({ server, proxy, connected }: Tools): void {
   });
 }
 
-/** What happens to what waits inside the client: only a library that writes a `Buffer` late can take that back. */
+/** Tests commands queued in the client. Only a library that writes `Buffer`s late can still drop them. */
 export function fullSocket({ server, proxy, connected }: Tools): void {
-  test("acquire() that the client had not written yet is not sent after timeoutMs", async () => {
+  test("acquire() that the client has not written to the socket is not sent after timeoutMs", async () => {
     const { port, command } = await server();
     const network = await proxy({ port });
     const client = await connected(network.port);
@@ -161,7 +161,7 @@ export function fullSocket({ server, proxy, connected }: Tools): void {
   });
 }
 
-/** Has the server keep what is sent to it meanwhile, and then cut the connection without having looked at it. */
+/** Makes the server hold back commands sent `meanwhile`, and then drop the connection without executing them. */
 async function cutConnection(
   client: ClientUnderTest,
   command: RedisServer["command"],
@@ -178,7 +178,7 @@ async function cutConnection(
   await comeBack(client);
 }
 
-/** A connection that waits would make the test time out. */
+/** Expects immediate failures: an operation that waits would time the test out. */
 async function expectToFailAtOnce(node: RedisNode): Promise<void> {
   await expect(node.acquire(acquireRequest("alice"))).rejects.toThrow("the client is not connected");
   await expect(node.extend(extendRequest("alice"))).rejects.toThrow("the client is not connected");

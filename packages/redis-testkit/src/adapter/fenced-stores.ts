@@ -6,7 +6,7 @@ import { eventually, shortMs } from "../timing.ts";
 
 const everyByte = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte));
 
-/** What a store does when nothing is in the way. */
+/** Tests a store without faults. */
 export function fencedReadsAndWrites({ connected }: Tools): void {
   let server: RedisServer;
   let keys = 0;
@@ -23,9 +23,9 @@ export function fencedReadsAndWrites({ connected }: Tools): void {
     ["text", "Grüße, 世界 🔒\u0000\r\n"],
     ["an empty string", ""],
     ["every byte", everyByte],
-    ["a part of an array", new Uint8Array(everyByte.buffer, everyByte.byteOffset + 128, 16)],
+    ["a view of an array", new Uint8Array(everyByte.buffer, everyByte.byteOffset + 128, 16)],
     ["a megabyte", Buffer.alloc(1_048_576, everyByte)],
-  ])("read() has what write() was given, byte for byte: %s", async (_, value) => {
+  ])("read() returns the value of write(), byte for byte: %s", async (_, value) => {
     const { store, key } = await open();
     expect(await store.write(key, value, 7)).toBeUndefined();
     const found = await store.read(key, 8);
@@ -33,7 +33,7 @@ export function fencedReadsAndWrites({ connected }: Tools): void {
     expect(found.value?.equals(Buffer.from(value))).toBe(true);
   });
 
-  test("read() finds nothing where nothing was written, and makes older tokens be refused from then on", async () => {
+  test("read() of a missing key returns null, and rejects older tokens from then on", async () => {
     const { store, key } = await open();
     expect(await store.read(key, 8)).toEqual({ value: null, fence: 0 });
     const refusal = { name: "StaleFenceError", code: "STALE_FENCE", key, fence: 7, newestFence: 8 };
@@ -45,7 +45,7 @@ export function fencedReadsAndWrites({ connected }: Tools): void {
     expect(await store.read(key, 8)).toEqual({ value: null, fence: 0 });
   });
 
-  test("write() is refused, and changes nothing, when a newer token has written", async () => {
+  test("write() with an older token than the last write rejects, and changes nothing", async () => {
     const { store, key } = await open();
     await store.write(key, "new", 8);
     await expect(store.write(key, "late", 7)).rejects.toThrow("already");
@@ -54,7 +54,7 @@ export function fencedReadsAndWrites({ connected }: Tools): void {
     expect(await store.read(key, 9)).toEqual({ value: Buffer.from("newer"), fence: 8 });
   });
 
-  test("delete() takes the value, and keeps refusing older tokens", async () => {
+  test("delete() removes the value, and still rejects older tokens", async () => {
     const { store, key } = await open();
     await store.write(key, "value", 7);
     expect(await store.delete(key, 8)).toBe(true);
@@ -65,14 +65,14 @@ export function fencedReadsAndWrites({ connected }: Tools): void {
     expect(await store.read(key, 9)).toEqual({ value: Buffer.from("again"), fence: 9 });
   });
 
-  test("tokens are compared as numbers, whatever their length", async () => {
+  test("tokens are compared as numbers, not as text", async () => {
     const { store, key } = await open();
     await store.write(key, "value", 9);
     await store.write(key, "newer", 10);
     await expect(store.write(key, "late", 9)).rejects.toMatchObject({ newestFence: 10 });
   });
 
-  test("neighbours are told apart among the largest tokens", async () => {
+  test("adjacent tokens are distinguished up to the largest", async () => {
     const { store, key } = await open();
     const fence = Number.MAX_SAFE_INTEGER;
     await store.write(key, "value", fence - 1);
@@ -80,10 +80,10 @@ export function fencedReadsAndWrites({ connected }: Tools): void {
     await expect(store.write(key, "late", fence - 1)).rejects.toMatchObject({ newestFence: fence });
   });
 
-  test("write() keeps the bytes that it was given, whatever becomes of the array", async () => {
+  test("write() copies the bytes, so that later changes of the array have no effect", async () => {
     const { store, key } = await open();
     const value = Buffer.from("value");
-    await server.command("SCRIPT", "FLUSH"); // so that it is sent twice
+    await server.command("SCRIPT", "FLUSH"); // so that the script is sent twice
     const written = store.write(key, value, 7);
     value.fill("-");
     await written;
@@ -101,7 +101,7 @@ export function fencedReadsAndWrites({ connected }: Tools): void {
     expect(await store.delete(key, 8)).toBe(true);
   });
 
-  test("write() tells the server's error in its words, and nothing of the value", async () => {
+  test("write() rejects with the server's message, without the value", async () => {
     const { store, key } = await open();
     await server.command("SET", key, "something else");
     const error = await store.write(key, "the secret", 7).catch((reason: Error) => reason);
@@ -111,7 +111,7 @@ export function fencedReadsAndWrites({ connected }: Tools): void {
   });
 }
 
-/** What a store does when the server does not answer. */
+/** Tests a store whose server does not answer. */
 export function fencedDeadlines({ server, connected }: Tools): void {
   test("read() and write() reject with a StoreTimeoutError when the server hangs", async () => {
     const hanging = await server();
@@ -132,9 +132,9 @@ export function fencedDeadlines({ server, connected }: Tools): void {
   });
 }
 
-/** What a store does where the client tells of its connection. */
+/** Tests a store whose client reports the state of its connection. */
 export function fencedConnections({ server, proxy, connected }: Tools): void {
-  test("write() rejects at once while the client is not connected, and is not sent later", async () => {
+  test("write() rejects immediately while the client is not connected, and is not sent later", async () => {
     const { port, command } = await server();
     const network = await proxy({ port });
     const client = await connected(network.port);
@@ -148,12 +148,12 @@ export function fencedConnections({ server, proxy, connected }: Tools): void {
     expect(await command("EXISTS", "key")).toBe(0);
   });
 
-  test("write() that the client had not written to the socket by timeoutMs is not sent later", async () => {
+  test("write() that the client has not sent by timeoutMs is not sent later", async () => {
     const { port, command } = await server();
     const network = await proxy({ port });
     const client = await connected(network.port);
     const store = client.openStore({ timeoutMs: shortMs });
-    await client.openStore().write("another", "value", 7); // the server knows the script from now on
+    await client.openStore().write("another", "value", 7); // the server has the script from now on
     network.stall("requests");
     client.flood("x".repeat(32 * 1024 * 1024));
     await expect(store.write("key", "value", 7)).rejects.toMatchObject({ code: "STORE_TIMEOUT" });

@@ -5,9 +5,9 @@ import { comeBack, lockKey, type Tools } from "../adapter-tools.ts";
 import { acquireRequest, extendRequest, releaseRequest } from "../requests.ts";
 import { eventually, pass, shortMs } from "../timing.ts";
 
-/** How watches outlive their connection. */
+/** Tests watches that survive the loss of their connection. */
 export function watchReconnection({ server, connected }: Tools): void {
-  test("watch() hears of releases again after its connection was cut", async () => {
+  test("watch() reports releases again after its connection was cut", async () => {
     const { port, command } = await server();
     const [{ node }, rival] = [await connected(port), await connected(port)];
     const heard = vi.fn();
@@ -19,7 +19,7 @@ export function watchReconnection({ server, connected }: Tools): void {
     await eventually(() => expect(heard).toHaveBeenCalledWith("r"));
   });
 
-  test("watch() hears of releases again after the server was restarted, and reports no errors", async () => {
+  test("watch() reports releases again after a restart of the server, and logs no errors", async () => {
     const log = vi.spyOn(console, "error");
     onTestFinished(() => log.mockRestore());
     const mortal = await server();
@@ -35,7 +35,7 @@ export function watchReconnection({ server, connected }: Tools): void {
     expect(log).not.toHaveBeenCalled();
   });
 
-  test("watch() that begins while its connection is coming back hears of releases", async () => {
+  test("watch() that starts during a reconnection reports releases", async () => {
     const hanging = await server();
     const { node } = await connected(hanging.port);
     await node.watch?.(["other"], () => {});
@@ -53,9 +53,9 @@ export function watchReconnection({ server, connected }: Tools): void {
   });
 }
 
-/** How watches outlive a connection that is silent, and stays open. */
+/** Tests watches over a connection that is open but silent. */
 export function silentSubscriber({ server, proxy, connected }: Tools): void {
-  test("watches that begin and end while the server hangs leave no more than one command behind", async () => {
+  test("watches that start and end while the server hangs leave at most one command queued", async () => {
     const hanging = await server();
     const { node } = await connected(hanging.port);
     const heard = vi.fn();
@@ -71,13 +71,13 @@ export function silentSubscriber({ server, proxy, connected }: Tools): void {
     await node.acquire(acquireRequest("alice"));
     await node.release(releaseRequest("alice"));
     await eventually(() => expect(heard).toHaveBeenCalledWith("r"));
-    // One was under way, and the next connection listens to what is still watched.
+    // One was in flight, and the next connection subscribes to the remaining channels.
     const stats = String(await hanging.command("INFO", "commandstats"));
     expect(Number(/cmdstat_subscribe:calls=(\d+)/.exec(stats)?.[1])).toBeLessThanOrEqual(2);
     expect(stats).not.toContain("cmdstat_unsubscribe");
   });
 
-  test("a subscriber that is silent is replaced, and what is watched is heard over the next one", async () => {
+  test("a silent subscriber is replaced, and the next one reports releases", async () => {
     const redis = await server();
     const network = await proxy(redis);
     const { node } = await connected(network.port);
@@ -93,7 +93,7 @@ export function silentSubscriber({ server, proxy, connected }: Tools): void {
     await eventually(async () => expect(await node.watch?.(["s"], () => {})).toBeTypeOf("function"));
   });
 
-  test("watch() of a channel that is just being left hears of releases", async () => {
+  test("watch() of a channel that is being unsubscribed reports releases", async () => {
     const { port } = await server();
     const { node } = await connected(port);
     const heard = vi.fn();
@@ -111,9 +111,9 @@ export function silentSubscriber({ server, proxy, connected }: Tools): void {
   });
 }
 
-/** How watches and their connection begin and end. */
+/** Tests the start and end of watches and of their connection. */
 export function watchLifetime({ server, connected }: Tools): void {
-  test("watch() shares one connection among all watches, and closes it after the last has ended", async () => {
+  test("watch() shares one connection among all watches, and closes it after the last one", async () => {
     const { port, command } = await server();
     const { node } = await connected(port);
     const before = await connectionsOf(command);
@@ -144,7 +144,7 @@ export function watchLifetime({ server, connected }: Tools): void {
     expect(heard).not.toHaveBeenCalled();
   });
 
-  test("Redlock.close() ends the connection that listens, after contention", async () => {
+  test("Redlock.close() closes the subscriber connection after contention", async () => {
     const { port, command } = await server();
     const [mine, rival] = [await connected(port), await connected(port)];
     const before = await connectionsOf(command);
@@ -159,7 +159,7 @@ export function watchLifetime({ server, connected }: Tools): void {
     await eventually(async () => expect(await connectionsOf(command)).toBe(before));
   });
 
-  test("watch() rejects when the server hangs, and can be tried again later", async () => {
+  test("watch() rejects while the server hangs, and can be retried later", async () => {
     const hanging = await server();
     const { node } = await connected(hanging.port);
     hanging.pause();
@@ -172,7 +172,7 @@ export function watchLifetime({ server, connected }: Tools): void {
     await eventually(() => expect(heard).toHaveBeenCalledWith("r"));
   });
 
-  test("release() tells watchers of its own prefix only", async () => {
+  test("release() notifies only watchers with the same prefix", async () => {
     const { port } = await server();
     const { node } = await connected(port);
     const other = await connected(port, { prefix: "lock:r" });
@@ -187,7 +187,7 @@ export function watchLifetime({ server, connected }: Tools): void {
     expect(heard).toEqual(["sentinel"]);
   });
 
-  test("a node without wakeUps does not listen, enters waiting lists, and names the next waiter in its releases", async () => {
+  test("a node without wakeUps does not subscribe, but enters waiting lists and names the next waiter in its releases", async () => {
     const { port } = await server();
     const [{ node }, { node: deaf }] = [await connected(port), await connected(port, { wakeUps: false })];
     const heard: unknown[] = [];

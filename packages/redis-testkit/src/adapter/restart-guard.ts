@@ -3,13 +3,13 @@ import { type ClientUnderTest, fenceKey, lockKey, type Tools } from "../adapter-
 import { acquireRequest, extendRequest, longMs, releaseRequest } from "../requests.ts";
 import { eventually } from "../timing.ts";
 
-/** A guard that does not end while a test runs. */
+/** A guard that outlasts any test. */
 const guarded = { restartGuardMs: longMs };
 const recovering = /^recovering from a restart, \d+\.\d s left$/;
 
-/** What a node with the option `restartGuardMs` does after its server has restarted. */
+/** Tests the option `restartGuardMs` after a restart of the server. */
 export function restartGuard({ server, connected }: Tools): void {
-  test("acquire() with a restart guard is refused by a server that has restarted, and leaves nothing behind", async () => {
+  test("acquire() with a restart guard rejects after a restart of the server, and leaves nothing behind", async () => {
     const mortal = await server();
     const client = await connected(mortal.port, guarded);
     await mortal.restart();
@@ -19,7 +19,7 @@ export function restartGuard({ server, connected }: Tools): void {
     expect(await mortal.command("EXISTS", lockKey, fenceKey(lockKey))).toBe(0);
   });
 
-  test("extend() and release() with a restart guard work on a server that has restarted, inspect() tells of it", async () => {
+  test("extend() and release() with a restart guard work after a restart of the server, and inspect() reports it", async () => {
     const mortal = await server();
     const client = await connected(mortal.port, guarded);
     await mortal.restart();

@@ -4,12 +4,12 @@ import { type ClientUnderTest, comeBack, expectNeverClaimed, lockKey, type Tools
 import { acquireRequest, extendRequest, longMs, releaseRequest } from "../requests.ts";
 import { eventually, ignore, pass, shortMs } from "../timing.ts";
 
-/** With them the first claim is the first command; else it finds that the server has the script. */
+/** Makes the first claim the first command. Otherwise the identification of the server would load the script before. */
 const unverified = { verifyServer: false };
 
-/** What happens when the server does not answer. Some clients drop what has timed out without waiting for an answer. */
+/** Tests operations while the server hangs. Some clients drop a command that timed out without waiting for the reply. */
 export function hangingServer({ server, connected }: Tools): void {
-  test("release() undoes an acquire that a hanging server gets to late", async () => {
+  test("release() undoes an acquire that a hanging server executes late", async () => {
     const hanging = await server();
     const client = await connected(hanging.port);
     await warmUp(client);
@@ -22,7 +22,7 @@ export function hangingServer({ server, connected }: Tools): void {
     expect(await hanging.command("EXISTS", lockKey)).toBe(0);
   });
 
-  test("release() is sent, and acquire() is not, when the hanging server had not loaded the script", async () => {
+  test("release() is sent, but acquire() is not, when the hanging server has not loaded the script", async () => {
     const hanging = await server();
     const client = await connected(hanging.port, unverified);
     hanging.pause();
@@ -37,9 +37,9 @@ export function hangingServer({ server, connected }: Tools): void {
   });
 }
 
-/** What is owed by a server that has not answered for long. */
+/** Tests the limits of commands waiting for a server that is silent for long. */
 export function silentServer({ server, proxy, connected }: Tools): void {
-  test("a server that hangs is owed 256 claims and their releases, however many attempts are made", async () => {
+  test("at most 256 claims and their releases wait for a server that hangs, however many attempts are made", async () => {
     const hanging = await server();
     const client = await connected(hanging.port);
     await warmUp(client);
@@ -50,13 +50,13 @@ export function silentServer({ server, proxy, connected }: Tools): void {
     hanging.resume();
     expect(await client.node.acquire(acquireRequest("alice"))).toMatchObject({ granted: true });
     await Promise.all(outcomes);
-    // A release looks at its key, and a grant at that and the counter.
+    // A release reads its key, and a grant reads its key and the counter.
     expect(await callsOf(hanging, "get")).toBeLessThanOrEqual(256 * 3 + 2);
     expect(await callsOf(hanging, "set")).toBeLessThanOrEqual(256 * 2 + 2);
     expect(await hanging.command("KEYS", "lock:*")).toEqual([lockKey]);
   });
 
-  test("a server that hangs is owed 512 releases, and further ones reject", async () => {
+  test("at most 512 releases wait for a server that hangs, and further ones reject", async () => {
     const hanging = await server();
     const client = await connected(hanging.port);
     await warmUp(client);
@@ -69,7 +69,7 @@ export function silentServer({ server, proxy, connected }: Tools): void {
     expect(await release(512)).toEqual({ released: false });
   });
 
-  test("acquire() refuses when ten thousand claims are held back", async () => {
+  test("acquire() rejects when ten thousand claims are held back", async () => {
     const hanging = await server();
     const client = await connected(hanging.port);
     await warmUp(client);
@@ -84,7 +84,7 @@ export function silentServer({ server, proxy, connected }: Tools): void {
     expect(await client.node.acquire(acquireRequest("alice"))).toHaveProperty("granted");
   });
 
-  test("claims that are held back leave as soon as the server answers", async () => {
+  test("claims that are held back are sent as soon as the server answers", async () => {
     const hanging = await server();
     const client = await connected(hanging.port);
     await warmUp(client);
@@ -97,7 +97,7 @@ export function silentServer({ server, proxy, connected }: Tools): void {
     for (const claim of claims) expect(await claim).toEqual({ granted: true, fence: 1 });
   });
 
-  test("acquire() that is held back rejects when its time is up, and its release takes no server", async () => {
+  test("acquire() that is held back rejects after timeoutMs, and its release needs no server", async () => {
     const hanging = await server();
     const client = await connected(hanging.port);
     await warmUp(client);
@@ -117,7 +117,7 @@ export function silentServer({ server, proxy, connected }: Tools): void {
     await expectNeverClaimed(hanging.command);
   });
 
-  test("extend() that is held back leaves the release of its claim to the server", async () => {
+  test("release() after an extend() that is held back is sent to the server", async () => {
     const hanging = await server();
     const client = await connected(hanging.port);
     await client.node.acquire(acquireRequest("bob"));
@@ -131,7 +131,7 @@ export function silentServer({ server, proxy, connected }: Tools): void {
     await expect(extended).rejects.toThrow("timed out before it was sent");
   });
 
-  test("claims that are held back reject when the connection is lost, and are not sent over the next one", async () => {
+  test("claims that are held back reject when the connection is lost, and are not sent over the next connection", async () => {
     const redis = await server();
     const network = await proxy(redis);
     const client = await connected(network.port);
@@ -150,7 +150,7 @@ export function silentServer({ server, proxy, connected }: Tools): void {
     await expectNeverClaimed(redis.command);
   });
 
-  test("release() that undoes an acquire refused for lack of a connection is not kept for the next one", async () => {
+  test("release() of an acquire() that rejected without a connection is not queued for the next connection", async () => {
     const redis = await server();
     const network = await proxy(redis);
     const client = await connected(network.port);
@@ -163,7 +163,7 @@ export function silentServer({ server, proxy, connected }: Tools): void {
   });
 }
 
-/** Attempts on as many resources that are given up and undone, as core does. Resolves when they have been undone. */
+/** Makes attempts on `count` resources, abandons them and sends their undo releases, as core does. */
 async function failingAttempts({ node }: ClientUnderTest, name: string, count: number): Promise<Promise<unknown>[]> {
   const requests = Array.from({ length: count }, (_, i) =>
     acquireRequest(`${name} ${i}`, { resources: [`${name} ${i}`], timeoutMs: 5 }),
@@ -177,7 +177,7 @@ async function failingAttempts({ node }: ClientUnderTest, name: string, count: n
   return [Promise.allSettled(claims), Promise.all(releases)];
 }
 
-/** What happens when the server does not know the script. */
+/** Tests a server that has not loaded the script. */
 export function serverWithoutScript({ server, proxy, connected }: Tools): void {
   test("every operation works after SCRIPT FLUSH", async () => {
     const forgetful = await server();
@@ -193,7 +193,7 @@ export function serverWithoutScript({ server, proxy, connected }: Tools): void {
     expect(await node.release(releaseRequest("alice"))).toEqual({ released: true });
   });
 
-  test("acquire() works again after a restart of the server, whose scripts are gone", async () => {
+  test("acquire() works after a restart of the server, which loses its scripts", async () => {
     const mortal = await server();
     const client = await connected(mortal.port);
     await client.node.acquire(acquireRequest("alice"));
@@ -217,7 +217,7 @@ export function serverWithoutScript({ server, proxy, connected }: Tools): void {
     await expectNeverClaimed(cold.command);
   });
 
-  test("acquire() does not send the script after a release that found it loaded by another client", async () => {
+  test("acquire() does not send the script after its release, if another client has loaded the script meanwhile", async () => {
     const cold = await server();
     const network = await proxy(cold);
     const { node } = await connected(network.port, unverified);

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { type Tools, warmUp } from "../adapter-tools.ts";
 import { acquireRequest } from "../requests.ts";
 
-/** Moments after a call at which a process may stop running. */
+/** Times after a call at which a process may stall. */
 const moments: [string, (stall: () => void) => void][] = [
   ["right after the call", (stall) => stall()],
   ["in a microtask", (stall) => queueMicrotask(stall)],
@@ -14,10 +14,10 @@ const moments: [string, (stall: () => void) => void][] = [
   ["in an I/O callback", (stall) => stat(".", stall)],
 ];
 
-/** What a process that stands still thinks of healthy servers: the time of a node counts from when the request leaves (W7). */
+/** Tests that a stall of the process does not time out healthy servers: timeouts start when the request is sent (W7). */
 export function stalledProcess({ server, connected }: Tools): void {
   describe.each(moments)("%s", (_, at) => {
-    test("a claim that has not been written yet is not given up", async () => {
+    test("a claim that has not been written is not abandoned", async () => {
       const client = await connected((await server()).port);
       await warmUp(client);
       await nextTurn();
@@ -26,7 +26,7 @@ export function stalledProcess({ server, connected }: Tools): void {
       expect(await acquired).toEqual({ granted: true, fence: 1 });
     });
 
-    test("a node waits for the answer to who its server is", async () => {
+    test("a node waits until its server is identified", async () => {
       const { port, command } = await server();
       const client = await connected(port);
       await nextTurn();
@@ -37,7 +37,7 @@ export function stalledProcess({ server, connected }: Tools): void {
       expect(String(await command("INFO", "commandstats"))).toContain("cmdstat_eval:calls=1,");
     });
 
-    test("a Redlock of three has its lock by the first attempt", async () => {
+    test("a Redlock of three gets its lock by the first attempt", async () => {
       const clients = await Promise.all([1, 2, 3].map(async () => connected((await server()).port)));
       const redlock = new Redlock(clients.map(({ node }) => node));
       await redlock.using("warm-up", () => {});
@@ -51,7 +51,7 @@ export function stalledProcess({ server, connected }: Tools): void {
   });
 }
 
-/** Resolves where timers come before what is to be written in a later `setImmediate`. */
+/** Resolves at a point where timers run before the writes of a later `setImmediate`. */
 function nextTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
