@@ -9,7 +9,7 @@ import { over6 } from "./clients.ts";
 const server = await startRedisServer();
 afterAll(() => server.stop());
 
-/** Opens a client for each claim, and forgets it. */
+/** Creates a subject that opens a client for each claim and never closes it. */
 async function leakySubject(): Promise<LockNodeSubject> {
   const leaked: Redis[] = [];
   const subject = await subjectsOver(server.port, (port, options) => {
@@ -35,13 +35,13 @@ async function leakySubject(): Promise<LockNodeSubject> {
 }
 
 const leak: BrokenNode = {
-  fault: "opens a connection for each claim, and forgets it",
+  fault: "opens a connection for each claim, and never closes it",
   caughtBy: "calls that are granted, denied or resent leave no connection open",
   needs: ["server"],
   create: leakySubject,
 };
 
-// The other broken nodes do not depend on a real server: the suite's own tests run them in memory.
+// The others do not need a real server: the tests of the suite run them in memory.
 describeBrokenNodes("ioredisNode() over a real server that can be out of reach", {
   create: subjectsOver(server.port, (port, options) => over6({ port }, options), {
     url: new URL("./fixtures/rival.ts", import.meta.url),

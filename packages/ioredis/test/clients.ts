@@ -8,22 +8,22 @@ import { type IoredisClient, ioredisFencedStore, ioredisNode } from "../src/inde
 const soon = { host: "127.0.0.1", retryStrategy: () => 5 };
 const clusterSoon = { clusterRetryStrategy: () => 20 };
 
-/** A client of ioredis 6, and its node. */
+/** Creates a client of ioredis 6 and its node. */
 export function over6(clientOptions: Omit<RedisOptions, "replyMapping">, options?: RedisNodeOptions): ClientUnderTest {
   return underTest(new Redis({ ...soon, ...clientOptions }), options);
 }
 
-/** A client of ioredis 5, and its node. */
+/** Creates a client of ioredis 5 and its node. */
 export function over5(clientOptions: Redis5Options, options?: RedisNodeOptions): ClientUnderTest {
   return underTest(new Redis5({ ...soon, ...clientOptions }), options);
 }
 
-/** A client of iovalkey, and its node. */
+/** Creates a client of iovalkey and its node. */
 export function overValkey(clientOptions: ValkeyOptions, options?: RedisNodeOptions): ClientUnderTest {
   return underTest(new Valkey({ ...soon, ...clientOptions }), options);
 }
 
-/** A cluster client of ioredis 6, and its node. */
+/** Creates a cluster client of ioredis 6 and its node. */
 export function overCluster6(
   ports: readonly number[],
   options?: RedisNodeOptions,
@@ -32,12 +32,12 @@ export function overCluster6(
   return underTest(new Cluster(addresses(ports), { ...clusterSoon, redisOptions }), options);
 }
 
-/** A cluster client of ioredis 5, and its node. */
+/** Creates a cluster client of ioredis 5 and its node. */
 export function overCluster5(ports: readonly number[], options?: RedisNodeOptions): ClientUnderTest {
   return underTest(new Cluster5(addresses(ports), clusterSoon), options);
 }
 
-/** A cluster client of iovalkey, and its node. */
+/** Creates a cluster client of iovalkey and its node. */
 export function overValkeyCluster(ports: readonly number[], options?: RedisNodeOptions): ClientUnderTest {
   return underTest(new ValkeyCluster(addresses(ports), clusterSoon), options);
 }
@@ -46,7 +46,7 @@ function addresses(ports: readonly number[]) {
   return ports.map((port) => ({ host: "127.0.0.1", port }));
 }
 
-/** What the clients have in common, as far as it matters here. */
+/** The common part of all clients that tests need. */
 interface AnyClient extends IoredisClient {
   on(event: "error" | "ready", listener: () => void): unknown;
   set(key: string, value: string): Promise<unknown>;

@@ -16,7 +16,7 @@ const libraries = [
   ["iovalkey", (port: number, reconnectOnError: ReconnectOnError) => new Valkey({ host, port, reconnectOnError })],
 ] as const;
 
-/** A server and its replica, which have changed places since the client connected: reconnecting leads to the new master. */
+/** Connects a client, and swaps its server and a replica. A reconnection leads to the new master. */
 async function failedOver(connect: (typeof libraries)[number][1], answer: true | 2) {
   const [demoted, promoted] = [await start(), await start()];
   const seen: string[] = [];
@@ -50,7 +50,7 @@ const writes: [string, (node: RedisNode) => Promise<unknown>][] = [
 ];
 
 describe.each(libraries)("reconnectOnError of %s", { timeout: 30_000 }, (_, connect) => {
-  test.each(writes)("sees that the server became a replica when %s rejects", async (_name, write) => {
+  test.each(writes)("is called when %s rejects because the server became a replica", async (_name, write) => {
     const { node, promoted, seen } = await failedOver(connect, true);
     await expect(write(node)).rejects.toThrow(/^READONLY /);
     expect(seen).toContainEqual(expect.stringMatching(/^READONLY /));
@@ -58,7 +58,7 @@ describe.each(libraries)("reconnectOnError of %s", { timeout: 30_000 }, (_, conn
     expect(String(await promoted.command("INFO", "commandstats"))).toContain("cmdstat_eval");
   });
 
-  test("has the operations of a call sent again to the new master, save for those that were given up", async () => {
+  test("resends the operations of a call to the new master, except for abandoned ones", async () => {
     const { node, promoted } = await failedOver(connect, 2);
     const acquired = node.acquire(acquireRequest("bob", { resources: ["s"] }));
     ignore(node.acquire(acquireRequest("carol", { resources: ["t"] })));

@@ -10,7 +10,7 @@ describeFencedStore("ioredisFencedStore() over ioredis 5", (port, options) => ov
 describeFencedStore("ioredisFencedStore() over iovalkey", (port, options) => overValkey({ port }, options));
 
 describe("ioredisFencedStore()", () => {
-  test("throws a TypeError for what is not a client, and for a client with a keyPrefix", () => {
+  test("throws a TypeError for a value that is not a client, and for a client with a keyPrefix", () => {
     for (const client of [undefined, null, {}, "redis://localhost"]) {
       expect(() => ioredisFencedStore(client as unknown as IoredisClient)).toThrow(TypeError);
     }
@@ -19,8 +19,8 @@ describe("ioredisFencedStore()", () => {
   });
 
   test.each([
-    ["that makes pipelines by itself", { enableAutoPipelining: true }],
-    ["that speaks RESP3", { protocol: 3 as const }],
+    ["with automatic pipelines", { enableAutoPipelining: true }],
+    ["with RESP3", { protocol: 3 as const }],
   ])("works for a client %s", async (_, options) => {
     const server = await startRedisServer();
     onTestFinished(server.stop);

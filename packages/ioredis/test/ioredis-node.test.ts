@@ -35,7 +35,7 @@ function nodeOf(client: Redis | Redis5) {
 describe("ioredisNode()", () => {
   const idle = { lazyConnect: true };
 
-  test("is named after the server, and never after its password", () => {
+  test("has the address of the server as its name, without any password", () => {
     const nameOf = (client: IoredisClient) => ioredisNode(client).name;
     expect(nameOf(new Redis(idle))).toBe("localhost:6379");
     expect(nameOf(new Redis("redis://user:secret@redis-1.internal:7000/3", idle))).toBe("redis-1.internal:7000/3");
@@ -47,13 +47,13 @@ describe("ioredisNode()", () => {
     expect(ioredisNode(new Redis(idle), { name: "a" }).name).toBe("a");
   });
 
-  test("throws a TypeError for what is not a client", () => {
+  test("throws a TypeError for a value that is not a client", () => {
     for (const client of [undefined, null, {}, "redis://localhost", { evalsha() {} }]) {
       expect(() => ioredisNode(client as unknown as IoredisClient)).toThrow(TypeError);
     }
   });
 
-  test("throws a TypeError for a client with a keyPrefix, and says what to do instead", () => {
+  test("throws a TypeError for a client with a keyPrefix, and suggests a prefix", () => {
     const clients = [
       new Redis({ ...idle, keyPrefix: "app:" }),
       new Redis.Cluster([{ port: 7000 }], { ...idle, redisOptions: { keyPrefix: "app:" } }),
@@ -72,7 +72,7 @@ describe("ioredisNode()", () => {
     },
   );
 
-  test("survives that it may not subscribe again", { timeout: 40_000 }, async () => {
+  test("survives the loss of the permission to subscribe", { timeout: 40_000 }, async () => {
     const { port, command, stop } = await startRedisServer();
     onTestFinished(stop);
     await command("ACL", "SETUSER", "watcher", "on", ">secret", "+@all", "~*", "&*");

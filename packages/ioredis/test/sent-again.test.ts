@@ -19,15 +19,15 @@ const clients: [string, Over][] = [
   ["iovalkey", overValkey],
 ];
 
-// They send again, after a reconnection, what was under way when the connection was lost.
-describe.each(clients)("what %s sends again", { timeout: 30_000 }, (_, over) => {
-  test("is of a tick's claims those that were not released", async () => {
+// After a reconnection, these libraries resend commands that were in flight.
+describe.each(clients)("commands that %s resends", { timeout: 30_000 }, (_, over) => {
+  test("include the claims of a tick that were not released", async () => {
     const { command } = await releaseOneOfTwo(toolsFor((port) => over({ port })));
     expect(await command("EXISTS", "lock:alice")).toBe(0);
     expect(await command("GET", "lock:bob")).toBe("bob");
   });
 
-  test.each([1, 3])("is no claim that commandTimeout has failed: %i in a call", async (count) => {
+  test.each([1, 3])("include no claim that has failed by commandTimeout: %i in a call", async (count) => {
     const commandTimeout = 100;
     const { server, proxy, connected } = toolsFor((port) => over({ port, commandTimeout }));
     const { port, command } = await server();

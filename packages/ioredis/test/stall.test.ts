@@ -24,9 +24,9 @@ afterAll(async () => {
   await Promise.all(servers.map((server) => server.stop()));
 });
 
-/** Blocks this process until every server has answered the acquire, and until so many milliseconds have passed. */
+/** Blocks this process until every server has executed the acquire, and for at least `stallMs`. */
 async function stallUntilAnswered(resource: string, stallMs: number): Promise<void> {
-  // What was asked for in this tick leaves at its end.
+  // Requests of this tick are sent at its end.
   await new Promise<void>((resolve) => process.nextTick(resolve));
   const startMs = performance.now();
   const endMs = startMs + stallMs;
@@ -39,14 +39,14 @@ async function stallUntilAnswered(resource: string, stallMs: number): Promise<vo
   while (performance.now() < endMs);
 }
 
-it("acquire() succeeds after a stall longer than the node timeout, with replies that had come meanwhile (S6)", async () => {
+it("acquire() succeeds after a stall longer than the node timeout, by replies that arrived meanwhile (S6)", async () => {
   const pending = redlock.acquire("stalled", { ttlMs: 60_000, nodeTimeoutMs: 5 });
   await stallUntilAnswered("stalled", 20);
   const lock = await pending;
   expect(lock.remainingMs()).toBeLessThan(60_000 - 602 - 20);
 }, 60_000);
 
-it("acquire() has no lock after a stall longer than the ttl, though all servers granted, and releases it (S2)", async () => {
+it("acquire() rejects after a stall longer than the ttl, although all servers granted (S2)", async () => {
   const pending = redlock.acquire("stalled too long", { ttlMs: 2_000, nodeTimeoutMs: 5 });
   await stallUntilAnswered("stalled too long", 2_000);
   await expect(pending).rejects.toThrow("the quorum arrived too late");

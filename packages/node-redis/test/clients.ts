@@ -7,16 +7,16 @@ import { type NodeRedisClient, type NodeRedisCluster, nodeRedisFencedStore, node
 const reconnectStrategy = () => 5;
 
 /**
- * Where to connect to. node-redis makes a new class of its four hundred commands for each client whose options are not, as
- * JSON, those of the client before it, which takes ten times as long as to connect. The address has no part in that class,
- * so it is kept out of the comparison.
+ * An address that JSON omits. node-redis creates a new class of four hundred commands for each client unless its options
+ * equal those of the client before, as JSON. That takes ten times as long as connecting, and the address does not affect
+ * the class.
  */
 function socketTo<Address extends object | undefined>(address: Address) {
   const socket = { ...address, reconnectStrategy };
   return Object.defineProperty(socket, "toJSON", { value: () => undefined });
 }
 
-/** A client of @redis/client 6, and its node. */
+/** Creates a client of @redis/client 6 and its node. */
 export function over6(
   port: number,
   options?: RedisNodeOptions,
@@ -26,7 +26,7 @@ export function over6(
   return underTest(client, options);
 }
 
-/** A client of @redis/client 6 that connects in a way of its own, and its node. */
+/** Creates a client of @redis/client 6 with other connection options, and its node. */
 export function over6By(
   { socket, ...clientOptions }: Pick<RedisClientOptions, "socket" | "username" | "password" | "database">,
   options?: RedisNodeOptions,
@@ -35,7 +35,7 @@ export function over6By(
   return underTest(client as ReturnType<typeof createClient>, options);
 }
 
-/** A client of @redis/client 5, and its node. */
+/** Creates a client of @redis/client 5 and its node. */
 export function over5(
   port: number,
   options?: RedisNodeOptions,
@@ -45,7 +45,7 @@ export function over5(
   return underTest(client, options);
 }
 
-/** A cluster client of @redis/client 6, and its node. */
+/** Creates a cluster client of @redis/client 6 and its node. */
 export function overCluster6(
   ports: readonly number[],
   options?: RedisNodeOptions,
@@ -56,7 +56,7 @@ export function overCluster6(
   return underTest(client, options);
 }
 
-/** A cluster client of @redis/client 5, and its node. */
+/** Creates a cluster client of @redis/client 5 and its node. */
 export function overCluster5(ports: readonly number[], options?: RedisNodeOptions): ClientUnderTest {
   const client = createCluster5(clusterOptions(ports));
   return underTest(client, options);
@@ -69,7 +69,7 @@ function clusterOptions(ports: readonly number[]) {
   };
 }
 
-/** What the clients have in common, as far as it matters here. */
+/** The common part of all clients that tests need. */
 interface AnyClient {
   readonly isOpen: boolean;
   readonly isReady?: boolean;

@@ -10,7 +10,7 @@ describeFencedStore("nodeRedisFencedStore() over @redis/client 6", (port, option
 describeFencedStore("nodeRedisFencedStore() over @redis/client 5", (port, options) => over5(port, options));
 
 describe("nodeRedisFencedStore()", () => {
-  test("throws a TypeError for what is not a client, for a pool, and for a client with a keyPrefix", () => {
+  test("throws a TypeError for a value that is not a client, for a pool, and for a client with a keyPrefix", () => {
     for (const client of [undefined, null, {}, "redis://localhost", createClientPool()]) {
       expect(() => nodeRedisFencedStore(client as unknown as NodeRedisClient)).toThrow(TypeError);
     }

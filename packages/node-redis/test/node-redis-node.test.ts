@@ -44,7 +44,7 @@ function nodeOf(
 }
 
 describe("nodeRedisNode()", () => {
-  test("is named after the server, and never after its password", () => {
+  test("has the address of the server as its name, without any password", () => {
     expect(nodeRedisNode(createClient()).name).toBe("localhost:6379");
     const url = "redis://user:secret@redis-1.internal:7000/3";
     expect(nodeRedisNode(createClient({ url })).name).toBe("redis-1.internal:7000/3");
@@ -55,13 +55,13 @@ describe("nodeRedisNode()", () => {
     expect(nodeRedisNode(createClient(), { name: "a" }).name).toBe("a");
   });
 
-  test("throws a TypeError for what is not a client", () => {
+  test("throws a TypeError for a value that is not a client", () => {
     for (const client of [undefined, null, {}, "redis://localhost", { isReady: true }]) {
       expect(() => nodeRedisNode(client as unknown as NodeRedisClient)).toThrow(TypeError);
     }
   });
 
-  test("throws a TypeError for a pool or a sentinel, over whose connections a release could overtake", () => {
+  test("throws a TypeError for a pool or a sentinel, whose connections could reorder a release", () => {
     const sentinel = { name: "mymaster", sentinelRootNodes: [{ host: "127.0.0.1", port: 26379 }] };
     const others = [createClientPool(), createClientPool5(), createSentinel(sentinel), createSentinel5(sentinel)];
     for (const client of others) {
@@ -69,11 +69,11 @@ describe("nodeRedisNode()", () => {
     }
   });
 
-  test("throws a TypeError for a client with a keyPrefix, and says what to do instead", () => {
+  test("throws a TypeError for a client with a keyPrefix, and suggests a prefix", () => {
     expect(() => nodeRedisNode(createClient({ keyPrefix: "app:" }))).toThrow('prefix: "app:lock:"');
   });
 
-  test("acquire() takes no other grant for its own where @redis/client 5 has lost count after a reconnection", async () => {
+  test("acquire() accepts no foreign grant when @redis/client 5 mismatches replies after a reconnection", async () => {
     const server = await startRedisServer();
     onTestFinished(() => server.stop());
     const network = await startTcpProxy({ port: server.port });
@@ -88,7 +88,7 @@ describe("nodeRedisNode()", () => {
     await pass(shortMs);
     network.cut();
     await network.start();
-    // What is sent before the client has noticed is written to the dead connection, and awaited on the next one.
+    // Until the client notices, it writes commands to the dead connection, and expects their replies on the next one.
     ignore(node.inspect("r"));
     await pass(1);
     const replies: Promise<unknown>[] = [];
@@ -105,7 +105,7 @@ describe("nodeRedisNode()", () => {
         isSettled = true;
       }),
     );
-    // The last replies come with those to further commands.
+    // The last replies arrive with those to further commands.
     while (!isSettled) {
       ignore(node.inspect("r"));
       await pass(1);

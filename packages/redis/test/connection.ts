@@ -9,7 +9,7 @@ import {
   redisNode,
 } from "../src/index.ts";
 
-/** A connection over ioredis that does no more than these tests need. */
+/** Creates a minimal connection over ioredis. */
 export function connectionOver(client: Redis): RedisConnection {
   return {
     name: "under test",
@@ -22,7 +22,7 @@ export function connectionOver(client: Redis): RedisConnection {
   };
 }
 
-/** The same for a fenced store. */
+/** Creates a minimal connection of a fenced store. */
 export function fencedConnectionOver(client: Redis): FencedConnection {
   return {
     isReady: () => client.status === "ready",
@@ -32,17 +32,17 @@ export function fencedConnectionOver(client: Redis): FencedConnection {
 
 type RedisOptions = Omit<AllOptions, "replyMapping">;
 
-/** What the tests of a file share: one server, emptied before each of them. */
+/** The server that the tests of a file share. It is emptied before each test. */
 export interface Bench {
   readonly server: RedisServer;
   readonly client: Redis;
-  /** A node over the client. */
+  /** Creates a node over the shared client. */
   node(options?: RedisNodeOptions): RedisNode;
-  /** A node over a client of its own. */
+  /** Creates a node over a new client. */
   nodeOver(options: RedisOptions): Promise<RedisNode>;
 }
 
-/** Starts the server of a test file. */
+/** Starts the server, and stops it after all tests of the file. */
 export async function startBench(): Promise<Bench> {
   const server = await startRedisServer();
   const clients: Redis[] = [];

@@ -6,13 +6,13 @@ import { redisNode } from "../src/index.ts";
 
 type Send = (command: "EVALSHA" | "EVAL", script: string, call: ScriptCall) => Promise<unknown>;
 
-/** A node whose calls end here, and are never answered. */
+/** Creates a node that sends its calls to `send`. */
 function nodeOver(runScript: Send, options: RedisNodeOptions) {
   const connection: RedisConnection = { name: "n", isCluster: false, isReady: () => true, runScript };
   return redisNode(connection, { verifyServer: false, ...options });
 }
 
-/** The calls of nodes of which each is asked the same. */
+/** Returns the calls of several nodes that get the same requests. */
 async function callsOf(
   nodeCount: number,
   ask: (node: ReturnType<typeof redisNode>) => void,
@@ -30,13 +30,13 @@ async function callsOf(
   return calls;
 }
 
-/** What a library would write that is given the words. */
+/** Returns the bytes that a library would write for the words of a call. */
 function written(command: string, script: string, call: ScriptCall): string {
   const words = [command, script, String(call.keyCount), ...call.keysAndArguments()];
   return `*${words.length}\r\n${words.map((word) => `$${Buffer.byteLength(word)}\r\n${word}\r\n`).join("")}`;
 }
 
-/** The marks of the operations: the second argument of the script. */
+/** Returns the marks of the operations, the second argument of the script. */
 function marksOf(call: ScriptCall): string {
   return String(call.keysAndArguments()[call.keyCount + 1]);
 }
@@ -55,7 +55,7 @@ test("ScriptCall.encode() returns the words of keysAndArguments() as bulk string
   for (const call of calls) expect(call.encode("EVALSHA", "sha")).toEqual(written("EVALSHA", "sha", call));
 });
 
-test("ScriptCall.encode() returns the command and the script that it is given, whatever it was given before", async () => {
+test("ScriptCall.encode() uses the given command and script, whatever an earlier call used", async () => {
   const [call] = (await callsOf(1, askForMuch)) as [ScriptCall];
   const commands = [
     ["EVALSHA", "sha"],
@@ -67,7 +67,7 @@ test("ScriptCall.encode() returns the command and the script that it is given, w
     expect(call.encode(command, script)).toEqual(written(command, script, call));
 });
 
-test("ScriptCall strikes out an operation that was given up, and nothing else, at no other node", async () => {
+test("ScriptCall strikes out only the abandoned operation, and only for its node", async () => {
   const calls: ScriptCall[] = [];
   const nodes = ["a", "b"].map((name) =>
     nodeOver(
@@ -78,7 +78,7 @@ test("ScriptCall strikes out an operation that was given up, and nothing else, a
       { name },
     ),
   );
-  // As core does: each request is for all nodes.
+  // Core sends each request to all nodes.
   for (const request of [frozenRequest("alice", ["a", "b"]), frozenRequest("bob", ["c", "d"])]) {
     for (const node of nodes) ignore(node.acquire(request));
   }
@@ -96,7 +96,7 @@ test("ScriptCall strikes out an operation that was given up, and nothing else, a
   expect(second.encode("EVALSHA", "sha")).toBe(whole);
 });
 
-test("ScriptCall changes the marks that it has handed out", async () => {
+test("ScriptCall updates marks that it has returned before", async () => {
   const nodes: ReturnType<typeof redisNode>[] = [];
   const [call] = (await callsOf(1, (node) => {
     nodes.push(node);
@@ -109,7 +109,7 @@ test("ScriptCall changes the marks that it has handed out", async () => {
 });
 
 describe("a record", () => {
-  /** The keys and the arguments behind the header of a single operation. */
+  /** Returns the keys of a single operation, and its arguments after the header. */
   async function recordOf(
     ask: (node: ReturnType<typeof redisNode>) => Promise<unknown>,
     options: RedisNodeOptions = {},
@@ -125,7 +125,7 @@ describe("a record", () => {
   const dayMs = 86_400_000;
   const terms = { ttlMs: 5_000, fenceHint: 7 };
 
-  test("of acquire() is short for one resource, with nothing to take over, no waiter and no guard", async () => {
+  test("of acquire() is short for one resource without takeover, waiter and guard", async () => {
     expect(await recordOf(({ acquire }) => acquire(acquireRequest("alice", terms)))).toEqual({
       keys: [lock, fence],
       words: ["acquire-one", "alice", "7", "5000", String(dayMs + 5_000)],
@@ -139,7 +139,7 @@ describe("a record", () => {
     ["a waiter", { waiter: "w" }, {}, [lock, fence, list], "1", ["", "w"]],
     ["a guard", {}, { restartGuardMs: 5_000 }, [lock, fence], "1", ["", ""]],
     ["two resources", { resources: ["r", "s"] }, {}, [lock, "lock:s", fence, "holdfast:fence:{lock:s}"], "2", ["", ""]],
-  ] as const)("of acquire() is that of the general path for %s", async (_, more, options, keys, count, last) => {
+  ] as const)("of acquire() uses the general path for %s", async (_, more, options, keys, count, last) => {
     const record = await recordOf(({ acquire }) => acquire(acquireRequest("alice", { ...terms, ...more })), options);
     expect(record).toEqual({
       keys,
@@ -158,7 +158,7 @@ describe("a record", () => {
   });
 
   test.each([
-    ["an announced one of one resource", {}, [lock, list], ["release-one", "alice"]],
+    ["one resource, announced", {}, [lock, list], ["release-one", "alice"]],
     ["a waiter", { waiter: "w" }, [lock, list], ["release", "1", "alice", "1", "w"]],
     ["an undo", { undo: true }, [lock], ["release", "1", "alice", "0", ""]],
     [
@@ -183,7 +183,7 @@ describe("the header of a call", () => {
       .slice(call.keyCount, call.keyCount + 3)
       .map(String);
 
-  test("has an id of its own for each call, the marks, and the guard of the node", async () => {
+  test("has a unique call id, the marks, and the guard of the node", async () => {
     const [call] = (await callsOf(1, askForMuch)) as [ScriptCall];
     const [callId, marks, guardMs] = headerOf(call);
     expect(callId).toMatch(/^\d+$/);
@@ -195,7 +195,7 @@ describe("the header of a call", () => {
     expect(new Set(ids).size).toBe(3);
   });
 
-  test("is the same for nodes that are sent the same requests, unless their guards differ", async () => {
+  test("is the same for all nodes that get the same requests, unless their guards differ", async () => {
     const request = frozenRequest("alice", ["a", "b"]);
     const ask = (node: ReturnType<typeof redisNode>) => ignore(node.acquire(request));
     const [first, second] = await callsOf(2, ask);
@@ -205,7 +205,7 @@ describe("the header of a call", () => {
   });
 });
 
-test("The operations of a tick are divided evenly among the fewest calls", async () => {
+test("redisNode() divides the operations of a tick evenly among the fewest calls", async () => {
   const sizesOf = async (count: number, resourcesOfEach = 1) => {
     const calls = await callsOf(1, (node) => {
       for (let i = 0; i < count; i++) {
@@ -224,7 +224,7 @@ test("The operations of a tick are divided evenly among the fewest calls", async
   expect(await sizesOf(2, 65)).toEqual([1, 1]);
 });
 
-test("Nodes with other options encode the same request in their own way", async () => {
+test("redisNode() encodes a request by the options of each node", async () => {
   const request = frozenRequest("alice", ["r"]);
   const keys: unknown[] = [];
   for (const prefix of ["a:", "b:", "a:"]) {
@@ -234,7 +234,7 @@ test("Nodes with other options encode the same request in their own way", async 
   expect(keys).toEqual(["a:r", "b:r", "a:r"]);
 });
 
-test("A request that may change is encoded again for each node", async () => {
+test("redisNode() encodes a mutable request again for each node", async () => {
   const request = { ...acquireRequest("alice"), resources: ["r"] };
   const [first, second] = await callsOf(2, (node) => {
     ignore(node.acquire(request));
@@ -243,7 +243,7 @@ test("A request that may change is encoded again for each node", async () => {
   expect([first?.firstKey, second?.firstKey]).toEqual(["lock:r", "lock:s"]);
 });
 
-/** As core makes them: the same for all nodes. */
+/** Returns a frozen request, like core, which shares requests among nodes. */
 function frozenRequest(owner: string, resources: string[]) {
   return Object.freeze(acquireRequest(owner, { resources: Object.freeze(resources) }));
 }

@@ -16,7 +16,7 @@ interface Call {
   readonly by: number;
 }
 
-/** Few tokens, so that older, newer and equal ones meet; the largest of them, where a double has no bits to spare. */
+/** Few tokens, so that older, newer and equal ones meet; some are the largest that a double represents exactly. */
 const calls: fc.Arbitrary<Call[]> = fc.array(
   fc.record({
     action: fc.constantFrom("read" as const, "write" as const, "delete" as const),
@@ -26,7 +26,7 @@ const calls: fc.Arbitrary<Call[]> = fc.array(
   { maxLength: 12 },
 );
 
-/** What a call came to: what it found, or the newest token that it was refused for. */
+/** The result of a call, or the newest token, if the call was refused because of it. */
 type Outcome = { readonly found: unknown } | { readonly newestFence: number };
 
 async function make({ action, fence, by }: Call, key: string, value: string): Promise<Outcome> {
@@ -48,8 +48,8 @@ function newKey(): string {
   return `key ${keys}`;
 }
 
-describe("fencedStore() of any calls", { timeout: 60_000 }, () => {
-  test("does what the largest token so far allows, and nothing else, in any order", async () => {
+describe("fencedStore() with any calls", { timeout: 60_000 }, () => {
+  test("accepts exactly the calls whose token is the largest so far, in any order", async () => {
     await fc.assert(
       fc.asyncProperty(calls, async (list) => {
         const key = newKey();
@@ -72,7 +72,7 @@ describe("fencedStore() of any calls", { timeout: 60_000 }, () => {
     );
   });
 
-  test("lets no token win over a larger one, however calls overlap", async () => {
+  test("prefers the largest token, however calls overlap", async () => {
     await fc.assert(
       fc.asyncProperty(calls, async (list) => {
         fc.pre(list.length > 0);

@@ -15,13 +15,13 @@ const text = async (key: string, fence: number): Promise<string | undefined> =>
   (await store.read(key, fence)).value?.toString();
 
 describe("fencedStore() keeps", () => {
-  test("a value without a ttl, and its token, for ever", async () => {
+  test("a value without a ttl, and its token, forever", async () => {
     await store.write("key", "value", 7);
     await store.read("key", 8);
     expect(await command("PTTL", "key")).toBe(-1);
   });
 
-  test("a value as long as its ttl, and its token for fenceTtlMs more", async () => {
+  test("a value for its ttl, and its token for fenceTtlMs longer", async () => {
     await store.write("key", "value", 7, { ttlMs: 50 });
     expect(await command("PTTL", "key")).toBeGreaterThan(dayMs - 60_000);
     await eventually(async () => expect(await store.read("key", 8)).toEqual({ value: null, fence: 7 }));
@@ -30,7 +30,7 @@ describe("fencedStore() keeps", () => {
     expect(await store.delete("key", 8)).toBe(false);
   });
 
-  test("a value for as long as the last write says", async () => {
+  test("a value for the ttl of the last write", async () => {
     await store.write("key", "short", 7, { ttlMs: 600_000 });
     await store.read("key", 7);
     expect(await command("PTTL", "key")).toBeGreaterThan(dayMs);
@@ -44,7 +44,7 @@ describe("fencedStore() keeps", () => {
   });
 
   test.each([
-    ["a day, unless told otherwise", undefined, dayMs],
+    ["a day by default", undefined, dayMs],
     ["fenceTtlMs", 5_000, 5_000],
   ])("the token of a key without a value for %s", async (_, fenceTtlMs, lifeMs) => {
     const fleeting = open(fenceTtlMs ? { fenceTtlMs } : {});
@@ -56,7 +56,7 @@ describe("fencedStore() keeps", () => {
     }
   });
 
-  test("every token for ever with fenceTtlMs: Infinity", async () => {
+  test("every token forever with fenceTtlMs: Infinity", async () => {
     const faithful = open({ fenceTtlMs: Infinity });
     await faithful.write("key", "value", 7, { ttlMs: 1 });
     expect(await command("PTTL", "key")).toBe(-1);
@@ -66,7 +66,7 @@ describe("fencedStore() keeps", () => {
 });
 
 describe("fencedStore() refuses", () => {
-  test("a hash that is not its own, and a token that is no integer, and changes neither", async () => {
+  test("a foreign hash, and a token that is not an integer, and changes neither", async () => {
     await command("HSET", "foreign", "name", "Ada");
     await expect(store.read("foreign", 7)).rejects.toThrow("the hash foreign was not made by a fenced store");
     await expect(store.write("foreign", "value", 7)).rejects.toThrow("could not write foreign: ERR the hash");
@@ -75,17 +75,17 @@ describe("fencedStore() refuses", () => {
     await expect(store.write("broken", "value", 7)).rejects.toThrow("the token of broken is not an integer");
   });
 
-  test("to write when the server is out of memory, and then nothing is changed", async () => {
+  test("to write when the server is out of memory, and changes nothing", async () => {
     await store.write("key", "value", 7);
     await command("CONFIG", "SET", "maxmemory", 1);
     onTestFinished(() => void command("CONFIG", "SET", "maxmemory", 0));
     await expect(store.write("key", "new", 8)).rejects.toThrow(/^could not write key: .*OOM/);
-    await expect(store.read("key", 8)).rejects.toThrow("OOM"); // it could not remember the token
+    await expect(store.read("key", 8)).rejects.toThrow("OOM"); // the server cannot store the token
     await command("CONFIG", "SET", "maxmemory", 0);
     expect(await store.read("key", 7)).toEqual({ value: Buffer.from("value"), fence: 7 });
   });
 
-  test("the reply to another command, and what is no reply of the script", async () => {
+  test("the reply to another command, and replies that the script never sends", async () => {
     const honest = fencedConnectionOver(client);
     await store.write("key", "value", 7);
     const replies = [

@@ -8,7 +8,7 @@ import { parseOptions, type RedisNodeOptions } from "../src/options.ts";
 
 fc.configureGlobal({ seed: fuzzSeed });
 
-/** Any UTF-16, halves of surrogate pairs included, and what is special to keys. */
+/** Any UTF-16, including lone surrogates, and characters with a meaning in keys. */
 const anyString = fc.oneof(
   fc.string({ unit: "binary" }),
   fc.string({ unit: fc.integer({ min: 0, max: 0xffff }).map((unit) => String.fromCharCode(unit)) }),
@@ -25,8 +25,8 @@ const keyOf = (prefix: string, name: string): string | undefined => {
   }
 };
 
-describe("keyNames() of any names", { timeout: 60_000 }, () => {
-  test("lockKeys() are the prefix and the name, as they come back from UTF-8, or a ConfigurationError", () => {
+describe("keyNames() with any names", { timeout: 60_000 }, () => {
+  test("lockKeys() returns prefix and name unchanged by UTF-8, or throws a ConfigurationError", () => {
     fc.assert(
       fc.property(fc.constantFrom("", "lock:", "{p}:", "p{"), anyString, (prefix, name) => {
         const key = keyOf(prefix, name);
@@ -41,7 +41,7 @@ describe("keyNames() of any names", { timeout: 60_000 }, () => {
   test("no two names share a lock key or a fence key, and no fence key is a lock key", () => {
     fc.assert(
       fc.property(fc.constantFrom("", "lock:", "{p}:", "p{"), fc.tuple(anyString, anyString), (prefix, [a, b]) => {
-        fc.pre(a !== b && a !== "" && b !== ""); // requests with empty names are refused before
+        fc.pre(a !== b && a !== "" && b !== ""); // requests with empty names are refused earlier
         const [one, other] = [keyOf(prefix, a), keyOf(prefix, b)];
         fc.pre(one !== undefined && other !== undefined);
         expect(new Set([one, other, fenceKey(one), fenceKey(other)]).size).toBe(4);
@@ -52,7 +52,7 @@ describe("keyNames() of any names", { timeout: 60_000 }, () => {
   });
 });
 
-describe("parseOptions() of any values", { timeout: 60_000 }, () => {
+describe("parseOptions() with any values", { timeout: 60_000 }, () => {
   const allowed: Record<string, (value: unknown) => boolean> = {
     name: (value) => typeof value === "string" && value !== "",
     prefix: (value) => typeof value === "string" && isWellFormed(value) && !value.startsWith(fenceKeyPrefix),
@@ -65,7 +65,7 @@ describe("parseOptions() of any values", { timeout: 60_000 }, () => {
     anyString,
   );
 
-  test("accepts what the documentation allows, and refuses all else by a TypeError or RangeError that names it", () => {
+  test("accepts the documented values, and throws a TypeError or RangeError that names any other", () => {
     fc.assert(
       fc.property(fc.constantFrom(...Object.keys(allowed)), anyValue, (option, value) => {
         const parse = () => parseOptions({ [option]: value } as RedisNodeOptions, "n");
@@ -77,7 +77,7 @@ describe("parseOptions() of any values", { timeout: 60_000 }, () => {
     );
   });
 
-  test("refuses what is no object by a TypeError that says so", () => {
+  test("throws a TypeError for options that are not an object", () => {
     const isObject = (value: unknown): boolean => typeof value === "object" && value !== null;
     fc.assert(
       fc.property(anyValue, (value) => {

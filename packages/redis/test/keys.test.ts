@@ -12,7 +12,7 @@ afterAll(async () => {
   await cluster.stop();
 });
 
-/** Everything up to five characters long that can be made of two letters and braces, and some more. */
+/** All texts of two letters and braces up to five characters, and some others. */
 const names = [...wordsOf(["a", "b", "{", "}"], 5), "é", "{é}", "🔒}{", "\u0000", "x".repeat(1_000), "invoice:42"];
 const prefixes = ["", "lock:", "{p}:", "p{", "p}", "{", "{}", fenceKeyPrefix.slice(0, -1)];
 const lockKeys = [...new Set(prefixes.flatMap((prefix) => names.map((name) => prefix + name)))];
@@ -24,7 +24,7 @@ function wordsOf(letters: readonly string[], lengthMax: number): string[] {
   return [...shorter, ...longest.flatMap((word) => letters.map((letter) => letter + word))];
 }
 
-/** What the server says. */
+/** Returns the slots that the server computes. */
 async function slotsOf(keys: readonly string[]): Promise<number[]> {
   const pipeline = client.pipeline();
   for (const key of keys) pipeline.cluster("KEYSLOT", key);
@@ -33,32 +33,32 @@ async function slotsOf(keys: readonly string[]): Promise<number[]> {
 }
 
 describe("clusterSlot()", () => {
-  test("is the slot that Redis computes, whatever braces the key contains", async () => {
+  test("returns the slot that Redis computes, with any braces in the key", async () => {
     expect(lockKeys.map(clusterSlot)).toEqual(await slotsOf(lockKeys));
   });
 });
 
 describe("tagOfSlot()", () => {
-  test("has a tag for every slot, always the same", () => {
+  test("returns a constant tag for every slot", () => {
     const tags = Array.from({ length: 16_384 }, (_, slot) => tagOfSlot(slot));
     expect(tags.map((tag) => clusterSlot(`{${tag}}`))).toEqual(tags.map((_, slot) => slot));
-    // These are part of the names of keys on servers.
+    // The names of keys on servers contain these tags.
     expect([tagOfSlot(0), tagOfSlot(1), tagOfSlot(16_383)]).toEqual(["1bz", "emj", "hia"]);
   });
 });
 
 describe("fenceKey()", () => {
-  test("has the slot of its lock key, whatever braces that contains", async () => {
+  test("returns a key in the slot of the lock key, with any braces in it", async () => {
     const fenceKeys = lockKeys.map(fenceKey);
     expect(await slotsOf(fenceKeys)).toEqual(await slotsOf(lockKeys));
     expect(fenceKeys.map(clusterSlot)).toEqual(lockKeys.map(clusterSlot));
   });
 
-  test("is another one for each lock key", () => {
+  test("returns different keys for different lock keys", () => {
     expect(new Set(lockKeys.map(fenceKey)).size).toBe(lockKeys.length);
   });
 
-  test("stays as it is: counters on servers have these names", () => {
+  test("never changes, as counters on servers have these names", () => {
     expect(fenceKey("lock:invoice:42")).toBe("holdfast:fence:{lock:invoice:42}");
     expect(fenceKey("lock:{user:7}:mail")).toBe("holdfast:fence:{user:7}lock:{user:7}:mail");
     expect(fenceKey("lock:a{b")).toBe("holdfast:fence:{lock:a{b}");
@@ -67,7 +67,7 @@ describe("fenceKey()", () => {
 });
 
 describe("lockKeys()", () => {
-  test("refuses what would be a fence key, with any prefix", () => {
+  test("throws for a name that would be a fence key, with any prefix", () => {
     for (const key of names.slice(0, 100).map(fenceKey)) {
       for (const prefix of ["", "hold", fenceKeyPrefix.slice(0, -1)]) {
         expect(() => keyNames(prefix, false).lockKeys([key.slice(prefix.length)])).toThrow(ConfigurationError);
@@ -78,12 +78,12 @@ describe("lockKeys()", () => {
     );
   });
 
-  test("refuses half a surrogate pair, which the server could not tell from another", () => {
+  test("throws for a lone surrogate, which the server could not distinguish from others", () => {
     expect(() => keyNames("lock:", false).lockKeys(["a", "a\ud800"])).toThrow("is not well-formed Unicode");
     expect(keyNames("lock:", false).lockKeys(["🔒"])).toEqual(["lock:🔒"]);
   });
 
-  test("refuses several slots on a cluster, and only there", () => {
+  test("throws for several slots, but only on a cluster", () => {
     expect(keyNames("lock:", false).lockKeys(["a", "b"])).toEqual(["lock:a", "lock:b"]);
     expect(keyNames("lock:", true).lockKeys(["{a}:1", "{a}:2"])).toEqual(["lock:{a}:1", "lock:{a}:2"]);
     expect(() => keyNames("lock:", true).lockKeys(["a", "b"])).toThrow(
@@ -92,7 +92,7 @@ describe("lockKeys()", () => {
   });
 });
 
-test("lockNames() tells what the README says is on a server", () => {
+test("lockNames() returns the names in the README", () => {
   expect(lockNames("lock:", "invoice:42")).toEqual({
     lock: "lock:invoice:42",
     fence: "holdfast:fence:{lock:invoice:42}",

@@ -11,7 +11,7 @@ const fence = fenceKey("lock:r");
 const largest = Number.MAX_SAFE_INTEGER;
 
 describe("the lock key", () => {
-  test("is the prefix and the resource, and holds the owner as a plain string with a ttl", async () => {
+  test("consists of prefix and resource, and has the owner as a plain string with a ttl", async () => {
     await node({ prefix: "app:" }).acquire(acquireRequest("alice", { ttlMs: 60_000 }));
     expect((await client.keys("*")).sort()).toEqual(["app:r", "holdfast:fence:{app:r}"]);
     expect(await client.get("app:r")).toBe("alice");
@@ -19,7 +19,7 @@ describe("the lock key", () => {
     expect(await client.pttl("app:r")).toBeLessThanOrEqual(60_000);
   });
 
-  test("is that of other Redlock implementations where the prefix is empty", async () => {
+  test("is that of other Redlock implementations if the prefix is empty", async () => {
     const ours = node({ prefix: "" });
     expect(await client.set("r", "theirs", "PX", 60_000, "NX")).toBe("OK");
     const denied = await ours.acquire(acquireRequest("alice"));
@@ -42,7 +42,7 @@ describe("the lock key", () => {
     expect(await client.get("lock:r")).toBe("");
   });
 
-  test("without an expiry, as a foreign program may leave it, denies for ever", async () => {
+  test("without an expiry, as a foreign program may leave it, denies forever", async () => {
     await client.set("lock:r", "foreign");
     const endless = { granted: false, retryAfterMs: Infinity };
     expect(await node().acquire(acquireRequest("alice"))).toEqual(endless);
@@ -53,7 +53,7 @@ describe("the lock key", () => {
     expect(await node().acquire(acquireRequest("alice", { resources: ["a", "r"] }))).toEqual(denied);
   });
 
-  test("of another type is a failure that names it, and is left alone", async () => {
+  test("of another type causes an error that names the key, and is left alone", async () => {
     await client.rpush("lock:r", "not a lock");
     const expected = /^WRONGTYPE .*\(the key lock:r\)/;
     await expect(node().acquire(acquireRequest("alice", { resources: ["a", "r"] }))).rejects.toThrow(expected);
@@ -63,7 +63,7 @@ describe("the lock key", () => {
     expect(await client.keys("*")).toEqual(["lock:r"]);
   });
 
-  test("of another type does not keep release() from freeing the others", async () => {
+  test("of another type does not prevent release() from freeing the others", async () => {
     const resources = ["a", "r", "z"];
     await node().acquire(acquireRequest("alice", { resources }));
     await client.del("lock:r");
@@ -83,7 +83,7 @@ describe("the fence counter", () => {
     expect(await client.get(fence)).toBe(String(largest));
   });
 
-  test("that is used up is a failure which changes nothing", async () => {
+  test("at its largest value causes an error, and nothing changes", async () => {
     await client.set(fence, String(largest));
     const request = acquireRequest("alice", { resources: ["a", "r"] });
     await expect(node().acquire(request)).rejects.toThrow("is used up");
@@ -92,7 +92,7 @@ describe("the fence counter", () => {
   });
 
   test.each(["", "x", "-1", "1.5", "1e3", "0x10", " 7", "nan", String(largest + 1), "9".repeat(400)])(
-    "that reads %j is a failure which changes nothing",
+    "with the value %j causes an error, and nothing changes",
     async (garbage) => {
       await client.set(fence, garbage);
       const expected = `the fence counter ${fence} is not a safe integer`;
@@ -103,20 +103,20 @@ describe("the fence counter", () => {
     },
   );
 
-  test("of another type is a failure that names it", async () => {
+  test("of another type causes an error that names the key", async () => {
     await client.rpush(fence, "not a counter");
     await expect(node().acquire(acquireRequest("alice"))).rejects.toThrow(`(the key ${fence})`);
     expect(await client.keys("*")).toEqual([fence]);
   });
 
-  test("that was lost while the lock is held is a failure for acquire(), and restored by extend()", async () => {
+  test("lost while the lock is held makes acquire() reject, and is restored by extend()", async () => {
     await node().acquire(acquireRequest("alice", { fenceHint: 70 }));
     await client.del(fence);
     await expect(node().acquire(acquireRequest("alice"))).rejects.toThrow("the fence counter of lock:r is lost");
     expect(await node().extend(extendRequest("alice", { fence: 70 }))).toEqual({ held: true, fence: 70 });
   });
 
-  test("follows a hint up to a day past the server's own clock, and not this process's", async () => {
+  test("follows a hint up to a day ahead of the server's clock, not of this process's", async () => {
     const reply = await node().acquire(acquireRequest("alice", { fenceHint: largest }));
     const [seconds, microseconds] = await client.time();
     const latestUs = Number(seconds) * 1e6 + Number(microseconds) + dayMs * 1000;
@@ -127,7 +127,7 @@ describe("the fence counter", () => {
 });
 
 describe("the expiry of the fence counter", () => {
-  test("counts from the end of the claim", async () => {
+  test("is relative to the end of the claim", async () => {
     await node({ fenceTtlMs: 1_000_000 }).acquire(acquireRequest("alice", { ttlMs: 500_000 }));
     expect(await client.pttl(fence)).toBeGreaterThan(1_490_000);
     expect(await client.pttl(fence)).toBeLessThanOrEqual(1_500_000);
@@ -143,14 +143,14 @@ describe("the expiry of the fence counter", () => {
     expect(await client.pttl(fence)).toBeLessThanOrEqual(dayMs + longMs);
   });
 
-  test("is never made earlier", async () => {
+  test("is never reduced", async () => {
     await node({ fenceTtlMs: 50 * dayMs }).acquire(acquireRequest("alice"));
     await node({ fenceTtlMs: 1 }).extend(extendRequest("alice", { fence: 5 }));
     await node({ fenceTtlMs: 1 }).acquire(acquireRequest("bob", { takeover: "alice" }));
     expect(await client.pttl(fence)).toBeGreaterThan(49 * dayMs);
   });
 
-  test("is taken away by a fenceTtlMs of Infinity, and not set again by another", async () => {
+  test("is removed by a fenceTtlMs of Infinity, and not set again by other values", async () => {
     await node().acquire(acquireRequest("alice"));
     await node({ fenceTtlMs: Infinity }).extend(extendRequest("alice"));
     expect(await client.pttl(fence)).toBe(-1);
@@ -159,7 +159,7 @@ describe("the expiry of the fence counter", () => {
     expect(await client.get(fence)).toBe("9");
   });
 
-  test("of each of several resources is its own", async () => {
+  test("is independent for each of several resources", async () => {
     await node({ fenceTtlMs: Infinity }).acquire(acquireRequest("alice", { resources: ["a"] }));
     await node().release(releaseRequest("alice", ["a"]));
     await node().acquire(acquireRequest("bob", { resources: ["a", "b"] }));
@@ -169,7 +169,7 @@ describe("the expiry of the fence counter", () => {
 });
 
 describe("the server", () => {
-  test("is sent one command for each operation", async () => {
+  test("gets one command per operation", async () => {
     const resources = ["a", "b", "c"];
     const { acquire, extend, release, inspect } = node();
     await acquire(acquireRequest("at first, who the server is", { resources: ["r"] }));
@@ -184,7 +184,7 @@ describe("the server", () => {
     expect(stats).not.toMatch(/cmdstat_(script|info)/);
   });
 
-  test("that does not allow to publish frees locks all the same", async () => {
+  test("without the permission to publish still frees locks", async () => {
     await client.acl("SETUSER", "mute", "on", ">secret", "~*", "+@all", "-publish");
     const mute = await nodeOver({ username: "mute", password: "secret" });
     await mute.acquire(acquireRequest("alice"));
@@ -192,7 +192,7 @@ describe("the server", () => {
     expect(await client.exists("lock:r")).toBe(0);
   });
 
-  test("refuses nothing to a user that may do what the README says", async () => {
+  test("denies nothing to a user with the documented permissions", async () => {
     await allow(server, await documentedPermissions());
     const allowed = await nodeOver(user);
     await client.acl("LOG", "RESET");
@@ -204,11 +204,11 @@ describe("the server", () => {
       await allowed.release({ ...releaseRequest("alice"), ...("waiter" in terms && terms) });
     }
     const refused = ((await client.acl("LOG")) as unknown[][]).map((entry) => entry[entry.indexOf("object") + 1]);
-    // It is asked who it is, and need not tell.
+    // The identification of the server may be denied.
     expect(refused.filter((object) => object !== "info")).toEqual([]);
   });
 
-  test("that may not write is a failure which changes nothing", async () => {
+  test("that must not write causes an error, and nothing changes", async () => {
     await client.config("SET", "min-replicas-to-write", "1");
     try {
       await expect(node().acquire(acquireRequest("alice"))).rejects.toThrow("NOREPLICAS");
@@ -232,7 +232,7 @@ describe("the server", () => {
 });
 
 describe("a denial", () => {
-  test("names, of several resources, the one that is in the way for longest", async () => {
+  test("names the resource that is held longest", async () => {
     await node().acquire(acquireRequest("bob", { resources: ["a"], ttlMs: 50_000 }));
     await node().acquire(acquireRequest("bob", { resources: ["c", "d"], ttlMs: 90_000 }));
     await node().acquire(acquireRequest("carol", { resources: ["e"], ttlMs: 70_000 }));
@@ -249,7 +249,7 @@ describe("a denial", () => {
     expect(await client.exists(waitingListKey("lock:b"))).toBe(0);
   });
 
-  test("does not name what the owner of the request holds itself", async () => {
+  test("does not name resources that the requesting owner holds", async () => {
     await node().acquire(acquireRequest("alice", { resources: ["a"], ttlMs: 90_000 }));
     await node().acquire(acquireRequest("bob", { resources: ["c"], ttlMs: 50_000 }));
     for (const resources of [
@@ -261,7 +261,7 @@ describe("a denial", () => {
     }
   });
 
-  test("of one resource names none", async () => {
+  test("of a single resource names none", async () => {
     await node().acquire(acquireRequest("bob"));
     expect(await node().acquire(acquireRequest("alice"))).toEqual({
       granted: false,
@@ -269,7 +269,7 @@ describe("a denial", () => {
     });
   });
 
-  test("tells the owner in the way, and never the value of a foreign program", async () => {
+  test("names the holder, but never the value of a foreign program", async () => {
     const owner = `night shift:${"0123456789abcdef".repeat(2)}`;
     await node().acquire(acquireRequest(owner));
     expect(await node().acquire(acquireRequest("alice"))).toMatchObject({ holder: owner });
@@ -279,7 +279,7 @@ describe("a denial", () => {
     }
   });
 
-  test("while the server does not vote is a failure, also for several resources", async () => {
+  test("by a server that does not vote is an error, even for several resources", async () => {
     const guarded = node({ restartGuardMs: longMs });
     const recovering = guarded.acquire(acquireRequest("alice", { resources: ["a", "b"] }));
     await expect(recovering).rejects.toThrow("recovering from a restart");
@@ -287,7 +287,7 @@ describe("a denial", () => {
 });
 
 describe("release()", () => {
-  test("publishes on the channels of the resources that it freed, and on no other", async () => {
+  test("publishes only on the channels of the resources that it freed", async () => {
     const subscriber = client.duplicate();
     const heard: string[] = [];
     subscriber.on("message", (channel) => heard.push(channel));
@@ -304,7 +304,7 @@ describe("release()", () => {
 });
 
 describe("an error", () => {
-  test("without a message, as of a host with several addresses, is told by its code", async () => {
+  test("without a message, such as that of a host with several addresses, is reported by its code", async () => {
     const failing = redisNode({
       ...connectionOver(client),
       runScript: () => Promise.reject(Object.assign(new AggregateError([]), { code: "ECONNREFUSED" })),
@@ -312,7 +312,7 @@ describe("an error", () => {
     await expect(failing.release(releaseRequest("alice"))).rejects.toThrow("ECONNREFUSED");
   });
 
-  test("that the client throws makes the operation reject", async () => {
+  test("thrown by the client makes the operation reject", async () => {
     const throwing = redisNode({
       ...connectionOver(client),
       runScript() {
@@ -322,7 +322,7 @@ describe("an error", () => {
     await expect(throwing.release(releaseRequest("alice"))).rejects.toThrow("closed");
   });
 
-  test("does not carry the command with the owner in it", async () => {
+  test("does not contain the command, which has the owner", async () => {
     await client.rpush("lock:r", "not a lock");
     const error = await node()
       .acquire(acquireRequest("alice's secret"))

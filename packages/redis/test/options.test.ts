@@ -40,14 +40,14 @@ describe("redisNode()", () => {
     expect(make(options)).toThrow(message);
   });
 
-  test("has the connection's name unless it is given one", () => {
+  test("uses the name of the connection by default", () => {
     expect(make(undefined)().name).toBe("under test");
     expect(make({ name: "a" })().name).toBe("a");
   });
 });
 
 describe("parseOptions()", () => {
-  test("fills in the defaults, also for what is undefined", () => {
+  test("fills in the defaults, including those of undefined options", () => {
     const defaults = {
       name: "n",
       prefix: "lock:",
@@ -63,7 +63,7 @@ describe("parseOptions()", () => {
 });
 
 describe("serverName()", () => {
-  test("is the host and port, or the path, and the database unless it is 0", () => {
+  test("returns the host and port or the path, and the database unless it is 0", () => {
     expect(serverName({})).toBe("localhost:6379");
     expect(serverName({ host: "redis-1.internal", port: 7000, database: 0 })).toBe("redis-1.internal:7000");
     expect(serverName({ host: "::1", port: 7000, database: 2 })).toBe("[::1]:7000/2");
@@ -72,11 +72,11 @@ describe("serverName()", () => {
 });
 
 describe("clusterName()", () => {
-  test("is the address of a server, or eight random digits", () => {
+  test("returns the address of a server, or eight random digits", () => {
     expect(clusterName({ host: "redis-1.internal", port: 7000 })).toBe("cluster redis-1.internal:7000");
     const names = Array.from({ length: 200 }, () => clusterName(undefined));
     for (const name of names) expect(name).toMatch(/^cluster [0-9a-f]{8}$/);
-    // Of four digits, two of so many names would often be the same.
+    // With four digits, two of so many names would often be equal.
     expect(new Set(names).size).toBe(200);
   });
 });

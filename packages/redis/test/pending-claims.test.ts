@@ -12,19 +12,19 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** Resources are of no account here. */
+/** Creates an operation. Its resources do not matter here. */
 function recordOf(name: OperationRecord["name"]): OperationRecord {
   return { name, resources: ["r"], keys: ["lock:r"], words: [], read: (answer) => answer };
 }
 
-/** The claims of a node, whose connection is ready until it is said to be lost, and how often it was told of unsent ones. */
+/** Creates the claims of a node, whose connection can be lost, and counts the reports of unsent ones. */
 function pendingClaims({ settlesInTime = false } = {}) {
   const connection = { isReady: () => connection.isThere, settlesInTime, isThere: true };
   const told = { unsent: 0 };
   const pending = new PendingClaims(connection, () => {
     told.unsent += 1;
   });
-  /** Adds a claim; with a `call` if it was sent. */
+  /** Adds a claim, with a `call` if it was sent. */
   const claim = (owner: string, { name = "acquire", timeoutMs = longMs, isSent = true } = {}) => {
     const nowMs = performance.now();
     const operation = new Operation(recordOf(name as "acquire"), owner, timeoutMs, nowMs);
@@ -37,25 +37,25 @@ function pendingClaims({ settlesInTime = false } = {}) {
   return { connection, told, pending, claim };
 }
 
-/** Whether each of the claims was given up. */
+/** Returns whether each claim is abandoned. */
 function givenUp(claims: readonly { operation: Operation }[]): boolean[] {
   return claims.map(({ operation }) => operation.isGivenUp);
 }
 
-/** What an operation rejected with; undefined if it has not settled. */
+/** Returns the error of an operation, or undefined if it is pending. */
 async function rejectionOf({ operation }: { operation: Operation }): Promise<string | undefined> {
   return Promise.race([
     operation.answer.then(
       () => undefined,
       (error: Error) => error.message,
     ),
-    // Two turns of the queue of microtasks: the first is for the answer.
+    // Two turns of the microtask queue: the first one is for the reply.
     Promise.resolve().then(() => undefined),
   ]);
 }
 
 describe("giveUp()", () => {
-  test("gives up all claims of the owner, and no others, wherever they are in the list", () => {
+  test("abandons exactly the claims of the owner, wherever they are in the list", () => {
     for (const owner of ["first", "middle", "last"]) {
       const { pending, claim } = pendingClaims();
       const claims = ["first", "middle", "middle", "last"].map((name) => claim(name));
@@ -67,7 +67,7 @@ describe("giveUp()", () => {
     }
   });
 
-  test("leaves owners alone that end in the same characters", () => {
+  test("leaves owners with the same last characters alone", () => {
     const { pending, claim } = pendingClaims();
     const claims = ["alice:abc", "bob:abc", "bc", "c", ""].map((owner) => claim(owner));
     pending.giveUp("abc");
@@ -81,7 +81,7 @@ describe("giveUp()", () => {
     expect(givenUp(claims)).toEqual([true, true, true, true, true]);
   });
 
-  test("finds what is left when one of several claims of the owner was answered", () => {
+  test("finds the remaining claims of an owner after one has been answered", () => {
     for (const answered of [0, 1, 2]) {
       const { pending, claim } = pendingClaims();
       const claims = ["acquire", "extend", "extend"].map((name) => claim("alice", { name }));
@@ -91,7 +91,7 @@ describe("giveUp()", () => {
     }
   });
 
-  test("strikes a claim out once, however often it is asked", () => {
+  test("strikes a claim out once, however often it is called", () => {
     const { pending, claim } = pendingClaims();
     const { strikeOut } = claim("alice");
     for (let round = 0; round < 3; round++) expect(pending.giveUp("alice")).toBe(false);
@@ -115,7 +115,7 @@ describe("remove()", () => {
       pending.remove(operation);
       removed.add(index);
       expect([operation.earlier, operation.later]).toEqual([undefined, undefined]);
-      const added = claim("d"); // the list goes on behind what is left
+      const added = claim("d"); // the list continues after the remaining claims
       pending.giveUp("d");
       expect(added.operation.isGivenUp).toBe(true);
       pending.remove(added.operation);
@@ -124,7 +124,7 @@ describe("remove()", () => {
     expect(givenUp(claims)).toEqual([false, false, false]);
   });
 
-  test("of one claim leaves those around it to be given up", () => {
+  test("keeps the neighbours of the removed claim", () => {
     for (const index of [0, 1, 2]) {
       const { pending, claim } = pendingClaims();
       const claims = ["a", "b", "c"].map((owner) => claim(owner));
@@ -136,7 +136,7 @@ describe("remove()", () => {
 });
 
 describe("an owner whose acquire was never sent", () => {
-  test("is known after refuse(), and after its acquire was given up before it was sent", () => {
+  test("is known after refuse(), and after its acquire was abandoned before it was sent", () => {
     const { pending, claim, told } = pendingClaims();
     pending.refuse("refused");
     expect(pending.giveUp("refused")).toBe(true);
@@ -148,14 +148,14 @@ describe("an owner whose acquire was never sent", () => {
     expect(told.unsent).toBe(1);
   });
 
-  test("is no owner whose extend was not sent: the server may hold its claim", () => {
+  test("excludes owners whose extend was not sent, as the server may hold their claims", () => {
     const { pending, claim, told } = pendingClaims();
     claim("alice", { name: "extend", isSent: false });
     expect(pending.giveUp("alice")).toBe(false);
     expect(told.unsent).toBe(1);
   });
 
-  test("is one like any other once a claim of it is made", () => {
+  test("is like any other after its next claim", () => {
     const { pending, claim } = pendingClaims();
     for (const owner of ["refused", "refused again"]) pending.refuse(owner);
     const { operation } = claim("refused");
@@ -164,7 +164,7 @@ describe("an owner whose acquire was never sent", () => {
     expect(pending.giveUp("refused again")).toBe(true);
   });
 
-  test("is remembered among the latest 256 at the least, and 512 at the most", () => {
+  test("is remembered among at least the latest 256 and at most the latest 512", () => {
     const { pending, claim } = pendingClaims();
     const owners = Array.from({ length: 2_000 }, (_, index) => `owner ${index}`);
     for (const [index, owner] of owners.entries()) {
@@ -172,7 +172,7 @@ describe("an owner whose acquire was never sent", () => {
       expect(pending.giveUp(owners[Math.max(0, index - 255)] as string)).toBe(true);
       if (index >= 512) expect(pending.giveUp(owners[index - 512] as string)).toBe(false);
     }
-    // Also where the owner is of the generation before.
+    // This includes an owner of the previous generation.
     const remembered = owners.filter((owner) => pending.giveUp(owner));
     const oldest = remembered[0] as string;
     pending.remove(claim(oldest).operation);
@@ -183,7 +183,7 @@ describe("an owner whose acquire was never sent", () => {
 describe("the timer", () => {
   const advance = (ms: number) => vi.advanceTimersByTimeAsync(ms);
 
-  test("gives up each claim when its time is up, not before", async () => {
+  test("abandons each claim when its time is up, not earlier", async () => {
     const { claim } = pendingClaims();
     const claims = [300, 100, 200, 100].map((timeoutMs) => claim("alice", { timeoutMs }));
     await advance(99);
@@ -196,7 +196,7 @@ describe("the timer", () => {
     expect(givenUp(claims)).toEqual([true, true, true, true]);
   });
 
-  test("goes by the time at which a claim was sent, which may be later than that at which it was added", async () => {
+  test("starts when a claim is sent, which may be later than its addition", async () => {
     const { claim } = pendingClaims();
     const { operation } = claim("alice", { timeoutMs: 100 });
     operation.endMs += 50;
@@ -206,15 +206,15 @@ describe("the timer", () => {
     expect(operation.isGivenUp).toBe(true);
   });
 
-  test("looks at what has arrived first: a claim that is answered behind it is not given up", async () => {
+  test("runs after input that has arrived: a claim answered in the same turn is not abandoned", async () => {
     const { pending, claim } = pendingClaims();
     const { operation } = claim("alice", { timeoutMs: 100 });
-    setTimeout(() => pending.remove(operation), 100); // as a reply that is read in the same turn
+    setTimeout(() => pending.remove(operation), 100); // like a reply read in the same turn
     await advance(110);
     expect(operation.isGivenUp).toBe(false);
   });
 
-  test("looks no more often than every 5 ms, and not at all while there is nothing to look for", async () => {
+  test("runs at most every 5 ms, and not while there are no claims", async () => {
     const { pending, claim } = pendingClaims();
     const setTimer = vi.spyOn(globalThis, "setTimeout");
     const claims = Array.from({ length: 100 }, (_, index) => claim("alice", { timeoutMs: 100 + index / 10 }));
@@ -226,7 +226,7 @@ describe("the timer", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test("rejects a claim that was given up within about a second after its connection was lost", async () => {
+  test("rejects an abandoned claim within about a second of the loss of its connection", async () => {
     const { connection, pending, claim } = pendingClaims();
     const [alice, bob] = [claim("alice", { timeoutMs: 100 }), claim("bob")];
     pending.giveUp("bob");
@@ -238,7 +238,7 @@ describe("the timer", () => {
     expect([await rejectionOf(alice), await rejectionOf(bob)]).toEqual([lost, lost]);
   });
 
-  test("rejects a claim at once that is given up while there is no connection", async () => {
+  test("rejects a claim immediately if it is abandoned without a connection", async () => {
     const { connection, pending, claim } = pendingClaims();
     const [alice, bob] = [claim("alice"), claim("bob")];
     connection.isThere = false;
@@ -247,7 +247,7 @@ describe("the timer", () => {
     expect(await rejectionOf(bob)).toBeUndefined();
   });
 
-  test("leaves it to a library that settles each claim in time to do so", async () => {
+  test("leaves rejecting to a library that settles each claim in time", async () => {
     const { connection, pending, claim } = pendingClaims({ settlesInTime: true });
     const alice = claim("alice", { timeoutMs: 100 });
     connection.isThere = false;
@@ -257,7 +257,7 @@ describe("the timer", () => {
     expect(await rejectionOf(alice)).toBeUndefined();
   });
 
-  test("serves claims that last longer than any timer of Node.js", async () => {
+  test("supports timeouts beyond the limit of timers in Node.js", async () => {
     const { claim } = pendingClaims();
     const [long, short] = [claim("alice", { timeoutMs: 2 ** 40 }), claim("bob", { timeoutMs: 100 })];
     await advance(110);

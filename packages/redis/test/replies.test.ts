@@ -5,14 +5,14 @@ import { connectionOver, startBench } from "./connection.ts";
 
 const { client, node } = await startBench();
 
-/** A node whose connection distorts what the server replies. */
+/** Creates a node whose connection changes the replies of the server. */
 function over(distort: (reply: unknown) => unknown, options: RedisNodeOptions = { verifyServer: false }) {
   const connection = connectionOver(client);
   const runScript: typeof connection.runScript = async (...command) => distort(await connection.runScript(...command));
   return redisNode({ ...connection, runScript }, options);
 }
 
-/** The same, save for the call id at the beginning. */
+/** Creates a node whose connection changes the replies except for the call id at the beginning. */
 function distorted(distort: (answers: unknown[]) => unknown[]) {
   return over((reply) => {
     const [callId, ...answers] = reply as unknown[];
@@ -38,7 +38,7 @@ const noDenial = [
 const noRecovery = [["recovering"], ["recovering", 0], ["recovering", -2], ["recovering", "x"], ["recovering", 1.5]];
 const view: readonly unknown[] = ["a", 1, 1, 0];
 
-describe("an answer that the script cannot have given", () => {
+describe("an answer that the script never gives", () => {
   test.each([...nonsense, ...noGrant, ...noDenial, ...noRecovery, ["next", "w"], view].map((each) => [each]))(
     "%j makes acquire() reject",
     async (answer) => {
@@ -78,21 +78,21 @@ describe("an answer that the script cannot have given", () => {
 });
 
 describe("the answer 0 to acquire()", () => {
-  test.each([0, "0", Buffer.from("0")])("is a grant of the fence that was hinted: %j", async (answer) => {
+  test.each([0, "0", Buffer.from("0")])("is a grant with the hinted fence: %j", async (answer) => {
     const { acquire } = distorted(() => [answer]);
     expect(await acquire(acquireRequest("alice", { fenceHint: 70 }))).toEqual({ granted: true, fence: 70 });
   });
 
-  test.each([0, -70])("is none where the hint is no fence: %i", async (fenceHint) => {
+  test.each([0, -70])("is no grant if the hint is not a fence: %i", async (fenceHint) => {
     const { acquire } = distorted(() => [0]);
     const answer = acquire(acquireRequest("alice", { fenceHint }));
     await expect(answer).rejects.toThrow("which is not an answer of the lock script");
   });
 });
 
-describe("an answer to who the server is", () => {
+describe("a reply to the identification of the server", () => {
   test.each([[[]], [1], [null], [{}], [["x"]], [["", "master"]], [[1, 2]], [["error", "ERR of the server"]]])(
-    "that is %j keeps no node from voting",
+    "of %j does not prevent the node from voting",
     async (answer) => {
       let isFirst = true;
       const node = over(
@@ -109,8 +109,8 @@ describe("an answer to who the server is", () => {
   );
 });
 
-describe("a reply that the script cannot have given", () => {
-  test.each([undefined, null, "OK", 1, true, {}, Symbol("x")])("%o makes everything reject", async (reply) => {
+describe("a reply that the script never gives", () => {
+  test.each([undefined, null, "OK", 1, true, {}, Symbol("x")])("%o makes every operation reject", async (reply) => {
     const expected = "which is not an answer of the lock script";
     const { acquire, extend, release, inspect } = over(() => reply);
     await expect(acquire(acquireRequest("alice"))).rejects.toThrow(expected);
@@ -123,7 +123,7 @@ describe("a reply that the script cannot have given", () => {
 describe("the reply to several operations", () => {
   const nonsenseAnswered = /^the server answered .* which is not an answer of the lock script$/;
 
-  /** What becomes of a claim, a release and another claim that share a reply. */
+  /** Returns the outcomes of a claim, a release and another claim that share a reply. */
   async function outcomes(distort: (reply: unknown[]) => unknown[]): Promise<unknown[]> {
     await node().release(releaseRequest("warm-up"));
     const connection = connectionOver(client);
@@ -154,21 +154,21 @@ describe("the reply to several operations", () => {
     expect(await outcomes(distort)).toEqual([refused, refused, refused]);
   });
 
-  test("in which one answer is nonsense makes that one reject, and no other", async () => {
+  test("with one invalid answer makes only that operation reject", async () => {
     const first = { granted: true, fence: 1 };
     const refused = expect.stringMatching(nonsenseAnswered);
     expect(await outcomes((reply) => reply.with(0, -1))).toEqual([refused, { released: false }, first]);
     expect(await outcomes((reply) => reply.with(1, -1))).toEqual([first, refused, { granted: true, fence: 1 }]);
   });
 
-  test("in which one answer is an error makes that one reject with its message, and no other", async () => {
+  test("with one error makes only that operation reject, with its message", async () => {
     const answers = await outcomes((reply) => reply.with(2, ["error", "ERR of the server"]));
     expect(answers).toEqual([{ granted: true, fence: 1 }, { released: false }, "ERR of the server"]);
   });
 });
 
 describe("the reply to another command", () => {
-  test("is not taken for the own one by a client that has lost count", async () => {
+  test("is not accepted from a client that mismatches replies", async () => {
     let previous: unknown = [0, 1];
     const confused = over((reply) => {
       const delivered = previous;

@@ -9,7 +9,7 @@ import { type RedisNode, type RedisNodeOptions, redisNode } from "../src/index.t
 import { lockScriptSource } from "../src/lock-script.ts";
 import { connectionOver } from "./connection.ts";
 
-/** The shortest that is of use, as servers count their uptime in seconds. */
+/** The shortest sensible guard, as servers report their uptime in seconds. */
 const shortGuard = { restartGuardMs: 1_000 };
 const longGuard = { restartGuardMs: longMs };
 
@@ -36,16 +36,16 @@ async function uptimeOf({ command }: RedisServer): Promise<number> {
 }
 
 describe("restartGuardMs", { timeout: 30_000 }, () => {
-  test("ends no earlier than that long after the start of the server, which then votes again", async () => {
+  test("ends no earlier than this time after the start of the server, which then votes again", async () => {
     const server = await start();
     const node = await nodeOn(server, shortGuard);
     await eventually(() => node.acquire(acquireRequest("alice", { ttlMs: 1_000 })));
-    // Two seconds by its count are at least one.
+    // An uptime of two seconds is at least one second.
     expect(await uptimeOf(server)).toBeGreaterThanOrEqual(2);
     expect(await node.inspect("r")).not.toHaveProperty("recoveringMs");
   });
 
-  test("keeps a claim that was made again from counting as held, until it has passed", async () => {
+  test("prevents a rejoined claim from counting as held until the guard ends", async () => {
     const server = await start();
     const request = extendRequest("alice", { fence: 7, rejoin: true });
     const recovering = await nodeOn(server, longGuard);
@@ -53,12 +53,12 @@ describe("restartGuardMs", { timeout: 30_000 }, () => {
     expect(await recovering.extend(request)).toEqual({ held: false, rejoined: true });
     const node = await nodeOn(server, shortGuard);
     await eventually(async () => expect(await node.extend({ ...request, ttlMs: 1_000 })).toMatchObject({ held: true }));
-    // Two seconds by its count are at least one.
+    // An uptime of two seconds is at least one second.
     expect(await uptimeOf(server)).toBeGreaterThanOrEqual(2);
     expect(await recovering.extend(request)).toMatchObject({ held: true });
   });
 
-  test("lets a claim count that the server has remembered", async () => {
+  test("counts a claim that the server has persisted", async () => {
     const server = await start();
     const unguarded = await nodeOn(server, {});
     const reply = await unguarded.acquire(acquireRequest("alice"));
@@ -67,14 +67,14 @@ describe("restartGuardMs", { timeout: 30_000 }, () => {
     expect(await node.extend(extendRequest("alice"))).toEqual({ held: true, fence });
   });
 
-  test("refuses a ttl that is longer: a claim could outlast the guard", async () => {
+  test("rejects a longer ttl, as a claim could outlast the guard", async () => {
     const node = await nodeOn(await start(), shortGuard);
     const tooLong = "ttlMs must not be longer than the restartGuardMs of the node, 1000, not 1001";
     await expect(node.acquire(acquireRequest("alice", { ttlMs: 1_001 }))).rejects.toThrow(tooLong);
     await expect(node.extend(extendRequest("alice", { ttlMs: 1_001 }))).rejects.toThrow(tooLong);
   });
 
-  test("without the permission +info makes acquire() and inspect() reject with its name; the rest goes on", async () => {
+  test("without the permission +info makes only acquire() and inspect() reject, naming it", async () => {
     const server = await start();
     await allow(
       server,
@@ -89,7 +89,7 @@ describe("restartGuardMs", { timeout: 30_000 }, () => {
     expect(await unguarded.acquire(acquireRequest("bob"))).toMatchObject({ granted: false });
   });
 
-  test("of a server that does not report its uptime makes acquire() reject, and say so", async () => {
+  test("makes acquire() reject if the server does not report its uptime", async () => {
     const server = await start();
     const client = new Redis(server.port);
     onTestFinished(() => client.disconnect());
@@ -106,7 +106,7 @@ describe("restartGuardMs", { timeout: 30_000 }, () => {
     await expect(silent.acquire(acquireRequest("alice"))).rejects.toThrow("the server does not report its uptime");
   });
 
-  test("is told by the errors and the inspection of a Redlock", async () => {
+  test("is reported by the errors and inspections of a Redlock", async () => {
     const nodes = await Promise.all(
       [1, 2, 3].map(async (i) => nodeOn(await start(), { ...longGuard, name: `node ${i}` })),
     );

@@ -3,9 +3,9 @@ import type { Redis } from "ioredis";
 import { channelPrefix, fenceKey, waitingListKey } from "../src/keys.ts";
 
 /*
- * Random histories of the lock script. Each is played in several ways on one server, on keys of their own: with the records of
- * the short paths (`acquire-one` and `release-one`), with those of the general path in their place, and with a call for each
- * operation. Replies, keys, the order of writes and messages must be the same.
+ * Random histories of the lock script. Each is played in several ways on one server, with separate keys: with records of
+ * the short paths (`acquire-one` and `release-one`), with records of the general path instead, and with one call per
+ * operation. Replies, keys, messages and the order of writes must be the same.
  */
 
 const resources = ["a", "b", "c"] as const;
@@ -13,7 +13,7 @@ const owners = ["alice", "bob", "carol"] as const;
 const waiters = ["first", "second"] as const;
 const hourUs = 3_600_000_000;
 
-/** Times that differ by less may have been read one after the other. All times in histories are further apart. */
+/** Tolerance for times that are read one after another. All times in histories are further apart. */
 const toleranceMs = 20_000;
 const ttlsMs = [60_000, 600_000] as const;
 const keptMs = [0, 200_000, 1_000_000, 4_000_000] as const;
@@ -21,10 +21,10 @@ const livesMs = [-1, 120_000, 10_000_000] as const;
 
 type Resource = (typeof resources)[number];
 
-/** A fence, or a time relative to the server's clock when the history begins, in hours. */
+/** A fence: a number, or a time in hours relative to the server's clock at the start of the history. */
 type Fence = number | { readonly hours: number };
 
-/** One record of a call. `acquire` and `release` are those that have a short path. */
+/** One operation of a call. `acquire` and `release` have a short path. */
 export type ScriptOperation =
   | { do: "acquire"; resource: Resource; owner: string; hint: Fence; ttlMs: number; keepMs: number }
   | { do: "release"; resource: Resource; owner: string }
@@ -43,7 +43,7 @@ export type ScriptOperation =
   | { do: "inspect"; resource: Resource }
   | { do: "identify"; resource: Resource };
 
-/** What happens to the keys of a resource, or to the server, between two calls; or a call. */
+/** A call, or a change to keys or to the server between calls. */
 export type ScriptStep =
   | { do: "write"; part: "lock" | "fence" | "list"; resource: Resource; value: string | null; lifeMs: number }
   | { do: "break"; part: "lock" | "fence" | "list"; resource: Resource }
@@ -62,7 +62,7 @@ const anyFence: fc.Arbitrary<Fence> = fc.oneof(
   fc.constantFrom(1, 7, 500, 10 ** 15, -5, 0, 2 ** 52 - 1, 2 ** 52, largest - 1, largest),
   fc.constantFrom(-1, 0, 23, 25, 1_000).map((hours) => ({ hours })),
 );
-/** Sound ones, as large as they come, and what is none. */
+/** Valid counters, including the largest, and invalid ones. */
 const anyCounter = fc.oneof(
   { weight: 4, arbitrary: fc.constantFrom("1", "6", "7", "8", "499", "0", "007", "01") },
   {
@@ -135,7 +135,7 @@ const anyStep: fc.Arbitrary<ScriptStep> = fc.oneof(
         { weight: 2, arbitrary: anyOperation.map((operation) => [operation]) },
         { weight: 1, arbitrary: fc.array(anyOperation, { minLength: 2, maxLength: 6 }) },
       ),
-      // The positions of some, most often of none.
+      // The positions of some operations, usually of none.
       givenUp: fc.oneof(
         { weight: 3, arbitrary: fc.constant<number[]>([]) },
         { weight: 1, arbitrary: fc.array(fc.nat(5), { maxLength: 3 }) },
@@ -186,18 +186,18 @@ const anyStep: fc.Arbitrary<ScriptStep> = fc.oneof(
   },
 );
 
-/** Any history of calls, between which others change keys. */
+/** Any history of calls and of changes between them. */
 export const anyHistory: fc.Arbitrary<ScriptStep[]> = fc.array(anyStep, { minLength: 1, maxLength: 14 });
 
-/** How many histories a test plays. */
+/** The number of histories in a test. */
 export const historyCount = 500;
 
-/** One of the ways to play a history. All of its keys are of one slot. */
+/** A way to play a history. All of its keys are in one slot. */
 interface Way {
   readonly name: "short" | "general" | "alone";
-  /** Whether operations have the records of the short paths, where there are any. */
+  /** Whether operations use the short paths where possible. */
   readonly isShort: boolean;
-  /** Whether each operation is a call. */
+  /** Whether each operation is a separate call. */
   readonly isAlone: boolean;
 }
 
@@ -208,25 +208,25 @@ const ways: readonly Way[] = [
   { name: "alone", isShort: false, isAlone: true },
 ];
 
-/** What keys of a way, and nothing else, contain. */
+/** The part that only the keys of this way contain. */
 function tagOf({ name }: Way): string {
   return `{${name}}`;
 }
 
-/** A script on a server, with a second connection that hears what happens to keys and what is published. */
+/** A script on a server, with a second connection that receives keyspace events and messages. */
 export interface Stage {
   readonly client: Redis;
   readonly subscriber: Redis;
-  /** The hash of the script, which the server knows. */
+  /** The hash of the script, which the server has loaded. */
   readonly sha: string;
 }
 
-/** What came of a step, or of a whole history, in one of the ways. */
+/** The results of a step, or of a whole history, in one of the ways. */
 type Effects = Readonly<Record<Way["name"], unknown>>;
 
 /**
- * Plays a history in all ways, and returns the first difference, or undefined if there is none. How much a call may do on a
- * server that is out of memory depends on what it has done before, so that calls of single operations may differ there.
+ * Plays a history in all ways, and returns the first difference, or undefined if there is none. Single calls are not
+ * compared on a server that is out of memory, as it decides about each call as a whole.
  */
 export async function differenceIn(history: readonly ScriptStep[], stage: Stage): Promise<string | undefined> {
   const { client } = stage;
@@ -257,26 +257,26 @@ async function inEachWay(effectOf: (way: Way) => unknown): Promise<Effects> {
   return Object.fromEntries(effects);
 }
 
-/** When a step is done: the server's clock at the beginning of the history, and how many steps came before. */
+/** The time of a step: the server's clock at the start of the history, and the number of earlier steps. */
 interface Moment {
   readonly nowUs: number;
   readonly index: number;
 }
 
 /**
- * Makes each life end later than equal ones that began before: which of two ends first must not depend on how fast the
- * history is played.
+ * Makes each expiry later than that of equal earlier ones, so that their order does not depend on the speed of the
+ * history.
  */
 function distinct(lifeMs: number, { index }: Moment, operation = 0): number {
   return lifeMs + 100 * index + 10 * operation;
 }
 
-/** Does one step. Resolves with the reply to a call. */
+/** Plays one step. Resolves with the reply to a call. */
 async function play(step: ScriptStep, way: Way, { client, sha }: Stage, moment: Moment): Promise<unknown> {
   if (step.do === "memory") return client.config("SET", "maxmemory", step.isFull ? "1" : "0");
   if (step.do === "call") return call(step, way, client, sha, moment);
   const key = keyOf(way, step.do === "wait" ? "list" : step.part, step.resource);
-  // A server that is out of memory keeps nobody from preparing the next call.
+  // A change may fail on a server that is out of memory.
   const trying = (command: Promise<unknown>) => command.catch((error: Error) => error.message.split(" ")[0]);
   if (step.do === "wait") return trying(client.zadd(key, "NX", step.since, step.waiter));
   if (step.do === "break") {
@@ -294,7 +294,7 @@ async function call(step: CallStep, way: Way, client: Redis, sha: string, moment
   const operations = step.operations.map((operation, index) => {
     const timed = "ttlMs" in operation ? { ...operation, ttlMs: distinct(operation.ttlMs, moment, index) } : operation;
     const [keys, words] = recordOf(timed, way, moment.nowUs, step.isGuarded);
-    // Only what makes or extends a claim is ever given up.
+    // Only operations that make or extend a claim are ever abandoned.
     const isGivenUp = step.givenUp.includes(index) && /^(acquire|extend)/.test(operation.do);
     return { keys, words, mark: isGivenUp ? "x" : "." };
   });
@@ -312,7 +312,7 @@ async function call(step: CallStep, way: Way, client: Redis, sha: string, moment
     .catch((error: Error) => withoutNames(`error: ${error.message}`, way));
 }
 
-/** The keys and the words of an operation. A server with a guard is never sent the short form of an acquire. */
+/** Returns the keys and words of an operation. With a guard, an acquire never has the short form. */
 function recordOf(
   operation: ScriptOperation,
   way: Way,
@@ -384,7 +384,7 @@ for _, key in ipairs(all) do
 end
 return reply`;
 
-/** All keys of each way, with their types, values and lives, at one moment. */
+/** Returns all keys of each way, with their types, values and ttls, at one time. */
 async function keysOf(client: Redis): Promise<Effects> {
   const entries = (await client.eval(readKeys, 0)) as [string, ...unknown[]][];
   return inEachWay((way) =>
@@ -392,7 +392,7 @@ async function keysOf(client: Redis): Promise<Effects> {
   );
 }
 
-/** Hears what happens to keys, and what is published, from now on, until the end is asked for. */
+/** Records keyspace events and messages until the returned function is called. */
 async function listen({ client, subscriber }: Stage): Promise<{ end(): Promise<Effects> }> {
   const heard: string[] = [];
   const sentinel = `${channelPrefix}end`;
@@ -423,7 +423,7 @@ async function timeOf(client: Redis): Promise<number> {
   return Number(seconds) * 1_000_000 + Number(microseconds);
 }
 
-/** The same without what names the way, or a line of the script. */
+/** Returns a reply without the marks of its way, and without line numbers of the script. */
 function withoutNames(value: unknown, way: Way): unknown {
   if (Array.isArray(value)) return value.map((element) => withoutNames(element, way));
   if (typeof value !== "string") return value;
@@ -441,14 +441,14 @@ function isAlike(a: unknown, b: unknown, nowUs: number): boolean {
 }
 
 /**
- * Whether a denial names a resource. Claims that one call has made end in the same millisecond or not, so that either may be
- * the one that lasts longest.
+ * Returns whether a denial names a resource. Claims of one call may expire in the same millisecond or not, so any of them
+ * may be the one that lasts longest.
  */
 function isDenialOfSome(answer: readonly unknown[]): boolean {
   return answer.length === 3 && answer[0] === "denied" && Number(answer[2]) > 0;
 }
 
-/** Remaining times, and counters that follow the server's clock, depend on when they were read. All else is exact. */
+/** Compares values: remaining times and counters that follow the server's clock with a tolerance, all else exactly. */
 function toleranceOf(value: number, nowUs: number): number {
   if (value > 1_000 && value < 10 ** 10) return toleranceMs;
   return Math.abs(value - nowUs - 24 * hourUs) < hourUs / 2 ? toleranceMs * 1_000 : 0;

@@ -33,7 +33,7 @@ async function subjectOver(wrap: Wrap = (connection) => connection): Promise<Loc
   return { node, rival, close: async () => {} };
 }
 
-/** A script that cannot run would fail every test, and show nothing. */
+/** Checks that the script runs: one with a syntax error would fail every test and prove nothing. */
 async function expectWorkingScript(node: RedisNode): Promise<void> {
   const resources = ["at first sight"];
   expect(await node.acquire(acquireRequest("alice", { resources }))).toMatchObject({ granted: true });
@@ -46,12 +46,12 @@ async function expectWorkingScript(node: RedisNode): Promise<void> {
 
 const mainFile = fileURLToPath(new URL("../src/lua/lock.lua", import.meta.url));
 
-/** The script with a fault edited into it. */
+/** Returns the script with a fault edited into it. */
 function edited(edits: readonly LuaEdit[]): string {
   return compactLua(joinLua(mainFile, edits));
 }
 
-/** Has another script sent in the place of the right one. */
+/** Returns a connection that sends another script instead of the right one. */
 function withScript(source: string): Wrap {
   const sha = createHash("sha1").update(source).digest("hex");
   return (connection) => ({
@@ -63,8 +63,8 @@ function withScript(source: string): Wrap {
 let lastLook: Promise<string | null> = Promise.resolve(null);
 
 /**
- * Looks who holds the resource in one call, and claims it in another that does not look again: not before all have looked
- * who began to meanwhile, so that it is certain that several find it free.
+ * Checks the holder in one call, and claims in another without checking again. The claim waits for all concurrent checks,
+ * so that several clients are certain to find the resource free.
  */
 function inTwoSteps(connection: RedisConnection): RedisConnection {
   const blind = withScript(edited(blindClaims))(connection);
@@ -73,7 +73,7 @@ function inTwoSteps(connection: RedisConnection): RedisConnection {
     async runScript(command, script, call) {
       const words = call.keysAndArguments().map(String);
       const [callId, marks = "", , ...records] = words.slice(call.keyCount);
-      // The short form of an acquire: its name, the owner and three more fields.
+      // The short form of an acquire: its name, the owner and three other fields.
       const areClaims = records.every((word, index) => index % 5 !== 0 || word === "acquire-one");
       if (!areClaims) return connection.runScript(command, script, call);
       const look = client.get(call.firstKey);
@@ -112,7 +112,7 @@ describe("random histories", () => {
   beforeAll(() => subscriber.connect());
   afterAll(() => subscriber.disconnect());
 
-  test.each(pathMutants)("show that a script is wrong that $fault", async ({ edits }) => {
+  test.each(pathMutants)("catch a script that $fault", async ({ edits }) => {
     const sha = (await client.script("LOAD", edited(edits))) as string;
     let difference: string | undefined;
     const outcome = await fc.check(
@@ -124,7 +124,7 @@ describe("random histories", () => {
     );
     expect(outcome.failed).toBe(true);
 
-    // A script that cannot run would differ, too.
+    // A script with a syntax error would also differ.
     expect(difference).toMatch(/ in general, (short|alone) /);
     expect(difference).not.toMatch(/attempt to|user_script/);
   });

@@ -30,7 +30,7 @@ describe("the lock script", { timeout: 120_000 }, () => {
   };
 
   test.each(Object.entries(start))(
-    "has the same effects by its short and its general path, and by single calls, on %s",
+    "has the same effects by its short path, its general path and single calls, on %s",
     async (_, start) => {
       const stage = await stageOn(await start());
       await fc.assert(

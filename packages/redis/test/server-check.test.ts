@@ -35,7 +35,7 @@ async function nodeAt(address: Address, options: RedisNodeOptions): Promise<Redi
   return redisNode(connectionOver(client), options);
 }
 
-/** Tries for ever, and so shows that an error comes at once. */
+/** Waits forever, so that only an immediate error lets a test pass. */
 function redlockOf(nodes: readonly RedisNode[]): Redlock {
   return new Redlock(nodes, { waitTimeoutMs: Infinity, nodeTimeoutMs: 9_000 });
 }
@@ -56,7 +56,7 @@ describe("the same server twice in a Redlock", { timeout: 30_000 }, () => {
   ];
 
   test.each(ways)(
-    "makes acquire() reject at once, naming both nodes and the server: by %s",
+    "makes acquire() reject immediately, naming both nodes and the server: by %s",
     async (_, way, options) => {
       const [twice, once] = [await start(), await start()];
       const a = await nodeAt({ port: twice.port }, { name: "a" });
@@ -75,16 +75,16 @@ describe("the same server twice in a Redlock", { timeout: 30_000 }, () => {
     },
   );
 
-  test("is found where one of the nodes was used before, in another Redlock", async () => {
+  test("is found if one of the nodes was used before, in another Redlock", async () => {
     const { port } = await start();
     const [a, b] = [await nodeAt({ port }, { name: "a" }), await nodeAt({ port, db: 1 }, { name: "b" })];
     for (const node of [a, b]) await (await redlockOf([node]).acquire("r")).release();
     expect((await rejectionOf(redlockOf([a, b]))).message).toContain("b failed: it is the same server as a");
-    // Each of them is as good as before where it stands alone.
+    // Each node still works in a Redlock without the other.
     for (const node of [a, b]) await (await redlockOf([node]).acquire("r")).release();
   });
 
-  test("is found for each of several calls that use the nodes first, in whatever order the answers come", async () => {
+  test("is found by each of several concurrent first calls, in any order of replies", async () => {
     const { port } = await start();
     const nodes = [await nodeAt({ port }, { name: "a" }), await nodeAt({ port, db: 1 }, { name: "b" })];
     const redlock = redlockOf(nodes);
@@ -92,7 +92,7 @@ describe("the same server twice in a Redlock", { timeout: 30_000 }, () => {
     for (const error of await Promise.all(calls)) expect(error).toBeInstanceOf(ConfigurationError);
   });
 
-  test("is found where the answer about one of them comes after the other was used for another lock", async () => {
+  test("is found if the reply about one node arrives after the other was used for another lock", async () => {
     const { port } = await start();
     const a = await nodeAt({ port }, { name: "a" });
     const lone = redlockOf([a]);
@@ -115,13 +115,13 @@ describe("the same server twice in a Redlock", { timeout: 30_000 }, () => {
     expect((await rejectionOf(redlockOf([a, c]))).message).toContain("c failed: it is the same server as a");
   });
 
-  test("is no mistake in two of them", async () => {
+  test("is allowed in two Redlocks", async () => {
     const { port } = await start();
     const redlocks = await Promise.all(["a", "b"].map(async (name) => redlockOf([await nodeAt({ port }, { name })])));
     await Promise.all(redlocks.map(async (redlock) => (await redlock.acquire("r")).release()));
   });
 
-  test("is not looked for without the permission +info, or with verifyServer: false", async () => {
+  test("is not checked without the permission +info, or with verifyServer: false", async () => {
     const server = await start();
     await allow(server, [...(await documentedPermissions()), "+select"]);
     const login = { port: server.port, ...user };
@@ -139,7 +139,7 @@ describe("the first lock of a Redlock", { timeout: 30_000 }, async () => {
   afterAll(() => Promise.all([...masters, replica].map((server) => server.stop())));
 
   test.each([
-    ["a server that stands in the list twice", () => [masters[0].port, masters[1].port, masters[0].port]],
+    ["a server that is listed twice", () => [masters[0].port, masters[1].port, masters[0].port]],
     ["a replica", () => [masters[0].port, replica.port, masters[1].port]],
   ])("is never granted beside %s, and close() leaves nothing on the servers", async (_, ports) => {
     for (let round = 0; round < 15; round++) {
@@ -151,7 +151,7 @@ describe("the first lock of a Redlock", { timeout: 30_000 }, async () => {
     }
   });
 
-  test("is granted without the node whose server hangs, when its time is up", async () => {
+  test("is granted without the node whose server hangs, after its timeout", async () => {
     const hung = await start();
     const nodes = [masters[0], masters[1], hung].map(({ port }, index) =>
       nodeAt({ port }, { name: `node ${index + 1}` }),
@@ -165,7 +165,7 @@ describe("the first lock of a Redlock", { timeout: 30_000 }, async () => {
 });
 
 describe("a node that moves to another server", { timeout: 30_000 }, () => {
-  /** A node that is on the first of the servers, until it is moved. */
+  /** Creates a node on the first of the servers, and a function that moves it. */
   async function movableNode(name: string, ...ports: readonly number[]) {
     const connections = await Promise.all(
       ports.map(async (port) => {
@@ -192,7 +192,7 @@ describe("a node that moves to another server", { timeout: 30_000 }, () => {
     return { node, move };
   }
 
-  test("is refused on that of another node, and votes where no other node does, also where one has been", async () => {
+  test("is refused on the server of another node, and votes where no other node votes any longer", async () => {
     const [x, y, z, fourth] = await Promise.all([start(), start(), start(), start()]);
     const a = await movableNode("a", x.port, y.port, fourth.port);
     const b = await movableNode("b", y.port, x.port);
@@ -202,7 +202,7 @@ describe("a node that moves to another server", { timeout: 30_000 }, () => {
     await lockAndRelease();
 
     await a.move(y.port);
-    // The other two may win the first attempts before the answer comes.
+    // The other two may grant the first attempts before the reply arrives.
     await eventually(async () =>
       expect((await rejectionOf(redlock)).message).toContain("a failed: it is the same server as b"),
     );
@@ -223,7 +223,7 @@ describe("a node that moves to another server", { timeout: 30_000 }, () => {
 });
 
 describe("a node that was refused", { timeout: 30_000 }, () => {
-  /** Three nodes, the second on a replica, which has been refused. */
+  /** Creates three nodes, of which the second was refused, as its server is a replica. */
   async function refused(): Promise<{ redlock: Redlock; replica: RedisServer }> {
     const [master, other] = [await start(), await start()];
     const replica = await start({ args: ["--replicaof", "127.0.0.1", String(master.port)] });
@@ -233,7 +233,7 @@ describe("a node that was refused", { timeout: 30_000 }, () => {
     return { redlock, replica };
   }
 
-  test("is one that fails when its server is gone, and is judged afresh when it is back", async () => {
+  test("counts as failed while its server is down, and is checked again when it is back", async () => {
     const { redlock, replica } = await refused();
     await replica.kill();
     for (let round = 0; round < 3; round++) {
@@ -245,7 +245,7 @@ describe("a node that was refused", { timeout: 30_000 }, () => {
     await eventually(async () => (await redlock.acquire("r")).release());
   });
 
-  test("is one that fails when its server hangs", async () => {
+  test("counts as failed while its server hangs", async () => {
     const { redlock, replica } = await refused();
     replica.pause();
     await eventually(async () => (await redlock.acquire("r")).release());
@@ -255,7 +255,7 @@ describe("a node that was refused", { timeout: 30_000 }, () => {
 });
 
 describe("a replica in a Redlock", { timeout: 30_000 }, () => {
-  test.each(["yes", "no"])("makes acquire() reject at once, replica-read-only %s", async (readOnly) => {
+  test.each(["yes", "no"])("makes acquire() reject immediately, replica-read-only %s", async (readOnly) => {
     const master = await start();
     const replicaOf = ["--replicaof", "127.0.0.1", String(master.port), "--replica-read-only", readOnly];
     const replica = await start({ args: replicaOf });
@@ -266,7 +266,7 @@ describe("a replica in a Redlock", { timeout: 30_000 }, () => {
     expect(message).toContain("node 2 failed: the server is a replica: only independent masters may vote");
   });
 
-  test("that was a master before is asked again after the connection was lost, and is one node that fails", async () => {
+  test("that was a master is checked again after a reconnection, and counts as one failed node", async () => {
     const [master, demoted] = [await start(), await start()];
     const client = new Redis(demoted.port);
     onTestFinished(() => client.disconnect());
@@ -287,10 +287,10 @@ describe("a replica in a Redlock", { timeout: 30_000 }, () => {
   });
 });
 
-describe("the question who the server is", { timeout: 30_000 }, () => {
+describe("the identification of the server", { timeout: 30_000 }, () => {
   type RunScript = RedisConnection["runScript"];
 
-  /** A node whose commands go through `intercept`, and what it has sent. */
+  /** Creates a node whose commands go through `intercept`, and records what it sends. */
   async function nodeThrough(intercept: (send: () => Promise<unknown>, ...command: Parameters<RunScript>) => unknown) {
     const server = await start();
     const client = new Redis(server.port);
@@ -305,7 +305,7 @@ describe("the question who the server is", { timeout: 30_000 }, () => {
     return { server, sent, node: redisNode({ ...connection, runScript }) };
   }
 
-  test("goes ahead of the first claim, which does not wait for the answer, and brings it the script", async () => {
+  test("is sent before the first claim, which does not wait for the reply, and loads the script", async () => {
     const { server, sent, node } = await nodeThrough((send) => send());
     server.pause();
     const acquired = node.acquire(acquireRequest("alice"));
@@ -316,15 +316,15 @@ describe("the question who the server is", { timeout: 30_000 }, () => {
     expect(sent).toEqual(["EVAL", "EVALSHA"]);
   });
 
-  test("is put once, however many claims are made meanwhile", async () => {
+  test("is sent once, however many claims follow before the reply", async () => {
     const { sent, node } = await nodeThrough((send) => send());
     await Promise.all([1, 2, 3].map((i) => node.acquire(acquireRequest(`owner ${i}`, { resources: [`r${i}`] }))));
     await node.acquire(acquireRequest("alice"));
-    // The claims of one tick share a call.
+    // Claims of one tick share a call.
     expect(sent).toEqual(["EVAL", "EVALSHA", "EVALSHA"]);
   });
 
-  test("holds up no vote when it fails, and is put again", async () => {
+  test("delays no vote if it fails, and is sent again", async () => {
     let failures = 1;
     const { sent, node } = await nodeThrough((send, command) => {
       if (command === "EVAL" && failures-- > 0) throw new Error("lost");
@@ -336,16 +336,16 @@ describe("the question who the server is", { timeout: 30_000 }, () => {
     expect(sent).toEqual(["EVAL", "EVALSHA", "EVAL", "EVAL", "EVALSHA", "EVALSHA"]);
   });
 
-  test("holds up no vote for longer than its time when it is never answered", async () => {
+  test("delays votes no longer than its timeout if it is never answered", async () => {
     const { server, node } = await nodeThrough((send, _command, _script, call) =>
       call.keysAndArguments().includes("identify") ? new Promise(() => {}) : send(),
     );
-    // Otherwise the claim would have to be sent twice in its time.
+    // Otherwise the claim would have to be sent twice before its timeout.
     await server.command("SCRIPT", "LOAD", lockScriptSource);
     expect(await node.acquire(acquireRequest("alice", { timeoutMs: 20 }))).toMatchObject({ granted: true });
   });
 
-  test("undoes the grant of a server that turns out to be a replica, also where its answer comes last", async () => {
+  test("undoes the grant of a server that turns out to be a replica, even if its reply arrives last", async () => {
     const master = await start();
     const granted: unknown[] = [];
     const { server, node } = await nodeThrough(async (send, command) => {
@@ -365,7 +365,7 @@ describe("the question who the server is", { timeout: 30_000 }, () => {
 describe("ServerCheck", () => {
   const started: AcquireRequest = acquireRequest("alice");
 
-  /** A node whose server says what `is` says. */
+  /** Creates a node whose server has the identity `is`. */
   function checkOf(name: string, runId: string | undefined, isReplica = false) {
     const is = { runId, isReplica };
     const asked: AcquireRequest[] = [];
@@ -376,7 +376,7 @@ describe("ServerCheck", () => {
     return { check, is, asked };
   }
 
-  /** Whether the node may vote for a claim that begins and ends now: "yes", or the reason why not. */
+  /** Returns "yes" if the node may vote for an instantaneous claim, or the reason why not. */
   async function vote(check: ServerCheck, servers?: ServerVotes): Promise<string> {
     const request = servers === undefined ? started : { ...started, servers };
     try {
@@ -387,12 +387,12 @@ describe("ServerCheck", () => {
     }
   }
 
-  /** Lets the clock move on. */
+  /** Waits until the clock has advanced. */
   async function moment(): Promise<void> {
     for (const startMs = performance.now(); performance.now() <= startMs; ) await setImmediate();
   }
 
-  /** Has the node ask again, and find itself on another server. */
+  /** Moves a node to another server, and identifies it again. */
   async function move(node: ReturnType<typeof checkOf>, runId: string, servers: ServerVotes): Promise<void> {
     node.is.runId = runId;
     node.check.invalidate();
@@ -404,7 +404,7 @@ describe("ServerCheck", () => {
   const sameAs = (name: string, runId: string) =>
     expect.stringContaining(`it is the same server as ${name} (run_id ${runId})`);
 
-  test("lets one node vote on each run of a server, the first that was found there", async () => {
+  test("lets only the first node vote on each run of a server", async () => {
     const servers: ServerVotes = new Map();
     const [a, b, c] = [checkOf("a", "1"), checkOf("b", "1"), checkOf("c", "2")] as const;
     expect(await vote(a.check, servers)).toBe("yes");
@@ -418,7 +418,7 @@ describe("ServerCheck", () => {
     ]);
   });
 
-  test("rejects a claim in time whose node turns out to be on the server of another", async () => {
+  test("rejects a claim in time if its node turns out to be on the server of another", async () => {
     const servers: ServerVotes = new Map();
     expect(await vote(checkOf("a", "1").check, servers)).toBe("yes");
     let tell!: (identity: ServerIdentity) => void;
@@ -430,7 +430,7 @@ describe("ServerCheck", () => {
     await expect(verified).rejects.toBeInstanceOf(ConfigurationError);
   });
 
-  test("frees the server that a node has left, for claims that begin later, and for no earlier ones", async () => {
+  test("frees the former server of a node for claims that start later, not for earlier ones", async () => {
     const servers: ServerVotes = new Map();
     const [a, b] = [checkOf("a", "1"), checkOf("b", "1")];
     expect(await vote(a.check, servers)).toBe("yes");
@@ -449,7 +449,7 @@ describe("ServerCheck", () => {
     expect(Object.fromEntries(servers)).toEqual({ 1: { node: "b" }, 2: { node: "a" } });
   });
 
-  test("lets two nodes vote again that come back on each other's server", async () => {
+  test("lets two nodes that have swapped servers vote again", async () => {
     const servers: ServerVotes = new Map();
     const [a, b] = [checkOf("a", "1"), checkOf("b", "2")];
     for (const { check } of [a, b]) expect(await vote(check, servers)).toBe("yes");
@@ -460,7 +460,7 @@ describe("ServerCheck", () => {
     for (const { check } of [a, b]) expect(await vote(check, servers)).toBe("yes");
   });
 
-  test("lets a node vote on the server of another one that has lost its connection", async () => {
+  test("lets a node vote on the server of another node that has lost its connection", async () => {
     const servers: ServerVotes = new Map();
     const [a, b] = [checkOf("a", "1"), checkOf("b", "2")];
     for (const { check } of [a, b]) expect(await vote(check, servers)).toBe("yes");
@@ -471,7 +471,7 @@ describe("ServerCheck", () => {
     expect(await vote(a.check, servers)).toEqual(sameAs("b", "1"));
   });
 
-  test("does not give up its vote in one Redlock when it is refused in another", async () => {
+  test("keeps the vote of a node in one Redlock when it is refused in another", async () => {
     const [one, other]: [ServerVotes, ServerVotes] = [new Map(), new Map()];
     const [a, b] = [checkOf("a", "1"), checkOf("b", "1")];
     expect(await vote(a.check, one)).toBe("yes");
@@ -481,7 +481,7 @@ describe("ServerCheck", () => {
     expect(await vote(a.check, other)).toEqual(sameAs("b", "1"));
   });
 
-  test("lets a node come back to a server that it has left, unless another one votes there now", async () => {
+  test("lets a node return to its former server, unless another node votes there", async () => {
     const servers: ServerVotes = new Map();
     const [a, b] = [checkOf("a", "1"), checkOf("b", "1")];
     expect(await vote(a.check, servers)).toBe("yes");
@@ -505,7 +505,7 @@ describe("ServerCheck", () => {
     expect([...servers.keys()]).toEqual(["lately", "now"]);
   });
 
-  test("judges a node for each Redlock by itself", async () => {
+  test("judges a node separately for each Redlock", async () => {
     const [one, other]: [ServerVotes, ServerVotes] = [new Map(), new Map()];
     const [a, b] = [checkOf("a", "1"), checkOf("b", "1")];
     expect(await vote(a.check, one)).toBe("yes");
@@ -521,7 +521,7 @@ describe("ServerCheck", () => {
     expect(await vote(a.check, other)).toBe("yes");
   });
 
-  test("of requests without servers looks for replicas only", async () => {
+  test("rejects only replicas for requests without servers", async () => {
     const [a, b, replica] = [checkOf("a", "1"), checkOf("b", "1"), checkOf("c", "1", true)] as const;
     for (let round = 0; round < 2; round++) {
       expect(await vote(a.check)).toBe("yes");
@@ -531,13 +531,13 @@ describe("ServerCheck", () => {
     expect(await vote(a.check, new Map())).toBe("yes");
   });
 
-  test("knows no server by a run id that it was not told", async () => {
+  test("does not identify a server without a run id", async () => {
     const servers: ServerVotes = new Map();
     for (const name of ["a", "b"]) expect(await vote(checkOf(name, undefined).check, servers)).toBe("yes");
     expect(servers.size).toBe(0);
   });
 
-  test("asks once, and again after a refusal, without the claim that was refused", async () => {
+  test("asks once, and again after a refusal, without the refused claim", async () => {
     const { check, is, asked } = checkOf("a", "1", true);
     for (const _ of [1, 2]) expect(check.begin(started)).toBe(true);
     await moment();
@@ -552,7 +552,7 @@ describe("ServerCheck", () => {
     expect(asked).toHaveLength(3);
   });
 
-  test("drops an answer that comes after invalidate(), as it is about the connection before", async () => {
+  test("drops a reply that arrives after invalidate(), as it concerns the previous connection", async () => {
     const answers: ((identity: ServerIdentity) => void)[] = [];
     const check = new ServerCheck("a", () => new Promise((resolve) => answers.push(resolve)));
     check.begin(started);

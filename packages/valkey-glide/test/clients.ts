@@ -3,12 +3,12 @@ import type { ClientUnderTest } from "@holdfast/redis-testkit/adapter-tools";
 import { Batch, ClusterBatch, GlideClient, GlideClusterClient, Logger } from "@valkey/valkey-glide";
 import { type ValkeyGlideClient, valkeyGlideFencedStore, valkeyGlideNode } from "../src/index.ts";
 
-// It would tell of every error that a test provokes.
+// The library would log every error that a test provokes.
 Logger.init("off");
 
 const soon = { connectionBackoff: { numberOfRetries: 3, factor: 5, exponentBase: 2 } };
 
-/** A `GlideClient`, and its node. */
+/** Creates a `GlideClient` and its node. */
 export function over(port: number, options?: RedisNodeOptions): ClientUnderTest {
   const subscriber = () => GlideClient.createClient({ ...soon, addresses: addresses([port]) });
   const connected = retried(subscriber);
@@ -19,7 +19,7 @@ export function over(port: number, options?: RedisNodeOptions): ClientUnderTest 
   return underTest(connected, client, valkeyGlideNode(client, { ...options, subscriber }), connectionId);
 }
 
-/** A `GlideClusterClient`, and its node. */
+/** Creates a `GlideClusterClient` and its node. */
 export function overCluster(ports: readonly number[], options?: RedisNodeOptions): ClientUnderTest {
   const subscriber = () => GlideClusterClient.createClient({ ...soon, addresses: addresses(ports) });
   const connected = retried(subscriber);
@@ -39,7 +39,7 @@ function addresses(ports: readonly number[]) {
   return ports.map((port) => ({ host: "127.0.0.1", port }));
 }
 
-/** GLIDE makes no client when the server is not there at the first attempt. */
+/** Retries: GLIDE creates no client if its first connection attempt fails. */
 async function retried<Client>(create: () => Promise<Client>): Promise<Client> {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -51,7 +51,7 @@ async function retried<Client>(create: () => Promise<Client>): Promise<Client> {
   }
 }
 
-/** Asks for the number of the connection again and again, since the library does not tell of it. */
+/** Polls the id of the connection, as the library does not report reconnections. */
 function underTest(
   connected: Promise<GlideClient | GlideClusterClient>,
   client: ValkeyGlideClient,

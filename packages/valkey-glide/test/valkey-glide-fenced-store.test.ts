@@ -10,7 +10,7 @@ describe("valkeyGlideFencedStore() over a GlideClient", { timeout: 30_000 }, () 
   fencedDeadlines(tools);
 });
 
-test("valkeyGlideFencedStore() throws a TypeError for what is not a client", () => {
+test("valkeyGlideFencedStore() throws a TypeError for a value that is not a client", () => {
   for (const client of [undefined, null, {}, "redis://localhost"]) {
     expect(() => valkeyGlideFencedStore(client as unknown as ValkeyGlideClient)).toThrow(TypeError);
   }

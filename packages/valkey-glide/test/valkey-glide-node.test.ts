@@ -27,7 +27,7 @@ describe("valkeyGlideNode() over a GlideClient", { timeout: 30_000 }, () => {
 });
 
 describe("a GlideClient that is not connected", { timeout: 30_000 }, () => {
-  test("acquire() rejects after timeoutMs, and is not sent when the connection comes back", async () => {
+  test("acquire() rejects after timeoutMs, and is not sent when the connection is restored", async () => {
     const { port, command } = await server();
     const network = await proxy({ port });
     const client = await connected(network.port);
@@ -40,7 +40,7 @@ describe("a GlideClient that is not connected", { timeout: 30_000 }, () => {
     await expectNeverClaimed(command);
   });
 
-  test("every claim rejects at once when the server is known to be gone, until it is back", async () => {
+  test("every claim rejects immediately while the server is known to be down", async () => {
     const mortal = await server();
     const client = await connected(mortal.port);
     await client.node.acquire(acquireRequest("alice"));
@@ -59,7 +59,7 @@ describe("a GlideClient that is not connected", { timeout: 30_000 }, () => {
 
   releaseWhileNotConnected(tools);
 
-  test("acquire() tells its answer though it was released before the connection came back", async () => {
+  test("acquire() reports its reply even if it was released before the connection was restored", async () => {
     const network = await proxy(await server());
     const client = await connected(network.port);
     await warmUp(client);
@@ -67,7 +67,7 @@ describe("a GlideClient that is not connected", { timeout: 30_000 }, () => {
     network.cut();
     await eventually(() => expect(client.isReady()).toBe(false));
     const claim = client.node.acquire(acquireRequest("alice", { timeoutMs: longMs }));
-    await setImmediate(); // GLIDE has copied the command
+    await setImmediate(); // GLIDE has copied the command by now
     ignore(client.node.release(releaseRequest("alice")));
     await network.start();
     expect(await claim).toEqual({ granted: true, fence: 1 });
@@ -91,7 +91,7 @@ describe("valkeyGlideNode()", { timeout: 30_000 }, () => {
     return client;
   };
 
-  test("Redlock leaves no claim behind, though GLIDE is late and changes the order of commands under load", async () => {
+  test("Redlock leaves no claim behind when GLIDE delays and reorders commands under load", async () => {
     const { port, command } = await server();
     const client = await glide(port, { inflightRequestsLimit: 20_000 });
     let underWay = 0;
@@ -111,7 +111,7 @@ describe("valkeyGlideNode()", { timeout: 30_000 }, () => {
       const lock = await redlock.tryAcquire(resource).catch(() => null);
       await lock?.release().catch(() => {});
     };
-    // Keeps the thread of GLIDE busy for longer than Redlock waits.
+    // Keeps the thread of GLIDE busy for longer than the node timeout.
     const flood = client.set("flood", "x".repeat(8 * 1024 * 1024)).catch(() => {});
     await Promise.all(Array.from({ length: 300 }, (_, i) => attempt(`resource ${i}`)));
     await flood;
@@ -133,7 +133,7 @@ describe("valkeyGlideNode()", { timeout: 30_000 }, () => {
     expect(await node.release(releaseRequest("alice"))).toEqual({ released: true });
   });
 
-  test("offers no watch without a subscriber, and tells those who have one of its releases", async () => {
+  test("has no watch() without a subscriber, but notifies nodes that have one", async () => {
     const { port } = await server();
     const node = valkeyGlideNode(await glide(port));
     expect(node.watch).toBeUndefined();
@@ -145,7 +145,7 @@ describe("valkeyGlideNode()", { timeout: 30_000 }, () => {
     await eventually(() => expect(heard).toHaveBeenCalledWith("r"));
   });
 
-  test("watch() rejects when no subscriber can be made, and can be tried again", async () => {
+  test("watch() rejects if the subscriber cannot be created, and can be retried", async () => {
     const { port } = await server();
     let attempts = 0;
     const subscriber = async () => {
@@ -160,7 +160,7 @@ describe("valkeyGlideNode()", { timeout: 30_000 }, () => {
     await node.close();
   });
 
-  test("is named by a number, or as told", async () => {
+  test("has a generated name, or the given one", async () => {
     const { port } = await server();
     const client = await glide(port);
     expect(valkeyGlideNode(client).name).toMatch(/^valkey-glide [0-9a-f]{8}$/);
@@ -169,7 +169,7 @@ describe("valkeyGlideNode()", { timeout: 30_000 }, () => {
     expect(valkeyGlideNode(cluster).name).toMatch(/^cluster [0-9a-f]{8}$/);
   });
 
-  test("throws a TypeError for what is not a client, and for a subscriber that is not a function", () => {
+  test("throws a TypeError for a value that is not a client, and for a subscriber that is not a function", () => {
     for (const client of [undefined, null, {}, "redis://localhost", GlideClient]) {
       expect(() => valkeyGlideNode(client as unknown as ValkeyGlideClient)).toThrow(TypeError);
     }
