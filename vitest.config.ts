@@ -1,6 +1,7 @@
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { defineConfig, mergeConfig, type UserWorkspaceConfig, type ViteUserConfig } from "vitest/config";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
 import { CountReporter } from "./scripts/lib/count-reporter.ts";
 
 const root = import.meta.dirname;
@@ -55,6 +56,16 @@ const projects = [...folders, "scripts"]
     return { ...shared, root: join(root, folder), ...rest, test: { ...shared.test, name, isolate, ...test } };
   });
 
+/** Starts the longest files first: most of their time is waiting, which the other files then fill. */
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files);
+    const isLong = ({ moduleId }: TestSpecification) =>
+      /(conformance|broken-nodes|-node|rolling-restart|guide|demo)\.test\.ts$|conformance\/test\/readme/.test(moduleId);
+    return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))];
+  }
+}
+
 const inFolder = process.cwd() === root ? projects : projects.filter((project) => project.root === process.cwd());
 
 /** All tests; in the folder of a package, those of this package; in any other folder, the tests that are there. */
@@ -63,6 +74,7 @@ export default mergeConfig(
   defineConfig({
     test: {
       ...(inFolder.length > 0 && { projects: inFolder }),
+      sequence: { sequencer: LongestFirst },
       // Most tests wait for a server, a ttl or another process most of the time.
       maxWorkers: 6,
       reporters: ["default", new CountReporter()],

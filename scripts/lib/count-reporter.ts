@@ -1,10 +1,17 @@
-import type { Reporter, TestModule } from "vitest/node";
+import type { Reporter, TestModule, Vitest } from "vitest/node";
 
 /**
  * A vitest reporter whose last line is `N passed, N failed`, which `.ci/run` reads. Everything but a passed test counts as
- * a failure: a skipped test, a file that does not load, a worker that crashes, an error outside the tests.
+ * a failure: a skipped test (unless `-t` has skipped it), a file that does not load, a worker that crashes, an error outside
+ * the tests.
  */
 export class CountReporter implements Reporter {
+  #selectsByName = false;
+
+  onInit({ config }: Vitest): void {
+    this.#selectsByName = config.testNamePattern !== undefined;
+  }
+
   onTestRunEnd(modules: readonly TestModule[], errors: readonly unknown[], reason: string): void {
     let passed = 0;
     let failed = errors.length;
@@ -13,10 +20,10 @@ export class CountReporter implements Reporter {
       for (const test of module.children.allTests()) {
         const { state } = test.result();
         if (state === "passed") passed += 1;
-        else others += 1;
-        if (state === "skipped") console.log(`skipped, which counts as failed: ${test.fullName}`);
+        else if (state !== "skipped" || !this.#selectsByName) others += 1;
+        if (state === "skipped" && !this.#selectsByName) console.log(`skipped, so counted as failed: ${test.fullName}`);
       }
-      failed += others === 0 && module.state() !== "passed" ? 1 : others;
+      failed += others === 0 && !module.ok() ? 1 : others;
     }
     if (failed === 0 && (passed === 0 || reason !== "passed")) failed = 1;
     console.log(`${passed} passed, ${failed} failed`);
