@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Cleanup, createCleanup } from "@holdfast/testkit/cleanup";
+import type { Cleanup } from "@holdfast/testkit/cleanup";
 import { createFeed, type Feed } from "./feed.ts";
 import { scrape } from "./metrics/scrape.ts";
-import { initialModel, type Model } from "./model/model.ts";
+import { initialModel } from "./model/model.ts";
 import { reduce } from "./model/reduce.ts";
 import { verdictOf } from "./model/verdict.ts";
 import type { DemoOptions } from "./options.ts";
@@ -26,50 +26,34 @@ const drawMs = 100;
 /** How much longer than planned each act may take before it is cut short. */
 const overtimeMs = 15_000;
 
-/**
- * Runs the demo, and undoes everything that it has started, however it ends.
- *
- * @returns whether every check holds
- * @throws the reason of the signal when it aborts; and what keeps the run from being made
- */
-export async function runDemo(options: DemoOptions, stage: Stage, interrupt: AbortSignal): Promise<boolean> {
+/** Runs the demo. Resolves with whether every check holds. */
+export async function runDemo(options: DemoOptions, stage: Stage, cleanup: Cleanup): Promise<boolean> {
+  const { view, colors, print } = stage;
   const setup = setupOf(options);
   const feed = createFeed();
   let model = initialModel(setup);
   feed.subscribe((event) => {
     model = reduce(model, event);
   });
-  const cleanup = createCleanup();
-  let metrics: string;
-  try {
-    metrics = await runActs(setup, feed, () => stage.view.show(model), cleanup, interrupt);
-  } finally {
-    stage.view.close();
-    await cleanup.run();
-  }
-  if (setup.metrics) stage.print(`\n${metrics.trimEnd()}`);
-  return conclude(model, stage);
+  cleanup.defer(() => view.close());
+  const metrics = await runActs(setup, feed, () => view.show(model), cleanup);
+  view.close();
+  if (setup.metrics) print(`\n${metrics.trimEnd()}`);
+  const checks = verdictOf(model);
+  for (const line of summary(model, checks, colors)) print(line);
+  return checks.every(({ holds }) => holds);
 }
 
-/** @returns the metrics of the workers, as they were when the scenario had been played */
-async function runActs(
-  setup: Setup,
-  feed: Feed,
-  show: () => void,
-  cleanup: Cleanup,
-  interrupt: AbortSignal,
-): Promise<string> {
-  const interrupted = rejectionOf(interrupt);
-  const world = await Promise.race([build(setup, feed, cleanup), interrupted]);
-
+/** Resolves with the metrics of the workers, as they were at the end of the scenario. */
+async function runActs(setup: Setup, feed: Feed, show: () => void, cleanup: Cleanup): Promise<string> {
+  const world = await build(setup, feed, cleanup);
   const end = new AbortController();
   cleanup.defer(() => end.abort());
   const drawing = setInterval(show, drawMs);
   cleanup.defer(() => clearInterval(drawing));
-  // What fails is part of the verdict, and no reason to end without one.
+  // A failure is part of the verdict and does not end the run.
   const note = (error: Error): void => feed.emit({ kind: "cut-short", message: error.message });
-  const attempt = (work: Promise<void>, timeoutMs: number): Promise<void> =>
-    Promise.race([inTime(work, timeoutMs).catch(note), interrupted]);
+  const attempt = (work: Promise<void>, timeoutMs: number): Promise<void> => inTime(work, timeoutMs).catch(note);
 
   const watching = watch(world, setup, feed.emit, end.signal).catch(note);
   await attempt(play(world, setup, feed, end.signal), setup.seconds * 1000 + overtimeMs);
@@ -81,9 +65,10 @@ async function runActs(
   await attempt(world.finish(), overtimeMs);
   end.abort();
   await watching;
-  // Once to learn of all increments, and once more to compare the counters with them.
+  // The first look learns of all increments, and the second one compares the counters with them.
   await attempt(look(world, setup, feed.emit), overtimeMs);
   await attempt(look(world, setup, feed.emit), overtimeMs);
+  clearInterval(drawing);
   show();
   return metrics;
 }
@@ -94,24 +79,9 @@ async function build(setup: Setup, feed: Feed, cleanup: Cleanup): Promise<World>
   return (await import("./world/redis-world.ts")).redisWorld(setup, feed, cleanup);
 }
 
-function conclude(model: Model, { print, colors }: Stage): boolean {
-  const checks = verdictOf(model);
-  for (const line of summary(model, checks, colors)) print(line);
-  return checks.every(({ holds }) => holds);
-}
-
 async function inTime(work: Promise<void>, timeoutMs: number): Promise<void> {
   const late = sleep(timeoutMs, undefined, { ref: false }).then(() => {
-    throw new Error(`it was not done within ${timeoutMs / 1000} s`);
+    throw new Error(`an act did not end within ${timeoutMs / 1000} s`);
   });
   await Promise.race([work, late]);
-}
-
-function rejectionOf(signal: AbortSignal): Promise<never> {
-  const rejection = new Promise<never>((_, reject) => {
-    signal.addEventListener("abort", () => reject(signal.reason));
-    if (signal.aborted) reject(signal.reason);
-  });
-  rejection.catch(() => {});
-  return rejection;
 }

@@ -1,7 +1,7 @@
+import { connectIoredis, connectNodeRedis, disconnect } from "@holdfast/app-kit/clients";
 import { type RedisServer, startRedisServer } from "@holdfast/testkit";
 import { type Cleanup, createCleanup } from "@holdfast/testkit/cleanup";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { clientKit } from "../src/clients/client-library.ts";
 import { counterOf, type Database } from "../src/database/database.ts";
 import { memoryDatabase } from "../src/database/memory-database.ts";
 import { redisDatabase } from "../src/database/redis-database.ts";
@@ -17,8 +17,14 @@ afterAll(() => cleanup.run());
 
 async function overRedis(library: "ioredis" | "node-redis"): Promise<Database> {
   await server.command("FLUSHALL");
-  const kit = await clientKit(library, cleanup);
-  return redisDatabase(await kit.connectDatabase(server.url));
+  if (library === "ioredis") {
+    const [client] = await connectIoredis([server.url]);
+    cleanup.defer(() => client?.disconnect());
+    return redisDatabase(async ([command = "", ...args]) => client?.call(command, ...args));
+  }
+  const clients = await connectNodeRedis([server.url]);
+  cleanup.defer(() => disconnect(clients));
+  return redisDatabase(async (args) => clients[0]?.sendCommand(args));
 }
 
 describe.each([

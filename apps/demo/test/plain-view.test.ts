@@ -40,7 +40,7 @@ describe("summary()", () => {
 
        locks granted          4
        waits                  median 5 ms, 99th percentile 900 ms
-       went elsewhere         0 times, after waiting 1.0 s in vain
+       went elsewhere         0 times, after a wait of 1.0 s
        increments             orders 2, stock 0, report 0, ledger 1
        lost updates           0
        stale writes refused   1

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { lostUpdates } from "../src/model/lost-updates.ts";
+import { lostUpdates } from "../src/model/model.ts";
 import { after, goodRun, left, sampled } from "./stories.ts";
 
 describe("reduce()", () => {

@@ -94,3 +94,8 @@ export function initialModel(setup: Setup): Model {
     log: [],
   };
 }
+
+/** Returns how many increments the counters are known not to show. */
+export function lostUpdates({ resources }: Model): number {
+  return resources.reduce((sum, resource) => sum + resource.lostUpdates, 0);
+}

@@ -1,6 +1,5 @@
 import type { Visit } from "../events.ts";
-import { lostUpdates } from "./lost-updates.ts";
-import type { Model } from "./model.ts";
+import { lostUpdates, type Model } from "./model.ts";
 
 /** Something that must be true of a run, and whether it is. */
 export interface Check {

@@ -1,17 +1,15 @@
-import { lostUpdates } from "../model/lost-updates.ts";
-import type { Model, NodeState } from "../model/model.ts";
-import { percentile } from "../model/percentile.ts";
+import { lostUpdates, type Model, type NodeState } from "../model/model.ts";
 import { logLines } from "./log.ts";
 import { resourceTable } from "./resource-table.ts";
-import { bar, type Colors, cell, duration } from "./text.ts";
+import { bar, type Colors, cell, duration, waitsText } from "./text.ts";
 
-/** How large the terminal is. */
+/** The size of the terminal. */
 export interface Size {
   readonly columns: number;
   readonly rows: number;
 }
 
-/** One picture of a run, as lines that fit into the terminal. */
+/** Draws the run as lines that fit into the terminal. */
 export function frame(model: Model, nowMs: number, { columns, rows }: Size, colors: Colors): readonly string[] {
   const width = Math.max(60, Math.min(columns - 1, 120));
   const above = [
@@ -59,13 +57,11 @@ function progress({ setup, beganAtMs }: Model, nowMs: number, width: number, col
 function totals(model: Model, colors: Colors): readonly string[] {
   const { waitsMs } = model;
   const lost = lostUpdates(model);
-  const median = duration(percentile(waitsMs, 0.5));
-  const p99 = duration(percentile(waitsMs, 0.99));
   const granted = model.setup.locked ? "granted" : "visits without one";
   const updates = `${lost} lost`;
   const refused = `${model.staleWritesRefused} refused`;
   return [
-    `${label("locks", colors)}${waitsMs.length} ${granted}   waits: median ${median}, 99th percentile ${p99}`,
+    `${label("locks", colors)}${waitsMs.length} ${granted}   waits: ${waitsText(waitsMs)}`,
     `${label("updates", colors)}${lost > 0 ? colors.red(updates) : colors.green(updates)}   stale writes: ${refused}`,
   ];
 }

@@ -1,22 +1,20 @@
 import { monotonicMs } from "@holdfast/testkit/monotonic";
-import { lostUpdates } from "../model/lost-updates.ts";
-import type { Model } from "../model/model.ts";
-import { percentile } from "../model/percentile.ts";
+import { lostUpdates, type Model } from "../model/model.ts";
 import { toned } from "./log.ts";
-import { type Colors, duration } from "./text.ts";
+import { type Colors, duration, percentile } from "./text.ts";
 import type { View } from "./view.ts";
 
-/** A line for each thing that is worth telling, and one each second for how it goes. */
+/** Prints a line for each event in the log, and a status line every second. */
 export function plainView(output: NodeJS.WritableStream, colors: Colors): View {
-  let told = 0;
+  let printed = 0;
   let second = 0;
   const print = (atMs: number, text: string): void => {
     output.write(`${(atMs / 1000).toFixed(1).padStart(5)} s  ${text}\n`);
   };
   return {
     show(model) {
-      for (const { atMs, tone, text } of model.log.slice(told)) print(atMs, toned(tone, text, colors));
-      told = model.log.length;
+      for (const { atMs, tone, text } of model.log.slice(printed)) print(atMs, toned(tone, text, colors));
+      printed = model.log.length;
       const passedMs = model.beganAtMs === null ? 0 : monotonicMs() - model.beganAtMs;
       if (passedMs < 1000 * (second + 1)) return;
       second = Math.floor(passedMs / 1000);
@@ -26,7 +24,7 @@ export function plainView(output: NodeJS.WritableStream, colors: Colors): View {
   };
 }
 
-/** How it goes, in one line. */
+/** The state of the run, in one line. */
 function status(model: Model): string {
   const { nodes, resources, waitsMs, staleWritesRefused } = model;
   const up = nodes.filter(({ state }) => state === "up").length;

@@ -1,10 +1,8 @@
-import { lostUpdates } from "../model/lost-updates.ts";
-import type { Model } from "../model/model.ts";
-import { percentile } from "../model/percentile.ts";
+import { lostUpdates, type Model } from "../model/model.ts";
 import type { Check } from "../model/verdict.ts";
-import { type Colors, duration } from "./text.ts";
+import { type Colors, duration, waitsText } from "./text.ts";
 
-/** What a run has come to, and whether anything was violated. */
+/** The figures and checks of a run, and whether anything was violated. */
 export function summary(model: Model, checks: readonly Check[], colors: Colors): readonly string[] {
   const violated = checks.filter(({ holds }) => !holds).map(({ claim }) => claim);
   const conclusion =
@@ -26,7 +24,6 @@ export function summary(model: Model, checks: readonly Check[], colors: Colors):
 
 function numbers(model: Model): readonly (readonly [name: string, value: string])[] {
   const { setup, waitsMs, resources, timedOut, unreachable, lostLocks } = model;
-  const waits = `median ${duration(percentile(waitsMs, 0.5))}, 99th percentile ${duration(percentile(waitsMs, 0.99))}`;
   const counts = resources.map(({ name, increments }) => `${name} ${increments}`);
   const troubles = [
     ["gave up, no quorum", unreachable],
@@ -34,8 +31,8 @@ function numbers(model: Model): readonly (readonly [name: string, value: string]
   ] as const;
   return [
     [setup.locked ? "locks granted" : "visits without a lock", String(waitsMs.length)],
-    ["waits", waits],
-    ["went elsewhere", `${timedOut} times, after waiting ${duration(setup.patienceMs)} in vain`],
+    ["waits", waitsText(waitsMs)],
+    ["went elsewhere", `${timedOut} times, after a wait of ${duration(setup.patienceMs)}`],
     ["increments", counts.join(", ")],
     ["lost updates", String(lostUpdates(model))],
     ["stale writes refused", String(model.staleWritesRefused)],

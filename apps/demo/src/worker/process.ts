@@ -1,70 +1,98 @@
-/** One worker in a process of its own: does what its parent tells it over IPC. */
+/** A worker in a process of its own. */
+import { connectIoredis, connectNodeRedis, connectNodes } from "@holdfast/app-kit/clients";
+import { serveParent } from "@holdfast/app-kit/worker";
 import { Redlock } from "@holdfast/core";
 import { createCleanup } from "@holdfast/testkit/cleanup";
-import { clientKit } from "../clients/client-library.ts";
-import { redisDatabase } from "../database/redis-database.ts";
+import { redisDatabase, type SendCommand } from "../database/redis-database.ts";
+import type { DemoEvent } from "../events.ts";
 import { createFeed } from "../feed.ts";
 import { metricsOf } from "../metrics/metrics.ts";
 import type { Resource } from "../setup.ts";
+import type { WorkerOrder } from "../world/redis-world.ts";
 import { contend } from "./contend.ts";
 import { lockerOf, noLock } from "./locker.ts";
-import type { FromWorker, ToWorker, WorkerOrder } from "./messages.ts";
 import { oversleep } from "./oversleep.ts";
+import type { Workplace } from "./visit.ts";
 
-const order = JSON.parse(process.argv[2] ?? "") as WorkerOrder;
-const { worker, role, setup } = order;
 const cleanup = createCleanup();
 const stop = new AbortController();
-/** Resolves when the latest message, and so all before it, has been handed over. */
-let allTold: Promise<void> = Promise.resolve();
-
-process.on("SIGINT", () => {}); // Ctrl-C reaches the whole group: the parent sees to an orderly end
-process.on("disconnect", () => process.exit()); // without a parent there is nothing left to do
-
 const feed = createFeed();
-feed.subscribe((event) => tell({ kind: "event", event }));
+let order: WorkerOrder;
+let place: Workplace;
+let working: Promise<void> = Promise.resolve();
+let write = (): void => {};
 
-try {
-  const kit = await clientKit(order.library, cleanup);
-  const nodes = await Promise.all(order.nodes.map(({ name, url }) => kit.connectNode(name, url)));
-  const database = redisDatabase(await kit.connectDatabase(order.databaseUrl));
-  const metrics = await metricsOf(setup, cleanup);
-  const { ttlMs, nodeTimeoutMs } = setup;
-  const redlock = new Redlock(nodes, { ttlMs, nodeTimeoutMs, observer: metrics?.observer });
-  const locker = setup.locked ? lockerOf(redlock) : noLock;
-  const place = { worker, locker, database, emit: feed.emit, stop: stop.signal };
-  const stopped = told("stop").then(() => stop.abort());
-  const started = told("start");
-  tell({ kind: "ready", metricsUrl: metrics?.url });
-  await Promise.race([started, stopped]);
-
-  if (role === "contender") {
-    await contend(place, setup);
-  } else if (!stop.signal.aborted) {
-    const resource = setup.resources.find(({ name }) => name === setup.sleeperResource) as Resource;
-    await oversleep(place, resource, () => {
-      const toldToWrite = told("write");
-      tell({ kind: "about-to-write" });
-      return toldToWrite;
+const functions = {
+  /** Connects to the servers. Returns where the metrics can be read, if the setup asks for them. */
+  async open(given: WorkerOrder): Promise<string | undefined> {
+    order = given;
+    const { worker, library, urls, setup } = order;
+    const { ttlMs, nodeTimeoutMs, nodes: names } = setup;
+    const { nodes, close } = await connectNodes(library, urls, { names, reconnectMs: 200 });
+    cleanup.defer(close);
+    const metrics = await metricsOf(setup, cleanup);
+    const redlock = new Redlock(nodes, { ttlMs, nodeTimeoutMs, observer: metrics?.observer });
+    const locker = setup.locked ? lockerOf(redlock) : noLock;
+    const database = redisDatabase(await connectDatabase(order));
+    place = { worker, locker, database, emit: feed.emit, stop: stop.signal };
+    return metrics?.url;
+  },
+  /** Visits resources until the worker is told to finish. */
+  contend(): Promise<void> {
+    working = reporting(() => contend(place, order.setup));
+    return working;
+  },
+  /** Takes the fenced lock, and resolves right before the write. */
+  approachWrite(): Promise<void> {
+    const resource = order.setup.resources.find(({ name }) => name === order.setup.sleeperResource) as Resource;
+    return new Promise((resolve) => {
+      const nap = (): Promise<void> => {
+        resolve();
+        return new Promise((wake) => {
+          write = wake;
+        });
+      };
+      working = reporting(() => oversleep(place, resource, nap));
+      void working.then(resolve);
     });
+  },
+  /** Writes after the pause. */
+  write(): Promise<void> {
+    write();
+    return working;
+  },
+  /** Finishes the visit in progress, and ends the process. */
+  async finish(): Promise<void> {
+    stop.abort();
+    await working;
+    await cleanup.run();
+    void parent.leave();
+  },
+};
+
+/** The functions that the parent calls. */
+export type WorkerFunctions = typeof functions;
+
+const parent = serveParent<{ onEvent(event: DemoEvent): void }>(functions);
+feed.subscribe((event) => parent.emit("onEvent", event));
+
+async function reporting(work: () => Promise<void>): Promise<void> {
+  const { worker } = order;
+  try {
+    await work();
+    feed.emit({ kind: "worker-finished", worker });
+  } catch (error) {
+    feed.emit({ kind: "worker-failed", worker, message: String(error) });
   }
-  feed.emit({ kind: "worker-finished", worker });
-} catch (error) {
-  feed.emit({ kind: "worker-failed", worker, message: String(error) });
-}
-await cleanup.run();
-await allTold;
-process.disconnect();
-
-function tell(message: FromWorker): void {
-  allTold = new Promise((resolve) => process.send?.(message, undefined, undefined, () => resolve()));
 }
 
-/** Resolves when the parent says so. */
-function told(word: ToWorker): Promise<void> {
-  return new Promise((resolve) => {
-    process.on("message", (message) => {
-      if (message === word) resolve();
-    });
-  });
+async function connectDatabase({ library, databaseUrl }: WorkerOrder): Promise<SendCommand> {
+  if (library === "ioredis") {
+    const [client] = await connectIoredis([databaseUrl]);
+    cleanup.defer(() => client?.disconnect());
+    return async ([command = "", ...args]) => client?.call(command, ...args);
+  }
+  const [client] = await connectNodeRedis([databaseUrl]);
+  cleanup.defer(() => client?.destroy());
+  return async (args) => client?.sendCommand(args);
 }

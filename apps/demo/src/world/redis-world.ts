@@ -1,19 +1,22 @@
-import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { type ClientLibrary, connectIoredis, connectNodes } from "@holdfast/app-kit/clients";
+import { startWorkerProcess, type WorkerProcess } from "@holdfast/app-kit/worker-process";
 import { Redlock } from "@holdfast/core";
 import { type RedisServer, startRedisServer } from "@holdfast/testkit";
 import type { Cleanup } from "@holdfast/testkit/cleanup";
-import { type ClientLibrary, clientKit } from "../clients/client-library.ts";
 import { redisDatabase } from "../database/redis-database.ts";
+import type { DemoEvent } from "../events.ts";
 import type { Feed } from "../feed.ts";
 import type { Setup } from "../setup.ts";
-import type { WorkerOrder } from "../worker/messages.ts";
-import { startWorkerChild, type WorkerChild } from "./worker-child.ts";
+import type { WorkerFunctions } from "../worker/process.ts";
 import type { World } from "./world.ts";
 
-/** How long workers have to finish before they are given up. */
+const program = fileURLToPath(new URL("../worker/process.ts", import.meta.url));
+const startTimeoutMs = 60_000;
+/** How long workers have to finish before they are killed. */
 const finishTimeoutMs = 5_000;
 
-/** Five real servers as nodes, a sixth as the database, and each worker in a process of its own. */
+/** Starts five real servers as nodes, a sixth as the database, and each worker in a process of its own. */
 export async function redisWorld(setup: Setup, feed: Feed, cleanup: Cleanup): Promise<World> {
   const { ttlMs, nodeTimeoutMs, nodes: names } = setup;
   const start = async (appendonly: boolean): Promise<RedisServer> => {
@@ -21,62 +24,76 @@ export async function redisWorld(setup: Setup, feed: Feed, cleanup: Cleanup): Pr
     cleanup.defer(() => server.stop());
     return server;
   };
-  // With every write on disk before it is answered, a node that comes back has forgotten nothing.
+  // The servers write to disk before they answer, so that a node that comes back has forgotten nothing.
   const [databaseServer, ...servers] = await Promise.all([start(false), ...names.map(() => start(true))]);
-  const nodes = servers.map(({ url }, index) => ({ name: names[index] as string, url }));
+  const urls = servers.map(({ url }) => url);
   const serverOf = (node: string): RedisServer => servers[names.indexOf(node)] as RedisServer;
 
-  const { contenders, sleeper } = startWorkers(setup, { nodes, databaseUrl: databaseServer.url }, feed, cleanup);
-  const kit = await clientKit("ioredis", cleanup);
-  const lockNodes = await Promise.all(nodes.map(({ name, url }) => kit.connectNode(name, url)));
-  const redlock = new Redlock(lockNodes, { ttlMs, nodeTimeoutMs });
-  const database = redisDatabase(await kit.connectDatabase(databaseServer.url));
-  await sleeper.ready;
-  const readyContenders = await Promise.all(contenders.map(({ ready }) => ready));
+  const startWorker = (worker: string, library: ClientLibrary) =>
+    openWorker(worker, { worker, library, setup, urls, databaseUrl: databaseServer.url }, feed, cleanup);
+  // The two client libraries take the same locks.
+  const [sleeper, ...contenders] = await Promise.all([
+    startWorker(setup.sleeper, "ioredis"),
+    ...setup.workers.map((worker, index) => startWorker(worker, index % 2 === 0 ? "ioredis" : "node-redis")),
+  ]);
+  const { nodes, close } = await connectNodes("ioredis", urls, { names, reconnectMs: 200 });
+  cleanup.defer(close);
+  const [client] = await connectIoredis([databaseServer.url]);
+  cleanup.defer(() => client?.disconnect());
+  const workers = [...contenders, sleeper].map(({ process }) => process);
 
+  const runLimitMs = setup.seconds * 1_000 + startTimeoutMs;
   return {
-    redlock,
-    database,
+    redlock: new Redlock(nodes, { ttlMs, nodeTimeoutMs }),
+    database: redisDatabase(async ([command = "", ...args]) => client?.call(command, ...args)),
     nodeMemory: "kept",
-    metricsUrls: readyContenders.flatMap(({ metricsUrl }) => metricsUrl ?? []),
+    metricsUrls: contenders.flatMap(({ metricsUrl }) => metricsUrl ?? []),
     start() {
-      for (const contender of contenders) contender.tell("start");
+      // A worker that fails says so by an event, and one that crashes by its end.
+      for (const { process } of contenders) process.call("contend", runLimitMs).catch(() => {});
     },
     kill: (node) => serverOf(node).kill(),
     restart: (node) => serverOf(node).restart(),
     async pauseSleeper() {
-      sleeper.tell("start");
-      await sleeper.aboutToWrite;
-      sleeper.pause();
+      await sleeper.process.call("approachWrite", runLimitMs);
+      sleeper.process.pause();
     },
     async resumeSleeper() {
-      sleeper.tell("write"); // lies in the pipe until it runs again
-      sleeper.resume();
-      await sleeper.ended;
+      const written = sleeper.process.call("write", runLimitMs); // the message waits until the process runs again
+      sleeper.process.resume();
+      await written;
     },
     async finish() {
-      for (const worker of [...contenders, sleeper]) worker.tell("stop");
-      const allEnded = Promise.all([...contenders, sleeper].map(({ ended }) => ended));
-      await Promise.race([allEnded, sleep(finishTimeoutMs, undefined, { ref: false })]);
+      await Promise.allSettled(workers.map((worker) => worker.call("finish", finishTimeoutMs)));
     },
   };
 }
 
-/** Half of the workers use one client library, half the other: the locks are the same. */
-function startWorkers(
-  setup: Setup,
-  servers: Pick<WorkerOrder, "nodes" | "databaseUrl">,
-  feed: Feed,
-  cleanup: Cleanup,
-): { readonly contenders: readonly WorkerChild[]; readonly sleeper: WorkerChild } {
-  const start = (worker: string, role: WorkerOrder["role"], library: ClientLibrary): WorkerChild =>
-    startWorkerChild({ worker, role, library, setup, ...servers }, feed, cleanup);
-  return {
-    contenders: setup.workers.map((worker, index) => start(worker, "contender", libraryOf(index))),
-    sleeper: start(setup.sleeper, "sleeper", "ioredis"),
-  };
+/** What a worker is started with. */
+export interface WorkerOrder {
+  readonly worker: string;
+  readonly library: ClientLibrary;
+  readonly urls: readonly string[];
+  readonly databaseUrl: string;
+  readonly setup: Setup;
 }
 
-function libraryOf(index: number): ClientLibrary {
-  return index % 2 === 0 ? "ioredis" : "node-redis";
+interface OpenWorker {
+  readonly process: WorkerProcess<WorkerFunctions>;
+  readonly metricsUrl: string | undefined;
+}
+
+/** Starts a worker process, whose events go to the feed, and resolves when it is connected. */
+async function openWorker(name: string, order: WorkerOrder, feed: Feed, cleanup: Cleanup): Promise<OpenWorker> {
+  let hasFinished = false;
+  const onEvent = (event: DemoEvent): void => {
+    hasFinished ||= event.kind === "worker-finished" || event.kind === "worker-failed";
+    feed.pass(event);
+  };
+  const process = startWorkerProcess<WorkerFunctions>(program, { name, events: { onEvent } });
+  cleanup.defer(process.kill);
+  void process.ended.then(() => {
+    if (!hasFinished) feed.emit({ kind: "worker-failed", worker: name, message: String(process.endError?.message) });
+  });
+  return { process, metricsUrl: await process.call("open", startTimeoutMs, order) };
 }

@@ -1,0 +1,28 @@
+import { uniformInt } from "pure-rand/distribution/uniformInt";
+import { xoroshiro128plus } from "pure-rand/generator/xoroshiro128plus";
+
+/** Random draws that a seed determines. */
+export interface Dice {
+  /** Draws a whole number between the two, both included. */
+  integer(least: number, most: number): number;
+  /** Draws one of several. */
+  one<T>(choices: readonly T[]): T;
+  /** Draws that many of several, in random order. */
+  some<T>(choices: readonly T[], count: number): T[];
+}
+
+/** Makes dice from a seed. */
+export function createDice(seed: number): Dice {
+  const generator = xoroshiro128plus(seed);
+  const integer = (least: number, most: number): number => uniformInt(generator, least, most);
+  return {
+    integer,
+    one: (choices) => choices[integer(0, choices.length - 1)] as (typeof choices)[number],
+    some(choices, count) {
+      const left = [...choices];
+      return Array.from({ length: Math.min(count, left.length) }, () =>
+        left.splice(integer(0, left.length - 1), 1),
+      ).flat();
+    },
+  };
+}

@@ -1,0 +1,133 @@
+import { fork } from "node:child_process";
+import { once } from "node:events";
+import { rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { reapedDirectory } from "@holdfast/testkit";
+import { createBirpc } from "birpc";
+
+/** The functions that a worker serves, by name. */
+type Functions<Served> = { [Name in keyof Served]: (...args: never[]) => unknown };
+
+/** A worker process, as its parent sees it. */
+export interface WorkerProcess<Served extends Functions<Served>> {
+  readonly name: string;
+  readonly pid: number;
+  /** Whether the process runs and can be called. */
+  readonly isAlive: boolean;
+  /**
+   * Calls a function of the worker. Rejects with the error that the function throws, or when the process ends. After
+   * `limitMs` it rejects and kills the process.
+   */
+  call<Name extends keyof Served & string>(
+    name: Name,
+    limitMs: number,
+    ...args: Parameters<Served[Name]>
+  ): Promise<Awaited<ReturnType<Served[Name]>>>;
+  /** Stops the process from running (SIGSTOP). */
+  pause(): void;
+  /** Lets it run on (SIGCONT). */
+  resume(): void;
+  /** Kills the process (SIGKILL), and resolves when it has ended. */
+  kill(): Promise<void>;
+  /** Resolves when the process has ended: with the exit code, or null after a signal. */
+  readonly ended: Promise<number | null>;
+  /** Why the process ended: the worker's name, the exit code or signal, and what it wrote to stderr. */
+  readonly endError: Error | undefined;
+}
+
+/** How to start a worker. */
+export interface WorkerOptions {
+  /** Names the worker in errors. */
+  readonly name: string;
+  /** The functions that the worker may call here. */
+  readonly events?: object;
+  /** Further options of `node`. */
+  readonly execArgv?: readonly string[];
+}
+
+const sourceArgv = ["--conditions=@holdfast/source", "--import", "tsx"];
+const errorOutputMax = 2_000;
+
+/**
+ * Starts a program that calls `serveParent()`. The worker ends with this process, even if this process is killed and the
+ * worker is stopped.
+ *
+ * @param program the path of a TypeScript source, or of a bundle
+ */
+export function startWorkerProcess<Served extends Functions<Served>>(
+  program: string,
+  { name, events = {}, execArgv = [] }: WorkerOptions,
+): WorkerProcess<Served> {
+  const child = fork(program, {
+    execArgv: [...(program.endsWith(".ts") ? sourceArgv : []), ...execArgv],
+    serialization: "advanced", // keeps Infinity, NaN and undefined
+    stdio: ["ignore", "ignore", "pipe", "ipc"],
+  });
+  const pid = child.pid as number;
+  const reaped = reap(pid);
+  let errorOutput = "";
+  child.stderr?.setEncoding("utf8").on("data", (text: string) => {
+    errorOutput = (errorOutput + text).slice(-errorOutputMax);
+  });
+  child.on("error", () => {}); // a message that could not be sent: its call rejects when the process ends
+  const rpc = createBirpc<Record<string, (...args: unknown[]) => unknown>, object, false>(events, {
+    proxify: false,
+    timeout: -1,
+    post: (message) => void child.send(message, () => {}),
+    on: (listener) => void child.on("message", listener),
+  });
+  let isKilled = false;
+  let endError: Error | undefined;
+
+  // All messages have arrived at "disconnect", and all output at "close".
+  const ended = Promise.all([once(child, "close"), once(child, "disconnect")]).then(async () => {
+    const how = child.signalCode ?? `exit code ${child.exitCode}`;
+    const complaint = /^\w*Error.*$/m.exec(errorOutput)?.[0] ?? errorOutput.trim();
+    endError = new Error(`the process of ${name} ended with ${how}${complaint && `: ${complaint}`}`);
+    rpc.$close(endError);
+    await rm(await reaped, { recursive: true, force: true }); // another process may soon have the same id
+    return child.exitCode;
+  });
+  const isAlive = (): boolean => child.connected && !isKilled;
+  const kill = async (): Promise<void> => {
+    isKilled = true;
+    child.kill("SIGKILL");
+    await ended;
+  };
+  return {
+    name,
+    pid,
+    get isAlive() {
+      return isAlive();
+    },
+    async call(method, limitMs, ...args) {
+      if (!isAlive()) throw endError ?? new Error(`the process of ${name} has ended`);
+      let timer: NodeJS.Timeout | undefined;
+      const late = new Promise<never>((_, reject) => {
+        timer = setTimeout(() => {
+          reject(new Error(`${name} hung: ${method}() did not end within ${limitMs / 1_000} s`));
+          void kill();
+        }, limitMs);
+      });
+      try {
+        return (await Promise.race([rpc.$call(method, ...args), late])) as never;
+      } finally {
+        clearTimeout(timer);
+      }
+    },
+    pause: () => void child.kill("SIGSTOP"),
+    resume: () => void child.kill("SIGCONT"),
+    kill,
+    ended,
+    get endError() {
+      return endError;
+    },
+  };
+}
+
+/** Has the process killed when this one ends. Resolves with the folder that says so. */
+async function reap(pid: number): Promise<string> {
+  const folder = await reapedDirectory();
+  await writeFile(join(folder, "pid"), String(pid));
+  return folder;
+}
