@@ -1,6 +1,6 @@
 /**
  * `pnpm consumers`: tries the packed packages with every TypeScript, runtime and browser that they are for, and writes
- * the tables of docs/consumers.md. Downloads about 400 MB of runtimes at its first run.
+ * the tables of docs/generated/consumers.md. Downloads about 400 MB of runtimes at its first run.
  */
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -20,7 +20,7 @@ const typeChecks = (await compilers()).flatMap((compiler) =>
 const selection = { typeChecks, runtimes: await otherRuntimes(), chromium: await chromium() };
 const outcomes = await withConsumerProject((project) => tryAll(project, selection));
 const written = page(outcomes);
-await writeFile(join(root, "docs/consumers.md"), written);
+await writeFile(join(root, "docs/generated/consumers.md"), written);
 
 const failures = problems(outcomes);
 console.log(written);

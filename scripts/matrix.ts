@@ -1,6 +1,6 @@
 /**
  * `pnpm matrix`: runs the conformance suite of every adapter, and the comparison of the lock script's paths, over every server
- * that Debian has packages of, with each version of each client, and writes what came out to `docs/compatibility.md`.
+ * that Debian has packages of, with each version of each client, and writes what came out to `docs/generated/compatibility.md`.
  *
  * It downloads the servers once, some 200 MB. Words on the command line select servers by name; the table is then only
  * printed.
@@ -27,7 +27,7 @@ for (const server of selected) {
   reports.push({ server: await nameOf(program), report });
 }
 const table = compatibilityTable(reports);
-if (words.length === 0) await writeFile(join(root, "docs/compatibility.md"), await page(table));
+if (words.length === 0) await writeFile(join(root, "docs/generated/compatibility.md"), await page(table));
 const { passed, failed } = totals(reports);
 console.log(`\n${table}\n${passed} passed, ${failed} failed`);
 if (failed > 0 || passed === 0) process.exitCode = 1;
@@ -57,7 +57,7 @@ async function page(table: string): Promise<string> {
 
 <!-- Written by \`pnpm matrix\`. -->
 
-How many facts of the [conformance suite](../packages/conformance/README.md) were found true, for each client on each
+How many facts of the [conformance suite](../../packages/conformance/README.md) were found true, for each client on each
 server. In the row "the lock script", random histories are played by each path of the script, without a client. \`pnpm matrix\`
 repeats it: it downloads the servers, runs the tests, and writes this page.
 

@@ -2,10 +2,11 @@ import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { type Command, integer, readCommand } from "@holdfast/app-kit/program";
 import { nemeses } from "./nemeses/index.ts";
 import type { Nemesis } from "./nemeses/nemesis.ts";
 
-/** What the command line asks for. */
+/** The options of a run. */
 export interface ChaosOptions {
   readonly seconds: number;
   readonly nodes: number;
@@ -13,19 +14,13 @@ export interface ChaosOptions {
   readonly ttlMs: number;
   readonly nemeses: readonly Nemesis[];
   readonly seed: number;
-  /** Where to write the report, if anywhere. */
+  /** The folder for the report, if one is wanted. */
   readonly report: string | undefined;
-  /** The modules that clients reach the servers with, in turn. */
+  /** The modules that connect clients to the servers, in turn. */
   readonly adapters: readonly string[];
 }
 
-/** What to do: run, print a text, or refuse. */
-export type Command =
-  | { readonly kind: "run"; readonly options: ChaosOptions }
-  | { readonly kind: "print"; readonly text: string }
-  | { readonly kind: "bad"; readonly message: string };
-
-const help = `Attacks real redis-servers, client processes and the network between them, and checks what locks promise.
+const help = `Attacks real redis-servers, client processes and the network between them, and checks the promises of locks.
 
 Usage: pnpm chaos [options]
 
@@ -35,21 +30,21 @@ Usage: pnpm chaos [options]
   --nodes N        how many servers hold the locks, from 3 to 9 (default 5)
   --clients N      how many client processes, from 2 to 16 (default 4)
   --ttl N          the ttl of the locks, in milliseconds, from 300 to 10000 (default 1000)
-  --seed N         draws the same attacks again; what processes make of them differs from run to run
+  --seed N         draws the same attacks again; their outcome differs from run to run
   --report DIR     writes a report with pictures into this folder
-  --adapter FILE   the module that clients reach the servers with; several take turns (default: ioredis, node-redis)
+  --adapter FILE   the module that connects clients to the servers; several take turns (default: ioredis, node-redis)
   --help           prints this
 
-Exit code: 0 when all held that must, 1 when something was violated, 2 when it could not run.
+Exit code: 0 when every promise was kept, 1 when one was violated, 2 when it could not run.
 `;
 
 const ours = ["ioredis", "node-redis"].map((name) => fileURLToPath(new URL(`./adapters/${name}.ts`, import.meta.url)));
 
-/** Reads the command line. A leading `--` is what `pnpm chaos -- --list` leaves behind. */
-export function parseCommand(args: readonly string[]): Command {
-  try {
+/** Reads the command line. */
+export function parseCommand(args: readonly string[]): Command<ChaosOptions> {
+  return readCommand(args, (given) => {
     const { values } = parseArgs({
-      args: args[0] === "--" ? args.slice(1) : [...args],
+      args: given,
       options: {
         seconds: { type: "string", default: "20" },
         nemesis: { type: "string" },
@@ -63,9 +58,9 @@ export function parseCommand(args: readonly string[]): Command {
         help: { type: "boolean", default: false },
       },
     });
-    if (values.help) return { kind: "print", text: help };
-    if (values.list) return { kind: "print", text: list() };
-    const options = {
+    if (values.help) return help;
+    if (values.list) return list();
+    return {
       seconds: integer("--seconds", values.seconds, 1, 86_400),
       nodes: integer("--nodes", values.nodes, 3, 9),
       clients: integer("--clients", values.clients, 2, 16),
@@ -75,13 +70,10 @@ export function parseCommand(args: readonly string[]): Command {
       report: values.report,
       adapters: values.adapter?.map(file) ?? ours,
     };
-    return { kind: "run", options };
-  } catch (error) {
-    return { kind: "bad", message: (error as Error).message };
-  }
+  });
 }
 
-/** The command that makes the same run again. */
+/** Returns the command that draws the same attacks again. */
 export function commandOf({ seconds, nodes, clients, ttlMs, seed, ...options }: ChaosOptions): string {
   const chosen = options.nemeses === nemeses ? "" : ` --nemesis ${options.nemeses.map(({ name }) => name).join(",")}`;
   const adapters = options.adapters === ours ? "" : options.adapters.map((path) => ` --adapter ${path}`).join("");
@@ -110,10 +102,4 @@ function nemesisNamed(wanted: string): Nemesis {
 function file(path: string): string {
   if (!existsSync(path)) throw new RangeError(`--adapter: there is no file ${resolve(path)}`);
   return path;
-}
-
-function integer(option: string, text: string, min: number, max: number): number {
-  const value = Number(text);
-  if (/^\d+$/.test(text) && value >= min && value <= max) return value;
-  throw new RangeError(`${option} must be a whole number from ${min} to ${max}, not ${JSON.stringify(text)}`);
 }

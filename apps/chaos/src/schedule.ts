@@ -1,4 +1,4 @@
-import { createDice } from "./dice.ts";
+import { createDice } from "@holdfast/app-kit/dice";
 import { names } from "./names.ts";
 import type { Nemesis } from "./nemeses/nemesis.ts";
 

@@ -44,12 +44,8 @@ describe.concurrent("pnpm chaos", () => {
     expect({ code, err }).toEqual({ code: 0, err: "" });
     expect(out).toMatch(/ client-pause-long +c\d /);
     expect(out).toContain("Nothing was violated.");
-    expect(await readFile(join(report, "README.md"), "utf8")).toContain("| [script-flush](#script-flush) |");
-    expect((await readdir(join(report, "timelines"))).sort()).toEqual([
-      "client-pause-long.svg",
-      "lose-replies.svg",
-      "script-flush.svg",
-    ]);
+    expect(await readFile(join(report, "README.md"), "utf8")).toContain("| script-flush |");
+    expect((await readdir(join(report, "timelines"))).sort()).toEqual(["client-pause-long.svg", "lose-replies.svg"]);
   });
 
   test("exits with 1 when nodes grant a lock to everybody, and says what was violated", async (context) => {

@@ -9,14 +9,14 @@ function parsed(...args: string[]): ChaosOptions {
 }
 
 describe("parseCommand()", () => {
-  test("has defaults for everything, and draws a seed", () => {
+  test("parseCommand() has a default for every option, and draws a seed", () => {
     const { seed, adapters, ...options } = parsed();
     expect(options).toEqual({ seconds: 20, nodes: 5, clients: 4, ttlMs: 1000, nemeses, report: undefined });
     expect(seed).toBeGreaterThanOrEqual(0);
     expect(adapters).toEqual([expect.stringContaining("ioredis"), expect.stringContaining("node-redis")]);
   });
 
-  test("reads what commandOf() writes, also behind the -- that pnpm leaves", () => {
+  test("parseCommand() reads the output of commandOf(), also behind the -- that pnpm passes on", () => {
     const adapter = new URL(import.meta.url).pathname;
     const options = parsed("--", "--seconds=9", "--nodes", "3", "--clients", "2", "--ttl", "500", "--seed", "4");
     const chosen = parsed("--nemesis", "calm,delay", "--adapter", adapter, "--adapter", adapter);
@@ -26,7 +26,7 @@ describe("parseCommand()", () => {
     }
   });
 
-  test("helps, and lists all nemeses", () => {
+  test("parseCommand() prints the help, and lists all nemeses", () => {
     expect(parseCommand(["--help"])).toEqual({ kind: "print", text: expect.stringContaining("--adapter") });
     const list = parseCommand(["--list"]);
     for (const { name, description } of nemeses) {
@@ -44,7 +44,7 @@ describe("parseCommand()", () => {
     [["--nemesis", "calm,godzilla"], 'there is no nemesis "godzilla"'],
     [["--adapter", "/no/such/file.ts"], "there is no file /no/such/file.ts"],
     [["--fast"], "--fast"],
-  ])("refuses %j, naming it", (args, message) => {
+  ])("parseCommand() refuses %j and names it", (args, message) => {
     expect(parseCommand(args)).toEqual({ kind: "bad", message: expect.stringContaining(message) });
   });
 });

@@ -130,7 +130,7 @@ describe("random histories", () => {
   });
 });
 
-test("broken scripts are listed in docs/broken-lock-scripts.md (vitest -u writes the page)", async () => {
+test("broken scripts are listed in docs/generated/broken-lock-scripts.md (vitest -u writes the page)", async () => {
   const heading = `# Broken lock scripts that tests catch
 
 Each one is the script of \`@holdfast/redis\` with one fault edited into its Lua files, run on a real server. The test beside it
@@ -142,5 +142,5 @@ histories, which the short and the general path of the script, and calls of sing
     ({ fault, caughtBy }) => `| A node that ${fault} | ${caughtBy} |`,
   );
   const page = [heading, "", "| broken node | caught by |", "| --- | --- |", ...rows, ""].join("\n");
-  await expect(page).toMatchFileSnapshot("../../../docs/broken-lock-scripts.md");
+  await expect(page).toMatchFileSnapshot("../../../docs/generated/broken-lock-scripts.md");
 });

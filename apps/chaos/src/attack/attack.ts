@@ -4,10 +4,10 @@ import type { FailedCall, History, Visit } from "../history/visit.ts";
 import { type Nemesis, Stuck } from "../nemeses/nemesis.ts";
 import type { Slice } from "../schedule.ts";
 import type { World } from "../world/world.ts";
-import { type OpenStage, openStage } from "./stage.ts";
+import { type OpenStage, openStage, patienceMs } from "./stage.ts";
 
 /**
- * Lets all clients contend, attacks them, waits until they have got over it, and has them all leave the lock, so that
+ * Lets all clients contend, attacks them, and waits until locks are granted again. Then all clients leave the lock, so that
  * nothing of one attack is left when the next one begins.
  */
 export async function attack(world: World, slice: Slice, ttlMs: number, signal: AbortSignal): Promise<History> {
@@ -21,11 +21,11 @@ export async function attack(world: World, slice: Slice, ttlMs: number, signal: 
   });
   const fromMs = monotonicMs();
   const contention = contentionOf(slice, ttlMs);
-  for (const client of world.clients) client.tell({ kind: "contend", contention });
+  await Promise.all(world.clients.map((client) => client.call("start", patienceMs, contention)));
   try {
     const stuck = await strike(stage, nemesis);
     const toMs = monotonicMs();
-    await drain(stage, world);
+    await Promise.all(world.clients.map((client) => client.call("stop", patienceMs)));
     await nemesis.reset?.(stage);
     for (const band of stage.bands) band.toMs = Math.min(band.toMs, toMs);
     return { fromMs, toMs, visits, failedCalls, bands: stage.bands, sets: await world.look(slice.number), stuck };
@@ -34,7 +34,7 @@ export async function attack(world: World, slice: Slice, ttlMs: number, signal: 
   }
 }
 
-/** What an attack waited for in vain is a finding, and no reason to end the run. */
+/** Attacks. A wait that times out is a finding and does not end the run. */
 async function strike(stage: OpenStage, nemesis: Nemesis): Promise<string[]> {
   const stuck: string[] = [];
   const note = (error: unknown): void => {
@@ -48,16 +48,6 @@ async function strike(stage: OpenStage, nemesis: Nemesis): Promise<string[]> {
     .finally(() => stage.heal());
   await stage.nextGrant("a lock after the fault").catch(note);
   return stuck;
-}
-
-async function drain(stage: OpenStage, { clients }: World): Promise<void> {
-  const busy = new Set(clients.map(({ name }) => name));
-  const drained = stage.until("all clients to leave", (name, { kind }) => {
-    if (kind === "drained") busy.delete(name);
-    return busy.size === 0;
-  });
-  for (const client of clients) client.tell({ kind: "stop" });
-  await drained;
 }
 
 function contentionOf({ number, nemesis }: Slice, ttlMs: number): Contention {

@@ -1,20 +1,20 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { createDice } from "@holdfast/app-kit/dice";
 import { monotonicMs } from "@holdfast/testkit/monotonic";
-import { createDice } from "../dice.ts";
 import type { Band } from "../history/visit.ts";
 import { type MessageTest, type Stage, type Step, Stuck } from "../nemeses/nemesis.ts";
 import type { Slice } from "../schedule.ts";
 import type { World } from "../world/world.ts";
 
-/** The stage of one slice, and the faults that were seen on it. */
+/** The stage of one slice, and the faults that struck on it. */
 export interface OpenStage extends Stage {
   readonly bands: readonly Band[];
 }
 
-/** How long a lock may take that nothing keeps from being granted, on a busy machine. */
-const patienceMs = 15_000;
+/** How long a busy machine may take to grant a lock, or to reply. */
+export const patienceMs = 15_000;
 
-/** Opens the stage of a slice. Whatever waits on it rejects when the signal aborts or the world breaks. */
+/** Opens the stage of a slice. Its waits reject when the signal aborts or the world breaks. */
 export function openStage(world: World, slice: Slice, ttlMs: number, signal: AbortSignal): OpenStage {
   const bands: Band[] = [];
   let faults: { readonly band: Band; readonly end: () => Step }[] = [];
@@ -31,7 +31,7 @@ export function openStage(world: World, slice: Slice, ttlMs: number, signal: Abo
     return until(what, (_, message) => message.kind === "granted" && message.attemptAtMs > nowMs);
   };
   const pass = (ms: number): Promise<void> => unlessBroken(sleep(ms, undefined, { signal }));
-  // The rest of the slice is for what comes before and after the fault.
+  // The rest of the slice is the time before and after the fault.
   const durationMs = 0.8 * slice.durationMs;
 
   return {
@@ -74,7 +74,7 @@ async function untilMessage(world: World, isIt: MessageTest, what: string, signa
   const silence = world.listen((client, message) => {
     if (isIt(client, message)) resolve();
   });
-  const late = setTimeout(() => reject(new Stuck(`waited ${patienceMs / 1000} s in vain for ${what}`)), patienceMs);
+  const late = setTimeout(() => reject(new Stuck(`waited ${patienceMs / 1000} s for ${what}`)), patienceMs);
   const stop = (): void => reject(signal.reason);
   signal.addEventListener("abort", stop);
   try {

@@ -1,10 +1,10 @@
 import type { FailedCall, Visit } from "../history/visit.ts";
 
-/** What a client process is started with. */
+/** What a client process connects to. */
 export interface ClientOrder {
   /** Its name, such as `c1`. */
   readonly client: string;
-  /** The module that it reaches the servers with: a path or a URL. */
+  /** The module that connects to the servers: a path or a URL. */
   readonly adapter: string;
   readonly urls: readonly string[];
   readonly storeUrl: string;
@@ -12,26 +12,20 @@ export interface ClientOrder {
   readonly nodeTimeoutMs: number;
 }
 
-/** How to contend for the lock until told to stop. */
+/** How clients contend during an attack. */
 export interface Contention {
-  /** The number of the slice of the run, which has sets of its own. */
+  /** The number of the slice, which has sets of its own. */
   readonly slice: number;
-  /** How long a visit lasts, in milliseconds, at least and at the most. */
+  /** The shortest and the longest visit, in milliseconds. */
   readonly dwellMs: readonly [number, number];
   /** Whether nodes are guarded against servers that restarted. */
   readonly guarded: boolean;
 }
 
-/** What the parent tells a client process. */
-export type ToClient = { readonly kind: "contend"; readonly contention: Contention } | { readonly kind: "stop" };
-
-/** What a client process tells its parent. */
+/** What a client process reports. */
 export type FromClient =
-  | { readonly kind: "ready" }
   | { readonly kind: "granted"; readonly fence: number; readonly attemptAtMs: number; readonly grantedAtMs: number }
-  /** It has looked whether it still holds the lock, and is on its way to write. */
+  /** It has checked that it still holds the lock, and is about to write. */
   | { readonly kind: "writing"; readonly fence: number }
   | { readonly kind: "visited"; readonly visit: Visit }
-  | { readonly kind: "failed"; readonly call: FailedCall }
-  /** It has left the lock, and will not try for it again. */
-  | { readonly kind: "drained" };
+  | { readonly kind: "failed"; readonly call: FailedCall };

@@ -1,44 +1,58 @@
-/** A client as a process of its own: does what its parent tells it over IPC. */
+/** A client in a process of its own. */
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
+import { serveParent } from "@holdfast/app-kit/worker";
 import type { ChaosAdapter, Connected } from "../adapter.ts";
-import { contender } from "./contend.ts";
-import type { ClientOrder, Contention, FromClient, ToClient } from "./messages.ts";
+import { contend } from "./contend.ts";
+import type { ClientOrder, Contention, FromClient } from "./messages.ts";
 import { connectStore } from "./store.ts";
 
-const order = JSON.parse(process.argv[2] ?? "") as ClientOrder;
-
-process.on("SIGINT", () => {}); // Ctrl-C reaches the whole group: the parent sees to an orderly end
-process.on("disconnect", () => process.exit()); // without a parent there is nothing left to do
-
-const { connect } = (await import(pathToFileURL(resolve(order.adapter)).href)) as ChaosAdapter;
-if (typeof connect !== "function") throw new TypeError(`${order.adapter} exports no function connect`);
-const store = await connectStore(order.storeUrl);
+let order: ClientOrder;
+let connect: ChaosAdapter["connect"];
+let store: Awaited<ReturnType<typeof connectStore>>;
+let stopping = new AbortController();
+let contending: Promise<void> = Promise.resolve();
 const connections = new Map<boolean, Promise<Connected>>();
-const contend = contender(order, tell);
-let stop = new AbortController();
 
-process.on("message", (message: ToClient) => {
-  if (message.kind === "stop") stop.abort();
-  else void run(message.contention);
-});
-await connected(false);
-tell({ kind: "ready" });
+const functions = {
+  /** Connects to the servers and to the store. */
+  async open(given: ClientOrder): Promise<void> {
+    order = given;
+    const adapter: Partial<ChaosAdapter> = await import(pathToFileURL(resolve(order.adapter)).href);
+    if (typeof adapter.connect !== "function") throw new TypeError(`${order.adapter} exports no function connect`);
+    connect = adapter.connect;
+    store = await connectStore(order.storeUrl);
+    await connected(false);
+  },
+  /** Starts to contend for the lock. */
+  start(contention: Contention): void {
+    stopping = new AbortController();
+    const { signal } = stopping;
+    const run = async (): Promise<void> => {
+      const { nodes } = await connected(contention.guarded);
+      await contend({ ...order, nodes, store: store.of(contention.slice), ...contention }, tell, signal);
+    };
+    contending = run();
+  },
+  /** Stops contending, and resolves when the client has left the lock. */
+  stop(): Promise<void> {
+    stopping.abort();
+    return contending;
+  },
+};
 
-async function run(contention: Contention): Promise<void> {
-  stop = new AbortController();
-  const { nodes } = await connected(contention.guarded);
-  await contend(nodes, store.of(contention.slice), contention, stop.signal);
-  tell({ kind: "drained" });
+/** The functions that the parent calls. */
+export type ClientFunctions = typeof functions;
+
+const parent = serveParent<{ tell(message: FromClient): void }>(functions);
+
+function tell(message: FromClient): void {
+  parent.emit("tell", message);
 }
 
-/** Connects when it is first needed: a run without a guard must do with adapters that know of none. */
+/** Connects on first use: a run without `crash-guarded` accepts adapters that have no guard. */
 function connected(guarded: boolean): Promise<Connected> {
   const connection = connections.get(guarded) ?? connect(order.urls, { restartGuardMs: guarded ? order.ttlMs : 0 });
   connections.set(guarded, connection);
   return connection;
-}
-
-function tell(message: FromClient): void {
-  process.send?.(message);
 }

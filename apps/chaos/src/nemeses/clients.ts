@@ -7,6 +7,7 @@ export const clientNemeses: readonly Nemesis[] = [
     name: "calm",
     description: "nothing at all, for comparison",
     kind: "survivable",
+    pictured: true,
     nodes: "none",
     clients: 0,
     attack: (stage) => stage.last(),
@@ -32,6 +33,7 @@ export const clientNemeses: readonly Nemesis[] = [
     name: "client-pause-long",
     description: "a holder is stopped (SIGSTOP) between its last look at the lock and its write, past its validity",
     kind: "lock-breaking",
+    pictured: true,
     nodes: "none",
     clients: 1,
     async attack(stage) {

@@ -13,6 +13,7 @@ export const clockNemeses: readonly Nemesis[] = [
     name: "clock-forward",
     description: "a server of a bare majority has its clock set an hour ahead: its claims end at once",
     kind: "lock-breaking",
+    pictured: true,
     clocks: true,
     ...atBareMajority({
       strike: (stage, victim) => stage.fromNowOn(victim.name, "clock + 1 h", () => set(victim, jumpSeconds)),

@@ -13,6 +13,7 @@ export const crashNemeses: readonly Nemesis[] = [
     name: "crash-forgetting",
     description: "a server of a bare majority is killed, and comes back at once, and empty (no persistence)",
     kind: "lock-breaking",
+    pictured: true,
     ...atBareMajority({ strike: (stage, victim) => crash(stage, victim, "killed, back empty", serverArgs) }),
   },
   {
@@ -20,6 +21,7 @@ export const crashNemeses: readonly Nemesis[] = [
     description:
       "like crash-forgetting, and nodes have a restart guard: a server that has just restarted does not vote",
     kind: "survivable",
+    pictured: true,
     guarded: true,
     ...atBareMajority({ strike: (stage, victim) => crash(stage, victim, "killed, back empty", serverArgs) }),
   },
@@ -54,6 +56,7 @@ function powerCut(): Nemesis {
     name: "power-cut-everysec",
     description: "like crash-everysec, and the end of the file is lost, as when the power fails",
     kind: "lock-breaking",
+    pictured: true,
     ...atBareMajority({
       prepare: (victim) => appendOnly(victim, "everysec"),
       async beforeGrant(victim) {

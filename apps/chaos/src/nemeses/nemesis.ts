@@ -1,7 +1,6 @@
-import type { Dice } from "../dice.ts";
-import type { ChaosClient } from "../world/client.ts";
+import type { Dice } from "@holdfast/app-kit/dice";
 import type { ChaosNode } from "../world/node.ts";
-import type { Listener } from "../world/world.ts";
+import type { ChaosClient, Listener } from "../world/world.ts";
 
 /** A kind of fault, done on purpose to real servers, processes and connections. */
 export interface Nemesis {
@@ -23,6 +22,8 @@ export interface Nemesis {
   readonly guarded?: boolean;
   /** Whether it sets the clocks of servers. */
   readonly clocks?: boolean;
+  /** Whether the report has a picture of it. */
+  readonly pictured?: boolean;
   /** Does it. What is not healed when it returns is healed then. */
   attack(stage: Stage): Promise<void>;
   /** Puts back what must not change while locks are held. */

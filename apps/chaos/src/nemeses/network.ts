@@ -56,6 +56,7 @@ export const networkNemeses: readonly Nemesis[] = [
     name: "lose-replies",
     description: "a minority does what it is asked to, and no answer arrives until that ends",
     kind: "survivable",
+    pictured: true,
     nodes: "minority",
     clients: 0,
     attack: onNodes("replies held", ({ proxy }) => proxy.stall("replies"), restore),

@@ -10,6 +10,7 @@ export const serverNemeses: readonly Nemesis[] = [
     name: "server-pause",
     description: "a minority is stopped (SIGSTOP), and then runs on (SIGCONT)",
     kind: "survivable",
+    pictured: true,
     nodes: "minority",
     clients: 0,
     attack: onNodes(

@@ -3,23 +3,23 @@ import { type ChaosOptions, commandOf } from "../options.ts";
 import type { Result } from "../run.ts";
 import { figuresOf } from "./figures.ts";
 
-/** Where the picture of a nemesis is, seen from the report. */
+/** Returns the path of the picture of a nemesis, relative to the report. */
 export function pictureOf({ name }: Nemesis): string {
   return `timelines/${name}.svg`;
 }
 
-/** The report of a run. */
+/** Writes the report of a run. */
 export function markdownOf(options: ChaosOptions, results: readonly Result[]): string {
   const { nodes, clients, ttlMs } = options;
   const seconds = Math.round((results.at(-1)?.atMs ?? 0) / 1_000);
   const time = seconds < 120 ? `${seconds} seconds` : `${Math.round(seconds / 60)} minutes`;
-  return `# What attacks do to locks
+  return `# Locks under attack: a report
 
 ${clients} client processes contended for one lock over ${nodes} real \`redis-server\` processes, each behind a proxy of its own, and
-were attacked for ${time}. The ttl was ${ttlMs} ms. This command draws the same attacks again:
+were attacked for ${time}. The ttl was ${ttlMs} ms. This command generates the page, with the same attacks:
 
 \`\`\`sh
-${commandOf(options)}
+${commandOf(options)}${options.report === undefined ? "" : ` --report ${options.report}`}
 \`\`\`
 
 ${verdictOf(results)}
@@ -29,19 +29,20 @@ ${verdictOf(results)}
 ${table(options.nemeses, results, "survivable")}
 ## Lock-breaking
 
-No lock that times out excludes others under these. What the lock alone protected was lost; what checked its tokens was not.
+No lock that times out can exclude others under these. Updates were lost where only the lock protected the data, and none
+where the data checked tokens.
 
 ${table(options.nemeses, results, "lock-breaking")}
-- **available**: the share of the time without those gaps of more than 100 ms in which nobody held the lock, though all
-  clients wanted it. Where a minority is down, all others must agree, and rivals split their votes more often.
-- **two at once**: how often a lock was granted while another client had the right to believe in its own.
-- **lost without tokens**: updates of a set that was read, changed and written back under the lock, and that are missing.
-- **lost with tokens**: the same of a set that remembers the largest token it was shown, at reads, too, and refuses
-  smaller ones; **refused**: how often it did.
+- **available**: the share of the time without gaps of more than 100 ms in which no client held the lock, though all
+  clients wanted it. When a minority is down, all other nodes must agree, and rivals split their votes more often.
+- **two at once**: how often a lock was granted while another client had the right to rely on its own.
+- **lost without tokens**: missing updates of a set that clients read, change and write back under the lock.
+- **lost with tokens**: the same for a set that remembers the largest token it was shown, by reads and writes, and refuses
+  smaller ones. **Refused** counts the refusals.
 
 ## Pictures
 
-Of each nemesis one attack: one that did harm, if any did.
+Each picture shows one attack: one that did harm, if any did.
 
 ${pictured(options.nemeses)
   .map((nemesis) => `### ${nemesis.name}\n\n![The timeline of ${nemesis.name}](./${pictureOf(nemesis)})\n`)
@@ -52,7 +53,7 @@ function verdictOf(results: readonly Result[]): string {
   const violated = results.filter(({ findings }) => findings.violations.length > 0);
   if (violated.length === 0) {
     return [
-      "Nothing was violated: under every nemesis, tokens grew and no update was lost where tokens are checked; under the",
+      "Nothing was violated. Under every nemesis, tokens grew, and no update was lost where tokens were checked. Under the",
       "survivable ones, no two clients held the lock at once.",
     ].join("\n");
   }
@@ -62,8 +63,9 @@ function verdictOf(results: readonly Result[]): string {
   return `**Violated** in ${violated.length} of ${results.length} attacks:\n\n${what.join("")}`;
 }
 
-function pictured(nemeses: readonly Nemesis[]): readonly Nemesis[] {
-  return [...nemeses].sort((a, b) => a.kind.localeCompare(b.kind));
+/** The nemeses with a picture, those that break locks first. */
+export function pictured(nemeses: readonly Nemesis[]): readonly Nemesis[] {
+  return nemeses.filter((nemesis) => nemesis.pictured).sort((a, b) => a.kind.localeCompare(b.kind));
 }
 
 function table(nemeses: readonly Nemesis[], results: readonly Result[], kind: Nemesis["kind"]): string {
@@ -73,7 +75,8 @@ function table(nemeses: readonly Nemesis[], results: readonly Result[], kind: Ne
       const figures = figuresOf(results.filter(({ slice }) => slice.nemesis === nemesis));
       const { attacks, locks, availability, longestGapMs, overlaps, lostPlain, lostFenced, refused } = figures;
       const numbers = [attacks, locks, `${Math.floor(availability * 100)} %`, `${Math.round(longestGapMs)} ms`];
-      return `| [${nemesis.name}](#${nemesis.name}) | ${nemesis.description} | ${[...numbers, overlaps, lostPlain, lostFenced, refused].join(" | ")} |\n`;
+      const name = nemesis.pictured ? `[${nemesis.name}](#${nemesis.name})` : nemesis.name;
+      return `| ${name} | ${nemesis.description} | ${[...numbers, overlaps, lostPlain, lostFenced, refused].join(" | ")} |\n`;
     });
   if (rows.length === 0) return "None was chosen.\n";
   return `| nemesis | what it does | attacks | locks | available | longest gap | two at once | lost without tokens | lost with tokens | refused |

@@ -1,26 +1,18 @@
+import { svgOf } from "@holdfast/app-kit/chart";
 import { lossesOf } from "../history/losses.ts";
 import type { Band, Visit } from "../history/visit.ts";
 import type { Result } from "../run.ts";
-import { dashes, rect, text, titled, titleOf } from "./svg.ts";
 
 const width = 1000;
+const laneHeight = 24;
+const top = 52;
+const bottom = 56;
 const left = 44;
 const right = 12;
-const laneHeight = 24;
-const barHeight = 16;
-const headHeight = 44;
-const footHeight = 56;
-const shortestBand = 3;
 const letterWidth = 6;
-const colors = {
-  held: "#4c78a8",
-  twice: "#d62728",
-  fault: "#f6c768",
-  lane: "#f3f4f6",
-  ink: "#1f2937",
-  faint: "#6b7280",
-  refused: "#7c3aed",
-} as const;
+const colors = { held: "#4c78a8", twice: "#d62728", fault: "#f6c768", ink: "#1f2937", refused: "#7c3aed" };
+
+const faultStyle = { color: colors.fault, height: 22, ink: colors.ink };
 
 /** The names of the lanes of a picture. */
 export interface Lanes {
@@ -28,111 +20,110 @@ export interface Lanes {
   readonly nodes: readonly string[];
 }
 
-/** Draws one attack: who held the lock, with which token, and what was struck when. */
+/** Draws an attack: who held the lock and with which token, and what was struck when. */
 export function timelineOf({ slice, history, findings }: Result, lanes: Lanes): string {
   const names = [...lanes.clients, ...lanes.nodes];
-  const height = headHeight + names.length * laneHeight + footHeight;
+  const { fromMs, bands, sets } = history;
   const visits = history.visits.filter(({ grantedAtMs }) => grantedAtMs < history.toMs);
-  const toMs = Math.max(
-    history.toMs,
-    ...visits.map(({ heldUntilMs, wroteAtMs }) => Math.max(heldUntilMs, wroteAtMs ?? 0)),
-  );
-  const scale = (width - left - right) / (toMs - history.fromMs);
-  const place: Place = {
-    x: (ms) => left + (Math.max(ms, history.fromMs) - history.fromMs) * scale,
-    y: (name) => headHeight + names.indexOf(name) * laneHeight,
-  };
-  const lost = new Set(lossesOf(visits, history.sets).plain);
+  const ends = visits.map(({ heldUntilMs, wroteAtMs }) => Math.max(heldUntilMs, wroteAtMs ?? 0));
+  const toMs = Math.max(history.toMs, ...ends);
+  const lost = new Set(lossesOf(visits, sets).plain);
   const twice = new Set(findings.overlaps.flatMap(({ earlier, later }) => [earlier, later]));
   const base = visits.reduce((least, { fence }) => Math.min(least, fence), visits[0]?.fence ?? 0);
-  return [
-    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" font-family="system-ui, sans-serif" font-size="11">`,
-    titleOf(`${slice.nemesis.name}: ${slice.nemesis.description}`),
-    rect(0, 0, width, height, "#ffffff"),
-    text(left, 18, slice.nemesis.name, { size: 14, weight: 600 }),
-    text(left, 34, slice.nemesis.description, { fill: colors.faint }),
-    ...names.map((name) => lane(name, place)),
-    ...history.bands.map((band) => bandOf(band, place)),
-    ...visits.map((visit) => barOf(visit, place, base, twice.has(visit))),
-    ...visits.map((visit) => marksOf(visit, place, lost.has(visit.element))),
-    ...history.bands.map((band) => labelOf(band, place)),
-    ...axis(history.fromMs, toMs, headHeight + names.length * laneHeight, place),
-    legend(height - 10, base),
-    "</svg>",
-    "",
-  ].join("\n");
-}
-
-interface Place {
-  x(ms: number): number;
-  y(lane: string): number;
-}
-
-function lane(name: string, { y }: Place): string {
-  return (
-    rect(left, y(name), width - left - right, laneHeight - 2, colors.lane) +
-    text(left - 8, y(name) + 15, name, { anchor: "end" })
-  );
-}
-
-function bandOf({ lane: name, fromMs, toMs }: Band, { x, y }: Place): string {
-  return rect(x(fromMs), y(name), Math.max(x(toMs) - x(fromMs), shortestBand), laneHeight - 2, colors.fault);
-}
-
-/** Beside a band that is too short for it. */
-function labelOf({ lane: name, label, fromMs, toMs }: Band, { x, y }: Place): string {
-  const from = x(fromMs);
-  const to = Math.max(x(toMs), from + shortestBand);
-  const length = label.length * letterWidth;
-  if (to - from > length) return text((from + to) / 2, y(name) + 15, label, { anchor: "middle", halo: colors.fault });
-  return text(Math.min(to + 4, width - right - length), y(name) + 15, label, { halo: colors.lane });
-}
-
-function barOf(visit: Visit, { x, y }: Place, base: number, isTwice: boolean): string {
-  const from = x(visit.grantedAtMs);
-  const length = Math.max(x(visit.heldUntilMs) - from, 1);
-  const top = y(visit.client) + (laneHeight - 2 - barHeight) / 2;
-  const token = `+${visit.fence - base}`;
-  const bar = rect(from, top, length, barHeight, isTwice ? colors.twice : colors.held);
-  const label = text(from + 4, top + 12, token, { fill: "#ffffff", size: 10 });
-  return titled(bar, `token ${visit.fence}`) + (length > token.length * letterWidth + 6 ? label : "");
-}
-
-/** What became of what the holder wrote. */
-function marksOf(visit: Visit, { x, y }: Place, isLost: boolean): string {
-  const middle = y(visit.client) + (laneHeight - 2) / 2;
-  const endX = x(visit.wroteAtMs ?? visit.heldUntilMs);
-  return [
-    visit.plain === "late" ? dashes(x(visit.heldUntilMs), endX, middle, colors.ink) : "",
-    isLost ? text(endX - 12, middle + 5, "✕", { size: 13, weight: 700, halo: "#ffffff" }) : "",
-    visit.fenced === "refused" ? text(endX + 2, middle + 4, "◆", { fill: colors.refused, halo: "#ffffff" }) : "",
-  ].join("");
-}
-
-function* axis(fromMs: number, toMs: number, y: number, { x }: Place): Generator<string> {
-  const stepMs = [100, 200, 500, 1_000, 2_000, 5_000].find((step) => (toMs - fromMs) / step <= 14) ?? 10_000;
-  for (let ms = 0; fromMs + ms <= toMs; ms += stepMs) {
-    const at = x(fromMs + ms);
-    yield `<path d="M${at.toFixed(1)} ${headHeight}V${y}" stroke="#d1d5db" stroke-width="0.5"/>`;
-    yield text(at, y + 13, `${ms / 1000} s`, { anchor: "middle", fill: colors.faint, size: 10 });
-  }
-}
-
-function legend(y: number, base: number): string {
-  const items: readonly (readonly [sample: string, meaning: string])[] = [
-    [rect(0, y - 10, 12, 11, colors.held), `holds the lock; its token is ${base} + the number`],
-    [rect(0, y - 10, 12, 11, colors.twice), "two hold it at once"],
-    [rect(0, y - 10, 12, 11, colors.fault), "a fault"],
-    [text(1, y, "┄", { weight: 700 }), "writes late"],
-    [text(1, y, "✕", { weight: 700 }), "its update was lost, without tokens"],
-    [text(1, y, "◆", { fill: colors.refused }), "refused, with tokens"],
+  const bar = (lane: string, from: number, to: number, label = ""): Bar => [lane, from - fromMs, to - fromMs, label];
+  const hold = (visit: Visit): Bar => bar(visit.client, visit.grantedAtMs, visit.heldUntilMs, `+${visit.fence - base}`);
+  const lateWrite = (visit: Visit): Bar => bar(visit.client, visit.heldUntilMs, visit.wroteAtMs ?? visit.heldUntilMs);
+  const end = ({ client, heldUntilMs, wroteAtMs }: Visit): [number, string] => [
+    (wroteAtMs ?? heldUntilMs) - fromMs,
+    client,
   ];
-  let x = left;
-  return items
-    .map(([sample, meaning]) => {
-      const item = `<g transform="translate(${x})">${sample}${text(17, y, meaning, { fill: colors.faint, size: 10 })}</g>`;
-      x += 30 + meaning.length * 5.2;
-      return item;
-    })
-    .join("");
+  const fault = (band: Band): Bar => bar(band.lane, Math.max(band.fromMs, fromMs), band.toMs, band.label);
+  const onClients = bands.filter(({ lane }) => lanes.clients.includes(lane)).map(fault);
+  const onNodes = bands.filter(({ lane }) => lanes.nodes.includes(lane)).map(fault);
+  const once = visits.filter((visit) => !twice.has(visit)).map(hold);
+  const atOnce = visits.filter((visit) => twice.has(visit)).map(hold);
+  const late = visits.filter(({ plain }) => plain === "late").map(lateWrite);
+  const undone = visits.filter(({ element }) => lost.has(element)).map(end);
+  const refused = visits.filter(({ fenced }) => fenced === "refused").map(end);
+  return svgOf(width, top + names.length * laneHeight + bottom, {
+    title: {
+      text: slice.nemesis.name,
+      subtext: `${slice.nemesis.description} (tokens: ${base} + the number)`,
+      ...{ left: left - 4, top: 0, itemGap: 4 },
+      ...{ textStyle: { fontSize: 14, color: colors.ink }, subtextStyle: { fontSize: 11 } },
+    },
+    grid: { left, right, top, bottom },
+    legend: { bottom: 0, left: left - 4, itemWidth: 12, itemHeight: 11, itemGap: 24, textStyle: { fontSize: 11 } },
+    xAxis: {
+      ...{ type: "value", min: 0, max: toMs - fromMs, splitLine: { show: true }, splitNumber: 12 },
+      axisLabel: { formatter: (ms: number) => (ms > toMs - fromMs - 1 ? "" : `${ms / 1_000} s`) },
+    },
+    yAxis: { type: "category", data: names, inverse: true, axisLine: { show: false }, splitArea: { show: true } },
+    series: [
+      bars("fault", onClients, { ...faultStyle, labels: "beside" }), // the bars of the holder cover the inside
+      bars("fault", onNodes, { ...faultStyle, labels: "inside or beside" }),
+      bars("holds the lock", once, { color: colors.held, height: 16, ink: "#ffffff" }),
+      bars("two hold the lock at once", atOnce, { color: colors.twice, height: 16, ink: "#ffffff" }),
+      bars("writes late", late, { color: colors.ink, height: 2, ink: colors.ink }),
+      marks("update lost, where tokens are not checked", undone, { color: colors.ink, symbol: cross, offset: -8 }),
+      marks("write refused, where tokens are checked", refused, {
+        color: colors.refused,
+        symbol: "diamond",
+        offset: 8,
+      }),
+    ],
+  });
+}
+
+/** Lane, start and end in milliseconds, and a label. */
+type Bar = [lane: string, fromMs: number, toMs: number, label: string];
+
+/** The part of the echarts API for custom series that is used here. */
+interface DrawingApi {
+  value(dimension: number): number;
+  coord(point: [number, number]): [number, number];
+}
+
+interface BarStyle {
+  readonly color: string;
+  readonly height: number;
+  /** The colour of a label inside the bar. */
+  readonly ink: string;
+  /** Where the labels are, by default inside if there is room, or else nowhere. */
+  readonly labels?: "beside" | "inside or beside";
+}
+
+function bars(name: string, data: Bar[], { color, height, ink, labels }: BarStyle): object {
+  return {
+    ...{ name, type: "custom", color, encode: { x: [1, 2], y: 0 }, data },
+    renderItem({ dataIndex }: { dataIndex: number }, api: DrawingApi) {
+      const [fromX, y] = api.coord([api.value(1), api.value(0)]);
+      const [toX] = api.coord([api.value(2), api.value(0)]);
+      const length = Math.max(toX - fromX, 2);
+      const bar = {
+        type: "rect",
+        shape: { x: fromX, y: y - height / 2, width: length, height },
+        style: { fill: color },
+      };
+      const text = data[dataIndex]?.[3] ?? "";
+      const textWidth = text.length * letterWidth + 6;
+      const isInside = labels !== "beside" && textWidth <= length;
+      const x = isInside ? fromX + 4 : Math.min(fromX + length + 4, width - right - textWidth);
+      const label = { type: "text", silent: true, style: { x, y: y - 5, text, fill: isInside ? ink : colors.ink } };
+      return { type: "group", children: isInside || labels !== undefined ? [bar, label] : [bar] };
+    },
+  };
+}
+
+const cross = "path://M0,2L2,0L6,4L10,0L12,2L8,6L12,10L10,12L6,8L2,12L0,10L4,6Z";
+
+interface MarkStyle {
+  readonly color: string;
+  readonly symbol: string;
+  readonly offset: number;
+}
+
+function marks(name: string, data: [number, string][], { color, symbol, offset }: MarkStyle): object {
+  const itemStyle = { borderColor: "#ffffff", borderWidth: 1 };
+  return { name, type: "scatter", symbol, symbolSize: 12, symbolOffset: [offset, 0], color, itemStyle, data, z: 5 };
 }

@@ -3,26 +3,24 @@ import { dirname, join } from "node:path";
 import { names } from "../names.ts";
 import type { ChaosOptions } from "../options.ts";
 import type { Result } from "../run.ts";
-import { markdownOf, pictureOf } from "./markdown.ts";
+import { markdownOf, pictured, pictureOf } from "./markdown.ts";
 import { timelineOf } from "./timeline.ts";
 
-/** Writes the report of a run, with a picture for each nemesis, and answers its path. */
+/** Writes the report of a run, with its pictures, and resolves with its path. */
 export async function writeReport(
   directory: string,
   options: ChaosOptions,
   results: readonly Result[],
 ): Promise<string> {
-  const clients = names("c", options.clients);
-  const nodes = names("n", options.nodes);
-  for (const nemesis of options.nemeses) {
+  const lanes = { clients: names("c", options.clients), nodes: names("n", options.nodes) };
+  for (const nemesis of pictured(options.nemeses)) {
     const path = join(directory, pictureOf(nemesis));
     await mkdir(dirname(path), { recursive: true });
-    await writeFile(
-      path,
-      timelineOf(mostTelling(results.filter(({ slice }) => slice.nemesis === nemesis)), { clients, nodes }),
-    );
+    const attacks = results.filter(({ slice }) => slice.nemesis === nemesis);
+    await writeFile(path, timelineOf(mostTelling(attacks), lanes));
   }
   const path = join(directory, "README.md");
+  await mkdir(directory, { recursive: true });
   await writeFile(path, markdownOf(options, results));
   return path;
 }
