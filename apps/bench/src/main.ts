@@ -1,9 +1,9 @@
-/** The benchmark as a program: options in, a report and an exit code out. */
+/** `pnpm bench`: see README.md. */
 import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Cleanup, createCleanup } from "@holdfast/testkit/cleanup";
-import { type Interrupt, runInterruptible } from "@holdfast/testkit/interruptible";
+import { runProgram } from "@holdfast/app-kit/program";
+import type { Cleanup } from "@holdfast/testkit/cleanup";
 import { startIdleLoops } from "./cores.ts";
 import { inspectMachine } from "./machine.ts";
 import { type BenchOptions, parseCommand } from "./options.ts";
@@ -15,37 +15,9 @@ import { writeReport } from "./report/write.ts";
 import { run } from "./run.ts";
 import type { Workload } from "./workloads/workload.ts";
 
-const exitCodes = { done: 0, cannotRun: 2 };
+await runProgram("bench", parseCommand(process.argv.slice(2)), measure);
 
-await runInterruptible(main);
-
-async function main(interrupt: Interrupt): Promise<number> {
-  const command = parseCommand(process.argv.slice(2));
-  if (command.kind === "print") {
-    process.stdout.write(command.text);
-    return exitCodes.done;
-  }
-  if (command.kind === "bad") {
-    process.stderr.write(`bench: ${command.message}\nTry --help.\n`);
-    return exitCodes.cannotRun;
-  }
-  const cleanup = createCleanup();
-  try {
-    await measure(command.options, cleanup, interrupt.signal);
-    return exitCodes.done;
-  } catch (error) {
-    if (interrupt.signal.aborted) {
-      console.log("Stopped before the end: no report.");
-      return interrupt.exitCode;
-    }
-    process.stderr.write(`bench: ${(error as Error).message}\n`);
-    return exitCodes.cannotRun;
-  } finally {
-    await cleanup.run();
-  }
-}
-
-async function measure(options: BenchOptions, cleanup: Cleanup, signal: AbortSignal): Promise<void> {
+async function measure(options: BenchOptions, cleanup: Cleanup, signal: AbortSignal): Promise<boolean> {
   const { scale, selection, command, out } = options;
   const startMs = performance.now();
   const elapsedMs = (): number => performance.now() - startMs;
@@ -68,6 +40,7 @@ async function measure(options: BenchOptions, cleanup: Cleanup, signal: AbortSig
   if (ratios !== "") console.log(`\n${ratios}`);
   const folder = out ?? (await mkdtemp(join(tmpdir(), "holdfast-bench-")));
   console.log(`\nThe report is ${await writeReport(folder, recording)}.`);
+  return true;
 }
 
 /** The workloads that this machine can run. */

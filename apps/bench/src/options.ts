@@ -1,26 +1,21 @@
 import { parseArgs } from "node:util";
+import { type Command, readCommand } from "@holdfast/app-kit/program";
 import type { Selection } from "./plan.ts";
 import { full, quick, type Scale } from "./scale.ts";
 import { workloads } from "./workloads/index.ts";
 import type { Workload } from "./workloads/workload.ts";
 
-/** What the command line asks for. */
+/** The options of a run. */
 export interface BenchOptions {
   readonly scale: Scale;
   readonly workloads: readonly Workload[];
   readonly selection: Selection;
   readonly hasIdleLoops: boolean;
-  /** Where to write the report; a temporary folder if undefined. */
+  /** The folder for the report; a temporary one if undefined. */
   readonly out: string | undefined;
-  /** The command that asks for the same run. */
+  /** The command of the same run. */
   readonly command: string;
 }
-
-/** What to do: run, print a text, or refuse. */
-export type Command =
-  | { readonly kind: "run"; readonly options: BenchOptions }
-  | { readonly kind: "print"; readonly text: string }
-  | { readonly kind: "bad"; readonly message: string };
 
 const help = `Measures Holdfast, other lock libraries, and clients without a library, on real redis-servers, in one run.
 
@@ -40,10 +35,9 @@ The report is README.md, with charts beside it, and figures.json with medians an
 Exit code: 0 when it ran, whatever the figures; 2 when it could not run.
 `;
 
-/** Reads the command line. `pnpm bench -- --list` leaves a leading `--`. */
-export function parseCommand(args: readonly string[]): Command {
-  const given = args[0] === "--" ? args.slice(1) : [...args];
-  try {
+/** Reads the command line. */
+export function parseCommand(args: readonly string[]): Command<BenchOptions> {
+  return readCommand(args, (given) => {
     const { values } = parseArgs({
       args: given,
       options: {
@@ -58,11 +52,11 @@ export function parseCommand(args: readonly string[]): Command {
         help: { type: "boolean", default: false },
       },
     });
-    if (values.help) return { kind: "print", text: help };
-    if (values.list) return { kind: "print", text: list() };
+    if (values.help) return help;
+    if (values.list) return list();
     const base = values.quick ? quick : full;
     const [rounds = base.rounds] = numbers(values.rounds) ?? [];
-    const options: BenchOptions = {
+    return {
       scale: { ...base, rounds },
       workloads: chosen(values.only),
       selection: { servers: numbers(values.servers), atATime: numbers(values.at) },
@@ -70,10 +64,7 @@ export function parseCommand(args: readonly string[]): Command {
       out: values.out,
       command: ["pnpm bench", ...withoutOut(given)].join(" "),
     };
-    return { kind: "run", options };
-  } catch (error) {
-    return { kind: "bad", message: (error as Error).message };
-  }
+  });
 }
 
 function withoutOut(args: readonly string[]): string[] {

@@ -1,9 +1,9 @@
-import { type ChildProcess, fork } from "node:child_process";
-import { once } from "node:events";
+import { connectIoredis } from "@holdfast/app-kit/clients";
+import { startWorkerProcess, type WorkerProcess } from "@holdfast/app-kit/worker-process";
 import { type RedisServer, startRedisServer } from "@holdfast/testkit";
 import type { Cleanup } from "@holdfast/testkit/cleanup";
-import { Redis } from "ioredis";
-import type { Route } from "./process/network.ts";
+import type { Redis } from "ioredis";
+import type { NetworkFunctions, Route } from "./process/network.ts";
 
 /** What all servers together have used. */
 export interface ServerUsage {
@@ -31,6 +31,8 @@ interface Server {
   readonly redis: Redis;
 }
 
+const networkTimeoutMs = 20_000;
+
 /**
  * Makes an empty set of servers.
  *
@@ -43,12 +45,12 @@ export function createServers(networkProgram: string, cleanup: Cleanup): Servers
     while (all.length < count) all.push(await start(cleanup));
     return all.slice(0, count);
   };
-  let network: ChildProcess | undefined;
+  let network: WorkerProcess<NetworkFunctions> | undefined;
   const routes = new Map<string, number>();
   const portThroughNetwork = async (route: Route): Promise<number> => {
     const key = `${route.targetPort} ${route.roundTripMs}`;
     network ??= startNetwork(networkProgram, cleanup);
-    const port = routes.get(key) ?? (await askForPort(network, route));
+    const port = routes.get(key) ?? (await network.call("open", networkTimeoutMs, route));
     routes.set(key, port);
     return port;
   };
@@ -82,23 +84,15 @@ export function createServers(networkProgram: string, cleanup: Cleanup): Servers
 async function start(cleanup: Cleanup): Promise<Server> {
   const server = await startRedisServer();
   cleanup.defer(() => server.stop());
-  const redis = new Redis({ host: "127.0.0.1", port: server.port });
-  redis.on("error", () => {});
-  cleanup.defer(() => redis.disconnect());
-  await once(redis, "ready");
-  return { server, redis };
+  const [redis] = await connectIoredis([server.port]);
+  cleanup.defer(() => redis?.disconnect());
+  return { server, redis: redis as Redis };
 }
 
-function startNetwork(program: string, cleanup: Cleanup): ChildProcess {
-  const network = fork(program, { execArgv: [] });
-  cleanup.defer(() => void network.kill("SIGKILL"));
+function startNetwork(program: string, cleanup: Cleanup): WorkerProcess<NetworkFunctions> {
+  const network = startWorkerProcess<NetworkFunctions>(program, { name: "the network" });
+  cleanup.defer(network.stop);
   return network;
-}
-
-async function askForPort(network: ChildProcess, route: Route): Promise<number> {
-  network.send(route);
-  const [port] = await once(network, "message");
-  return port;
 }
 
 /** What a server reports, and the length of that report. */

@@ -1,5 +1,7 @@
 /** What the pages say about the other libraries, beyond names and defaults. */
+
 import { setTimeout as sleep } from "node:timers/promises";
+import { connectIoredis, disconnect } from "@holdfast/app-kit/clients";
 import { freePort } from "@holdfast/testkit";
 import { ExecutionError as SesamecareError, Redlock as SesamecareRedlock } from "@sesamecare-oss/redlock";
 import { Redis } from "ioredis";
@@ -8,12 +10,11 @@ import { createLock, createRedlock, IoredisAdapter, LockAcquisitionError } from 
 import Redlock4 from "redlock4";
 import Redlock5, { ExecutionError } from "redlock5";
 import { afterAll, describe, expect, onTestFinished, test } from "vitest";
-import { disconnect, ioredisClients } from "../src/libraries/clients.ts";
 import { startServers } from "./servers.ts";
 
 const servers = await startServers(3);
 const [server] = servers as [(typeof servers)[number]];
-const clients = await ioredisClients(servers.map(({ port }) => port));
+const clients = await connectIoredis(servers.map(({ port }) => port));
 const [client] = clients as [Redis];
 const nowhere = await freePort();
 afterAll(() => disconnect(clients));

@@ -1,14 +1,14 @@
+import { connectIoredis, disconnect } from "@holdfast/app-kit/clients";
 import { Redlock } from "@holdfast/core";
 import { ioredisNode } from "@holdfast/ioredis";
 import { afterAll, expect, test, vi } from "vitest";
-import { disconnect, ioredisClients } from "../src/libraries/clients.ts";
 import type { HeldLock } from "../src/libraries/library.ts";
 import { redlock5 } from "../src/libraries/redlock5.ts";
 import { startServers } from "./servers.ts";
 
 const servers = await startServers(3);
 const ports = servers.map(({ port }) => port);
-const clients = await ioredisClients(ports);
+const clients = await connectIoredis(ports);
 const nodes = clients.map((client) => ioredisNode(client, { prefix: "" }));
 const holdfast = new Redlock(nodes, { nodeTimeoutMs: 5_000, waitTimeoutMs: 60_000 });
 const foreign = await redlock5.connect(ports);

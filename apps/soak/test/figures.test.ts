@@ -6,9 +6,9 @@ import { topics } from "../src/figures/rows.ts";
 
 const main = fileURLToPath(new URL("../src/figures/main.ts", import.meta.url));
 
-test("figures ends with 2 for what it cannot do, and says why", async () => {
+test("figures exits with 2 for bad options, and says why", async () => {
   const outcome = await runProgram(main, ["--only", "x"], { cwd: fileURLToPath(new URL("..", import.meta.url)) });
-  const err = "figures: --only must be some of the letters a to g, not x\n";
+  const err = "figures: --only must be some of the letters a to g, not x\nTry --help.\n";
   expect(outcome).toEqual({ code: 2, out: "", err });
 });
 

@@ -7,13 +7,13 @@ const soak = (...args: string[]) => runProgram(main, args, { cwd: fileURLToPath(
 
 test.for([
   { args: ["--minutes", "0"], complaint: "--minutes must be above 0 and at most 600, not 0" },
-  { args: ["--seed", "x"], complaint: "--seed must be a whole number, not x" },
+  { args: ["--seed", "x"], complaint: '--seed must be a whole number from 0, not "x"' },
   { args: ["--only", "b"], complaint: "--only must be load or waiting, not b" },
   { args: ["--hours", "1"], complaint: "--hours" },
-])("soak ends with 2 for $args, and says why", async ({ args, complaint }) => {
+])("soak exits with 2 for $args, and says why", async ({ args, complaint }) => {
   expect(await soak(...args)).toMatchObject({ code: 2, out: "", err: expect.stringContaining(complaint) });
 });
 
-test("soak tells how it is used", async () => {
+test("soak prints its usage", async () => {
   expect(await soak("--help")).toMatchObject({ code: 0, out: expect.stringContaining("Usage: pnpm soak") });
 });

@@ -27,8 +27,10 @@ export interface WorkerProcess<Served extends Functions<Served>> {
   pause(): void;
   /** Lets it run on (SIGCONT). */
   resume(): void;
-  /** Kills the process (SIGKILL), and resolves when it has ended. */
-  kill(): Promise<void>;
+  /** Kills the process (SIGKILL). */
+  kill(): void;
+  /** Kills the process, and resolves when it has ended. */
+  stop(): Promise<void>;
   /** Resolves when the process has ended: with the exit code, or null after a signal. */
   readonly ended: Promise<number | null>;
   /** Why the process ended: the worker's name, the exit code or signal, and what it wrote to stderr. */
@@ -89,10 +91,9 @@ export function startWorkerProcess<Served extends Functions<Served>>(
     return child.exitCode;
   });
   const isAlive = (): boolean => child.connected && !isKilled;
-  const kill = async (): Promise<void> => {
+  const kill = (): void => {
     isKilled = true;
     child.kill("SIGKILL");
-    await ended;
   };
   return {
     name,
@@ -106,7 +107,7 @@ export function startWorkerProcess<Served extends Functions<Served>>(
       const late = new Promise<never>((_, reject) => {
         timer = setTimeout(() => {
           reject(new Error(`${name} hung: ${method}() did not end within ${limitMs / 1_000} s`));
-          void kill();
+          kill();
         }, limitMs);
       });
       try {
@@ -118,6 +119,10 @@ export function startWorkerProcess<Served extends Functions<Served>>(
     pause: () => void child.kill("SIGSTOP"),
     resume: () => void child.kill("SIGCONT"),
     kill,
+    async stop() {
+      kill();
+      await ended;
+    },
     ended,
     get endError() {
       return endError;

@@ -17,7 +17,7 @@ interface Served {
 
 function start(events: object = {}): WorkerProcess<Served> {
   const worker = startWorkerProcess<Served>(program, { name: "w1", events });
-  onTestFinished(() => worker.kill());
+  onTestFinished(() => worker.stop());
   return worker;
 }
 

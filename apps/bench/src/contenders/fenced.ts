@@ -1,7 +1,6 @@
 /** A lock with a fencing token by ioredis alone. */
-import { disconnect } from "@holdfast/interop/clients";
+import { connectIoredis, disconnect } from "@holdfast/app-kit/clients";
 import type { Redis } from "ioredis";
-import { ioredisClients } from "./clients.ts";
 import type { Connect } from "./contender.ts";
 import { type RawServer, rawClient } from "./raw.ts";
 
@@ -37,7 +36,7 @@ interface Operation {
 
 /** Sends one script call for each operation, or one for all operations of a tick. */
 export const connect: Connect = async (ports, { isBatching }) => {
-  const clients = await ioredisClients(ports);
+  const clients = await connectIoredis(ports);
   const servers = await Promise.all(clients.map((client) => fencedServer(client, isBatching)));
   return rawClient(servers, () => disconnect(clients));
 };

@@ -1,15 +1,14 @@
 /** Holdfast with its defaults. */
 
+import { connectIoredis, connectNodeRedis, disconnect } from "@holdfast/app-kit/clients";
 import { type LockNode, Redlock } from "@holdfast/core";
-import { disconnect } from "@holdfast/interop/clients";
 import { ioredisNode } from "@holdfast/ioredis";
 import { memoryNode } from "@holdfast/memory";
 import { nodeRedisNode } from "@holdfast/node-redis";
-import { destroy, ioredisClients, nodeRedisClients } from "./clients.ts";
 import type { Client, Connect, Settings } from "./contender.ts";
 
-export const connectIoredis: Connect = async (ports, settings) => {
-  const clients = await ioredisClients(ports);
+export const overIoredis: Connect = async (ports, settings) => {
+  const clients = await connectIoredis(ports);
   return holdfastClient(
     clients.map((client) => ioredisNode(client)),
     settings,
@@ -17,17 +16,17 @@ export const connectIoredis: Connect = async (ports, settings) => {
   );
 };
 
-export const connectNodeRedis: Connect = async (ports, settings) => {
-  const clients = await nodeRedisClients(ports);
+export const overNodeRedis: Connect = async (ports, settings) => {
+  const clients = await connectNodeRedis(ports);
   return holdfastClient(
     clients.map((client) => nodeRedisNode(client)),
     settings,
-    () => destroy(clients),
+    () => disconnect(clients),
   );
 };
 
 /** As many nodes in this process as there would be servers. */
-export const connectMemory: Connect = async (ports, settings) =>
+export const overMemory: Connect = async (ports, settings) =>
   holdfastClient(
     ports.map(() => memoryNode()),
     settings,

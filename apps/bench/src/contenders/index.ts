@@ -24,11 +24,11 @@ const peerPromises = {
 
 const holdfast: readonly Contender[] = [
   {
-    ...library("holdfast/ioredis", holdfastPromises, async () => (await import("./holdfast.ts")).connectIoredis),
+    ...library("holdfast/ioredis", holdfastPromises, async () => (await import("./holdfast.ts")).overIoredis),
     role: "holdfast",
   },
   {
-    ...library("holdfast/node-redis", holdfastPromises, async () => (await import("./holdfast.ts")).connectNodeRedis),
+    ...library("holdfast/node-redis", holdfastPromises, async () => (await import("./holdfast.ts")).overNodeRedis),
     role: "holdfast",
     client: "node-redis",
   },
@@ -54,7 +54,7 @@ const ioredisPeers: readonly Contender[] = [
   library(
     "redlock-universal/ioredis",
     peerPromises.universal,
-    async () => (await import("./universal.ts")).connectIoredis,
+    async () => (await import("./universal.ts")).overIoredis,
   ),
 ];
 
@@ -64,7 +64,7 @@ const peers: readonly Contender[] = [
     ...library(
       "redlock-universal/node-redis",
       peerPromises.universal,
-      async () => (await import("./universal.ts")).connectNodeRedis,
+      async () => (await import("./universal.ts")).overNodeRedis,
     ),
     client: "node-redis",
   },
@@ -79,9 +79,9 @@ const tuned: readonly Contender[] = ioredisPeers
     settings: { ...defaults, waiting: "tuned" },
   }));
 
-const rawIoredis = reference("raw ioredis", async () => (await import("./raw.ts")).connectIoredis);
+const rawIoredis = reference("raw ioredis", async () => (await import("./raw.ts")).overIoredis);
 const rawNodeRedis: Contender = {
-  ...reference("raw node-redis", async () => (await import("./raw.ts")).connectNodeRedis),
+  ...reference("raw node-redis", async () => (await import("./raw.ts")).overNodeRedis),
   client: "node-redis",
 };
 const bound: readonly Contender[] = [
@@ -96,7 +96,7 @@ const publishing = reference("bare", async () => (await import("./published.ts")
 
 /** Core over nodes in its own process: counted, as core's own share of a lock. */
 const inMemory: Contender = {
-  ...library("holdfast/memory", holdfastPromises, async () => (await import("./holdfast.ts")).connectMemory),
+  ...library("holdfast/memory", holdfastPromises, async () => (await import("./holdfast.ts")).overMemory),
   role: "holdfast",
   client: "none",
 };

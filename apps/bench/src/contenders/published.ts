@@ -1,8 +1,8 @@
 /** A hand-over by ioredis alone: release, publish, claim. The reference for what a hand-over between processes costs. */
+
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { disconnect } from "@holdfast/interop/clients";
-import { ioredisClients } from "./clients.ts";
+import { connectIoredis, disconnect } from "@holdfast/app-kit/clients";
 import type { Connect } from "./contender.ts";
 import { compareAndDelete } from "./raw.ts";
 import { atQuorum, quorumOf } from "./vote.ts";
@@ -17,8 +17,8 @@ const messageTimeoutMs = 1_000;
 
 /** Connects twice to each server: once for commands, once for messages. One waiter for each key. */
 export const connect: Connect = async (ports) => {
-  const clients = await ioredisClients(ports);
-  const subscribers = await ioredisClients(ports);
+  const clients = await connectIoredis(ports);
+  const subscribers = await connectIoredis(ports);
   const load = (script: string) => Promise.all(clients.map((client) => client.script("LOAD", script)));
   const [undo] = await load(compareAndDelete);
   const [release] = await load(releaseAndPublish);

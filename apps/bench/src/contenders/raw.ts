@@ -1,7 +1,7 @@
 /** A client without any library: the least that locking takes. */
+
 import { randomUUID } from "node:crypto";
-import { disconnect } from "@holdfast/interop/clients";
-import { destroy, ioredisClients, nodeRedisClients } from "./clients.ts";
+import { connectIoredis, connectNodeRedis, disconnect } from "@holdfast/app-kit/clients";
 import type { Client, Connect } from "./contender.ts";
 import { atQuorum } from "./vote.ts";
 
@@ -17,8 +17,8 @@ export interface RawServer {
   delete(key: string, value: string): Promise<unknown>;
 }
 
-export const connectIoredis: Connect = async (ports) => {
-  const clients = await ioredisClients(ports);
+export const overIoredis: Connect = async (ports) => {
+  const clients = await connectIoredis(ports);
   const [sha] = await Promise.all(clients.map((client) => client.script("LOAD", compareAndDelete)));
   const servers = clients.map((client) => ({
     set: (key: string, value: string, ttlMs: number) => client.set(key, value, "PX", ttlMs, "NX"),
@@ -27,15 +27,15 @@ export const connectIoredis: Connect = async (ports) => {
   return rawClient(servers, () => disconnect(clients));
 };
 
-export const connectNodeRedis: Connect = async (ports) => {
-  const clients = await nodeRedisClients(ports);
+export const overNodeRedis: Connect = async (ports) => {
+  const clients = await connectNodeRedis(ports);
   const [sha] = await Promise.all(clients.map((client) => client.scriptLoad(compareAndDelete)));
   const servers = clients.map((client) => ({
     set: (key: string, value: string, ttlMs: number) =>
       client.set(key, value, { expiration: { type: "PX", value: ttlMs }, condition: "NX" }),
     delete: (key: string, value: string) => client.evalSha(String(sha), { keys: [key], arguments: [value] }),
   }));
-  return rawClient(servers, () => destroy(clients));
+  return rawClient(servers, () => disconnect(clients));
 };
 
 /** Sets a key on all servers, and later deletes it; either call settles at the reply of a quorum. */

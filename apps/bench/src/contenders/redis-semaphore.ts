@@ -1,10 +1,9 @@
-import { disconnect } from "@holdfast/interop/clients";
+import { connectIoredis, disconnect } from "@holdfast/app-kit/clients";
 import { Mutex, RedlockMutex } from "redis-semaphore";
-import { ioredisClients } from "./clients.ts";
 import type { Connect } from "./contender.ts";
 
 export const connect: Connect = async (ports, { waiting }) => {
-  const clients = await ioredisClients(ports);
+  const clients = await connectIoredis(ports);
   const [only, ...others] = clients;
   const tuning = waiting === "tuned" ? { retryInterval: 2 } : {};
   return {

@@ -1,9 +1,8 @@
 /** redlock 4, redlock 5 and the fork of the latter. */
-import { disconnect } from "@holdfast/interop/clients";
-import { ioredisClients } from "./clients.ts";
+import { connectIoredis, disconnect } from "@holdfast/app-kit/clients";
 import type { Connect } from "./contender.ts";
 
-type Clients = Awaited<ReturnType<typeof ioredisClients>>;
+type Clients = Awaited<ReturnType<typeof connectIoredis>>;
 
 const tuned = { retryDelay: 10, retryJitter: 5, retryCount: 1_000 };
 
@@ -16,7 +15,7 @@ type Redlock5 = new (
 /** Connects redlock 5 or its fork. */
 export function connectRedlock5(Redlock: Redlock5): Connect {
   return async (ports, { waiting }) => {
-    const clients = await ioredisClients(ports);
+    const clients = await connectIoredis(ports);
     const redlock = new Redlock(clients, waiting === "tuned" ? tuned : {});
     return {
       async acquire(key, ttlMs) {
@@ -36,7 +35,7 @@ type Redlock4 = new (
 /** Connects redlock 4. */
 export function connectRedlock4(Redlock: Redlock4): Connect {
   return async (ports, { waiting }) => {
-    const clients = await ioredisClients(ports);
+    const clients = await connectIoredis(ports);
     const redlock = new Redlock(clients, waiting === "tuned" ? tuned : {});
     return {
       async acquire(key, ttlMs) {

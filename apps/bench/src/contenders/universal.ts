@@ -1,5 +1,5 @@
 /** redlock-universal, which makes one lock object for each key; users keep it, and so does this client. */
-import { disconnect } from "@holdfast/interop/clients";
+import { connectIoredis, connectNodeRedis, disconnect } from "@holdfast/app-kit/clients";
 import {
   createLock,
   createRedlock,
@@ -8,13 +8,12 @@ import {
   NodeRedisAdapter,
   type RedisAdapter,
 } from "redlock-universal";
-import { destroy, ioredisClients, nodeRedisClients } from "./clients.ts";
 import type { Client, Connect, Settings } from "./contender.ts";
 
 const tuned = { retryDelay: 10, retryAttempts: 1_000 };
 
-export const connectIoredis: Connect = async (ports, settings) => {
-  const clients = await ioredisClients(ports);
+export const overIoredis: Connect = async (ports, settings) => {
+  const clients = await connectIoredis(ports);
   return universalClient(
     clients.map((client) => new IoredisAdapter(client)),
     settings,
@@ -22,12 +21,12 @@ export const connectIoredis: Connect = async (ports, settings) => {
   );
 };
 
-export const connectNodeRedis: Connect = async (ports, settings) => {
-  const clients = await nodeRedisClients(ports);
+export const overNodeRedis: Connect = async (ports, settings) => {
+  const clients = await connectNodeRedis(ports);
   return universalClient(
     clients.map((client) => new NodeRedisAdapter(client)),
     settings,
-    () => destroy(clients),
+    () => disconnect(clients),
   );
 };
 

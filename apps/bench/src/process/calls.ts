@@ -1,21 +1,21 @@
 /** What the parent can ask of a measured process. Everything that crosses is plain data. */
 import type { Sent } from "../measure/sent.ts";
 
-/** The calls, by name. */
+/** The functions that a measured process serves. */
 export interface Calls {
   /** Loads a contender and connects it. */
   open(request: OpenRequest): Promise<void>;
   /** Closes it. */
   close(): Promise<void>;
-  /** Acquires and releases keys that nobody else wants. */
+  /** Acquires and releases keys that no other client wants. */
   cycle(request: CycleRequest): Promise<CycleOutcome>;
   /** Lets workers contend for one key. */
   contend(request: ContendRequest): Promise<ContendOutcome>;
-  /** Counts what a lock takes. */
+  /** Counts the commands, writes, timers and promises of a lock. */
   count(request: CountRequest): Promise<CountOutcome>;
-  /** Acquires one lock; resolves with the time, on the clock that all processes share. */
+  /** Acquires one lock. Resolves with the time, on the clock that all processes share. */
   acquireOne(request: { readonly key: string; readonly ttlMs: number }): Promise<number>;
-  /** Releases that lock; resolves with the time when the release began. */
+  /** Releases that lock. Resolves with the time at which the release began. */
   releaseOne(): Promise<number>;
 }
 
@@ -83,13 +83,3 @@ export interface CountOutcome extends Sent {
 
 /** The ttl of every lock. */
 export const ttlMs = 10_000;
-
-/** A call in flight. */
-export interface Call {
-  readonly id: number;
-  readonly name: keyof Calls;
-  readonly request: unknown;
-}
-
-/** Its reply. */
-export type Reply = { readonly id: number; readonly result: unknown } | { readonly id: number; readonly error: string };

@@ -1,15 +1,15 @@
-/** A measured process: runs the calls of its parent, one after another. */
+/** A measured process. */
+import { serveParent } from "@holdfast/app-kit/worker";
 import { monotonicMs } from "@holdfast/testkit/monotonic";
 import type { Client, Release } from "../contenders/contender.ts";
 import { contenderNamed } from "../contenders/index.ts";
-import type { Call, Calls, Reply } from "./calls.ts";
+import type { Calls } from "./calls.ts";
 import { contend } from "./contend.ts";
 import { count } from "./count.ts";
 import { cycle } from "./cycle.ts";
 
-// Some libraries reject promises that nobody handles. That must not end a measurement.
+// Some libraries reject promises without a handler. That must not end a measurement.
 process.on("unhandledRejection", () => {});
-process.on("disconnect", () => process.exit());
 
 let client: Client | undefined;
 let held: Release | undefined;
@@ -38,17 +38,7 @@ const calls: Calls = {
   },
 };
 
-process.on("message", ({ id, name, request }: Call) => {
-  const call = calls[name] as (request: unknown) => Promise<unknown>;
-  call(request).then(
-    (result) => reply({ id, result }),
-    (error) => reply({ id, error: String(error?.message ?? error) }),
-  );
-});
-
-function reply(message: Reply): void {
-  process.send?.(message);
-}
+serveParent(calls);
 
 function openClient(): Client {
   if (client === undefined) throw new Error("no client is open");

@@ -1,30 +1,38 @@
 /**
- * A process that stands for a network: passes on all bytes, half a round trip later in each direction.
+ * A process that plays the network: it forwards all bytes half a round trip later in each direction.
  *
- * Timers of Node.js are a millisecond too coarse for round trips of half a millisecond. So while bytes are under way, the
- * last milliseconds are spent in short naps.
+ * The timers of Node.js are a millisecond too coarse for round trips of half a millisecond. While bytes are in flight, the
+ * process therefore spends the last milliseconds in short naps.
  */
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+import { serveParent } from "@holdfast/app-kit/worker";
 
-/** Asks for a port that leads to another one. */
+/** A port to forward to, and the delay. */
 export interface Route {
   readonly targetPort: number;
   readonly roundTripMs: number;
 }
 
 const napMs = 0.01;
-/** What reading, waking up and writing add in each direction, for a message to each of five servers. */
+/** The time that reading, waking up and writing add in each direction, for a message to each of five servers. */
 const overheadMs = 0.2;
-/** Timers fire up to so much late. */
+/** The most that timers are late. */
 const timerErrorMs = 2;
 
-process.on("disconnect", () => process.exit());
-process.on("message", async (route: Route) => {
-  const server = createServer((client) => relay(client, route)).listen(0, "127.0.0.1");
-  await once(server, "listening");
-  process.send?.((server.address() as AddressInfo).port);
-});
+const functions = {
+  /** Opens a port that leads to the target. */
+  async open(route: Route): Promise<number> {
+    const server = createServer((client) => relay(client, route)).listen(0, "127.0.0.1");
+    await once(server, "listening");
+    return (server.address() as AddressInfo).port;
+  },
+};
+
+/** The functions that the parent calls. */
+export type NetworkFunctions = typeof functions;
+
+serveParent(functions);
 
 function relay(client: Socket, { targetPort, roundTripMs }: Route): void {
   const server = connect(targetPort, "127.0.0.1");
@@ -41,7 +49,7 @@ function relay(client: Socket, { targetPort, roundTripMs }: Route): void {
   }
 }
 
-/** Bytes under way, in the order of their arrival: all routes that are in use at a time have the same delay. */
+/** Bytes in flight, in the order of their arrival: all routes in use have the same delay. */
 const held: { readonly dueMs: number; deliver(): void }[] = [];
 let isRunning = false;
 const napping = new Int32Array(new SharedArrayBuffer(4));

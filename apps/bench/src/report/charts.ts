@@ -1,4 +1,4 @@
-import { init } from "echarts/dist/echarts.esm.min.mjs";
+import { svgOf } from "@holdfast/app-kit/chart";
 import { type Contender, overSeveralServers, type Promises } from "../contenders/contender.ts";
 import { librariesAndRaw } from "../contenders/index.ts";
 import { uncontended } from "../workloads/uncontended.ts";
@@ -60,7 +60,7 @@ function draw(title: string, servers: number, contenders: readonly Contender[], 
   const grid = panels.map((_, index) => ({
     ...{ left: panelLeft + index * panelWidth, width: panelWidth - 56, top, height: contenders.length * rowHeight },
   }));
-  return render(panelLeft + panels.length * panelWidth, top + contenders.length * rowHeight + 10, {
+  return svgOf(panelLeft + panels.length * panelWidth, top + contenders.length * rowHeight + 10, {
     grid,
     graphic: [
       text(title, 8, 10, "bold 14px Helvetica, Arial, sans-serif"),
@@ -110,14 +110,4 @@ function heads(panels: readonly Panel[]): object[] {
 
 function text(value: string, left: number, y: number, style = font): object {
   return { type: "text", left, top: y, silent: true, style: { text: value, font: style, fill: ink } };
-}
-
-function render(width: number, height: number, option: object): string {
-  const chart = init(null, null, { renderer: "svg", ssr: true, width, height });
-  try {
-    chart.setOption({ animation: false, backgroundColor: "#ffffff", ...option });
-    return `${chart.renderToSVGString()}\n`;
-  } finally {
-    chart.dispose();
-  }
 }

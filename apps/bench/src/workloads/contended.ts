@@ -62,7 +62,7 @@ function contend(
   durationMs: number,
 ): Promise<ContendOutcome[]> {
   const request = { key, workers, holdMs, durationMs };
-  return Promise.all(processes.map((process) => process.call("contend", request, durationMs + callTimeoutMs)));
+  return Promise.all(processes.map((process) => process.call("contend", durationMs + callTimeoutMs, request)));
 }
 
 function figuresOf(outcomes: readonly ContendOutcome[]): Figures {

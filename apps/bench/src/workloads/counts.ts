@@ -31,9 +31,9 @@ async function measure(context: SliceContext, atOnce: number): Promise<Figures> 
   await context.servers.empty(servers);
   return withOpen(context, { servers, isPatient: true }, [process], async () => {
     const request = { keyPrefix, atOnce, times: locks / atOnce };
-    await process.call("count", request, callTimeoutMs); // makes what is made once
+    await process.call("count", callTimeoutMs, request); // makes what is made once
     const watch = await context.servers.watch(servers);
-    const outcome = await process.call("count", request, callTimeoutMs);
+    const outcome = await process.call("count", callTimeoutMs, request);
     const { bytes } = await watch();
     process.kill();
     return {

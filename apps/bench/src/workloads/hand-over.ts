@@ -50,7 +50,7 @@ async function measure(context: SliceContext, network: { readonly roundTripMs?: 
       tookMs.push(await handOverOnce(context, holder, waiter));
       [holder, waiter] = [waiter, holder];
     }
-    await holder.call("releaseOne", undefined, callTimeoutMs);
+    await holder.call("releaseOne", callTimeoutMs);
     const sorted = tookMs.toSorted((a, b) => a - b);
     return {
       handOverP50Ms: quantileOf(sorted, 0.5),
@@ -64,10 +64,10 @@ async function handOverOnce(context: SliceContext, holder: MeasuredProcess, wait
   const acquired = acquire(context, waiter);
   acquired.catch(() => {}); // awaited below, unless the release fails first
   await sleep(holdMsMin + Math.random() * holdMsSpan);
-  const releasedAtMs = await holder.call("releaseOne", undefined, callTimeoutMs);
+  const releasedAtMs = await holder.call("releaseOne", callTimeoutMs);
   return (await acquired) - releasedAtMs;
 }
 
 function acquire({ keyPrefix: key }: SliceContext, process: MeasuredProcess): Promise<number> {
-  return process.call("acquireOne", { key, ttlMs }, callTimeoutMs);
+  return process.call("acquireOne", callTimeoutMs, { key, ttlMs });
 }

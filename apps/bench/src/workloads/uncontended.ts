@@ -80,7 +80,7 @@ async function measure(context: SliceContext, setting: Setting): Promise<Figures
   const process = context.process(0);
   const cycle = (part: string, durationMs: number): Promise<CycleOutcome> => {
     const request = { keyPrefix: `${keyPrefix}:${part}`, workers: setting.atATime, durationMs };
-    return process.call("cycle", request, durationMs + callTimeoutMs);
+    return process.call("cycle", durationMs + callTimeoutMs, request);
   };
   await servers.empty(setting.servers);
   const restoreCores = setting.onSeparateCores

@@ -71,16 +71,14 @@ export async function withOpen<T>(
   const ports = await context.servers.ports(servers, roundTripMs);
   const request = { contender: context.contender.name, ports, isPatient };
   try {
-    await Promise.all(processes.map((process) => process.call("open", request, callTimeoutMs)));
+    await Promise.all(processes.map((process) => process.call("open", callTimeoutMs, request)));
     return await act();
   } catch (error) {
     for (const process of processes) process.kill(); // its state is unknown
     throw error;
   } finally {
     const alive = processes.filter((process) => process.isAlive);
-    await Promise.all(
-      alive.map((process) => process.call("close", undefined, callTimeoutMs).catch(() => process.kill())),
-    );
+    await Promise.all(alive.map((process) => process.call("close", callTimeoutMs).catch(() => process.kill())));
   }
 }
 

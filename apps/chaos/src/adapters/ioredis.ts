@@ -1,4 +1,4 @@
-import { connectNodes } from "@holdfast/app-kit/clients";
+import { connectNodes } from "@holdfast/app-kit/nodes";
 import type { ChaosAdapter } from "../adapter.ts";
 
 /** Lock nodes over ioredis. */

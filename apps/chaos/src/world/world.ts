@@ -62,7 +62,7 @@ export async function startWorld(options: WorldOptions, cleanup: Cleanup): Promi
       for (const listener of [...listeners]) listener(client, message);
     };
     const process = startWorkerProcess<ClientFunctions>(program, { name: client, events: { tell } });
-    cleanup.defer(process.kill);
+    cleanup.defer(process.stop);
     await process.call("open", startTimeoutMs, {
       ...order,
       client,

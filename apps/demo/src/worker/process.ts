@@ -1,5 +1,6 @@
 /** A worker in a process of its own. */
-import { connectIoredis, connectNodeRedis, connectNodes } from "@holdfast/app-kit/clients";
+import { connectIoredis, connectNodeRedis } from "@holdfast/app-kit/clients";
+import { connectNodes } from "@holdfast/app-kit/nodes";
 import { serveParent } from "@holdfast/app-kit/worker";
 import { Redlock } from "@holdfast/core";
 import { createCleanup } from "@holdfast/testkit/cleanup";

@@ -1,5 +1,6 @@
 import { fileURLToPath } from "node:url";
-import { type ClientLibrary, connectIoredis, connectNodes } from "@holdfast/app-kit/clients";
+import { type ClientLibrary, connectIoredis } from "@holdfast/app-kit/clients";
+import { connectNodes } from "@holdfast/app-kit/nodes";
 import { startWorkerProcess, type WorkerProcess } from "@holdfast/app-kit/worker-process";
 import { Redlock } from "@holdfast/core";
 import { type RedisServer, startRedisServer } from "@holdfast/testkit";
@@ -91,7 +92,7 @@ async function openWorker(name: string, order: WorkerOrder, feed: Feed, cleanup:
     feed.pass(event);
   };
   const process = startWorkerProcess<WorkerFunctions>(program, { name, events: { onEvent } });
-  cleanup.defer(process.kill);
+  cleanup.defer(process.stop);
   void process.ended.then(() => {
     if (!hasFinished) feed.emit({ kind: "worker-failed", worker: name, message: String(process.endError?.message) });
   });

@@ -1,13 +1,13 @@
-/** A: a process that is paused between the last look at its lock and its write, for longer than the ttl. */
+/** A: a process that is paused for longer than the ttl, between the last check of its lock and its write. */
+import { serveParent } from "@holdfast/app-kit/worker";
 import type { Lock, Redlock } from "@holdfast/core";
 import { StaleFenceError } from "@holdfast/redis";
 import { type Account, type Accounts, accountOf } from "../accounts.ts";
 import { openAccounts, type StorageName } from "../storages.ts";
 import { type Case, cases, withdrawal } from "./cases.ts";
 import { connectLocks } from "./locks.ts";
-import type { Message } from "./messages.ts";
 
-/** What A knows of one account when it is paused. */
+/** What A knows of an account when it is paused. */
 interface Claim {
   readonly one: Case;
   readonly lock: Lock;
@@ -28,14 +28,14 @@ function claimAll(redlock: Redlock, accounts: Accounts): Promise<Claim[]> {
   );
 }
 
-/** The write that comes too late. Where it is refused, A begins again, with another lock. */
+/** Writes too late. If the write is refused, A starts again with another lock. */
 async function writeLate({ one, account, balance }: Claim, redlock: Redlock, accounts: Accounts): Promise<void> {
   try {
     await account.write(balance - withdrawal);
-    tell({ about: one.account, isAccepted: true });
+    parent.emit("onWrite", one.account, true);
   } catch (error) {
     if (!(error instanceof StaleFenceError)) throw error;
-    tell({ about: one.account, isAccepted: false });
+    parent.emit("onWrite", one.account, false);
     await redlock.using(one.account, async ({ fence }) => {
       const again = accountOf(accounts, one.account, fence, one.checks);
       await again.write((await again.read()) - withdrawal);
@@ -43,20 +43,28 @@ async function writeLate({ one, account, balance }: Claim, redlock: Redlock, acc
   }
 }
 
-function tell(message: Message): void {
-  console.log(JSON.stringify(message));
-}
+let claims: Claim[] = [];
+let writeAll: () => Promise<unknown>;
 
-const [storage, address, ...lockServers] = process.argv.slice(2) as [StorageName, string, ...string[]];
-const accounts = await openAccounts(storage, address);
-const { redlock, close } = await connectLocks(lockServers);
+const functions = {
+  /** Locks and reads every account. */
+  async claim(storage: StorageName, address: string, lockServers: readonly string[]): Promise<void> {
+    const accounts = await openAccounts(storage, address);
+    const { redlock, close } = await connectLocks(lockServers);
+    do {
+      claims = await claimAll(redlock, accounts);
+    } while (claims.some(({ lock }) => lock.remainingMs() <= 0)); // on a busy machine some are lost before all are held
+    writeAll = async () => {
+      await Promise.all(claims.map((claim) => writeLate(claim, redlock, accounts)));
+      await close();
+      await accounts.close();
+    };
+  },
+  /** Writes to every account. */
+  write: (): Promise<unknown> => writeAll(),
+};
 
-let claims = await claimAll(redlock, accounts);
-while (claims.some(({ lock }) => lock.remainingMs() <= 0)) {
-  claims = await claimAll(redlock, accounts); // the machine was so busy that some were lost before all were there
-}
-tell({ about: "pause" });
-process.kill(process.pid, "SIGSTOP"); // it holds every lock, as it has just seen; what it does next, it does late
-await Promise.all(claims.map((claim) => writeLate(claim, redlock, accounts)));
-await close();
-await accounts.close();
+/** The functions that the parent calls. */
+export type HolderFunctions = typeof functions;
+
+const parent = serveParent<{ onWrite(account: string, isAccepted: boolean): void }>(functions);

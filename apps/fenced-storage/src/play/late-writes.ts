@@ -1,22 +1,28 @@
+import { EventEmitter, once } from "node:events";
+import { fileURLToPath } from "node:url";
+import { startWorkerProcess } from "@holdfast/app-kit/worker-process";
 import type { Lock } from "@holdfast/core";
 import type { Cleanup } from "@holdfast/testkit/cleanup";
 import { type Account, type Accounts, accountOf } from "../accounts.ts";
 import { openAccounts, type StorageName } from "../storages.ts";
 import { arrivals, type Case, cases, deposit, opening } from "./cases.ts";
+import type { HolderFunctions } from "./holder.ts";
 import { connectLocks, type Locks } from "./locks.ts";
-import { type Holder, startHolder } from "./start-holder.ts";
 
-/** How one case ended. */
+const program = fileURLToPath(new URL("./holder.ts", import.meta.url));
+const limitMs = 60_000;
+
+/** How a case ended. */
 export interface Outcome extends Case {
-  /** What is in the account in the end. */
+  /** The balance at the end. */
   readonly balance: number;
-  /** Whether the storage took the late write. */
+  /** Whether the storage accepted the late write. */
   readonly isAccepted: boolean;
 }
 
 /**
- * A locks each account, reads it, and is paused. B gets the lock when its ttl has passed, reads, and adds something. A
- * wakes up, and takes something away, after B has written or before. In the end, both should be in the balance.
+ * Plays the late writes. A locks each account, reads it, and is paused. B gets the lock when its ttl has passed, reads, and
+ * deposits. A wakes up and withdraws, before or after the write of B. The balance should show both at the end.
  */
 export async function playLateWrites(
   storage: StorageName,
@@ -31,18 +37,34 @@ export async function playLateWrites(
   cleanup.defer(locks.close);
   for (const { account } of cases) await accounts.create(account, opening);
 
-  const holder = await startHolder(storage, address, ...lockServers);
-  cleanup.defer(holder.kill);
-  await holder.hear("pause");
+  const news = new EventEmitter().setMaxListeners(0);
+  const accepted = new Map<string, boolean>();
+  const onWrite = (account: string, isAccepted: boolean): void => {
+    accepted.set(account, isAccepted);
+    news.emit(account);
+  };
+  const holder = startWorkerProcess<HolderFunctions>(program, { name: "A", events: { onWrite } });
+  cleanup.defer(holder.stop);
+  await holder.call("claim", limitMs, storage, address, lockServers);
+  holder.pause(); // A holds every lock, as it has just checked
   const visits = await Promise.all(cases.map((one) => beginVisit(one, accounts, locks)));
-  for (const visit of visits) if (visit.one.arrival === arrivals[0]) await visit.end();
-  const ended = holder.resume();
-  for (const visit of visits) if (visit.one.arrival === arrivals[1]) await endAfterLateWrite(visit, holder);
-  await ended;
-  return Promise.all(cases.map((one) => outcomeOf(one, accounts, holder)));
+  for (const { one, end } of visits) if (one.arrival === arrivals[0]) await end();
+  const late = visits.filter(({ one }) => one.arrival === arrivals[1]);
+  const interrupted = late.map(async ({ one, end }) => {
+    await once(news, one.account);
+    await end();
+  });
+  const written = holder.call("write", limitMs); // the message waits until A runs again
+  holder.resume();
+  await Promise.all([written, ...interrupted]);
+  const outcomeOf = async (one: Case): Promise<Outcome> => {
+    const balance = await accounts.unchecked(one.account).read();
+    return { ...one, balance, isAccepted: accepted.get(one.account) === true };
+  };
+  return Promise.all(cases.map(outcomeOf));
 }
 
-/** B, when it has the lock and has read. */
+/** B, after it has got the lock and read. */
 interface Visit {
   readonly one: Case;
   /** Writes, and releases the lock. */
@@ -60,15 +82,4 @@ async function beginVisit(one: Case, accounts: Accounts, { redlock }: Locks): Pr
       await lock.release();
     },
   };
-}
-
-async function endAfterLateWrite(visit: Visit, holder: Holder): Promise<void> {
-  await holder.hear(visit.one.account);
-  await visit.end();
-}
-
-async function outcomeOf(one: Case, accounts: Accounts, holder: Holder): Promise<Outcome> {
-  const message = await holder.hear(one.account);
-  const balance = await accounts.unchecked(one.account).read();
-  return { ...one, balance, isAccepted: message.isAccepted === true };
 }

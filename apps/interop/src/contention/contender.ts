@@ -1,34 +1,41 @@
-/**
- * A process of contenders that all use one library. Its parent sends it a {@link Job}; it answers "ready", waits until it
- * is told to go, and sends what each of its contenders came to.
- */
-import { once } from "node:events";
+/** A process of contenders that all use one library. */
+import { serveParent } from "@holdfast/app-kit/worker";
 import { libraries } from "../libraries/index.ts";
+import type { Locker } from "../libraries/library.ts";
 import { none } from "../libraries/none.ts";
-import { contend, type Task } from "./contend.ts";
+import { type Counts, contend, type Task } from "./contend.ts";
 import { connectStore } from "./store.ts";
 
-export interface Job extends Task {
+/** What a process of contenders is to do. */
+export interface Job extends Omit<Task, "locksSeveral"> {
   /** The name of the library. */
   readonly library: string;
-  /** How many contenders, each with connections of its own. */
+  /** The number of contenders, each with connections of its own. */
   readonly clients: number;
   /** The servers that hold the locks. */
   readonly ports: readonly number[];
-  /** The server that holds what they protect. */
+  /** The server that holds the protected numbers. */
   readonly storePort: number;
 }
 
-const [job] = (await once(process, "message")) as [Job];
-const library = [...libraries, none].find(({ name }) => name === job.library);
-if (library === undefined) throw new Error(`there is no ${job.library}`);
-const store = connectStore(job.storePort);
-const lockers = await Promise.all(Array.from({ length: job.clients }, () => library.connect(job.ports)));
-process.send?.("ready");
-await once(process, "message");
-const task: Task = { ...job, locksSeveral: library.locksSeveral };
-process.send?.(await Promise.all(lockers.map((locker) => contend(locker, store, task))));
+let contendAll: () => Promise<Counts[]>;
 
-for (const locker of lockers) locker.close();
-store.close();
-process.disconnect();
+const functions = {
+  /** Connects all contenders. */
+  async open(job: Job): Promise<void> {
+    const library = [...libraries, none].find(({ name }) => name === job.library);
+    if (library === undefined) throw new RangeError(`there is no library ${job.library}`);
+    const { locksSeveral } = library;
+    const store = connectStore(job.storePort);
+    const connect = (): Promise<Locker> => library.connect(job.ports);
+    const lockers = await Promise.all(Array.from({ length: job.clients }, connect));
+    contendAll = () => Promise.all(lockers.map((locker) => contend(locker, store, { ...job, locksSeveral })));
+  },
+  /** Lets them contend, and returns the counts of each. */
+  contend: (): Promise<Counts[]> => contendAll(),
+};
+
+/** The functions that the parent calls. */
+export type ContenderFunctions = typeof functions;
+
+serveParent(functions);

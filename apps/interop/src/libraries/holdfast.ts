@@ -1,9 +1,7 @@
-import { LockLostError, type LockNode, Redlock } from "@holdfast/core";
-import { ioredisNode } from "@holdfast/ioredis";
-import { nodeRedisNode } from "@holdfast/node-redis";
-import { createClient } from "@redis/client";
-import { disconnect, ioredisClients, unless } from "./clients.ts";
+import { type ConnectedNodes, connectNodes } from "@holdfast/app-kit/nodes";
+import { LockLostError, Redlock } from "@holdfast/core";
 import type { Library, Locker } from "./library.ts";
+import { unless } from "./unless.ts";
 
 /** Generous: a busy machine must not turn a conflict into a failure. */
 const nodeTimeoutMs = 10_000;
@@ -11,31 +9,17 @@ const nodeTimeoutMs = 10_000;
 export const holdfastOverIoredis: Library = {
   name: "Holdfast over ioredis",
   locksSeveral: true,
-  async connect(ports) {
-    const clients = await ioredisClients(ports);
-    return lockerOver(
-      clients.map((client) => ioredisNode(client, { prefix: "" })),
-      "",
-      () => disconnect(clients),
-    );
-  },
+  connect: async (ports) => lockerOver(await connectNodes("ioredis", ports, { prefix: "" }), ""),
 };
 
-/** With the prefix of redis-semaphore, which makes the same keys of names that do not begin with it. */
+/** With the prefix of redis-semaphore. Names without the prefix then get the same keys. */
 export const holdfastOverNodeRedis: Library = {
   name: 'Holdfast over node-redis, prefix "mutex:"',
   locksSeveral: true,
-  async connect(ports) {
-    const clients = ports.map((port) => createClient({ url: `redis://127.0.0.1:${port}` }));
-    await Promise.all(clients.map((client) => client.connect()));
-    const nodes = clients.map((client) => nodeRedisNode(client, { prefix: "mutex:" }));
-    return lockerOver(nodes, "mutex:", () => {
-      for (const client of clients) client.destroy();
-    });
-  },
+  connect: async (ports) => lockerOver(await connectNodes("node-redis", ports, { prefix: "mutex:" }), "mutex:"),
 };
 
-function lockerOver(nodes: readonly LockNode[], prefix: string, close: () => void): Locker {
+function lockerOver({ nodes, close }: ConnectedNodes, prefix: string): Locker {
   const redlock = new Redlock(nodes, { nodeTimeoutMs, ttlMs: 60_000 });
   return {
     async tryLock(keys, ttlMs) {
@@ -54,6 +38,6 @@ function lockerOver(nodes: readonly LockNode[], prefix: string, close: () => voi
         release: () => lock.release(),
       };
     },
-    close,
+    close: () => void close(),
   };
 }

@@ -1,5 +1,6 @@
+import { connectIoredis, disconnect } from "@holdfast/app-kit/clients";
+import type { Redis } from "ioredis";
 import { Mutex, RedlockMutex } from "redis-semaphore";
-import { disconnect, ioredisClients } from "./clients.ts";
 import type { HeldLock, Library } from "./library.ts";
 
 /** Its users cannot choose what keys begin with. */
@@ -9,7 +10,7 @@ export const redisSemaphore: Library = {
   name: "redis-semaphore",
   locksSeveral: false,
   async connect(ports) {
-    const clients = await ioredisClients(ports);
+    const clients = await connectIoredis(ports);
     return {
       async tryLock([key = ""], ttlMs) {
         const name = key.slice(keyPrefix.length);
@@ -24,7 +25,7 @@ export const redisSemaphore: Library = {
   },
 };
 
-function held(mutex: Mutex | RedlockMutex, clients: Parameters<typeof disconnect>[0], name: string): HeldLock {
+function held(mutex: Mutex | RedlockMutex, clients: readonly Redis[], name: string): HeldLock {
   return {
     value: mutex.identifier,
     /** Its extension is automatic; by hand it goes by a second mutex that takes over the identifier. */

@@ -1,12 +1,13 @@
+import { connectIoredis, disconnect } from "@holdfast/app-kit/clients";
 import { createLock, createRedlock, IoredisAdapter, type Lock, LockAcquisitionError } from "redlock-universal";
-import { disconnect, ioredisClients, unless } from "./clients.ts";
 import type { Library } from "./library.ts";
+import { unless } from "./unless.ts";
 
 export const redlockUniversal: Library = {
   name: "redlock-universal",
   locksSeveral: false,
   async connect(ports) {
-    const clients = await ioredisClients(ports);
+    const clients = await connectIoredis(ports);
     const adapters = clients.map((client) => new IoredisAdapter(client));
     return {
       async tryLock([key = ""], ttlMs) {

@@ -1,6 +1,7 @@
+import { connectIoredis, disconnect } from "@holdfast/app-kit/clients";
 import Redlock from "redlock4";
-import { disconnect, ioredisClients, unless } from "./clients.ts";
 import type { HeldLock, Library } from "./library.ts";
+import { unless } from "./unless.ts";
 
 const { LockError } = Redlock;
 
@@ -8,7 +9,7 @@ export const redlock4: Library = {
   name: "redlock 4",
   locksSeveral: true,
   async connect(ports) {
-    const clients = await ioredisClients(ports);
+    const clients = await connectIoredis(ports);
     const redlock = new Redlock(clients, { retryCount: 0 });
     return {
       async tryLock(keys, ttlMs) {

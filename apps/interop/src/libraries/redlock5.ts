@@ -1,12 +1,13 @@
+import { connectIoredis, disconnect } from "@holdfast/app-kit/clients";
 import Redlock, { ExecutionError } from "redlock5";
-import { disconnect, ioredisClients, unless } from "./clients.ts";
 import type { HeldLock, Library } from "./library.ts";
+import { unless } from "./unless.ts";
 
 export const redlock5: Library = {
   name: "redlock 5",
   locksSeveral: true,
   async connect(ports) {
-    const clients = await ioredisClients(ports);
+    const clients = await connectIoredis(ports);
     const redlock = new Redlock(clients, { retryCount: 0 });
     return {
       async tryLock(keys, ttlMs) {

@@ -6,10 +6,10 @@ import type { Figures, Party, ProcessPlan, ServerAddress } from "./plan.ts";
 
 const holdMs = 5;
 
-/** Acquires a lock, and answers what releases it. */
+/** Acquires a lock. Resolves with a function that releases it. */
 type Acquire = (resources: readonly string[]) => Promise<() => Promise<unknown>>;
 
-/** Connects all parties, and answers what has them contend for so long. */
+/** Connects all parties. Resolves with a function that lets them contend for that time. */
 export async function prepareContention(
   plans: readonly ProcessPlan[],
   servers: readonly ServerAddress[],
@@ -39,7 +39,7 @@ async function connect({ client }: ProcessPlan, servers: readonly ServerAddress[
   };
 }
 
-/** Counts locks, and the longest wait, whether it has ended or not. */
+/** Counts locks, and measures the longest wait, whether it has ended or not. */
 async function contend({ name, workers, resources }: Party, acquire: Acquire, endMs: number): Promise<Figures> {
   const waitingSince = new Map<number, number>();
   let [locks, longestMs] = [0, 0];
@@ -55,8 +55,10 @@ async function contend({ name, workers, resources }: Party, acquire: Acquire, en
       await release();
     }
   };
-  for (let worker = 0; worker < workers; worker++) work(worker).catch((error) => console.error(error));
-  await sleep(endMs - performance.now());
+  const failed = new Promise<never>((_, reject) => {
+    for (let worker = 0; worker < workers; worker++) work(worker).catch(reject);
+  });
+  await Promise.race([sleep(endMs - performance.now()), failed]); // workers that still wait are not awaited
   for (const sinceMs of waitingSince.values()) longestMs = Math.max(longestMs, performance.now() - sinceMs);
   return { [`${name} locks`]: locks, [`${name} longest`]: longestMs };
 }

@@ -1,18 +1,17 @@
-import { fork } from "node:child_process";
-import { once } from "node:events";
 import { fileURLToPath } from "node:url";
+import { startWorkerProcess } from "@holdfast/app-kit/worker-process";
 import type { RedisServer } from "@holdfast/testkit";
-import type { Figures, Order, PlacedOrder } from "./plan.ts";
+import type { Figures, Order } from "./plan.ts";
+import type { MeasureFunctions } from "./process.ts";
 
 const program = fileURLToPath(new URL("./process.ts", import.meta.url));
-const execArgv = ["--conditions=@holdfast/source", "--import", "tsx", "--expose-gc"];
 
-/** What takes longer counts as never ending. */
+/** A measurement that takes longer counts as endless. */
 const limitMs = 90_000;
 
 /**
- * Carries out an order in fresh processes, and resolves with their figures; without any, when they do not end in time.
- * Over servers, parties that contend have a process for each plan.
+ * Carries out an order in fresh processes, and resolves with their figures: none, if a process does not end in time. Over
+ * servers, each plan of a contention has a process of its own.
  */
 export async function measure(order: Order, servers: readonly RedisServer[]): Promise<Figures> {
   await Promise.all(servers.map((server) => server.command("FLUSHALL")));
@@ -21,21 +20,20 @@ export async function measure(order: Order, servers: readonly RedisServer[]): Pr
     order.measure === "contention" && servers.length > 0
       ? order.plans.map((plan) => ({ ...order, plans: [plan] }))
       : [order];
-  const children = orders.map((order) => {
-    const placed: PlacedOrder = { order, servers: addresses };
-    return fork(program, [JSON.stringify(placed)], { execArgv, stdio: ["ignore", "inherit", "inherit", "ipc"] });
-  });
-  const timer = setTimeout(() => {
-    for (const child of children) child.kill("SIGKILL");
-  }, limitMs);
-  const messageOf = async (child: (typeof children)[number]): Promise<Figures> => {
-    const [message] = await Promise.race([once(child, "message"), once(child, "exit").then(() => [{}])]);
-    return message as Figures;
-  };
-  await Promise.all(children.map(messageOf));
-  for (const child of children) if (child.connected) child.send("go");
-  const figures = await Promise.all(children.map(messageOf));
-  clearTimeout(timer);
-  for (const server of servers) server.resume();
-  return Object.assign({}, ...figures);
+  const workers = orders.map(() =>
+    startWorkerProcess<MeasureFunctions>(program, { name: order.measure, execArgv: ["--expose-gc"] }),
+  );
+  try {
+    await Promise.all(
+      workers.map((worker, index) => worker.call("prepare", limitMs, orders[index] as Order, addresses)),
+    );
+    const figures = await Promise.all(workers.map((worker) => worker.call("measure", limitMs)));
+    return Object.assign({}, ...figures);
+  } catch (error) {
+    if (/ hung: /.test(String(error))) return {};
+    throw error;
+  } finally {
+    await Promise.all(workers.map((worker) => worker.stop()));
+    for (const server of servers) server.resume();
+  }
 }

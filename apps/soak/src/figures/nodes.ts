@@ -1,25 +1,27 @@
+import { connectIoredis } from "@holdfast/app-kit/clients";
+import { connectNodes } from "@holdfast/app-kit/nodes";
 import type { LockNode } from "@holdfast/core";
-import { ioredisNode } from "@holdfast/ioredis";
 import { memoryNode } from "@holdfast/memory";
-import { Redis } from "ioredis";
+import type { Redis } from "ioredis";
 import type { ServerAddress } from "./plan.ts";
 
 const memoryNodeCount = 5;
 let memoryNodes: readonly LockNode[] | undefined;
 
-/** Five nodes: over the servers with connections of their own, or those in memory of this process. */
+/** Opens five nodes: over the servers, with new connections, or the memory nodes that this process shares. */
 export async function openNodes(servers: readonly ServerAddress[], listens = true): Promise<readonly LockNode[]> {
   if (servers.length === 0) {
     memoryNodes ??= Array.from({ length: memoryNodeCount }, () => memoryNode());
     return listens ? memoryNodes : memoryNodes.map(({ watch: _, ...node }) => node);
   }
-  return (await openClients(servers)).map((client) => ioredisNode(client, { wakeUps: listens }));
+  return (await connectNodes("ioredis", addressesOf(servers), { wakeUps: listens })).nodes;
 }
 
-/** A client for each server, all of them ready. */
-export async function openClients(servers: readonly ServerAddress[]): Promise<readonly Redis[]> {
-  const clients = servers.map(({ url }) => new Redis(url));
-  for (const client of clients) client.on("error", () => {});
-  await Promise.all(clients.map((client) => client.ping()));
-  return clients;
+/** Connects a client to each server. */
+export function openClients(servers: readonly ServerAddress[]): Promise<readonly Redis[]> {
+  return connectIoredis(addressesOf(servers));
+}
+
+function addressesOf(servers: readonly ServerAddress[]): string[] {
+  return servers.map(({ url }) => url);
 }

@@ -1,20 +1,28 @@
-/** A process that measures one thing: says that it is ready, measures when it is told to, and sends its figures. */
-import { once } from "node:events";
+/** A process that takes one measurement. */
+import { serveParent } from "@holdfast/app-kit/worker";
 import { prepareContention } from "./contention.ts";
 import { measureHang } from "./hang.ts";
 import { measurePauses } from "./pauses.ts";
-import type { Figures, PlacedOrder } from "./plan.ts";
+import type { Figures, Order, ServerAddress } from "./plan.ts";
 import { measureStall } from "./stall.ts";
 import { measureTries } from "./tries.ts";
 
-process.on("disconnect", () => process.exit(1)); // the parent has gone
-const measure = await prepare(JSON.parse(process.argv[2] ?? "") as PlacedOrder);
-process.send?.("ready");
-await once(process, "message");
-const figures = await measure();
-process.send?.(figures, () => process.exit(0)); // whatever still waits
+let measure: () => Promise<Figures>;
 
-async function prepare({ order, servers }: PlacedOrder): Promise<() => Promise<Figures>> {
+const functions = {
+  /** Connects to the servers. */
+  async prepare(order: Order, servers: readonly ServerAddress[]): Promise<void> {
+    measure = await prepare(order, servers);
+  },
+  measure: (): Promise<Figures> => measure(),
+};
+
+/** The functions that the parent calls. */
+export type MeasureFunctions = typeof functions;
+
+serveParent(functions);
+
+async function prepare(order: Order, servers: readonly ServerAddress[]): Promise<() => Promise<Figures>> {
   switch (order.measure) {
     case "contention":
       return prepareContention(order.plans, servers, order.ms);

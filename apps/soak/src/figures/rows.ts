@@ -1,4 +1,4 @@
-import { createDice } from "../dice.ts";
+import { createDice } from "@holdfast/app-kit/dice";
 import type { Client, Crowd, Figures, Order, ProcessPlan } from "./plan.ts";
 
 /** A row of the table. */

@@ -1,57 +1,33 @@
-import type { LockNode } from "@holdfast/core";
-import { ioredisNode } from "@holdfast/ioredis";
+import { type ConnectedNodes, connectNodes } from "@holdfast/app-kit/nodes";
 import { memoryNode } from "@holdfast/memory";
-import { nodeRedisNode } from "@holdfast/node-redis";
-import { type RedisServer, startRedisServer } from "@holdfast/testkit";
-import { createClient } from "@redis/client";
-import { Redis } from "ioredis";
+import { startRedisServer } from "@holdfast/testkit";
 
-/** Lock nodes of one kind, and how to leave nothing of them behind. */
-export interface World {
+/** Lock nodes of one kind. Closing them leaves nothing behind. */
+export interface World extends ConnectedNodes {
   readonly name: string;
-  readonly nodes: readonly LockNode[];
-  close(): Promise<void>;
 }
 
-/** Memory nodes, and real servers by either client. */
+/** Opens memory nodes, and nodes over real servers with either client. */
 export async function openWorlds(): Promise<World[]> {
-  return [memoryWorld(), await ioredisWorld(await startServers()), await nodeRedisWorld(await startServers())];
+  const memoryNodes = Array.from({ length: 5 }, () => memoryNode());
+  return [
+    { name: "5 memory nodes", nodes: memoryNodes, close: async () => {} },
+    await openServers("ioredis"),
+    await openServers("node-redis"),
+  ];
 }
 
-function startServers(): Promise<RedisServer[]> {
-  return Promise.all([startRedisServer(), startRedisServer(), startRedisServer()]);
-}
-
-function memoryWorld(): World {
-  const nodes = Array.from({ length: 5 }, () => memoryNode());
-  return { name: "5 memory nodes", nodes, close: async () => {} };
-}
-
-async function ioredisWorld(servers: readonly RedisServer[]): Promise<World> {
-  const clients = servers.map(({ port }) => new Redis({ host: "127.0.0.1", port }));
-  await Promise.all(clients.map((client) => client.ping()));
-  const nodes = clients.map((client) => ioredisNode(client));
+async function openServers(library: "ioredis" | "node-redis"): Promise<World> {
+  const servers = await Promise.all([1, 2, 3].map(() => startRedisServer()));
+  const { nodes, close } = await connectNodes(
+    library,
+    servers.map(({ port }) => port),
+  );
   return {
-    name: "3 servers by ioredis",
+    name: `3 servers by ${library}`,
     nodes,
     async close() {
-      await Promise.all(nodes.map((node) => node.close()));
-      for (const client of clients) client.disconnect();
-      await Promise.all(servers.map((server) => server.stop()));
-    },
-  };
-}
-
-async function nodeRedisWorld(servers: readonly RedisServer[]): Promise<World> {
-  const clients = servers.map(({ url }) => createClient({ url }));
-  await Promise.all(clients.map((client) => client.connect()));
-  const nodes = clients.map((client) => nodeRedisNode(client));
-  return {
-    name: "3 servers by @redis/client",
-    nodes,
-    async close() {
-      await Promise.all(nodes.map((node) => node.close()));
-      for (const client of clients) client.destroy();
+      await close();
       await Promise.all(servers.map((server) => server.stop()));
     },
   };

@@ -1,6 +1,6 @@
 import { setImmediate as immediate, setTimeout as sleep } from "node:timers/promises";
+import type { Dice } from "@holdfast/app-kit/dice";
 import { type Lock, LockHeldError, type LockOptions, type Redlock, WaitTimeoutError } from "@holdfast/core";
-import type { Dice } from "../dice.ts";
 import { type How, hows, type Report } from "./messages.ts";
 
 /** A program that takes locks until it is told to stop. */
@@ -8,30 +8,30 @@ export interface Program {
   readonly name: string;
   readonly redlock: Redlock;
   readonly dice: Dice;
-  /** Resolves when the parent has noted it. */
+  /** Resolves when the parent has noted the event. */
   report(report: Report): Promise<void>;
 }
 
-/** The global order in which all programs take locks: that of the list. */
+/** In the global order in which all programs take locks. */
 const resources = Array.from({ length: 8 }, (_, index) => `waiting:${index}`);
 const resourcesMax = 4;
 const nestingMax = 3;
 const holdMsMax = 4;
 const patienceMsMax = 40;
 
-/** Takes locks, some of them nested, and gives up now and then. */
+/** Takes locks, some of them nested, and sometimes gives up. */
 export async function run(program: Program, isOver: () => boolean): Promise<void> {
   while (!isOver()) await take(program, drawSets(program.dice));
 }
 
-/** The resources of locks to take one within the other: each set comes after the one before it in the global order. */
+/** Draws the resources of nested locks. Each set comes after the one before it in the global order. */
 function drawSets(dice: Dice): string[][] {
   const sets: string[][] = [];
   const depth = dice.one([1, 1, 1, 2, nestingMax]);
   for (let rest = resources; sets.length < depth && rest.length > 0; ) {
     const left = depth - sets.length;
     const choices = left === 1 ? rest : rest.slice(0, Math.ceil(rest.length / left));
-    const set = dice.some(choices, dice.integer(1, Math.min(resourcesMax, choices.length)));
+    const set = dice.some(choices, dice.integer(1, Math.min(resourcesMax, choices.length))).sort();
     sets.push(set);
     rest = rest.slice(rest.indexOf(set.at(-1) as string) + 1);
   }
@@ -60,7 +60,7 @@ async function take(program: Program, [set, ...inner]: readonly string[][]): Pro
   await report({ event: "released", program: name });
 }
 
-/** Such calls never give up: only a lock ends their wait. */
+/** Only a lock ends such a wait. */
 const unlimited = { waitTimeoutMs: Infinity } satisfies LockOptions;
 
 async function acquire(program: Program, set: readonly string[], how: How): Promise<Lock | null> {
@@ -89,7 +89,7 @@ async function acquireUntilAborted({ name: label, redlock, dice }: Program, set:
   return lock;
 }
 
-/** Zero is the next turn of the event loop. */
+/** Sleeps; 0 is the next turn of the event loop. */
 async function pause(ms: number): Promise<void> {
   await (ms === 0 ? immediate() : sleep(ms));
 }

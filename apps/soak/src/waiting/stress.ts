@@ -1,26 +1,36 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { startWorkerProcess, type WorkerProcess } from "@holdfast/app-kit/worker-process";
 import { type RedisServer, startRedisServer } from "@holdfast/testkit";
 import type { Findings } from "../findings.ts";
-import { startWorker, type Worker } from "./crew.ts";
-import { hows } from "./messages.ts";
+import { hows, type ParentFunctions } from "./messages.ts";
 import { createReferee, type Referee } from "./referee.ts";
 import { claimsLeft, connectionsLeft, describeClaims, keysThatStay, subscriptionsLeft } from "./traces.ts";
+import type { StressFunctions } from "./worker.ts";
+
+type Worker = WorkerProcess<StressFunctions>;
+
+const program = fileURLToPath(new URL("./worker.ts", import.meta.url));
+const startTimeoutMs = 60_000;
 
 const serverCount = 5;
 const workerCount = 2;
 
-/** A call that may wait for ever hangs when it has waited for so long, in milliseconds. */
+/** A call without a time limit counts as hung after this wait, in milliseconds. */
 const hangMs = 20_000;
 
-/** How long what is under way may take to end, in milliseconds: it waits for nobody but others that end, too. */
+/** How long the programs may take to end, in milliseconds. They wait only for others that end, too. */
 const drainMs = 30_000;
 
-/** Code that is compiled late and the caches of the clients take some, whatever the time. */
+/** How long a closed worker may take to exit, in milliseconds. */
+const exitMs = 5_000;
+
+/** Room for code that is compiled late, and for the caches of the clients. */
 const growthMaxMb = 3;
 
 /**
- * Has programs in several processes wait for overlapping sets of resources over real servers, and looks at what that
- * leaves behind.
+ * Lets programs in several processes wait for overlapping sets of resources on real servers, and checks that they leave
+ * nothing behind.
  */
 export async function stressWaiting(durationMs: number, seed: number): Promise<Findings> {
   const servers = await Promise.all(Array.from({ length: serverCount }, () => startRedisServer()));
@@ -28,13 +38,16 @@ export async function stressWaiting(durationMs: number, seed: number): Promise<F
   const failures: string[] = [];
   const workers: Worker[] = [];
   try {
-    const order = { urls: servers.map(({ url }) => url) };
-    const listener = {
-      onReport: referee.note,
-      onFailed: (program: string, message: string) => void failures.push(`${program} failed with ${message}`),
+    const urls = servers.map(({ url }) => url);
+    const events: ParentFunctions = {
+      note: (report) => referee.note(report),
+      fail: (program, message) => void failures.push(`${program} failed with ${message}`),
     };
     for (let number = 1; number <= workerCount; number++) {
-      workers.push(await startWorker({ ...order, name: `w${number}`, seed: seed + number }, listener));
+      const name = `w${number}`;
+      const worker = startWorkerProcess<StressFunctions>(program, { name, events, execArgv: ["--expose-gc"] });
+      workers.push(worker);
+      await worker.call("open", startTimeoutMs, { name, urls, seed: seed + number });
     }
     const findings = await stress(durationMs, { servers, workers, referee });
     return {
@@ -42,7 +55,7 @@ export async function stressWaiting(durationMs: number, seed: number): Promise<F
       problems: [...referee.problems.slice(0, 10), ...failures.slice(0, 10), ...findings.problems],
     };
   } finally {
-    for (const worker of workers) worker.kill();
+    await Promise.all(workers.map((worker) => worker.stop()));
     await Promise.all(servers.map((server) => server.stop()));
   }
 }
@@ -63,7 +76,7 @@ async function stress(durationMs: number, stage: Stage): Promise<Findings> {
     if (hang.length > 0) return { lines: lines(), problems: [...hang, ...(await describeClaims(servers))] };
     problems.push(...named("claims are left", await claimsLeft(servers)));
     problems.push(...named("subscriptions are left", await subscriptionsLeft(servers)));
-    heaps.push(await Promise.all(workers.map(heapOf)));
+    heaps.push(await Promise.all(workers.map((worker) => worker.call("heapMb", drainMs))));
   }
   problems.push(...named("keys stay", await keysThatStay(servers)));
   for (const worker of workers) problems.push(...(await closeWorker(worker)));
@@ -81,14 +94,13 @@ async function stress(durationMs: number, stage: Stage): Promise<Findings> {
   };
 }
 
-/** Lets all programs work for so long, and then end. Resolves with who waits for what, if that is for ever. */
+/** Lets all programs work for that time, and then end. If they hang, resolves with a description of all waits. */
 async function workFor(ms: number, { workers, referee }: Stage): Promise<string[]> {
-  const drained = Promise.all(workers.map((worker) => worker.hear("drained", ms + hangMs + drainMs)));
+  const drained = Promise.all(workers.map((worker) => worker.call("work", ms + hangMs + drainMs)));
   const ended = drained.then(
     () => true,
     () => false,
   );
-  for (const worker of workers) worker.tell({ kind: "work" });
   const stopMs = performance.now() + ms;
   const endMs = stopMs + drainMs;
   let isStopping = false;
@@ -96,32 +108,24 @@ async function workFor(ms: number, { workers, referee }: Stage): Promise<string[
     const nowMs = performance.now();
     if (!isStopping && nowMs >= stopMs) {
       isStopping = true;
-      for (const worker of workers) worker.tell({ kind: "stop" });
+      await Promise.all(workers.map((worker) => worker.call("stop", drainMs)));
     }
     const isDrained = await Promise.race([ended, sleep(isStopping ? 100 : Math.min(100, stopMs - nowMs), undefined)]);
     if (isDrained === true) return [];
     const sinceMs = referee.waits[0]?.sinceMs ?? Infinity;
     const isHung = performance.now() - sinceMs > hangMs;
     if (isDrained === false || isHung || performance.now() > endMs) {
-      drained.catch(() => {});
       return ["programs hang", ...referee.describeWaits()];
     }
   }
 }
 
-async function heapOf(worker: Worker): Promise<number> {
-  const measured = worker.hear("measured", drainMs);
-  worker.tell({ kind: "measure" });
-  return (await measured).heapMb;
-}
-
-/** Has a worker close everything. It must then exit by itself. */
+/** Lets a worker close everything. The process must then exit on its own. */
 async function closeWorker(worker: Worker): Promise<string[]> {
-  const closed = worker.hear("closed", drainMs);
-  worker.tell({ kind: "close" });
-  const { left } = await closed;
+  const left = await worker.call("close", drainMs);
   const problems = named(`handles are left in ${worker.name}`, [...new Set(left)]);
-  if (!(await worker.exits(5_000))) problems.push(`${worker.name} did not exit by itself`);
+  const code = await Promise.race([worker.ended, sleep(exitMs)]);
+  if (code !== 0) problems.push(`${worker.name} did not exit on its own`);
   return problems;
 }
 

@@ -1,85 +1,57 @@
-/** A process of the waiting stress: runs programs over two `Redlock`s, and tells its parent what they do. */
+/** A process of the waiting stress test. It runs programs over two `Redlock`s. */
+import { createDice } from "@holdfast/app-kit/dice";
+import { type ConnectedNodes, connectNodes } from "@holdfast/app-kit/nodes";
+import { serveParent } from "@holdfast/app-kit/worker";
 import { Redlock } from "@holdfast/core";
-import { ioredisNode } from "@holdfast/ioredis";
-import { nodeRedisNode } from "@holdfast/node-redis";
-import { createClient } from "@redis/client";
-import { Redis } from "ioredis";
-import { createDice } from "../dice.ts";
 import { heapMb, leftSince } from "../leftovers.ts";
-import type { FromWorker, Report, ToWorker, WorkerOrder } from "./messages.ts";
-import { run } from "./program.ts";
+import type { ParentFunctions, WorkerOrder } from "./messages.ts";
+import { type Program, run } from "./program.ts";
 
 const programsPerRedlock = 12;
-
-const order = JSON.parse(process.argv[2] ?? "") as WorkerOrder;
-process.on("SIGINT", () => {}); // Ctrl-C reaches the whole group: the parent sees to an orderly end
-process.on("disconnect", () => process.exit(1)); // the parent has gone
-const before = process.getActiveResourcesInfo();
-
-const unanswered = new Map<number, () => void>();
-let reports = 0;
+let before: readonly string[];
+let connected: readonly ConnectedNodes[];
+let programs: readonly Program[];
 let isOver = false;
 
-const redises = order.urls.map((url) => new Redis(url));
-const clients = order.urls.map((url) => createClient({ url }));
-await Promise.all([...redises.map((redis) => redis.ping()), ...clients.map((client) => client.connect())]);
-const nodeLists = [redises.map((redis) => ioredisNode(redis)), clients.map((client) => nodeRedisNode(client))];
-// Generous: a machine that is busy with something else is no finding.
-const redlocks = nodeLists.map((nodes) => new Redlock(nodes, { ttlMs: 30_000, nodeTimeoutMs: 5_000 }));
-const programs = redlocks.flatMap((redlock, index) =>
-  Array.from({ length: programsPerRedlock }, (_, program) => ({
-    name: `${order.name}.${index + 1}.${program + 1}`,
-    redlock,
-    dice: createDice(order.seed * 1_000 + index * 100 + program),
-    report,
-  })),
-);
-
-process.on("message", (message: ToWorker) => {
-  if (message.kind === "noted") {
-    unanswered.get(message.id)?.();
-    unanswered.delete(message.id);
-  } else if (message.kind === "stop") isOver = true;
-  else void obey[message.kind]();
-});
-const obey = {
+const functions = {
+  /** Connects to all servers. */
+  async open(order: WorkerOrder): Promise<void> {
+    before = process.getActiveResourcesInfo();
+    connected = [await connectNodes("ioredis", order.urls), await connectNodes("node-redis", order.urls)];
+    programs = connected.flatMap(({ nodes }, index) => {
+      // Generous: a machine that is busy with something else must not count as a finding.
+      const redlock = new Redlock(nodes, { ttlMs: 30_000, nodeTimeoutMs: 5_000 });
+      return Array.from({ length: programsPerRedlock }, (_, number) => ({
+        name: `${order.name}.${index + 1}.${number + 1}`,
+        redlock,
+        dice: createDice(order.seed * 1_000 + index * 100 + number),
+        report: async (report) => void (await parent.call("note", report)),
+      }));
+    });
+  },
+  /** Runs all programs, and resolves when they have ended. */
   async work(): Promise<void> {
     isOver = false;
-    await Promise.all(
-      programs.map(async (program) => {
-        try {
-          await run(program, () => isOver);
-        } catch (error) {
-          const message = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
-          tell({ kind: "failed", program: program.name, message });
-        }
-      }),
+    const runs = programs.map((program) =>
+      run(program, () => isOver).catch((error) => parent.call("fail", program.name, String(error))),
     );
-    tell({ kind: "drained" });
+    await Promise.all(runs);
   },
-  async measure(): Promise<void> {
-    tell({ kind: "measured", heapMb: await heapMb() });
+  /** Ends each program after its current step. */
+  stop(): void {
+    isOver = true;
   },
-  async close(): Promise<void> {
-    await Promise.all(nodeLists.flat().map((node) => node.close()));
-    for (const redis of redises) redis.disconnect();
-    for (const client of clients) client.destroy();
-    tell({ kind: "closed", left: await leftSince(before) });
-    // Nothing but the channel to the parent keeps this process alive now.
-    process.removeAllListeners("disconnect");
-    process.disconnect?.();
+  heapMb,
+  /** Closes everything, returns the kinds of the handles that are still open, and lets the process exit. */
+  async close(): Promise<readonly string[]> {
+    await Promise.all(connected.map(({ close }) => close()));
+    const left = await leftSince(before);
+    void parent.leave();
+    return left;
   },
 };
 
-tell({ kind: "ready" });
+/** The functions that the parent calls. */
+export type StressFunctions = typeof functions;
 
-function report(report: Report): Promise<void> {
-  reports += 1;
-  const id = reports;
-  tell({ kind: "report", id, report });
-  return new Promise((resolve) => unanswered.set(id, resolve));
-}
-
-function tell(message: FromWorker): void {
-  process.send?.(message);
-}
+const parent = serveParent<ParentFunctions>(functions);
