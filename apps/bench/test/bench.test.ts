@@ -17,7 +17,7 @@ test("bench measures a workload with all its contenders, writes a report, and le
   expect(out).toMatch(/^6 slices in 2 cells \(counts\): about 1 min\.$/m);
   expect(out).toMatch(/counts, one at a time +holdfast\/ioredis +[\d.]+ commands/);
   expect(out).toContain(`The report is ${join(folder, "README.md")}.`);
-  expect(await readFile(join(folder, "README.md"), "utf8")).toContain("## What a lock takes, counted");
+  expect(await readFile(join(folder, "README.md"), "utf8")).toContain("## What a lock costs, counted");
   const { rows } = JSON.parse(await readFile(join(folder, "figures.json"), "utf8"));
   expect(rows).toHaveLength(6);
   expect(rows.every((row: object) => "commandsPerNode" in row)).toBe(true);

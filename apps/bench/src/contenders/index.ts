@@ -5,9 +5,9 @@ const defaults: Settings = { waiting: "default", isBatching: false, isPatient: f
 const holdfastPromises: Promises = {
   fencingToken: "for each lock",
   checkedValidity: "on two clocks",
-  waitingWithoutPolling: "queues, woken by messages",
+  waitingWithoutPolling: "queues and notifications",
   extension: "`using`, `autoExtend`",
-  waiting: "first in, first out within a process; waiting lists on the servers between processes",
+  waiting: "first in, first out within a process; between processes, waiting lists on the servers",
 };
 
 /** Facts about the versions in `package.json`, read in their sources. */

@@ -19,7 +19,7 @@ export const promiseTitles = [
   ["fencingToken", "fencing token", "token"],
   ["checkedValidity", "checked validity", "validity"],
   ["waitingWithoutPolling", "waits without polling", "no polling"],
-  ["extension", "extends by itself", "extends"],
+  ["extension", "automatic extension", "extends"],
 ] as const satisfies readonly (readonly [keyof Promises, string, string])[];
 
 const nameWidth = 190;

@@ -1,4 +1,4 @@
-/** The part of the page that says where Holdfast is slower, and why. */
+/** The part of the page about the cells in which Holdfast is slower. */
 import type { MeasureName } from "../measure/measures.ts";
 import { roundTrips, uncontended } from "../workloads/uncontended.ts";
 import { cellName, measuredCells } from "./cells.ts";
@@ -8,15 +8,15 @@ import { quartilesText, tableText, valueText } from "./text.ts";
 
 const ratioFormat = { format: "ratio" } as const;
 
-/** Why Holdfast may be slower, by the part that takes more processor time than with the other library. */
+/** Why Holdfast may be slower, by the part that takes more processor time than the other library does. */
 const reasons = {
   client:
-    "**The client**: Holdfast reads two clocks, sets a timer that ends the validity of each lock, checks each reply, and " +
-    "agrees on the token; a library that promises less does less JavaScript for a lock.",
+    "**The client**: for each lock, Holdfast reads two clocks, sets a timer for the end of the validity, checks each reply, " +
+    "and agrees on the token. A library that promises less runs less JavaScript.",
   servers:
-    "**The servers**: each of them reads, raises and keeps a counter beside the lock, in a script, where a library without " +
-    "tokens sends one `SET`. Operations of one tick share a script call, which makes up for it; one alone cannot share. " +
-    "“raw ioredis, fenced” under [Figures](#figures) is the same bound without a library.",
+    "**The servers**: each of them reads, raises and keeps a counter beside the lock, in a script. A library without tokens " +
+    "sends one `SET`. Operations of one tick share a script call, which makes up for it, but a single operation has none " +
+    "to share with. “raw ioredis, fenced” above is the same bound without a library.",
 };
 
 /** The cells in which even the upper quartile of the ratio is below 1. */

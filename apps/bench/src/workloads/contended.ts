@@ -11,11 +11,11 @@ const holdMs = 1;
 
 export const contended: Workload = {
   name: "contended",
-  title: "One lock that everybody wants",
+  title: "One lock that all workers want",
   description:
     "Workers acquire the same key on five servers, hold it for a millisecond, release it, and want it again at once. " +
-    "Tuned libraries retry every 10 ms (redis-semaphore: 2 ms) for ten seconds. Where libraries poll, the worker that " +
-    "has just released mostly gets the lock again, at once: so half of the waits are short, and the others are long.",
+    "Tuned libraries retry every 10 ms (redis-semaphore: 2 ms) for ten seconds. With libraries that poll, the worker that " +
+    "has just released the lock usually gets it again at once. Half of the waits are therefore short, and the others long.",
   contenders,
   quickContenders: ["holdfast/ioredis", "redlock 5 beta", "redlock-universal/ioredis"],
   cells: [cellOf(1, 50, true), cellOf(5, 10, true), cellOf(8, 10, false)],

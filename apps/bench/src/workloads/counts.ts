@@ -8,9 +8,9 @@ const locks = 200;
 
 export const counts: Workload = {
   name: "counts",
-  title: "What a lock takes, counted",
+  title: "What a lock costs, counted",
   description:
-    "One lock on five servers that nobody else wants: acquired and released one after another, or a hundred acquired in " +
+    "Locks on five servers that no other client wants: acquired and released one after another, or a hundred acquired in " +
     "one tick and released in one. These figures do not depend on the machine.",
   contenders,
   quickContenders: ["holdfast/ioredis", "holdfast/node-redis", "raw ioredis"],

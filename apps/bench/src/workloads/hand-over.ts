@@ -16,8 +16,8 @@ export const handOver: Workload = {
   name: "hand-over",
   title: "From one process to the next",
   description:
-    "One process holds the lock and another waits for it; then they change places. Measured is the time from the call of " +
-    "release in the one to the lock in the other. The reference “bare” does it by hand: on each server, a script releases " +
+    "One process holds the lock and another waits for it; then they change places. The figure is the time from the call of " +
+    "release in the one to the lock in the other. The reference “bare” uses no library: on each server, a script releases " +
     "and publishes, and the waiter claims when a majority of the messages has arrived.",
   contenders,
   quickContenders: ["holdfast/ioredis", "holdfast/node-redis", "redis-semaphore", "bare"],

@@ -1,4 +1,4 @@
-/** Keys that nobody else wants: at full speed, over a network, and with client and servers on separate cores. */
+/** Keys that no other client wants: at full speed, over a network, and with client and servers on separate cores. */
 import type { Contender } from "../contenders/contender.ts";
 import { uncontended as everyContender, librariesAndRaw } from "../contenders/index.ts";
 import { separateCores, whyNotPinned } from "../cores.ts";
@@ -27,8 +27,8 @@ export const uncontended: Workload = {
   ...{ name: "uncontended", title: "Without a network", columns, estimateMs },
   quickContenders: [...quickContenders, "raw ioredis, fenced", "raw ioredis, fenced, batching"],
   description:
-    "One process acquires and releases keys that nobody else wants, at full speed. Client and servers share the cores of " +
-    "one machine, so the figures compare the work of libraries.",
+    "One process acquires and releases keys that no other client wants, at full speed. Client and servers share the cores " +
+    "of one machine, so the figures compare the work of the libraries.",
   contenders: everyContender,
   cells: [1, 3, 5].flatMap((servers) =>
     [1, 10, 100, 1_000].map((atATime) => cellOf({ servers, atATime }, servers !== 3 && atATime < 1_000)),
@@ -52,8 +52,8 @@ export const separateCoresWorkload: Workload = {
   ...{ name: "separate-cores", title: "Client and servers on separate cores", columns, quickContenders },
   estimateMs: (scale) => estimateMs(scale) + 50,
   description:
-    "The same without a network, with the client on one core and all servers on the others, so that the scheduler does " +
-    "not decide who runs.",
+    "The same without a network, with the client on one core and all servers on the others, so that they do not compete " +
+    "for a core.",
   contenders: librariesAndRaw,
   cells: [1, 5].flatMap((servers) =>
     [1, 100].map((atATime) => cellOf({ servers, atATime, onSeparateCores: true }, servers === 5 && atATime === 100)),
