@@ -1,11 +1,11 @@
 import { monotonicMs } from "@holdfast/testkit/monotonic";
 import type { DemoEvent, Emit } from "./events.ts";
 
-/** The one stream of events: from the workers and the scenario to all who want to know. */
+/** The stream of events, from the workers and the scenario to all subscribers. */
 export interface Feed {
-  /** Stamps what happens in this process. */
+  /** Emits an event of this process, with the current time. */
   readonly emit: Emit;
-  /** Passes on what another process has stamped. */
+  /** Passes on an event of another process. */
   readonly pass: (event: DemoEvent) => void;
   subscribe(listener: (event: DemoEvent) => void): void;
   /** Resolves at the next event that matches, or when the signal aborts. */

@@ -1,24 +1,24 @@
 import type { DemoOptions } from "./options.ts";
 
-/** Something that the workers contend for: a counter in the database, and the lock of the same name. */
+/** A counter in the database, and the lock of the same name. */
 export interface Resource {
   readonly name: string;
-  /** Whether the database checks fencing tokens. Where it does not, nothing but the lock protects the counter. */
+  /** Whether the database checks fencing tokens. If not, only the lock protects the counter. */
   readonly fenced: boolean;
-  /** How often it is visited, compared with the others. */
+  /** The relative frequency of visits. */
   readonly weight: number;
-  /** How long a worker usually stays between its read and its write, in milliseconds, at least and at the most. */
+  /** The usual shortest and longest time between read and write, in milliseconds. */
   readonly dwellMs: readonly [number, number];
-  /** The share of the visits that outlast the ttl, so that the lock has to be extended. */
+  /** The share of visits that outlast the ttl and need an extension. */
   readonly longShare: number;
 }
 
-/** What a run consists of. It does not change while it runs. */
+/** The parameters of a run. */
 export interface Setup {
   readonly mode: "memory" | "redis";
   /** Whether the workers lock. */
   readonly locked: boolean;
-  /** Whether they measure that. */
+  /** Whether they serve metrics. */
   readonly metrics: boolean;
   readonly seconds: number;
   readonly ttlMs: number;
@@ -31,7 +31,7 @@ export interface Setup {
   /** The worker that is paused past its ttl. */
   readonly sleeper: string;
   readonly resources: readonly Resource[];
-  /** The fenced resource on which that happens. */
+  /** The fenced resource of that worker. */
   readonly sleeperResource: string;
 }
 
@@ -42,9 +42,9 @@ const resources: readonly Resource[] = [
   { name: "ledger", fenced: true, weight: 3, dwellMs: [40, 160], longShare: 0 },
 ];
 
-/** Makes the setup that the command line asks for. */
+/** Makes the setup for the options. */
 export function setupOf({ redis, seconds, workers, broken, metrics }: DemoOptions): Setup {
-  // Short enough for a pause past the ttl to fit in, long enough for a loaded machine.
+  // Short enough for a pause past the ttl, long enough for a busy machine.
   const ttlMs = Math.min(2000, Math.max(1000, seconds * 100));
   const nodes = ["n1", "n2", "n3", "n4", "n5"];
   return {

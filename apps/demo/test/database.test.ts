@@ -42,7 +42,7 @@ describe.each([
     expect(await database.look("a")).toBe(4);
   });
 
-  it("getFenced() makes smaller tokens be refused from then on", async () => {
+  it("getFenced() makes the counter refuse smaller tokens", async () => {
     const database = await open();
     expect(await database.setFenced("a", 7, 1)).toEqual({ accepted: true, value: 1 });
     expect(await database.getFenced("a", 9)).toEqual({ accepted: true, value: 1 });
@@ -53,14 +53,14 @@ describe.each([
     expect(await database.look("nothing")).toBe(0);
   });
 
-  it("setFenced() tells neighbours apart among the largest tokens", async () => {
+  it("setFenced() distinguishes the two largest tokens", async () => {
     const database = await open();
     const fence = Number.MAX_SAFE_INTEGER;
     expect(await database.getFenced("a", fence)).toEqual({ accepted: true, value: 0 });
     expect(await database.setFenced("a", fence - 1, 1)).toEqual({ accepted: false, newestFence: fence });
   });
 
-  it("counterOf() presents the token only where it is asked for", async () => {
+  it("counterOf() shows the token to fenced counters alone", async () => {
     const database = await open();
     await counterOf(database, "plain", 9, false).write(1);
     expect(await counterOf(database, "plain", 8, false).write(2)).toEqual({ accepted: true, value: 2 });

@@ -3,14 +3,14 @@ import { type ProgramOptions, type ProgramOutcome, runProgram } from "@holdfast/
 import { describe, expect, it } from "vitest";
 
 const directory = fileURLToPath(new URL("..", import.meta.url));
-// Long, for machines that do other things as well.
+// Long, for busy machines.
 const timeoutMs = 180_000;
 
 function run(options: readonly string[], more: Omit<ProgramOptions, "cwd"> = {}): Promise<ProgramOutcome> {
   return runProgram("src/main.ts", options, { cwd: directory, ...more });
 }
 
-/** Every lock that was acquired is held now, or its hold was measured; and the nodes that were killed have failed. */
+/** Every acquired lock is still held or has a hold duration, and the killed nodes have failed. */
 function expectSoundMetrics(out: string): void {
   const total = (series: RegExp): number =>
     [...out.matchAll(series)].reduce((sum, [, value]) => sum + Number(value), 0);
@@ -25,13 +25,13 @@ function expectSoundMetrics(out: string): void {
 }
 
 describe.concurrent("the demo", { timeout: timeoutMs }, () => {
-  it("runs clean with memory nodes, in plain lines where there is no terminal", async () => {
+  it("pnpm demo runs clean with memory nodes, and prints plain lines without a terminal", async () => {
     const { code, out, err } = await run(["--seconds", "5", "--metrics"]);
     expect(out).toContain("Nothing was violated.");
     expect(out).toMatch(/lost updates +0\n/);
     expect(out).toMatch(/n2 was killed/);
     expect(out).toMatch(/n4 is back, and empty/);
-    expect(out).toMatch(/REFUSED: the database has seen \d+, and sleeper comes with \d+/);
+    expect(out).toMatch(/REFUSED: the database has seen token \d+, and the token of sleeper is \d+/);
     expect(out).toMatch(/ of 5 nodes \| /);
     expectSoundMetrics(out);
     expect(out).toMatch(/^holdfast_lock_losses_total\{holdfast_lock_loss_reason="expired"\} [1-9]/m); // the sleeper's
@@ -39,7 +39,7 @@ describe.concurrent("the demo", { timeout: timeoutMs }, () => {
     expect({ code, err }).toEqual({ code: 0, err: "" });
   });
 
-  it("exits with 1 when there are no locks, and says what was violated", async () => {
+  it("pnpm demo --break exits with 1, and says what was violated", async () => {
     const { code, out } = await run(["--seconds", "5", "--break"]);
     expect(out).toMatch(/lost updates +[1-9]/);
     expect(out).toMatch(/VIOLATED: .*no update was lost/);
@@ -50,31 +50,31 @@ describe.concurrent("the demo", { timeout: timeoutMs }, () => {
     expect(code).toBe(1);
   });
 
-  it("exits with 2 for bad options, and when there is no redis-server", async () => {
+  it("pnpm demo exits with 2 for bad options, and without a redis-server", async () => {
     const bad = await run(["--seconds", "1"]);
     expect(bad).toEqual({ code: 2, out: "", err: expect.stringContaining("--seconds must be") });
     const without = await run(["--redis"], { env: { HOLDFAST_REDIS_SERVER: "/no/such/redis-server" } });
     expect(without).toMatchObject({ code: 2, err: expect.stringContaining("install Redis") });
   });
 
-  it("helps", async () => {
+  it("pnpm demo --help prints the help", async () => {
     expect(await run(["--help"])).toEqual({ code: 0, out: expect.stringContaining("--break"), err: "" });
   });
 });
 
 describe("the demo with servers", { timeout: timeoutMs }, () => {
-  it("runs clean with worker processes of both client libraries", async () => {
+  it("pnpm demo --redis runs clean with worker processes of both client libraries", async () => {
     const { code, out, err } = await run(["--redis", "--seconds", "10", "--workers", "4", "--metrics"]);
     expect(out).toContain("Nothing was violated.");
     expect(out).toMatch(/lost updates +0\n/);
     expect(out).toContain("n4 is back on its port");
     expect(out).toContain("SIGSTOP");
     expectSoundMetrics(out);
-    expect(out).toMatch(/REFUSED: the database has seen \d+, and sleeper comes with \d+/);
+    expect(out).toMatch(/REFUSED: the database has seen token \d+, and the token of sleeper is \d+/);
     expect({ code, err }).toEqual({ code: 0, err: "" });
   });
 
-  it("ends at once on Ctrl-C, with its workers and servers", async () => {
+  it("pnpm demo --redis stops at once on Ctrl-C, with its workers and servers", async () => {
     let interruptedAtMs = 0;
     const { code, out } = await run(["--redis", "--workers", "2"], {
       onOutput(text, { pid }) {

@@ -9,7 +9,7 @@ const colourful = picocolors.createColors(true);
 const small = { columns: 80, rows: 24 };
 
 describe("frame()", () => {
-  it("frame() shows nodes, holders, waiting workers, tokens, counters and what happened", () => {
+  it("frame() shows nodes, holders, waiting workers, tokens, counters and the log", () => {
     const model = after([
       ...goodRun.slice(0, 5),
       { kind: "waiting", worker: "w2", resource: "orders" },
@@ -33,8 +33,8 @@ describe("frame()", () => {
 
         0.0 s  2 workers read, wait and write counters: only the lock protects
                orders, stock and report; ledger also checks fencing tokens.
-        4.0 s  n2 was killed. 4 of 5 nodes are left and 3 must agree: the work goes
-               on.
+        4.0 s  n2 was killed. 4 of 5 nodes are left and 3 must agree: the work
+               continues.
       "
     `);
   });
@@ -63,7 +63,7 @@ describe("frame()", () => {
     expect(coloured).not.toEqual(plain);
   });
 
-  it("frame() names as many waiting workers as there is room for", () => {
+  it("frame() names as many waiting workers as fit", () => {
     const waiting = Array.from({ length: 12 }, (_, index) => `w${index + 1}`).map(
       (worker) => ({ kind: "waiting", worker, resource: "report" }) as const,
     );
@@ -71,14 +71,14 @@ describe("frame()", () => {
     expect(lines.find((line) => line.includes("report"))).toMatch(/ w1 w2 \+10$/);
   });
 
-  it("frame() draws attention to a lost update, and to a run without locks", () => {
+  it("frame() highlights a lost update, and a run without locks", () => {
     const lost = [left({}), sampled("orders", 0), sampled("orders", 0)];
     const lines = frame(after(lost, { ...setup, locked: false }), 0, small, colourful).join("\n");
     expect(lines).toContain(colourful.red("1 lost"));
     expect(lines).toContain("WITHOUT LOCKS");
   });
 
-  it("frame() shows the paused worker as long as it has not written", () => {
+  it("frame() marks the paused worker until it has written", () => {
     const held = sampled("ledger", 0, { holder: "sleeper", remainingMs: 900, fence: 12 });
     const paused = after([...goodRun.slice(0, 12), held]);
     expect(frame(paused, 0, small, colourless).join("\n")).toContain("sleeper!");

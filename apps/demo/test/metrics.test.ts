@@ -9,7 +9,7 @@ const cleanup = createCleanup();
 afterEach(() => cleanup.run());
 
 describe("the metrics of the demo", () => {
-  it("scrape() adds up what several endpoints have measured", async () => {
+  it("scrape() adds up the metrics of several endpoints", async () => {
     const node = memoryNode();
     const urls: string[] = [];
     for (const name of ["w1", "w2"]) {
@@ -24,7 +24,7 @@ describe("the metrics of the demo", () => {
     expect(text).toMatch(/^holdfast_lock_count 0$/m);
   });
 
-  it("addUp() keeps series that only some have, and what is told of a metric once", () => {
+  it("addUp() keeps series that only some texts have, and the comments once", () => {
     const head = "# HELP a All of it.\n# TYPE a counter\n";
     const texts = [
       `${head}a{x="1"} 1\na{x="2 3"} 2.5\n`,

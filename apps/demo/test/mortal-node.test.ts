@@ -4,7 +4,7 @@ import { mortalNode } from "../src/world/mortal-node.ts";
 const request = { resources: ["a"], owner: "me", timeoutMs: 50, ttlMs: 60_000, fenceHint: 1 };
 
 describe("mortalNode()", () => {
-  it("mortalNode() answers like a memory node, fails while it is dead, and comes back empty", async () => {
+  it("mortalNode() works like a memory node, fails while it is dead, and comes back empty", async () => {
     const { node, kill, restart } = mortalNode("n1");
     expect(node.name).toBe("n1");
     expect(await node.acquire(request)).toMatchObject({ granted: true });

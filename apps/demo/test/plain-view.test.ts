@@ -9,7 +9,7 @@ import { after, goodRun, sampled } from "./stories.ts";
 const colourless = picocolors.createColors(false);
 
 describe("plainView()", () => {
-  it("plainView() prints each line of the log once, and how it goes", () => {
+  it("plainView() prints each line of the log once, and a status line", () => {
     let output = "";
     const view = plainView(
       new Writable({
@@ -50,15 +50,15 @@ describe("summary()", () => {
        ✓ every lock had a larger token than those before (on each resource)
        ✓ the paused worker's late write was refused (1 refused)
        ✓ no stale write was accepted (by ledger)
-       ✓ locks went on being granted while two nodes were down (1 were)
-       ✓ every worker finished cleanly (3 did)
+       ✓ locks were granted while two nodes were down (1 locks)
+       ✓ every worker finished cleanly (3 workers)
 
        Nothing was violated.
       "
     `);
   });
 
-  it("summary() says what was violated, and tells of locks that were lost", () => {
+  it("summary() says what was violated, and counts lost locks", () => {
     const lost = { kind: "lock-lost", worker: "w1", resource: "orders", message: "expired" } as const;
     const model = after([...goodRun, lost, sampled("orders", 1)]);
     const lines = summary(model, verdictOf(model), colourless);

@@ -6,7 +6,7 @@ import { type Setup, setupOf } from "../src/setup.ts";
 /** The setup of a plain run. */
 export const setup: Setup = setupOf({ redis: false, seconds: 20, workers: 2, broken: false, metrics: false });
 
-/** The model after these things happened, each a second after the one before. */
+/** The model after these events, one second apart. */
 export function after(happenings: readonly (Happening | DemoEvent)[], ofSetup: Setup = setup): Model {
   return happenings.reduce<Model>(
     (model, happening, index) => reduce(model, { atMs: 1000 * index, ...happening }),
@@ -14,7 +14,7 @@ export function after(happenings: readonly (Happening | DemoEvent)[], ofSetup: S
   );
 }
 
-/** A visit of one second that went well, apart from what is said. */
+/** A successful visit of one second, with these details. */
 export function visitOf(details: Partial<Visit>): Visit {
   const enteredAtMs = details.enteredAtMs ?? 0;
   return {
@@ -32,17 +32,17 @@ export function visitOf(details: Partial<Visit>): Visit {
   };
 }
 
-/** What is told when a worker leaves. */
+/** The event of a worker that leaves. */
 export function left(details: Partial<Visit>): Happening {
   return { kind: "left", visit: visitOf(details) };
 }
 
-/** What is told when a resource is looked at. */
+/** The event of an inspection. */
 export function sampled(resource: string, value: number, holder: Partial<Sampled> = {}): Happening {
   return { kind: "sampled", resource, holder: null, remainingMs: null, fence: 0, value, ...holder };
 }
 
-/** What happens in a run without any trouble, apart from two nodes that die and a worker that is paused. */
+/** A run without failures except two nodes that die and a paused worker. */
 export const goodRun: readonly Happening[] = [
   { kind: "began" },
   { kind: "waiting", worker: "w1", resource: "orders" },

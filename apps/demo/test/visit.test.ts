@@ -12,7 +12,7 @@ import { setup } from "./stories.ts";
 const orders = setup.resources[0] as (typeof setup.resources)[number];
 const ledger = setup.resources[3] as (typeof setup.resources)[number];
 
-/** A place to work at, of which all events are kept. */
+/** A workplace that records all events. */
 function place(redlock = new Redlock([memoryNode()], { ttlMs: 10_000 })) {
   const events: Happening[] = [];
   const stop = new AbortController();
@@ -28,7 +28,7 @@ function place(redlock = new Redlock([memoryNode()], { ttlMs: 10_000 })) {
 }
 
 describe("visit()", () => {
-  it("visit() increments under the lock, and tells when it was inside", async () => {
+  it("visit() increments under the lock, and reports when it was inside", async () => {
     const { workplace, events, visits } = place();
     await visit(workplace, orders, async () => {});
     expect(events.map(({ kind }) => kind)).toEqual(["waiting", "entered", "left"]);
@@ -42,7 +42,7 @@ describe("visit()", () => {
     expect(validUntilMs).toBeGreaterThan(leftAtMs);
   });
 
-  it("visit() tells of a lock that is lost while it is inside, and does not write", async () => {
+  it("visit() reports a lock that is lost while it is inside, and does not write", async () => {
     const { workplace, events } = place(new Redlock([memoryNode()], { ttlMs: 60, nodeTimeoutMs: 50 }));
     const untilLost = async (lock: { readonly signal: AbortSignal }): Promise<void> => {
       await new Promise((resolve) => lock.signal.addEventListener("abort", resolve));
@@ -53,7 +53,7 @@ describe("visit()", () => {
     expect(await workplace.database.look("orders")).toBe(0);
   });
 
-  it("visit() does not count on a lock any more once its signal aborts, whatever end was foretold", async () => {
+  it("visit() ends the validity once its signal aborts, whatever remained of it", async () => {
     const { workplace, visits } = place();
     const loss = new AbortController();
     const locker: Locker = (_resource, _options, routine) =>
@@ -63,7 +63,7 @@ describe("visit()", () => {
     expect(validUntilMs).toBeLessThanOrEqual(wroteAtMs as number);
   });
 
-  it("visit() stops waiting when it is told to", async () => {
+  it("visit() stops waiting when its signal aborts", async () => {
     const { workplace, events, stop, redlock } = place();
     await redlock.acquire("orders");
     const visiting = visit(workplace, orders, async () => {});
@@ -72,7 +72,7 @@ describe("visit()", () => {
     expect(events.map(({ kind }) => kind)).toEqual(["waiting", "stopped-waiting"]);
   });
 
-  it("visit() tells when it gives up, and throws what is no matter of locks", async () => {
+  it("visit() reports a wait that timed out, and throws errors that do not come from locking", async () => {
     const { workplace, events, redlock } = place();
     await redlock.acquire("orders");
     await visit(workplace, orders, async () => {}, { waitTimeoutMs: 20 });
@@ -83,7 +83,7 @@ describe("visit()", () => {
     await expect(visit(workplace, ledger, fault)).rejects.toThrow("out of order");
   });
 
-  it("visit() lets everybody in with noLock, and loses updates", async () => {
+  it("visit() with noLock lets all workers in, and loses updates", async () => {
     const { workplace, visits } = place();
     const open = { ...workplace, locker: noLock };
     const pause = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 10));
@@ -104,7 +104,7 @@ describe("pick()", () => {
 });
 
 describe("oversleep()", () => {
-  it("oversleep() writes late, and is refused once another worker has been there", async () => {
+  it("oversleep() writes late, and is refused after another worker has written", async () => {
     const { workplace, events, visits } = place(new Redlock([memoryNode()], { ttlMs: 60, nodeTimeoutMs: 50 }));
     const another = { ...workplace, worker: "w2" };
     const nap = (): Promise<void> => visit(another, ledger, async () => {});

@@ -1,32 +1,29 @@
-/**
- * What the workers write to, and the lock is there to protect. It is another thing than the lock nodes, as in a real
- * system.
- */
+/** The data that the lock protects. It is separate from the lock nodes, as in a real system. */
 export interface Database {
-  /** Reads a counter; 0 unless it was written. */
+  /** Reads a counter: 0 if it was never written. */
   get(counter: string): Promise<number>;
-  /** Writes a counter, whatever it holds now. */
+  /** Writes a counter, whatever its value. */
   set(counter: string, value: number): Promise<void>;
-  /** Reads a fenced counter. From then on, smaller tokens are refused. */
+  /** Reads a fenced counter. From then on it refuses smaller tokens. */
   getFenced(counter: string, fence: number): Promise<FencedReply>;
   /** Writes a fenced counter, and remembers the token. */
   setFenced(counter: string, fence: number, value: number): Promise<FencedReply>;
-  /** What a counter of either kind holds, for those who only look. */
+  /** Returns the value of a counter of either kind, without a token. */
   look(counter: string): Promise<number>;
 }
 
-/** The value that the counter has now; or no, a larger token was seen before. */
+/** The new value of the counter, or the larger token for which it refused. */
 export type FencedReply =
   | { readonly accepted: true; readonly value: number }
   | { readonly accepted: false; readonly newestFence: number };
 
-/** One counter as a worker that holds its lock uses it. */
+/** A counter, as used by a worker that holds its lock. */
 export interface Counter {
   read(): Promise<FencedReply>;
   write(value: number): Promise<FencedReply>;
 }
 
-/** A counter that is presented the token at every touch, or one that knows of none. */
+/** Returns a counter that is shown the token at every access, or a plain one. */
 export function counterOf(database: Database, name: string, fence: number, isFenced: boolean): Counter {
   if (isFenced) {
     return {

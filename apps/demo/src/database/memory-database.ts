@@ -5,7 +5,7 @@ interface FencedCounter {
   value: number;
 }
 
-/** A database in this process. */
+/** Makes a database in this process. */
 export function memoryDatabase(): Database {
   const counters = new Map<string, number>();
   const fencedCounters = new Map<string, FencedCounter>();

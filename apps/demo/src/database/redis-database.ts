@@ -1,11 +1,11 @@
 import type { Database, FencedReply } from "./database.ts";
 
-/** Sends one command to the server that plays the database. */
+/** Sends a command to the database server. */
 export type SendCommand = (args: string[]) => Promise<unknown>;
 
 /**
- * Touches a fenced counter: a hash of the value and the largest token shown so far. ARGV is the token, and the new value
- * where it is a write.
+ * Reads or writes a fenced counter: a hash of the value and the largest token shown so far. ARGV is the token, and for a
+ * write the new value.
  */
 const touchScript = `
 local newest = redis.call('HGET', KEYS[1], 'fence')
@@ -15,7 +15,7 @@ if ARGV[2] then redis.call('HSET', KEYS[1], 'value', ARGV[2]) end
 return { 'accepted', redis.call('HGET', KEYS[1], 'value') or '0' }
 `;
 
-/** A database in a Redis server of its own. The plain counters are as unprotected as GET and SET are. */
+/** Makes a database on a Redis server. The plain counters are as unprotected as GET and SET are. */
 export function redisDatabase(send: SendCommand): Database {
   const plainKey = (name: string): string => `plain:${name}`;
   const fencedKey = (name: string): string => `fenced:${name}`;

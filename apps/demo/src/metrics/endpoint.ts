@@ -7,7 +7,7 @@ import type { Cleanup } from "@holdfast/testkit/cleanup";
 import { PrometheusExporter } from "@opentelemetry/exporter-prometheus";
 import { MeterProvider } from "@opentelemetry/sdk-metrics";
 
-/** What measures the locks of this process, and where Prometheus would read it. */
+/** Measures the locks of this process, and serves the metrics to Prometheus. */
 export interface MetricsEndpoint {
   readonly observer: Observer;
   readonly url: string;
@@ -15,7 +15,7 @@ export interface MetricsEndpoint {
 
 /** Serves the metrics of this process on a free port of the loopback. */
 export async function serveMetrics(cleanup: Cleanup): Promise<MetricsEndpoint> {
-  // The exporter's own server cannot take just any free port.
+  // The exporter's own server cannot choose a free port.
   const exporter = new PrometheusExporter({
     preventServerStart: true,
     withoutScopeInfo: true,

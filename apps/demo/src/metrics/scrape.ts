@@ -1,4 +1,4 @@
-/** Reads the endpoints as Prometheus does, and adds up what they say. */
+/** Reads the endpoints as Prometheus does, and adds up their metrics. */
 export async function scrape(urls: readonly string[], signal: AbortSignal): Promise<string> {
   const texts = await Promise.all(urls.map(async (url) => (await fetch(url, { signal })).text()));
   return addUp(texts);
@@ -6,7 +6,7 @@ export async function scrape(urls: readonly string[], signal: AbortSignal): Prom
 
 /**
  * Adds up metrics in Prometheus's text format, series by series. Sums are right for counters, for histograms, and for the
- * number of locks held, and there is nothing else.
+ * number of locks held; the demo has no other metrics.
  */
 export function addUp(texts: readonly string[]): string {
   const metrics = new Map<string, Map<string, number>>();
@@ -22,7 +22,7 @@ export function addUp(texts: readonly string[]): string {
   return [...metrics].map(([head, values]) => head + linesOf(values)).join("");
 }
 
-/** Comments that tell of a metric, and its samples. */
+/** The comments about a metric, and its samples. */
 const metric = /((?:^#.*\n)+)((?:^[^#\n].*\n?)+)/gm;
 const sample = /^(.+) (\S+)$/gm;
 

@@ -1,50 +1,50 @@
 import type { Sampled, Visit } from "../events.ts";
 import type { Setup } from "../setup.ts";
 
-/** All that is known of a run so far. Views and verdict are drawn from this, and from nothing else. */
+/** The state of a run. Views and verdict are functions of it. */
 export interface Model {
   readonly setup: Setup;
-  /** When the run began; null until then. */
+  /** When the run began; null before. */
   readonly beganAtMs: number | null;
   readonly nodes: readonly NodeState[];
   readonly resources: readonly ResourceState[];
   /** The resource that each worker waits for. */
   readonly waiting: ReadonlyMap<string, string>;
   readonly visits: readonly Visit[];
-  /** How long each lock was waited for, in the order in which they were granted. */
+  /** The waiting times for all locks, in the order of the grants. */
   readonly waitsMs: readonly number[];
-  /** How many locks were granted while two nodes were down. */
+  /** The number of locks granted while two nodes were down. */
   readonly grantsWhileTwoDown: number;
-  /** How many times a worker went elsewhere, because others held the resource for as long as it would wait. */
+  /** How often a worker went elsewhere because others held the resource. */
   readonly timedOut: number;
-  /** How many times a worker gave up because too few nodes answered. */
+  /** How often a worker gave up because too few nodes replied. */
   readonly unreachable: number;
-  /** How many locks were lost, apart from the sleeper's. */
+  /** The number of lost locks, without the sleeper's. */
   readonly lostLocks: number;
   readonly staleWritesRefused: number;
   readonly finished: ReadonlySet<string>;
   readonly failures: readonly string[];
   readonly pause: PauseState | null;
-  /** What was worth telling, in plain words. */
+  /** The story of the run, in plain words. */
   readonly log: readonly LogLine[];
 }
 
-/** A node, and since when it is like that. */
+/** A node, and when it entered its state. */
 export interface NodeState {
   readonly name: string;
   readonly state: "up" | "down" | "restarting";
   readonly sinceMs: number;
 }
 
-/** A resource, as it was last seen. */
+/** A resource, as last inspected. */
 export interface ResourceState {
   readonly name: string;
   readonly fenced: boolean;
   readonly seen: Omit<Sampled, "kind" | "resource">;
-  /** How many increments workers have performed, and how many of them were known when it was last looked at. */
+  /** The increments made by workers, and those known at the last inspection. */
   readonly increments: number;
   readonly incrementsSeen: number;
-  /** How many of them the counter does not show. */
+  /** The increments that the counter does not show. */
   readonly lostUpdates: number;
 }
 
@@ -52,21 +52,21 @@ export interface ResourceState {
 export interface PauseState {
   readonly pausedAtMs: number;
   readonly resumedAtMs: number | null;
-  /** The first worker that got the lock meanwhile. */
+  /** The first worker that got the lock during the pause. */
   readonly successor: { readonly worker: string; readonly fence: number } | null;
-  /** What came of the sleeper's late write; null as long as it has not been tried. */
+  /** The result of the sleeper's late write; null before it. */
   readonly write: Visit["write"] | null;
 }
 
-/** One line of the log. */
+/** A line of the log. */
 export interface LogLine {
-  /** Since the run began. */
+  /** The time since the run began. */
   readonly atMs: number;
   readonly tone: "plain" | "good" | "warning" | "bad";
   readonly text: string;
 }
 
-/** What is known before anything has happened. */
+/** The state before the first event. */
 export function initialModel(setup: Setup): Model {
   return {
     setup,

@@ -1,7 +1,7 @@
 import type { DemoEvent, Visit } from "../events.ts";
 import type { LogLine, Model } from "./model.ts";
 
-/** What an event means, in plain words; nothing for most of them. */
+/** Describes an event in plain words. Most events need no description. */
 export function narrate(before: Model, after: Model, event: DemoEvent): readonly LogLine[] {
   const atMs = event.atMs - (after.beganAtMs ?? event.atMs);
   return sentences(before, after, event).map(([tone, text]) => ({ atMs, tone, text }));
@@ -42,32 +42,32 @@ function sentences(before: Model, after: Model, event: DemoEvent): readonly Sent
 function beginning({ setup }: Model): readonly Sentence[] {
   const plain = setup.resources.filter(({ fenced }) => !fenced).map(({ name }) => name);
   const fenced = setup.resources.filter((resource) => resource.fenced).map(({ name }) => name);
-  const clients = setup.mode === "redis" ? " (half of them by ioredis, half by node-redis)" : "";
+  const clients = setup.mode === "redis" ? " (half of them over ioredis, half over node-redis)" : "";
   const contention = `${setup.workers.length} workers${clients} read, wait and write counters:`;
   const protection = setup.locked
     ? `only the lock protects ${listed(plain)}; ${listed(fenced)} also checks fencing tokens.`
-    : `nothing protects ${listed([...plain, ...fenced])}, for without locks there are no tokens either.`;
+    : `nothing protects ${listed([...plain, ...fenced])}, as there are no tokens without locks.`;
   return [["plain", `${contention} ${protection}`]];
 }
 
 function killed({ nodes, setup }: Model, node: string): string {
   const left = nodes.filter(({ state }) => state === "up").length;
-  const enough = left > setup.quorum ? "the work goes on" : "just enough";
+  const enough = left > setup.quorum ? "the work continues" : "just enough";
   return `${node} was killed. ${left} of ${nodes.length} nodes are left and ${setup.quorum} must agree: ${enough}.`;
 }
 
 function backFromDisk(node: string): string {
-  return `${node} is back on its port, and has read its claims and counters from its disk.`;
+  return `${node} is back on its port, and has read its claims and counters from disk.`;
 }
 
 function backEmpty(node: string, awayMs: number): string {
-  return `${node} is back, and empty. It was away for ${seconds(awayMs)}, longer than the ttl: no lock that it forgot can still be valid.`;
+  return `${node} is back, and empty. It was down for ${seconds(awayMs)}, longer than the ttl: no lock that it forgot can still be valid.`;
 }
 
 function paused({ setup }: Model, worker: string, resource: string): string {
-  const how = setup.mode === "redis" ? "its process is stopped (SIGSTOP)" : "it stalls, like a process that is stopped";
+  const how = setup.mode === "redis" ? "its process is stopped (SIGSTOP)" : "it stalls like a stopped process";
   return setup.locked
-    ? `${worker} holds ${resource} and has looked at its lock. Right before it writes, ${how}: the ttl runs out.`
+    ? `${worker} holds ${resource} and has checked its lock. Right before it writes, ${how}: the ttl runs out.`
     : `${worker} has read ${resource}. Right before it writes, ${how}.`;
 }
 
@@ -79,23 +79,28 @@ function succession({ pause, setup }: Model): readonly Sentence[] {
 
 function resumed({ setup }: Model, worker: string, pausedMs: number): string {
   const mistake = setup.locked ? ` It believes that it holds the lock (ttl ${seconds(setup.ttlMs)}), and writes.` : "";
-  return `${worker} runs on after ${seconds(pausedMs)} and knows nothing of the pause.${mistake}`;
+  return `${worker} continues after ${seconds(pausedMs)}, unaware of the pause.${mistake}`;
 }
 
 function lateWrite({ worker, fence, write, newestFence }: Visit): readonly Sentence[] {
   if (write === "none") return [["warning", `${worker} wrote nothing.`]];
   if (write === "accepted") {
-    return [["bad", `ACCEPTED: nothing told the database that ${worker} was late. It has undone what others wrote.`]];
+    return [
+      [
+        "bad",
+        `ACCEPTED: without a token, the database could not know that ${worker} was late. The write undid those of others.`,
+      ],
+    ];
   }
   return [
-    ["good", `REFUSED: the database has seen ${newestFence}, and ${worker} comes with ${fence}.`],
-    ["plain", "Without the token this write would undo another worker's, and no lock can prevent that."],
+    ["good", `REFUSED: the database has seen token ${newestFence}, and the token of ${worker} is ${fence}.`],
+    ["plain", "Without tokens, this write would have undone another worker's. No lock can prevent that."],
   ];
 }
 
 function staleWrite({ worker, resource, fence, write, newestFence }: Visit): readonly Sentence[] {
   if (write !== "refused") return [];
-  return [["warning", `${worker} was late on ${resource}, too: refused, as ${fence} is below ${newestFence}.`]];
+  return [["warning", `A late write of ${worker} to ${resource} was refused: ${fence} is below ${newestFence}.`]];
 }
 
 function listed(names: readonly string[]): string {

@@ -2,7 +2,7 @@ import type { DemoEvent, Entered, Sampled, Visit } from "../events.ts";
 import type { Model, NodeState, PauseState, ResourceState } from "./model.ts";
 import { narrate } from "./narrate.ts";
 
-/** The model after an event. Changes nothing. */
+/** Returns the model after an event, and leaves the given one unchanged. */
 export function reduce(model: Model, event: DemoEvent): Model {
   const next = { ...model, ...changes(model, event) };
   const lines = narrate(model, next, event);
@@ -77,8 +77,8 @@ function left(model: Model, visit: Visit): Partial<Model> {
 }
 
 /**
- * A counter can only be behind the increments that were known before it was read: those that are told of now may be
- * newer than what was read.
+ * Compares the counter with the increments that were known before it was read. Later reports may be of increments that came
+ * after the read.
  */
 function sampled(resource: ResourceState, { holder, remainingMs, fence, value }: Sampled): ResourceState {
   return {

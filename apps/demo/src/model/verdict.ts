@@ -1,15 +1,15 @@
 import type { Visit } from "../events.ts";
 import { lostUpdates, type Model } from "./model.ts";
 
-/** Something that must be true of a run, and whether it is. */
+/** A claim about a run, and whether it holds. */
 export interface Check {
   readonly claim: string;
   readonly holds: boolean;
-  /** What was found. */
+  /** The evidence. */
   readonly finding: string;
 }
 
-/** Judges a run that has ended. */
+/** Checks all claims after a run. */
 export function verdictOf(model: Model): readonly Check[] {
   return [
     noLostUpdate(model),
@@ -28,7 +28,7 @@ function noLostUpdate(model: Model): Check {
   return {
     claim: "no update was lost",
     holds: lost === 0 && increments > 0,
-    finding: lost === 0 ? `the counters show all ${increments} increments` : `${lost} of ${increments} were`,
+    finding: lost === 0 ? `the counters show all ${increments} increments` : `${lost} of ${increments} were lost`,
   };
 }
 
@@ -39,7 +39,7 @@ function nobodyTogether({ visits }: Model): Check {
     claim: "no two workers held the same lock at once",
     holds: first === undefined,
     finding: first
-      ? `${pairs.length} times two did: first ${first[0].worker} and ${first[1].worker} on ${first[0].resource}`
+      ? `${pairs.length} overlaps, the first of ${first[0].worker} and ${first[1].worker} on ${first[0].resource}`
       : `${visits.length} visits compared`,
   };
 }
@@ -58,7 +58,7 @@ function lateWriteRefused({ pause, staleWritesRefused, setup }: Model): Check {
   return {
     claim: "the paused worker's late write was refused",
     holds: pause?.write === "refused",
-    finding: pause?.write === "refused" ? count : `${setup.sleeper}'s was ${pause?.write ?? "never tried"}`,
+    finding: pause?.write === "refused" ? count : `the write of ${setup.sleeper}: ${pause?.write ?? "never tried"}`,
   };
 }
 
@@ -68,15 +68,17 @@ function noStaleWrite({ visits, setup }: Model): Check {
   return {
     claim: "no stale write was accepted",
     holds: accepted.length === 0,
-    finding: accepted[0] ? `${accepted.length} were, first that of ${accepted[0].worker}` : `by ${fenced.join(", ")}`,
+    finding: accepted[0]
+      ? `${accepted.length} accepted, the first of ${accepted[0].worker}`
+      : `by ${fenced.join(", ")}`,
   };
 }
 
 function workWentOn({ grantsWhileTwoDown }: Model): Check {
   return {
-    claim: "locks went on being granted while two nodes were down",
+    claim: "locks were granted while two nodes were down",
     holds: grantsWhileTwoDown > 0,
-    finding: `${grantsWhileTwoDown} were`,
+    finding: `${grantsWhileTwoDown} locks`,
   };
 }
 
@@ -86,15 +88,15 @@ function allFinished({ setup, finished, failures }: Model): Check {
   return {
     claim: "every worker finished cleanly",
     holds: missing.length === 0 && failures.length === 0,
-    finding: [...unfinished, ...failures].join("; ") || `${finished.size} did`,
+    finding: [...unfinished, ...failures].join("; ") || `${finished.size} workers`,
   };
 }
 
 type Pair = readonly [earlier: Visit, later: Visit];
 
 /**
- * Pairs of workers that held the lock of a resource at the same time: one entered while another was inside and its lock
- * still valid. Who stays on past the validity, as the paused worker does, does not hold the lock any more.
+ * Finds pairs of workers that held the lock of a resource at the same time: one entered while another was inside and its
+ * lock still valid. A worker that stays past the validity, as the paused one does, no longer holds the lock.
  */
 export function overlaps(visits: readonly Visit[]): readonly Pair[] {
   const pairs: Pair[] = [];
@@ -108,7 +110,7 @@ export function overlaps(visits: readonly Visit[]): readonly Pair[] {
   return pairs;
 }
 
-/** Pairs of locks on a resource, the later of which did not have the larger token. */
+/** Finds pairs of consecutive locks on a resource whose tokens do not grow. */
 export function tokenFaults(visits: readonly Visit[]): readonly Pair[] {
   return byResource(visits).flatMap((onResource) =>
     onResource.flatMap((visit, index): Pair[] => {
@@ -118,7 +120,7 @@ export function tokenFaults(visits: readonly Visit[]): readonly Pair[] {
   );
 }
 
-/** Writes that were accepted although a worker that got the lock later had read before they were sent. */
+/** Finds accepted writes that were sent after a worker with a later lock had read. */
 export function staleWritesAccepted(visits: readonly Visit[]): readonly Visit[] {
   return byResource(visits).flatMap((onResource) =>
     onResource.filter(({ write, wroteAtMs }, index) => {
@@ -137,7 +139,7 @@ function holdsUntilMs({ leftAtMs, validUntilMs }: Visit): number {
   return Math.min(leftAtMs, validUntilMs);
 }
 
-/** The visits of each resource, in the order in which they began. */
+/** Groups visits by resource, in the order of their grants. */
 function byResource(visits: readonly Visit[]): readonly (readonly Visit[])[] {
   const groups = new Map<string, Visit[]>();
   for (const visit of visits) {

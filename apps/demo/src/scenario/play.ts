@@ -6,14 +6,14 @@ import type { Setup } from "../setup.ts";
 import type { World } from "../world/world.ts";
 import { timelineOf } from "./timeline.ts";
 
-/** How much longer than the ttl a pause, or a node's absence, lasts at the least. */
+/** The shortest pause, and the shortest absence of a node, in ttls. */
 const pastTtl = 1.25;
 
-/** How long the sleeper may wait for another worker to take over. */
+/** How long to wait for another worker to take over from the sleeper. */
 const takeoverTimeoutMs = 10_000;
 
 /**
- * The script of a run: workers contend, two nodes die and come back, a worker is paused past its ttl.
+ * Plays a run: workers contend, two nodes die and come back, and a worker is paused past its ttl.
  *
  * @throws the reason of the signal, when it aborts
  */
@@ -43,7 +43,7 @@ export async function play(world: World, setup: Setup, feed: Feed, signal: Abort
   await until(timeline.endMs);
 }
 
-/** Kills a node. Returns what brings it back, once every lock that it may have forgotten has ended. */
+/** Kills a node. Returns a function that restarts it, after every lock that it may have forgotten has ended. */
 async function kill(
   world: World,
   { ttlMs }: Setup,
@@ -61,7 +61,7 @@ async function kill(
   };
 }
 
-/** Pauses the sleeper past its ttl, and until another worker has written what it is going to overwrite. */
+/** Pauses the sleeper past its ttl, and until another worker has written the same counter. */
 async function pauseSleeper(world: World, setup: Setup, feed: Feed, signal: AbortSignal): Promise<void> {
   const { sleeper: worker, sleeperResource: resource, ttlMs } = setup;
   await world.pauseSleeper();

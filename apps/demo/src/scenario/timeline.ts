@@ -1,4 +1,4 @@
-/** When the acts of a run begin, in milliseconds from its start. */
+/** The start of each act, in milliseconds from the start of the run. */
 export interface Timeline {
   readonly firstKillMs: number;
   readonly secondKillMs: number;

@@ -5,7 +5,7 @@ import type { World } from "../world/world.ts";
 
 const intervalMs = 100;
 
-/** Looks at all resources again and again, until the signal aborts. */
+/** Inspects all resources repeatedly until the signal aborts. */
 export async function watch(world: World, setup: Setup, emit: Emit, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     await look(world, setup, emit);
@@ -13,7 +13,7 @@ export async function watch(world: World, setup: Setup, emit: Emit, signal: Abor
   }
 }
 
-/** Looks at all resources once: who holds them, for how long, and what the database says. */
+/** Inspects all resources once: holder, remaining time, and counter. */
 export async function look({ redlock, database }: World, { resources }: Setup, emit: Emit): Promise<void> {
   await Promise.all(
     resources.map(async ({ name: resource }) => {

@@ -4,7 +4,7 @@ import { frame } from "./frame.ts";
 import type { Colors } from "./text.ts";
 import type { View } from "./view.ts";
 
-/** A picture that is redrawn in place. */
+/** Redraws a picture in place. */
 export function liveView(terminal: NodeJS.WriteStream, colors: Colors): View {
   const draw = createLogUpdate(terminal);
   return {

@@ -4,7 +4,7 @@ import type { Colors } from "./text.ts";
 
 const timeWidth = 8;
 
-/** The latest entries of the log, as many as there is room for. */
+/** Returns the latest entries of the log that fit. */
 export function logLines(log: readonly LogLine[], width: number, room: number, colors: Colors): readonly string[] {
   let lines: readonly string[] = [];
   for (const entry of log.toReversed()) {
@@ -23,7 +23,7 @@ function logEntry({ atMs, tone, text }: LogLine, width: number, colors: Colors):
   });
 }
 
-/** A line of the log in the colour of its tone. */
+/** Colours a line of the log by its tone. */
 export function toned(tone: LogLine["tone"], text: string, { green, yellow, red }: Colors): string {
   return { plain: String, good: green, warning: yellow, bad: red }[tone](text);
 }

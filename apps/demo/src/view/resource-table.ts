@@ -1,7 +1,7 @@
 import type { Model, ResourceState } from "../model/model.ts";
 import { bar, type Colors, cell, duration } from "./text.ts";
 
-/** The widths of the columns; the bar and the waiting workers share what the others leave. */
+/** The widths of the columns. The bar and the waiting workers share the rest. */
 function columnsOf(width: number) {
   const fixed = { name: 15, holder: 9, left: 7, fence: 17, increments: 6 };
   const rest = width - Object.values(fixed).reduce((sum, column) => sum + column) - 3;
@@ -9,7 +9,7 @@ function columnsOf(width: number) {
   return { ...fixed, bar, waiting: rest - bar };
 }
 
-/** Who holds what, for how long, under which token, and who waits for it. */
+/** A table of resources: holder, remaining time, token, counter, and waiting workers. */
 export function resourceTable(model: Model, width: number, colors: Colors): readonly string[] {
   const w = columnsOf(width);
   const heading = [
@@ -44,7 +44,7 @@ function resourceRow(model: Model, resource: ResourceState, w: ReturnType<typeof
   ].join("");
 }
 
-/** As many names as fit, and how many more there are. */
+/** Lists as many names as fit, and the number of the others. */
 function workersIn(workers: readonly string[], width: number): string {
   for (let shown = workers.length; shown >= 0; shown--) {
     const more = workers.length - shown;

@@ -1,9 +1,9 @@
 import type { Model } from "../model/model.ts";
 
-/** Shows a run while it goes on. */
+/** Shows a run in progress. */
 export interface View {
-  /** Shows what is known now. Called often. */
+  /** Shows the current state. Called often. */
   show(model: Model): void;
-  /** Ends showing, and leaves the cursor below. */
+  /** Stops, and leaves the cursor below. Safe to call more than once. */
   close(): void;
 }

@@ -2,10 +2,10 @@ import type { Resource, Setup } from "../setup.ts";
 import type { HeldLock } from "./locker.ts";
 import { sleepUnless, visit, type Workplace } from "./visit.ts";
 
-/** How long a worker does something else between two visits, in milliseconds, at the most. */
+/** The longest break between two visits, in milliseconds. */
 const idleMsMax = 20;
 
-/** Visits one resource after another, picked at random, until it is stopped. */
+/** Visits random resources, one after another, until `stop` aborts. */
 export async function contend(place: Workplace, setup: Setup): Promise<void> {
   const { stop } = place;
   while (!stop.aborted) {
@@ -13,7 +13,7 @@ export async function contend(place: Workplace, setup: Setup): Promise<void> {
     const dwellMs = dwellOf(resource, setup.ttlMs);
     const dwell = async (lock: HeldLock): Promise<void> => {
       await sleepUnless(AbortSignal.any([stop, lock.signal]), dwellMs);
-      // The last look before the write. Only a pause right after it could still do harm.
+      // The last check before the write. Only a pause right after it can still do harm.
       lock.signal.throwIfAborted();
     };
     await visit(place, resource, dwell, { waitTimeoutMs: setup.patienceMs });
@@ -21,7 +21,7 @@ export async function contend(place: Workplace, setup: Setup): Promise<void> {
   }
 }
 
-/** The resource at this share, from 0 to below 1, of all weights laid end to end. */
+/** Picks a resource by a number from 0 to below 1, in proportion to the weights. */
 export function pick(resources: readonly Resource[], share: number): Resource {
   let left = share * resources.reduce((sum, { weight }) => sum + weight, 0);
   for (const resource of resources) {

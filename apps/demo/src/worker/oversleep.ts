@@ -4,10 +4,10 @@ import type { HeldLock } from "./locker.ts";
 import { visit, type Workplace } from "./visit.ts";
 
 /**
- * Visits a fenced resource, looks at its lock as it should, and is paused between that look and its write. No lock can
- * protect from that (Kleppmann, "How to do distributed locking"): only the database can, by the token.
+ * Visits a fenced resource, checks the lock as it should, and is paused between that check and its write. No lock can
+ * prevent the late write (Kleppmann, "How to do distributed locking"); only the database can, by the token.
  *
- * @param nap the pause; what it resolves to is of no interest, as the worker does not know that there was one
+ * @param nap the pause
  */
 export async function oversleep(
   place: Workplace,
@@ -22,6 +22,6 @@ export async function oversleep(
     await nap();
   };
   const untilFree = { waitTimeoutMs: Number.POSITIVE_INFINITY, ...options };
-  // On a machine that stalls, the lock may be lost before the nap.
+  // On a busy machine, the lock may be lost before the nap.
   while (!hasNapped && !place.stop.aborted) await visit(place, resource, dwell, untilFree);
 }

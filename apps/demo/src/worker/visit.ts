@@ -6,22 +6,22 @@ import type { Emit } from "../events.ts";
 import type { Resource } from "../setup.ts";
 import type { HeldLock, Locker } from "./locker.ts";
 
-/** What a worker works with. */
+/** The surroundings of a worker. */
 export interface Workplace {
   readonly worker: string;
   readonly locker: Locker;
   readonly database: Database;
   readonly emit: Emit;
-  /** Ends waiting and working when it aborts. */
+  /** Aborts when the worker must stop. */
   readonly stop: AbortSignal;
 }
 
-/** What a worker does between its read and its write. */
+/** The work between read and write. */
 export type Dwell = (lock: HeldLock) => Promise<void>;
 
 /**
- * Waits for the lock, and increments the counter under it by a read, a pause and a write: if two ever did that at the
- * same time, an update would be lost.
+ * Waits for the lock, and increments the counter by a read, a pause and a write. If two workers ever did that at the same
+ * time, an update would be lost.
  */
 export async function visit(
   place: Workplace,
@@ -53,8 +53,8 @@ async function increment(
   const { fence, signal } = lock;
   const counter = counterOf(database, name, fence, fenced);
   let validUntilMs = enteredAtMs + lock.remainingMs();
-  // A lock may be given up a little before the end that it foretold, as the clock that knows of suspensions ticks in
-  // whole milliseconds.
+  // A lock may end slightly before the end of its validity, because the clock that counts suspensions ticks in whole
+  // milliseconds.
   const shorten = (): void => {
     validUntilMs = Math.min(validUntilMs, monotonicMs());
   };
@@ -86,7 +86,7 @@ async function increment(
   }
 }
 
-/** Sleeps so long, or until the signal aborts; it does not throw. */
+/** Sleeps for that time, or until the signal aborts. Never rejects. */
 export async function sleepUnless(signal: AbortSignal, ms: number): Promise<void> {
   await sleep(ms, undefined, { signal }).catch(() => {});
 }
@@ -95,7 +95,7 @@ type Failure =
   | { readonly kind: "stopped-waiting" | "timed-out" }
   | { readonly kind: "unreachable" | "lock-lost"; readonly message: string };
 
-/** Tells what a worker has to live with, in a distributed system, from a fault, which it throws. */
+/** Describes a failure that a distributed system must expect. Throws any other error. */
 function failureOf(error: unknown, stop: AbortSignal): Failure {
   if (stop.aborted && error === stop.reason) return { kind: "stopped-waiting" };
   const { code, message } = error as { readonly code?: unknown; readonly message: string };

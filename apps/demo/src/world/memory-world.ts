@@ -11,7 +11,7 @@ import type { Workplace } from "../worker/visit.ts";
 import { mortalNode } from "./mortal-node.ts";
 import type { World } from "./world.ts";
 
-/** Everything in this process: the nodes, the database, and workers that each have a `Redlock` of their own. */
+/** Builds everything in this process: nodes, database, and workers, each with its own `Redlock`. */
 export async function memoryWorld(setup: Setup, emit: Emit, cleanup: Cleanup): Promise<World> {
   const { ttlMs, nodeTimeoutMs } = setup;
   const mortals = new Map(setup.nodes.map((name) => [name, mortalNode(name)]));
@@ -60,7 +60,7 @@ export async function memoryWorld(setup: Setup, emit: Emit, cleanup: Cleanup): P
             wakeSleeper = wake;
             resolve();
           });
-        // As in a process that is paused, nothing extends the lock, and nobody hears that it ends.
+        // As in a paused process, nothing extends the lock or notices its end.
         sleeping = run(setup.sleeper, (place) => oversleep(place, resource, nap, { autoExtend: false }));
         void sleeping.then(resolve);
       });

@@ -1,16 +1,16 @@
 import type { LockNode } from "@holdfast/core";
 import { type MemoryNode, memoryNode } from "@holdfast/memory";
 
-/** A memory node that can die, and come back without its memory. */
+/** A memory node that can die, and come back empty. */
 export interface MortalNode {
   readonly node: LockNode;
-  /** From now on the node fails to answer. What it knew is lost. */
+  /** Makes all calls fail, and discards all claims and counters. */
   kill(): void;
-  /** Answers again, as a node that has just been set up. */
+  /** Starts again as an empty node. */
   restart(): void;
 }
 
-/** Makes one that is alive. */
+/** Makes a living node. */
 export function mortalNode(name: string): MortalNode {
   let living: MemoryNode | null = memoryNode({ name });
   const ask = async <Reply>(question: (node: MemoryNode) => Promise<Reply>): Promise<Reply> => {

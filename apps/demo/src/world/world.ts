@@ -1,23 +1,23 @@
 import type { Redlock } from "@holdfast/core";
 import type { Database } from "../database/database.ts";
 
-/** Nodes, workers and a database: all that a scenario acts on. It tells what happens by events. */
+/** The nodes, workers and database that a scenario acts on. Everything that happens is an event. */
 export interface World {
-  /** Looks at the resources; locks nothing. */
+  /** Inspects the resources, and locks nothing. */
   readonly redlock: Redlock;
   readonly database: Database;
   /** Whether a node that comes back remembers its claims and counters. */
   readonly nodeMemory: "kept" | "lost";
-  /** Where the metrics of the workers can be read while they work; none if they do not measure. */
+  /** The metrics endpoints of the workers; none without `--metrics`. */
   readonly metricsUrls: readonly string[];
-  /** Lets the workers begin. */
+  /** Starts the workers. */
   start(): void;
   kill(node: string): Promise<void>;
   restart(node: string): Promise<void>;
-  /** Lets the sleeper take its lock, and pauses it right before it writes. Resolves when it is paused. */
+  /** Lets the sleeper take its lock, and resolves when it is paused right before its write. */
   pauseSleeper(): Promise<void>;
-  /** Lets the sleeper run on. Resolves when it has written, or tried to. */
+  /** Resumes the sleeper, and resolves after its write or the refusal. */
   resumeSleeper(): Promise<void>;
-  /** Lets all workers finish what they are at, and resolves when they have. */
+  /** Lets all workers finish their visits, and resolves when they have. */
   finish(): Promise<void>;
 }
