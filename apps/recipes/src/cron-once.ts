@@ -1,21 +1,21 @@
 /**
- * A job that is started on many hosts at the same time runs once.
+ * Runs a cron job once, although many hosts start it at the same time.
  *
- * The lock alone does not do that. A job that is quicker than the clocks of the hosts differ has released its lock before
- * the next host asks for it, and runs again. Keeping the lock for a minimum time helps only against hosts that are late
- * by less: not against one that was asleep. So the run is recorded, in a storage that checks tokens.
+ * The lock alone is not enough. If the clocks of the hosts differ by more than the job takes, the first host has released the
+ * lock before the next one asks for it, and the job runs again. A minimum holding time does not help against a host that was
+ * asleep. So the run is recorded, in a storage that checks tokens.
  */
 import { type Lock, type Redlock, WaitTimeoutError } from "@holdfast/core";
 import type { FencedValues } from "./fenced-values.ts";
 
-/** How long to wait while another host runs the job, to run it if that host dies, in milliseconds. */
+/** How long to wait, in milliseconds, for a host that runs the job. If that host dies, this one takes over. */
 const waitTimeoutMs = 60_000;
 
 /**
- * The time for which the job was started: the nearest of the schedule, as hosts start it a little too early or too late. One
- * that is later by more than half of a period counts for the next: where that happens, have the scheduler tell the time.
+ * Returns the slot of the schedule that is nearest to now, because hosts start a job slightly early or late. A start that is
+ * late by more than half a period counts for the next slot; if that can happen, let the scheduler pass the slot.
  *
- * @param firstMs any time of the schedule: `Date.UTC(2026, 0, 1, 12)`, with a period of a day, for noon
+ * @param firstMs any time of the schedule, such as `Date.UTC(2026, 0, 1, 12)` for every noon
  */
 export function slotOf(nowMs: number, everyMs: number, firstMs: number): number {
   return firstMs + Math.round((nowMs - firstMs) / everyMs) * everyMs;
@@ -24,8 +24,8 @@ export function slotOf(nowMs: number, everyMs: number, firstMs: number): number 
 /**
  * Runs the job unless it has run for this slot, or a later one.
  *
- * It is recorded when it has ended, so that another host runs it again where this one dies on the way: *at least* once,
- * and the job must be able to stand that. To have it at *most* once, write the record before the job runs.
+ * The record is written after the job, so that another host runs it again if this one dies: *at least* once. The job must
+ * tolerate that. For *at most* once, write the record before the job runs.
  */
 export async function runOnce(
   redlock: Redlock,

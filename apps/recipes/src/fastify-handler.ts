@@ -1,22 +1,22 @@
 /**
- * A request handler that works under a lock. It waits for half a second at the most, since the client waits, too, and no
- * longer than the client does; then it answers 503 with a `Retry-After`.
+ * Handles a request under a lock. The handler waits for the lock for at most half a second, and stops when the client
+ * disconnects. Then it replies 503 with a `Retry-After`.
  */
 import type { Lock, Redlock } from "@holdfast/core";
 import type { FastifyInstance, FastifyReply } from "fastify";
 import { retryAfterSeconds } from "./retry-after.ts";
 
-/** Shorter than the time-outs of clients and proxies, so that it is this handler that answers. */
+/** Shorter than the timeouts of clients and proxies, so that they get the reply of this handler. */
 const waitTimeoutMs = 500;
 
-/** nginx's status for a client that has gone. Nobody gets it; the log does. */
+/** The status that nginx logs for a client that has disconnected. */
 const clientClosedRequest = 499;
 
 /**
  * Adds `POST /invoices/:id/close`.
  *
- * @param close does it, and shows `lock.fence` to the database. It goes on when the client goes: half a change is worse
- *   than one that nobody hears of
+ * @param close closes the invoice, and shows `lock.fence` to the database. It continues when the client disconnects: half a
+ *   change is worse than a change without a reply
  */
 export function addInvoiceRoutes(
   app: FastifyInstance,
@@ -38,8 +38,8 @@ export function addInvoiceRoutes(
 }
 
 /**
- * Aborts when the connection ends before there is an answer. It goes by the response. The request, and with it Fastify's
- * `request.signal`, ends as soon as the body has been read, which tells nothing of the client.
+ * Returns a signal that aborts if the connection ends before the reply. It watches the response, because the request, and
+ * with it Fastify's `request.signal`, ends as soon as the body has been read.
  */
 function clientGone({ raw }: FastifyReply): AbortSignal {
   const controller = new AbortController();

@@ -1,7 +1,7 @@
-/** Values in Redis that refuse the late writes of those who have lost their lock: the storage side of fencing. */
+/** Values in Redis that refuse late writes of clients that have lost their lock: the storage side of fencing. */
 import type { Redis } from "ioredis";
 
-/** Somebody with a later lock has been here: whatever was being done under the lock with this token is over. */
+/** A client with a later lock has accessed the value. The work under this token must end. */
 export class StaleFenceError extends Error {
   override readonly name = "StaleFenceError";
 
@@ -10,24 +10,24 @@ export class StaleFenceError extends Error {
   }
 }
 
-/** Values that are accessed under a lock, by the lock's token. An access to several of them is done as a whole, or refused. */
+/** Values that are accessed under a lock, with the lock's token. An access to several values succeeds or fails as a whole. */
 export interface FencedValues {
   /**
-   * Reads values; null where there is none. From then on, smaller tokens are refused: an update that rests on what was
-   * read must not be overtaken by a write of an earlier lock, and only the read can tell the storage of it.
+   * Reads values; null for a missing one. From then on, the values refuse smaller tokens. Otherwise a write of an earlier
+   * lock could come between this read and the update that depends on it.
    *
    * @throws {StaleFenceError} when a larger token was shown before
    */
   read(keys: readonly string[], fence: number): Promise<(string | null)[]>;
   /**
-   * Writes values by their keys.
+   * Writes values by key.
    *
    * @throws {StaleFenceError} when a larger token was shown before; nothing is written then
    */
   write(values: Readonly<Record<string, string>>, fence: number): Promise<void>;
 }
 
-/** Each key is a hash of a value and the largest token it was shown. ARGV is the token, and the values if they are written. */
+/** Each key is a hash of a value and the largest token it was shown. ARGV is the token, and for a write the values. */
 const accessScript = `
 for _, key in ipairs(KEYS) do
   local newest = redis.call('HGET', key, 'fence')
@@ -43,9 +43,9 @@ return reply
 `;
 
 /**
- * Keeps them in a Redis server: another one than the lock servers, whose loss costs locks and not data. It must keep what
- * it has answered (`appendfsync always`), the tokens above all. On a cluster, keys that are accessed together need a
- * common hash tag.
+ * Stores the values on a Redis server. Use another server than the lock servers, whose loss costs locks but no data. The
+ * server must not forget what it has confirmed, tokens above all (`appendfsync always`). On a cluster, keys that are accessed
+ * together need a common hash tag.
  */
 export function fencedValues(redis: Redis): FencedValues {
   const access = async (keys: readonly string[], fence: number, values: readonly string[] = []) => {

@@ -1,23 +1,23 @@
 /**
- * A worker that is told to stop finishes what it does, or gives it up, releases its lock and ends: nothing is left on the
- * servers, and the next worker need not wait for the ttl.
+ * Stops a worker cleanly: it finishes or abandons its work, releases its lock and exits. Nothing is left on the servers, and
+ * the next worker does not have to wait for the ttl.
  */
 import type { Lock } from "@holdfast/core";
 import type { Locks } from "./locks.ts";
 
 export interface Shutdown {
-  /** Aborts at the first signal: begin nothing, and wait for no lock any more. */
+  /** Aborts at the first signal: start no more work, and stop waiting for the lock. */
   readonly stop: AbortSignal;
-  /** Aborts when the time for finishing is up: give up what is under way. */
+  /** Aborts when the time for finishing is over: abandon the work in progress. */
   readonly giveUp: AbortSignal;
 }
 
 /**
- * Listens to SIGTERM, which orchestrators send, and to SIGINT. A second one ends the process at once, as it would without
- * this: the lock is then free when its ttl has passed.
+ * Handles SIGTERM, which orchestrators send, and SIGINT. A second signal ends the process at once, and the lock is free when
+ * its ttl has passed.
  *
- * @param graceMs how long what is under way may take to finish. Less than the orchestrator waits before it kills, with a
- *   second or two left for releasing
+ * @param graceMs how long the work in progress may take to finish. Leave a second or two for the release before the
+ *   orchestrator kills the process
  */
 export function shutdownOnSignals(graceMs: number): Shutdown {
   const stop = new AbortController();
@@ -32,11 +32,11 @@ export function shutdownOnSignals(graceMs: number): Shutdown {
 }
 
 /**
- * Works under the lock, again and again, until it is told to stop. Resolves when the lock is released and all connections
- * are closed, so that nothing keeps the process alive: no `process.exit()`, which would cut off what is being sent.
+ * Works under the lock, round after round, until `stop` aborts. Resolves when the lock is released and all connections are
+ * closed, so that nothing keeps the process alive. Do not call `process.exit()`, which would cut off data in flight.
  *
- * @param work does one round; its signal aborts when the lock is lost, or the time for finishing is up
- * @throws what the work throws of its own accord, and `LockLostError`
+ * @param work does one round. Its signal aborts when the lock is lost, or the time for finishing is over
+ * @throws the errors of the work, and `LockLostError`
  */
 export async function workUntilStopped(
   locks: Locks,

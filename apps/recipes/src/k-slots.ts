@@ -1,33 +1,33 @@
 /**
- * No more than k callers at a time, of all processes together: for an API that allows so many.
+ * Admits at most k callers at a time, over all processes, to an API with such a limit.
  *
- * There are k locks, one for each slot, and a caller takes any. A semaphore that counts on each server instead, where a
- * caller needs a majority of servers with a permit left, lets too many in. With three servers and two permits on each,
- * there are six to be had, and two of them make a majority: A takes servers 1 and 2, B 2 and 3, C 1 and 3. That is three
- * holders of two permits, without any fault. A lock is one permit on each server, and no two majorities are disjoint.
+ * There are k locks, one for each slot, and a caller takes any of them. A semaphore that counts permits on each server, and
+ * admits a caller who has a majority, admits too many. With three servers and two permits on each, A takes servers 1 and 2, B
+ * 2 and 3, and C 1 and 3: three holders of two permits, without any fault. A lock is one permit on each server, and any two
+ * majorities overlap.
  */
 import { type Lock, type Redlock, WaitTimeoutError } from "@holdfast/core";
 
-/** How long to wait for one slot before looking at all of them again, in milliseconds. */
+/** How long to wait for one slot before trying all of them again, in milliseconds. */
 const lookAgainMs = 200;
 
 export interface SlotOptions {
-  /** How many callers may be inside at a time. Looking at all of them is a round trip each: meant for tens. */
+  /** The number of slots. Trying all of them takes a round trip each, so it should be in the tens at most. */
   readonly slots: number;
   /** How long to wait for a slot, in milliseconds. */
   readonly waitTimeoutMs: number;
-  /** Gives up waiting when it aborts. */
+  /** Stops the wait when it aborts. */
   readonly signal?: AbortSignal;
 }
 
 /**
- * Calls the API in one of its slots, which is kept until the call has ended.
+ * Calls the API in one of its slots, and keeps the slot until the call has ended.
  *
- * Where the API allows so many calls a *second* rather than at a time, let slots end by themselves instead: acquire them
- * with `ttlMs: 1_100`, as a lock ends a little before its ttl, without `autoExtend`, and do not release them.
+ * If the API limits calls per *second*, let the slots expire instead: acquire them with `ttlMs: 1_100`, since a lock ends
+ * slightly before its ttl, without `autoExtend`, and do not release them.
  *
  * @throws {WaitTimeoutError} when no slot was free in time
- * @throws {LockLostError} when the call went well, but the slot had been lost meanwhile; and what the call throws
+ * @throws {LockLostError} when the call succeeded, but the slot was lost meanwhile. Errors of the call are passed on
  */
 export async function inSlot<T>(
   redlock: Redlock,
@@ -46,7 +46,7 @@ async function acquireSlot(redlock: Redlock, api: string, options: SlotOptions):
   const deadlineMs = performance.now() + waitTimeoutMs;
   const lockOptions = { autoExtend: true, signal };
   for (;;) {
-    // In random order: callers that all began with the first one would meet there.
+    // In random order, so that callers do not all meet at the first slot.
     const names = shuffled(Array.from({ length: slots }, (_, index) => `${api}:slot:${index}`));
     for (const name of names) {
       const slot = await redlock.tryAcquire(name, lockOptions);

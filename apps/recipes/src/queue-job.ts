@@ -1,9 +1,9 @@
 /**
- * A job from a queue is begun at most once, however often the queue delivers it and whoever dies on the way.
+ * Starts a job from a queue at most once, however often the queue delivers it, and whichever worker dies.
  *
- * A queue that forgets no job delivers some of them twice: when a worker dies before it has acknowledged one, or is only
- * thought to have died. That a job was begun is therefore recorded before it is, in a storage that checks tokens. The
- * record alone does not say whether its worker is still at it. The lock does.
+ * A queue that loses no job delivers some of them twice: when a worker dies, or only seems to have died, before it has
+ * acknowledged the job. The start of a job is therefore recorded before the job runs, in a storage that checks tokens. The
+ * record alone does not show whether a worker is still busy with the job. The lock does.
  */
 import type { Redlock } from "@holdfast/core";
 import type { Redis } from "ioredis";
@@ -16,27 +16,27 @@ export interface Queue {
   readonly group: string;
   /** The name of this worker. */
   readonly consumer: string;
-  /** How long a job must have gone unacknowledged for others to look at it, in milliseconds. */
+  /** After how long without an acknowledgement other workers take over a job, in milliseconds. */
   readonly abandonedMs: number;
 }
 
-/** Does the job. The signal aborts when the lock is lost: another worker will then take the job for interrupted. */
+/** Does the job. The signal aborts when the lock is lost. Another worker then records the job as interrupted. */
 export type Handler = (payload: string, signal: AbortSignal) => Promise<string>;
 
 /**
- * - `done`, `failed`: this worker did it, and it went well, or threw.
- * - `repeated`: it had been dealt with before.
- * - `interrupted`: whoever began it has not ended it. Nobody knows how far it has come, so it is left to people.
- * - `elsewhere`: another worker is at it, and will acknowledge it.
+ * - `done`, `failed`: this worker did the job, and it succeeded, or threw.
+ * - `repeated`: the job had been handled before.
+ * - `interrupted`: another worker started the job and did not finish it. A person must check how far it got.
+ * - `elsewhere`: another worker is busy with the job, and will acknowledge it.
  */
 export type Outcome = "done" | "failed" | "repeated" | "interrupted" | "elsewhere";
 
-/** Adds a job. The id is the producer's own, so that a job that is added twice for lack of an answer is still one job. */
+/** Adds a job. The producer chooses the id, so that a job that it adds again after a lost reply is still one job. */
 export async function addJob(redis: Redis, stream: string, id: string, payload: string): Promise<void> {
   await redis.xadd(stream, "*", "id", id, "payload", payload);
 }
 
-/** Deals with the next job: one that was abandoned, or else a new one. Null when there is none. */
+/** Handles the next job: an abandoned one, or else a new one. Resolves with null if there is none. */
 export async function handleNext(
   queue: Queue,
   redlock: Redlock,
@@ -76,7 +76,7 @@ async function runAtMostOnce(
     await record(`${result.outcome}: ${result.text}`);
     return result.outcome;
   } catch (error) {
-    // The lock was lost on the way, and the next holder has decided what became of the job.
+    // The lock was lost meanwhile, and the next holder has recorded the outcome.
     if (error instanceof StaleFenceError) return "elsewhere";
     throw error;
   }

@@ -1,24 +1,24 @@
 /**
- * A route handler as Next.js and others call it: a function that the platform starts, freezes after the response, thaws for
- * the next request, and ends without notice.
+ * Handles a route as in Next.js: a function that the platform starts, freezes after the response, thaws for the next
+ * request, and ends without notice.
  *
- * - The clients are made once for each instance, and not for each request: a connection costs more than a lock.
- * - The lock is made for as long as the platform lets the function run, and not extended: it needs no timer. Where the
- *   function is ended on its way, the lock is free soon after.
- * - The release has been answered before the response is made. After it, nothing may ever run again.
+ * - The clients belong to the instance, not to the request, because a connection costs more than a lock.
+ * - The ttl is as long as the platform lets the function run, without extension, so that no timer is needed. If the platform
+ *   ends the function early, the lock is free soon after.
+ * - The lock is released before the response is returned. After the response, the instance may never run again.
  */
 import { Redis } from "ioredis";
 import { fencedValues } from "./fenced-values.ts";
 import { openLocks } from "./locks.ts";
 import { retryAfterSeconds } from "./retry-after.ts";
 
-/** After how many seconds the platform ends the function. */
+/** The seconds after which the platform ends the function. */
 export const maxDuration = 10;
 
-/** A tenth more than the function can use, for what is lost of a ttl: the attempt itself, and the allowance for clock drift. */
+/** A tenth more than the function can run, because the attempt and the clock drift shorten the validity. */
 const ttlMs = maxDuration * 1_100;
 
-/** Time enough to connect again after a thaw, and little enough to be paid for. */
+/** Long enough to reconnect after a thaw, and short enough to pay for. */
 const waitTimeoutMs = 1_000;
 
 const { redlock } = await openLocks((process.env.LOCK_SERVERS ?? "").split(","));

@@ -1,12 +1,12 @@
 /**
- * Processes of a cluster, and threads in each of them, that exclude each other.
+ * Makes processes of a cluster, and threads in each of them, exclude each other.
  *
- * Each opens its own locks: a `Redlock`, its clients and its locks belong to one thread. What they share is what the lock
- * servers know. So the line in which callers wait is one for each thread, first come, first served, and the threads take
- * turns. Of a lock that one thread holds, only its token, a number, can be sent to another, which then shows it to the
- * storage as well; whether the lock is still held, only the holder can tell.
+ * Each thread opens its own locks, because a `Redlock`, its clients and its locks belong to one thread. The threads share
+ * only the state of the lock servers. Callers within a thread are served first come, first served, and the threads take
+ * turns. A thread can send the token of its lock, a number, to another thread, which shows it to the storage. Only the holder
+ * itself knows whether it still holds the lock.
  *
- * A memory node excludes nobody outside of the thread that has made it.
+ * A memory node excludes only callers in the thread that made it.
  *
  *     LOCK_SERVERS=redis://a,redis://b,redis://c DATA_SERVER=redis://d node threads-and-processes.ts
  */
@@ -20,7 +20,7 @@ const processes = 2;
 const rounds = 25;
 const { LOCK_SERVERS = "", DATA_SERVER = "" } = process.env;
 
-/** Adds to a counter that nothing but the lock protects. */
+/** Increments a counter that only the lock protects. */
 async function work(): Promise<void> {
   const locks = await openLocks(LOCK_SERVERS.split(","), { label: `process ${process.pid}, thread ${threadId}` });
   const data = new Redis(DATA_SERVER);

@@ -1,8 +1,8 @@
 /**
- * Moves money between two accounts that nobody else touches meanwhile.
+ * Moves money between two accounts that no other client touches meanwhile.
  *
- * One lock covers both accounts, all or none, so that two transfers in opposite directions cannot each hold one account and
- * wait for the other. Its token is larger than that of any lock granted before on either, and both are shown it.
+ * One lock covers both accounts or none, so that two transfers in opposite directions cannot each hold one account and wait
+ * for the other. Its token is larger than that of any earlier lock on either account, and is shown to both.
  */
 import type { Redlock } from "@holdfast/core";
 import type { FencedValues } from "./fenced-values.ts";
@@ -10,11 +10,11 @@ import type { FencedValues } from "./fenced-values.ts";
 /**
  * Moves an amount, in the smallest unit of the currency.
  *
- * A lock keeps others out; it does not make two writes one. Here the storage does: it writes both balances, or none. Where
- * they are in two places, write down first what is to be done, and let whoever locks the accounts next finish it.
+ * A lock excludes others, but does not make two writes atomic. Here the storage does: it writes both balances or none. If they
+ * are in two storages, first record what is to be done, and let the next holder of the lock finish it.
  *
- * @throws {RangeError} when the accounts are one and the same, or the amount is not to be had
- * @throws {StaleFenceError} when this process was paused past its lock, and somebody else has touched one of the accounts
+ * @throws {RangeError} when both accounts are the same, or the balance is too low
+ * @throws {StaleFenceError} when this process was paused past its lock, and another client has accessed one of the accounts
  */
 export async function transfer(
   redlock: Redlock,
@@ -31,7 +31,7 @@ export async function transfer(
   await redlock.using([source, target], async (lock) => {
     const [sourceBalance, targetBalance] = await balances.read([source, target], lock.fence);
     const left = Number(sourceBalance) - amount;
-    if (left < 0) throw new RangeError(`${from} has ${Number(sourceBalance)}, and not ${amount}`);
+    if (left < 0) throw new RangeError(`${from} has ${Number(sourceBalance)}, which is less than ${amount}`);
     const changed = { [source]: String(left), [target]: String(Number(targetBalance) + amount) };
     await balances.write(changed, lock.fence);
   });

@@ -4,8 +4,8 @@ import { build } from "esbuild";
 import { app, builtProgram } from "./programs.ts";
 
 /**
- * Builds the programs that tests start as processes. They start in a third of the time then; and what lets Node.js 20 load
- * TypeScript does not reach its threads.
+ * Builds the programs that tests start as processes. They start in a third of the time, and the TypeScript loader does not
+ * work in threads of Node.js 20.
  */
 export async function setup(): Promise<void> {
   const fixtures = await readdir(join(app, "test/fixtures"));

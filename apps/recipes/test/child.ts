@@ -4,22 +4,22 @@ import { createInterface } from "node:readline";
 import { onTestFinished } from "vitest";
 import { builtProgram } from "./programs.ts";
 
-/** A process that plays one host. It is killed when the test has finished, at the latest. */
+/** A process that plays a host. It is killed at the end of the test. */
 export interface Child {
-  /** Writes a line to its input: it is read when the process gets to it. */
+  /** Writes a line to its input. */
   tell(line: string): void;
-  /** Resolves with the next line of its output that matches, and drops those before. Rejects when it ends without one. */
+  /** Resolves with the next matching line of its output, and drops those before. Rejects if the process ends first. */
   says(pattern: RegExp): Promise<string>;
-  /** Sends a signal: SIGSTOP and SIGCONT pause the process and let it run on. */
+  /** Sends a signal. SIGSTOP pauses the process, and SIGCONT resumes it. */
   send(signal: NodeJS.Signals): void;
-  /** Resolves with its exit code when it has ended; null where a signal has ended it. */
+  /** Resolves with its exit code; null after a signal. */
   readonly ended: Promise<number | null>;
 }
 
-/** Starts a program of `fixtures`. What it complains of is shown. */
+/** Starts a program of `fixtures`. Its stderr is shown. */
 export function startChild(fixture: string, ...args: readonly string[]): Child {
   const child = spawn(process.execPath, [builtProgram(fixture), ...args], { stdio: ["pipe", "pipe", "inherit"] });
-  child.stdin.on("error", () => {}); // what is told to a process that has ended
+  child.stdin.on("error", () => {}); // the process has ended
   const ended = once(child, "close").then(([code]) => code as number | null);
   onTestFinished(async () => {
     child.kill("SIGKILL");
@@ -33,7 +33,7 @@ export function startChild(fixture: string, ...args: readonly string[]): Child {
     async says(pattern) {
       for (;;) {
         const { value, done } = await lines.next();
-        if (done) throw new Error(`${fixture} has ended, and has not said ${pattern}`);
+        if (done) throw new Error(`${fixture} has ended without printing ${pattern}`);
         if (pattern.test(value)) return value;
       }
     },

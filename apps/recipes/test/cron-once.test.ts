@@ -5,7 +5,7 @@ import { slotOf } from "../src/cron-once.ts";
 import { startChild } from "./child.ts";
 import { startWorld } from "./world.ts";
 
-test("slotOf() is the same on hosts whose clocks are not quite", () => {
+test("slotOf() is the same on hosts whose clocks differ slightly", () => {
   const dayMs = 24 * 3_600_000;
   for (const firstMs of [0, Date.UTC(2026, 0, 1, 12), Date.UTC(2026, 0, 1, 2, 30)]) {
     const at = firstMs + 20 * dayMs;
@@ -13,7 +13,7 @@ test("slotOf() is the same on hosts whose clocks are not quite", () => {
   }
 });
 
-test("runOnce() runs a job once for each slot on three hosts, at the same time and one after the other", async () => {
+test("runOnce() runs a job once for each slot on three hosts, at the same time or one after the other", async () => {
   const { lockUrls, dataUrl, data } = await startWorld();
   const hosts = Array.from({ length: 3 }, () => startChild("cron-host", lockUrls, dataUrl));
   await Promise.all(hosts.map((host) => host.says(/^ready$/)));
@@ -33,7 +33,7 @@ test("runOnce() runs a job once for each slot on three hosts, at the same time a
   expect(await data.mget("runs:1000", "runs:2000")).toEqual(["1", "1"]);
 });
 
-test("runOnce() runs the job on another host when the first one dies on the way", async () => {
+test("runOnce() runs the job on another host when the first one dies while it runs", async () => {
   const { lockUrls, dataUrl, data } = await startWorld();
   const [first, second] = [1, 2].map(() => startChild("cron-host", lockUrls, dataUrl)) as [Host, Host];
   first.tell("hang 1000");
@@ -46,7 +46,7 @@ test("runOnce() runs the job on another host when the first one dies on the way"
 
 type Host = ReturnType<typeof startChild>;
 
-test("a lock without a record lets a quick job run on each host in turn", async () => {
+test("tryAcquire() without a record lets a quick job run on each host in turn", async () => {
   const nodes = [memoryNode(), memoryNode(), memoryNode()];
   let runs = 0;
   for (const redlock of [new Redlock(nodes), new Redlock(nodes)]) {

@@ -15,7 +15,7 @@ async function startService() {
       acquireFailed: (event) => seen.gaveUp.resolve(event),
     },
   });
-  const app = fastify({ forceCloseConnections: true }); // the client keeps its own open for seconds
+  const app = fastify({ forceCloseConnections: true }); // the client keeps connections open for seconds
   addInvoiceRoutes(app, redlock, async (id: string, lock: Lock) => ({ id, fence: lock.fence }));
   await app.listen({ host: "127.0.0.1", port: 0 });
   onTestFinished(() => app.close());
@@ -38,7 +38,7 @@ function deferred<T>() {
   return { promise, resolve };
 }
 
-test("addInvoiceRoutes() answer under the lock, and release it before", async () => {
+test("addInvoiceRoutes() handles a request under the lock, and releases the lock before the reply", async () => {
   const { close, other } = await startService();
   const response = await close("42");
   expect(response.status).toBe(200);
@@ -46,7 +46,7 @@ test("addInvoiceRoutes() answer under the lock, and release it before", async ()
   expect((await other.inspect("invoice:42")).state).toBe("free");
 });
 
-test("addInvoiceRoutes() answer 503 with a Retry-After while another holds the lock, and serve other invoices", async () => {
+test("addInvoiceRoutes() replies 503 with a Retry-After while another client holds the lock, and serves other invoices", async () => {
   const { close, other } = await startService();
   const lock = await other.acquire("invoice:42", { ttlMs: 60_000 });
   const response = await close("42");
@@ -60,7 +60,7 @@ test("addInvoiceRoutes() answer 503 with a Retry-After while another holds the l
   expect((await close("42")).status).toBe(200);
 });
 
-test("addInvoiceRoutes() stop waiting when the client has gone", async () => {
+test("addInvoiceRoutes() stops waiting when the client has disconnected", async () => {
   const { close, seen, other } = await startService();
   const lock = await other.acquire("invoice:42");
   const client = new AbortController();

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { fencedValues, StaleFenceError } from "../src/fenced-values.ts";
 import { startWorld } from "./world.ts";
 
-test("fencedValues() refuse smaller tokens from the first read on, for all keys of an access or none", async () => {
+test("fencedValues() refuses smaller tokens from the first read on, for all keys of an access or none", async () => {
   const { data } = await startWorld();
   const values = fencedValues(data);
   expect(await values.read(["a", "b"], 5)).toEqual([null, null]);

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { startChild } from "./child.ts";
 import { openTestLocks, startWorld } from "./world.ts";
 
-test("workUntilStopped() finishes what is under way after a SIGTERM, and leaves nothing on the servers", async () => {
+test("workUntilStopped() finishes its round after a SIGTERM, and leaves nothing on the servers", async () => {
   const world = await startWorld();
   const worker = startChild("shutdown-worker", world.lockUrls, "60000");
   await worker.says(/^working$/);
@@ -16,7 +16,7 @@ test("workUntilStopped() finishes what is under way after a SIGTERM, and leaves 
   expect(await world.locksLeft()).toEqual([]);
 });
 
-test("workUntilStopped() gives up what takes longer than it may, and leaves nothing on the servers", async () => {
+test("workUntilStopped() abandons a round that takes too long, and leaves nothing on the servers", async () => {
   const world = await startWorld();
   const worker = startChild("shutdown-worker", world.lockUrls, "100");
   await worker.says(/^working$/);
@@ -26,7 +26,7 @@ test("workUntilStopped() gives up what takes longer than it may, and leaves noth
   expect(await world.locksLeft()).toEqual([]);
 });
 
-test("workUntilStopped() waits for a lock no longer, and leaves that of the holder alone", async () => {
+test("workUntilStopped() stops waiting after a SIGTERM, and leaves the lock of the holder alone", async () => {
   const world = await startWorld();
   const { redlock } = await openTestLocks(world);
   const lock = await redlock.acquire("work");

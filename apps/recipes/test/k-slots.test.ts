@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { inSlot } from "../src/k-slots.ts";
 import { openTestLocks, startWorld } from "./world.ts";
 
-test("inSlot() lets as many callers of all processes in as there are slots, and no more", async () => {
+test("inSlot() admits as many callers of all processes as there are slots, and no more", async () => {
   const world = await startWorld();
   const all = await Promise.all([1, 2].map(() => openTestLocks(world)));
   const options = { slots: 3, waitTimeoutMs: 60_000 };
@@ -17,7 +17,7 @@ test("inSlot() lets as many callers of all processes in as there are slots, and 
     inside += 1;
     most = Math.max(most, inside);
     if (inside === options.slots) open();
-    await full; // stays until all slots are taken
+    await full; // until all slots are taken
     await world.data.incr("calls"); // and for a round trip
     inside -= 1;
     return ++calls;
@@ -28,7 +28,7 @@ test("inSlot() lets as many callers of all processes in as there are slots, and 
   await expect.poll(() => world.locksLeft()).toEqual([]);
 });
 
-test("inSlot() gives up when no slot is free in time, or its signal aborts; and takes the one that is free", async () => {
+test("inSlot() rejects when no slot is free in time or its signal aborts, and takes a slot that becomes free", async () => {
   const redlock = new Redlock([memoryNode(), memoryNode(), memoryNode()]);
   const slots = 2;
   let leave = (): void => {};
@@ -53,7 +53,7 @@ test("inSlot() gives up when no slot is free in time, or its signal aborts; and 
   expect(await waiting).toEqual(left);
 });
 
-/** The most holders there can be when each takes a majority of the nodes, and each node has so many permits. */
+/** Returns the largest number of holders when each takes a majority of the nodes, and each node has that many permits. */
 function mostHolders(nodeCount: number, permits: number): number {
   const majority = Math.floor(nodeCount / 2) + 1;
   const sets = Array.from({ length: 2 ** nodeCount }, (_, bits) => {

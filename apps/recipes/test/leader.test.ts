@@ -28,7 +28,7 @@ function startLeader(name: string, nodes: readonly LockNode[], clock: VirtualClo
   return { stop: () => stop.abort(), led };
 }
 
-test("lead() has ended its last step before another leads, when it is cut off from the servers", async () => {
+test("lead() ends its last step before another process leads, when it is cut off from the servers", async () => {
   const clock = new VirtualClock();
   const nodes = [1, 2, 3].map(() => memoryNode({ clock }));
   const network = nodes.map((node) => new FaultyNode(node, clock));
@@ -48,7 +48,7 @@ test("lead() has ended its last step before another leads, when it is cut off fr
   expect(before.untilMs).toBeLessThan(after.fromMs);
   expect(before.fence).toBeLessThan(after.fence);
 
-  // Back again, it leads when the other one stops, in a term of its own.
+  // Connected again, it leads in a new term when the other one stops.
   for (const node of network) node.fault = () => undefined;
   second.stop();
   await clock.until(second.led);
@@ -60,7 +60,7 @@ test("lead() has ended its last step before another leads, when it is cut off fr
   expect((await nodes[0]?.inspect("leader"))?.owner).toBeNull();
 });
 
-test("lead() takes a refusal by the storage for the end of its term", async () => {
+test("lead() ends its term when the storage refuses a write", async () => {
   const [stop, fences] = [new AbortController(), [] as number[]];
   const redlock = new Redlock([memoryNode(), memoryNode(), memoryNode()]);
   await lead(redlock, "leader", { stop: stop.signal, stepMs }, async (fence) => {
@@ -72,7 +72,7 @@ test("lead() takes a refusal by the storage for the end of its term", async () =
   expect(second).toBeGreaterThan(first);
 });
 
-test("lead() rejects with what a step throws, and has released the role", async () => {
+test("lead() rejects with the error of a step, after releasing the role", async () => {
   const nodes = [memoryNode(), memoryNode(), memoryNode()];
   const { signal: stop } = new AbortController();
   const step = () => Promise.reject(new Error("out of paper"));
@@ -80,7 +80,7 @@ test("lead() rejects with what a step throws, and has released the role", async 
   expect((await new Redlock(nodes).inspect("leader")).state).toBe("free");
 });
 
-test("lead() of a process that was paused has its late write refused, and leads again later", async () => {
+test("lead() of a paused process writes late, is refused, and leads again later", async () => {
   const { lockUrls, dataUrl, data } = await startWorld();
   const first = startChild("leader", lockUrls, dataUrl, "first");
   await first.says(/^about to write$/);

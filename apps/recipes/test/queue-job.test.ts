@@ -11,7 +11,7 @@ async function newQueue({ data }: World): Promise<Queue> {
   return { redis: data, stream: "jobs", group: "workers", consumer: "test", abandonedMs: 0 };
 }
 
-test("handleNext() begins no job twice in three processes, of which one is killed in the middle of one", async () => {
+test("handleNext() starts no job twice in three processes, one of which is killed during a job", async () => {
   const world = await startWorld();
   const { data, lockUrls, dataUrl } = world;
   await newQueue(world);
@@ -32,7 +32,7 @@ test("handleNext() begins no job twice in three processes, of which one is kille
   expect(await data.mget(...["hang", ...jobs].map((id) => `runs:${id}`))).toEqual(["1", ...jobs.map(() => "1")]);
 });
 
-test("handleNext() tells a job that somebody is at from one that nobody will end, and records how it went", async () => {
+test("handleNext() distinguishes a job in progress from an abandoned one, and records the outcome", async () => {
   const world = await startWorld();
   const queue = await newQueue(world);
   const records = fencedValues(world.data);

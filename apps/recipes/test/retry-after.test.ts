@@ -2,7 +2,7 @@ import { LockLostError, QueueFullError, WaitTimeoutError } from "@holdfast/core"
 import { expect, test } from "vitest";
 import { retryAfterSeconds } from "../src/retry-after.ts";
 
-test("retryAfterSeconds() is what is left of the claim in the way, and undefined where trying again is of no use", () => {
+test("retryAfterSeconds() is the remaining time of the holder, and undefined when a retry cannot help", () => {
   const denied = { node: "a", kind: "denied", retryAfterMs: 1_200 } as const;
   const outcomes = [denied, { ...denied, node: "b", retryAfterMs: 2_001 }, { node: "c", kind: "failed" } as const];
   expect(retryAfterSeconds(new WaitTimeoutError("", ["x"], outcomes))).toBe(3);

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { startChild } from "./child.ts";
 import { openTestLocks, startWorld, type World } from "./world.ts";
 
-/** An instance of the function, as its platform sees it. */
+/** Starts an instance of the function, as its platform does. */
 function startInstance({ lockUrls, dataUrl }: World) {
   const instance = startChild("serverless-instance", lockUrls, dataUrl);
   const request = (invoice: string): Promise<string> => {
@@ -11,7 +11,7 @@ function startInstance({ lockUrls, dataUrl }: World) {
   };
   return {
     request,
-    /** Asks again when it is told to. */
+    /** Retries after a 503. */
     async answer(invoice: string): Promise<string> {
       for (;;) {
         const answer = await request(invoice);
@@ -23,7 +23,7 @@ function startInstance({ lockUrls, dataUrl }: World) {
   };
 }
 
-test("POST() leaves no lock behind when the function is frozen, and goes on with the same instance after the thaw", async () => {
+test("POST() leaves no lock behind when the function is frozen, and continues in the same instance after the thaw", async () => {
   const world = await startWorld();
   const instance = startInstance(world);
   expect(await instance.answer("42")).toBe('200 null {"invoice":"42","was":"open","is":"closed"}');
@@ -37,7 +37,7 @@ test("POST() leaves no lock behind when the function is frozen, and goes on with
   expect(await instance.answer("42")).toBe('200 null {"invoice":"42","was":"closed","is":"closed"}');
 });
 
-test("POST() answers 503 with a Retry-After while another holds the lock", async () => {
+test("POST() replies 503 with a Retry-After while another client holds the lock", async () => {
   const world = await startWorld();
   const { redlock } = await openTestLocks(world);
   await redlock.acquire("invoice:42", { ttlMs: 60_000 });
@@ -49,6 +49,6 @@ test("POST() uses the same connections for all requests of an instance", async (
   const instance = startInstance(world);
   for (const invoice of ["1", "2", "3"]) expect(await instance.answer(invoice)).toMatch(/^200 /);
   for (const server of world.lockServers) {
-    expect(String(await server.command("INFO", "clients"))).toContain("connected_clients:2\r\n"); // it, and who asks
+    expect(String(await server.command("INFO", "clients"))).toContain("connected_clients:2\r\n"); // the instance, and this command
   }
 });

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { app, builtProgram } from "./programs.ts";
 import { openTestLocks, startWorld } from "./world.ts";
 
-test("two processes with two threads each lose none of the counts that nothing but the lock protects", async () => {
+test("two processes with two threads each lose no increment of a counter that only the lock protects", async () => {
   const world = await startWorld();
   const { redlock } = await openTestLocks(world);
   const [server] = world.lockServers;
@@ -12,7 +12,7 @@ test("two processes with two threads each lose none of the counts that nothing b
   const lock = await redlock.acquire("counter", { autoExtend: true });
   const env = { LOCK_SERVERS: world.lockUrls, DATA_SERVER: world.dataUrl };
   const running = runProgram(builtProgram("threads-and-processes"), [], { cwd: app, env });
-  await expect.poll(waiters).toBe(4); // so that they contend from the first round on
+  await expect.poll(waiters).toBe(4); // so that they contend from the first round
   await lock.release();
 
   const { code, out, err } = await running;

@@ -17,7 +17,7 @@ async function balancesOf(data: Redis): Promise<number[]> {
   return Promise.all(people.map(async (name) => Number(await data.hget(`account:${name}`, "value"))));
 }
 
-test("transfer() loses no money and locks nobody out when many go round in all directions", async () => {
+test("transfer() loses no money and never deadlocks when many transfers run in all directions", async () => {
   const world = await startWorld();
   const balances = fencedValues(world.data);
   await openAccounts(balances);
@@ -27,16 +27,18 @@ test("transfer() loses no money and locks nobody out when many go round in all d
     pairs.map(([from, to]) => transfer(redlock, balances, from, to, 1 + index)),
   );
   await Promise.all(transfers);
-  expect(await balancesOf(world.data)).toEqual([100, 100, 100]); // what each has given it has got
+  expect(await balancesOf(world.data)).toEqual([100, 100, 100]); // each account got as much as it gave
   expect(await world.locksLeft()).toEqual([]);
 });
 
-test("transfer() refuses what is not to be had, the same account twice, and amounts that are none", async () => {
+test("transfer() refuses more than the balance, the same account twice, and invalid amounts", async () => {
   const world = await startWorld();
   const balances = fencedValues(world.data);
   await openAccounts(balances);
   const redlock = new Redlock([memoryNode()]);
-  await expect(transfer(redlock, balances, "alice", "bob", 101)).rejects.toThrow("alice has 100, and not 101");
+  await expect(transfer(redlock, balances, "alice", "bob", 101)).rejects.toThrow(
+    "alice has 100, which is less than 101",
+  );
   await expect(transfer(redlock, balances, "alice", "alice", 1)).rejects.toThrow(RangeError);
   for (const amount of [0, -1, 0.5, NaN]) {
     await expect(transfer(redlock, balances, "alice", "bob", amount)).rejects.toThrow(RangeError);
@@ -45,8 +47,8 @@ test("transfer() refuses what is not to be had, the same account twice, and amou
 });
 
 /**
- * Alice pays Bob 30, and her process is paused past its lock between the read and the write: its clock stands still, while
- * that of the servers goes on. Meanwhile she pays Carol 50.
+ * Alice pays Bob 30, and her process is paused past its lock between the read and the write: its clock stands still while the
+ * clock of the servers runs. Meanwhile she pays Carol 50.
  */
 async function payWhileAnotherIsPaused(balances: FencedValues): Promise<PromiseSettledResult<void>> {
   await openAccounts(balances);
@@ -81,14 +83,14 @@ async function payWhileAnotherIsPaused(balances: FencedValues): Promise<PromiseS
   return outcome as PromiseSettledResult<void>;
 }
 
-test("transfer() of a process that was paused is refused when somebody else has touched one of the accounts", async () => {
+test("transfer() of a paused process is refused after another client has accessed one of the accounts", async () => {
   const { data } = await startWorld();
   const outcome = await payWhileAnotherIsPaused(fencedValues(data));
   expect(outcome).toMatchObject({ status: "rejected", reason: expect.any(StaleFenceError) });
   expect(await balancesOf(data)).toEqual([50, 100, 150]);
 });
 
-test("transfer() over a storage that does not check tokens makes money out of nothing then", async () => {
+test("transfer() of a paused process creates money if the storage does not check tokens", async () => {
   const { data } = await startWorld();
   const { read, write } = fencedValues(data);
   const unchecked: FencedValues = { read: (keys) => read(keys, 1), write: (values) => write(values, 1) };

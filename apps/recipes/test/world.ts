@@ -3,14 +3,14 @@ import { Redis } from "ioredis";
 import { onTestFinished } from "vitest";
 import { openLocks } from "../src/locks.ts";
 
-/** Three real lock servers, and a fourth that keeps the data. They are stopped when the test has finished. */
+/** Three real lock servers, and a fourth for the data. They stop at the end of the test. */
 export interface World {
   readonly lockServers: readonly RedisServer[];
-  /** Their addresses, as the fixtures take them. */
+  /** Their addresses, in the format of the fixtures. */
   readonly lockUrls: string;
   readonly dataUrl: string;
   readonly data: Redis;
-  /** What the lock servers keep of locks; empty when nothing is held. */
+  /** Returns the locks on the lock servers. */
   locksLeft(): Promise<string[]>;
 }
 
@@ -35,7 +35,7 @@ export async function startWorld(): Promise<World> {
   };
 }
 
-/** Locks of the test's own process, closed when the test has finished. They give a busy machine time to answer. */
+/** Opens locks in the test's own process, until the end of the test. Node timeouts are long, for busy machines. */
 export async function openTestLocks(
   { lockUrls }: World,
   options?: Parameters<typeof openLocks>[1],
