@@ -1,4 +1,4 @@
-/** One account, as a worker uses it that holds its lock. */
+/** An account, as used by a worker that holds its lock. */
 export interface Account {
   /** The balance. */
   read(): Promise<number>;
@@ -6,22 +6,22 @@ export interface Account {
   write(balance: number): Promise<void>;
 }
 
-/** Accounts in a storage that several processes share. Each storage can do this much, with and without a check. */
+/** Accounts in a storage that several processes share, with and without a check of the token. */
 export interface Accounts {
-  /** Makes an account. */
+  /** Creates an account. */
   create(id: string, balance: number): Promise<void>;
-  /** An account that is shown no token: whatever is written is accepted. */
+  /** Returns an account that is shown no token, and accepts any write. */
   unchecked(id: string): Account;
-  /** An account that is shown the token of a lock at each touch, and rejects with a `StaleFenceError` if it is old. */
+  /** Returns an account that is shown the token at each access, and rejects with a `StaleFenceError` if it is stale. */
   checked(id: string, fence: number): Account;
   /** Closes the connection. */
   close(): Promise<void>;
 }
 
-/** Where the token is shown. */
+/** The accesses at which the token is shown. */
 export type Checks = "nothing" | "writes" | "reads and writes";
 
-/** An account that is shown the token where it should be. */
+/** Returns an account that is shown the token at these accesses. */
 export function accountOf(accounts: Accounts, id: string, fence: number, checks: Checks): Account {
   const checked = accounts.checked(id, fence);
   const unchecked = accounts.unchecked(id);

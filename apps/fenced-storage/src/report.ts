@@ -3,15 +3,15 @@ import type { Outcome } from "./play/late-writes.ts";
 
 const columns = [20, 32];
 
-/** What is played, and how the lines are to be read. */
+/** The lines before the results. */
 export const introduction: readonly string[] = [
   `An account has ${opening}. A locks it, reads it, and is paused for longer than the ttl of its lock. B gets the lock,`,
-  `and adds ${deposit}. A wakes up, still believes in its lock, and takes ${withdrawal} away: ${opening + deposit - withdrawal} is right.`,
+  `and adds ${deposit}. A wakes up, still trusts its lock, and takes ${withdrawal} away: ${opening + deposit - withdrawal} is right.`,
   "",
   line("token is checked at", ...arrivals.map((arrival) => `A writes ${arrival}`)),
 ];
 
-/** One line for each check. */
+/** A line for each check. */
 export function linesOf(title: string, outcomes: readonly Outcome[]): string[] {
   const lines = [title];
   for (const { checks, account } of outcomes) {
@@ -22,7 +22,7 @@ export function linesOf(title: string, outcomes: readonly Outcome[]): string[] {
   return lines;
 }
 
-/** Whether what must be protected was, and only that. */
+/** Whether every balance with complete checks is right. */
 export function isAsExpected(outcomes: readonly Outcome[]): boolean {
   return outcomes.every(({ checks, balance }) => checks !== "reads and writes" || balance === rightBalance);
 }
@@ -32,7 +32,7 @@ const rightBalance = opening + deposit - withdrawal;
 function inWords({ balance, isAccepted }: Outcome): string {
   if (balance === opening - withdrawal) return `${balance}: B's ${deposit} are lost`;
   if (balance === opening + deposit) return `${balance}: A's ${withdrawal} are lost`;
-  return `${balance}: A was ${isAccepted ? "not refused" : "refused, began again"}`;
+  return `${balance}: A was ${isAccepted ? "not refused" : "refused, retried"}`;
 }
 
 function line(...cells: readonly string[]): string {

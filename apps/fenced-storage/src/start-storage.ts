@@ -7,7 +7,7 @@ import { startPostgresServer } from "@holdfast/testkit/postgres-server";
 import { startFencedService } from "./http/fenced-service.ts";
 import type { StorageName } from "./storages.ts";
 
-/** Starts a real server of the storage, or makes its folder, and resolves with its address. */
+/** Starts a real server of the storage, or creates its folder, and resolves with the address. */
 export async function startStorage(storage: StorageName, cleanup: Cleanup): Promise<string> {
   if (storage === "postgres") {
     const server = await startPostgresServer();

@@ -1,6 +1,6 @@
 import type { Accounts } from "./accounts.ts";
 
-/** The storages, and what each is called. */
+/** The storages and their titles. */
 export const storages = {
   postgres: "PostgreSQL",
   sqlite: "SQLite",
@@ -8,10 +8,10 @@ export const storages = {
   redis: "Redis",
 } as const;
 
-/** Which storage. */
+/** The name of a storage. */
 export type StorageName = keyof typeof storages;
 
-/** Opens the accounts of a storage. Only what is needed for it is loaded. */
+/** Opens the accounts of a storage, and loads only its client. */
 export async function openAccounts(storage: StorageName, address: string): Promise<Accounts> {
   if (storage === "postgres") return (await import("./postgres/accounts.ts")).openPostgresAccounts(address);
   if (storage === "sqlite") return (await import("./sqlite/accounts.ts")).openSqliteAccounts(address);
@@ -20,13 +20,13 @@ export async function openAccounts(storage: StorageName, address: string): Promi
 }
 
 /**
- * The storages that are named, or all of them.
+ * Returns the storages with these names, or all of them.
  *
- * @throws {RangeError} when a name is none
+ * @throws {RangeError} if a name is unknown
  */
 export function storagesNamed(names: readonly string[]): StorageName[] {
   const all = Object.keys(storages) as StorageName[];
   const unknown = names.filter((name) => !(all as string[]).includes(name));
-  if (unknown.length > 0) throw new RangeError(`no such storage: ${unknown.join(", ")}; there are ${all.join(", ")}`);
+  if (unknown.length > 0) throw new RangeError(`no such storage: ${unknown.join(", ")}; choose from ${all.join(", ")}`);
   return names.length > 0 ? (names as StorageName[]) : all;
 }

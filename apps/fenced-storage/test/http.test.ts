@@ -11,7 +11,7 @@ async function start(tokens: "required" | "optional" = "required"): Promise<Fenc
   return service;
 }
 
-/** Asks without a client of ours. */
+/** Sends a plain request. */
 async function ask(url: string, init: RequestInit): Promise<{ status: number; type: string | null; body: unknown }> {
   const response = await fetch(url, init);
   const text = await response.text();
@@ -22,7 +22,7 @@ async function ask(url: string, init: RequestInit): Promise<{ status: number; ty
   };
 }
 
-test("a GET makes its path refuse older tokens from then on, with 409 and both tokens", async () => {
+test("a GET makes its path refuse older tokens, with 409 and both tokens", async () => {
   const { url } = await start();
   const path = `${url}/invoices/42`;
   expect(await ask(path, { method: "PUT", body: "100 €", headers: { fence: "41" } })).toMatchObject({ status: 204 });
@@ -43,7 +43,7 @@ test("a GET makes its path refuse older tokens from then on, with 409 and both t
   expect(await readText(path, 42)).toBe("100 €");
 });
 
-test("a GET of what is not there registers its token, too", async () => {
+test("a GET of a missing text registers its token, too", async () => {
   const { url } = await start();
   expect(await ask(`${url}/new`, { headers: { fence: "42" } })).toMatchObject({ status: 404 });
   await expect(writeText(`${url}/new`, "late", 41)).rejects.toMatchObject({
@@ -55,7 +55,7 @@ test("a GET of what is not there registers its token, too", async () => {
   await expect(readText(`${url}/new`, 42)).rejects.toThrow("404, there is nothing at /new");
 });
 
-test("a request without a token is answered with 428, or goes through where tokens are optional", async () => {
+test("a request without a token gets 428, or succeeds if tokens are optional", async () => {
   const [{ url }, lenient] = [await start(), await start("optional")];
   const put = { method: "PUT", body: "100" };
   expect(await ask(`${url}/a`, put)).toMatchObject({
@@ -68,14 +68,14 @@ test("a request without a token is answered with 428, or goes through where toke
 });
 
 test.each(["", "0", "-1", "1.5", "many", "9007199254740992", "1, 2"])(
-  "a header that is no token is answered with 400: %j",
+  "an invalid header gets 400: %j",
   async (fence) => {
     const { url } = await start();
     expect(await ask(url, { headers: { fence } })).toMatchObject({ status: 400 });
   },
 );
 
-test("another method is answered with 405, and too much content with 413", async () => {
+test("another method gets 405, and too much content 413", async () => {
   const { url } = await start();
   const headers = { fence: "42" };
   expect(await ask(url, { method: "DELETE", headers })).toMatchObject({ status: 405 });

@@ -11,12 +11,12 @@ const lostOfB = { balance: 70, isAccepted: true };
 const lostOfA = { balance: 150, isAccepted: true };
 const right = { balance: 120, isAccepted: false };
 
-/** The README, which shows what is printed. */
+/** The README, which shows the output. */
 export function readme(): Promise<string> {
   return readFile(new URL("../README.md", import.meta.url), "utf8");
 }
 
-/** Registers the test that has a holder paused for longer than its ttl, and then write to a storage. */
+/** Registers the test in which a holder is paused for longer than its ttl, and then writes. */
 export function testLateWrites(storage: StorageName, start = startStorage): void {
   test(`late writes to ${storages[storage]} lose an update unless the token is checked at reads and writes`, async () => {
     const cleanup = createCleanup();

@@ -26,7 +26,7 @@ afterAll(async () => {
 
 testLateWrites("postgres", async () => server.connectionString);
 
-describe("a row that is read and written with a token", () => {
+describe("fenced rows", () => {
   beforeEach(async () => {
     await pool.query("TRUNCATE accounts");
     await pool.query("INSERT INTO accounts VALUES ('7', 100)");
@@ -41,21 +41,21 @@ describe("a row that is read and written with a token", () => {
     expect(await readBalance(pool, "7", 43)).toBe(150);
   });
 
-  test("writeBalance() tells neighbours apart among the largest tokens", async () => {
+  test("writeBalance() distinguishes the two largest tokens", async () => {
     await writeBalance(pool, "7", 1, Number.MAX_SAFE_INTEGER);
     await expect(writeBalance(pool, "7", 2, Number.MAX_SAFE_INTEGER - 1)).rejects.toMatchObject({
       newestFence: Number.MAX_SAFE_INTEGER,
     });
   });
 
-  test("readBalance() and writeBalance() say so when there is no row, which could not remember a token", async () => {
+  test("readBalance() and writeBalance() reject if there is no row", async () => {
     await expect(readBalance(pool, "8", 42)).rejects.toThrow("could not read account 8: there is no such row");
     await expect(writeBalance(pool, "8", 1, 42)).rejects.toThrow("could not write account 8: there is no such row");
   });
 
-  test("an update is lost when only writes are checked: the late write comes before the new holder's", async () => {
+  test("writeBalance() alone loses an update: a late write before that of the new holder is accepted", async () => {
     const { rows } = await pool.query("SELECT balance FROM accounts WHERE id = '7'"); // B, with 42, shows no token
-    await writeBalance(pool, "7", 100 - 30, 41); // A, late: nobody has shown anything newer
+    await writeBalance(pool, "7", 100 - 30, 41); // A, late: the row has seen no newer token
     await writeBalance(pool, "7", rows[0].balance + 50, 42);
     expect(await readBalance(pool, "7", 43)).toBe(150);
   });
@@ -69,7 +69,7 @@ describe("fence-guard.sql", () => {
   const balances = async (): Promise<unknown> =>
     (await pool.query("SELECT id, balance, fence::int FROM guarded ORDER BY id")).rows;
 
-  test("refuses statements of whatever kind with an older token, and undoes their transaction", async () => {
+  test("fence_guard() refuses any statement with an older token, and its transaction is rolled back", async () => {
     await withFence(pool, 42, (client) => client.query("UPDATE guarded SET balance = 150 WHERE id = '7'"));
     const late = withFence(pool, 41, async (client) => {
       await client.query("UPDATE guarded SET balance = 0 WHERE id = '8'");
@@ -87,19 +87,19 @@ describe("fence-guard.sql", () => {
     ]);
   });
 
-  test("takes the token of the transaction, whatever a statement says about it", async () => {
+  test("fence_guard() stores the token of the transaction, not that of a statement", async () => {
     await withFence(pool, 42, (client) => client.query("UPDATE guarded SET fence = 0, balance = 1 WHERE id = '7'"));
     expect(await balances()).toContainEqual({ id: "7", balance: 1, fence: 42 });
   });
 
-  test("lets a read register its token by an update that changes nothing else", async () => {
+  test("fence_guard() registers the token of an update that changes nothing else", async () => {
     const read = "UPDATE guarded SET fence = fence WHERE id = '7' RETURNING balance";
     expect((await withFence(pool, 42, (client) => client.query(read))).rows).toEqual([{ balance: 100 }]);
     const late = withFence(pool, 41, (client) => client.query("UPDATE guarded SET balance = 70 WHERE id = '7'"));
     await expect(late).rejects.toMatchObject({ code: "LF409" });
   });
 
-  test("refuses who shows no token, also on a connection that has shown one in an earlier transaction", async () => {
+  test("fence_guard() refuses a transaction without a token, even after one with a token on the same connection", async () => {
     const client = new pg.Client({ connectionString: server.connectionString });
     await client.connect();
     for (const statement of ["BEGIN", "SELECT set_config('holdfast.fence', '42', true)", "COMMIT"]) {
@@ -113,7 +113,7 @@ describe("fence-guard.sql", () => {
     await client.end();
   });
 
-  test("refuses to insert for who has lost its lock, where the row that stands for it is touched first", async () => {
+  test("fence_guard() refuses a late insert after an access to the row that represents the resource", async () => {
     const touch = "UPDATE guarded SET fence = fence WHERE id = '7'";
     await withFence(pool, 42, (client) => client.query(touch));
     const late = withFence(pool, 41, async (client) => {
@@ -124,16 +124,16 @@ describe("fence-guard.sql", () => {
     expect(await balances()).toHaveLength(2);
   });
 
-  test("withFence() rejects where the work has caught the error that undoes its transaction", async () => {
+  test("withFence() rejects if the work has caught the error that rolls its transaction back", async () => {
     const undone = withFence(pool, 42, async (client) => {
       await client.query("UPDATE guarded SET balance = 150 WHERE id = '7'");
       await client.query("INSERT INTO guarded VALUES ('8', 0)").catch(() => {});
     });
-    await expect(undone).rejects.toThrow("the transaction was undone");
+    await expect(undone).rejects.toThrow("the transaction was rolled back");
     expect(await balances()).toContainEqual({ id: "7", balance: 100, fence: 41 });
   });
 
-  test("withFence() rejects where the connection is lost, which ends nothing else", async () => {
+  test("withFence() rejects if the connection is lost, and the process lives on", async () => {
     const cut = withFence(pool, 42, async (client) => {
       const { rows } = await client.query<{ pid: number }>("SELECT pg_backend_pid() AS pid");
       await pool.query("SELECT pg_terminate_backend($1)", [rows[0]?.pid]);
@@ -142,12 +142,12 @@ describe("fence-guard.sql", () => {
     await expect(cut).rejects.toThrow();
   });
 
-  test("refuses to delete, as a row that is gone forgets its token", async () => {
+  test("fence_guard() refuses to delete a row, which would forget its token", async () => {
     const gone = withFence(pool, 42, (client) => client.query("DELETE FROM guarded WHERE id = '7'"));
     await expect(gone).rejects.toMatchObject({ code: "LF405" });
   });
 
-  test("judges a write that has waited for another one by what the row was shown by then", async () => {
+  test("fence_guard() compares a write that has waited with the latest token of the row", async () => {
     let late: Promise<unknown> | undefined;
     await withFence(pool, 42, async (client) => {
       await client.query("UPDATE guarded SET balance = 150 WHERE id = '7'");

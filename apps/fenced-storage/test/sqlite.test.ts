@@ -28,7 +28,7 @@ test("readBalance() makes the row refuse older tokens from then on, in every con
   for (const database of [one, other]) database.close();
 });
 
-test("writeBalance() of two processes at once never lets an older token follow a newer one", async () => {
+test("writeBalance() of two concurrent processes never writes an older token after a newer one", async () => {
   const path = await databasePath();
   const accounts = await openSqliteAccounts(path);
   for (const id of ["7", "writer 1", "writer 2"]) await accounts.create(id, 0);
@@ -39,7 +39,7 @@ test("writeBalance() of two processes at once never lets an older token follow a
   const settled = writers.finally(() => {
     areDone = true;
   });
-  // Each write has its token for a balance.
+  // Each write sets the balance to its token.
   const seen: number[] = [];
   while (!areDone) {
     seen.push(await accounts.unchecked("7").read());

@@ -15,14 +15,14 @@ test("late writes to Redis lose an update unless the token is checked at reads a
   expect(await readme()).toContain(`Redis\n${lines}`);
 });
 
-test("storagesNamed() is all where none is named, and refuses what is none", () => {
+test("storagesNamed() returns all storages by default, and refuses unknown names", () => {
   expect(storagesNamed([])).toEqual(["postgres", "sqlite", "http", "redis"]);
   expect(storagesNamed(["http"])).toEqual(["http"]);
-  const refused = "no such storage: mongodb; there are postgres, sqlite, http, redis";
+  const refused = "no such storage: mongodb; choose from postgres, sqlite, http, redis";
   expect(() => storagesNamed(["http", "mongodb"])).toThrow(refused);
 });
 
-test("README.md: each excerpt is in the file that it names", async () => {
+test("README.md quotes the files correctly", async () => {
   const excerpts = [...(await readme()).matchAll(/```ts\n\/\/ (\S+)\n(.*?)```/gs)];
   expect(excerpts).toHaveLength((await readme()).match(/```ts/g)?.length ?? 0);
   for (const [, path = "", code] of excerpts) expect(await readFile(new URL(path, app), "utf8")).toContain(code);

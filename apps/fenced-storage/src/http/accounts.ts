@@ -1,7 +1,7 @@
 import type { Account, Accounts } from "../accounts.ts";
 import { readText, writeText } from "./fenced-client.ts";
 
-/** Accounts that an HTTP service keeps. */
+/** Opens accounts in an HTTP service. */
 export async function openHttpAccounts(url: string): Promise<Accounts> {
   const account = (id: string, fence: number | undefined): Account => ({
     read: async () => Number(await readText(`${url}/accounts/${id}`, fence)),

@@ -2,12 +2,12 @@ import { StaleFenceError } from "@holdfast/redis";
 
 const timeoutMs = 5_000;
 
-/** Reads a text. From then on, its URL refuses older tokens. */
+/** Reads a text. From then on, the URL refuses older tokens. */
 export async function readText(url: string, fence: number | undefined): Promise<string> {
   return (await send("read", url, fence, {})).text();
 }
 
-/** Writes a text, unless its URL was shown a newer token. */
+/** Writes a text, unless the URL was shown a newer token. */
 export async function writeText(url: string, text: string, fence: number | undefined): Promise<void> {
   await send("write", url, fence, { method: "PUT", body: text });
 }

@@ -2,16 +2,16 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** What is kept under a path. */
+/** The content and token of a path. */
 interface Entry {
   content: string | undefined;
-  /** The newest token that was shown. */
+  /** The newest token shown. */
   fence: number;
 }
 
-/** A service that listens. */
+/** A running service. */
 export interface FencedService {
-  /** Where clients find it. */
+  /** Its address. */
   readonly url: string;
   close(): Promise<void>;
 }
@@ -19,11 +19,10 @@ export interface FencedService {
 const contentMax = 1_048_576;
 
 /**
- * Starts a service on 127.0.0.1 that keeps a text under each path (GET, PUT), and refuses stale writers: each request
- * shows the token of its lock in the header `Fence`, and a path refuses older tokens than the newest that it was shown.
+ * Starts a service on 127.0.0.1 that stores a text under each path (GET, PUT), and refuses stale writers. Each request
+ * shows the token of its lock in the header `Fence`, and a path refuses older tokens than the newest it was shown.
  *
- * @param tokens whether a request without a token is refused, or goes through unchecked, as may be needed until all
- *   clients show one
+ * @param tokens whether to refuse requests without a token, or to accept them until all clients show one
  */
 export async function startFencedService(tokens: "required" | "optional"): Promise<FencedService> {
   const entries = new Map<string, Entry>();
@@ -38,7 +37,7 @@ export async function startFencedService(tokens: "required" | "optional"): Promi
     if (fence === undefined && tokens === "required") {
       return problem(response, 428, "show the token of your lock in the header Fence");
     }
-    // From here on nothing is waited for, so that no other request comes between the check and the write.
+    // No await from here on, so that no other request gets between the check and the write.
     const entry = entries.get(path) ?? { content: undefined, fence: 0 };
     if (fence !== undefined && fence < entry.fence) {
       const detail = `${path} was shown fence ${entry.fence} already, and ${fence} is older: the lock has passed on`;
@@ -57,7 +56,7 @@ export async function startFencedService(tokens: "required" | "optional"): Promi
   return listening(server);
 }
 
-/** The token; undefined where none is shown, NaN where it is no token. */
+/** Returns the token; undefined if there is none, NaN if it is invalid. */
 function fenceOf({ headers }: IncomingMessage): number | undefined {
   const { fence } = headers;
   if (fence === undefined) return undefined;
@@ -65,7 +64,7 @@ function fenceOf({ headers }: IncomingMessage): number | undefined {
   return Number.isSafeInteger(number) && number > 0 ? number : Number.NaN;
 }
 
-/** What was sent; undefined if it is too much. */
+/** Returns the content; undefined if it is too long. */
 async function contentOf(request: IncomingMessage): Promise<string | undefined> {
   const chunks: Buffer[] = [];
   let length = 0;
@@ -85,7 +84,7 @@ const titles: Record<number, string> = {
   428: "Precondition Required",
 };
 
-/** Answers with a problem (RFC 9457). */
+/** Replies with a problem (RFC 9457). */
 function problem(
   response: ServerResponse,
   status: number,

@@ -2,10 +2,10 @@ import pg from "pg";
 import type { Accounts } from "../accounts.ts";
 import { readBalance, schema, writeBalance } from "./fenced-rows.ts";
 
-/** Accounts in the rows of a table of PostgreSQL. */
+/** Opens accounts in the rows of a PostgreSQL table. */
 export async function openPostgresAccounts(connectionString: string): Promise<Accounts> {
   const pool = new pg.Pool({ connectionString });
-  pool.on("error", () => {}); // of connections that nobody uses; queries reject by themselves
+  pool.on("error", () => {}); // errors of idle connections; queries reject on their own
   await pool.query(schema);
   return {
     async create(id, balance) {

@@ -1,4 +1,4 @@
--- Refuses stale writers to the rows of a whole table, whatever statements they use. The table needs a column for the newest token
+-- Refuses stale writers to all rows of a table, whatever statements they use. The table needs a column for the newest token
 -- that each row was shown:
 --
 --   ALTER TABLE accounts ADD COLUMN fence bigint NOT NULL DEFAULT 0;
@@ -6,11 +6,11 @@
 --     FOR EACH ROW EXECUTE FUNCTION fence_guard();
 --
 -- Each transaction that writes shows its token first, once: SELECT set_config('holdfast.fence', '42', true)
--- What is read to be written later is read by a statement that registers the token, as triggers do not see a SELECT:
+-- Triggers do not see a SELECT. Read data that you will write later with a statement that registers the token:
 --   UPDATE accounts SET fence = fence WHERE id = '7' RETURNING balance
 --
--- A row that is new has no token to compare with: before an INSERT, touch the row that stands for what is locked, by such a
--- statement, in the same transaction. And do not change keys: under its old key, a row is as good as deleted.
+-- A new row has no token to compare with. Before an INSERT, run such a statement on the row that represents the locked
+-- resource, in the same transaction. Do not change keys: the old key loses its token, as if the row were deleted.
 CREATE OR REPLACE FUNCTION fence_guard() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
   token bigint := nullif(current_setting('holdfast.fence', true), '');

@@ -1,7 +1,7 @@
 import { StaleFenceError } from "@holdfast/redis";
 import type { Pool } from "pg";
 
-/** The rows, each of which remembers the newest token that it was shown. */
+/** Each row remembers the newest token that it was shown. */
 export const schema = `
   CREATE TABLE IF NOT EXISTS accounts (
     id text PRIMARY KEY,
@@ -23,7 +23,7 @@ export async function writeBalance(pool: Pool, id: string, balance: number, fenc
   if (rowCount === 0) await refuse(pool, "write", id, fence);
 }
 
-/** Says why no row was touched. */
+/** Throws the reason why no row was changed. */
 async function refuse(pool: Pool, action: "read" | "write", id: string, fence: number): Promise<never> {
   const { rows } = await pool.query<{ fence: string }>("SELECT fence FROM accounts WHERE id = $1", [id]);
   if (rows[0] === undefined) throw new Error(`could not ${action} account ${id}: there is no such row`);

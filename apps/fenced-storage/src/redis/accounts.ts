@@ -2,10 +2,10 @@ import { ioredisFencedStore } from "@holdfast/ioredis";
 import { Redis } from "ioredis";
 import type { Accounts } from "../accounts.ts";
 
-/** Accounts in Redis. */
+/** Opens accounts in Redis. */
 export async function openRedisAccounts(url: string): Promise<Accounts> {
   const client = new Redis(url);
-  client.on("error", () => {}); // it connects again by itself; calls reject by themselves
+  client.on("error", () => {}); // the client reconnects, and calls reject on their own
   await client.ping();
   const store = ioredisFencedStore(client);
   return {

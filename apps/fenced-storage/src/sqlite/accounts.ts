@@ -1,7 +1,7 @@
 import type { Accounts } from "../accounts.ts";
 import { openDatabase, readBalance, transaction, writeBalance } from "./fenced-rows.ts";
 
-/** Accounts in a SQLite file. */
+/** Opens accounts in a SQLite file. */
 export async function openSqliteAccounts(path: string): Promise<Accounts> {
   const database = await openDatabase(path);
   const run = (sql: string, ...values: (string | number)[]): Promise<void> =>

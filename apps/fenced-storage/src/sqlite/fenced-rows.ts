@@ -2,7 +2,7 @@ import { setTimeout } from "node:timers/promises";
 import { StaleFenceError } from "@holdfast/redis";
 import Database from "libsql";
 
-/** The rows, each of which remembers the newest token that it was shown. */
+/** Each row remembers the newest token that it was shown. */
 const schema = `
   PRAGMA journal_mode = WAL;
   CREATE TABLE IF NOT EXISTS accounts (
@@ -12,7 +12,7 @@ const schema = `
   ) STRICT;
 `;
 
-/** Opens a file that several processes share, and makes it if there is none. */
+/** Opens a file that several processes share, and creates it if there is none. */
 export async function openDatabase(path: string): Promise<Database.Database> {
   const database = new Database(path);
   await whenFree(() => database.exec(schema));
@@ -35,7 +35,7 @@ export function writeBalance(database: Database.Database, id: string, balance: n
   });
 }
 
-/** Shows a row the token. Throws if it was shown a newer one. */
+/** Shows the token to a row. Throws if the row was shown a newer one. */
 function touch(database: Database.Database, action: "read" | "write", id: string, fence: number): Row {
   const row = database.prepare("SELECT balance, fence FROM accounts WHERE id = ?").get(id) as Row | undefined;
   if (row === undefined) throw new Error(`could not ${action} account ${id}: there is no such row`);
@@ -49,10 +49,10 @@ interface Row {
   readonly fence: number;
 }
 
-/** Does work that no other process can come between, and whose changes are all kept or none. */
+/** Runs the work atomically: no other process interferes, and either all of its changes are kept or none. */
 export function transaction<T>(database: Database.Database, work: () => T): Promise<T> {
   return whenFree(() => {
-    database.exec("BEGIN IMMEDIATE"); // takes the file for writing now: what is read stays true until the end
+    database.exec("BEGIN IMMEDIATE"); // locks the file for writing now, so that what is read stays true
     try {
       const result = work();
       database.exec("COMMIT");
@@ -64,12 +64,12 @@ export function transaction<T>(database: Database.Database, work: () => T): Prom
   });
 }
 
-/** How long another process may have the file before a call gives up. */
+/** How long to retry while another process has the file. */
 const busyMs = 10_000;
 
 /**
- * Tries again while another process is writing. SQLite's own `busy_timeout` would stop the event loop while it waits, and
- * with it the timers that extend a lock, and tell that it was lost.
+ * Retries while another process is writing. SQLite's own `busy_timeout` would block the event loop, and with it the timers
+ * that extend a lock and detect its loss.
  */
 async function whenFree<T>(attempt: () => T): Promise<T> {
   for (const endMs = performance.now() + busyMs; ; ) {
