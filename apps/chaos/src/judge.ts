@@ -5,27 +5,27 @@ import { tokenFaultsOf } from "./history/tokens.ts";
 import type { History } from "./history/visit.ts";
 import type { Nemesis } from "./nemeses/nemesis.ts";
 
-/** What one attack came to. */
+/** The results of an attack. */
 export interface Findings {
   readonly locks: number;
   readonly failedCalls: number;
   readonly availability: number;
   readonly longestGapMs: number;
   readonly overlaps: readonly Overlap[];
-  /** Updates lost where nothing but the lock protects the set. */
+  /** Updates lost in the set without tokens. */
   readonly lostPlain: number;
-  /** Writes there that took effect after the lock had ended, or may have. */
+  /** Writes there that took effect, or may have, after the lock had ended. */
   readonly latePlain: number;
-  /** Updates lost where the set checks tokens. */
+  /** Updates lost in the set that checks tokens. */
   readonly lostFenced: number;
-  /** Reads and writes that the set with the tokens has refused. */
+  /** Reads and writes that the set with tokens refused. */
   readonly refused: number;
   readonly tokenFaults: number;
-  /** What must not have happened under this nemesis, in words; empty if all is well. */
+  /** Violations under this nemesis, in words; empty if there are none. */
   readonly violations: readonly string[];
 }
 
-/** Judges what happened under a nemesis. */
+/** Checks the record of an attack. */
 export function judge(nemesis: Nemesis, history: History): Findings {
   const { visits, failedCalls, sets } = history;
   const losses = lossesOf(visits, sets);
@@ -55,7 +55,7 @@ function violationsOf({ kind }: Nemesis, findings: Omit<Findings, "violations">)
   expectNone(lostFenced, "updates lost though the set checks tokens");
   if (kind === "lock-breaking") return found;
   expectNone(overlaps.length, "grants while another client held the lock");
-  // A write that took effect after the end of the lock is no fault of the lock: any busy machine may pause a process.
+  // The lock is not to blame for a write after its end: any busy machine may pause a process.
   if (latePlain === 0) expectNone(lostPlain, "updates lost though the lock was held all the time");
   return found;
 }

@@ -7,19 +7,19 @@ import type { ChaosOptions } from "./options.ts";
 import { type Slice, scheduleOf } from "./schedule.ts";
 import { startWorld } from "./world/world.ts";
 
-/** One attack, and what it came to. */
+/** An attack and its results. */
 export interface Result {
   readonly slice: Slice;
   readonly history: History;
   readonly findings: Findings;
-  /** When it began, in milliseconds from the beginning of the first. */
+  /** The start, in milliseconds since the start of the first attack. */
   readonly atMs: number;
 }
 
 /**
  * Starts a world and attacks it as scheduled.
  *
- * @param watch is told when the attacks begin, and of each when it is over
+ * @param watch is called when the attacks begin, and after each of them
  */
 export async function run(
   options: ChaosOptions,

@@ -2,21 +2,21 @@ import { createDice } from "@holdfast/app-kit/dice";
 import { names } from "./names.ts";
 import type { Nemesis } from "./nemeses/nemesis.ts";
 
-/** One attack, as it was drawn. */
+/** An attack, as drawn from the seed. */
 export interface Slice {
-  /** From 1 on. */
+  /** Starts at 1. */
   readonly number: number;
   readonly nemesis: Nemesis;
-  /** The names of what it strikes. */
+  /** The names of its targets. */
   readonly nodes: readonly string[];
   readonly clients: readonly string[];
-  /** How long it is meant to take, in milliseconds. */
+  /** The planned duration, in milliseconds. */
   readonly durationMs: number;
-  /** What the attack draws from. */
+  /** The seed for the draws of the attack. */
   readonly seed: number;
 }
 
-/** What a schedule is drawn for. */
+/** The parameters of a schedule. */
 export interface ScheduleOptions {
   readonly nemeses: readonly Nemesis[];
   readonly seconds: number;
@@ -25,10 +25,10 @@ export interface ScheduleOptions {
   readonly seed: number;
 }
 
-/** Long enough to see what an attack does; a longer run has more attacks of each kind, not longer ones. */
+/** Long enough to see the effect of an attack. A longer run has more attacks of each kind, not longer ones. */
 const usualSliceMs = 2_000;
 
-/** Draws who attacks whom, and in which order. Each nemesis comes equally often. */
+/** Draws the order and the targets of the attacks. Each nemesis attacks equally often. */
 export function scheduleOf({ nemeses, seconds, seed, ...setup }: ScheduleOptions): readonly Slice[] {
   const dice = createDice(seed);
   const shareMs = (seconds * 1_000) / nemeses.length;

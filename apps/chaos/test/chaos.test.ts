@@ -8,7 +8,7 @@ import { describe, expect, type TestContext, test } from "vitest";
 const directory = fileURLToPath(new URL("..", import.meta.url));
 const reports = join(directory, "reports"); // not under version control
 
-/** The order of the options is that in which they are told to the user. */
+/** In the order in which the program prints them. */
 const smallest = ["--seconds", "1", "--nodes", "3", "--clients", "2", "--ttl", "1000", "--seed", "1"];
 
 const grantsAll = `
@@ -25,7 +25,7 @@ function run(args: readonly string[], options: Omit<ProgramOptions, "cwd"> = {})
   return runProgram("src/main.ts", args, { cwd: directory, ...options });
 }
 
-/** A module for `--adapter`, which is gone after the test. */
+/** Writes a module for `--adapter`, until the end of the test. */
 async function adapter(name: string, code: string, { onTestFinished }: TestContext): Promise<string> {
   const file = join(reports, name);
   await mkdir(reports, { recursive: true });
@@ -35,7 +35,7 @@ async function adapter(name: string, code: string, { onTestFinished }: TestConte
 }
 
 describe.concurrent("pnpm chaos", () => {
-  test("attacks locks by the adapter in the README, finds no violation, and writes a report", async (context) => {
+  test("pnpm chaos attacks locks over the adapter of the README, finds no violation, and writes a report", async (context) => {
     const [example] = await readmeExamples(join(directory, "README.md"));
     const file = await adapter("readme-adapter.ts", example?.code ?? "", context);
     const report = join(reports, "chaos");
@@ -48,7 +48,7 @@ describe.concurrent("pnpm chaos", () => {
     expect((await readdir(join(report, "timelines"))).sort()).toEqual(["client-pause-long.svg", "lose-replies.svg"]);
   });
 
-  test("exits with 1 when nodes grant a lock to everybody, and says what was violated", async (context) => {
+  test("pnpm chaos exits with 1 when nodes grant every request, and says what was violated", async (context) => {
     const file = await adapter("grants-all.ts", grantsAll, context);
     const { code, out } = await run([...smallest, "--nemesis", "calm", "--adapter", file]);
     expect(out).toMatch(/VIOLATED: grants while another client held the lock: \d/);
@@ -56,7 +56,7 @@ describe.concurrent("pnpm chaos", () => {
     expect(code).toBe(1);
   });
 
-  test("ends with its processes and servers on Ctrl-C", async () => {
+  test("pnpm chaos stops its processes and servers on Ctrl-C", async () => {
     const { code, out } = await run([...smallest, "--seconds", "600", "--nemesis", "calm,server-pause"], {
       onOutput(text, { pid }) {
         if (text.includes("updates lost")) process.kill(-(pid as number), "SIGINT"); // to the whole group, as a terminal does
@@ -66,7 +66,7 @@ describe.concurrent("pnpm chaos", () => {
     expect(code).toBe(130);
   });
 
-  test("exits with 2 for bad options, for a bad adapter, and when there is no redis-server", async (context) => {
+  test("pnpm chaos exits with 2 for bad options, for a bad adapter, and without a redis-server", async (context) => {
     expect(await run(["--nodes", "1"])).toEqual({ code: 2, out: "", err: expect.stringContaining("--nodes must be") });
     const file = await adapter("no-adapter.ts", "export const nothing = 1;", context);
     const bad = await run([...smallest, "--nemesis", "calm", "--adapter", file]);

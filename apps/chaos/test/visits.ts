@@ -1,6 +1,6 @@
 import type { History, Visit } from "../src/history/visit.ts";
 
-/** A visit from the one moment to the other, with a token and an element of its own. */
+/** A visit between these times, with a unique token and element. */
 export function visit(client: string, grantedAtMs: number, heldUntilMs: number, more: Partial<Visit> = {}): Visit {
   return {
     client,
@@ -17,7 +17,7 @@ export function visit(client: string, grantedAtMs: number, heldUntilMs: number, 
   };
 }
 
-/** A history of these visits, in which no write was lost. */
+/** A history of these visits without lost writes. */
 export function historyOf(visits: readonly Visit[], more: Partial<History> = {}): History {
   const elements = visits.map(({ element }) => element);
   const sets = { plain: elements, fenced: elements };

@@ -2,23 +2,23 @@ import { Redis } from "ioredis";
 import type { Sets } from "../history/visit.ts";
 
 /**
- * Two sets, each kept whole under one key of a server that is not attacked. To add an element is to read the set, and to
- * write it back with one more: two clients that do so at the same time lose an element.
+ * Two sets, each under one key of a server that is not attacked. Adding an element means reading the set and writing it back
+ * with one more: two clients that do so at the same time lose an element.
  */
 export interface Store {
-  /** The set that takes any write. */
+  /** The set that accepts any write. */
   readonly plain: {
     read(): Promise<readonly string[]>;
     write(elements: readonly string[]): Promise<void>;
   };
-  /** The set that remembers the largest token that it was shown, and answers null to smaller ones. */
+  /** The set that remembers the largest token that it was shown, and replies null to smaller ones. */
   readonly fenced: {
     read(fence: number): Promise<readonly string[] | null>;
     write(fence: number, elements: readonly string[]): Promise<readonly string[] | null>;
   };
 }
 
-/** ARGV is the token, and the new elements where it is a write. */
+/** ARGV is the token, and for a write the new elements. */
 const touch = `
 local newest = redis.call('HGET', KEYS[1], 'fence')
 if newest and tonumber(ARGV[1]) < tonumber(newest) then return false end
@@ -36,7 +36,7 @@ export async function connectStore(url: string) {
     return text === null ? null : elementsOf(String(text));
   };
   return {
-    /** The sets of one slice of the run. */
+    /** Returns the sets of one slice of the run. */
     of(slice: number): Store {
       const plainKey = `plain:${slice}`;
       const fencedKey = `fenced:${slice}`;
@@ -51,7 +51,7 @@ export async function connectStore(url: string) {
         },
       };
     },
-    /** What the sets of a slice hold now. */
+    /** Returns the current elements of the sets of a slice. */
     async look(slice: number): Promise<Sets> {
       const plain = await redis.get(`plain:${slice}`);
       const fenced = await redis.hget(`fenced:${slice}`, "elements");

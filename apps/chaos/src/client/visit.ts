@@ -5,13 +5,13 @@ import type { Visit } from "../history/visit.ts";
 import type { FromClient } from "./messages.ts";
 import type { Store } from "./store.ts";
 
-/** What a visit needs. */
+/** The parameters of a visit. */
 export interface Errand {
   readonly client: string;
-  /** What to add to both sets. */
+  /** The element to add to both sets. */
   readonly element: string;
   readonly dwellMs: number;
-  /** Whether to extend the lock on the way. */
+  /** Whether to extend the lock during the visit. */
   readonly extend: boolean;
   readonly attemptAtMs: number;
   readonly store: Store;
@@ -19,8 +19,8 @@ export interface Errand {
 }
 
 /**
- * Adds an element to both sets under a lock: reads, works, looks whether the lock is still held, and writes. The write
- * takes its time, as writes over a network do: that is where a pause does harm that no look can prevent.
+ * Adds an element to both sets under a lock: reads, works, checks that the lock is still held, and writes. The write takes
+ * some time, as over a network. A pause at that point does harm that no check can prevent.
  */
 export async function visit(lock: Lock, { store, tell, ...errand }: Errand): Promise<Visit> {
   const { client, element, dwellMs, attemptAtMs } = errand;
@@ -45,13 +45,13 @@ export async function visit(lock: Lock, { store, tell, ...errand }: Errand): Pro
       fenced = (await store.fenced.write(fence, [...fencedElements, element])) === null ? "refused" : "written";
   }
   const { heldUntilMs, end } = belief.end();
-  await lock.release().catch(() => {}); // too few nodes answered: it ends with its ttl
+  await lock.release().catch(() => {}); // too few nodes replied: the lock ends with its ttl
   return { client, fence, attemptAtMs, grantedAtMs, heldUntilMs, end, wroteAtMs, element, plain, fenced };
 }
 
-/** Keeps book of how long a client may believe in its lock. */
+/** Records how long a client may rely on its lock. */
 function believe(lock: Lock) {
-  // The clock is read first, so that a pause in between makes the belief end too early, and not too late.
+  // The clock is read first, so that a pause in between shortens the time, and never lengthens it.
   const validUntil = (): number => monotonicMs() + lock.remainingMs();
   const grantedAtMs = monotonicMs();
   let validUntilMs = validUntil();

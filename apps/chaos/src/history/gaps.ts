@@ -1,13 +1,13 @@
 import type { Visit } from "./visit.ts";
 
-/** Time in which nobody held the lock, though all clients wanted it. */
+/** Times in which no client held the lock, though all wanted it. */
 export interface Gaps {
   readonly longestMs: number;
-  /** The share of the time that was not lost in gaps of more than 100 ms: from 0 to 1. */
+  /** The share of the time outside of gaps of more than 100 ms, from 0 to 1. */
   readonly availability: number;
 }
 
-/** Handing a lock over takes a moment, even when nothing is wrong. */
+/** A normal hand-over is shorter. */
 const noticeableMs = 100;
 
 /** Measures the gaps between two moments. */

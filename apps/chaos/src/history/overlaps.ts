@@ -1,12 +1,12 @@
 import type { Visit } from "./visit.ts";
 
-/** Two clients that both had the right to believe that they held the lock. */
+/** Two clients that both had the right to rely on the lock. */
 export interface Overlap {
   readonly earlier: Visit;
   readonly later: Visit;
 }
 
-/** Grants during the validity of a lock that another client held. */
+/** Finds grants during the validity of a lock that another client held. */
 export function overlapsOf(visits: readonly Visit[]): readonly Overlap[] {
   const found: Overlap[] = [];
   let longest: Visit | undefined;

@@ -1,9 +1,6 @@
 import type { Visit } from "./visit.ts";
 
-/**
- * Locks whose token is not larger than that of a lock that was complete before their attempt began, or equal to any
- * other's.
- */
+/** Finds locks whose token is not unique, or not larger than that of a lock granted before their attempt began. */
 export function tokenFaultsOf(visits: readonly Visit[]): readonly Visit[] {
   const completed = [...visits].sort((a, b) => a.grantedAtMs - b.grantedAtMs);
   const seen = new Set<number>();

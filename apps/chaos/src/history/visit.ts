@@ -1,30 +1,30 @@
 /**
- * One lock, from its grant on, as its client saw it. All moments are milliseconds on the machine's one monotonic clock, so
- * that those of different processes can be compared.
+ * A lock from its grant on, as recorded by its client. All times are milliseconds on the machine's monotonic clock, which all
+ * processes share.
  */
 export interface Visit {
   /** The client, such as `c1`. */
   readonly client: string;
   /** The fencing token. */
   readonly fence: number;
-  /** When the first request of the attempt that succeeded was sent, or earlier. */
+  /** A time at or before the first request of the successful attempt. */
   readonly attemptAtMs: number;
   readonly grantedAtMs: number;
-  /** Until when the client had the right to believe that it held the lock: its release, its loss, or the end of validity. */
+  /** The end of the right to rely on the lock: the release, the loss, or the end of the validity. */
   readonly heldUntilMs: number;
-  /** Why that ended. */
+  /** Why it ended. */
   readonly end: "released" | "lost";
-  /** When its write to the set that nothing but the lock protects was confirmed; null if there was none. */
+  /** When the write to the set without tokens was confirmed; null if there was none. */
   readonly wroteAtMs: number | null;
-  /** What it added to the sets. */
+  /** The element that it added. */
   readonly element: string;
-  /** What became of the write to the set that nothing but the lock protects. */
+  /** The result of the write to the set without tokens. */
   readonly plain: "written" | "late" | "skipped";
-  /** What became of the write to the set that checks tokens. */
+  /** The result of the write to the set that checks tokens. */
   readonly fenced: "written" | "refused" | "skipped";
 }
 
-/** A call for the lock that ended without one. */
+/** A call of acquire that failed. */
 export interface FailedCall {
   readonly client: string;
   readonly atMs: number;
@@ -32,7 +32,7 @@ export interface FailedCall {
   readonly code: string;
 }
 
-/** A fault while it lasted. */
+/** A fault, with its duration. */
 export interface Band {
   /** The node or client that it struck. */
   readonly lane: string;
@@ -41,13 +41,13 @@ export interface Band {
   toMs: number;
 }
 
-/** The elements of the two sets in the end. */
+/** The elements of the two sets at the end. */
 export interface Sets {
   readonly plain: readonly string[];
   readonly fenced: readonly string[];
 }
 
-/** All that is known of what happened under one attack. */
+/** The record of one attack. */
 export interface History {
   readonly fromMs: number;
   readonly toMs: number;
@@ -55,6 +55,6 @@ export interface History {
   readonly failedCalls: readonly FailedCall[];
   readonly bands: readonly Band[];
   readonly sets: Sets;
-  /** Moments at which a lock should have been granted and was not for long, in words. */
+  /** Waits that timed out, in words. */
   readonly stuck: readonly string[];
 }

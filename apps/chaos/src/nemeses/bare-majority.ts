@@ -2,19 +2,19 @@ import type { ChaosNode } from "../world/node.ts";
 import type { Nemesis, Stage } from "./nemesis.ts";
 import { isolate } from "./network.ts";
 
-/** What befalls the one node too many. */
+/** What happens to the node beyond the minority. */
 export interface Blow {
-  /** Makes the victim ready. */
+  /** Prepares the victim. */
   prepare?(victim: ChaosNode): Promise<unknown>;
-  /** Is called when the minority is cut off, before the lock is granted that is struck. */
+  /** Called when the minority is cut off, before the next lock is granted. */
   beforeGrant?(victim: ChaosNode): Promise<unknown>;
   strike(stage: Stage, victim: ChaosNode): Promise<void>;
 }
 
 /**
- * The hardest moment for a lock: a minority is cut off, so that it rests on the fewest nodes that will do; then one of
- * those is struck, and the minority comes back, which knows nothing of the lock. If the victim forgets it, too, the two
- * are a majority that can grant it once more.
+ * Strikes at the worst moment for a lock. A minority is cut off, so that the lock rests on a bare majority. Then one node of
+ * that majority is struck, and the minority, which never knew of the lock, comes back. If the victim forgets the lock, too,
+ * these nodes are a majority that can grant it again.
  */
 export function atBareMajority(blow: Blow): Pick<Nemesis, "nodes" | "clients" | "longVisits" | "attack"> {
   return {

@@ -1,4 +1,4 @@
-/** What happens to clients. */
+/** Attacks on clients. */
 import { monotonicMs } from "@holdfast/testkit/monotonic";
 import type { Nemesis } from "./nemesis.ts";
 
@@ -31,7 +31,7 @@ export const clientNemeses: readonly Nemesis[] = [
   },
   {
     name: "client-pause-long",
-    description: "a holder is stopped (SIGSTOP) between its last look at the lock and its write, past its validity",
+    description: "a holder is stopped (SIGSTOP) between its last check of the lock and its write, past its validity",
     kind: "lock-breaking",
     pictured: true,
     nodes: "none",

@@ -1,4 +1,4 @@
-/** Servers whose time of day is set while they run. */
+/** Attacks on the clocks of servers. */
 
 import type { ChaosNode } from "../world/node.ts";
 import { atBareMajority } from "./bare-majority.ts";
@@ -37,7 +37,7 @@ async function set(node: ChaosNode, seconds: number): Promise<void> {
   await isAhead(node, seconds);
 }
 
-/** Only while nobody holds the lock: setting a clock right that is behind is setting it ahead. */
+/** Only while no client holds the lock: correcting a clock that is behind means setting it ahead. */
 async function setRight({ nodes }: Stage): Promise<void> {
   for (const { clock } of nodes) await clock?.setAhead(0);
 }

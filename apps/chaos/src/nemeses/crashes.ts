@@ -1,4 +1,4 @@
-/** Servers that are killed and started again. */
+/** Servers that are killed and restarted. */
 import { readFile, stat, truncate } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -11,15 +11,14 @@ type Fsync = "everysec" | "always";
 export const crashNemeses: readonly Nemesis[] = [
   {
     name: "crash-forgetting",
-    description: "a server of a bare majority is killed, and comes back at once, and empty (no persistence)",
+    description: "a server of a bare majority is killed, and restarts at once and empty (no persistence)",
     kind: "lock-breaking",
     pictured: true,
     ...atBareMajority({ strike: (stage, victim) => crash(stage, victim, "killed, back empty", serverArgs) }),
   },
   {
     name: "crash-guarded",
-    description:
-      "like crash-forgetting, and nodes have a restart guard: a server that has just restarted does not vote",
+    description: "like crash-forgetting, with a restart guard: a server that has just restarted does not vote",
     kind: "survivable",
     pictured: true,
     guarded: true,
@@ -27,8 +26,7 @@ export const crashNemeses: readonly Nemesis[] = [
   },
   {
     name: "crash-everysec",
-    description:
-      "like crash-forgetting, with appendfsync everysec: the file lacks what was answered while a sync was under way",
+    description: "like crash-forgetting, with appendfsync everysec: the file lacks commands confirmed during a sync",
     kind: "lock-breaking",
     ...atBareMajority({
       prepare: (victim) => appendOnly(victim, "everysec"),
@@ -39,7 +37,7 @@ export const crashNemeses: readonly Nemesis[] = [
   powerCut(),
   {
     name: "crash-always",
-    description: "like crash-forgetting, with appendfsync always: nothing is answered before it is on disk",
+    description: "like crash-forgetting, with appendfsync always: the server writes to disk before it replies",
     kind: "survivable",
     ...atBareMajority({
       prepare: (victim) => appendOnly(victim, "always"),
@@ -54,7 +52,7 @@ function powerCut(): Nemesis {
   let size = 0;
   return {
     name: "power-cut-everysec",
-    description: "like crash-everysec, and the end of the file is lost, as when the power fails",
+    description: "like crash-everysec, and the end of the file is lost, as in a power failure",
     kind: "lock-breaking",
     pictured: true,
     ...atBareMajority({
@@ -83,7 +81,7 @@ function appendOnlyArgs(fsync: Fsync): readonly string[] {
   return [...serverArgs, "--appendonly", "yes", "--appendfsync", fsync];
 }
 
-/** Has a running server keep a file of all writes, and waits until the file is complete. */
+/** Makes a running server write an append-only file, and waits until the file is complete. */
 async function appendOnly({ server }: ChaosNode, fsync: Fsync): Promise<void> {
   await server.command("CONFIG", "SET", "appendfsync", fsync);
   await server.command("CONFIG", "SET", "appendonly", "yes");
@@ -95,7 +93,7 @@ async function appendOnly({ server }: ChaosNode, fsync: Fsync): Promise<void> {
   throw new Error("the server did not write its append-only file");
 }
 
-/** Where the server appends to now: the last line of the manifest says. */
+/** Returns the file that the server appends to, as named by the manifest. */
 async function appendOnlyFile({ server }: ChaosNode): Promise<string> {
   const [, directory] = (await server.command("CONFIG", "GET", "dir")) as string[];
   const folder = join(String(directory), "appendonlydir");

@@ -5,7 +5,7 @@ import type { Nemesis } from "./nemesis.ts";
 import { networkNemeses } from "./network.ts";
 import { serverNemeses } from "./servers.ts";
 
-/** All that there are. */
+/** All nemeses. */
 export const nemeses: readonly Nemesis[] = [
   ...clientNemeses,
   ...serverNemeses,

@@ -2,21 +2,21 @@ import type { Dice } from "@holdfast/app-kit/dice";
 import type { ChaosNode } from "../world/node.ts";
 import type { ChaosClient, Listener } from "../world/world.ts";
 
-/** A kind of fault, done on purpose to real servers, processes and connections. */
+/** A kind of fault that is injected into real servers, processes or connections. */
 export interface Nemesis {
   readonly name: string;
-  /** What it does, in one line. */
+  /** Describes it in one line. */
   readonly description: string;
   /**
-   * Under a survivable one, mutual exclusion must hold. A lock-breaking one may break that of any lock that times out: how
-   * often it does is reported. Under each of them, tokens must grow and no fenced write may be lost.
+   * Mutual exclusion must hold under a survivable nemesis. A lock-breaking one may break it for any lock that times out, and
+   * the report counts how often. Under both, tokens must grow and no fenced write may be lost.
    */
   readonly kind: "survivable" | "lock-breaking";
-  /** How many nodes it strikes: the largest minority, one more, all, or none. */
+  /** The nodes that it strikes: none, the largest minority, one more, or all. */
   readonly nodes: "none" | "minority" | "minority and one" | "all";
-  /** How many clients it strikes. */
+  /** The number of clients that it strikes. */
   readonly clients: number;
-  /** Whether clients hold the lock for most of the ttl, so that the attack can come in the middle of it. */
+  /** Whether clients hold the lock for most of the ttl, so that the attack can strike during a lock. */
   readonly longVisits?: boolean;
   /** Whether nodes are guarded against servers that restarted. */
   readonly guarded?: boolean;
@@ -24,50 +24,50 @@ export interface Nemesis {
   readonly clocks?: boolean;
   /** Whether the report has a picture of it. */
   readonly pictured?: boolean;
-  /** Does it. What is not healed when it returns is healed then. */
+  /** Attacks. Faults that it has not healed are healed afterwards. */
   attack(stage: Stage): Promise<void>;
-  /** Puts back what must not change while locks are held. */
+  /** Restores what must not change while locks are held. */
   reset?(stage: Stage): Promise<void>;
 }
 
-/** Where an attack takes place. */
+/** The stage of an attack. */
 export interface Stage {
   /** The nodes that it strikes. */
   readonly nodes: readonly ChaosNode[];
   /** The clients that it strikes. */
   readonly clients: readonly ChaosClient[];
   readonly ttlMs: number;
-  /** For how long a fault should last, if nothing else ends it. */
+  /** The duration of a fault, if nothing else ends it. */
   readonly durationMs: number;
   readonly dice: Dice;
-  /** Begins a fault that lasts until `heal()`. */
+  /** Starts a fault that lasts until `heal()`. */
   begin(lane: string, label: string, begin: () => Step, end: () => Step): Promise<void>;
-  /** Does something that is a fault as long as it takes. */
+  /** Runs an action that is a fault while it runs. */
   during(lane: string, label: string, action: () => Step): Promise<void>;
-  /** Does something that lasts until the nemesis is reset. */
+  /** Runs an action whose effect lasts until the nemesis is reset. */
   fromNowOn(lane: string, label: string, action: () => Step): Promise<void>;
   /** Ends all faults. Safe to call more than once. */
   heal(): Promise<void>;
-  /** Lets pass `durationMs`, and more until a lock was granted, as there is a majority left that can grant it. */
+  /** Waits for `durationMs`, and for a lock that the remaining majority grants. */
   last(): Promise<void>;
-  /** Lets some time pass. */
+  /** Waits. */
   sleep(ms: number): Promise<void>;
   /**
    * Waits for a message of a client.
    *
-   * @throws {Stuck} when that takes too long
+   * @throws {Stuck} when the wait times out
    */
   until(what: string, isIt: MessageTest): Promise<void>;
   /** Waits for a lock whose attempt begins after now. */
   nextGrant(what: string): Promise<void>;
 }
 
-/** Something to be done, at once or after a while. */
+/** The result of an action. */
 export type Step = Promise<unknown> | unknown;
-/** Tells whether this is the message that is waited for. */
+/** Whether this is the expected message. */
 export type MessageTest = (...message: Parameters<Listener>) => boolean;
 
-/** Nothing happened that should have. */
+/** A wait timed out. */
 export class Stuck extends Error {
   override readonly name = "Stuck";
 }

@@ -1,11 +1,11 @@
-/** What the network does to connections. */
+/** Attacks on connections. */
 import type { ChaosNode } from "../world/node.ts";
 import type { Nemesis } from "./nemesis.ts";
 import { againAndAgain, onNodes } from "./strikes.ts";
 
 const restore = ({ proxy }: ChaosNode): Promise<void> => proxy.start();
 
-/** Cuts a node off: connections are reset, and new ones refused. */
+/** Cuts a node off: resets its connections, and refuses new ones. */
 export async function isolate({ proxy }: ChaosNode): Promise<void> {
   await proxy.refuse();
   proxy.cut();
@@ -30,11 +30,11 @@ export const networkNemeses: readonly Nemesis[] = [
   },
   {
     name: "late",
-    description: "a minority's answers come after the node timeout: grants that nobody waits for any more",
+    description: "a minority's replies arrive after the node timeout: grants that no client waits for",
     kind: "survivable",
     nodes: "minority",
     clients: 0,
-    attack: onNodes("answers late", ({ proxy }, { ttlMs }) => proxy.delay(ttlMs / 10), restore),
+    attack: onNodes("replies late", ({ proxy }, { ttlMs }) => proxy.delay(ttlMs / 10), restore),
   },
   {
     name: "throttle",
@@ -46,7 +46,7 @@ export const networkNemeses: readonly Nemesis[] = [
   },
   {
     name: "lose-requests",
-    description: "nothing reaches a minority; what was sent arrives when that ends",
+    description: "no request reaches a minority until the fault ends",
     kind: "survivable",
     nodes: "minority",
     clients: 0,
@@ -54,7 +54,7 @@ export const networkNemeses: readonly Nemesis[] = [
   },
   {
     name: "lose-replies",
-    description: "a minority does what it is asked to, and no answer arrives until that ends",
+    description: "a minority carries out all requests, and no reply arrives until the fault ends",
     kind: "survivable",
     pictured: true,
     nodes: "minority",
@@ -63,7 +63,7 @@ export const networkNemeses: readonly Nemesis[] = [
   },
   {
     name: "half-open",
-    description: "a minority has lost its connections, and clients do not know",
+    description: "a minority has lost its connections, and the clients do not notice",
     kind: "survivable",
     nodes: "minority",
     clients: 0,
@@ -71,7 +71,7 @@ export const networkNemeses: readonly Nemesis[] = [
   },
   {
     name: "reset",
-    description: "a minority's connections are reset, again and again",
+    description: "a minority's connections are reset repeatedly",
     kind: "survivable",
     nodes: "minority",
     clients: 0,

@@ -1,4 +1,4 @@
-/** What happens to servers that go on running. */
+/** Attacks on servers that keep running. */
 import type { Nemesis } from "./nemesis.ts";
 import { againAndAgain, onNodes } from "./strikes.ts";
 import { refusesWrites } from "./took-hold.ts";
@@ -8,7 +8,7 @@ const fillers = 15;
 export const serverNemeses: readonly Nemesis[] = [
   {
     name: "server-pause",
-    description: "a minority is stopped (SIGSTOP), and then runs on (SIGCONT)",
+    description: "a minority is stopped (SIGSTOP), and then resumed (SIGCONT)",
     kind: "survivable",
     pictured: true,
     nodes: "minority",
@@ -21,7 +21,7 @@ export const serverNemeses: readonly Nemesis[] = [
   },
   {
     name: "script-flush",
-    description: "all servers forget the script, again and again (SCRIPT FLUSH)",
+    description: "all servers forget the script repeatedly (SCRIPT FLUSH)",
     kind: "survivable",
     nodes: "all",
     clients: 0,
@@ -29,7 +29,7 @@ export const serverNemeses: readonly Nemesis[] = [
   },
   {
     name: "client-kill",
-    description: "a minority closes all connections, again and again (CLIENT KILL)",
+    description: "a minority closes all connections repeatedly (CLIENT KILL)",
     kind: "survivable",
     nodes: "minority",
     clients: 0,
@@ -50,20 +50,20 @@ export const serverNemeses: readonly Nemesis[] = [
   },
   {
     name: "read-only",
-    description: "a minority takes no writes, as it is made a replica for a while (REPLICAOF)",
+    description: "a minority accepts no writes, because it is a replica for a while (REPLICAOF)",
     kind: "survivable",
     nodes: "minority",
     clients: 0,
-    attack: refusingWrites("read-only", "READONLY", ["REPLICAOF", "127.0.0.1", 1], ["REPLICAOF", "NO", "ONE"]), // of where no master answers
+    attack: refusingWrites("read-only", "READONLY", ["REPLICAOF", "127.0.0.1", 1], ["REPLICAOF", "NO", "ONE"]), // no master there
   },
   {
     name: "no-replicas",
-    description: "a minority takes no writes for want of replicas (min-replicas-to-write)",
+    description: "a minority accepts no writes, because it lacks replicas (min-replicas-to-write)",
     kind: "survivable",
     nodes: "minority",
     clients: 0,
     attack: refusingWrites(
-      "wants replicas",
+      "lacks replicas",
       "NOREPLICAS",
       ["CONFIG", "SET", "min-replicas-to-write", 1],
       ["CONFIG", "SET", "min-replicas-to-write", 0],
@@ -71,7 +71,7 @@ export const serverNemeses: readonly Nemesis[] = [
   },
   {
     name: "loading",
-    description: "a minority loads its data (DEBUG RELOAD), and answers -LOADING meanwhile",
+    description: "a minority loads its data (DEBUG RELOAD), and replies -LOADING meanwhile",
     kind: "survivable",
     nodes: "minority",
     clients: 0,
@@ -79,10 +79,10 @@ export const serverNemeses: readonly Nemesis[] = [
       "loading",
       async (node, { durationMs }) => {
         const { server } = node;
-        // Incompressible and longer than the interval at which a loading server looks at its connections.
+        // Incompressible, and longer than the interval at which a loading server serves its connections.
         await server.command("DEBUG", "POPULATE", fillers, "filler", 1500);
         await server.command("CONFIG", "SET", "key-load-delay", Math.ceil((durationMs * 1000) / fillers));
-        server.command("DEBUG", "RELOAD").catch(() => {}); // answers when it is over
+        server.command("DEBUG", "RELOAD").catch(() => {}); // the reply comes when it is over
         await refusesWrites(node, "LOADING");
       },
       ({ server }) => server.command("CONFIG", "SET", "key-load-delay", 0),
@@ -92,7 +92,7 @@ export const serverNemeses: readonly Nemesis[] = [
 
 type Command = readonly [name: string, ...args: (string | number)[]];
 
-/** Servers that one command makes refuse writes with an error code, until another one ends that. */
+/** Makes servers refuse writes with an error code, by one command, until another one ends that. */
 function refusingWrites(label: string, code: string, begin: Command, end: Command): Nemesis["attack"] {
   return onNodes(
     label,

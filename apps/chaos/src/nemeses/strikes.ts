@@ -1,7 +1,7 @@
 import type { ChaosNode } from "../world/node.ts";
 import type { Nemesis, Stage, Step } from "./nemesis.ts";
 
-/** An attack that strikes all of its nodes with the same fault, for a while. */
+/** Strikes all of its nodes with the same fault, for a while. */
 export function onNodes(
   label: string,
   begin: (node: ChaosNode, stage: Stage) => Step,
@@ -22,7 +22,7 @@ export function onNodes(
   };
 }
 
-/** The same, for something that strikes again and again. */
+/** Strikes all of its nodes repeatedly, for a while. */
 export function againAndAgain(label: string, everyMs: number, strike: (node: ChaosNode) => Step): Nemesis["attack"] {
   const stops = new Map<ChaosNode, () => Promise<void>>();
   return onNodes(
@@ -36,7 +36,7 @@ export function againAndAgain(label: string, everyMs: number, strike: (node: Cha
   );
 }
 
-/** Does something until it is told to stop; that takes until the last time is over. */
+/** Repeats an action. Returns a function that stops after the current one. */
 function repeat(everyMs: number, action: () => Step): () => Promise<void> {
   let isStopped = false;
   const over = (async () => {
@@ -45,7 +45,7 @@ function repeat(everyMs: number, action: () => Step): () => Promise<void> {
       await new Promise((resolve) => setTimeout(resolve, everyMs));
     }
   })();
-  over.catch(() => {}); // told by the stop
+  over.catch(() => {}); // the function below rejects
   return async () => {
     isStopped = true;
     await over;

@@ -1,4 +1,4 @@
-/** Makes sure that a fault is there: an attack that does nothing would show nothing. */
+/** Checks that a fault has taken effect: an attack without effect would prove nothing. */
 import type { ChaosNode } from "../world/node.ts";
 import { Stuck } from "./nemesis.ts";
 
@@ -15,7 +15,7 @@ export async function refusesWrites({ name, server }: ChaosNode, code: string): 
   });
 }
 
-/** Waits until the server's time of day is so many seconds ahead of ours, or nearly. */
+/** Waits until the server's time of day is about that many seconds ahead of ours. */
 export async function isAhead({ name, server }: ChaosNode, seconds: number): Promise<void> {
   await tookHold(`the clock of ${name}`, async () => {
     const [now] = (await server.command("TIME")) as [seconds: string];
@@ -26,7 +26,7 @@ export async function isAhead({ name, server }: ChaosNode, seconds: number): Pro
 async function tookHold(fault: string, isThere: () => Promise<boolean>): Promise<void> {
   const endMs = performance.now() + longestMs;
   while (!(await isThere())) {
-    if (performance.now() > endMs) throw new Stuck(`a fault did not take hold: ${fault}`);
+    if (performance.now() > endMs) throw new Stuck(`a fault did not take effect: ${fault}`);
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
 }

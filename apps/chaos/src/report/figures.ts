@@ -1,6 +1,6 @@
 import type { Result } from "../run.ts";
 
-/** What several attacks add up to. */
+/** The sums over several attacks. */
 export interface Figures {
   readonly attacks: number;
   readonly locks: number;
@@ -15,7 +15,7 @@ export interface Figures {
   readonly violations: number;
 }
 
-/** Adds up. */
+/** Adds up the results. */
 export function figuresOf(results: readonly Result[]): Figures {
   const sum = (of: (result: Result) => number): number => results.reduce((total, result) => total + of(result), 0);
   const lastedMs = ({ history }: Result): number => history.toMs - history.fromMs;

@@ -1,10 +1,10 @@
-/** What a run prints. */
+/** The output of a run. */
 import { nemeses } from "../nemeses/index.ts";
 import { type ChaosOptions, commandOf } from "../options.ts";
 import type { Result } from "../run.ts";
 import { type Figures, figuresOf } from "./figures.ts";
 
-/** What stands above the first line of {@link lineOf}. */
+/** The head of the table whose rows are {@link lineOf}. */
 export function headOf(options: ChaosOptions): string {
   const { nodes, clients, ttlMs, seed, seconds } = options;
   const names = options.nemeses.map(({ name }) => name);
@@ -16,7 +16,7 @@ export function headOf(options: ChaosOptions): string {
   ].join("\n");
 }
 
-/** One attack. */
+/** The row of an attack. */
 export function lineOf({ slice, atMs, findings }: Result): string {
   const { nemesis, nodes, clients } = slice;
   const targets = nemesis.nodes === "all" ? "all" : [...nodes, ...clients].join(" ");
@@ -33,7 +33,7 @@ export function lineOf({ slice, atMs, findings }: Result): string {
   return [line, ...findings.violations.map((what) => `          VIOLATED: ${what}`)].join("\n");
 }
 
-/** How a run ended. */
+/** The summary of a run. */
 export function summaryOf(options: ChaosOptions, results: readonly Result[]): string {
   const kinds = (["survivable", "lock-breaking"] as const).flatMap((kind) => {
     const ofKind = results.filter(({ slice }) => slice.nemesis.kind === kind);
@@ -50,7 +50,7 @@ export function summaryOf(options: ChaosOptions, results: readonly Result[]): st
   ].join("\n");
 }
 
-/** Whether all held that must. */
+/** Whether every promise was kept. */
 export function isClean(results: readonly Result[]): boolean {
   return results.every(({ findings }) => findings.violations.length === 0);
 }

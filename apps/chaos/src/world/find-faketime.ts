@@ -1,7 +1,7 @@
 import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 
-/** Where libfaketime is. Packages put it into one folder per processor architecture. */
+/** Finds libfaketime. Packages install it in a folder for each processor architecture. */
 export async function findFaketime(): Promise<string | undefined> {
   const libraries = "/usr/lib";
   const folders = await readdir(libraries).catch(() => []);

@@ -3,18 +3,18 @@ import { type RedisServer, startRedisServer } from "@holdfast/testkit";
 import type { Cleanup } from "@holdfast/testkit/cleanup";
 import type { FakeClock } from "./fake-clock.ts";
 
-/** One of the servers that hold the locks, with the network before it. */
+/** A server that holds the locks, and the proxy before it. */
 export interface ChaosNode {
-  /** Such as `n1`. */
+  /** Its name, such as `n1`. */
   readonly name: string;
   readonly server: RedisServer;
-  /** What clients connect to. */
+  /** The proxy that clients connect to. */
   readonly proxy: TcpProxy;
   /** Its time of day, if the run has clocks that can be set. */
   readonly clock: FakeClock | undefined;
 }
 
-/** What all of them start with: without persistence, and with what it takes to have them load their data again. */
+/** The arguments of all servers: no persistence, and the settings that `loading` needs. */
 export const serverArgs: readonly string[] = [
   ...["--enable-debug-command", "local"],
   ...["--rdbcompression", "no", "--loading-process-events-interval-bytes", "1024"],
