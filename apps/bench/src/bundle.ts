@@ -12,12 +12,9 @@ export interface Programs {
   readonly network: string;
 }
 
-/**
- * Bundles the forked programs. A loader that translates TypeScript on the way would add code of its own to every
- * function that is measured.
- */
+/** Bundles the forked programs. A TypeScript loader would add code to every measured function. */
 export async function bundlePrograms(cleanup: Cleanup): Promise<Programs> {
-  // Within reach of the app's dependencies, which stay outside of the bundle, as their users run them.
+  // Where the app's dependencies resolve. They stay outside of the bundle, as users run them.
   const cache = join(app, "node_modules/.cache");
   await mkdir(cache, { recursive: true });
   const folder = await mkdtemp(join(cache, "bench-"));

@@ -1,4 +1,4 @@
-/** Keeps cores awake, and keeps processes on the cores chosen for them. */
+/** Keeps cores awake, and pins processes to cores. */
 import { execFile, spawn } from "node:child_process";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -12,7 +12,7 @@ const run = promisify(execFile);
  * Runs an endless loop of idle priority on each core. It yields at once to any other process, and keeps a core of a
  * virtual machine from halting, which would make each wake-up slow.
  *
- * @returns why there are no loops, or `undefined`
+ * @returns the reason if there are no loops
  */
 export async function startIdleLoops(cleanup: Cleanup): Promise<string | undefined> {
   if (!(await works("chrt", "-i", "0", "true"))) return "`chrt` is missing: cores may halt, and wake-ups be slow";
@@ -23,19 +23,19 @@ export async function startIdleLoops(cleanup: Cleanup): Promise<string | undefin
     const child = spawn(loop[0] as string, loop.slice(1), { stdio: "ignore" });
     child.on("error", () => {});
     cleanup.defer(() => void child.kill("SIGKILL"));
-    // Also ends with this process where that has no time to clean up.
+    // Also ends with this process if that is killed.
     await writeFile(join(await reapedDirectory(), "pid"), String(child.pid));
   }
   return undefined;
 }
 
-/** Why processes cannot have cores of their own, or `undefined`. */
+/** Returns the reason if processes cannot be pinned to cores. */
 export async function whyNotPinned(): Promise<string | undefined> {
   if (!(await works("taskset", "-V"))) return "`taskset` is missing";
   return (await allowedCores()).length < 2 ? "there is only one core" : undefined;
 }
 
-/** Moves one process to the first core and others to the rest; the function returned moves all of them back. */
+/** Pins one process to the first core and others to the rest. Returns a function that undoes it. */
 export async function separateCores(pid: number, others: readonly number[]): Promise<() => Promise<void>> {
   const [first, ...rest] = await allowedCores();
   const pin = (which: number, cores: readonly (number | undefined)[]) =>

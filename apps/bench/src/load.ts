@@ -1,4 +1,4 @@
-/** How much of the machine others used while something was measured. */
+/** Measures the load of other processes. */
 import { readdirSync, readFileSync } from "node:fs";
 
 interface Reading {
@@ -11,9 +11,9 @@ interface Reading {
 }
 
 /**
- * Starts to watch. The function returned tells which share of all cores was stolen by the hypervisor, or used by processes
- * other than this one and its descendants. Threads of the kernel do not count, as they mostly work for the benchmark, nor
- * do processes of idle priority, which yield to it. 0 where there is no `/proc`.
+ * Starts to watch. The returned function returns the share of all cores that the hypervisor stole, or that processes other than
+ * this one and its descendants used. Kernel threads do not count, because they mostly work for the benchmark, nor do processes
+ * of idle priority, which yield to it. Returns 0 without `/proc`.
  */
 export function watchOthers(): () => number {
   const before = read();
@@ -38,7 +38,7 @@ const idlePolicy = "5";
 
 function read(): Reading | undefined {
   try {
-    // user nice system idle iowait irq softirq steal; what follows is part of user and nice.
+    // user nice system idle iowait irq softirq steal; the rest is part of user and nice.
     const ticks = (readFileSync("/proc/stat", "utf8").split("\n")[0] ?? "").trim().split(/\s+/).slice(1, 9).map(Number);
     const stats = readdirSync("/proc").flatMap((name) => (/^\d+$/.test(name) ? readStat(name) : []));
     const ours = descendants(process.pid, stats);

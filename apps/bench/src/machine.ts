@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { arch, cpus, platform, release, totalmem } from "node:os";
 import { promisify } from "node:util";
 
-/** What the figures depend on besides the code. */
+/** The environment that the figures depend on. */
 export interface Machine {
   readonly date: string;
   readonly processor: string;

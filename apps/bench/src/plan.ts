@@ -17,11 +17,11 @@ export interface Selection {
 }
 
 /**
- * The slices of a run, in order. In each round, all contenders are measured in a cell, in an order of its own, before the
- * next cell: so whatever else the machine does affects all of them. Where a contender needs many processes, which cannot
- * all be kept, it is measured in all cells before the next contender.
+ * Plans the slices of a run. In each round, all contenders are measured in a cell, in a new order, before the next cell, so
+ * that other load on the machine affects all of them. If a workload needs too many processes to keep all, a contender is
+ * measured in all cells before the next one.
  *
- * @param shuffle puts contenders into any order
+ * @param shuffle puts contenders into random order
  */
 export function planOf(
   workloads: readonly Workload[],
@@ -48,14 +48,14 @@ export function planOf(
   });
 }
 
-/** About how long these steps take. */
+/** Estimates the duration of these steps. */
 export function estimateMs(steps: readonly Step[], scale: Scale): number {
   const slicesMs = steps.reduce((sum, { workload }) => sum + workload.estimateMs(scale), 0);
   const works = new Set(steps.map(({ contender, cell }) => `${contender.name} ${cell.atATime}`));
   return slicesMs + (works.size * scale.warmUpMsMin) / 2;
 }
 
-/** Any order, each as likely (Fisher and Yates). */
+/** Returns the values in random order (Fisher and Yates). */
 export function shuffled<T>(values: readonly T[]): T[] {
   const all = [...values];
   for (let left = all.length; left > 1; left--) {

@@ -1,11 +1,11 @@
-/** What a run prints while it goes on. */
+/** The progress of a run. */
 import { measureNamed } from "./measure/measures.ts";
 import type { Step } from "./plan.ts";
 import type { Slice } from "./record.ts";
 import { valueText } from "./report/text.ts";
 import { countOf } from "./workloads/workload.ts";
 
-/** The first line: how much will be measured, and how long that takes. */
+/** The first line: the number of slices, and the estimated time. */
 export function planText(steps: readonly Step[], estimateMs: number): string {
   const workloads = new Set(steps.map(({ workload }) => workload.name));
   const cells = new Set(steps.map(({ workload, cell }) => `${workload.name} ${cell.name}`));

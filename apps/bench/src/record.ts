@@ -9,22 +9,22 @@ export interface Slice {
   readonly round: number;
   /** What was measured, if anything. */
   readonly figures?: Figures;
-  /** Why nothing was. */
+  /** Why nothing was measured. */
   readonly error?: string;
-  /** The share of all cores that others used meanwhile. */
+  /** The share of all cores that other processes used meanwhile. */
   readonly othersShare: number;
 }
 
-/** All that was measured; the report is made of it. */
+/** The results of a run, from which the report is made. */
 export interface Recording {
   readonly machine: Machine;
-  /** The command that asks for the same run. */
+  /** The command of the same run. */
   readonly command: string;
   readonly isQuick: boolean;
   readonly seconds: number;
-  /** What the machine could not do, such as workloads that were skipped. */
+  /** Limitations of the machine, such as workloads that were skipped. */
   readonly notes: readonly string[];
-  /** How many slices were measured again, because they were disturbed. */
+  /** The number of slices that were repeated because they were disturbed. */
   readonly repeated: number;
   readonly slices: readonly Slice[];
 }

@@ -10,27 +10,27 @@ import { createServers } from "./servers.ts";
 /** Enough for two processes of every contender of a workload. */
 const processesMax = 24;
 
-/** A slice is disturbed if others used more than this share of all cores. */
+/** A slice is disturbed if other processes used more than this share of all cores. */
 export const othersShareMax = 0.05;
-/** How often a disturbed slice is measured again at most. */
+/** The most repeats of a disturbed slice. */
 const repeatsMax = 2;
-/** How many repeats all slices so far may have: a machine that is always busy must not make a run endless. */
+/** The most repeats of all slices so far, so that a run on a busy machine ends. */
 const repeatsAllowed = (slices: number): number => 10 + slices / 4;
 
-/** What a run has measured. */
+/** The slices of a run. */
 export interface Measured {
   readonly slices: readonly Slice[];
-  /** How many slices were measured again. */
+  /** The number of repeats. */
   readonly repeated: number;
 }
 
 /**
- * Measures all slices, one after another. A failure is recorded and does not stop the run. Of a slice that is measured
- * again, the least disturbed measurement counts.
+ * Measures all slices, one after another. A failure is recorded and does not stop the run. If a slice is repeated, the least
+ * disturbed measurement counts.
  *
- * @param cleanup stops all that is started
+ * @param cleanup stops all processes and servers
  * @param signal ends the run early
- * @param onSlice is called after each slice
+ * @param onSlice called after each slice
  */
 export async function run(
   steps: readonly Step[],

@@ -1,17 +1,17 @@
-/** How much is measured. */
+/** The size of a run. */
 export interface Scale {
   readonly isQuick: boolean;
-  /** How often each cell is measured, unless its workload needs less. */
+  /** The number of rounds, unless a workload needs fewer. */
   readonly rounds: number;
-  /** How long a slice at full speed is, and the unmeasured time before it. */
+  /** The duration of a slice at full speed, and of the unmeasured time before it. */
   readonly sliceMs: number;
   readonly settleMs: number;
-  /** How long a process is warmed up for work that is new to it: longer while it still gets faster. */
+  /** The duration of the warm-up for new work, which is longer while the process still gets faster. */
   readonly warmUpMsMin: number;
   readonly warmUpMsMax: number;
   /** How long workers contend. */
   readonly contestMs: number;
-  /** How many hand-overs are measured, and for how long at most. */
+  /** The number of hand-overs, and the time limit for them. */
   readonly handOvers: number;
   readonly handOverMs: number;
 }

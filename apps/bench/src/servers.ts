@@ -5,29 +5,29 @@ import type { Cleanup } from "@holdfast/testkit/cleanup";
 import type { Redis } from "ioredis";
 import type { NetworkFunctions, Route } from "./process/network.ts";
 
-/** What all servers together have used. */
+/** The usage of all servers together. */
 export interface ServerUsage {
   /** Microseconds of processor time. */
   readonly cpuUs: number;
-  /** Bytes received and sent, over all connections but ours. */
+  /** Bytes received and sent, without those of the benchmark itself. */
   readonly bytes: number;
 }
 
-/** Real servers, started when they are first needed. */
+/** Real servers, started on first use. */
 export interface Servers {
-  /** The ports of the first so many. With a round trip, they lead through a process that delays all bytes. */
+  /** Returns the ports of the first `count` servers. With a round trip, they lead through a process that delays all bytes. */
   ports(count: number, roundTripMs?: number): Promise<readonly number[]>;
-  /** The process ids of the first so many. */
+  /** Returns the process ids of the first `count` servers. */
   pids(count: number): Promise<readonly number[]>;
-  /** Deletes all keys of the first so many. */
+  /** Deletes all keys of the first `count` servers. */
   empty(count: number): Promise<void>;
-  /** Starts to watch the first so many; the function returned resolves with what they have used since. */
+  /** Starts to watch the first `count` servers. The returned function resolves with their usage since. */
   watch(count: number): Promise<() => Promise<ServerUsage>>;
 }
 
 interface Server {
   readonly server: RedisServer;
-  /** A connection for questions of the benchmark. */
+  /** A connection of the benchmark. */
   readonly redis: Redis;
 }
 
@@ -95,7 +95,7 @@ function startNetwork(program: string, cleanup: Cleanup): WorkerProcess<NetworkF
   return network;
 }
 
-/** What a server reports, and the length of that report. */
+/** A report of a server, and its length. */
 interface Reading {
   readonly cpuUs: number;
   readonly bytes: number;
@@ -115,7 +115,7 @@ async function readUsage({ redis }: Server): Promise<Reading> {
   };
 }
 
-/** Between two readings lie the reply to the first and the question of the second. */
+/** The reply to the first reading and the question of the second one lie between the two. */
 function difference(before: Reading, after: Reading): ServerUsage {
   return {
     cpuUs: after.cpuUs - before.cpuUs,

@@ -1,9 +1,9 @@
 import type { Figures } from "../src/measure/measures.ts";
 
 /**
- * The most that one lock, acquired and released on five nodes, may take. All of it is counted, so that no machine is too
- * slow for it. When a change takes less, lower the limits to what `pnpm bench --quick --only counts` shows, and a percent
- * more for bytes, as late replies of one count may fall into the next. When one takes more, say in the commit what it buys.
+ * The limits for one lock, acquired and released on five nodes. All of them are counts, which do not depend on the machine.
+ * When a change reduces a count, lower the limit to the figure of `pnpm bench --quick --only counts`, plus a percent for bytes,
+ * because late replies of one count may fall into the next. When a change needs more, justify it in the commit.
  */
 export const limits: Readonly<Record<string, Readonly<Record<string, Figures>>>> = {
   "holdfast/ioredis": {

@@ -7,9 +7,9 @@ import { watchOthers } from "../src/load.ts";
 const run = promisify(execFile);
 const loop = "while :; do :; done";
 
-test.skipIf(!existsSync("/proc/stat"))("watchOthers() counts processes that this one has not started", async () => {
+test.skipIf(!existsSync("/proc/stat"))("watchOthers() counts processes that this one did not start", async () => {
   const othersShare = watchOthers();
-  // An orphan, as its parent ends at once.
+  // An orphan, because its parent ends at once.
   const { stdout } = await run("sh", ["-c", `(${loop}) >/dev/null 2>&1 & echo $!`]);
   onTestFinished(() => void process.kill(Number(stdout), "SIGKILL"));
   await expect.poll(othersShare, { timeout: 20_000 }).toBeGreaterThan(0.05);

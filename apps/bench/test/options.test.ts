@@ -16,7 +16,7 @@ test("parseCommand() runs everything by default", () => {
   expect(parseCommand([])).toEqual({ kind: "run", options: everything });
 });
 
-test("parseCommand() runs the workloads and cells selected, after the -- that pnpm may leave", () => {
+test("parseCommand() selects workloads and cells, also behind the -- that pnpm passes on", () => {
   const selected = ["counts", "contended"].map((wanted) => workloads.find(({ name }) => name === wanted));
   expect(parseCommand(["--", "--quick", "--only", "counts,contended", "--out", "there"])).toEqual({
     kind: "run",
@@ -42,7 +42,7 @@ test("parseCommand() prints help, and all workloads with their cells", () => {
   expect(list).toMatchObject({ text: expect.stringContaining("1 process × 50 workers*") });
 });
 
-test("parseCommand() refuses unknown names and numbers, naming them", () => {
+test("parseCommand() refuses unknown names and numbers, and names them", () => {
   expect(parseCommand(["--only", "speed"])).toEqual({
     kind: "bad",
     message: 'there is no workload "speed": see --list',

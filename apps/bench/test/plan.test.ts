@@ -16,7 +16,7 @@ test("planOf() measures all contenders in a cell before the next cell, in each r
   expect(steps.map(({ round, cell, contender }) => [round, cell.name, contender.name])).toEqual(expected);
 });
 
-test("planOf() keeps the cells of a contender together where they take many processes, the largest first", () => {
+test("planOf() keeps the cells of a contender together if they need many processes, the largest first", () => {
   const steps = planOf([contended], { ...full, rounds: 1 }, inOrder);
   const contenders = steps.map(({ contender }) => contender.name);
   const changes = contenders.filter((name, index) => name !== contenders[index - 1]);
@@ -41,7 +41,7 @@ test("planOf() selects the quick cells and contenders for a quick run", () => {
   }
 });
 
-test("estimateMs() stays within what a full and a quick run may take", () => {
+test("estimateMs() stays within the limits for a full and a quick run", () => {
   expect(estimateMs(planOf(workloads, full, inOrder), full) / 60_000).toBeLessThan(34);
   expect(estimateMs(planOf(workloads, quick, inOrder), quick) / 60_000).toBeLessThan(2.5);
 });

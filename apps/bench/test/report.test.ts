@@ -13,7 +13,7 @@ const summary = summaryOf(recording.slices);
 const uncontended = { workload: "uncontended", cell: "5 servers, 100 at a time" };
 const contended = { workload: "contended", cell: "5 processes × 10 workers" };
 
-test("Summary.value() has medians with quartiles, and the worst of what may not happen once", () => {
+test("Summary.value() has medians with quartiles, or the worst round", () => {
   const quartiles = summary.value(uncontended, "holdfast/ioredis", "pairsPerSecond");
   expect(quartiles).toEqual({ low: 18_750, median: 22_500, high: 26_250 });
   expect(summary.value(contended, "holdfast/ioredis", "waitMaxMs")?.median).toBe(900);
@@ -25,7 +25,7 @@ test("Summary.ratio() compares within each round, so that a slow round does not 
   expect(ratio).toEqual({ low: 6, median: 6, high: 6 });
 });
 
-test("Summary.ranked() has the best first, whichever end is the better one, and those without a value last", () => {
+test("Summary.ranked() has the best first, and those without a value last", () => {
   const names = (measure: "pairsPerSecond" | "serverCpuUs"): string[] =>
     summary.ranked(uncontended, measure).map(({ name }) => name);
   expect(names("pairsPerSecond").at(0)).toBe("holdfast/ioredis");
@@ -34,7 +34,7 @@ test("Summary.ranked() has the best first, whichever end is the better one, and 
   expect(names("serverCpuUs")).toHaveLength(5);
 });
 
-test("Summary.bestPeer() is the fastest other library with its own defaults, with one client or any", () => {
+test("Summary.bestPeer() is the fastest other library with default settings, over one client or any", () => {
   expect(summary.bestPeer(uncontended, "pairsPerSecond")?.name).toBe("redlock-universal/node-redis");
   expect(summary.bestPeer(uncontended, "pairsPerSecond", "ioredis")?.name).toBe("redlock 5 beta");
   expect(summary.bestPeer(contended, "locksPerSecond")).toBeUndefined();
@@ -92,7 +92,7 @@ test("valueText() writes three digits, and whole numbers whole", () => {
   expect(texts(0)).toEqual(["0 ms", "0", "0.00", "0"]);
 });
 
-test("quartilesText() leaves out quartiles that say nothing", () => {
+test("quartilesText() omits quartiles that equal the median", () => {
   expect(quartilesText({ low: 1.001, median: 1.002, high: 1.003 }, { format: "ratio" })).toBe("1.00");
   expect(quartilesText({ low: 1, median: 2, high: 3 }, { format: "whole" })).toBe("2 (1 – 3)");
 });

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { Samples } from "../src/measure/samples.ts";
 import { jainOf, quantileOf, quartilesOf } from "../src/measure/statistics.ts";
 
-test("quantileOf() lies between neighbours in proportion", () => {
+test("quantileOf() interpolates between neighbours", () => {
   expect(quantileOf([10, 20, 30, 40], 0)).toBe(10);
   expect(quantileOf([10, 20, 30, 40], 0.5)).toBe(25);
   expect(quantileOf([10, 20, 30, 40], 0.99)).toBeCloseTo(39.7);
@@ -17,14 +17,14 @@ test("quartilesOf() sorts numbers as numbers, and leaves its argument as it is",
   expect(values).toEqual([100, 9, 20, 1_000, 3]);
 });
 
-test("jainOf() is 1 for equal shares, 1/n when one has everything, and in between in between", () => {
+test("jainOf() is 1 for equal shares, 1/n if one has everything, and otherwise between these", () => {
   expect(jainOf([5, 5, 5, 5])).toBe(1);
   expect(jainOf([0, 0, 0, 9])).toBe(0.25);
   expect(jainOf([1, 2, 3])).toBeCloseTo(36 / 42);
   expect(jainOf([0, 0])).toBeNaN();
 });
 
-test("Samples keeps more numbers than it had room for at first", () => {
+test("Samples grows beyond its first capacity", () => {
   const samples = new Samples();
   for (let value = 100_000; value > 0; value--) samples.add(value);
   expect([samples.count, samples.quantile(0), samples.quantile(1)]).toEqual([100_000, 1, 100_000]);

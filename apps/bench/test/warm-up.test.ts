@@ -9,7 +9,7 @@ function processWith(...warmedUp: string[]): MeasuredProcess {
   return { warmedUp: new Set(warmedUp) } as Partial<MeasuredProcess> as MeasuredProcess;
 }
 
-/** Works at these rates, one part after another, and keeps how long each part was to be. */
+/** Works at these rates, one part after another, and records the requested durations. */
 function partsOf(...rates: number[]): { askedMs: number[]; runPart(durationMs: number): Promise<number> } {
   const askedMs: number[] = [];
   const runPart = async (durationMs: number): Promise<number> => {
@@ -21,7 +21,7 @@ function partsOf(...rates: number[]): { askedMs: number[]; runPart(durationMs: n
   return { askedMs, runPart };
 }
 
-test("warmUp() goes on while the rate rises, once for each kind of work", async () => {
+test("warmUp() continues while the rate rises, once for each kind of work", async () => {
   const process = processWith();
   const first = partsOf(1, 2, 4, 8, 16, 32, 64, 64, 1_000);
   await warmUp(process, "cycle", scale, first.runPart);
@@ -39,14 +39,14 @@ test("warmUp() takes half as long for a process that has done similar work", asy
   expect(process.warmedUp).toEqual(new Set(["1 at a time", "10 at a time"]));
 });
 
-test("warmUp() ends when its time is up, though the rate rises", async () => {
+test("warmUp() ends after its time limit, even if the rate rises", async () => {
   const rates = Array.from({ length: 100 }, (_, index) => 2 ** index);
   const { askedMs, runPart } = partsOf(...rates);
   await warmUp(processWith(), "cycle", { ...scale, warmUpMsMax: 5 }, runPart);
   expect(askedMs.length).toBeLessThanOrEqual(5);
 });
 
-test("isRising() asks for more than chance", () => {
+test("isRising() ignores small differences", () => {
   expect(isRising([])).toBe(false);
   expect(isRising([100])).toBe(true);
   expect(isRising([100, 104])).toBe(false);

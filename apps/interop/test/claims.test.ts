@@ -1,4 +1,4 @@
-/** What the pages say about the other libraries, beyond names and defaults. */
+/** The statements of the migration pages about the other libraries, beyond names and defaults. */
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { connectIoredis, disconnect } from "@holdfast/app-kit/clients";
@@ -30,14 +30,14 @@ const unreachable = (): Redis =>
 let keys = 0;
 const freshKey = (): string => `key-${++keys}`;
 
-/** A key that somebody else holds on all servers, whatever a library puts before it. */
+/** Returns a key that another client holds on all servers, with either prefix. */
 async function takenKey(): Promise<string> {
   const key = freshKey();
   for (const { command } of servers) await command("MSET", key, "somebody", `mutex:${key}`, "somebody");
   return key;
 }
 
-/** Lets all servers forget a key. */
+/** Deletes a key on all servers. */
 async function drop(key: string): Promise<void> {
   for (const { command } of servers) await command("DEL", key, `mutex:${key}`);
 }
@@ -61,7 +61,7 @@ describe("redlock 4", () => {
     expect(await lock.extend(ttlMs)).toBe(lock);
   });
 
-  test("takes a retryCount of 0 in lockWithOptions for none given", async () => {
+  test("ignores a retryCount of 0 in lockWithOptions", async () => {
     const patient = new Redlock4([client], { retryCount: 2, retryDelay: 1, retryJitter: 0 });
     const refused = patient.lockWithOptions(await takenKey(), ttlMs, { retryCount: 0 });
     await expect(refused).rejects.toMatchObject({ attempts: 3 });
@@ -96,7 +96,7 @@ describe.each([
     expect(await reported).toMatchObject({ name: "ResourceLockedError" });
   });
 
-  test("keeps what it got on a minority while it waits to try again", async () => {
+  test("keeps its claims on a minority while it waits for the next attempt", async () => {
     const key = await takenKey();
     await server.command("DEL", key);
     const patient = new Redlock(clients, { retryCount: 1, retryDelay: 600_000 });
@@ -107,7 +107,7 @@ describe.each([
   });
 });
 
-test("redlock 5 counts a lock's expiration from the call, however long it waited", async () => {
+test("redlock 5 counts a lock's expiration from the call, including the wait", async () => {
   const key = await takenKey();
   const acquiring = new Redlock5([client], { retryCount: -1, retryDelay: 5, retryJitter: 0 }).acquire([key], 100);
   await sleep(150);
@@ -115,7 +115,7 @@ test("redlock 5 counts a lock's expiration from the call, however long it waited
   expect((await acquiring).expiration).toBeLessThan(Date.now());
 });
 
-test("@sesamecare-oss/redlock locks in the database of its option, whatever that of the client", async () => {
+test("@sesamecare-oss/redlock locks in the database of its own option, not in that of the client", async () => {
   const inThree = new Redis({ port: server.port, db: 3 });
   const inZero = new Redis({ port: server.port });
   onTestFinished(() => disconnect([inThree, inZero]));
@@ -130,18 +130,18 @@ test("@sesamecare-oss/redlock locks in the database of its option, whatever that
 describe("redis-semaphore", () => {
   const quick = { acquireAttemptsLimit: 1, refreshInterval: 0 };
 
-  test("rejects with a TimeoutError, or answers false, when others hold the mutex", async () => {
+  test("rejects with a TimeoutError, or resolves with false, when others hold the mutex", async () => {
     const key = await takenKey();
     await expect(new RedlockMutex(clients, key, quick).acquire()).rejects.toThrow(TimeoutError);
     expect(await new Mutex(client, key, quick).tryAcquire()).toBe(false);
   });
 
-  test("tells a server that cannot be reached only from a Mutex", async () => {
+  test("distinguishes an unreachable server only in Mutex", async () => {
     await expect(new RedlockMutex([unreachable()], "any", quick).acquire()).rejects.toThrow(TimeoutError);
     await expect(new Mutex(unreachable(), "any", quick).acquire()).rejects.toThrow("enableOfflineQueue");
   });
 
-  test("tells of a lost mutex by its callback, and releases it without a word", async () => {
+  test("reports a lost mutex by its callback, and releases it without an error", async () => {
     const key = freshKey();
     const lost = new Promise((resolve) => {
       void new Mutex(client, key, { refreshInterval: 5, onLockLost: resolve }).acquire().then(() => drop(key));
@@ -165,7 +165,7 @@ describe("redlock-universal", () => {
     await expect(lock.acquire()).rejects.toThrow(LockAcquisitionError);
   });
 
-  test("answers false when a lock that has ended is extended or released", async () => {
+  test("resolves with false when a lock that has ended is extended or released", async () => {
     const key = freshKey();
     const lock = lockOf(key);
     const handle = await lock.acquire();

@@ -15,7 +15,7 @@ const keys = ["mutex:number-1", "mutex:number-2"];
 const locks = 6;
 const limitMs = 60_000;
 
-/** Lets two clients of each library contend in this process; answers what they did, and how many updates were lost. */
+/** Lets two clients of each library contend in this process. Resolves with their counts and the lost updates. */
 async function contest(...contenders: readonly Library[]): Promise<{ counts: Counts; lostUpdates: number }> {
   const { port, stop } = await startRedisServer();
   onTestFinished(stop);
@@ -36,14 +36,14 @@ async function contest(...contenders: readonly Library[]): Promise<{ counts: Cou
 }
 
 describe("contend()", () => {
-  test("loses no update between clients of Holdfast and of all the other libraries", async () => {
+  test("contend() loses no update between clients of Holdfast and of all the other libraries", async () => {
     const { counts, lostUpdates } = await contest(...libraries);
     expect(lostUpdates).toBe(0);
     expect(counts).toMatchObject({ locks: 2 * locks * libraries.length, lostLocks: 0, staleTokens: 0 });
     expect(counts.conflicts).toBeGreaterThan(0);
   });
 
-  test("loses updates when nobody locks", async () => {
+  test("loses updates without locks", async () => {
     const { lostUpdates } = await contest(none);
     expect(lostUpdates).toBeGreaterThan(0);
   });

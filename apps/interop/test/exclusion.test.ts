@@ -30,8 +30,8 @@ function meet(library: Library, holdfast: Library, nodes: readonly RedisServer[]
   const tryLock = (by: Library, names: readonly string[]): Promise<HeldLock | null> =>
     (lockers.get(by) as Locker).tryLock(names, ttlMs);
   /**
-   * Locks, and waits until the lock stands on all these servers. A majority is enough for a lock, and for the report of
-   * a release: the other servers may hear of either a moment later.
+   * Locks, and waits until all these servers have the lock. Lock and release settle at a majority, and may reach the other
+   * servers a moment later.
    */
   const lock = async (by: Library, names: readonly string[], on = nodes): Promise<HeldLock> => {
     const held = await vi.waitFor(async () => {
@@ -47,7 +47,7 @@ function meet(library: Library, holdfast: Library, nodes: readonly RedisServer[]
     [holdfast, library],
     [library, holdfast],
   ] as const) {
-    test(`a lock of ${one.name} keeps ${other.name} out until its release, and is extended as ever`, async () => {
+    test(`a lock of ${one.name} excludes ${other.name} until its release, and can be extended`, async () => {
       const names = [freshKey()];
       const held = await lock(one, names);
       expect(await tryLock(other, names)).toBeNull();
@@ -58,7 +58,7 @@ function meet(library: Library, holdfast: Library, nodes: readonly RedisServer[]
       await (await lock(other, names)).release();
     });
 
-    test(`a lock of ${one.name} that its servers dropped cannot free or extend the next, of ${other.name}`, async () => {
+    test(`a lock of ${one.name} that its servers dropped cannot release or extend the next one, of ${other.name}`, async () => {
       const names = [freshKey()];
       const dropped = await lock(one, names);
       for (const { command } of nodes) await command("DEL", ...names);
@@ -71,7 +71,7 @@ function meet(library: Library, holdfast: Library, nodes: readonly RedisServer[]
     });
 
     if (nodes.length > 1) {
-      test(`${one.name} gets a majority past a claim of ${other.name} on a minority, which stays`, async () => {
+      test(`${one.name} gets a majority despite a claim of ${other.name} on a minority, which remains`, async () => {
         const names = [freshKey()];
         const [first, ...rest] = nodes as [RedisServer, ...RedisServer[]];
         const minority = await other.connect([first.port]);
@@ -84,7 +84,7 @@ function meet(library: Library, holdfast: Library, nodes: readonly RedisServer[]
     }
 
     if (library.locksSeveral) {
-      test(`a lock of ${one.name} over two keys keeps ${other.name} from either, and nothing in part`, async () => {
+      test(`a lock of ${one.name} over two keys excludes ${other.name} from either, and a denied attempt leaves nothing behind`, async () => {
         const [a, b, c] = [freshKey(), freshKey(), freshKey()];
         const held = await lock(one, [a, b]);
         expect(await tryLock(other, [b, c])).toBeNull();

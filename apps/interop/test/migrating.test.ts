@@ -10,7 +10,7 @@ const servers = await startServers(3);
 const interop = fileURLToPath(new URL("..", import.meta.url));
 const alone = "alone with invoice:42";
 
-/** What the code under each heading of a page prints. */
+/** The output of the code under each heading of a page. */
 const pages = {
   "from-redlock": [
     ["Version 4", alone],
@@ -36,7 +36,7 @@ const pages = {
 };
 
 test.concurrent.each(Object.entries(pages))(
-  "the code of %s.md does what it says",
+  "the code of %s.md prints what the page says",
   async (name, expected) => {
     const printed = await runExample(await programOf(name), interop, 90_000);
     expect(printed.trimEnd().split("\n")).toEqual(expected.flat());
@@ -44,7 +44,7 @@ test.concurrent.each(Object.entries(pages))(
   100_000,
 );
 
-test("running-both.md names the versions that are tested", async () => {
+test("running-both.md names the tested versions", async () => {
   const page = await readFile(pageAbout("running-both"), "utf8");
   const { dependencies } = JSON.parse(await readFile(new URL("../package.json", import.meta.url), "utf8"));
   for (const name of ["redlock4", "redlock5", "@sesamecare-oss/redlock", "redis-semaphore", "redlock-universal"]) {
@@ -52,7 +52,7 @@ test("running-both.md names the versions that are tested", async () => {
   }
 });
 
-/** A program that runs all code of a page, with the headings in between: a program for each would take far longer. */
+/** A program that runs all code of a page, with the headings in between. One program per heading would take far longer. */
 async function programOf(name: string): Promise<string> {
   const reports = join(interop, "reports");
   await mkdir(reports, { recursive: true });
@@ -65,7 +65,7 @@ async function programOf(name: string): Promise<string> {
   return steps.join("\n");
 }
 
-/** With what differs here: servers, where two versions of one package are installed, and a database for each page. */
+/** Adapts the code: ports, the names of both versions of one package, and a database for each page. */
 function runnable(code: string, heading: string, page: string): string {
   const database = Object.keys(pages).indexOf(page);
   return servers

@@ -15,7 +15,7 @@ const client = new Redis({ lazyConnect: true });
 const adapter = new IoredisAdapter(client);
 const { timeout, keyPrefix } = hidden<{ timeout: number; keyPrefix: string }>(adapter, "options");
 
-/** What each library's own objects say, by the page about it. */
+/** The defaults in each library's own objects, by the page about it. */
 const theirs: Readonly<Record<string, Defaults>> = {
   "from-redlock": { ...new Redlock4([client]), ...new Redlock5([client]).settings },
   "from-sesamecare-redlock": { ...new SesamecareRedlock([client]).settings },
@@ -34,7 +34,7 @@ const theirs: Readonly<Record<string, Defaults>> = {
 const ours: Defaults = { ...parseLockOptions({}, 3), prefix: JSON.stringify(parseOptions({}, "any").prefix) };
 
 test.each(Object.entries(theirs))(
-  "the options table of %s.md tells the defaults that the objects have",
+  "the options table of %s.md has the defaults of the objects",
   async (name, defaults) => {
     const rows = await optionRows(pageAbout(name));
     expect(rows.length).toBeGreaterThan(5);
@@ -49,7 +49,7 @@ test.each(Object.entries(theirs))(
   },
 );
 
-/** What an object keeps to itself. */
+/** Reads a private property. */
 function hidden<T>(object: object, name: string): T {
   return (object as Readonly<Record<string, T>>)[name] as T;
 }

@@ -1,11 +1,11 @@
 import { readFile } from "node:fs/promises";
 
-/** Where a page about moving from another library is. */
+/** Returns the URL of a migration page. */
 export function pageAbout(name: string): URL {
   return new URL(`../../../docs/migrating/${name}.md`, import.meta.url);
 }
 
-/** A row of the table under "Options": what an option of theirs is, and what Holdfast has for it. */
+/** A row of the table under "Options": an option of the other library, and that of Holdfast. */
 export interface OptionRow {
   readonly theirs: string;
   readonly theirDefault: string;
@@ -24,7 +24,7 @@ export async function optionRows(page: URL): Promise<OptionRow[]> {
   });
 }
 
-/** Without what Markdown and readers need: `10 000` is 10000. */
+/** Strips formatting: `10 000` becomes 10000. */
 function plain(cell: string): string {
   return cell
     .replaceAll("`", "")

@@ -18,7 +18,7 @@ afterAll(() => {
   disconnect(clients);
 });
 
-/** Tries until the other library has the lock: the last release may still be under way to a minority. */
+/** Retries until the other library has the lock: the last release may still be in flight to a minority. */
 async function untilLocked(key: string): Promise<HeldLock> {
   return vi.waitFor(async () => {
     const lock = await foreign.tryLock([key], ttlMs);
@@ -27,7 +27,7 @@ async function untilLocked(key: string): Promise<HeldLock> {
   });
 }
 
-test("fence grows from one Holdfast lock to the next, whatever locks of others come between", async () => {
+test("fence grows from one Holdfast lock to the next, with locks of other libraries in between", async () => {
   const fences: number[] = [];
   for (let round = 0; round < 3; round++) {
     fences.push(await holdfast.using("tokens", (lock) => lock.fence));
@@ -36,7 +36,7 @@ test("fence grows from one Holdfast lock to the next, whatever locks of others c
   expect(fences).toEqual([...new Set(fences)].sort((a, b) => a - b));
 });
 
-test("inspect() shows the lock of another library, whose owner never had a token", async () => {
+test("inspect() shows the lock of another library, without a token", async () => {
   const lock = await foreign.tryLock(["never ours"], ttlMs);
   const views = () => holdfast.inspect("never ours").then(({ nodes }) => nodes.map(({ view }) => view));
   const expected = servers.map(() => expect.objectContaining({ owner: lock?.value, fence: 0 }));
@@ -51,7 +51,7 @@ test("acquire() waits for the lock of another library, and gets it after its rel
   expect((await waiting).remainingMs()).toBeGreaterThan(0);
 });
 
-test("extend() fails once another library holds the resource, and leaves its lock alone", async () => {
+test("extend() fails when another library holds the resource, and does not change its lock", async () => {
   const lock = await holdfast.acquire("taken", { ttlMs });
   for (const { command } of servers) await command("DEL", "taken");
   const taken = await untilLocked("taken");

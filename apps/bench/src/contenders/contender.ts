@@ -1,4 +1,4 @@
-/** What the benchmark needs from a lock library, or from a stand-in for one. */
+/** The interface of lock libraries, and of references without a library. */
 
 /** A library, or a reference to compare libraries with. */
 export interface Contender {
@@ -7,7 +7,7 @@ export interface Contender {
   readonly role: "holdfast" | "peer" | "reference";
   readonly client: "ioredis" | "node-redis" | "none";
   readonly settings: Settings;
-  /** What its users get besides mutual exclusion; only for libraries. */
+  /** What its users get beyond mutual exclusion; only for libraries. */
   readonly promises?: Promises;
   /** Loads the code. Only the measured process calls this. */
   load(): Promise<Connect>;
@@ -19,15 +19,15 @@ export interface Settings {
   readonly waiting: "default" | "tuned";
   /** Whether calls of one tick share a script call; for references. */
   readonly isBatching: boolean;
-  /** Whether node timeouts are raised, so that a busy machine cannot change what is counted. */
+  /** Whether node timeouts are raised, so that a busy machine does not change the counts. */
   readonly isPatient: boolean;
 }
 
-/** What a library promises, in a few words for each; `undefined` where it does not. */
+/** The promises of a library, in a few words each; `undefined` for those it does not make. */
 export interface Promises {
   /** Grants a token that grows with each lock. */
   readonly fencingToken?: string;
-  /** Refuses a lock whose validity has run out by the time it is granted. */
+  /** Refuses a lock whose validity has ended by the time it is granted. */
   readonly checkedValidity?: string;
   /** Waits for a held lock without polling. */
   readonly waitingWithoutPolling?: string;

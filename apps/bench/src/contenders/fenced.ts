@@ -5,8 +5,8 @@ import type { Connect } from "./contender.ts";
 import { type RawServer, rawClient } from "./raw.ts";
 
 /**
- * The shortest script for locks with tokens, any number of operations in one call. The counter only ever goes up: no
- * hint, no clamp, no ttl.
+ * The shortest script for locks with tokens, with any number of operations in one call. The counter only grows: no hint, no
+ * clamp, no ttl.
  *
  * KEYS: lock and counter of each acquire, lock of each release.
  * ARGV[1]: a letter for each operation, "a" or "r". ARGV[2...]: owner and ttl of each acquire, owner of each release.

@@ -10,7 +10,7 @@ const holdfastPromises: Promises = {
   waiting: "first in, first out within a process; between processes, waiting lists on the servers",
 };
 
-/** Facts about the versions in `package.json`, read in their sources. */
+/** From the sources of the versions in `package.json`. */
 const peerPromises = {
   redlock4: { checkedValidity: "yes", waiting: "polls every 200 ± 100 ms, 10 times" },
   redlock5: { extension: "`using`", waiting: "polls every 200 ± 100 ms, 10 times" },
@@ -94,20 +94,20 @@ const bound: readonly Contender[] = [
 ];
 const publishing = reference("bare", async () => (await import("./published.ts")).connect);
 
-/** Core over nodes in its own process: counted, as core's own share of a lock. */
+/** Core over nodes in its own process, to count core's own share of a lock. */
 const inMemory: Contender = {
   ...library("holdfast/memory", holdfastPromises, async () => (await import("./holdfast.ts")).overMemory),
   role: "holdfast",
   client: "none",
 };
 
-/** Contenders where nobody waits for a lock. */
+/** Contenders for locks without waiting. */
 export const uncontended: readonly Contender[] = [...holdfast, ...peers, rawIoredis, rawNodeRedis, ...bound];
-/** Those of them that show how fast a library is, without the bounds. */
+/** The same without the bounds. */
 export const librariesAndRaw: readonly Contender[] = [...holdfast, ...peers, rawIoredis, rawNodeRedis];
-/** Contenders where workers wait for each other. */
+/** Contenders for a lock that many workers want. */
 export const contended: readonly Contender[] = [...holdfast, ...ioredisPeers, ...tuned];
-/** Contenders where one process hands a lock to another. */
+/** Contenders for hand-overs between processes. */
 export const handingOver: readonly Contender[] = [...holdfast, ...ioredisPeers, publishing];
 /** Contenders whose commands are counted. */
 export const counted: readonly Contender[] = [...holdfast, inMemory, ...ioredisPeers, rawIoredis];

@@ -1,4 +1,4 @@
-/** A hand-over by ioredis alone: release, publish, claim. The reference for what a hand-over between processes costs. */
+/** A hand-over with ioredis alone: release, publish, claim. The reference for the cost of a hand-over between processes. */
 
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -10,7 +10,7 @@ import { atQuorum, quorumOf } from "./vote.ts";
 const releaseAndPublish =
   'if redis.call("get", KEYS[1]) ~= ARGV[1] then return 0 end redis.call("del", KEYS[1]) return redis.call("publish", KEYS[1], "")';
 
-/** A waiter whose claim failed after a release retries after a random part of this time: the vote was split. */
+/** A waiter whose claim failed after a release retries after a random part of this time, because the vote was split. */
 const retryMsMax = 20;
 /** How long a waiter relies on messages alone. */
 const messageTimeoutMs = 1_000;

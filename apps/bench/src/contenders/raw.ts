@@ -1,4 +1,4 @@
-/** A client without any library: the least that locking takes. */
+/** A client without a library: the minimum that locking costs. */
 
 import { randomUUID } from "node:crypto";
 import { connectIoredis, connectNodeRedis, disconnect } from "@holdfast/app-kit/clients";
@@ -9,7 +9,7 @@ import { atQuorum } from "./vote.ts";
 export const compareAndDelete =
   'if redis.call("get", KEYS[1]) == ARGV[1] then return redis.call("del", KEYS[1]) else return 0 end';
 
-/** One server, called by whatever means. */
+/** One server. */
 export interface RawServer {
   /** `SET key value PX ttl NX`; resolves with `null` if the key exists. */
   set(key: string, value: string, ttlMs: number): Promise<unknown>;
@@ -38,7 +38,7 @@ export const overNodeRedis: Connect = async (ports) => {
   return rawClient(servers, () => disconnect(clients));
 };
 
-/** Sets a key on all servers, and later deletes it; either call settles at the reply of a quorum. */
+/** Sets a key on all servers, and later deletes it. Either call settles at the reply of a quorum. */
 export function rawClient(servers: readonly RawServer[], close: () => void): Client {
   return {
     async acquire(key, ttlMs) {

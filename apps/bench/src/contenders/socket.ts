@@ -38,10 +38,10 @@ export const connect: Connect = async (ports) => {
 };
 
 const lineFeed = 10;
-const dollar = "$".charCodeAt(0); // every reply is one line, and this one is null
+const dollar = "$".charCodeAt(0); // every reply is one line, and this is null
 const minus = "-".charCodeAt(0);
 
-/** The votes that wait for this server's replies, in the order of the commands. */
+/** Queues the votes that wait for this server's replies, in the order of the commands. */
 function votesInOrder(socket: Socket): Vote[] {
   const votes: Vote[] = [];
   let replies = 0;

@@ -1,4 +1,4 @@
-/** redlock-universal, which makes one lock object for each key; users keep it, and so does this client. */
+/** redlock-universal, which has a lock object for each key. This client keeps the objects, as users do. */
 import { connectIoredis, connectNodeRedis, disconnect } from "@holdfast/app-kit/clients";
 import {
   createLock,

@@ -1,18 +1,18 @@
 /** How a value is written: in milliseconds, as a whole number, with two decimals, or with three digits. */
 export type Format = "ms" | "whole" | "ratio" | "digits";
 
-/** What is measured, and how it is shown. */
+/** A measure, and its format. */
 export interface Measure {
   /** The head of its column. */
   readonly title: string;
   readonly meaning: string;
   readonly better: "more" | "less";
-  /** Rounds are summed up by their median, or by the worst of them where one is too many. */
+  /** Whether the report shows the median of the rounds, or the worst round. */
   readonly over: "median" | "worst";
   readonly format: Format;
 }
 
-/** All measures, by the names that they have in `figures.json`. */
+/** All measures, by their names in `figures.json`. */
 const measures = {
   pairsPerSecond: more("pairs/s", "whole", "pairs of acquire and release in a second"),
   pairP50Ms: less("pair p50", "ms", "half of the pairs took no longer"),
@@ -25,7 +25,7 @@ const measures = {
   waitMaxMs: never("longest wait", "ms", "the longest wait in any round, including calls still waiting at its end"),
   failed: never("failed", "whole", "calls that were rejected; the most in any round"),
   stuck: never("stuck", "whole", "calls that had not settled a second after the end; the most in any round"),
-  jainWorkers: more("Jain", "ratio", "Jain's fairness index of the workers' shares: 1 if all had as many locks"),
+  jainWorkers: more("Jain", "ratio", "Jain's fairness index of the workers' shares: 1 if all got the same number"),
   commandsPerNode: less("commands", "ratio", "Redis commands sent to one server for one lock, all attempts included"),
   writesPerNode: less("writes", "ratio", "writes to one server's connection for one lock; commands may share one"),
   bytesPerLock: less("bytes", "whole", "bytes that all servers received and sent for one lock (`INFO stats`)"),
@@ -33,7 +33,7 @@ const measures = {
   promisesPerLock: less("promises", "ratio", "promises made for one lock"),
   handOverP50Ms: less("p50", "ms", "half of the hand-overs took no longer, from the call of release to the next lock"),
   handOverP99Ms: less("p99", "ms", "99 of 100 hand-overs took no longer"),
-  handOvers: more("hand-overs", "whole", "how many were measured in a round; few where they take long"),
+  handOvers: more("hand-overs", "whole", "how many were measured in a round; few if they take long"),
 } satisfies Record<string, Measure>;
 
 /** The name of a measure. */
@@ -55,7 +55,7 @@ function less(title: string, format: Format, meaning: string): Measure {
   return { title, format, meaning, better: "less", over: "median" };
 }
 
-/** Something that should not happen at all. */
+/** A measure that should be 0. */
 function never(title: string, format: Format, meaning: string): Measure {
   return { title, format, meaning, better: "less", over: "worst" };
 }

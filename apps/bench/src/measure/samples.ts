@@ -2,7 +2,7 @@ import { quantileOf } from "./statistics.ts";
 
 const firstCapacity = 1 << 16;
 
-/** Many numbers, kept outside of the JavaScript heap so that they cause no garbage collections in the measured process. */
+/** Many numbers, outside of the JavaScript heap, so that they cause no garbage collection in the measured process. */
 export class Samples {
   #values = new Float64Array(firstCapacity);
   #count = 0;

@@ -3,7 +3,7 @@ import { Socket } from "node:net";
 /** The start of a command in the Redis protocol: the number of its words, then the length of the first. */
 const commandStart = /\*\d+\r\n\$/g;
 
-/** What a process has sent. */
+/** The commands and writes of a process. */
 export interface Sent {
   /** Redis commands. */
   readonly commands: number;
@@ -15,12 +15,12 @@ export interface Sent {
 const userMethod = "write";
 const kernelMethods = ["_write", "_writev"] as const;
 
-// biome-ignore lint/suspicious/noExplicitAny: passed on as they are
+// biome-ignore lint/suspicious/noExplicitAny: passed on unchanged
 type Method = (this: Socket, ...args: any[]) => any;
 
 /**
- * Starts to count what this process sends, by any client; the function returned stops it. Servers cannot be asked, as
- * they count the commands of scripts, too.
+ * Starts to count what this process sends, with any client. The returned function stops counting. The servers' own counters do
+ * not serve, because they include the commands of scripts.
  */
 export function watchSent(): () => Sent {
   const methods = Socket.prototype as unknown as Record<string, Method>;

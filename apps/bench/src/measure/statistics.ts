@@ -20,8 +20,8 @@ export function quartilesOf(values: readonly number[]): Quartiles {
 }
 
 /**
- * Jain's fairness index of shares: 1 when all are equal, 1/n if one of n has everything (Jain, Chiu and Hawe, 1984).
- * NaN if nobody has anything.
+ * Jain's fairness index of shares: 1 if all are equal, 1/n if one of n has everything (Jain, Chiu and Hawe, 1984). NaN if the
+ * sum is 0.
  */
 export function jainOf(shares: readonly number[]): number {
   const sum = shares.reduce((total, share) => total + share, 0);

@@ -1,4 +1,4 @@
-/** What the parent can ask of a measured process. Everything that crosses is plain data. */
+/** The calls of a measured process. All arguments and results are plain data. */
 import type { Sent } from "../measure/sent.ts";
 
 /** The functions that a measured process serves. */
@@ -37,7 +37,7 @@ export interface CycleOutcome {
   readonly seconds: number;
   readonly pairs: number;
   readonly failed: number;
-  /** Operations that had not settled a second after the end. */
+  /** Operations in flight a second after the end. */
   readonly stuck: number;
   readonly pairP50Ms: number;
   readonly pairP99Ms: number;
@@ -58,10 +58,10 @@ export interface ContendOutcome {
   readonly locks: readonly number[];
   /** All locks, including those granted after the end. */
   readonly settledLocks: number;
-  /** How long each call took to settle; for calls that had not settled at the end, how long they had waited. */
+  /** The duration of each call; for calls in flight at the end, the time until then. */
   readonly waitsMs: readonly number[];
   readonly failed: number;
-  /** Workers that still waited a second after the end. */
+  /** Workers that were still waiting a second after the end. */
   readonly stuck: number;
   /** Redis commands sent. */
   readonly commands: number;

@@ -4,10 +4,10 @@ import { watchSent } from "../measure/sent.ts";
 import { type ContendOutcome, type ContendRequest, ttlMs } from "./calls.ts";
 import { runWorkers } from "./workers.ts";
 
-/** Workers that still wait at the end get this long to have their turn, so that the process can be used again. */
+/** Workers that still wait at the end get this time for their turn, so that the process can be used again. */
 const graceMs = 1_000;
 
-/** Lets workers acquire one key, hold it a while, and release it. */
+/** Lets workers acquire one key, hold it for a while, and release it. */
 export async function contend(client: Client, request: ContendRequest): Promise<ContendOutcome> {
   const { key, workers, holdMs, durationMs } = request;
   const locks = new Array<number>(workers).fill(0);

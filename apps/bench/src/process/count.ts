@@ -3,7 +3,7 @@ import type { Client } from "../contenders/contender.ts";
 import { watchSent } from "../measure/sent.ts";
 import { type CountOutcome, type CountRequest, ttlMs } from "./calls.ts";
 
-/** Counts what a lock takes, less what the counting itself takes. None of it depends on the speed of the machine. */
+/** Counts what a lock costs, without the cost of counting. The counts do not depend on the speed of the machine. */
 export async function count(client: Client, request: CountRequest): Promise<CountOutcome> {
   const overhead = await countWith(noClient, request);
   const all = await countWith(client, request);

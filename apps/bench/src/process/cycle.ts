@@ -3,11 +3,11 @@ import { Samples } from "../measure/samples.ts";
 import { type CycleOutcome, type CycleRequest, ttlMs } from "./calls.ts";
 import { runWorkers } from "./workers.ts";
 
-/** Each worker goes round so many keys. Redis never sees a key again while its release may be in flight. */
+/** The keys of each worker. None is used again while its release may be in flight. */
 const keysPerWorker = 64;
 const graceMs = 1_000;
 
-/** Acquires and releases keys that nobody else wants, at full speed. */
+/** Acquires and releases keys that no other client wants, at full speed. */
 export async function cycle(client: Client, { keyPrefix, workers, durationMs }: CycleRequest): Promise<CycleOutcome> {
   const keys = Array.from({ length: workers * keysPerWorker }, (_, index) => `${keyPrefix}:${index}`);
   const pairMs = new Samples();

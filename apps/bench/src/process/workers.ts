@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
 /**
- * Runs workers that take one step after another until the time is over. Then waits for the last steps, but only for the
- * grace period, as some libraries never settle.
+ * Runs workers that take one step after another until the time is over. Then waits for the last steps for at most the grace
+ * period, because some libraries never settle.
  *
- * @param step is called with the worker's number; never rejects
+ * @param step called with the number of the worker; must not reject
  * @returns the number of workers whose last step has not settled
  */
 export async function runWorkers(

@@ -14,7 +14,7 @@ export interface Chart {
   draw(): string;
 }
 
-/** What the charts mark beside a library, and the words above the marks. */
+/** The promises that the charts mark, and their titles. */
 export const promiseTitles = [
   ["fencingToken", "fencing token", "token"],
   ["checkedValidity", "checked validity", "validity"],
@@ -32,7 +32,7 @@ const colors = { holdfast: "#1d4ed8", peer: "#94a3b8", reference: "#0f766e" };
 const font = "12px Helvetica, Arial, sans-serif";
 const ink = "#334155";
 
-/** A chart for each number of servers: pairs a second by library, a panel for each number of locks at a time. */
+/** Makes a chart for each number of servers: pairs a second by library, with a panel for each number of locks at a time. */
 export function chartsOf(summary: Summary): Chart[] {
   const measured = measuredCells(uncontended, summary);
   return [...groupBy(measured, ({ servers }) => servers)].map(([servers, cells]) => {

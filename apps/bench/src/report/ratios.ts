@@ -19,7 +19,7 @@ export const comparisons: readonly Comparison[] = [
   { contender: "holdfast/node-redis", title: "holdfast/node-redis ÷ best peer over any client" },
 ];
 
-/** A ratio, and the peer that it is to. */
+/** A ratio to a peer. */
 export interface PeerRatio extends Quartiles {
   readonly peer: Contender;
 }
@@ -35,7 +35,7 @@ export function peerRatio(
   return ratio && { ...ratio, peer };
 }
 
-/** Rows for numbers of servers, columns for numbers of locks at a time; the head first. */
+/** A table with rows for numbers of servers, columns for numbers of locks at a time, and a head. */
 export function ratioRows(summary: Summary, comparison: Comparison): string[][] {
   const measured = measuredCells(uncontended, summary);
   const columns = [...new Set(measured.map(({ atATime }) => atATime))];

@@ -10,23 +10,23 @@ export interface CellName {
   readonly cell: string;
 }
 
-/** What all rounds come to. */
+/** The summary of all rounds. */
 export interface Summary {
   /** The contenders that were measured in a cell, in the order of the registry. */
   contendersIn(at: CellName): readonly Contender[];
-  /** A measure over the rounds; undefined if it was not measured. */
+  /** A measure over the rounds; undefined if there is none. */
   value(at: CellName, contender: string, measure: MeasureName): Quartiles | undefined;
   /** The ratio of two contenders in the same round, over the rounds. */
   ratio(at: CellName, contender: string, to: string, measure: MeasureName): Quartiles | undefined;
-  /** All contenders of a cell, the best first; those without a value last. */
+  /** All contenders of a cell, the best first, and those without a value last. */
   ranked(at: CellName, measure: MeasureName): readonly Contender[];
-  /** The peer with the best median, with its own defaults; with one client, or any. */
+  /** The peer with the best median and default settings, over one client or any. */
   bestPeer(at: CellName, measure: MeasureName, client?: Contender["client"]): Contender | undefined;
   /** Why slices have no figures. */
   errors(at: CellName, contender: string): readonly string[];
 }
 
-/** Sums up slices. */
+/** Summarises slices. */
 export function summaryOf(slices: readonly Slice[]): Summary {
   const byPlace = groupBy(slices, ({ workload, cell, contender }) => keyOf(workload, cell, contender));
   const slicesOf = ({ workload, cell }: CellName, contender: string): readonly Slice[] =>

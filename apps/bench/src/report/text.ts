@@ -1,7 +1,7 @@
 import type { Measure } from "../measure/measures.ts";
 import type { Quartiles } from "../measure/statistics.ts";
 
-/** What a table shows where nothing was measured. */
+/** A cell without a value. */
 const nothing = "–";
 
 /** A value in the format of its measure. */
@@ -32,7 +32,7 @@ function digits(value: number): string {
   return value.toLocaleString("en", { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
 }
 
-/** A Markdown table. Its first column is text; the others are numbers, unless they are text, too. */
+/** A Markdown table. The first column is text, and the others are numbers by default. */
 export function tableText(
   head: readonly string[],
   rows: readonly (readonly string[])[],

@@ -1,16 +1,16 @@
 import type { MeasuredProcess } from "../process-pool.ts";
 import type { Scale } from "../scale.ts";
 
-/** How much faster a part has to be than all before it for the rate to count as rising. */
+/** A rate is rising if it exceeds all before it by this factor. */
 const rise = 1.05;
 
 /**
- * Lets a process work until it is fast: V8 interprets code at first, and compiles it for what it has seen so far. Does
- * nothing for work that the process is warmed up for.
+ * Lets a process work until it is fast: V8 interprets code first, and compiles it later. Does nothing if the process is warmed
+ * up for the work.
  *
  * @param work the name of the work
- * @param runPart works for so many milliseconds, and resolves with the work done for its processor time, so that a busy
- *   machine is not mistaken for a slow process
+ * @param runPart works for that many milliseconds, and resolves with the work per processor time, which does not depend on
+ *   other load
  */
 export async function warmUp(
   process: MeasuredProcess,
@@ -28,7 +28,7 @@ export async function warmUp(
   process.warmedUp.add(work);
 }
 
-/** Whether the last rate is above all before it, by more than chance. */
+/** Whether the last rate is clearly above all before it. */
 export function isRising(rates: readonly number[]): boolean {
   return (rates.at(-1) ?? 0) > rise * Math.max(0, ...rates.slice(0, -1));
 }

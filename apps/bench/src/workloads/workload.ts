@@ -4,7 +4,7 @@ import type { MeasuredProcess } from "../process-pool.ts";
 import type { Scale } from "../scale.ts";
 import type { Servers } from "../servers.ts";
 
-/** Some work that contenders are compared at. */
+/** A workload, for which contenders are compared. */
 export interface Workload {
   /** Its name for `--only`. */
   readonly name: string;
@@ -14,45 +14,45 @@ export interface Workload {
   /** The contenders of quick runs. */
   readonly quickContenders: readonly string[];
   readonly cells: readonly Cell[];
-  /** What its tables show; contenders are sorted by the first. */
+  /** The columns of its tables. Contenders are sorted by the first. */
   readonly columns: readonly [MeasureName, ...MeasureName[]];
-  /** How many rounds are enough. Default: those of the scale. */
+  /** The most rounds. Default: those of the scale. */
   readonly roundsMax?: number;
-  /** Whether other load on the machine cannot change its figures. */
+  /** Whether its figures do not depend on other load. */
   readonly ignoresLoad?: boolean;
-  /** About how long a slice takes, with all that goes before and after it. */
+  /** Estimates the duration of a slice, with preparation and clean-up. */
   estimateMs(scale: Scale): number;
-  /** Why it cannot run on this machine, if so. */
+  /** Resolves with the reason if it cannot run on this machine. */
   whyNot?(): Promise<string | undefined>;
 }
 
-/** One setting of a workload: so many servers, so many at a time. */
+/** A setting of a workload: the number of servers, of locks at a time, and so on. */
 export interface Cell {
   readonly name: string;
   readonly servers: number;
-  /** How many locks are asked for at a time, by all processes together. */
+  /** The locks requested at a time, by all processes together. */
   readonly atATime: number;
-  /** How long the network takes there and back; 0 without one. */
+  /** The round trip of the network; 0 without one. */
   readonly roundTripMs?: number;
-  /** How many processes of the contender take part. */
+  /** The number of processes of the contender. */
   readonly processes: number;
   readonly isQuick: boolean;
   /** Measures one slice. */
   measure(context: SliceContext): Promise<Figures>;
 }
 
-/** What a slice works with. */
+/** The context of a slice. */
 export interface SliceContext {
   readonly contender: Contender;
   readonly scale: Scale;
   readonly servers: Servers;
-  /** The start of all keys, used for the first time. */
+  /** A unique prefix for all keys. */
   readonly keyPrefix: string;
   /** The contender's process of this number. */
   process(number: number): MeasuredProcess;
 }
 
-/** How long a call may take beyond its work, before its process is killed. */
+/** How long a call may take beyond its work before the process is killed. */
 export const callTimeoutMs = 20_000;
 
 interface Connection {
@@ -61,7 +61,7 @@ interface Connection {
   readonly isPatient?: boolean;
 }
 
-/** Connects processes to the first servers, acts, and closes them, however that ends. */
+/** Connects processes to the first servers, runs `act`, and closes the connections, however it ends. */
 export async function withOpen<T>(
   context: SliceContext,
   { servers, roundTripMs, isPatient = false }: Connection,

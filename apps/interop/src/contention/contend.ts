@@ -2,24 +2,24 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { HeldLock, Locker } from "../libraries/library.ts";
 import type { Store } from "./store.ts";
 
-/** What one contender is to do. */
+/** The task of a contender. */
 export interface Task {
   /** The keys that all contenders want. */
   readonly keys: readonly string[];
-  /** How many locks to hold, one after another. */
+  /** The number of locks to hold, one after another. */
   readonly locks: number;
-  /** Whether every fourth lock is to cover two keys. */
+  /** Whether every fourth lock covers two keys. */
   readonly locksSeveral: boolean;
-  /** How long it may take in all, in milliseconds. */
+  /** The time limit, in milliseconds. */
   readonly limitMs: number;
 }
 
-/** What came of it. */
+/** The results of a contender. */
 export interface Counts {
   locks: number;
   /** Those of the locks that covered two keys. */
   doubleLocks: number;
-  /** Attempts that failed because somebody else held a key. */
+  /** Attempts that failed because another client held a key. */
   conflicts: number;
   /** Increments that were made under the locks. */
   increments: number;
@@ -30,7 +30,7 @@ export interface Counts {
   staleTokens: number;
 }
 
-/** Nothing yet. */
+/** All zero. */
 export const noCounts: Readonly<Counts> = {
   locks: 0,
   doubleLocks: 0,
@@ -41,11 +41,11 @@ export const noCounts: Readonly<Counts> = {
   staleTokens: 0,
 };
 
-/** Far longer than anything here takes: a lock must end by its release alone. */
+/** Far longer than the contest, so that locks end by release alone. */
 const ttlMs = 120_000;
 const pauseMsMax = 8;
 
-/** Locks, changes what the locks protect, and unlocks, so many times. */
+/** Locks, changes the protected numbers, and unlocks, repeatedly. */
 export async function contend(locker: Locker, store: Store, task: Task): Promise<Counts> {
   const counts: Counts = { ...noCounts };
   const deadlineMs = performance.now() + task.limitMs;
@@ -76,7 +76,7 @@ async function use(lock: HeldLock, keys: readonly string[], store: Store, counts
   await lock.release();
 }
 
-/** So many different keys, at random. */
+/** Chooses different keys at random. */
 function choose(keys: readonly string[], count: number): string[] {
   const left = [...keys];
   return Array.from({ length: count }, () => left.splice(Math.floor(Math.random() * left.length), 1)).flat();

@@ -2,15 +2,15 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { Redis } from "ioredis";
 
 /**
- * Numbers that are changed without any care: read, and written back a little later. Two that change one at the same time
- * lose an update.
+ * Numbers without any protection: read, and written back a little later. Two clients that change one at the same time lose an
+ * update.
  */
 export interface Store {
-  /** Adds one to a number, the careless way. */
+  /** Adds one to a number, without protection. */
   increment(key: string): Promise<void>;
-  /** Shows the fencing token to the store, which remembers it; whether it is larger than any that it was shown before. */
+  /** Stores the fencing token. Resolves with whether it is larger than the last one. */
   isNewer(key: string, fence: number): Promise<boolean>;
-  /** What the number is now. */
+  /** Returns the number. */
   read(key: string): Promise<number>;
   close(): void;
 }

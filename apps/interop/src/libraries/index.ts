@@ -6,8 +6,8 @@ import { redlock4 } from "./redlock4.ts";
 import { redlock5 } from "./redlock5.ts";
 import { sesamecare } from "./sesamecare.ts";
 
-/** The libraries that Holdfast meets. */
+/** The other libraries. */
 export const theirs: readonly Library[] = [redlock4, redlock5, sesamecare, redisSemaphore, redlockUniversal];
 
-/** All that can contend for the same keys. */
+/** All libraries that can contend for the same keys. */
 export const libraries: readonly Library[] = [holdfastOverIoredis, holdfastOverNodeRedis, ...theirs];

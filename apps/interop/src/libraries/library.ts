@@ -1,4 +1,4 @@
-/** What lock libraries have in common, as far as it takes to let them meet on the same servers. */
+/** The common interface of lock libraries that contend on the same servers. */
 export interface Library {
   readonly name: string;
   /** Whether one lock can cover several keys on several servers. */
@@ -10,8 +10,8 @@ export interface Library {
 /** One user of a library, with connections of its own. */
 export interface Locker {
   /**
-   * Makes one attempt to lock keys, named as they are on the servers; null when somebody else holds one of them.
-   * Rejects when anything else goes wrong.
+   * Makes one attempt to lock keys, named as they are on the servers. Resolves with null if another client holds one of them,
+   * and rejects on any other failure.
    */
   tryLock(keys: readonly string[], ttlMs: number): Promise<HeldLock | null>;
   /** Closes the connections. */
@@ -20,12 +20,12 @@ export interface Locker {
 
 /** A lock that was acquired. */
 export interface HeldLock {
-  /** What stands under each of its keys. */
+  /** The value of each of its keys. */
   readonly value: string;
   /** The fencing token, where the library has them. */
   readonly fence?: number;
-  /** Whether it could be extended to so long from now. */
+  /** Extends the lock to this ttl from now. Resolves with whether that succeeded. */
   extend(ttlMs: number): Promise<boolean>;
-  /** Gives it up. What a library says about a lock that had ended before is no error here. */
+  /** Releases the lock. Resolves even if it had ended before. */
   release(): Promise<void>;
 }

@@ -1,6 +1,6 @@
 import type { Library } from "./library.ts";
 
-/** Always says yes: what happens without locks, so that it can be seen that losses would be noticed. */
+/** Grants every request, to show that losses without locks are noticed. */
 export const none: Library = {
   name: "no locks",
   locksSeveral: true,

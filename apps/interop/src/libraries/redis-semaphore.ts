@@ -3,7 +3,7 @@ import type { Redis } from "ioredis";
 import { Mutex, RedlockMutex } from "redis-semaphore";
 import type { HeldLock, Library } from "./library.ts";
 
-/** Its users cannot choose what keys begin with. */
+/** The fixed prefix of its keys. */
 const keyPrefix = "mutex:";
 
 export const redisSemaphore: Library = {
@@ -28,7 +28,7 @@ export const redisSemaphore: Library = {
 function held(mutex: Mutex | RedlockMutex, clients: readonly Redis[], name: string): HeldLock {
   return {
     value: mutex.identifier,
-    /** Its extension is automatic; by hand it goes by a second mutex that takes over the identifier. */
+    /** Extensions are automatic. A manual one needs a second mutex with the same identifier. */
     extend: (ttlMs) =>
       new RedlockMutex([...clients], name, {
         identifier: mutex.identifier,

@@ -19,7 +19,7 @@ export const redlock5: Library = {
   },
 };
 
-/** What `redlock` 5 and its descendants give: an extension ends the lock, and begins another one. */
+/** A lock of `redlock` 5 or its descendants, whose extension returns a new lock. */
 interface SuccessiveLock {
   readonly value: string;
   extend(duration: number): Promise<SuccessiveLock>;
