@@ -5,15 +5,15 @@ import type { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { onTestFinished } from "vitest";
 
-/** A program of ours that runs in a process of its own. It is killed when the test has finished, at the latest. */
+/** A process that runs a program. It is killed at the end of the test. */
 export interface Child {
-  /** What it prints, line by line, until it has ended. */
+  /** The lines of its output. */
   readonly lines: AsyncIterable<string>;
-  /** Ends it at once, wherever it is. Resolves when it has ended. */
+  /** Kills it, and resolves when it has ended. */
   kill(): Promise<void>;
 }
 
-/** Starts a TypeScript program. What it complains of is shown. */
+/** Starts a TypeScript program. Its stderr is shown. */
 export function startChild(program: URL, ...args: readonly string[]): Child {
   const child: ChildProcessByStdio<null, Readable, null> = spawn(
     process.execPath,

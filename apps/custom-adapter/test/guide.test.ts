@@ -9,7 +9,7 @@ const app = fileURLToPath(new URL("..", import.meta.url));
 const tools = join(app, "../../node_modules/.bin");
 const commandTimeoutMs = 120_000;
 
-/** The reader's commands, as they are spelled in this workspace: the same tools, with our packages from source. */
+/** The commands of the guide, and their counterparts here: the same tools, with the packages from source. */
 const spelledHere: readonly (readonly [string, string])[] = [
   ["npx tsc", `${tools}/tsc --customConditions @holdfast/source --lib es2023,esnext.disposable,dom`],
   ["npx vitest run", `${tools}/vitest run`],
@@ -28,9 +28,9 @@ test("the guide's files are the adapter's files", async () => {
 });
 
 test(
-  "the guide comes out as it says",
+  "the guide works as described",
   async () => {
-    // Inside the package, so that it imports what a reader has installed, and not under version control.
+    // Inside the package, for its dependencies, and not under version control.
     await mkdir(join(app, "reports"), { recursive: true });
     const folder = await mkdtemp(join(app, "reports/guide-"));
     onTestFinished(() => rm(folder, { recursive: true }));
@@ -44,7 +44,7 @@ test(
   10 * commandTimeoutMs,
 );
 
-/** Whether it is done here anyway: what the reader installs is installed, and the whole suite is run beside this test. */
+/** Whether a command is unnecessary here: the dependencies are installed, and the suite runs beside this test. */
 function isDone(command: string): boolean {
   return command.startsWith("npm ") || ["npx vitest run", "npx vitest run test/broken-nodes.test.ts"].includes(command);
 }

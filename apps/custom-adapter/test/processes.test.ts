@@ -37,7 +37,7 @@ describe("sqliteNode() in several processes", () => {
   );
 
   test(
-    "a process that stops in the middle of a call keeps others waiting no longer than they said, and blocks none",
+    "a process that stops during a call delays others only until their timeouts, and blocks no event loop",
     async () => {
       const { node, child } = await stoppedInTheMiddle();
       let turns = 0;
@@ -54,7 +54,7 @@ describe("sqliteNode() in several processes", () => {
   );
 
   test(
-    "a process that is killed in the middle of a call leaves nothing of it behind, and all that it was granted before",
+    "a process that is killed during a call leaves nothing of the call behind, and keeps its earlier claims",
     async () => {
       const { path, node, child } = await stoppedInTheMiddle();
       await child.kill();

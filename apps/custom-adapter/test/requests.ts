@@ -1,6 +1,6 @@
 import type { AcquireRequest } from "@holdfast/core";
 
-/** An `acquire` that nothing hurries, unless told otherwise. */
+/** An `acquire` request with long times by default. */
 export function claimOf(
   owner: string,
   resources: readonly string[],

@@ -10,20 +10,20 @@ async function temporaryFile(): Promise<string> {
 }
 
 describe("sqliteNode()", () => {
-  test("sqliteNode() is named after its file unless told", async () => {
+  test("sqliteNode() is named after its file by default", async () => {
     const path = await temporaryFile();
     expect((await openNode(path)).name).toBe(path);
     expect((await openNode(path, { name: "local" })).name).toBe("local");
   });
 
-  test("sqliteNode() rejects where there is no folder for the file, or the file is something else", async () => {
+  test("sqliteNode() rejects if the folder is missing, or the file is no database", async () => {
     const path = await temporaryFile();
     await expect(sqliteNode(join(path, "nowhere.db"))).rejects.toThrow("Unable to open");
     await writeFile(path, "this is no database, however long one looks at it; it is a text".repeat(100));
     await expect(sqliteNode(path)).rejects.toThrow("not a database");
   });
 
-  test("claims and fence counters stay when the file is closed and opened again", async () => {
+  test("sqliteNode() keeps claims and fence counters when the file is closed and opened again", async () => {
     const path = await temporaryFile();
     const first = await sqliteNode(path);
     await first.acquire(claimOf("alice", ["r"], { fenceHint: 77 }));
@@ -32,7 +32,7 @@ describe("sqliteNode()", () => {
     expect(await second.inspect("r")).toMatchObject({ owner: "alice", fence: 77 });
   });
 
-  test("a claim ends on the millisecond", async () => {
+  test("acquire() succeeds on the millisecond at which a claim ends", async () => {
     let nowMs = 1_000_000;
     const node = await openNode(await temporaryFile(), { nowMs: () => nowMs });
     await node.acquire(claimOf("alice", ["r"], { ttlMs: 100 }));
@@ -42,7 +42,7 @@ describe("sqliteNode()", () => {
     expect(await node.acquire(claimOf("bob", ["r"]))).toEqual({ granted: true, fence: 2 });
   });
 
-  test("acquire() refuses to count beyond the safe integers, as a failure that changes nothing", async () => {
+  test("acquire() fails beyond the safe integers, and changes nothing", async () => {
     const node = await openNode(await temporaryFile(), { nowMs: () => 8.64e15 });
     await node.acquire(claimOf("alice", ["r"], { fenceHint: Number.MAX_SAFE_INTEGER }));
     await node.release(claimOf("alice", ["r"]));
@@ -51,13 +51,13 @@ describe("sqliteNode()", () => {
     expect((await node.inspect("a")).fence).toBe(0);
   });
 
-  test("names that differ in half an emoji are different names", async () => {
+  test("acquire() distinguishes names that differ in half an emoji", async () => {
     const node = await openNode(await temporaryFile());
     await node.acquire(claimOf("alice", ["\ud83d"]));
     expect(await node.acquire(claimOf("bob", ["\ud83e"]))).toMatchObject({ granted: true });
   });
 
-  test("close() makes calls reject, and ends the watches", async () => {
+  test("close() makes calls reject, and ends watches", async () => {
     const path = await temporaryFile();
     const [node, rival] = [await openNode(path), await openNode(path)];
     const heard = vi.fn();

@@ -8,21 +8,21 @@ import { build } from "esbuild";
 export interface Assignment {
   readonly faults: FaultClassName;
   readonly from: number;
-  /** At least so many runs. */
+  /** The least number of runs. */
   readonly runs: number;
-  /** And as many more as clients need to end so many operations. */
+  /** The least number of operations that clients end, in as many runs as it takes. */
   readonly operations: number;
 }
 
 /** A thread for each core. */
 export interface Crew {
-  /** Simulates an assignment with all threads, and tells what it has come to so far. */
+  /** Simulates an assignment with all threads, and reports the results so far. */
   simulate(assignment: Assignment, onProgress: (tally: Tally) => void): Promise<Tally>;
   /** Ends the threads. */
   dismiss(): Promise<void>;
 }
 
-/** A thread is given so many seeds at a time. */
+/** The number of seeds that a thread gets at a time. */
 const seedsPerTurn = 50;
 
 /** Starts the threads. */
@@ -64,7 +64,7 @@ function simulateOn(worker: Worker, seeds: { faults: FaultClassName; from: numbe
   });
 }
 
-/** Plain code: what `tsx` makes of the sources names every closure each time that it is made, which takes longer. */
+/** Bundles the worker. The output of `tsx` is slower, because it names every closure each time it is created. */
 async function bundleWorker(): Promise<string> {
   const { outputFiles } = await build({
     entryPoints: [fileURLToPath(new URL("worker.ts", import.meta.url))],

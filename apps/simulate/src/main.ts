@@ -1,4 +1,4 @@
-/** The simulation as a program: options in, exit code out. */
+/** `pnpm simulate`: see README.md. */
 import { complaints, type FaultClassName, faultClasses, type Tally } from "@holdfast/simulation";
 import { type Assignment, callCrew } from "./crew.ts";
 import { help, parseCommand, type Task } from "./options.ts";
@@ -62,16 +62,16 @@ async function simulateMany({ runs, from, operations }: Task & { kind: "many" })
   } finally {
     await crew.dismiss();
   }
-  print(isClean ? "Everything holds that must." : "Something was violated.");
+  print(isClean ? "Every promise was kept." : "A promise was violated.");
   return isClean;
 }
 
-/** How the first run came to what must not be. */
+/** Prints the story of the first violation. */
 async function showFirstFailure(faults: FaultClassName, { violations }: Tally): Promise<void> {
   for (const [checker, { firstSeed }] of Object.entries(violations)) {
     if (firstSeed === undefined || faultClasses[faults].mayBreak.some((allowed) => allowed === checker)) continue;
     const { text } = await showSeed(faults, firstSeed);
-    print(`${text}\n\nAgain: ${replayCommand(faults, firstSeed)}\n`);
+    print(`${text}\n\nTo replay: ${replayCommand(faults, firstSeed)}\n`);
     return;
   }
 }

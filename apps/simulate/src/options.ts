@@ -1,11 +1,11 @@
 import { parseArgs } from "node:util";
 import { type FaultClassName, faultClasses } from "@holdfast/simulation";
 
-/** What to simulate. */
+/** A task. */
 export type Task =
   | {
       readonly kind: "many";
-      /** How many runs of each class; of the first class as many more as its operations take. */
+      /** The number of runs of each class; more of the first class if its operations need them. */
       readonly runs: Readonly<Partial<Record<FaultClassName, number>>>;
       readonly from: number;
       readonly operations: number;
@@ -21,7 +21,7 @@ export type Command =
 
 const classNames = Object.keys(faultClasses) as FaultClassName[];
 
-/** How many runs of each class there are unless more or fewer are asked for. */
+/** The default number of runs of each class. */
 const defaultRuns: Readonly<Record<FaultClassName, number>> = {
   survivable: 10_000,
   "lock-breaking": 1000,
@@ -37,11 +37,11 @@ Usage: pnpm simulate [options]
 ${classNames.map((name) => `                     ${name.padEnd(15)} ${faultClasses[name].meaning}`).join("\n")}
   --seed N         simulates this seed, and prints what happens (default class: survivable); with --runs, begins there
   --runs N         how many runs (default ${defaultRuns.survivable} survivable, fewer of the others)
-  --operations N   goes on until clients have ended so many operations
-  --critique       plays what the critique of Redlock says goes wrong, and prints what happens
+  --operations N   continues until clients have ended N operations
+  --critique       plays the failures that the critique of Redlock describes
   --help           prints this
 
-Exit code: 0 when everything holds that must, 1 when something was violated, 2 when it could not run.
+Exit code: 0 when every promise was kept, 1 when one was violated, 2 when it could not run.
 `;
 
 /** Reads the command line. A leading `--` is what `pnpm simulate -- --runs 5` leaves behind. */

@@ -1,18 +1,18 @@
 import { type Checker, type FaultClassName, faultClasses, mustShow, type Tally } from "@holdfast/simulation";
 
-/** One line for a terminal while it goes on. */
+/** A progress line for a terminal. */
 export function progressLine(faults: FaultClassName, { runs, operations }: Tally): string {
   return ` ${faults}: ${grouped(runs)} runs, ${grouped(operations)} operations …`;
 }
 
-/** What a class of faults came to. */
+/** The results of a class of faults. */
 export function reportOf(faults: FaultClassName, tally: Tally): string {
   const { runs, operations, locks, handOvers, notifications, turns } = tally;
   const checkers = Object.keys(tally.violations) as Checker[];
   return [
     `${faults}: ${faultClasses[faults].meaning}`,
     `  ${grouped(runs)} runs, ${grouped(operations)} operations, ${grouped(locks)} locks`,
-    `  ${grouped(handOvers)} locks handed over within a process, ${grouped(notifications)} notifications, ${grouped(turns)} of them for whose turn it was`,
+    `  ${grouped(handOvers)} locks handed over within a process, ${grouped(notifications)} notifications, ${grouped(turns)} of them naming the next waiter`,
     `  faults that struck: ${list(tally.faults)}`,
     `  lost updates, in a storage that ${list(tally.lostUpdates)}`,
     ...checkers.map((checker) => `  ${verdictOn(checker, faults, tally)}`),
@@ -26,11 +26,11 @@ function verdictOn(checker: Checker, faults: FaultClassName, tally: Tally): stri
   if (runs === 0) {
     const isToothless = mustShow(faults, tally) === checker;
     return isToothless
-      ? `✘ ${title}holds in all ${grouped(tally.runs)} runs: these faults show nothing`
+      ? `✘ ${title}holds in all ${grouped(tally.runs)} runs: these faults prove nothing`
       : `✔ ${title}holds`;
   }
   const verdict = `${title}broken in ${grouped(runs)} ${runs === 1 ? "run" : "runs"}, first by seed ${firstSeed}`;
-  return faultClasses[faults].mayBreak.includes(checker) ? `✔ ${verdict}, as it may` : `✘ ${verdict}`;
+  return faultClasses[faults].mayBreak.includes(checker) ? `✔ ${verdict}, as expected` : `✘ ${verdict}`;
 }
 
 /** The command that shows one seed again. */

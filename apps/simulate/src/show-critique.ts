@@ -1,6 +1,6 @@
 import { critique, simulate, tellStory } from "@holdfast/simulation";
 
-/** What comes of each case of the critique, without fencing tokens and with them. */
+/** Plays each case of the critique, with and without fencing tokens. */
 export async function showCritique(): Promise<string> {
   const stories = [];
   for (const { title, story, scenario, without, withFencing } of critique) {

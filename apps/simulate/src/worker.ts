@@ -1,4 +1,4 @@
-/** A thread that simulates the seeds that it is told. */
+/** A thread that simulates the seeds it is sent. */
 import { parentPort } from "node:worker_threads";
 import { type SeedsOptions, simulateSeeds } from "@holdfast/simulation";
 

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 
 const directory = fileURLToPath(new URL("..", import.meta.url));
 
-/** Runs the program, and answers what it printed and how it ended. */
+/** Runs the program, and resolves with its output and exit code. */
 function simulate(...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
   const command = ["--conditions=@holdfast/source", "--import", "tsx", "src/main.ts", ...args];
   return new Promise((resolve) => {
@@ -15,35 +15,35 @@ function simulate(...args: string[]): Promise<{ code: number; stdout: string; st
 }
 
 describe("pnpm simulate", () => {
-  it("pnpm simulate runs every class, and ends with 0 when everything holds that must", async () => {
+  it("pnpm simulate runs every class, and exits with 0 when every promise was kept", async () => {
     const { code, stdout } = await simulate("--runs", "60");
     expect(stdout).toMatch(/^survivable: .*\n {2}60 runs, [\d\s]+ operations, [\d\s]+ locks\n/m);
     expect(stdout).toMatch(/^lock-breaking: .*\n {2}6 runs, /m);
     expect(stdout).toMatch(/^fence-breaking: .*\n {2}2 runs, /m);
-    expect(stdout).toMatch(/\nEverything holds that must\.\n$/);
+    expect(stdout).toMatch(/\nEvery promise was kept\.\n$/);
     expect(stdout).not.toContain("\u001b");
     expect(code).toBe(0);
   });
 
-  it("pnpm simulate comes to the same each time, whichever thread takes which seeds", async () => {
+  it("pnpm simulate gives the same results each time, whichever thread simulates a seed", async () => {
     const [one, other] = await Promise.all([1, 2].map(() => simulate("--runs", "120", "--faults", "survivable")));
     expect(one).toEqual(other);
   });
 
-  it("pnpm simulate goes on until there are as many operations as asked for", async () => {
+  it("pnpm simulate --operations continues until there are enough operations", async () => {
     const { stdout } = await simulate("--operations", "700", "--faults", "survivable");
     const [, operations = "none"] = /, ([\d ]+) operations/.exec(stdout) ?? [];
     expect(Number(operations.replaceAll(" ", ""))).toBeGreaterThanOrEqual(700);
   });
 
-  it("pnpm simulate tells one seed as a timeline, as often as it is asked", async () => {
+  it("pnpm simulate --seed prints the same timeline each time", async () => {
     const first = await simulate("--seed", "3");
     expect(first.stdout).toMatch(/^ +ms {2}who +what\n/);
-    expect(first.stdout).toContain("Seed 3: everything holds.");
+    expect(first.stdout).toContain("Seed 3: every promise is kept.");
     expect(await simulate("--seed", "3")).toEqual(first);
   });
 
-  it("pnpm simulate ends with 2 when it is asked for what it does not know", async () => {
+  it("pnpm simulate exits with 2 for unknown faults", async () => {
     const { code, stderr } = await simulate("--faults", "all");
     expect(stderr).toContain("simulate: --faults must be survivable");
     expect(code).toBe(2);

@@ -9,7 +9,7 @@ describe("parseCommand()", () => {
     expect(parseCommand([])).toEqual({ kind: "run", task: { ...many, runs } });
   });
 
-  it("parseCommand() takes runs for one class, or in proportion for all, also behind the -- that pnpm leaves", () => {
+  it("parseCommand() reads runs for one class, or in proportion for all, also behind the -- that pnpm passes on", () => {
     expect(parseCommand(["--", "--runs", "500"])).toEqual({
       kind: "run",
       task: { ...many, runs: { survivable: 500, "lock-breaking": 50, "fence-breaking": 10 } },
@@ -20,7 +20,7 @@ describe("parseCommand()", () => {
     });
   });
 
-  it("parseCommand() takes a number of operations for the first class", () => {
+  it("parseCommand() reads a number of operations for the first class", () => {
     expect(parseCommand(["--operations", "1000000"])).toEqual({
       kind: "run",
       task: {
@@ -31,7 +31,7 @@ describe("parseCommand()", () => {
     });
   });
 
-  it("parseCommand() takes a seed alone for one run that is told", () => {
+  it("parseCommand() reads a seed alone as a run to show", () => {
     expect(parseCommand(["--seed", "17"])).toEqual({
       kind: "run",
       task: { kind: "one", faults: "survivable", seed: 17 },
@@ -42,11 +42,11 @@ describe("parseCommand()", () => {
     });
   });
 
-  it("parseCommand() takes the critique for a run of its own", () => {
+  it("parseCommand() reads --critique", () => {
     expect(parseCommand(["--critique"])).toEqual({ kind: "run", task: { kind: "critique" } });
   });
 
-  it("parseCommand() offers help", () => {
+  it("parseCommand() reads --help", () => {
     expect(parseCommand(["--seed", "1", "--help"])).toEqual({ kind: "help" });
   });
 
@@ -58,7 +58,7 @@ describe("parseCommand()", () => {
     [["--operations"], "--operations"],
     [["--fast"], "--fast"],
     [["17"], "17"],
-  ])("parseCommand() refuses %j, naming it", (args, message) => {
+  ])("parseCommand() refuses %j and names it", (args, message) => {
     expect(parseCommand(args)).toEqual({ kind: "bad", message: expect.stringContaining(message) });
   });
 });

@@ -1,7 +1,7 @@
-/** What a part of the run has found. */
+/** The results of a part of the run. */
 export interface Findings {
-  /** What it did, for the reader. */
+  /** A summary for the reader. */
   readonly lines: readonly string[];
-  /** What must not be. */
+  /** The problems found. */
   readonly problems: readonly string[];
 }

@@ -2,17 +2,17 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 const patienceMs = 5_000;
 
-/** How much memory is in use, in MB, once all that can be is collected. */
+/** Returns the heap in use after garbage collection, in MB. */
 export async function heapMb(): Promise<number> {
-  if (globalThis.gc === undefined) throw new Error("needs node --expose-gc");
+  if (globalThis.gc === undefined) throw new Error("the heap cannot be measured without node --expose-gc");
   for (let pass = 0; pass < 4; pass++) {
     globalThis.gc();
-    await sleep(10); // for what is only freed by a callback
+    await sleep(10); // for memory that a callback frees
   }
   return process.memoryUsage().heapUsed / 2 ** 20;
 }
 
-/** What keeps the process alive and did not before; empty as soon as that is so. */
+/** Waits until no new resource keeps the process alive, and returns those that remain after a time limit. */
 export async function leftSince(before: readonly string[]): Promise<string[]> {
   for (const endMs = performance.now() + patienceMs; ; ) {
     const left = process.getActiveResourcesInfo();

@@ -23,7 +23,7 @@ test("measure() counts the locks of all parties over memory nodes", async () => 
   expect(figures["one longest"]).toBeGreaterThan(0);
 });
 
-test("topics measure each thing of the table once", () => {
+test("topics have each row of the table once", () => {
   const names = topics.map(({ rows }) => rows[0]?.what);
   expect(new Set(names).size).toBe(names.length);
   for (const { rows } of topics) expect(new Set(rows.map(({ what }) => what)).size).toBe(rows.length);

@@ -21,7 +21,7 @@ const leaves = (program: string, ...resources: string[]): Report => ({
   isValid: true,
 });
 
-test("createReferee() finds nothing in locks that follow each other", () => {
+test("createReferee() accepts locks that follow each other", () => {
   const referee = createReferee();
   for (const report of [
     entered("p", 1, "a", "b"),
@@ -58,7 +58,7 @@ test("createReferee() finds a lock that ended before its program did", () => {
   expect(referee.problems).toEqual(["p lost its lock on a"]);
 });
 
-test("createReferee() says who waits for what", () => {
+test("describeWaits() lists the wanted resources and their holders", () => {
   let nowMs = 0;
   const referee = createReferee(() => nowMs);
   referee.note(entered("p", 1, "a"));

@@ -7,7 +7,7 @@ const workerCount = 200;
 const holdMs = 5;
 const warmUpMs = 2_000;
 
-/** Stops all servers for so long while 200 workers lock, and measures how the process recovers. */
+/** Stops all servers for that time while 200 workers lock, and measures how the process recovers. */
 export async function measureHang(ms: number, servers: readonly ServerAddress[]): Promise<Figures> {
   let resumedAtMs = Infinity;
   let firstLockMs = Infinity;
@@ -59,7 +59,7 @@ async function work(redlock: Redlock, resource: string): Promise<never> {
 }
 
 interface Memory {
-  /** Objects and buffers that are in use. */
+  /** Objects and buffers in use. */
   readonly usedMb: number;
   readonly rssMb: number;
 }

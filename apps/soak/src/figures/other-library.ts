@@ -7,10 +7,10 @@ const retryMs = 200;
 const release = 'if redis.call("get", KEYS[1]) == ARGV[1] then return redis.call("del", KEYS[1]) end return 0';
 
 /**
- * Locks as other Redlock libraries do: `SET key value PX ttl NX` on all servers, and another try after 200 ms, give or take
- * a half. Knows nothing of waiting lists, and announces no release.
+ * Locks as other Redlock libraries do: `SET key value PX ttl NX` on all servers, and a retry after 100 to 300 ms. Uses no
+ * waiting lists, and publishes no notification.
  *
- * @returns what releases the lock
+ * @returns a function that releases the lock
  */
 export async function acquireAsOthersDo(clients: readonly Redis[], resource: string): Promise<() => Promise<void>> {
   const key = `lock:${resource}`;

@@ -17,7 +17,7 @@ const moments: readonly (() => Promise<unknown>)[] = [
   () => sleep(1),
 ];
 
-/** Stops the process between call and reply, and counts the calls for which a healthy server then failed. */
+/** Stalls the process between call and reply, and counts the calls in which a healthy server then failed. */
 export async function measurePauses(servers: readonly ServerAddress[]): Promise<Figures> {
   let failures = 0;
   const observer = {
@@ -34,7 +34,7 @@ export async function measurePauses(servers: readonly ServerAddress[]): Promise<
       await moment();
       stop(pauseMs);
       let lock: Lock | null = await acquired;
-      await sleep(5); // the rest of the replies
+      await sleep(5); // for the other replies
       if (failures > 0) acquires += 1;
       while (lock === null) lock = await redlock.tryAcquire("paused").catch(() => null);
       failures = 0;
@@ -49,7 +49,7 @@ export async function measurePauses(servers: readonly ServerAddress[]): Promise<
   return { acquires, releases };
 }
 
-/** The process does nothing else meanwhile. */
+/** Blocks the event loop. */
 function stop(ms: number): void {
   for (const endMs = performance.now() + ms; performance.now() < endMs; );
 }

@@ -10,21 +10,21 @@ export interface Row {
   readonly digits?: number;
 }
 
-/** Something to measure, and the rows that come of it. */
+/** A measurement, and its rows. */
 export interface Topic {
-  /** The letter that selects it. */
+  /** The letter for `--only`. */
   readonly letter: string;
   readonly order: Order;
   readonly over: readonly Place[];
   readonly rows: readonly Row[];
 }
 
-/** What the nodes are. */
+/** The kind of nodes. */
 export type Place = "memory" | "servers";
 
 const everywhere = ["memory", "servers"] as const;
 
-/** All there is to measure. */
+/** All measurements. */
 export const topics: readonly Topic[] = [
   ...[1, 2, 3].map(starvation),
   ...(["sets", "time-outs", "aborts", "release"] as const).map(stall),
@@ -131,7 +131,7 @@ interface Few {
   readonly client: Client;
 }
 
-/** Five workers in each of the processes, and some others, all of whom want the same resource. */
+/** Five workers in each of the processes, and some others. All want the same resource. */
 function beside(what: string, many: Many, few: Few, over: readonly Place[] = ["servers"]): Topic {
   const plans: ProcessPlan[] = Array.from({ length: many.processes }, (_, index) => ({
     client: many.client,
@@ -163,7 +163,7 @@ function beside(what: string, many: Many, few: Few, over: readonly Place[] = ["s
   };
 }
 
-/** Twelve workers in each process, each of whom wants one to four of eight resources, always the same ones. */
+/** Twelve workers in each process. Each wants one to four of eight resources, always the same ones. */
 function mixture(processes: number): Topic {
   const dice = createDice(1);
   const all = Array.from({ length: 8 }, (_, index) => `m${index}`);

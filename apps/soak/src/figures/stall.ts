@@ -6,10 +6,10 @@ import type { Crowd, Figures, ServerAddress } from "./plan.ts";
 const crowdSize = 10_000;
 const patienceMs = 4_000;
 
-/** How long to look when locks follow each other one by one, in milliseconds. */
+/** The observation time when locks follow each other one by one, in milliseconds. */
 const lookMs = 8_000;
 
-/** Measures the longest time for which the event loop stands still, from the last `reset` on. */
+/** Measures the longest stall of the event loop since the last `reset`. */
 export class Heartbeat {
   #longestMs = 0;
   #lastMs = performance.now();
@@ -36,7 +36,7 @@ export class Heartbeat {
   }
 }
 
-/** Has a crowd of waiters end, and measures what that does to the event loop and to somebody else's lock. */
+/** Ends the waits of a crowd, and measures the effect on the event loop and on an unrelated lock. */
 export async function measureStall(crowd: Crowd, servers: readonly ServerAddress[]): Promise<Figures> {
   const bystander = new Redlock(await openNodes(servers), { ttlMs: 1_000 });
   const redlock = new Redlock(await openNodes(servers), { maxWaiters: 50_000, ttlMs: 60_000, waitTimeoutMs: Infinity });

@@ -3,10 +3,10 @@ import { heapMb, leftSince } from "../leftovers.ts";
 import { type Counts, noCounts, work } from "./work.ts";
 import { openWorlds, type World } from "./worlds.ts";
 
-/** Code that is compiled late and the caches of the clients take some, whatever the time. */
+/** Room for code that is compiled late, and for the caches of the clients. */
 const growthMaxMb = 3;
 
-/** Does everything that locks can do, at full speed, over memory nodes and real servers, and measures what is left of it. */
+/** Uses all features of locks at full speed, over memory nodes and real servers, and checks that nothing is left behind. */
 export async function loadAll(durationMs: number): Promise<Findings> {
   const before = process.getActiveResourcesInfo();
   const worlds = await openWorlds();
@@ -25,7 +25,7 @@ export async function loadAll(durationMs: number): Promise<Findings> {
   const problems = [
     ...(grownMb > growthMaxMb ? [`the heap has grown by more than ${growthMaxMb} MB`] : []),
     ...(left.length > 0 ? [`${left.length} resources are left: ${[...new Set(left)].join(", ")}`] : []),
-    ...(isIdle ? ["something was never done"] : []),
+    ...(isIdle ? ["a kind of operation was never carried out"] : []),
   ];
   const { using, extended, tried, waited, gaveUp, refused } = counts;
   const sum = using + extended + tried + waited + gaveUp + refused;
@@ -33,7 +33,7 @@ export async function loadAll(durationMs: number): Promise<Findings> {
   const lines = [
     `over        ${worlds.map(({ name }) => name).join(", ")}`,
     `operations  ${sum.toLocaleString("en")} in ${seconds.toFixed(0)} s, after a warm-up`,
-    `            ${using} using, ${extended} extended, ${tried} tried, ${waited} waited, ${gaveUp} gave up, ${refused} refused`,
+    `            ${using} using, ${extended} extended, ${tried} tried, ${waited} waited, ${gaveUp} aborted, ${refused} refused`,
     `heap        ${mb(heapBeforeMb)} after the warm-up, ${mb(heapAfterMb)} at the end (at most ${growthMaxMb} MB more)`,
     `left open   ${left.length}`,
   ];

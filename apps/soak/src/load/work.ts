@@ -1,22 +1,22 @@
 import { HoldfastError, Redlock } from "@holdfast/core";
 import type { World } from "./worlds.ts";
 
-/** How often each thing was done. Every value is counted; what is refused because of contention is, too. */
+/** The number of operations of each kind, and of those refused because of contention. */
 export type Counts = Record<"using" | "extended" | "tried" | "waited" | "gaveUp" | "refused", number>;
 
-/** Nothing done yet. */
+/** Makes counts of 0. */
 export function noCounts(): Counts {
   return { using: 0, extended: 0, tried: 0, waited: 0, gaveUp: 0, refused: 0 };
 }
 
-/** More than there are workers, so that some of them meet, and some do not. */
+/** More than workers, so that only some of them contend. */
 const resources = Array.from({ length: 16 }, (_, index) => `soak:${index}`);
 const workersPerWorld = 12;
 
-/** Does everything that a `Redlock` can do, as fast as it can, until it is told to stop; resolves when all has settled. */
+/** Uses all features of `Redlock` until `isOver()`, and resolves when all operations have settled. */
 export async function work(worlds: readonly World[], counts: Counts, isOver: () => boolean): Promise<void> {
   const workers = worlds.flatMap(({ nodes }, world) => {
-    // Generous times: a machine that is busy with something else is no finding.
+    // Generous: a machine that is busy with something else must not count as a finding.
     const redlock = new Redlock(nodes, { nodeTimeoutMs: 1_000, waitTimeoutMs: 5_000 });
     return Array.from({ length: workersPerWorld }, (_, worker) => workOn(redlock, world + worker, counts, isOver));
   });
@@ -25,7 +25,7 @@ export async function work(worlds: readonly World[], counts: Counts, isOver: () 
 
 async function workOn(redlock: Redlock, seed: number, counts: Counts, isOver: () => boolean): Promise<void> {
   for (let turn = seed; !isOver(); turn += 1) {
-    // The memory nodes answer without any I/O, which would never have its turn.
+    // Memory nodes reply without I/O, so I/O would otherwise starve.
     if (turn % 16 === 0) await new Promise((resolve) => setImmediate(resolve));
     try {
       await deeds[turn % deeds.length]?.(redlock, turn, counts);
@@ -55,7 +55,7 @@ const deeds: readonly Deed[] = [
     counts.tried += 1;
   },
   async (redlock, _, counts) => {
-    // All workers want this one.
+    // All workers want this lock.
     await using lock = await redlock.acquire("soak:wanted");
     counts.waited += lock.fence > 0 ? 1 : 0;
   },

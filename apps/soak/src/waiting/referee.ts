@@ -1,16 +1,16 @@
 import type { How, Report } from "./messages.ts";
 
-/** What happened so far. */
+/** The events so far. */
 export interface Tally {
-  /** How many locks were acquired, by how they were asked for. */
+  /** The number of locks, by the way of acquiring them. */
   readonly locks: Record<How, number>;
-  /** How many calls gave up, or were denied. */
+  /** The number of calls that gave up or were denied. */
   gaveUp: number;
-  /** How many locks were acquired while the program held another. */
+  /** The number of locks acquired while the program held another. */
   nested: number;
-  /** How many locks covered several resources. */
+  /** The number of locks that covered several resources. */
   several: number;
-  /** The longest that a call without a time limit waited, in milliseconds. */
+  /** The longest wait of a call without a time limit, in milliseconds. */
   longestWaitMs: number;
 }
 
@@ -22,20 +22,20 @@ export interface Wait {
   readonly sinceMs: number;
 }
 
-/** Checks what programs report: who is in which resource, under which token, and who waits for what. */
+/** Checks the reports of programs: holders, tokens and waits. */
 export interface Referee {
   readonly tally: Tally;
-  /** What must not have happened. */
+  /** The violations. */
   readonly problems: readonly string[];
-  /** Takes a report, in the order in which the events happened. */
+  /** Notes a report, in the order of the events. */
   note(report: Report): void;
-  /** Calls that wait, the longest first. */
+  /** The calls that wait, the longest first. */
   readonly waits: readonly Wait[];
-  /** Says what each call that waits wants, and who is in the way. */
+  /** Describes what each waiting call wants, and who holds it. */
   describeWaits(): string[];
 }
 
-/** Makes a referee to whom nobody has reported. */
+/** Makes a referee without reports. */
 export function createReferee(clockMs: () => number = () => performance.now()): Referee {
   const holders = new Map<string, string>();
   const fences = new Map<string, number>();

@@ -1,16 +1,16 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { RedisServer } from "@holdfast/testkit";
 
-/** Waiting lists end at the latest when nobody has asked for so long, in milliseconds. */
+/** Waiting lists expire at most this long after the last request, in milliseconds. */
 const waitingListMsMax = 10_000;
 
-/** For how long the releases of claims that were given up may be under way, in milliseconds; far less than their ttl. */
+/** How long the releases of abandoned claims may be in flight, in milliseconds; far less than their ttl. */
 const releaseMsMax = 3_000;
 
 /** Subscriptions outlive the last waiter for a second, and their connection for another, in milliseconds. */
 const lingerMsMax = 6_000;
 
-/** What is left of claims on the servers, once no program holds or wants one. */
+/** Returns the claims on the servers, when no program holds or wants one. */
 export async function claimsLeft(servers: readonly RedisServer[]): Promise<string[]> {
   return untilNone(releaseMsMax, async () => {
     const lists = await Promise.all(
@@ -23,7 +23,7 @@ export async function claimsLeft(servers: readonly RedisServer[]): Promise<strin
   });
 }
 
-/** Keys that would stay: all but fence counters are hints, which must end soon. */
+/** Returns the keys that do not expire soon. All except fence counters must. */
 export async function keysThatStay(servers: readonly RedisServer[]): Promise<string[]> {
   const lists = await Promise.all(
     servers.map(async (server) => {
@@ -38,7 +38,7 @@ export async function keysThatStay(servers: readonly RedisServer[]): Promise<str
   return lists.flat();
 }
 
-/** Subscriptions that outlive all waiters for longer than they may. */
+/** Returns the subscriptions that outlive all waiters for too long. */
 export function subscriptionsLeft(servers: readonly RedisServer[]): Promise<string[]> {
   return untilNone(lingerMsMax, async () => {
     const lists = await Promise.all(servers.map((server) => server.command("PUBSUB", "CHANNELS", "*")));
@@ -48,7 +48,7 @@ export function subscriptionsLeft(servers: readonly RedisServer[]): Promise<stri
   });
 }
 
-/** Connections of closed clients; the one that asks is not counted. */
+/** Returns the connections of closed clients, without that of this query. */
 export function connectionsLeft(servers: readonly RedisServer[]): Promise<string[]> {
   return untilNone(releaseMsMax, async () => {
     const lists = await Promise.all(servers.map((server) => server.command("CLIENT", "LIST")));
@@ -59,7 +59,7 @@ export function connectionsLeft(servers: readonly RedisServer[]): Promise<string
   });
 }
 
-/** Who holds the claims that the servers know of, for the report of a hang. */
+/** Describes the claims on the servers, for the report of a hang. */
 export async function describeClaims(servers: readonly RedisServer[]): Promise<string[]> {
   const lists = await Promise.all(
     servers.map(async (server) => {
