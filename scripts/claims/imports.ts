@@ -9,6 +9,7 @@ const arrows: Readonly<Record<string, readonly string[]>> = {
   conformance: ["core"],
   opentelemetry: ["core"],
   testkit: ["core"],
+  "app-kit": ["ioredis", "node-redis", "redis", "testkit", "core"],
   "docs-testkit": ["testkit"],
   "redis-testkit": ["redis", "conformance", "memory", "testkit", "core"],
   redis: ["core"],
@@ -44,6 +45,11 @@ const rules: IRegularForbiddenRuleType[] = [
     name: "packages import no app or script",
     from: { path: "^packages/" },
     to: { path: "^(apps|scripts)/" },
+  },
+  {
+    name: "apps import no other app",
+    from: { path: "^apps/([^/]+)/" },
+    to: { path: "^apps/", pathNot: "^apps/$1/" },
   },
   {
     name: "apps import no script",
