@@ -37,11 +37,11 @@ describe("critique", () => {
     expect(critiqued.losers).not.toContain("checks all");
   });
 
-  it("critique matches the runs shown in docs/critique.md", async () => {
+  it("critique matches the runs shown in docs/generated/critique.md", async () => {
     const played = [];
     for (const critiqued of critique) {
       played.push({ critiqued, run: await simulate(critiqued.scenario, { timeline: true }) });
     }
-    await expect(pageOf(played)).toMatchFileSnapshot("../../../docs/critique.md");
+    await expect(pageOf(played)).toMatchFileSnapshot("../../../docs/generated/critique.md");
   });
 });
