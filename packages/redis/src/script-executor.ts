@@ -98,7 +98,7 @@ export class ScriptExecutor {
   /** Repeats the call with the source of the script, so that a release does not depend on a separate step. */
   #sendWithScript(call: EncodedCall): void {
     const late = call.operations.filter(isGivenUp);
-    const message = "the server did not know the script, and the timeout passed before it was sent";
+    const message = "the server did not know the script, and the claim timed out before it was sent";
     if (late.length < call.operations.length) {
       for (const { reject } of late) reject(new Error(message));
       this.#run(call, "EVAL");
