@@ -1,2 +1,2 @@
-export { followGuide, type GuideStep, guideSteps, type Outcome, type PlacedStep } from "./guide.ts";
-export { type ReadmeExample, readmeExamples, runExample } from "./readme.ts";
+export { followGuide, guideSteps, type Outcome } from "./guide.ts";
+export { readmeExamples, runExample } from "./readme.ts";

@@ -1,8 +1,8 @@
 import { describeAdapter } from "@holdfast/redis-testkit/describe-adapter";
+import { describeProcessEnd } from "@holdfast/redis-testkit/describe-process-end";
 import { describeReasons, type WayToServer } from "@holdfast/redis-testkit/describe-reasons";
 import { describeSecrets } from "@holdfast/redis-testkit/describe-secrets";
 import { acquireRequest } from "@holdfast/redis-testkit/requests";
-import { runToEnd } from "@holdfast/redis-testkit/run-to-end";
 import { startRedisServer } from "@holdfast/testkit";
 import { Redis } from "ioredis";
 import { Redis as Redis5 } from "ioredis5";
@@ -32,6 +32,8 @@ function nodeOf(client: Redis | Redis5) {
   return ioredisNode(client);
 }
 
+describeProcessEnd("ioredisNode()", new URL("./fixtures/lock-and-leave.ts", import.meta.url));
+
 describe("ioredisNode()", () => {
   const idle = { lazyConnect: true };
 
@@ -60,17 +62,6 @@ describe("ioredisNode()", () => {
     ];
     for (const client of clients) expect(() => ioredisNode(client)).toThrow('prefix: "app:lock:"');
   });
-
-  test.each(["unwatch", "close"])(
-    "lets the process end when the client is closed: %s",
-    { timeout: 40_000 },
-    async (leaving) => {
-      const { port, stop } = await startRedisServer();
-      onTestFinished(stop);
-      const program = new URL("./fixtures/lock-and-leave.ts", import.meta.url);
-      expect(await runToEnd(program, String(port), leaving)).toBe("done\n");
-    },
-  );
 
   test("survives the loss of the permission to subscribe", { timeout: 40_000 }, async () => {
     const { port, command, stop } = await startRedisServer();

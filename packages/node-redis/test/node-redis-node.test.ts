@@ -1,9 +1,9 @@
 import { startTcpProxy } from "@holdfast/conformance/tcp-proxy";
 import { describeAdapter } from "@holdfast/redis-testkit/describe-adapter";
+import { describeProcessEnd } from "@holdfast/redis-testkit/describe-process-end";
 import { describeReasons, type WayToServer } from "@holdfast/redis-testkit/describe-reasons";
 import { describeSecrets } from "@holdfast/redis-testkit/describe-secrets";
 import { acquireRequest } from "@holdfast/redis-testkit/requests";
-import { runToEnd } from "@holdfast/redis-testkit/run-to-end";
 import { eventually, ignore, pass, shortMs } from "@holdfast/redis-testkit/timing";
 import { startRedisServer } from "@holdfast/testkit";
 import { createClient, createClientPool, createCluster, createSentinel } from "@redis/client";
@@ -42,6 +42,8 @@ function nodeOf(
   });
   return nodeRedisNode(client);
 }
+
+describeProcessEnd("nodeRedisNode()", new URL("./fixtures/lock-and-leave.ts", import.meta.url));
 
 describe("nodeRedisNode()", () => {
   test("has the address of the server as its name, without any password", () => {
@@ -112,17 +114,6 @@ describe("nodeRedisNode()", () => {
     }
     for (const reply of await settled) expect(reply).not.toHaveProperty("granted", true);
   });
-
-  test.each(["unwatch", "close"])(
-    "lets the process end when the client is closed: %s",
-    { timeout: 40_000 },
-    async (leaving) => {
-      const { port, stop } = await startRedisServer();
-      onTestFinished(stop);
-      const program = new URL("./fixtures/lock-and-leave.ts", import.meta.url);
-      expect(await runToEnd(program, String(port), leaving)).toBe("done\n");
-    },
-  );
 
   test("throws a RangeError for a bad option", () => {
     expect(() => nodeRedisNode(createClient(), { fenceTtlMs: 0 })).toThrow(RangeError);

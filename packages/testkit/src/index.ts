@@ -1,4 +1,4 @@
-export { type Call, type Fault, FaultyNode } from "./faulty-node.ts";
+export { type Fault, FaultyNode } from "./faulty-node.ts";
 export { freePort } from "./free-port.ts";
 export { fuzzSeed } from "./fuzz-seed.ts";
 export { type ProgramOptions, type ProgramOutcome, runProgram } from "./program.ts";
@@ -12,6 +12,5 @@ export {
   endingAfter,
   startTamperingProxy,
   type Tampering,
-  type TamperingProxy,
 } from "./tampering-proxy.ts";
 export { VirtualClock } from "./virtual-clock.ts";

@@ -5,10 +5,9 @@ import { watchLifetime, watchReconnection } from "@holdfast/redis-testkit/adapte
 import { restartGuard } from "@holdfast/redis-testkit/adapter/restart-guard";
 import { hangingServer, serverWithoutScript } from "@holdfast/redis-testkit/adapter/servers";
 import { comeBack, expectNeverClaimed, toolsFor, warmUp } from "@holdfast/redis-testkit/adapter-tools";
+import { describeProcessEnd } from "@holdfast/redis-testkit/describe-process-end";
 import { acquireRequest, extendRequest, longMs, releaseRequest } from "@holdfast/redis-testkit/requests";
-import { runToEnd } from "@holdfast/redis-testkit/run-to-end";
 import { eventually, ignore, shortMs } from "@holdfast/redis-testkit/timing";
-import { startRedisServer } from "@holdfast/testkit";
 import { type Batch, Decoder, GlideClient, GlideClusterClient, ProtocolVersion } from "@valkey/valkey-glide";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { type ValkeyGlideClient, type ValkeyGlideNodeOptions, valkeyGlideNode } from "../src/index.ts";
@@ -16,6 +15,8 @@ import { over } from "./clients.ts";
 
 const tools = toolsFor((port, options) => over(port, options));
 const { server, proxy, connected } = tools;
+
+describeProcessEnd("valkeyGlideNode()", new URL("./fixtures/lock-and-leave.ts", import.meta.url));
 
 describe("valkeyGlideNode() over a GlideClient", { timeout: 30_000 }, () => {
   describe("a connection that is lost", () => lostConnection(tools));
@@ -181,15 +182,4 @@ describe("valkeyGlideNode()", { timeout: 30_000 }, () => {
   test("throws a RangeError for a bad option", () => {
     expect(() => valkeyGlideNode({ exec: async () => [] }, { fenceTtlMs: 0 })).toThrow(RangeError);
   });
-
-  test.each(["unwatch", "close"])(
-    "lets the process end when the client is closed: %s",
-    { timeout: 40_000 },
-    async (leaving) => {
-      const { port, stop } = await startRedisServer();
-      onTestFinished(stop);
-      const program = new URL("./fixtures/lock-and-leave.ts", import.meta.url);
-      expect(await runToEnd(program, String(port), leaving)).toBe("done\n");
-    },
-  );
 });

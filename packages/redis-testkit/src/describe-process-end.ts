@@ -1,0 +1,21 @@
+import { execFile } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { startRedisServer } from "@holdfast/testkit";
+import { expect, onTestFinished, test } from "vitest";
+
+/** Registers the tests that a process ends on its own once its client is closed. The program calls `lockAndLeave`. */
+export function describeProcessEnd(name: string, program: URL): void {
+  test.each(["unwatch", "close"])(
+    `${name} lets the process end when the client is closed: %s`,
+    { timeout: 40_000 },
+    async (leaving) => {
+      const { port, stop } = await startRedisServer();
+      onTestFinished(stop);
+      const node = ["--conditions=@holdfast/source", "--import", "tsx", fileURLToPath(program), `${port}`, leaving];
+      const options = { timeout: 30_000, killSignal: "SIGKILL" } as const;
+      const { stdout, stderr } = await promisify(execFile)(process.execPath, node, options);
+      expect(stdout + stderr).toBe("done\n");
+    },
+  );
+}
