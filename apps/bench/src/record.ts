@@ -7,7 +7,7 @@ export interface Slice {
   readonly cell: string;
   readonly contender: string;
   readonly round: number;
-  /** What was measured, if anything. */
+  /** The figures, unless the slice failed. */
   readonly figures?: Figures;
   /** Why nothing was measured. */
   readonly error?: string;

@@ -36,5 +36,5 @@ describe.each(Object.keys(limits))("%s", (name) => {
 function excessOf(figures: Figures, most: Figures): Record<string, string> {
   const names = Object.keys(figures) as MeasureName[];
   const excessive = names.filter((name) => !((figures[name] as number) <= (most[name] ?? Number.NaN)));
-  return Object.fromEntries(excessive.map((name) => [name, `${figures[name]}, not ${most[name]} at the most`]));
+  return Object.fromEntries(excessive.map((name) => [name, `${figures[name]}, not ${most[name]} at most`]));
 }

@@ -12,7 +12,8 @@ export function reportOf(faults: FaultClassName, tally: Tally): string {
   return [
     `${faults}: ${faultClasses[faults].meaning}`,
     `  ${grouped(runs)} runs, ${grouped(operations)} operations, ${grouped(locks)} locks`,
-    `  ${grouped(handOvers)} locks handed over within a process, ${grouped(notifications)} notifications, ${grouped(turns)} of them naming the next waiter`,
+    `  ${grouped(handOvers)} locks handed over within a process`,
+    `  ${grouped(notifications)} notifications, ${grouped(turns)} of them naming the next waiter`,
     `  faults that struck: ${list(tally.faults)}`,
     `  lost updates, in a storage that ${list(tally.lostUpdates)}`,
     ...checkers.map((checker) => `  ${verdictOn(checker, faults, tally)}`),

@@ -15,7 +15,8 @@ describe("reportOf()", () => {
     expect(reportOf("survivable", tally).split("\n")).toEqual([
       "survivable: all faults that a lock must survive",
       "  12 345 runs, 6 operations, 5 locks",
-      "  4 locks handed over within a process, 3 210 notifications, 1 234 of them naming the next waiter",
+      "  4 locks handed over within a process",
+      "  3 210 notifications, 1 234 of them naming the next waiter",
       "  faults that struck: none",
       "  lost updates, in a storage that checks all 0, checks nothing 0, checks writes 0",
       "  ✔ mutual exclusion  holds",

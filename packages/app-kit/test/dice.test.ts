@@ -15,7 +15,7 @@ test("integer() draws every number of its range, and no other", () => {
   expect([...new Set(draws(1))].sort()).toEqual([1, 2, 3, 4, 5, 6]);
 });
 
-test("some() draws different values, and all of them at the most", () => {
+test("some() draws different values, and at most all of them", () => {
   const dice = createDice(1);
   for (let time = 0; time < 50; time++) expect(new Set(dice.some([1, 2, 3, 4, 5], 3)).size).toBe(3);
   expect(dice.some([1, 2, 3], 9).sort()).toEqual([1, 2, 3]);

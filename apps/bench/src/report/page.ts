@@ -14,7 +14,7 @@ import { chartsOf, promiseTitles } from "./charts.ts";
 import { comparisons, peerRatio } from "./ratios.ts";
 import { slowerPart } from "./slower.ts";
 import { groupBy, type Summary, summaryOf } from "./summary.ts";
-import { medianText, quartilesText, tableText } from "./text.ts";
+import { medianText, quartilesText, tableText, wrapped } from "./text.ts";
 
 const throughput = "pairsPerSecond";
 const ratioFormat = { format: "ratio" } as const;
@@ -101,9 +101,11 @@ function roundTripPart(summary: Summary): string[] {
   const titleOf = ({ roundTripMs, atATime }: Cell): string => `${roundTripMs} ms, ${atATime} at a time`;
   return [
     "## With a network: what most users will see",
-    "A process between client and servers delays all bytes by half a round trip in each direction. A pair of acquire and " +
-      "release takes two round trips with every library, so the network decides how fast one lock at a time is. The " +
-      "libraries differ where many locks share the processor.",
+    wrapped(
+      "A process between client and servers delays all bytes by half a round trip in each direction. A pair of acquire and " +
+        "release takes two round trips with every library, so the network decides how fast one lock at a time is. The " +
+        "libraries differ where many locks share the processor.",
+    ),
     ...overviews(roundTrips, cells, titleOf, summary),
   ];
 }
@@ -129,7 +131,7 @@ function uncontendedPart(summary: Summary): string[] {
   const cells = measuredCells(uncontended, summary);
   if (cells.length === 0) return [];
   const charts = chartsOf(summary).map(({ title, file }) => `![${title}](./${file})`);
-  return ["## Without a network: what a library itself costs", uncontended.description, ...charts].concat(
+  return ["## Without a network: what a library itself costs", wrapped(uncontended.description), ...charts].concat(
     overviews(uncontended, cells, ({ atATime }) => `${atATime.toLocaleString("en")} at a time`, summary),
   );
 }
@@ -139,7 +141,7 @@ function separateCoresPart(summary: Summary): string[] {
   if (cells.length === 0) return [];
   return [
     `## ${separateCoresWorkload.title}`,
-    separateCoresWorkload.description,
+    wrapped(separateCoresWorkload.description),
     overview(separateCoresWorkload, cells, ({ name }) => name, summary),
   ];
 }
@@ -150,7 +152,7 @@ function tablesPart(workload: Workload, summary: Summary): string[] {
   if (cells.length === 0) return [];
   return [
     `## ${workload.title}`,
-    workload.description,
+    wrapped(workload.description),
     ...cells.map((cell) => `### ${cell.name}\n\n${cellTable(workload, cell, summary)}`),
   ];
 }
@@ -205,7 +207,7 @@ function handOverPart(summary: Summary): string[] {
       ]);
     return `### ${cell.name}\n\n${tableText(["", "p50", "÷ bare", "p99", "÷ bare", "hand-overs a round"], rows)}`;
   });
-  return [`## ${handOver.title}`, handOver.description, ...tables];
+  return [`## ${handOver.title}`, wrapped(handOver.description), ...tables];
 }
 
 function meanings(): string {

@@ -4,7 +4,7 @@ import { roundTrips, uncontended } from "../workloads/uncontended.ts";
 import { cellName, measuredCells } from "./cells.ts";
 import { comparisons, peerRatio } from "./ratios.ts";
 import type { Summary } from "./summary.ts";
-import { quartilesText, tableText, valueText } from "./text.ts";
+import { quartilesText, tableText, valueText, wrapped } from "./text.ts";
 
 const ratioFormat = { format: "ratio" } as const;
 
@@ -48,5 +48,5 @@ export function slowerPart(summary: Summary): string[] {
   const title = "## Where Holdfast is slower, and why";
   if (rows.length === 0) return [title, "In no cell of this run."];
   const head = ["cell", "library", "pairs/s", "client CPU µs", "servers CPU µs", "mostly"];
-  return [title, tableText(head, rows, "text"), ...[...found].map((reason) => reasons[reason])];
+  return [title, tableText(head, rows, "text"), ...[...found].map((reason) => wrapped(reasons[reason]))];
 }

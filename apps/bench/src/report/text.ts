@@ -50,3 +50,14 @@ export function alignedText(rows: readonly (readonly string[])[]): string {
     row.map((text, column) => text.padEnd(widths[column] ?? 0)).join("  ");
   return rows.map((row) => line(row).trimEnd()).join("\n");
 }
+
+/** Wraps a paragraph at 120 columns. */
+export function wrapped(paragraph: string): string {
+  const lines: string[] = [];
+  for (const word of paragraph.split(" ")) {
+    const last = lines.at(-1);
+    if (last === undefined || last.length + 1 + word.length > 120) lines.push(word);
+    else lines[lines.length - 1] = `${last} ${word}`;
+  }
+  return lines.join("\n");
+}

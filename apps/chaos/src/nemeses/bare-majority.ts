@@ -2,7 +2,7 @@ import type { ChaosNode } from "../world/node.ts";
 import type { Nemesis, Stage } from "./nemesis.ts";
 import { isolate } from "./network.ts";
 
-/** What happens to the node beyond the minority. */
+/** The fault of the node beyond the minority. */
 export interface Blow {
   /** Prepares the victim. */
   prepare?(victim: ChaosNode): Promise<unknown>;

@@ -6,7 +6,7 @@ import { type Counts, noCounts } from "./contend.ts";
 import type { ContenderFunctions } from "./contender.ts";
 import { connectStore } from "./store.ts";
 
-/** Who contends, and for how long. */
+/** The parameters of a contest. */
 export interface Contest {
   readonly libraries: readonly Library[];
   /** The number of servers that hold the locks. */

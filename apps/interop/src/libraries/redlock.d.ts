@@ -1,4 +1,4 @@
-/* What is used here of two packages that come without types, or with types that NodeNext resolution does not find. */
+/* The types used here of two packages without types, or with types that NodeNext resolution does not find. */
 
 declare module "redlock4" {
   import type { EventEmitter } from "node:events";

@@ -31,7 +31,7 @@ export interface Referee {
   note(report: Report): void;
   /** The calls that wait, the longest first. */
   readonly waits: readonly Wait[];
-  /** Describes what each waiting call wants, and who holds it. */
+  /** Describes what each waiting call wants, and its holders. */
   describeWaits(): string[];
 }
 
