@@ -36,7 +36,7 @@ export function peerRatio(
 }
 
 /** A table with rows for numbers of servers, columns for numbers of locks at a time, and a head. */
-export function ratioRows(summary: Summary, comparison: Comparison): string[][] {
+function ratioRows(summary: Summary, comparison: Comparison): string[][] {
   const measured = measuredCells(uncontended, summary);
   const columns = [...new Set(measured.map(({ atATime }) => atATime))];
   const rows = [...new Set(measured.map(({ servers }) => servers))].map((servers) => [

@@ -1,5 +1,5 @@
 /** A worker in a process of its own. */
-import { connectIoredis, connectNodeRedis } from "@holdfast/app-kit/clients";
+import { type ClientLibrary, connectIoredis, connectNodeRedis } from "@holdfast/app-kit/clients";
 import { connectNodes } from "@holdfast/app-kit/nodes";
 import { serveParent } from "@holdfast/app-kit/worker";
 import { Redlock } from "@holdfast/core";
@@ -8,8 +8,7 @@ import { redisDatabase, type SendCommand } from "../database/redis-database.ts";
 import type { DemoEvent } from "../events.ts";
 import { createFeed } from "../feed.ts";
 import { metricsOf } from "../metrics/metrics.ts";
-import type { Resource } from "../setup.ts";
-import type { WorkerOrder } from "../world/redis-world.ts";
+import type { Resource, Setup } from "../setup.ts";
 import { contend } from "./contend.ts";
 import { lockerOf, noLock } from "./locker.ts";
 import { oversleep } from "./oversleep.ts";
@@ -18,6 +17,15 @@ import type { Workplace } from "./visit.ts";
 const cleanup = createCleanup();
 const stop = new AbortController();
 const feed = createFeed();
+/** The settings of a worker. */
+export interface WorkerOrder {
+  readonly worker: string;
+  readonly library: ClientLibrary;
+  readonly urls: readonly string[];
+  readonly databaseUrl: string;
+  readonly setup: Setup;
+}
+
 let order: WorkerOrder;
 let place: Workplace;
 let working: Promise<void> = Promise.resolve();

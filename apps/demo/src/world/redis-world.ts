@@ -9,7 +9,7 @@ import { redisDatabase } from "../database/redis-database.ts";
 import type { DemoEvent } from "../events.ts";
 import type { Feed } from "../feed.ts";
 import type { Setup } from "../setup.ts";
-import type { WorkerFunctions } from "../worker/process.ts";
+import type { WorkerFunctions, WorkerOrder } from "../worker/process.ts";
 import type { World } from "./world.ts";
 
 const program = fileURLToPath(new URL("../worker/process.ts", import.meta.url));
@@ -68,15 +68,6 @@ export async function redisWorld(setup: Setup, feed: Feed, cleanup: Cleanup): Pr
       await Promise.allSettled(workers.map((worker) => worker.call("finish", finishTimeoutMs)));
     },
   };
-}
-
-/** What a worker is started with. */
-export interface WorkerOrder {
-  readonly worker: string;
-  readonly library: ClientLibrary;
-  readonly urls: readonly string[];
-  readonly databaseUrl: string;
-  readonly setup: Setup;
 }
 
 interface OpenWorker {
