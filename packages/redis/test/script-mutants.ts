@@ -32,7 +32,7 @@ const denial = "return { 'denied', retryAfterMs, held, heldBy } end";
 const raise = "raiseCounters(before, count, counters, fence, fenceHint, keepMs)";
 const raiseInExtend = "raiseCounters(before, count, counters, fence, atLeast, keepMs, isVoteDoubtful)";
 
-/** What is free is claimed whoever holds it: for a node that looks in another call. */
+/** Claims resources without a check for another holder, for a node that checks in a separate call. */
 export const blindClaims: readonly LuaEdit[] = [
   { file: "acquire-one.lua", from: "if redis.pcall('GET', lockKey) then return nil end", to: "" },
   { file: "acquire.lua", from: whereDenied, to: "if false then return" },
@@ -167,7 +167,7 @@ export const nodeMutants: readonly NodeMutant[] = [
     edits: [{ file: "extend.lua", from: isHeld, to: "local isHeld = mine > 0" }],
   },
   {
-    fault: "claims a held claim anew where it may rejoin",
+    fault: "claims a held claim again if it may rejoin",
     caughtBy: "extend() with rejoin of a held claim does not advance the counter, however often it is sent",
     edits: [{ file: "extend.lua", from: isHeld, to: `${isHeld} and not mayRejoin` }],
   },
@@ -289,7 +289,7 @@ export const pathMutants: readonly ScriptMutant[] = [
   inAcquireOne("takes any hint in the short path", clamps[0], "hint"),
   inAcquireOne("takes no notice of the hint in the short path", clamps[0], "1"),
   inAcquireOne("does not advance the counter in the short path", advance, "highest)"),
-  inAcquireOne("sets the life of a counter anew in the short path, however long it was", lifeOfCounter, ""),
+  inAcquireOne("resets the life of a counter in the short path, however long it was", lifeOfCounter, ""),
   inAcquireOne(
     "ends, in the short path, the life of a counter that had no end",
     "if ms == -1 then lifeMs = '0' elseif ms >",
@@ -320,7 +320,7 @@ export const pathMutants: readonly ScriptMutant[] = [
     "if fence == hint then return 0 end",
     "do return 0 end",
   ),
-  inAcquireOne("keeps claims of the short path for ever", shortClaim, "redis.call('SET', lockKey, owner)"),
+  inAcquireOne("keeps claims of the short path forever", shortClaim, "redis.call('SET', lockKey, owner)"),
   {
     fault: "writes the claim before its counter in the short path",
     edits: [
@@ -338,7 +338,11 @@ export const pathMutants: readonly ScriptMutant[] = [
     "",
   ),
   inReleaseOne("frees nothing by the short path, and says that it did", "redis.call('DEL', lockKey)", ""),
-  inReleaseOne("says nothing of what the short path has freed", "{ 'next', next } or 1", "{ 'next', next } or 0"),
+  inReleaseOne(
+    "reports no release after the short path has freed a resource",
+    "{ 'next', next } or 1",
+    "{ 'next', next } or 0",
+  ),
   inReleaseOne("names no waiter in the short path", "local next = redis.pcall('ZPOPMIN', list)[1]", "local next"),
   inReleaseOne(
     "leaves, in the short path, a waiter in its list that it names",
@@ -382,7 +386,7 @@ export const pathMutants: readonly ScriptMutant[] = [
     edits: [{ file: "lock.lua", from: "answer = { 'error', message }", to: "return redis.error_reply(message)" }],
   },
   {
-    fault: "takes the waiter of an operation for that of those behind it, too",
+    fault: "also uses the waiter of an operation for later operations",
     edits: [
       { file: "general-path.lua", from: "local givenUp = ", to: "local lastWaiter = ''\n  local givenUp = " },
       {
