@@ -1,12 +1,10 @@
 /**
- * `pnpm mutants`: breaks each safety rule of core on purpose, one fault at a time, and shows which tests fail. A fault
- * that no test notices is a failure of this command.
+ * `pnpm mutants`: injects one fault at a time into core and shows which tests fail. Fails if no test notices a fault.
  *
- * With `--by-simulation` it shows what the simulation finds instead, and with which seed, of those faults that it must
- * find. `--quick` takes the first fault of each rule, and is content with the first test that fails; other
- * words select the rules of that name.
+ * `--by-simulation` shows instead what the simulation finds, and with which seed, for each fault that it must find.
+ * `--quick` checks the first fault of each rule, with the test file that notices it. Other words select rules by name.
  */
-import { type Mutant, mutants } from "./mutants/mutants.ts";
+import { firstNoticedBy, type Mutant, mutants } from "./mutants/mutants.ts";
 import { simulateMutant } from "./mutants/simulate-mutant.ts";
 import { testMutant } from "./mutants/test-mutant.ts";
 
@@ -20,25 +18,27 @@ const selected = mutants
   .filter(({ rule }, index, those) => !isQuick || those.findIndex((other) => other.rule === rule) === index);
 
 const [columns, dashes] = isSimulated
-  ? ["seed | checker | what it finds", "--- | --- | ---"]
-  : ["tests that fail | the first of them", "--- | ---"];
-console.log(`| rule | broken by | ${columns} |\n| --- | --- | ${dashes} |`);
+  ? ["seed | checker | finding", "--- | --- | ---"]
+  : ["failed tests | the first of them", "--- | ---"];
+console.log(`| rule | fault | ${columns} |\n| --- | --- | ${dashes} |`);
 let survived = 0;
 for (const mutant of selected) {
-  const notice = isSimulated ? await noticeOfSimulation(mutant) : await noticeOfTests(mutant);
-  if (notice === undefined) survived++;
-  console.log(`| ${mutant.rule} | ${mutant.fault} | ${notice ?? "**nothing**"} |`);
+  const evidence = isSimulated ? await evidenceOfSimulation(mutant) : await evidenceOfTests(mutant);
+  if (evidence === undefined) survived++;
+  console.log(`| ${mutant.rule} | ${mutant.fault} | ${evidence ?? "**nothing**"} |`);
 }
 const missing = selected.length === 0 ? 1 : 0;
 console.log(`\n${selected.length - survived} passed, ${survived + missing} failed`);
 if (survived + missing > 0) process.exitCode = 1;
 
-async function noticeOfTests(mutant: Mutant): Promise<string | undefined> {
-  const [first, ...others] = await testMutant(mutant, isQuick);
+async function evidenceOfTests(mutant: Mutant): Promise<string | undefined> {
+  const file = isQuick ? firstNoticedBy[mutant.rule] : undefined;
+  if (isQuick && file === undefined) throw new Error(`mutants.ts names no test file for the rule ${mutant.rule}`);
+  const [first, ...others] = await testMutant(mutant, file);
   return first && `${1 + others.length} | ${first}`;
 }
 
-async function noticeOfSimulation(mutant: Mutant): Promise<string | undefined> {
+async function evidenceOfSimulation(mutant: Mutant): Promise<string | undefined> {
   const finding = await simulateMutant(mutant);
   return finding && `${finding.seed} | ${finding.checker} | ${finding.what}`;
 }
