@@ -3,7 +3,7 @@
  *
  * Words on the command line select the claims that contain one of them; `--verbose` shows what the tools print.
  */
-import { importsPointDown } from "./claims/imports.ts";
+import { join } from "node:path";
 import { lockfileNamesNoRegistry } from "./claims/lockfile.ts";
 import { generatedScriptsMatch, luaIsClean } from "./claims/lua.ts";
 import { packedPackagesWork } from "./claims/packed-consumer.ts";
@@ -16,6 +16,7 @@ import { type Claim, checkAll } from "./lib/claim.ts";
 import { run } from "./lib/run.ts";
 import { root, scripts } from "./lib/workspace.ts";
 
+const depcruise = join(scripts, "node_modules/.bin/depcruise");
 const build = once(tool("turbo", ["run", "build", "--output-logs=errors-only", "--log-order=grouped"]));
 
 const claims: Claim[] = [
@@ -33,7 +34,10 @@ const claims: Claim[] = [
     },
     { claim: "no file, export or dependency is unused", check: tool("knip", []) },
     { claim: "every public export is documented", check: tool("typedoc", [], scripts) },
-    { claim: "imports point down and form no circle", check: importsPointDown },
+    {
+      claim: "imports point down and form no cycle",
+      check: tool(depcruise, ["--config", "scripts/.dependency-cruiser.mjs", "packages", "apps", "scripts"]),
+    },
     { claim: "packed packages hold what they should", check: built(packedPackagesAreCorrect) },
     { claim: "packed packages work for a consumer", check: built(packedPackagesWork) },
     {
