@@ -61,7 +61,7 @@ const rules = [
   },
   {
     name: "published sources import only what users install",
-    from: { path: "^packages/[^/]+/src/", pathNot: "^packages/[^/]*testkit/" },
+    from: { path: "^packages/[^/]+/src/", pathNot: "^packages/(app-kit|[^/]*testkit)/" },
     to: { dependencyTypes: ["npm-dev", "npm-no-pkg", "npm-unknown"], dependencyTypesNot: ["npm-peer"] },
   },
   {

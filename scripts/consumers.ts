@@ -1,23 +1,19 @@
 /**
- * `pnpm consumers`: tries the packed packages with every TypeScript, runtime and browser that they are for, and writes
- * the tables of docs/generated/consumers.md. Downloads about 400 MB of runtimes at its first run.
+ * `pnpm consumers`: tries the packed packages with every supported TypeScript, runtime and browser, and writes the tables
+ * of docs/generated/consumers.md. The first run downloads about 400 MB of runtimes.
  */
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { chromium } from "./consumers/chromium.ts";
-import { compilers, settingsOf } from "./consumers/compilers.ts";
+import { page, problems } from "./consumers/page.ts";
 import { withConsumerProject } from "./consumers/project.ts";
-import { otherRuntimes } from "./consumers/runtimes.ts";
-import { page, problems } from "./consumers/tables.ts";
+import { chromium, otherRuntimes } from "./consumers/runtimes.ts";
 import { tryAll } from "./consumers/trials.ts";
+import { compilers } from "./consumers/types.ts";
 import { run } from "./lib/run.ts";
 import { root } from "./lib/workspace.ts";
 
 await run("turbo", ["run", "build"], root);
-const typeChecks = (await compilers()).flatMap((compiler) =>
-  settingsOf(compiler).map((setting) => ({ compiler, setting })),
-);
-const selection = { typeChecks, runtimes: await otherRuntimes(), chromium: await chromium() };
+const selection = { compilers: await compilers(), runtimes: await otherRuntimes(), chromium: await chromium() };
 const outcomes = await withConsumerProject((project) => tryAll(project, selection));
 const written = page(outcomes);
 await writeFile(join(root, "docs/generated/consumers.md"), written);

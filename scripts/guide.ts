@@ -1,6 +1,6 @@
 /**
- * `pnpm guide`: follows "Write your own adapter" to the letter, as a new user would: in an empty project outside of this
- * workspace, with the packages as they would be published. Takes about a minute, and needs a registry.
+ * `pnpm guide`: follows "Write your own adapter" step by step, in an empty project outside this workspace, with the
+ * packages as they would be published. Takes about a minute, and needs a registry.
  */
 import { delimiter, join } from "node:path";
 import { followGuide, guideSteps, type Outcome } from "@holdfast/docs-testkit";
@@ -8,7 +8,7 @@ import { checkAll } from "./lib/claim.ts";
 import { type PackedPackage, pack } from "./lib/packing.ts";
 import { run } from "./lib/run.ts";
 import { withTemporaryFolder } from "./lib/temporary-folder.ts";
-import { publicPackages, root } from "./lib/workspace.ts";
+import { root } from "./lib/workspace.ts";
 
 const guide = join(root, "apps/custom-adapter/README.md");
 
@@ -16,7 +16,7 @@ async function guideWorks(): Promise<string> {
   await run("turbo", ["run", "build", "--output-logs=errors-only"], root);
   const steps = await guideSteps(guide);
   await withTemporaryFolder(async (tarballs) => {
-    const packages = await pack(await publicPackages(), tarballs);
+    const packages = await pack(root, tarballs);
     await withTemporaryFolder((folder) =>
       followGuide(steps, folder, (command) => shell(withTarballs(command, packages), folder)),
     );
@@ -24,7 +24,7 @@ async function guideWorks(): Promise<string> {
   return `${steps.length} steps`;
 }
 
-/** What is not published yet is installed from its tarball. */
+/** Returns the command with tarballs in place of our packages, which may not be published yet. */
 function withTarballs(command: string, packages: readonly PackedPackage[]): string {
   if (!command.startsWith("npm install ")) return command;
   const words = command.split(" ");
@@ -39,7 +39,7 @@ async function shell(command: string, folder: string): Promise<Outcome> {
   }
 }
 
-// A tool that the guide forgets to install must not be found here.
+// A tool that the guide forgets to install must not be found in this workspace.
 const path = (process.env.PATH ?? "").split(delimiter);
 process.env.PATH = path.filter((folder) => !folder.startsWith(root)).join(delimiter);
 

@@ -1,19 +1,19 @@
-/** The programs that the READMEs show, as files of a consumer's project. */
+/** The programs that READMEs show, as files of a consumer's project. */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { readmeExamples } from "@holdfast/docs-testkit";
 import { type publicPackages, root } from "../lib/workspace.ts";
 
-/** A block of TypeScript that a README shows. */
+/** A block of TypeScript in a README. */
 export interface Example {
-  /** What it is an example of: a package's folder name, or "README.md" for that of the repository. */
+  /** The folder name of the package that it shows, or "README.md" for an example of the repository. */
   readonly subject: string;
   readonly code: string;
-  /** Its name, where its first line is a comment that gives one: then it is part of a program of several files. */
+  /** The file name in a comment on the first line, for a program of several files. */
   readonly fileName?: string;
 }
 
-/** The examples of the repository and of its published packages. */
+/** Returns the examples of the repository and of its published packages. */
 export async function allExamples(packages: Awaited<ReturnType<typeof publicPackages>>): Promise<Example[]> {
   const folders = [root, ...packages.map(({ directory }) => directory)];
   return (await Promise.all(folders.map(examplesIn))).flat();
@@ -26,17 +26,17 @@ async function examplesIn(directory: string): Promise<Example[]> {
     return { subject, code, ...(fileName && { fileName }) };
   });
   if (subject !== "conformance") return examples;
-  // What the README of the suite leaves to its reader.
+  // The file that the README of the suite leaves to the reader.
   const readersNode = await readFile(join(root, "packages/ioredis/test/fixtures/my-node.ts"), "utf8");
   return [...examples, { subject, code: readersNode, fileName: "my-node.ts" }];
 }
 
-/** The last part of a path: what tables call a package. */
+/** Returns the last part of a path, which is how tables name a package. */
 export function folderName(directory: string): string {
   return directory.split("/").at(-1) ?? directory;
 }
 
-/** The packages that a program imports, without built-in modules and its own files. */
+/** Returns the packages that a program imports, without built-in modules and its own files. */
 export function importedPackages(code: string): string[] {
   const specifiers = [...code.matchAll(/\b(?:from |import |import\()"([^"]+)"/g)].map(
     ([, specifier = ""]) => specifier,
@@ -47,8 +47,8 @@ export function importedPackages(code: string): string[] {
 }
 
 /**
- * The same program for a CommonJS module, in which no `await` can stand outside of a function. TypeScript turns its
- * imports into `require()`. What was awaited at the top is the promise `finished`.
+ * Returns the program as a CommonJS module, which has no top-level `await`: it exports the promise `finished` instead.
+ * TypeScript turns its imports into `require()`.
  */
 export function insideFunction(code: string): string {
   const imports = code.match(/^import [^;]+;$/gm) ?? [];

@@ -1,20 +1,20 @@
-/** Programs that look whether a package exports what its types declare, no more and no less. */
+/** Programs that compare what a package exports with what its types declare. */
 import type { Manifest } from "../lib/workspace.ts";
 
-/** What can be imported of a package: its name, and those of its further entry points. */
+/** Returns the entry points of a package: its name, and the paths that extend it. */
 export function entryPoints({ name, exports = {} }: Manifest): string[] {
   return Object.keys(exports).map((path) => name + path.slice(1));
 }
 
-/** A program that prints what entry points export, as JSON: a list of names for each. */
+/** Returns a program that prints the names that each entry point exports, as JSON. */
 export function exportsPrinter(entries: readonly string[]): string {
   const lists = entries.map((entry) => `${JSON.stringify(entry)}: Object.keys(await import("${entry}"))`);
   return `console.log(JSON.stringify({ ${lists.join(", ")} }));`;
 }
 
 /**
- * A program that compares what entry points export: to the types when it is compiled, and to `names` when it runs.
- * As a CommonJS module it gets them with `require()`.
+ * Returns a program that compares what entry points export: with their types when it is compiled, and with `names` when it
+ * runs. A CommonJS program loads them with `require()`.
  */
 export function exportsProgram(names: Readonly<Record<string, readonly string[]>>, kind: "import" | "require"): string {
   const statement = (binding: string, name: string) =>

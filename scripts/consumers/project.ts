@@ -1,38 +1,40 @@
-/** A consumer's project: the packed packages, installed with npm outside of this workspace, and programs that use them. */
+/** A consumer's project: packed packages, installed with npm outside this workspace, and programs that use them. */
 import { existsSync } from "node:fs";
-import { mkdir, writeFile } from "node:fs/promises";
+import { cp, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { type RedisServer, startRedisServer } from "@holdfast/testkit";
 import { pack } from "../lib/packing.ts";
 import { run } from "../lib/run.ts";
 import { withTemporaryFolder } from "../lib/temporary-folder.ts";
-import { publicPackages, readManifest, root, type WorkspacePackage } from "../lib/workspace.ts";
+import { publicPackages, readManifest, root, scripts, type WorkspacePackage } from "../lib/workspace.ts";
 import { allExamples, type Example, folderName, importedPackages, insideFunction } from "./examples.ts";
 import { entryPoints, exportsPrinter, exportsProgram } from "./exports.ts";
-import { fixtureTools, writeFixtures } from "./fixtures.ts";
 
 export interface ConsumerProject {
   readonly directory: string;
   readonly programs: readonly Program[];
-  /** Subjects whose programs are tests, with the folder to run vitest in. */
+  /** For each subject whose programs are tests, the folder in which to run vitest. */
   readonly testFolders: ReadonlyMap<string, string>;
-  /** Subjects that can be run as a program, with what npm has installed for that. */
+  /** For each subject that can be run as a program, the path of its command. */
   readonly commands: ReadonlyMap<string, string>;
 }
 
 /** A program in both forms: `programs/NAME.ts`, which imports, and `programs/NAME.cts`, which requires. */
 export interface Program {
   readonly name: string;
-  /** What a README shows, or a check of what the package exports. */
+  /** An example of a README, or a comparison of what a package exports with its types. */
   readonly kind: "example" | "exports";
-  /** The folder name of the package that it uses, or "README.md" for the program of the repository's README. */
+  /** The folder name of the package that it uses, or "README.md" for an example of the repository's README. */
   readonly subject: string;
 }
+
+/** The projects and compiler settings that are copied into the consumer's project. */
+export const fixtures: string = join(scripts, "consumers/fixtures");
 
 /** Ports that READMEs show, each of which stands for one server. */
 const portsOfReadmes = ["6379", "7001", "7002", "7003", "7004", "7005"];
 
-/** Sets up the project, with real servers for the examples. Both are gone when `use` has settled. */
+/** Sets up the project, with Redis servers for the examples. Removes both when `use` settles. */
 export async function withConsumerProject<T>(use: (project: ConsumerProject) => Promise<T>): Promise<T> {
   return withTemporaryFolder(async (directory) => {
     const servers: RedisServer[] = [];
@@ -48,71 +50,71 @@ export async function withConsumerProject<T>(use: (project: ConsumerProject) => 
 async function setUp(directory: string, servers: readonly RedisServer[]): Promise<ConsumerProject> {
   const packages = await publicPackages();
   const examples = await allExamples(packages);
-  await writeFile(join(directory, "package.json"), JSON.stringify({ private: true, type: "module" }));
+  await cp(fixtures, directory, { recursive: true });
   await install(packages, examples, directory);
 
-  const withRealPorts = examples.map((example) => ({ ...example, code: replacePorts(example.code, servers) }));
-  const single = withRealPorts.filter(({ fileName }) => fileName === undefined);
-  const programs = [...(await writeExamples(single, directory)), ...(await writeExportsPrograms(packages, directory))];
+  const programs = await writeExportsPrograms(packages, directory);
   const testFolders = new Map<string, string>();
-  for (const { subject, code, fileName } of withRealPorts.filter(({ fileName }) => fileName !== undefined)) {
-    testFolders.set(subject, join("programs", subject));
-    await writeIn(directory, join("programs", subject, fileName ?? ""), code);
+  for (const [index, { subject, code, fileName }] of examples.entries()) {
+    if (fileName !== undefined) {
+      testFolders.set(subject, join("programs", subject));
+      await writeIn(directory, join("programs", subject, fileName), code);
+      continue;
+    }
+    const name = `${subject}-${index + 1}`;
+    await writeIn(directory, `programs/${name}.ts`, code);
+    await writeIn(directory, `programs/${name}.cts`, insideFunction(code));
+    programs.push({ name, kind: "example", subject });
   }
-  await writeFixtures(directory, (code) => replacePorts(code, servers));
-  return { directory, programs, testFolders, commands: commandsOf(packages) };
-}
-
-function commandsOf(packages: readonly WorkspacePackage[]): Map<string, string> {
-  const commands = packages.flatMap(({ directory, manifest }) =>
-    Object.keys(manifest.bin ?? {}).map((name) => [folderName(directory), join("node_modules/.bin", name)] as const),
+  await replacePorts(directory, servers);
+  const commands = packages.flatMap((each) =>
+    Object.keys(each.manifest.bin ?? {}).map(
+      (name) => [folderName(each.directory), `node_modules/.bin/${name}`] as const,
+    ),
   );
-  return new Map(commands);
+  return { directory, programs, testFolders, commands: new Map(commands) };
 }
 
-/** With npm: our packages from tarballs, their peers, whatever else the examples import, and the tools of CommonJS projects. */
+/** Installs our packages from tarballs, their peers, the other packages that examples import, and the tools of fixtures. */
 async function install(packages: readonly WorkspacePackage[], examples: readonly Example[], directory: string) {
-  const tarballs = (await pack(packages, directory)).map(({ tarball }) => tarball);
+  const tarballs = (await pack(root, directory)).map(({ tarball }) => tarball);
   const ours = packages.map(({ manifest }) => manifest.name);
   const wanted = new Set([
     "@types/node",
-    "tsx", // with which the README of the conformance suite has its rival loaded
+    "tsx", // the README of the conformance suite loads its rival with it
     ...packages.flatMap(({ manifest }) => Object.keys(manifest.peerDependencies ?? {})),
     ...examples.flatMap(({ code }) => importedPackages(code)),
   ]);
-  const others = await Promise.all(
-    [...wanted].filter((name) => !ours.includes(name)).map((name) => asTested(name, packages)),
-  );
-  await npmInstall([...tarballs, ...others, ...fixtureTools], directory);
+  const others = [...wanted].filter((name) => !ours.includes(name)).map((name) => asTested(name, packages));
+  await npmInstall([...tarballs, ...(await Promise.all(others))], directory);
 }
 
-/** Runs no install scripts, so that nothing comes from anywhere but the registry. */
+/** Installs packages without running their install scripts, so that everything comes from the registry. */
 export async function npmInstall(packages: readonly string[], directory: string): Promise<void> {
   const flags = ["--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline", "--save-exact"];
   await run("npm", ["install", ...flags, ...packages], directory);
 }
 
-/** A package in the version that this workspace tests with. */
+/** Returns a package in the version that this workspace tests with. */
 async function asTested(name: string, packages: readonly WorkspacePackage[]): Promise<string> {
   const folders = [...packages.map(({ directory }) => directory), root].map((from) => join(from, "node_modules", name));
   const folder = folders.find((candidate) => existsSync(candidate));
-  if (!folder) throw new Error(`${name} is imported by a README, or a peer, and no package of this workspace has it`);
+  if (!folder)
+    throw new Error(`no package of this workspace depends on ${name}, which a README imports or a peer needs`);
   return `${name}@${(await readManifest(folder)).version}`;
 }
 
-function replacePorts(code: string, servers: readonly RedisServer[]): string {
-  return portsOfReadmes.reduce((text, port, index) => text.replaceAll(port, `${servers[index]?.port}`), code);
-}
-
-async function writeExamples(examples: readonly Example[], directory: string): Promise<Program[]> {
-  return Promise.all(
-    examples.map(async ({ subject, code }, index): Promise<Program> => {
-      const name = `${subject}-${index + 1}`;
-      await writeIn(directory, `programs/${name}.ts`, code);
-      await writeIn(directory, `programs/${name}.cts`, insideFunction(code));
-      return { name, kind: "example", subject };
-    }),
-  );
+/** Replaces the ports that READMEs show by those of running servers, in everything that was not installed. */
+async function replacePorts(directory: string, servers: readonly RedisServer[]): Promise<void> {
+  for (const file of await readdir(directory, { recursive: true })) {
+    if (file.startsWith("node_modules") || !/\.[cm]?[jt]s$/.test(file)) continue;
+    const code = await readFile(join(directory, file), "utf8");
+    const replaced = portsOfReadmes.reduce(
+      (text, port, index) => text.replaceAll(port, `${servers[index]?.port}`),
+      code,
+    );
+    await writeFile(join(directory, file), replaced);
+  }
 }
 
 async function writeExportsPrograms(packages: readonly WorkspacePackage[], directory: string): Promise<Program[]> {

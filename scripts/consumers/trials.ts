@@ -1,119 +1,167 @@
-/** Everything that can be tried with a consumer's project, as the cells of tables. */
+/** Everything that is tried with a consumer's project. Each trial is a cell of a table in docs/generated/consumers.md. */
+import { cp, readdir, readFile } from "node:fs/promises";
 import { availableParallelism } from "node:os";
+import { delimiter, dirname, join } from "node:path";
 import pLimit from "p-limit";
-import { browserExamples, bundle, runInBareContext } from "./browser.ts";
-import { type Chromium, runInChromium } from "./chromium.ts";
-import { commonJsUses, tryCommonJs } from "./commonjs.ts";
-import { type Compiler, emit, type Setting, typeCheck } from "./compilers.ts";
-import type { ConsumerProject } from "./project.ts";
-import { type Form, type Runtime, runSubject, runTests, runUnderLock } from "./runtimes.ts";
+import { run } from "../lib/run.ts";
+import { bundle, runInBareContext, runInChromium } from "./browsers.ts";
+import { type ConsumerProject, fixtures } from "./project.ts";
+import type { Chromium, Runtime } from "./runtimes.ts";
+import { browserSubjects, type Compiler, compile, emit, settingsFor } from "./types.ts";
 
-/** One cell of a table: what was tried, and what came of it. */
+/** One cell of a table. */
 export interface Outcome {
-  readonly table: string;
+  readonly table: Table;
   readonly row: string;
   readonly column: string;
-  readonly cell: string;
   /** Why it failed, if it did. */
   readonly problem?: string;
 }
 
+export type Table = "Types" | "Programs" | "CommonJS projects" | "Browsers";
+
 /** What to try a project with. */
 export interface Selection {
-  readonly typeChecks: readonly TypeCheck[];
+  readonly compilers: readonly Compiler[];
   readonly runtimes: readonly Runtime[];
-  readonly chromium?: Chromium | undefined;
+  readonly chromium?: Chromium;
 }
 
-export interface TypeCheck {
-  readonly compiler: Compiler;
-  readonly setting: Setting;
+interface Trial extends Omit<Outcome, "problem"> {
+  /** Rejects if the trial fails. */
+  attempt(): Promise<unknown>;
+  /** Whether it waits most of the time, so that other trials can run beside it. */
+  readonly waits?: boolean;
 }
 
-interface Trial extends Pick<Outcome, "table" | "row" | "column"> {
-  readonly attempt: () => Promise<string>;
-}
-
-export const typesTable = "Types";
-export const programsTable = "Programs";
-export const commonJsTable = "CommonJS projects";
-export const browserTable = "Browsers";
-
-/** Tries everything, as much at once as there are processors. */
+/** Runs all trials: those that compute, one for each processor at a time. */
 export async function tryAll(project: ConsumerProject, selection: Selection): Promise<Outcome[]> {
   await emit(project);
   const nodes = selection.runtimes.filter(({ isNode }) => isNode);
   const trials = [
-    ...selection.typeChecks.map((check) => typeTrial(project, check)),
+    ...selection.compilers.flatMap((compiler) => typeTrials(project, compiler)),
     ...selection.runtimes.flatMap((runtime) => programTrials(project, runtime)),
     ...nodes.flatMap((runtime) => commandTrials(project, runtime)),
-    ...nodes.flatMap((runtime) => commonJsTrials(project, runtime)),
+    ...(await Promise.all(nodes.map((runtime) => fixtureTrials(project, runtime)))).flat(),
     ...browserTrials(project, selection.chromium),
   ];
-  const limit = pLimit(availableParallelism());
-  return Promise.all(trials.map((trial) => limit(outcome, trial)));
+  const computing = pLimit(availableParallelism());
+  const waiting = pLimit(1);
+  return Promise.all(trials.map((trial) => (trial.waits ? waiting : computing)(outcomeOf, trial)));
 }
 
-async function outcome({ attempt, ...place }: Trial): Promise<Outcome> {
-  try {
-    return { ...place, cell: await attempt() };
-  } catch (error) {
-    return { ...place, cell: "✗", problem: String(error) };
-  }
+async function outcomeOf({ table, row, column, attempt }: Trial): Promise<Outcome> {
+  const problem = await attempt().then(
+    () => ({}),
+    (error) => ({ problem: String(error) }),
+  );
+  return { table, row, column, ...problem };
 }
 
-function typeTrial(project: ConsumerProject, { compiler, setting }: TypeCheck): Trial {
-  return {
-    table: typesTable,
+function typeTrials(project: ConsumerProject, compiler: Compiler): Trial[] {
+  return settingsFor(compiler).map(({ name, file }) => ({
+    table: "Types",
     row: `TypeScript ${compiler.version}`,
-    column: setting.name,
-    attempt: () => typeCheck(project, compiler, setting),
-  };
+    column: name,
+    attempt: () => compile(project, compiler.tsc, file),
+  }));
 }
 
+const programTimeoutMs = 60_000;
+
+/** Runs the programs of each subject in both forms. Tests that a README shows run in Node, and have to be imported. */
 function programTrials(project: ConsumerProject, runtime: Runtime): Trial[] {
-  const subjects = new Set(project.programs.map(({ subject }) => subject));
-  const forms: Form[] = ["import", "require"];
-  return forms.flatMap((form) =>
-    [...subjects].map((subject) => ({
-      table: programsTable,
-      row: `${runtime.name}, \`${form === "import" ? "import" : "require()"}\``,
-      column: subject,
-      attempt: async () => {
-        const cell = await runSubject(project, runtime, form, subject);
-        const tests = project.testFolders.get(subject);
-        return tests && form === "import" && runtime.isNode ? runTests(project, runtime, tests) : cell;
-      },
-    })),
+  const { directory, programs, testFolders } = project;
+  const subjects = [...new Set(programs.map(({ subject }) => subject))].sort(bySubject);
+  return ["import", "require"].flatMap((form) =>
+    subjects.map((subject): Trial => {
+      const tests = form === "import" && runtime.isNode ? testFolders.get(subject) : undefined;
+      return {
+        table: "Programs",
+        row: `${runtime.name}, \`${form === "import" ? "import" : "require()"}\``,
+        column: subject,
+        waits: tests !== undefined,
+        async attempt() {
+          for (const { name } of programs.filter((program) => program.subject === subject)) {
+            await runPrinting(runtime, [`out/${name}.${form === "import" ? "js" : "cjs"}`], directory);
+          }
+          if (tests !== undefined) await runTests(runtime, tests, directory);
+        },
+      };
+    }),
   );
 }
 
-function commandTrials(project: ConsumerProject, runtime: Runtime): Trial[] {
-  return [...project.commands].map(([subject, command]) => ({
-    table: programsTable,
+/** Orders the subjects as the packages are ordered, after the README of the repository, with the test suite last. */
+function bySubject(a: string, b: string): number {
+  const rank = (subject: string) => (subject === "README.md" ? 0 : subject === "conformance" ? 2 : 1);
+  return rank(a) - rank(b) || a.localeCompare(b);
+}
+
+async function runPrinting(runtime: Runtime, args: readonly string[], directory: string): Promise<string> {
+  const options = { env: { DENO_DIR: join(directory, "deno") }, timeoutMs: programTimeoutMs };
+  const printed = await run(runtime.binary, [...runtime.args, ...args], directory, options);
+  if (printed.trim() === "") throw new Error(`${runtime.name}: ${args.join(" ")} printed nothing`);
+  return printed;
+}
+
+async function runTests({ binary }: Runtime, folder: string, directory: string): Promise<void> {
+  const command = ["node_modules/vitest/vitest.mjs", "run", "--root", folder];
+  const printed = await run(binary, command, directory, { timeoutMs: 300_000 });
+  if (!/Tests .*?[1-9]\d* passed/.test(printed)) throw new Error(`no test ran:\n${printed}`);
+}
+
+/** Runs a program under a lock by `holdfast`, as npm has installed it, without a server. */
+function commandTrials({ directory, commands }: ConsumerProject, runtime: Runtime): Trial[] {
+  const program = [runtime.binary, "-e", "console.log(process.env.HOLDFAST_RESOURCE)"];
+  return [...commands].map(([subject, command]) => ({
+    table: "Programs",
     row: `${runtime.name}, \`import\``,
     column: subject,
-    attempt: () => runUnderLock(project, runtime, command),
+    async attempt() {
+      const printed = await runPrinting(runtime, [command, "run", "--memory", "a trial", "--", ...program], directory);
+      if (printed.trim() !== "a trial")
+        throw new Error(`${runtime.name}: ${command} printed ${JSON.stringify(printed)}`);
+    },
   }));
 }
 
-function commonJsTrials(project: ConsumerProject, runtime: Runtime): Trial[] {
-  return commonJsUses.map((use) => ({
-    table: commonJsTable,
-    row: runtime.name,
-    column: use,
-    attempt: () => tryCommonJs(project, runtime, use),
-  }));
+/** Runs the script `try` of each CommonJS project in `fixtures`, in a copy, with this Node on the PATH. */
+async function fixtureTrials({ directory }: ConsumerProject, runtime: Runtime): Promise<Trial[]> {
+  const copies = join(directory, "by-runtime", runtime.name.replaceAll(/\W/g, "-"));
+  const path = [dirname(runtime.binary), join(directory, "node_modules/.bin"), process.env.PATH].join(delimiter);
+  const folders = (await readdir(fixtures, { withFileTypes: true })).filter((entry) => entry.isDirectory());
+  const trials = folders.map(async ({ name }): Promise<Trial | undefined> => {
+    await cp(join(directory, name), join(copies, name), { recursive: true });
+    const manifest = await readFile(join(copies, name, "package.json"), "utf8").catch(() => undefined);
+    if (manifest === undefined) return undefined; // the settings of TypeScript
+    const { description, scripts } = JSON.parse(manifest);
+    return {
+      table: "CommonJS projects",
+      row: runtime.name,
+      column: description,
+      async attempt() {
+        const options = { env: { PATH: path }, timeoutMs: 120_000 };
+        const printed = await run("sh", ["-c", scripts.try], join(copies, name), options);
+        if (printed.trim() === "") throw new Error(`${name} printed nothing`);
+      },
+    };
+  });
+  return (await Promise.all(trials)).filter((trial) => trial !== undefined);
 }
 
+/** Runs the examples of the packages that run in browsers. */
 function browserTrials(project: ConsumerProject, chromium: Chromium | undefined): Trial[] {
-  const places = [{ row: "a context with nothing but web globals", runScript: runInBareContext }];
-  if (chromium) {
-    places.push({ row: `${chromium.name}, headless`, runScript: (script) => runInChromium(chromium, script) });
-  }
-  return places.flatMap(({ row, runScript }) =>
-    browserExamples(project).map((program) => ({
-      table: browserTable,
+  const places: [row: string, runScript: (script: string) => Promise<void>][] = [
+    ["a context with nothing but web globals", runInBareContext],
+  ];
+  if (chromium) places.push([`${chromium.name}, headless`, (script) => runInChromium(chromium, script)]);
+  const examples = project.programs.filter(
+    ({ kind, subject }) => kind === "example" && browserSubjects.includes(subject),
+  );
+  return places.flatMap(([row, runScript]) =>
+    examples.map((program) => ({
+      table: "Browsers",
       row,
       column: program.subject,
       attempt: async () => runScript(await bundle(project, program)),

@@ -1,28 +1,31 @@
-import { mkdir } from "node:fs/promises";
-import { join } from "node:path";
 import { run } from "./run.ts";
-import type { WorkspacePackage } from "./workspace.ts";
+import { type Manifest, publicPackages, type WorkspacePackage } from "./workspace.ts";
 
 /** A package as it would be published. */
 export interface PackedPackage extends WorkspacePackage {
   readonly tarball: string;
+  /** The paths of the files in the tarball. */
+  readonly files: readonly string[];
 }
 
-/** Packs packages, which must have been built, into a folder. */
-export async function pack(packages: readonly WorkspacePackage[], folder: string): Promise<PackedPackage[]> {
+/** Packs the public packages of a workspace, which must have been built, into a folder. */
+export async function pack(workspace: string, folder: string): Promise<PackedPackage[]> {
+  const packages = await publicPackages(workspace);
+  const filters = packages.map(({ manifest }) => `--filter=${manifest.name}`);
+  const output = await run("pnpm", [...filters, "pack", "--json", "--pack-destination", folder], workspace);
+  const packed: { name: string; filename: string }[] = JSON.parse(output);
   return Promise.all(
     packages.map(async (source) => {
-      const output = await run("pnpm", ["pack", "--json", "--pack-destination", folder], source.directory);
-      const { filename }: { filename: string } = JSON.parse(output);
-      return { ...source, tarball: filename };
+      const tarball = packed.find(({ name }) => name === source.manifest.name)?.filename;
+      if (tarball === undefined) throw new Error(`pnpm did not pack ${source.manifest.name}`);
+      const listing = await run("tar", ["-tzf", tarball], folder); // unlike that of pnpm, includes LICENSE
+      const files = listing.trim().split("\n");
+      return { ...source, tarball, files: files.map((file) => file.replace("package/", "")) };
     }),
   );
 }
 
-/** Unpacks what was packed beside its tarball, and answers with the folder. */
-export async function unpack({ tarball }: PackedPackage): Promise<string> {
-  const folder = tarball.replace(/\.tgz$/, "");
-  await mkdir(folder);
-  await run("tar", ["-xzf", tarball, "-C", folder, "--strip-components=1"], join(folder, ".."));
-  return folder;
+/** Returns the `package.json` in the tarball of a package. */
+export async function packedManifest({ tarball }: PackedPackage): Promise<Manifest> {
+  return JSON.parse(await run("tar", ["-xzOf", tarball, "package/package.json"], "/"));
 }

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { importedPackages, insideFunction } from "../consumers/examples.ts";
 import { entryPoints, exportsProgram } from "../consumers/exports.ts";
-import { problems, table } from "../consumers/tables.ts";
+import { markdownTable, problems } from "../consumers/page.ts";
 
 describe("importedPackages()", () => {
-  it("names packages, and neither their entry points, nor built-in modules, nor the program's own files", () => {
+  it("returns packages, without entry points, built-in modules and files of the program", () => {
     const code = `import { a } from "@holdfast/core";
       import b, {
         type C,
@@ -18,7 +18,7 @@ describe("importedPackages()", () => {
 });
 
 describe("insideFunction()", () => {
-  it("leaves the imports at the top, and puts the rest where it can be awaited", () => {
+  it("keeps the imports at the top and moves the rest into an async function", () => {
     const code = `import { a } from "a";\nimport {\n  b,\n} from "b";\n\nawait a(b);\n`;
     expect(insideFunction(code)).toBe(
       `import { a } from "a";\nimport {\n  b,\n} from "b";
@@ -32,30 +32,32 @@ await a(b);
 });
 
 describe("entryPoints()", () => {
-  it("names the package and its further entry points", () => {
+  it("returns the package and its other entry points", () => {
     expect(entryPoints({ name: "@x/y", exports: { ".": {}, "./broken": {} } })).toEqual(["@x/y", "@x/y/broken"]);
   });
 });
 
 describe("exportsProgram()", () => {
-  it("imports or requires, and lists every name", () => {
+  it("imports or requires each entry point, and lists every name", () => {
     expect(exportsProgram({ a: ["b", "c"] }, "import")).toContain('import * as entry0 from "a";');
     expect(exportsProgram({ a: ["b", "c"] }, "require")).toContain('import entry0 = require("a");');
     expect(exportsProgram({ a: ["b", "c"] }, "require")).toContain("= { b: true, c: true };");
   });
 });
 
-describe("table()", () => {
-  const outcomes = [
-    { table: "t", row: "one", column: "a", cell: "✓" },
-    { table: "t", row: "two", column: "b", cell: "✗", problem: "it broke" },
-  ];
+const outcomes = [
+  { table: "Types", row: "one", column: "a" },
+  { table: "Types", row: "two", column: "b", problem: "it broke" },
+] as const;
 
+describe("markdownTable()", () => {
   it("has a line per row, and a dash where nothing was tried", () => {
-    expect(table(outcomes)).toBe("|  | a | b |\n| --- | --- | --- |\n| one | ✓ | – |\n| two | – | ✗ |");
+    expect(markdownTable(outcomes)).toBe("|  | a | b |\n| --- | --- | --- |\n| one | ✓ | – |\n| two | – | ✗ |");
   });
+});
 
-  it("is accompanied by what failed, and where", () => {
+describe("problems()", () => {
+  it("names the trial that failed, and why", () => {
     expect(problems(outcomes)).toEqual(["two, b: it broke"]);
   });
 });
