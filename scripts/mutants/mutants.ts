@@ -376,6 +376,27 @@ export const mutants: readonly Mutant[] = [
   },
   {
     rule: "S12",
+    fault: "anything truthy is held",
+    file: "replies.ts",
+    from: "if (held === true && isFence(fence)",
+    to: "if (held && isFence(fence)",
+  },
+  {
+    rule: "S12",
+    fault: "a reply that is not held is held if it has a fence",
+    file: "replies.ts",
+    from: "if (held === true && isFence(fence)",
+    to: "if (isFence(fence)",
+  },
+  {
+    rule: "S12",
+    fault: "a fence is accepted that leaves none for later locks",
+    file: "replies.ts",
+    from: "2 ** 53 - 2 ** 50",
+    to: "2 ** 53",
+  },
+  {
+    rule: "S12",
     fault: "a reply that throws when it is read breaks the operation",
     file: "quorum-call.ts",
     from: "    try {\n      vote = this.#call.read(value);\n    } catch (error) {\n      vote = readFailure(error);\n    }",

@@ -44,6 +44,20 @@ describe("fencing tokens (S10)", () => {
     expect(holders.filter(({ fence }) => fence === lock.fence).length).toBeGreaterThanOrEqual(2);
   });
 
+  it("acquire() takes one round trip when an earlier token was ahead of all counters, though its clock is behind", async () => {
+    const { redlock, clock, nodes, inner } = world(3);
+    const ahead = Date.UTC(2026, 0, 1) * 1000 + 5_000_000;
+    for (const [index, each] of inner.entries()) {
+      await each.acquire({ ...claimOf("x", "r"), fenceHint: ahead + index });
+      await each.acquire({ ...claimOf("x", "s"), fenceHint: ahead - 1 - index });
+      await each.release({ ...claimOf("x", "r"), resources: ["r", "s"] });
+    }
+    const { fence } = await clock.until(redlock.acquire("r"));
+    const proposals = nodes.flatMap((each) => each.callsOf("extend")).length;
+    expect((await clock.until(redlock.acquire("s"))).fence).toBe(fence + 1);
+    expect(nodes.flatMap((each) => each.callsOf("extend"))).toHaveLength(proposals);
+  });
+
   it("acquire() adopts a larger fence that a node replies to the proposal, and proposes that one", async () => {
     const { redlock, clock, node, inner } = world(3);
     const ahead = Date.UTC(2026, 0, 1) * 1000 + 5_000_000;

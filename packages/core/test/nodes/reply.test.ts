@@ -78,7 +78,10 @@ describe("replies are validated (S12)", () => {
   it.each([
     ["held with a fence below the lock's own", { held: true, fence: 1 }],
     ["held without a fence", { held: true }],
+    ["held by a truthy value", { held: 1, fence: 2 ** 52 }],
+    ["not held, with a fence", { held: false, fence: 2 ** 52 }],
     ["not held, without saying whether it rejoined", { held: false }],
+    ["held by a truthy value and rejoined", { held: 1, rejoined: true }],
     ["true", true],
   ])("extend() counts %s as a failure", async (_, answer) => {
     const { redlock, clock, nodes, events } = world(3);
