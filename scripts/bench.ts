@@ -1,4 +1,4 @@
-/** `pnpm bench`: runs `apps/bench`, and sees to it before that the program which it needs is there. */
+/** `pnpm bench`: installs the program that `apps/bench` needs, and runs it. */
 import { parseCommand } from "../apps/bench/src/options.ts";
 import { ensureRedisServer } from "./lib/programs.ts";
 

@@ -1,6 +1,6 @@
 /**
- * `pnpm build`, after `tsc` has written the declarations of the package in this folder: makes `dist/package`, the folder
- * that is published. docs/decisions/015-one-module-for-each-entry.md and 021-esm-and-commonjs.md explain what is in it.
+ * `pnpm build`, after `tsc` has written the declarations of the package in this folder: writes `dist/package`, the
+ * folder that is published. Its layout: docs/decisions/015-one-module-for-each-entry.md and 021-esm-and-commonjs.md.
  */
 import { existsSync } from "node:fs";
 import { cp, readdir, readFile, rm, writeFile } from "node:fs/promises";
@@ -19,7 +19,7 @@ interface Manifest {
   readonly sideEffects?: boolean;
 }
 
-/** Dependencies that CommonJS cannot require everywhere: they are ES modules only. They become a part of what needs them. */
+/** Dependencies without a CommonJS build, which older runtimes cannot require. They are bundled. */
 const esmOnly = ["tinyqueue"];
 
 const separateModules: Plugin = {
@@ -35,8 +35,8 @@ const { exports, bin = {}, sideEffects }: Manifest = JSON.parse(await readFile("
 const imported = Object.values(exports);
 const hasCommonJs = imported.some((entry) => entry.require);
 /**
- * Where the ES modules lie. A library without CommonJS has them at the top, where resolution finds them that does not know
- * `exports`. A program has them one folder deep, as its sources are: it reads its package.json.
+ * The folder of the ES modules. In a library without CommonJS it is the top, for tools that do not know `exports`. In a
+ * program it is one folder deep, like its sources, as the program reads its package.json.
  */
 const modules = hasCommonJs || imported.length === 0 ? "dist/package/esm" : "dist/package";
 
@@ -45,14 +45,14 @@ await bundleModules([...imported.map((entry) => entry["@holdfast/source"]), ...O
 if (hasCommonJs) await convertToCommonJs();
 await writeManifestAndPages(process.cwd(), root);
 
-/** Bundles one ES module for each entry, whether it is imported or run. */
+/** Bundles one ES module for each entry point and each program. */
 async function bundleModules(entryPoints: string[]): Promise<void> {
   await build({
     ...common(),
     entryPoints,
     outdir: modules,
-    packages: "external", // a class has one identity only if its package is never copied into another
-    splitting: true, // and if what two entries have in common is there once
+    packages: "external", // a copy of a package in another would give its classes a second identity
+    splitting: true, // so would a copy of what two entries share
     chunkNames: "shared",
     format: "esm",
     platform: "neutral",
@@ -62,7 +62,7 @@ async function bundleModules(entryPoints: string[]): Promise<void> {
   await writeFile(`${modules}/package.json`, `${JSON.stringify({ type: "module", sideEffects }, null, 2)}\n`);
 }
 
-/** Converts each module: the same files once more, as CommonJS. */
+/** Converts each module to CommonJS. */
 async function convertToCommonJs(): Promise<void> {
   const files = await readdir(modules);
   await build({
@@ -71,12 +71,12 @@ async function convertToCommonJs(): Promise<void> {
     outdir: "dist/package",
     plugins: [separateModules],
     format: "cjs",
-    platform: "node", // tells `import` of Node which names there are
+    platform: "node", // lists the exported names for `import` in Node
   });
   await copyDeclarations("dist/package");
 }
 
-/** Copies what `tsc` wrote, without what it left there for a source that is gone. */
+/** Copies the declarations, without those whose source was removed. */
 async function copyDeclarations(folder: string): Promise<void> {
   const hasSource = (path: string) => existsSync(path.replace("dist/types", "src").replace(/\.d\.ts$/, ".ts"));
   await cp("dist/types", folder, { recursive: true, filter: hasSource });

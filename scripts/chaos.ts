@@ -1,4 +1,4 @@
-/** `pnpm chaos`: runs `apps/chaos`, and sees to it before that the programs which it needs are there. */
+/** `pnpm chaos`: installs the programs that `apps/chaos` needs, and runs it. */
 import { parseCommand } from "../apps/chaos/src/options.ts";
 import { ensureFaketime, ensureRedisServer } from "./lib/programs.ts";
 

@@ -1,7 +1,7 @@
 /**
- * `pnpm check`: what must be true of this repository besides its tests, claim by claim.
+ * `pnpm check`: checks what must be true of this repository besides its tests, claim by claim.
  *
- * Words on the command line select the claims that contain one of them; `--verbose` shows what the tools print.
+ * Words on the command line select the claims that contain one of them. `--verbose` shows the output of the tools.
  */
 import { join } from "node:path";
 import { lockfileNamesNoRegistry } from "./claims/lockfile.ts";
@@ -23,44 +23,48 @@ const claims: Claim[] = [
   { claim: "sources are formatted and lint-clean", check: tool("biome", ["check", "--error-on-warnings"]) },
   { claim: "every package builds", check: build },
   { claim: "types hold in sources, tests and scripts", check: tool("tsc", ["--build"]) },
+  // The longest first, so that the shorter ones fill the time beside them.
   ...besideOthers([
+    { claim: "packed packages work for a consumer", check: built(packedPackagesWork) },
     {
       claim: "each safety rule has a test that fails when it is broken",
       check: tool("tsx", ["scripts/mutants.ts", "--quick"]),
     },
     {
+      claim: "locks keep their guarantees in simulated worlds",
+      check: tool("pnpm", ["--silent", "simulate", "--runs", "3000"]),
+    },
+    {
       claim: "the simulation finds what breaks a safety rule",
       check: tool("tsx", ["scripts/mutants.ts", "--by-simulation", "--quick"]),
     },
-    { claim: "no file, export or dependency is unused", check: tool("knip", []) },
+    { claim: "packed packages contain what they should", check: built(packedPackagesAreCorrect) },
+    { claim: "tokens are in order in every state of the model", check: tool("tsx", ["scripts/model.ts"]) },
+    { claim: "a release gives all packages one version, changelogs and tarballs", check: built(releaseRehearsal) },
     { claim: "every public export is documented", check: tool("typedoc", [], scripts) },
+    { claim: "no file, export or dependency is unused", check: tool("knip", []) },
     {
       claim: "imports point down and form no cycle",
       check: tool(depcruise, ["--config", "scripts/.dependency-cruiser.mjs", "packages", "apps", "scripts"]),
     },
-    { claim: "packed packages hold what they should", check: built(packedPackagesAreCorrect) },
-    { claim: "packed packages work for a consumer", check: built(packedPackagesWork) },
     {
       claim: "core stays under 15.1 kB, minified and gzipped, and its CommonJS build under 15.7 kB",
       check: built(sizes),
     },
-    { claim: "a release gives all packages one version, changelogs and tarballs", check: built(releaseRehearsal) },
-    { claim: "generated scripts match their Lua files", check: generatedScriptsMatch },
-    { claim: "Lua files are lint-clean", check: luaIsClean },
     { claim: "pages, comments and messages read plainly", check: proseIsPlain },
+    { claim: "Lua files are lint-clean", check: luaIsClean },
+    { claim: "generated scripts match their Lua files", check: generatedScriptsMatch },
     { claim: "the lockfile names no registry", check: lockfileNamesNoRegistry },
   ]),
   {
-    claim: `one lock takes core no more than ${bound.files} files and ${bound.functions} functions`,
+    claim: `one lock needs at most ${bound.files} files and ${bound.functions} functions of core`,
     check: pathIsShort,
   },
-  { claim: "the demo runs clean", check: tool("pnpm", ["--silent", "demo"]) },
-  { claim: "tokens are in order in every state of the model", check: tool("tsx", ["scripts/model.ts"]) },
-  {
-    claim: "locks keep what they promise in simulated worlds",
-    check: tool("pnpm", ["--silent", "simulate", "--runs", "3000"]),
-  },
-  { claim: "locks keep what they promise under attack", check: tool("pnpm", ["--silent", "chaos"]) },
+  // Each of these waits most of the time, for servers and processes that no other claim uses.
+  ...besideOthers([
+    { claim: "locks keep their guarantees under attack", check: tool("pnpm", ["--silent", "chaos"]) },
+    { claim: "the demo runs clean", check: tool("pnpm", ["--silent", "demo"]) },
+  ]),
   { claim: "locks at full speed leave nothing behind", check: tool("pnpm", ["--silent", "soak"]) },
 ];
 
@@ -82,7 +86,7 @@ function once<T>(act: () => Promise<T>): () => Promise<T> {
   };
 }
 
-/** Builds first, in case that claim was not selected. */
+/** Builds before the check, as the claim about builds may not be selected. */
 function built<T>(check: () => Promise<T>): () => Promise<T> {
   return async () => {
     await build().catch(() => {

@@ -1,6 +1,6 @@
 /**
- * `pnpm consumers`: tries the packed packages with every supported TypeScript, runtime and browser, and writes the tables
- * of docs/generated/consumers.md. The first run downloads about 400 MB of runtimes.
+ * `pnpm consumers`: tries the packed packages with every supported TypeScript, runtime and browser, and writes the
+ * tables of docs/generated/consumers.md. The first run downloads about 400 MB of runtimes.
  */
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";

@@ -1,6 +1,6 @@
 /**
- * `pnpm lua`: generates the TypeScript module of each Lua script. With `--check` it changes nothing, and fails if a module
- * differs from what it would generate.
+ * `pnpm lua`: generates the TypeScript module of each Lua script. `--check` changes nothing, and fails if a module does
+ * not match its Lua files.
  */
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -18,7 +18,7 @@ for (const script of luaScripts) {
 
 async function update(script: LuaScript): Promise<void> {
   if (await isCurrent(script)) return;
-  if (isCheck) throw new Error(`${script.module} differs: run pnpm lua`);
+  if (isCheck) throw new Error(`${script.module} does not match: run pnpm lua`);
   await writeFile(join(root, script.module), generatedModule(script));
   console.log(`${script.module} generated from ${script.main}`);
 }

@@ -1,9 +1,10 @@
 /**
- * `pnpm matrix`: runs the conformance suite of every adapter, and the comparison of the lock script's paths, over every server
- * that Debian has packages of, with each version of each client, and writes what came out to `docs/generated/compatibility.md`.
+ * `pnpm matrix`: runs the conformance suite of every adapter, and the comparison of the lock script's paths, over every
+ * server that Debian packages, with each version of each client, and writes the results to
+ * `docs/generated/compatibility.md`.
  *
- * It downloads the servers once, some 200 MB. Words on the command line select servers by name; the table is then only
- * printed.
+ * The first run downloads about 200 MB of servers. Words on the command line select servers by name; the table is then
+ * printed and not written.
  */
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -32,7 +33,7 @@ const { passed, failed } = totals(reports);
 console.log(`\n${table}\n${passed} passed, ${failed} failed`);
 if (failed > 0 || passed === 0) process.exitCode = 1;
 
-/** The name and version that the program tells of itself. */
+/** Returns the name and version that the program reports. */
 async function nameOf(program: string): Promise<string> {
   const version = await run(program, ["--version"], scripts);
   return version.replace(/^(\w+) server v=(\S+).*$/s, "$1 $2");
@@ -57,16 +58,16 @@ async function page(table: string): Promise<string> {
 
 <!-- Written by \`pnpm matrix\`. -->
 
-How many facts of the [conformance suite](../../packages/conformance/README.md) were found true, for each client on each
-server. In the row "the lock script", random histories are played by each path of the script, without a client. \`pnpm matrix\`
-repeats it: it downloads the servers, runs the tests, and writes this page.
+The number of tests of the [conformance suite](../../packages/conformance/README.md) that pass, for each client on each
+server. In the row "the lock script", each path of the script runs random histories, without a client. \`pnpm matrix\`
+downloads the servers, runs the tests, and writes this page.
 
 ${table}
 The clients are ${await clients()}. A cluster has three masters.
 `;
 }
 
-/** Name and version of each client library that an adapter is tested with. */
+/** Returns the name and version of each client library that an adapter is tested with. */
 async function clients(): Promise<string> {
   const versions = new Set<string>();
   for (const { directory, manifest } of await publicPackages()) {

@@ -1,8 +1,8 @@
 /**
- * `pnpm model`: proves the fencing protocol with the model checker spin, and shows that it finds what is wrong with each
+ * `pnpm model`: proves the fencing protocol with the model checker spin, and shows that spin finds the fault in each
  * wrong variant. See `spec/README.md`.
  *
- * `--long` also proves it with more nodes, more clients, and without forgetting any of them: see there how long it takes.
+ * `--long` also proves variants with more clients and without forgetting any of them. `spec/README.md` says how long.
  */
 import { availableParallelism } from "node:os";
 import pLimit from "p-limit";
@@ -18,7 +18,7 @@ if (unknown.length > 0) {
   process.exit(2);
 }
 const isLong = process.argv.includes("--long");
-const inParallel = Math.min(2, availableParallelism()); // each takes memory
+const inParallel = Math.min(2, availableParallelism()); // each needs gigabytes of memory
 
 await ensureSpin().catch((error: Error) => {
   console.error(error.message);
@@ -28,7 +28,7 @@ const limit = pLimit(inParallel);
 const searches = [...proofs, ...variants, ...(isLong ? longProofs : [])];
 const checks = searches.map((each) => limit(check, each));
 const run = await limit(findRun, example);
-show({ title: example.title, run, problems: run ? [] : ["no run was found: nothing ever happens in the model"] });
+show({ title: example.title, run, problems: run ? [] : ["found no run: the model does nothing"] });
 
 const reports: Report[] = [];
 for (const checked of checks) {
@@ -49,6 +49,6 @@ async function check(each: Search): Promise<Report> {
 function show({ title, run, problems }: { title: string; run?: Run | undefined; problems: readonly string[] }): void {
   const heading = `${title.charAt(0).toUpperCase()}${title.slice(1)}`;
   if (run) console.log(`\n${heading}\n\n${told(run)}`);
-  else if (problems.length === 0) console.log(`\n${heading}: every state was seen, and the property holds in each`);
+  else if (problems.length === 0) console.log(`\n${heading}: the property holds in every state`);
   for (const problem of problems) console.log(`\n${heading}\nFAILED: ${problem}`);
 }

@@ -1,6 +1,6 @@
 /**
- * `pnpm path`: which functions of our packages run to acquire one lock and to release it, over three Redis servers, and
- * how often each does. `--names` lists the functions, and `--json` prints everything for programs.
+ * `pnpm path`: counts the functions of our packages that run to acquire and to release one lock over three Redis
+ * servers. `--names` lists the functions, and `--json` prints everything for programs.
  */
 import { ensureRedisServer } from "./lib/programs.ts";
 import { pathOfOneLock } from "./path/one-lock.ts";

@@ -1,4 +1,4 @@
-/** What a release needs before anything else, and a clone does not have: see RELEASING.md. */
+/** Fails if the workspace lacks the address of the repository, which a release needs: see RELEASING.md. */
 import { requireRepository } from "./lib/published-folder.ts";
 import { root } from "./lib/workspace.ts";
 

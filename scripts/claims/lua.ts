@@ -6,7 +6,7 @@ import { isCurrent, linesOf, luaScripts, unusedFiles } from "../lib/lua-scripts.
 import { ensureLuacheck } from "../lib/programs.ts";
 import { root } from "../lib/workspace.ts";
 
-/** Each generated module is what `pnpm lua` would generate, and every Lua file is part of a script. */
+/** Checks that each generated module matches its Lua files, and that every Lua file belongs to a script. */
 export async function generatedScriptsMatch(): Promise<void> {
   const problems: string[] = [];
   for (const script of luaScripts) {
@@ -18,7 +18,7 @@ export async function generatedScriptsMatch(): Promise<void> {
   expectNone(problems);
 }
 
-/** Lints each script as a whole, as its files share their local names. */
+/** Lints each script as a whole, as its files share local names. */
 export async function luaIsClean(): Promise<void> {
   await ensureLuacheck();
   const problems: string[] = [];
@@ -39,7 +39,7 @@ async function warningsAbout(lines: readonly LuaLine[]): Promise<string[]> {
   return warnings;
 }
 
-/** What luacheck reports about the lines of a joined script, with the file and line that each comes from. */
+/** Returns the warnings of luacheck about a joined script, each with the file and line that it comes from. */
 export function located(report: string, lines: readonly LuaLine[]): string[] {
   return [...report.matchAll(/^stdin:(\d+):(\d+): (.*)$/gm)].map(([, line, column, message]) => {
     const origin = lines[Number(line) - 1] ?? lines.at(-1);

@@ -85,8 +85,9 @@ async function wrongLinks({ directory, files }: PackedPackage): Promise<string[]
 const ownOrBundled = /^(\.\.\/)+(src|node_modules\/\.pnpm\/.*\/node_modules\/tinyqueue)\//;
 
 /**
- * Finds scripts without a source map, and source maps that do not contain the current sources, as sources are not packed.
- * The sources must be those of the package: a class that is bundled into a second package would have two identities.
+ * Finds scripts without a source map, and source maps that do not contain the current sources, as sources are not
+ * packed. The sources must be those of the package: a class that is bundled into a second package would have two
+ * identities.
  */
 async function wrongSourceMaps({ directory, files }: PackedPackage): Promise<string[]> {
   const published = join(directory, publishedFolder);

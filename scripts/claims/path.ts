@@ -4,10 +4,10 @@ import type { FileCalls } from "../path/coverage.ts";
 import type { PathOfOneLock } from "../path/one-lock.ts";
 import { totalsOf } from "../path/table.ts";
 
-/** How much of core may run to acquire a lock that nobody else wants. Replies that arrive apart take 3 functions more. */
+/** The most that may run of core to acquire an uncontended lock. Replies that arrive apart need 3 more functions. */
 export const bound = { files: 14, functions: 87 };
 
-/** Fails if `pnpm path` counts more. */
+/** Fails if `pnpm path` counts more than the bound. */
 export async function pathIsShort(): Promise<string> {
   const args = ["--conditions=@holdfast/source", "--import", "tsx", "scripts/path.ts", "--json"];
   const { acquire, release }: PathOfOneLock = JSON.parse(await run("node", args, root));

@@ -12,7 +12,7 @@ import { wrongFiles } from "./packed-packages.ts";
 
 type Change = "major" | "minor" | "patch";
 
-/** A change as `.changeset/` describes it. */
+/** A change, as a file in `.changeset/` describes it. */
 interface Changeset {
   readonly id: string;
   readonly summary: string;
@@ -20,15 +20,16 @@ interface Changeset {
 }
 
 /**
- * Makes the next release, and one after it that changes a single package, in a copy of the repository: all published
- * packages move to one version, nothing else does, and their changelogs tell why. Then it packs what came of it.
+ * Makes the next release in a copy of the repository, and one after it that changes a single package. Checks that all
+ * published packages, and no others, get one version, and that their changelogs list the changes. Then checks the
+ * tarballs.
  */
 export async function releaseRehearsal(): Promise<string> {
   return withTemporaryFolder(async (folder) => {
     const copy = await copyOfWorkspace(folder);
     const packages = await publicPackages(copy);
     const names = packages.map(({ manifest }) => manifest.name);
-    const { changesets } = await getReleasePlan(copy); // reads and checks config.json and every changeset
+    const { changesets } = await getReleasePlan(copy); // validates config.json and every changeset
     const versions: string[] = [];
     if (changesets.length > 0) versions.push(await release(copy, changesets));
     const fix: Changeset = {
@@ -37,13 +38,13 @@ export async function releaseRehearsal(): Promise<string> {
       releases: [{ name: names.at(-1) ?? "", type: "patch" }],
     };
     versions.push(await release(copy, [await add(fix, copy)]));
-    for (const { directory } of packages) await writeManifestAndPages(directory, copy); // the build has seen other versions
+    for (const { directory } of packages) await writeManifestAndPages(directory, copy); // again, as versions differ
     await expectRightTarballs(await pack(copy, folder), versions.at(-1) ?? "");
     return `the next versions are ${versions.join(" and ")}`;
   });
 }
 
-/** Without what is installed, but with what was built; each package finds those of the copy that it depends on. */
+/** Copies the workspace with its builds and without installed packages, and links the packages of the copy. */
 async function copyOfWorkspace(folder: string): Promise<string> {
   const copy = join(folder, "holdfast");
   const left = ["node_modules", ".git", ".turbo", "reports"];
@@ -66,7 +67,7 @@ async function copyOfWorkspace(folder: string): Promise<string> {
   return copy;
 }
 
-/** Fills in what a release asks for, unless it is there. */
+/** Adds the address of the repository, which a release needs, if it is missing. */
 async function nameRepository(copy: string): Promise<void> {
   const path = join(copy, "package.json");
   const manifest = JSON.parse(await readFile(path, "utf8"));
@@ -79,7 +80,7 @@ async function add(changeset: Changeset, copy: string): Promise<Changeset> {
   return changeset;
 }
 
-/** Does what `pnpm release:version` does, and resolves with the version that all public packages then have. */
+/** Does what `pnpm release:version` does. Resolves with the version of all public packages. */
 async function release(copy: string, changesets: readonly Changeset[]): Promise<string> {
   const before = await workspacePackages(copy);
   await run(join(root, "node_modules/.bin/changeset"), ["version"], copy);
@@ -87,13 +88,13 @@ async function release(copy: string, changesets: readonly Changeset[]): Promise<
 
   const changes = changesets.flatMap(({ releases }) => releases.map(({ type }) => type));
   const [first] = await publicPackages(copy);
-  const was = before.find(({ directory }) => directory === first?.directory)?.manifest.version ?? "";
-  const version = following(was, changes);
+  const previous = before.find(({ directory }) => directory === first?.directory)?.manifest.version ?? "";
+  const version = following(previous, changes);
   const problems = await Promise.all(
     before.map(async (source) => {
       const now = await readManifest(source.directory);
       const expected = source.manifest.private ? source.manifest.version : version;
-      if (now.version !== expected) return [`${now.name} has version ${now.version}, and not ${expected}`];
+      if (now.version !== expected) return [`${now.name} has version ${now.version} instead of ${expected}`];
       return source.manifest.private ? [] : wrongChangelog(source, version, changesets);
     }),
   );
@@ -101,7 +102,7 @@ async function release(copy: string, changesets: readonly Changeset[]): Promise<
   return version;
 }
 
-/** The version after one, by the largest of the changes. */
+/** Returns the version that follows, by the largest of the changes. */
 function following(version: string, changes: readonly string[]): string {
   const [major = 0, minor = 0, patch = 0] = version.split(".").map(Number);
   const largest = (["major", "minor"] satisfies Change[]).find((change) => changes.includes(change));
@@ -110,8 +111,8 @@ function following(version: string, changes: readonly string[]): string {
 }
 
 /**
- * The entry of a version is the first, says something, and tells of every change to its package; in the first release, of
- * nothing but what the package is.
+ * Finds what is wrong with a changelog. The entry of the version must come first and list every change to its package;
+ * in the first release, only its description.
  */
 async function wrongChangelog(
   { directory, manifest: { name } }: WorkspacePackage,
@@ -124,16 +125,16 @@ async function wrongChangelog(
   const changes = changesets.filter(({ releases }) => releases.some((each) => each.name === name));
   const firsts = changes.filter(({ id }) => id.startsWith("first-release-"));
   const wanted = (firsts.length > 0 ? firsts : changes).map(({ summary }) => summary.split("\n")[0] ?? "");
-  const told = latest.match(/^- /gm)?.length ?? 0;
+  const listed = latest.match(/^- /gm)?.length ?? 0;
   return [
-    ...(firsts.length > 0 && told !== 1 ? [`has ${told} entries for its first release`] : []),
+    ...(firsts.length > 0 && listed !== 1 ? [`has ${listed} entries for its first release`] : []),
     ...(heading.trim() === `# ${name}` && title === version ? [] : ["does not begin with the new version"]),
     ...(text.join("").trim() === "" ? ["says nothing about the new version"] : []),
     ...wanted.filter((line) => !latest.includes(line)).map((line) => `does not say: ${line}`),
   ].map((problem) => `the changelog of ${name} ${problem}`);
 }
 
-/** Tarballs hold the changelog too, and want each other in the version that they were released in. */
+/** Checks that tarballs contain the changelog, and depend on each other in the version of their release. */
 async function expectRightTarballs(packages: readonly PackedPackage[], version: string): Promise<void> {
   const problems = packages.map(async (packed) => {
     const { name, dependencies, peerDependencies, private: isPrivate } = await packedManifest(packed);
@@ -143,7 +144,7 @@ async function expectRightTarballs(packages: readonly PackedPackage[], version: 
     const ranges = ours.filter(([, range]) => range !== `^${version}`);
     if (isPrivate) return [`${name} ${version}: could not be published`];
     return [
-      ...ranges.map(([other, range]) => `depends on ${other} ${range}, and not ^${version}`),
+      ...ranges.map(([other, range]) => `depends on ${other} ${range} instead of ^${version}`),
       ...(await wrongFiles(packed, ["LICENSE", "README.md", "CHANGELOG.md"])),
     ].map((problem) => `${name} ${version}: ${problem}`);
   });

@@ -15,8 +15,8 @@ import type { Chromium } from "./runtimes.ts";
 const timeoutMs = 60_000;
 
 /**
- * Bundles a program as a script that leaves the promise `example.finished`. Fails if the program needs a built-in module
- * of Node, as browsers cannot resolve it.
+ * Bundles a program as a script that leaves the promise `example.finished`. Fails if the program needs a built-in
+ * module of Node, as browsers cannot resolve it.
  */
 export async function bundle({ directory }: ConsumerProject, { name }: Program): Promise<string> {
   const { outputFiles } = await build({

@@ -13,8 +13,8 @@ export function exportsPrinter(entries: readonly string[]): string {
 }
 
 /**
- * Returns a program that compares what entry points export: with their types when it is compiled, and with `names` when it
- * runs. A CommonJS program loads them with `require()`.
+ * Returns a program that compares what entry points export: with their types when it is compiled, and with `names` when
+ * it runs. A CommonJS program loads them with `require()`.
  */
 export function exportsProgram(names: Readonly<Record<string, readonly string[]>>, kind: "import" | "require"): string {
   const statement = (binding: string, name: string) =>

@@ -75,7 +75,9 @@ async function setUp(directory: string, servers: readonly RedisServer[]): Promis
   return { directory, programs, testFolders, commands: new Map(commands) };
 }
 
-/** Installs our packages from tarballs, their peers, the other packages that examples import, and the tools of fixtures. */
+/**
+ * Installs our packages from tarballs, their peers, the other packages that examples import, and the tools of fixtures.
+ */
 async function install(packages: readonly WorkspacePackage[], examples: readonly Example[], directory: string) {
   const tarballs = (await pack(root, directory)).map(({ tarball }) => tarball);
   const ours = packages.map(({ manifest }) => manifest.name);

@@ -1,4 +1,6 @@
-/** Everything that is tried with a consumer's project. Each trial is a cell of a table in docs/generated/consumers.md. */
+/**
+ * Everything that is tried with a consumer's project. Each trial is a cell of a table in docs/generated/consumers.md.
+ */
 import { cp, readdir, readFile } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import { delimiter, dirname, join } from "node:path";

@@ -1,4 +1,6 @@
-/** Type checks of a consumer's programs, by each supported TypeScript and with the settings in `fixtures/typescript`. */
+/**
+ * Type checks of a consumer's programs, by each supported TypeScript and with the settings in `fixtures/typescript`.
+ */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { run } from "../lib/run.ts";

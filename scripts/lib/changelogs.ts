@@ -4,7 +4,7 @@ import { publicPackages } from "./workspace.ts";
 
 const nothingChanged = "No changes of its own: all packages are released together, in one version.";
 
-/** Says so where a package got a version without a change: `changeset version` leaves a bare heading. */
+/** Adds a sentence to each version without changes, for which `changeset version` leaves a bare heading. */
 export async function fillChangelogs(workspace: string): Promise<void> {
   for (const { directory } of await publicPackages(workspace)) {
     const path = join(directory, "CHANGELOG.md");
@@ -12,9 +12,11 @@ export async function fillChangelogs(workspace: string): Promise<void> {
   }
 }
 
-/** A changelog in which no version's heading stands alone. */
+/** Returns the changelog with text under the heading of each version. */
 export function filled(changelog: string): string {
   const [title, ...entries] = changelog.split(/^(?=## )/m);
-  const told = entries.map((entry) => (/^## .+\s*$/.test(entry) ? `${entry.trim()}\n\n${nothingChanged}\n\n` : entry));
-  return `${[title, ...told].join("").trimEnd()}\n`;
+  const complete = entries.map((entry) =>
+    /^## .+\s*$/.test(entry) ? `${entry.trim()}\n\n${nothingChanged}\n\n` : entry,
+  );
+  return `${[title, ...complete].join("").trimEnd()}\n`;
 }

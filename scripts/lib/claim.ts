@@ -1,18 +1,18 @@
 import pLimit from "p-limit";
 
-/** Something that must be true of this repository. */
+/** A statement that must be true of this repository. */
 export interface Claim {
-  /** What is claimed, as a sentence. */
+  /** The statement, as a sentence. */
   readonly claim: string;
-  /** Rejects when it is not true. When it resolves with text, that is a remark, such as the sizes that were measured. */
+  /** Rejects if the statement is false. May resolve with a remark, such as the measured sizes. */
   check(): Promise<unknown>;
-  /** Whether it may be checked beside its neighbours: it changes nothing that they read, and does not mind the load. */
+  /** Whether it can run beside its neighbours: it changes nothing that they read, and works on a busy machine. */
   readonly besideOthers?: boolean;
 }
 
 const checkedAtOnce = 2;
 
-/** Checks all claims, also after one has failed, and prints each with its outcome when that is known. */
+/** Checks all claims, even after a failure, and prints the outcome of each when it settles. */
 export async function checkAll(claims: readonly Claim[]): Promise<{ passed: number; failed: number }> {
   const limit = pLimit(checkedAtOnce);
   const underWay: Promise<boolean>[] = [];
@@ -39,7 +39,7 @@ async function checkOne({ claim, check }: Claim): Promise<boolean> {
   }
 }
 
-/** Fails a claim when anything was found that contradicts it. */
+/** Fails a claim if there are problems. */
 export function expectNone(problems: readonly string[]): void {
   if (problems.length > 0) throw new Error(problems.join("\n"));
 }

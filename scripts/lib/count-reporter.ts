@@ -1,9 +1,9 @@
 import type { Reporter, TestModule, Vitest } from "vitest/node";
 
 /**
- * A vitest reporter whose last line is `N passed, N failed`, which `.ci/run` reads. Everything but a passed test counts as
- * a failure: a skipped test (unless `-t` has skipped it), a file that does not load, a worker that crashes, an error outside
- * the tests.
+ * A vitest reporter whose last line is `N passed, N failed`, which `.ci/run` reads. Everything but a passed test counts
+ * as a failure: a skipped test (unless `-t` has skipped it), a file that does not load, a worker that crashes, an error
+ * outside the tests.
  */
 export class CountReporter implements Reporter {
   #selectsByName = false;

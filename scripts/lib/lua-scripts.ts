@@ -7,7 +7,7 @@ import { root } from "./workspace.ts";
 
 /** A Lua script, and the TypeScript module that is generated from it. Both paths begin at the root of the workspace. */
 export interface LuaScript {
-  /** The main file. Other files of its folder are parts of it: see `joinLua`. */
+  /** The main file, which includes other files of its folder: see `joinLua`. */
   readonly main: string;
   readonly module: string;
 }
@@ -18,12 +18,12 @@ export const luaScripts: readonly LuaScript[] = [
   { main: "packages/redis/src/fenced/fenced.lua", module: "packages/redis/src/fenced/fenced-script.ts" },
 ];
 
-/** The lines of a script and its parts. */
+/** Returns the lines of a script, with those of the files that it includes. */
 export function linesOf({ main }: LuaScript, workspace: string = root): LuaLine[] {
   return joinLua(join(workspace, main));
 }
 
-/** The text of the module: the source of the script as a string, and its SHA-1 digest. */
+/** Returns the text of the module: the source of the script as a string, and its SHA-1 digest. */
 export function generatedModule(script: LuaScript, workspace: string = root): string {
   const { main, module } = script;
   const name = `${basename(main, ".lua")}Script`;
@@ -38,13 +38,13 @@ export const ${name}Sha: string = "${createHash("sha1").update(source).digest("h
 `;
 }
 
-/** Whether the module is what would be generated now. */
+/** Returns whether the module matches its Lua files. */
 export async function isCurrent(script: LuaScript, workspace: string = root): Promise<boolean> {
   const path = join(workspace, script.module);
   return existsSync(path) && (await readFile(path, "utf8")) === generatedModule(script, workspace);
 }
 
-/** The Lua files beside a main file that are no part of the script. */
+/** Returns the Lua files beside a main file that the script does not include. */
 export async function unusedFiles(script: LuaScript, workspace: string = root): Promise<string[]> {
   const used = new Set(linesOf(script, workspace).map(({ file }) => file));
   const files = await readdir(join(workspace, dirname(script.main)));

@@ -1,14 +1,14 @@
 import { fromMarkdown } from "mdast-util-from-markdown";
 import { visit } from "unist-util-visit";
 
-/** A link of a Markdown page: where it leads, and where in the page its text stands. */
+/** A link of a Markdown page: its target, and its position in the page. */
 export interface Link {
   readonly url: string;
   readonly start: number;
   readonly end: number;
 }
 
-/** The links, link definitions and images of a page, in order. */
+/** Returns the links, link definitions and images of a page, in order. */
 export function linksOf(page: string): Link[] {
   const links: Link[] = [];
   visit(fromMarkdown(page), (node) => {
@@ -19,7 +19,7 @@ export function linksOf(page: string): Link[] {
   return links;
 }
 
-/** A page with other links: `replacement` gets each URL, and answers with what takes its place. */
+/** Returns the page with each URL replaced by what `replacement` returns for it. */
 export function replaceLinks(page: string, replacement: (url: string) => string): string {
   return linksOf(page).reduceRight((text, { url, start, end }) => {
     const link = text.slice(start, end);

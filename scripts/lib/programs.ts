@@ -5,13 +5,13 @@ import { findFaketime } from "../../apps/chaos/src/world/find-faketime.ts";
 import { run } from "./run.ts";
 import { scripts } from "./workspace.ts";
 
-/** What is needed beside Node, and how to get it. */
+/** A program that is needed beside Node, and how to install it. */
 interface Program {
   readonly name: string;
   isThere(): Promise<boolean>;
-  /** What to install on Debian. */
+  /** The packages of Debian that contain it. */
   readonly packages: readonly string[];
-  /** Why, and from where, for the systems on which it is not installed by itself. */
+  /** Why it is needed, and how to install it, for systems on which it is not installed automatically. */
   readonly advice: readonly string[];
 }
 
@@ -22,7 +22,7 @@ const redisServer: Program = {
   isThere: () => succeeds("redis-server", "--version"),
   packages: ["redis-server"],
   advice: [
-    "The tests start Redis servers of their own, and redis-server (7 or newer) is not on the PATH. Please install it:",
+    "The tests start Redis servers, and redis-server (7 or newer) is not on the PATH. Please install it:",
     "  Debian, Ubuntu  sudo apt-get install redis-server",
     "  macOS           brew install redis",
     "  other systems   the package of your system that brings redis-server",
@@ -34,7 +34,7 @@ const postgres: Program = {
   isThere: async () => (await findPostgres()) !== undefined,
   packages: ["postgresql"],
   advice: [
-    "The tests start a PostgreSQL server of their own, and there is none. Please install one:",
+    "The tests start a PostgreSQL server, and none is installed. Please install one:",
     "  Debian, Ubuntu  sudo apt-get install postgresql",
     "  macOS           brew install postgresql",
     "  other systems   the package of your system that brings initdb and postgres, with both on the PATH",
@@ -57,7 +57,7 @@ const compiler: Program = {
   name: "gcc",
   isThere: () => succeeds("gcc", "--version"),
   packages: ["gcc", "libc6-dev"],
-  advice: ["The model checker spin works with a C compiler, and gcc is not on the PATH. Please install it."],
+  advice: ["The model checker spin needs a C compiler, and gcc is not on the PATH. Please install it."],
 };
 
 const faketime: Program = {
@@ -67,7 +67,7 @@ const faketime: Program = {
   advice: [
     "Setting the clocks of running servers needs libfaketime. Please install it:",
     "  Debian, Ubuntu  sudo apt-get install libfaketime",
-    "  other systems   tell where libfaketimeMT.so.1 is by HOLDFAST_FAKETIME, or choose other nemeses by --nemesis",
+    "  other systems   set HOLDFAST_FAKETIME to the path of libfaketimeMT.so.1, or choose other nemeses by --nemesis",
   ],
 };
 
@@ -83,33 +83,33 @@ const luacheck: Program = {
   ],
 };
 
-/** Sees to it that tests find `redis-server`. */
+/** Installs `redis-server` unless it is on the PATH. */
 export function ensureRedisServer(): Promise<void> {
   return ensure(redisServer);
 }
 
-/** Sees to it that tests find a PostgreSQL server. */
+/** Installs PostgreSQL unless tests find it. */
 export function ensurePostgres(): Promise<void> {
   return ensure(postgres);
 }
 
-/** Sees to it that there is a model checker, and the compiler that it works with. */
+/** Installs the model checker, and the compiler that it needs, unless they are on the PATH. */
 export async function ensureSpin(): Promise<void> {
   await ensure(spin);
   await ensure(compiler);
 }
 
-/** Sees to it that the clocks of servers can be set. */
+/** Installs libfaketime, which sets the clocks of servers, unless it is found. */
 export function ensureFaketime(): Promise<void> {
   return ensure(faketime);
 }
 
-/** Sees to it that Lua files can be checked. */
+/** Installs luacheck unless it is on the PATH. */
 export function ensureLuacheck(): Promise<void> {
   return ensure(luacheck);
 }
 
-/** Installs a program that is missing where that needs no questions asked. */
+/** Installs a missing program, where that needs no confirmation. Otherwise rejects with advice. */
 async function ensure({ name, isThere, packages, advice }: Program): Promise<void> {
   if (await isThere()) return;
   const command = await installCommand();

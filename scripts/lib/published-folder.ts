@@ -4,10 +4,10 @@ import { join, relative } from "node:path";
 import { replaceLinks } from "./markdown.ts";
 import { type Manifest, readManifest } from "./workspace.ts";
 
-/** What is published for a package, within its folder. */
+/** The folder of a package that is published. */
 export const publishedFolder = "dist/package";
 
-/** What a package's exports map each condition to. */
+/** The file for each export condition. */
 type Conditions = Readonly<Record<string, string>>;
 
 interface PublicManifest extends Manifest {
@@ -22,10 +22,10 @@ interface RootManifest {
   readonly repository?: string;
 }
 
-/** Stands for the repository until the root manifest names it. Nobody can own this host name (RFC 2606). */
+/** Stands for the repository until the root manifest names it. RFC 2606 reserves this host name. */
 const madeUpRepository = "https://example.com/holdfast";
 
-/** Writes what is published for a package beside its code: the manifest, README.md and CHANGELOG.md. */
+/** Writes the published manifest, README.md and CHANGELOG.md of a package beside its built code. */
 export async function writeManifestAndPages(directory: string, workspace: string): Promise<void> {
   const folder = join(directory, publishedFolder);
   const manifest = (await readManifest(directory)) as PublicManifest;
@@ -38,7 +38,7 @@ export async function writeManifestAndPages(directory: string, workspace: string
   };
   const contents = {
     ...publishedManifest(manifest, keywords, home),
-    ...(repository === undefined && { private: true }), // may be packed and tried, and not published
+    ...(repository === undefined && { private: true }), // can be packed and tried, but not published
   };
   await writeFile(join(folder, "package.json"), `${JSON.stringify(contents, null, 2)}\n`);
   for (const page of ["README.md", "CHANGELOG.md"]) {
@@ -48,7 +48,7 @@ export async function writeManifestAndPages(directory: string, workspace: string
 }
 
 /**
- * The address of the repository, which every published manifest and page names. Rejects while the root manifest has none.
+ * Returns the address of the repository, for published manifests and pages. Rejects if the root manifest has none.
  */
 export async function requireRepository(workspace: string): Promise<string> {
   const { repository } = await readRootManifest(workspace);
@@ -71,17 +71,17 @@ function webAddress(repository: string): string {
   );
 }
 
-/** Where a package lives. */
+/** The place of a package in its repository. */
 export interface Home {
   /** The repository in a browser. */
   readonly url: string;
-  /** What the release is tagged with. */
+  /** The tag of the release. */
   readonly tag: string;
   readonly workspace: string;
   readonly directory: string;
 }
 
-/** The manifest of a package as its users see it: it lies beside the code, and knows nothing of this workspace. */
+/** Returns the manifest that users see: its paths start beside the code, and it has no field of this workspace. */
 function publishedManifest(manifest: PublicManifest, commonKeywords: readonly string[], home: Home): object {
   const { devDependencies, scripts, keywords = [], bin, exports, ...rest } = manifest;
   const place = relative(home.workspace, home.directory);
@@ -113,7 +113,7 @@ function built(source: string): string {
   return source.replace(/^\.\/src\/(.*)\.ts$/, "./esm/$1.js");
 }
 
-/** A page whose relative links lead to the repository, as it was at the release. */
+/** Returns the page with relative links replaced by links to the repository at the tag of the release. */
 export function withAbsoluteLinks(page: string, { url, tag, workspace, directory }: Home): string {
   return replaceLinks(page, (link) => {
     if (/^(#|[a-z]+:)/.test(link)) return link;
@@ -121,7 +121,7 @@ export function withAbsoluteLinks(page: string, { url, tag, workspace, directory
     const target = join(directory, path);
     const place = relative(workspace, target);
     if (!existsSync(target))
-      throw new Error(`a page of ${relative(workspace, directory)} links to ${place}, which is not there`);
+      throw new Error(`a page of ${relative(workspace, directory)} links to ${place}, which does not exist`);
     return [`${url}/blob/${tag}/${place}`, ...fragment].join("");
   });
 }

@@ -2,17 +2,17 @@ import { exec } from "tinyexec";
 
 const verbose = process.argv.includes("--verbose");
 
-/** What may differ from an ordinary run of a command. */
+/** Options of a command. */
 export interface RunOptions {
-  /** Environment variables beside those of this process. */
+  /** Variables added to the environment of this process. */
   readonly env?: Readonly<Record<string, string>>;
-  /** After how many milliseconds the command is ended, which is a failure. Default: 10 minutes. */
+  /** The time after which the command is killed, which is a failure. Default: 10 minutes. */
   readonly timeoutMs?: number;
 }
 
 /**
- * Runs a command, or a tool from the `node_modules/.bin` of `cwd` and the folders above it. Resolves with what it
- * printed, which is shown at once only with `--verbose`; rejects with it when the command fails.
+ * Runs a command, or a tool from the `node_modules/.bin` of `cwd` and the folders above it. Resolves with its output,
+ * or rejects with it when the command fails. With `--verbose` the output is also printed as it arrives.
  */
 export async function run(
   command: string,

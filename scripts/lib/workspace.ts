@@ -3,11 +3,11 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-/** The folder of the whole workspace, and of these scripts. */
+/** The folders of the workspace and of these scripts. */
 export const root: string = fileURLToPath(new URL("../..", import.meta.url));
 export const scripts: string = join(root, "scripts");
 
-/** What the scripts read in a `package.json`. */
+/** The fields of a `package.json` that the scripts read. */
 export interface Manifest {
   readonly name: string;
   readonly version?: string;
@@ -25,19 +25,19 @@ export interface WorkspacePackage {
   readonly manifest: Manifest;
 }
 
-/** Whether users can `require` a package where ES modules cannot be required. */
+/** Returns whether a package has a CommonJS build. */
 export function hasCommonJs({ exports = {} }: Manifest): boolean {
   return Object.values(exports).some((entry) => typeof entry === "object" && "require" in entry);
 }
 
-/** Everything that `pnpm-workspace.yaml` names, in this workspace or a copy of it. */
+/** Returns the packages that `pnpm-workspace.yaml` names, in this workspace or a copy of it. */
 export async function workspacePackages(workspace: string = root): Promise<WorkspacePackage[]> {
   const folders = await Promise.all(["packages", "apps"].map((name) => foldersIn(join(workspace, name))));
   const directories = [...folders.flat(), join(workspace, "scripts")];
   return Promise.all(directories.map(async (directory) => ({ directory, manifest: await readManifest(directory) })));
 }
 
-/** The packages that are published. */
+/** Returns the packages that are published. */
 export async function publicPackages(workspace: string = root): Promise<WorkspacePackage[]> {
   return (await workspacePackages(workspace)).filter(({ manifest }) => !manifest.private);
 }
@@ -48,7 +48,7 @@ async function foldersIn(parent: string): Promise<string[]> {
   return directories.filter((directory) => existsSync(join(directory, "package.json")));
 }
 
-/** The `package.json` of a folder. */
+/** Reads the `package.json` of a folder. */
 export async function readManifest(directory: string): Promise<Manifest> {
   return JSON.parse(await readFile(join(directory, "package.json"), "utf8"));
 }

@@ -4,16 +4,16 @@ import { join } from "node:path";
 import { run } from "../lib/run.ts";
 import { root } from "../lib/workspace.ts";
 
-/** A server that Debian has a package of. */
+/** A server that Debian packages. */
 export interface PackagedServer {
-  /** Its column in the table is called after this and the version that the program itself tells. */
+  /** Names the server on the command line. The table shows the name and version that the program reports. */
   readonly name: string;
   readonly package: string;
-  /** The suites of Debian to take it from. The first is where the package itself is found; libraries are in any. */
+  /** The suites of Debian to install from. The first has the package; its libraries are in any of them. */
   readonly suites: readonly [string, ...string[]];
 }
 
-/** From the oldest that works to the newest that there is. */
+/** The servers, from the oldest supported to the newest packaged. */
 export const packagedServers: readonly PackagedServer[] = [
   { name: "redis-6.0", package: "redis-server", suites: ["bullseye"] },
   { name: "redis-7.0", package: "redis-server", suites: ["bookworm"] },
@@ -26,8 +26,8 @@ export const packagedServers: readonly PackagedServer[] = [
 const cache = join(root, "node_modules/.cache/servers");
 
 /**
- * Downloads a server and everything it links to, unless that was done before, and answers the path of a program that
- * runs it. Nothing is installed: the files are unpacked into the cache, and run with the loader and libraries among them.
+ * Downloads a server and the libraries that it needs, unless the cache has them, and returns the path of a program that
+ * runs it. Nothing is installed: the files are unpacked into the cache, and run with their own loader and libraries.
  */
 export async function fetchServer(server: PackagedServer): Promise<string> {
   const home = join(cache, server.name);
@@ -44,14 +44,14 @@ export async function fetchServer(server: PackagedServer): Promise<string> {
   const archives = (await readdir(join(apt, "archives"))).filter((name) => name.endsWith(".deb"));
   for (const archive of archives) await run("dpkg-deb", ["-x", join(apt, "archives", archive), files], home);
   await rm(apt, { recursive: true });
-  // Under its name only when it is complete, as an interrupted run must not be taken for one that came to its end.
+  // Renamed last, so that an interrupted run leaves no incomplete program.
   await writeFile(`${program}.new`, await launcher(files, server.package));
   await chmod(`${program}.new`, 0o755);
   await rename(`${program}.new`, program);
   return program;
 }
 
-/** Has apt keep everything below one folder, and believe that nothing is installed, so that it downloads all libraries. */
+/** Makes apt keep everything in one folder and assume that nothing is installed, so that it downloads all libraries. */
 async function configureApt(apt: string, suites: readonly string[]): Promise<string> {
   const mirror = await mirrorOfThisMachine();
   const config = join(apt, "apt.conf");
@@ -80,7 +80,7 @@ async function configureApt(apt: string, suites: readonly string[]): Promise<str
 async function mirrorOfThisMachine(): Promise<string> {
   const query = ["indextargets", "--format", "$(REPO_URI)", "Created-By: Packages", "Label: Debian"];
   const [mirror] = (await run("apt-get", query, root).catch(() => "")).split("\n");
-  if (!mirror) throw new Error("newer servers are taken from Debian's packages: run this on a Debian machine with apt");
+  if (!mirror) throw new Error("the servers come from packages of Debian: run this on Debian, with apt");
   return mirror;
 }
 
@@ -88,7 +88,7 @@ async function launcher(files: string, binary: string): Promise<string> {
   const paths = await readdir(files, { recursive: true });
   const libraries = paths.filter((path) => /^(usr\/)?lib\/[^/]+-linux-gnu[^/]*(\/systemd)?$/.test(path));
   const loader = paths.find((path) => /-linux-gnu[^/]*\/ld-linux[^/]*\.so\.\d+$/.test(path));
-  if (loader === undefined) throw new Error(`no loader was unpacked into ${files}`);
+  if (loader === undefined) throw new Error(`the packages in ${files} contain no loader`);
   const libraryPath = libraries.map((path) => join(files, path)).join(":");
   return `#!/bin/sh\nexec ${files}/${loader} --library-path ${libraryPath} ${files}/usr/bin/${binary} "$@"\n`;
 }

@@ -1,8 +1,8 @@
-/** What the table is made of, in the JSON report of vitest. */
+/** The fields of vitest's JSON report that the table needs. */
 export interface ConformanceReport {
   readonly testResults: readonly {
     readonly assertionResults: readonly {
-      /** First the name that the adapter's test file gave: which client, connected how. */
+      /** The first is the client and how it is connected, as the adapter's test file names them. */
       readonly ancestorTitles: readonly string[];
       readonly title: string;
       readonly status: string;
@@ -11,20 +11,20 @@ export interface ConformanceReport {
   }[];
 }
 
-/** What the conformance suite said about all clients on one server. */
+/** The results of the conformance suite for all clients on one server. */
 export interface ServerReport {
   /** Name and version. */
   readonly server: string;
   readonly report: ConformanceReport;
 }
 
-/** How many facts of the suite were found true, and how many were not. */
+/** How many tests passed and failed. */
 interface Counts {
   passed: number;
   failed: number;
 }
 
-/** The results as a Markdown table: a row for each client, a column for each server. */
+/** Returns the results as a Markdown table: a row for each client, a column for each server. */
 export function compatibilityTable(reports: readonly ServerReport[]): string {
   const columns = reports.map(({ report }) => countsByClient(report));
   const clients = [...new Set(columns.flatMap((column) => [...column.keys()]))].sort();
@@ -33,7 +33,7 @@ export function compatibilityTable(reports: readonly ServerReport[]): string {
   return [header, header.map(() => "---"), ...rows].map((row) => `| ${row.join(" | ")} |\n`).join("");
 }
 
-/** The sum over all clients and servers. A client that ran on one server and not on another failed there. */
+/** Returns the sum over all clients and servers. A client that is missing on one server counts as a failure there. */
 export function totals(reports: readonly ServerReport[]): { passed: number; failed: number } {
   const columns = reports.map(({ report }) => countsByClient(report));
   const clients = new Set(columns.flatMap((column) => [...column.keys()]));
@@ -49,7 +49,7 @@ export function totals(reports: readonly ServerReport[]): { passed: number; fail
   return { passed, failed };
 }
 
-/** What failed, and with which words: a line each. */
+/** Returns each failed test with its reason, one per line. */
 export function failures({ testResults }: ConformanceReport): string[] {
   return testResults
     .flatMap(({ assertionResults }) => assertionResults)

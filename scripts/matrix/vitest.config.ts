@@ -3,9 +3,9 @@ import { defineConfig } from "vitest/config";
 import { shared } from "../../vitest.config.ts";
 
 /**
- * The conformance tests of all adapters, over the server that `HOLDFAST_REDIS_SERVER` names: those of every test run,
- * and those that end in `.matrix.ts`, which would cost every test run more time than they are worth. And the comparison of the
- * lock script's ways to do the same, as servers differ most in what scripts meet.
+ * The conformance tests of all adapters, over the server that `HOLDFAST_REDIS_SERVER` names, with those in `.matrix.ts`
+ * files, which are too slow for every test run. And the comparison of the lock script's paths, as servers differ most
+ * in how they run scripts.
  */
 export default defineConfig({
   ...shared,
@@ -17,7 +17,7 @@ export default defineConfig({
       "packages/redis/test/script-paths.test.ts",
     ],
     exclude: ["packages/memory/**"],
-    // Most of the time goes into waiting for claims to expire.
+    // Most tests wait for claims to expire.
     maxWorkers: 4,
     reporters: [["json", { outputFile: resolve(import.meta.dirname, "../reports/matrix.json") }]],
   },

@@ -1,16 +1,16 @@
-/** What the verifier that spin makes tells at the end of a search. */
+/** The figures that the verifier prints at the end of a search. */
 export interface Outcome {
   readonly errors: number;
   readonly states: number;
   readonly transitions: number;
   readonly depth: number;
-  /** Why the search does not count as complete, if it does not. */
+  /** Why the search counts as incomplete, if it does. */
   readonly incomplete?: string;
-  /** Steps of the model that were never taken, other than those that are only there to fail. */
+  /** Steps of the model that were never taken, except those that mark a failure. */
   readonly unreached: readonly string[];
 }
 
-/** Reads what the verifier printed. Whatever it did not say plainly counts as incomplete. */
+/** Reads the output of the verifier. A search with any figure missing counts as incomplete. */
 export function readOutcome(output: string): Outcome {
   const figure = (pattern: RegExp): number => Number(pattern.exec(output)?.[1] ?? Number.NaN);
   const figures = {
@@ -28,10 +28,10 @@ function incompleteness(output: string, figures: Readonly<Record<string, number>
   )?.[0];
   if (remark !== undefined) return { incomplete: remark.trim() };
   const missing = Object.keys(figures).find((name) => Number.isNaN(figures[name]));
-  return missing === undefined ? {} : { incomplete: `the verifier did not tell its ${missing}` };
+  return missing === undefined ? {} : { incomplete: `the verifier printed no ${missing}` };
 }
 
-/** The process never ends, and an assertion that fails is what is looked for. */
+/** Leaves out the end of the process, which never ends, and the assertion that fails when a search succeeds. */
 function unreached(output: string): string[] {
   const lines = output.match(/^\t.*, state \d+, ".*"$/gm) ?? [];
   return lines.map((line) => line.trim()).filter((line) => !/"(?:-end-|assert\(0\))"$/.test(line));
@@ -43,13 +43,13 @@ export interface Step {
   readonly nodes: readonly { readonly holder: string; readonly counter: number }[];
 }
 
-/** A run that the model told about step by step, and what was wrong in the end. */
+/** A run of the model, step by step, and the violation at its end. */
 export interface Run {
   readonly steps: readonly Step[];
   readonly wrong?: string;
 }
 
-/** Reads what the model printed when the verifier went through a run again. */
+/** Reads the output of the model when the verifier replays a run. */
 export function readRun(output: string): Run {
   const steps: Step[] = [];
   let texts: string[] = [];

@@ -2,21 +2,21 @@ import type { Run } from "./output.ts";
 import type { Search } from "./searches.ts";
 import type { Result } from "./spin.ts";
 
-/** A search, what came of it, and what is wrong with that. */
+/** A search, its result, and the problems with it. */
 export interface Report {
   readonly search: Search;
   readonly result: Result;
-  /** The run that it found, told in plain numbers. */
+  /** The run that it found, with small numbers. */
   readonly run?: Run | undefined;
   readonly problems: readonly string[];
 }
 
-/** Judges what came of a search. */
+/** Returns the problems with the result of a search. */
 export function problemsOf(search: Search, result: Result, run: Run | undefined): string[] {
   if (search.expects === "run") {
     return [
-      ...(result.errors > 0 ? [] : ["no run was found: the model cannot tell it from the protocol"]),
-      ...(run === undefined ? ["no run was found in plain numbers"] : []),
+      ...(result.errors > 0 ? [] : ["found no run: the model cannot distinguish it from the protocol"]),
+      ...(run === undefined ? ["found no run with small numbers"] : []),
     ];
   }
   return [
@@ -26,7 +26,7 @@ export function problemsOf(search: Search, result: Result, run: Run | undefined)
   ];
 }
 
-/** A run for people: what happened, and who held each node with which counter after it. */
+/** Returns a run as text: each step, with the holder and counter of each node after it. */
 export function told({ steps, wrong }: Run): string {
   const width = Math.max(...steps.map(({ text }) => text.length));
   const nodes = steps[0]?.nodes ?? [];
@@ -38,7 +38,7 @@ export function told({ steps, wrong }: Run): string {
   return [heading, ...lines, ...(wrong === undefined ? [] : [`    ${wrong}.`])].join("\n");
 }
 
-/** All searches, as a table in Markdown. */
+/** Returns all searches as a Markdown table. */
 export function table(reports: readonly Report[]): string {
   const rows = reports.map(({ search, result, problems }) => {
     const verdict = problems.length > 0 ? "**FAILED**" : search.expects === "holds" ? "holds" : "run found";

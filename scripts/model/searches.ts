@@ -1,22 +1,22 @@
 /** One search through all states of the model. */
 export interface Search {
-  /** What it shows, as the report calls it. */
+  /** Its title in the report. */
   readonly title: string;
-  /** What the model is compiled with. */
+  /** The macros that the model is compiled with. */
   readonly defines: readonly string[];
-  /** Whether it takes longer to compile it well than to search it. Default: where a run is to be found. */
+  /** Whether optimising takes longer than searching. Default: true if a run is expected. */
   readonly isSmall?: boolean;
-  /** Whether the property must hold in every state, or a run must be found that ends in a state where it does not. */
+  /** Whether the property must hold in every state, or the search must find a run that violates it. */
   readonly expects: "holds" | "run";
 }
 
-/** The protocol as core has it: what `pnpm model` proves. */
+/** The protocol of core, which `pnpm model` proves. */
 export const proofs: readonly Search[] = [
   { title: "3 nodes, 2 clients", defines: [], expects: "holds" },
   { title: "3 clients that hand over", defines: ["EXCLUSION", "CLIENTS=3"], isSmall: true, expects: "holds" },
 ];
 
-/** What `pnpm model --long` proves as well. */
+/** The variants that `pnpm model --long` proves as well. */
 export const longProofs: readonly Search[] = [
   { title: "3 nodes, 2 clients, none of them forgotten", defines: ["FORGET=NEVER"], expects: "holds" },
   { title: "3 nodes, 3 clients, 1 proposal", defines: ["CLIENTS=3", "PROPOSALS=1"], expects: "holds" },
@@ -24,10 +24,10 @@ export const longProofs: readonly Search[] = [
   { title: "a node that rejoins does not advance", defines: ["REJOIN_WITHOUT_ADVANCE"], expects: "holds" },
 ];
 
-/** Two locks, one after the other: a model in which nothing ever happens would be safe, too. */
+/** Two locks, one after the other: shows that the model does something, as one that does nothing would be safe. */
 export const example: Search = { title: "two locks, the second by a proposal", defines: ["REACHABLE"], expects: "run" };
 
-/** What must lead to two locks with the same token, or in the wrong order. */
+/** The variants that must lead to two locks with the same token, or in the wrong order. */
 export const variants: readonly Search[] = [
   { title: "the token is the highest fence granted, though only one node may have it", defines: ["NO_AGREEMENT"] },
   { title: "a raise is accepted although the counter is already higher", defines: ["RAISE_MISTAKEN"] },

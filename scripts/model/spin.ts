@@ -11,15 +11,15 @@ const longestRunMs = 60 * 60_000;
 const memoryLimitMb = 6_000;
 const stackDepth = 3_000_000;
 
-/** The largest fence in a run that is to be read: enough for each of them. */
+/** The largest fence in a run for the report, which is enough for every variant. */
 const largestFence = 3;
 
-/** What came of a search, and how long it took. */
+/** The outcome of a search, and its duration. */
 export interface Result extends Outcome {
   readonly seconds: number;
 }
 
-/** Goes through all states, up to the first that violates the property. */
+/** Searches all states, up to the first that violates the property. */
 export function search({ defines, expects, isSmall = expects === "run" }: Search): Promise<Result> {
   return withTemporaryFolder(async (folder) => {
     const startedAt = performance.now();
@@ -30,8 +30,8 @@ export function search({ defines, expects, isSmall = expects === "run" }: Search
 }
 
 /**
- * Finds a run that violates the property, in plain numbers, and not much longer than needed: it looks no further than
- * so deep, and then deeper and deeper.
+ * Finds a short run with small numbers that violates the property: searches to a depth, which it increases until it
+ * finds one.
  */
 export function findRun({ defines }: Search): Promise<Run | undefined> {
   return withTemporaryFolder(async (folder) => {
@@ -47,7 +47,7 @@ export function findRun({ defines }: Search): Promise<Run | undefined> {
 
 async function compile(folder: string, defines: readonly string[], optimization: string): Promise<void> {
   await run("spin", ["-a", ...defines.map((define) => `-D${define}`), model], folder);
-  // Only assertions are checked, and there is a single process, so that there is nothing to reduce.
+  // Checks assertions only. The model has a single process, so partial order reduction would change nothing.
   const options = ["-DSAFETY", "-DNOREDUCE", `-DMEMLIM=${memoryLimitMb}`];
   await run("gcc", [optimization, "-w", ...options, "-o", "pan", "pan.c"], folder);
 }

@@ -1,4 +1,4 @@
-/** A thread that simulates seed after seed, with whatever core it was bundled with, until a checker finds something. */
+/** A thread that simulates seed after seed with the core in its bundle, until a checker finds a violation. */
 import { parentPort, workerData } from "node:worker_threads";
 import { drawScenario, simulate } from "@holdfast/simulation";
 

@@ -1,14 +1,14 @@
-/** A way to break a safety rule: the text `from` in a file of core, replaced by `to`. */
+/** A fault that breaks a rule: the text `from` in a file of core, replaced by `to`. */
 export interface Mutant {
   /** The rule that is broken. */
   readonly rule: string;
-  /** What is wrong then. */
+  /** The behaviour with the fault. */
   readonly fault: string;
   /** The file, from `packages/core/src`. */
   readonly file: string;
   readonly from: string;
   readonly to: string;
-  /** Whether the simulation finds something wrong, too, under survivable faults. */
+  /** Whether the simulation also finds a violation, under survivable faults. */
   readonly isSimulated?: boolean;
 }
 
@@ -37,7 +37,7 @@ export const firstNoticedBy: Readonly<Record<string, string>> = {
   waiting: "notifications",
 };
 
-/** Every safety rule of core, broken in the ways in which it is likely to be. */
+/** Every rule of core, broken in the ways that are likely. */
 export const mutants: readonly Mutant[] = [
   {
     rule: "S1",
@@ -57,7 +57,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     rule: "S1",
-    fault: "the first lock is granted before every node has said on which server it votes",
+    fault: "the first lock is granted before every node has named its server",
     file: "first-lock.ts",
     from: "this.isAwaited = nodes.some(({ verifiesServer }) => verifiesServer);",
     to: "this.isAwaited = false && nodes.length > 0;",
@@ -72,7 +72,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     rule: "S2",
-    fault: "the clock starts when the replies are in",
+    fault: "the clock starts when the replies have arrived",
     file: "attempt.ts",
     from: "  const settledAt = readClocks(clock);",
     to: "  const settledAt = readClocks(clock);\n  Object.assign(startedAt, settledAt);",
@@ -80,7 +80,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     rule: "S2",
-    fault: "nothing is taken off for clock drift",
+    fault: "clock drift is not subtracted",
     file: "lease.ts",
     from: "return ttlMs * driftFactor + 2;",
     to: "return 0 * ttlMs * driftFactor;",
@@ -104,7 +104,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     rule: "S4",
-    fault: "a grant that comes after the attempt was lost is not released again",
+    fault: "a grant that arrives after the attempt failed is not released",
     file: "claim.ts",
     from: "!this.#hasEnded || kind",
     to: "kind !== undefined || kind",
@@ -112,28 +112,28 @@ export const mutants: readonly Mutant[] = [
   },
   {
     rule: "S4",
-    fault: "a grant that comes late is not released again, whatever the release under way finds",
+    fault: "a late grant is not released, whatever the release in flight finds",
     file: "claim.ts",
     from: 'if (release?.kind !== "released")',
     to: "if (release === undefined)",
   },
   {
     rule: "S4",
-    fault: "a grant that comes late is not released again, though it may be of a second request",
+    fault: "a late grant is not released, although it may answer a second request",
     file: "claim.ts",
     from: "fence !== proposedFence ||",
     to: "fence === undefined ||",
   },
   {
     rule: "S4",
-    fault: "a release under way is waited for without a deadline once a quorum has answered it",
+    fault: "a release in flight has no deadline once a quorum has answered it",
     file: "quorum-call.ts",
     from: "if (this.#isSettled && this.#followers.size === 1) this.#context.deadlines.add(this);",
     to: "",
   },
   {
     rule: "S4",
-    fault: "a lost attempt is not released",
+    fault: "a failed attempt is not released",
     file: "attempt.ts",
     from: "else claim.withdraw(predecessor && {});",
     to: "",
@@ -141,7 +141,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     rule: "S4",
-    fault: "a lost attempt is released on a majority of the nodes only",
+    fault: "a failed attempt is released on a majority of the nodes only",
     file: "claim.ts",
     from: "this.#releaseOn(this.#context.nodes, hints);",
     to: "this.#releaseOn(this.#context.nodes.slice(0, 3), hints);",
@@ -149,7 +149,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     rule: "S4",
-    fault: "close() does not wait for what is still to be undone",
+    fault: "close() does not wait for requests that undo others",
     file: "redlock.ts",
     from: "await requests.drain();",
     to: "",
@@ -164,7 +164,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     rule: "S6",
-    fault: "the deadline is judged before data that has arrived is handled",
+    fault: "the deadline is checked before data that has arrived is handled",
     file: "quorum-call.ts",
     from: "() => clock.afterPendingIo(() => this.#onDeadline())",
     to: "() => this.#onDeadline()",
@@ -179,14 +179,14 @@ export const mutants: readonly Mutant[] = [
   },
   {
     rule: "S6",
-    fault: "all nodes are waited for",
+    fault: "a call waits for all nodes",
     file: "quorum-call.ts",
     from: "(this.#tally.missing === 0 || this.#rule.isDecided(this.#tally))",
     to: "this.#tally.missing === 0",
   },
   {
     rule: "S7",
-    fault: "no timer tells of the end of the validity",
+    fault: "no timer reports the end of the validity",
     file: "lease.ts",
     from: "this.#cancelTimer = this.#clock.startTimer(delayMs, () => this.#look(), { background: true });",
     to: "void delayMs;",
@@ -194,7 +194,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     rule: "S7",
-    fault: "the timer runs for the ttl, not for the validity",
+    fault: "the timer runs for the ttl instead of the validity",
     file: "lease.ts",
     from: "const delayMs = Math.max(0, Math.min(longestBlindMs, untilAlarmMs, remainingMs));",
     to: "const delayMs = this.#term.ttlMs + 0 * untilAlarmMs;",
@@ -223,7 +223,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     rule: "S8",
-    fault: "nodes that rejoined count when the same extension is tried again",
+    fault: "nodes that rejoined count when the same extension is retried",
     file: "extend.ts",
     from: "absent[index] ||= kind",
     to: "absent[index] = kind",
@@ -238,14 +238,14 @@ export const mutants: readonly Mutant[] = [
   },
   {
     rule: "S8",
-    fault: "a quorum that does not hold the lock is asked again",
+    fault: "an extension is retried although a quorum does not hold the lock",
     file: "extend.ts",
     from: 'if (isHopelessWithout(no)) return "lost";',
     to: "",
   },
   {
     rule: "S8",
-    fault: "nodes that are merely unreachable lose the lock",
+    fault: "the lock is lost when nodes are merely unreachable",
     file: "extend.ts",
     from: '? "misconfigured" : "unreachable";',
     to: '? "misconfigured" : "lost";',
@@ -274,7 +274,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     rule: "S8",
-    fault: "nodes that rejoin promise less than the validity rests on",
+    fault: "nodes that rejoin keep the claim for less than the validity that depends on them",
     file: "held-lock.ts",
     from: "Math.max(wantedMs, this.#lease.ttlLeftMs())",
     to: "wantedMs",
@@ -296,7 +296,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     rule: "S9",
-    fault: "an error of the release hides that of the routine",
+    fault: "an error of the release hides the error of the routine",
     file: "redlock.ts",
     from: "await lock[Symbol.asyncDispose]();",
     to: "await lock.release();",
@@ -341,21 +341,21 @@ export const mutants: readonly Mutant[] = [
   },
   {
     rule: "S10",
-    fault: "the second round claims again what is no longer held",
+    fault: "the second round renews a claim that is no longer held",
     file: "attempt.ts",
     from: "{ ttlMs, fence, rejoin: false }",
     to: "{ ttlMs, fence, rejoin: true }",
   },
   {
     rule: "S11",
-    fault: "using() does not say that the lock was lost while the routine ran",
+    fault: "using() does not report that the lock was lost while the routine ran",
     file: "redlock.ts",
     from: "if (lock.lost !== undefined) throw lock.lost;",
     to: "",
   },
   {
     rule: "S12",
-    fault: "any value is taken for a fence",
+    fault: "any value is accepted as a fence",
     file: "replies.ts",
     from: "return Number.isSafeInteger(value) && (value as number) > 0 && (value as number) < largestFence;",
     to: "return value !== null;",
@@ -397,28 +397,28 @@ export const mutants: readonly Mutant[] = [
   },
   {
     rule: "S12",
-    fault: "a reply that throws when it is read breaks the operation",
+    fault: "a reply that throws when it is read fails the operation",
     file: "quorum-call.ts",
     from: "    try {\n      vote = this.#call.read(value);\n    } catch (error) {\n      vote = readFailure(error);\n    }",
     to: "    vote = this.#call.read(value);",
   },
   {
     rule: "S10",
-    fault: "agreeing on a token goes on though the signal has aborted",
+    fault: "agreement on a token continues after the signal has aborted",
     file: "fence.ts",
     from: "      timeoutMs: leftMs,\n      signal,",
     to: "      timeoutMs: leftMs,",
   },
   {
     rule: "S10",
-    fault: "agreeing on a token goes on though the validity has ended",
+    fault: "agreement on a token continues after the validity has ended",
     file: "attempt.ts",
     from: "Math.min(nodeTimeoutMs, validLeftMs)",
     to: "nodeTimeoutMs + 0 * validLeftMs",
   },
   {
     rule: "S6",
-    fault: "each round of agreeing on a token has a deadline of its own",
+    fault: "each round of agreement on a token has a separate deadline",
     file: "fence.ts",
     from: "const leftMs = timeoutMs - elapsedMs(beganAt, readClocks(clock));",
     to: "const leftMs = timeoutMs + 0 * elapsedMs(beganAt, readClocks(clock));",
@@ -433,7 +433,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     rule: "hand-over",
-    fault: "a hand-over that came to nothing does not release the old owner",
+    fault: "a hand-over that failed does not release the old owner",
     file: "held-lock.ts",
     from: "return isTaken ? undefined : release();",
     to: "return undefined;",
@@ -454,14 +454,14 @@ export const mutants: readonly Mutant[] = [
   },
   {
     rule: "hand-over",
-    fault: "a lock passes from hand to hand in one process as often as there is a waiter",
+    fault: "a process hands a lock over without a limit on the number of times",
     file: "waiting/index.ts",
     from: " || waiter.handOvers === handOversMax",
     to: "",
   },
   {
     rule: "hand-over",
-    fault: "a lock passes from hand to hand in one process for as long as there is a waiter",
+    fault: "a process hands a lock over without a limit on the time",
     file: "waiting/index.ts",
     from: "- sinceMs >= handingOverMsMax",
     to: "- sinceMs >= Number.POSITIVE_INFINITY",
@@ -469,7 +469,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     rule: "hand-over",
-    fault: "hand-overs before one that failed count",
+    fault: "hand-overs before a failed one still count",
     file: "waiting/index.ts",
     from: "    waiter.handOvers = 0;\n",
     to: "",
@@ -484,14 +484,14 @@ export const mutants: readonly Mutant[] = [
   },
   {
     rule: "W1",
-    fault: "what is kept for a waiter is kept until it has all",
+    fault: "a waiter keeps its collected resources until it has all",
     file: "waiting/index.ts",
     from: "this.#yieldResources(waiter); // which may start its next attempt",
     to: "waiter.keepUntilMs = Number.POSITIVE_INFINITY;",
   },
   {
     rule: "W2",
-    fault: "a waiter for several resources is passed without end",
+    fault: "a waiter for several resources is passed without a limit",
     file: "waiting/index.ts",
     from: "return passed >= passedMax;",
     to: "return passed < 0;",
@@ -512,7 +512,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     rule: "W2",
-    fault: "a process that announces nothing is asked as seldom as one that does",
+    fault: "a process that announces nothing is asked as rarely as one that announces",
     file: "waiting/release-notifications.ts",
     from: "const factor = this.#changes > 1 ? 1 / 2 : 5 / 4;",
     to: "const factor = 5 / 4;",
@@ -526,21 +526,21 @@ export const mutants: readonly Mutant[] = [
   },
   {
     rule: "W3",
-    fault: "an older waiter for other resources is passed, though it could go on",
+    fault: "an older waiter for other resources is passed although it could continue",
     file: "waiting/index.ts",
     from: "first !== undefined && first.order < head.order",
     to: "first === undefined && head.order < 0",
   },
   {
     rule: "W4",
-    fault: "the oldest group is looked for among all that are parked",
+    fault: "the oldest group is found by a search of all parked groups",
     file: "waiting/resource-queue.ts",
     from: "  get first(): WaiterGroup | undefined {\n    return this.#parked[0];",
     to: "  get first(): WaiterGroup | undefined {\n    for (const group of this.#parked) void group.order;\n    return this.#parked[0];",
   },
   {
     rule: "W5",
-    fault: "calls that are held back are not counted",
+    fault: "delayed calls are not counted",
     file: "waiting/index.ts",
     from: "if (this.#callsUnderWay >= this.#maxWaiters)",
     to: "if (mayWait && this.#callsUnderWay >= this.#maxWaiters)",
@@ -561,49 +561,49 @@ export const mutants: readonly Mutant[] = [
   },
   {
     rule: "W6",
-    fault: "a permit is given to a task that has just given up",
+    fault: "a permit goes to a task that has just given up",
     file: "waiting/concurrency-limit.ts",
     from: "if (!pause.isWaiting) continue; // it has just given up",
     to: "",
   },
   {
     rule: "W1",
-    fault: "sets of resources that print alike are one",
+    fault: "sets of resources that print alike are treated as one",
     file: "waiting/index.ts",
     from: "const key = JSON.stringify(waiter.resources);",
     to: "const key = waiter.resources.length === 1 ? String(waiter.resources[0]) : JSON.stringify(waiter.resources);",
   },
   {
     rule: "S6",
-    fault: "a call whose timer has run is left among those that wait for theirs",
+    fault: "a call whose timer has fired stays in the list of deadlines",
     file: "quorum-call.ts",
     from: "    this.#context.deadlines.remove(this);\n    this.#cancelTimer?.();",
     to: "    if (this.#cancelTimer) this.#cancelTimer();\n    else this.#context.deadlines.remove(this);\n    if (this.#cancelTimer) return;",
   },
   {
     rule: "W7",
-    fault: "the nodes' time runs while the request has not left",
+    fault: "the timeout of a node starts before the request is sent",
     file: "quorum-call.ts",
     from: "    call.addedAtTurn = this.#turns;",
     to: "    call.startTimer();\n    if (call) return;",
   },
   {
     rule: "waiting",
-    fault: "what is announced during an attempt does not count",
+    fault: "a release that is announced during an attempt does not count",
     file: "waiting/index.ts",
     from: "if (blocked.includes(queue)) queue.dueAtMs = Math.min(queue.dueAtMs, dueAtMs);",
     to: "if (blocked.includes(queue)) queue.dueAtMs = dueAtMs;",
   },
   {
     rule: "waiting",
-    fault: "a failing attempt is repeated without delay",
+    fault: "a failing attempt is retried without delay",
     file: "pause.ts",
     from: "Math.max(1, Math.random() * limitMs)",
     to: "Math.min(0, limitMs)",
   },
   {
     rule: "waiting",
-    fault: "a process that watches relies on it, and tries no more by itself",
+    fault: "a process that watches never retries without a notification",
     file: "waiting/index.ts",
     from: "if (blocked.includes(queue)) queue.dueAtMs = Math.min(queue.dueAtMs, dueAtMs);",
     to: "if (blocked.includes(queue) && !queue.notifications?.isWatching) queue.dueAtMs = Math.min(queue.dueAtMs, dueAtMs);",
@@ -611,21 +611,21 @@ export const mutants: readonly Mutant[] = [
   },
   {
     rule: "waiting",
-    fault: "a watch that failed is never tried again",
+    fault: "a watch that failed is never retried",
     file: "waiting/release-notifications.ts",
     from: "      this.#watches[index] = undefined; // the next attempt that fails tries again\n",
     to: "",
   },
   {
     rule: "waiting",
-    fault: "after a split vote a process that watches waits as long as after a denial",
+    fault: "after a split vote, a process that watches waits as long as after a denial",
     file: "waiting/index.ts",
     from: "const wasSplit = failure.votes.some(isGranted);",
     to: "const wasSplit = false;",
   },
   {
     rule: "waiting",
-    fault: "the resource is left to others for longer than any other delay",
+    fault: "a resource is left to other processes for longer than retryDelayMaxMs",
     file: "waiting/index.ts",
     from: "Math.min(delayMs, retryDelayMaxMs)",
     to: "delayMs + 0 * retryDelayMaxMs",
@@ -633,7 +633,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     rule: "waiting",
-    fault: "the nodes are watched for ever",
+    fault: "the nodes are watched forever",
     file: "waiting/index.ts",
     from: "      notifications?.stop();\n",
     to: "",
@@ -641,7 +641,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     rule: "waiting",
-    fault: "a lock that is lost is in the way of those that wait in its process",
+    fault: "a lost lock blocks the waiters of its process",
     file: "held-lock.ts",
     from: "error: this.#lost });\n    this.#queues.leave(this.#waiter);",
     to: "error: this.#lost });",

@@ -6,21 +6,21 @@ import { withTemporaryFolder } from "../lib/temporary-folder.ts";
 import { root } from "../lib/workspace.ts";
 import type { Mutant } from "./mutants.ts";
 
-/** What the simulation finds wrong with a mutant. */
+/** A violation that the simulation finds with a mutant. */
 export interface Finding {
-  /** The first seed with which it does. */
+  /** The first seed that finds it. */
   readonly seed: number;
   readonly checker: string;
-  /** What the checker found. */
+  /** The violation, as the checker describes it. */
   readonly what: string;
 }
 
 const seeds = 2000;
 
-/** A mutant may loop for ever; all seeds together take a fraction of that. */
+/** A mutant may loop forever. All seeds together need a fraction of this time. */
 const longestRunMs = 300_000;
 
-/** Simulates a mutant of core under survivable faults, seed after seed, until a checker finds something. */
+/** Simulates a mutant of core under survivable faults, seed after seed, until a checker finds a violation. */
 export function simulateMutant(mutant: Mutant): Promise<Finding | undefined> {
   return withTemporaryFolder(async (folder) => {
     const outfile = join(folder, "find-violation.mjs");
@@ -33,14 +33,14 @@ export function simulateMutant(mutant: Mutant): Promise<Finding | undefined> {
       format: "esm",
       conditions: ["@holdfast/source"],
       logLevel: "silent",
-      plugins: [breaks(mutant)],
+      plugins: [inject(mutant)],
     });
     return firstFinding(new Worker(outfile, { workerData: { seeds } }));
   });
 }
 
-/** Breaks core on its way into the bundle. */
-function breaks({ file, from, to }: Mutant): Plugin {
+/** Injects the fault when core is bundled. */
+function inject({ file, from, to }: Mutant): Plugin {
   const path = resolve(root, "packages/core/src", file);
   return {
     name: "mutant",

@@ -9,8 +9,8 @@ const reportPath = resolve(root, "scripts/reports/mutant.json");
 const timeoutMs = 60_000;
 
 /**
- * Runs core's tests with a mutant of core. Resolves with the names of the tests that fail, or with what else went wrong.
- * If `file` is given, runs that test file only, up to its first failure.
+ * Runs core's tests with a mutant of core. Resolves with the names of the tests that fail, or with what else went
+ * wrong. If `file` is given, runs that test file only, up to its first failure.
  */
 export async function testMutant(mutant: Mutant, file?: string): Promise<string[]> {
   await rm(reportPath, { force: true });

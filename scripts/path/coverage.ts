@@ -3,34 +3,33 @@ import { relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { root } from "../lib/workspace.ts";
 
-/** What ran of one source file. */
+/** The functions of one source file that ran. */
 export interface FileCalls {
   /** The folder of the package in `packages`. */
   readonly package: string;
   /** The path in the package's `src`. */
   readonly file: string;
-  /** Each function that ran. */
   readonly functions: readonly FunctionCalls[];
 }
 
 /** A function, and how often it was called. */
 export interface FunctionCalls {
-  /** Empty if it has none. */
+  /** Empty for an anonymous function. */
   readonly name: string;
   readonly calls: number;
 }
 
 /** Counts the calls of functions in this process. */
 export interface CallCounter {
-  /** Resolves with the calls since it was last asked, file by file. */
+  /** Resolves with the calls since the last `take()`, file by file. */
   take(): Promise<FileCalls[]>;
   stop(): void;
 }
 
-/** Tsx calls a function of this name to name other functions. It is in no source. */
+/** A helper that tsx adds to name functions. It is in no source. */
 const helperOfTsx = "__name";
 
-/** Counts calls from now on, with V8's precise coverage. */
+/** Starts counting calls, with V8's precise coverage. */
 export async function countCalls(): Promise<CallCounter> {
   const session = new Session();
   session.connect();

@@ -7,22 +7,22 @@ import { Redis } from "ioredis";
 import { countCalls, type FileCalls } from "./coverage.ts";
 import { totalsOf } from "./table.ts";
 
-/** The calls that one lock takes. */
+/** The calls for one lock. */
 export interface PathOfOneLock {
   readonly acquire: readonly FileCalls[];
   readonly release: readonly FileCalls[];
 }
 
 const nodeCount = 3;
-/** Servers on a busy machine are not to look dead. */
+/** Long enough for servers on a busy machine. */
 const nodeTimeoutMs = 2_000;
 const warmUps = 20;
-/** The shortest of these counts: which replies arrive together differs from lock to lock, and so does what they cause. */
+/** The shortest path of these counts: it depends on which replies arrive together. */
 const samples = 15;
-/** The last node may reply after the quorum. The calls for its reply count, too. */
+/** The calls for replies after the quorum count, too. */
 const settleMs = 50;
 
-/** Counts the calls for one lock that nobody else wants, over Redis servers, after a few others. */
+/** Counts the calls for one uncontended lock over Redis servers, after a warm-up. */
 export async function pathOfOneLock(): Promise<PathOfOneLock> {
   const cleanup = createCleanup();
   try {

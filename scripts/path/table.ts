@@ -1,13 +1,13 @@
 import type { FileCalls } from "./coverage.ts";
 
-/** The sums over some files. */
+/** The sums over a set of files. */
 export interface Totals {
   readonly files: number;
   readonly functions: number;
   readonly calls: number;
 }
 
-/** Adds up what ran. */
+/** Returns the sums over these files. */
 export function totalsOf(files: readonly FileCalls[]): Totals {
   const functions = files.flatMap((file) => file.functions);
   return {
@@ -17,7 +17,7 @@ export function totalsOf(files: readonly FileCalls[]): Totals {
   };
 }
 
-/** Lists the files by package, with the totals of each package and of all of them; with `names`, each function, too. */
+/** Lists the files by package, with the totals of each package and of all; `names` also lists each function. */
 export function table(title: string, files: readonly FileCalls[], names = false): string {
   const packages = [...new Set(files.map((file) => file.package))].sort();
   const rows = packages.flatMap((name) => {

@@ -5,7 +5,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-it("checkAll() goes on after a failure, shows why, and counts", async () => {
+it("checkAll() continues after a failure, prints the reason, and counts", async () => {
   const printed = vi.spyOn(console, "log").mockReturnValue();
   const counts = await checkAll([
     { claim: "all is well", check: async () => "very well" },
@@ -21,7 +21,7 @@ it("checkAll() goes on after a failure, shows why, and counts", async () => {
   ]);
 });
 
-it("checkAll() checks two claims at once, if they may be checked beside others", async () => {
+it("checkAll() checks two claims at once if both can run beside others", async () => {
   vi.spyOn(console, "log").mockReturnValue();
   const seen: string[] = [];
   const claim = (name: string, besideOthers: boolean) => ({

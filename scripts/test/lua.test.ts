@@ -15,7 +15,7 @@ const files = {
   "src/lua/other.lua": "return 1\n",
 };
 
-/** Makes a workspace with these files, which is gone when `use` has settled. */
+/** Creates a workspace with these files, and removes it when `use` settles. */
 function inWorkspace<T>(use: (folder: string) => Promise<T>): Promise<T> {
   return withTemporaryFolder(async (folder) => {
     for (const [path, text] of Object.entries(files)) {
@@ -40,7 +40,7 @@ it("generatedModule() exports the source and its digest, named after the main fi
   });
 });
 
-it("isCurrent() tells whether a module is what its Lua files would generate", async () => {
+it("isCurrent() returns whether a module matches its Lua files", async () => {
   await inWorkspace(async (folder) => {
     expect(await isCurrent(script, folder)).toBe(false);
     await writeFile(join(folder, script.module), generatedModule(script, folder));
@@ -50,7 +50,7 @@ it("isCurrent() tells whether a module is what its Lua files would generate", as
   });
 });
 
-it("unusedFiles() finds Lua files that are no part of the script", async () => {
+it("unusedFiles() finds Lua files that the script does not include", async () => {
   await inWorkspace(async (folder) => {
     expect(await unusedFiles(script, folder)).toEqual(["other.lua"]);
   });

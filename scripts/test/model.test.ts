@@ -17,7 +17,7 @@ unreached in init
 const holds = { title: "3 nodes", defines: [], expects: "holds" } as const;
 const finds = { title: "forgetful", defines: [], expects: "run" } as const;
 
-it("readOutcome() reads the figures of a complete search, and takes what is only there to fail for no gap", () => {
+it("readOutcome() reads the figures of a complete search, and ignores steps that mark a failure", () => {
   const outcome = readOutcome(clean);
   expect(outcome).toEqual({ errors: 0, states: 814_919, transitions: 17_533_414, depth: 6_803, unreached: [] });
   expect(problemsOf(holds, { ...outcome, seconds: 1 }, undefined)).toEqual([]);
@@ -27,9 +27,9 @@ it.each([
   ["error: max search depth too small", clean.replace("\n", "\nerror: max search depth too small\n")],
   ["Warning: Search not completed", `${clean}\nWarning: Search not completed`],
   ["pan: reached -DMEMLIM bound", `${clean}\npan: reached -DMEMLIM bound`],
-  ["the verifier did not tell its states", clean.replace("states, stored", "")],
-  ["the verifier did not tell its errors", ""],
-])("readOutcome() does not take a search for complete that ended with: %s", (incomplete, output) => {
+  ["the verifier printed no states", clean.replace("states, stored", "")],
+  ["the verifier printed no errors", ""],
+])("readOutcome() treats a search as incomplete that ended with: %s", (incomplete, output) => {
   const outcome = readOutcome(output);
   expect(outcome.incomplete).toBe(incomplete);
   expect(problemsOf(holds, { ...outcome, seconds: 1 }, undefined)).toContain(
@@ -44,7 +44,7 @@ it("problemsOf() names the steps of the model that are never taken", () => {
   ]);
 });
 
-it("problemsOf() asks for a violation of a wrong variant, and for none of the protocol", () => {
+it("problemsOf() expects a violation of a wrong variant, and none of the protocol", () => {
   const right = { ...readOutcome(clean), seconds: 1 };
   const wrong = { ...right, errors: 1 };
   expect(problemsOf(holds, wrong, { steps: [] })).toEqual(["the property does not hold"]);
@@ -53,7 +53,7 @@ it("problemsOf() asks for a violation of a wrong variant, and for none of the pr
   expect(table([{ search: finds, result: right, problems: ["none"] }])).toContain("**FAILED**");
 });
 
-it("told() shows each step with the holders and counters after it, and what was wrong in the end", () => {
+it("told() shows each step with the holders and counters after it, and the violation at the end", () => {
   const run = readRun(`
     STEP A starts
     NODES 0:0 0:0

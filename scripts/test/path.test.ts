@@ -19,7 +19,7 @@ function wordsOf(text: string): string[][] {
 }
 
 describe("table()", () => {
-  it("lists files by package, in the order of their names, with totals", () => {
+  it("lists files by package and name, with totals", () => {
     expect(wordsOf(table("release", files))).toEqual([
       ["release", "files", "functions", "calls"],
       ["core", "2", "3", "22"],
@@ -31,7 +31,7 @@ describe("table()", () => {
     ]);
   });
 
-  it("lists the functions of each file on demand", () => {
+  it("lists the functions of each file with `names`", () => {
     expect(wordsOf(table("release", files.slice(2), true)).slice(2, -1)).toEqual([
       ["lock.ts", "2", "21"],
       ["release", "1"],

@@ -14,39 +14,39 @@ describe("withAbsoluteLinks()", () => {
   };
   const base = "https://example.com/holdfast/blob/@holdfast/core@1.2.3";
 
-  it("leads relative links to the repository, as it was at the release", () => {
+  it("replaces relative links by links to the repository at the tag of the release", () => {
     expect(withAbsoluteLinks("[a](../redis/README.md#b) and\n[c](./README.md)", home)).toBe(
       `[a](${base}/packages/redis/README.md#b) and\n[c](${base}/packages/core/README.md)`,
     );
     expect(withAbsoluteLinks("![a][b]\n\n[b]: ../../LICENSE", home)).toBe(`![a][b]\n\n[b]: ${base}/LICENSE`);
   });
 
-  it("leaves other links, and code, as they are", () => {
+  it("keeps other links, and code", () => {
     const page = "[a](https://example.org) [b](#c) `[d](./e.md)`";
     expect(withAbsoluteLinks(page, home)).toBe(page);
   });
 
-  it("throws when a link leads to no file", () => {
+  it("throws when the target of a link does not exist", () => {
     expect(() => withAbsoluteLinks("[a](./nowhere.md)", home)).toThrow(
-      "a page of packages/core links to packages/core/nowhere.md, which is not there",
+      "a page of packages/core links to packages/core/nowhere.md, which does not exist",
     );
   });
 });
 
 describe("requireRepository()", () => {
-  it("refuses a release until the package.json of the workspace has the address", async () => {
+  it("rejects until the package.json of the workspace has the address", async () => {
     await inWorkspace({}, (workspace) =>
       expect(requireRepository(workspace)).rejects.toThrow('add "repository": "https://…" to the package.json'),
     );
   });
 
-  it("refuses what is no address of a page", async () => {
+  it("rejects an address that is not a web page", async () => {
     await inWorkspace({ repository: "git@example.com:holdfast" }, (workspace) =>
       expect(requireRepository(workspace)).rejects.toThrow("must look like"),
     );
   });
 
-  it("gives the address of the page, with or without .git", async () => {
+  it("returns the address of the page, with or without .git", async () => {
     for (const repository of ["https://example.com/a/b.git", "https://example.com/a/b", "https://example.com/a/b/"]) {
       await inWorkspace({ repository }, async (workspace) =>
         expect(await requireRepository(workspace)).toBe("https://example.com/a/b"),
@@ -72,7 +72,7 @@ describe("writeManifestAndPages()", () => {
     devDependencies: { d: "1" },
   };
 
-  it("writes the manifest as users see it", async () => {
+  it("writes the manifest that users see", async () => {
     await inWorkspace({ repository: "https://example.com/r.git" }, async (workspace) => {
       expect(await publishedManifest(workspace)).toEqual({
         name: "a",
@@ -91,7 +91,7 @@ describe("writeManifestAndPages()", () => {
     });
   });
 
-  it("writes one that cannot be published while nobody has named the repository", async () => {
+  it("writes a private manifest while the repository has no address", async () => {
     await inWorkspace({}, async (workspace) => {
       expect(await publishedManifest(workspace)).toMatchObject({ private: true });
     });
