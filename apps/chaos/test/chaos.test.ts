@@ -39,6 +39,7 @@ describe.concurrent("pnpm chaos", () => {
     const [example] = await readmeExamples(join(directory, "README.md"));
     const file = await adapter("readme-adapter.ts", example?.code ?? "", context);
     const report = join(reports, "chaos");
+    await rm(report, { recursive: true, force: true });
     const nemeses = ["--nemesis", "client-pause-long,script-flush,lose-replies"];
     const { code, out, err } = await run([...smallest, ...nemeses, "--adapter", file, "--report", report]);
     expect({ code, err }).toEqual({ code: 0, err: "" });
