@@ -2,18 +2,18 @@ import type { LuaEdit } from "@holdfast/testkit/lua";
 
 /** The lock script with a fault edited into its Lua files. */
 export interface ScriptMutant {
-  /** What a node with the fault does, after "a node that …". */
+  /** The fault, completing "a node that …". */
   readonly fault: string;
   readonly edits: readonly LuaEdit[];
 }
 
-/** One that a test of the conformance suite catches. */
+/** A mutant that a test of the conformance suite catches. */
 export interface NodeMutant extends ScriptMutant {
   /** The statement of that test. */
   readonly caughtBy: string;
 }
 
-/** The short path of acquire, and the general one. */
+/** Returns edits of both paths of acquire. */
 function inAcquires(from: [short: string, general: string], to: [short: string, general: string]): readonly LuaEdit[] {
   return [
     { file: "acquire-one.lua", from: from[0], to: to[0] },
@@ -32,16 +32,16 @@ const denial = "return { 'denied', retryAfterMs, held, heldBy } end";
 const raise = "raiseCounters(before, count, counters, fence, fenceHint, keepMs)";
 const raiseInExtend = "raiseCounters(before, count, counters, fence, atLeast, keepMs, isVoteDoubtful)";
 
-/** Claims resources without a check for another holder, for a node that checks in a separate call. */
+/** Claims without checking the holder, for a node that checks in another call. */
 export const blindClaims: readonly LuaEdit[] = [
   { file: "acquire-one.lua", from: "if redis.pcall('GET', lockKey) then return nil end", to: "" },
   { file: "acquire.lua", from: whereDenied, to: "if false then return" },
 ];
 
-/** Mistakes of a kind that only a server can make. */
+/** Faults in the script that the conformance suite catches. */
 export const nodeMutants: readonly NodeMutant[] = [
   {
-    fault: "releases whatever the resource is held by",
+    fault: "releases claims of any owner",
     caughtBy: "release() leaves another owner's claim and counter alone",
     edits: [
       {
@@ -53,7 +53,7 @@ export const nodeMutants: readonly NodeMutant[] = [
     ],
   },
   {
-    fault: "forgets the counter with a release",
+    fault: "deletes the counter with a release",
     caughtBy: "release() keeps the counter",
     edits: [
       {
@@ -94,7 +94,7 @@ export const nodeMutants: readonly NodeMutant[] = [
     edits: inAcquires([advance, advance], ["highest)", "highest)"]),
   },
   {
-    fault: "counts each of several resources by itself",
+    fault: "counts each of several resources separately",
     caughtBy: "the fence of several resources is one more than their highest counter, for each of them",
     edits: [
       {
@@ -105,17 +105,17 @@ export const nodeMutants: readonly NodeMutant[] = [
     ],
   },
   {
-    fault: "takes no notice of the hint",
+    fault: "ignores the hint",
     caughtBy: "the fence is exactly the hint if that is above the counter",
     edits: inAcquires(clamps, ["1", "1"]),
   },
   {
-    fault: "takes any hint, however far ahead of its clock",
+    fault: "accepts any hint, however far ahead of its clock",
     caughtBy: "a hint is limited to the node's clock plus a day",
     edits: inAcquires(clamps, ["hint", "tonumber(fenceHint)"]),
   },
   {
-    fault: "keeps fourteen digits of a counter, as Lua prints numbers",
+    fault: "keeps only fourteen digits of a counter, as Lua prints numbers",
     caughtBy: "the fence is exactly the hint if that is the time in microseconds",
     edits: [
       {
@@ -141,33 +141,33 @@ export const nodeMutants: readonly NodeMutant[] = [
     edits: [{ file: "extend.lua", from: raiseInExtend, to: `if not isHeld then ${raiseInExtend} end` }],
   },
   {
-    fault: "claims again in an extension without advancing the counter",
+    fault: "rejoins in an extension without advancing the counter",
     caughtBy: "extend() with rejoin advances the counter, as a grant does",
     edits: [{ file: "extend.lua", from: advance, to: "highest)" }],
   },
   {
-    fault: "claims again in an extension that was not to rejoin",
+    fault: "rejoins in an extension that must not rejoin",
     caughtBy: "extend() without rejoin of a resource never claimed changes nothing",
     edits: [{ file: "extend.lua", from: "(others > 0 or not mayRejoin)", to: "others > 0" }],
   },
   {
-    fault: "rejoins what another owner holds",
+    fault: "rejoins a resource that another owner holds",
     caughtBy: "extend() of another owner's claim returns not held, and changes neither claim nor counter",
     edits: [{ file: "extend.lua", from: "(others > 0 or not mayRejoin)", to: "not mayRejoin" }],
   },
   {
-    fault: "extends whatever claim the resource has",
+    fault: "extends claims of any owner",
     caughtBy: "extend() of another owner's claim returns not held, and changes neither claim nor counter",
     edits: [{ file: "extend.lua", from: isHeld, to: "local isHeld = mine + others == count" }],
   },
   {
-    fault: "takes a claim on some of several resources for a claim on all",
+    fault: "treats a claim on some of several resources as a claim on all",
     caughtBy:
       "extend() without rejoin returns not held and changes nothing if the owner holds only some of the resources",
     edits: [{ file: "extend.lua", from: isHeld, to: "local isHeld = mine > 0" }],
   },
   {
-    fault: "claims a held claim again if it may rejoin",
+    fault: "rejoins although the claim is held",
     caughtBy: "extend() with rejoin of a held claim does not advance the counter, however often it is sent",
     edits: [{ file: "extend.lua", from: isHeld, to: `${isHeld} and not mayRejoin` }],
   },
@@ -177,12 +177,12 @@ export const nodeMutants: readonly NodeMutant[] = [
     edits: [{ file: "extend.lua", from: "redis.call('PEXPIRE', KEYS[i], ttlMs)", to: "" }],
   },
   {
-    fault: "cuts a claim short when it is extended for less",
+    fault: "shortens a claim when it is extended for less",
     caughtBy: "extend() of a held claim with less than its remaining ttl does not shorten it",
     edits: [{ file: "extend.lua", from: "elseif redis.call('PTTL', KEYS[i]) < tonumber(ttlMs) then", to: "else" }],
   },
   {
-    fault: "claims what is free of several resources before it denies",
+    fault: "claims the free ones of several resources before it denies",
     caughtBy: "acquire() denies and changes nothing while another owner holds any of the resources",
     edits: [
       {
@@ -211,7 +211,7 @@ export const nodeMutants: readonly NodeMutant[] = [
     edits: [{ file: "acquire.lua", from: denial, to: "error({ err = 'ERR it is locked' }) end" }],
   },
   {
-    fault: "takes over from whoever holds the resource",
+    fault: "takes over from any holder",
     caughtBy: "acquire() with takeover from an owner that does not hold the resource is denied",
     edits: [{ file: "acquire.lua", from: "holder ~= takeover", to: "not takeover" }],
   },
@@ -221,12 +221,12 @@ export const nodeMutants: readonly NodeMutant[] = [
     edits: [{ file: "acquire.lua", from: "if isResent then", to: "if false then" }],
   },
   {
-    fault: "denies a command that was resent",
+    fault: "denies a resent request",
     caughtBy: "acquire() resent by the holder grants again with the same fence, whatever its hint",
     edits: [{ file: "acquire.lua", from: "local isResent = mine == count", to: "local isResent = false" }],
   },
   {
-    fault: "grants a command that was resent with the fence that it hints",
+    fault: "grants a resent request with the hinted fence",
     caughtBy: "acquire() resent by the holder grants again with the same fence, whatever its hint",
     edits: [{ file: "acquire.lua", from: "return exact(highest)", to: "return 0" }],
   },
@@ -236,7 +236,7 @@ export const nodeMutants: readonly NodeMutant[] = [
     edits: inAcquires(claims, ["redis.call('SET', lockKey, owner)", "redis.call('SET', KEYS[i], owner)"]),
   },
   {
-    fault: "ends claims after a few milliseconds, whatever their ttl",
+    fault: "expires claims after a few milliseconds, whatever their ttl",
     caughtBy: "a claim with a long ttl lasts without an extension",
     edits: inAcquires(claims, [
       shortClaim.replace("ttlMs", "math.min(ttlMs, 5)"),
@@ -249,80 +249,80 @@ export const nodeMutants: readonly NodeMutant[] = [
     edits: inAcquires(claims, [shortClaim.replace("PX", "EX"), claim.replace("PX", "EX")]),
   },
   {
-    fault: "tells in inspect() nothing of the counter of what is free",
+    fault: "omits the counter of a free resource from inspect()",
     caughtBy: "inspect() of a released resource returns no owner and the last fence",
     edits: [{ file: "inspect.lua", from: "exact(highest)", to: "exact(get(key) and highest or 0)" }],
   },
 ];
 
-/** An edit of the short path of acquire. */
+/** Returns a mutant of the short path of acquire. */
 function inAcquireOne(fault: string, from: string, to: string): ScriptMutant {
   return { fault, edits: [{ file: "acquire-one.lua", from, to }] };
 }
 
-/** An edit of the short path of release. */
+/** Returns a mutant of the short path of release. */
 function inReleaseOne(fault: string, from: string, to: string): ScriptMutant {
   return { fault, edits: [{ file: "release-one.lua", from, to }] };
 }
 
 const lifeOfCounter = "if ms == -1 then lifeMs = '0' elseif ms > tonumber(keepMs) then lifeMs = ms end";
 
-/** Mistakes of one of the ways to do the same, or of one operation beside another. */
+/** Faults in which the paths of the script differ, or operations of a call affect each other. */
 export const pathMutants: readonly ScriptMutant[] = [
-  inAcquireOne("claims by the short path what is held", "if redis.pcall('GET', lockKey) then return nil end", ""),
+  inAcquireOne("claims held resources in the short path", "if redis.pcall('GET', lockKey) then return nil end", ""),
   inAcquireOne(
     "does not read the counter in the short path",
     "local counter = redis.pcall('GET', fenceKey)",
     "local counter = false",
   ),
   inAcquireOne(
-    "takes any counter for a number in the short path",
+    "accepts any counter as a number in the short path",
     "and string.find(counter, '^%d+$') and tonumber(counter)",
     "and tonumber(counter)",
   ),
   inAcquireOne(
-    "begins again, in the short path, with a counter that is none",
+    "restarts an invalid counter in the short path",
     "if not highest or highest > 9007199254740990 then return nil end",
     "highest = highest or 0",
   ),
-  inAcquireOne("goes beyond the largest fence in the short path", " or highest > 9007199254740990", ""),
-  inAcquireOne("takes any hint in the short path", clamps[0], "hint"),
-  inAcquireOne("takes no notice of the hint in the short path", clamps[0], "1"),
+  inAcquireOne("exceeds the largest fence in the short path", " or highest > 9007199254740990", ""),
+  inAcquireOne("accepts any hint in the short path", clamps[0], "hint"),
+  inAcquireOne("ignores the hint in the short path", clamps[0], "1"),
   inAcquireOne("does not advance the counter in the short path", advance, "highest)"),
-  inAcquireOne("resets the life of a counter in the short path, however long it was", lifeOfCounter, ""),
+  inAcquireOne("always resets the ttl of a counter in the short path", lifeOfCounter, ""),
   inAcquireOne(
-    "ends, in the short path, the life of a counter that had no end",
+    "sets a ttl, in the short path, on a counter without one",
     "if ms == -1 then lifeMs = '0' elseif ms >",
     "if ms >",
   ),
   inAcquireOne(
-    "shortens the life of a counter in the short path",
+    "shortens the ttl of a counter in the short path",
     "elseif ms > tonumber(keepMs) then lifeMs = ms end",
     "end",
   ),
   inAcquireOne(
-    "ends, in the short path, the life of a counter that is to have no end",
+    "sets a ttl, in the short path, on a counter that is kept forever",
     "if keepMs == '0' or lifeMs == '0' then",
     "if lifeMs == '0' then",
   ),
   inAcquireOne(
-    "keeps fourteen digits of a counter in the short path",
+    "keeps only fourteen digits of a counter in the short path",
     "string.format('%.0f', fence)",
     "tostring(fence)",
   ),
   inAcquireOne(
-    "answers in the short path with a number that clients read inexactly",
+    "replies in the short path with a number that clients read inexactly",
     "return fence < 4503599627370496 and fence or value",
     "return fence",
   ),
   inAcquireOne(
-    "answers every grant of the short path as if it had its hint",
+    "replies to every grant of the short path as if it had the hinted fence",
     "if fence == hint then return 0 end",
     "do return 0 end",
   ),
   inAcquireOne("keeps claims of the short path forever", shortClaim, "redis.call('SET', lockKey, owner)"),
   {
-    fault: "writes the claim before its counter in the short path",
+    fault: "writes a claim before its counter in the short path",
     edits: [
       { file: "acquire-one.lua", from: shortClaim, to: "" },
       {
@@ -333,24 +333,20 @@ export const pathMutants: readonly ScriptMutant[] = [
     ],
   },
   inReleaseOne(
-    "releases by the short path whatever the resource is held by",
+    "releases claims of any owner in the short path",
     "if redis.pcall('GET', lockKey) ~= owner then return 0 end",
     "",
   ),
-  inReleaseOne("frees nothing by the short path, and says that it did", "redis.call('DEL', lockKey)", ""),
-  inReleaseOne(
-    "reports no release after the short path has freed a resource",
-    "{ 'next', next } or 1",
-    "{ 'next', next } or 0",
-  ),
+  inReleaseOne("frees nothing in the short path, and replies that it did", "redis.call('DEL', lockKey)", ""),
+  inReleaseOne("replies that the short path freed nothing", "{ 'next', next } or 1", "{ 'next', next } or 0"),
   inReleaseOne("names no waiter in the short path", "local next = redis.pcall('ZPOPMIN', list)[1]", "local next"),
   inReleaseOne(
-    "leaves, in the short path, a waiter in its list that it names",
+    "keeps, in the short path, the named waiter in the list",
     "redis.pcall('ZPOPMIN', list)[1]",
     "redis.pcall('ZRANGE', list, 0, 0)[1]",
   ),
   inReleaseOne(
-    "does not answer which waiter the short path has named",
+    "omits the named waiter from the reply of the short path",
     "return next and { 'next', next } or 1",
     "return 1",
   ),
@@ -359,9 +355,9 @@ export const pathMutants: readonly ScriptMutant[] = [
     "redis.pcall('PUBLISH', 'holdfast:released:' .. lockKey, next or '')",
     "",
   ),
-  inReleaseOne("does not publish, in the short path, which waiter is next", "lockKey, next or '')", "lockKey, '')"),
+  inReleaseOne("omits the next waiter from the message of the short path", "lockKey, next or '')", "lockKey, '')"),
   {
-    fault: "makes claims that were given up, by the short path",
+    fault: "makes abandoned claims in the short path",
     edits: [
       {
         file: "lock.lua",
@@ -371,7 +367,7 @@ export const pathMutants: readonly ScriptMutant[] = [
     ],
   },
   {
-    fault: "answers an operation with what the one before it was answered",
+    fault: "replies to an operation with the reply to the previous one",
     edits: [
       { file: "lock.lua", from: "local ok, answer, fields, keys\n", to: "" },
       {
@@ -386,7 +382,7 @@ export const pathMutants: readonly ScriptMutant[] = [
     edits: [{ file: "lock.lua", from: "answer = { 'error', message }", to: "return redis.error_reply(message)" }],
   },
   {
-    fault: "also uses the waiter of an operation for later operations",
+    fault: "uses the waiter of an operation for later ones too",
     edits: [
       { file: "general-path.lua", from: "local givenUp = ", to: "local lastWaiter = ''\n  local givenUp = " },
       {
@@ -398,7 +394,7 @@ export const pathMutants: readonly ScriptMutant[] = [
     ],
   },
   {
-    fault: "lets an operation take over what one before it in the call was to take over",
+    fault: "uses the takeover of an operation for later ones too",
     edits: [
       { file: "general-path.lua", from: "local givenUp = ", to: "local lastTakeover = ''\n  local givenUp = " },
       {
