@@ -1,11 +1,5 @@
 import { releaseOneOfTwo } from "@holdfast/redis-testkit/adapter/batches";
-import {
-  type ClientUnderTest,
-  comeBack,
-  expectNeverClaimed,
-  toolsFor,
-  warmUp,
-} from "@holdfast/redis-testkit/adapter-tools";
+import { type ClientUnderTest, comeBack, expectNeverClaimed, toolsFor } from "@holdfast/redis-testkit/adapter-tools";
 import { acquireRequest } from "@holdfast/redis-testkit/requests";
 import { pass } from "@holdfast/redis-testkit/timing";
 import { describe, expect, test } from "vitest";
@@ -33,7 +27,7 @@ describe.each(clients)("commands that %s resends", { timeout: 30_000 }, (_, over
     const { port, command } = await server();
     const network = await proxy({ port });
     const client = await connected(network.port);
-    await warmUp(client);
+    await comeBack(client); // repeats the warm-up until it takes less than commandTimeout
     network.stall("requests");
     const resources = ["r", "s", "t"].slice(0, count);
     const claims = resources.map((resource) => client.node.acquire(acquireRequest("alice", { resources: [resource] })));
