@@ -10,9 +10,11 @@ export async function eventually<T>(assertion: () => T | Promise<T>): Promise<T>
 
 /** Waits until a timeout of `ms` started before this call has certainly expired. */
 export async function pass(ms: number): Promise<void> {
+  await new Promise(setImmediate); // requests of this tick are sent, and their timeouts have started
   for (const end = performance.now() + ms + 10; performance.now() < end; ) {
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
+  await new Promise(setImmediate); // a timeout whose timer has run in this turn takes effect at its end
 }
 
 /** Ignores a rejection: the test checks the outcome on the server. */
