@@ -215,6 +215,13 @@ export const mutants: readonly Mutant[] = [
     to: "Math.min(untilAlarmMs, remainingMs)",
   },
   {
+    rule: "S7",
+    fault: "each read of the signal returns another signal, and only the last one aborts",
+    file: "held-lock.ts",
+    from: "if (this.#controller === undefined) {",
+    to: "if (this.#controller === undefined || this.#lost === undefined) {",
+  },
+  {
     rule: "S8",
     fault: "nodes that rejoined count for the extension that rejoined them",
     file: "extend.ts",
@@ -293,6 +300,20 @@ export const mutants: readonly Mutant[] = [
     file: "held-lock.ts",
     from: "    this.#releasing = undefined;\n",
     to: "",
+  },
+  {
+    rule: "S9",
+    fault: "a repeated release resolves although no quorum has confirmed it",
+    file: "held-lock.ts",
+    from: "if (!isFirst && this.#lease.remainingMs() <= 0) {",
+    to: "if (!isFirst) {",
+  },
+  {
+    rule: "S9",
+    fault: "a release rejects although the lock has expired meanwhile",
+    file: "held-lock.ts",
+    from: "if (confirmed || this.#lease.remainingMs() <= 0) return;",
+    to: "if (confirmed) return;",
   },
   {
     rule: "S9",

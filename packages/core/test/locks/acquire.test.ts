@@ -182,6 +182,13 @@ describe("two clocks (S3)", () => {
     expect(lock.signal.aborted).toBe(true);
   });
 
+  it("signal is one object, however often it is read", async () => {
+    const { redlock } = world(3);
+    const lock = await redlock.acquire("r");
+    const { signal } = lock;
+    expect(lock.signal === signal).toBe(true);
+  });
+
   it("signal aborts within a second after the machine wakes up, although its timer slept as well", async () => {
     const { redlock, clock } = world(3);
     const { signal } = await redlock.acquire("r");

@@ -67,6 +67,23 @@ describe("release (S9)", () => {
     expect(await heldOn("r")).toEqual([]);
   });
 
+  it("release() rejects again when it is repeated while too few nodes reply", async () => {
+    const { redlock, clock, nodes } = world(3);
+    const lock = await redlock.acquire("r");
+    for (const each of nodes) each.fault = () => hang;
+    await expect(clock.until(lock.release())).rejects.toThrow(QuorumUnreachableError);
+    await expect(clock.until(lock.release())).rejects.toThrow(QuorumUnreachableError);
+  });
+
+  it("release() resolves when the lock expires before a quorum replies", async () => {
+    const { redlock, clock, nodes } = world(3);
+    const lock = await redlock.acquire("r");
+    await clock.advance(9_870);
+    for (const each of nodes) each.fault = () => hang;
+    await clock.until(lock.release());
+    expect(lock.remainingMs()).toBe(0);
+  });
+
   it("release() resolves immediately when it is repeated after a failure and the end of the lock", async () => {
     const { redlock, clock, nodes } = world(3);
     const lock = await redlock.acquire("r");
