@@ -1,12 +1,5 @@
-import {
-  type AttemptRecord,
-  type Finding,
-  type History,
-  isPartOf,
-  type LockRecord,
-  overlap,
-  type WaiterRecord,
-} from "../history/history.ts";
+import type { AttemptRecord, Finding, History, LockRecord, WaiterRecord } from "../history/history.ts";
+import { isPartOf, overlap } from "../history/resources.ts";
 import { nameOf } from "./describe-waiter.ts";
 import type { WaitingLimits } from "./waiting-limits.ts";
 

@@ -1,4 +1,5 @@
-import { type Finding, type History, type LockRecord, overlap, type WaiterRecord } from "../history/history.ts";
+import type { Finding, History, LockRecord, WaiterRecord } from "../history/history.ts";
+import { overlap } from "../history/resources.ts";
 import { ms, nameOf } from "./describe-waiter.ts";
 import type { WaitingLimits } from "./waiting-limits.ts";
 

@@ -193,13 +193,3 @@ export interface Finding {
   /** A description of the event. */
   readonly what: string;
 }
-
-/** Whether two calls, locks or attempts have a resource in common. */
-export function overlap(a: Pick<WaiterRecord, "resources">, b: Pick<WaiterRecord, "resources">): boolean {
-  return a.resources.some((resource) => b.resources.includes(resource));
-}
-
-/** Whether `some` is a proper prefix of `all`, as when resources are collected one by one in sorted order. */
-export function isPartOf(some: readonly string[], all: readonly string[]): boolean {
-  return some.length < all.length && some.every((resource, index) => all[index] === resource);
-}

@@ -3,19 +3,19 @@ import { describeFault } from "../report/describe-fault.ts";
 import type { Log } from "../report/timeline.ts";
 import type { Fault } from "../scenario/fault.ts";
 import type { ClientProcess } from "../world/client-process.ts";
-import {
-  type AttemptRecord,
-  type CollectionRecord,
-  type Completion,
-  type History,
-  type Incident,
-  type LockRecord,
-  type LostUpdate,
-  overlap,
-  type Recovery,
-  type TrafficRecord,
+import type {
+  AttemptRecord,
+  CollectionRecord,
+  Completion,
+  History,
+  Incident,
+  LockRecord,
+  LostUpdate,
+  Recovery,
+  TrafficRecord,
 } from "./history.ts";
 import { LockMap } from "./lock-map.ts";
+import { overlap } from "./resources.ts";
 import { type Waiter, Waiters, type WaitingTerms } from "./waiters.ts";
 
 /** How a client tells whether it still holds its lock. */

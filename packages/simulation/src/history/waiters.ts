@@ -1,6 +1,7 @@
 import type { ClientProcess } from "../world/client-process.ts";
-import { isPartOf, overlap, type WaiterRecord } from "./history.ts";
+import type { WaiterRecord } from "./history.ts";
 import type { LockMap } from "./lock-map.ts";
+import { isPartOf, overlap } from "./resources.ts";
 
 /** The resources of a call, and how long it waits. */
 export interface Call {
