@@ -19,6 +19,10 @@ export const shared: ViteUserConfig = {
     testTimeout: 60_000,
     hookTimeout: 60_000,
     expect: { poll: { timeout: 30_000 } },
+    // Files share processes: nothing that one has replaced may reach the next.
+    restoreMocks: true,
+    unstubEnvs: true,
+    unstubGlobals: true,
   },
 };
 

@@ -9,6 +9,7 @@ beforeEach(() => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setImmediate", "clearImmediate", "performance"] });
 });
 afterEach(() => {
+  vi.restoreAllMocks(); // a spy on a fake timer would outlive it
   vi.useRealTimers();
 });
 
