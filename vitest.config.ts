@@ -42,6 +42,8 @@ const own: Readonly<Record<string, UserWorkspaceConfig>> = {
   "apps/interop": overServersAndProcesses,
   "apps/recipes": { test: { globalSetup: join(root, "apps/recipes/test/build-programs.ts") } },
   "apps/simulate": simulations,
+  // Core draws random bytes ahead, which would make seeded tests depend on the files before them.
+  "packages/core": { test: { isolate: true } },
   "packages/cli": { test: { globalSetup: join(root, "packages/cli/test/support/bundle.ts") } },
   "packages/conformance": overPg,
   "packages/simulation": simulations,
