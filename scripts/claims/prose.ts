@@ -1,20 +1,17 @@
-import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { join } from "node:path";
-import { promisify } from "node:util";
 import { TextlintKernel } from "@textlint/kernel";
 import { expectNone } from "../lib/claim.ts";
+import { run } from "../lib/run.ts";
 import { root, scripts } from "../lib/workspace.ts";
 
 const columns = 130;
 
 /** Fails where a page, a comment, a message or a test name has a phrase that `scripts/prose.yml` refuses. */
 export async function proseIsPlain(): Promise<string> {
-  const { stdout } = await promisify(execFile)("git", ["ls-files", "-z", "*.md", "*.ts", "*.lua", "*.sh"], {
-    cwd: root,
-  });
-  const files = stdout.split("\0").filter((file) => file !== "" && !file.endsWith("CHANGELOG.md"));
+  const listed = await run("git", ["ls-files", "*.md", "*.ts", "*.lua", "*.sh"], root);
+  const files = listed.split("\n").filter((file) => file !== "" && !file.endsWith("CHANGELOG.md"));
   const problems = await Promise.all(
     files.map(async (file) => {
       const found = await findRefused(file, await readFile(join(root, file), "utf8"));
