@@ -7,7 +7,7 @@ const core = resolve(import.meta.dirname, "../../packages/core");
 const mutant = mutants[Number(process.env.HOLDFAST_MUTANT)];
 
 /** Tests that would also fail on a busy machine, where a failure is no evidence. */
-const slow = ["*.fuzz", "leaks", "system-clock", "turns", "blocked-waiter", "many-at-once"];
+export const slow: readonly string[] = ["*.fuzz", "leaks", "system-clock", "turns", "blocked-waiter", "many-at-once"];
 
 /** Core's tests, with one line of core's source replaced when it is loaded. */
 export default mergeConfig(

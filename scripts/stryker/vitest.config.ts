@@ -2,23 +2,15 @@ import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { defineConfig, mergeConfig } from "vitest/config";
 import { shared } from "../../vitest.config.ts";
+import { slow } from "../mutants/vitest.config.ts";
 
 /** Stryker runs the tests in a copy of the package. */
 const sandbox = process.cwd();
 const { name, exports } = JSON.parse(readFileSync(resolve(sandbox, "package.json"), "utf8"));
 const entries = Object.entries<Record<string, string>>(exports);
 
-/** Tests that take seconds, or measure time. Stryker's run is long without them. */
-const slow = [
-  "*.fuzz",
-  "leaks",
-  "system-clock",
-  "turns",
-  "blocked-waiter",
-  "many-at-once",
-  "starvation",
-  "local-queues",
-];
+/** Further tests that take seconds. Stryker's run is long without them. */
+const slowWithStryker = ["starvation", "local-queues"];
 
 /** The tests of one package, which import the package, by its name, from the sandbox. */
 export default mergeConfig(
@@ -31,6 +23,6 @@ export default mergeConfig(
         replacement: resolve(sandbox, entry["@holdfast/source"] ?? ""),
       })),
     },
-    test: { exclude: slow.map((file) => `**/${file}.test.ts`), testTimeout: 2_000 },
+    test: { exclude: [...slow, ...slowWithStryker].map((file) => `**/${file}.test.ts`), testTimeout: 2_000 },
   }),
 );
