@@ -8,7 +8,7 @@ import { release } from "./release.ts";
 import { watch } from "./watch.ts";
 
 /** A lock node over a file, with the optional methods as well. */
-export interface SqliteNode extends Required<Omit<LockNode, "verifiesServer">> {
+export interface SqliteNode extends Required<Omit<LockNode, "verifiesServer" | "suggestedTimeoutMs">> {
   /** Closes the file. The claims stay; calls after this reject. */
   close(): void;
 }

@@ -1,3 +1,4 @@
+import type { LockNode } from "@holdfast/core";
 import { Redlock as SesamecareRedlock } from "@sesamecare-oss/redlock";
 import { Redis } from "ioredis";
 import { defaultTimeoutOptions, Mutex } from "redis-semaphore";
@@ -31,7 +32,10 @@ const theirs: Readonly<Record<string, Defaults>> = {
     "keyPrefix of an adapter": JSON.stringify(keyPrefix),
   },
 };
-const ours: Defaults = { ...parseLockOptions({}, 3), prefix: JSON.stringify(parseOptions({}, "any").prefix) };
+const ours: Defaults = {
+  ...parseLockOptions({}, new Array<LockNode>(3).fill({} as LockNode)),
+  prefix: JSON.stringify(parseOptions({}, "any").prefix),
+};
 
 test.each(Object.entries(theirs))(
   "the options table of %s.md has the defaults of the objects",

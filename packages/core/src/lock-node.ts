@@ -15,7 +15,10 @@ import type {
  * - When `acquire` rejects with a `ConfigurationError`, retrying cannot help: core ends the call immediately instead of
  *   continuing with the other nodes. When `extend` does, the node counts as failed, and the call ends immediately once
  *   no quorum is left.
- * - All nodes get the same request object. Requests of one client may overtake each other.
+ * - All nodes get the same request object.
+ * - Requests of one client may overtake each other, as over a pool of connections or the streams of HTTP/2: a release may
+ *   take effect before an acquire that was sent earlier. Each reply is true for the order in which they took effect, and
+ *   core releases again when it learns of a late grant.
  * - An adapter may abort its own work after `timeoutMs`; core stops waiting by then anyway.
  * - A request that this page does not allow is rejected and changes nothing (`@holdfast/core/requests` has the checks).
  *
@@ -36,8 +39,8 @@ export interface LockNode extends ReleaseNotifier {
    *   unchanged, and leave the remaining ttl alone.
    * - Otherwise: change nothing and deny.
    *
-   * `fenceHint` is capped at the node's own wall clock in microseconds plus one day, so that a client with a broken
-   * clock cannot exhaust the number range.
+   * `fenceHint` is capped at the wall clock of the store in microseconds plus one day, so that a client with a broken
+   * clock cannot exhaust the number range. A store without a clock leaves this to the clock of the adapter.
    */
   acquire(request: AcquireRequest): Promise<AcquireReply>;
 
@@ -74,6 +77,13 @@ export interface LockNode extends ReleaseNotifier {
    * out.
    */
   readonly verifiesServer?: boolean;
+
+  /**
+   * Optional: how long a reply of this node may reasonably take, in milliseconds. The default `nodeTimeoutMs` of a
+   * `Redlock` is at least the largest suggestion of its nodes, up to half of the ttl. For stores that sync each change to
+   * a disk, or to other servers, and therefore reply more slowly than the default allows with a short ttl.
+   */
+  readonly suggestedTimeoutMs?: number;
 }
 
 /** The fields of every request. */

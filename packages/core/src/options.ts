@@ -15,8 +15,8 @@ export interface LockOptions {
   readonly ttlMs?: number | undefined;
   /**
    * How long to wait for the reply of each node, in milliseconds; less than `ttlMs`. Default: a twentieth of the ttl,
-   * at most 500. A hanging node costs nothing while the others are a quorum, except for the first lock, which may wait
-   * for all nodes. A shorter timeout makes busy nodes look dead.
+   * at most 500; or what a slower node suggests, at most half of the ttl. A hanging node costs nothing while the others
+   * are a quorum, except for the first lock, which may wait for all nodes. A shorter timeout makes busy nodes look dead.
    */
   readonly nodeTimeoutMs?: number | undefined;
   /**
@@ -86,7 +86,8 @@ export function majorityOf(nodeCount: number): number {
 }
 
 /**
- * Returns the default `nodeTimeoutMs` for a ttl: a twentieth of it, rounded up, at most 500 ms.
+ * Returns the default `nodeTimeoutMs` for a ttl: a twentieth of it, rounded up, at most 500 ms. Nodes with a
+ * `suggestedTimeoutMs` extend it to their suggestion, at most half of the ttl.
  *
  * @example
  * ```ts
@@ -95,8 +96,9 @@ export function majorityOf(nodeCount: number): number {
  * console.log(defaultNodeTimeoutMs(5_000)); // 250
  * ```
  */
-export function defaultNodeTimeoutMs(ttlMs: number): number {
-  return Math.min(500, Math.ceil(ttlMs / 20));
+export function defaultNodeTimeoutMs(ttlMs: number, nodes: readonly LockNode[] = []): number {
+  const suggestedMs = Math.max(0, ...nodes.map(({ suggestedTimeoutMs = 0 }) => suggestedTimeoutMs));
+  return Math.max(Math.min(500, Math.ceil(ttlMs / 20)), Math.min(suggestedMs, ttlMs / 2));
 }
 
 /** The defaults of the lock options. */
@@ -118,21 +120,21 @@ const lockOptionNames = ["nodeTimeoutMs", "quorum", ...Object.keys(defaults)];
  * Checks lock options and fills in defaults.
  *
  * @param options the options of a call or of a `Redlock`
- * @param nodeCount the number of nodes
+ * @param nodes the nodes, checked
  * @param base the options that apply where `options` has none
  * @throws {TypeError} for an unknown option or a value of the wrong type
  * @throws {RangeError} for a value that is out of range or conflicts with another option
  */
-export function parseLockOptions(options: LockOptions, nodeCount: number, base: LockOptions = {}): Settings {
+export function parseLockOptions(options: LockOptions, nodes: readonly LockNode[], base: LockOptions = {}): Settings {
   assertOptions(options, lockOptionNames, "a lock");
-  const majority = majorityOf(nodeCount);
+  const majority = majorityOf(nodes.length);
   const merged = { ...defaults, quorum: majority, ...withoutUndefined(base), ...withoutUndefined(options) };
   const { ttlMs, waitTimeoutMs, quorum, driftFactor, label, signal, autoExtend } = merged;
   const { retryDelayMs, retryDelayMaxMs, maxHoldMs, awaitRelease } = merged;
   checkType("driftFactor", "number", driftFactor);
   insist(driftFactor >= 0 && driftFactor < 1, "driftFactor", "from 0 to below 1", driftFactor);
   checkTtl(ttlMs, driftFactor);
-  const { nodeTimeoutMs = defaultNodeTimeoutMs(ttlMs) } = merged;
+  const { nodeTimeoutMs = defaultNodeTimeoutMs(ttlMs, nodes) } = merged;
   for (const [name, value] of Object.entries({
     nodeTimeoutMs,
     waitTimeoutMs,
@@ -146,8 +148,8 @@ export function parseLockOptions(options: LockOptions, nodeCount: number, base: 
   insist(isInTtl, "nodeTimeoutMs", `above 0 and less than ttlMs, ${ttlMs}`, nodeTimeoutMs);
   insist(waitTimeoutMs >= 0, "waitTimeoutMs", "at least 0", waitTimeoutMs);
   checkInteger("quorum", quorum);
-  const range = `from the majority, ${majority}, to all ${nodeCount} of the nodes`;
-  insist(quorum >= majority && quorum <= nodeCount, "quorum", range, quorum);
+  const range = `from the majority, ${majority}, to all ${nodes.length} of the nodes`;
+  insist(quorum >= majority && quorum <= nodes.length, "quorum", range, quorum);
   insist(retryDelayMs > 0, "retryDelayMs", "above 0", retryDelayMs);
   const isOrdered = retryDelayMaxMs >= retryDelayMs;
   insist(isOrdered, "retryDelayMaxMs", `at least retryDelayMs, ${retryDelayMs}`, retryDelayMaxMs);
@@ -253,6 +255,8 @@ export function parseNodes(nodes: readonly LockNode[]): readonly LockNode[] {
     if (names.has(name)) {
       throw new RangeError(`nodes and their names must be distinct: two are called ${name}`);
     }
+    const suggestedMs = node?.suggestedTimeoutMs;
+    if (suggestedMs !== undefined) checkInteger("a node's suggestedTimeoutMs", suggestedMs);
     names.add(name);
   }
   return Object.freeze([...nodes]);

@@ -74,8 +74,8 @@ export class Redlock implements AsyncDisposable {
     checkMethods("clock", Object.keys(systemClock), clock);
     if (observer !== undefined) assertObserver(observer);
     checkInteger("maxWaiters", maxWaiters);
-    this.#settings = parseLockOptions(lockOptions, checkedNodes.length);
-    this.#settingsFor = rememberingLast((given) => parseLockOptions(given, checkedNodes.length, lockOptions));
+    this.#settings = parseLockOptions(lockOptions, checkedNodes);
+    this.#settingsFor = rememberingLast((given) => parseLockOptions(given, checkedNodes, lockOptions));
     const openCalls = new Set<QuorumCall>();
     this.#context = {
       nodes: checkedNodes,

@@ -11,7 +11,7 @@ import { createSweep } from "./sweep.ts";
 import { createWaitingLists } from "./waiting-lists.ts";
 
 /** A lock node with all the optional methods. */
-export type MemoryNode = Required<Omit<LockNode, "verifiesServer">>;
+export type MemoryNode = Required<Omit<LockNode, "verifiesServer" | "suggestedTimeoutMs">>;
 
 /** The options of {@link memoryNode}. */
 export interface MemoryNodeOptions {

@@ -4,6 +4,7 @@ import type { LockNode } from "@holdfast/core";
 export function plainNode<N extends LockNode>(node: N, name: string = node.name): N {
   const plain: LockNode = {
     name,
+    ...suggestionOf(node),
     acquire: (request) => node.acquire(request),
     extend: (request) => node.extend(request),
     release: (request) => node.release(request),
@@ -13,6 +14,10 @@ export function plainNode<N extends LockNode>(node: N, name: string = node.name)
   if (inspect) plain.inspect = inspect.bind(node);
   if (close) plain.close = close.bind(node);
   return plain as N;
+}
+
+function suggestionOf({ suggestedTimeoutMs }: LockNode): Pick<LockNode, "suggestedTimeoutMs"> {
+  return { ...(suggestedTimeoutMs !== undefined && { suggestedTimeoutMs }) };
 }
 
 /** Returns a node that keeps each resource under another name. */
@@ -28,6 +33,7 @@ export function renamedNode<N extends LockNode>(node: N, keptAs: (resource: stri
   };
   const result: LockNode = {
     name: node.name,
+    ...suggestionOf(node),
     async acquire(request) {
       const reply = await node.acquire(renamed(request));
       if (reply?.granted !== false || !Array.isArray(reply.heldResources)) return reply;

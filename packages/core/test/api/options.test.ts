@@ -18,6 +18,12 @@ describe("bad arguments", () => {
       TypeError,
       "a node's name must be a non-empty string, not an empty string",
     ],
+    [
+      "a node that suggests no time",
+      [{ ...memoryNode(), suggestedTimeoutMs: 0 }],
+      RangeError,
+      "a node's suggestedTimeoutMs must be a positive integer, not 0",
+    ],
     ["two nodes with one name", [memoryNode({ name: "x" }), memoryNode({ name: "x" })], RangeError, "two are called x"],
   ];
   it.each(badNodes)("Redlock() refuses %s", (_, nodes, type, message) => {
@@ -130,6 +136,26 @@ describe("bad arguments", () => {
     const { redlock, clock } = world(3);
     const lock = await clock.until(redlock.acquire("r", { ttlMs: undefined, signal: undefined, label: undefined }));
     expect(lock.remainingMs()).toBe(9898);
+  });
+
+  const timeouts: [string, LockOptions, number][] = [
+    ["the largest suggestion of the nodes", { ttlMs: 1_000 }, 300],
+    ["at most half of the ttl", { ttlMs: 400 }, 200],
+    ["a twentieth of the ttl if that is longer", { ttlMs: 8_000 }, 400],
+    ["what the caller passes", { ttlMs: 1_000, nodeTimeoutMs: 70 }, 70],
+  ];
+  it.each(timeouts)("acquire() gives nodes that suggest a timeout %s", async (_, options, timeoutMs) => {
+    const { nodes, clock } = world(3);
+    const suggestions = [undefined, 300, 100];
+    for (const [index, node] of nodes.entries()) {
+      node.fault = () => ({ lose: "reply" });
+      if (suggestions[index]) Object.assign(node, { suggestedTimeoutMs: suggestions[index] });
+    }
+    const redlock = new Redlock(nodes, { clock });
+    await expect(clock.until(redlock.acquire("r", { ...options, waitTimeoutMs: 0 }))).rejects.toThrow(
+      `timed out after ${timeoutMs} ms`,
+    );
+    expect(nodes[0]?.calls[0]?.request.timeoutMs).toBe(timeoutMs);
   });
 
   it("acquire() options override those of the constructor", async () => {

@@ -6,6 +6,7 @@ import { Claim } from "../../src/claim.ts";
 import type { RedlockContext } from "../../src/context.ts";
 import { FenceHint } from "../../src/fence.ts";
 import { FirstLock } from "../../src/first-lock.ts";
+import type { LockNode } from "../../src/lock-node.ts";
 import { parseLockOptions } from "../../src/options.ts";
 import { Deadlines, RequestsInFlight } from "../../src/quorum-call.ts";
 import { LocalQueues, type Waiter } from "../../src/waiting/index.ts";
@@ -13,7 +14,12 @@ import { WaiterGroup } from "../../src/waiting/resource-queue.ts";
 
 fc.configureGlobal({ seed: fuzzSeed });
 
-const settings = { ...parseLockOptions({}, 1), waitTimeoutMs: 60_000, retryDelayMs: 10, retryDelayMaxMs: 10 };
+const settings = {
+  ...parseLockOptions({}, [{} as LockNode]),
+  waitTimeoutMs: 60_000,
+  retryDelayMs: 10,
+  retryDelayMaxMs: 10,
+};
 const names = ["a", "b", "c", "d"];
 
 function createQueues(maxWaiters = 100_000) {
