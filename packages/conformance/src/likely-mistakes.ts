@@ -3,6 +3,12 @@
  * find out more about a mistake report it themselves, and are not listed here.
  */
 const byStatement: Readonly<Record<string, string>> = {
+  "the node suggests a timeout in whole milliseconds, if it suggests one, and both clients agree":
+    "suggestedTimeoutMs is not a positive integer",
+  "acquire() and release() of one owner sent at once take effect in either order, as their replies say":
+    "a reply says what the adapter expects, not what the server did",
+  "acquire() with takeover and the release of the old owner sent at once leave the claim to the new owner":
+    "a release compares the owner first and frees the resource in a second step",
   "acquire() grants a resource that was never claimed":
     "a resource without an entry in the store counts as held, or its counter does not begin at 0",
   "acquire() grants a resource that was released": "a release leaves the claim in the store",
@@ -124,7 +130,7 @@ const byStatement: Readonly<Record<string, string>> = {
     "digits of large fences are lost, as in a floating-point number that becomes a string",
   "the fence is exactly the hint of a client whose clock is hours ahead":
     "the hint is clamped to less than a day ahead",
-  "a hint is limited to the node's clock plus a day": "the hint is not clamped",
+  "a hint is limited to a day ahead of the store's clock, or of the adapter's": "the hint is not clamped",
   "a hint beyond this limit, however often it is sent, advances the counter no faster than the clock":
     "the hint is clamped to a day after the counter, and not after the clock",
   "the counters of different resources are independent": "there is one counter for all resources",

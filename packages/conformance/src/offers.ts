@@ -44,7 +44,9 @@ async function keepsWaitingLists(node: Client): Promise<boolean> {
 
 function assertServerOrReason({ server }: LockNodeSubject, noServer: string | undefined): void {
   if (server === undefined && noServer === undefined) {
-    throw new TypeError("give the subject a serverso that outages can be tested, or state in noServer why it has none");
+    throw new TypeError(
+      "give the subject a server so that outages can be tested, or state in noServer why it has none",
+    );
   }
   if (server !== undefined && noServer !== undefined) {
     throw new TypeError(`noServer says "${noServer}", but the subject has a server`);
@@ -54,7 +56,7 @@ function assertServerOrReason({ server }: LockNodeSubject, noServer: string | un
 function assertRivalModuleOrReason({ rivalModule }: LockNodeSubject, noOtherProcess: string | undefined): void {
   if (rivalModule === undefined && noOtherProcess === undefined) {
     throw new TypeError(
-      "give the subject a rivalModuleso that exclusion between processes can be tested, or state in noOtherProcess why it has none",
+      "give the subject a rivalModule so that exclusion between processes can be tested, or state in noOtherProcess why it has none",
     );
   }
   if (rivalModule !== undefined && noOtherProcess !== undefined) {

@@ -20,7 +20,10 @@ export interface LockNodeSubject {
    * suite waits for real time to pass.
    */
   advance?(ms: number): void | Promise<void>;
-  /** The server's wall clock, in milliseconds since the Unix epoch. Default: the clock of this process. */
+  /**
+   * The wall clock that limits fence hints, in milliseconds since the Unix epoch: the server's, or the adapter's if the
+   * server has none. Default: the clock of this process.
+   */
   nowMs?(): number;
   /**
    * Returns a name under which the resource can be claimed together with all others from this method, for example with

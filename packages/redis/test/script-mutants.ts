@@ -111,7 +111,7 @@ export const nodeMutants: readonly NodeMutant[] = [
   },
   {
     fault: "accepts any hint, however far ahead of its clock",
-    caughtBy: "a hint is limited to the node's clock plus a day",
+    caughtBy: "a hint is limited to a day ahead of the store's clock, or of the adapter's",
     edits: inAcquires(clamps, ["hint", "tonumber(fenceHint)"]),
   },
   {

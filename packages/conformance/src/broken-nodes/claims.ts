@@ -1,4 +1,4 @@
-import { setTimeout } from "node:timers/promises";
+import { setImmediate, setTimeout } from "node:timers/promises";
 import type { AcquireRequest, LockNode } from "@holdfast/core";
 import { renamedNode } from "../world/renamed-node.ts";
 import { type BrokenWrapper, withDenials } from "./broken-node.ts";
@@ -58,6 +58,41 @@ export const brokenClaims: readonly BrokenWrapper[] = [
         },
       };
     },
+  },
+  {
+    fault: "reports that it released a claim whose acquire it has only just sent",
+    caughtBy: "acquire() and release() of one owner sent at once take effect in either order, as their replies say",
+    breakIt: (node) => {
+      const sent = new Set<string>();
+      return {
+        async acquire(request) {
+          sent.add(request.owner);
+          await setImmediate();
+          return node.acquire(request).finally(() => sent.delete(request.owner));
+        },
+        async release(request) {
+          const { released } = await node.release(request);
+          return { released: released || sent.has(request.owner) };
+        },
+      };
+    },
+  },
+  {
+    fault: "frees the resource for a late release, even if a takeover has overtaken it",
+    caughtBy: "acquire() with takeover and the release of the old owner sent at once leave the claim to the new owner",
+    sees: "inspect",
+    breakIt: (node) => ({
+      async release(request) {
+        const views = await Promise.all(request.resources.map((resource) => node.inspect(resource)));
+        await setTimeout(1);
+        if (!views.some(({ owner }) => owner === request.owner)) return node.release(request);
+        const freed = request.resources.map(async (resource) => {
+          const { owner } = await node.inspect(resource);
+          return node.release({ ...request, resources: [resource], owner: owner ?? request.owner });
+        });
+        return { released: (await Promise.all(freed)).some(({ released }) => released) };
+      },
+    }),
   },
   {
     fault: "rejects instead of denying",

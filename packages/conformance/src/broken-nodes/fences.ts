@@ -1,5 +1,8 @@
 import type { LockNode } from "@holdfast/core";
+import { dayMs } from "../world/durations.ts";
 import { type BrokenWrapper, forgetful, withDenials } from "./broken-node.ts";
+
+const dayUs = dayMs * 1_000;
 
 /** Counts fences in the client instead of on the server. */
 function countingByItself(node: LockNode): Partial<LockNode> {
@@ -172,12 +175,25 @@ export const brokenFences: readonly BrokenWrapper[] = [
   },
   {
     fault: "accepts any hint, however far ahead of its clock",
-    caughtBy: "a hint is limited to the node's clock plus a day",
+    caughtBy: "a hint is limited to a day ahead of the store's clock, or of the adapter's",
     breakIt: (node) => ({
       async acquire(request) {
         const reply = await node.acquire(request);
         if (reply.granted) await node.extend({ ...request, fence: request.fenceHint, rejoin: false });
         return reply.granted ? { granted: true, fence: Math.max(reply.fence, request.fenceHint) } : reply;
+      },
+    }),
+  },
+  {
+    fault: "limits hints by the clock of another machine, which is days ahead of the store's",
+    caughtBy: "a hint is limited to a day ahead of the store's clock, or of the adapter's",
+    breakIt: (node) => ({
+      async acquire(request) {
+        const reply = await node.acquire(request);
+        if (!reply.granted || reply.fence >= request.fenceHint) return reply;
+        const fence = Math.min(request.fenceHint, reply.fence + 3 * dayUs);
+        await node.extend({ ...request, fence, rejoin: false });
+        return { granted: true, fence };
       },
     }),
   },

@@ -2,8 +2,13 @@ import { minuteMs } from "../world/durations.ts";
 import { renamedNode } from "../world/renamed-node.ts";
 import type { BrokenWrapper } from "./broken-node.ts";
 
-/** Nodes that declare a limit and violate it. */
+/** Nodes that declare a limit and violate it, or declare nonsense. */
 export const brokenLimits: readonly BrokenWrapper[] = [
+  {
+    fault: "suggests a timeout of zero",
+    caughtBy: "the node suggests a timeout in whole milliseconds, if it suggests one, and both clients agree",
+    breakIt: () => ({ suggestedTimeoutMs: 0 }),
+  },
   {
     fault: "declares that it claims one resource at a time, and claims the first of several before it rejects",
     cannot: { severalResources: "the store has transactions over one key" },

@@ -14,6 +14,16 @@ export const clientFacts: readonly Fact[] = [
     }
   }),
 
+  fact(
+    "the node suggests a timeout in whole milliseconds, if it suggests one, and both clients agree",
+    async (world) => {
+      const [suggestedMs, rivalMs] = [world.node, world.rival].map(({ node }) => node.suggestedTimeoutMs);
+      expect(rivalMs).toBe(suggestedMs);
+      if (suggestedMs === undefined) return;
+      expect(Number.isSafeInteger(suggestedMs) && suggestedMs > 0, `suggestedTimeoutMs: ${suggestedMs}`).toBe(true);
+    },
+  ),
+
   fact("both clients see each other's claims", async ({ node, rival }) => {
     await node.grant("alice", "a");
     await rival.grant("bob", "b");

@@ -138,6 +138,40 @@ const races: readonly Fact[] = [
     }
   }),
 
+  fact(
+    "acquire() and release() of one owner sent at once take effect in either order, as their replies say",
+    async (world) => {
+      for (let round = 0; round < rounds; round++) {
+        const owner = freshOwner();
+        // An adapter may drop a request that is cancelled before it is sent: it then rejects, and nothing is known.
+        const claim = world.node.acquire(owner, "r").catch(() => undefined);
+        const [reply, released] = await Promise.all([claim, world.node.release(owner, "r")]);
+        if (reply !== undefined) {
+          expect(reply.granted, "the resource is free").toBe(true);
+          const { held } = await world.rival.extend(owner, "r");
+          const freed = released ? "the claim" : "nothing";
+          expect(held, `held, although the release replied that it freed ${freed}`).toBe(!released);
+        }
+        await world.node.release(owner, "r");
+      }
+    },
+  ),
+
+  factNeeding(
+    "takeover",
+    "acquire() with takeover and the release of the old owner sent at once leave the claim to the new owner",
+    async (world) => {
+      let [owner, next] = [freshOwner(), freshOwner()];
+      await world.node.grant(owner, "r");
+      for (let round = 0; round < rounds; round++) {
+        const release = world.node.release(owner, "r");
+        await Promise.all([release, world.node.grant(next, "r", { takeover: owner })]);
+        await world.rival.hold(next, "r");
+        [owner, next] = [next, freshOwner()];
+      }
+    },
+  ),
+
   fact("release() sent many times at once frees no claim of the next owner", async (world) => {
     for (let round = 0; round < rounds; round++) {
       const [owner, next] = [freshOwner(), freshOwner()];

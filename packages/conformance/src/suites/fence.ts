@@ -97,7 +97,7 @@ const hints: readonly Fact[] = [
     expect(await world.node.grant("alice", "r", { fenceHint: hint })).toBe(hint);
   }),
 
-  fact("a hint is limited to the node's clock plus a day", async (world) => {
+  fact("a hint is limited to a day ahead of the store's clock, or of the adapter's", async (world) => {
     const { node } = world;
     for (const [index, fenceHint] of [Number.MAX_SAFE_INTEGER, hintOf(world) + 2 * dayUs].entries()) {
       const fence = await node.grant("a client with a broken clock", `r${index}`, { fenceHint });

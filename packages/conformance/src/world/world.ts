@@ -46,7 +46,7 @@ export interface World {
   inOwnProcess(): Promise<{ readonly client: Client; kill(): Promise<void> }>;
   /** Closes the clients in other processes, and then the subject. */
   close(): Promise<void>;
-  /** The server's wall clock, in milliseconds since the Unix epoch. */
+  /** The wall clock that limits fence hints, in milliseconds since the Unix epoch. */
   nowMs(): number;
   /** A clock that runs like the server's, in milliseconds since some moment. */
   elapsedMs(): number;
