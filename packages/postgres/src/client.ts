@@ -1,0 +1,242 @@
+import { ConfigurationError } from "@holdfast/core";
+import type { Statement } from "./statements.ts";
+
+/** A value of a statement. */
+export type Value = string | number | boolean | null;
+
+/** A row of a result: its values as text, in the order of the statement's columns. */
+export type Row = readonly (string | null)[];
+
+/** A `Pool` of `pg`, or of a library with the same interface. */
+export interface PgPool {
+  /** How many connections are open. */
+  readonly totalCount: number;
+  /** Checks out a connection. */
+  connect(): Promise<PgPoolClient>;
+}
+
+/** A connection that was checked out from a {@link PgPool}. */
+export interface PgPoolClient {
+  /** Runs a statement. */
+  query(query: PgQuery): Promise<{ readonly rows: unknown[] }>;
+  /** Returns the connection to the pool, or closes it. */
+  release(destroy?: boolean): void;
+  /** Adds a listener for errors of the connection. */
+  on(event: "error", listener: (error: Error) => void): unknown;
+  /** Removes it. */
+  removeListener(event: "error", listener: (error: Error) => void): unknown;
+}
+
+/** A connected `Client` of `pg` that does nothing else. It must not be in a transaction. */
+export interface PgClient {
+  /** The settings of the connection. */
+  readonly connectionParameters: object;
+  /** Runs a statement. */
+  query(query: PgQuery): Promise<{ readonly rows: unknown[] }>;
+}
+
+/** A query of `pg`. */
+export interface PgQuery {
+  /** The statement. */
+  text: string;
+  /** Its parameters. */
+  values?: Value[];
+  /** The name of the prepared statement. */
+  name?: string;
+  /** Makes rows arrays. */
+  rowMode: "array";
+}
+
+/** An instance of postgres.js: what `postgres(…)` returns. */
+export interface PostgresJs {
+  /** Runs a statement. */
+  unsafe(text: string, values?: Value[], options?: { prepare?: boolean }): PostgresJsQuery;
+  /** Subscribes to a channel. */
+  listen(channel: string, onNotify: (payload: string) => void): Promise<{ unlisten(): Promise<void> }>;
+}
+
+/** A query of postgres.js. */
+export interface PostgresJsQuery {
+  /** Makes rows arrays. */
+  values(): PromiseLike<unknown>;
+  /** Cancels the query. */
+  cancel(): void;
+}
+
+/** A client of a PostgreSQL server: a `Pool` or a `Client` of `pg`, or an instance of postgres.js. */
+export type PostgresClient = PgPool | PgClient | PostgresJs;
+
+/** One client library, as the node uses it. */
+export interface Database {
+  /**
+   * Runs a statement. Rejects without having sent it if no connection is free within `sendWithinMs`, so that nothing runs
+   * that the caller has given up on.
+   */
+  query(statement: Statement, values: readonly Value[], sendWithinMs: number): Promise<readonly Row[]>;
+  /** Runs several statements as one transaction, and returns the rows of the last one. */
+  script(text: string): Promise<readonly Row[]>;
+  /** Opens a connection that listens to a channel. `onEnd` is called once, when it has ended by itself. */
+  listen(channel: string, onNotify: (payload: string) => void, onEnd: () => void): Promise<() => Promise<void>>;
+}
+
+/** How long the server may take to reply before the connection is closed, in milliseconds. */
+const replyTimeoutMs = 10_000;
+
+/**
+ * Recognizes the client library.
+ *
+ * @throws {TypeError} if this is no such client, or a transaction of one
+ */
+export function databaseOf(name: string, client: PostgresClient): Database {
+  const given = Object(client) as Partial<PgPool & PgClient & PostgresJs & { savepoint: unknown }>;
+  if (typeof given.unsafe === "function" && given.savepoint === undefined) return overPostgresJs(given as PostgresJs);
+  if (typeof given.totalCount === "number") return overPg(given as PgPool, given as unknown as PgSource);
+  if (typeof given.connectionParameters === "object" && typeof given.query === "function") {
+    const pgClient = given as PgClient;
+    const Client = pgClient.constructor as PgSource["Client"];
+    return overPg(poolOfOne(pgClient), { Client, options: pgClient.connectionParameters });
+  }
+  const wanted = "a Pool or a Client of pg, or an instance of postgres.js";
+  const transaction = typeof given.savepoint === "function" ? ", not a transaction: claims must commit at once" : "";
+  throw new TypeError(`${name} must be ${wanted}${transaction}`);
+}
+
+/** Creates further connections with the same settings. */
+interface PgSource {
+  readonly Client: new (options: object) => PgSubscriber;
+  readonly options: object;
+}
+
+interface PgSubscriber {
+  connect(): Promise<unknown>;
+  query(text: string): Promise<unknown>;
+  end(): Promise<void>;
+  on(event: "notification", listener: (message: { channel: string; payload?: string }) => void): unknown;
+  on(event: "error" | "end", listener: () => void): unknown;
+}
+
+function overPg(pool: Pick<PgPool, "connect">, { Client, options }: PgSource): Database {
+  /** Whether connections keep statements prepared. PgBouncer before 1.21 does not, in transaction mode. */
+  let prepares = true;
+  const send = async (query: Omit<PgQuery, "rowMode">, sendWithinMs: number): Promise<readonly Row[]> => {
+    const startMs = performance.now();
+    const client = await pool.connect();
+    if (performance.now() - startMs > sendWithinMs) {
+      client.release();
+      throw new Error(`no connection was free within ${Math.round(sendWithinMs)} ms`);
+    }
+    client.on("error", ignore); // the query rejects as well
+    let isUsable = false;
+    try {
+      const { rows } = await client.query({ ...query, rowMode: "array", query_timeout: replyTimeoutMs } as PgQuery);
+      isUsable = true;
+      return rows as Row[];
+    } catch (error) {
+      const { severity } = Object(error); // of an error message of the server, after which the connection is intact
+      isUsable = severity === "ERROR";
+      throw error;
+    } finally {
+      client.removeListener("error", ignore);
+      client.release(!isUsable);
+    }
+  };
+  return {
+    async query({ name, text }, values, sendWithinMs) {
+      const query = { text, values: [...values] };
+      if (!prepares) return send(query, sendWithinMs);
+      try {
+        return await send({ ...query, name }, sendWithinMs);
+      } catch (error) {
+        // A pooler has passed the statement to a connection that does not know it, or already has one of this name.
+        if (!["26000", "42P05"].includes(codeOf(error))) throw error;
+        prepares = false;
+        return send(query, sendWithinMs);
+      }
+    },
+    async script(text) {
+      // The result of several statements is a list of their rows.
+      const results: unknown[] = [await send({ text }, Number.POSITIVE_INFINITY)].flat();
+      return results.at(-1) as readonly Row[];
+    },
+    async listen(channel, onNotify, onEnd) {
+      const subscriber = new Client(options);
+      subscriber.on("error", ignore); // "end" follows
+      subscriber.on("notification", (message) => {
+        if (message.channel === channel) onNotify(message.payload ?? "");
+      });
+      try {
+        await subscriber.connect();
+        await subscriber.query(`LISTEN ${channel}`);
+      } catch (error) {
+        await subscriber.end().catch(ignore);
+        throw error;
+      }
+      let isClosed = false;
+      subscriber.on("end", () => {
+        if (!isClosed) onEnd();
+      });
+      return async () => {
+        isClosed = true;
+        await subscriber.end().catch(ignore);
+      };
+    },
+  };
+}
+
+/** Lends a client to one caller at a time, as its own queue would still send what was given up. */
+function poolOfOne(client: PgClient & { getTransactionStatus?(): string }): Pick<PgPool, "connect"> {
+  let free = Promise.resolve();
+  return {
+    async connect() {
+      const turn = free;
+      let release = (): void => {};
+      free = new Promise((resolve) => {
+        release = resolve;
+      });
+      await turn;
+      if (["T", "E"].includes(client.getTransactionStatus?.() ?? "")) {
+        release();
+        throw new ConfigurationError("the client is in a transaction: claims must commit at once", []);
+      }
+      return { query: (query) => client.query(query), release, on: ignore, removeListener: ignore };
+    },
+  };
+}
+
+function overPostgresJs(sql: PostgresJs & { options?: { prepare?: boolean } }): Database {
+  const prepare = sql.options?.prepare ?? true;
+  return {
+    async query({ text }, values, sendWithinMs) {
+      const query = sql.unsafe(text, [...values], { prepare });
+      // A query that waits for a connection is removed. One that was sent is left to its reply.
+      const dropUnsent = (): void => {
+        if ((query as { state?: unknown }).state == null) query.cancel();
+      };
+      const timer = Number.isFinite(sendWithinMs)
+        ? setTimeout(() => setImmediate(dropUnsent), sendWithinMs)
+        : undefined;
+      try {
+        return (await query.values()) as Row[];
+      } finally {
+        clearTimeout(timer);
+      }
+    },
+    async script(text) {
+      const results = (await sql.unsafe(text).values()) as (readonly Row[])[];
+      return results.at(-1) as readonly Row[];
+    },
+    async listen(channel, onNotify) {
+      // The instance reconnects by itself, and closes the connection with itself.
+      const { unlisten } = await sql.listen(channel, onNotify);
+      return unlisten;
+    },
+  };
+}
+
+/** Returns the SQLSTATE of an error; empty if it has none. */
+export function codeOf(error: unknown): string {
+  const { code } = Object(error);
+  return typeof code === "string" ? code : "";
+}
+
+function ignore(): void {}

@@ -1,0 +1,20 @@
+/** Lock nodes over PostgreSQL. */
+
+export type {
+  PgClient,
+  PgPool,
+  PgPoolClient,
+  PgQuery,
+  PostgresClient,
+  PostgresJs,
+  PostgresJsQuery,
+  Value,
+} from "./client.ts";
+export {
+  type DeleteUnusedOptions,
+  type PostgresNode,
+  type PostgresNodeOptions,
+  postgresNode,
+} from "./postgres-node.ts";
+export { createTable, type TableOptions } from "./table.ts";
+export type { PgTransaction, PostgresJsTransaction, Transaction } from "./transaction.ts";

@@ -1,0 +1,91 @@
+import { createHash } from "node:crypto";
+import { assertOptions, checkType } from "@holdfast/core/requests";
+
+/** Where the claims are stored. */
+export interface TableOptions {
+  /** The schema of the table. Default `public`. */
+  readonly schema?: string | undefined;
+  /** The name of the table. Default `holdfast_locks`. */
+  readonly table?: string | undefined;
+}
+
+/** The names of the options of {@link TableOptions}. */
+export const tableOptions: readonly string[] = ["schema", "table"];
+
+/** PostgreSQL truncates longer identifiers. */
+const identifierBytesMax = 63;
+
+/**
+ * Returns the statement that creates the table, if it does not exist. Run it once, as a migration, in any schema that
+ * exists. The users that lock need `SELECT`, `INSERT` and `UPDATE` on the table, and `DELETE` for `deleteUnused`.
+ *
+ * @throws {TypeError | RangeError} naming the bad option
+ *
+ * @example
+ * ```ts
+ * import { createTable } from "@holdfast/postgres";
+ *
+ * console.log(createTable({ schema: "app", table: "locks" })); // CREATE TABLE IF NOT EXISTS "app"."locks" (…
+ * ```
+ */
+export function createTable(options: TableOptions = {}): string {
+  assertOptions(options, tableOptions, "createTable");
+  // A row is updated in place: free space in its page keeps the index and the table small.
+  return `CREATE TABLE IF NOT EXISTS ${qualifiedName(options)} (
+  name text COLLATE "C" PRIMARY KEY,
+  owner text COLLATE "C",
+  until timestamptz NOT NULL,
+  fence bigint NOT NULL CHECK (fence BETWEEN 0 AND ${Number.MAX_SAFE_INTEGER}),
+  waiters text[] COLLATE "C",
+  waiting_until timestamptz,
+  watched_until timestamptz
+) WITH (fillfactor = 70)`;
+}
+
+/** Returns the quoted name of the table. */
+export function qualifiedName({ schema = "public", table = "holdfast_locks" }: TableOptions): string {
+  return `${quoted("schema", schema)}.${quoted("table", table)}`;
+}
+
+function quoted(option: string, identifier: string): string {
+  checkType(option, "string", identifier);
+  const bytes = Buffer.byteLength(identifier);
+  if (bytes === 0 || bytes > identifierBytesMax || identifier.includes("\0")) {
+    throw new RangeError(`${option} must have 1 to ${identifierBytesMax} bytes, not ${bytes}, and no NUL`);
+  }
+  return `"${identifier.replaceAll('"', '""')}"`;
+}
+
+/** An index entry has at most about 2,700 bytes. */
+const storedNameMax = 1_000;
+
+/**
+ * Spells a resource as it is stored: in ASCII, which every database encoding has, with the escapes of JSON. A long name
+ * ends with its digest instead of its last characters. No other name is stored as `…\#…`, as JSON has no such escape.
+ */
+export function storedName(resource: string): string {
+  const name = asciiOf(resource);
+  if (name.length <= storedNameMax) return name;
+  return `${name.slice(0, storedNameMax - 66)}\\#${digestOf(name)}`;
+}
+
+/** Spells any string in ASCII, with the escapes of JSON. */
+export function asciiOf(text: string): string {
+  const escaped = JSON.stringify(text).slice(1, -1);
+  return escaped.replace(/[^\0-~]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);
+}
+
+/** Returns the string that {@link asciiOf} spelled like this. */
+export function textOf(ascii: string): string {
+  return JSON.parse(`"${ascii}"`);
+}
+
+/** Returns the SHA-256 digest in hexadecimal, as `encode(sha256(…), 'hex')` does. */
+export function digestOf(text: string): string {
+  return createHash("sha256").update(text).digest("hex");
+}
+
+/** Writes strings as an array of PostgreSQL, which every client passes on as text. */
+export function arrayOf(texts: readonly string[]): string {
+  return `{${texts.map((text) => `"${text.replaceAll(/[\\"]/g, "\\$&")}"`).join(",")}}`;
+}

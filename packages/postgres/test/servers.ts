@@ -1,0 +1,50 @@
+import type { LockNodeSubject } from "@holdfast/conformance";
+import { startTcpProxy } from "@holdfast/conformance/tcp-proxy";
+import { createTable } from "@holdfast/postgres";
+import { type PostgresServer, startPostgresServer } from "@holdfast/testkit/postgres-server";
+import pg from "pg";
+import { afterAll } from "vitest";
+import { type OpenClient, openNode } from "./fixtures/rival.ts";
+
+/** Starts a server for the tests of a file. */
+export async function serverOfFile(): Promise<PostgresServer> {
+  const server = await startPostgresServer({ fsync: true });
+  afterAll(() => server.stop());
+  return server;
+}
+
+let tables = 0;
+
+/** Creates a fresh table, and returns its name. */
+export async function freshTable(connectionString: string): Promise<string> {
+  tables += 1;
+  const table = `locks ${tables}`;
+  const client = new pg.Client(connectionString);
+  await client.connect();
+  await client.query(createTable({ table }));
+  await client.end();
+  return table;
+}
+
+/** Creates a subject: two clients behind a proxy, over a fresh table. */
+export async function subjectOver(server: PostgresServer, library: OpenClient["library"]): Promise<LockNodeSubject> {
+  const table = await freshTable(server.connectionString);
+  const proxy = await startTcpProxy({ port: server.port });
+  const behindProxy = server.connectionString.replace(`:${server.port}/`, `:${proxy.port}/`);
+  const open = () => openNode({ connectionString: behindProxy, table, library });
+  const [node, rival] = await Promise.all([open(), open()]);
+  return {
+    node: node.node,
+    rival: rival.node,
+    rivalModule: {
+      url: new URL("./fixtures/rival.ts", import.meta.url),
+      options: { connectionString: server.connectionString, table, library },
+      execArgv: ["--import", "tsx"],
+    },
+    server: proxy,
+    async close() {
+      await Promise.all([node.close(), rival.close()]);
+      await proxy.close();
+    },
+  };
+}
