@@ -48,6 +48,7 @@ const own: Readonly<Record<string, UserWorkspaceConfig>> = {
   "packages/conformance": overPg,
   "packages/postgres": overPg,
   "packages/simulation": simulations,
+  "packages/testkit": overPg,
 };
 
 const folders = ["packages", "apps"].flatMap((parent) =>

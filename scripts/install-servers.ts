@@ -1,7 +1,7 @@
 /** Installs the servers that the tests start, where they are missing. */
-import { ensurePostgres, ensureRedisServer } from "./lib/programs.ts";
+import { ensurePgBouncer, ensurePostgres, ensureRedisServer } from "./lib/programs.ts";
 
-for (const ensure of [ensureRedisServer, ensurePostgres]) {
+for (const ensure of [ensureRedisServer, ensurePostgres, ensurePgBouncer]) {
   await ensure().catch((error: Error) => {
     console.error(error.message);
     process.exit(1);

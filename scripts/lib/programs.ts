@@ -41,6 +41,18 @@ const postgres: Program = {
   ],
 };
 
+const pgBouncer: Program = {
+  name: "PgBouncer",
+  isThere: () => succeeds("pgbouncer", "--version"),
+  packages: ["pgbouncer"],
+  advice: [
+    "The tests start a PgBouncer, and pgbouncer is not on the PATH. Please install it:",
+    "  Debian, Ubuntu  sudo apt-get install pgbouncer",
+    "  macOS           brew install pgbouncer",
+    "  other systems   the package of your system that brings pgbouncer",
+  ],
+};
+
 const spin: Program = {
   name: "spin",
   isThere: () => succeeds("spin", "-V"),
@@ -91,6 +103,11 @@ export function ensureRedisServer(): Promise<void> {
 /** Installs PostgreSQL unless tests find it. */
 export function ensurePostgres(): Promise<void> {
   return ensure(postgres);
+}
+
+/** Installs PgBouncer unless it is on the PATH. */
+export function ensurePgBouncer(): Promise<void> {
+  return ensure(pgBouncer);
 }
 
 /** Installs the model checker, and the compiler that it needs, unless they are on the PATH. */

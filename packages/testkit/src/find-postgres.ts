@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
-import { access, constants, readdir } from "node:fs/promises";
-import { delimiter, join } from "node:path";
+import { access, constants, readdir, realpath } from "node:fs/promises";
+import { delimiter, dirname, join } from "node:path";
 import { promisify } from "node:util";
 
 /** The folder in which Debian and its derivatives install all versions, off the PATH. */
@@ -9,7 +9,10 @@ const debianFolder = "/usr/lib/postgresql";
 /** Finds the folder of the PostgreSQL server programs (`initdb` and `postgres`); undefined if they are not installed. */
 export async function findPostgres(): Promise<string | undefined> {
   const folders = [...(process.env.PATH ?? "").split(delimiter), ...(await debianFolders()), ...(await configFolder())];
-  for (const folder of folders) if (folder !== "" && (await hasServer(folder))) return folder;
+  for (const folder of folders) {
+    // A folder of links may lack the less common programs, such as `pg_basebackup`.
+    if (folder !== "" && (await hasServer(folder))) return dirname(await realpath(join(folder, "postgres")));
+  }
   return undefined;
 }
 

@@ -1,0 +1,89 @@
+import { appendFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import pg from "pg";
+import { launchPostgres, type PostgresServer } from "./postgres-process.ts";
+
+/** Options of {@link startPostgresStandby}. */
+export interface PostgresStandbyOptions {
+  /** Whether each commit of the primary waits until the standby has it on disk. */
+  readonly synchronous: boolean;
+}
+
+/** A server that replays the log of another one. */
+export interface PostgresStandby extends PostgresServer {
+  /** Stops replication for good. What the primary commits from now on is missing here. */
+  disconnect(): Promise<void>;
+  /** Makes the standby a primary, and resolves when it accepts writes. */
+  promote(): Promise<void>;
+}
+
+const timeoutMs = 60_000;
+
+/** Starts a standby of the primary, and resolves when it replicates. */
+export async function startPostgresStandby(
+  primary: PostgresServer,
+  { synchronous }: PostgresStandbyOptions,
+): Promise<PostgresStandby> {
+  const name = "standby";
+  const upstream = `host=127.0.0.1 port=${primary.port} user=holdfast application_name=${name}`;
+  const server = await launchPostgres(
+    async ({ data, run }) => {
+      await run("pg_basebackup", "--pgdata", data, "--dbname", upstream, "--checkpoint=fast", "--no-sync");
+      await writeFile(join(data, "standby.signal"), "");
+      await appendFile(join(data, "postgresql.auto.conf"), `primary_conninfo = '${upstream}'\n`);
+    },
+    { fsync: "on", hot_standby: "on" },
+  );
+  try {
+    if (synchronous) await setting(primary, "synchronous_standby_names", name);
+    const wanted = synchronous ? "sync" : "async";
+    await shows(
+      primary,
+      "SELECT string_agg(sync_state, ' ') FROM pg_stat_replication WHERE state = 'streaming'",
+      wanted,
+    );
+  } catch (error) {
+    await server.stop();
+    throw error;
+  }
+  return {
+    ...server,
+    async disconnect() {
+      await setting(server, "primary_conninfo", "");
+      await shows(server, "SELECT count(*)::text FROM pg_stat_wal_receiver", "0");
+    },
+    async promote() {
+      await ask(server, "SELECT pg_promote(true, 60)");
+      await shows(server, "SELECT pg_is_in_recovery()::text", "false");
+    },
+  };
+}
+
+/** Changes a setting of a running server. */
+async function setting(server: PostgresServer, name: string, value: string): Promise<void> {
+  await ask(server, `ALTER SYSTEM SET ${name} = '${value}'`);
+  await ask(server, "SELECT pg_reload_conf()");
+}
+
+async function shows(server: PostgresServer, query: string, wanted: string): Promise<void> {
+  let seen: unknown;
+  for (const endMs = performance.now() + timeoutMs; performance.now() < endMs; await sleep(20)) {
+    seen = await ask(server, query);
+    if (seen === wanted) return;
+  }
+  throw new Error(`"${query}" returns ${seen} after ${timeoutMs} ms, not ${wanted}`);
+}
+
+/** Returns the first value that the query returns. */
+async function ask(server: PostgresServer, query: string): Promise<unknown> {
+  const client = new pg.Client({ connectionString: server.connectionString });
+  client.on("error", () => {});
+  await client.connect();
+  try {
+    const { rows } = await client.query({ text: query, rowMode: "array" });
+    return rows[0]?.[0];
+  } finally {
+    await client.end();
+  }
+}

@@ -1,0 +1,154 @@
+import { existsSync } from "node:fs";
+import { stat, statfs, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import pg from "pg";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { mountSmallDisk } from "../src/index.ts";
+import { startPgBouncer } from "../src/pgbouncer.ts";
+import { type PostgresServer, type PostgresServerOptions, startPostgresServer } from "../src/postgres-server.ts";
+import { startPostgresStandby } from "../src/postgres-standby.ts";
+
+async function start(options?: PostgresServerOptions): Promise<PostgresServer> {
+  const server = await startPostgresServer(options);
+  onTestFinished(() => server.stop());
+  return server;
+}
+
+/** Runs one query over a new connection, and resolves with the first value. */
+async function ask(connectionString: string, query: string): Promise<unknown> {
+  const client = new pg.Client({ connectionString });
+  client.on("error", () => {});
+  await client.connect();
+  try {
+    const { rows } = await client.query<unknown[]>({ text: query, rowMode: "array" });
+    return rows[0]?.[0];
+  } finally {
+    await client.end();
+  }
+}
+
+describe("startPostgresServer()", () => {
+  test("starts a server with the given settings", async () => {
+    const { connectionString } = await start({ fsync: true, settings: { max_connections: 17 } });
+    expect(await ask(connectionString, "SHOW fsync")).toBe("on");
+    expect(await ask(connectionString, "SHOW max_connections")).toBe("17");
+  });
+
+  test("shows the log of a server that does not start", async () => {
+    await expect(startPostgresServer({ settings: { no_such_setting: 1 } })).rejects.toThrow("no_such_setting");
+  });
+
+  test("kill() ends all its processes at once, and restart() recovers what was committed", async () => {
+    const server = await start({ fsync: true });
+    const { connectionString, port } = server;
+    await ask(connectionString, "CREATE TABLE numbers (n int)");
+    const client = new pg.Client({ connectionString });
+    const lost = new Promise((resolve) => client.on("error", resolve));
+    await client.connect();
+    await client.query("INSERT INTO numbers VALUES (1)");
+    await client.query("BEGIN; INSERT INTO numbers VALUES (2)");
+    await server.kill();
+    await lost;
+    await expect(ask(connectionString, "SELECT 1")).rejects.toThrow("ECONNREFUSED");
+    await server.restart();
+    expect(server.port).toBe(port);
+    expect(await ask(connectionString, "SELECT string_agg(n::text, ',') FROM numbers")).toBe("1");
+    expect(await server.log()).toContain("automatic recovery in progress");
+  });
+
+  test("pause() delays the reply to a statement until resume()", async () => {
+    const server = await start();
+    const client = new pg.Client(server.connectionString);
+    await client.connect();
+    await server.pause();
+    let isAnswered = false;
+    const reply = client.query("SELECT 1").then(() => {
+      isAnswered = true;
+    });
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(isAnswered).toBe(false);
+    await server.resume();
+    await reply;
+    await client.end();
+  });
+
+  test("stop() leaves no files behind, and can be called again", async () => {
+    const server = await start();
+    const data = String(await ask(server.connectionString, "SHOW data_directory"));
+    expect(existsSync(data)).toBe(true);
+    await server.stop();
+    await server.stop();
+    expect(existsSync(data)).toBe(false);
+  });
+});
+
+describe("startPostgresStandby()", () => {
+  test("starts a synchronous standby that has what the primary has committed, and promote() makes it writable", async () => {
+    const primary = await start({ fsync: true });
+    const standby = await startPostgresStandby(primary, { synchronous: true });
+    onTestFinished(() => standby.stop());
+    await ask(primary.connectionString, "CREATE TABLE numbers (n int)");
+    await ask(primary.connectionString, "INSERT INTO numbers VALUES (1)");
+    await primary.kill();
+    await expect(ask(standby.connectionString, "INSERT INTO numbers VALUES (2)")).rejects.toThrow("read-only");
+    await standby.promote();
+    await ask(standby.connectionString, "INSERT INTO numbers VALUES (2)");
+    expect(await ask(standby.connectionString, "SELECT sum(n)::text FROM numbers")).toBe("3");
+  });
+
+  test("disconnect() ends replication, so that a promoted standby lacks later commits", async () => {
+    const primary = await start();
+    const standby = await startPostgresStandby(primary, { synchronous: false });
+    onTestFinished(() => standby.stop());
+    await ask(primary.connectionString, "CREATE TABLE numbers (n int)");
+    await expect.poll(() => ask(standby.connectionString, "SELECT to_regclass('numbers')::text")).toBe("numbers");
+    await standby.disconnect();
+    await ask(primary.connectionString, "INSERT INTO numbers VALUES (1)");
+    await primary.kill();
+    await standby.promote();
+    expect(await ask(standby.connectionString, "SELECT count(*)::text FROM numbers")).toBe("0");
+  });
+});
+
+describe("startPgBouncer()", () => {
+  test("gives the server's connections to other clients between transactions, with poolMode transaction", async () => {
+    const server = await start();
+    const bouncer = await startPgBouncer(server, { poolMode: "transaction", poolSize: 1 });
+    onTestFinished(() => bouncer.stop());
+    const clients = [new pg.Client(bouncer.connectionString), new pg.Client(bouncer.connectionString)];
+    const pids: unknown[] = [];
+    for (const client of clients) {
+      await client.connect();
+      pids.push((await client.query("SELECT pg_backend_pid() AS pid")).rows[0].pid);
+    }
+    expect(pids[0]).toBe(pids[1]);
+    await Promise.all(clients.map((client) => client.end()));
+  });
+});
+
+describe("mountSmallDisk()", () => {
+  test("returns a disk that fill() fills until clear(), and that unmount() removes", async () => {
+    const disk = await mountSmallDisk(3);
+    const file = join(disk.path, "file");
+    await disk.fill();
+    expect((await statfs(disk.path)).bavail).toBe(0);
+    await expect(writeFile(file, "text")).rejects.toThrow("ENOSPC");
+    await disk.clear();
+    await writeFile(file, "text");
+    expect((await stat(file)).size).toBe(4);
+    await disk.unmount();
+    expect(existsSync(file)).toBe(false);
+  });
+
+  test("holds the data of a PostgreSQL server, whose error names the full disk", async () => {
+    const disk = await mountSmallDisk(120);
+    onTestFinished(() => disk.unmount());
+    const { connectionString } = await start({ folder: disk.path });
+    await ask(connectionString, "CREATE TABLE numbers (n int)");
+    await disk.fill();
+    const insert = "INSERT INTO numbers SELECT generate_series(1, 1000)";
+    await expect(ask(connectionString, insert)).rejects.toMatchObject({ code: "53100" });
+    await disk.clear();
+    await ask(connectionString, insert);
+  });
+});
