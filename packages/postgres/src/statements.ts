@@ -62,9 +62,10 @@ const lockTimeout = (parameter: string): string => `set_config('lock_timeout', $
 /**
  * Returns the statements over a table.
  *
- * A claim locks its row `FOR UPDATE`. A transaction that has called `holds` locks it `FOR KEY SHARE`: a claim of
- * another owner waits for the end of that transaction; an extension and a release, which lock it `FOR NO KEY UPDATE`,
- * do not. Rows are locked in the order of their names, so that no two statements wait for each other.
+ * A claim locks its row `FOR UPDATE` before it changes the owner. To PostgreSQL, that is like the change of a key. A
+ * transaction that has called `holds` has locked the row `FOR KEY SHARE`, so a claim of another owner waits for its end;
+ * and `holds` itself re-reads a row that was claimed since its snapshot. Extensions and releases lock rows `FOR NO KEY
+ * UPDATE`, which does not conflict. All lock rows in the order of their names, so that no two wait for each other.
  *
  * @param table the qualified, quoted name
  * @param channel the channel of notifications

@@ -1,0 +1,237 @@
+import { fork } from "node:child_process";
+import { once } from "node:events";
+import { type Lock, Redlock } from "@holdfast/core";
+import { postgresNode } from "@holdfast/postgres";
+import pg from "pg";
+import postgres from "postgres";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { freshTable, serverOfFile } from "./servers.ts";
+
+const { connectionString } = await serverOfFile();
+let pool: pg.Pool;
+let table: string;
+let redlock: Redlock;
+let node: ReturnType<typeof postgresNode>;
+let lock: Lock;
+
+beforeEach(async () => {
+  table = await freshTable(connectionString);
+  pool = new pg.Pool({ connectionString });
+  pool.on("error", () => {});
+  node = postgresNode(pool, { table });
+  redlock = new Redlock([node]);
+  lock = await redlock.acquire(["invoice:41", "invoice:42"], { ttlMs: 60_000 });
+});
+afterEach(async () => {
+  await redlock.close();
+  await pool.end();
+});
+
+/** Runs a step in a transaction. */
+async function inTransaction<T>(step: (client: pg.PoolClient) => Promise<T>, begin = "BEGIN"): Promise<T> {
+  const client = await pool.connect();
+  try {
+    await client.query(begin);
+    const result = await step(client);
+    await client.query("COMMIT");
+    return result;
+  } finally {
+    client.release();
+  }
+}
+
+/** Ends the ttl of a lock now. */
+async function expire(): Promise<void> {
+  await pool.query(`UPDATE "${table}" SET until = clock_timestamp() WHERE owner IS NOT NULL`);
+}
+
+const others: [string, () => Promise<Partial<Lock>>][] = [
+  ["with another owner", async () => ({ owner: "another" })],
+  ["with another fence", async () => ({ fence: lock.fence - 1 })],
+  ["on more resources", async () => ({ resources: [...lock.resources, "more"] })],
+  ["that was released", () => lock.release().then(() => ({}))],
+  ["whose ttl has ended", () => expire().then(() => ({}))],
+];
+
+describe("holds()", () => {
+  test("holds() resolves with whether all resources are held, under the owner and the fence of the lock", async () => {
+    expect(await inTransaction((client) => node.holds(client, lock))).toBe(true);
+    const { owner, fence } = lock;
+    const part = { resources: ["invoice:42"], owner, fence };
+    expect(await inTransaction((client) => node.holds(client, part))).toBe(true);
+  });
+
+  test.each(others)("holds() resolves with false for a lock %s", async (_, change) => {
+    const { resources, owner, fence } = lock;
+    const other = { resources, owner, fence, ...(await change()) };
+    expect(await inTransaction((client) => node.holds(client, other))).toBe(false);
+  });
+
+  const ends: [string, () => Promise<void>][] = [
+    ["the ttl ends", expire],
+    ["the lock is released", () => lock.release()],
+  ];
+  test.each(ends)("holds() keeps others out until the transaction ends, although %s meanwhile", async (_, end) => {
+    const rival = new Redlock([node], { waitTimeoutMs: 30_000, retryDelayMaxMs: 30 });
+    let waiting: Promise<Lock> | undefined;
+    const order: string[] = [];
+    await inTransaction(async (client) => {
+      expect(await node.holds(client, lock)).toBe(true);
+      await end();
+      for (const resource of lock.resources)
+        expect(await rival.tryAcquire(resource, { nodeTimeoutMs: 200 })).toBeNull();
+      expect(await rival.tryAcquire(lock.resources, { nodeTimeoutMs: 200 })).toBeNull();
+      waiting = rival.acquire(lock.resources).finally(() => order.push("the rival has the lock"));
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      order.push("the transaction ends");
+    });
+    const next = (await waiting) as Lock;
+    expect(order).toEqual(["the transaction ends", "the rival has the lock"]);
+    expect(next.fence).toBeGreaterThan(lock.fence);
+    await next.release();
+  });
+
+  test("holds() lets the holder extend and release the lock during the transaction", async () => {
+    await inTransaction(async (client) => {
+      expect(await node.holds(client, lock)).toBe(true);
+      await lock.extend({ ttlMs: 120_000 });
+      expect(lock.remainingMs()).toBeGreaterThan(60_000);
+      await lock.release();
+    });
+  });
+
+  test("holds() keeps the lock from a node that rejoins, until the transaction ends", async () => {
+    const { resources, owner } = lock;
+    const request = { resources, owner: "late", ttlMs: 1_000, fence: lock.fence, rejoin: true, timeoutMs: 200 };
+    await inTransaction(async (client) => {
+      await node.holds(client, lock);
+      await expire();
+      expect(await node.extend(request)).toEqual({ held: false, rejoined: false });
+    });
+    expect(await node.extend(request)).toEqual({ held: false, rejoined: true });
+    await node.release({ resources, owner, timeoutMs: 200 });
+  });
+
+  test("holds() resolves with false if another owner gets a resource while it waits for the row of another one", async () => {
+    const blocker = await pool.connect();
+    await blocker.query("BEGIN");
+    await blocker.query(`SELECT FROM "${table}" WHERE name = 'invoice:41' FOR UPDATE`);
+    const holds = inTransaction((client) => node.holds(client, lock));
+    await expect
+      .poll(async () => (await pool.query("SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock'")).rowCount)
+      .toBe(1);
+    await pool.query(`UPDATE "${table}" SET until = clock_timestamp() WHERE name = 'invoice:42'`);
+    expect(await new Redlock([node]).tryAcquire("invoice:42")).not.toBeNull();
+    await blocker.query("COMMIT");
+    blocker.release();
+    expect(await holds).toBe(false);
+  });
+
+  describe.each(["REPEATABLE READ", "SERIALIZABLE"])("at isolation level %s", (level) => {
+    const begin = `BEGIN ISOLATION LEVEL ${level}`;
+    /** Calls `holds` in a transaction that took its snapshot before the step. */
+    const afterSnapshot = (step: () => Promise<unknown>): Promise<boolean> =>
+      inTransaction(async (client) => {
+        await client.query("SELECT 1 FROM pg_class LIMIT 1");
+        await step();
+        return node.holds(client, lock);
+      }, begin);
+
+    test("holds() keeps others out until the transaction ends", async () => {
+      await inTransaction(async (client) => {
+        expect(await node.holds(client, lock)).toBe(true);
+        await expire();
+        expect(await new Redlock([node]).tryAcquire("invoice:42", { nodeTimeoutMs: 200 })).toBeNull();
+      }, begin);
+    });
+
+    test("holds() sees the claim if it was extended since the snapshot", async () => {
+      expect(await afterSnapshot(() => lock.extend({ ttlMs: 120_000 }))).toBe(true);
+    });
+
+    const passes: [string, () => Promise<void>][] = [
+      ["was released and", () => lock.release()],
+      ["ended, and", expire],
+    ];
+    test.each(passes)(
+      "holds() fails with a serialization error if the claim %s another one was granted since the snapshot",
+      async (_, end) => {
+        const pass = async (): Promise<void> => {
+          await end();
+          expect(await new Redlock([node]).tryAcquire("invoice:42")).not.toBeNull();
+        };
+        await expect(afterSnapshot(pass)).rejects.toMatchObject({ code: "40001" });
+      },
+    );
+  });
+
+  test("holds() refuses anything but a client in a transaction", async () => {
+    const client = await pool.connect();
+    const sql = postgres(connectionString, { onnotice: () => {} });
+    const reserved = await sql.reserve();
+    try {
+      for (const given of [pool, client, sql, reserved, {}, undefined]) {
+        await expect(node.holds(given as never, lock)).rejects.toThrow(
+          /^the transaction must be a client in a transaction, not /,
+        );
+      }
+      await reserved.unsafe("BEGIN");
+      expect(await node.holds(reserved, lock)).toBe(true);
+      await reserved.unsafe("COMMIT");
+      // Older versions of pg do not tell whether a client is in a transaction.
+      Object.assign(client, { getTransactionStatus: undefined });
+      await expect(node.holds(client, lock)).rejects.toThrow("not a client without a transaction: run BEGIN first");
+      await client.query("BEGIN");
+      expect(await node.holds(client, lock)).toBe(true);
+      await client.query("COMMIT");
+    } finally {
+      reserved.release();
+      client.release(true);
+      await sql.end();
+    }
+  });
+
+  test("holds() works in a transaction of postgres.js", async () => {
+    const sql = postgres(connectionString, { onnotice: () => {} });
+    const rival = new Redlock([node]);
+    await sql.begin(async (transaction) => {
+      expect(await node.holds(transaction, lock)).toBe(true);
+      await expire();
+      expect(await rival.tryAcquire("invoice:42", { nodeTimeoutMs: 200 })).toBeNull();
+    });
+    expect(await rival.tryAcquire("invoice:42")).not.toBeNull();
+    await sql.end();
+  });
+});
+
+test("a process that is paused across its ttl, in a transaction that holds the lock, commits before its rival locks", async () => {
+  await pool.query("CREATE TABLE written (id serial, writer text, at timestamptz)");
+  await lock.release();
+  const ttlMs = 400;
+  const holder = fork(new URL("./fixtures/paused-holder.ts", import.meta.url), [connectionString, table, `${ttlMs}`], {
+    execArgv: ["--conditions=@holdfast/source", "--import", "tsx"],
+  });
+  try {
+    const [held] = (await once(holder, "message")) as [{ fence: number; holds: boolean }];
+    expect(held.holds).toBe(true);
+    holder.kill("SIGSTOP");
+    await expect.poll(async () => (await node.inspect("invoice:42")).owner).toBeNull(); // the ttl has ended
+    const rival = new Redlock([node], { waitTimeoutMs: 60_000 });
+    expect(await rival.tryAcquire("invoice:42")).toBeNull();
+    const waiting = rival.acquire("invoice:42").then(async (next) => {
+      await pool.query("INSERT INTO written (writer, at) VALUES ('second', clock_timestamp())");
+      return next;
+    });
+    await new Promise((resolve) => setTimeout(resolve, ttlMs)); // the rival has tried again and again
+    expect((await pool.query("SELECT FROM written")).rowCount).toBe(0);
+    holder.kill("SIGCONT");
+    holder.send("go on");
+    const [later] = (await once(holder, "message")) as [{ remainingMs: number; holdsLater: boolean }];
+    expect(later).toEqual({ remainingMs: 0, holdsLater: false });
+    expect((await waiting).fence).toBeGreaterThan(held.fence);
+    const { rows } = await pool.query("SELECT writer FROM written ORDER BY at");
+    expect(rows.map(({ writer }) => writer)).toEqual(["first", "second"]);
+  } finally {
+    holder.kill("SIGKILL");
+  }
+});
