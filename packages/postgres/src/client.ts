@@ -29,8 +29,6 @@ export interface PgPoolClient {
 
 /** A connected `Client` of `pg` that does nothing else. It must not be in a transaction. */
 export interface PgClient {
-  /** The settings of the connection. */
-  readonly connectionParameters: object;
   /** Runs a statement. */
   query(query: PgQuery): Promise<{ readonly rows: unknown[] }>;
 }
@@ -88,17 +86,24 @@ const replyTimeoutMs = 10_000;
  * @throws {TypeError} if this is no such client, or a transaction of one
  */
 export function databaseOf(name: string, client: PostgresClient): Database {
-  const given = Object(client) as Partial<PgPool & PgClient & PostgresJs & { savepoint: unknown }>;
+  const given = Object(client) as Partial<PgPool & PgClient & PostgresJs & Settings>;
   if (typeof given.unsafe === "function" && given.savepoint === undefined) return overPostgresJs(given as PostgresJs);
   if (typeof given.totalCount === "number") return overPg(given as PgPool, given as unknown as PgSource);
   if (typeof given.connectionParameters === "object" && typeof given.query === "function") {
-    const pgClient = given as PgClient;
-    const Client = pgClient.constructor as PgSource["Client"];
-    return overPg(poolOfOne(pgClient), { Client, options: pgClient.connectionParameters });
+    const { connectionParameters: options } = given;
+    return overPg(poolOfOne(given as PgClient), { Client: given.constructor as PgSource["Client"], options });
   }
   const wanted = "a Pool or a Client of pg, or an instance of postgres.js";
   const transaction = typeof given.savepoint === "function" ? ", not a transaction: claims must commit at once" : "";
   throw new TypeError(`${name} must be ${wanted}${transaction}`);
+}
+
+/** Parts of clients that tell libraries apart. */
+interface Settings {
+  /** Of a transaction of postgres.js. */
+  readonly savepoint: unknown;
+  /** Of a `Client` of `pg`. */
+  readonly connectionParameters: object;
 }
 
 /** Creates further connections with the same settings. */
@@ -128,9 +133,11 @@ function overPg(pool: Pick<PgPool, "connect">, { Client, options }: PgSource): D
     client.on("error", ignore); // the query rejects as well
     let isUsable = false;
     try {
-      const { rows } = await client.query({ ...query, rowMode: "array", query_timeout: replyTimeoutMs } as PgQuery);
+      const options = { rowMode: "array", query_timeout: replyTimeoutMs } as const;
+      // Several statements have a list of results.
+      const result = [await client.query({ ...query, ...options })].flat().at(-1);
       isUsable = true;
-      return rows as Row[];
+      return (result?.rows ?? []) as Row[];
     } catch (error) {
       const { severity } = Object(error); // of an error message of the server, after which the connection is intact
       isUsable = severity === "ERROR";
@@ -154,9 +161,7 @@ function overPg(pool: Pick<PgPool, "connect">, { Client, options }: PgSource): D
       }
     },
     async script(text) {
-      // The result of several statements is a list of their rows.
-      const results: unknown[] = [await send({ text }, Number.POSITIVE_INFINITY)].flat();
-      return results.at(-1) as readonly Row[];
+      return send({ text }, Number.POSITIVE_INFINITY);
     },
     async listen(channel, onNotify, onEnd) {
       const subscriber = new Client(options);

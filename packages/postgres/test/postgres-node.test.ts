@@ -1,0 +1,397 @@
+import { once } from "node:events";
+import { ConfigurationError, Redlock } from "@holdfast/core";
+import { createTable, type PostgresClient, postgresNode } from "@holdfast/postgres";
+import pg from "pg";
+import postgres from "postgres";
+import { afterAll, afterEach, beforeEach, describe, expect, test } from "vitest";
+import { freshTable, serverOfFile } from "./servers.ts";
+
+const { connectionString } = await serverOfFile();
+const pool = new pg.Pool({ connectionString });
+pool.on("error", () => {});
+afterAll(() => pool.end());
+
+let table: string;
+beforeEach(async () => {
+  table = await freshTable(connectionString);
+});
+const nodes: { close(): PromiseLike<void> | void }[] = [];
+afterEach(async () => {
+  for (const node of nodes.splice(0)) await node.close();
+});
+
+/** Makes a node that is closed after the test. */
+function nodeOver(client: PostgresClient = pool, options: Parameters<typeof postgresNode>[1] = { table }) {
+  const node = postgresNode(client, options);
+  nodes.push(node);
+  return node;
+}
+
+const timeoutMs = 5_000;
+
+/** Returns an acquire request. */
+function claim(owner: string, ...resources: string[]) {
+  return { resources: resources.sort(), owner, ttlMs: 60_000, fenceHint: 1, timeoutMs };
+}
+
+async function count(condition: string): Promise<number> {
+  return (await pool.query(`SELECT FROM ${condition}`)).rowCount ?? 0;
+}
+
+describe("arguments", () => {
+  const bad: [string, unknown, unknown, string][] = [
+    ["an unknown option", pool, { tabel: "x" }, "did you mean table?"],
+    ["a table that is no string", pool, { table: 7 }, "table must be a string, not 7"],
+    ["an empty schema", pool, { schema: "" }, "schema must have 1 to 63 bytes, not 0"],
+    ["a table name that would be truncated", pool, { table: "ä".repeat(32) }, "table must have 1 to 63 bytes, not 64"],
+    ["a name that is no string", pool, { name: null }, "name must be a string, not null"],
+    ["wakeUps that are no boolean", pool, { wakeUps: "yes" }, "wakeUps must be a boolean, not a string"],
+    [
+      "a connection string",
+      connectionString,
+      {},
+      "client must be a Pool or a Client of pg, or an instance of postgres.js",
+    ],
+    [
+      "a bad listener",
+      pool,
+      { listener: {} },
+      "listener must be a Pool or a Client of pg, or an instance of postgres.js",
+    ],
+    ["nothing", undefined, {}, "client must be a Pool"],
+  ];
+  test.each(bad)("postgresNode() refuses %s", (_, client, options, message) => {
+    expect(() => postgresNode(client as PostgresClient, options as object)).toThrow(message);
+  });
+
+  test("postgresNode() refuses a transaction of postgres.js", async () => {
+    const sql = postgres(connectionString, { onnotice: () => {} });
+    await sql.begin(async (transaction) => {
+      expect(() => postgresNode(transaction as never)).toThrow("not a transaction: claims must commit at once");
+    });
+    await sql.end();
+  });
+
+  test("createTable() returns a statement that may run again, also at once, and quotes any name", async () => {
+    const options = { schema: 'a "schema"', table: `a 'table'; --` };
+    await pool.query(`CREATE SCHEMA IF NOT EXISTS "a ""schema"""`);
+    for (let round = 0; round < 2; round++) await pool.query(createTable(options));
+    const node = nodeOver(pool, options);
+    expect(await node.acquire(claim("alice", "r"))).toEqual({ granted: true, fence: 1 });
+    expect(() => createTable({ name: "x" } as never)).toThrow(TypeError);
+  });
+});
+
+describe("clients", () => {
+  test("postgresNode() locks over a Client of pg, one request at a time", async () => {
+    const client = new pg.Client(connectionString);
+    await client.connect();
+    const redlock = new Redlock([nodeOver(client)]);
+    const locks = await Promise.all(["a", "b", "c"].map((resource) => redlock.acquire(resource)));
+    expect(await redlock.tryAcquire("b")).toBeNull();
+    await Promise.all(locks.map((lock) => lock.release()));
+    const waiting = [redlock.acquire("a"), redlock.acquire("a")];
+    await (await Promise.any(waiting)).release();
+    await Promise.all(waiting.map(async (each) => (await each).release()));
+    await redlock.close();
+    await client.end();
+  });
+
+  test("acquire() rejects while a Client is in a transaction of its user", async () => {
+    const client = new pg.Client(connectionString);
+    await client.connect();
+    const node = nodeOver(client);
+    await client.query("BEGIN");
+    await expect(node.acquire(claim("alice", "r"))).rejects.toThrow("the client is in a transaction");
+    await client.query("COMMIT");
+    expect((await node.acquire(claim("alice", "r"))).granted).toBe(true);
+    await client.end();
+  });
+
+  test("acquire() is not sent after its timeout, when all connections of the pool were in use", async () => {
+    const small = new pg.Pool({ connectionString, max: 1 });
+    const sql = postgres(connectionString, { max: 1, onnotice: () => {} });
+    const holder = await small.connect();
+    const reserved = await sql.reserve();
+    const calls = [small, sql].map((client, index) =>
+      nodeOver(client).acquire({ ...claim("late", `r${index}`), timeoutMs: 20 }),
+    );
+    const outcomes = Promise.allSettled(calls);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    holder.release();
+    reserved.release();
+    for (const { status } of await outcomes) expect(status).toBe("rejected");
+    for (const resource of ["r0", "r1"]) {
+      expect(await nodeOver().inspect(resource)).toEqual({ owner: null, remainingMs: null, fence: 0 });
+    }
+    await small.end();
+    await sql.end();
+  });
+
+  test("acquire() closes no connection because of a denial or an error of a statement", async () => {
+    const own = new pg.Pool({ connectionString, max: 1 });
+    await expect(nodeOver(own, { table: "missing" }).acquire(claim("alice", "r"))).rejects.toThrow(ConfigurationError);
+    const { rows } = await own.query("SELECT pg_backend_pid() AS pid");
+    const node = nodeOver(own);
+    await node.acquire(claim("alice", "r"));
+    await node.acquire(claim("bob", "r"));
+    expect((await own.query("SELECT pg_backend_pid() AS pid")).rows).toEqual(rows);
+    await own.end();
+  });
+});
+
+describe("errors", () => {
+  const misconfigured: [string, string, string][] = [
+    ["the table is missing", "missing", "does not exist: create it with the statement of createTable()"],
+    ["the table has other columns", "other", "has other columns: create it with the statement of createTable()"],
+    ["the user may not write", "forbidden", "is forbidden to this user: SELECT, INSERT and UPDATE are needed"],
+  ];
+  test.each(misconfigured)("acquire() rejects with a ConfigurationError if %s", async (_, name, message) => {
+    await pool.query(`DROP TABLE IF EXISTS other, forbidden; DROP ROLE IF EXISTS nobody;
+      CREATE TABLE other (name text); CREATE ROLE nobody LOGIN; ${createTable({ table: "forbidden" })}`);
+    const user = new pg.Pool({ connectionString: connectionString.replace("//holdfast@", "//nobody@") });
+    const node = nodeOver(name === "forbidden" ? user : pool, { table: name });
+    const redlock = new Redlock([node]);
+    const failed = redlock.acquire("r");
+    await expect(failed).rejects.toThrow(ConfigurationError);
+    await expect(failed).rejects.toThrow(`"public"."${name}" ${message}`);
+    await expect(node.acquire(claim("alice", "a", "b"))).rejects.toThrow(message);
+    await user.end();
+  });
+
+  test("acquire() rejects with a ConfigurationError if the database does not exist, or the user may not log in", async () => {
+    for (const [from, to] of [["/postgres", "/none"] as const, ["//holdfast@", "//none:secret@"] as const]) {
+      const wrong = new pg.Pool({ connectionString: connectionString.replace(from, to) });
+      const failed = nodeOver(wrong).acquire(claim("alice", "r"));
+      await expect(failed).rejects.toThrow(ConfigurationError);
+      await expect(failed).rejects.toThrow(/^the server refuses the connection: .* does not exist$/);
+      await expect(failed).rejects.not.toThrow("secret");
+      await wrong.end();
+    }
+  });
+
+  test("acquire() rejects once the fence counter is used up, and changes nothing", async () => {
+    const node = nodeOver();
+    await node.acquire(claim("alice", "a", "b"));
+    await pool.query(`UPDATE "${table}" SET fence = $1, owner = NULL`, [Number.MAX_SAFE_INTEGER]);
+    for (const resources of [["a"], ["a", "b"]]) {
+      await expect(node.acquire(claim("bob", ...resources))).rejects.toThrow(/the fence counter of a(, b)? is used up/);
+    }
+    expect(await count(`"${table}" WHERE owner IS NULL`)).toBe(2);
+  });
+
+  test("acquire() locks in a database whose transactions are serializable by default", async () => {
+    const strict = new pg.Pool({ connectionString, options: "-c default_transaction_isolation=serializable" });
+    const redlock = new Redlock([nodeOver(strict)], { waitTimeoutMs: 60_000 });
+    let inside = 0;
+    const work = async (index: number): Promise<void> => {
+      for (let round = 0; round < 5; round++) {
+        await redlock.using(index % 2 ? "a" : ["a", "b"], async () => {
+          expect(++inside).toBe(1);
+          await new Promise(setImmediate);
+          inside--;
+        });
+      }
+    };
+    await Promise.all([0, 1, 2, 3].map(work));
+    await redlock.close();
+    await strict.end();
+  });
+});
+
+describe("names", () => {
+  test("a long name, and names that end in a digest, are different resources", async () => {
+    const node = nodeOver();
+    const random = Array.from({ length: 400 }, () => crypto.randomUUID()).join("");
+    const names = [random, `${random}x`, random.slice(0, 1_001), random.slice(0, 1_000), random.slice(0, 999)];
+    const { rows } = await pool.query<{ name: string }>(`SELECT name FROM "${table}"`);
+    expect(rows).toEqual([]);
+    for (const name of names) expect((await node.acquire(claim("alice", name))).granted).toBe(true);
+    const stored = (await pool.query<{ name: string }>(`SELECT name FROM "${table}"`)).rows;
+    expect(stored).toHaveLength(names.length);
+    for (const { name } of stored) expect((await node.acquire(claim("bob", name))).granted).toBe(!names.includes(name));
+  });
+
+  test.each(["LATIN1", "SQL_ASCII"])(
+    "names and owners of all characters are kept in a database in %s",
+    async (encoding) => {
+      await pool.query(`CREATE DATABASE "in ${encoding}" ENCODING '${encoding}' LOCALE 'C' TEMPLATE template0`);
+      const own = new pg.Pool({ connectionString: connectionString.replace("/postgres", `/in ${encoding}`) });
+      await own.query(createTable());
+      const node = nodeOver(own, {});
+      const names = ["日本", "😀", "\0", "\ud800", "ä", "\\u00e4", '"', "\\", "{a,b}", "it's"];
+      for (const name of names)
+        expect(await node.acquire(claim(name, name)), name).toEqual({ granted: true, fence: 1 });
+      for (const name of names) expect((await node.inspect(name)).owner).toBe(name);
+      expect(await node.acquire({ ...claim("all", ...names), resources: names.sort() })).toMatchObject({
+        granted: false,
+      });
+      await own.end();
+    },
+  );
+});
+
+describe("notifications", () => {
+  /** Listens to all messages of the node's channel. */
+  async function heard(): Promise<{ messages: string[]; end(): Promise<void> }> {
+    const { rows } = await pool.query<{ query: string }>("SELECT query FROM pg_stat_activity WHERE query ~ '^LISTEN'");
+    const client = new pg.Client(connectionString);
+    await client.connect();
+    const messages: string[] = [];
+    client.on("notification", ({ payload = "" }) => messages.push(payload));
+    await client.query(rows[0]?.query ?? "LISTEN nothing");
+    return { messages, end: () => client.end() };
+  }
+
+  /** Waits until a message that was sent now has arrived. */
+  async function settled(messages: string[]): Promise<void> {
+    const { rows } = await pool.query<{ query: string }>("SELECT query FROM pg_stat_activity WHERE query ~ '^LISTEN'");
+    await pool.query(`SELECT pg_notify('${rows[0]?.query.slice("LISTEN ".length)}', 'settled')`);
+    await expect.poll(() => messages.includes("settled")).toBe(true);
+  }
+
+  test("release() notifies only if somebody waits for the resource", async () => {
+    const node = nodeOver();
+    const unwatch = await node.watch?.(["watched"], () => {});
+    const { messages, end } = await heard();
+    for (const resource of ["watched", "other"]) {
+      await node.acquire(claim("alice", resource));
+      await node.release({ resources: [resource], owner: "alice", timeoutMs });
+    }
+    await node.acquire(claim("alice", "awaited"));
+    await node.acquire({ ...claim("bob", "awaited"), waiter: "bob's process" });
+    await node.release({ resources: ["awaited"], owner: "alice", undo: true, timeoutMs });
+    await settled(messages);
+    expect(messages).toHaveLength(2);
+    await node.acquire(claim("alice", "awaited"));
+    await node.release({ resources: ["awaited"], owner: "alice", timeoutMs });
+    await expect.poll(() => messages.at(-1)).toMatch(/^[0-9a-f]{64}bob's process$/);
+    await unwatch?.();
+    await end();
+  });
+
+  test.each(["pg", "postgres.js"])("watch() over %s goes on when its connection was closed", async (library) => {
+    const sql = postgres(connectionString, { onnotice: () => {} });
+    const node = nodeOver(library === "pg" ? pool : sql);
+    const released: string[] = [];
+    const unwatch = await node.watch?.(["r"], (resource) => released.push(resource));
+    for (let round = 1; round <= 2; round++) {
+      await pool.query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query ~* '^listen'");
+      await expect
+        .poll(async () => {
+          await node.acquire(claim("alice", "r"));
+          await node.release({ resources: ["r"], owner: "alice", timeoutMs });
+          return released.length;
+        })
+        .toBeGreaterThan(0);
+      released.length = 0;
+    }
+    await unwatch?.();
+    await sql.end();
+  });
+
+  test("watch() uses a connection of its own, and closes it with the node", async () => {
+    const own = new pg.Pool({ connectionString: `${connectionString}?application_name=own`, max: 1 });
+    const node = nodeOver(own);
+    const unwatch = await node.watch?.(["r"], () => {});
+    const lock = await new Redlock([node]).acquire("r"); // the only connection of the pool is free
+    expect(await count("pg_stat_activity WHERE application_name = 'own' AND query ~ '^LISTEN'")).toBe(1);
+    await node.close();
+    await expect.poll(() => count("pg_stat_activity WHERE application_name = 'own'")).toBe(1);
+    await expect(node.watch?.(["r"], () => {})).rejects.toThrow("the node is closed");
+    await lock.release();
+    await unwatch?.();
+    await own.end();
+  });
+
+  test("postgresNode() without wakeUps does not watch", () => {
+    expect(nodeOver(pool, { wakeUps: false }).watch).toBeUndefined();
+  });
+
+  test("a process that only watches ends by itself", async () => {
+    const script = `
+      const [{ default: pg }, { postgresNode }] = await Promise.all([import("pg"), import("@holdfast/postgres")]);
+      const pool = new pg.Pool({ connectionString: ${JSON.stringify(connectionString)} });
+      const node = postgresNode(pool, { table: ${JSON.stringify(table)} });
+      await node.watch(["r"], () => {});
+      await node.close();
+      await pool.end();
+    `;
+    const { fork } = await import("node:child_process");
+    const args = ["--conditions=@holdfast/source", "--import", "tsx", "--input-type=module", "--eval", script];
+    const child = fork("", [], { execArgv: args, cwd: import.meta.dirname, stdio: "pipe" });
+    const [code] = await once(child, "exit");
+    expect(code).toBe(0);
+  });
+});
+
+describe("deleteUnused()", () => {
+  const dayMs = 24 * 3_600_000;
+
+  test("deleteUnused() deletes only rows that nobody has claimed or awaited for the time", async () => {
+    const node = nodeOver();
+    for (const name of ["old", "older", "held", "awaited", "recent"]) await node.acquire(claim("alice", name));
+    await pool.query(`UPDATE "${table}" SET owner = NULL WHERE name <> 'held'`);
+    await pool.query(
+      `UPDATE "${table}" SET until = now() - interval '3 days' WHERE name IN ('old', 'older', 'awaited')`,
+    );
+    await pool.query(`UPDATE "${table}" SET waiting_until = now() + interval '9 s' WHERE name = 'awaited'`);
+    expect(await node.deleteUnused({ unusedForMs: 4 * dayMs })).toBe(0);
+    expect(await node.deleteUnused({ unusedForMs: 2 * dayMs })).toBe(2);
+    expect(await node.deleteUnused({ unusedForMs: 2 * dayMs })).toBe(0);
+    const { rows } = await pool.query(`SELECT name FROM "${table}" WHERE name <> '' ORDER BY name`);
+    expect(rows.map(({ name }) => name)).toEqual(["awaited", "held", "recent"]);
+  });
+
+  test("deleteUnused() lowers no counter: the next fence of every deleted or new resource is above all deleted", async () => {
+    const node = nodeOver();
+    for (const [name, fenceHint] of [["a", 700] as const, ["b", 500] as const]) {
+      await node.acquire({ ...claim("alice", name), fenceHint });
+    }
+    await pool.query(`UPDATE "${table}" SET owner = NULL, until = now() - interval '3 days'`);
+    expect(await node.deleteUnused({ unusedForMs: dayMs })).toBe(2);
+    expect(await node.acquire(claim("bob", "b"))).toEqual({ granted: true, fence: 701 });
+    expect(await node.acquire(claim("bob", "a", "c"))).toEqual({ granted: true, fence: 701 });
+    const request = { resources: ["d"], owner: "bob", ttlMs: 1_000, fence: 1, rejoin: true, timeoutMs };
+    expect(await node.extend(request)).toEqual({ held: false, rejoined: true });
+    expect(await node.extend(request)).toEqual({ held: true, fence: 701 });
+    // A later deletion of lower counters leaves the highest in place.
+    await pool.query(`INSERT INTO "${table}" (name, until, fence) VALUES ('low', now() - interval '3 days', 5)`);
+    expect(await node.deleteUnused({ unusedForMs: dayMs })).toBe(1);
+    expect(await node.acquire(claim("bob", "low"))).toEqual({ granted: true, fence: 701 });
+  });
+
+  test("deleteUnused() during a storm of new resources repeats no fence", async () => {
+    const sql = postgres(connectionString, { onnotice: () => {} });
+    const node = nodeOver();
+    const cleaner = nodeOver(sql);
+    const fences = new Map<string, number[]>();
+    let isOver = false;
+    const cleaning = (async () => {
+      let deleted = 0;
+      while (!isOver) deleted += await cleaner.deleteUnused({ unusedForMs: 1 }).catch(() => 0);
+      return deleted;
+    })();
+    const work = async (): Promise<void> => {
+      for (let round = 0; round < 150; round++) {
+        const resource = `r${round % 7}`;
+        const owner = crypto.randomUUID();
+        const reply = await node.acquire({ ...claim(owner, resource), ttlMs: 1 });
+        if (reply.granted) fences.set(resource, [...(fences.get(resource) ?? []), reply.fence]);
+        await node.release({ resources: [resource], owner, timeoutMs });
+      }
+    };
+    await Promise.all([1, 2, 3, 4].map(work));
+    isOver = true;
+    expect(await cleaning).toBeGreaterThan(0);
+    for (const [resource, list] of fences) expect(new Set(list).size, resource).toBe(list.length);
+    await sql.end();
+  });
+
+  test.each([{}, { unusedForMs: 0 }, { unusedForMs: "1" }, { days: 1 }])(
+    "deleteUnused() refuses %o",
+    async (options) => {
+      await expect(nodeOver().deleteUnused(options as never)).rejects.toThrow(/must be|is not an option/);
+    },
+  );
+});
