@@ -45,7 +45,6 @@ const own: Readonly<Record<string, UserWorkspaceConfig>> = {
   // Core draws random bytes ahead, which would make seeded tests depend on the files before them.
   "packages/core": { test: { isolate: true } },
   "packages/cli": { test: { globalSetup: join(root, "packages/cli/test/support/bundle.ts") } },
-  "packages/conformance": overPg,
   "packages/postgres": overPg,
   "packages/simulation": simulations,
   "packages/testkit": overPg,

@@ -36,6 +36,9 @@ const deleted = "''";
 const listTtl = "interval '30 s'";
 const listRenewal = "interval '15 s'";
 
+/** How many waiters a list has at most. */
+const waitersMax = 1_000;
+
 /** How long releases are announced after a watch was begun or renewed. */
 const watchTtl = "interval '60 s'";
 const watchRenewal = "interval '35 s'";
@@ -241,7 +244,7 @@ const watching = (table: string, channel: string) => ({
       FROM locked, clock
     ), added AS (
       UPDATE ${table} AS row SET waiting_until = rows.now + ${listTtl},
-        waiters = CASE WHEN listed THEN list ELSE list || ${entryOf("rows.fence", "$3::text")} END
+        waiters = CASE WHEN listed OR cardinality(list) >= ${waitersMax} THEN list ELSE list || ${entryOf("rows.fence", "$3::text")} END
       FROM rows WHERE row.name = rows.name AND held RETURNING row.name
     ), removed AS (
       UPDATE ${table} AS row SET waiters = ${without("rest", firstOf("rest"))}
