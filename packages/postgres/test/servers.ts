@@ -26,19 +26,30 @@ export async function freshTable(connectionString: string): Promise<string> {
   return table;
 }
 
-/** Creates a subject: two clients behind a proxy, over a fresh table. */
-export async function subjectOver(server: PostgresServer, library: OpenClient["library"]): Promise<LockNodeSubject> {
+/**
+ * Creates a subject: two clients behind a proxy, over a fresh table.
+ *
+ * @param server the server
+ * @param library the client library
+ * @param port the port to which clients connect: that of a PgBouncer before the server, which delivers no notifications
+ */
+export async function subjectOver(
+  server: PostgresServer,
+  library: OpenClient["library"],
+  port: number = server.port,
+): Promise<LockNodeSubject> {
   const table = await freshTable(server.connectionString);
-  const proxy = await startTcpProxy({ port: server.port });
-  const behindProxy = server.connectionString.replace(`:${server.port}/`, `:${proxy.port}/`);
-  const open = () => openNode({ connectionString: behindProxy, table, library });
+  const proxy = await startTcpProxy({ port });
+  const wakeUps = port === server.port;
+  const through = (ownPort: number) => server.connectionString.replace(`:${server.port}/`, `:${ownPort}/`);
+  const open = () => openNode({ connectionString: through(proxy.port), table, library, wakeUps });
   const [node, rival] = await Promise.all([open(), open()]);
   return {
     node: node.node,
     rival: rival.node,
     rivalModule: {
       url: new URL("./fixtures/rival.ts", import.meta.url),
-      options: { connectionString: server.connectionString, table, library },
+      options: { connectionString: through(port), table, library, wakeUps },
       execArgv: ["--import", "tsx"],
     },
     server: proxy,
