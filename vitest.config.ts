@@ -47,6 +47,7 @@ const own: Readonly<Record<string, UserWorkspaceConfig>> = {
   "packages/cli": { test: { globalSetup: join(root, "packages/cli/test/support/bundle.ts") } },
   "packages/postgres": overPg,
   "packages/simulation": simulations,
+  "packages/sqlite": inMemory,
   "packages/testkit": overPg,
 };
 

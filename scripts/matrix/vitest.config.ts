@@ -16,7 +16,7 @@ export default defineConfig({
       "packages/*/test/conformance*.matrix.ts",
       "packages/redis/test/script-paths.test.ts",
     ],
-    exclude: ["packages/memory/**"],
+    exclude: ["packages/memory/**", "packages/sqlite/**"],
     // Most tests wait for claims to expire.
     maxWorkers: 4,
     reporters: [["json", { outputFile: resolve(import.meta.dirname, "../reports/matrix.json") }]],

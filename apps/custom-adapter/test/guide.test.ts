@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { mkdir, mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { followGuide, guideSteps, type Outcome } from "@holdfast/docs-testkit";
@@ -16,14 +16,14 @@ const spelledHere: readonly (readonly [string, string])[] = [
   ["npx tsx", `${process.execPath} --conditions=@holdfast/source --import tsx`],
 ];
 
-test("the guide's files are the adapter's files", async () => {
+test("the guide shows files of the published adapter unchanged", async () => {
   const written = new Map<string, string>();
   for (const step of await guideSteps(join(app, "README.md"))) {
     if (step.kind === "write") written.set(step.path, step.content);
   }
-  for (const file of await readdir(join(app, "src"))) expect(written.keys()).toContain(`src/${file}`);
-  for (const [path, content] of written) {
-    if (path.endsWith(".ts")) expect(content, path).toBe(await readFile(join(app, path), "utf8"));
+  for (const file of ["acquire.ts", "extend.ts", "inspect.ts", "lock-file.ts", "release.ts", "watch.ts"]) {
+    const published = await readFile(join(app, "../../packages/sqlite/src", file), "utf8");
+    expect(written.get(`src/${file}`), file).toBe(`// src/${file}\n${published}`);
   }
 });
 
@@ -44,9 +44,9 @@ test(
   10 * commandTimeoutMs,
 );
 
-/** Whether a command is unnecessary here: the dependencies are installed, and the suite runs beside this test. */
+/** Whether a command is unnecessary here: the dependencies are installed, and `pnpm guide` runs all broken nodes. */
 function isDone(command: string): boolean {
-  return command.startsWith("npm ") || ["npx vitest run", "npx vitest run test/broken-nodes.test.ts"].includes(command);
+  return command.startsWith("npm ") || command === "npx vitest run test/broken-nodes.test.ts";
 }
 
 /** Runs a line of shell. */

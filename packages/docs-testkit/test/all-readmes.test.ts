@@ -17,6 +17,7 @@ const outputs: Readonly<Record<string, readonly (RegExp | string)[]>> = {
   ioredis: [quickStart, /^visit 1\n$/],
   "node-redis": [quickStart, /^visit 1\n$/],
   "valkey-glide": [quickStart],
+  sqlite: [quickStart],
   opentelemetry: [/^measured and traced, fence \d+$/m, /holdfast\.lock\.hold\.duration/],
   simulation: [
     /^20 runs, \d+ locks, 0 complaints$/m,

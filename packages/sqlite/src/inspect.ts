@@ -1,4 +1,3 @@
-// src/inspect.ts
 import type { NodeView } from "@holdfast/core";
 import type { LockFile } from "./lock-file.ts";
 

@@ -1,5 +1,4 @@
-// src/acquire.ts
-import type { AcquireReply, AcquireRequest } from "@holdfast/core";
+import type { AcquireReply, AcquireRequest, Denial } from "@holdfast/core";
 import { assertAcquire } from "@holdfast/core/requests";
 import type { Claim, Claims } from "./lock-file.ts";
 
@@ -13,13 +12,22 @@ export function acquire(claims: Claims, request: AcquireRequest): AcquireReply {
   if (found.every((claim) => claim.owner === owner)) {
     return { granted: true, fence: highestFence(found) }; // the command was resent
   }
-  const inTheWay = found.filter((claim) => claim.owner !== null && claim.owner !== takeover);
-  if (inTheWay.length > 0) {
-    const freeAtMs = Math.max(...inTheWay.map((claim) => claim.expiresAtMs));
-    return { granted: false, retryAfterMs: freeAtMs - claims.nowMs };
-  }
+  const blocking = found.filter((claim) => claim.owner !== null && claim.owner !== takeover);
+  if (blocking.length > 0) return denial(claims.nowMs, blocking, owner);
   const hint = Math.min(fenceHint, claims.nowMs * 1_000 + dayUs);
   return { granted: true, fence: grant(claims, found, owner, ttlMs, hint) };
+}
+
+/** Describes the blocking claims. They may be of the same owner, if it holds only some of the resources. */
+function denial(nowMs: number, blocking: readonly Claim[], owner: string): Denial {
+  const last = blocking.reduce((one, other) => (other.expiresAtMs > one.expiresAtMs ? other : one));
+  const heldResources = blocking.filter((claim) => claim.owner !== owner).map(({ resource }) => resource);
+  return {
+    granted: false,
+    retryAfterMs: last.expiresAtMs - nowMs,
+    ...(last.owner !== null && last.owner !== owner && { holder: last.owner }),
+    ...(heldResources.length > 0 && { heldResources }),
+  };
 }
 
 /** Makes the owner the holder of all the resources, with a fence above all that were granted before. */

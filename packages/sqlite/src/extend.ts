@@ -1,4 +1,3 @@
-// src/extend.ts
 import type { ExtendReply, ExtendRequest } from "@holdfast/core";
 import { assertExtend } from "@holdfast/core/requests";
 import { grant, highestFence } from "./acquire.ts";

@@ -1,0 +1,95 @@
+import type { LockNode } from "@holdfast/core";
+import { assertOptions, checkType } from "@holdfast/core/requests";
+import { driverNames, openDatabase, type SqliteDriver } from "./database.ts";
+import { extend } from "./extend.ts";
+import { inspect } from "./inspect.ts";
+import { type Claims, openLockFile } from "./lock-file.ts";
+import { createSameFileCheck } from "./same-file.ts";
+import { acquireOrWait, releaseToNext } from "./waiting.ts";
+import { setUpWaitingLists, type WaitingLists } from "./waiting-lists.ts";
+import { createWatch } from "./watch.ts";
+
+/** A lock node over a SQLite file, with all the optional methods. */
+export interface SqliteNode extends Required<Omit<LockNode, "verifiesServer">> {
+  /** How long to wait for a reply, in milliseconds: 1 000, because other processes may be writing to a slow disk. */
+  readonly suggestedTimeoutMs: number;
+  /** Ends all watches, and closes the file. Claims and counters stay; calls after this reject. Safe to repeat. */
+  close(): void;
+}
+
+/** The options of {@link sqliteNode}. */
+export interface SqliteNodeOptions {
+  /** The node's name in errors, events and logs. Default: the path. */
+  readonly name?: string | undefined;
+  /**
+   * The driver: `"node:sqlite"`, `"libsql"`, `"better-sqlite3"`, or a function that opens the file with another one.
+   * Default: the first of these three that can be loaded.
+   */
+  readonly driver?: SqliteDriver | undefined;
+  /**
+   * Returns the wall clock, in milliseconds since the Unix epoch: the same clock for all processes that share the file.
+   * Default: the clock of the machine.
+   */
+  readonly nowMs?: (() => number) | undefined;
+}
+
+const suggestedTimeoutMs = 1_000;
+
+/**
+ * Creates a lock node of a SQLite file, and the file if there is none. All processes of this machine that open the same
+ * file exclude each other. Calls reject if the file is deleted or replaced.
+ *
+ * @param path the path of the file, on a local disk; its folder must exist
+ * @throws {TypeError | RangeError} naming the bad argument
+ * @throws {Error} if no driver can be loaded, or the file cannot be opened or written
+ *
+ * @example
+ * ```ts
+ * const node = await sqliteNode("locks.db");
+ * const redlock = new Redlock([node]);
+ * await redlock.using("invoice:42", () => console.log("alone with it"));
+ * node.close();
+ * ```
+ */
+export async function sqliteNode(path: string, options: SqliteNodeOptions = {}): Promise<SqliteNode> {
+  assertOptions(options, ["name", "driver", "nowMs"], "sqliteNode");
+  const { name = path, driver, nowMs = Date.now } = options;
+  checkType("path", "string", path);
+  if (path === "" || path === ":memory:")
+    throw new RangeError("path must be the path of a file, which processes share");
+  checkType("name", "string", name);
+  checkType("nowMs", "function", nowMs);
+  checkDriver(driver);
+
+  const database = await openDatabase(path, driver);
+  const file = await openLockFile(path, database, () => Math.floor(nowMs()));
+  const listsAt = await setUpWaitingLists(database).catch((error) => {
+    file.close();
+    throw error;
+  });
+  const assertSameFile = createSameFileCheck(path);
+  const watch = createWatch(file);
+  const transaction = <T>(timeoutMs: number, work: (claims: Claims, lists: WaitingLists) => T): Promise<T> =>
+    file.transaction(timeoutMs, (claims) => {
+      assertSameFile();
+      return work(claims, listsAt(claims.nowMs));
+    });
+  return {
+    name,
+    suggestedTimeoutMs,
+    acquire: (request) => transaction(request.timeoutMs, (claims, lists) => acquireOrWait(claims, lists, request)),
+    extend: (request) => transaction(request.timeoutMs, (claims) => extend(claims, request)),
+    release: (request) => transaction(request.timeoutMs, (claims, lists) => releaseToNext(claims, lists, request)),
+    watch: async (resources, onReleased) => watch(resources, onReleased),
+    inspect: async (resource) => inspect(file, resource),
+    close: () => file.close(),
+  };
+}
+
+function checkDriver(driver: unknown): void {
+  if (driver === undefined || typeof driver === "function") return;
+  checkType("driver", "string", driver);
+  if (!(driverNames as readonly unknown[]).includes(driver)) {
+    throw new RangeError(`driver must be one of ${driverNames.join(", ")}, or a function that opens a file`);
+  }
+}

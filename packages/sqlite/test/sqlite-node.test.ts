@@ -1,0 +1,221 @@
+import { rename, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { LockHeldError, Redlock } from "@holdfast/core";
+import Database from "libsql";
+import { describe, expect, test, vi } from "vitest";
+import { type SqliteNodeOptions, sqliteNode } from "../src/index.ts";
+import { claimOf } from "./requests.ts";
+import { openNode, temporaryFile } from "./temporary.ts";
+
+describe("sqliteNode()", () => {
+  test("sqliteNode() is named after its file by default", async () => {
+    const path = await temporaryFile();
+    expect((await openNode(path)).name).toBe(path);
+    expect((await openNode(path, { name: "local" })).name).toBe("local");
+  });
+
+  test.each<[string, unknown, string]>([
+    ["an unknown option", { nowMS: Date.now }, "nowMS is not an option of sqliteNode: did you mean nowMs?"],
+    ["a name that is no string", { name: 1 }, "name must be a string, not 1"],
+    ["a clock that is no function", { nowMs: 1 }, "nowMs must be a function, not 1"],
+    ["a driver of another type", { driver: {} }, "driver must be a string, not an object"],
+    ["an unknown driver", { driver: "sqlite3" }, "driver must be one of node:sqlite, libsql, better-sqlite3"],
+  ])("sqliteNode() rejects %s", async (_, options, message) => {
+    await expect(sqliteNode(await temporaryFile(), options as SqliteNodeOptions)).rejects.toThrow(message);
+  });
+
+  test("sqliteNode() rejects a path that names no file", async () => {
+    for (const path of ["", ":memory:"]) await expect(sqliteNode(path)).rejects.toThrow(RangeError);
+    await expect(sqliteNode(1 as unknown as string)).rejects.toThrow("path must be a string, not 1");
+  });
+
+  test("sqliteNode() keeps claims and fence counters when the file is closed and opened again", async () => {
+    const path = await temporaryFile();
+    const first = await sqliteNode(path);
+    await first.acquire(claimOf("alice", ["r"], { fenceHint: 77 }));
+    first.close();
+    const second = await openNode(path);
+    expect(await second.inspect("r")).toMatchObject({ owner: "alice", fence: 77 });
+  });
+
+  test("sqliteNode() keeps its tables beside those of a program that uses the same file", async () => {
+    const path = await temporaryFile();
+    const database = new Database(path);
+    database.exec("CREATE TABLE claims (id INTEGER); INSERT INTO claims VALUES (1)");
+    const node = await openNode(path);
+    expect(await node.acquire(claimOf("alice", ["r"]))).toEqual({ granted: true, fence: 1 });
+    expect(database.prepare("SELECT count(*) AS rows FROM claims").get()).toMatchObject({ rows: 1 });
+    database.close();
+  });
+
+  test("acquire() succeeds on the millisecond at which a claim ends", async () => {
+    let nowMs = 1_000_000;
+    const node = await openNode(await temporaryFile(), { nowMs: () => nowMs + 0.5 });
+    await node.acquire(claimOf("alice", ["r"], { ttlMs: 100 }));
+    nowMs += 99;
+    const denial = { granted: false, retryAfterMs: 1, holder: "alice", heldResources: ["r"] };
+    expect(await node.acquire(claimOf("bob", ["r"]))).toEqual(denial);
+    nowMs += 1;
+    expect(await node.acquire(claimOf("bob", ["r"]))).toEqual({ granted: true, fence: 2 });
+  });
+
+  test("acquire() fails beyond the safe integers, and changes nothing", async () => {
+    const node = await openNode(await temporaryFile(), { nowMs: () => 8.64e15 });
+    await node.acquire(claimOf("alice", ["r"], { fenceHint: Number.MAX_SAFE_INTEGER }));
+    await node.release(claimOf("alice", ["r"]));
+    await expect(node.acquire(claimOf("bob", ["a", "r"]))).rejects.toThrow("used up");
+    expect(await node.inspect("r")).toEqual({ owner: null, remainingMs: null, fence: Number.MAX_SAFE_INTEGER });
+    expect((await node.inspect("a")).fence).toBe(0);
+  });
+
+  test("acquire() accepts the longest ttl", async () => {
+    const node = await openNode(await temporaryFile());
+    await node.acquire(claimOf("alice", ["r"], { ttlMs: Number.MAX_SAFE_INTEGER }));
+    expect(await node.inspect("r")).toMatchObject({ owner: "alice" });
+  });
+
+  test("acquire() distinguishes names that differ in half an emoji", async () => {
+    const node = await openNode(await temporaryFile());
+    await node.acquire(claimOf("alice", ["\ud83d"]));
+    expect(await node.acquire(claimOf("bob", ["\ud83e"]))).toMatchObject({ granted: true });
+  });
+
+  test("acquire() forgets a waiter that has not retried for a while, even if the clock is then set back", async () => {
+    let nowMs = 10_000_000;
+    const node = await openNode(await temporaryFile(), { nowMs: () => nowMs });
+    const wait = () => node.acquire(claimOf("bob", ["r"], { waiter: "B" }));
+    await node.acquire(claimOf("alice", ["r"]));
+    await wait();
+    nowMs += 15_000;
+    await wait();
+    nowMs += 15_000;
+    expect(await node.release(claimOf("alice", ["r"]))).toEqual({ released: true, next: "B" });
+
+    await node.acquire(claimOf("alice", ["r"]));
+    await wait();
+    nowMs -= 60_000;
+    await node.acquire(claimOf("carol", ["r"], { waiter: "C" }));
+    expect(await node.release(claimOf("alice", ["r"]))).toEqual({ released: true, next: "C" });
+    await node.acquire(claimOf("alice", ["r"]));
+    await node.acquire(claimOf("carol", ["r"], { waiter: "C" }));
+    nowMs += 20_000;
+    expect(await node.release(claimOf("alice", ["r"]))).toEqual({ released: true });
+  });
+
+  test("release() keeps a bounded log", async () => {
+    const path = await temporaryFile();
+    const node = await openNode(path);
+    for (let releases = 0; releases < 1_100; releases++) {
+      await node.acquire(claimOf("alice", ["r"]));
+      await node.release(claimOf("alice", ["r"]));
+    }
+    const database = new Database(path);
+    expect(database.prepare("SELECT count(*) AS rows FROM holdfast_releases").get()).toMatchObject({ rows: 1_000 });
+    database.close();
+  });
+
+  test("close() makes calls reject, ends watches, and can be repeated", async () => {
+    const path = await temporaryFile();
+    const [node, rival] = [await openNode(path), await openNode(path)];
+    const heard = vi.fn();
+    const unwatch = await node.watch(["r"], heard);
+    node.close();
+    node.close();
+    const request = claimOf("alice", ["r"]);
+    const closed = `the lock file ${path} is closed`;
+    await expect(node.acquire(request)).rejects.toThrow(closed);
+    await expect(node.extend({ ...request, fence: 1, rejoin: false })).rejects.toThrow(closed);
+    await expect(node.release(request)).rejects.toThrow(closed);
+    await expect(node.inspect("r")).rejects.toThrow(closed);
+    await expect(node.watch(["r"], heard)).rejects.toThrow(closed);
+    const sentinel = vi.fn();
+    await rival.watch(["r"], sentinel);
+    await rival.acquire(request);
+    await rival.release(request);
+    await vi.waitFor(() => expect(sentinel).toHaveBeenCalledWith("r", undefined), 10_000);
+    expect(heard).not.toHaveBeenCalled();
+    await unwatch();
+  });
+});
+
+describe("Redlock over sqliteNode()", () => {
+  test("acquire() rejects with the label of the holder", async () => {
+    const redlock = new Redlock([await openNode(await temporaryFile())], { label: "worker-7" });
+    await using lock = await redlock.acquire("invoice:42");
+    expect(lock.fence).toBeGreaterThan(0);
+    const error = await redlock.acquire("invoice:42", { waitTimeoutMs: 0 }).catch((reason) => reason);
+    expect(error).toBeInstanceOf(LockHeldError);
+    expect(error.outcomes).toMatchObject([{ kind: "denied", holderLabel: "worker-7" }]);
+  });
+});
+
+describe("the errors of sqliteNode()", () => {
+  test("sqliteNode() names a missing folder", async () => {
+    const path = join(await temporaryFile(), "nowhere.db");
+    await expect(sqliteNode(path)).rejects.toMatchObject({
+      code: "SQLITE_CANTOPEN",
+      message: expect.stringContaining(`cannot use the lock file ${path}: its folder does not exist`),
+    });
+  });
+
+  test("sqliteNode() keeps the message of a driver that does not start", async () => {
+    const path = await temporaryFile();
+    const driver = () => {
+      throw new Error("Could not locate the bindings file");
+    };
+    await expect(sqliteNode(path, { driver })).rejects.toThrow(
+      `cannot open the lock file ${path} (Could not locate the bindings file)`,
+    );
+  });
+
+  test("sqliteNode() rejects a file that is no database", async () => {
+    const path = await temporaryFile();
+    await writeFile(path, "this is no database, however long one looks at it; it is a text".repeat(100));
+    await expect(sqliteNode(path)).rejects.toMatchObject({
+      code: "SQLITE_NOTADB",
+      message: expect.stringContaining("it is not a SQLite database"),
+    });
+  });
+
+  test("sqliteNode() rejects a file that SQLite cannot keep a write-ahead log of", async () => {
+    await expect(sqliteNode(await temporaryFile(), { driver: () => new Database(":memory:") })).rejects.toThrow(
+      "SQLite cannot keep a write-ahead log",
+    );
+  });
+
+  test("acquire() rejects if the file was deleted or replaced", async () => {
+    const path = await temporaryFile();
+    const node = await openNode(path);
+    await rename(path, `${path}.old`);
+    await expect(node.acquire(claimOf("alice", ["r"]))).rejects.toThrow(`${path} was deleted or replaced`);
+    await openNode(path);
+    await expect(node.acquire(claimOf("alice", ["r"]))).rejects.toThrow(`${path} was deleted or replaced`);
+    await rm(path);
+    await rename(`${path}.old`, path);
+    expect(await node.acquire(claimOf("alice", ["r"]))).toEqual({ granted: true, fence: 1 });
+  });
+
+  test("acquire() rejects on a full disk, claims nothing, and succeeds when there is room", async () => {
+    const path = await temporaryFile();
+    const database = new Database(path);
+    const node = await openNode(path, { driver: () => database });
+    database.exec("PRAGMA max_page_count = 1"); // as many pages as there are
+    const many = Array.from({ length: 1_000 }, (_, index) => `resource-${index + 1_000}`);
+    await expect(node.acquire(claimOf("alice", many))).rejects.toMatchObject({
+      code: "SQLITE_FULL",
+      message: expect.stringContaining("the disk is full"),
+    });
+    expect(await node.inspect("resource-1000")).toEqual({ owner: null, remainingMs: null, fence: 0 });
+    database.exec("PRAGMA max_page_count = 1000000");
+    expect(await node.acquire(claimOf("alice", many))).toEqual({ granted: true, fence: 1 });
+  });
+
+  test("acquire() rejects on a read-only file, and inspect() does not", async () => {
+    const path = await temporaryFile();
+    const database = new Database(path);
+    const node = await openNode(path, { driver: () => database });
+    database.exec("PRAGMA query_only = ON");
+    await expect(node.acquire(claimOf("alice", ["r"]))).rejects.toMatchObject({ code: "SQLITE_READONLY" });
+    expect(await node.inspect("r")).toEqual({ owner: null, remainingMs: null, fence: 0 });
+  });
+});

@@ -1,0 +1,35 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { LockNodeSubject } from "@holdfast/conformance";
+import { type SqliteDriverName, sqliteNode } from "../src/index.ts";
+
+/** Why a subject has no server. */
+export const noServer = "it is a file, which cannot be unreachable";
+
+/** The drivers that run here without being compiled. */
+export const drivers: readonly SqliteDriverName[] =
+  process.getBuiltinModule("node:sqlite") === undefined ? ["libsql"] : ["libsql", "node:sqlite"];
+
+/** Returns a function that creates subjects over a driver. */
+export function subjectsOver(driver: SqliteDriverName): () => Promise<LockNodeSubject> {
+  return async () => {
+    const folder = await mkdtemp(join(tmpdir(), "locks-"));
+    const path = join(folder, "locks.db");
+    const [node, rival] = [await sqliteNode(path, { driver }), await sqliteNode(path, { driver })];
+    return {
+      node,
+      rival,
+      rivalModule: {
+        url: new URL("./fixtures/rival.ts", import.meta.url),
+        options: { path, driver },
+        execArgv: ["--import", "tsx"],
+      },
+      close: async () => {
+        node.close();
+        rival.close();
+        await rm(folder, { recursive: true });
+      },
+    };
+  };
+}
