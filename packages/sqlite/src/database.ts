@@ -1,5 +1,4 @@
-import { accessSync, constants, existsSync } from "node:fs";
-import { dirname, resolve } from "node:path";
+import { resolve } from "node:path";
 
 /** A connection to a SQLite file: the part that the drivers have in common. Calls block until they are done. */
 export interface SqliteDatabase {
@@ -61,7 +60,7 @@ export async function openDatabase(
   try {
     return withClearErrors(path, open(file));
   } catch (error) {
-    throw explainOpening(path, file, error);
+    throw explainOpening(path, error);
   }
 }
 
@@ -133,34 +132,24 @@ const problems = [
   { number: 10, code: "SQLITE_IOERR", meaning: "the disk or the file system reports an error" },
   { number: 11, code: "SQLITE_CORRUPT", meaning: "it is damaged" },
   { number: 13, code: "SQLITE_FULL", meaning: "the disk is full" },
-  {
-    number: 14,
-    code: "SQLITE_CANTOPEN",
-    meaning: "its folder does not exist, or this process may not read and write there",
-  },
+  { number: 14, code: "SQLITE_CANTOPEN", meaning: "its folder is missing, or this process may not use it" },
   { number: 26, code: "SQLITE_NOTADB", meaning: "it is not a SQLite database" },
 ];
 
 /** Returns an error that says what is wrong with the file, with the same `code` for each driver. */
 function explain(path: string, error: unknown): unknown {
-  const { code, errcode } = Object(error) as { code?: unknown; errcode?: unknown };
-  const problem = problems.find((each) =>
-    // `node:sqlite` has the number, the others the code, and both may be extended.
-    typeof errcode === "number" ? (errcode & 255) === each.number : String(code).startsWith(each.code),
-  );
+  const { code, errcode, rawCode } = Object(error) as { code?: unknown; errcode?: unknown; rawCode?: unknown };
+  // `node:sqlite` has an `errcode`, libsql a `rawCode` or only a message, and others a `code`. Each may be extended.
+  const [, inMessage] = /^ConnectionFailed\(.*: (\d+)"\)$/s.exec(messageOf(error)) ?? [];
+  const number = Number(errcode ?? rawCode ?? inMessage) & 255;
+  const problem = problems.find((each) => each.number === number || String(code).startsWith(each.code));
   return problem === undefined ? error : problemWith(path, problem, error);
 }
 
-/** Like {@link explain}, for errors of a driver that cannot open the file. Not all of them have a code. */
-function explainOpening(path: string, file: string, error: unknown): unknown {
+/** Like {@link explain}, for errors of a driver that cannot open the file. Some drivers do not name it. */
+function explainOpening(path: string, error: unknown): unknown {
   const explained = explain(path, error);
   if (explained !== error) return explained;
-  try {
-    accessSync(existsSync(file) ? file : dirname(file), constants.R_OK | constants.W_OK);
-  } catch {
-    const problem = problems.find(({ code }) => code === "SQLITE_CANTOPEN");
-    if (problem !== undefined) return problemWith(path, problem, error);
-  }
   return new Error(`cannot open the lock file ${path} (${messageOf(error)})`, { cause: error });
 }
 

@@ -66,7 +66,8 @@ describe("openDatabase()", () => {
   test.each([
     ["node:sqlite", { code: "ERR_SQLITE_ERROR", errcode: 13 }],
     ["node:sqlite with an extended code", { code: "ERR_SQLITE_ERROR", errcode: 13 + 256 }],
-    ["libsql", { code: "SQLITE_FULL" }],
+    ["libsql", { code: "SQLITE_FULL", rawCode: 13 }],
+    ["libsql with an extended code", { code: "UNKNOWN_SQLITE_ERROR_269", rawCode: 13 + 256 }],
     ["better-sqlite3 with an extended code", { code: "SQLITE_FULL_EXTENDED" }],
   ])("openDatabase() explains errors of %s", async (_, details) => {
     const original = Object.assign(new Error("database or disk is full"), details);

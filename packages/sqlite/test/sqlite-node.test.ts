@@ -1,4 +1,4 @@
-import { rename, rm, writeFile } from "node:fs/promises";
+import { readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { LockHeldError, Redlock } from "@holdfast/core";
 import Database from "libsql";
@@ -6,6 +6,8 @@ import { describe, expect, test, vi } from "vitest";
 import { type SqliteNodeOptions, sqliteNode } from "../src/index.ts";
 import { claimOf } from "./requests.ts";
 import { openNode, temporaryFile } from "./temporary.ts";
+
+const dayMs = 24 * 60 * 60 * 1_000;
 
 describe("sqliteNode()", () => {
   test("sqliteNode() is named after its file by default", async () => {
@@ -138,6 +140,32 @@ describe("sqliteNode()", () => {
   });
 });
 
+describe("the housekeeping statement of the README", () => {
+  test("it deletes rows that are unused for more than a day, and tokens still increase", async () => {
+    const page = await readFile(new URL("../README.md", import.meta.url), "utf8");
+    const [, statement = ""] = /```sql\n([\s\S]+?)```/.exec(page) ?? [];
+    const path = await temporaryFile();
+    let nowMs = Date.now() - 3 * dayMs;
+    const node = await openNode(path, { nowMs: () => nowMs });
+    await node.acquire(claimOf("alice", ["unused"], { ttlMs: 1_000, fenceHint: (nowMs + 7 * dayMs) * 1_000 }));
+    const unused = await node.inspect("unused");
+    await node.acquire(claimOf("alice", ["held"], { ttlMs: 4 * dayMs }));
+    nowMs = Date.now();
+    await node.acquire(claimOf("alice", ["released"]));
+    await node.release(claimOf("alice", ["released"]));
+
+    const database = new Database(path);
+    database.exec(statement);
+    database.close();
+    expect(await node.inspect("unused")).toEqual({ owner: null, remainingMs: null, fence: 0 });
+    expect(await node.inspect("held")).toMatchObject({ owner: "alice", fence: 1 });
+    expect(await node.inspect("released")).toMatchObject({ fence: 1 });
+    const again = await node.acquire(claimOf("bob", ["unused"], { fenceHint: nowMs * 1_000 }));
+    expect(again).toMatchObject({ granted: true });
+    expect((await node.inspect("unused")).fence).toBeGreaterThan(unused.fence);
+  });
+});
+
 describe("Redlock over sqliteNode()", () => {
   test("acquire() rejects with the label of the holder", async () => {
     const redlock = new Redlock([await openNode(await temporaryFile())], { label: "worker-7" });
@@ -152,9 +180,9 @@ describe("Redlock over sqliteNode()", () => {
 describe("the errors of sqliteNode()", () => {
   test("sqliteNode() names a missing folder", async () => {
     const path = join(await temporaryFile(), "nowhere.db");
-    await expect(sqliteNode(path)).rejects.toMatchObject({
+    await expect(sqliteNode(path, { driver: "libsql" })).rejects.toMatchObject({
       code: "SQLITE_CANTOPEN",
-      message: expect.stringContaining(`cannot use the lock file ${path}: its folder does not exist`),
+      message: expect.stringContaining(`cannot use the lock file ${path}: its folder is missing`),
     });
   });
 
