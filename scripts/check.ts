@@ -12,6 +12,7 @@ import { bound, pathIsShort } from "./claims/path.ts";
 import { proseIsPlain } from "./claims/prose.ts";
 import { releaseRehearsal } from "./claims/release-rehearsal.ts";
 import { sizes } from "./claims/sizes.ts";
+import { nodeSqliteConforms } from "./claims/sqlite-drivers.ts";
 import { type Claim, checkAll } from "./lib/claim.ts";
 import { run } from "./lib/run.ts";
 import { root, scripts } from "./lib/workspace.ts";
@@ -38,6 +39,7 @@ const claims: Claim[] = [
       claim: "the simulation finds what breaks a safety rule",
       check: tool("tsx", ["scripts/mutants.ts", "--by-simulation", "--quick"]),
     },
+    { claim: "the built-in SQLite of a newer Node passes the conformance suite", check: nodeSqliteConforms },
     { claim: "packed packages contain what they should", check: built(packedPackagesAreCorrect) },
     { claim: "tokens are in order in every state of the model", check: tool("tsx", ["scripts/model.ts"]) },
     { claim: "a release gives all packages one version, changelogs and tarballs", check: built(releaseRehearsal) },

@@ -30,11 +30,13 @@ const node = { name: "Node", package: `node-${system}`, binary: "bin/node", args
 const bunPackage = `@oven/bun-${system.replace("arm64", "aarch64")}`;
 const denoArgs = ["run", "--allow-all", "--no-remote", "--node-modules-dir=manual"];
 
+const longTerm = { ...node, version: "24.21.0" };
+
 /** The oldest supported Node, the newest of each line, and the other runtimes. */
 const others = [
   { ...node, version: "20.19.0" },
   { ...node, version: "22.23.3" },
-  { ...node, version: "24.21.0" },
+  longTerm,
   { ...node, version: "26.10.0" },
   { name: "Bun", version: "1.4.5", package: bunPackage, binary: "bin/bun", args: [], isNode: false },
   { name: "Deno", version: "2.9.6", package: `@deno/${denoSystem}`, binary: "deno", args: denoArgs, isNode: false },
@@ -55,6 +57,18 @@ export async function otherRuntimes(): Promise<Runtime[]> {
     args: each.args,
     isNode: each.isNode,
   }));
+}
+
+/** Installs the newest Node with long-term support, unless an earlier run has installed it. */
+export async function longTermNode(): Promise<string> {
+  const folder = join(cache, "node");
+  const { package: name, version, binary } = longTerm;
+  const installed = join(folder, "node_modules", name, binary);
+  if (!existsSync(installed)) {
+    await startProject(folder);
+    await npmInstall([`${name}@${version}`], folder);
+  }
+  return installed;
 }
 
 /** A browser for Linux on x64. */

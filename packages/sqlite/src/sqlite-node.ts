@@ -11,7 +11,7 @@ import { createWatch } from "./watch.ts";
 
 /** A lock node over a SQLite file, with all the optional methods. */
 export interface SqliteNode extends Required<Omit<LockNode, "verifiesServer">> {
-  /** How long to wait for a reply, in milliseconds: 1 000, because other processes may be writing to a slow disk. */
+  /** The default `nodeTimeoutMs` of a `Redlock`: 1 000 ms, because other processes may be writing to a slow disk. */
   readonly suggestedTimeoutMs: number;
   /** Ends all watches, and closes the file. Claims and counters stay; calls after this reject. Safe to repeat. */
   close(): void;
