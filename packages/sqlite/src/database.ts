@@ -1,5 +1,3 @@
-import { resolve } from "node:path";
-
 /** A connection to a SQLite file: the part that the drivers have in common. Calls block until they are done. */
 export interface SqliteDatabase {
   /** Runs statements. */
@@ -48,6 +46,7 @@ const modulesOfProcess: Modules = {
 /**
  * Opens a file with a driver. Without one, it takes the first that is there.
  *
+ * @param path an absolute path: libsql would connect to a server if this were a URL
  * @throws {Error} if no driver is there, or the file cannot be opened
  */
 export async function openDatabase(
@@ -56,9 +55,8 @@ export async function openDatabase(
   modules: Modules = modulesOfProcess,
 ): Promise<SqliteDatabase> {
   const open = typeof driver === "function" ? driver : await loadDriver(driver, modules);
-  const file = resolve(path); // libsql would connect to a server if the path were a URL
   try {
-    return withClearErrors(path, open(file));
+    return withClearErrors(path, open(path));
   } catch (error) {
     throw explainOpening(path, error);
   }

@@ -1,3 +1,5 @@
+import { existsSync, realpathSync } from "node:fs";
+import { resolve } from "node:path";
 import type { LockNode } from "@holdfast/core";
 import { assertOptions, checkType } from "@holdfast/core/requests";
 import { driverNames, openDatabase, type SqliteDriver } from "./database.ts";
@@ -61,13 +63,16 @@ export async function sqliteNode(path: string, options: SqliteNodeOptions = {}):
   checkType("nowMs", "function", nowMs);
   checkDriver(driver);
 
-  const database = await openDatabase(path, driver);
-  const file = await openLockFile(path, database, () => Math.floor(nowMs()));
+  const absolutePath = resolve(path); // the program may change its directory later
+  // SQLite keeps its log beside the file itself, not beside a symbolic link.
+  const realPath = existsSync(absolutePath) ? realpathSync(absolutePath) : absolutePath;
+  const database = await openDatabase(realPath, driver);
+  const file = await openLockFile(realPath, database, () => Math.floor(nowMs()));
   const listsAt = await setUpWaitingLists(database).catch((error) => {
     file.close();
     throw error;
   });
-  const assertSameFile = createSameFileCheck(path);
+  const assertSameFile = createSameFileCheck(absolutePath);
   const watch = createWatch(file);
   const transaction = <T>(timeoutMs: number, work: (claims: Claims, lists: WaitingLists) => T): Promise<T> =>
     file.transaction(timeoutMs, (claims) => {

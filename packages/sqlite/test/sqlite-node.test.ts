@@ -1,5 +1,5 @@
-import { readFile, rename, rm, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { readFile, rename, rm, symlink, writeFile } from "node:fs/promises";
+import { join, relative } from "node:path";
 import { LockHeldError, Redlock } from "@holdfast/core";
 import Database from "libsql";
 import { describe, expect, test, vi } from "vitest";
@@ -48,6 +48,21 @@ describe("sqliteNode()", () => {
     expect(await node.acquire(claimOf("alice", ["r"]))).toEqual({ granted: true, fence: 1 });
     expect(database.prepare("SELECT count(*) AS rows FROM claims").get()).toMatchObject({ rows: 1 });
     database.close();
+  });
+
+  test("sqliteNode() follows symbolic links and changes of the directory", async () => {
+    const path = await temporaryFile();
+    const node = await openNode(path);
+    await symlink(path, `${path}.link`);
+    const linked = await openNode(relative(process.cwd(), `${path}.link`));
+    const directory = vi.spyOn(process, "cwd").mockReturnValue("/");
+    const heard = vi.fn();
+    await linked.watch(["r"], heard);
+    await linked.acquire(claimOf("alice", ["r"]));
+    directory.mockRestore();
+    expect(await node.acquire(claimOf("bob", ["r"]))).toMatchObject({ granted: false });
+    await node.release(claimOf("alice", ["r"]));
+    await vi.waitFor(() => expect(heard).toHaveBeenCalledWith("r", undefined), 10_000);
   });
 
   test("acquire() succeeds on the millisecond at which a claim ends", async () => {
