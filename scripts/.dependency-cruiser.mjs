@@ -15,6 +15,7 @@ const arrows = {
   "node-redis": ["redis", "core"],
   "valkey-glide": ["redis", "core"],
   simulation: ["memory", "core"],
+  postgres: ["core"],
   sqlite: ["core"],
   cli: ["ioredis", "memory", "redis", "core"],
 };

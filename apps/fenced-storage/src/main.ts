@@ -2,7 +2,8 @@
 import { readCommand, runProgram } from "@holdfast/app-kit/program";
 import { startRedisServer } from "@holdfast/testkit";
 import { playLateWrites } from "./play/late-writes.ts";
-import { introduction, isAsExpected, linesOf } from "./report.ts";
+import { playTransactions } from "./play/transactions.ts";
+import { areTransactionsAsExpected, introduction, isAsExpected, linesOf, linesOfTransactions } from "./report.ts";
 import { startStorage } from "./start-storage.ts";
 import { storages, storagesNamed } from "./storages.ts";
 
@@ -17,6 +18,10 @@ await runProgram("start", readCommand(process.argv.slice(2), storagesNamed), asy
     const outcomes = await playLateWrites(storage, address, urls, cleanup, signal);
     console.log(["", ...linesOf(storages[storage], outcomes)].join("\n"));
     isRight &&= isAsExpected(outcomes);
+    if (storage !== "postgres") continue;
+    const transactions = await playTransactions(address, cleanup);
+    console.log(["", ...linesOfTransactions(transactions)].join("\n"));
+    isRight &&= areTransactionsAsExpected(transactions);
   }
   return isRight;
 });

@@ -1,5 +1,6 @@
 import { arrivals, deposit, opening, withdrawal } from "./play/cases.ts";
 import type { Outcome } from "./play/late-writes.ts";
+import type { TransactionOutcome } from "./play/transactions.ts";
 
 const columns = [20, 32];
 
@@ -20,6 +21,22 @@ export function linesOf(title: string, outcomes: readonly Outcome[]): string[] {
     lines.push(line(`  ${checks}`, ...words));
   }
   return lines;
+}
+
+/** The lines about transactions that keep their lock. */
+export function linesOfTransactions({ balances, isRefused, order }: TransactionOutcome): string[] {
+  const first = isRefused ? "A was refused, retried" : "A was not refused";
+  const second = order[0] === "A goes on" ? "B waited for A's commit" : "B did not wait";
+  return [
+    "PostgreSQL, with the locks in the same database, and transactions that begin with holds()",
+    `  A is paused before its transaction  ${balances.before}: ${first}`,
+    `  A is paused inside its transaction  ${balances.inside}: ${second}`,
+  ];
+}
+
+/** Whether no transaction was lost, and both were excluded as they should. */
+export function areTransactionsAsExpected({ balances, isRefused, order }: TransactionOutcome): boolean {
+  return Object.values(balances).every((balance) => balance === rightBalance) && isRefused && order[0] === "A goes on";
 }
 
 /** Whether every balance with complete checks is right. */

@@ -1,10 +1,13 @@
 import { readFile } from "node:fs/promises";
+import { createCleanup } from "@holdfast/testkit/cleanup";
 import { type PostgresServer, startPostgresServer } from "@holdfast/testkit/postgres-server";
 import pg from "pg";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
+import { playTransactions } from "../src/play/transactions.ts";
 import { readBalance, schema, writeBalance } from "../src/postgres/fenced-rows.ts";
 import { withFence } from "../src/postgres/with-fence.ts";
-import { testLateWrites } from "./late-writes.ts";
+import { linesOfTransactions } from "../src/report.ts";
+import { readme, testLateWrites } from "./late-writes.ts";
 
 let server: PostgresServer;
 let pool: pg.Pool;
@@ -25,6 +28,18 @@ afterAll(async () => {
 });
 
 testLateWrites("postgres", async () => server.connectionString);
+
+test("transactions that begin with holds() lose no update, although their process is paused for longer than the ttl", async () => {
+  const cleanup = createCleanup();
+  onTestFinished(cleanup.run);
+  const outcome = await playTransactions(server.connectionString, cleanup);
+  expect(outcome).toEqual({
+    balances: { before: 120, inside: 120 },
+    isRefused: true,
+    order: ["A goes on", "B has the lock"],
+  });
+  expect(await readme()).toContain(linesOfTransactions(outcome).join("\n"));
+});
 
 describe("fenced rows", () => {
   beforeEach(async () => {

@@ -263,7 +263,13 @@ export function parseNodes(nodes: readonly LockNode[]): readonly LockNode[] {
 }
 
 /** The function that wraps a client as a node, keyed by a method that only clients of that library have. */
-const wrappers = { evalsha: "ioredisNode", evalSha: "nodeRedisNode", customCommand: "valkeyGlideNode" };
+const wrappers = {
+  evalsha: "ioredisNode",
+  evalSha: "nodeRedisNode",
+  customCommand: "valkeyGlideNode",
+  query: "postgresNode",
+  unsafe: "postgresNode",
+};
 
 /**
  * Creates the error for something other than a node, with advice for the most common mistake: passing a bare client.
