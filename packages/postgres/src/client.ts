@@ -217,9 +217,7 @@ function overPostgresJs(sql: PostgresJs & { options?: { prepare?: boolean } }): 
       const dropUnsent = (): void => {
         if ((query as { state?: unknown }).state == null) query.cancel();
       };
-      const timer = Number.isFinite(sendWithinMs)
-        ? setTimeout(() => setImmediate(dropUnsent), sendWithinMs)
-        : undefined;
+      const timer = Number.isFinite(sendWithinMs) ? setTimeout(dropUnsent, sendWithinMs) : undefined;
       try {
         return (await query.values()) as Row[];
       } finally {
