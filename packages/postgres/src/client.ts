@@ -231,7 +231,7 @@ function overPostgresJs(sql: PostgresJs & { options?: { prepare?: boolean } }): 
     async listen(channel, onNotify) {
       // The instance reconnects by itself, and closes the connection with itself.
       const { unlisten } = await sql.listen(channel, onNotify);
-      return unlisten;
+      return () => unlisten().catch(ignore);
     },
   };
 }
