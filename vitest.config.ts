@@ -46,6 +46,7 @@ const own: Readonly<Record<string, UserWorkspaceConfig>> = {
   "packages/core": { test: { isolate: true } },
   "packages/cli": { test: { globalSetup: join(root, "packages/cli/test/support/bundle.ts") } },
   "packages/postgres": overPg,
+  "packages/etcd": inMemory,
   "packages/simulation": simulations,
   "packages/sqlite": inMemory,
   "packages/testkit": overPg,

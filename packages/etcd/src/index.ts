@@ -1,0 +1,4 @@
+/** Holdfast lock nodes over etcd. */
+
+export { type EtcdNode, etcdNode } from "./etcd-node.ts";
+export type { EtcdNodeOptions, EtcdTlsOptions } from "./options.ts";

@@ -1,0 +1,109 @@
+/** The transactions of etcd that lock nodes send, and what the replies say. */
+import { decodeFence, decodeText, encodeFence, encodeText, type Keys } from "./keys.ts";
+import type { Compare, Int64, KeyValue, RequestOp, TxnRequest, TxnResponse } from "./messages.ts";
+
+/** The claim and the counter of one resource at one moment. A missing key has the revision 0. */
+export interface ResourceState {
+  readonly claim: { readonly owner: string | null; readonly revision: Int64; readonly lease: Int64 };
+  readonly counter: { readonly fence: number; readonly revision: Int64 };
+}
+
+/** A change of one resource: what it was before, and what to write. */
+export interface Change {
+  readonly keys: Keys;
+  readonly seen: Pick<ResourceState, "claim" | "counter">;
+  /** The claim to write, if any. */
+  readonly claim?: { readonly owner: string; readonly lease: Int64 } | undefined;
+  /** The counter to write, if any. */
+  readonly fence?: number | undefined;
+}
+
+/** A transaction that only reads the resources. */
+export function read(keys: readonly Keys[]): TxnRequest {
+  return { compare: [], success: reads(keys), failure: [] };
+}
+
+/** Claims resources that are free, with counters below the fence; otherwise only reads them. */
+export function claimFree(keys: readonly Keys[], owner: string, lease: Int64, fence: number): TxnRequest {
+  return {
+    compare: keys.flatMap(({ claim, counter }): Compare[] => [
+      { key: claim, target: "MOD", result: "EQUAL", modRevision: 0 },
+      { key: counter, target: "VALUE", result: "LESS", value: encodeFence(fence) },
+    ]),
+    success: keys.flatMap((each) => writes({ keys: each, claim: { owner, lease }, fence })),
+    failure: reads(keys),
+  };
+}
+
+/** Makes all the changes if nothing has changed since; otherwise only reads the resources. */
+export function changeUnchanged(changes: readonly Change[]): TxnRequest {
+  return {
+    compare: changes.flatMap(({ keys, seen }): Compare[] => [
+      { key: keys.claim, target: "MOD", result: "EQUAL", modRevision: seen.claim.revision },
+      { key: keys.counter, target: "MOD", result: "EQUAL", modRevision: seen.counter.revision },
+    ]),
+    success: changes.flatMap(writes),
+    failure: reads(changes.map(({ keys }) => keys)),
+  };
+}
+
+/** Deletes each of the claims that the owner holds. */
+export function deleteOwned(keys: readonly Keys[], owner: string): TxnRequest {
+  return eachAlone(keys.map(({ claim }) => deletion(claim, { target: "VALUE", value: encodeText(owner) })));
+}
+
+/** Deletes each of the claims that are still as they were written. */
+export function deleteUnchanged(claims: readonly { readonly key: Buffer; readonly revision: Int64 }[]): TxnRequest {
+  return eachAlone(claims.map(({ key, revision }) => deletion(key, { target: "MOD", modRevision: revision })));
+}
+
+/** Returns how many of the claims a deletion has deleted. */
+export function deletionsIn({ succeeded, responses }: TxnResponse): number {
+  const nested = responses.flatMap(({ responseTxn }) => (responseTxn ? [responseTxn] : []));
+  return nested.length > 0 ? nested.filter((each) => each.succeeded).length : Number(succeeded);
+}
+
+/** Returns the states of the resources that a transaction has read, in order. */
+export function statesIn({ responses }: TxnResponse): ResourceState[] {
+  const read = responses.map(({ responseRange }) => responseRange?.kvs[0]);
+  return Array.from({ length: read.length / 2 }, (_, index) => stateOf(read[2 * index], read[2 * index + 1]));
+}
+
+function stateOf(claim: KeyValue | undefined, counter: KeyValue | undefined): ResourceState {
+  return {
+    claim: {
+      owner: claim ? decodeText(claim.value) : null,
+      revision: claim?.modRevision ?? 0,
+      lease: claim?.lease ?? 0,
+    },
+    counter: { fence: counter ? decodeFence(counter.value) : 0, revision: counter?.modRevision ?? 0 },
+  };
+}
+
+function reads(keys: readonly Keys[]): RequestOp[] {
+  return keys.flatMap(({ claim, counter }) => [{ requestRange: { key: claim } }, { requestRange: { key: counter } }]);
+}
+
+function writes({ keys, claim, fence }: Pick<Change, "keys" | "claim" | "fence">): RequestOp[] {
+  const operations: RequestOp[] = [];
+  if (claim) {
+    operations.push({ requestPut: { key: keys.claim, value: encodeText(claim.owner), lease: claim.lease } });
+  }
+  if (fence !== undefined) operations.push({ requestPut: { key: keys.counter, value: encodeFence(fence) } });
+  return operations;
+}
+
+function deletion(key: Buffer, condition: Pick<Compare, "target" | "value" | "modRevision">): TxnRequest {
+  return {
+    compare: [{ key, result: "EQUAL", ...condition }],
+    success: [{ requestDeleteRange: { key } }],
+    failure: [],
+  };
+}
+
+/** Joins transactions, each of which takes effect or not on its own. */
+function eachAlone(transactions: readonly TxnRequest[]): TxnRequest {
+  const [first] = transactions;
+  if (first !== undefined && transactions.length === 1) return first;
+  return { compare: [], success: transactions.map((requestTxn) => ({ requestTxn })), failure: [] };
+}

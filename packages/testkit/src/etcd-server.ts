@@ -1,0 +1,251 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { closeSync, openSync } from "node:fs";
+import { readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { generate } from "selfsigned";
+import { freePort } from "./free-port.ts";
+import { startPeerProxy } from "./peer-proxy.ts";
+import { reapedDirectory } from "./reaper.ts";
+
+/** Options of {@link startEtcdServer}. */
+export interface EtcdServerOptions {
+  /** Whether the server also accepts TLS, with a new certificate: `"mutual"` if clients need one, too. Default: false. */
+  readonly tls?: boolean | "mutual";
+  /** The server's `--max-txn-ops`. Default: etcd's, 128. */
+  readonly maxTxnOps?: number;
+  /** Further arguments of `etcd`. */
+  readonly args?: readonly string[];
+}
+
+/** A real etcd server on 127.0.0.1 that a test can pause, kill and restart. */
+export interface EtcdServer {
+  /** The port of 127.0.0.1 for clients without TLS. */
+  readonly port: number;
+  /** `http://127.0.0.1:port` */
+  readonly url: string;
+  /** The TLS endpoint and its self-signed certificate, if requested. */
+  readonly tls: { readonly url: string; readonly ca: string; readonly cert: string; readonly key: string } | undefined;
+  /** Calls a method of the JSON API, such as `api("lease/leases")`. Rejects with the server's message for an error. */
+  api(path: string, body?: object): Promise<Record<string, unknown>>;
+  /** Returns the value of a metric, such as `etcd_debugging_mvcc_watcher_total`. */
+  metric(name: string): Promise<number>;
+  /** Suspends the process (SIGSTOP): connections stay open, and no request is answered. */
+  pause(): void;
+  /** Resumes the process (SIGCONT). */
+  resume(): void;
+  /** Kills the process (SIGKILL), and resolves when it is gone. */
+  kill(): Promise<void>;
+  /** Starts the process again with the same files, after `kill`, and resolves when it answers. */
+  restart(): Promise<void>;
+  /** Stops the process and removes its files. Safe to call more than once. */
+  stop(): Promise<void>;
+}
+
+/** A real etcd cluster on 127.0.0.1. */
+export interface EtcdCluster {
+  readonly servers: readonly EtcdServer[];
+  /** Resolves with the index of the leader of a majority, once there is one other than `not`. */
+  leader(not?: number): Promise<number>;
+  /** Cuts the network between one member and the others. Clients still reach it. */
+  isolate(index: number): void;
+  /** Makes the network whole again. */
+  heal(): void;
+  /** Stops all servers. */
+  stop(): Promise<void>;
+}
+
+const startAttempts = 5;
+const startTimeoutMs = 60_000;
+
+/**
+ * Starts a server on free ports, with its own temporary directory, and resolves when it answers.
+ *
+ * @throws {Error} with installation advice if the program is missing, or with the server's log if it does not start
+ */
+export async function startEtcdServer(options: EtcdServerOptions = {}): Promise<EtcdServer> {
+  for (let attempt = 1; ; attempt++) {
+    const peer = await freePort();
+    const peerArgs = [
+      ...["--initial-advertise-peer-urls", `http://127.0.0.1:${peer}`],
+      ...["--initial-cluster", `member-0=http://127.0.0.1:${peer}`],
+    ];
+    const server = await newServer(0, peer, { ...options, args: [...peerArgs, ...(options.args ?? [])] });
+    try {
+      await server.restart();
+      return server;
+    } catch (error) {
+      await server.stop();
+      // Another process may have taken a port meanwhile.
+      if (attempt === startAttempts || !String(error).includes("address already in use")) throw error;
+    }
+  }
+}
+
+/** Starts a cluster with short elections, and resolves when it has a leader. */
+export async function startEtcdCluster(size: number, options: EtcdServerOptions = {}): Promise<EtcdCluster> {
+  const proxies = await Promise.all(Array.from({ length: size }, () => startPeerProxy()));
+  const urls = proxies.map(({ port }) => `http://127.0.0.1:${port}`);
+  const cluster = urls.map((url, index) => `member-${index}=${url}`).join();
+  const servers = await Promise.all(
+    proxies.map(async (proxy, index) => {
+      proxy.target = await freePort();
+      const args = [
+        ...["--initial-advertise-peer-urls", urls[index] as string, "--initial-cluster", cluster],
+        ...["--heartbeat-interval", "50", "--election-timeout", "500", ...(options.args ?? [])],
+      ];
+      return newServer(index, proxy.target, { ...options, args });
+    }),
+  );
+  const stop = async () => {
+    await Promise.all(servers.map((server) => server.stop()));
+    await Promise.all(proxies.map((proxy) => proxy.close()));
+  };
+  const leader = (not?: number) => leaderOf(servers, not);
+  try {
+    await Promise.all(servers.map((server) => server.restart()));
+    await leader();
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  const ids = await Promise.all(servers.map(async (server) => (await statusOf(server)).id));
+  return {
+    servers,
+    leader,
+    isolate: (index) => {
+      for (const [each, proxy] of proxies.entries()) proxy.block(each === index ? ["*"] : [ids[index] as string]);
+    },
+    heal: () => {
+      for (const proxy of proxies) proxy.block([]);
+    },
+    stop,
+  };
+}
+
+async function leaderOf(servers: readonly EtcdServer[], not?: number): Promise<number> {
+  for (const endMs = performance.now() + startTimeoutMs; performance.now() < endMs; await sleep(20)) {
+    const statuses = await Promise.all(servers.map((server) => statusOf(server).catch(() => undefined)));
+    const votes = statuses.map((status) => status?.leader);
+    const index = statuses.findIndex((status) => status !== undefined && status.id === status.leader);
+    const followers = votes.filter((vote) => vote !== undefined && vote === statuses[index]?.id).length;
+    if (index >= 0 && index !== not && followers > servers.length / 2) return index;
+  }
+  throw new Error(`the cluster had no leader within ${startTimeoutMs} ms`);
+}
+
+/** Returns the ids of a member and of its leader, in hexadecimal digits. */
+async function statusOf(server: EtcdServer): Promise<{ readonly id: string; readonly leader: string }> {
+  const { header, leader = "0" } = await server.api("maintenance/status");
+  const hex = (id: unknown): string => BigInt(id as string).toString(16);
+  return { id: hex((header as { member_id: string }).member_id), leader: hex(leader) };
+}
+
+/** Prepares a server. `restart()` starts it. */
+async function newServer(index: number, peer: number, options: EtcdServerOptions): Promise<EtcdServer> {
+  const directory = await reapedDirectory();
+  const [port, tlsPort] = [await freePort(), await freePort()];
+  const url = `http://127.0.0.1:${port}`;
+  const tls = options.tls ? await tlsFiles(directory, `https://127.0.0.1:${tlsPort}`) : undefined;
+  const urls = tls ? `${url},${tls.url}` : url;
+  const tlsArgs = tls ? ["--cert-file", tls.certPath, "--key-file", tls.keyPath] : [];
+  if (options.tls === "mutual") tlsArgs.push("--client-cert-auth", "--trusted-ca-file", tls?.certPath as string);
+  const args = [
+    ...["--name", `member-${index}`, "--data-dir", join(directory, "data"), "--logger", "zap", "--log-level", "error"],
+    ...["--listen-client-urls", urls, "--advertise-client-urls", urls],
+    ...["--listen-peer-urls", `http://127.0.0.1:${peer}`],
+    ...(options.maxTxnOps === undefined ? [] : ["--max-txn-ops", String(options.maxTxnOps)]),
+    ...tlsArgs,
+    ...(options.args ?? []),
+  ];
+  let child: ChildProcess | undefined;
+  const kill = async () => {
+    if (child) await end(child);
+    // The system may reuse the process id.
+    await rm(join(directory, "pid"), { force: true });
+  };
+  return {
+    port,
+    url,
+    tls,
+    api: (path, body = {}) => jsonApi(url, path, body),
+    async metric(name) {
+      const text = await (await fetch(`${url}/metrics`, { signal: AbortSignal.timeout(5_000) })).text();
+      return Number(new RegExp(`^${name}(?:\\{.*\\})? (\\S+)$`, "m").exec(text)?.[1]);
+    },
+    pause: () => void child?.kill("SIGSTOP"),
+    resume: () => void child?.kill("SIGCONT"),
+    kill,
+    async restart() {
+      await kill();
+      child = await launch(args, directory, url);
+    },
+    async stop() {
+      await kill();
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+async function tlsFiles(directory: string, url: string) {
+  const { cert, private: key } = await generate([{ name: "commonName", value: "127.0.0.1" }], {
+    keyType: "ec",
+    algorithm: "sha256",
+    extensions: [{ name: "subjectAltName", altNames: [{ type: 7, ip: "127.0.0.1" }] }],
+  });
+  const [certPath, keyPath] = [join(directory, "tls.crt"), join(directory, "tls.key")];
+  await Promise.all([writeFile(certPath, cert), writeFile(keyPath, key, { mode: 0o600 })]);
+  return { url, ca: cert, cert, key, certPath, keyPath };
+}
+
+async function jsonApi(url: string, path: string, body: object): Promise<Record<string, unknown>> {
+  const request = { method: "POST", body: JSON.stringify(body), signal: AbortSignal.timeout(5_000) };
+  const response = await fetch(`${url}/v3/${path}`, request);
+  const reply = (await response.json()) as Record<string, unknown>;
+  if (!response.ok) throw new Error(`${path}: ${reply.error ?? response.status}`);
+  return reply;
+}
+
+/** Starts the process. Only the first members of a new cluster that answer make it healthy. */
+async function launch(args: readonly string[], directory: string, url: string): Promise<ChildProcess> {
+  const logPath = join(directory, "log");
+  const log = openSync(logPath, "w");
+  const child = spawn("etcd", args, { stdio: ["ignore", log, log] });
+  closeSync(log);
+  child.unref();
+  const failed = new Promise<never>((_, reject) => {
+    child.once("error", () =>
+      reject(new Error("could not run etcd: install it (Debian: apt-get install etcd-server)")),
+    );
+  });
+  try {
+    await writeFile(join(directory, "pid"), String(child.pid));
+    await Promise.race([failed, answering(child, url)]);
+    return child;
+  } catch (error) {
+    await end(child);
+    const lines = await readFile(logPath, "utf8");
+    throw lines === "" ? error : new Error(`${String(error)}\n${lines}`);
+  }
+}
+
+async function answering(child: ChildProcess, url: string): Promise<void> {
+  for (const endMs = performance.now() + startTimeoutMs; performance.now() < endMs; await sleep(10)) {
+    if (child.exitCode !== null || child.signalCode !== null) throw new Error("etcd ended at its start");
+    const signal = AbortSignal.timeout(1_000);
+    const health = await fetch(`${url}/health`, { signal })
+      .then((reply) => reply.text())
+      .catch(String);
+    if (health.includes('"true"')) return;
+  }
+  throw new Error(`etcd did not answer within ${startTimeoutMs} ms`);
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
+  const ended = once(child, "exit");
+  child.ref();
+  child.kill("SIGKILL");
+  await ended;
+}
