@@ -14,6 +14,7 @@ const arrows = {
   ioredis: ["redis", "core"],
   "node-redis": ["redis", "core"],
   "valkey-glide": ["redis", "core"],
+  etcd: ["core"],
   simulation: ["memory", "core"],
   postgres: ["core"],
   sqlite: ["core"],

@@ -29,6 +29,18 @@ const redisServer: Program = {
   ],
 };
 
+const etcd: Program = {
+  name: "etcd",
+  isThere: () => succeeds("etcd", "--version"),
+  packages: ["etcd-server"],
+  advice: [
+    "The tests start etcd servers, and etcd (3.4 or newer) is not on the PATH. Please install it:",
+    "  Debian, Ubuntu  sudo apt-get install etcd-server",
+    "  macOS           brew install etcd",
+    "  other systems   the package of your system that brings etcd",
+  ],
+};
+
 const postgres: Program = {
   name: "PostgreSQL",
   isThere: async () => (await findPostgres()) !== undefined,
@@ -98,6 +110,11 @@ const luacheck: Program = {
 /** Installs `redis-server` unless it is on the PATH. */
 export function ensureRedisServer(): Promise<void> {
   return ensure(redisServer);
+}
+
+/** Installs etcd unless it is on the PATH. */
+export function ensureEtcd(): Promise<void> {
+  return ensure(etcd);
 }
 
 /** Installs PostgreSQL unless tests find it. */

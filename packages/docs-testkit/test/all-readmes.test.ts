@@ -19,6 +19,7 @@ const outputs: Readonly<Record<string, readonly (RegExp | string)[]>> = {
   "valkey-glide": [quickStart],
   postgres: [quickStart, "[ { amount: 70 } ]\n"],
   sqlite: [quickStart],
+  etcd: [quickStart],
   opentelemetry: [/^measured and traced, fence \d+$/m, /holdfast\.lock\.hold\.duration/],
   simulation: [
     /^20 runs, \d+ locks, 0 complaints$/m,

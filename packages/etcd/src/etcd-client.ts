@@ -1,4 +1,4 @@
-import { type ClientDuplexStream, Metadata } from "@grpc/grpc-js";
+import { type ClientDuplexStream, Metadata, type ServiceError, status } from "@grpc/grpc-js";
 import { EtcdError } from "./failures.ts";
 import { askMembers, connectionTo, disconnect, type Member } from "./members.ts";
 import { authenticate, type Method, type WatchRequest, type WatchResponse, watch } from "./messages.ts";
@@ -47,11 +47,14 @@ export function createEtcdClient({ endpoints, user }: Pick<Settings, "endpoints"
   ): Promise<Reply> => {
     const { member, reply } = await askMembers(members, preferred, { method, request, metadata, deadlineMs });
     preferred = members.indexOf(member);
-    const isAlone = members.every((each) => each === member || each.client === undefined);
-    if (!isAlone && !isClosed) trimming ??= setTimeout(trim, trimMs).unref();
+    trimSoon();
     return reply;
   };
 
+  const trimSoon = (): void => {
+    const isAlone = members.every((member, index) => index === preferred || member.client === undefined);
+    if (!isAlone && !isClosed) trimming ??= setTimeout(trim, trimMs).unref();
+  };
   /** Closes the connections that are no longer used, once the calls to other members are over. */
   const trim = (): void => {
     trimming = undefined;
@@ -122,8 +125,10 @@ export function createEtcdClient({ endpoints, user }: Pick<Settings, "endpoints"
       const index = preferred;
       const client = connectionTo(members[index] as Member);
       const stream: WatchStream = client.makeBidiStreamRequest(path, encode, decode, metadata, {});
-      stream.once("error", (error: Error) => {
+      stream.once("error", (error: ServiceError) => {
+        if (error.code === status.CANCELLED) return;
         if (preferred === index) preferred = (index + 1) % members.length;
+        trimSoon();
         if (isAboutToken(error)) token = undefined;
       });
       return stream;

@@ -51,8 +51,14 @@ const tlsMistakes: readonly (readonly [RegExp, string])[] = [
   [/self[- ]signed|unable to (verify|get)/i, "pass the authority that signed its certificate as tls.ca"],
   [/altnames|Hostname\/IP/i, "connect to a host that its certificate names"],
   [/certificate has expired|not yet valid/i, "renew its certificate"],
-  [/wrong version number|packet length too long|http request/i, "it does not use TLS: write http://"],
-  [/certificate required|bad certificate|unknown ca|alert handshake|alert number/i, "pass tls.cert and tls.key"],
+  [/wrong version number|packet length too long/i, "it does not use TLS: write http://"],
+  [/certificate required|bad certificate|unknown ca|handshake failure/i, "pass tls.cert and tls.key"],
+];
+
+/** What may also be a connection that was lost by chance, so that another attempt is worth it. */
+const hints: readonly (readonly [RegExp, string])[] = [
+  [/before secure TLS connection/, "if it does not use TLS, write http://"],
+  [/Failed to connect|Connection dropped|ECONNRESET|socket hang up|Protocol error/i, "if it uses TLS, write https://"],
 ];
 
 /** Returns the failure of a call to the member with this address. */
@@ -71,11 +77,13 @@ export function failureOf(error: ServiceError, address: string): EtcdError {
   const [, advice] = tlsMistakes.find(([words]) => words.test(reason)) ?? [];
   if (advice !== undefined) return failure("other configuration", reason, advice);
   const wasConnected = !/No connection established|Name resolution|ECONNREFUSED|ENOTFOUND/.test(details);
-  return failure(wasConnected ? "again soon" : "another member", reason);
+  const [, hint] = hints.find(([words]) => words.test(reason)) ?? [];
+  return failure(wasConnected ? "again soon" : "another member", reason, hint);
 }
 
 /** Returns why there is no connection, without the words of gRPC around it. */
 function reasonOf({ details }: ServiceError): string {
   const [, reason = details] = /Last error: (.*?)(?:\. Resolution note: .*)?$/s.exec(details) ?? [];
-  return reason.replace(/^Error: /, "") || "no connection";
+  const words = reason.replace(/ \(\d{4}-[^)]*Z\)/g, "").replace(/^Error: /, "");
+  return /:SSL routines:[^:]*:([^:]+):/.exec(words)?.[1] ?? (words.trim() || "no connection");
 }

@@ -200,7 +200,7 @@ async function tlsFiles(directory: string, url: string) {
 }
 
 async function jsonApi(url: string, path: string, body: object): Promise<Record<string, unknown>> {
-  const request = { method: "POST", body: JSON.stringify(body), signal: AbortSignal.timeout(5_000) };
+  const request = { method: "POST", body: JSON.stringify(body), signal: AbortSignal.timeout(2_000) };
   const response = await fetch(`${url}/v3/${path}`, request);
   const reply = (await response.json()) as Record<string, unknown>;
   if (!response.ok) throw new Error(`${path}: ${reply.error ?? response.status}`);

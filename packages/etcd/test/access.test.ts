@@ -1,0 +1,208 @@
+import { startTcpProxy } from "@holdfast/conformance/tcp-proxy";
+import { ConfigurationError, Redlock } from "@holdfast/core";
+import { freePort } from "@holdfast/testkit";
+import { type EtcdServer, startEtcdServer } from "@holdfast/testkit/etcd-server";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { etcdNode } from "../src/index.ts";
+import { acquire, extend, node, release } from "./world.ts";
+
+const secret = "correct horse battery staple";
+
+async function server(options: Parameters<typeof startEtcdServer>[0] = {}): Promise<EtcdServer> {
+  const started = await startEtcdServer(options);
+  onTestFinished(() => started.stop());
+  return started;
+}
+
+/** Switches authentication on, with a user "locks" that may use the keys of one prefix. */
+async function requireLogin({ api }: EtcdServer, prefix = "app/"): Promise<void> {
+  const base64 = (text: string) => Buffer.from(text).toString("base64");
+  await api("auth/user/add", { name: "root", password: "root" });
+  await api("auth/user/grant", { user: "root", role: "root" }).catch(async () => {
+    await api("auth/role/add", { name: "root" });
+    await api("auth/user/grant", { user: "root", role: "root" });
+  });
+  await api("auth/role/add", { name: "locks" });
+  const end = `${prefix.slice(0, -1)}${String.fromCharCode(prefix.charCodeAt(prefix.length - 1) + 1)}`;
+  const perm = { permType: "READWRITE", key: base64(prefix), range_end: base64(end) };
+  await api("auth/role/grant", { name: "locks", perm });
+  await api("auth/user/add", { name: "locks", password: secret });
+  await api("auth/user/grant", { user: "locks", role: "locks" });
+  await api("auth/enable");
+}
+
+describe("etcdNode() with a user and a password", () => {
+  test("does all that a lock needs in its prefix", async () => {
+    const started = await server();
+    await requireLogin(started);
+    const one = node({ endpoints: started.url, prefix: "app/", username: "locks", password: secret });
+    const heard = vi.fn();
+    await one.watch(["r"], heard);
+    expect(await one.acquire(acquire("alice"))).toEqual({ granted: true, fence: 1 });
+    expect(await one.extend(extend("alice"))).toEqual({ held: true, fence: 1 });
+    expect(await one.inspect("r")).toMatchObject({ owner: "alice" });
+    expect(await one.release(release("alice"))).toEqual({ released: true });
+    await vi.waitUntil(() => heard.mock.calls.length > 0, 20_000);
+  });
+
+  test("logs in again when its token is no longer valid", async () => {
+    const started = await server();
+    await requireLogin(started);
+    const one = node({ endpoints: started.url, prefix: "app/", username: "locks", password: secret });
+    await one.acquire(acquire("alice"));
+    await started.kill();
+    await started.restart(); // simple tokens live in memory
+    const held = async () => (await one.extend(extend("alice")).catch(() => undefined))?.held === true;
+    await vi.waitUntil(held, 20_000);
+  });
+
+  test("logs in once authentication is switched on", async () => {
+    const started = await server();
+    const one = node({ endpoints: started.url, prefix: "app/", username: "locks", password: secret });
+    expect(await one.acquire(acquire("alice"))).toMatchObject({ granted: true });
+    await requireLogin(started);
+    expect(await one.extend(extend("alice"))).toMatchObject({ held: true });
+  });
+
+  test.each([
+    ["a wrong password", { username: "locks", password: "guess" }, "authentication failed", "check username and"],
+    ["no user", {}, "user name is empty", "pass username and password"],
+    ["a foreign prefix", { username: "locks", password: secret, prefix: "b/" }, "permission denied", "grant the user"],
+  ])("acquire() rejects with a ConfigurationError for %s, without the password", async (_, access, reason, advice) => {
+    const started = await server();
+    await requireLogin(started);
+    const one = node({ endpoints: started.url, prefix: "app/", ...access });
+    const error = await one.acquire(acquire("alice")).catch((thrown: Error) => thrown);
+    expect(error).toBeInstanceOf(ConfigurationError);
+    expect((error as Error).message).toContain(reason);
+    expect((error as Error).message).toContain(advice);
+    expect(JSON.stringify(error) + (error as Error).stack).not.toMatch(/guess|correct horse/);
+  });
+});
+
+describe("etcdNode() over TLS", () => {
+  test("locks over https with the authority of the server, also with a certificate of the client", async () => {
+    for (const tls of [true, "mutual"] as const) {
+      const { tls: endpoint } = await server({ tls });
+      const { url = "", ca, cert, key } = endpoint ?? {};
+      const one = node({ endpoints: url, tls: tls === "mutual" ? { ca, cert, key } : { ca } });
+      expect(await one.acquire(acquire("alice"))).toEqual({ granted: true, fence: 1 });
+      const bare = node({ endpoints: url.replace("https://", ""), tls: { ca, cert, key } });
+      expect(await bare.inspect("r")).toMatchObject({ owner: null });
+    }
+  });
+
+  test("acquire() rejects with a ConfigurationError that says what to do about a mistake", async () => {
+    const { tls, url } = await server({ tls: "mutual" });
+    const { ca, url: secureUrl = "" } = tls ?? {};
+    const of = (options: Parameters<typeof node>[0]) =>
+      node(options)
+        .acquire(acquire("alice", { timeoutMs: 5_000 }))
+        .catch((thrown: Error) => thrown);
+    const unknown = await of({ endpoints: secureUrl });
+    expect(unknown).toBeInstanceOf(ConfigurationError);
+    expect(String(unknown)).toContain("tls.ca");
+    const plain = await of({ endpoints: url.replace("http:", "https:") });
+    expect(String(plain)).toContain("if it does not use TLS, write http://");
+    const noCertificate = await of({ endpoints: secureUrl, tls: { ca } });
+    expect(noCertificate).toBeInstanceOf(ConfigurationError);
+    expect(String(noCertificate)).toContain("tls.key");
+    const noTls = await of({ endpoints: secureUrl.replace("https:", "http:") });
+    expect(String(noTls)).toContain("if it uses TLS, write https://");
+  });
+});
+
+describe("etcdNode() over several endpoints", () => {
+  test("uses the next one while the first is down, hangs, or is an unknown host", async () => {
+    const started = await server();
+    const hanging = await startTcpProxy({ port: started.port });
+    onTestFinished(() => hanging.close());
+    hanging.stall();
+    for (const dead of [`127.0.0.1:${await freePort()}`, `127.0.0.1:${hanging.port}`, "no-such-host.invalid:2379"]) {
+      const one = node({ endpoints: [dead, started.url] });
+      expect(await one.acquire(acquire("alice", { timeoutMs: 5_000 })), dead).toEqual({ granted: true, fence: 1 });
+      expect(await one.extend(extend("alice"))).toEqual({ held: true, fence: 1 });
+      expect(await one.release(release("alice"))).toEqual({ released: true });
+    }
+  });
+
+  test("acquire() rejects with the reason if none is reachable", async () => {
+    const one = node({ endpoints: `http://127.0.0.1:${await freePort()}` });
+    await expect(one.acquire(acquire("alice"))).rejects.toThrow("ECONNREFUSED");
+    const other = node({ endpoints: "no-such-host.invalid:2379" });
+    await expect(other.acquire(acquire("alice"))).rejects.toThrow("no-such-host.invalid");
+  });
+
+  test("acquire() replaces a connection that has died without a sign", async () => {
+    const started = await server();
+    const network = await startTcpProxy({ port: started.port });
+    onTestFinished(() => network.close());
+    const one = node({ endpoints: `127.0.0.1:${network.port}` });
+    await one.acquire(acquire("alice"));
+    network.halfOpen();
+    const held = async () => (await one.extend(extend("alice", { timeoutMs: 200 })).catch(() => undefined))?.held;
+    await vi.waitUntil(held, 20_000);
+  });
+
+  test("acquire() that timed out while the server hung leaves no claim behind once it was released", async () => {
+    const started = await server();
+    const one = node({ endpoints: started.url, prefix: "hung/" });
+    await one.acquire(acquire("alice"));
+    await one.release(release("alice"));
+    started.pause();
+    await expect(one.acquire(acquire("bob", { timeoutMs: 200 }))).rejects.toThrow("no reply in time");
+    const released = one.release(release("bob", { timeoutMs: 10_000 }));
+    started.resume();
+    await released;
+    await vi.waitUntil(async () => (await one.inspect("r")).owner === null, 20_000);
+  });
+});
+
+describe("etcdNode()", () => {
+  test.each([
+    [{ endpoints: [] }, "at least one member"],
+    [{ endpoints: 5 }, "endpoints must be"],
+    [{ endpoints: `http://locks:${secret}@host:2379` }, "pass username and password"],
+    [{ endpoints: "ftp://host" }, "each of endpoints must be"],
+    [{ endpoints: "http://host/path" }, "each of endpoints must be"],
+    [{ endpoints: "http://host", tls: {} }, "write https://"],
+    [{ endpoints: "host", username: "locks" }, "must be given together"],
+    [{ endpoints: "host", tls: { cert: secret } }, "must be given together"],
+    [{ endpoints: "host", tls: { cert: secret, key: secret } }, "must be in PEM format"],
+    [{ endpoints: "host", maxTxnOps: 1 }, "maxTxnOps must be at least 2"],
+    [{ endpoints: "host", prefx: "a" }, "did you mean prefix"],
+  ])("throws for the options %o, and shows no secret", (options, message) => {
+    const create = () => etcdNode(options as unknown as Parameters<typeof etcdNode>[0]);
+    expect(create).toThrow(message);
+    expect(create).not.toThrow(secret);
+  });
+
+  test("is named after its first endpoint", () => {
+    expect(etcdNode({ endpoints: ["https://a:1", "b"] }).name).toBe("etcd a:1");
+    expect(etcdNode({ endpoints: "[::1]" }).name).toBe("etcd [::1]:2379");
+    expect(etcdNode({ endpoints: "a", name: "one" }).name).toBe("one");
+  });
+
+  test("claims as many resources in one call as --max-txn-ops allows, and names the flag if it is lower", async () => {
+    const started = await server({ maxTxnOps: 600 });
+    const names = Array.from({ length: 300 }, (_, index) => `r${index}`).sort();
+    const one = node({ endpoints: started.url, maxTxnOps: 600 });
+    expect(await one.acquire(acquire("alice", { resources: names }))).toEqual({ granted: true, fence: 1 });
+    expect(await one.release(release("alice", { resources: names }))).toEqual({ released: true });
+    const tooMany = node({ endpoints: started.url, maxTxnOps: 700 });
+    const more = Array.from({ length: 350 }, (_, index) => `r${index}`).sort();
+    await expect(tooMany.acquire(acquire("bob", { resources: more }))).rejects.toThrow("--max-txn-ops");
+    await expect(one.acquire(acquire("bob", { resources: more }))).rejects.toThrow("--max-txn-ops");
+  });
+
+  test("Redlock over one node locks, extends by itself, hands over and releases", async () => {
+    const { url } = await server();
+    const redlock = new Redlock([node({ endpoints: url })], { ttlMs: 1_000, nodeTimeoutMs: 400 });
+    const fences: number[] = [];
+    const work = () => redlock.using("r", async (lock) => void fences.push(lock.fence));
+    await Promise.all(Array.from({ length: 20 }, work));
+    expect(fences).toEqual([...new Set(fences)].sort((a, b) => a - b));
+    expect(fences).toHaveLength(20);
+    await redlock.close();
+  });
+});
