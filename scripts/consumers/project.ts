@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import { cp, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { type RedisServer, startRedisServer } from "@holdfast/testkit";
+import { startEtcdServer } from "@holdfast/testkit/etcd-server";
 import { pack } from "../lib/packing.ts";
 import { run } from "../lib/run.ts";
 import { withTemporaryFolder } from "../lib/temporary-folder.ts";
@@ -31,15 +32,20 @@ export interface Program {
 /** The projects and compiler settings that are copied into the consumer's project. */
 export const fixtures: string = join(scripts, "consumers/fixtures");
 
-/** Ports that READMEs show, each of which stands for one server. */
-const portsOfReadmes = ["6379", "7001", "7002", "7003", "7004", "7005"];
+/** Ports that READMEs show, each of which stands for one server: those of Redis, then that of etcd. */
+const portsOfReadmes = ["6379", "7001", "7002", "7003", "7004", "7005", "2379"];
 
-/** Sets up the project, with Redis servers for the examples. Removes both when `use` settles. */
+/** A server of either kind. */
+type Server = Pick<RedisServer, "port" | "stop">;
+
+/** Sets up the project, with servers for the examples. Removes both when `use` settles. */
 export async function withConsumerProject<T>(use: (project: ConsumerProject) => Promise<T>): Promise<T> {
   return withTemporaryFolder(async (directory) => {
-    const servers: RedisServer[] = [];
+    const servers: Server[] = [];
     try {
-      for (const _ of portsOfReadmes) servers.push(await startRedisServer());
+      for (const port of portsOfReadmes) {
+        servers.push(await (port === "2379" ? startEtcdServer() : startRedisServer()));
+      }
       return await use(await setUp(directory, servers));
     } finally {
       await Promise.all(servers.map((server) => server.stop()));
@@ -47,7 +53,7 @@ export async function withConsumerProject<T>(use: (project: ConsumerProject) => 
   });
 }
 
-async function setUp(directory: string, servers: readonly RedisServer[]): Promise<ConsumerProject> {
+async function setUp(directory: string, servers: readonly Server[]): Promise<ConsumerProject> {
   const packages = await publicPackages();
   const examples = await allExamples(packages);
   await cp(fixtures, directory, { recursive: true });
@@ -107,7 +113,7 @@ async function asTested(name: string, packages: readonly WorkspacePackage[]): Pr
 }
 
 /** Replaces the ports that READMEs show by those of running servers, in everything that was not installed. */
-async function replacePorts(directory: string, servers: readonly RedisServer[]): Promise<void> {
+async function replacePorts(directory: string, servers: readonly Server[]): Promise<void> {
   for (const file of await readdir(directory, { recursive: true })) {
     if (file.startsWith("node_modules") || !/\.[cm]?[jt]s$/.test(file)) continue;
     const code = await readFile(join(directory, file), "utf8");
