@@ -21,7 +21,7 @@ export type Remedy =
 /** A call that failed, with the reason and its remedy. */
 export class EtcdError extends Error {
   override readonly name = "EtcdError";
-  /** What can help. */
+  /** The remedy. */
   readonly remedy: Remedy;
 
   constructor(message: string, remedy: Remedy, cause?: unknown) {
@@ -55,7 +55,7 @@ const tlsMistakes: readonly (readonly [RegExp, string])[] = [
   [/certificate required|bad certificate|unknown ca|handshake failure/i, "pass tls.cert and tls.key"],
 ];
 
-/** What may also be a connection that was lost by chance, so that another attempt is worth it. */
+/** Signs of a likely mistake, which may also be those of a connection that was lost by chance: another attempt may work. */
 const hints: readonly (readonly [RegExp, string])[] = [
   [/before secure TLS connection/, "if it does not use TLS, write http://"],
   [/Failed to connect|Connection dropped|ECONNRESET|socket hang up|Protocol error/i, "if it uses TLS, write https://"],

@@ -132,6 +132,8 @@ function tlsCredentials(tls: EtcdTlsOptions): ChannelCredentials {
   try {
     return credentials.createSsl(ca, key, cert);
   } catch (cause) {
-    throw new TypeError("tls is of no use: ca, cert and key must be in PEM format, and the key must match", { cause });
+    throw new TypeError("tls cannot be used: ca, cert and key must be in PEM format, and the key must match", {
+      cause,
+    });
   }
 }
