@@ -37,6 +37,9 @@ const channelOptions = {
 /** A connection may be dead without a sign of it: one on which nothing arrives for so long is replaced. */
 const silenceMs = 1_000;
 
+/** How much later the server gives up a request than this process does. */
+const graceMs = 1_000;
+
 /** How long a call waits before it asks again a cluster that is electing a leader: doubled each time, up to `max`. */
 const pauseMs = { first: 10, max: 160 };
 
@@ -70,12 +73,17 @@ function attempt<Request, Reply>(member: Member, call: Call<Request, Reply>): At
   const { method, request, metadata, deadlineMs } = call;
   const sentMs = performance.now();
   const client = connectionTo(member);
-  const deadline = new Date(Date.now() + Math.max(1, deadlineMs - sentMs));
+  const timeoutMs = Math.max(1, deadlineMs - sentMs);
+  // The server gives up later than this process does. gRPC's own timer would also discard a reply that has arrived while
+  // the event loop stood still, because timers run before sockets are read.
+  const deadline = new Date(Date.now() + 2 * timeoutMs + graceMs);
+  const timer = setTimeout(() => setImmediate(() => sent?.cancel()), timeoutMs);
   let isCancelled = false;
   let sent: ClientUnaryCall | undefined;
   const outcome = new Promise<Outcome<Reply>>((resolve) => {
     const onReply = (error: ServiceError | null, reply?: Reply): void => {
       member.inFlight -= 1;
+      clearTimeout(timer);
       if (error === null) {
         member.silentSinceMs = undefined;
         resolve({ member, reply: reply as Reply });

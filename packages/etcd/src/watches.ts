@@ -39,6 +39,7 @@ const backOffMs = { first: 100, max: 5_000 };
 /** Creates an empty collection. It opens no stream yet. */
 export function createWatches(client: EtcdClient, claimKeyOf: (resource: string) => Buffer): Watches {
   const watches = new Map<string, Watch>();
+  const watchesById = new Map<number, Watch>();
   let lastId = 0;
   let stream: WatchStream | undefined;
   let retry: NodeJS.Timeout | undefined;
@@ -52,6 +53,7 @@ export function createWatches(client: EtcdClient, claimKeyOf: (resource: string)
   const remove = (watch: Watch): void => {
     if (watches.get(watch.resource) !== watch) return;
     watches.delete(watch.resource);
+    watchesById.delete(watch.id);
     if (watches.size === 0) closeStream();
     else stream?.write({ cancelRequest: { watchId: watch.id } });
   };
@@ -64,7 +66,7 @@ export function createWatches(client: EtcdClient, claimKeyOf: (resource: string)
 
   const onResponse = (response: WatchResponse): void => {
     delayMs = backOffMs.first;
-    const watch = [...watches.values()].find(({ id }) => id === response.watchId);
+    const watch = watchesById.get(response.watchId);
     if (watch === undefined) return;
     if (response.canceled) {
       onCanceled(watch, response);
@@ -126,6 +128,7 @@ export function createWatches(client: EtcdClient, claimKeyOf: (resource: string)
       started: promiseWithResolvers(),
     };
     watches.set(resource, watch);
+    watchesById.set(lastId, watch);
     if (stream !== undefined) create(watch);
     else if (watches.size === 1) open();
     return watch;
@@ -161,6 +164,7 @@ export function createWatches(client: EtcdClient, claimKeyOf: (resource: string)
       isClosed = true;
       for (const { started } of watches.values()) started.reject(new Error("the node is closed"));
       watches.clear();
+      watchesById.clear();
       closeStream();
     },
   };

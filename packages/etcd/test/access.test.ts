@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from "node:timers/promises";
+import { setImmediate, setTimeout as sleep } from "node:timers/promises";
 import { startTcpProxy } from "@holdfast/conformance/tcp-proxy";
 import { ConfigurationError, Redlock } from "@holdfast/core";
 import { freePort } from "@holdfast/testkit";
@@ -212,6 +212,17 @@ describe("etcdNode()", () => {
     const more = Array.from({ length: 350 }, (_, index) => `r${index}`).sort();
     await expect(tooMany.acquire(acquire("bob", { resources: more }))).rejects.toThrow("--max-txn-ops");
     await expect(one.acquire(acquire("bob", { resources: more }))).rejects.toThrow("--max-txn-ops");
+  });
+
+  test("acquire() counts a reply that has arrived while the event loop stood still for longer than its timeout", async () => {
+    const { url } = await server();
+    const one = node({ endpoints: url });
+    await one.acquire(acquire("alice"));
+    await one.release(release("alice"));
+    const granted = one.acquire(acquire("bob", { fenceHint: 100, timeoutMs: 500 }));
+    await setImmediate(); // the request leaves
+    for (const endMs = performance.now() + 800; performance.now() < endMs; );
+    expect(await granted).toEqual({ granted: true, fence: 100 });
   });
 
   test("Redlock over one node locks, hands over and releases", async () => {
