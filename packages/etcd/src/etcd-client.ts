@@ -2,7 +2,7 @@ import { type ClientDuplexStream, Metadata, type ServiceError, status } from "@g
 import { EtcdError } from "./failures.ts";
 import { askMembers, connectionTo, disconnect, type Member } from "./members.ts";
 import { authenticate, type Method, type WatchRequest, type WatchResponse, watch } from "./messages.ts";
-import type { Settings } from "./options.ts";
+import type { Settings } from "./settings.ts";
 
 /** A client of one etcd cluster. It connects when it is first used, and no request waits for a later connection. */
 export interface EtcdClient {

@@ -16,7 +16,8 @@ import { EtcdError } from "./failures.ts";
 import { keysOf } from "./keys.ts";
 import { createLeases, type Lease } from "./leases.ts";
 import { leaseTimeToLive, type TxnRequest, type TxnResponse, txn } from "./messages.ts";
-import { type EtcdNodeOptions, parseOptions } from "./options.ts";
+import type { EtcdNodeOptions } from "./options.ts";
+import { parseOptions } from "./settings.ts";
 import {
   type Change,
   changeUnchanged,

@@ -2,7 +2,7 @@
 import { Client, type ClientUnaryCall, type Metadata, type ServiceError } from "@grpc/grpc-js";
 import { EtcdError, failureOf } from "./failures.ts";
 import type { Method } from "./messages.ts";
-import type { Endpoint } from "./options.ts";
+import type { Endpoint } from "./settings.ts";
 
 /** One member, and the connection to it, if there is one. */
 export interface Member {
