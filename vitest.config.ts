@@ -45,6 +45,7 @@ const own: Readonly<Record<string, UserWorkspaceConfig>> = {
   // Core draws random bytes ahead, which would make seeded tests depend on the files before them.
   "packages/core": { test: { isolate: true } },
   "packages/cli": { test: { globalSetup: join(root, "packages/cli/test/support/bundle.ts") } },
+  "packages/docs-testkit": overPg,
   "packages/postgres": overPg,
   "packages/etcd": inMemory,
   "packages/simulation": simulations,

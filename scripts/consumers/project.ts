@@ -2,8 +2,7 @@
 import { existsSync } from "node:fs";
 import { cp, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { type RedisServer, startRedisServer } from "@holdfast/testkit";
-import { startEtcdServer } from "@holdfast/testkit/etcd-server";
+import { type ExampleServer, examplePorts, startExampleServer } from "@holdfast/docs-testkit";
 import { pack } from "../lib/packing.ts";
 import { run } from "../lib/run.ts";
 import { withTemporaryFolder } from "../lib/temporary-folder.ts";
@@ -32,20 +31,12 @@ export interface Program {
 /** The projects and compiler settings that are copied into the consumer's project. */
 export const fixtures: string = join(scripts, "consumers/fixtures");
 
-/** Ports that READMEs show, each of which stands for one server: those of Redis, then that of etcd. */
-const portsOfReadmes = ["6379", "7001", "7002", "7003", "7004", "7005", "2379"];
-
-/** A server of either kind. */
-type Server = Pick<RedisServer, "port" | "stop">;
-
 /** Sets up the project, with servers for the examples. Removes both when `use` settles. */
 export async function withConsumerProject<T>(use: (project: ConsumerProject) => Promise<T>): Promise<T> {
   return withTemporaryFolder(async (directory) => {
-    const servers: Server[] = [];
+    const servers: ExampleServer[] = [];
     try {
-      for (const port of portsOfReadmes) {
-        servers.push(await (port === "2379" ? startEtcdServer() : startRedisServer()));
-      }
+      for (const port of examplePorts) servers.push(await startExampleServer(port));
       return await use(await setUp(directory, servers));
     } finally {
       await Promise.all(servers.map((server) => server.stop()));
@@ -53,7 +44,7 @@ export async function withConsumerProject<T>(use: (project: ConsumerProject) => 
   });
 }
 
-async function setUp(directory: string, servers: readonly Server[]): Promise<ConsumerProject> {
+async function setUp(directory: string, servers: readonly ExampleServer[]): Promise<ConsumerProject> {
   const packages = await publicPackages();
   const examples = await allExamples(packages);
   await cp(fixtures, directory, { recursive: true });
@@ -113,14 +104,11 @@ async function asTested(name: string, packages: readonly WorkspacePackage[]): Pr
 }
 
 /** Replaces the ports that READMEs show by those of running servers, in everything that was not installed. */
-async function replacePorts(directory: string, servers: readonly Server[]): Promise<void> {
+async function replacePorts(directory: string, servers: readonly ExampleServer[]): Promise<void> {
   for (const file of await readdir(directory, { recursive: true })) {
     if (file.startsWith("node_modules") || !/\.[cm]?[jt]s$/.test(file)) continue;
     const code = await readFile(join(directory, file), "utf8");
-    const replaced = portsOfReadmes.reduce(
-      (text, port, index) => text.replaceAll(port, `${servers[index]?.port}`),
-      code,
-    );
+    const replaced = examplePorts.reduce((text, port, index) => text.replaceAll(port, `${servers[index]?.port}`), code);
     await writeFile(join(directory, file), replaced);
   }
 }

@@ -4,11 +4,10 @@ import { randomUUID } from "node:crypto";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { startRedisServer } from "@holdfast/testkit";
-import { startEtcdServer } from "@holdfast/testkit/etcd-server";
 import { fromMarkdown } from "mdast-util-from-markdown";
 import { toString as textOf } from "mdast-util-to-string";
 import { visit } from "unist-util-visit";
+import { examplePorts, startExampleServer } from "./example-servers.ts";
 
 const execFile = promisify(execFileWithCallback);
 
@@ -54,22 +53,20 @@ function isExcluded(info: string, where: string): boolean {
 
 /**
  * Runs TypeScript as a separate program inside `packageDirectory`, so that it can import what that package can import,
- * with workspace packages from source. For each port from 7001 to 7009 that the code names, a Redis server is started
- * and its port substituted. The same holds for an etcd server and port 2379.
+ * with workspace packages from source. For each of the {@link examplePorts} that the code names, a server is started and
+ * its port substituted.
  *
  * @returns what the program printed
  * @throws {Error} if the program fails or takes longer than `timeoutMs`
  */
 export async function runExample(code: string, packageDirectory: string, timeoutMs = 60_000): Promise<string> {
-  const ports = [...new Set(code.match(/\b700[1-9]\b/g))];
-  const servers = await Promise.all(ports.map(() => startRedisServer()));
-  const etcd = /\b2379\b/.test(code) ? await startEtcdServer() : undefined;
+  const ports = examplePorts.filter((port) => code.includes(port));
+  const servers = await Promise.all(ports.map(startExampleServer));
   try {
-    const portOf = (port: string): string => String(servers[ports.indexOf(port)]?.port);
-    const withPorts = code.replace(/\b700[1-9]\b/g, portOf).replace(/\b2379\b/g, String(etcd?.port));
+    const withPorts = ports.reduce((text, port, index) => text.replaceAll(port, `${servers[index]?.port}`), code);
     return await run(withPorts, packageDirectory, timeoutMs);
   } finally {
-    await Promise.all([...servers.map((server) => server.stop()), etcd?.stop()]);
+    await Promise.all(servers.map((server) => server.stop()));
   }
 }
 
