@@ -1,0 +1,56 @@
+import { type LockNode, Redlock, type RedlockOptions } from "@holdfast/core";
+import { createTable, type PostgresNode, postgresNode } from "@holdfast/postgres";
+import {
+  type PostgresServer,
+  type PostgresServerOptions,
+  startPostgresServer,
+} from "@holdfast/testkit/postgres-server";
+import pg from "pg";
+import { onTestFinished } from "vitest";
+
+/** Starts a server for one test, with the table of the locks. */
+export async function startServer(options: PostgresServerOptions = {}): Promise<PostgresServer> {
+  const server = await startPostgresServer({ fsync: true, ...options });
+  onTestFinished(() => server.stop());
+  const pool = openPool(server.connectionString, 1);
+  await pool.query(createTable());
+  await pool.end();
+  return server;
+}
+
+/** Opens a pool whose idle connections may be lost. */
+export function openPool(connectionString: string, max: number): pg.Pool {
+  const pool = new pg.Pool({ connectionString, max });
+  pool.on("error", () => {});
+  return pool;
+}
+
+/** A `Redlock` over one server, and its pool. */
+export interface Client {
+  readonly pool: pg.Pool;
+  readonly node: PostgresNode;
+  readonly redlock: Redlock;
+}
+
+/** Opens a client for one test. Its locks last long enough to outlive any fault. */
+export function openClient(connectionString: string, options: RedlockOptions = {}): Client {
+  const pool = openPool(connectionString, 2);
+  const node = postgresNode(pool);
+  const redlock = new Redlock([node], { ttlMs: 60_000, nodeTimeoutMs: 2_000, waitTimeoutMs: 0, ...options });
+  onTestFinished(async () => {
+    await redlock.close();
+    await pool.end();
+  });
+  return { pool, node, redlock };
+}
+
+/** The node as clients see it whose clocks are far behind: their fencing tokens rest on the counters alone. */
+export function withoutHints(node: LockNode): LockNode {
+  const acquire: LockNode["acquire"] = (request) => node.acquire({ ...request, fenceHint: 1 });
+  return new Proxy(node, {
+    get(target, property) {
+      const value = property === "acquire" ? acquire : Reflect.get(target, property);
+      return typeof value === "function" ? value.bind(target) : value;
+    },
+  });
+}

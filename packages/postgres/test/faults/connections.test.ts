@@ -1,0 +1,135 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { startTcpProxy, type TcpProxy } from "@holdfast/conformance/tcp-proxy";
+import { Redlock } from "@holdfast/core";
+import { postgresNode } from "@holdfast/postgres";
+import { endingAfter, startTamperingProxy } from "@holdfast/testkit";
+import { startPgBouncer } from "@holdfast/testkit/pgbouncer";
+import type { PostgresServer } from "@holdfast/testkit/postgres-server";
+import { expect, onTestFinished, test } from "vitest";
+import { openClient, openPool, startServer } from "./client.ts";
+import { startStorm } from "./storm.ts";
+
+async function proxyTo(server: PostgresServer): Promise<TcpProxy & { readonly connectionString: string }> {
+  const proxy = await startTcpProxy({ port: server.port });
+  onTestFinished(() => proxy.close());
+  return { ...proxy, connectionString: server.connectionString.replace(`:${server.port}/`, `:${proxy.port}/`) };
+}
+
+test("postgresNode() keeps exclusion while its connections are cut in the middle of statements", async ({
+  annotate,
+}) => {
+  const server = await startServer();
+  const proxy = await proxyTo(server);
+  const storm = startStorm(proxy.connectionString);
+  for (let cuts = 0; cuts < 25; cuts++) {
+    await storm.grants(15);
+    proxy.cut();
+  }
+  const figures = await storm.end();
+  await annotate(`25 cuts of all connections: ${JSON.stringify(figures)}`);
+  expect(figures).toMatchObject({ overlaps: [], fenceFaults: [] });
+});
+
+test("postgresNode() leaves no claim behind when the connection is cut after the commit of acquire()", async () => {
+  const server = await startServer();
+  const { node: observer } = openClient(server.connectionString);
+  const proxy = await proxyTo(server);
+  const { redlock } = openClient(proxy.connectionString);
+  await redlock.acquire("warm-up");
+  proxy.stall("replies");
+  const outcome = redlock.acquire("unknown").catch((error) => error);
+  await expect.poll(async () => (await observer.inspect("unknown")).owner).not.toBeNull();
+  proxy.cut();
+  await proxy.start();
+  expect(await outcome).toMatchObject({ code: "QUORUM_UNREACHABLE" });
+  await expect.poll(async () => (await observer.inspect("unknown")).owner).toBeNull();
+});
+
+test("postgresNode() leaves no claim behind when the connection ends within the reply to acquire()", async ({
+  annotate,
+}) => {
+  const server = await startServer();
+  const { node: observer } = openClient(server.connectionString);
+  const proxy = await startTamperingProxy(server.port);
+  onTestFinished(() => proxy.stop());
+  const { redlock } = openClient(server.connectionString.replace(`:${server.port}/`, `:${proxy.port}/`));
+  const outcomes = { granted: 0, failed: 0 };
+  const resources: string[] = [];
+  for (let bytes = 1; bytes < 200; bytes += 7) {
+    for (const then of ["end", "reset"] as const) {
+      const resource = `${then} after ${bytes} bytes`;
+      resources.push(resource);
+      await (await redlock.acquire("warm-up", { waitTimeoutMs: 5_000 })).release(); // over a connection that is open
+      proxy.tamper = endingAfter(bytes, then);
+      const lock = await redlock.acquire(resource).catch(() => undefined);
+      proxy.tamper = undefined;
+      outcomes[lock === undefined ? "failed" : "granted"] += 1;
+      await lock?.release();
+    }
+  }
+  for (const resource of resources) {
+    await expect.poll(async () => (await observer.inspect(resource)).owner, { message: resource }).toBeNull();
+  }
+  await annotate(`connections ended within a reply: ${JSON.stringify(outcomes)}, no claim left`);
+  expect(outcomes.failed).toBeGreaterThan(10);
+});
+
+test("postgresNode() fails in time and leaves no claim behind when the pool has no client left", async () => {
+  const server = await startServer();
+  const { node: observer } = openClient(server.connectionString);
+  const pool = openPool(server.connectionString, 1);
+  const redlock = new Redlock([postgresNode(pool)], { ttlMs: 60_000, nodeTimeoutMs: 200, waitTimeoutMs: 0 });
+  onTestFinished(async () => {
+    await redlock.close();
+    await pool.end();
+  });
+  const client = await pool.connect();
+  await expect(redlock.acquire("starved")).rejects.toMatchObject({ code: "QUORUM_UNREACHABLE" });
+  client.release();
+  const lock = await redlock.acquire("later", { nodeTimeoutMs: 5_000 });
+  // The queue of the pool is in order: the statements of the call that failed came first.
+  await expect.poll(async () => (await observer.inspect("starved")).owner).toBeNull();
+  expect(pool.waitingCount).toBe(0);
+  await lock.release();
+  await (await redlock.acquire("starved", { nodeTimeoutMs: 5_000 })).release();
+});
+
+test("postgresNode() keeps exclusion while its server refuses connections beyond its limit", async ({ annotate }) => {
+  const server = await startServer({ settings: { max_connections: 12, superuser_reserved_connections: 0 } });
+  const storm = startStorm(server.connectionString);
+  await storm.grants(300);
+  const figures = await storm.end();
+  await annotate(`24 connections wanted, 12 granted: ${JSON.stringify(figures)}`);
+  expect(figures).toMatchObject({ overlaps: [], fenceFaults: [] });
+  expect(await server.log()).toContain("too many clients already");
+});
+
+test("postgresNode() keeps exclusion behind a PgBouncer in transaction mode", async ({ annotate }) => {
+  const server = await startServer();
+  const bouncer = await startPgBouncer(server, { poolMode: "transaction", poolSize: 3 });
+  onTestFinished(() => bouncer.stop());
+  const storm = startStorm(bouncer.connectionString);
+  await storm.grants(600);
+  const figures = await storm.end();
+  await annotate(`24 workers over 3 connections of PgBouncer: ${JSON.stringify(figures)}`);
+  expect(figures).toMatchObject({ overlaps: [], fenceFaults: [] });
+  expect(figures.failures.QUORUM_UNREACHABLE ?? 0).toBe(0);
+});
+
+test("postgresNode() keeps exclusion when PgBouncer's server connections are terminated", async ({ annotate }) => {
+  const server = await startServer();
+  const bouncer = await startPgBouncer(server, { poolMode: "transaction", poolSize: 3 });
+  onTestFinished(() => bouncer.stop());
+  const { pool } = openClient(server.connectionString);
+  const storm = startStorm(bouncer.connectionString);
+  for (let times = 0; times < 15; times++) {
+    await storm.grants(15);
+    await pool.query(
+      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND backend_type = 'client backend'",
+    );
+    await sleep(20);
+  }
+  const figures = await storm.end();
+  await annotate(`15 times all of PgBouncer's connections: ${JSON.stringify(figures)}`);
+  expect(figures).toMatchObject({ overlaps: [], fenceFaults: [] });
+});

@@ -1,0 +1,68 @@
+import type { Lock } from "@holdfast/core";
+import { expect, test } from "vitest";
+import { type Client, openClient, startServer } from "./client.ts";
+import { startStorm } from "./storm.ts";
+
+/** Asserts that the lock is still held under its token, and that nobody else gets it. */
+async function expectHeld(lock: Lock, { redlock, node }: Client): Promise<void> {
+  const [resource = ""] = lock.resources;
+  const view = await node.inspect(resource);
+  expect(view).toMatchObject({ owner: lock.owner, fence: lock.fence });
+  expect(await redlock.tryAcquire(resource)).toBeNull();
+  await lock.extend();
+}
+
+test("postgresNode() keeps claims, counters and exclusion while its server is killed", async ({ annotate }) => {
+  const server = await startServer();
+  const client = openClient(server.connectionString);
+  const lock = await client.redlock.acquire("held through the crash");
+  const storm = startStorm(server.connectionString);
+  for (let kills = 0; kills < 4; kills++) {
+    await storm.grants(150);
+    await server.kill();
+    const fences = new Map(storm.fences);
+    await server.restart();
+    await expectHeld(lock, client);
+    for (const [resource, fence] of fences) {
+      expect((await client.node.inspect(resource)).fence).toBeGreaterThanOrEqual(fence);
+    }
+  }
+  await storm.grants(150);
+  const figures = await storm.end();
+  await annotate(`4 kills with fsync: ${JSON.stringify(figures)}`);
+  expect(figures).toMatchObject({ overlaps: [], fenceFaults: [] });
+});
+
+test("postgresNode() keeps exclusion while an administrator terminates its connections", async ({ annotate }) => {
+  const server = await startServer();
+  const { pool } = openClient(server.connectionString);
+  const storm = startStorm(server.connectionString);
+  let terminated = 0;
+  for (let times = 0; times < 40; times++) {
+    await storm.grants(20);
+    const { rowCount } = await pool.query(
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+       WHERE backend_type = 'client backend' AND pid <> pg_backend_pid() ORDER BY random() LIMIT 5`,
+    );
+    terminated += rowCount ?? 0;
+  }
+  const figures = await storm.end();
+  await annotate(`${terminated} connections terminated: ${JSON.stringify(figures)}`);
+  expect(terminated).toBeGreaterThan(40);
+  expect(figures).toMatchObject({ overlaps: [], fenceFaults: [] });
+});
+
+test("postgresNode() keeps exclusion while its server freezes for longer than the ttl", async ({ annotate }) => {
+  const server = await startServer();
+  const storm = startStorm(server.connectionString);
+  for (let times = 0; times < 4; times++) {
+    await storm.grants(100);
+    await server.pause();
+    await new Promise((resolve) => setTimeout(resolve, 400));
+    await server.resume();
+  }
+  await storm.grants(100);
+  const figures = await storm.end();
+  await annotate(`4 freezes of 400 ms: ${JSON.stringify(figures)}`);
+  expect(figures).toMatchObject({ overlaps: [], fenceFaults: [] });
+});
