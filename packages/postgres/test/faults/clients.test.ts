@@ -79,8 +79,8 @@ test("postgresNode() keeps exclusion between processes that are stopped for long
   const server = await startServer();
   const processes = startProcesses(server.connectionString, 4);
   const faults = { pauses: 0, kills: 0 };
-  await processes.grants(50);
-  for (let times = 0; times < 12; times++) {
+  await processes.grants(30);
+  for (let times = 0; times < 9; times++) {
     const index = times % 4;
     if (times % 3 === 2) {
       await processes.replace(index);
@@ -91,7 +91,7 @@ test("postgresNode() keeps exclusion between processes that are stopped for long
       processes.resume(index);
       faults.pauses += 1;
     }
-    await processes.grants(30);
+    await processes.grants(20);
   }
   await processes.end();
   const { reports } = processes;

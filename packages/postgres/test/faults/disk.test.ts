@@ -52,7 +52,7 @@ test("postgresNode() keeps claims, counters and exclusion when the log of its se
   const { pool, redlock, node } = openClient(server.connectionString);
   const lock = await redlock.acquire("held");
   const storm = startStorm(server.connectionString);
-  await storm.grants(150);
+  await storm.grants(80);
   await disk.fill();
   await exhaustLog(pool);
   await expect.poll(() => server.log()).toMatch(/PANIC: .* No space left on device/);
@@ -64,7 +64,7 @@ test("postgresNode() keeps claims, counters and exclusion when the log of its se
   for (const [resource, fence] of fences) {
     expect((await node.inspect(resource)).fence).toBeGreaterThanOrEqual(fence);
   }
-  await storm.grants(150);
+  await storm.grants(80);
   const figures = await storm.end();
   await annotate(`the log finds no space, the server ends and is restarted: ${JSON.stringify(figures)}`);
   expect(figures).toMatchObject({ overlaps: [], fenceFaults: [] });

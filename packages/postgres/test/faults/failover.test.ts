@@ -40,7 +40,7 @@ test("postgresNode() loses nothing in a failover to a synchronous standby", asyn
   const { redlock, node } = openClient(connectionString);
   const lock = await redlock.acquire("held through the failover");
   const storm = startStorm(connectionString);
-  await storm.grants(400);
+  await storm.grants(200);
   await failOver();
   const fences = new Map(storm.fences);
   expect(await node.inspect("held through the failover")).toMatchObject({ owner: lock.owner, fence: lock.fence });
@@ -49,10 +49,18 @@ test("postgresNode() loses nothing in a failover to a synchronous standby", asyn
   for (const [resource, fence] of fences) {
     expect((await node.inspect(resource)).fence).toBeGreaterThanOrEqual(fence);
   }
-  await storm.grants(400);
+  await storm.grants(200);
   const figures = await storm.end();
   await annotate(`failover to a synchronous standby: ${JSON.stringify(figures)}`);
   expect(figures).toMatchObject({ overlaps: [], fenceFaults: [] });
+});
+
+test("postgresNode() grants nothing on a standby", async () => {
+  const { standby } = await startPair(false);
+  const { redlock } = openClient(standby.connectionString);
+  const grant = redlock.acquire("read-only");
+  await expect(grant).rejects.toMatchObject({ code: "QUORUM_UNREACHABLE" });
+  await expect(grant).rejects.toThrow("read-only transaction");
 });
 
 test("postgresNode() fails in time while the synchronous standby is away, and leaves no claim when it is back", async () => {

@@ -22,7 +22,7 @@ export interface StormFigures {
 
 /** Clients that lock overlapping sets of a few resources until they are told to stop. */
 export interface Storm {
-  /** Resolves when this many more locks have been granted. */
+  /** Resolves when this many more locks have been granted, times the scale of the storm. */
   grants(count: number): Promise<void>;
   /** The largest fencing token of each resource so far. */
   readonly fences: ReadonlyMap<string, number>;
@@ -33,7 +33,10 @@ export interface Storm {
 const clientCount = 6;
 const workersOfClient = 4;
 const ttlMs = 250;
-const grantsTimeoutMs = 60_000;
+
+/** How much longer than usual a storm lasts: `HOLDFAST_STORM_SCALE`, for measurements. */
+const scale = Number(process.env.HOLDFAST_STORM_SCALE ?? 1);
+const grantsTimeoutMs = scale * 60_000;
 
 /** Starts 24 workers, four on each of six clients, which have separate pools; the clocks of three are far behind. */
 export function startStorm(connectionString: string): Storm {
@@ -77,11 +80,11 @@ export function startStorm(connectionString: string): Storm {
     fences: ledger.fences,
     end: endOnce,
     async grants(count) {
-      const wanted = ledger.locks + count;
+      const wanted = ledger.locks + scale * count;
       for (const endMs = performance.now() + grantsTimeoutMs; ledger.locks < wanted; await sleep(5)) {
         if (performance.now() < endMs) continue;
         throw new Error(
-          `${wanted - ledger.locks} of ${count} locks are missing; failures: ${JSON.stringify(failures)}`,
+          `${wanted - ledger.locks} of ${scale * count} locks are missing; failures: ${JSON.stringify(failures)}`,
         );
       }
     },
