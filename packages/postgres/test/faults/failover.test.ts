@@ -1,9 +1,8 @@
 import { startTcpProxy } from "@holdfast/conformance/tcp-proxy";
-import { Redlock } from "@holdfast/core";
 import type { PostgresServer } from "@holdfast/testkit/postgres-server";
 import { type PostgresStandby, startPostgresStandby } from "@holdfast/testkit/postgres-standby";
 import { expect, onTestFinished, test } from "vitest";
-import { openClient, startServer, withoutHints } from "./client.ts";
+import { openClient, startServer } from "./client.ts";
 import { startStorm } from "./storm.ts";
 
 /** A primary with a standby, behind one address. */
@@ -85,7 +84,8 @@ test("postgresNode() forgets what an asynchronous standby had not received befor
   const { node, redlock: one } = openClient(connectionString);
   const { redlock: two } = openClient(connectionString);
   // Two clients with clocks far behind, whose tokens rest on the counters alone.
-  const [slowOne, slowTwo] = [openSlowClient(connectionString), openSlowClient(connectionString)];
+  const { redlock: slowOne } = openClient(connectionString, { isBehind: true });
+  const { redlock: slowTwo } = openClient(connectionString, { isBehind: true });
 
   const early = await one.acquire("early");
   const replayed = openClient(standby.connectionString).node;
@@ -115,10 +115,3 @@ test("postgresNode() forgets what an asynchronous standby had not received befor
       `and two of "slow" with ${slow.fence} and ${slowRival.fence}`,
   );
 });
-
-function openSlowClient(connectionString: string): Redlock {
-  const { node } = openClient(connectionString);
-  const redlock = new Redlock([withoutHints(node)], { ttlMs: 60_000, nodeTimeoutMs: 2_000, waitTimeoutMs: 0 });
-  onTestFinished(() => redlock.close());
-  return redlock;
-}

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { openClient, startServer } from "./client.ts";
+import { createLedger } from "./ledger.ts";
 import { startStorm } from "./storm.ts";
 
 test("postgresNode() keeps exclusion without a deadlock under 24 workers on overlapping sets", async ({ annotate }) => {
@@ -16,15 +17,14 @@ test("postgresNode() keeps exclusion without a deadlock under 24 workers on over
   await expect.poll(async () => (await pool.query(held)).rows).toEqual([]);
 });
 
-test("startStorm() notices claims and counters that a server forgets", async () => {
+test("createLedger() notices claims and counters that a server forgets", async () => {
   const server = await startServer();
-  const { pool } = openClient(server.connectionString);
-  const storm = startStorm(server.connectionString);
-  for (let times = 0; times < 12; times++) {
-    await storm.grants(15);
-    await pool.query("TRUNCATE holdfast_locks");
-  }
-  const { overlaps, fenceFaults } = await storm.end();
-  expect(overlaps).not.toEqual([]);
-  expect(fenceFaults).not.toEqual([]);
+  const [one, two] = [openClient(server.connectionString), openClient(server.connectionString, { isBehind: true })];
+  const ledger = createLedger();
+  ledger.enter(await one.redlock.acquire(["a", "b"]));
+  await one.pool.query("TRUNCATE holdfast_locks");
+  ledger.enter(await two.redlock.acquire(["b", "c"]));
+  expect(ledger.locks).toBe(2);
+  expect(ledger.overlaps).toEqual([expect.stringContaining("b was granted while it was held")]);
+  expect(ledger.fenceFaults).toEqual([expect.stringContaining("b got token 1 after ")]);
 });

@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Lock, Redlock } from "@holdfast/core";
-import { postgresNode } from "@holdfast/postgres";
+import type { Lock, Redlock } from "@holdfast/core";
 import { onTestFinished } from "vitest";
-import { openPool, withoutHints } from "./client.ts";
+import { openClient } from "./client.ts";
 import { createLedger } from "./ledger.ts";
 import { someResources } from "./resources.ts";
 
@@ -26,7 +25,7 @@ export interface Storm {
   grants(count: number): Promise<void>;
   /** The largest fencing token of each resource so far. */
   readonly fences: ReadonlyMap<string, number>;
-  /** Stops all clients. */
+  /** Stops all workers. */
   end(): Promise<StormFigures>;
 }
 
@@ -62,12 +61,14 @@ export function startStorm(connectionString: string): Storm {
     }
   };
 
-  const clients = Array.from({ length: clientCount }, (_, index) => openClient(connectionString, index % 2 === 0));
-  const workers = clients.flatMap(({ redlock }) => Array.from({ length: workersOfClient }, () => work(redlock)));
+  const options = { ttlMs, nodeTimeoutMs: 150, waitTimeoutMs: 2_000 };
+  const workers = Array.from({ length: clientCount }, (_, index) => {
+    const { redlock } = openClient(connectionString, { ...options, isBehind: index % 2 === 0 });
+    return Array.from({ length: workersOfClient }, () => work(redlock));
+  }).flat();
   const end = async (): Promise<StormFigures> => {
     isOver = true;
     await Promise.all(workers);
-    await Promise.all(clients.map((client) => client.close()));
     const gaps = times.slice(1).map((time, index) => time - (times[index] as number));
     const longestGapMs = Math.round(Math.max(...gaps));
     const { locks, overlaps, fenceFaults } = ledger;
@@ -87,21 +88,6 @@ export function startStorm(connectionString: string): Storm {
           `${wanted - ledger.locks} of ${scale * count} locks are missing; failures: ${JSON.stringify(failures)}`,
         );
       }
-    },
-  };
-}
-
-/** Opens a client with a right clock, or one that is far behind. */
-function openClient(connectionString: string, isBehind: boolean) {
-  const pool = openPool(connectionString, 4);
-  const node = postgresNode(pool);
-  const options = { ttlMs, nodeTimeoutMs: 150, waitTimeoutMs: 2_000 };
-  const redlock = new Redlock([isBehind ? withoutHints(node) : node], options);
-  return {
-    redlock,
-    async close() {
-      await redlock.close();
-      await pool.end();
     },
   };
 }
