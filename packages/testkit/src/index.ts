@@ -7,7 +7,7 @@ export { type RedisCluster, startRedisCluster } from "./redis-cluster.ts";
 export type { RedisReply } from "./redis-command.ts";
 export { type RedisServer, type RedisServerOptions, startRedisServer } from "./redis-server.ts";
 export type { TlsEndpoint } from "./redis-tls.ts";
-export { mountSmallDisk, type SmallDisk } from "./small-disk.ts";
+export { mountSmallDisk } from "./small-disk.ts";
 export {
   corrupting,
   endingAfter,

@@ -35,7 +35,7 @@ export interface PostgresServer {
 /** The settings of a server, by their names in `postgresql.conf`. */
 export type PostgresSettings = Readonly<Record<string, string | number>>;
 
-/** Where a new server keeps its files, and who runs it. */
+/** What a function that creates a data directory needs. */
 export interface PostgresFiles {
   /** The data directory, which does not exist yet. */
   readonly data: string;
