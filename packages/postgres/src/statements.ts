@@ -32,6 +32,13 @@ export interface Statements {
 /** The name that no resource has. Its row keeps the highest counter of all rows that were deleted. */
 const deleted = "''";
 
+/**
+ * The counter with which a new row begins. Includes that of a row of this name, which was deleted meanwhile: above
+ * `READ COMMITTED`, a statement that waited for the deletion sees the table as it was before.
+ */
+const knownFence = (table: string, name: string): string =>
+  `coalesce((SELECT max(known.fence) FROM ${table} AS known WHERE known.name IN (${deleted}, ${name})), 0)`;
+
 /** How long a waiting list is kept after the last request that renewed it. Waiters try again sooner than that. */
 const listTtl = "interval '30 s'";
 const listRenewal = "interval '15 s'";
@@ -116,7 +123,7 @@ const acquiring = (table: string) => ({
       INSERT INTO ${table} AS row (name, owner, until, fence)
       SELECT $1::text, $2::text, ${after("clock_timestamp()", "$3::float8")},
         greatest(${clamped("$4::bigint", "clock_timestamp()")},
-          1 + coalesce((SELECT fence FROM ${table} WHERE name = ${deleted}), 0))
+          1 + ${knownFence(table, "$1::text")})
       FROM ${lockTimeout("$7::text")} WHERE NOT EXISTS (SELECT FROM claim)
       ON CONFLICT (name) DO UPDATE SET name = excluded.name, owner = excluded.owner,
         until = ${after("clock_timestamp()", "$3::float8")}, fence = greatest(row.fence + 1, ${clamped("$4::bigint", "clock_timestamp()")}),
@@ -170,8 +177,8 @@ const acquiring = (table: string) => ({
 
   insert: `
     INSERT INTO ${table} (name, until, fence)
-    SELECT name, '-infinity', coalesce((SELECT fence FROM ${table} WHERE name = ${deleted}), 0)
-    FROM unnest($1::text::text[]) AS name ORDER BY name COLLATE "C" ON CONFLICT DO NOTHING`,
+    SELECT name, '-infinity', ${knownFence(table, "wanted.name")}
+    FROM unnest($1::text::text[]) AS wanted (name) ORDER BY name COLLATE "C" ON CONFLICT DO NOTHING`,
 });
 
 const keeping = (table: string) => ({
@@ -255,8 +262,8 @@ const watching = (table: string, channel: string) => ({
 
   watch: `
     INSERT INTO ${table} AS row (name, until, fence, watched_until)
-    SELECT name, '-infinity', coalesce((SELECT fence FROM ${table} WHERE name = ${deleted}), 0), clock_timestamp() + ${watchTtl}
-    FROM unnest($1::text::text[]) AS name
+    SELECT name, '-infinity', ${knownFence(table, "wanted.name")}, clock_timestamp() + ${watchTtl}
+    FROM unnest($1::text::text[]) AS wanted (name)
     WHERE name NOT IN (
       SELECT name FROM ${table} WHERE name = ANY ($1::text::text[]) AND watched_until > clock_timestamp() + ${watchRenewal}
     )
