@@ -6,6 +6,7 @@ import {
   startPostgresServer,
 } from "@holdfast/testkit/postgres-server";
 import pg from "pg";
+import postgres from "postgres";
 import { onTestFinished } from "vitest";
 
 /** Starts a server for one test, with the table of the locks. */
@@ -36,17 +37,23 @@ export interface Client {
 export interface ClientOptions extends RedlockOptions {
   /** Whether the client's clock is far behind, so that its fencing tokens rest on the counters alone. Default: false. */
   readonly isBehind?: boolean;
+  /** Whether the node uses postgres.js in place of the pool. Default: false. */
+  readonly overPostgresJs?: boolean;
 }
 
 /** Opens a client for one test. Its locks last long enough to outlive any fault, and it makes one attempt. */
-export function openClient(connectionString: string, { isBehind = false, ...options }: ClientOptions = {}): Client {
+export function openClient(connectionString: string, options: ClientOptions = {}): Client {
+  const { isBehind = false, overPostgresJs = false, ...lockOptions } = options;
   const pool = openPool(connectionString, 4);
-  const node = postgresNode(pool);
+  // When a connection is lost while postgres.js fetches types, its error is an unhandled rejection.
+  const sql = overPostgresJs ? postgres(connectionString, { max: 4, fetch_types: false }) : undefined;
+  const node = postgresNode(sql ?? pool);
   const defaults = { ttlMs: 60_000, nodeTimeoutMs: 2_000, waitTimeoutMs: 0 };
-  const redlock = new Redlock([isBehind ? withoutHints(node) : node], { ...defaults, ...options });
+  const redlock = new Redlock([isBehind ? withoutHints(node) : node], { ...defaults, ...lockOptions });
   onTestFinished(async () => {
     await redlock.close();
-    await pool.end();
+    // Without a timeout, in seconds, postgres.js may wait forever for a connection that was lost.
+    await Promise.all([pool.end(), sql?.end({ timeout: 1 })]);
   });
   return { pool, node, redlock };
 }

@@ -3,19 +3,22 @@ import { openClient, startServer } from "./client.ts";
 import { createLedger } from "./ledger.ts";
 import { startStorm } from "./storm.ts";
 
-test("postgresNode() keeps exclusion without a deadlock under 24 workers on overlapping sets", async ({ annotate }) => {
-  const server = await startServer();
-  const storm = startStorm(server.connectionString);
-  await storm.grants(300);
-  const figures = await storm.end();
-  await annotate(`24 workers on overlapping sets: ${JSON.stringify(figures)}`);
-  expect(figures).toMatchObject({ overlaps: [], fenceFaults: [] });
-  expect(await server.log()).not.toContain("deadlock detected");
-  // Whatever holders did not release ends with its ttl.
-  const { pool } = openClient(server.connectionString);
-  const held = "SELECT name FROM holdfast_locks WHERE owner IS NOT NULL AND until > clock_timestamp()";
-  await expect.poll(async () => (await pool.query(held)).rows).toEqual([]);
-});
+test.for(["read committed", "serializable"])(
+  "postgresNode() keeps exclusion without a deadlock, where transactions are %s",
+  async (level, { annotate }) => {
+    const server = await startServer({ settings: { default_transaction_isolation: level } });
+    const storm = startStorm(server.connectionString);
+    await storm.grants(300);
+    const figures = await storm.end();
+    await annotate(`24 workers on overlapping sets, ${level}: ${JSON.stringify(figures)}`);
+    expect(figures).toMatchObject({ overlaps: [], fenceFaults: [] });
+    expect(await server.log()).not.toContain("deadlock detected");
+    // Whatever holders did not release ends with its ttl.
+    const { pool } = openClient(server.connectionString);
+    const held = "SELECT name FROM holdfast_locks WHERE owner IS NOT NULL AND until > clock_timestamp()";
+    await expect.poll(async () => (await pool.query(held)).rows).toEqual([]);
+  },
+);
 
 test("createLedger() notices claims and counters that a server forgets", async () => {
   const server = await startServer();

@@ -37,7 +37,10 @@ const ttlMs = 250;
 const scale = Number(process.env.HOLDFAST_STORM_SCALE ?? 1);
 const grantsTimeoutMs = scale * 60_000;
 
-/** Starts 24 workers, four on each of six clients, which have separate pools; the clocks of three are far behind. */
+/**
+ * Starts 24 workers, four on each of six clients. The clocks of three clients are far behind. Two clients, one of each
+ * kind, use postgres.js, and the others a pool of pg.
+ */
 export function startStorm(connectionString: string): Storm {
   const ledger = createLedger();
   const failures: Record<string, number> = {};
@@ -63,7 +66,8 @@ export function startStorm(connectionString: string): Storm {
 
   const options = { ttlMs, nodeTimeoutMs: 150, waitTimeoutMs: 2_000 };
   const workers = Array.from({ length: clientCount }, (_, index) => {
-    const { redlock } = openClient(connectionString, { ...options, isBehind: index % 2 === 0 });
+    const kind = { isBehind: index % 2 === 0, overPostgresJs: index % 3 === 0 };
+    const { redlock } = openClient(connectionString, { ...options, ...kind });
     return Array.from({ length: workersOfClient }, () => work(redlock));
   }).flat();
   const end = async (): Promise<StormFigures> => {
