@@ -147,7 +147,12 @@ export class Claims {
     const { resources, owner, waiter, undo = false } = request;
     const values = [arrayOf(resources.map(storedName)), asciiOf(owner), optional(waiter), undo];
     return this.#repeat(async () => {
-      const rows = await this.#query({ ...request, timeoutMs: patienceMs }, this.#statements.release, values);
+      const send = () => this.#query({ ...request, timeoutMs: patienceMs }, this.#statements.release, values);
+      // Without a message of the server, the connection was lost. Another one repeats what may not have happened.
+      const rows = await send().catch((error) => {
+        if (Object(error).severity === "ERROR" || error instanceof ConfigurationError) throw error;
+        return send();
+      });
       const next = rows.find(([name]) => name !== null)?.[0];
       return { released: rows.length > 0, ...(next && { next: textOf(next) }) };
     });

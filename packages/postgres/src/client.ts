@@ -213,15 +213,23 @@ function overPostgresJs(sql: PostgresJs & { options?: { prepare?: boolean } }): 
   return {
     async query({ text }, values, sendWithinMs) {
       const query = sql.unsafe(text, [...values], { prepare });
-      // A query that waits for a connection is removed. One that was sent is left to its reply.
+      // A query that waits for a connection is removed. One that was sent is left to its reply: to cancel it could confirm
+      // a claim that no standby has.
       const dropUnsent = (): void => {
         if ((query as { state?: unknown }).state == null) query.cancel();
       };
-      const timer = Number.isFinite(sendWithinMs) ? setTimeout(dropUnsent, sendWithinMs) : undefined;
+      const timer = setTimeout(dropUnsent, sendWithinMs);
+      let lateTimer: NodeJS.Timeout | undefined;
+      const late = new Promise<never>((_resolve, reject) => {
+        // The query on a connection that is lost may never settle.
+        const fail = (): void => reject(new Error(`no reply within ${replyTimeoutMs} ms`));
+        lateTimer = setTimeout(fail, sendWithinMs + replyTimeoutMs);
+      });
       try {
-        return (await query.values()) as Row[];
+        return (await Promise.race([query.values(), late])) as Row[];
       } finally {
         clearTimeout(timer);
+        clearTimeout(lateTimer);
       }
     },
     async script(text) {
