@@ -80,6 +80,7 @@ async function install(packages: readonly WorkspacePackage[], examples: readonly
   const ours = packages.map(({ manifest }) => manifest.name);
   const wanted = new Set([
     "@types/node",
+    "@types/pg", // pg has no types of its own
     "tsx", // the README of the conformance suite loads its rival with it
     ...packages.flatMap(({ manifest }) => Object.keys(manifest.peerDependencies ?? {})),
     ...examples.flatMap(({ code }) => importedPackages(code)),
