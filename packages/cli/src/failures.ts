@@ -2,7 +2,7 @@
 import type { LockError } from "@holdfast/core";
 import { exitCodes, Failure, UsageError } from "./exit-codes.ts";
 import { printable, withoutArguments } from "./output/print.ts";
-import type { Server } from "./servers/servers.ts";
+import type { Server } from "./servers/server.ts";
 
 const codes: Readonly<Record<LockError["code"], number>> = {
   LOCK_HELD: exitCodes.held,

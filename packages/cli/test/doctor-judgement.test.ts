@@ -1,10 +1,11 @@
 import { expect, test } from "vitest";
-import type { Facts, ServerView } from "../src/doctor/facts.ts";
+import type { Facts } from "../src/doctor/facts.ts";
 import { judge } from "../src/doctor/judge.ts";
 import { wrapped } from "../src/doctor/render.ts";
 import { leastTtlMs, recommendedNodeTimeoutMs } from "../src/doctor/timeouts.ts";
 import { longMs, shortMs } from "../src/output/format.ts";
 import { terminalOf } from "../src/output/terminal.ts";
+import type { Info } from "../src/servers/redis/redis-view.ts";
 import { factsOf, healthyView as view } from "./doctor/example.ts";
 
 const codes = (facts: Facts): string[] => judge(facts).findings.map(({ code }) => code);
@@ -20,9 +21,7 @@ test("judge() finds nothing about three healthy servers on separate machines", (
 });
 
 test("judge() puts the worst findings first", () => {
-  const info = { ...view.info, replicaOf: "s0:6379", maxmemoryPolicy: "allkeys-lru" } as NonNullable<
-    ServerView["info"]
-  >;
+  const info = { ...view.info, replicaOf: "s0:6379", maxmemoryPolicy: "allkeys-lru" } as Info;
   expect(codes(factsOf({}, { sentinels: null, info, lockFailure: "READONLY" }))).toEqual([
     "no-quorum",
     "replica",
@@ -53,7 +52,7 @@ test("judge() reports servers on one machine only if there is no quorum without 
 });
 
 test("judge() does not mistake Valkey for an old Redis", () => {
-  const info = { ...view.info, product: "Valkey", version: "8.1.1" } as NonNullable<ServerView["info"]>;
+  const info = { ...view.info, product: "Valkey", version: "8.1.1" } as Info;
   expect(codes(factsOf({ info }, { info }, { info }))).toEqual([]);
 });
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { parseServerAddress } from "../src/options/server-address.ts";
+import { parseServerAddress } from "../src/servers/kinds.ts";
 
 const plain = { isTls: false, db: 0 };
 
@@ -25,7 +25,7 @@ test.each([
     { ...plain, path: "/run/redis.sock", username: "me", password: "secret" },
   ],
 ] as const)("parseServerAddress() parses %s", (text, address) => {
-  expect(parseServerAddress(text, "node 1")).toEqual(address);
+  expect(parseServerAddress(text, "node 1").where).toEqual(address);
 });
 
 test.each([

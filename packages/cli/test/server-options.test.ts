@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { type RedisServer, startRedisServer } from "@holdfast/testkit";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { readServerOptions, type ServerArguments } from "../src/options/server-options.ts";
+import { wrongSchemeOf } from "../src/servers/redis/wrong-scheme.ts";
 import { closeServers, openServers, untilConnected } from "../src/servers/servers.ts";
-import { wrongSchemeOf } from "../src/servers/wrong-scheme.ts";
 import { folderWith } from "./support/folder.ts";
 import { runCli, type StartOptions } from "./support/program.ts";
 
@@ -98,7 +98,7 @@ test("run: exits at once with 78 when too many addresses have the wrong scheme, 
   const [verdict, ...reasons] = outcome.err.trimEnd().split("\n");
   expect({ code: outcome.code, verdict }).toEqual({
     code: 78,
-    verdict: "holdfast: could not lock x: 2 of 3 addresses have the wrong scheme",
+    verdict: "holdfast: could not lock x: 2 of 3 addresses are wrong",
   });
   expect(reasons).toEqual([
     expect.stringContaining(`${plain}: this port does not speak TLS`),

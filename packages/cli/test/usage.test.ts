@@ -5,6 +5,8 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { runCommandLine } from "../src/command-line.ts";
 import type { Failure } from "../src/exit-codes.ts";
 import { readServerOptions, type ServerArguments } from "../src/options/server-options.ts";
+import type { RedisAddress } from "../src/servers/redis/redis-address.ts";
+import { redisKind } from "../src/servers/redis/redis-kind.ts";
 import { folderWith } from "./support/folder.ts";
 import { runCli } from "./support/program.ts";
 
@@ -106,11 +108,11 @@ test.each(["holdfast.config.json", ".holdfastrc.json", ".holdfastrc", ".config/h
     expect(await readServerOptions(nothing, {})).toEqual({
       memory: false,
       addresses: [
-        { host: "a", port: 1, isTls: false, db: 0 },
-        { host: "b", port: 2, isTls: true, db: 0 },
+        { kind: redisKind, where: { host: "a", port: 1, isTls: false, db: 0 } },
+        { kind: redisKind, where: { host: "b", port: 2, isTls: true, db: 0 } },
       ],
       tls: {},
-      ...{ prefix: "lock:", ttlMs: 60_000, nodeTimeoutMs: undefined, restartGuardMs: 0 },
+      ...{ prefix: undefined, ttlMs: 60_000, nodeTimeoutMs: undefined, restartGuardMs: 0 },
     });
   },
 );
@@ -119,7 +121,7 @@ test("readServerOptions() prefers the command line to HOLDFAST_NODES, and HOLDFA
   process.chdir(await folderWith({ "holdfast.config.json": { nodes: ["file"], prefix: "file:", ttl: "1m" } }));
   const hosts = async (args: ServerArguments, env: NodeJS.ProcessEnv): Promise<unknown[]> => {
     const { addresses, prefix, ttlMs } = await readServerOptions(args, env);
-    return [...addresses.map(({ host }) => host), prefix, ttlMs];
+    return [...addresses.map(({ where }) => (where as RedisAddress).host), prefix, ttlMs];
   };
   const env = { HOLDFAST_NODES: " env-a, redis://env-b\nenv-c " };
   expect(await hosts(nothing, { HOLDFAST_NODES: " " })).toEqual(["file", "file:", 60_000]);

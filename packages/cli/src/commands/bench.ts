@@ -15,7 +15,7 @@ import {
 import { print } from "../output/print.ts";
 import { terminalOf } from "../output/terminal.ts";
 import { withLockService } from "../servers/lock-service.ts";
-import type { Server } from "../servers/servers.ts";
+import type { Server } from "../servers/server.ts";
 import { listenToSignals } from "../signals.ts";
 
 interface BenchArguments extends ServerArguments {
@@ -105,7 +105,7 @@ async function measure(
   signal: AbortSignal,
 ): Promise<void> {
   const { ttlMs, nodeTimeoutMs } = options;
-  const { nodes, clear } = await benchNodes(servers, options);
+  const { nodes, clear, dispose } = await benchNodes(servers);
   const { Redlock } = await import("@holdfast/core");
   const redlock = new Redlock(nodes, { ttlMs, nodeTimeoutMs });
   const limits = { seconds: plan.secondsEach, pairs: pairsMax, signal };
@@ -123,6 +123,7 @@ async function measure(
     for (const load of plan.loads) if (!signal.aborted) await measureLoad(load);
   } finally {
     await redlock.close();
+    await dispose();
   }
 }
 

@@ -12,7 +12,7 @@ import {
 import { print } from "../output/print.ts";
 import { terminalOf } from "../output/terminal.ts";
 import { withLockService } from "../servers/lock-service.ts";
-import type { Server } from "../servers/servers.ts";
+import type { Server } from "../servers/server.ts";
 
 interface DoctorArguments extends ServerArguments {
   readonly json: boolean | undefined;

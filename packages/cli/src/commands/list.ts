@@ -3,13 +3,21 @@ import type { Argv, CommandModule } from "yargs";
 import { exitCodes, UsageError } from "../exit-codes.ts";
 import { reasonOf, withUsageErrors } from "../failures.ts";
 import { problemOf } from "../inspect/inspection-report.ts";
-import { findResources, type SearchOptions, type SearchResult } from "../list/find-resources.ts";
+import { findResources, type SearchResult } from "../list/find-resources.ts";
 import { claimsOf, listJson, listText, stateOf } from "../list/list-report.ts";
 import { parseDuration } from "../options/duration.ts";
-import { only, readServerOptions, type ServerArguments, withServerOptions } from "../options/server-options.ts";
+import {
+  nodeTimeoutOf,
+  only,
+  readServerOptions,
+  type ServerArguments,
+  withServerOptions,
+} from "../options/server-options.ts";
+import { listed } from "../output/format.ts";
 import { print, printable, printMessage } from "../output/print.ts";
 import { type LockService, withLockService } from "../servers/lock-service.ts";
-import { quorumOf, type Server } from "../servers/servers.ts";
+import type { SearchOptions, Server } from "../servers/server.ts";
+import { quorumOf } from "../servers/servers.ts";
 
 interface ListArguments extends ServerArguments {
   readonly pattern: string | undefined;
@@ -48,8 +56,11 @@ export const listCommand: CommandModule<object, ListArguments> = {
     const searchTimeoutMs = parseDuration("--timeout", only("--timeout", args.timeout) ?? defaults.timeout);
     const options = await readServerOptions(args, process.env);
     if (options.memory) throw new UsageError("--memory has no servers to search");
-    const search = { ...options, pattern: args.pattern || defaults.pattern, limit, searchTimeoutMs };
-    process.exitCode = await withLockService(options, {}, (service) => list(args, search, service));
+    process.exitCode = await withLockService(options, {}, async (service) => {
+      const nodeTimeoutMs = await nodeTimeoutOf(options, service.nodes);
+      const search = { pattern: args.pattern || defaults.pattern, limit, searchTimeoutMs, nodeTimeoutMs };
+      return list(args, search, service);
+    });
   },
 };
 
@@ -90,7 +101,7 @@ async function inspectAll(redlock: Redlock, resources: readonly string[]): Promi
 function explain(
   { isCut, notUtf8, searches }: SearchResult,
   locks: readonly Inspection[],
-  { prefix, pattern, limit }: SearchOptions,
+  { pattern, limit }: SearchOptions,
   servers: readonly Server[],
 ): number {
   const failed = searches.flatMap(({ node, error }) => (error === null ? [] : [`${node}: ${reasonOf(error)}`]));
@@ -116,7 +127,10 @@ function explain(
     printMessage(
       `left out ${notUtf8} ${notUtf8 === 1 ? "name that is" : "names that are"} not UTF-8: no lock has such a name`,
     );
-  if (isWhole && locks.length === 0 && notUtf8 === 0) printMessage(`no locks match ${printable(prefix + pattern)}`);
+  if (isWhole && locks.length === 0 && notUtf8 === 0) {
+    const searchedFor = new Set(servers.map(({ prefix }) => (prefix ?? "") + pattern));
+    printMessage(`no locks match ${printable(listed([...searchedFor]))}`);
+  }
   return isWhole && unknown === 0 ? exitCodes.ok : exitCodes.noQuorum;
 }
 

@@ -55,7 +55,7 @@ export const releaseCommand: CommandModule<object, ReleaseArguments> = {
     const servers = await readServerOptions(args, process.env);
     const owner = only("--owner", args.owner) ?? "";
     process.exitCode = await withLockService(servers, {}, async (service) =>
-      release(args, owner, await nodeTimeoutOf(servers), service),
+      release(args, owner, await nodeTimeoutOf(servers, service.nodes), service),
     );
   },
 };

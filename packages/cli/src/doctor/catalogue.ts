@@ -1,45 +1,10 @@
-import type { Level } from "./levels.ts";
-
-/** The severity of a finding: an error breaks locks, a warning may break them, and a notice is information. */
-export type Severity = "error" | "warning" | "notice";
-
-/** All severities, the worst first. */
-export const severities: readonly Severity[] = ["error", "warning", "notice"];
-
-/** A kind of finding. */
-interface Kind {
-  readonly severity: Severity;
-  /** The level that the servers miss because of it; null if none. */
-  readonly level: Level | null;
-  /** The condition under which it is found. */
-  readonly when: string;
-  /** The remedy. */
-  readonly remedy: string;
-}
+import { type RedisCode, redisKinds, redisSpecialist } from "../servers/redis/redis-findings.ts";
+import { type CommonCode, commonKinds, commonRules } from "./common-findings.ts";
+import type { KindName, ServerView } from "./facts.ts";
+import type { FindingKind, Rule, Specialist, Summary } from "./finding-kind.ts";
 
 /** The findings about a single server. */
-export type ServerCode =
-  | "unreachable"
-  | "replica"
-  | "sentinel"
-  | "cluster"
-  | "cannot-lock"
-  | "permissions-missing"
-  | "commands-missing"
-  | "version-unsupported"
-  | "evicting"
-  | "forgets-claims"
-  | "restarted-lately"
-  | "clock-differs"
-  | "hidden"
-  | "forgets-counters"
-  | "recovering"
-  | "has-replicas"
-  | "wake-ups-denied"
-  | "version-old"
-  | "evicting-policy"
-  | "no-password"
-  | "unencrypted";
+export type ServerCode = CommonCode | RedisCode;
 
 /** The findings about all servers together. */
 export type SetCode =
@@ -58,139 +23,7 @@ export type SetCode =
 /** All findings. */
 export type Code = ServerCode | SetCode;
 
-const serverKinds: Readonly<Record<ServerCode, Kind>> = {
-  unreachable: {
-    severity: "error",
-    level: "exclusion",
-    when: "it cannot be connected to, does not reply, or refuses the login",
-    remedy: "Start it, or correct its address, user or password.",
-  },
-  replica: {
-    severity: "error",
-    level: "exclusion",
-    when: "it is a replica",
-    remedy: "Use an independent master instead: a replica repeats another server's vote.",
-  },
-  sentinel: {
-    severity: "error",
-    level: "exclusion",
-    when: "Sentinel monitors it, and would replace it by a replica",
-    remedy: "Use a server that no Sentinel manages: a failover loses the claims that had not reached the replica.",
-  },
-  cluster: {
-    severity: "error",
-    level: "exclusion",
-    when: "it is a member of a Redis Cluster",
-    remedy: "Use a standalone server: a cluster member serves only some of the keys, and fails over to its replicas.",
-  },
-  "cannot-lock": {
-    severity: "error",
-    level: "exclusion",
-    when: "a trial lock on it fails, for a reason that no other finding explains",
-    remedy: "See the error of the server. It counts as a node that fails.",
-  },
-  "permissions-missing": {
-    severity: "error",
-    level: "exclusion",
-    when: "its user lacks permissions that locks need",
-    remedy: "Grant the missing permissions with ACL SETUSER.",
-  },
-  "commands-missing": {
-    severity: "error",
-    level: "exclusion",
-    when: "it lacks a command that locks need, for example after `rename-command`",
-    remedy: "Undo rename-command, or use a server that has these commands.",
-  },
-  "version-unsupported": {
-    severity: "error",
-    level: "exclusion",
-    when: "it is older than Redis 6.0",
-    remedy: "Upgrade to Redis 7.0 or later, or to Valkey.",
-  },
-  evicting: {
-    severity: "error",
-    level: "exclusion",
-    when: "it evicts keys when its memory is full",
-    remedy: "Set maxmemory-policy noeviction: an evicted key is a lost claim, or a lost counter.",
-  },
-  "has-replicas": {
-    severity: "warning",
-    level: "exclusion",
-    when: "it has replicas: a mechanism that the doctor cannot see may promote one of them",
-    remedy: "Use a server without replicas: a failover, by hand or by a managed service, loses claims.",
-  },
-  "forgets-claims": {
-    severity: "warning",
-    level: "exclusion",
-    when: "it forgets claims in a restart, and no restart guard of at least the ttl keeps it from voting afterwards",
-    remedy:
-      "Set appendonly yes, appendfsync always and no-appendfsync-on-rewrite no, or give all clients a restart guard of the longest ttl.",
-  },
-  "restarted-lately": {
-    severity: "warning",
-    level: "exclusion",
-    when: "it restarted less than a ttl ago, and may have forgotten claims",
-    remedy: "Wait until a ttl has passed since its start.",
-  },
-  "clock-differs": {
-    severity: "warning",
-    level: "exclusion",
-    when: "its clock differs from that of this machine by more than 500 ms",
-    remedy:
-      "Synchronise both with a time service. When a clock is corrected, claims end earlier or later by the difference.",
-  },
-  hidden: {
-    severity: "warning",
-    level: "exclusion",
-    when: "its user may not see everything that matters",
-    remedy: "Run the doctor as a user with these permissions. Locks themselves do not need them.",
-  },
-  "forgets-counters": {
-    severity: "warning",
-    level: "fenced",
-    when: "it forgets fence counters in a crash",
-    remedy: "Set appendonly yes, appendfsync always and no-appendfsync-on-rewrite no.",
-  },
-  recovering: {
-    severity: "warning",
-    level: null,
-    when: "it has restarted, and does not vote during the restart guard",
-    remedy: "Wait. Meanwhile, locks depend on the other servers.",
-  },
-  "wake-ups-denied": {
-    severity: "warning",
-    level: null,
-    when: "its user may not publish releases, or subscribe to them",
-    remedy:
-      "Grant the missing permissions with ACL SETUSER. Until then, waiters retry after a delay, or all at the same time.",
-  },
-  "version-old": {
-    severity: "notice",
-    level: null,
-    when: "it is older than Redis 7.0",
-    remedy: "Upgrade: on Redis 6, some errors do not name the key, and min-replicas-to-write has no effect on locks.",
-  },
-  "evicting-policy": {
-    severity: "notice",
-    level: null,
-    when: "it would evict keys if its memory were limited",
-    remedy: "Set maxmemory-policy noeviction before anyone sets maxmemory.",
-  },
-  "no-password": {
-    severity: "notice",
-    level: null,
-    when: "it accepts clients without a password",
-    remedy: "Set requirepass, or ACL users: any client that reaches it can release locks and write counters.",
-  },
-  unencrypted: {
-    severity: "notice",
-    level: null,
-    when: "it is on another machine, and the connection has no TLS",
-    remedy: "Use rediss:// unless the network is trusted: the password and the owners of locks can be read.",
-  },
-};
-
-const setKinds: Readonly<Record<SetCode, Kind>> = {
+const setKinds: Readonly<Record<SetCode, FindingKind>> = {
   "no-quorum": {
     severity: "error",
     level: "efficiency",
@@ -262,4 +95,21 @@ const setKinds: Readonly<Record<SetCode, Kind>> = {
 };
 
 /** All kinds of findings. Findings of equal severity are reported in this order. */
-export const kinds: Readonly<Record<Code, Kind>> = { ...setKinds, ...serverKinds };
+export const kinds: Readonly<Record<Code, FindingKind>> = { ...setKinds, ...commonKinds, ...redisKinds };
+
+const specialists: Readonly<Record<KindName, Specialist<never>>> = { redis: redisSpecialist };
+
+/** Returns the rules about a server, by code. */
+export function rulesFor({ kind }: ServerView): readonly (readonly [Code, Rule])[] {
+  return Object.entries({ ...commonRules, ...specialistFor(kind).rules }) as [Code, Rule][];
+}
+
+/** Returns what the report shows about a server. */
+export function summaryOf(view: ServerView): Summary {
+  return specialistFor(view.kind).summarize(view);
+}
+
+/** A view is passed only to the specialist for its kind. */
+function specialistFor(kind: KindName): Specialist {
+  return specialists[kind] as Specialist<ServerView>;
+}

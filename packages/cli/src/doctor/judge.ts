@@ -1,8 +1,8 @@
 import { quorumOf } from "../servers/servers.ts";
-import { type Code, kinds, type ServerCode, type SetCode, type Severity, severities } from "./catalogue.ts";
+import { type Code, kinds, rulesFor, type SetCode } from "./catalogue.ts";
 import type { Facts, ServerFacts } from "./facts.ts";
+import { type Severity, severities } from "./finding-kind.ts";
 import { isAtMost, type Level, levels } from "./levels.ts";
-import { serverRules } from "./server-rules.ts";
 import { setRules } from "./set-rules.ts";
 import { recommendedNodeTimeoutMs } from "./timeouts.ts";
 
@@ -64,8 +64,7 @@ function findingsOfSet(facts: Facts): Finding[] {
 function findingsOf(server: ServerFacts, facts: Facts): Finding[] {
   const { name, view, failure } = server;
   if (view === null) return finding("unreachable", name, `cannot be used: ${failure}`);
-  const codes = Object.keys(serverRules) as Exclude<ServerCode, "unreachable">[];
-  return codes.flatMap((code) => finding(code, name, serverRules[code](view, facts, server)));
+  return rulesFor(view).flatMap(([code, rule]) => finding(code, name, rule(view, facts, server)));
 }
 
 function finding(code: Code, server: string | null, message: string | null): Finding[] {

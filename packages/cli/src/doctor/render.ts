@@ -3,24 +3,24 @@ import { listed, longMs, shortMs } from "../output/format.ts";
 import { colors, printable } from "../output/print.ts";
 import { table } from "../output/table.ts";
 import type { Terminal } from "../output/terminal.ts";
+import { summaryOf } from "./catalogue.ts";
 import type { ClockFacts, ServerFacts, ServerView } from "./facts.ts";
 import { type Finding, findingsAgainst } from "./judge.ts";
 import { type Level, levelDescriptions, levels } from "./levels.ts";
 import type { Report } from "./report.ts";
-import { versionOf } from "./set-rules.ts";
 
 /** Formats the report for people. */
 export function renderReport(report: Report, terminal: Terminal): string {
   const { servers, findings } = report;
   return [
-    summaryOf(report),
+    headingOf(report),
     renderServers(servers, terminal),
     ...grouped(findings).map((group) => renderGroup(group, servers.length, terminal)),
     renderVerdict(report, terminal),
   ].join("\n\n");
 }
 
-function summaryOf({ servers, quorum, mayFail }: Report): string {
+function headingOf({ servers, quorum, mayFail }: Report): string {
   const number = servers.length === 1 ? "1 lock server" : `${servers.length} lock servers`;
   return `${number}: a quorum is ${quorum}, ${mayFail === 0 ? "none" : mayFail} may fail`;
 }
@@ -132,15 +132,17 @@ function cellsOf({ view }: ServerFacts): string[] {
   return view === null ? [colors.red("cannot be used")] : seenOf(view);
 }
 
-function seenOf({ info, latency, clock, appendfsync }: ServerView): string[] {
+function seenOf(view: ServerView): string[] {
+  const { latency, clock } = view;
+  const { version, uptimeMs, onDisk } = summaryOf(view);
   const unknown = "?";
   return [
-    info === null ? unknown : printable(versionOf(info)),
-    shortMs(latency.medianMs),
-    shortMs(latency.p99Ms),
+    printable(version ?? unknown),
+    latency === null ? unknown : shortMs(latency.medianMs),
+    latency === null ? unknown : shortMs(latency.p99Ms),
     clock === null ? unknown : differenceOf(clock),
-    info === null ? unknown : longMs(info.uptimeMs),
-    info === null ? unknown : info.appendonly ? printable(appendfsync ?? unknown) : "no",
+    uptimeMs === null ? unknown : longMs(uptimeMs),
+    printable(onDisk ?? unknown),
   ];
 }
 

@@ -1,4 +1,4 @@
-import type { Server } from "../servers/servers.ts";
+import type { Server } from "../servers/server.ts";
 import { type CollectOptions, collectFacts } from "./collect.ts";
 import type { Facts } from "./facts.ts";
 import { type Diagnosis, findingsAgainst, judge } from "./judge.ts";

@@ -1,8 +1,8 @@
 import { listed, longMs, shortMs } from "../output/format.ts";
 import { quorumOf } from "../servers/servers.ts";
-import type { SetCode } from "./catalogue.ts";
-import type { ClockFacts, Facts, Info } from "./facts.ts";
-import { clockDifferenceMsMax } from "./server-rules.ts";
+import { type SetCode, summaryOf } from "./catalogue.ts";
+import { clockDifferenceMsMax } from "./common-findings.ts";
+import type { ClockFacts, Facts } from "./facts.ts";
 import { leastTtlMs, slowestMs } from "./timeouts.ts";
 
 /** A rule about all servers together: returns a message, or null if there is nothing to report. */
@@ -16,8 +16,8 @@ export const setRules: Readonly<Record<SetCode, Rule>> = {
   },
 
   "same-server": ({ servers }) => {
-    const runs = groups(servers.flatMap(({ name, view }) => (view?.info?.runId ? [[view.info.runId, name]] : [])));
-    const twice = [...runs.values()].filter((names) => names.length > 1);
+    const identities = servers.map(({ name, view }) => [view && summaryOf(view).identity, name] as const);
+    const twice = [...groups(identities).values()].filter((names) => names.length > 1);
     return twice.length > 0 ? twice.map((names) => `${listed(names)} are the same server`).join("; ") : null;
   },
 
@@ -37,7 +37,7 @@ export const setRules: Readonly<Record<SetCode, Rule>> = {
 
   "same-machine": (facts) => {
     const { servers } = facts;
-    const machines = groups(servers.flatMap(({ name, address: { machine } }) => (machine ? [[machine, name]] : [])));
+    const machines = groups(servers.map(({ name, address: { machine } }) => [machine, name] as const));
     const spare = servers.length - quorumOf(facts.servers.length);
     const [machine, names = []] = [...machines].find(([, those]) => those.length > Math.max(1, spare)) ?? [];
     if (machine === undefined) return null;
@@ -67,12 +67,16 @@ export const setRules: Readonly<Record<SetCode, Rule>> = {
   },
 
   "different-versions": ({ servers }) => {
-    const versions = new Set(servers.flatMap(({ view }) => (view?.info ? [versionOf(view.info)] : [])));
-    return versions.size > 1 ? `the servers run ${listed([...versions].sort())}` : null;
+    const versions = groups(servers.map(({ view }) => [view && summaryOf(view).version, view?.kind ?? ""] as const));
+    const kinds = [...versions.values()].map(([kind]) => kind);
+    const differing = [...versions.keys()].filter(
+      (_, index) => kinds.filter((kind) => kind === kinds[index]).length > 1,
+    );
+    return differing.length > 0 ? `the servers run ${listed(differing.sort())}` : null;
   },
 
   "different-databases": ({ servers }) => {
-    const databases = new Set(servers.map(({ address }) => address.database));
+    const databases = new Set(servers.flatMap(({ address }) => address.database ?? []));
     return databases.size > 1 ? `the databases ${listed([...databases].sort().map(String))} are used` : null;
   },
 };
@@ -82,15 +86,9 @@ function votersOf({ servers }: Facts): number {
   return servers.filter(({ view }) => view !== null && view.lockFailure === null).length;
 }
 
-/** Returns the product and version of a server. */
-export function versionOf({ product, version }: Info): string {
-  return `${product} ${version}`;
-}
-
-function groups(entries: readonly (readonly string[])[]): Map<string, string[]> {
+/** Returns the values by key. Those without a key are left out. */
+function groups(entries: readonly (readonly [key: string | null, value: string])[]): Map<string, string[]> {
   const map = new Map<string, string[]>();
-  for (const [key, value] of entries as readonly (readonly [string, string])[]) {
-    map.set(key, [...(map.get(key) ?? []), value]);
-  }
+  for (const [key, value] of entries) if (key) map.set(key, [...(map.get(key) ?? []), value]);
   return map;
 }

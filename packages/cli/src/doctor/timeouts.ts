@@ -28,7 +28,7 @@ export function leastTtlMs(facts: Facts): number | null {
 
 /** Returns the 99th percentile of the slowest server. */
 export function slowestMs({ servers }: Facts): number | null {
-  const latencies = servers.flatMap(({ view }) => (view === null ? [] : [view.latency.p99Ms]));
+  const latencies = servers.flatMap(({ view }) => (view?.latency ? [view.latency.p99Ms] : []));
   return latencies.length === 0 ? null : Math.max(...latencies);
 }
 

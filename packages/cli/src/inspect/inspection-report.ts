@@ -4,7 +4,7 @@ import ms from "ms";
 import { reasonOf } from "../failures.ts";
 import { colors, printable } from "../output/print.ts";
 import { table } from "../output/table.ts";
-import type { Server } from "../servers/servers.ts";
+import type { Server } from "../servers/server.ts";
 
 /** Returns the report for people: the verdict, the details of the lock, and a line for each server. */
 export function inspectionText(inspection: Inspection, servers: readonly Server[]): string {

@@ -4,7 +4,7 @@ import { reasonOf } from "../failures.ts";
 import { holderOf, inspectionRecord, timeOf } from "../inspect/inspection-report.ts";
 import { colors, printable } from "../output/print.ts";
 import { table } from "../output/table.ts";
-import type { Server } from "../servers/servers.ts";
+import type { Server } from "../servers/server.ts";
 import type { SearchResult } from "./find-resources.ts";
 
 /**

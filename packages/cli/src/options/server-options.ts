@@ -1,35 +1,24 @@
 /** The options that all commands share: the servers, and how to use them. */
+import type { LockNode } from "@holdfast/core";
 import type { Argv, Options } from "yargs";
 import { UsageError } from "../exit-codes.ts";
+import { parseServerAddress, type ServerAddress } from "../servers/kinds.ts";
+import type { ConnectOptions, TlsOptions } from "../servers/server.ts";
 import { type Config, readConfig, readText } from "./config-file.ts";
 import { parseDuration } from "./duration.ts";
-import { parseServerAddress, type ServerAddress } from "./server-address.ts";
 
 /** The validated options from the command line, the environment and the configuration file. */
-export interface ServerOptions {
+export interface ServerOptions extends ConnectOptions {
   /** Whether to use a single node in this process, for trials, instead of servers. */
   readonly memory: boolean;
   /** The addresses of the servers; empty with `memory`. */
   readonly addresses: readonly ServerAddress[];
-  /** The settings of TLS connections. */
-  readonly tls: TlsOptions;
-  /** The prefix of the lock keys. */
-  readonly prefix: string;
   /** How long the servers keep a lock that is not extended, in milliseconds. */
   readonly ttlMs: number;
   /**
    * The timeout of each server, in milliseconds; undefined means the default of the library: see {@link nodeTimeoutOf}.
    */
   readonly nodeTimeoutMs: number | undefined;
-  /** How long a server does not vote after its start, in milliseconds; 0: it votes at once. */
-  readonly restartGuardMs: number;
-}
-
-/** PEM texts for TLS connections. */
-export interface TlsOptions {
-  readonly ca?: string;
-  readonly cert?: string;
-  readonly key?: string;
 }
 
 /** The options as yargs returns them: text until {@link readServerOptions} parses it. */
@@ -47,7 +36,7 @@ export interface ServerArguments {
 }
 
 /** The defaults. */
-const serverDefaults = { prefix: "lock:", ttl: "30s", restartGuard: "0" } as const;
+const serverDefaults = { ttl: "30s", restartGuard: "0" } as const;
 
 const group = "Servers:";
 const text = { type: "string", requiresArg: true, group } as const;
@@ -61,7 +50,7 @@ export const serverOptionDefinitions: Readonly<Record<string, Options>> = {
     conflicts: "node",
     describe: "Lock inside this process only, without servers, for trials",
   },
-  prefix: { ...text, describe: `Prefix of the lock keys (default: ${serverDefaults.prefix})` },
+  prefix: { ...text, describe: "Prefix of the lock keys (default: lock:)" },
   ttl: { ...text, describe: `How long servers keep a lock whose holder has died (default: ${serverDefaults.ttl})` },
   "node-timeout": { ...text, describe: "Timeout of each server (default: 1/20 of --ttl, at most 500ms)" },
   "restart-guard": { ...text, describe: "How long a server does not vote after its start (default: 0)" },
@@ -90,21 +79,21 @@ export async function readServerOptions(args: ServerArguments, env: NodeJS.Proce
     memory,
     addresses: memory ? [] : addressesOf(args, env, config),
     tls: memory ? {} : await readTls(args, config),
-    prefix: choose("prefix", "--prefix"),
+    prefix: only("--prefix", args.prefix) ?? config.prefix,
     ttlMs: parseDuration("--ttl", choose("ttl", "--ttl")),
     nodeTimeoutMs: nodeTimeout === undefined ? undefined : parseDuration("--node-timeout", nodeTimeout),
     restartGuardMs: parseDuration("--restart-guard", choose("restartGuard", "--restart-guard")),
   };
 }
 
-/** Returns the timeout of each server in milliseconds: the given one, or the default of the library. */
-export async function nodeTimeoutOf({
-  ttlMs,
-  nodeTimeoutMs,
-}: Pick<ServerOptions, "ttlMs" | "nodeTimeoutMs">): Promise<number> {
+/** Returns the timeout of each server in milliseconds: the given one, or the default of the library for these nodes. */
+export async function nodeTimeoutOf(
+  { ttlMs, nodeTimeoutMs }: Pick<ServerOptions, "ttlMs" | "nodeTimeoutMs">,
+  nodes: readonly LockNode[],
+): Promise<number> {
   // Loaded here, because `--help` and usage errors do not need the library.
   const { defaultNodeTimeoutMs } = await import("@holdfast/core");
-  return nodeTimeoutMs ?? defaultNodeTimeoutMs(ttlMs);
+  return nodeTimeoutMs ?? defaultNodeTimeoutMs(ttlMs, nodes);
 }
 
 /**

@@ -4,7 +4,8 @@ import { exitCodes, Failure } from "../exit-codes.ts";
 import { connectionProblems, inOptionNames, withUsageErrors } from "../failures.ts";
 import { printable, printMessage } from "../output/print.ts";
 import type { LockService } from "../servers/lock-service.ts";
-import { quorumOf, type Server } from "../servers/servers.ts";
+import type { Server } from "../servers/server.ts";
+import { quorumOf } from "../servers/servers.ts";
 import { endsPrograms, type Signals } from "../signals.ts";
 import { startChild } from "./child.ts";
 
@@ -69,12 +70,12 @@ async function acquire(
 /**
  * Checks that waiting can succeed.
  *
- * @throws {Failure} if the addresses of too many servers have the wrong scheme for a quorum ever to reply
+ * @throws {Failure} if too many addresses are wrong for a quorum ever to reply
  */
 function assertQuorumPossible(servers: readonly Server[], resources: readonly string[]): void {
-  const useless = servers.filter(({ hasWrongScheme }) => hasWrongScheme());
+  const useless = servers.filter(({ isMisaddressed }) => isMisaddressed());
   if (servers.length === 0 || servers.length - useless.length >= quorumOf(servers.length)) return;
-  const what = `could not lock ${resources.join(", ")}: ${useless.length} of ${servers.length} addresses have the wrong scheme`;
+  const what = `could not lock ${resources.join(", ")}: ${useless.length} of ${servers.length} addresses are wrong`;
   throw new Failure(what + connectionProblems(useless), exitCodes.misconfigured);
 }
 

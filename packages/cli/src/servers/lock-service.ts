@@ -1,7 +1,8 @@
 import type { LockNode, Observer, Redlock } from "@holdfast/core";
 import { withUsageErrors } from "../failures.ts";
 import type { ServerOptions } from "../options/server-options.ts";
-import { closeServers, openServers, type Server, untilConnected } from "./servers.ts";
+import type { Server } from "./server.ts";
+import { closeServers, openServers, untilConnected } from "./servers.ts";
 
 /** A Redlock over the user's servers. */
 export interface LockService {

@@ -1,9 +1,11 @@
-import type { Facts, Info, ServerFacts, ServerView } from "../../src/doctor/facts.ts";
+import type { Facts, ServerFacts } from "../../src/doctor/facts.ts";
 import { judge } from "../../src/doctor/judge.ts";
 import { type Report, reportOf } from "../../src/doctor/report.ts";
+import type { Info, RedisView } from "../../src/servers/redis/redis-view.ts";
 
 /** The view of a healthy server. */
-export const healthyView: ServerView = {
+export const healthyView: RedisView = {
+  kind: "redis",
   latency: { medianMs: 1, p99Ms: 2, pings: 100 },
   clock: { aheadMs: 0, uncertaintyMs: 1 },
   info: {
@@ -26,7 +28,7 @@ export const healthyView: ServerView = {
 };
 
 /** Returns facts about servers on separate machines, each with changes to a healthy view. */
-export function factsOf(...views: readonly Partial<ServerView>[]): Facts {
+export function factsOf(...views: readonly Partial<RedisView>[]): Facts {
   const servers = views.map(
     (changes, index): ServerFacts => ({
       name: `s${index}`,

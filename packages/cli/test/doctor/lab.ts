@@ -9,8 +9,8 @@ import { expect, onTestFinished } from "vitest";
 import type { CollectOptions } from "../../src/doctor/collect.ts";
 import type { Level } from "../../src/doctor/levels.ts";
 import { examine, type Report } from "../../src/doctor/report.ts";
-import { parseServerAddress } from "../../src/options/server-address.ts";
 import type { ServerOptions } from "../../src/options/server-options.ts";
+import { parseServerAddress } from "../../src/servers/kinds.ts";
 import { closeServers, openServers } from "../../src/servers/servers.ts";
 
 const password = "secret";
@@ -127,7 +127,7 @@ export type LabOptions = Partial<ServerOptions & CollectOptions & { readonly req
 /** Examines servers as the doctor does. */
 export async function examineServers(nodes: readonly string[], options: LabOptions = {}): Promise<Report> {
   const complete = {
-    ...{ memory: false, tls: {}, prefix: "lock:", ttlMs: 600_000, nodeTimeoutMs: 5_000, restartGuardMs: 0 },
+    ...{ memory: false, tls: {}, prefix: undefined, ttlMs: 600_000, nodeTimeoutMs: 5_000, restartGuardMs: 0 },
     ...{ addresses: nodes.map((node) => parseServerAddress(node, "a node")), pings: 10, answerTimeoutMs: 10_000 },
     ...options,
   };

@@ -1,4 +1,5 @@
-import { type Code, kinds, severities } from "../../src/doctor/catalogue.ts";
+import { type Code, kinds } from "../../src/doctor/catalogue.ts";
+import { severities } from "../../src/doctor/finding-kind.ts";
 import { levelDescriptions, levels } from "../../src/doctor/levels.ts";
 import { renderReport } from "../../src/doctor/render.ts";
 import { example } from "./example.ts";

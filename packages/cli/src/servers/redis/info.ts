@@ -1,4 +1,4 @@
-import type { Info } from "./facts.ts";
+import type { Info } from "./redis-view.ts";
 
 /** Parses the reply to `INFO`. Missing fields get the values of a server without the feature. */
 export function parseInfo(text: string): Info {

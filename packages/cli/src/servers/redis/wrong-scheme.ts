@@ -2,8 +2,8 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
-import type { ServerAddress } from "../options/server-address.ts";
-import { within } from "../within.ts";
+import { within } from "../../within.ts";
+import type { RedisAddress } from "./redis-address.ts";
 
 /** How long to probe the port, in milliseconds. */
 const probeTimeoutMs = 400;
@@ -13,7 +13,7 @@ const probeTimeoutMs = 400;
  *
  * @returns the error in the address; undefined if there is none, or the port does not show it in time
  */
-export async function wrongSchemeOf(address: ServerAddress): Promise<Error | undefined> {
+export async function wrongSchemeOf(address: RedisAddress): Promise<Error | undefined> {
   if (address.path !== undefined) return undefined;
   if (address.isTls) {
     if (!(await speaksPlainRedis(address))) return undefined;
@@ -24,7 +24,7 @@ export async function wrongSchemeOf(address: ServerAddress): Promise<Error | und
 }
 
 /** Returns whether the port replies to PING as Redis does, even with an error such as a missing password. */
-function speaksPlainRedis({ host, port = 0 }: ServerAddress): Promise<boolean> {
+function speaksPlainRedis({ host, port = 0 }: RedisAddress): Promise<boolean> {
   const socket = connect({ host, port });
   socket.write("PING\r\n");
   return probe(socket, async () => {
@@ -36,7 +36,7 @@ function speaksPlainRedis({ host, port = 0 }: ServerAddress): Promise<boolean> {
 /**
  * Returns whether the port takes part in a TLS handshake. Nothing is sent over TLS, so the certificate does not matter.
  */
-function speaksTls({ host, port = 0 }: ServerAddress): Promise<boolean> {
+function speaksTls({ host, port = 0 }: RedisAddress): Promise<boolean> {
   const socket = connectTls({ host, port, rejectUnauthorized: false });
   return probe(socket, async () => {
     try {

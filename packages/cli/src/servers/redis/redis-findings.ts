@@ -1,17 +1,120 @@
-import { listed, longMs, shortMs } from "../output/format.ts";
-import type { ServerCode } from "./catalogue.ts";
-import type { Facts, ServerFacts, ServerView } from "./facts.ts";
+/** What the doctor may find about a Redis or Valkey server. */
+import type { CommonCode } from "../../doctor/common-findings.ts";
+import type { Facts } from "../../doctor/facts.ts";
+import type { FindingKind, Rule, Specialist } from "../../doctor/finding-kind.ts";
+import { listed, longMs } from "../../output/format.ts";
+import type { RedisView } from "./redis-view.ts";
 
-/** A rule about a server that replies: returns a message, or null if there is nothing to report. */
-type Rule = (view: ServerView, facts: Facts, server: ServerFacts) => string | null;
+/** The codes of the findings. */
+export type RedisCode =
+  | "replica"
+  | "sentinel"
+  | "cluster"
+  | "commands-missing"
+  | "evicting"
+  | "has-replicas"
+  | "forgets-claims"
+  | "restarted-lately"
+  | "forgets-counters"
+  | "recovering"
+  | "wake-ups-denied"
+  | "version-old"
+  | "evicting-policy"
+  | "no-password";
 
-/**
- * The largest acceptable clock difference. Time services correct smaller ones gradually, and larger ones in one step.
- */
-export const clockDifferenceMsMax = 500;
+/** The kinds of findings. */
+export const redisKinds: Readonly<Record<RedisCode, FindingKind>> = {
+  replica: {
+    severity: "error",
+    level: "exclusion",
+    when: "it is a replica",
+    remedy: "Use an independent master instead: a replica repeats another server's vote.",
+  },
+  sentinel: {
+    severity: "error",
+    level: "exclusion",
+    when: "Sentinel monitors it, and would replace it by a replica",
+    remedy: "Use a server that no Sentinel manages: a failover loses the claims that had not reached the replica.",
+  },
+  cluster: {
+    severity: "error",
+    level: "exclusion",
+    when: "it is a member of a Redis Cluster",
+    remedy: "Use a standalone server: a cluster member serves only some of the keys, and fails over to its replicas.",
+  },
+  "commands-missing": {
+    severity: "error",
+    level: "exclusion",
+    when: "it lacks a command that locks need, for example after `rename-command`",
+    remedy: "Undo rename-command, or use a server that has these commands.",
+  },
+  evicting: {
+    severity: "error",
+    level: "exclusion",
+    when: "it evicts keys when its memory is full",
+    remedy: "Set maxmemory-policy noeviction: an evicted key is a lost claim, or a lost counter.",
+  },
+  "has-replicas": {
+    severity: "warning",
+    level: "exclusion",
+    when: "it has replicas: a mechanism that the doctor cannot see may promote one of them",
+    remedy: "Use a server without replicas: a failover, by hand or by a managed service, loses claims.",
+  },
+  "forgets-claims": {
+    severity: "warning",
+    level: "exclusion",
+    when: "it forgets claims in a restart, and no restart guard of at least the ttl keeps it from voting afterwards",
+    remedy:
+      "Set appendonly yes, appendfsync always and no-appendfsync-on-rewrite no, or give all clients a restart guard of the longest ttl.",
+  },
+  "restarted-lately": {
+    severity: "warning",
+    level: "exclusion",
+    when: "it restarted less than a ttl ago, and may have forgotten claims",
+    remedy: "Wait until a ttl has passed since its start.",
+  },
+  "forgets-counters": {
+    severity: "warning",
+    level: "fenced",
+    when: "it forgets fence counters in a crash",
+    remedy: "Set appendonly yes, appendfsync always and no-appendfsync-on-rewrite no.",
+  },
+  recovering: {
+    severity: "warning",
+    level: null,
+    when: "it has restarted, and does not vote during the restart guard",
+    remedy: "Wait. Meanwhile, locks depend on the other servers.",
+  },
+  "wake-ups-denied": {
+    severity: "warning",
+    level: null,
+    when: "its user may not publish releases, or subscribe to them",
+    remedy:
+      "Grant the missing permissions with ACL SETUSER. Until then, waiters retry after a delay, or all at the same time.",
+  },
+  "version-old": {
+    severity: "notice",
+    level: null,
+    when: "it is older than Redis 7.0",
+    remedy: "Upgrade: on Redis 6, some errors do not name the key, and min-replicas-to-write has no effect on locks.",
+  },
+  "evicting-policy": {
+    severity: "notice",
+    level: null,
+    when: "it would evict keys if its memory were limited",
+    remedy: "Set maxmemory-policy noeviction before anyone sets maxmemory.",
+  },
+  "no-password": {
+    severity: "notice",
+    level: null,
+    when: "it accepts clients without a password",
+    remedy: "Set requirepass, or ACL users: any client that reaches it can release locks and write counters.",
+  },
+};
 
-/** The rules for findings about a server that replies. Servers with the same message are reported together. */
-export const serverRules: Readonly<Record<Exclude<ServerCode, "unreachable">, Rule>> = {
+type RuledCode = RedisCode | Exclude<CommonCode, "unreachable" | "clock-differs" | "unencrypted">;
+
+const rules: Readonly<Record<RuledCode, Rule<RedisView>>> = {
   replica: ({ info }) => (info?.replicaOf ? `is a replica of ${info.replicaOf}` : null),
 
   sentinel: ({ sentinels }) =>
@@ -52,12 +155,6 @@ export const serverRules: Readonly<Record<Exclude<ServerCode, "unreachable">, Ru
     return `started less than ${longMs(facts.ttlMs)} ago: locks that it has forgotten may still be held`;
   },
 
-  "clock-differs": ({ clock }) => {
-    if (clock === null || Math.abs(clock.aheadMs) - clock.uncertaintyMs <= clockDifferenceMsMax) return null;
-    const [far, margin] = [shortMs(Math.abs(clock.aheadMs)), shortMs(clock.uncertaintyMs)];
-    return `has a clock that is ${far} ${clock.aheadMs > 0 ? "ahead of" : "behind"} this machine's, to within ${margin}`;
-  },
-
   hidden: ({ info, appendfsync, sentinels }) => {
     const unseen = [
       ...(info === null ? ["its role, version and memory (+info)"] : []),
@@ -94,13 +191,21 @@ export const serverRules: Readonly<Record<Exclude<ServerCode, "unreachable">, Ru
       : null,
 
   "no-password": ({ access }) => (access.isOpen ? "accepts clients without a password" : null),
+};
 
-  unencrypted: (_, __, { address }) =>
-    !address.isTls && address.machine !== null && address.machine !== "local" ? "is connected to without TLS" : null,
+/** The part of the doctor that knows Redis and Valkey. */
+export const redisSpecialist: Specialist<RedisView> = {
+  rules,
+  summarize: ({ info, appendfsync }) => ({
+    identity: info?.runId || null,
+    version: info && `${info.product} ${info.version}`,
+    uptimeMs: info?.uptimeMs ?? null,
+    onDisk: info && (info.appendonly ? appendfsync : "no"),
+  }),
 };
 
 /** Returns how a server may forget its replies; null if it does not, or does not show. */
-function forgetting({ info, appendfsync, pausesFsync }: ServerView): string | null {
+function forgetting({ info, appendfsync, pausesFsync }: RedisView): string | null {
   if (info === null) return null;
   if (!info.appendonly) return "keeps claims in memory only (appendonly no)";
   if (pausesFsync) return "replies before it has written to disk during a rewrite (no-appendfsync-on-rewrite yes)";

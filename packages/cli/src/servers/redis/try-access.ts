@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import type { LockNames } from "@holdfast/redis";
 import type { Redis, RedisOptions } from "ioredis";
-import { within } from "../within.ts";
+import { within } from "../../within.ts";
 import { type Ask, asking } from "./ask.ts";
-import type { Access } from "./facts.ts";
+import type { Access } from "./redis-view.ts";
 
 /** The ttl of trial keys in milliseconds, in case this program is killed before it removes them. */
 const leftoverMs = 5_000;

@@ -1,6 +1,6 @@
 import type { Redis } from "ioredis";
-import { withoutArguments } from "../output/print.ts";
-import { within } from "../within.ts";
+import { withoutArguments } from "../../output/print.ts";
+import { within } from "../../within.ts";
 
 /** The reply to one command. An error reply is also an answer: the server works, but refuses. */
 export type Answer = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly error: string };

@@ -1,0 +1,78 @@
+/** The findings that servers of several kinds share. */
+import { shortMs } from "../output/format.ts";
+import type { FindingKind, Rule } from "./finding-kind.ts";
+
+/** The codes of the findings. */
+export type CommonCode =
+  | "unreachable"
+  | "cannot-lock"
+  | "permissions-missing"
+  | "version-unsupported"
+  | "clock-differs"
+  | "hidden"
+  | "unencrypted";
+
+/**
+ * The largest acceptable clock difference. Time services correct smaller ones gradually, and larger ones in one step.
+ */
+export const clockDifferenceMsMax = 500;
+
+/** The kinds of findings. */
+export const commonKinds: Readonly<Record<CommonCode, FindingKind>> = {
+  unreachable: {
+    severity: "error",
+    level: "exclusion",
+    when: "it cannot be connected to, does not reply, or refuses the login",
+    remedy: "Start it, or correct its address, user or password.",
+  },
+  "cannot-lock": {
+    severity: "error",
+    level: "exclusion",
+    when: "a trial lock on it fails, for a reason that no other finding explains",
+    remedy: "See the error of the server. It counts as a node that fails.",
+  },
+  "permissions-missing": {
+    severity: "error",
+    level: "exclusion",
+    when: "its user lacks permissions that locks need",
+    remedy: "Grant the missing permissions: with ACL SETUSER on Redis, with GRANT on PostgreSQL.",
+  },
+  "version-unsupported": {
+    severity: "error",
+    level: "exclusion",
+    when: "it is older than Redis 6.0 or PostgreSQL 13",
+    remedy: "Upgrade to Redis 7.0 or later, to Valkey, or to PostgreSQL 13 or later.",
+  },
+  "clock-differs": {
+    severity: "warning",
+    level: "exclusion",
+    when: "its clock differs from that of this machine by more than 500 ms",
+    remedy:
+      "Synchronise both with a time service. When a clock is corrected, claims end earlier or later by the difference.",
+  },
+  hidden: {
+    severity: "warning",
+    level: "exclusion",
+    when: "its user may not see everything that matters",
+    remedy: "Run the doctor as a user with these permissions. Locks themselves do not need them.",
+  },
+  unencrypted: {
+    severity: "notice",
+    level: null,
+    when: "it is on another machine, and the connection has no TLS",
+    remedy:
+      "Use TLS (rediss:// or sslmode=verify-full) unless the network is trusted: the password and the owners of locks can be read.",
+  },
+};
+
+/** The rules that need to know nothing about the kind of server. */
+export const commonRules: Readonly<Partial<Record<CommonCode, Rule>>> = {
+  "clock-differs": ({ clock }) => {
+    if (clock === null || Math.abs(clock.aheadMs) - clock.uncertaintyMs <= clockDifferenceMsMax) return null;
+    const [far, margin] = [shortMs(Math.abs(clock.aheadMs)), shortMs(clock.uncertaintyMs)];
+    return `has a clock that is ${far} ${clock.aheadMs > 0 ? "ahead of" : "behind"} this machine's, to within ${margin}`;
+  },
+
+  unencrypted: (_, __, { address }) =>
+    !address.isTls && address.machine !== null && address.machine !== "local" ? "is connected to without TLS" : null,
+};

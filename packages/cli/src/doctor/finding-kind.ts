@@ -1,0 +1,48 @@
+/** The types with which each kind of server describes what may be found about it. */
+import type { Facts, ServerFacts, ServerView } from "./facts.ts";
+import type { Level } from "./levels.ts";
+
+/** The severity of a finding: an error breaks locks, a warning may break them, and a notice is information. */
+export type Severity = "error" | "warning" | "notice";
+
+/** All severities, the worst first. */
+export const severities: readonly Severity[] = ["error", "warning", "notice"];
+
+/** A kind of finding. */
+export interface FindingKind {
+  readonly severity: Severity;
+  /** The level that the servers miss because of it; null if none. */
+  readonly level: Level | null;
+  /** The condition under which it is found. */
+  readonly when: string;
+  /** The remedy. */
+  readonly remedy: string;
+}
+
+/**
+ * A rule about a server that replies: returns a message that continues a sentence about the server, or null if there is
+ * nothing to report. Servers with the same message are reported together.
+ */
+export type Rule<View extends ServerView = ServerView> = (
+  view: View,
+  facts: Facts,
+  server: ServerFacts,
+) => string | null;
+
+/** What the report shows about a server of any kind. Null if the user may not see it. */
+export interface Summary {
+  /** A value that no other server has. */
+  readonly identity: string | null;
+  /** The product and its version. */
+  readonly version: string | null;
+  readonly uptimeMs: number | null;
+  /** When it writes to disk. */
+  readonly onDisk: string | null;
+}
+
+/** The part of the doctor that knows one kind of server. */
+export interface Specialist<View extends ServerView = ServerView> {
+  /** The rules for findings about a server that replies, by code. */
+  readonly rules: Readonly<Record<string, Rule<View>>>;
+  summarize(view: View): Summary;
+}

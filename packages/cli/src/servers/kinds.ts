@@ -1,0 +1,47 @@
+import { UsageError } from "../exit-codes.ts";
+import { redisKind } from "./redis/redis-kind.ts";
+import { BadAddress, type ConnectOptions, type Server, type ServerKind } from "./server.ts";
+
+/** All kinds of servers. The last one also takes what no kind recognizes. */
+const kinds: readonly ServerKind<unknown>[] = [redisKind];
+
+/** The address of a server of any kind, and the login. */
+export interface ServerAddress {
+  readonly kind: ServerKind<unknown>;
+  /** The parsed address, which only the kind can read. */
+  readonly where: unknown;
+}
+
+/** A function that starts connecting to a server. */
+export type OpenServer = (address: ServerAddress) => Promise<Server>;
+
+/**
+ * Parses the address of a server. The text may contain a password, so an error never quotes any of it.
+ *
+ * @param what names the address in an error, such as "node 2 of HOLDFAST_NODES"
+ * @throws {UsageError} with the problem and the valid forms
+ */
+export function parseServerAddress(text: string, what: string): ServerAddress {
+  const kind = kinds.find(({ matches }) => matches(text));
+  if (kind === undefined) {
+    const forms = kinds.map((each) => each.forms).join("; ");
+    throw new UsageError(`${what} has an unknown scheme; an address is ${forms}`);
+  }
+  try {
+    return { kind, where: kind.parse(text) };
+  } catch (error) {
+    if (!(error instanceof BadAddress)) throw error;
+    throw new UsageError(`${what} ${error.message}; an address is ${kind.forms}`);
+  }
+}
+
+/** Loads the client libraries for these addresses, and returns a function that connects to each. */
+export async function serverOpener(addresses: readonly ServerAddress[], options: ConnectOptions): Promise<OpenServer> {
+  const used = [...new Set(addresses.map(({ kind }) => kind))];
+  const libraries = new Map(await Promise.all(used.map(async (kind) => [kind, await kind.load(options)] as const)));
+  return async ({ kind, where }) => {
+    const library = libraries.get(kind);
+    if (library === undefined) throw new Error("this kind of server was not loaded");
+    return library.open(where);
+  };
+}

@@ -1,0 +1,77 @@
+import { randomUUID } from "node:crypto";
+import type { LockNode } from "@holdfast/core";
+import type { RedisNodeOptions } from "@holdfast/ioredis";
+import type { LockNames } from "@holdfast/redis";
+import type { Redis } from "ioredis";
+import { measureClock, measureLatency } from "../../doctor/measure.ts";
+import { tryLock } from "../../doctor/try-lock.ts";
+import type { ExamineOptions } from "../server.ts";
+import { type Ask, asking, textOf } from "./ask.ts";
+import { parseInfo } from "./info.ts";
+import type { RedisView } from "./redis-view.ts";
+import { tryAccess } from "./try-access.ts";
+
+/** A connected server, and how to use it. */
+export interface RedisPatient {
+  readonly client: Redis;
+  readonly prefix: string;
+  makeNode(options: RedisNodeOptions): LockNode;
+  lockNames(prefix: string, resource: string): LockNames;
+}
+
+/** Errors that concern the whole server, whatever the command. */
+const isUseless = /^(NOAUTH|WRONGPASS|DENIED|LOADING|BUSY|MASTERDOWN)\b/;
+
+/** Makes the observations that the doctor judges. See `Server.examine`. */
+export async function examineRedis(
+  { client, prefix, makeNode, lockNames }: RedisPatient,
+  { pings, answerTimeoutMs }: ExamineOptions,
+): Promise<RedisView> {
+  const ask = asking(client, answerTimeoutMs);
+  const greeting = await ask("PING");
+  if (!greeting.ok && isUseless.test(greeting.error)) throw new Error(greeting.error);
+
+  // A ping that the user may not send is answered with an error, just as fast.
+  const latency = await measureLatency(() => ask("PING"), pings);
+  const clock = await measureClock(() => readClock(ask));
+  const info = textOf(await ask("INFO"));
+  const appendfsync = await ask("CONFIG", "GET", "appendfsync");
+  const pauses = await ask("CONFIG", "GET", "no-appendfsync-on-rewrite");
+  const watchers = await ask("PUBSUB", "NUMSUB", "__sentinel__:hello");
+
+  const resource = `holdfast-doctor-${randomUUID()}`;
+  const names = lockNames(prefix, resource);
+  const access = await tryAccess(client, ask, names, prefix);
+  // The restart guard does not apply here.
+  const node = makeNode({ prefix, fenceTtlMs: 1_000, wakeUps: false, verifyServer: false });
+  const { lockFailure } = await tryLock(node, resource, 1, answerTimeoutMs);
+  await removeAll(ask, names);
+  return {
+    kind: "redis",
+    latency,
+    clock,
+    info: info === null ? null : parseInfo(info),
+    appendfsync: appendfsync.ok ? secondOf(appendfsync.value) : null,
+    pausesFsync: pauses.ok && secondOf(pauses.value) === "yes",
+    sentinels: watchers.ok ? Number(secondOf(watchers.value)) : null,
+    access,
+    lockFailure,
+  };
+}
+
+async function readClock(ask: Ask): Promise<number | null> {
+  const answer = await ask("TIME");
+  if (!answer.ok || !Array.isArray(answer.value)) return null;
+  const [seconds, microseconds] = answer.value.map(Number) as [number, number];
+  return seconds * 1_000 + microseconds / 1_000;
+}
+
+/** Returns the value of a pair of a name and a value. */
+function secondOf(value: unknown): string | null {
+  return Array.isArray(value) && value.length > 1 ? String(value[1]) : null;
+}
+
+/** Removes the keys of the trial, which otherwise expire soon. */
+async function removeAll(ask: Ask, { lock, fence, waitingList }: LockNames): Promise<void> {
+  for (const key of [lock, fence, waitingList]) await ask("DEL", key);
+}

@@ -1,0 +1,148 @@
+import type { Socket } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { RedisNodeOptions } from "@holdfast/ioredis";
+import type { LockNames } from "@holdfast/redis";
+import type { Redis } from "ioredis";
+import { withoutArguments } from "../../output/print.ts";
+import { machineOf } from "../machine.ts";
+import { type ConnectOptions, connectTimeoutMs, type Server, type ServerKind, type TlsOptions } from "../server.ts";
+import { examineRedis } from "./examine-redis.ts";
+import { isRedisAddress, parseRedisAddress, type RedisAddress, redisForms } from "./redis-address.ts";
+import { searchRedis } from "./search-redis.ts";
+import { wrongSchemeOf } from "./wrong-scheme.ts";
+
+const defaultPrefix = "lock:";
+/** A TLS handshake that takes longer, in milliseconds, may be one that the port does not understand. */
+const handshakeMs = 300;
+/** A connection without a reply for this long counts as lost. */
+const silenceMs = 10_000;
+const reconnectDelayMaxMs = 1_000;
+/** How long a server may take to close its side of the connection. */
+const closeTimeoutMs = 200;
+/** How long counters of a benchmark that cannot be removed at the end outlive the last claim, in milliseconds. */
+const benchFenceTtlMs = 1_000;
+
+/** Redis and Valkey, over ioredis. */
+export const redisKind: ServerKind<RedisAddress> = {
+  forms: redisForms,
+  matches: isRedisAddress,
+  parse: parseRedisAddress,
+  async load(options) {
+    const [{ Redis }, { ioredisNode }, { lockNames }] = await Promise.all([
+      import("ioredis"),
+      import("@holdfast/ioredis"),
+      import("@holdfast/redis"),
+    ]);
+    return {
+      open(address) {
+        const client = new Redis(redisOptions(address, options.tls));
+        const makeNode = (nodeOptions: RedisNodeOptions) => ioredisNode(client, nodeOptions);
+        return serverOf({ client, makeNode, lockNames }, address, options);
+      },
+    };
+  },
+};
+
+/** A connection, and the functions of the libraries that were loaded for it. */
+interface Connected {
+  /** It has an `error` listener. While it is not ready, commands wait for a bounded number of retries. */
+  readonly client: Redis;
+  makeNode(options: RedisNodeOptions): ReturnType<typeof import("@holdfast/ioredis").ioredisNode>;
+  lockNames(prefix: string, resource: string): LockNames;
+}
+
+function serverOf({ client, makeNode, lockNames }: Connected, address: RedisAddress, options: ConnectOptions): Server {
+  const { prefix = defaultPrefix, restartGuardMs } = options;
+  const connection = connect(client, address);
+  const node = makeNode({ prefix, restartGuardMs });
+  return {
+    name: node.name,
+    node,
+    prefix,
+    ...connection,
+    search: (search) => searchRedis(client, prefix, connection.connectionError, search),
+    async openBench() {
+      return {
+        node: makeNode({ prefix, restartGuardMs, fenceTtlMs: benchFenceTtlMs }),
+        async clear(resources) {
+          if (client.status !== "ready") return;
+          const names = resources.map((resource) => lockNames(prefix, resource));
+          const keys = names.flatMap(({ fence, waitingList }) => [fence, waitingList]);
+          await Promise.allSettled(keys.map((key) => client.del(key)));
+        },
+        async dispose() {},
+      };
+    },
+    address: () => addressOf(client),
+    examine: (examination) => examineRedis({ client, makeNode, lockNames, prefix }, examination),
+    async close() {
+      await node.close();
+      client.disconnect();
+    },
+  };
+}
+
+/** Connects, and finds out why if that fails. */
+function connect(
+  client: Redis,
+  address: RedisAddress,
+): Pick<Server, "firstConnection" | "connectionError" | "isMisaddressed"> {
+  let problem: Error | undefined;
+  client.on("error", (error: Error & { readonly command?: { readonly name: string } }) => {
+    problem = error;
+    // If nothing is thrown here, the client continues in another database than the requested one.
+    if (error.command?.name === "select") throw new Error(withoutArguments(error.message));
+  });
+  const connected = client.connect().then(
+    () => true,
+    () => false,
+  );
+  let wrongScheme: Error | undefined;
+  client.on("ready", () => {
+    problem = undefined;
+    wrongScheme = undefined;
+  });
+  const attempt = async (): Promise<boolean> => {
+    const isReady = await (address.isTls ? Promise.race([connected, pause(handshakeMs)]) : connected);
+    if (isReady) return true;
+    const maySchemeBeWrong = isReady === undefined || !isUnrelatedToScheme(problem);
+    if (maySchemeBeWrong) wrongScheme = await wrongSchemeOf(address);
+    return wrongScheme === undefined ? connected : false;
+  };
+  return {
+    firstConnection: attempt(),
+    connectionError: () => wrongScheme ?? problem,
+    isMisaddressed: () => wrongScheme !== undefined,
+  };
+}
+
+function pause(ms: number): Promise<undefined> {
+  return sleep(ms, undefined, { ref: false });
+}
+
+/** Returns whether an error shows that the port was reached and understood, or not reached at all. */
+function isUnrelatedToScheme(error: NodeJS.ErrnoException | undefined): boolean {
+  if (error?.name === "ReplyError") return true;
+  return error?.code !== undefined && !/^(ECONNRESET|EPIPE|EPROTO|ERR_SSL_.*)$/.test(error.code);
+}
+
+function addressOf(client: Redis): ReturnType<Server["address"]> {
+  const { path, tls, db } = client.options;
+  const { remoteAddress } = (client.stream as Socket | undefined) ?? {};
+  return { machine: path ? "local" : machineOf(remoteAddress), isTls: Boolean(tls), database: db ?? 0 };
+}
+
+function redisOptions({ isTls, ...where }: RedisAddress, tls: TlsOptions) {
+  return {
+    ...where,
+    ...(isTls && { tls }),
+    lazyConnect: true,
+    connectTimeout: connectTimeoutMs,
+    disconnectTimeout: closeTimeoutMs,
+    socketTimeout: silenceMs,
+    retryStrategy: (times: number) => Math.min(50 * 2 ** Math.min(times, 10), reconnectDelayMaxMs),
+    // The ready check calls INFO, and prints a warning if the user may not.
+    enableReadyCheck: false,
+    connectionName: "holdfast",
+  };
+}

@@ -1,0 +1,144 @@
+/** The interface that each kind of server implements. The commands know no other. */
+import type { LockNode } from "@holdfast/core";
+import type { AddressFacts, ServerView } from "../doctor/facts.ts";
+
+/** A server that votes on locks, or the cluster or file that takes its place. */
+export interface Server {
+  /** The name for people, such as the host and port. Unique among the servers, and never with a user or a password. */
+  readonly name: string;
+  /** The lock node of the server. */
+  readonly node: LockNode;
+  /** The prefix of the names of its keys; null if it has none. */
+  readonly prefix: string | null;
+  /** Resolves when the first attempt to connect has ended, to whether it succeeded. Never rejects. */
+  readonly firstConnection: Promise<boolean>;
+  /** The reason why there is no connection; undefined if there is one, or the reason is not known yet. */
+  connectionError(): Error | undefined;
+  /** Whether the address is wrong, so that no retry can help: for example TLS for a port without it. */
+  isMisaddressed(): boolean;
+  /** Searches the server for locked resources. Always ends, and never rejects. */
+  search(options: SearchOptions): Promise<ServerSearch>;
+  /** Creates a node for a benchmark. */
+  openBench(): Promise<BenchNode>;
+  /** Describes the location of the server, as far as it is known. */
+  address(): AddressFacts;
+  /**
+   * Makes the observations that the doctor judges, and tries a lock.
+   *
+   * @throws {Error} with the reason why the server cannot be used at all
+   */
+  examine(options: ExamineOptions): Promise<ServerView>;
+  /** The table that the server stores locks in, if users have to create one. */
+  readonly table?: ServerTable;
+  /** Closes the node and the connections. Afterwards they do not keep the process alive. */
+  close(): Promise<void>;
+}
+
+/** The options of {@link Server.search}. */
+export interface SearchOptions {
+  /** A glob for resources, in the syntax of Redis. */
+  readonly pattern: string;
+  /** The search may end after more resources than this. */
+  readonly limit: number;
+  /** The timeout of the whole search, in milliseconds. */
+  readonly searchTimeoutMs: number;
+  /** The timeout of each reply, in milliseconds. */
+  readonly nodeTimeoutMs: number;
+}
+
+/** The result of {@link Server.search}. */
+export interface ServerSearch {
+  readonly resources: ReadonlySet<string>;
+  /** The keys that are not UTF-8, with one character per byte. */
+  readonly notUtf8: ReadonlySet<string>;
+  /** The reason why the search is incomplete, or null. */
+  readonly error: Error | null;
+}
+
+/** A lock node whose traces on the server are removed. */
+export interface BenchNode {
+  readonly node: LockNode;
+  /** Removes what the server keeps of these resources, which nobody else uses. */
+  clear(resources: readonly string[]): Promise<void>;
+  /** Removes everything else that the node has created. Called when the node is closed. */
+  dispose(): Promise<void>;
+}
+
+/** The options of {@link Server.examine}. */
+export interface ExamineOptions {
+  /** The number of requests to measure. */
+  readonly pings: number;
+  /** The timeout of each reply, in milliseconds. */
+  readonly answerTimeoutMs: number;
+}
+
+/** See {@link Server.table}. */
+export interface ServerTable {
+  /** The statement that creates it, if it does not exist. */
+  readonly statement: string;
+  /**
+   * Creates it.
+   *
+   * @returns whether it did not exist
+   * @throws {Error} if it cannot be created, or one with other columns exists
+   */
+  create(): Promise<boolean>;
+}
+
+/** How to use the servers, whatever their kind. */
+export interface ConnectOptions {
+  /** The settings of TLS connections. */
+  readonly tls: TlsOptions;
+  /** The prefix of the keys; undefined means the default of each kind. */
+  readonly prefix: string | undefined;
+  /** How long a Redis server does not vote after its start, in milliseconds; 0: it votes at once. */
+  readonly restartGuardMs: number;
+}
+
+/** PEM texts for TLS connections. */
+export interface TlsOptions {
+  readonly ca?: string;
+  readonly cert?: string;
+  readonly key?: string;
+}
+
+/** A kind of server: how its addresses are written, and how to connect to one. */
+export interface ServerKind<Address> {
+  /** The forms of addresses, for people. */
+  readonly forms: string;
+  /** Returns whether a text is meant as an address of this kind. */
+  matches(text: string): boolean;
+  /**
+   * Parses an address.
+   *
+   * @throws {BadAddress} if it is wrong
+   */
+  parse(text: string): Address;
+  /**
+   * Loads the client library.
+   *
+   * @throws {UsageError} naming the packages to install if the library is missing
+   */
+  load(options: ConnectOptions): Promise<ServerLibrary<Address>>;
+}
+
+/** A client library for one kind of server. */
+export interface ServerLibrary<Address> {
+  /** Starts connecting to a server, and keeps trying until it is closed. */
+  open(address: Address): Server | Promise<Server>;
+}
+
+/** How long to wait for a server at the start, in milliseconds; later it is added as soon as it connects. */
+export const connectTimeoutMs = 5_000;
+
+/** An address that cannot be parsed. The message continues a sentence, and quotes nothing, as it may be a password. */
+export class BadAddress extends Error {}
+
+/** Decodes the parts of an address. */
+export function decodePercents<Texts extends Readonly<Record<string, string>>>(texts: Texts): Texts {
+  try {
+    return Object.fromEntries(Object.entries(texts).map(([key, text]) => [key, decodeURIComponent(text)])) as Texts;
+  } catch {
+    throw new BadAddress("is not percent-encoded correctly");
+  }
+}
