@@ -3,8 +3,17 @@ import { assertOptions, checkInteger, checkType } from "@holdfast/core/requests"
 import { Claims } from "./claims.ts";
 import { databaseOf, type PostgresClient } from "./client.ts";
 import { Notifications } from "./notifications.ts";
-import { deletionOf, statementsOver } from "./statements.ts";
-import { arrayOf, asciiOf, digestOf, qualifiedName, storedName, type TableOptions, tableOptions } from "./table.ts";
+import { deletionOf, pageSize, statementsOver } from "./statements.ts";
+import {
+  arrayOf,
+  asciiOf,
+  digestOf,
+  qualifiedName,
+  resourceOf,
+  storedName,
+  type TableOptions,
+  tableOptions,
+} from "./table.ts";
 import { runIn, type Transaction } from "./transaction.ts";
 
 /** The options of {@link postgresNode}. */
@@ -53,6 +62,16 @@ export interface PostgresNode extends Required<Omit<LockNode, "watch" | "verifie
    * ```
    */
   holds(transaction: Transaction, lock: Pick<Lock, "resources" | "owner" | "fence">): Promise<boolean>;
+  /**
+   * Lists the resources that are held at the moment, page by page, in no particular order. Names that are longer than
+   * about a thousand characters are left out, because the table does not store the whole of them.
+   *
+   * @example
+   * ```ts no-run: needs a database
+   * for await (const resource of node.list()) console.log(resource);
+   * ```
+   */
+  list(): AsyncIterable<string>;
   /**
    * Deletes the rows of resources that nobody has claimed for some time, and resolves with their number. Keeps the
    * highest of their fence counters for all of them, so that no counter ever goes down. Waits for claims in progress, and
@@ -117,6 +136,13 @@ export function postgresNode(client: PostgresClient, options: PostgresNodeOption
       const values = [arrayOf(resources.map(storedName)), asciiOf(owner), fence];
       const rows = await runIn(transaction, statements.holds, values);
       return rows.length === resources.length;
+    },
+    async *list() {
+      for (let last: string | undefined = ""; last !== undefined; ) {
+        const names: string[] = (await claims.run(statements.list, [last])).map(([stored]) => stored as string);
+        yield* names.map(resourceOf).filter((resource) => resource !== undefined);
+        last = names.length < pageSize ? undefined : names.at(-1);
+      }
     },
     async deleteUnused(given) {
       assertOptions(given, ["unusedForMs"], "deleteUnused");

@@ -23,6 +23,8 @@ export interface Statements {
   readonly release: Statement;
   /** Reads one resource: name. */
   readonly inspect: Statement;
+  /** Reads the names of held resources after a name, in order, up to {@link pageSize}: name. */
+  readonly list: Statement;
   /** Has releases announced: names. */
   readonly watch: Statement;
   /** Locks the rows of a claim until the end of the transaction: names, owner, fence. */
@@ -38,6 +40,9 @@ const deleted = "''";
  */
 const knownFence = (table: string, name: string): string =>
   `coalesce((SELECT max(known.fence) FROM ${table} AS known WHERE known.name IN (${deleted}, ${name})), 0)`;
+
+/** How many names the statement `list` returns. */
+export const pageSize = 1_000;
 
 /** How long a waiting list is kept after the last request that renewed it. Waiters try again sooner than that. */
 const listTtl = "interval '30 s'";
@@ -202,6 +207,10 @@ const keeping = (table: string) => ({
   inspect: `
     SELECT CASE WHEN until > now THEN owner END AS owner, (${millisecondsUntil("until", "now")})::text AS wait, fence::text
     FROM ${table}, clock_timestamp() AS now WHERE name = $1::text`,
+
+  list: `
+    SELECT name FROM ${table}
+    WHERE name > $1::text AND owner IS NOT NULL AND until > clock_timestamp() ORDER BY name LIMIT ${pageSize}`,
 
   holds: `
     SELECT name FROM ${table}

@@ -69,6 +69,12 @@ export function storedName(resource: string): string {
   return `${name.slice(0, storedNameMax - 66)}\\#${digestOf(name)}`;
 }
 
+/** Returns the resource that is stored under a name; undefined if the name ends with a digest. */
+export function resourceOf(name: string): string | undefined {
+  if (name.length === storedNameMax && /\\#[0-9a-f]{64}$/.test(name)) return undefined;
+  return textOf(name);
+}
+
 /** Spells any string in ASCII, with the escapes of JSON. */
 export function asciiOf(text: string): string {
   const escaped = JSON.stringify(text).slice(1, -1);

@@ -34,6 +34,12 @@ function claim(owner: string, ...resources: string[]) {
   return { resources: resources.sort(), owner, ttlMs: 60_000, fenceHint: 1, timeoutMs };
 }
 
+async function all<T>(items: AsyncIterable<T>): Promise<readonly T[]> {
+  const list: T[] = [];
+  for await (const item of items) list.push(item);
+  return list;
+}
+
 async function count(condition: string): Promise<number> {
   return (await pool.query(`SELECT FROM ${condition}`)).rowCount ?? 0;
 }
@@ -79,6 +85,21 @@ describe("arguments", () => {
     const node = nodeOver(pool, options);
     expect(await node.acquire(claim("alice", "r"))).toEqual({ granted: true, fence: 1 });
     expect(() => createTable({ name: "x" } as never)).toThrow(TypeError);
+  });
+});
+
+describe("list()", () => {
+  test("list() returns what is held, page by page, and no name that is not stored whole", async () => {
+    const node = nodeOver();
+    const odd = ["\u00e9\ud83d\ude00\ud800", "a'b\"c\\d", `${"x".repeat(997)}\\#`];
+    await node.acquire(claim("alice", ...odd, "released", "y".repeat(1_500)));
+    await node.release({ resources: ["released"], owner: "alice", timeoutMs });
+    await node.acquire({ ...claim("alice", "ended"), ttlMs: 1 });
+    await expect.poll(async () => (await node.inspect("ended")).owner).toBeNull();
+    expect(new Set(await all(node.list()))).toEqual(new Set(odd));
+    await pool.query(`INSERT INTO "${table}" (name, owner, until, fence)
+      SELECT 'r' || n, 'bob', now() + interval '1 h', n FROM generate_series(1, 2500) AS n`);
+    expect((await all(node.list())).length).toBe(2_500 + odd.length);
   });
 });
 
