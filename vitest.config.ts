@@ -44,7 +44,7 @@ const own: Readonly<Record<string, UserWorkspaceConfig>> = {
   "apps/simulate": simulations,
   // Core draws random bytes ahead, which would make seeded tests depend on the files before them.
   "packages/core": { test: { isolate: true } },
-  "packages/cli": { test: { globalSetup: join(root, "packages/cli/test/support/bundle.ts") } },
+  "packages/cli": { ...overPg, test: { globalSetup: join(root, "packages/cli/test/support/bundle.ts") } },
   "packages/docs-testkit": overPg,
   "packages/etcd": inMemory,
   "packages/postgres": { ...overPg, ...overServersAndProcesses },

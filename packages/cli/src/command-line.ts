@@ -1,6 +1,7 @@
 import { createRequire } from "node:module";
 import type { Argv, CommandModule } from "yargs";
 import { benchCommand } from "./commands/bench.ts";
+import { createTableCommand } from "./commands/create-table.ts";
 import { doctorCommand } from "./commands/doctor.ts";
 import { inspectCommand } from "./commands/inspect.ts";
 import { listCommand } from "./commands/list.ts";
@@ -18,6 +19,7 @@ export const commands: readonly CommandModule<object, any>[] = [
   releaseCommand,
   doctorCommand,
   benchCommand,
+  createTableCommand,
 ];
 
 /** How yargs splits the command line into words. */
@@ -67,7 +69,7 @@ export function makeParser(
 ): Argv {
   return yargs([...args])
     .scriptName("holdfast")
-    .usage("$0 <command>\n\nDistributed locks over independent Redis servers, on the command line.")
+    .usage("$0 <command>\n\nDistributed locks over Redis servers, PostgreSQL or SQLite, on the command line.")
     .example("$0 run backup --node redis://a --node redis://b --node redis://c -- ./backup.sh", "")
     .command([...commands])
     .completion("completion", "Print a script that completes commands and options, for bash and zsh")

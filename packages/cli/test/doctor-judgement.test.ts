@@ -62,6 +62,7 @@ test("recommendedNodeTimeoutMs() is five times the slowest, from 50 ms to a tent
   expect(recommendedNodeTimeoutMs(withP99(0.2, 0.3))).toBe(50);
   expect(recommendedNodeTimeoutMs(withP99(0.2, 41))).toBe(210);
   expect(recommendedNodeTimeoutMs(withP99(900))).toBe(3_000);
+  expect(recommendedNodeTimeoutMs({ ...withP99(0.2), suggestedNodeTimeoutMs: 250 })).toBe(250);
   expect(recommendedNodeTimeoutMs({ ...withP99(0.2), ttlMs: 100 })).toBe(10);
   expect(recommendedNodeTimeoutMs(factsOf())).toBe(null);
 });

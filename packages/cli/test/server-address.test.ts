@@ -28,7 +28,36 @@ test.each([
   expect(parseServerAddress(text, "node 1").where).toEqual(address);
 });
 
+const usual = { schema: undefined, table: undefined };
+
 test.each([
+  ["postgres://example/app", { connectionString: "postgres://example/app", name: "example:5432/app", ...usual }],
+  [
+    "postgresql://me:s3cret@example:6543/app?sslmode=verify-full",
+    {
+      connectionString: "postgresql://me:s3cret@example:6543/app?sslmode=verify-full",
+      name: "example:6543/app",
+      ...usual,
+    },
+  ],
+  [
+    "postgres://example/app?schema=jobs&table=locks",
+    { connectionString: "postgres://example/app", name: "example:5432/app/jobs.locks", schema: "jobs", table: "locks" },
+  ],
+  [
+    "postgres:///app?host=/run/postgresql",
+    { connectionString: "postgres:///app?host=%2Frun%2Fpostgresql", name: "/run/postgresql/app", ...usual },
+  ],
+] as const)("parseServerAddress() parses %s", (text, address) => {
+  expect(parseServerAddress(text, "node 1").where).toEqual(address);
+});
+
+test.each([
+  ["postgres:///app", "names no host"],
+  ["postgres://me:hunter2@example/app?password=hunter2", "has unknown parameters"],
+  ["postgres://me:hunter2@example/app?table=a&table=b", "has a parameter twice"],
+  ["postgres://me:hunter2@example:port/app", "is not the address of a database"],
+  ["postgres://me:hunter2%@example/app", "is not percent-encoded correctly"],
   ["", "names no host"],
   ["unix://hunter2", "must name the absolute path of a socket"],
   ["unix://me:hunter2@", "is not the address"],

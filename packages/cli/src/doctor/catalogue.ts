@@ -1,10 +1,11 @@
+import { type PostgresCode, postgresKinds, postgresSpecialist } from "../servers/postgres/postgres-findings.ts";
 import { type RedisCode, redisKinds, redisSpecialist } from "../servers/redis/redis-findings.ts";
 import { type CommonCode, commonKinds, commonRules } from "./common-findings.ts";
 import type { KindName, ServerView } from "./facts.ts";
 import type { FindingKind, Rule, Specialist, Summary } from "./finding-kind.ts";
 
 /** The findings about a single server. */
-export type ServerCode = CommonCode | RedisCode;
+export type ServerCode = CommonCode | RedisCode | PostgresCode;
 
 /** The findings about all servers together. */
 export type SetCode =
@@ -95,9 +96,17 @@ const setKinds: Readonly<Record<SetCode, FindingKind>> = {
 };
 
 /** All kinds of findings. Findings of equal severity are reported in this order. */
-export const kinds: Readonly<Record<Code, FindingKind>> = { ...setKinds, ...commonKinds, ...redisKinds };
+export const kinds: Readonly<Record<Code, FindingKind>> = {
+  ...setKinds,
+  ...commonKinds,
+  ...redisKinds,
+  ...postgresKinds,
+};
 
-const specialists: Readonly<Record<KindName, Specialist<never>>> = { redis: redisSpecialist };
+const specialists: Readonly<Record<KindName, Specialist<never>>> = {
+  redis: redisSpecialist,
+  postgres: postgresSpecialist,
+};
 
 /** Returns the rules about a server, by code. */
 export function rulesFor({ kind }: ServerView): readonly (readonly [Code, Rule])[] {

@@ -23,6 +23,7 @@ export async function collectFacts(servers: readonly Server[], options: CollectO
     servers: await Promise.all(servers.map((server) => collectFrom(server, options))),
     ttlMs,
     nodeTimeoutMs: await nodeTimeoutOf(options, nodes),
+    suggestedNodeTimeoutMs: Math.max(0, ...nodes.map(({ suggestedTimeoutMs = 0 }) => suggestedTimeoutMs)),
     restartGuardMs,
   };
 }

@@ -7,6 +7,8 @@ export interface Facts {
   readonly ttlMs: number;
   /** The timeout of each server, in milliseconds. */
   readonly nodeTimeoutMs: number;
+  /** The largest timeout that a node suggests, in milliseconds; 0: none does. */
+  readonly suggestedNodeTimeoutMs: number;
   /** How long a Redis server does not vote after its start, in milliseconds; 0: it votes at once. */
   readonly restartGuardMs: number;
 }
@@ -31,7 +33,7 @@ export interface AddressFacts {
 }
 
 /** The kinds of servers that the doctor knows. */
-export type KindName = "redis";
+export type KindName = "redis" | "postgres";
 
 /**
  * The observations of a server that replies, whatever its kind. Each kind adds its own. Everything that the user may not

@@ -12,7 +12,7 @@ const shareOfTtl = 0.1;
 
 /**
  * Returns the recommended node timeout in milliseconds: 5 times the 99th percentile of the slowest server, at least 50
- * ms, and at most a tenth of the ttl, rounded up to tens if the ttl allows. A server that is down then costs a lock
+ * ms and what the nodes suggest, and at most a tenth of the ttl, rounded up to tens if the ttl allows. A server that is down then costs a lock
  * little of its ttl, and a slow server does not count as down. Null if no latency was measured.
  */
 export function recommendedNodeTimeoutMs(facts: Facts): number | null {
@@ -34,5 +34,5 @@ export function slowestMs({ servers }: Facts): number | null {
 
 function wantedNodeTimeoutMs(facts: Facts): number | null {
   const p99Ms = slowestMs(facts);
-  return p99Ms === null ? null : Math.max(leastMs, Math.ceil((margin * p99Ms) / 10) * 10);
+  return p99Ms === null ? null : Math.max(leastMs, facts.suggestedNodeTimeoutMs, Math.ceil((margin * p99Ms) / 10) * 10);
 }

@@ -1,9 +1,10 @@
 import { UsageError } from "../exit-codes.ts";
+import { postgresKind } from "./postgres/postgres-kind.ts";
 import { redisKind } from "./redis/redis-kind.ts";
 import { BadAddress, type ConnectOptions, type Server, type ServerKind } from "./server.ts";
 
-/** All kinds of servers. The last one also takes what no kind recognizes. */
-const kinds: readonly ServerKind<unknown>[] = [redisKind];
+/** All kinds of servers. */
+const kinds: readonly ServerKind<unknown>[] = [redisKind, postgresKind];
 
 /** The address of a server of any kind, and the login. */
 export interface ServerAddress {

@@ -37,7 +37,7 @@ export function factsOf(...views: readonly Partial<RedisView>[]): Facts {
       view: { ...healthyView, ...changes },
     }),
   );
-  return { servers, ttlMs: 30_000, nodeTimeoutMs: 500, restartGuardMs: 0 };
+  return { servers, ttlMs: 30_000, nodeTimeoutMs: 500, suggestedNodeTimeoutMs: 0, restartGuardMs: 0 };
 }
 
 /** A report about five servers, all with different problems except the first. */

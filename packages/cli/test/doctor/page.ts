@@ -3,7 +3,7 @@ import { severities } from "../../src/doctor/finding-kind.ts";
 import { levelDescriptions, levels } from "../../src/doctor/levels.ts";
 import { renderReport } from "../../src/doctor/render.ts";
 import { example } from "./example.ts";
-import type { Situation } from "./situations.ts";
+import type { Situation } from "./situation.ts";
 
 const intro = `# What \`holdfast doctor\` reports
 
@@ -72,8 +72,8 @@ export function doctorPage(situations: readonly Situation[]): string {
   );
   const rows = codes.map((code) => {
     const { severity, level, when } = kinds[code];
-    const shown = situations.find((situation) => situation.code === code);
-    return [`\`${code}\``, severity, level ?? "", when, shown?.how ?? ""];
+    const shown = situations.filter((situation) => situation.code === code).map(({ how }) => how);
+    return [`\`${code}\``, severity, level ?? "", when, shown.join("; ")];
   });
   const levelRows = levels.map((level) => {
     const { title, promise, needs } = levelDescriptions[level];

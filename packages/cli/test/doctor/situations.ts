@@ -1,8 +1,7 @@
 import { documentedPermissions } from "@holdfast/redis-testkit/permissions";
 import { freePort } from "@holdfast/testkit";
-import type { Code } from "../../src/doctor/catalogue.ts";
 import type { AddressFacts } from "../../src/doctor/facts.ts";
-import { type Diagnosis, judge } from "../../src/doctor/judge.ts";
+import { judge } from "../../src/doctor/judge.ts";
 import {
   examineServers,
   refusingUrl,
@@ -16,24 +15,15 @@ import {
   startUrlOfVersion,
   urlOf,
 } from "./lab.ts";
-
-/** Servers that show a finding. */
-export interface Situation {
-  readonly code: Code;
-  /** The description of the servers. */
-  readonly how: string;
-  /** The other findings about them. */
-  readonly also: readonly Code[];
-  /** Starts the servers, and examines them. */
-  examine(): Promise<Diagnosis>;
-}
+import { postgresSituations } from "./postgres-situations.ts";
+import type { Situation } from "./situation.ts";
 
 const locking = await documentedPermissions();
 const seeing = ["+info", "+config|get", "+pubsub|numsub"];
 const without = (...denied: string[]): string[] => [...locking, ...seeing].filter((each) => !denied.includes(each));
 
-/** A situation for each finding. Servers are healthy except as described. */
-export const situations: readonly Situation[] = [
+/** A situation for each finding about Redis, or about all servers. */
+const redisSituations: readonly Situation[] = [
   {
     code: "no-quorum",
     how: "nothing listens on the ports of two of three servers",
@@ -244,3 +234,6 @@ export const situations: readonly Situation[] = [
     },
   },
 ];
+
+/** Situations for all findings. Servers are healthy except as described. */
+export const situations: readonly Situation[] = [...redisSituations, ...postgresSituations];

@@ -17,7 +17,7 @@ export default async function bundle(): Promise<void> {
     outfile: `${packageFolder}reports/holdfast.js`,
     bundle: true,
     conditions: ["@holdfast/source"],
-    external: ["log-update"], // loaded on demand
+    external: ["log-update", "pg"], // loaded on demand
     banner: { js: banner },
     format: "esm",
     platform: "node",

@@ -1,5 +1,7 @@
 /** Runs `holdfast` as a process, as users do. */
 import { type ChildProcess, type StdioOptions, spawn } from "node:child_process";
+import { cp } from "node:fs/promises";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, expect } from "vitest";
 import { folderWith } from "./folder.ts";
@@ -22,6 +24,8 @@ export interface StartOptions {
   /** Default: see {@link busyMachineFolder}. */
   readonly cwd?: string;
   readonly stdio?: StdioOptions;
+  /** Whether to run a copy of the program in an empty folder, where no optional package is installed. */
+  readonly isAlone?: boolean;
 }
 
 /** The exit code and the output of a process. */
@@ -111,9 +115,18 @@ export function startCli(args: readonly string[], options?: StartOptions): Start
 
 /** Runs `holdfast` to its end, with empty standard input. */
 export async function runCli(args: readonly string[], options?: StartOptions): Promise<Outcome> {
-  const cli = startCli(args, options);
+  const cli = options?.isAlone
+    ? start(process.execPath, [await copyOfProgram(), ...args], options)
+    : startCli(args, options);
   cli.process.stdin?.end();
   return cli.ended;
+}
+
+async function copyOfProgram(): Promise<string> {
+  const folder = await folderWith({ "package.json": { type: "module", version: "0.0.0" } });
+  const copy = join(folder, "program", "holdfast.js");
+  await cp(program, copy);
+  return copy;
 }
 
 /** Starts `holdfast` at a terminal, with typed input and the output that the terminal receives. */

@@ -1,0 +1,60 @@
+import type { Argv, CommandModule } from "yargs";
+import { exitCodes, Failure, UsageError } from "../exit-codes.ts";
+import { connectionProblems, reasonOf, withUsageErrors } from "../failures.ts";
+import { readServerOptions, type ServerArguments, withServerOptions } from "../options/server-options.ts";
+import { print } from "../output/print.ts";
+import type { Server, ServerTable } from "../servers/server.ts";
+import { closeServers, openServers, untilConnected } from "../servers/servers.ts";
+
+interface CreateTableArguments extends ServerArguments {
+  readonly print: boolean | undefined;
+}
+
+/** A server that stores locks in a table. */
+type TableServer = Server & { readonly table: ServerTable };
+
+/** `holdfast create-table`: creates the tables that locks need. */
+export const createTableCommand: CommandModule<object, CreateTableArguments> = {
+  command: "create-table",
+  describe: "Create the table for locks in a PostgreSQL database",
+  builder: (yargs) =>
+    withServerOptions(yargs)
+      .usage(
+        "$0 create-table --node postgres://… [options]\n\n" +
+          "Creates the table for locks in each PostgreSQL database, unless it exists. Users that lock need\n" +
+          "SELECT, INSERT and UPDATE on it. Servers of other kinds need no table.",
+      )
+      .options({
+        print: { type: "boolean", describe: "Print the statement instead, for example for a migration" },
+      }) as unknown as Argv<CreateTableArguments>,
+  handler: async (args) => {
+    const options = await readServerOptions(args, process.env);
+    const servers = await withUsageErrors(() => openServers(options));
+    try {
+      const withTables = servers.filter((server): server is TableServer => server.table !== undefined);
+      if (withTables.length === 0) {
+        throw new UsageError("none of the servers needs a table: name a database with --node postgres://…");
+      }
+      if (args.print) print([...new Set(withTables.map(({ table }) => `${table.statement};`))].join("\n\n"));
+      else await createTables(withTables);
+    } finally {
+      await closeServers(servers);
+    }
+  },
+};
+
+async function createTables(servers: readonly TableServer[]): Promise<void> {
+  await untilConnected(servers);
+  for (const server of servers) {
+    if (!(await server.firstConnection)) {
+      throw new Failure(`could not create the table${connectionProblems([server])}`, exitCodes.noQuorum);
+    }
+    try {
+      const isNew = await server.table.create();
+      print(`${server.name}: ${isNew ? "created the table" : "the table exists"}`);
+    } catch (error) {
+      const message = `could not create the table\n  ${server.name}: ${reasonOf(error as Error)}`;
+      throw new Failure(message, exitCodes.misconfigured);
+    }
+  }
+}
