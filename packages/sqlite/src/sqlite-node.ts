@@ -5,6 +5,7 @@ import { assertOptions, checkType } from "@holdfast/core/requests";
 import { driverNames, openDatabase, type SqliteDriver } from "./database.ts";
 import { extend } from "./extend.ts";
 import { inspect } from "./inspect.ts";
+import { list } from "./list.ts";
 import { type Claims, openLockFile } from "./lock-file.ts";
 import { createSameFileCheck } from "./same-file.ts";
 import { acquireOrWait, releaseToNext } from "./waiting.ts";
@@ -15,6 +16,15 @@ import { createWatch } from "./watch.ts";
 export interface SqliteNode extends Required<Omit<LockNode, "verifiesServer">> {
   /** The default `nodeTimeoutMs` of a `Redlock`: 1 000 ms, because other processes may be writing to a slow disk. */
   readonly suggestedTimeoutMs: number;
+  /**
+   * Lists the resources that are held at the moment, page by page, in no particular order.
+   *
+   * @example
+   * ```ts
+   * for await (const resource of node.list()) console.log(resource);
+   * ```
+   */
+  list(): AsyncIterable<string>;
   /** Ends all watches, and closes the file. Claims and counters stay; calls after this reject. Safe to repeat. */
   close(): void;
 }
@@ -87,6 +97,7 @@ export async function sqliteNode(path: string, options: SqliteNodeOptions = {}):
     release: (request) => transaction(request.timeoutMs, (claims, lists) => releaseToNext(claims, lists, request)),
     watch: async (resources, onReleased) => watch(resources, onReleased),
     inspect: async (resource) => inspect(file, resource),
+    list: () => list(file),
     close: () => file.close(),
   };
 }

@@ -40,6 +40,23 @@ describe("sqliteNode()", () => {
     expect(await second.inspect("r")).toMatchObject({ owner: "alice", fence: 77 });
   });
 
+  test("list() returns what is held, page by page", async () => {
+    const node = await openNode(await temporaryFile());
+    const listed = async (): Promise<Set<string>> => {
+      const resources = new Set<string>();
+      for await (const resource of node.list()) resources.add(resource);
+      return resources;
+    };
+    expect(await listed()).toEqual(new Set());
+    const names = Array.from({ length: 2_500 }, (_, index) => `r${index}`);
+    const held = ["\u00e9\ud800", 'a"b\\', ...names].sort();
+    await node.acquire(claimOf("alice", [...held, "zzz"]));
+    await node.release({ resources: ["zzz"], owner: "alice", timeoutMs: 5_000 });
+    await node.acquire(claimOf("alice", ["ended"], { ttlMs: 1 }));
+    await expect.poll(async () => (await node.inspect("ended")).owner).toBeNull();
+    expect(await listed()).toEqual(new Set(held));
+  });
+
   test("sqliteNode() keeps its tables beside those of a program that uses the same file", async () => {
     const path = await temporaryFile();
     const database = new Database(path);
