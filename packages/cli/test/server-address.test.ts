@@ -53,6 +53,18 @@ test.each([
 });
 
 test.each([
+  ["sqlite:locks.db", "locks.db"],
+  ["sqlite:/var/lib/my locks.db", "/var/lib/my locks.db"],
+  ["sqlite:///var/lib/locks.db", "/var/lib/locks.db"],
+])("parseServerAddress() parses %s", (text, path) => {
+  expect(parseServerAddress(text, "node 1").where).toEqual({ path });
+});
+
+test.each([
+  ["sqlite:", "names no file"],
+  ["sqlite::memory:", "names no file"],
+  ["sqlite://hunter2/locks.db", "has a host"],
+  ["sqlite:locks.db?mode=hunter2", "has unknown parameters"],
   ["postgres:///app", "names no host"],
   ["postgres://me:hunter2@example/app?password=hunter2", "has unknown parameters"],
   ["postgres://me:hunter2@example/app?table=a&table=b", "has a parameter twice"],

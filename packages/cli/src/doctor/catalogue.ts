@@ -1,11 +1,12 @@
 import { type PostgresCode, postgresKinds, postgresSpecialist } from "../servers/postgres/postgres-findings.ts";
 import { type RedisCode, redisKinds, redisSpecialist } from "../servers/redis/redis-findings.ts";
+import { type SqliteCode, sqliteKinds, sqliteSpecialist } from "../servers/sqlite/sqlite-findings.ts";
 import { type CommonCode, commonKinds, commonRules } from "./common-findings.ts";
 import type { KindName, ServerView } from "./facts.ts";
 import type { FindingKind, Rule, Specialist, Summary } from "./finding-kind.ts";
 
 /** The findings about a single server. */
-export type ServerCode = CommonCode | RedisCode | PostgresCode;
+export type ServerCode = CommonCode | RedisCode | PostgresCode | SqliteCode;
 
 /** The findings about all servers together. */
 export type SetCode =
@@ -101,11 +102,13 @@ export const kinds: Readonly<Record<Code, FindingKind>> = {
   ...commonKinds,
   ...redisKinds,
   ...postgresKinds,
+  ...sqliteKinds,
 };
 
 const specialists: Readonly<Record<KindName, Specialist<never>>> = {
   redis: redisSpecialist,
   postgres: postgresSpecialist,
+  sqlite: sqliteSpecialist,
 };
 
 /** Returns the rules about a server, by code. */

@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { UsageError } from "../exit-codes.ts";
+import { resolveSqlitePath } from "../servers/sqlite/sqlite-kind.ts";
 
 /** The content of a configuration file. Options on the command line override it. */
 export interface Config {
@@ -76,6 +77,7 @@ function parseConfig(path: string, text: string): Config {
       throw new UsageError(`${key} in ${path} must be ${wanted}`);
     }
     if (pathKeys.has(key)) config[key] = resolve(dirname(path), value as string);
+    if (isList(value)) config[key] = value.map((node) => resolveSqlitePath(node, dirname(path)));
   }
   return config;
 }

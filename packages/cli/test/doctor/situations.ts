@@ -17,6 +17,7 @@ import {
 } from "./lab.ts";
 import { postgresSituations } from "./postgres-situations.ts";
 import type { Situation } from "./situation.ts";
+import { sqliteSituations } from "./sqlite-situations.ts";
 
 const locking = await documentedPermissions();
 const seeing = ["+info", "+config|get", "+pubsub|numsub"];
@@ -236,4 +237,4 @@ const redisSituations: readonly Situation[] = [
 ];
 
 /** Situations for all findings. Servers are healthy except as described. */
-export const situations: readonly Situation[] = [...redisSituations, ...postgresSituations];
+export const situations: readonly Situation[] = [...redisSituations, ...postgresSituations, ...sqliteSituations];
