@@ -38,8 +38,8 @@ export const listCommand: CommandModule<object, ListArguments> = {
   builder: (yargs) =>
     withServerOptions(yargs)
       .usage(
-        "$0 list [pattern] [options]\n\nLists the locks on the servers and their holders. Servers are searched by SCAN, " +
-          "which does not\nblock them; the user needs the permission +scan.",
+        "$0 list [pattern] [options]\n\nLists the locks on the servers and their holders. Redis servers are searched by " +
+          "SCAN, which\ndoes not block them; the user needs the permission +scan.",
       )
       .positional("pattern", { type: "string", describe: "A glob for resources, such as 'invoice:*' (default: all)" })
       .options({

@@ -12,8 +12,8 @@ const shareOfTtl = 0.1;
 
 /**
  * Returns the recommended node timeout in milliseconds: 5 times the 99th percentile of the slowest server, at least 50
- * ms and what the nodes suggest, and at most a tenth of the ttl, rounded up to tens if the ttl allows. A server that is down then costs a lock
- * little of its ttl, and a slow server does not count as down. Null if no latency was measured.
+ * ms and what the nodes suggest, and at most a tenth of the ttl, rounded up to tens if the ttl allows. A server that is
+ * down then costs a lock little of its ttl, and a slow server does not count as down. Null if no latency was measured.
  */
 export function recommendedNodeTimeoutMs(facts: Facts): number | null {
   const wantedMs = wantedNodeTimeoutMs(facts);

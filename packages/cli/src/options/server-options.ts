@@ -42,7 +42,11 @@ const group = "Servers:";
 const text = { type: "string", requiresArg: true, group } as const;
 /** The definitions of the options for yargs. */
 export const serverOptionDefinitions: Readonly<Record<string, Options>> = {
-  node: { ...text, array: true, describe: "A lock server, repeated for each: redis://, rediss://, host:port, unix://" },
+  node: {
+    ...text,
+    array: true,
+    describe: "A lock server, repeated for each: redis://, host:port, unix://, postgres://, sqlite:PATH",
+  },
   config: { ...text, describe: "A configuration file, instead of holdfast.config.json or .holdfastrc" },
   memory: {
     type: "boolean",
@@ -50,10 +54,13 @@ export const serverOptionDefinitions: Readonly<Record<string, Options>> = {
     conflicts: "node",
     describe: "Lock inside this process only, without servers, for trials",
   },
-  prefix: { ...text, describe: "Prefix of the lock keys (default: lock:)" },
+  prefix: { ...text, describe: "Prefix of the keys in Redis (default: lock:)" },
   ttl: { ...text, describe: `How long servers keep a lock whose holder has died (default: ${serverDefaults.ttl})` },
-  "node-timeout": { ...text, describe: "Timeout of each server (default: 1/20 of --ttl, at most 500ms)" },
-  "restart-guard": { ...text, describe: "How long a server does not vote after its start (default: 0)" },
+  "node-timeout": {
+    ...text,
+    describe: "Timeout of each server (default: 1/20 of --ttl, at most 500ms; longer for slow stores)",
+  },
+  "restart-guard": { ...text, describe: "How long a Redis server does not vote after its start (default: 0)" },
   "tls-ca": { ...text, describe: "A PEM file with the certificates to trust" },
   "tls-cert": { ...text, describe: "A PEM file with the certificate of this client" },
   "tls-key": { ...text, describe: "A PEM file with the key of this client" },

@@ -20,7 +20,7 @@ export interface Server {
   search(options: SearchOptions): Promise<ServerSearch>;
   /** Creates a node for a benchmark. */
   openBench(): Promise<BenchNode>;
-  /** Describes the location of the server, as far as it is known. */
+  /** Describes the location of the server, after a connection. */
   address(): AddressFacts;
   /**
    * Makes the observations that the doctor judges, and tries a lock.

@@ -111,7 +111,7 @@ export const postgresKinds: Readonly<Record<PostgresCode, FindingKind>> = {
   "idle-transactions": {
     severity: "notice",
     level: null,
-    when: "a transaction may stay idle without end (`idle_in_transaction_session_timeout` is 0)",
+    when: "a transaction may stay idle forever (`idle_in_transaction_session_timeout` is 0)",
     remedy: "Set it if you use holds(): a client that stalls in its transaction keeps the lock from everyone else.",
   },
 };
