@@ -13,7 +13,7 @@ import { assertAcquire, assertExtend, assertRelease } from "@holdfast/core/reque
 import { createClaimEnds } from "./claim-ends.ts";
 import { createEtcdClient } from "./etcd-client.ts";
 import { EtcdError } from "./failures.ts";
-import { keysOf } from "./keys.ts";
+import { claimRange, decodeText, keysOf } from "./keys.ts";
 import { createLeases, type Lease } from "./leases.ts";
 import { leaseTimeToLive, type TxnRequest, type TxnResponse, txn } from "./messages.ts";
 import type { EtcdNodeOptions } from "./options.ts";
@@ -24,8 +24,10 @@ import {
   claimFree,
   deleteOwned,
   deletionsIn,
+  keysIn,
   type ResourceState,
   read,
+  readKeys,
   statesIn,
 } from "./transactions.ts";
 import { createWatches } from "./watches.ts";
@@ -36,6 +38,15 @@ export interface EtcdNode extends LockNode {
   watch(resources: readonly string[], onReleased: (resource: string) => void): Promise<Unwatch>;
   /** See {@link LockNode.inspect}. `remainingMs` is what the lease has left, unless this node made the claim. */
   inspect(resource: string): Promise<NodeView>;
+  /**
+   * Lists the resources that are held at the moment, page by page, in no particular order.
+   *
+   * @example
+   * ```ts
+   * for await (const resource of node.list()) console.log(resource);
+   * ```
+   */
+  list(): AsyncIterable<string>;
   /**
    * Ends all watches, revokes the leases that no claim uses, and closes all connections. Claims stay until they are
    * released or their leases end. Locks can still be extended and released: each call then opens a connection of its
@@ -48,7 +59,10 @@ export interface EtcdNode extends LockNode {
 
 const dayUs = 24 * 60 * 60 * 1_000_000;
 
-/** How long `inspect` waits for its reply, and `close` for the leases. */
+/** How many keys `list` reads at a time. */
+const pageSize = 1_000;
+
+/** How long `inspect` and `list` wait for each reply, and `close` for the leases. */
 const inspectTimeoutMs = 5_000;
 const closeTimeoutMs = 1_000;
 
@@ -331,6 +345,20 @@ export function etcdNode(options: EtcdNodeOptions): EtcdNode {
           if (TTL >= 0 || lease === 0) return { owner, remainingMs: 1_000 * Math.max(0, TTL), fence };
         }
       });
+    },
+
+    async *list() {
+      const { start, end } = claimRange(prefix);
+      for (let from: Buffer | undefined = start; from !== undefined; ) {
+        const page = readKeys(from, end, pageSize);
+        const keys: readonly Buffer[] = await withDeadline(
+          { resources: [], timeoutMs: inspectTimeoutMs },
+          async (deadlineMs) => keysIn(await client.call(txn, page, deadlineMs)),
+        );
+        yield* keys.map((key) => decodeText(key.subarray(start.length)));
+        const last: Buffer | undefined = keys.length < pageSize ? undefined : keys.at(-1);
+        from = last && Buffer.concat([last, Buffer.of(0)]);
+      }
     },
 
     watch: (resources, onReleased) => watches.watch(resources, onReleased),

@@ -20,6 +20,12 @@ export function keysOf(prefix: string, resource: string): Keys {
   };
 }
 
+/** Returns the range of the keys of all claims: the key of the claim on a resource is the start and the name. */
+export function claimRange(prefix: string): { readonly start: Buffer; readonly end: Buffer } {
+  const { claim } = keysOf(prefix, "");
+  return { start: claim, end: encodeText(`${prefix}c0`) }; // "0" follows "/"
+}
+
 /**
  * Encodes any string, different strings differently: as in JSON without the quotes, because UTF-8 has no half surrogate
  * pairs. Ordinary names stay readable.

@@ -92,7 +92,7 @@ export interface Compare {
 
 /** One operation of a transaction. */
 export type RequestOp =
-  | { readonly requestRange: { readonly key: Uint8Array } }
+  | { readonly requestRange: { readonly key: Uint8Array; readonly rangeEnd?: Uint8Array; readonly limit?: Int64 } }
   | { readonly requestPut: { readonly key: Uint8Array; readonly value: Uint8Array; readonly lease?: Int64 } }
   | { readonly requestDeleteRange: { readonly key: Uint8Array } }
   | { readonly requestTxn: TxnRequest };

@@ -23,6 +23,16 @@ export function read(keys: readonly Keys[]): TxnRequest {
   return { compare: [], success: reads(keys), failure: [] };
 }
 
+/** A transaction that reads a part of the keys between two keys, in order: see {@link keysIn}. */
+export function readKeys(from: Uint8Array, end: Uint8Array, limit: number): TxnRequest {
+  return { compare: [], success: [{ requestRange: { key: from, rangeEnd: end, limit } }], failure: [] };
+}
+
+/** Returns the keys that a transaction has read, in order. */
+export function keysIn({ responses }: TxnResponse): readonly Buffer[] {
+  return responses.flatMap(({ responseRange }) => responseRange?.kvs ?? []).map(({ key }) => key);
+}
+
 /** Claims resources that are free, with counters below the fence; otherwise only reads them. */
 export function claimFree(keys: readonly Keys[], owner: string, lease: Int64, fence: number): TxnRequest {
   return {

@@ -236,3 +236,26 @@ describe("etcdNode()", () => {
     await redlock.close();
   });
 });
+
+describe("list()", () => {
+  test("returns what is held under its prefix, page by page", async () => {
+    const { url } = await server();
+    const [one, other] = [node({ endpoints: url, prefix: "a/" }), node({ endpoints: url, prefix: "b/" })];
+    const all = async (): Promise<Set<string>> => {
+      const resources = new Set<string>();
+      for await (const resource of one.list()) resources.add(resource);
+      return resources;
+    };
+    expect(await all()).toEqual(new Set());
+    const names = Array.from({ length: 2_040 }, (_, index) => `r${index}`);
+    const held = ['\u00e9\ud800"\\', "c/", "~", ...names];
+    for (let start = 0; start < held.length; start += 60) {
+      const resources = held.slice(start, start + 60).sort();
+      await one.acquire({ ...acquire("alice"), resources, ttlMs: 600_000 });
+    }
+    await one.acquire({ ...acquire("alice"), resources: ["released"] });
+    await one.release({ ...release("alice"), resources: ["released"] });
+    await other.acquire({ ...acquire("alice"), resources: ["elsewhere"] });
+    expect(await all()).toEqual(new Set(held));
+  });
+});
