@@ -18,7 +18,7 @@ const arrows = {
   simulation: ["memory", "core"],
   postgres: ["core"],
   sqlite: ["core"],
-  cli: ["ioredis", "memory", "postgres", "redis", "sqlite", "core"],
+  cli: ["etcd", "ioredis", "memory", "postgres", "redis", "sqlite", "core"],
 };
 const rules = [
   {

@@ -69,7 +69,7 @@ export function makeParser(
 ): Argv {
   return yargs([...args])
     .scriptName("holdfast")
-    .usage("$0 <command>\n\nDistributed locks over Redis servers, PostgreSQL or SQLite, on the command line.")
+    .usage("$0 <command>\n\nDistributed locks over Redis, PostgreSQL, etcd or SQLite, on the command line.")
     .example("$0 run backup --node redis://a --node redis://b --node redis://c -- ./backup.sh", "")
     .command([...commands])
     .completion("completion", "Print a script that completes commands and options, for bash and zsh")

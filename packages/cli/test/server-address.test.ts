@@ -53,6 +53,17 @@ test.each([
 });
 
 test.each([
+  ["etcd://example", { hosts: ["example:2379"], isTls: false }],
+  ["etcds://a,b:80,[::1]:7001/", { hosts: ["a:2379", "b:80", "[::1]:7001"], isTls: true }],
+  [
+    "etcd://me:p%40ss%2Cw%3Ard@a,b",
+    { hosts: ["a:2379", "b:2379"], isTls: false, username: "me", password: "p@ss,w:rd" },
+  ],
+] as const)("parseServerAddress() parses %s", (text, address) => {
+  expect(parseServerAddress(text, "node 1").where).toEqual(address);
+});
+
+test.each([
   ["sqlite:locks.db", "locks.db"],
   ["sqlite:/var/lib/my locks.db", "/var/lib/my locks.db"],
   ["sqlite:///var/lib/locks.db", "/var/lib/locks.db"],
@@ -61,6 +72,13 @@ test.each([
 });
 
 test.each([
+  ["etcd://", "names no host"],
+  ["etcd://a,,b", "names no host"],
+  ["etcd://me@a", "must name both a user and a password"],
+  ["etcd://me:hunter2@a:port", "is not the address of a cluster"],
+  ["etcd://me:hunter2@a/hunter2", "names no host"],
+  ["etcd://me:hunter2%@a", "is not percent-encoded correctly"],
+  ["etcd://me:hunter2@a?prefix=x", "has unknown parameters"],
   ["sqlite:", "names no file"],
   ["sqlite::memory:", "names no file"],
   ["sqlite://hunter2/locks.db", "has a host"],

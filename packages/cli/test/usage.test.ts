@@ -129,6 +129,21 @@ test("readServerOptions() prefers the command line to HOLDFAST_NODES, and HOLDFA
   expect(await hosts({ ...nothing, node: ["flag"], ttl: "2s" }, env)).toEqual(["flag", "file:", 2_000]);
 });
 
+test("readServerOptions() leaves the commas of etcd clusters in HOLDFAST_NODES", async () => {
+  const list = "etcd://a,b:1,redis://c,d,,etcds://me:x@e,f,/run/redis.sock g,etcd://h,sqlite:x.db";
+  const { addresses } = await readServerOptions(nothing, { HOLDFAST_NODES: list });
+  expect(addresses.map(({ where }) => where)).toMatchObject([
+    { hosts: ["a:2379", "b:1"] },
+    { host: "c" },
+    { host: "d" },
+    { hosts: ["e:2379", "f:2379"], isTls: true },
+    { path: "/run/redis.sock" },
+    { host: "g" },
+    { hosts: ["h:2379"] },
+    { path: "x.db" },
+  ]);
+});
+
 test("readServerOptions() needs no servers with --memory", async () => {
   const env = { HOLDFAST_NODES: "somewhere" };
   expect(await readServerOptions({ ...nothing, memory: true }, env)).toMatchObject({ memory: true, addresses: [] });

@@ -1,3 +1,4 @@
+import { type EtcdCode, etcdKinds, etcdSpecialist } from "../servers/etcd/etcd-findings.ts";
 import { type PostgresCode, postgresKinds, postgresSpecialist } from "../servers/postgres/postgres-findings.ts";
 import { type RedisCode, redisKinds, redisSpecialist } from "../servers/redis/redis-findings.ts";
 import { type SqliteCode, sqliteKinds, sqliteSpecialist } from "../servers/sqlite/sqlite-findings.ts";
@@ -6,7 +7,7 @@ import type { KindName, ServerView } from "./facts.ts";
 import type { FindingKind, Rule, Specialist, Summary } from "./finding-kind.ts";
 
 /** The findings about a single server. */
-export type ServerCode = CommonCode | RedisCode | PostgresCode | SqliteCode;
+export type ServerCode = CommonCode | RedisCode | PostgresCode | EtcdCode | SqliteCode;
 
 /** The findings about all servers together. */
 export type SetCode =
@@ -102,12 +103,14 @@ export const kinds: Readonly<Record<Code, FindingKind>> = {
   ...commonKinds,
   ...redisKinds,
   ...postgresKinds,
+  ...etcdKinds,
   ...sqliteKinds,
 };
 
 const specialists: Readonly<Record<KindName, Specialist<never>>> = {
   redis: redisSpecialist,
   postgres: postgresSpecialist,
+  etcd: etcdSpecialist,
   sqlite: sqliteSpecialist,
 };
 

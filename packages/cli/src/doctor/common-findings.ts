@@ -40,8 +40,8 @@ export const commonKinds: Readonly<Record<CommonCode, FindingKind>> = {
   "version-unsupported": {
     severity: "error",
     level: "exclusion",
-    when: "it is older than Redis 6.0 or PostgreSQL 13",
-    remedy: "Upgrade to Redis 7.0 or later, to Valkey, or to PostgreSQL 13 or later.",
+    when: "it is older than Redis 6.0, PostgreSQL 13 or etcd 3.4",
+    remedy: "Upgrade to Redis 7.0 or later, to Valkey, to PostgreSQL 13 or later, or to etcd 3.4 or later.",
   },
   "clock-differs": {
     severity: "warning",
@@ -61,7 +61,7 @@ export const commonKinds: Readonly<Record<CommonCode, FindingKind>> = {
     level: null,
     when: "it is on another machine, and the connection has no TLS",
     remedy:
-      "Use TLS (rediss:// or sslmode=verify-full) unless the network is trusted: the password and the owners of locks can be read.",
+      "Use TLS (rediss://, etcds:// or sslmode=verify-full) unless the network is trusted: the password and the owners of locks can be read.",
   },
 };
 

@@ -33,7 +33,7 @@ export interface AddressFacts {
 }
 
 /** The kinds of servers that the doctor knows. */
-export type KindName = "redis" | "postgres" | "sqlite";
+export type KindName = "redis" | "postgres" | "etcd" | "sqlite";
 
 /**
  * The observations of a server that replies, whatever its kind. Each kind adds its own. Everything that the user may not

@@ -38,6 +38,8 @@ export interface Summary {
   readonly uptimeMs: number | null;
   /** When it writes to disk. */
   readonly onDisk: string | null;
+  /** The number of servers that take its place together, if there are several. */
+  readonly members?: number;
 }
 
 /** The part of the doctor that knows one kind of server. */

@@ -33,7 +33,7 @@ export const levelDescriptions: Readonly<Record<Level, LevelDescription>> = {
     promise: "Tokens increase in spite of crashes and pauses: storage that checks them refuses every late write.",
     needs:
       "Every server keeps its fence counters in a crash: `appendonly yes` with `appendfsync always`; in PostgreSQL, " +
-      "`fsync` and `synchronous_commit`; a SQLite file on a disk.",
+      "`fsync` and `synchronous_commit`; an etcd cluster; a SQLite file on a disk.",
   },
 };
 

@@ -57,7 +57,11 @@ export const setRules: Readonly<Record<SetCode, Rule>> = {
     return `the ttl, ${longMs(facts.ttlMs)}, is short for these latencies: use ${longMs(leastMs)} or more`;
   },
 
-  "single-server": ({ servers }) => (servers.length === 1 ? "there is one server: none may fail" : null),
+  "single-server": ({ servers: [server, ...others] }) => {
+    if (server === undefined || others.length > 0) return null;
+    const { members = 1 } = server.view === null ? {} : summaryOf(server.view);
+    return members === 1 ? "there is one server: none may fail" : null;
+  },
 
   "even-number": (facts) => {
     const { length } = facts.servers;

@@ -45,7 +45,7 @@ export const serverOptionDefinitions: Readonly<Record<string, Options>> = {
   node: {
     ...text,
     array: true,
-    describe: "A lock server, repeated for each: redis://, host:port, unix://, postgres://, sqlite:PATH",
+    describe: "A lock server, repeated for each: redis://, unix://, postgres://, etcd://, sqlite:PATH",
   },
   config: { ...text, describe: "A configuration file, instead of holdfast.config.json or .holdfastrc" },
   memory: {
@@ -54,7 +54,7 @@ export const serverOptionDefinitions: Readonly<Record<string, Options>> = {
     conflicts: "node",
     describe: "Lock inside this process only, without servers, for trials",
   },
-  prefix: { ...text, describe: "Prefix of the keys in Redis (default: lock:)" },
+  prefix: { ...text, describe: "Prefix of the keys in Redis and etcd (default: lock: and lock/)" },
   ttl: { ...text, describe: `How long servers keep a lock whose holder has died (default: ${serverDefaults.ttl})` },
   "node-timeout": {
     ...text,
@@ -114,7 +114,7 @@ export function only(option: string, value: string | undefined): string | undefi
 }
 
 function addressesOf(args: ServerArguments, env: NodeJS.ProcessEnv, config: Config): readonly ServerAddress[] {
-  const fromEnv = (env.HOLDFAST_NODES ?? "").split(/[\s,]+/).filter((word) => word !== "");
+  const fromEnv = wordsOf(env.HOLDFAST_NODES ?? "");
   const sources: readonly [name: string, nodes: readonly string[]][] = [
     ["--node", args.node ?? []],
     ["HOLDFAST_NODES", fromEnv],
@@ -128,6 +128,15 @@ function addressesOf(args: ServerArguments, env: NodeJS.ProcessEnv, config: Conf
     );
   }
   return nodes.map((node, index) => parseServerAddress(node, `node ${index + 1} of ${name}`));
+}
+
+/** Splits a list at spaces and commas. Commas within the address of an etcd cluster separate its members. */
+function wordsOf(list: string): readonly string[] {
+  const words = list.split(/\s+/).flatMap((word) => {
+    const addresses = word.split(/,+(?=[a-z][a-z0-9+.-]*:\/\/|sqlite:|\/)/i);
+    return addresses.flatMap((address) => (/^etcds?:\/\//i.test(address) ? address : address.split(/,+/)));
+  });
+  return words.filter((word) => word !== "");
 }
 
 async function readTls(args: ServerArguments, config: Config): Promise<TlsOptions> {

@@ -1,11 +1,12 @@
 import { UsageError } from "../exit-codes.ts";
+import { etcdKind } from "./etcd/etcd-kind.ts";
 import { postgresKind } from "./postgres/postgres-kind.ts";
 import { redisKind } from "./redis/redis-kind.ts";
 import { BadAddress, type ConnectOptions, type Server, type ServerKind } from "./server.ts";
 import { sqliteKind } from "./sqlite/sqlite-kind.ts";
 
 /** All kinds of servers. An address without a scheme is one of the last. */
-const kinds: readonly ServerKind<unknown>[] = [postgresKind, sqliteKind, redisKind];
+const kinds: readonly ServerKind<unknown>[] = [postgresKind, etcdKind, sqliteKind, redisKind];
 
 /** The address of a server of any kind, and the login. */
 export interface ServerAddress {

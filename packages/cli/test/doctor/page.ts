@@ -40,9 +40,10 @@ For a fraction of a second, the doctor sends to all servers concurrently: a hund
 they take more than three seconds); \`TIME\`, \`INFO\`, \`CONFIG GET\` of the persistence settings, and \`PUBSUB NUMSUB\`;
 each command that locks need, with names that begin with \`holdfast-doctor-\` under the prefix; and a lock on such a name.
 The doctor removes all its keys; if it is killed, they expire within seconds. A missing permission leaves an entry in
-\`ACL LOG\`. PostgreSQL and SQLite get a hundred extensions of one lock in place of the pings, each of which is written to
-disk. The table keeps one row of the doctor, \`holdfast-doctor\`; PostgreSQL also gets queries of its settings, its
-standbys and its connections, and a notification on a channel of its own. In addition to the permissions [for locks](../redis/README.md#operating-the-servers), the doctor uses
+\`ACL LOG\`. PostgreSQL, etcd and SQLite get a hundred extensions of one lock in place of the pings, each of which is written to
+disk. One row or counter of the doctor stays, \`holdfast-doctor\`; PostgreSQL also gets queries of its settings, its
+standbys and its connections, and a notification on a channel of its own; etcd, requests for its status, members and
+alarms. In addition to the permissions [for locks](../redis/README.md#operating-the-servers), the doctor uses
 \`+info +config|get +pubsub|numsub\`.
 
 The doctor ends within half a minute whatever the servers do. A server that hangs counts as unreachable after a few seconds.

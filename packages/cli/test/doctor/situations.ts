@@ -2,6 +2,7 @@ import { documentedPermissions } from "@holdfast/redis-testkit/permissions";
 import { freePort } from "@holdfast/testkit";
 import type { AddressFacts } from "../../src/doctor/facts.ts";
 import { judge } from "../../src/doctor/judge.ts";
+import { etcdSituations } from "./etcd-situations.ts";
 import {
   examineServers,
   refusingUrl,
@@ -237,4 +238,9 @@ const redisSituations: readonly Situation[] = [
 ];
 
 /** Situations for all findings. Servers are healthy except as described. */
-export const situations: readonly Situation[] = [...redisSituations, ...postgresSituations, ...sqliteSituations];
+export const situations: readonly Situation[] = [
+  ...redisSituations,
+  ...postgresSituations,
+  ...etcdSituations,
+  ...sqliteSituations,
+];

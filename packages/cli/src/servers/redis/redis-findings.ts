@@ -108,7 +108,8 @@ export const redisKinds: Readonly<Record<RedisCode, FindingKind>> = {
     severity: "notice",
     level: null,
     when: "it accepts clients without a password",
-    remedy: "Set requirepass, or ACL users: any client that reaches it can release locks and write counters.",
+    remedy:
+      "Set requirepass or ACL users on Redis, or enable authentication on etcd: any client that reaches it can release locks and write counters.",
   },
 };
 

@@ -1,0 +1,114 @@
+import { randomUUID } from "node:crypto";
+import type { EtcdNode } from "@holdfast/etcd";
+import { loadDriver } from "../load-driver.ts";
+import { machineOf } from "../machine.ts";
+import { searchList } from "../search-list.ts";
+import { type ConnectOptions, connectTimeoutMs, type Server, type ServerKind } from "../server.ts";
+import { type EtcdAddress, etcdForms, isEtcdAddress, parseEtcdAddress } from "./etcd-address.ts";
+import { examineEtcd } from "./examine-etcd.ts";
+import { gatewayTo } from "./gateway.ts";
+
+const defaultPrefix = "lock/";
+/** A resource that the first connection asks for. A user for locks may read it. */
+const anyResource = "holdfast-doctor";
+
+/** The words of `@holdfast/etcd` for the options of this program. */
+const words: readonly (readonly [RegExp, string])[] = [
+  [/write http:\/\//, "write etcd://"],
+  [/write https:\/\//, "write etcds://"],
+  [/pass tls\.cert and tls\.key/, "pass --tls-cert and --tls-key"],
+  [/tls\.ca\b/, "--tls-ca"],
+  [/pass username and password/, "write etcd://user:password@host"],
+];
+
+/** etcd, over gRPC. All members of a cluster are one server. */
+export const etcdKind: ServerKind<EtcdAddress> = {
+  forms: etcdForms,
+  matches: isEtcdAddress,
+  parse: parseEtcdAddress,
+  async load(options) {
+    const { etcdNode } = await loadDriver(
+      "etcd:// nodes",
+      ["@holdfast/etcd", "@grpc/grpc-js"],
+      () => import("@holdfast/etcd"),
+    );
+    const { prefix = defaultPrefix, tls } = options;
+    return {
+      open(address) {
+        const { hosts, isTls, username, password } = address;
+        const endpoints = hosts.map((host) => `${isTls ? "https" : "http"}://${host}`);
+        const hasTls = isTls && Object.keys(tls).length > 0;
+        const access = { endpoints, name: hosts.join(","), username, password, ...(hasTls && { tls }) };
+        const makeNode = (below = "") => etcdNode({ ...access, prefix: prefix + below });
+        return serverOf(makeNode, address, { ...options, prefix });
+      },
+    };
+  },
+};
+
+function serverOf(
+  makeNode: (below?: string) => EtcdNode,
+  address: EtcdAddress,
+  { prefix, tls }: ConnectOptions & { readonly prefix: string },
+): Server {
+  const node = makeNode();
+  const [first = ""] = address.hosts;
+  return {
+    name: node.name,
+    node,
+    prefix,
+    ...connect(node),
+    search: (options) => searchList(node.list(), options),
+    async openBench() {
+      const below = `holdfast-bench-${randomUUID()}/`;
+      return {
+        node: makeNode(below),
+        async clear() {},
+        async dispose() {
+          const [key, end] = [`${prefix}${below}`, `${prefix}${below.slice(0, -1)}0`].map(base64);
+          await gatewayTo(address, tls, connectTimeoutMs).call(first, "kv/deleterange", { key, range_end: end });
+        },
+      };
+    },
+    address: () => ({ machine: machineNamed(address), isTls: address.isTls, database: null }),
+    examine: (options) => {
+      const isAnonymous = address.username === undefined && tls.cert === undefined;
+      return examineEtcd(node, address, gatewayTo(address, tls, options.answerTimeoutMs), isAnonymous, options);
+    },
+    async close() {
+      await node.close();
+    },
+  };
+}
+
+/** Sends a first request, and remembers why if that fails. Every later request tries again. */
+function connect(node: EtcdNode): Pick<Server, "firstConnection" | "connectionError" | "isMisaddressed"> {
+  let problem: (Error & { readonly code?: unknown }) | undefined;
+  const attempt = async (): Promise<boolean> => {
+    try {
+      await node.inspect(anyResource);
+      return true;
+    } catch (error) {
+      problem = error as Error;
+      problem.message = words.reduce((text, [theirs, ours]) => text.replace(theirs, ours), problem.message);
+      return false;
+    }
+  };
+  return {
+    firstConnection: attempt(),
+    connectionError: () => problem,
+    isMisaddressed: () => problem?.code === "MISCONFIGURED",
+  };
+}
+
+/** Returns the machine of a cluster whose members are all on one; it is known only for this one. */
+function machineNamed({ hosts }: EtcdAddress): string | null {
+  const names = new Set(hosts.map((host) => host.replace(/:\d+$/, "").replace(/^\[|\]$/g, "")));
+  const machines = new Set([...names].map((name) => machineOf(name === "localhost" ? "127.0.0.1" : name)));
+  const [machine = null] = machines;
+  return machines.size === 1 ? machine : null;
+}
+
+function base64(text: string): string {
+  return Buffer.from(text).toString("base64");
+}

@@ -1,0 +1,67 @@
+import type { LockNode } from "@holdfast/core";
+import { tryLock } from "../../doctor/try-lock.ts";
+import type { ExamineOptions } from "../server.ts";
+import type { EtcdAddress } from "./etcd-address.ts";
+import type { EtcdView } from "./etcd-findings.ts";
+import type { Gateway } from "./gateway.ts";
+
+/** The only counter that the doctor leaves behind. */
+const resource = "holdfast-doctor";
+
+type Reply = Readonly<Record<string, unknown>>;
+
+/**
+ * Makes the observations that the doctor judges. See `Server.examine`.
+ *
+ * @param isAnonymous whether this program has neither a password nor a certificate
+ */
+export async function examineEtcd(
+  node: LockNode,
+  { hosts }: Pick<EtcdAddress, "hosts">,
+  gateway: Gateway,
+  isAnonymous: boolean,
+  { pings, answerTimeoutMs }: ExamineOptions,
+): Promise<EtcdView> {
+  const statuses = await Promise.all(hosts.map((host) => ask(gateway, host, "maintenance/status")));
+  const alive = hosts.find((_, index) => statuses[index] !== null) ?? hosts[0] ?? "";
+  const status = statuses.find((each) => each !== null) ?? null;
+  // A member that refuses the request also replies; a cluster that hides its status from everybody is not silent.
+  const silent = status === null ? [] : hosts.filter((_, index) => statuses[index] === null);
+  const members = await ask(gateway, alive, "cluster/member/list");
+  const alarms = await ask(gateway, alive, "maintenance/alarm", { action: "GET" });
+  const login = await ask(gateway, alive, "auth/status");
+  const { lockFailure, latency } = await tryLock(node, resource, pings, answerTimeoutMs);
+  const header = status?.header as { readonly cluster_id?: unknown } | undefined;
+  return {
+    kind: "etcd",
+    latency,
+    clock: null, // etcd tells nobody its time
+    clusterId: header?.cluster_id === undefined ? null : String(header.cluster_id),
+    version: status === null ? null : String(status.version),
+    members: Array.isArray(members?.members) ? members.members.length : null,
+    silent,
+    named: hosts.length,
+    alarms: alarms === null ? null : alarmsIn(alarms),
+    hasLogin: hasLogin(login, isAnonymous && lockFailure === null),
+    lockFailure,
+  };
+}
+
+/** etcd before 3.5 does not tell whether clients have to log in. */
+function hasLogin(status: Reply | null, hasLockedWithout: boolean): boolean | null {
+  if (hasLockedWithout) return false;
+  return status?.enabled === true ? true : null;
+}
+
+async function ask(gateway: Gateway, host: string, path: string, body?: object): Promise<Reply | null> {
+  try {
+    return await gateway.call(host, path, body);
+  } catch {
+    return null;
+  }
+}
+
+function alarmsIn({ alarms }: Reply): readonly string[] {
+  const list = Array.isArray(alarms) ? (alarms as readonly { readonly alarm?: unknown }[]) : [];
+  return [...new Set(list.map(({ alarm }) => String(alarm)))];
+}
