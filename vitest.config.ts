@@ -39,7 +39,7 @@ const own: Readonly<Record<string, UserWorkspaceConfig>> = {
   "apps/chaos": overServersAndProcesses,
   "apps/custom-adapter": inMemory,
   "apps/fenced-storage": overPg,
-  "apps/interop": overServersAndProcesses,
+  "apps/interop": { ...overPg, ...overServersAndProcesses },
   "apps/recipes": { test: { globalSetup: join(root, "apps/recipes/test/build-programs.ts") } },
   "apps/simulate": simulations,
   // Core draws random bytes ahead, which would make seeded tests depend on the files before them.

@@ -1,13 +1,9 @@
-import { mkdir, readFile, writeFile } from "node:fs/promises";
-import { join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { readmeExamples, runExample } from "@holdfast/docs-testkit";
+import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
-import { pageAbout } from "./pages.ts";
+import { outputOf, pageAbout } from "./pages.ts";
 import { startServers } from "./servers.ts";
 
 const servers = await startServers(3);
-const interop = fileURLToPath(new URL("..", import.meta.url));
 const alone = "alone with invoice:42";
 
 /** The output of the code under each heading of a page. */
@@ -38,8 +34,8 @@ const pages = {
 test.concurrent.each(Object.entries(pages))(
   "the code of %s.md prints what the page says",
   async (name, expected) => {
-    const printed = await runExample(await programOf(name), interop, 90_000);
-    expect(printed.trimEnd().split("\n")).toEqual(expected.flat());
+    const printed = await outputOf(name, (code, heading) => runnable(code, heading, name));
+    expect(printed).toEqual(expected.flat());
   },
   100_000,
 );
@@ -51,19 +47,6 @@ test("running-both.md names the tested versions", async () => {
     expect(page).toContain(dependencies[name].replace("npm:redlock@", ""));
   }
 });
-
-/** A program that runs all code of a page, with the headings in between. One program per heading would take far longer. */
-async function programOf(name: string): Promise<string> {
-  const reports = join(interop, "reports");
-  await mkdir(reports, { recursive: true });
-  const steps: string[] = [];
-  for (const { heading, code, line } of await readmeExamples(pageAbout(name))) {
-    const file = `${name}-${line}.ts`;
-    await writeFile(join(reports, file), runnable(code, heading, name));
-    steps.push(`console.log(${JSON.stringify(heading)});`, `await import("./${file}");`);
-  }
-  return steps.join("\n");
-}
 
 /** Adapts the code: ports, the names of both versions of one package, and a database for each page. */
 function runnable(code: string, heading: string, page: string): string {
