@@ -1,11 +1,13 @@
+import { startEtcdServer } from "@holdfast/testkit/etcd-server";
 import { startPostgresServer } from "@holdfast/testkit/postgres-server";
 import pg from "pg";
 import { afterAll, expect, test } from "vitest";
 import { outputOf } from "./pages.ts";
 
-const postgres = await startPostgresServer();
-afterAll(() => postgres.stop());
+const [postgres, etcd] = await Promise.all([startPostgresServer(), startEtcdServer()]);
+afterAll(async () => void (await Promise.all([postgres.stop(), etcd.stop()])));
 const alone = "alone with invoice:42";
+const isHeld = "Failed to acquire a lock on invoice:42";
 
 /** The output of the code under each heading of a page. */
 const pages = {
@@ -21,13 +23,22 @@ const pages = {
     ["With graphile-worker", "sent invoice 43"],
     ["Side by side", "old process: 0", "new process: null"],
   ],
+  "from-etcd3": [
+    ["Before", alone],
+    ["After", alone],
+    ["Side by side", isHeld, "null", isHeld],
+  ],
 };
 
 test.concurrent.each(Object.entries(pages))(
   "the code of %s.md prints what the page says",
   async (name, expected) => {
-    const url = await freshDatabase(name);
-    const printed = await outputOf(name, (code) => code.replaceAll("postgres://holdfast@127.0.0.1:5432/postgres", url));
+    const database = await freshDatabase(name);
+    const printed = await outputOf(name, (code) =>
+      code
+        .replaceAll("postgres://holdfast@127.0.0.1:5432/postgres", database)
+        .replaceAll("http://127.0.0.1:2379", etcd.url),
+    );
     expect(printed).toEqual(expected.flat());
   },
   100_000,
