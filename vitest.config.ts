@@ -40,7 +40,7 @@ const own: Readonly<Record<string, UserWorkspaceConfig>> = {
   "apps/custom-adapter": inMemory,
   "apps/fenced-storage": overPg,
   "apps/interop": { ...overPg, ...overServersAndProcesses },
-  "apps/recipes": { test: { globalSetup: join(root, "apps/recipes/test/build-programs.ts") } },
+  "apps/recipes": { ...overPg, test: { globalSetup: join(root, "apps/recipes/test/build-programs.ts") } },
   "apps/simulate": simulations,
   // Core draws random bytes ahead, which would make seeded tests depend on the files before them.
   "packages/core": { test: { isolate: true } },
