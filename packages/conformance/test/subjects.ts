@@ -12,7 +12,7 @@ export const inThisProcess = "it lives in this process";
 export const noOtherProcess = "its store lives in this process";
 
 /** The options with which a process loads TypeScript sources. */
-export const sourceArgs: readonly string[] = ["--import", "tsx"];
+const sourceArgs: readonly string[] = ["--import", "tsx"];
 
 /** Returns a memory node with its own virtual clock, and the control of that clock. */
 export function nodeOnVirtualClock(): { node: MemoryNode; time: Pick<LockNodeSubject, "advance" | "nowMs"> } {

@@ -1,0 +1,107 @@
+import { once } from "node:events";
+import { type LockNode, Redlock, type RedlockOptions } from "@holdfast/core";
+import { etcdNode } from "@holdfast/etcd";
+import { ioredisNode } from "@holdfast/ioredis";
+import { createTable, postgresNode } from "@holdfast/postgres";
+import { startRedisServer } from "@holdfast/testkit";
+import { startEtcdServer } from "@holdfast/testkit/etcd-server";
+import { startPostgresServer } from "@holdfast/testkit/postgres-server";
+import { Redis } from "ioredis";
+import pg from "pg";
+import { afterAll, afterEach, expect, test } from "vitest";
+
+const redisServers = await Promise.all([1, 2, 3].map(() => startRedisServer()));
+const postgresServer = await startPostgresServer();
+const etcdServer = await startEtcdServer();
+afterAll(async () => {
+  await Promise.all([...redisServers, postgresServer, etcdServer].map((server) => server.stop()));
+});
+
+const { connectionString } = postgresServer;
+const admin = new pg.Client(connectionString);
+await admin.connect();
+await admin.query(createTable());
+afterAll(() => admin.end());
+
+const cleanups: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const clean of cleanups.splice(0).reverse()) await clean();
+});
+
+/** Returns a process's nodes: three over Redis, one over PostgreSQL, one over etcd. */
+async function openNodes(): Promise<LockNode[]> {
+  const clients = redisServers.map(({ port }) => new Redis(port));
+  await Promise.all(clients.map((client) => once(client, "ready")));
+  const pool = new pg.Pool({ connectionString });
+  pool.on("error", () => {});
+  const etcd = etcdNode({ endpoints: `http://127.0.0.1:${etcdServer.port}` });
+  const redisNodes = clients.map((client, index) => ioredisNode(client, { name: `redis-${index + 1}` }));
+  cleanups.push(
+    () => pool.end(),
+    () => clients.map((client) => client.disconnect()),
+  );
+  return [...redisNodes, postgresNode(pool), etcd];
+}
+
+async function openRedlock(options?: RedlockOptions): Promise<Redlock> {
+  const redlock = new Redlock(await openNodes(), { waitTimeoutMs: 60_000, ...options });
+  cleanups.push(() => redlock.close());
+  return redlock;
+}
+
+/** Counts in a critical section, which loses increments if two workers are inside at once. */
+async function contend(redlocks: readonly Redlock[], resources: readonly string[], rounds: number): Promise<number[]> {
+  let counter = 0;
+  const fences: number[] = [];
+  const work = async (redlock: Redlock): Promise<void> => {
+    for (let round = 0; round < rounds; round++) {
+      await redlock.using(resources, async ({ fence }) => {
+        const before = counter;
+        fences.push(fence);
+        await new Promise(setImmediate);
+        counter = before + 1;
+      });
+    }
+  };
+  await Promise.all(redlocks.map(work));
+  expect(counter).toBe(redlocks.length * rounds);
+  return fences;
+}
+
+test("a majority of nodes over Redis, PostgreSQL and etcd excludes others, and its fences increase", async () => {
+  const redlocks = await Promise.all([openRedlock(), openRedlock(), openRedlock()]);
+  const one = await contend(redlocks, ["invoice:42"], 10);
+  const several = await contend(redlocks, ["from:7", "to:9"], 5);
+  for (const fences of [one, several]) expect(fences).toEqual([...new Set(fences)].sort((a, b) => a - b));
+});
+
+test("a lock is granted and kept by any three of them: without two Redis, and without PostgreSQL and etcd", async () => {
+  const redlock = await openRedlock({ ttlMs: 20_000 });
+  const rival = await openRedlock();
+  const early = await redlock.acquire("r");
+  await early.release();
+  for (const down of [
+    [redisServers[0], redisServers[1]],
+    [postgresServer, etcdServer],
+  ] as const) {
+    for (const server of down) await server?.pause();
+    try {
+      const lock = await redlock.acquire("r");
+      expect(lock.fence).toBeGreaterThan(early.fence);
+      await lock.extend();
+      expect(await rival.tryAcquire("r")).toBeNull();
+      await lock.release();
+    } finally {
+      for (const server of down) await server?.resume();
+    }
+  }
+});
+
+test("inspect() shows the holder on each kind of node", async () => {
+  const redlock = await openRedlock();
+  const lock = await redlock.acquire("inspected");
+  await expect.poll(async () => (await redlock.inspect("inspected")).nodes.length).toBe(5);
+  const { owner } = await redlock.inspect("inspected");
+  expect(owner).toBe(lock.owner);
+  await lock.release();
+});
