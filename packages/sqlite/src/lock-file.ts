@@ -37,8 +37,6 @@ export interface LockFile {
   transaction<T>(timeoutMs: number, work: (claims: Claims) => T): Promise<T>;
   /** The claims as they are now, read-only. */
   look(): Pick<Claims, "nowMs" | "read">;
-  /** The stored names of held resources after a stored name, in order, up to {@link pageSize}. */
-  heldAfter(name: string): readonly string[];
   /** The number of the latest announced release. */
   latestRelease(): number;
   /** The releases that were announced after this one. */
@@ -49,9 +47,6 @@ export interface LockFile {
   readonly closed: AbortSignal;
   close(): void;
 }
-
-/** How many names `heldAfter` returns. */
-export const pageSize = 1_000;
 
 const setUpMs = 10_000;
 
@@ -86,7 +81,6 @@ export async function openLockFile(path: string, database: SqliteDatabase, nowMs
     throw error;
   }
   const claimsAt = claimStatements(database);
-  const heldAfter = listStatement(database);
   const changing = `${path}-wal`;
   const closing = new AbortController();
   return {
@@ -106,7 +100,6 @@ export async function openLockFile(path: string, database: SqliteDatabase, nowMs
         return result;
       }),
     look: () => claimsAt(nowMs()),
-    heldAfter: (name) => heldAfter(name, nowMs()),
     changing,
     closed: closing.signal,
     close: () => {
@@ -168,15 +161,6 @@ function claimStatements(database: SqliteDatabase): (nowMs: number) => Claims {
       forget.run();
     },
   });
-}
-
-/** Prepares the statement that lists held resources. */
-function listStatement(database: SqliteDatabase): (name: string, nowMs: number) => readonly string[] {
-  const after = database.prepare(
-    `SELECT resource FROM holdfast_claims
-    WHERE resource > ? AND owner IS NOT NULL AND expires_at_ms > ? ORDER BY resource LIMIT ${pageSize}`,
-  );
-  return (name, nowMs) => (after.all(name, BigInt(nowMs)) as { resource: string }[]).map(({ resource }) => resource);
 }
 
 /** Prepares the statements that read releases. */

@@ -73,11 +73,12 @@ export async function sqliteNode(path: string, options: SqliteNodeOptions = {}):
   checkType("nowMs", "function", nowMs);
   checkDriver(driver);
 
+  const wholeMs = (): number => Math.floor(nowMs());
   const absolutePath = resolve(path); // the program may change its directory later
   // SQLite keeps its log beside the file itself, not beside a symbolic link.
   const realPath = existsSync(absolutePath) ? realpathSync(absolutePath) : absolutePath;
   const database = await openDatabase(realPath, driver);
-  const file = await openLockFile(realPath, database, () => Math.floor(nowMs()));
+  const file = await openLockFile(realPath, database, wholeMs);
   const listsAt = await setUpWaitingLists(database).catch((error) => {
     file.close();
     throw error;
@@ -97,7 +98,7 @@ export async function sqliteNode(path: string, options: SqliteNodeOptions = {}):
     release: (request) => transaction(request.timeoutMs, (claims, lists) => releaseToNext(claims, lists, request)),
     watch: async (resources, onReleased) => watch(resources, onReleased),
     inspect: async (resource) => inspect(file, resource),
-    list: () => list(file),
+    list: () => list(database, wholeMs),
     close: () => file.close(),
   };
 }
