@@ -25,6 +25,8 @@ export interface EtcdServer {
   readonly port: number;
   /** `http://127.0.0.1:port` */
   readonly url: string;
+  /** The process id. It changes with `restart()`. */
+  readonly pid: number;
   /** The TLS endpoint and its self-signed certificate, if requested. */
   readonly tls: { readonly url: string; readonly ca: string; readonly cert: string; readonly key: string } | undefined;
   /** Calls a method of the JSON API, such as `api("lease/leases")`. Rejects with the server's message for an error. */
@@ -168,6 +170,9 @@ async function newServer(index: number, peer: number, options: EtcdServerOptions
   return {
     port,
     url,
+    get pid() {
+      return child?.pid as number;
+    },
     tls,
     api: (path, body = {}) => jsonApi(url, path, body),
     async metric(name) {

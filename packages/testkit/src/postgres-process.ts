@@ -18,6 +18,8 @@ export interface PostgresServer {
   readonly connectionString: string;
   /** The port on 127.0.0.1. It stays the same after `restart()`. */
   readonly port: number;
+  /** The id of the first process, the parent of the others. It changes with `restart()`. */
+  readonly pid: number;
   /** Returns the log of the server since its first start. */
   log(): Promise<string>;
   /** Suspends all processes of the server (SIGSTOP): connections stay open, and no statement is answered. */
@@ -110,6 +112,9 @@ function serverOf(launch: Launch, running: Running): PostgresServer {
   return {
     connectionString: connectionStringOf(port),
     port,
+    get pid() {
+      return child.pid as number;
+    },
     log: () => readFile(logPathOf(launch), "utf8"),
     pause: () => signalTree(child.pid as number, "SIGSTOP"),
     resume: () => signalTree(child.pid as number, "SIGCONT"),
