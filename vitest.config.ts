@@ -36,6 +36,7 @@ const inMemory: UserWorkspaceConfig = { test: { env: existsSync("/dev/shm") ? { 
 
 /** The settings in which a package differs. */
 const own: Readonly<Record<string, UserWorkspaceConfig>> = {
+  "apps/bench": overPg,
   "apps/chaos": overServersAndProcesses,
   "apps/custom-adapter": inMemory,
   "apps/fenced-storage": overPg,

@@ -1,4 +1,4 @@
-/** Measures the load of other processes. */
+/** Measures the processor time of processes. */
 import { readdirSync, readFileSync } from "node:fs";
 
 interface Reading {
@@ -26,6 +26,32 @@ export function watchOthers(): () => number {
   };
 }
 
+/**
+ * The processor time of a process and its descendants until now, in microseconds. NaN without `/proc`. Counts nanoseconds of
+ * each thread, as the ticks of `/proc/[pid]/stat` are longer than what a process uses that is one of many.
+ */
+export function treeCpuUs(root: number): number {
+  const tree = [...descendants(root, readStats())];
+  const timesNs = tree.flatMap((pid) => listing(`/proc/${pid}/task`).map((thread) => threadNs(pid, thread)));
+  return timesNs.length === 0 ? Number.NaN : timesNs.reduce((sum, ns) => sum + ns, 0) / 1_000;
+}
+
+function threadNs(pid: number, thread: string): number {
+  try {
+    return Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, "utf8").split(" ")[0]);
+  } catch {
+    return 0; // it has just ended
+  }
+}
+
+function listing(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return []; // there is no such process, or no such file system
+  }
+}
+
 interface Stat {
   readonly pid: number;
   readonly parent: number;
@@ -40,7 +66,7 @@ function read(): Reading | undefined {
   try {
     // user nice system idle iowait irq softirq steal; the rest is part of user and nice.
     const ticks = (readFileSync("/proc/stat", "utf8").split("\n")[0] ?? "").trim().split(/\s+/).slice(1, 9).map(Number);
-    const stats = readdirSync("/proc").flatMap((name) => (/^\d+$/.test(name) ? readStat(name) : []));
+    const stats = readStats();
     const ours = descendants(process.pid, stats);
     const others = stats.filter(
       ({ pid, parent }) => !ours.has(pid) && parent !== kernelThreads && pid !== kernelThreads,
@@ -53,6 +79,10 @@ function read(): Reading | undefined {
   } catch {
     return undefined;
   }
+}
+
+function readStats(): Stat[] {
+  return listing("/proc").flatMap((name) => (/^\d+$/.test(name) ? readStat(name) : []));
 }
 
 function readStat(name: string): Stat[] {

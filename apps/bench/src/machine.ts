@@ -1,7 +1,9 @@
 import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { arch, cpus, platform, release, totalmem } from "node:os";
+import { join } from "node:path";
 import { promisify } from "node:util";
+import { findPostgres } from "@holdfast/testkit/find-postgres";
 
 /** The environment that the figures depend on. */
 export interface Machine {
@@ -12,23 +14,22 @@ export interface Machine {
   readonly system: string;
   readonly node: string;
   readonly redisServer: string;
-  /** The versions of the libraries. */
+  /** The versions of the libraries, and of other servers. */
   readonly versions: Readonly<Record<string, string>>;
 }
 
-const libraries = [
-  "ioredis",
-  "@redis/client",
-  "redlock4",
-  "redlock5",
-  "@sesamecare-oss/redlock",
-  "redis-semaphore",
-  "redlock-universal",
-];
+const redisLibraries = ["ioredis", "@redis/client", "redlock4", "redlock5", "@sesamecare-oss/redlock"];
 
-/** Reads the properties of this machine. */
-export async function inspectMachine(): Promise<Machine> {
-  const versions = await Promise.all(libraries.map(versionOf));
+/** The names of the libraries of each subject. */
+const libraries = {
+  libraries: [...redisLibraries, "redis-semaphore", "redlock-universal"],
+  stores: ["ioredis", "pg", "@grpc/grpc-js", "libsql", "proper-lockfile"],
+};
+
+/** Reads the properties of this machine, and the versions of what a run compares. */
+export async function inspectMachine(subject: keyof typeof libraries): Promise<Machine> {
+  const servers = subject === "stores" ? await storeVersions() : [];
+  const versions = [...servers, ...(await Promise.all(libraries[subject].map(versionOf)))];
   return {
     date: new Date().toISOString().slice(0, 10),
     processor: cpus()[0]?.model.trim() || "unknown",
@@ -49,6 +50,18 @@ async function versionOf(library: string): Promise<[name: string, version: strin
 }
 
 async function redisServerVersion(): Promise<string> {
-  const { stdout } = await promisify(execFile)(process.env.HOLDFAST_REDIS_SERVER ?? "redis-server", ["--version"]);
-  return /v=(\S+)/.exec(stdout)?.[1] ?? stdout.trim();
+  return programVersion(process.env.HOLDFAST_REDIS_SERVER ?? "redis-server", /v=(\S+)/);
+}
+
+async function storeVersions(): Promise<[name: string, version: string][]> {
+  const postgres = join((await findPostgres()) ?? "", "postgres");
+  return [
+    ["PostgreSQL", await programVersion(postgres, /\) (\S+)/)],
+    ["etcd", await programVersion("etcd", /Version: (\S+)/)],
+  ];
+}
+
+async function programVersion(program: string, pattern: RegExp): Promise<string> {
+  const { stdout } = await promisify(execFile)(program, ["--version"]);
+  return pattern.exec(stdout)?.[1] ?? stdout.trim();
 }

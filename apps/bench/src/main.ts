@@ -11,14 +11,15 @@ import { estimateMs, planOf, shuffled } from "./plan.ts";
 import { planText, sliceText } from "./progress.ts";
 import { ratioLines } from "./report/ratios.ts";
 import { summaryOf } from "./report/summary.ts";
-import { writeReport } from "./report/write.ts";
+import { writeReport, writeStoresReport } from "./report/write.ts";
 import { run } from "./run.ts";
+import { describeDisk } from "./stores.ts";
 import type { Workload } from "./workloads/workload.ts";
 
 await runProgram("bench", parseCommand(process.argv.slice(2)), measure);
 
 async function measure(options: BenchOptions, cleanup: Cleanup, signal: AbortSignal): Promise<boolean> {
-  const { scale, selection, command, out } = options;
+  const { subject, scale, selection, command, out } = options;
   const startMs = performance.now();
   const elapsedMs = (): number => performance.now() - startMs;
   const notes: string[] = [];
@@ -27,6 +28,7 @@ async function measure(options: BenchOptions, cleanup: Cleanup, signal: AbortSig
   if (steps.length === 0) throw new Error("there is no such cell: see --list");
   const noLoops = options.hasIdleLoops ? await startIdleLoops(cleanup) : "they were turned off";
   if (noLoops !== undefined) notes.push(`no idle loops: ${noLoops}`);
+  if (subject === "stores") notes.push(...(await describeDisk(cleanup)));
   console.log(planText(steps, estimateMs(steps, scale)));
   for (const note of notes) console.log(`Note: ${note}.`);
 
@@ -34,12 +36,13 @@ async function measure(options: BenchOptions, cleanup: Cleanup, signal: AbortSig
     console.log(sliceText(step, slice, elapsedMs())),
   );
   const seconds = Math.round(elapsedMs() / 1_000);
-  const machine = await inspectMachine();
+  const machine = await inspectMachine(subject);
   const recording = { machine, command, isQuick: scale.isQuick, seconds, notes, repeated, slices };
   const ratios = ratioLines(summaryOf(slices));
   if (ratios !== "") console.log(`\n${ratios}`);
+  const write = subject === "stores" ? writeStoresReport : writeReport;
   const folder = out ?? (await mkdtemp(join(tmpdir(), "holdfast-bench-")));
-  console.log(`\nThe report is ${await writeReport(folder, recording)}.`);
+  console.log(`\nThe report is ${await write(folder, recording)}.`);
   return true;
 }
 

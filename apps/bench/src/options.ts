@@ -1,12 +1,19 @@
 import { parseArgs } from "node:util";
 import { type Command, readCommand } from "@holdfast/app-kit/program";
 import type { Selection } from "./plan.ts";
-import { full, quick, type Scale } from "./scale.ts";
-import { workloads } from "./workloads/index.ts";
+import { full, fullStores, quick, quickStores, type Scale } from "./scale.ts";
+import { storeWorkloads, workloads } from "./workloads/index.ts";
 import type { Workload } from "./workloads/workload.ts";
+
+/** What a run compares: libraries over Redis, or single stores of several kinds. */
+const subjects = {
+  libraries: { full, quick, workloads },
+  stores: { full: fullStores, quick: quickStores, workloads: storeWorkloads },
+};
 
 /** The options of a run. */
 export interface BenchOptions {
+  readonly subject: keyof typeof subjects;
   readonly scale: Scale;
   readonly workloads: readonly Workload[];
   readonly selection: Selection;
@@ -19,7 +26,10 @@ export interface BenchOptions {
 
 const help = `Measures Holdfast, other lock libraries, and clients without a library, on real redis-servers, in one run.
 
-Usage: pnpm bench [options]
+Usage: pnpm bench [stores] [options]
+
+  stores            measures single stores instead: PostgreSQL, etcd, SQLite and Redis, each with Holdfast and with
+                    the usual way to lock there; about eight minutes
 
   --quick           some cells and contenders, two short rounds: about two minutes (default: about half an hour)
   --only A,B        only these workloads
@@ -31,15 +41,17 @@ Usage: pnpm bench [options]
   --out DIR         writes the report into this folder (default: a new temporary one)
   --help            prints this
 
-The report is README.md, with charts beside it, and figures.json with medians and quartiles.
+The report is README.md, with charts beside it, and figures.json with medians and quartiles. That of stores is
+benchmark-stores.md.
 Exit code: 0 when it ran, whatever the figures; 2 when it could not run.
 `;
 
 /** Reads the command line. */
 export function parseCommand(args: readonly string[]): Command<BenchOptions> {
   return readCommand(args, (given) => {
-    const { values } = parseArgs({
+    const { values, positionals } = parseArgs({
       args: given,
+      allowPositionals: true,
       options: {
         quick: { type: "boolean", default: false },
         only: { type: "string" },
@@ -53,12 +65,15 @@ export function parseCommand(args: readonly string[]): Command<BenchOptions> {
       },
     });
     if (values.help) return help;
-    if (values.list) return list();
-    const base = values.quick ? quick : full;
+    const subject = subjectOf(positionals);
+    const { workloads, ...scales } = subjects[subject];
+    if (values.list) return list(workloads);
+    const base = values.quick ? scales.quick : scales.full;
     const [rounds = base.rounds] = numbers(values.rounds) ?? [];
     return {
+      subject,
       scale: { ...base, rounds },
-      workloads: chosen(values.only),
+      workloads: chosen(workloads, values.only),
       selection: { servers: numbers(values.servers), atATime: numbers(values.at) },
       hasIdleLoops: !values["no-idle-loops"],
       out: values.out,
@@ -78,17 +93,24 @@ function numbers(text: string | undefined): number[] | undefined {
   return values;
 }
 
-function chosen(only: string | undefined): readonly Workload[] {
-  return only === undefined ? workloads : only.split(",").map(workloadNamed);
+function subjectOf(words: readonly string[]): keyof typeof subjects {
+  const [word, ...more] = words;
+  if (word === undefined) return "libraries";
+  if (word !== "stores" || more.length > 0)
+    throw new RangeError(`there is nothing called ${JSON.stringify(words.join(" "))} to measure: only stores`);
+  return word;
 }
 
-function workloadNamed(wanted: string): Workload {
-  const found = workloads.find(({ name }) => name === wanted);
-  if (found === undefined) throw new RangeError(`there is no workload ${JSON.stringify(wanted)}: see --list`);
-  return found;
+function chosen(workloads: readonly Workload[], only: string | undefined): readonly Workload[] {
+  if (only === undefined) return workloads;
+  return only.split(",").map((wanted) => {
+    const found = workloads.find(({ name }) => name === wanted);
+    if (found === undefined) throw new RangeError(`there is no workload ${JSON.stringify(wanted)}: see --list`);
+    return found;
+  });
 }
 
-function list(): string {
+function list(workloads: readonly Workload[]): string {
   return workloads
     .map(({ name, title, cells, contenders, quickContenders }) => {
       const mark = ({ isQuick }: { isQuick: boolean }): string => (isQuick ? "*" : "");

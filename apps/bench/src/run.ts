@@ -6,6 +6,7 @@ import { createProcessPool } from "./process-pool.ts";
 import type { Slice } from "./record.ts";
 import type { Scale } from "./scale.ts";
 import { createServers } from "./servers.ts";
+import { createStores } from "./stores.ts";
 
 /** Enough for two processes of every contender of a workload. */
 const processesMax = 24;
@@ -43,6 +44,7 @@ export async function run(
   const pool = createProcessPool(programs.measured, processesMax);
   cleanup.defer(() => pool.close());
   const servers = createServers(programs.network, cleanup);
+  const stores = createStores(cleanup);
   let measurements = 0;
   const measure = async ({ workload, cell, contender, round }: Step): Promise<Slice> => {
     signal.throwIfAborted();
@@ -51,7 +53,7 @@ export async function run(
     const process = (number: number) => pool.process(contender, number);
     const othersShare = workload.ignoresLoad ? () => 0 : watchOthers();
     try {
-      const figures = await cell.measure({ contender, scale, servers, keyPrefix, process });
+      const figures = await cell.measure({ contender, scale, servers, stores, keyPrefix, process });
       return { ...about, figures, othersShare: othersShare() };
     } catch (error) {
       return { ...about, error: (error as Error).message, othersShare: othersShare() };

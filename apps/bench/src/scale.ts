@@ -39,3 +39,8 @@ export const quick: Scale = {
   handOvers: 40,
   handOverMs: 1_600,
 };
+
+/** For single stores: longer slices, because a lock that waits for a disk takes longer, and shorter contests. */
+export const fullStores: Scale = { ...full, sliceMs: 600, warmUpMsMin: 1_000, warmUpMsMax: 2_000, contestMs: 700 };
+
+export const quickStores: Scale = { ...quick, sliceMs: 400, warmUpMsMin: 500, warmUpMsMax: 1_000, contestMs: 400 };

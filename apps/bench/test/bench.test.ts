@@ -23,6 +23,26 @@ test("bench measures a workload with all its contenders, writes a report, and le
   expect(rows.every((row: object) => "commandsPerNode" in row)).toBe(true);
 });
 
+test("bench measures stores, writes a page, and leaves nothing running", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "holdfast-bench-test-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const { code, out, err } = await bench([
+    "stores",
+    "--quick",
+    "--rounds",
+    "1",
+    "--only",
+    "two-names",
+    "--out",
+    folder,
+  ]);
+  expect({ code, err }).toEqual({ code: 0, err: "" });
+  expect(out).toMatch(/^8 slices in 2 cells \(two-names\): about 1 min\.$/m);
+  const page = await readFile(join(folder, "benchmark-stores.md"), "utf8");
+  expect(page.match(/^\| \*\*holdfast\/\w+\*\* \| [1-9]/gm)).toHaveLength(8);
+  expect(page).not.toContain("NaN");
+});
+
 test("bench stops at a signal, without a report, and leaves nothing running", async () => {
   const before = await readdir(tmpdir());
   const { code, out } = await bench(["--quick", "--only", "counts"], {

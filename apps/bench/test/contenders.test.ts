@@ -11,7 +11,10 @@ beforeAll(async () => {
 
 afterAll(() => Promise.all(servers.map((server) => server.stop())));
 
-describe.each(everyone)("$name", ({ name, load, settings }) => {
+/** Those over several servers, and those without any. */
+const overRedis = everyone.filter(({ store }) => store === "redis" || store === "memory");
+
+describe.each(overRedis)("$name", ({ name, load, settings }) => {
   test.each([1, 3])("locks and unlocks, servers: %i", async (count) => {
     const connect = await load();
     const some = servers.slice(0, count);

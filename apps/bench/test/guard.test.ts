@@ -6,18 +6,21 @@ import type { Figures, MeasureName } from "../src/measure/measures.ts";
 import { createProcessPool, type ProcessPool } from "../src/process-pool.ts";
 import { quick } from "../src/scale.ts";
 import { createServers, type Servers } from "../src/servers.ts";
+import { createStores, type Stores } from "../src/stores.ts";
 import { counts } from "../src/workloads/counts.ts";
 import { limits } from "./limits.ts";
 
 const cleanup = createCleanup();
 let pool: ProcessPool;
 let servers: Servers;
+let stores: Stores;
 
 beforeAll(async () => {
   const programs = await bundlePrograms(cleanup);
   pool = createProcessPool(programs.measured, 4);
   cleanup.defer(() => pool.close());
   servers = createServers(programs.network, cleanup);
+  stores = createStores(cleanup);
   await servers.ports(5);
 });
 
@@ -27,7 +30,7 @@ describe.each(Object.keys(limits))("%s", (name) => {
   test.each(counts.cells)("takes no more than its limits, $name", async ({ name: cell, measure }) => {
     const contender = contenderNamed(name);
     const process = (number: number) => pool.process(contender, number);
-    const figures = await measure({ contender, scale: quick, servers, keyPrefix: "guarded", process });
+    const figures = await measure({ contender, scale: quick, servers, stores, keyPrefix: "guarded", process });
     expect(excessOf(figures, limits[name]?.[cell] ?? {})).toEqual({});
   });
 });

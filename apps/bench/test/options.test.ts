@@ -1,9 +1,10 @@
 import { expect, test } from "vitest";
 import { parseCommand } from "../src/options.ts";
-import { full, quick } from "../src/scale.ts";
-import { workloads } from "../src/workloads/index.ts";
+import { full, fullStores, quick, quickStores } from "../src/scale.ts";
+import { storeWorkloads, workloads } from "../src/workloads/index.ts";
 
 const everything = {
+  subject: "libraries",
   scale: full,
   workloads,
   selection: { servers: undefined, atATime: undefined },
@@ -35,6 +36,20 @@ test("parseCommand() selects workloads and cells, also behind the -- that pnpm p
   });
 });
 
+test("parseCommand() measures stores by workloads and durations of their own", () => {
+  expect(parseCommand(["stores"])).toEqual({
+    kind: "run",
+    options: {
+      ...everything,
+      ...{ subject: "stores", scale: fullStores, workloads: storeWorkloads, command: "pnpm bench stores" },
+    },
+  });
+  expect(parseCommand(["stores", "--quick", "--only", "two-names"])).toMatchObject({
+    options: { scale: quickStores, workloads: [{ name: "two-names" }] },
+  });
+  expect(parseCommand(["stores", "--list"])).toMatchObject({ text: expect.stringContaining("pg_advisory_lock*") });
+});
+
 test("parseCommand() prints help, and all workloads with their cells", () => {
   expect(parseCommand(["--help"])).toMatchObject({ kind: "print", text: expect.stringContaining("Usage: pnpm bench") });
   const list = parseCommand(["--list"]);
@@ -46,6 +61,11 @@ test("parseCommand() refuses unknown names and numbers, and names them", () => {
   expect(parseCommand(["--only", "speed"])).toEqual({
     kind: "bad",
     message: 'there is no workload "speed": see --list',
+  });
+  expect(parseCommand(["stores", "--only", "counts"])).toMatchObject({ kind: "bad" });
+  expect(parseCommand(["stars"])).toEqual({
+    kind: "bad",
+    message: 'there is nothing called "stars" to measure: only stores',
   });
   expect(parseCommand(["--at", "many"])).toMatchObject({ kind: "bad", message: expect.stringContaining('"many"') });
   expect(parseCommand(["--fast"])).toMatchObject({ kind: "bad", message: expect.stringContaining("--fast") });

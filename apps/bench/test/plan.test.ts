@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { estimateMs, planOf, shuffled } from "../src/plan.ts";
-import { full, quick, type Scale } from "../src/scale.ts";
+import { full, fullStores, quick, quickStores, type Scale } from "../src/scale.ts";
 import { contended } from "../src/workloads/contended.ts";
-import { workloads } from "../src/workloads/index.ts";
+import { storeWorkloads, workloads } from "../src/workloads/index.ts";
 import { uncontended } from "../src/workloads/uncontended.ts";
 
 const inOrder = <T>(values: T): T => values;
@@ -44,6 +44,8 @@ test("planOf() selects the quick cells and contenders for a quick run", () => {
 test("estimateMs() stays within the limits for a full and a quick run", () => {
   expect(estimateMs(planOf(workloads, full, inOrder), full) / 60_000).toBeLessThan(34);
   expect(estimateMs(planOf(workloads, quick, inOrder), quick) / 60_000).toBeLessThan(2.5);
+  expect(estimateMs(planOf(storeWorkloads, fullStores, inOrder), fullStores) / 60_000).toBeLessThan(9);
+  expect(estimateMs(planOf(storeWorkloads, quickStores, inOrder), quickStores) / 60_000).toBeLessThan(2);
 });
 
 test("shuffled() has the same values in another order, and leaves its argument as it is", () => {

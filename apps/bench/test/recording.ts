@@ -51,6 +51,18 @@ export const recording: Recording = {
   ],
 };
 
+/** Two rounds over stores, the second on a machine half as fast. */
+export const storesRecording: Recording = {
+  ...recording,
+  command: "pnpm bench stores",
+  slices: [
+    ...twice("own-names", "synced, 1 at a time", "holdfast/postgres", { pairsPerSecond: 1_000, clientCpuUs: 200 }),
+    ...twice("own-names", "synced, 1 at a time", "pg_advisory_lock", { pairsPerSecond: 4_000, clientCpuUs: 50 }),
+    slice("two-names", "synced, 16 at a time", "holdfast/sqlite", 1, { pairsPerSecond: 500, serverCpuUs: Number.NaN }),
+    { ...slice("two-names", "synced, 16 at a time", "holdfast/etcd", 1), error: "no leader" },
+  ],
+};
+
 function slice(workload: string, cell: string, contender: string, round: number, figures?: Figures): Slice {
   return { workload, cell, contender, round, othersShare: 0.01, ...(figures && { figures }) };
 }

@@ -4,10 +4,11 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { pageOf } from "../src/report/page.ts";
 import { ratioLines } from "../src/report/ratios.ts";
+import { storesPageOf } from "../src/report/stores-page.ts";
 import { summaryOf } from "../src/report/summary.ts";
 import { quartilesText, valueText } from "../src/report/text.ts";
 import { writeReport } from "../src/report/write.ts";
-import { recording } from "./recording.ts";
+import { recording, storesRecording } from "./recording.ts";
 
 const summary = summaryOf(recording.slices);
 const uncontended = { workload: "uncontended", cell: "5 servers, 100 at a time" };
@@ -95,4 +96,25 @@ test("valueText() writes three digits, and whole numbers whole", () => {
 test("quartilesText() omits quartiles that equal the median", () => {
   expect(quartilesText({ low: 1.001, median: 1.002, high: 1.003 }, { format: "ratio" })).toBe("1.00");
   expect(quartilesText({ low: 1, median: 2, high: 3 }, { format: "whole" })).toBe("2 (1 – 3)");
+});
+
+test("storesPageOf() has each store beside the usual way to lock there, with the ratio of the two in each round", () => {
+  const page = storesPageOf(storesRecording);
+  const titles = [...page.matchAll(/^##? (.*)$/gm)].map(([, title]) => title);
+  expect(titles).toEqual([
+    "Benchmark of single stores: what does a lock cost in the store that I have?",
+    "At a glance",
+    "What each lock gives",
+    "Names that nobody else wants",
+    "Two names in one lock",
+    "Method",
+    "What the columns mean",
+    "Machine",
+  ]);
+  expect(page).toContain("| **PostgreSQL** | 750 · 0.25 |");
+  expect(page).toContain("| **etcd** | – · – |");
+  expect(page).toContain("| **holdfast/postgres** | 750 (625 – 875) | 0.25 |");
+  expect(page).toContain("| pg_advisory_lock | 3,000 (2,500 – 3,500) |  |");
+  expect(page).toContain("|  | pairs/s | pair p50 |"); // only Holdfast locks two names
+  expect(page).toContain("- holdfast/etcd, 1 slice: no leader");
 });

@@ -1,4 +1,5 @@
 /** The interface of lock libraries, and of references without a library. */
+import type { Address } from "@holdfast/app-kit/clients";
 
 /** A library, or a reference to compare libraries with. */
 export interface Contender {
@@ -6,12 +7,17 @@ export interface Contender {
   /** Holdfast, another library, or a lock written by hand over a client or a socket. */
   readonly role: "holdfast" | "peer" | "reference";
   readonly client: "ioredis" | "node-redis" | "none";
+  /** Where it keeps locks. */
+  readonly store: StoreName | "memory";
   readonly settings: Settings;
   /** What its users get beyond mutual exclusion; only for libraries. */
   readonly promises?: Promises;
   /** Loads the code. Only the measured process calls this. */
   load(): Promise<Connect>;
 }
+
+/** The stores with real servers or files. */
+export type StoreName = "redis" | "postgres" | "etcd" | "sqlite";
 
 /** How a contender differs from the library's own defaults. */
 export interface Settings {
@@ -40,13 +46,19 @@ export interface Promises {
 /** A promise that does not hold with one server. */
 export const overSeveralServers = "over several servers";
 
-/** Connects one client to each server on 127.0.0.1, and resolves when all are ready. */
-export type Connect = (ports: readonly number[], settings: Settings) => Promise<Client>;
+/**
+ * Connects one client to each address, and resolves when all are ready.
+ *
+ * @param addresses for Redis, ports of 127.0.0.1; for another store, its one URL or path
+ */
+export type Connect = (addresses: readonly Address[], settings: Settings) => Promise<Client>;
 
 /** One user of a library, with connections of its own. */
 export interface Client {
   /** Waits for a lock as the library does; rejects when the library gives up. */
   acquire(key: string, ttlMs: number): Promise<Release>;
+  /** Waits for one lock on all keys; only Holdfast has it. */
+  acquireAll?(keys: readonly string[], ttlMs: number): Promise<Release>;
   /** Closes the connections. Calls in flight may fail. */
   close(): Promise<void> | void;
 }

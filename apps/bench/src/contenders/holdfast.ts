@@ -1,11 +1,11 @@
-/** Holdfast with its defaults. */
+/** Holdfast over Redis and in memory, with its defaults. */
 
 import { connectIoredis, connectNodeRedis, disconnect } from "@holdfast/app-kit/clients";
-import { type LockNode, Redlock } from "@holdfast/core";
 import { ioredisNode } from "@holdfast/ioredis";
 import { memoryNode } from "@holdfast/memory";
 import { nodeRedisNode } from "@holdfast/node-redis";
-import type { Client, Connect, Settings } from "./contender.ts";
+import type { Connect } from "./contender.ts";
+import { holdfastClient } from "./holdfast-client.ts";
 
 export const overIoredis: Connect = async (ports, settings) => {
   const clients = await connectIoredis(ports);
@@ -32,14 +32,3 @@ export const overMemory: Connect = async (ports, settings) =>
     settings,
     () => {},
   );
-
-function holdfastClient(nodes: readonly LockNode[], { isPatient }: Settings, disconnectAll: () => void): Client {
-  const redlock = new Redlock(nodes, isPatient ? { nodeTimeoutMs: 5_000 } : {});
-  return {
-    acquire: (key, ttlMs) => redlock.acquire(key, { ttlMs }).then((lock) => () => lock.release()),
-    async close() {
-      await redlock.close();
-      disconnectAll();
-    },
-  };
-}

@@ -1,4 +1,11 @@
-import { type Connect, type Contender, overSeveralServers, type Promises, type Settings } from "./contender.ts";
+import {
+  type Connect,
+  type Contender,
+  overSeveralServers,
+  type Promises,
+  type Settings,
+  type StoreName,
+} from "./contender.ts";
 
 const defaults: Settings = { waiting: "default", isBatching: false, isPatient: false };
 
@@ -22,11 +29,12 @@ const peerPromises = {
   },
 } satisfies Record<string, Promises>;
 
+const holdfastIoredis: Contender = {
+  ...library("holdfast/ioredis", holdfastPromises, async () => (await import("./holdfast.ts")).overIoredis),
+  role: "holdfast",
+};
 const holdfast: readonly Contender[] = [
-  {
-    ...library("holdfast/ioredis", holdfastPromises, async () => (await import("./holdfast.ts")).overIoredis),
-    role: "holdfast",
-  },
+  holdfastIoredis,
   {
     ...library("holdfast/node-redis", holdfastPromises, async () => (await import("./holdfast.ts")).overNodeRedis),
     role: "holdfast",
@@ -99,7 +107,47 @@ const inMemory: Contender = {
   ...library("holdfast/memory", holdfastPromises, async () => (await import("./holdfast.ts")).overMemory),
   role: "holdfast",
   client: "none",
+  store: "memory",
 };
+
+/** Two ways to lock with one store. */
+export interface StorePair {
+  readonly store: StoreName;
+  /** The name of the store for readers. */
+  readonly title: string;
+  readonly holdfast: Contender;
+  /** The usual way to lock with this store, without Holdfast. */
+  readonly other: Contender;
+}
+
+/** All stores, of which each is a single server or file. */
+export const storePairs: readonly StorePair[] = [
+  {
+    ...{ store: "postgres", title: "PostgreSQL" },
+    holdfast: holdfastOver("postgres", async () => (await import("./postgres.ts")).overPool),
+    other: {
+      ...reference("pg_advisory_lock", async () => (await import("./postgres.ts")).advisory),
+      ...over("postgres"),
+    },
+  },
+  {
+    ...{ store: "etcd", title: "etcd" },
+    holdfast: holdfastOver("etcd", async () => (await import("./etcd.ts")).overEtcd),
+    other: { ...reference("etcd lock service", async () => (await import("./etcd.ts")).lockService), ...over("etcd") },
+  },
+  {
+    ...{ store: "sqlite", title: "SQLite" },
+    holdfast: holdfastOver("sqlite", async () => (await import("./files.ts")).overSqlite),
+    other: { ...reference("proper-lockfile", async () => (await import("./files.ts")).lockfile), ...over("sqlite") },
+  },
+  {
+    ...{ store: "redis", title: "Redis", holdfast: holdfastIoredis },
+    other: reference("SET NX, polling", async () => (await import("./polling.ts")).connect),
+  },
+];
+
+/** Contenders for a single store of any kind. */
+export const inStores: readonly Contender[] = storePairs.flatMap(({ holdfast, other }) => [holdfast, other]);
 
 /** Contenders for locks without waiting. */
 export const uncontended: readonly Contender[] = [...holdfast, ...peers, rawIoredis, rawNodeRedis, ...bound];
@@ -113,7 +161,9 @@ export const handingOver: readonly Contender[] = [...holdfast, ...ioredisPeers, 
 export const counted: readonly Contender[] = [...holdfast, inMemory, ...ioredisPeers, rawIoredis];
 
 /** All contenders. */
-export const everyone: readonly Contender[] = [...new Set([...uncontended, ...contended, ...handingOver, ...counted])];
+export const everyone: readonly Contender[] = [
+  ...new Set([...uncontended, ...contended, ...handingOver, ...counted, ...inStores]),
+];
 
 /** Finds a contender by name. */
 export function contenderNamed(name: string): Contender {
@@ -123,9 +173,17 @@ export function contenderNamed(name: string): Contender {
 }
 
 function library(name: string, promises: Promises, load: () => Promise<Connect>): Contender {
-  return { name, role: "peer", client: "ioredis", settings: defaults, promises, load };
+  return { name, role: "peer", client: "ioredis", store: "redis", settings: defaults, promises, load };
 }
 
 function reference(name: string, load: () => Promise<Connect>): Contender {
-  return { name, role: "reference", client: "ioredis", settings: defaults, load };
+  return { name, role: "reference", client: "ioredis", store: "redis", settings: defaults, load };
+}
+
+function holdfastOver(store: StoreName, load: () => Promise<Connect>): Contender {
+  return { ...library(`holdfast/${store}`, holdfastPromises, load), role: "holdfast", ...over(store) };
+}
+
+function over(store: StoreName): Pick<Contender, "client" | "store"> {
+  return { client: "none", store };
 }

@@ -12,7 +12,7 @@ const sha = createHash("sha1").update(compareAndDelete).digest("hex");
  * for all servers, a vote has one promise, and only the first byte of a reply is read.
  */
 export const connect: Connect = async (ports) => {
-  const sockets = ports.map((port) => connectTo(port, "127.0.0.1").setNoDelay(true));
+  const sockets = ports.map((port) => connectTo(Number(port), "127.0.0.1").setNoDelay(true));
   for (const socket of sockets) socket.on("error", () => {});
   await Promise.all(sockets.map((socket) => once(socket, "connect")));
   const queues = sockets.map(votesInOrder);

@@ -18,7 +18,7 @@ const measures = {
   pairP50Ms: less("pair p50", "ms", "half of the pairs took no longer"),
   pairP99Ms: less("pair p99", "ms", "99 of 100 pairs took no longer"),
   clientCpuUs: less("client CPU µs", "digits", "processor time of the client processes for one lock, kernel included"),
-  serverCpuUs: less("servers CPU µs", "digits", "processor time of all servers together for one lock (`INFO cpu`)"),
+  serverCpuUs: less("servers CPU µs", "digits", "processor time of all servers together for one lock, kernel included"),
   locksPerSecond: more("locks/s", "digits", "locks in a second, of all workers together"),
   waitP50Ms: less("wait p50", "ms", "half of the calls waited no longer, successful or not"),
   waitP99Ms: less("wait p99", "ms", "99 of 100 calls waited no longer"),

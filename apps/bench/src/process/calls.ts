@@ -1,4 +1,5 @@
 /** The calls of a measured process. All arguments and results are plain data. */
+import type { Address } from "@holdfast/app-kit/clients";
 import type { Sent } from "../measure/sent.ts";
 
 /** The functions that a measured process serves. */
@@ -21,13 +22,16 @@ export interface Calls {
 
 export interface OpenRequest {
   readonly contender: string;
-  readonly ports: readonly number[];
+  /** See {@link Connect}. */
+  readonly addresses: readonly Address[];
   /** See {@link Settings.isPatient}. */
   readonly isPatient: boolean;
 }
 
 export interface CycleRequest {
   readonly keyPrefix: string;
+  /** How many keys one lock covers. */
+  readonly keysPerLock: number;
   /** How many pairs of acquire and release are in flight at a time. */
   readonly workers: number;
   readonly durationMs: number;

@@ -1,4 +1,4 @@
-import type { Client } from "../contenders/contender.ts";
+import type { Client, Release } from "../contenders/contender.ts";
 import { Samples } from "../measure/samples.ts";
 import { type CycleOutcome, type CycleRequest, ttlMs } from "./calls.ts";
 import { runWorkers } from "./workers.ts";
@@ -8,8 +8,9 @@ const keysPerWorker = 64;
 const graceMs = 1_000;
 
 /** Acquires and releases keys that no other client wants, at full speed. */
-export async function cycle(client: Client, { keyPrefix, workers, durationMs }: CycleRequest): Promise<CycleOutcome> {
-  const keys = Array.from({ length: workers * keysPerWorker }, (_, index) => `${keyPrefix}:${index}`);
+export async function cycle(client: Client, request: CycleRequest): Promise<CycleOutcome> {
+  const { workers, durationMs } = request;
+  const acquire = acquireOf(client, request);
   const pairMs = new Samples();
   let steps = 0;
   let failed = 0;
@@ -18,7 +19,7 @@ export async function cycle(client: Client, { keyPrefix, workers, durationMs }: 
     steps += 1;
     const startMs = performance.now();
     try {
-      const release = await client.acquire(keys[worker * keysPerWorker + (steps % keysPerWorker)] as string, ttlMs);
+      const release = await acquire(worker * keysPerWorker + (steps % keysPerWorker));
       await release();
       pairMs.add(performance.now() - startMs);
     } catch {
@@ -34,5 +35,17 @@ export async function cycle(client: Client, { keyPrefix, workers, durationMs }: 
   return {
     ...{ seconds, pairs: pairMs.count, failed, stuck, cpuUs: user + system },
     ...{ pairP50Ms: pairMs.quantile(0.5), pairP99Ms: pairMs.quantile(0.99) },
+  };
+}
+
+/** Returns a function that acquires the lock of this number. */
+function acquireOf(client: Client, request: CycleRequest): (lock: number) => Promise<Release> {
+  const { keyPrefix, keysPerLock, workers } = request;
+  const keys = Array.from({ length: workers * keysPerWorker }, (_, index) => `${keyPrefix}:${index}`);
+  if (keysPerLock === 1) return (lock) => client.acquire(keys[lock] as string, ttlMs);
+  const sets = keys.map((key) => Array.from({ length: keysPerLock }, (_, index) => `${key}:${index}`));
+  return (lock) => {
+    if (client.acquireAll === undefined) throw new TypeError("it locks one key at a time");
+    return client.acquireAll(sets[lock] as string[], ttlMs);
   };
 }

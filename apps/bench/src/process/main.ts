@@ -15,10 +15,10 @@ let client: Client | undefined;
 let held: Release | undefined;
 
 const calls: Calls = {
-  async open({ contender, ports, isPatient }) {
+  async open({ contender, addresses, isPatient }) {
     const { load, settings } = contenderNamed(contender);
     const connect = await load();
-    client = await connect(ports, { ...settings, isPatient });
+    client = await connect(addresses, { ...settings, isPatient });
   },
   async close() {
     await client?.close();

@@ -4,6 +4,7 @@ import type { MeasureName } from "../measure/measures.ts";
 import type { Recording } from "../record.ts";
 import { chartsOf } from "./charts.ts";
 import { pageOf } from "./page.ts";
+import { storesPageOf } from "./stores-page.ts";
 import { groupBy, type Summary, summaryOf } from "./summary.ts";
 
 /** Writes the report of a run: a page, its charts, and figures. Resolves with the path of the page. */
@@ -14,6 +15,14 @@ export async function writeReport(folder: string, recording: Recording): Promise
   await writeFile(join(folder, "figures.json"), figuresText(recording, summary));
   const page = join(folder, "README.md");
   await writeFile(page, pageOf(recording));
+  return page;
+}
+
+/** Writes the report of a run over single stores, a page. Resolves with its path. */
+export async function writeStoresReport(folder: string, recording: Recording): Promise<string> {
+  await mkdir(folder, { recursive: true });
+  const page = join(folder, "benchmark-stores.md");
+  await writeFile(page, storesPageOf(recording));
   return page;
 }
 

@@ -40,7 +40,9 @@ async function measure(context: SliceContext, count: number, workers: number): P
     await warmUpTogether(context, processes, workers);
     const outcomes = await contend(processes, keyPrefix, workers, scale.contestMs);
     if (outcomes.some(({ stuck }) => stuck > 0)) for (const process of processes) process.kill();
-    return figuresOf(outcomes);
+    const commands = sum(outcomes, (outcome) => outcome.commands);
+    const settled = settledLocksOf(outcomes);
+    return { ...figuresOf(outcomes), ...(settled > 0 && { commandsPerNode: commands / settled / servers }) };
   });
 }
 
@@ -55,7 +57,8 @@ export async function warmUpTogether(
   for (const { warmedUp } of processes) warmedUp.add("contend");
 }
 
-function contend(
+/** Lets processes contend for a key. */
+export function contend(
   processes: readonly MeasuredProcess[],
   key: string,
   workers: number,
@@ -65,21 +68,27 @@ function contend(
   return Promise.all(processes.map((process) => process.call("contend", durationMs + callTimeoutMs, request)));
 }
 
-function figuresOf(outcomes: readonly ContendOutcome[]): Figures {
-  const sum = (of: (outcome: ContendOutcome) => number): number => outcomes.reduce((all, one) => all + of(one), 0);
+/** The figures of a contest. */
+export function figuresOf(outcomes: readonly ContendOutcome[]): Figures {
   const waitsMs = Float64Array.from(outcomes.flatMap((outcome) => outcome.waitsMs)).sort();
-  const settled = sum(({ settledLocks }) => settledLocks);
+  const settled = settledLocksOf(outcomes);
   return {
-    locksPerSecond: sum(({ locks, seconds }) => locks.reduce((all, one) => all + one, 0) / seconds),
+    locksPerSecond: sum(outcomes, ({ locks, seconds }) => locks.reduce((all, one) => all + one, 0) / seconds),
     waitP50Ms: quantileOf(waitsMs, 0.5),
     waitP99Ms: quantileOf(waitsMs, 0.99),
     waitMaxMs: waitsMs.at(-1) ?? Number.NaN,
-    failed: sum(({ failed }) => failed),
-    stuck: sum(({ stuck }) => stuck),
+    failed: sum(outcomes, ({ failed }) => failed),
+    stuck: sum(outcomes, ({ stuck }) => stuck),
     jainWorkers: jainOf(outcomes.flatMap(({ locks }) => locks)),
-    ...(settled > 0 && {
-      commandsPerNode: sum(({ commands }) => commands) / settled / servers,
-      clientCpuUs: sum(({ cpuUs }) => cpuUs) / settled,
-    }),
+    ...(settled > 0 && { clientCpuUs: sum(outcomes, ({ cpuUs }) => cpuUs) / settled }),
   };
+}
+
+/** The number of locks that were acquired and released, those after the end of the contest included. */
+export function settledLocksOf(outcomes: readonly ContendOutcome[]): number {
+  return sum(outcomes, ({ settledLocks }) => settledLocks);
+}
+
+function sum(outcomes: readonly ContendOutcome[], of: (outcome: ContendOutcome) => number): number {
+  return outcomes.reduce((all, one) => all + of(one), 0);
 }

@@ -79,7 +79,7 @@ async function measure(context: SliceContext, setting: Setting): Promise<Figures
   const { scale, keyPrefix, servers } = context;
   const process = context.process(0);
   const cycle = (part: string, durationMs: number): Promise<CycleOutcome> => {
-    const request = { keyPrefix: `${keyPrefix}:${part}`, workers: setting.atATime, durationMs };
+    const request = { keyPrefix: `${keyPrefix}:${part}`, keysPerLock: 1, workers: setting.atATime, durationMs };
     return process.call("cycle", durationMs + callTimeoutMs, request);
   };
   await servers.empty(setting.servers);
@@ -106,7 +106,8 @@ async function measure(context: SliceContext, setting: Setting): Promise<Figures
   }
 }
 
-function figuresOf(outcome: CycleOutcome, serverCpuUs: number): Figures {
+/** The figures of a slice at full speed. */
+export function figuresOf(outcome: CycleOutcome, serverCpuUs: number): Figures {
   const { pairs, seconds, failed, stuck, pairP50Ms, pairP99Ms, cpuUs } = outcome;
   const rates = { pairsPerSecond: pairs / seconds, failed, stuck };
   if (pairs === 0) return rates;

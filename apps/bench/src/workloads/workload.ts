@@ -1,8 +1,10 @@
+import type { Address } from "@holdfast/app-kit/clients";
 import type { Contender } from "../contenders/contender.ts";
 import type { Figures, MeasureName } from "../measure/measures.ts";
 import type { MeasuredProcess } from "../process-pool.ts";
 import type { Scale } from "../scale.ts";
 import type { Servers } from "../servers.ts";
+import type { Stores } from "../stores.ts";
 
 /** A workload, for which contenders are compared. */
 export interface Workload {
@@ -46,6 +48,7 @@ export interface SliceContext {
   readonly contender: Contender;
   readonly scale: Scale;
   readonly servers: Servers;
+  readonly stores: Stores;
   /** A unique prefix for all keys. */
   readonly keyPrefix: string;
   /** The contender's process of this number. */
@@ -68,8 +71,18 @@ export async function withOpen<T>(
   processes: readonly MeasuredProcess[],
   act: () => Promise<T>,
 ): Promise<T> {
-  const ports = await context.servers.ports(servers, roundTripMs);
-  const request = { contender: context.contender.name, ports, isPatient };
+  return withOpenAt(context, await context.servers.ports(servers, roundTripMs), processes, act, isPatient);
+}
+
+/** The same for any addresses. */
+export async function withOpenAt<T>(
+  { contender }: Pick<SliceContext, "contender">,
+  addresses: readonly Address[],
+  processes: readonly MeasuredProcess[],
+  act: () => Promise<T>,
+  isPatient = false,
+): Promise<T> {
+  const request = { contender: contender.name, addresses, isPatient };
   try {
     await Promise.all(processes.map((process) => process.call("open", callTimeoutMs, request)));
     return await act();

@@ -1,0 +1,126 @@
+/** The report of a run over single stores. */
+import { type StorePair, storePairs } from "../contenders/index.ts";
+import { measureNamed } from "../measure/measures.ts";
+import type { Recording } from "../record.ts";
+import { storeWorkloads } from "../workloads/index.ts";
+import { ownNames } from "../workloads/stores.ts";
+import type { Cell, Workload } from "../workloads/workload.ts";
+import { cellName, measuredCells } from "./cells.ts";
+import { errorText, machinePart, meaningsOf, nameText, originText } from "./page.ts";
+import { type Summary, summaryOf } from "./summary.ts";
+import { medianText, quartilesText, tableText, wrapped } from "./text.ts";
+
+const ratioFormat = { format: "ratio" } as const;
+
+/** The report, as Markdown. */
+export function storesPageOf(recording: Recording): string {
+  const summary = summaryOf(recording.slices);
+  const parts = [
+    `${introduction}\n\n${originText(recording)}`,
+    ...overview(summary),
+    promises,
+    ...storeWorkloads.flatMap((workload) => tables(workload, summary)),
+    method,
+    meaningsOf(storeWorkloads),
+    machinePart(recording.machine),
+  ];
+  return `${parts.join("\n\n")}\n`;
+}
+
+const introduction = `# Benchmark of single stores: what does a lock cost in the store that I have?
+
+\`new Redlock([node])\` over one PostgreSQL, etcd, SQLite or Redis, and beside each the usual way to lock there, in one run.
+Figures are medians over its rounds, with quartiles in brackets; ratios are taken within each round. Absolute figures depend
+on the machine, and above all on its disk. [Choose a store](../guarantees.md) by what it guarantees first.`;
+
+function overview(summary: Summary): string[] {
+  const cells = measuredCells(ownNames, summary);
+  if (cells.length === 0) return [];
+  const [measure] = ownNames.columns;
+  const rows = storePairs.map((pair) => [
+    `**${pair.title}**`,
+    ...cells.map((cell) => {
+      const at = cellName(ownNames, cell);
+      const value = medianText(summary.value(at, pair.holdfast.name, measure), measureNamed(measure));
+      return `${value} · ${medianText(ratioOf(summary, ownNames, cell, pair), ratioFormat)}`;
+    }),
+  ]);
+  const names = storePairs.map(({ title, other }) => `${title}: ${other.name}`).join("; ");
+  return [
+    "## At a glance",
+    wrapped(
+      `Pairs of acquire and release in a second with Holdfast, and their ratio to the usual way to lock with that store ` +
+        `(${names}). *Synced* means that each claim is on the disk before the call returns.`,
+    ),
+    tableText(["Holdfast, pairs/s · ratio", ...cells.map(({ name }) => name)], rows),
+  ];
+}
+
+function ratioOf(summary: Summary, workload: Workload, cell: Cell, { holdfast, other }: StorePair) {
+  return summary.ratio(cellName(workload, cell), holdfast.name, other.name, workload.columns[0]);
+}
+
+/** A table for each cell, with Holdfast and the other way for each store. */
+function tables(workload: Workload, summary: Summary): string[] {
+  const cells = measuredCells(workload, summary);
+  if (cells.length === 0) return [];
+  const titleAndText = [`## ${workload.title}`, wrapped(workload.description)];
+  return [...titleAndText, ...cells.map((cell) => `### ${cell.name}\n\n${cellTable(workload, cell, summary)}`)];
+}
+
+function cellTable(workload: Workload, cell: Cell, summary: Summary): string {
+  const at = cellName(workload, cell);
+  const [first, ...others] = workload.columns;
+  const measured = summary.contendersIn(at);
+  const hasRatio = storePairs.some(({ other }) => measured.includes(other));
+  const rows = storePairs.flatMap((pair) =>
+    [pair.holdfast, pair.other]
+      .filter((contender) => measured.includes(contender))
+      .map((contender) => {
+        const ratio = contender === pair.holdfast ? ratioOf(summary, workload, cell, pair) : undefined;
+        return [
+          nameText(contender),
+          quartilesText(summary.value(at, contender.name, first), measureNamed(first)),
+          ...(hasRatio ? [contender === pair.holdfast ? quartilesText(ratio, ratioFormat) : ""] : []),
+          ...others.map((measure) => medianText(summary.value(at, contender.name, measure), measureNamed(measure))),
+        ];
+      }),
+  );
+  const titles = others.map((measure) => measureNamed(measure).title);
+  const head = ["", measureNamed(first).title, ...(hasRatio ? ["÷ the other"] : []), ...titles];
+  const errors = measured.flatMap(({ name }) => errorText(name, summary.errors(at, name)));
+  return [tableText(head, rows), ...(errors.length > 0 ? [errors.join("\n")] : [])].join("\n\n");
+}
+
+const promises = `## What each lock gives
+
+Holdfast writes a claim with an owner, an end and a fencing token, and the others write less. The ratios are the price of
+the difference.
+
+| lock | fencing token | ends without its holder | kept through a crash of the server | waits |
+| --- | --- | --- | --- | --- |
+| **Holdfast** | for each lock | after its ttl, unless extended | yes, if synced | for a notification; first come, first served, except with etcd |
+| pg_advisory_lock | no | when PostgreSQL notices the end of the connection | no, and nothing is written | in a queue of the server; a connection for each holder and each waiter |
+| etcd lock service | no; the revision of its key grows, too | when its lease is not kept alive | yes, if synced | in a queue of the server |
+| proper-lockfile | no | after ten seconds without an update | nothing is synced | polling |
+| SET NX, polling | no | after its ttl | yes, if synced | polling |`;
+
+const method = `## Method
+
+- **Interleaved.** In each round, all contenders are measured in a cell, one after another in a random order, before the next
+  cell. [How the benchmark measures](../benchmark/method.md) describes the warm-up of processes, the idle loops that keep the
+  cores awake, and how slices that other processes disturbed are repeated; all of that holds here, too.
+- **One machine.** Client and server share its cores, without a network between them. A store on another machine adds a round
+  trip to each acquire and to each release, for Holdfast and for the other way alike.
+- **Synced:** PostgreSQL with \`fsync\` and \`synchronous_commit\` on, etcd and SQLite with their files on the disk, Redis with
+  \`appendfsync always\`. **Not synced:** PostgreSQL with both off, etcd and SQLite with their files in \`/dev/shm\` (etcd has an
+  option for it only from 3.5 on), Redis without a log. Advisory locks and proper-lockfile sync nothing in either case.
+- **Clients.** \`pg\` with a pool of 16 open connections, one gRPC channel, \`libsql\`, ioredis. Everything else is at its
+  defaults. The ttl is ten seconds.
+- **etcd's lock service** gets leases that are granted once and used for one lock after another. A new lease for each lock
+  would add two writes. Its waiters watch from a past revision, and etcd serves such watches every 100 ms.
+- **Names** were locked before. The first lock of a name inserts a row or a key and takes longer in PostgreSQL, etcd and
+  SQLite.
+- **Processor time** of a server is that of its processes in \`/proc\`, such as all backends of PostgreSQL, kernel time
+  included. What the kernel does later to write to the disk is not. SQLite and proper-lockfile have no server: they
+  work in the client, and SQLite blocks its event loop for as long as a call takes.`;

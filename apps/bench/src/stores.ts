@@ -1,0 +1,117 @@
+import { existsSync } from "node:fs";
+import { mkdtemp, open, rm, statfs } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createTable } from "@holdfast/postgres";
+import { startRedisServer } from "@holdfast/testkit";
+import type { Cleanup } from "@holdfast/testkit/cleanup";
+import { startEtcdServer } from "@holdfast/testkit/etcd-server";
+import { startPostgresServer } from "@holdfast/testkit/postgres-server";
+import pg from "pg";
+import type { StoreName } from "./contenders/contender.ts";
+import { treeCpuUs } from "./load.ts";
+import { quartilesOf } from "./measure/statistics.ts";
+
+/** A running store. */
+export interface RunningStore {
+  /** The URL of its server, or the path of its file. */
+  readonly address: string;
+  /** The processor time of all processes of its server until now, in microseconds. NaN without a server. */
+  cpuUs(): number;
+}
+
+/** One store of each kind and durability, started on first use. */
+export interface Stores {
+  /**
+   * Returns a store.
+   *
+   * @param isSynced whether each change is synced to the disk before the reply
+   */
+  get(name: StoreName, isSynced: boolean): Promise<RunningStore>;
+}
+
+/**
+ * Makes an empty set of stores.
+ *
+ * @param cleanup stops their servers, and removes their files
+ */
+export function createStores(cleanup: Cleanup): Stores {
+  const all = new Map<string, Promise<RunningStore>>();
+  return {
+    get(name, isSynced) {
+      const key = `${name} ${isSynced}`;
+      const store = all.get(key) ?? start[name](isSynced, cleanup);
+      all.set(key, store);
+      return store;
+    },
+  };
+}
+
+type Start = (isSynced: boolean, cleanup: Cleanup) => Promise<RunningStore>;
+
+const start: Readonly<Record<StoreName, Start>> = {
+  async redis(isSynced, cleanup) {
+    const server = await startRedisServer({ appendonly: isSynced });
+    cleanup.defer(() => server.stop());
+    return { address: server.url, cpuUs: () => treeCpuUs(server.pid) };
+  },
+
+  async postgres(isSynced, cleanup) {
+    const settings = { synchronous_commit: isSynced ? "on" : "off" };
+    const server = await startPostgresServer({ fsync: isSynced, settings });
+    cleanup.defer(() => server.stop());
+    const client = new pg.Client(server.connectionString);
+    await client.connect();
+    await client.query(createTable());
+    await client.end();
+    return { address: server.connectionString, cpuUs: () => treeCpuUs(server.pid) };
+  },
+
+  async etcd(isSynced, cleanup) {
+    // Before 3.5, etcd has no option that turns syncing off.
+    const folder = await folderFor(isSynced, cleanup);
+    const server = await startEtcdServer({ args: ["--data-dir", join(folder, "data")] });
+    cleanup.defer(() => server.stop());
+    return { address: server.url, cpuUs: () => treeCpuUs(server.pid) };
+  },
+
+  async sqlite(isSynced, cleanup) {
+    const folder = await folderFor(isSynced, cleanup);
+    return { address: join(folder, "locks.db"), cpuUs: () => Number.NaN };
+  },
+};
+
+/** A file system in memory, where a sync costs nothing. */
+const memoryFolder = "/dev/shm";
+
+async function folderFor(isSynced: boolean, cleanup: Cleanup): Promise<string> {
+  const parent = isSynced || !existsSync(memoryFolder) ? tmpdir() : memoryFolder;
+  const folder = await mkdtemp(join(parent, "holdfast-bench-"));
+  cleanup.defer(() => rm(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** `TMPFS_MAGIC` of Linux. */
+const tmpfs = 0x01021994;
+const syncs = 200;
+
+/** Describes the disk of the stores: a sentence for each property that the figures depend on. */
+export async function describeDisk(cleanup: Cleanup): Promise<string[]> {
+  const folder = await folderFor(true, cleanup);
+  const file = await open(join(folder, "file"), "w");
+  const tookMs: number[] = [];
+  for (let time = 0; time < syncs; time++) {
+    const startMs = performance.now();
+    await file.write(Buffer.alloc(4_096), 0, 4_096, 0);
+    await file.datasync();
+    tookMs.push(performance.now() - startMs);
+  }
+  await file.close();
+  const { low, median, high } = quartilesOf(tookMs);
+  const [from, middle, to] = [low, median, high].map((ms) => ms.toFixed(2));
+  const notes = [`a write of 4 KB and its sync to the disk takes ${middle} ms (${from} – ${to}) without any store`];
+  if ((await statfs(folder)).type === tmpfs)
+    notes.push("the temporary folder is in memory: set TMPDIR to one on a disk");
+  if (!existsSync(memoryFolder)) notes.push("there is no /dev/shm: etcd and SQLite always sync to the disk");
+  return notes;
+}
