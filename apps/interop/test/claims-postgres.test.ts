@@ -150,7 +150,7 @@ test("graphile-worker starts a job again after four hours, although it still run
     finish = resolve;
   });
   const task: Task = async () => {
-    const lock = await redlock.tryAcquire("job:long");
+    const lock = await redlock.tryAcquire("job:long", { ttlMs: 600_000 });
     outcomes.push(lock === null ? "held elsewhere" : "alone");
     if (lock === null) throw new Error("the job still runs in another worker");
     await finished;
