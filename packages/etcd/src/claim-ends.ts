@@ -1,131 +1,192 @@
+import type { EtcdClient } from "./etcd-client.ts";
 import type { Keys } from "./keys.ts";
 import type { Lease } from "./leases.ts";
-import type { Int64, TxnRequest } from "./messages.ts";
-import { deleteOwned, deleteUnchanged } from "./transactions.ts";
-
-/**
- * The claims that this client has made. It deletes each at the end of its ttl, because the lease lasts somewhat longer.
- * If that fails, or the process ends, the lease ends the claim.
- */
-export interface ClaimEnds {
-  /** Adds a claim, or replaces the one on the same resource. */
-  set(resource: string, claim: OwnClaim): void;
-  /** Returns the claim of the owner on a resource, unless it is unknown. */
-  get(resource: string, owner: string): OwnClaim | undefined;
-  /** Adds claims that the server may have made, or may still make. */
-  suspect(resources: readonly string[], claim: SuspectedClaim): void;
-  /** Removes the claims of an owner that has released them. */
-  released(resources: readonly string[], owner: string): void;
-  /** Forgets all claims: from now on only their leases end them. */
-  close(): void;
-}
+import { txn } from "./messages.ts";
+import { deleteUnchanged, type ResourceState, read, statesIn } from "./transactions.ts";
 
 /** A claim as this client wrote it. */
 export interface OwnClaim {
-  readonly keys: Keys;
-  readonly owner: string;
-  /** The revisions of both keys, and the counter. */
-  readonly claimRevision: Int64;
-  readonly counterRevision: Int64;
-  readonly fence: number;
+  readonly key: Buffer;
+  readonly state: ResourceState;
   readonly lease: Lease;
   /** When it ends, on the clock of `performance.now()`. */
   readonly endMs: number;
 }
 
-/** A claim of which this client knows only that it was requested. */
-type SuspectedClaim = Pick<OwnClaim, "owner" | "endMs">;
-
-interface Entry {
-  readonly keys: Keys;
+/** Claims of which this client knows only that it has requested them. */
+export interface SuspectedClaims {
+  readonly resources: readonly string[];
+  readonly keys: readonly Keys[];
   readonly owner: string;
-  /** Undefined if the claim is only suspected. */
-  readonly claim: OwnClaim | undefined;
+  readonly lease: Lease;
   readonly endMs: number;
-  timer: NodeJS.Timeout | undefined;
 }
 
 const longestTimerMs = 2 ** 31 - 1;
 
-/** A claim that was released before the server replied to its request is deleted again so much later. */
-const againMs = 1_000;
+/** How long after its release the client searches for a claim whose request had no reply. */
+const afterReleaseMs = 1_000;
+
+/** How long a deletion may take. After that, the lease ends the claim. */
+const deletionTimeoutMs = 5_000;
+
+/** The leases alone end what is suspected beyond this number. */
+const suspectsMax = 1_000;
 
 /**
- * Creates an empty collection.
+ * The ends of the claims that this client has made. It deletes each claim at the end of its ttl, because the lease lasts
+ * somewhat longer. If that fails, or the process ends, the lease ends the claim.
  *
- * @param keysOf returns the keys of a resource
- * @param send sends a transaction, once, and ignores its failure
- * @param batchMax how many claims one transaction can delete
+ * Each deletion names the revision that it deletes: however late it arrives, it has no effect on a claim that has been
+ * extended, or made again.
  */
-export function createClaimEnds(
-  keysOf: (resource: string) => Keys,
-  send: (request: TxnRequest) => void,
-  batchMax: number,
-): ClaimEnds {
-  const entries = new Map<string, Entry>();
-  let due: Entry[] = [];
-  let isClosed = false;
+export class ClaimEnds {
+  readonly #client: EtcdClient;
+  readonly #batchMax: number;
+  /** By resource. */
+  readonly #claims = new Map<string, { readonly claim: OwnClaim; readonly timer: Timer }>();
+  /** By owner. */
+  readonly #suspects = new Map<string, { readonly claims: SuspectedClaims; readonly timer: Timer }>();
+  #due: OwnClaim[] = [];
+  #dueSuspects: SuspectedClaims[] = [];
+  #isDeleting = false;
+  #isClosed = false;
 
-  const flush = (): void => {
-    const [known, suspected] = [due.filter(({ claim }) => claim), due.filter(({ claim }) => !claim)];
-    due = [];
-    const claims = known.map(({ keys, claim }) => ({ key: keys.claim, revision: claim?.claimRevision ?? 0 }));
-    for (let first = 0; first < claims.length; first += batchMax) {
-      send(deleteUnchanged(claims.slice(first, first + batchMax)));
-    }
-    for (const { keys, owner } of suspected) send(deleteOwned([keys], owner));
-  };
-  const onTimer = (resource: string, entry: Entry): void => {
-    if (performance.now() < entry.endMs) {
-      arm(resource, entry);
-      return;
-    }
-    entries.delete(resource);
-    // What ends at the same time is deleted together.
-    if (due.length === 0) setImmediate(flush);
-    due.push(entry);
-  };
-  const arm = (resource: string, entry: Entry): void => {
-    const delayMs = Math.min(longestTimerMs, Math.ceil(entry.endMs - performance.now()));
-    // The lease ends the claims of a process that has ended.
-    entry.timer = setTimeout(onTimer, delayMs, resource, entry).unref();
-  };
-  const put = (resource: string, entry: Entry): void => {
-    clearTimeout(entries.get(resource)?.timer);
-    if (isClosed) return;
-    entries.set(resource, entry);
-    arm(resource, entry);
-  };
+  /**
+   * @param client the client of the cluster
+   * @param batchMax how many claims one transaction can delete
+   */
+  constructor(client: EtcdClient, batchMax: number) {
+    this.#client = client;
+    this.#batchMax = batchMax;
+  }
 
-  return {
-    set: (resource, claim) => put(resource, { ...claim, claim, timer: undefined }),
-    get(resource, owner) {
-      const claim = entries.get(resource)?.claim;
-      return claim?.owner === owner ? claim : undefined;
-    },
-    suspect(resources, { owner, endMs }) {
-      for (const resource of resources) {
-        const isOther = entries.get(resource)?.claim !== undefined;
-        if (!isOther) put(resource, { keys: keysOf(resource), owner, claim: undefined, endMs, timer: undefined });
+  /** Adds a claim, or replaces the one on the same resource. */
+  set(resource: string, claim: OwnClaim): void {
+    if (this.#isClosed) return;
+    const before = this.#claims.get(resource);
+    const { owner, revision } = claim.state.claim;
+    // Replies may arrive in another order than that in which the server made the claims.
+    const isOutdated =
+      before && before.claim.state.claim.revision > revision && before.claim.state.claim.owner !== owner;
+    if (isOutdated) return;
+    before?.timer.cancel();
+    const onEnd = (): void => {
+      this.#claims.delete(resource);
+      this.#due.push(claim);
+      this.#deleteSoon();
+    };
+    this.#claims.set(resource, { claim, timer: startTimer(claim.endMs, onEnd) });
+  }
+
+  /** Returns the claim of the owner on a resource, unless it is unknown. */
+  get(resource: string, owner: string): OwnClaim | undefined {
+    const claim = this.#claims.get(resource)?.claim;
+    return claim?.state.claim.owner === owner ? claim : undefined;
+  }
+
+  /** Adds claims that the server may have made, or may still make. */
+  suspect(claims: SuspectedClaims): void {
+    const { owner, endMs } = claims;
+    this.trust(owner);
+    if (this.#isClosed || this.#suspects.size >= suspectsMax) return;
+    const onEnd = (): void => {
+      this.#dueSuspects.push(claims);
+      this.#deleteSoon();
+    };
+    this.#suspects.set(owner, { claims, timer: startTimer(endMs, onEnd) });
+  }
+
+  /** Ends the suspicion of the claims of an owner: it makes another request. */
+  trust(owner: string): void {
+    this.#suspects.get(owner)?.timer.cancel();
+    this.#suspects.delete(owner);
+  }
+
+  /** Removes the claims of an owner that has released them. */
+  released(resources: readonly string[], owner: string): void {
+    for (const resource of resources) {
+      if (this.get(resource, owner) === undefined) continue;
+      this.#claims.get(resource)?.timer.cancel();
+      this.#claims.delete(resource);
+    }
+    const suspected = this.#suspects.get(owner)?.claims;
+    if (suspected) this.suspect({ ...suspected, endMs: Math.min(suspected.endMs, performance.now() + afterReleaseMs) });
+  }
+
+  /** Forgets all claims: from now on only their leases end them. */
+  close(): void {
+    this.#isClosed = true;
+    for (const { timer } of [...this.#claims.values(), ...this.#suspects.values()]) timer.cancel();
+    this.#claims.clear();
+    this.#suspects.clear();
+    this.#due = [];
+    this.#dueSuspects = [];
+  }
+
+  /** Deletes what has ended, together with what ends at the same time. */
+  #deleteSoon(): void {
+    if (this.#isDeleting) return;
+    this.#isDeleting = true;
+    setImmediate(() => {
+      void this.#deleteDue().finally(() => {
+        this.#isDeleting = false;
+      });
+    });
+  }
+
+  /** One transaction at a time, so that nothing piles up while the server is down. */
+  async #deleteDue(): Promise<void> {
+    try {
+      while (this.#due.length > 0 || this.#dueSuspects.length > 0) {
+        const [suspected] = this.#dueSuspects;
+        if (suspected) this.#due.push(...(await this.#find(suspected)));
+        this.#dueSuspects.shift();
+        const batch = this.#due.splice(0, this.#batchMax);
+        if (batch.length > 0) await this.#client.call(txn, deleteUnchanged(batch), deadline());
       }
-    },
-    released(resources, owner) {
-      for (const resource of resources) {
-        const entry = entries.get(resource);
-        if (entry?.owner !== owner) continue;
-        if (entry.claim === undefined) {
-          put(resource, { ...entry, endMs: Math.min(entry.endMs, performance.now() + againMs) });
-          continue;
-        }
-        clearTimeout(entry.timer);
-        entries.delete(resource);
-      }
-    },
-    close() {
-      isClosed = true;
-      for (const { timer } of entries.values()) clearTimeout(timer);
-      entries.clear();
-      due = [];
-    },
+    } catch {
+      // The leases end them.
+      this.#due = [];
+      for (const { owner } of this.#dueSuspects.splice(0)) this.#suspects.delete(owner);
+    }
+  }
+
+  /** Returns those of the suspected claims that exist, and that nobody has extended. */
+  async #find(suspected: SuspectedClaims): Promise<OwnClaim[]> {
+    const { keys, owner, lease, endMs } = suspected;
+    const isSuspected = () => this.#suspects.get(owner)?.claims === suspected;
+    if (!isSuspected()) return [];
+    const reply = await this.#client.call(txn, read(keys), deadline());
+    if (!isSuspected()) return [];
+    this.#suspects.delete(owner);
+    return statesIn(reply).flatMap((state, index) => {
+      const { claim } = state;
+      const isUnchanged = claim.owner === owner && claim.lease === lease.id && claim.version === 1;
+      return isUnchanged ? [{ key: (keys[index] as Keys).claim, state, lease, endMs }] : [];
+    });
+  }
+}
+
+interface Timer {
+  cancel(): void;
+}
+
+/** Calls `onEnd` at a moment on the clock of `performance.now()`. Lets the process end before. */
+function startTimer(endMs: number, onEnd: () => void): Timer {
+  let timeout: NodeJS.Timeout;
+  const arm = (): void => {
+    const restMs = Math.max(0, Math.ceil(endMs - performance.now()));
+    timeout = setTimeout(onTimeout, Math.min(longestTimerMs, restMs)).unref();
   };
+  const onTimeout = (): void => {
+    if (performance.now() < endMs) arm();
+    else onEnd();
+  };
+  arm();
+  return { cancel: () => clearTimeout(timeout) };
+}
+
+function deadline(): number {
+  return performance.now() + deletionTimeoutMs;
 }

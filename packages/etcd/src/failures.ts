@@ -28,6 +28,11 @@ export class EtcdError extends Error {
     super(message, { cause });
     this.remedy = remedy;
   }
+
+  /** Whether the server has certainly not executed the request, and will not. */
+  get isRefusal(): boolean {
+    return ["new token", "new lease", "other configuration"].includes(this.remedy);
+  }
 }
 
 /** etcd's own words, with what they mean, and what to tell the user in addition. */

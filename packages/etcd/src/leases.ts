@@ -2,18 +2,14 @@ import type { EtcdClient } from "./etcd-client.ts";
 import { EtcdError } from "./failures.ts";
 import { type Int64, leaseGrant, leaseRevoke, leaseTimeToLive } from "./messages.ts";
 
-/*
- * Claims share leases, because a lease costs as much as a claim. A lease is never renewed, so that whatever is attached
- * to it ends, even a claim that this process does not know of. It lasts somewhat longer than the claims for which it was
- * made, and takes further claims until its remaining time is too short for them.
- */
-
-/** A lease of this client. */
+/** A lease. */
 export interface Lease {
   readonly id: Int64;
-  /** The server's count starts after this moment. */
-  readonly requested: Moment;
+  /** At this moment, `ttlMs` or more were left. */
+  readonly since: Moment;
   readonly ttlMs: number;
+  /** For how long it was requested. The server may have granted more. */
+  readonly requestedMs: number;
 }
 
 /** A moment on both clocks: the monotonic one may stand still while the machine sleeps, the wall clock may be set back. */
@@ -34,60 +30,98 @@ const lateMs = 1_000;
 /** The rates of two clocks may differ by so much. */
 const clockRateError = 0.01;
 
-/** The leases of one client. */
-export interface Leases {
+/** How often one call replaces a lease that has ended early. */
+const callsMax = 3;
+
+/**
+ * The leases of one client. Claims share them, because a lease costs as much as a claim. A lease is never renewed, so
+ * that whatever is attached to it ends, even a claim that this process does not know of. It lasts somewhat longer than
+ * the claims for which it was made, and takes further claims until its remaining time is too short for them.
+ */
+export class Leases {
+  readonly #client: EtcdClient;
+  readonly #leases = new Map<Int64, Lease>();
+  /** The leases that take no further claims. */
+  readonly #retired = new Set<Int64>();
+  /** The requests under way, by their number of seconds. */
+  readonly #requests = new Map<number, Promise<Lease>>();
+  readonly #calls = new Set<Promise<unknown>>();
+
+  /** @param client the client of the cluster */
+  constructor(client: EtcdClient) {
+    this.#client = client;
+  }
+
   /**
-   * Returns a lease for a claim that is made now: it lasts for `ttlMs` from the moment when the server gets the claim.
+   * Runs a call that puts claims on leases. Repeats it if one of the leases that it got has ended early.
    *
-   * @throws {EtcdError} if the server did not grant one in time
+   * @param call gets a function that returns a lease for a claim that is made now: it lasts for so many milliseconds
+   *   from the moment when the server gets the claim
    */
-  lasting(ttlMs: number, deadlineMs: number): Promise<Lease>;
-  /** Whether a lease lasts for `ttlMs` from the moment when the server gets a request that is sent now. */
-  lasts(lease: Lease, ttlMs: number): boolean;
-  /** Returns the lease of this client with this id, unless it has ended. */
-  get(id: Int64): Lease | undefined;
-  /** Forgets a lease that has ended early. */
-  forget(lease: Lease): void;
-  /** Revokes the leases that no claim uses. The others end by themselves. Gives up at the deadline. */
-  revokeUnused(deadlineMs: number): Promise<void>;
-}
-
-/** Creates an empty collection of leases. */
-export function createLeases(client: EtcdClient): Leases {
-  const leases = new Map<Int64, Lease>();
-  const requests = new Map<number, Promise<Lease>>();
-
-  const request = async (seconds: number, deadlineMs: number): Promise<Lease> => {
-    const requested = now();
-    const { ID: id, TTL } = await client.call(leaseGrant, { TTL: seconds, ID: randomId() }, deadlineMs);
-    // The server may grant more than was requested, never less.
-    const lease: Lease = { id, requested, ttlMs: TTL * 1_000 };
-    leases.set(id, lease);
-    return lease;
-  };
-
-  /** Requests a lease, once for all callers that need the same at the same time. */
-  const requestOnce = (seconds: number, deadlineMs: number): Promise<Lease> => {
-    const pending = requests.get(seconds) ?? request(seconds, deadlineMs).finally(() => requests.delete(seconds));
-    requests.set(seconds, pending);
-    return pending;
-  };
-
-  const lasting: Leases["lasting"] = async (ttlMs, deadlineMs) => {
-    const mostMs = 1.5 * ttlMs + 4 * spareMs.least;
-    let best: Lease | undefined;
-    for (const lease of leases.values()) {
-      const restMs = remainingMs(lease);
-      if (restMs <= 0) leases.delete(lease.id);
-      else if (restMs <= mostMs && lasts(lease, ttlMs)) best ??= lease;
+  async use<Reply>(
+    deadlineMs: number,
+    call: (findLease: (ttlMs: number) => Promise<Lease>) => Promise<Reply>,
+  ): Promise<Reply> {
+    for (let calls = 1; ; calls++) {
+      const used: Lease[] = [];
+      const running = call(async (ttlMs) => {
+        const lease = await this.#lasting(ttlMs, deadlineMs);
+        used.push(lease);
+        return lease;
+      });
+      this.#calls.add(running);
+      try {
+        return await running;
+      } catch (error) {
+        if (!(error instanceof EtcdError) || error.remedy !== "new lease" || calls === callsMax) throw error;
+        for (const { id } of used) this.#forget(id);
+      } finally {
+        this.#calls.delete(running);
+      }
     }
-    if (best !== undefined) return best;
+  }
+
+  /** Returns the lease of this client with this id, unless it has ended. */
+  get(id: Int64): Lease | undefined {
+    const lease = this.#leases.get(id);
+    return lease !== undefined && remainingMs(lease) > 0 ? lease : undefined;
+  }
+
+  /** Returns the lease of any client with this id, unless it has ended. */
+  async find(id: Int64, deadlineMs: number): Promise<Lease | undefined> {
+    const own = this.get(id);
+    if (own !== undefined) return own;
+    const since = now();
+    const { TTL } = await this.#client.call(leaseTimeToLive, { ID: id, keys: false }, deadlineMs);
+    const ttlMs = 1_000 * TTL;
+    return TTL < 0 ? undefined : { id, since, ttlMs, requestedMs: ttlMs };
+  }
+
+  /**
+   * Revokes the leases that no claim uses, once the calls are over that may put claims on them. The others end by
+   * themselves. Gives up at the deadline.
+   */
+  async revokeUnused(deadlineMs: number): Promise<void> {
+    const leases = [...this.#leases.keys()].filter((id) => this.get(id));
+    for (const id of leases) this.#retired.add(id);
+    if (!(await settleBefore(deadlineMs, this.#calls))) return;
+    await Promise.all(
+      leases.map(async (id) => {
+        const { TTL, keys } = await this.#client.call(leaseTimeToLive, { ID: id, keys: true }, deadlineMs);
+        if (TTL > 0 && keys.length === 0) await this.#client.call(leaseRevoke, { ID: id }, deadlineMs);
+      }),
+    );
+  }
+
+  async #lasting(ttlMs: number, deadlineMs: number): Promise<Lease> {
+    const shared = this.#shared(ttlMs);
+    if (shared !== undefined) return shared;
     const spare = Math.min(spareMs.most, Math.max(spareMs.least, ttlMs * spareMs.share));
     const seconds = Math.ceil(((ttlMs + lateMs) * (1 + 2 * clockRateError) + spare) / 1_000);
     for (;;) {
-      const isShared = requests.has(seconds);
+      const isShared = this.#requests.has(seconds);
       try {
-        const lease = await requestOnce(seconds, deadlineMs);
+        const lease = await this.#requestOnce(seconds, deadlineMs);
         // One that took long to arrive may already be too short.
         if (!isShared || lasts(lease, ttlMs)) return lease;
       } catch (error) {
@@ -95,38 +129,63 @@ export function createLeases(client: EtcdClient): Leases {
         if (!isShared || !(error instanceof EtcdError) || error.remedy !== "more time") throw error;
       }
     }
-  };
+  }
 
-  return {
-    lasting,
-    lasts,
-    get(id) {
-      const lease = leases.get(id);
-      return lease !== undefined && remainingMs(lease) > 0 ? lease : undefined;
-    },
-    forget: ({ id }) => void leases.delete(id),
-    async revokeUnused(deadlineMs) {
-      const unused = [...leases.values()].filter((lease) => remainingMs(lease) > 0);
-      leases.clear();
-      await Promise.all(
-        unused.map(async ({ id }) => {
-          const { TTL, keys } = await client.call(leaseTimeToLive, { ID: id, keys: true }, deadlineMs);
-          if (TTL > 0 && keys.length === 0) await client.call(leaseRevoke, { ID: id }, deadlineMs);
-        }),
-      );
-    },
-  };
+  /** Returns a lease that fits and exists, if there is one. */
+  #shared(ttlMs: number): Lease | undefined {
+    const mostMs = 1.5 * ttlMs + 4 * spareMs.least;
+    let best: Lease | undefined;
+    for (const lease of this.#leases.values()) {
+      const restMs = remainingMs(lease);
+      if (restMs <= 0) this.#forget(lease.id);
+      else if (this.#retired.has(lease.id)) continue;
+      else if (Math.min(restMs, lease.requestedMs) <= mostMs && lasts(lease, ttlMs)) best ??= lease;
+    }
+    return best;
+  }
+
+  #forget(id: Int64): void {
+    this.#leases.delete(id);
+    this.#retired.delete(id);
+  }
+
+  /** Requests a lease, once for all callers that need the same at the same time. */
+  #requestOnce(seconds: number, deadlineMs: number): Promise<Lease> {
+    const pending =
+      this.#requests.get(seconds) ?? this.#request(seconds, deadlineMs).finally(() => this.#requests.delete(seconds));
+    this.#requests.set(seconds, pending);
+    return pending;
+  }
+
+  async #request(seconds: number, deadlineMs: number): Promise<Lease> {
+    const since = now();
+    const { ID: id, TTL } = await this.#client.call(leaseGrant, { TTL: seconds, ID: randomId() }, deadlineMs);
+    const lease: Lease = { id, since, ttlMs: 1_000 * TTL, requestedMs: 1_000 * seconds };
+    this.#leases.set(id, lease);
+    return lease;
+  }
 }
 
-function lasts(lease: Lease, ttlMs: number): boolean {
+/** Whether a lease lasts for `ttlMs` from the moment when the server gets a request that is sent now. */
+export function lasts(lease: Lease, ttlMs: number): boolean {
   return remainingMs(lease) >= ttlMs + lateMs;
 }
 
-/** How long the lease will last at least. */
-function remainingMs({ requested, ttlMs }: Lease): number {
+/** How long the lease will last at least, in milliseconds. */
+export function remainingMs({ since, ttlMs }: Lease): number {
   const { monotonicMs, wallMs } = now();
-  const ageMs = Math.max(monotonicMs - requested.monotonicMs, wallMs - requested.wallMs);
+  const ageMs = Math.max(monotonicMs - since.monotonicMs, wallMs - since.wallMs);
   return ttlMs * (1 - clockRateError) - ageMs;
+}
+
+/** Whether all of these have settled before the deadline. */
+async function settleBefore(deadlineMs: number, promises: Iterable<Promise<unknown>>): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<false>((resolve) => {
+    timer = setTimeout(resolve, Math.max(1, deadlineMs - performance.now()), false);
+  });
+  const settled = Promise.allSettled(promises).then(() => true);
+  return Promise.race([settled, late]).finally(() => clearTimeout(timer));
 }
 
 /**

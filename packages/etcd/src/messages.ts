@@ -77,6 +77,8 @@ export interface Header {
 export interface KeyValue {
   readonly key: Buffer;
   readonly modRevision: Int64;
+  /** How many times it was written since it was created. */
+  readonly version: Int64;
   readonly value: Buffer;
   readonly lease: Int64;
 }

@@ -4,16 +4,22 @@ import type { Compare, Int64, KeyValue, RequestOp, TxnRequest, TxnResponse } fro
 
 /** The claim and the counter of one resource at one moment. A missing key has the revision 0. */
 export interface ResourceState {
-  readonly claim: { readonly owner: string | null; readonly revision: Int64; readonly lease: Int64 };
+  readonly claim: {
+    readonly owner: string | null;
+    readonly revision: Int64;
+    /** How many times it was written: 1 until it is extended or taken over. */
+    readonly version: Int64;
+    readonly lease: Int64;
+  };
   readonly counter: { readonly fence: number; readonly revision: Int64 };
 }
 
 /** A change of one resource: what it was before, and what to write. */
 export interface Change {
   readonly keys: Keys;
-  readonly seen: Pick<ResourceState, "claim" | "counter">;
-  /** The claim to write, if any. */
-  readonly claim?: { readonly owner: string; readonly lease: Int64 } | undefined;
+  readonly seen: ResourceState;
+  readonly owner: string;
+  readonly lease: Int64;
   /** The counter to write, if any. */
   readonly fence?: number | undefined;
 }
@@ -40,17 +46,23 @@ export function claimFree(keys: readonly Keys[], owner: string, lease: Int64, fe
       { key: claim, target: "MOD", result: "EQUAL", modRevision: 0 },
       { key: counter, target: "VALUE", result: "LESS", value: encodeFence(fence) },
     ]),
-    success: keys.flatMap((each) => writes({ keys: each, claim: { owner, lease }, fence })),
+    success: keys.flatMap((each) => writes({ keys: each, owner, lease, fence })),
     failure: reads(keys),
   };
 }
 
-/** Makes all the changes if nothing has changed since; otherwise only reads the resources. */
+/**
+ * Makes all the changes if nothing has changed since; otherwise only reads the resources. Each change writes the claim,
+ * so that another copy of the transaction finds a changed claim. The owner is compared because a server that has lost
+ * its data uses the same revisions again.
+ */
 export function changeUnchanged(changes: readonly Change[]): TxnRequest {
   return {
     compare: changes.flatMap(({ keys, seen }): Compare[] => [
       { key: keys.claim, target: "MOD", result: "EQUAL", modRevision: seen.claim.revision },
-      { key: keys.counter, target: "MOD", result: "EQUAL", modRevision: seen.counter.revision },
+      seen.claim.owner === null
+        ? { key: keys.counter, target: "MOD", result: "EQUAL", modRevision: seen.counter.revision }
+        : { key: keys.claim, target: "VALUE", result: "EQUAL", value: encodeText(seen.claim.owner) },
     ]),
     success: changes.flatMap(writes),
     failure: reads(changes.map(({ keys }) => keys)),
@@ -59,12 +71,14 @@ export function changeUnchanged(changes: readonly Change[]): TxnRequest {
 
 /** Deletes each of the claims that the owner holds. */
 export function deleteOwned(keys: readonly Keys[], owner: string): TxnRequest {
-  return eachAlone(keys.map(({ claim }) => deletion(claim, { target: "VALUE", value: encodeText(owner) })));
+  return eachAlone(keys.map(({ claim }) => deletion(claim, owner)));
 }
 
 /** Deletes each of the claims that are still as they were written. */
-export function deleteUnchanged(claims: readonly { readonly key: Buffer; readonly revision: Int64 }[]): TxnRequest {
-  return eachAlone(claims.map(({ key, revision }) => deletion(key, { target: "MOD", modRevision: revision })));
+export function deleteUnchanged(
+  claims: readonly { readonly key: Buffer; readonly state: ResourceState }[],
+): TxnRequest {
+  return eachAlone(claims.map(({ key, state: { claim } }) => deletion(key, claim.owner ?? "", claim.revision)));
 }
 
 /** Returns how many of the claims a deletion has deleted. */
@@ -84,6 +98,7 @@ function stateOf(claim: KeyValue | undefined, counter: KeyValue | undefined): Re
     claim: {
       owner: claim ? decodeText(claim.value) : null,
       revision: claim?.modRevision ?? 0,
+      version: claim?.version ?? 0,
       lease: claim?.lease ?? 0,
     },
     counter: { fence: counter ? decodeFence(counter.value) : 0, revision: counter?.modRevision ?? 0 },
@@ -94,21 +109,15 @@ function reads(keys: readonly Keys[]): RequestOp[] {
   return keys.flatMap(({ claim, counter }) => [{ requestRange: { key: claim } }, { requestRange: { key: counter } }]);
 }
 
-function writes({ keys, claim, fence }: Pick<Change, "keys" | "claim" | "fence">): RequestOp[] {
-  const operations: RequestOp[] = [];
-  if (claim) {
-    operations.push({ requestPut: { key: keys.claim, value: encodeText(claim.owner), lease: claim.lease } });
-  }
-  if (fence !== undefined) operations.push({ requestPut: { key: keys.counter, value: encodeFence(fence) } });
-  return operations;
+function writes({ keys, owner, lease, fence }: Omit<Change, "seen">): RequestOp[] {
+  const claim: RequestOp = { requestPut: { key: keys.claim, value: encodeText(owner), lease } };
+  return fence === undefined ? [claim] : [claim, { requestPut: { key: keys.counter, value: encodeFence(fence) } }];
 }
 
-function deletion(key: Buffer, condition: Pick<Compare, "target" | "value" | "modRevision">): TxnRequest {
-  return {
-    compare: [{ key, result: "EQUAL", ...condition }],
-    success: [{ requestDeleteRange: { key } }],
-    failure: [],
-  };
+function deletion(key: Buffer, owner: string, revision?: Int64): TxnRequest {
+  const compare: Compare[] = [{ key, target: "VALUE", result: "EQUAL", value: encodeText(owner) }];
+  if (revision !== undefined) compare.push({ key, target: "MOD", result: "EQUAL", modRevision: revision });
+  return { compare, success: [{ requestDeleteRange: { key } }], failure: [] };
 }
 
 /** Joins transactions, each of which takes effect or not on its own. */

@@ -4,14 +4,6 @@ import type { EtcdClient, WatchStream } from "./etcd-client.ts";
 import { failureOf } from "./failures.ts";
 import type { WatchResponse } from "./messages.ts";
 
-/** The watches of one node: one stream for all of them, open while there are any. */
-export interface Watches {
-  /** Calls `onReleased` with a resource whenever its claim is deleted. Resolves once the server watches them all. */
-  watch(resources: readonly string[], onReleased: (resource: string) => void): Promise<Unwatch>;
-  /** Ends all watches, and refuses others. */
-  close(): void;
-}
-
 /** The watch of one resource. */
 interface Watch {
   readonly id: number;
@@ -36,40 +28,118 @@ const startTimeoutMs = 5_000;
 /** How long to wait before a lost stream is opened again: doubled each time, up to `max`. */
 const backOffMs = { first: 100, max: 5_000 };
 
-/** Creates an empty collection. It opens no stream yet. */
-export function createWatches(client: EtcdClient, claimKeyOf: (resource: string) => Buffer): Watches {
-  const watches = new Map<string, Watch>();
-  const watchesById = new Map<number, Watch>();
-  let lastId = 0;
-  let stream: WatchStream | undefined;
-  let retry: NodeJS.Timeout | undefined;
-  let delayMs = backOffMs.first;
-  let isClosed = false;
+/** The watches of one node: one stream for all of them, open while there are any. */
+export class Watches {
+  readonly #client: EtcdClient;
+  readonly #claimKeyOf: (resource: string) => Buffer;
+  /** By resource. */
+  readonly #watches = new Map<string, Watch>();
+  readonly #watchesById = new Map<number, Watch>();
+  #lastId = 0;
+  #stream: WatchStream | undefined;
+  #retry: NodeJS.Timeout | undefined;
+  #delayMs = backOffMs.first;
+  #isClosed = false;
 
-  const create = (watch: Watch): void => {
-    const { id, key, startRevision } = watch;
-    stream?.write({ createRequest: { key, startRevision, filters: ["NOPUT"], watchId: id } });
-  };
-  const remove = (watch: Watch): void => {
-    if (watches.get(watch.resource) !== watch) return;
-    watches.delete(watch.resource);
-    watchesById.delete(watch.id);
-    if (watches.size === 0) closeStream();
-    else stream?.write({ cancelRequest: { watchId: watch.id } });
-  };
-  const closeStream = (): void => {
-    clearTimeout(retry);
-    const closing = stream;
-    stream = undefined;
+  /**
+   * @param client the client of the cluster
+   * @param claimKeyOf returns the key of a resource's claim
+   */
+  constructor(client: EtcdClient, claimKeyOf: (resource: string) => Buffer) {
+    this.#client = client;
+    this.#claimKeyOf = claimKeyOf;
+  }
+
+  /** Calls `onReleased` with a resource whenever its claim is deleted. Resolves once the server watches them all. */
+  async watch(resources: readonly string[], onReleased: (resource: string) => void): Promise<Unwatch> {
+    if (this.#isClosed) throw new Error("the node is closed");
+    const own = resources.map((resource) => this.#watches.get(resource) ?? this.#start(resource));
+    // A new function for each call, in case the same `onReleased` watches twice.
+    const listener = (resource: string): void => onReleased(resource);
+    for (const watch of own) watch.listeners.add(listener);
+    const unwatch = async (): Promise<void> => {
+      for (const watch of own) {
+        watch.listeners.delete(listener);
+        if (watch.listeners.size === 0) this.#remove(watch);
+      }
+    };
+    const timer = setTimeout(() => {
+      for (const { started } of own) started.reject(new Error("etcd did not start the watch in time"));
+    }, startTimeoutMs).unref();
+    try {
+      await Promise.all(own.map(({ started }) => started.promise));
+      return unwatch;
+    } catch (error) {
+      await unwatch();
+      throw error;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** Ends all watches, and refuses others. */
+  close(): void {
+    this.#isClosed = true;
+    for (const { started } of this.#watches.values()) started.reject(new Error("the node is closed"));
+    this.#watches.clear();
+    this.#watchesById.clear();
+    this.#closeStream();
+  }
+
+  #start(resource: string): Watch {
+    this.#lastId += 1;
+    const [id, key] = [this.#lastId, this.#claimKeyOf(resource)];
+    const watch: Watch = { id, resource, key, listeners: new Set(), startRevision: 0, started: promiseWithResolvers() };
+    this.#watches.set(resource, watch);
+    this.#watchesById.set(id, watch);
+    if (this.#stream !== undefined) this.#create(watch);
+    else if (this.#watches.size === 1) this.#open();
+    return watch;
+  }
+
+  #create({ id, key, startRevision }: Watch): void {
+    this.#stream?.write({ createRequest: { key, startRevision, filters: ["NOPUT"], watchId: id } });
+  }
+
+  #remove(watch: Watch): void {
+    if (this.#watches.get(watch.resource) !== watch) return;
+    this.#watches.delete(watch.resource);
+    this.#watchesById.delete(watch.id);
+    if (this.#watches.size === 0) this.#closeStream();
+    else this.#stream?.write({ cancelRequest: { watchId: watch.id } });
+  }
+
+  #open(): void {
+    const opening = this.#client.openWatch(performance.now() + startTimeoutMs);
+    void opening.then(
+      (opened) => {
+        opened.on("error", (error: ServiceError) => this.#onEnd(opened, failureOf(error, "a member")));
+        opened.on("end", () => this.#onEnd(opened, new Error("etcd ended the stream of watches")));
+        if (this.#watches.size === 0 || this.#stream !== undefined) {
+          opened.cancel();
+          return;
+        }
+        this.#stream = opened;
+        opened.on("data", (response: WatchResponse) => this.#onResponse(response));
+        for (const watch of this.#watches.values()) this.#create(watch);
+      },
+      (error: Error) => this.#onEnd(undefined, error),
+    );
+  }
+
+  #closeStream(): void {
+    clearTimeout(this.#retry);
+    const closing = this.#stream;
+    this.#stream = undefined;
     closing?.cancel();
-  };
+  }
 
-  const onResponse = (response: WatchResponse): void => {
-    delayMs = backOffMs.first;
-    const watch = watchesById.get(response.watchId);
+  #onResponse(response: WatchResponse): void {
+    this.#delayMs = backOffMs.first;
+    const watch = this.#watchesById.get(response.watchId);
     if (watch === undefined) return;
     if (response.canceled) {
-      onCanceled(watch, response);
+      this.#onCanceled(watch, response);
       return;
     }
     watch.startRevision = response.header.revision + 1;
@@ -78,96 +148,31 @@ export function createWatches(client: EtcdClient, claimKeyOf: (resource: string)
       if (type !== "DELETE") continue;
       for (const listener of watch.listeners) queueMicrotask(() => listener(watch.resource));
     }
-  };
-  const onCanceled = (watch: Watch, { compactRevision, cancelReason }: WatchResponse): void => {
+  }
+
+  #onCanceled(watch: Watch, { compactRevision, cancelReason }: WatchResponse): void {
     if (compactRevision !== 0) {
       watch.startRevision = compactRevision;
-      create(watch);
+      this.#create(watch);
       return;
     }
     watch.started.reject(new Error(`etcd ended the watch: ${cancelReason || "without a reason"}`));
-    remove(watch);
-  };
+    this.#remove(watch);
+  }
 
   /** A watch that has started once is started again; the caller of another one decides whether to try again. */
-  const onEnd = (ended: WatchStream | undefined, error: Error): void => {
-    if (stream !== ended) return;
-    stream = undefined;
-    for (const watch of [...watches.values()]) {
+  #onEnd(ended: WatchStream | undefined, error: Error): void {
+    if (this.#stream !== ended) return;
+    this.#stream = undefined;
+    for (const watch of [...this.#watches.values()]) {
       if (watch.startRevision !== 0) continue;
       watch.started.reject(error);
-      remove(watch);
+      this.#remove(watch);
     }
-    if (watches.size === 0) return;
-    retry = setTimeout(open, delayMs * (0.5 + Math.random() / 2)).unref();
-    delayMs = Math.min(2 * delayMs, backOffMs.max);
-  };
-  const open = (): void => {
-    const opening = client.openWatch(performance.now() + startTimeoutMs);
-    void opening.then(
-      (opened) => {
-        opened.on("error", (error: ServiceError) => onEnd(opened, failureOf(error, "a member")));
-        opened.on("end", () => onEnd(opened, new Error("etcd ended the stream of watches")));
-        if (watches.size === 0 || stream !== undefined) {
-          opened.cancel();
-          return;
-        }
-        stream = opened;
-        opened.on("data", onResponse);
-        for (const watch of watches.values()) create(watch);
-      },
-      (error: Error) => onEnd(undefined, error),
-    );
-  };
-
-  const start = (resource: string): Watch => {
-    lastId += 1;
-    const key = claimKeyOf(resource);
-    const watch: Watch = {
-      ...{ id: lastId, resource, key, listeners: new Set(), startRevision: 0 },
-      started: promiseWithResolvers(),
-    };
-    watches.set(resource, watch);
-    watchesById.set(lastId, watch);
-    if (stream !== undefined) create(watch);
-    else if (watches.size === 1) open();
-    return watch;
-  };
-
-  return {
-    async watch(resources, onReleased) {
-      if (isClosed) throw new Error("the node is closed");
-      const own = resources.map((resource) => watches.get(resource) ?? start(resource));
-      // A new function for each call, in case the same `onReleased` watches twice.
-      const listener = (resource: string): void => onReleased(resource);
-      for (const watch of own) watch.listeners.add(listener);
-      const unwatch = async (): Promise<void> => {
-        for (const watch of own) {
-          watch.listeners.delete(listener);
-          if (watch.listeners.size === 0) remove(watch);
-        }
-      };
-      const timer = setTimeout(() => {
-        for (const { started } of own) started.reject(new Error("etcd did not start the watch in time"));
-      }, startTimeoutMs).unref();
-      try {
-        await Promise.all(own.map(({ started }) => started.promise));
-        return unwatch;
-      } catch (error) {
-        await unwatch();
-        throw error;
-      } finally {
-        clearTimeout(timer);
-      }
-    },
-    close() {
-      isClosed = true;
-      for (const { started } of watches.values()) started.reject(new Error("the node is closed"));
-      watches.clear();
-      watchesById.clear();
-      closeStream();
-    },
-  };
+    if (this.#watches.size === 0) return;
+    this.#retry = setTimeout(() => this.#open(), this.#delayMs * (0.5 + Math.random() / 2)).unref();
+    this.#delayMs = Math.min(2 * this.#delayMs, backOffMs.max);
+  }
 }
 
 function promiseWithResolvers(): PromiseWithResolvers {
