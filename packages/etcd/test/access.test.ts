@@ -5,6 +5,7 @@ import { freePort } from "@holdfast/testkit";
 import { type EtcdServer, startEtcdServer } from "@holdfast/testkit/etcd-server";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { etcdNode } from "../src/index.ts";
+import { interceptRequests } from "./interception.ts";
 import { acquire, extend, node, release } from "./world.ts";
 
 const secret = "correct horse battery staple";
@@ -55,6 +56,26 @@ describe("etcdNode() with a user and a password", () => {
     await started.restart(); // simple tokens live in memory
     const held = async () => (await one.extend(extend("alice")).catch(() => undefined))?.held === true;
     await vi.waitUntil(held, 20_000);
+  });
+
+  test("logs in again when its token has ended, for all calls under way", async () => {
+    const started = await server({ args: ["--auth-token-ttl", "1"] });
+    await requireLogin(started);
+    const one = node({ endpoints: started.url, prefix: "app/", username: "locks", password: secret });
+    let logins = 0;
+    interceptRequests((sent) => {
+      if (sent.method === "Authenticate") logins += 1;
+      sent.deliver();
+    });
+    const resources = Array.from({ length: 10 }, (_, index) => `r${index}`);
+    for (const each of resources) await one.acquire(acquire("alice", { resources: [each] }));
+    // A token that is used lives longer.
+    for (let pauseMs = 500; logins < 2; pauseMs += 500) {
+      await sleep(pauseMs);
+      const replies = await Promise.all(resources.map((each) => one.extend(extend("alice", { resources: [each] }))));
+      expect(replies).toEqual(resources.map(() => ({ held: true, fence: 1 })));
+    }
+    expect(logins).toBe(2);
   });
 
   test("logs in once authentication is switched on", async () => {

@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { LockNode } from "@holdfast/core";
 import { type EtcdCluster, startEtcdCluster } from "@holdfast/testkit/etcd-server";
-import { afterAll, afterEach, expect, test } from "vitest";
+import { afterAll, afterEach, expect, test, vi } from "vitest";
 import { etcdNode } from "../src/index.ts";
+import { interceptRequests, type Sent } from "./interception.ts";
 
 const cluster = await startEtcdCluster(3);
 afterAll(() => cluster.stop());
@@ -83,25 +84,43 @@ async function storm(prefix: string, fault: () => Promise<() => Promise<void>>):
 const leaderDown = async (act: (leader: number) => Promise<() => Promise<void>>) => act(await cluster.leader());
 
 const faults: Readonly<Record<string, (cluster: EtcdCluster) => Promise<() => Promise<void>>>> = {
-  "is killed": ({ servers }) =>
+  "the leader is killed": ({ servers }) =>
     leaderDown(async (leader) => {
       await servers[leader]?.kill();
       await cluster.leader(leader);
       return async () => servers[leader]?.restart();
     }),
-  "is stopped": ({ servers }) =>
+  "the leader is stopped": ({ servers }) =>
     leaderDown(async (leader) => {
       servers[leader]?.pause();
       await cluster.leader(leader);
       return async () => servers[leader]?.resume();
     }),
-  "is cut off from the others": ({ isolate, heal }) =>
+  "the leader is cut off from the others": ({ isolate, heal }) =>
     leaderDown(async (leader) => {
       isolate(leader);
       await cluster.leader(leader);
       return async () => heal();
     }),
+  "requests are lost, repeated and late, and replies are lost": async () => {
+    interceptRequests((sent) => void mistreat(sent));
+    return async () => void vi.restoreAllMocks();
+  },
 };
+
+async function mistreat({ deliver, deliverWithoutReply }: Sent): Promise<void> {
+  const ignore = (): void => {};
+  const late = () => sleep(300 * Math.random() ** 4);
+  const kind = Math.random();
+  if (kind < 0.02)
+    return sleep(2 * timeoutMs * Math.random())
+      .then(deliverWithoutReply)
+      .catch(ignore);
+  if (kind < 0.04) return deliverWithoutReply().catch(ignore);
+  if (kind < 0.2) void late().then(deliverWithoutReply).catch(ignore);
+  if (kind < 0.4) await late();
+  deliver();
+}
 
 afterEach(async () => {
   cluster.heal();
@@ -110,10 +129,10 @@ afterEach(async () => {
 });
 
 for (const [name, fault] of Object.entries(faults)) {
-  test(`etcdNode() excludes and its fences increase while the leader ${name}`, async () => {
+  test(`etcdNode() excludes and its fences increase while ${name}`, async () => {
     const { grants, failures, overlaps, fences } = await storm(`chaos ${name}/`, () => fault(cluster));
     const repeated = fences.filter((fence, index) => index > 0 && fence <= (fences[index - 1] as number)).length;
-    console.log(`leader ${name}: ${grants} grants, ${failures} failures, ${overlaps} overlaps, ${repeated} repeated`);
+    console.log(`${name}: ${grants} grants, ${failures} failures, ${overlaps} overlaps, ${repeated} repeated`);
     expect({ overlaps, repeated }).toEqual({ overlaps: 0, repeated: 0 });
     expect(grants).toBeGreaterThanOrEqual(grantsBefore + 2 * grantsAfter);
   });
