@@ -12,7 +12,7 @@ export interface PgPool {
   /** How many connections are open. */
   readonly totalCount: number;
   /** Checks out a connection. */
-  connect(): Promise<PgPoolClient>;
+  connect(callback: (error: Error | undefined, client: PgPoolClient | undefined) => void): void;
 }
 
 /** A connection that was checked out from a {@link PgPool}. */
@@ -125,12 +125,12 @@ function overPg(pool: Pick<PgPool, "connect">, { Client, options }: PgSource): D
   let prepares = true;
   const send = async (query: Omit<PgQuery, "rowMode">, sendWithinMs: number): Promise<readonly Row[]> => {
     const startMs = performance.now();
-    const client = await pool.connect();
+    const client = await checkedOut(pool);
     if (performance.now() - startMs > sendWithinMs) {
+      client.removeListener("error", ignore);
       client.release();
       throw new Error(`no connection was free within ${Math.round(sendWithinMs)} ms`);
     }
-    client.on("error", ignore); // the query rejects as well
     let isUsable = false;
     try {
       const options = { rowMode: "array", query_timeout: replyTimeoutMs } as const;
@@ -188,22 +188,43 @@ function overPg(pool: Pick<PgPool, "connect">, { Client, options }: PgSource): D
   };
 }
 
+/**
+ * Checks out a connection, with a listener for its errors: its calls reject as well. A promise of the pool would settle too
+ * late for that, if the last message of a connection is in the same packet as its first one.
+ */
+function checkedOut(pool: Pick<PgPool, "connect">): Promise<PgPoolClient> {
+  return new Promise((resolve, reject) => {
+    pool.connect((error, client) => {
+      if (client === undefined) return reject(error);
+      client.on("error", ignore);
+      resolve(client);
+    });
+  });
+}
+
 /** Lends a client to one caller at a time, as its own queue would still send what was given up. */
 function poolOfOne(client: PgClient & { getTransactionStatus?(): string }): Pick<PgPool, "connect"> {
   let free = Promise.resolve();
   return {
-    async connect() {
+    connect(callback) {
       const turn = free;
       let release = (): void => {};
       free = new Promise((resolve) => {
         release = resolve;
       });
-      await turn;
-      if (["T", "E"].includes(client.getTransactionStatus?.() ?? "")) {
-        release();
-        throw new ConfigurationError("the client is in a transaction: claims must commit at once", []);
-      }
-      return { query: (query) => client.query(query), release, on: ignore, removeListener: ignore };
+      void turn.then(() => {
+        if (["T", "E"].includes(client.getTransactionStatus?.() ?? "")) {
+          release();
+          callback(new ConfigurationError("the client is in a transaction: claims must commit at once", []), undefined);
+          return;
+        }
+        callback(undefined, {
+          query: (query) => client.query(query),
+          release,
+          on: ignore,
+          removeListener: ignore,
+        });
+      });
     },
   };
 }

@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import { type AddressInfo, createServer } from "node:net";
 import { ConfigurationError, Redlock } from "@holdfast/core";
 import { createTable, type PostgresClient, postgresNode } from "@holdfast/postgres";
 import pg from "pg";
@@ -159,6 +160,31 @@ describe("clients", () => {
     expect((await own.query("SELECT pg_backend_pid() AS pid")).rows).toEqual(rows);
     await own.end();
   });
+});
+
+test("acquire() rejects, and the process lives on, when the server ends a connection in the packet that opens it", async () => {
+  const ended = createServer((socket) => {
+    socket.once("data", () => {
+      const message = (type: string, body: Buffer): Buffer => {
+        const head = Buffer.alloc(5);
+        head.write(type, 0);
+        head.writeInt32BE(body.length + 4, 1);
+        return Buffer.concat([head, body]);
+      };
+      const authenticated = message("R", Buffer.from([0, 0, 0, 0]));
+      const ready = message("Z", Buffer.from("I"));
+      const fields = "SFATAL\0VFATAL\0C57P01\0Mterminating connection due to administrator command\0\0";
+      socket.end(Buffer.concat([authenticated, ready, message("E", Buffer.from(fields))]));
+    });
+    socket.on("error", () => {});
+  });
+  await once(ended.listen(0, "127.0.0.1"), "listening");
+  const { port } = ended.address() as AddressInfo;
+  const own = new pg.Pool({ connectionString: `postgres://holdfast@127.0.0.1:${port}/postgres` });
+  own.on("error", () => {});
+  await expect(nodeOver(own).acquire(claim("alice", "r"))).rejects.toThrow("connection error");
+  await own.end();
+  ended.close();
 });
 
 describe("errors", () => {

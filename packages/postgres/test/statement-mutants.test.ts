@@ -110,14 +110,16 @@ function withFault(pool: pg.Pool, { from, to }: Mutant): PgPool {
   };
   return {
     totalCount: 0,
-    async connect() {
-      const client = await pool.connect();
-      return {
-        query: query(client),
-        release: (destroy) => client.release(destroy),
-        on: client.on.bind(client),
-        removeListener: client.removeListener.bind(client),
-      };
+    connect(callback) {
+      pool.connect((error, client) => {
+        if (!client) return callback(error, undefined);
+        callback(undefined, {
+          query: query(client),
+          release: (destroy) => client.release(destroy),
+          on: client.on.bind(client),
+          removeListener: client.removeListener.bind(client),
+        });
+      });
     },
     ...({ Client: pg.Client, options: pool.options } as object),
   };
