@@ -90,6 +90,12 @@ test("holdfast reports a usage error in one line with 64, and shows no password 
   expect(outcome).toEqual({ code: 64, out: "", err });
 });
 
+test("holdfast shows the whole form of an address in a usage error, and no password", async () => {
+  const { code, err } = await runCli(["inspect", "x", "--node", "etcd://me:s3cret@a?b=c"]);
+  expect({ code, err }).toEqual({ code: 64, err: expect.stringContaining("etcd://[user:password@]host[:port]") });
+  expect(err).not.toContain("s3cret");
+});
+
 test.each([
   ["run", "x", "--", "true"],
   ["inspect", "x"],

@@ -18,7 +18,9 @@ export const setRules: Readonly<Record<SetCode, Rule>> = {
   "same-server": ({ servers }) => {
     const identities = servers.map(({ name, view }) => [view && summaryOf(view).identity, name] as const);
     const twice = [...groups(identities).values()].filter((names) => names.length > 1);
-    return twice.length > 0 ? twice.map((names) => `${listed(names)} are the same server`).join("; ") : null;
+    return twice.length > 0
+      ? twice.map((names) => `the addresses ${listed(names)} are of one server`).join("; ")
+      : null;
   },
 
   "guard-too-short": ({ restartGuardMs, ttlMs }) =>
@@ -41,7 +43,7 @@ export const setRules: Readonly<Record<SetCode, Rule>> = {
     const spare = servers.length - quorumOf(facts.servers.length);
     const [machine, names = []] = [...machines].find(([, those]) => those.length > Math.max(1, spare)) ?? [];
     if (machine === undefined) return null;
-    const which = names.length === servers.length ? `all ${names.length} servers` : listed(names);
+    const which = names.length === servers.length ? `all ${names.length} servers` : `the servers ${listed(names)}`;
     return `${which} are on ${machine === "local" ? "this machine" : `one machine (${machine})`}: without it there is no quorum`;
   },
 

@@ -27,9 +27,14 @@ export function withoutArguments(text: string): string {
   return text.replaceAll(/,? with args beginning with[^\n]*/gi, "");
 }
 
-/** Removes passwords. Errors about addresses quote nothing, but a user may pass an address in place of a name. */
+/**
+ * Removes passwords. Errors about addresses quote nothing, but a user may pass an address in place of a name. The
+ * placeholder in the forms of addresses stays.
+ */
 function withoutPasswords(text: string): string {
-  return text.replaceAll(/:\/\/\S*@/g, "://…@").replaceAll(/(^|\s)[^\s:/]*:(?!\/\/)\S+@/g, "$1…@");
+  return text
+    .replaceAll(/:\/\/(?!\[user:password@\])\S*@/g, "://…@")
+    .replaceAll(/(^|\s)[^\s:/]*:(?!\/\/)\S+@/g, "$1…@");
 }
 
 /** Replaces control characters: values on servers may be anything, and must not control the terminal. */
