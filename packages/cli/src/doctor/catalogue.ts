@@ -37,7 +37,7 @@ const setKinds: Readonly<Record<SetCode, FindingKind>> = {
     severity: "error",
     level: "efficiency",
     when: "a server is named twice, by two addresses or databases",
-    remedy: "Name it once: adapters do not let one server vote twice.",
+    remedy: "Name it once: one server must not vote twice.",
   },
   "guard-too-short": {
     severity: "error",
@@ -74,7 +74,9 @@ const setKinds: Readonly<Record<SetCode, FindingKind>> = {
     severity: "notice",
     level: null,
     when: "there is one server",
-    remedy: "Use three or five servers if locks must be available while one is down.",
+    remedy:
+      "Use three or five Redis servers, or an etcd cluster of three or five members, if locks must be available while " +
+      "one is down.",
   },
   "even-number": {
     severity: "notice",

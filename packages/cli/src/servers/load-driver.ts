@@ -11,6 +11,8 @@ export async function loadDriver<T>(what: string, packages: readonly string[], l
     return await load();
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "ERR_MODULE_NOT_FOUND") throw error;
-    throw new UsageError(`${what} need packages that are not installed: npm install ${packages.join(" ")}`);
+    throw new UsageError(
+      `${what} need packages that are not installed beside holdfast: npm install ${packages.join(" ")}`,
+    );
   }
 }
