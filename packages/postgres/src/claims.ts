@@ -29,9 +29,9 @@ const conflicts: readonly string[] = ["40001", "40P01"];
 
 /** Why a statement can never succeed, by SQLSTATE. */
 const misconfigurations: Readonly<Record<string, string>> = {
-  "42P01": "does not exist: create it with the statement of createTable()",
+  "42P01": "does not exist: create it with createTable() or holdfast create-table",
   "3F000": "is in a schema that does not exist",
-  "42703": "has other columns: create it with the statement of createTable()",
+  "42703": "has other columns than that of createTable(): name another one",
   "42501": "is forbidden to this user: SELECT, INSERT and UPDATE are needed",
 };
 

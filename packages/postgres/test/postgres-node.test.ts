@@ -189,8 +189,8 @@ test("acquire() rejects, and the process lives on, when the server ends a connec
 
 describe("errors", () => {
   const misconfigured: [string, string, string][] = [
-    ["the table is missing", "missing", "does not exist: create it with the statement of createTable()"],
-    ["the table has other columns", "other", "has other columns: create it with the statement of createTable()"],
+    ["the table is missing", "missing", "does not exist: create it with createTable() or holdfast create-table"],
+    ["the table has other columns", "other", "has other columns than that of createTable(): name another one"],
     ["the user may not write", "forbidden", "is forbidden to this user: SELECT, INSERT and UPDATE are needed"],
   ];
   test.each(misconfigured)("acquire() rejects with a ConfigurationError if %s", async (_, name, message) => {
