@@ -184,6 +184,8 @@ test("holdfast names the packages that a node needs if they are not installed", 
   const { code, err } = await runCli(["inspect", "x", "--node", url], { cwd: folder, isAlone: true });
   expect({ code, err }).toEqual({
     code: 64,
-    err: "holdfast: postgres:// nodes need packages that are not installed beside holdfast: npm install @holdfast/postgres pg\n",
+    err:
+      "holdfast: postgres:// nodes need packages that are not installed beside holdfast: " +
+      "npm install @holdfast/postgres pg\n",
   });
 });
