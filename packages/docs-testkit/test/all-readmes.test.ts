@@ -17,7 +17,7 @@ const outputs: Readonly<Record<string, readonly (RegExp | string)[]>> = {
   ioredis: [quickStart, /^visit 1\n$/],
   "node-redis": [quickStart, /^visit 1\n$/],
   "valkey-glide": [quickStart],
-  postgres: [quickStart, "[ { amount: 70 } ]\n"],
+  postgres: [quickStart, quickStart, "[ { amount: 70 } ]\n"],
   sqlite: [quickStart],
   etcd: [quickStart],
   opentelemetry: [/^measured and traced, fence \d+$/m, /holdfast\.lock\.hold\.duration/],
