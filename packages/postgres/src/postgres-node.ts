@@ -43,7 +43,8 @@ export interface PostgresNode extends Required<Omit<LockNode, "watch" | "verifie
    * clocks say. Roll back if it resolves with false. Only for a `Redlock` over this node alone, and data in the same
    * database.
    *
-   * Call it first in the transaction. It needs `UPDATE` on the table. At the isolation levels above `READ COMMITTED`, an
+   * Call it first in the transaction, before any savepoint: `ROLLBACK TO SAVEPOINT` undoes a call that came after the
+   * savepoint, and another owner may get the lock. It needs `UPDATE` on the table. At the isolation levels above `READ COMMITTED`, an
    * extension during the transaction may make it fail with a serialization error, as a concurrent update does.
    *
    * @param transaction the client of a transaction of `pg` (after `BEGIN`), or the `sql` of a transaction of postgres.js

@@ -127,6 +127,41 @@ describe("holds()", () => {
     expect(await holds).toBe(false);
   });
 
+  test("holds() lasts until ROLLBACK TO a savepoint that came before it, and past one that came after it", async () => {
+    const rival = new Redlock([node]);
+    const isFree = () => rival.tryAcquire("invoice:42", { nodeTimeoutMs: 200 });
+    await inTransaction(async (client) => {
+      expect(await node.holds(client, lock)).toBe(true);
+      await client.query("SAVEPOINT later");
+      expect(await node.holds(client, lock)).toBe(true);
+      await expire();
+      await client.query("ROLLBACK TO later");
+      expect(await isFree()).toBeNull();
+    });
+    await pool.query(`UPDATE "${table}" SET until = 'infinity' WHERE owner IS NOT NULL`);
+    await inTransaction(async (client) => {
+      await client.query("SAVEPOINT earlier");
+      expect(await node.holds(client, lock)).toBe(true);
+      await expire();
+      await client.query("ROLLBACK TO earlier");
+      expect(await isFree()).not.toBeNull();
+      expect(await node.holds(client, lock)).toBe(false);
+    });
+  });
+
+  test("holds() keeps others out until a prepared transaction is committed", async () => {
+    const rival = new Redlock([node]);
+    const client = await pool.connect();
+    await client.query("BEGIN");
+    expect(await node.holds(client, lock)).toBe(true);
+    await client.query("PREPARE TRANSACTION 'later'");
+    client.release(true);
+    await expire();
+    expect(await rival.tryAcquire("invoice:42", { nodeTimeoutMs: 200 })).toBeNull();
+    await pool.query("COMMIT PREPARED 'later'");
+    expect(await rival.tryAcquire("invoice:42")).not.toBeNull();
+  });
+
   describe.each(["REPEATABLE READ", "SERIALIZABLE"])("at isolation level %s", (level) => {
     const begin = `BEGIN ISOLATION LEVEL ${level}`;
     /** Calls `holds` in a transaction that took its snapshot before the step. */

@@ -8,7 +8,7 @@ import { type OpenClient, openNode } from "./fixtures/rival.ts";
 
 /** Starts a server for the tests of a file. */
 export async function serverOfFile(): Promise<PostgresServer> {
-  const server = await startPostgresServer({ fsync: true });
+  const server = await startPostgresServer({ fsync: true, settings: { max_prepared_transactions: 2 } });
   afterAll(() => server.stop());
   return server;
 }
