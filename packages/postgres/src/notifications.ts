@@ -28,7 +28,7 @@ const renewalMs = 20_000;
 /** How long the connection, or a message, may take, in milliseconds. */
 const arrivalMs = 5_000;
 
-/** How long watches are refused after a test message did not arrive, in milliseconds. */
+/** How long watches are refused after the first test message did not arrive, in milliseconds. */
 const refusalMs = 60_000;
 
 /** The bounds of the random delay before a lost connection is opened again, in milliseconds. */
@@ -52,6 +52,8 @@ export class Notifications {
   /** Closes an idle connection, or opens a lost one again. */
   #timer: NodeJS.Timeout | undefined;
   #renewal: NodeJS.Timeout | undefined;
+  /** Whether a test message has ever arrived: if so, a lost one is the fault of a connection. */
+  #hasReceived = false;
   #refusedUntilMs = 0;
   #isClosed = false;
 
@@ -81,6 +83,7 @@ export class Notifications {
       await this.#source.announce(names);
     } catch (error) {
       await unwatch();
+      if (this.#connection === undefined) this.#reopen(); // for the other watches
       throw error;
     }
     return unwatch;
@@ -114,7 +117,10 @@ export class Notifications {
         if (this.#connection === connection) this.#reopen();
       });
       this.#connection = connection;
-      connection.catch(() => {
+      const onOpen = (): void => {
+        if (this.#connection === connection) this.#renewal = setInterval(() => void this.#renew(), renewalMs).unref();
+      };
+      connection.then(onOpen, () => {
         if (this.#connection === connection) this.#connection = undefined;
       });
     }
@@ -124,15 +130,17 @@ export class Notifications {
   async #open(onEnd: () => void): Promise<() => Promise<void>> {
     const onMessage = (payload: string): void => this.#onMessage(payload);
     const opening = this.#source.listen(onMessage, onEnd);
-    const close = await within(arrivalMs, opening, () => new Error("the connection for notifications did not open"));
+    const late = (): Error => {
+      opening.then((close) => close(), ignore);
+      return new Error("the connection for notifications did not open");
+    };
+    const close = await within(arrivalMs, opening, late);
     try {
       await this.#test();
     } catch (error) {
       await close();
       throw error;
     }
-    clearInterval(this.#renewal);
-    this.#renewal = setInterval(() => void this.#renew(), renewalMs).unref();
     return close;
   }
 
@@ -143,8 +151,10 @@ export class Notifications {
     try {
       await this.#source.send(payload);
       await within(arrivalMs, arrival, lostMessages);
+      this.#hasReceived = true;
     } catch (error) {
-      if (error instanceof LostMessagesError) this.#refusedUntilMs = performance.now() + refusalMs;
+      const mayBePooler = error instanceof LostMessagesError && !this.#hasReceived;
+      if (mayBePooler) this.#refusedUntilMs = performance.now() + refusalMs;
       throw error;
     } finally {
       this.#tests.delete(payload);
@@ -152,11 +162,12 @@ export class Notifications {
   }
 
   async #renew(): Promise<void> {
+    const connection = this.#connection;
     try {
       await this.#source.announce([...this.#rows.values()].map(({ name }) => name));
       await this.#test();
     } catch {
-      this.#reopen();
+      if (this.#connection === connection) this.#reopen();
     }
   }
 
@@ -194,6 +205,8 @@ export class Notifications {
     for (const listener of this.#rows.get(payload.slice(0, digestLength))?.listeners ?? []) listener(next);
   }
 }
+
+function ignore(): void {}
 
 class LostMessagesError extends Error {}
 
