@@ -205,7 +205,8 @@ const keeping = (table: string) => ({
     SELECT held::text, (SELECT max(fence) FROM extended)::text AS fence, others::text FROM verdict`,
 
   inspect: `
-    SELECT CASE WHEN until > now THEN owner END AS owner, (${millisecondsUntil("until", "now")})::text AS wait, fence::text
+    SELECT CASE WHEN until > now THEN owner END AS owner,
+      CASE WHEN until > now THEN (${millisecondsUntil("until", "now")})::text END AS wait, fence::text
     FROM ${table}, clock_timestamp() AS now WHERE name = $1::text`,
 
   list: `
@@ -238,7 +239,7 @@ const watching = (table: string, channel: string) => ({
     ), passed AS (
       UPDATE ${table} AS row SET owner = NULL,
         waiters = ${without("list", firstOf("list"))} ||
-          CASE WHEN $3::text IS NOT NULL
+          CASE WHEN $3::text IS NOT NULL AND NOT ${has(without("list", firstOf("list")), "$3::text")}
             THEN ARRAY[${entryOf(`1 + (SELECT left(max(entry), 16)::bigint FROM unnest(list) AS entry)`, "$3::text")}] END,
         waiting_until = CASE WHEN $3::text IS NOT NULL THEN clock_timestamp() + ${listTtl} ELSE waiting_until END
       FROM held WHERE row.name = held.name AND held.list IS NOT NULL RETURNING held.*, ${firstOf("held.list")} AS next

@@ -187,6 +187,22 @@ test("acquire() rejects, and the process lives on, when the server ends a connec
   ended.close();
 });
 
+describe("waits", () => {
+  test("inspect() reads a resource that was only watched", async () => {
+    const node = nodeOver();
+    await node.watch?.(["r"], () => {});
+    expect(await node.inspect("r")).toEqual({ owner: null, remainingMs: null, fence: 0 });
+  });
+
+  test("release() leaves a waiter that is in the list already at its position", async () => {
+    const node = nodeOver();
+    await node.acquire(claim("alice", "r"));
+    for (const waiter of ["first", "second"]) await node.acquire({ ...claim("bob", "r"), waiter });
+    await node.release({ resources: ["r"], owner: "alice", timeoutMs, waiter: "second" });
+    expect((await pool.query(`SELECT cardinality(waiters) AS count FROM "${table}"`)).rows).toEqual([{ count: 1 }]);
+  });
+});
+
 describe("errors", () => {
   const misconfigured: [string, string, string][] = [
     ["the table is missing", "missing", "does not exist: create it with createTable() or holdfast create-table"],
