@@ -61,17 +61,17 @@ const storedNameMax = 1_000;
 
 /**
  * Spells a resource as it is stored: in ASCII, which every database encoding has, with the escapes of JSON. A long name
- * ends with its digest instead of its last characters. No other name is stored as `…\#…`, as JSON has no such escape.
+ * ends with a tab and its digest instead of its last characters. No other stored name has a tab, as JSON escapes it.
  */
 export function storedName(resource: string): string {
   const name = asciiOf(resource);
   if (name.length <= storedNameMax) return name;
-  return `${name.slice(0, storedNameMax - 66)}\\#${digestOf(name)}`;
+  return `${name.slice(0, storedNameMax - 65)}\t${digestOf(name)}`;
 }
 
 /** Returns the resource that is stored under a name; undefined if the name ends with a digest. */
 export function resourceOf(name: string): string | undefined {
-  if (name.length === storedNameMax && /\\#[0-9a-f]{64}$/.test(name)) return undefined;
+  if (name.includes("\t")) return undefined;
   return textOf(name);
 }
 

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 import { ConfigurationError, Redlock } from "@holdfast/core";
@@ -263,6 +264,13 @@ describe("errors", () => {
 });
 
 describe("names", () => {
+  test("a long name and one that spells its digest after a backslash are different resources", async () => {
+    const prefix = `${"a".repeat(933)}\\`;
+    const long = `${prefix}${"b".repeat(200)}`;
+    const digest = createHash("sha256").update(JSON.stringify(long).slice(1, -1)).digest("hex");
+    expect((await nodeOver().acquire(claim("alice", long, `${prefix}#${digest}`))).granted).toBe(true);
+  });
+
   test("a long name, and names that end in a digest, are different resources", async () => {
     const node = nodeOver();
     const random = Array.from({ length: 400 }, () => crypto.randomUUID()).join("");
