@@ -75,6 +75,13 @@ export interface Database {
   script(text: string): Promise<readonly Row[]>;
   /** Opens a connection that listens to a channel. `onEnd` is called once, when it has ended by itself. */
   listen(channel: string, onNotify: (payload: string) => void, onEnd: () => void): Promise<() => Promise<void>>;
+/** The longest delay of a timer, in milliseconds. */
+const timerMaxMs = 2 ** 31 - 1;
+
+/** How long the connection for notifications may take to open and to end before it is cut, in milliseconds. */
+const openTimeoutMs = 5_000;
+const endTimeoutMs = 500;
+
 }
 
 /** How long the server may take to reply before the connection is closed, in milliseconds. */
@@ -111,6 +118,7 @@ interface PgSource {
   readonly Client: new (options: object) => PgSubscriber;
   readonly options: object;
 }
+  readonly connection?: { readonly stream?: { destroy(): void } };
 
 interface PgSubscriber {
   connect(): Promise<unknown>;
@@ -166,6 +174,14 @@ function overPg(pool: Pick<PgPool, "connect">, { Client, options }: PgSource): D
     async listen(channel, onNotify, onEnd) {
       const subscriber = new Client(options);
       subscriber.on("error", ignore); // "end" follows
+      // A server that hangs neither replies nor confirms the end of a connection.
+      const cut = (): void => void subscriber.connection?.stream?.destroy();
+      const end = async (): Promise<void> => {
+        const timer = setTimeout(cut, endTimeoutMs);
+        await subscriber.end().catch(ignore);
+        clearTimeout(timer);
+      };
+      const timer = setTimeout(cut, openTimeoutMs);
       subscriber.on("notification", (message) => {
         if (message.channel === channel) onNotify(message.payload ?? "");
       });
@@ -173,7 +189,7 @@ function overPg(pool: Pick<PgPool, "connect">, { Client, options }: PgSource): D
         await subscriber.connect();
         await subscriber.query(`LISTEN ${channel}`);
       } catch (error) {
-        await subscriber.end().catch(ignore);
+        await end();
         throw error;
       }
       let isClosed = false;
@@ -182,7 +198,7 @@ function overPg(pool: Pick<PgPool, "connect">, { Client, options }: PgSource): D
       });
       return async () => {
         isClosed = true;
-        await subscriber.end().catch(ignore);
+        await end();
       };
     },
   };

@@ -202,6 +202,20 @@ describe("waits", () => {
     await node.release({ resources: ["r"], owner: "alice", timeoutMs, waiter: "second" });
     expect((await pool.query(`SELECT cardinality(waiters) AS count FROM "${table}"`)).rows).toEqual([{ count: 1 }]);
   });
+
+  test("close() ends although the server hangs", async () => {
+    const node = postgresNode(pool, { table });
+    await node.watch?.(["r"], () => {});
+    const listening = "SELECT pid FROM pg_stat_activity WHERE query LIKE 'LISTEN%'";
+    const pids: number[] = (await pool.query(listening)).rows.map(({ pid }) => pid);
+    expect(pids).not.toEqual([]);
+    for (const pid of pids) process.kill(pid, "SIGSTOP");
+    try {
+      await node.close();
+    } finally {
+      for (const pid of pids) process.kill(pid, "SIGCONT");
+    }
+  });
 });
 
 describe("errors", () => {
