@@ -11,7 +11,7 @@ import {
   type ReleaseRequest,
 } from "@holdfast/core";
 import { assertAcquire, assertExtend, assertRelease } from "@holdfast/core/requests";
-import { codeOf, type Database, type Row, type Value } from "./client.ts";
+import { codeOf, type Database, isOfStatement, type Row, type Value } from "./client.ts";
 import type { Statement, Statements } from "./statements.ts";
 import { arrayOf, asciiOf, storedName, textOf } from "./table.ts";
 
@@ -148,9 +148,9 @@ export class Claims {
     const values = [arrayOf(resources.map(storedName)), asciiOf(owner), optional(waiter), undo];
     return this.#repeat(async () => {
       const send = () => this.#query({ ...request, timeoutMs: patienceMs }, this.#statements.release, values);
-      // Without a message of the server, the connection was lost. Another one repeats what may not have happened.
+      // Unless the server has replied with an error of the statement, the connection was lost. Another one repeats what may not have happened.
       const rows = await send().catch((error) => {
-        if (Object(error).severity === "ERROR" || error instanceof ConfigurationError) throw error;
+        if (isOfStatement(error) || error instanceof ConfigurationError) throw error;
         return send();
       });
       const next = rows.find(([name]) => name !== null)?.[0];

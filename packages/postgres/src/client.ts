@@ -147,8 +147,7 @@ function overPg(pool: Pick<PgPool, "connect">, { Client, options }: PgSource): D
       isUsable = true;
       return (result?.rows ?? []) as Row[];
     } catch (error) {
-      const { severity } = Object(error); // of an error message of the server, after which the connection is intact
-      isUsable = severity === "ERROR";
+      isUsable = isOfStatement(error);
       throw error;
     } finally {
       client.removeListener("error", ignore);
@@ -286,5 +285,13 @@ export function codeOf(error: unknown): string {
   const { code } = Object(error);
   return typeof code === "string" ? code : "";
 }
+/**
+ * Returns whether this is an error message of the server about a statement, after which the connection is intact. The
+ * severity does not tell: it is in the language of the server. Classes of errors that may end the connection are left out.
+ */
+export function isOfStatement(error: unknown): boolean {
+  return /^(?!08|28|3D|53|57|58)[\dFHP][\dA-Z]{4}$/.test(codeOf(error));
+}
+
 
 function ignore(): void {}

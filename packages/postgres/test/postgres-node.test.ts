@@ -203,6 +203,29 @@ describe("waits", () => {
     expect((await pool.query(`SELECT cardinality(waiters) AS count FROM "${table}"`)).rows).toEqual([{ count: 1 }]);
   });
 
+  test("acquire() closes no connection because the server speaks another language", async () => {
+    const own = new pg.Pool({ connectionString, max: 1 });
+    const { rows } = await own.query("SELECT pg_backend_pid() AS pid");
+    own.on("acquire", (client) => {
+      const query = client.query.bind(client) as (...given: unknown[]) => Promise<unknown> | undefined;
+      const translated = (...given: unknown[]) =>
+        query(...given)?.catch((error) => {
+          throw Object.assign(error, { severity: "FEHLER" });
+        });
+      Object.assign(client, { query: translated });
+    });
+    const node = nodeOver(own);
+    const blocker = await pool.connect();
+    await node.acquire({ ...claim("alice", "r"), ttlMs: 1 });
+    await expect.poll(async () => (await node.inspect("r")).owner).toBeNull();
+    await blocker.query(`BEGIN; SELECT FROM "${table}" FOR UPDATE`);
+    expect(await node.acquire({ ...claim("bob", "r"), timeoutMs: 200 })).toEqual({ granted: false });
+    await blocker.query("COMMIT");
+    blocker.release();
+    expect((await own.query("SELECT pg_backend_pid() AS pid")).rows).toEqual(rows);
+    await own.end();
+  });
+
   test("close() ends although the server hangs", async () => {
     const node = postgresNode(pool, { table });
     await node.watch?.(["r"], () => {});
