@@ -18,6 +18,9 @@ import { arrayOf, asciiOf, storedName, textOf } from "./table.ts";
 /** How often a call is repeated because another one came first. One of the others succeeded each time. */
 const triesMax = 20;
 
+/** The longest wait that PostgreSQL and timers can express, in milliseconds: 24 days. */
+const longestMs = 2 ** 31 - 1;
+
 /** How long requests that core does not wait for may wait for a connection, in milliseconds. */
 const patienceMs = 10_000;
 
@@ -221,7 +224,7 @@ function claimOf(request: AcquireRequest): Value[] {
 
 /** How long a statement waits for a row. A denial then arrives before the deadline of the request. */
 function lockTimeoutOf({ timeoutMs }: NodeRequest): string {
-  return `${Math.max(1, Math.floor(timeoutMs / 2))}ms`;
+  return `${Math.min(Math.max(1, Math.floor(timeoutMs / 2)), longestMs)}ms`;
 }
 
 function denialOf(

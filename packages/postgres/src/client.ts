@@ -57,8 +57,6 @@ export interface PostgresJs {
 export interface PostgresJsQuery {
   /** Makes rows arrays. */
   values(): PromiseLike<unknown>;
-  /** Cancels the query. */
-  cancel(): void;
 }
 
 /** A client of a PostgreSQL server: a `Pool` or a `Client` of `pg`, or an instance of postgres.js. */
@@ -75,14 +73,14 @@ export interface Database {
   script(text: string): Promise<readonly Row[]>;
   /** Opens a connection that listens to a channel. `onEnd` is called once, when it has ended by itself. */
   listen(channel: string, onNotify: (payload: string) => void, onEnd: () => void): Promise<() => Promise<void>>;
+}
+
 /** The longest delay of a timer, in milliseconds. */
 const timerMaxMs = 2 ** 31 - 1;
 
 /** How long the connection for notifications may take to open and to end before it is cut, in milliseconds. */
 const openTimeoutMs = 5_000;
 const endTimeoutMs = 500;
-
-}
 
 /** How long the server may take to reply before the connection is closed, in milliseconds. */
 const replyTimeoutMs = 10_000;
@@ -118,9 +116,9 @@ interface PgSource {
   readonly Client: new (options: object) => PgSubscriber;
   readonly options: object;
 }
-  readonly connection?: { readonly stream?: { destroy(): void } };
 
 interface PgSubscriber {
+  readonly connection?: { readonly stream?: { destroy(): void } };
   connect(): Promise<unknown>;
   query(text: string): Promise<unknown>;
   end(): Promise<void>;
@@ -173,6 +171,9 @@ function overPg(pool: Pick<PgPool, "connect">, { Client, options }: PgSource): D
     async listen(channel, onNotify, onEnd) {
       const subscriber = new Client(options);
       subscriber.on("error", ignore); // "end" follows
+      subscriber.on("notification", (message) => {
+        if (message.channel === channel) onNotify(message.payload ?? "");
+      });
       // A server that hangs neither replies nor confirms the end of a connection.
       const cut = (): void => void subscriber.connection?.stream?.destroy();
       const end = async (): Promise<void> => {
@@ -181,15 +182,14 @@ function overPg(pool: Pick<PgPool, "connect">, { Client, options }: PgSource): D
         clearTimeout(timer);
       };
       const timer = setTimeout(cut, openTimeoutMs);
-      subscriber.on("notification", (message) => {
-        if (message.channel === channel) onNotify(message.payload ?? "");
-      });
       try {
         await subscriber.connect();
         await subscriber.query(`LISTEN ${channel}`);
       } catch (error) {
         await end();
         throw error;
+      } finally {
+        clearTimeout(timer);
       }
       let isClosed = false;
       subscriber.on("end", () => {
@@ -248,18 +248,23 @@ function overPostgresJs(sql: PostgresJs & { options?: { prepare?: boolean } }): 
   const prepare = sql.options?.prepare ?? true;
   return {
     async query({ text }, values, sendWithinMs) {
-      const query = sql.unsafe(text, [...values], { prepare });
-      // A query that waits for a connection is removed. One that was sent is left to its reply: to cancel it could confirm
-      // a claim that no standby has.
-      const dropUnsent = (): void => {
-        if ((query as { state?: unknown }).state == null) query.cancel();
-      };
-      const timer = setTimeout(dropUnsent, sendWithinMs);
+      const parameters = [...values];
+      const query = sql.unsafe(text, parameters, { prepare });
+      let timer: NodeJS.Timeout | undefined;
       let lateTimer: NodeJS.Timeout | undefined;
       const late = new Promise<never>((_resolve, reject) => {
+        // A query that was sent is left to its reply: to cancel it could confirm a claim that no standby has. One that
+        // waits for a connection loses its parameters, so that the server will refuse it. If it were cancelled while its
+        // connection opens, the instance (3.4.9) would never use that connection.
+        const dropUnsent = (): void => {
+          if ((query as { state?: unknown }).state != null) return;
+          parameters.length = 0;
+          reject(new Error(`no connection was free within ${Math.round(sendWithinMs)} ms`));
+        };
+        timer = setTimeout(dropUnsent, Math.min(sendWithinMs, timerMaxMs));
         // The query on a connection that is lost may never settle.
         const fail = (): void => reject(new Error(`no reply within ${replyTimeoutMs} ms`));
-        lateTimer = setTimeout(fail, sendWithinMs + replyTimeoutMs);
+        lateTimer = setTimeout(fail, Math.min(sendWithinMs + replyTimeoutMs, timerMaxMs));
       });
       try {
         return (await Promise.race([query.values(), late])) as Row[];
@@ -280,11 +285,6 @@ function overPostgresJs(sql: PostgresJs & { options?: { prepare?: boolean } }): 
   };
 }
 
-/** Returns the SQLSTATE of an error; empty if it has none. */
-export function codeOf(error: unknown): string {
-  const { code } = Object(error);
-  return typeof code === "string" ? code : "";
-}
 /**
  * Returns whether this is an error message of the server about a statement, after which the connection is intact. The
  * severity does not tell: it is in the language of the server. Classes of errors that may end the connection are left out.
@@ -293,5 +293,10 @@ export function isOfStatement(error: unknown): boolean {
   return /^(?!08|28|3D|53|57|58)[\dFHP][\dA-Z]{4}$/.test(codeOf(error));
 }
 
+/** Returns the SQLSTATE of an error; empty if it has none. */
+export function codeOf(error: unknown): string {
+  const { code } = Object(error);
+  return typeof code === "string" ? code : "";
+}
 
 function ignore(): void {}

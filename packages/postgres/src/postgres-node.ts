@@ -88,6 +88,9 @@ export interface PostgresNode extends Required<Omit<LockNode, "watch" | "verifie
   deleteUnused(options: DeleteUnusedOptions): Promise<number>;
 }
 
+/** About a thousand years, in milliseconds: timestamps of PostgreSQL do not reach much further back. */
+const millenniumMs = 1_000 * 365 * 86_400_000;
+
 /** Replies took up to 58 ms at the 99th percentile on a small machine with `fsync`, and a checkpoint takes longer. */
 const suggestedTimeoutMs = 250;
 
@@ -148,7 +151,7 @@ export function postgresNode(client: PostgresClient, options: PostgresNodeOption
     async deleteUnused(given) {
       assertOptions(given, ["unusedForMs"], "deleteUnused");
       checkInteger("unusedForMs", given.unusedForMs);
-      const [[count] = []] = await database.script(deletionOf(table, given.unusedForMs));
+      const [[count] = []] = await database.script(deletionOf(table, Math.min(given.unusedForMs, millenniumMs)));
       return Number(count);
     },
   };

@@ -203,6 +203,31 @@ describe("waits", () => {
     expect((await pool.query(`SELECT cardinality(waiters) AS count FROM "${table}"`)).rows).toEqual([{ count: 1 }]);
   });
 
+  test("acquire() over postgres.js leaves the connection usable if it opens after the timeout", async () => {
+    const sql = postgres(connectionString, { max: 1, fetch_types: false, onnotice: () => {} });
+    const node = nodeOver(sql);
+    await expect(node.acquire({ ...claim("alice", "r"), timeoutMs: 0.1 })).rejects.toThrow("no connection was free");
+    expect((await node.acquire(claim("bob", "r"))).granted).toBe(true);
+    await sql.end();
+  });
+
+  test.each(["pg", "postgres.js"])(
+    "acquire() over %s accepts a timeout that no timer can wait for",
+    async (library) => {
+      const sql = postgres(connectionString, { max: 1, fetch_types: false, onnotice: () => {} });
+      const node = nodeOver(library === "pg" ? pool : sql);
+      for (const timeout of [2 ** 31, Number.MAX_SAFE_INTEGER, Number.POSITIVE_INFINITY]) {
+        const resource = `r${timeout}`;
+        expect((await node.acquire({ ...claim("alice", resource), timeoutMs: timeout })).granted).toBe(true);
+      }
+      await sql.end();
+    },
+  );
+
+  test("deleteUnused() accepts the longest time", async () => {
+    expect(await nodeOver().deleteUnused({ unusedForMs: Number.MAX_SAFE_INTEGER })).toBe(0);
+  });
+
   test("acquire() closes no connection because the server speaks another language", async () => {
     const own = new pg.Pool({ connectionString, max: 1 });
     const { rows } = await own.query("SELECT pg_backend_pid() AS pid");
