@@ -9,6 +9,7 @@ const byStatement: Readonly<Record<string, string>> = {
     "a reply says what the adapter expects, not what the server did",
   "acquire() with takeover and the release of the old owner sent at once leave the claim to the new owner":
     "a release compares the owner first and frees the resource in a second step",
+  "release() with a waiter that is in the list already keeps it there once": "a list contains a waiter twice",
   "acquire() grants a resource that was never claimed":
     "a resource without an entry in the store counts as held, or its counter does not begin at 0",
   "acquire() grants a resource that was released": "a release leaves the claim in the store",

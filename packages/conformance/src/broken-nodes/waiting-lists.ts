@@ -90,6 +90,25 @@ async function enterOrLeave(node: LockNode, request: AcquireRequest, resources: 
 /** Faults in the members and the order of a list. */
 const brokenOrder: readonly BrokenWrapper[] = [
   {
+    fault: "adds the waiter of a release to the list although it is there already",
+    caughtBy: "release() with a waiter that is in the list already keeps it there once",
+    needs: ["waitingLists"],
+    breakIt: (node) => {
+      const again = new Map<string, string>();
+      return {
+        async release(request) {
+          const [resource] = request.resources as [string];
+          const reply = await node.release(request);
+          if (reply.next !== undefined && request.waiter !== undefined) again.set(resource, request.waiter);
+          const next = again.get(resource);
+          if (reply.next !== undefined || next === undefined || request.undo) return reply;
+          again.delete(resource);
+          return { ...reply, next };
+        },
+      };
+    },
+  },
+  {
     fault: "names the latest waiter first",
     caughtBy: "release() names waiters in the order of the fence counters at which they joined, each once",
     breakIt: (node) => choosing(node, (denials) => denials.at(-1)),

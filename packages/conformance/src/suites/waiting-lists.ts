@@ -174,6 +174,11 @@ const terms: readonly Fact[] = [
     expect(await namesOf(world.rival, "r")).toEqual(["A"]);
   }),
 
+  fact("release() with a waiter that is in the list already keeps it there once", async (world) => {
+    expect(await nextAfter(world, "r", ["A", "B"], { waiter: "B" })).toBe("A");
+    expect(await namesOf(world.rival, "r")).toEqual(["B"]);
+  }),
+
   fact("release() with a waiter does not add it to an empty waiting list", async (world) => {
     expect(await nextAfter(world, "r", [], { waiter: "A" })).toBeUndefined();
     expect(await namesOf(world.rival, "r")).toEqual([]);
