@@ -151,7 +151,8 @@ export class Claims {
     const values = [arrayOf(resources.map(storedName)), asciiOf(owner), optional(waiter), undo];
     return this.#repeat(async () => {
       const send = () => this.#query({ ...request, timeoutMs: patienceMs }, this.#statements.release, values);
-      // Unless the server has replied with an error of the statement, the connection was lost. Another one repeats what may not have happened.
+      // Unless the server has replied with an error of the statement, the connection was lost. Another one repeats what
+      // may not have happened.
       const rows = await send().catch((error) => {
         if (isOfStatement(error) || error instanceof ConfigurationError) throw error;
         return send();

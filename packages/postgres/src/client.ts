@@ -18,7 +18,7 @@ export interface PgPool {
 /** A connection that was checked out from a {@link PgPool}. */
 export interface PgPoolClient {
   /** Runs a statement. */
-  query(query: PgQuery): Promise<{ readonly rows: unknown[] }>;
+  query(query: PgQuery): Promise<PgResult>;
   /** Returns the connection to the pool, or closes it. */
   release(destroy?: boolean): void;
   /** Adds a listener for errors of the connection. */
@@ -30,7 +30,13 @@ export interface PgPoolClient {
 /** A connected `Client` of `pg` that does nothing else. It must not be in a transaction. */
 export interface PgClient {
   /** Runs a statement. */
-  query(query: PgQuery): Promise<{ readonly rows: unknown[] }>;
+  query(query: PgQuery): Promise<PgResult>;
+}
+
+/** The result of a query of `pg`. */
+export interface PgResult {
+  /** The rows. */
+  readonly rows: unknown[];
 }
 
 /** A query of `pg`. */
@@ -50,7 +56,13 @@ export interface PostgresJs {
   /** Runs a statement. */
   unsafe(text: string, values?: Value[], options?: { prepare?: boolean }): PostgresJsQuery;
   /** Subscribes to a channel. */
-  listen(channel: string, onNotify: (payload: string) => void): Promise<{ unlisten(): Promise<void> }>;
+  listen(channel: string, onNotify: (payload: string) => void): Promise<PostgresJsSubscription>;
+}
+
+/** A subscription of postgres.js. */
+export interface PostgresJsSubscription {
+  /** Ends it. */
+  unlisten(): Promise<void>;
 }
 
 /** A query of postgres.js. */

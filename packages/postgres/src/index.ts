@@ -5,9 +5,11 @@ export type {
   PgPool,
   PgPoolClient,
   PgQuery,
+  PgResult,
   PostgresClient,
   PostgresJs,
   PostgresJsQuery,
+  PostgresJsSubscription,
   Value,
 } from "./client.ts";
 export {

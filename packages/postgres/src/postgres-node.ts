@@ -31,7 +31,7 @@ export interface PostgresNodeOptions extends TableOptions {
 
 /** See {@link PostgresNode.deleteUnused}. */
 export interface DeleteUnusedOptions {
-  /** How long a resource was not claimed, in milliseconds: a positive integer. */
+  /** How long a resource was not claimed, in milliseconds: an integer of at least a minute. */
   readonly unusedForMs: number;
 }
 
@@ -44,8 +44,8 @@ export interface PostgresNode extends Required<Omit<LockNode, "watch" | "verifie
    * database.
    *
    * Call it first in the transaction, before any savepoint: `ROLLBACK TO SAVEPOINT` undoes a call that came after the
-   * savepoint, and another owner may get the lock. It needs `UPDATE` on the table. At the isolation levels above `READ COMMITTED`, an
-   * extension during the transaction may make it fail with a serialization error, as a concurrent update does.
+   * savepoint, and another owner may get the lock. It needs `UPDATE` on the table. Above `READ COMMITTED`, it fails with
+   * a serialization error if another claim was granted since the snapshot of the transaction.
    *
    * @param transaction the client of a transaction of `pg` (after `BEGIN`), or the `sql` of a transaction of postgres.js
    * @param lock the lock
@@ -75,8 +75,9 @@ export interface PostgresNode extends Required<Omit<LockNode, "watch" | "verifie
   list(): AsyncIterable<string>;
   /**
    * Deletes the rows of resources that nobody has claimed for some time, and resolves with their number. Keeps the
-   * highest of their fence counters for all of them, so that no counter ever goes down. Waits for claims in progress, and
-   * stops new ones for as long as it takes: a few milliseconds for a thousand rows, the most that a call deletes.
+   * highest of their fence counters for all of them, so that no counter ever goes down.
+   * Waits up to 200 ms for claims in progress, and holds up new ones; rejects (SQLSTATE 55P03) if a claim takes longer, and
+   * may then be called again.
    *
    * @throws {TypeError | RangeError} for bad options
    *
@@ -87,6 +88,9 @@ export interface PostgresNode extends Required<Omit<LockNode, "watch" | "verifie
    */
   deleteUnused(options: DeleteUnusedOptions): Promise<number>;
 }
+
+/** No claim takes longer, so that none still works with what it has read before a row was deleted. */
+const minuteMs = 60_000;
 
 /** About a thousand years, in milliseconds: timestamps of PostgreSQL do not reach much further back. */
 const millenniumMs = 1_000 * 365 * 86_400_000;
@@ -151,6 +155,9 @@ export function postgresNode(client: PostgresClient, options: PostgresNodeOption
     async deleteUnused(given) {
       assertOptions(given, ["unusedForMs"], "deleteUnused");
       checkInteger("unusedForMs", given.unusedForMs);
+      if (given.unusedForMs < minuteMs) {
+        throw new RangeError(`unusedForMs must be at least ${minuteMs}, a minute, not ${given.unusedForMs}`);
+      }
       const [[count] = []] = await database.script(deletionOf(table, Math.min(given.unusedForMs, millenniumMs)));
       return Number(count);
     },

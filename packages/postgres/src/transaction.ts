@@ -1,16 +1,16 @@
-import type { Row, Value } from "./client.ts";
+import type { PgResult, PostgresJsQuery, Row, Value } from "./client.ts";
 import type { Statement } from "./statements.ts";
 
 /** A client of `pg` in a transaction, such as one that was checked out from a `Pool` and has run `BEGIN`. */
 export interface PgTransaction {
   /** Runs a statement. */
-  query(query: { text: string; values?: Value[]; rowMode: "array" }): Promise<{ readonly rows: unknown[] }>;
+  query(query: { text: string; values?: Value[]; rowMode: "array" }): Promise<PgResult>;
 }
 
 /** The `sql` that postgres.js passes to the function of `sql.begin`. */
 export interface PostgresJsTransaction {
   /** Runs a statement. */
-  unsafe(text: string, values?: Value[]): { values(): PromiseLike<unknown> };
+  unsafe(text: string, values?: Value[]): Pick<PostgresJsQuery, "values">;
 }
 
 /** A transaction of the user. */

@@ -54,7 +54,7 @@ test.each(Object.entries(versions))("postgresNode() locks, waits and holds over 
   expect(await node.extend(extension)).toEqual({ held: true, fence: 7 });
   expect(await node.release({ resources: ["r"], owner: "alice", timeoutMs })).toEqual({ released: true, next: "B" });
   await expect.poll(() => released).toEqual(["r"]);
-  expect(await node.deleteUnused({ unusedForMs: 1 })).toBe(0);
+  expect(await node.deleteUnused({ unusedForMs: 60_000 })).toBe(0);
   await unwatch();
   await node.close();
   await close();
