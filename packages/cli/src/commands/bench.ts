@@ -109,20 +109,19 @@ async function measure(
   const { Redlock } = await import("@holdfast/core");
   const redlock = new Redlock(nodes, { ttlMs, nodeTimeoutMs });
   const limits = { seconds: plan.secondsEach, pairs: pairsMax, signal };
+  const used: string[] = [];
   const measureLoad = async (load: Load): Promise<void> => {
     const resources = resourcesOf(load);
-    try {
-      await warmUp(redlock, resources[0] as string, servers);
-      show(await runLoad(redlock, load, resources, limits), plan);
-    } finally {
-      await clear(resources);
-    }
+    used.push(...resources);
+    await warmUp(redlock, resources[0] as string, servers);
+    show(await runLoad(redlock, load, resources, limits), plan);
   };
   if (!plan.json) print(`Acquiring and releasing locks on ${placeOf(options)}, ${plan.secondsEach} s for each load`);
   try {
     for (const load of plan.loads) if (!signal.aborted) await measureLoad(load);
   } finally {
-    await redlock.close();
+    await redlock.close(); // nothing writes to the servers any more
+    await clear(used);
     await dispose();
   }
 }
