@@ -138,13 +138,15 @@ async function wrongChangelog(
 async function expectRightTarballs(packages: readonly PackedPackage[], version: string): Promise<void> {
   const problems = packages.map(async (packed) => {
     const { name, dependencies, peerDependencies, private: isPrivate } = await packedManifest(packed);
-    const ours = Object.entries({ ...dependencies, ...peerDependencies }).filter(([other]) =>
-      packages.some(({ manifest }) => manifest.name === other),
-    );
-    const ranges = ours.filter(([, range]) => range !== `^${version}`);
+    const isOurs = ([other]: [string, unknown]): boolean => packages.some(({ manifest }) => manifest.name === other);
+    const ranges = [
+      ...Object.entries({ ...dependencies }).map(([other, range]) => ({ other, range, wanted: `^${version}` })),
+      // A narrower range would make each release of an optional adapter a major one of the package that can use it.
+      ...Object.entries({ ...peerDependencies }).map(([other, range]) => ({ other, range, wanted: ">=0.0.0 <1" })),
+    ].filter(({ other, range, wanted }) => isOurs([other, range]) && range !== wanted);
     if (isPrivate) return [`${name} ${version}: could not be published`];
     return [
-      ...ranges.map(([other, range]) => `depends on ${other} ${range} instead of ^${version}`),
+      ...ranges.map(({ other, range, wanted }) => `depends on ${other} ${range} instead of ${wanted}`),
       ...(await wrongFiles(packed, ["LICENSE", "README.md", "CHANGELOG.md"])),
     ].map((problem) => `${name} ${version}: ${problem}`);
   });
