@@ -71,7 +71,9 @@ export class Claims {
     const names = request.resources.map(storedName);
     return this.#repeat(async () => {
       try {
-        const outcome = await (names.length === 1 ? this.#acquireOne(request) : this.#acquireAll(request, names));
+        const outcome = await (names.length === 1
+          ? this.#acquireOne(request, names)
+          : this.#acquireAll(request, names));
         if (outcome === undefined || "granted" in outcome) return outcome;
         const isWaiting = request.waiter !== undefined && !outcome.isListed;
         if (isWaiting && !(await this.#wait(request, names))) return undefined; // released meanwhile
@@ -83,9 +85,9 @@ export class Claims {
     });
   }
 
-  async #acquireOne(request: AcquireRequest): Promise<AcquireReply | Refusal | undefined> {
+  async #acquireOne(request: AcquireRequest, names: readonly string[]): Promise<AcquireReply | Refusal | undefined> {
     const { resources, owner } = request;
-    const values = [storedName(resources[0] as string), ...claimOf(request)];
+    const values = [...names, ...claimOf(request)];
     const [row] = await this.#query(request, this.#statements.acquireOne, values);
     if (row === undefined) return undefined; // another claim came first
     const [holder, fence, wait, listed] = row;

@@ -8,7 +8,6 @@ export interface Statement {
 
 /** The statements over one table. Each is atomic, commits by itself, and returns all values as text. */
 export interface Statements {
-  readonly [statement: string]: Statement;
   /** Claims one resource: name, owner, ttl, hint, takeover, waiter, lock timeout. */
   readonly acquireOne: Statement;
   /** Claims several resources whose rows exist: names, owner, ttl, hint, takeover, waiter, lock timeout, clamps. */
@@ -17,7 +16,7 @@ export interface Statements {
   readonly insert: Statement;
   /** Adds a waiter to the lists of the held resources, and removes it from the others: names, takeover, waiter, lock timeout. */
   readonly wait: Statement;
-  /** Keeps a claim: names, owner, ttl, fence, lock timeout, how many names. */
+  /** Keeps a claim: names, owner, ttl, fence, lock timeout. */
   readonly extend: Statement;
   /** Ends a claim: names, owner, waiter, undo. */
   readonly release: Statement;
@@ -116,6 +115,8 @@ export function deletionOf(table: string, unusedForMs: number): string {
     )
     SELECT count(*)::text FROM gone`;
 }
+
+// "clock" counts the locked rows, so that it reads the time when all of them are locked.
 
 const acquiring = (table: string) => ({
   // Returns a row (null, fence) for a grant; (owner, fence, …) for a claim in the way, which may be that of the same
@@ -228,7 +229,7 @@ const watching = (table: string, channel: string) => ({
   // A row of the result is a freed resource: the waiter that was named, if any.
   release: `
     WITH locked AS MATERIALIZED (
-      SELECT name, until, fence, watched_until, waiting_until, waiters FROM ${table}
+      SELECT name, until, watched_until, waiting_until, waiters FROM ${table}
       WHERE name = ANY ($1::text::text[]) AND owner = $2::text ORDER BY name FOR NO KEY UPDATE
     ), held AS MATERIALIZED (
       SELECT name, CASE WHEN waiting_until > now AND NOT $4::boolean THEN waiters END AS list, watched_until > now AS watched
@@ -251,7 +252,7 @@ const watching = (table: string, channel: string) => ({
   // A row of the result is a resource that is still held. Lists of free resources lose the waiter and their first one.
   wait: `
     WITH locked AS MATERIALIZED (
-      SELECT name, owner, until, fence, watched_until, CASE WHEN waiting_until > clock_timestamp() THEN waiters END AS list
+      SELECT name, owner, until, fence, CASE WHEN waiting_until > clock_timestamp() THEN waiters END AS list
       FROM ${table} WHERE name = ANY ($1::text::text[]) AND ${lockTimeout("$4::text")} IS NOT NULL
       ORDER BY name FOR NO KEY UPDATE
     ), clock AS MATERIALIZED (SELECT clock_timestamp() AS now, count(*) AS found FROM locked
