@@ -1,25 +1,10 @@
 import type { Pool, PoolClient } from "pg";
+import { inTransaction } from "./in-transaction.ts";
 
 /** Works in a transaction that shows a token to the tables guarded by `fence-guard.sql`. */
-export async function withFence<T>(pool: Pool, fence: number, work: (client: PoolClient) => Promise<T>): Promise<T> {
-  const client = await pool.connect();
-  client.on("error", ignore);
-  try {
-    await client.query("BEGIN");
+export function withFence<T>(pool: Pool, fence: number, work: (client: PoolClient) => Promise<T>): Promise<T> {
+  return inTransaction(pool, async (client) => {
     await client.query("SELECT set_config('holdfast.fence', $1, true)", [String(fence)]); // until the transaction ends
-    const result = await work(client);
-    const { command } = await client.query("COMMIT");
-    // COMMIT rolls back if a statement has failed, even if the work has caught the error.
-    if (command !== "COMMIT")
-      throw new Error("the transaction was rolled back, because one of its statements had failed");
-    client.off("error", ignore);
-    client.release();
-    return result;
-  } catch (error) {
-    client.release(true); // closes the connection, which rolls the transaction back in any state
-    throw error;
-  }
+    return work(client);
+  });
 }
-
-/** Without a listener, a lost connection ends the process. The query in flight rejects. */
-function ignore(): void {}
