@@ -66,7 +66,7 @@ export interface AttemptFailed {
 export function attempt(context: RedlockContext, terms: AttemptTerms, startedAt: Moment): Promise<Attempt> {
   const { resources, wanted, settings, predecessor, waiter } = terms;
   const { ttlMs, nodeTimeoutMs: timeoutMs, quorum, signal, label } = settings;
-  const claim = new Claim(context, wanted, freshOwner(label), timeoutMs, resources);
+  const claim = new Claim(context, wanted, freshOwner(label), settings, resources);
   const fenceHint = context.fenceHint.next(startedAt.wallMs);
   const { firstLock, openCalls } = context;
   const isDecided = (tally: Tally) => {

@@ -1,5 +1,6 @@
 import type { RedlockContext } from "./context.ts";
-import type { AcquireRequest, LockNode, ReleaseRequest } from "./lock-node.ts";
+import type { AcquireRequest, ExtendRequest, LockNode, ReleaseRequest } from "./lock-node.ts";
+import type { Settings } from "./options.ts";
 import { anyVote, isCertain, type NodeCall, QuorumCall, sendTo, type Tally, type VoteRule } from "./quorum-call.ts";
 import type { ReleaseHints } from "./release-notifier.ts";
 import { readAcquireReply, readExtendReply, readReleaseReply, type Vote } from "./replies.ts";
@@ -27,13 +28,14 @@ const undo: ReleaseHints = { undo: true };
  * The extra release is unnecessary in one case: the node granted exactly the proposed fence, and then confirms that the
  * release already in flight freed something. Every grant to this owner leaves the counter at the proposal or above. Had
  * the node processed the acquire (or a copy of it) after that release, it would have advanced the counter and granted a
- * higher fence.
+ * higher fence. A shared claim that joins others does not advance it, so this says nothing about shared claims.
  */
 export class Claim {
   readonly resources: readonly string[];
   readonly owner: string;
   readonly #context: RedlockContext;
   readonly #timeoutMs: number;
+  readonly #isShared: boolean;
   readonly #reported: readonly string[];
   #hasEnded = false;
   #release: QuorumCall | undefined;
@@ -47,20 +49,21 @@ export class Claim {
    * @param context the shared state of the `Redlock`
    * @param resources sorted, without duplicates, frozen
    * @param owner used by no other claim (S5)
-   * @param timeoutMs how long a node may take to reply to a release
+   * @param settings whether the claim is shared, and how long a node may take to reply to a release
    * @param reported the resources that events name, if the claim covers only some of them
    */
   constructor(
     context: RedlockContext,
     resources: readonly string[],
     owner: string,
-    timeoutMs: number,
+    { nodeTimeoutMs, mode }: Pick<Settings, "nodeTimeoutMs" | "mode">,
     reported: readonly string[] = resources,
   ) {
     this.#context = context;
     this.resources = resources;
     this.owner = owner;
-    this.#timeoutMs = timeoutMs;
+    this.#timeoutMs = nodeTimeoutMs;
+    this.#isShared = mode === "shared";
     this.#reported = reported;
   }
 
@@ -70,6 +73,7 @@ export class Claim {
     const { nodes, servers } = this.#context;
     const { timeoutMs } = rule;
     const request: Writable<AcquireRequest> = { resources, owner, ttlMs, fenceHint, timeoutMs, servers };
+    if (this.#isShared) request.shared = true;
     if (waiter !== undefined) request.waiter = waiter;
     if (predecessor !== undefined) {
       request.takeover = predecessor.owner;
@@ -100,7 +104,9 @@ export class Claim {
     rule: VoteRule,
   ): Promise<Tally> {
     const { resources, owner } = this;
-    const request = Object.freeze({ resources, owner, ...terms, timeoutMs: rule.timeoutMs });
+    const request: Writable<ExtendRequest> = { resources, owner, ...terms, timeoutMs: rule.timeoutMs };
+    if (this.#isShared) request.shared = true;
+    Object.freeze(request);
     const call: NodeCall = {
       nodes,
       method: "extend",
@@ -168,7 +174,7 @@ export class Claim {
     const settleRelease = (release?: Vote): void => {
       if (release?.kind !== "released") this.#releaseOn([node], undo);
     };
-    if (fence !== proposedFence || !this.#release?.whenAnswered(node, settleRelease)) settleRelease();
+    if (this.#isShared || fence !== proposedFence || !this.#release?.whenAnswered(node, settleRelease)) settleRelease();
   }
 
   #releaseRequest(hints: ReleaseHints | undefined): ReleaseRequest {

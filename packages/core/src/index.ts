@@ -16,7 +16,7 @@ export {
   RedlockClosedError,
   WaitTimeoutError,
 } from "./errors.ts";
-export type { Inspection, NodeInspection } from "./inspect.ts";
+export type { Holder, Inspection, NodeInspection } from "./inspect.ts";
 export type { ExtendOptions, Lock } from "./lock.ts";
 // For authors of adapters
 export type {
@@ -33,6 +33,7 @@ export type {
   ReleaseRequest,
   ServerVote,
   ServerVotes,
+  Sharer,
 } from "./lock-node.ts";
 export type {
   AcquiredEvent,

@@ -14,16 +14,32 @@ export interface Inspection {
    * not reply may hold; `unknown` if too few replied to tell.
    */
   readonly state: "held" | "free" | "unknown";
-  /** The owner that a quorum of nodes names, or null. */
+  /** Whether the lock is shared; null if not held. */
+  readonly mode: "exclusive" | "shared" | null;
+  /** The owner that a quorum of nodes names, or null. Of several that share the resource, the one that lasts longest. */
   readonly owner: string | null;
   /** The owner's label, or null. */
   readonly label: string | null;
   /** How long a quorum of nodes will keep the claim unless it is extended, in milliseconds; null if not held. */
   readonly remainingMs: number | null;
+  /** All the owners that a quorum of nodes names, those that last longest first: more than one only if they share. */
+  readonly holders: readonly Holder[];
   /** The highest fence counter that a node reported; 0 if none did. */
   readonly fence: number;
+  /** How many nodes are a quorum. */
+  readonly quorum: number;
   /** Each node's view or error, in the order in which the nodes were given. */
   readonly nodes: readonly NodeInspection[];
+}
+
+/** An owner that a quorum of nodes names. */
+export interface Holder {
+  /** The owner, as in `Lock.owner`. */
+  readonly owner: string;
+  /** The owner's label, or null. */
+  readonly label: string | null;
+  /** How long a quorum of nodes will keep the claim unless it is extended, in milliseconds. */
+  readonly remainingMs: number;
 }
 
 /** One node's view of a resource, or its error. */
@@ -57,24 +73,39 @@ export async function inspectResource(
     return { node, view, error };
   });
   const views = inspections.flatMap(({ view }) => view ?? []);
-  return { resource, ...verdictOf(views, nodes.length, quorum), nodes: inspections };
+  return { resource, quorum, ...verdictOf(views, nodes.length, quorum), nodes: inspections };
 }
 
 function verdictOf(
   views: readonly NodeView[],
   nodeCount: number,
   quorum: number,
-): Omit<Inspection, "resource" | "nodes"> {
-  const claims = views.filter(({ owner }) => owner !== null);
-  const groups = claims.map(({ owner }) => claims.filter((claim) => claim.owner === owner));
-  const [largest = []] = groups.sort((a, b) => b.length - a.length);
-  const remaining = largest.map(({ remainingMs }) => remainingMs ?? Infinity).sort((a, b) => b - a);
-  const owner = largest[quorum - 1]?.owner ?? null;
+): Omit<Inspection, "resource" | "quorum" | "nodes"> {
+  /** How long each node will keep the claim of an owner. */
+  const claims = new Map<string, number[]>();
+  for (const { owner, remainingMs, sharers } of views) {
+    for (const claim of sharers ?? (owner === null ? [] : [{ owner, remainingMs }])) {
+      claims.set(claim.owner, [...(claims.get(claim.owner) ?? []), claim.remainingMs ?? Infinity]);
+    }
+  }
+  const holders = [...claims]
+    .filter(([, remaining]) => remaining.length >= quorum)
+    .map(([owner, remaining]): Holder => {
+      const remainingMs = remaining.sort((a, b) => b - a)[quorum - 1] as number;
+      return { owner, label: labelOf(owner), remainingMs };
+    })
+    .sort((a, b) => b.remainingMs - a.remainingMs);
+  const mostVotes = Math.max(0, ...[...claims.values()].map(({ length }) => length));
+  const isFree = mostVotes + nodeCount - views.length < quorum;
+  const [{ owner, label, remainingMs } = { owner: null, label: null, remainingMs: null }] = holders;
+  const isShared = views.some((view) => view.sharers?.some((sharer) => sharer.owner === owner));
   return {
-    state: owner !== null ? "held" : largest.length + nodeCount - views.length < quorum ? "free" : "unknown",
+    state: owner !== null ? "held" : isFree ? "free" : "unknown",
+    mode: owner === null ? null : isShared ? "shared" : "exclusive",
     owner,
-    label: owner === null ? null : labelOf(owner),
-    remainingMs: remaining[quorum - 1] ?? null,
+    label,
+    remainingMs,
+    holders,
     fence: Math.max(0, ...views.map(({ fence }) => fence)),
   };
 }

@@ -31,13 +31,19 @@ export interface LockNode extends ReleaseNotifier {
   readonly name: string;
 
   /**
-   * Claims all the resources, or none.
+   * Claims all the resources, or none. A claim of another owner *blocks* the request, unless it is a claim of
+   * `takeover`, or both the claim and the request are `shared`.
    *
-   * - Every resource is free, or held by `takeover`: hold them all for `owner` until `ttlMs` from now, set the fence
-   *   counter of each to `max(1 + the highest of their counters, fenceHint)`, and grant with that counter.
+   * - Nothing blocks it: hold all the resources for `owner` until `ttlMs` from now, set the fence counter of each to
+   *   `max(1 + the highest of their counters, fenceHint)`, and grant with that counter. But if the request *joins* the
+   *   shared claims of other owners on every one of the resources, set each counter to the highest of their counters
+   *   instead: sharers may have the same fence, and would otherwise never agree on one.
    * - The same `owner` already holds them all (the command was resent): grant again with the highest of their counters,
    *   unchanged, and leave the remaining ttl alone.
    * - Otherwise: change nothing and deny.
+   *
+   * A node may deny a shared request that nothing blocks, in favour of a client that waits to hold the resource alone. A
+   * node that ignores `shared` denies more than it must, and is safe.
    *
    * `fenceHint` is capped at the wall clock of the store in microseconds plus one day, so that a client with a broken
    * clock cannot exhaust the number range. A store without a clock leaves this to the clock of the adapter.
@@ -49,15 +55,17 @@ export interface LockNode extends ReleaseNotifier {
    *
    * - `owner` holds all the resources: keep each until `ttlMs` from now, or until its current expiry if that is later;
    *   set each counter to `max(counter, fence)`, and reply `held` with the highest counter after the change.
-   * - No other owner holds any of them, `owner` does not hold them all, and `rejoin` is set: claim them all again *as a
-   *   grant*, with the counters at `max(1 + the highest of their counters, fence)`, and reply `rejoined`.
+   * - No claim of another owner blocks it, as in `acquire`, `owner` does not hold them all, and `rejoin` is set: claim
+   *   them all again *as a grant*, with the counters at `max(1 + the highest of their counters, fence)`, or at `max(the
+   *   highest of their counters, fence)` if it joins, and reply `rejoined`.
    * - Otherwise: change nothing, and reply neither.
    */
   extend(request: ExtendRequest): Promise<ExtendReply>;
 
   /**
-   * Frees those of the resources that `owner` holds, keeps their fence counters, and notifies watchers. Releasing a
-   * resource that is free or held by another owner changes nothing and is not an error.
+   * Ends the claims of `owner` on those of the resources that it holds, keeps their fence counters, and notifies the
+   * watchers of each resource that is free then. Releasing a resource that is free or held by another owner changes
+   * nothing and is not an error.
    */
   release(request: ReleaseRequest): Promise<ReleaseReply>;
 
@@ -104,6 +112,8 @@ export interface AcquireRequest extends NodeRequest, AcquireHints {
   readonly fenceHint: number;
   /** An owner whose claims this one may replace: a hand-over between two waiters of one process. */
   readonly takeover?: string;
+  /** Whether the claim may be in force together with other shared claims, as those of readers. Default: false. */
+  readonly shared?: boolean;
   /**
    * Which node votes on which server, for nodes that detect when two of them use the same server. All requests of a
    * `Redlock` carry the same map. Core never reads it.
@@ -133,7 +143,7 @@ export interface Grant {
   readonly fence: number;
 }
 
-/** Another owner holds at least one of the resources. */
+/** A claim of another owner blocks the request, or the node favours a client that waits. */
 export interface Denial extends DenialHints {
   /** Distinguishes a denial from a {@link Grant}. */
   readonly granted: false;
@@ -145,8 +155,10 @@ export interface ExtendRequest extends NodeRequest {
   readonly ttlMs: number;
   /** The minimum value of the fence counters afterwards: a positive safe integer. */
   readonly fence: number;
-  /** Whether the node may claim the resources again if they are free, as after a restart that lost the claims. */
+  /** Whether the node may claim the resources again if nothing blocks it, as after a restart that lost the claims. */
   readonly rejoin: boolean;
+  /** As in {@link AcquireRequest.shared}, and the same as when the claim was acquired. */
+  readonly shared?: boolean;
 }
 
 /** See {@link LockNode.extend}. */
@@ -173,12 +185,25 @@ export interface ReleaseReply extends ReleaseReplyHints {
   readonly released: boolean;
 }
 
+/** One of the owners that share a resource. */
+export interface Sharer {
+  /** Signs the claim. */
+  readonly owner: string;
+  /** How long the node will keep the claim, in milliseconds. */
+  readonly remainingMs: number;
+}
+
 /** The state of one resource on one node. */
 export interface NodeView {
-  /** The owner that holds the resource on this node, or null if it is free. */
+  /** The owner whose claim on the resource lasts longest on this node, or null if the resource is free. */
   readonly owner: string | null;
-  /** How long the node will keep the claim, in milliseconds; null if the resource is free. */
+  /** How long the node will keep that claim, in milliseconds; null if the resource is free. */
   readonly remainingMs: number | null;
+  /**
+   * The shared claims on the resource, `owner`'s included, at least the hundred that last longest; absent if the
+   * resource is free or the claim is exclusive.
+   */
+  readonly sharers?: readonly Sharer[];
   /** The fence counter: 0 if the node has never granted the resource, or has forgotten its counter. */
   readonly fence: number;
   /**

@@ -24,6 +24,12 @@ export interface LockOptions {
    * attempt starts after this time; an attempt in progress is completed. Default 10 000.
    */
   readonly waitTimeoutMs?: number | undefined;
+  /**
+   * `exclusive`, the default: nobody else has a lock on the resources. `shared`: others may have shared locks on them, as
+   * readers do, but nobody an exclusive one. Of two locks on a resource, at least one of them exclusive, the later one
+   * has the larger fence; shared locks may have the same.
+   */
+  readonly mode?: "exclusive" | "shared" | undefined;
   /** How far clocks may drift apart during the ttl, as a fraction of it, from 0 to below 1. Default 0.01. */
   readonly driftFactor?: number | undefined;
   /** How many nodes must grant: from a majority, the default, to all of them. */
@@ -63,6 +69,7 @@ export interface RedlockOptions extends LockOptions {
 
 /** Complete, checked options. A field is undefined only if its absence has a meaning. */
 export interface Settings {
+  readonly mode: "exclusive" | "shared";
   readonly ttlMs: number;
   readonly nodeTimeoutMs: number;
   readonly waitTimeoutMs: number;
@@ -103,6 +110,7 @@ export function defaultNodeTimeoutMs(ttlMs: number, nodes: readonly LockNode[] =
 
 /** The defaults of the lock options. */
 const defaults: Omit<Settings, "nodeTimeoutMs" | "quorum"> = {
+  mode: "exclusive",
   ttlMs: 10_000,
   waitTimeoutMs: 10_000,
   driftFactor: 0.01,
@@ -129,8 +137,9 @@ export function parseLockOptions(options: LockOptions, nodes: readonly LockNode[
   assertOptions(options, lockOptionNames, "a lock");
   const majority = majorityOf(nodes.length);
   const merged = { ...defaults, quorum: majority, ...withoutUndefined(base), ...withoutUndefined(options) };
-  const { ttlMs, waitTimeoutMs, quorum, driftFactor, label, signal, autoExtend } = merged;
+  const { mode, ttlMs, waitTimeoutMs, quorum, driftFactor, label, signal, autoExtend } = merged;
   const { retryDelayMs, retryDelayMaxMs, maxHoldMs, awaitRelease } = merged;
+  insist(mode === "exclusive" || mode === "shared", "mode", "exclusive or shared", mode, TypeError);
   checkType("driftFactor", "number", driftFactor);
   insist(driftFactor >= 0 && driftFactor < 1, "driftFactor", "from 0 to below 1", driftFactor);
   checkTtl(ttlMs, driftFactor);

@@ -3,7 +3,7 @@
 import { checkInteger, checkMethods, wrong } from "./arguments.ts";
 import { type Attempt, type AttemptFailed, attempt, attemptError } from "./attempt.ts";
 import { freshOwner } from "./claim.ts";
-import { systemClock } from "./clock.ts";
+import { type Clock, systemClock } from "./clock.ts";
 import type { RedlockContext } from "./context.ts";
 import { failureDetails, LockHeldError, RedlockClosedError } from "./errors.ts";
 import { FenceHint } from "./fence.ts";
@@ -46,6 +46,10 @@ const users = new WeakMap<LockNode, number>();
  * checks `lock.fence` can reject late writes of this one (Kleppmann, "How to do distributed locking").
  */
 export class Redlock implements AsyncDisposable {
+  /** The nodes, in the order in which they were given. */
+  readonly nodes: readonly LockNode[];
+  /** The clocks and timers in use, for what is built on locks. */
+  readonly clock: Clock;
   readonly #context: RedlockContext;
   readonly #settings: Settings;
   readonly #settingsFor: (options: LockOptions) => Settings;
@@ -77,6 +81,8 @@ export class Redlock implements AsyncDisposable {
     this.#settings = parseLockOptions(lockOptions, checkedNodes);
     this.#settingsFor = rememberingLast((given) => parseLockOptions(given, checkedNodes, lockOptions));
     const openCalls = new Set<QuorumCall>();
+    this.nodes = checkedNodes;
+    this.clock = clock;
     this.#context = {
       nodes: checkedNodes,
       clock,

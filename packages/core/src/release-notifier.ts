@@ -6,10 +6,18 @@
  * A node may keep a **waiting list** for each resource: the clients that wait for it. When the resource is released,
  * the node removes the first waiter from the list and names it, so that only that client tries.
  *
- * - A list contains a waiter at most once.
+ * - A waiter of a shared request and one of an exclusive request are different waiters, even with the same value. A list
+ *   contains each at most once.
  * - Waiters are ordered by the fence counter that the resource had when they were added. Waiters added at the same
  *   counter are in ascending order of their values, so that nodes that learn of them in different orders name the same
  *   one.
+ * - Waiters of shared requests come first, and are named together: whenever a node would name the first waiter and there
+ *   are such waiters, it removes all of them and names each to the watchers. After readers, however, it is the turn of
+ *   an exclusive waiter: when the last shared claim on a resource ends, the node names the first exclusive waiter, if
+ *   there is one. So a reader waits for one writer at most, and a writer for those who were before it.
+ * - While a resource is shared, a node denies further shared requests for it once an exclusive request with a waiter was
+ *   denied, for about a second after each such denial and at most two, or until an exclusive request is granted. Readers
+ *   that follow each other without a gap therefore do not keep a writer out.
  * - A node forgets a list no later than a minute after the last request that added a waiter to it.
  *
  * The conformance suite (`@holdfast/conformance`) tests every sentence on this page.
@@ -17,8 +25,8 @@
 export interface ReleaseNotifier {
   /**
    * Optional: calls `onReleased` soon after any client has released a watched resource on this node, with the name of
-   * the resource and, if the release named a waiter, with that waiter. Expiries and releases with `undo` need not be
-   * announced.
+   * the resource and, if the release named a waiter, with that waiter. Expiries, releases with `undo` and releases that
+   * leave shared claims on the resource need not be announced.
    */
   watch?(resources: readonly string[], onReleased: (resource: string, next?: string) => void): Promise<Unwatch>;
 }
@@ -32,7 +40,7 @@ export interface AcquireHints {
    * The client that keeps waiting if this request is denied: a non-empty string, shared by all callers that wait
    * together, such as those of one process.
    *
-   * If the node keeps lists, a denial adds the waiter to the list of each resource that an owner other than `takeover`
+   * If the node keeps lists, a denial adds the waiter to the list of each resource that another owner than `takeover`
    * holds; a waiter that is already in the list keeps its position. The denial removes the waiter from the lists of the
    * other resources, which it could not use alone; the first remaining waiter of each such list is removed as well, and
    * named to the watchers of that resource as in a release. A grant removes the waiter from all of the lists. A request
@@ -77,8 +85,8 @@ export interface ReleaseHints {
 /** The hints of a release reply. */
 export interface ReleaseReplyHints {
   /**
-   * The waiter that the node named: the first in the list of a freed resource, or of any one of several freed
-   * resources. Absent if the lists were empty, or the node keeps none.
+   * The waiter that the node named, or one of them: the first in the list of a freed resource, or of any one of several
+   * freed resources. Absent if the lists were empty, or the node keeps none.
    */
   readonly next?: string;
 }

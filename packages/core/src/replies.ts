@@ -1,6 +1,6 @@
 import { describeFields, describeValue } from "./arguments.ts";
 import { type ConfigurationError, InvalidReplyError, labelOf, type NodeOutcome } from "./errors.ts";
-import type { NodeView } from "./lock-node.ts";
+import type { NodeView, Sharer } from "./lock-node.ts";
 
 /** A node's reply, or failure to reply, as core counts it. */
 export interface Vote extends Omit<NodeOutcome, "node"> {
@@ -48,14 +48,21 @@ export function readReleaseReply(value: unknown): Vote {
 
 /** Reads the reply of `inspect`. */
 export function readNodeView(value: unknown): Vote {
-  const { owner, remainingMs, fence, recoveringMs } = fieldsOf(value);
+  const { owner, remainingMs, sharers, fence, recoveringMs } = fieldsOf(value);
   const isValid =
     (owner === null || typeof owner === "string") &&
     (remainingMs === null || isDuration(remainingMs)) &&
+    (sharers === undefined || isSharers(sharers)) &&
     (fence === 0 || isFence(fence)) &&
     (recoveringMs === undefined || isDuration(recoveringMs));
   if (!isValid) return invalidReply("inspect", value);
-  const view = { owner, remainingMs, fence, ...(recoveringMs !== undefined && { recoveringMs }) };
+  const view = {
+    owner,
+    remainingMs,
+    fence,
+    ...(sharers !== undefined && { sharers }),
+    ...(recoveringMs !== undefined && { recoveringMs }),
+  };
   return { kind: owner === null ? "not-held" : "held", view };
 }
 
@@ -92,6 +99,13 @@ const largestFence = 2 ** 53 - 2 ** 50;
 
 function isFence(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) > 0 && (value as number) < largestFence;
+}
+
+function isSharers(value: unknown): value is readonly Sharer[] {
+  if (!Array.isArray(value)) return false;
+  const sharers = value.map(fieldsOf);
+  const areValid = sharers.every(({ owner, remainingMs }) => isString(owner) && isDuration(remainingMs));
+  return areValid && new Set(sharers.map(({ owner }) => owner)).size === value.length;
 }
 
 function isString(value: unknown): value is string {

@@ -25,11 +25,12 @@ export { assertOptions, checkInteger, checkMethods, checkType } from "./argument
  * ```
  */
 export const assertAcquire: (request: AcquireRequest) => void = oncePerRequest((request) => {
-  const { ttlMs, fenceHint, takeover, waiter } = request;
+  const { ttlMs, fenceHint, takeover, shared, waiter } = request;
   assertNames(request);
   assert(Number.isSafeInteger(ttlMs) && ttlMs > 0, "ttlMs must be a positive integer", ttlMs);
   assert(Number.isSafeInteger(fenceHint), "fenceHint must be a safe integer", fenceHint);
   assert(takeover === undefined || isName(takeover), "takeover must be a non-empty string if given", takeover);
+  assertShared(shared);
   assertWaiter(waiter);
 });
 
@@ -46,11 +47,12 @@ export const assertAcquire: (request: AcquireRequest) => void = oncePerRequest((
  * ```
  */
 export const assertExtend: (request: ExtendRequest) => void = oncePerRequest((request) => {
-  const { ttlMs, fence, rejoin } = request;
+  const { ttlMs, fence, rejoin, shared } = request;
   assertNames(request);
   assert(Number.isSafeInteger(ttlMs) && ttlMs > 0, "ttlMs must be a positive integer", ttlMs);
   assert(Number.isSafeInteger(fence) && fence > 0, "fence must be a positive safe integer", fence);
   assert(typeof rejoin === "boolean", "rejoin must be true or false", rejoin);
+  assertShared(shared);
 });
 
 /**
@@ -86,6 +88,10 @@ function assertNames({ resources, owner }: NodeRequest): void {
   assert(Array.isArray(resources) && resources.length > 0, "resources must be a list of at least one name", resources);
   for (const resource of resources) assert(isName(resource), "each resource must be a non-empty string", resource);
   assert(isName(owner), "owner must be a non-empty string", owner);
+}
+
+function assertShared(shared: unknown): void {
+  assert(shared === undefined || typeof shared === "boolean", "shared must be true or false if given", shared);
 }
 
 function assertWaiter(waiter: unknown): void {

@@ -9,6 +9,7 @@ fc.configureGlobal({ seed: fuzzSeed });
 
 /** The documented range of each option, given three nodes and the defaults of all other options. */
 const allowed: Record<keyof LockOptions, (value: unknown) => boolean> = {
+  mode: (value) => value === "exclusive" || value === "shared",
   ttlMs: (value) => Number.isSafeInteger(value) && (value as number) > 2,
   nodeTimeoutMs: (value) => isFrom(value, Number.MIN_VALUE) && value < 10_000,
   waitTimeoutMs: (value) => isFrom(value, 0),

@@ -37,7 +37,7 @@ function createQueues(maxWaiters = 100_000) {
     waiterName: "this process",
   };
   const queues = new LocalQueues(context, maxWaiters);
-  const claim = () => new Claim(context, ["r"], "owner", 50);
+  const claim = () => new Claim(context, ["r"], "owner", { nodeTimeoutMs: 50, mode: "exclusive" });
   return { clock, queues, claim };
 }
 
