@@ -77,7 +77,7 @@ export interface ReleaseHints {
   readonly undo?: boolean;
   /**
    * The client that keeps waiting after this release, as in {@link AcquireHints.waiter}. The node adds it at the end of
-   * each list from which it removed a waiter, and to no list that was empty.
+   * each list from which it removed a waiter, and to no list that was empty, as a waiter for an exclusive lock.
    */
   readonly waiter?: string;
 }

@@ -199,7 +199,8 @@ export class LocalQueues {
     const dueAtMs = nowMs + (wasSplit ? delayMs : Math.min(delayMs, pollDelayMs(blocked)));
     waiter.state = "queued";
     for (const queue of wanted) {
-      if (blocked.includes(queue)) queue.dueAtMs = Math.min(queue.dueAtMs, dueAtMs);
+      // A call that wanted to join others has not closed the queue.
+      if (blocked.includes(queue)) queue.dueAtMs = queue.holder === waiter ? Math.min(queue.dueAtMs, dueAtMs) : dueAtMs;
       else if (queue.holder === waiter) queue.dueAtMs = -Infinity;
     }
     const collected = wanted.slice(0, waiter.collectedCount);
@@ -238,7 +239,7 @@ export class LocalQueues {
    * @returns whether the waiter took over the lock; undefined if there is no such waiter
    */
   handOver(waiter: Waiter, claim: Claim): Promise<boolean> | undefined {
-    const next = this.#successorOf(waiter);
+    const next = waiter.isShared ? undefined : this.#successorOf(waiter);
     if (next === undefined || waiter.handOvers === handOversMax) return undefined;
     const sinceMs = waiter.handingOverSinceMs ?? 0;
     if (this.#context.clock.monotonicMs() - sinceMs >= handingOverMsMax) return undefined;
@@ -316,7 +317,7 @@ export class LocalQueues {
   /** Adds a blocked waiter to the group for its resources. If it is the first there, parks the group. */
   #enterGroup(waiter: Waiter): void {
     if (waiter.group === undefined) {
-      const key = JSON.stringify(waiter.resources);
+      const key = JSON.stringify([waiter.isShared, waiter.resources]);
       const group = this.#groups.get(key) ?? new WaiterGroup(key);
       this.#groups.set(key, group);
       if (waiter.order < group.order) group.parkedAt?.unpark(group);
@@ -336,16 +337,22 @@ export class LocalQueues {
 
   /** Starts an attempt of a group's first waiter, or parks the group at a resource that blocks it. */
   #tryOrPark(group: WaiterGroup): void {
-    const { head } = group;
-    if (head === undefined) this.#groups.delete(group.key);
-    else if (head.state === "queued") {
+    for (let { head } = group; head?.state === "queued"; { head } = group) {
+      const { order, wanted, collectedCount } = head;
       const blocker = this.#blockerOf(head);
-      const isEarlier = ({ first }: ResourceQueue) => first !== undefined && first.order < head.order;
-      const contested = blocker ?? head.wanted.slice(head.collectedCount).find(isEarlier);
+      const isEarlier = ({ first }: ResourceQueue) => first !== undefined && first.order < order;
+      const contested = blocker ?? wanted.slice(collectedCount).find(isEarlier);
       contested?.park(group);
-      if (contested === undefined) this.#startAttempt(head);
-      else if (blocker === undefined) this.#serve([contested]); // an older waiter goes first if it is eligible
+      if (contested !== undefined) {
+        if (blocker === undefined) this.#serve([contested]); // an older waiter goes first if it is eligible
+        return;
+      }
+      this.#startAttempt(head);
+      if (wanted.some((queue) => queue.holder === head)) return;
+      group.remove(head); // it joins others, and so may the next
+      head.group = undefined;
     }
+    if (group.head === undefined) this.#groups.delete(group.key);
   }
 
   /**
@@ -356,7 +363,8 @@ export class LocalQueues {
       let oldest: WaiterGroup | undefined;
       for (const queue of queues) {
         const { first } = queue;
-        if (first !== undefined && first.order < (oldest?.order ?? Infinity) && queue.isOpen) oldest = first;
+        if (first !== undefined && first.order < (oldest?.order ?? Infinity) && queue.isOpenTo(first.head as Waiter))
+          oldest = first;
       }
       if (oldest === undefined) break;
       oldest.parkedAt?.unpark(oldest);
@@ -367,7 +375,7 @@ export class LocalQueues {
 
   #startAttempt(waiter: Waiter): void {
     waiter.state = "attempting";
-    for (const queue of waiter.wanted) queue.holder = waiter;
+    for (const queue of waiter.wanted) take(queue, waiter);
     this.#attemptsStarted += 1;
     // If nodes reply without I/O, a long queue would otherwise starve the event loop.
     if (this.#attemptsStarted % attemptsInARow === 0) this.#context.clock.afterPendingIo(() => waiter.pause?.wake());
@@ -387,8 +395,8 @@ export class LocalQueues {
     for (let index = collectedCount; index < wanted.length; index++) {
       const queue = wanted[index] as ResourceQueue;
       const { holder } = queue;
-      if (queue.isOpen || (queue.isDue && holder !== undefined && isReservedFor(holder, waiter))) {
-        if (waiter.isReserving) queue.holder = waiter;
+      if (queue.isOpenTo(waiter) || (queue.isDue && holder !== undefined && isReservedFor(holder, waiter))) {
+        if (waiter.isReserving) take(queue, waiter);
       } else if (ending === undefined || holder !== ending) {
         blocker ??= queue;
         if (!waiter.isReserving) return blocker;
@@ -451,6 +459,7 @@ export class LocalQueues {
     waiter.handingOverSinceMs ??= nowMs;
     for (const queue of waiter.queues) queue.locked(waiter);
     if (waiter.group !== undefined) this.#leaveGroup(waiter, waiter.group);
+    if (waiter.isShared) this.#serve(waiter.queues); // others may join
   }
 
   #endLock(waiter: Waiter, releaseVotes: Tally["votes"]): void {
@@ -459,8 +468,7 @@ export class LocalQueues {
     const missedMs = waiter.queues.length > 1 ? missedNotificationOfSeveralMs : missedNotificationMs;
     for (const queue of waiter.queues) {
       if (namesAnother) this.#listen(queue, 0, waiter.settings.retryDelayMaxMs).deferToOthers();
-      if (queue.holder !== waiter && queue.holder !== undefined) continue;
-      queue.holder = queue.attempting;
+      if (!queue.unlocked(waiter)) continue;
       queue.notifications?.released();
       this.#deferTo(queue, namesAnother ? missedMs : (queue.notifications?.deferMs ?? 0), waiter.settings);
     }
@@ -548,6 +556,11 @@ function isGranted(vote: Vote | undefined): boolean {
 /** Whether a resource is only reserved, so that this waiter may take it: as the holder, or by coming before it. */
 function isReservedFor(holder: Waiter, waiter: Waiter): boolean {
   return holder.state === "queued" && holder.collectedCount === 0 && holder.order >= waiter.order;
+}
+
+/** Lets a waiter try to lock a resource, alone or next to those who share it. */
+function take(queue: ResourceQueue, waiter: Waiter): void {
+  if (!queue.isSharedWith(waiter)) queue.holder = waiter;
 }
 
 /**

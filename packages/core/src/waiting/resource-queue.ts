@@ -65,6 +65,11 @@ export class Waiter {
     this.passedSince = order;
   }
 
+  /** Whether it wants a shared lock. */
+  get isShared(): boolean {
+    return this.settings.mode === "shared";
+  }
+
   /** The resources of its next attempt: all, or one more than it has collected. */
   get wanted(): readonly ResourceQueue[] {
     return this.isCollecting ? this.queues.slice(0, this.collectedCount + 1) : this.queues;
@@ -79,8 +84,10 @@ export class Waiter {
  */
 export class ResourceQueue {
   readonly resource: string;
-  /** The call that tries to lock the resource, holds it, or collects it. */
+  /** The call that tries to lock the resource, holds it, or collects it. Of several that share it, one. */
   holder: Waiter | undefined;
+  /** The other calls that share the resource with the holder. */
+  readonly #sharers = new Set<Waiter>();
   /** The order of the latest calls of this process that locked the resource while other calls wanted it. */
   readonly #served: number[] = [];
   #displaced: Waiter | undefined;
@@ -121,16 +128,35 @@ export class ResourceQueue {
     return this.#displaced?.state === "attempting" ? this.#displaced : undefined;
   }
 
+  /** Whether the holder has a shared lock, which this waiter may join. */
+  isSharedWith(waiter: Waiter): boolean {
+    const { holder } = this;
+    return waiter.isShared && holder?.state === "holding" && holder.isShared && holder !== waiter;
+  }
+
   /** Records that a call of this process has locked the resource. */
   locked(waiter: Waiter): void {
-    if (this.holder !== undefined && this.holder !== waiter) this.#displaced = this.holder;
-    this.holder = waiter;
+    if (this.isSharedWith(waiter)) this.#sharers.add(waiter);
+    else {
+      if (this.holder !== undefined && this.holder !== waiter) this.#displaced = this.holder;
+      this.holder = waiter;
+    }
     this.dueAtMs = -Infinity;
     this.schedule();
     this.notifications?.locked();
     if (this.users === 1) return;
     this.#served.push(waiter.order);
     if (this.#served.length > servedMax) this.#served.shift();
+  }
+
+  /** Records that the lock of a call has ended. Returns whether no other lock of this process is left. */
+  unlocked(waiter: Waiter): boolean {
+    if (this.#sharers.delete(waiter)) return false;
+    if (this.holder !== waiter && this.holder !== undefined) return false;
+    const [sharer] = this.#sharers;
+    if (sharer !== undefined) this.#sharers.delete(sharer);
+    this.holder = sharer ?? this.attempting;
+    return sharer === undefined;
   }
 
   /** Counts the recent locks of calls with a higher order than `since`, at most 8. */
@@ -140,9 +166,10 @@ export class ResourceQueue {
     return count;
   }
 
-  /** Whether a call of this process may try to lock the resource now. */
-  get isOpen(): boolean {
-    return this.holder === undefined && this.isDue;
+  /** Whether this waiter may try to lock the resource now. A sharer joins others only in turn (W2). */
+  isOpenTo(waiter: Waiter): boolean {
+    if (!this.isDue) return false;
+    return this.holder === undefined || (this.isSharedWith(waiter) && waiter.order <= (this.first?.order ?? Infinity));
   }
 
   /** Whether no delay applies. While groups are parked here, only the timer ends a delay. */
@@ -238,20 +265,18 @@ export class WaiterGroup {
     return this.head?.order ?? Infinity;
   }
 
-  /** Adds a waiter: at the front if it came before all others, else at the end. */
+  /** Adds a waiter in order: at the end, unless its attempt has failed. */
   add(waiter: Waiter): void {
-    const { head } = this;
-    if (head === undefined) this.head = this.#tail = waiter;
-    else if (waiter.order < head.order) {
-      waiter.behind = head;
-      head.ahead = waiter;
-      this.head = waiter;
-    } else {
-      const tail = this.#tail as Waiter;
-      waiter.ahead = tail;
-      tail.behind = waiter;
-      this.#tail = waiter;
-    }
+    let behind = this.head;
+    if ((this.#tail?.order ?? 0) < waiter.order) behind = undefined;
+    while (behind !== undefined && behind.order < waiter.order) behind = behind.behind;
+    const ahead = behind === undefined ? this.#tail : behind.ahead;
+    waiter.ahead = ahead;
+    waiter.behind = behind;
+    if (ahead) ahead.behind = waiter;
+    else this.head = waiter;
+    if (behind) behind.ahead = waiter;
+    else this.#tail = waiter;
   }
 
   /** Removes a waiter of this group. */
