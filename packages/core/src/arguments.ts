@@ -83,7 +83,7 @@ export function checkInteger(name: string, value: unknown): void {
 }
 
 /**
- * Throws unless `options` is a plain object without unknown options. The error suggests the closest known name.
+ * Throws unless `options` is a plain object without unknown options. The error suggests similar names.
  *
  * @param options the options as the caller passed them
  * @param names the names of all options
@@ -120,28 +120,10 @@ export function isOrdinaryObject(value: unknown): value is object {
   return Object.prototype.toString.call(value) === "[object Object]";
 }
 
-/** Returns the names that contain this one or are contained in it, or else the closest within two edits. */
+/** Returns the names that contain this one or are contained in it, or else those that begin alike. */
 function similarTo(given: string, names: readonly string[]): readonly string[] {
   const name = given.toLowerCase();
-  if (name.length < 3 || name.length > 40) return [];
+  if (name.length < 3) return [];
   const related = names.filter((other) => other.toLowerCase().includes(name) || name.includes(other.toLowerCase()));
-  if (related.length > 0) return related;
-  const [best] = names
-    .map((other) => ({ other, distance: editDistance(name, other.toLowerCase()) }))
-    .sort((a, b) => a.distance - b.distance);
-  return best !== undefined && best.distance <= 2 ? [best.other] : [];
-}
-
-/** Counts the insertions, deletions and substitutions that turn one string into the other (Levenshtein distance). */
-function editDistance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, index) => index);
-  for (let i = 1; i <= a.length; i++) {
-    const next = [i];
-    for (let j = 1; j <= b.length; j++) {
-      const replaced = (row[j - 1] as number) + (a[i - 1] === b[j - 1] ? 0 : 1);
-      next.push(Math.min(replaced, (row[j] as number) + 1, (next[j - 1] as number) + 1));
-    }
-    row = next;
-  }
-  return row[b.length] as number;
+  return related.length > 0 ? related : names.filter((other) => other.toLowerCase().startsWith(name.slice(0, 3)));
 }

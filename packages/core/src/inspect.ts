@@ -81,30 +81,34 @@ function verdictOf(
   nodeCount: number,
   quorum: number,
 ): Omit<Inspection, "resource" | "quorum" | "nodes"> {
-  /** How long each node will keep the claim of an owner. */
-  const claims = new Map<string, number[]>();
-  for (const { owner, remainingMs, sharers } of views) {
-    for (const claim of sharers ?? (owner === null ? [] : [{ owner, remainingMs }])) {
-      claims.set(claim.owner, [...(claims.get(claim.owner) ?? []), claim.remainingMs ?? Infinity]);
+  /** How long each node keeps the claim of an owner, by the position of its view. */
+  const claims = new Map<string, (number | undefined)[]>();
+  let mostVotes = 0;
+  for (const [index, view] of views.entries()) {
+    for (const { owner, remainingMs } of view.sharers ?? [view]) {
+      if (owner === null) continue;
+      const kept = claims.get(owner) ?? [];
+      kept[index] = remainingMs ?? Infinity;
+      claims.set(owner, kept);
     }
   }
-  const holders = [...claims]
-    .filter(([, remaining]) => remaining.length >= quorum)
-    .map(([owner, remaining]): Holder => {
-      const remainingMs = remaining.sort((a, b) => b - a)[quorum - 1] as number;
-      return { owner, label: labelOf(owner), remainingMs };
-    })
-    .sort((a, b) => b.remainingMs - a.remainingMs);
-  const mostVotes = Math.max(0, ...[...claims.values()].map(({ length }) => length));
+  const holders: Holder[] = [];
+  for (const [owner, kept] of claims) {
+    const remaining = kept.filter((ms) => ms !== undefined).sort((a, b) => b - a);
+    mostVotes = Math.max(mostVotes, remaining.length);
+    const remainingMs = remaining[quorum - 1];
+    if (remainingMs !== undefined) holders.push({ owner, label: labelOf(owner), remainingMs });
+  }
+  const [first] = holders.sort((a, b) => b.remainingMs - a.remainingMs);
+  const isShared = views.some(({ sharers }) => sharers?.some(({ owner }) => owner === first?.owner));
   const isFree = mostVotes + nodeCount - views.length < quorum;
-  const [{ owner, label, remainingMs } = { owner: null, label: null, remainingMs: null }] = holders;
-  const isShared = views.some((view) => view.sharers?.some((sharer) => sharer.owner === owner));
   return {
-    state: owner !== null ? "held" : isFree ? "free" : "unknown",
-    mode: owner === null ? null : isShared ? "shared" : "exclusive",
-    owner,
-    label,
-    remainingMs,
+    state: first ? "held" : isFree ? "free" : "unknown",
+    mode: first ? (isShared ? "shared" : "exclusive") : null,
+    owner: null,
+    label: null,
+    remainingMs: null,
+    ...first,
     holders,
     fence: Math.max(0, ...views.map(({ fence }) => fence)),
   };

@@ -52,7 +52,7 @@ export function readNodeView(value: unknown): Vote {
   const isValid =
     (owner === null || typeof owner === "string") &&
     (remainingMs === null || isDuration(remainingMs)) &&
-    (sharers === undefined || isSharers(sharers)) &&
+    (sharers === undefined || (Array.isArray(sharers) && sharers.every(isSharer))) &&
     (fence === 0 || isFence(fence)) &&
     (recoveringMs === undefined || isDuration(recoveringMs));
   if (!isValid) return invalidReply("inspect", value);
@@ -101,11 +101,9 @@ function isFence(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) > 0 && (value as number) < largestFence;
 }
 
-function isSharers(value: unknown): value is readonly Sharer[] {
-  if (!Array.isArray(value)) return false;
-  const sharers = value.map(fieldsOf);
-  const areValid = sharers.every(({ owner, remainingMs }) => isString(owner) && isDuration(remainingMs));
-  return areValid && new Set(sharers.map(({ owner }) => owner)).size === value.length;
+function isSharer(value: unknown): value is Sharer {
+  const { owner, remainingMs } = fieldsOf(value);
+  return isString(owner) && isDuration(remainingMs);
 }
 
 function isString(value: unknown): value is string {

@@ -201,7 +201,7 @@ describe("common mistakes", () => {
     ["a typo", () => new Redlock(nodes(), { waitTimeoutMss: 1 } as never), "did you mean waitTimeoutMs?"],
     [
       "a name that resembles no option",
-      () => new Redlock(nodes(), { retries: 1 } as never),
+      () => new Redlock(nodes(), { attempts: 1 } as never),
       "its options are observer, clock, maxWaiters, ",
     ],
   ];
