@@ -1,4 +1,4 @@
-import { type Clock, type LockNode, systemClock } from "@holdfast/core";
+import { type AcquireRequest, type Clock, type Denial, type LockNode, systemClock } from "@holdfast/core";
 import {
   assertAcquire,
   assertExtend,
@@ -7,7 +7,7 @@ import {
   checkMethods,
   checkType,
 } from "@holdfast/core/requests";
-import { createSweep } from "./sweep.ts";
+import { type Claim, type ClaimRequest, createClaims } from "./claims.ts";
 import { createWaitingLists } from "./waiting-lists.ts";
 
 /** A lock node with all the optional methods. */
@@ -26,14 +26,6 @@ export interface MemoryNodeOptions {
   readonly fenceTtlMs?: number | undefined;
 }
 
-/** The state of one resource. */
-interface Entry {
-  readonly owner: string | null;
-  readonly expiresAtMs: number;
-  readonly fence: number;
-}
-
-const unknown: Entry = { owner: null, expiresAtMs: 0, fence: 0 };
 const dayMs = 24 * 60 * 60 * 1000;
 const maxHintAheadUs = dayMs * 1000;
 let nodesMade = 0;
@@ -58,50 +50,71 @@ export function memoryNode(options: MemoryNodeOptions = {}): MemoryNode {
   checkType("name", "string", name);
   checkType("fenceTtlMs", "number", fenceTtlMs);
   if (!(fenceTtlMs >= 0)) throw new RangeError(`fenceTtlMs must be at least 0, not ${fenceTtlMs}`);
-  const entries = new Map<string, Entry>();
-  const isUnused = ({ expiresAtMs }: Entry): boolean => clock.monotonicMs() >= expiresAtMs + fenceTtlMs;
-  const forgetUnused = createSweep(entries, isUnused);
   const watchers = new Map<string, Set<(resource: string, next: string | undefined) => void>>();
+  const claims = createClaims(clock, fenceTtlMs);
   const waitingLists = createWaitingLists(clock);
 
-  const entryOf = (resource: string): Entry => entries.get(resource) ?? unknown;
-
-  /** Returns the current owner, or null. Each call reads the time once, so that no claim expires during the call. */
-  const holderOf = (resource: string, nowMs: number): string | null => {
-    const { owner, expiresAtMs } = entryOf(resource);
-    return expiresAtMs > nowMs ? owner : null;
-  };
   const isHeldBy = (owner: string, resources: readonly string[], nowMs: number): boolean =>
-    resources.every((resource) => holderOf(resource, nowMs) === owner);
-  const highestFence = (resources: readonly string[]): number =>
-    Math.max(...resources.map((resource) => entryOf(resource).fence));
+    resources.every((resource) => claims.endOf(resource, owner, nowMs) !== undefined);
+  const highestFence = (resources: readonly string[]): number => Math.max(...resources.map(claims.fenceOf));
 
-  const grant = (resources: readonly string[], owner: string, expiresAtMs: number, atLeast: number): number => {
-    const fence = Math.max(1 + highestFence(resources), atLeast);
-    if (!Number.isSafeInteger(fence)) throw new RangeError(`the fence counter of ${resources} is used up`);
-    for (const resource of resources) {
-      entries.set(resource, { owner, expiresAtMs, fence });
-      forgetUnused();
-    }
+  /**
+   * Returns what keeps a request from the resource for longest: a claim, or the reservation for an exclusive waiter
+   * while others share it.
+   */
+  const blockerOf = (resource: string, request: AcquireRequest, nowMs: number): Claim | undefined => {
+    const { owner, takeover, shared = false } = request;
+    if (!shared || !claims.areShared(resource, nowMs)) return claims.longestOn(resource, nowMs, takeover);
+    const ownEndMs = claims.endOf(resource, owner, nowMs);
+    if (ownEndMs !== undefined) return { owner, endMs: ownEndMs };
+    const endMs = waitingLists.reservedUntil(resource);
+    const longest = claims.longestOn(resource, nowMs);
+    return endMs === undefined || longest === undefined ? undefined : { owner: longest.owner, endMs };
+  };
+
+  const grant = (request: ClaimRequest, nowMs: number, endMs: number, fence: number): number => {
+    if (!Number.isSafeInteger(fence)) throw new RangeError(`the fence counter of ${request.resources} is used up`);
+    claims.grant(request, nowMs, endMs, fence);
     return fence;
   };
 
-  const announce = (resource: string, next: string | undefined): void => {
-    for (const onReleased of watchers.get(resource) ?? []) queueMicrotask(() => onReleased(resource, next));
+  const announce = (resource: string, named: readonly (string | undefined)[]): void => {
+    for (const next of named) {
+      for (const onReleased of watchers.get(resource) ?? []) queueMicrotask(() => onReleased(resource, next));
+    }
   };
   /**
    * Adds the waiter to the lists of the held resources, and removes it from the others, where it would delay waiters.
    */
-  const waitFor = (blocking: readonly string[], resources: readonly string[], waiter: string): void => {
+  const waitFor = ({ resources, takeover, shared = false }: AcquireRequest, waiter: string, nowMs: number): void => {
     for (const resource of resources) {
-      if (blocking.includes(resource)) {
-        waitingLists.add(resource, waiter, entryOf(resource).fence);
+      if (claims.longestOn(resource, nowMs, takeover) !== undefined) {
+        waitingLists.add(resource, waiter, shared, claims.fenceOf(resource));
+        if (!shared && claims.areShared(resource, nowMs)) waitingLists.reserve(resource);
         continue;
       }
-      waitingLists.remove(resource, waiter);
-      const next = waitingLists.takeNext(resource);
-      if (next !== undefined) announce(resource, next);
+      waitingLists.remove(resource, waiter, shared);
+      announce(resource, waitingLists.takeNext(resource));
     }
+  };
+
+  /** Denies the request if anything blocks it. */
+  const denialOf = (request: AcquireRequest, nowMs: number): Denial | undefined => {
+    const { resources, owner, waiter } = request;
+    let last: Claim | undefined;
+    const heldResources: string[] = [];
+    for (const resource of resources) {
+      const blocker = blockerOf(resource, request, nowMs);
+      if (blocker === undefined) continue;
+      if (last === undefined || blocker.endMs > last.endMs) last = blocker;
+      // A claim of the same owner also blocks a request for more resources, but does not block other callers.
+      if (blocker.owner !== owner) heldResources.push(resource);
+    }
+    if (last === undefined) return undefined;
+    if (waiter !== undefined) waitFor(request, waiter, nowMs);
+    const holder = last.owner !== owner && { holder: last.owner };
+    const retryAfterMs = last.endMs - nowMs;
+    return { granted: false, retryAfterMs, ...holder, ...(heldResources.length > 0 && { heldResources }) };
   };
 
   return {
@@ -109,41 +122,36 @@ export function memoryNode(options: MemoryNodeOptions = {}): MemoryNode {
 
     async acquire(request) {
       assertAcquire(request);
-      const { resources, owner, ttlMs, fenceHint, takeover, waiter } = request;
+      const { resources, owner, ttlMs, fenceHint, shared = false, waiter } = request;
       const nowMs = clock.monotonicMs();
       if (isHeldBy(owner, resources, nowMs)) return { granted: true, fence: highestFence(resources) };
-      const blocking = resources.filter((resource) => {
-        const holder = holderOf(resource, nowMs);
-        return holder !== null && holder !== takeover;
-      });
-      if (blocking.length > 0) {
-        if (waiter !== undefined) waitFor(blocking, resources, waiter);
-        const last = blocking.map(entryOf).reduce((a, b) => (b.expiresAtMs > a.expiresAtMs ? b : a));
-        const retryAfterMs = last.expiresAtMs - nowMs;
-        // A claim of the same owner also blocks a request for more resources, but does not block other callers.
-        const heldResources = blocking.filter((resource) => holderOf(resource, nowMs) !== owner);
-        const holder = last.owner !== null && last.owner !== owner && { holder: last.owner };
-        return { granted: false, retryAfterMs, ...holder, ...(heldResources.length > 0 && { heldResources }) };
+      const denial = denialOf(request, nowMs);
+      if (denial !== undefined) return denial;
+      for (const resource of resources) {
+        if (waiter !== undefined) waitingLists.remove(resource, waiter, shared);
+        if (!shared) waitingLists.endReservation(resource);
       }
-      if (waiter !== undefined) for (const resource of resources) waitingLists.remove(resource, waiter);
+      const highest = highestFence(resources);
       const hint = Math.min(fenceHint, Math.floor(clock.wallMs() * 1000) + maxHintAheadUs);
-      return { granted: true, fence: grant(resources, owner, nowMs + ttlMs, hint) };
+      const fence = claims.joins(request, nowMs) ? highest : Math.max(1 + highest, hint);
+      return { granted: true, fence: grant(request, nowMs, nowMs + ttlMs, fence) };
     },
 
     async extend(request) {
       assertExtend(request);
-      const { resources, owner, ttlMs, fence, rejoin } = request;
+      const { resources, owner, ttlMs, fence, rejoin, shared = false } = request;
       const nowMs = clock.monotonicMs();
       if (isHeldBy(owner, resources, nowMs)) {
-        for (const resource of resources) {
-          const entry = entryOf(resource);
-          const expiresAtMs = Math.max(entry.expiresAtMs, nowMs + ttlMs);
-          entries.set(resource, { owner, expiresAtMs, fence: Math.max(entry.fence, fence) });
-        }
+        for (const resource of resources) claims.extend(resource, owner, nowMs + ttlMs, fence);
         return { held: true, fence: highestFence(resources) };
       }
-      const rejoined = rejoin && resources.every((resource) => [null, owner].includes(holderOf(resource, nowMs)));
-      if (rejoined) grant(resources, owner, nowMs + ttlMs, fence);
+      const isBlocked = (resource: string): boolean =>
+        !(shared && claims.areShared(resource, nowMs)) && claims.longestOn(resource, nowMs, owner) !== undefined;
+      const rejoined = rejoin && !resources.some(isBlocked);
+      if (rejoined) {
+        const least = highestFence(resources) + (claims.joins(request, nowMs) ? 0 : 1);
+        grant(request, nowMs, nowMs + ttlMs, Math.max(least, fence));
+      }
       return { held: false, rejoined };
     },
 
@@ -151,16 +159,17 @@ export function memoryNode(options: MemoryNodeOptions = {}): MemoryNode {
       assertRelease(request);
       const { resources, owner, waiter, undo } = request;
       const nowMs = clock.monotonicMs();
-      const held = resources.filter((resource) => holderOf(resource, nowMs) === owner);
-      let named: string | undefined;
+      const held = resources.filter((resource) => claims.endOf(resource, owner, nowMs) !== undefined);
+      let next: string | undefined;
       for (const resource of held) {
-        entries.set(resource, { ...entryOf(resource), owner: null });
-        if (undo) continue;
-        const next = waitingLists.takeNext(resource, waiter);
-        announce(resource, next);
-        named ??= next;
+        const wasShared = claims.areShared(resource, nowMs);
+        claims.end(resource, owner);
+        if (undo || claims.areShared(resource, nowMs)) continue;
+        const named = waitingLists.takeNext(resource, wasShared, waiter);
+        announce(resource, named.length > 0 ? named : [undefined]);
+        next ??= named[0];
       }
-      return { released: held.length > 0, ...(named !== undefined && { next: named }) };
+      return { released: held.length > 0, ...(next !== undefined && { next }) };
     },
 
     async watch(resources, onReleased) {
@@ -183,9 +192,16 @@ export function memoryNode(options: MemoryNodeOptions = {}): MemoryNode {
 
     async inspect(resource) {
       const nowMs = clock.monotonicMs();
-      const owner = holderOf(resource, nowMs);
-      const { expiresAtMs, fence } = entryOf(resource);
-      return { owner, remainingMs: owner === null ? null : expiresAtMs - nowMs, fence };
+      const { owner = null, endMs } = claims.longestOn(resource, nowMs) ?? {};
+      const sharers = claims.sharedOn(resource, nowMs).map((claim) => {
+        return { owner: claim.owner, remainingMs: claim.endMs - nowMs };
+      });
+      return {
+        owner,
+        remainingMs: endMs === undefined ? null : endMs - nowMs,
+        ...(sharers.length > 0 && { sharers }),
+        fence: claims.fenceOf(resource),
+      };
     },
   };
 }
