@@ -1,0 +1,314 @@
+import { type Lock, type LockOptions, Redlock, type RedlockOptions } from "@holdfast/core";
+import { type MemoryNode, memoryNode } from "@holdfast/memory";
+import { FaultyNode, VirtualClock } from "@holdfast/testkit";
+import { describe, expect, it } from "vitest";
+import { world } from "../world.ts";
+
+const shared: LockOptions = { mode: "shared" };
+
+/** Processes with a delay of 0.1 to 0.3 ms to each node, in both directions. */
+function crowd(processes: number, nodeCount: number, options: RedlockOptions = {}) {
+  const clock = new VirtualClock();
+  const random = dice(7);
+  const inner = Array.from({ length: nodeCount }, (_, index) => memoryNode({ name: `node ${index}`, clock }));
+  const clients = Array.from({ length: processes }, () => {
+    const nodes = inner.map((node) => {
+      const faulty = new FaultyNode(node, clock);
+      faulty.fault = () => ({ requestMs: 0.1 + random() * 0.2, replyMs: 0.1 + random() * 0.2 });
+      faulty.announcement = (deliver) => clock.deliver(0.1 + random() * 0.2, deliver);
+      return faulty;
+    });
+    return new Redlock(nodes, { clock, waitTimeoutMs: 60_000, ...options });
+  });
+  return { clock, inner, clients };
+}
+
+function dice(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state * 48_271) % 2_147_483_647;
+    return state / 2_147_483_647;
+  };
+}
+
+/** Checks that a writer is alone, and that tokens are in the order of the locks. */
+function referee() {
+  let readers = 0;
+  let writers = 0;
+  let readersMax = 0;
+  let written = 0;
+  let read = 0;
+  return {
+    get readersMax() {
+      return readersMax;
+    },
+    enter({ fence }: Lock, isWriter: boolean): void {
+      if (isWriter) {
+        expect(readers + writers).toBe(0);
+        expect(fence).toBeGreaterThan(Math.max(written, read));
+        written = fence;
+        writers += 1;
+      } else {
+        expect(writers).toBe(0);
+        expect(fence).toBeGreaterThan(written);
+        read = Math.max(read, fence);
+        readers += 1;
+        readersMax = Math.max(readersMax, readers);
+      }
+    },
+    leave(isWriter: boolean): void {
+      if (isWriter) writers -= 1;
+      else readers -= 1;
+    },
+  };
+}
+
+describe("shared locks of one process", () => {
+  it("acquire() grants shared locks together, and an exclusive one when all of them have ended", async () => {
+    const { clock, redlock } = world(3);
+    const readers = await clock.until(Promise.all([1, 2, 3].map(() => redlock.acquire("r", shared))));
+    const order: string[] = [];
+    const writing = redlock.acquire("r").then((lock) => {
+      order.push("writer");
+      return lock;
+    });
+    for (const reader of readers) {
+      await clock.advance(20);
+      order.push("reader ends");
+      await clock.until(reader.release());
+    }
+    const writer = await clock.until(writing);
+    expect(order).toEqual(["reader ends", "reader ends", "reader ends", "writer"]);
+    for (const { fence } of readers) expect(writer.fence).toBeGreaterThan(fence);
+  });
+
+  it("acquire() serves readers and writers first come, first served", async () => {
+    const { clock, redlock } = world(3);
+    const order: string[] = [];
+    const visit = async (name: string, options: LockOptions): Promise<void> => {
+      const lock = await redlock.acquire("r", options);
+      order.push(name);
+      await new Promise<void>((resolve) => clock.deliver(10, resolve));
+      order.push(`-${name}`);
+      await lock.release();
+    };
+    const visits = [
+      visit("r1", shared),
+      visit("r2", shared),
+      visit("w1", {}),
+      visit("r3", shared),
+      visit("r4", shared),
+    ];
+    await clock.until(Promise.all([...visits, visit("w2", {}), visit("r5", shared)]));
+    const groups = order.map((entry) => entry.replace("-", ""));
+    expect(groups.join(" ")).toMatch(/^(r[12] ){4}w1 w1 (r[34] ){4}w2 w2 r5 r5$/);
+  });
+
+  it("acquire() lets waiting readers try at the same time once one of them has a lock", async () => {
+    const { clock, redlock, nodes } = world(3);
+    const writer = await clock.until(redlock.acquire("r"));
+    const waiting = Array.from({ length: 50 }, () => redlock.acquire("r", shared));
+    await clock.advance(5);
+    for (const node of nodes) node.fault = () => ({ requestMs: 5, replyMs: 5 });
+    const fromMs = clock.monotonicMs();
+    void writer.release();
+    await clock.until(Promise.all(waiting));
+    expect(clock.monotonicMs() - fromMs).toBeLessThanOrEqual(40);
+  });
+
+  it("acquire() of a joined reader that is denied waits before it tries again", async () => {
+    const { clock, redlock, inner, nodes, events } = world(3);
+    await clock.until(redlock.acquire("r", shared));
+    // A writer of another program waits, so the nodes let nobody join.
+    for (const node of inner) {
+      await node.acquire({ resources: ["r"], owner: "x", ttlMs: 9_000, fenceHint: 1, timeoutMs: 50, waiter: "w" });
+    }
+    for (const node of nodes) node.fault = () => ({ requestMs: 0.1, replyMs: 0.1 });
+    const joined = redlock.acquire("r", shared);
+    await clock.until(joined);
+    const attempts = events.filter(([name]) => name === "attemptSettled").length;
+    expect(attempts).toBeGreaterThan(2);
+    expect(attempts).toBeLessThan(60);
+  });
+
+  it("acquire() of many readers behind a writer of another process leaves no waiter behind", async () => {
+    const { clock, redlock, otherClient } = world(3);
+    const writer = await clock.until(otherClient().acquire("r"));
+    const waiting = Array.from({ length: 200 }, () => redlock.acquire("r", shared));
+    await clock.advance(30);
+    await clock.until(writer.release());
+    const readers = await clock.until(Promise.all(waiting));
+    await clock.until(Promise.all(readers.map((reader) => reader.release())));
+    const next = await clock.until(redlock.acquire("r"));
+    await clock.until(next.release());
+  });
+
+  it("tryAcquire() joins, and returns null for the other mode", async () => {
+    const { clock, redlock } = world(3);
+    const first = await clock.until(redlock.tryAcquire("r", shared));
+    const second = await clock.until(redlock.tryAcquire("r", shared));
+    expect(first).not.toBeNull();
+    expect(second).not.toBeNull();
+    expect(await clock.until(redlock.tryAcquire("r"))).toBeNull();
+    await clock.until(Promise.all([first?.release(), second?.release()]));
+    const writer = await clock.until(redlock.tryAcquire("r"));
+    expect(writer).not.toBeNull();
+    expect(await clock.until(redlock.tryAcquire("r", shared))).toBeNull();
+  });
+
+  it("extend() keeps a shared lock over a restart of each node, next to other readers", async () => {
+    const { clock, redlock, otherClient } = world(3);
+    const other = await clock.until(otherClient().acquire("r", { ...shared, ttlMs: 60_000 }));
+    const lock = await clock.until(redlock.acquire("r", { ...shared, ttlMs: 60_000 }));
+    for (const name of ["a", "b", "c"]) {
+      const view = await clock.until(redlock.inspect("r"));
+      expect(view.holders).toHaveLength(2);
+      const [node] = view.nodes.filter(({ node }) => node === name);
+      expect(node?.view?.sharers).toHaveLength(2);
+    }
+    await clock.until(lock.extend({ ttlMs: 90_000 }));
+    await clock.until(other.release());
+    const { state, mode, owner, holders } = await clock.until(redlock.inspect("r"));
+    expect({ state, mode, owner, holders: holders.length }).toEqual({
+      state: "held",
+      mode: "shared",
+      owner: lock.owner,
+      holders: 1,
+    });
+  });
+});
+
+describe("shared locks of several processes", () => {
+  it.each([1, 2, 3, 5])(
+    "acquire() over %i nodes excludes writers from all others, and tokens are in order",
+    async (n) => {
+      const { clock, clients } = crowd(4, n);
+      const judge = referee();
+      const random = dice(n);
+      const counts = { reader: 0, writer: 0 };
+      const work = async (redlock: Redlock): Promise<void> => {
+        while (clock.monotonicMs() < 1_500) {
+          const isWriter = random() < 0.3;
+          const lock = await redlock.acquire("r", { mode: isWriter ? "exclusive" : "shared" });
+          judge.enter(lock, isWriter);
+          await new Promise<void>((resolve) => clock.deliver(0.5 + random() * 3, resolve));
+          judge.leave(isWriter);
+          counts[isWriter ? "writer" : "reader"] += 1;
+          await lock.release();
+          if (random() < 0.3) await new Promise<void>((resolve) => clock.deliver(random() * 10, resolve));
+        }
+      };
+      await clock.until(Promise.all(clients.flatMap((redlock) => [1, 2, 3].map(() => work(redlock)))), 120_000);
+      expect(counts.reader).toBeGreaterThan(100);
+      expect(counts.writer).toBeGreaterThan(50);
+      expect(judge.readersMax).toBeGreaterThan(3);
+    },
+  );
+
+  it("acquire() of a writer is not kept out by readers that follow each other without a gap", async () => {
+    const { clock, clients } = crowd(3, 3);
+    const [writer, ...readers] = clients as [Redlock, ...Redlock[]];
+    let isOver = false;
+    const read = async (redlock: Redlock): Promise<void> => {
+      while (!isOver) {
+        const lock = await redlock.acquire("r", shared);
+        await new Promise<void>((resolve) => clock.deliver(5, resolve));
+        void lock.release();
+      }
+    };
+    const reading = readers.flatMap((redlock) => [1, 2, 3, 4].map(() => read(redlock)));
+    await clock.advance(100);
+    let longestMs = 0;
+    for (let round = 0; round < 20; round++) {
+      const fromMs = clock.monotonicMs();
+      const lock = await clock.until(writer.acquire("r"));
+      longestMs = Math.max(longestMs, clock.monotonicMs() - fromMs);
+      await clock.until(lock.release());
+      await clock.advance(20);
+    }
+    isOver = true;
+    await clock.until(Promise.all(reading));
+    expect(longestMs).toBeLessThan(1_000);
+  });
+
+  it("acquire() of a reader is not kept out by writers that follow each other without a gap", async () => {
+    const { clock, clients } = crowd(3, 3);
+    const [reader, ...writers] = clients as [Redlock, ...Redlock[]];
+    let isOver = false;
+    const write = async (redlock: Redlock): Promise<void> => {
+      while (!isOver) {
+        const lock = await redlock.acquire("r");
+        await new Promise<void>((resolve) => clock.deliver(5, resolve));
+        void lock.release();
+      }
+    };
+    const writing = writers.flatMap((redlock) => [1, 2, 3].map(() => write(redlock)));
+    await clock.advance(100);
+    let longestMs = 0;
+    for (let round = 0; round < 20; round++) {
+      const fromMs = clock.monotonicMs();
+      const lock = await clock.until(reader.acquire("r", shared));
+      longestMs = Math.max(longestMs, clock.monotonicMs() - fromMs);
+      await clock.until(lock.release());
+      await clock.advance(20);
+    }
+    isOver = true;
+    await clock.until(Promise.all(writing));
+    expect(longestMs).toBeLessThan(1_000);
+  });
+});
+
+describe("shared and exclusive locks on several resources", () => {
+  it.each([1, 2, 3, 4, 5, 6])(
+    "acquire() excludes, orders tokens, and ends for all callers: drawing %i",
+    async (seed) => {
+      const { clock, inner, clients } = crowd(3, 3, { ttlMs: 60_000 });
+      const random = dice(seed);
+      const judges = new Map(["a", "b", "c"].map((resource) => [resource, referee()]));
+      const pause = (ms: number) => new Promise<void>((resolve) => clock.deliver(ms, resolve));
+      let locks = 0;
+      const visit = async (redlock: Redlock): Promise<void> => {
+        const resources = ["a", "b", "c"].filter(() => random() < 0.5);
+        const isWriter = random() < 0.4;
+        const options = { mode: isWriter ? "exclusive" : "shared", signal: signalThatMayAbort(random, pause) } as const;
+        const names = resources.length > 0 ? resources : ["a"];
+        const call = random() < 0.2 ? redlock.tryAcquire(names, options) : redlock.acquire(names, options);
+        const lock = await call.catch(() => null);
+        if (lock === null) return pause(random());
+        locks += 1;
+        for (const resource of lock.resources) judges.get(resource)?.enter(lock, isWriter);
+        await pause(random() * 4);
+        for (const resource of lock.resources) judges.get(resource)?.leave(isWriter);
+        await lock.release();
+      };
+      const work = async (redlock: Redlock): Promise<void> => {
+        for (let round = 0; round < 25; round++) await visit(redlock);
+      };
+      await clock.until(Promise.all(clients.flatMap((redlock) => [1, 2, 3].map(() => work(redlock)))), 200_000);
+      expect(locks).toBeGreaterThan(50);
+      await clock.until(Promise.all(clients.map((redlock) => redlock.close())));
+      for (const node of inner) {
+        for (const resource of judges.keys()) expect(await node.inspect(resource)).toMatchObject({ owner: null });
+      }
+    },
+  );
+});
+
+/** Returns a signal that aborts after a moment in one of five cases. */
+function signalThatMayAbort(random: () => number, pause: (ms: number) => Promise<void>): AbortSignal {
+  const controller = new AbortController();
+  if (random() < 0.2) void pause(random() * 20).then(() => controller.abort());
+  return controller.signal;
+}
+
+describe("claims of shared locks", () => {
+  it("release() after a late reply frees a claim that joined others", async () => {
+    const { clock, redlock, inner } = world(3);
+    const other = new Redlock(inner, { clock });
+    await clock.until(other.acquire("r", { ...shared, ttlMs: 60_000 }));
+    const lock = await clock.until(redlock.acquire("r", shared));
+    await clock.until(lock.release());
+    const views = await Promise.all(inner.map((node: MemoryNode) => node.inspect("r")));
+    for (const { sharers } of views) expect(sharers).toHaveLength(1);
+  });
+});
