@@ -137,22 +137,16 @@ export function parseLockOptions(options: LockOptions, nodes: readonly LockNode[
   assertOptions(options, lockOptionNames, "a lock");
   const majority = majorityOf(nodes.length);
   const merged = { ...defaults, quorum: majority, ...withoutUndefined(base), ...withoutUndefined(options) };
+  for (const [name, value] of Object.entries(defaults)) {
+    if (value !== undefined) checkType(name, typeof value, merged[name as keyof LockOptions]);
+  }
   const { mode, ttlMs, waitTimeoutMs, quorum, driftFactor, label, signal, autoExtend } = merged;
-  const { retryDelayMs, retryDelayMaxMs, maxHoldMs, awaitRelease } = merged;
-  insist(mode === "exclusive" || mode === "shared", "mode", "exclusive or shared", mode, TypeError);
-  checkType("driftFactor", "number", driftFactor);
+  const { retryDelayMs, retryDelayMaxMs, maxHoldMs } = merged;
+  insist(["exclusive", "shared"].includes(mode), "mode", "exclusive or shared", mode);
   insist(driftFactor >= 0 && driftFactor < 1, "driftFactor", "from 0 to below 1", driftFactor);
   checkTtl(ttlMs, driftFactor);
   const { nodeTimeoutMs = defaultNodeTimeoutMs(ttlMs, nodes) } = merged;
-  for (const [name, value] of Object.entries({
-    nodeTimeoutMs,
-    waitTimeoutMs,
-    retryDelayMs,
-    retryDelayMaxMs,
-    maxHoldMs,
-  })) {
-    checkType(name, "number", value);
-  }
+  checkType("nodeTimeoutMs", "number", nodeTimeoutMs);
   const isInTtl = nodeTimeoutMs > 0 && nodeTimeoutMs < ttlMs;
   insist(isInTtl, "nodeTimeoutMs", `above 0 and less than ttlMs, ${ttlMs}`, nodeTimeoutMs);
   insist(waitTimeoutMs >= 0, "waitTimeoutMs", "at least 0", waitTimeoutMs);
@@ -164,7 +158,6 @@ export function parseLockOptions(options: LockOptions, nodes: readonly LockNode[
   insist(isOrdered, "retryDelayMaxMs", `at least retryDelayMs, ${retryDelayMs}`, retryDelayMaxMs);
   insist(maxHoldMs >= ttlMs, "maxHoldMs", `at least ttlMs, ${ttlMs}`, maxHoldMs);
   if (autoExtend !== undefined) checkType("autoExtend", "boolean", autoExtend);
-  checkType("awaitRelease", "boolean", awaitRelease);
   insist(signal === undefined || signal instanceof AbortSignal, "signal", "an AbortSignal", signal, TypeError);
   if (label !== undefined) {
     checkType("label", "string", label);

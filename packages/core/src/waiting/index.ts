@@ -375,7 +375,7 @@ export class LocalQueues {
 
   #startAttempt(waiter: Waiter): void {
     waiter.state = "attempting";
-    for (const queue of waiter.wanted) take(queue, waiter);
+    for (const queue of waiter.wanted) if (!waiter.isShared || !queue.isSharedWith(waiter)) queue.holder = waiter;
     this.#attemptsStarted += 1;
     // If nodes reply without I/O, a long queue would otherwise starve the event loop.
     if (this.#attemptsStarted % attemptsInARow === 0) this.#context.clock.afterPendingIo(() => waiter.pause?.wake());
@@ -396,7 +396,7 @@ export class LocalQueues {
       const queue = wanted[index] as ResourceQueue;
       const { holder } = queue;
       if (queue.isOpenTo(waiter) || (queue.isDue && holder !== undefined && isReservedFor(holder, waiter))) {
-        if (waiter.isReserving) take(queue, waiter);
+        if (waiter.isReserving && !(waiter.isShared && queue.isSharedWith(waiter))) queue.holder = waiter;
       } else if (ending === undefined || holder !== ending) {
         blocker ??= queue;
         if (!waiter.isReserving) return blocker;
@@ -556,11 +556,6 @@ function isGranted(vote: Vote | undefined): boolean {
 /** Whether a resource is only reserved, so that this waiter may take it: as the holder, or by coming before it. */
 function isReservedFor(holder: Waiter, waiter: Waiter): boolean {
   return holder.state === "queued" && holder.collectedCount === 0 && holder.order >= waiter.order;
-}
-
-/** Lets a waiter try to lock a resource, alone or next to those who share it. */
-function take(queue: ResourceQueue, waiter: Waiter): void {
-  if (!queue.isSharedWith(waiter)) queue.holder = waiter;
 }
 
 /**

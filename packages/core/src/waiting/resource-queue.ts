@@ -25,6 +25,8 @@ export interface Offer {
 export class Waiter {
   readonly resources: readonly string[];
   readonly settings: Settings;
+  /** Whether it wants a shared lock. */
+  readonly isShared: boolean;
   /** The position in order of arrival. */
   readonly order: number;
   state: WaiterState = "attempting";
@@ -61,13 +63,9 @@ export class Waiter {
   constructor(resources: readonly string[], settings: Settings, order: number) {
     this.resources = resources;
     this.settings = settings;
+    this.isShared = settings.mode === "shared";
     this.order = order;
     this.passedSince = order;
-  }
-
-  /** Whether it wants a shared lock. */
-  get isShared(): boolean {
-    return this.settings.mode === "shared";
   }
 
   /** The resources of its next attempt: all, or one more than it has collected. */
@@ -128,15 +126,15 @@ export class ResourceQueue {
     return this.#displaced?.state === "attempting" ? this.#displaced : undefined;
   }
 
-  /** Whether the holder has a shared lock, which this waiter may join. */
+  /** Whether a waiter for a shared lock finds one here that it may join. */
   isSharedWith(waiter: Waiter): boolean {
     const { holder } = this;
-    return waiter.isShared && holder?.state === "holding" && holder.isShared && holder !== waiter;
+    return holder?.state === "holding" && holder.isShared && holder !== waiter;
   }
 
   /** Records that a call of this process has locked the resource. */
   locked(waiter: Waiter): void {
-    if (this.isSharedWith(waiter)) this.#sharers.add(waiter);
+    if (waiter.isShared && this.isSharedWith(waiter)) this.#sharers.add(waiter);
     else {
       if (this.holder !== undefined && this.holder !== waiter) this.#displaced = this.holder;
       this.holder = waiter;
@@ -169,7 +167,8 @@ export class ResourceQueue {
   /** Whether this waiter may try to lock the resource now. A sharer joins others only in turn (W2). */
   isOpenTo(waiter: Waiter): boolean {
     if (!this.isDue) return false;
-    return this.holder === undefined || (this.isSharedWith(waiter) && waiter.order <= (this.first?.order ?? Infinity));
+    if (this.holder === undefined) return true;
+    return waiter.isShared && this.isSharedWith(waiter) && waiter.order <= (this.first?.order ?? Infinity);
   }
 
   /** Whether no delay applies. While groups are parked here, only the timer ends a delay. */
