@@ -30,7 +30,7 @@ export const assertAcquire: (request: AcquireRequest) => void = oncePerRequest((
   assert(Number.isSafeInteger(ttlMs) && ttlMs > 0, "ttlMs must be a positive integer", ttlMs);
   assert(Number.isSafeInteger(fenceHint), "fenceHint must be a safe integer", fenceHint);
   assert(takeover === undefined || isName(takeover), "takeover must be a non-empty string if given", takeover);
-  assertShared(shared);
+  assert(shared === undefined || typeof shared === "boolean", "shared must be true or false if given", shared);
   assertWaiter(waiter);
 });
 
@@ -52,7 +52,7 @@ export const assertExtend: (request: ExtendRequest) => void = oncePerRequest((re
   assert(Number.isSafeInteger(ttlMs) && ttlMs > 0, "ttlMs must be a positive integer", ttlMs);
   assert(Number.isSafeInteger(fence) && fence > 0, "fence must be a positive safe integer", fence);
   assert(typeof rejoin === "boolean", "rejoin must be true or false", rejoin);
-  assertShared(shared);
+  assert(shared === undefined || typeof shared === "boolean", "shared must be true or false if given", shared);
 });
 
 /**
@@ -88,10 +88,6 @@ function assertNames({ resources, owner }: NodeRequest): void {
   assert(Array.isArray(resources) && resources.length > 0, "resources must be a list of at least one name", resources);
   for (const resource of resources) assert(isName(resource), "each resource must be a non-empty string", resource);
   assert(isName(owner), "owner must be a non-empty string", owner);
-}
-
-function assertShared(shared: unknown): void {
-  assert(shared === undefined || typeof shared === "boolean", "shared must be true or false if given", shared);
 }
 
 function assertWaiter(waiter: unknown): void {
