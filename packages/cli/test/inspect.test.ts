@@ -55,14 +55,17 @@ test("inspect: --json prints one line with the same keys for a held and a free l
   const free = await inspect("untouched", "--json");
   const remainingMs = expect.any(Number);
   const names = servers.all.map(({ port }) => `127.0.0.1:${port}`);
+  const unused = { sharers: null, recoveringMs: null, error: null };
   expect(held.out.trim().split("\n")).toHaveLength(1);
   expect(JSON.parse(held.out)).toEqual({
-    ...{ resource: "json", state: "held", owner, label: "alice", remainingMs, fence: Number(fence) },
-    nodes: names.map((node) => ({ node, owner, remainingMs, fence: Number(fence), recoveringMs: null, error: null })),
+    ...{ resource: "json", state: "held", mode: "exclusive", owner, label: "alice", remainingMs, fence: Number(fence) },
+    holders: [{ owner, label: "alice", remainingMs }],
+    nodes: names.map((node) => ({ ...unused, node, owner, remainingMs, fence: Number(fence) })),
   });
   expect(JSON.parse(free.out)).toEqual({
-    ...{ resource: "untouched", state: "free", owner: null, label: null, remainingMs: null, fence: 0 },
-    nodes: names.map((node) => ({ node, owner: null, remainingMs: null, fence: 0, recoveringMs: null, error: null })),
+    ...{ resource: "untouched", state: "free", mode: null, owner: null, label: null, remainingMs: null, fence: 0 },
+    holders: [],
+    nodes: names.map((node) => ({ ...unused, node, owner: null, remainingMs: null, fence: 0 })),
   });
 });
 

@@ -83,17 +83,19 @@ test("list: --json prints one line, with the report of inspect for each lock", a
   const ofNodes = (owners: readonly (string | null)[]) =>
     owners.map((owner, index) => ({
       ...{ node: names[index], owner, remainingMs: owner === null ? null : remainingMs, fence: 0 },
-      ...{ recoveringMs: null, error: null },
+      ...{ sharers: null, recoveringMs: null, error: null },
     }));
   const [owner, label] = [alice, "alice"];
   expect(JSON.parse(out)).toEqual({
     locks: [
       {
-        ...{ resource: "all", state: "held", owner, label, remainingMs, fence: 0 },
+        ...{ resource: "all", state: "held", mode: "exclusive", owner, label, remainingMs, fence: 0 },
+        holders: [{ owner, label, remainingMs }],
         nodes: ofNodes([owner, owner, owner]),
       },
       {
-        ...{ resource: "few", state: "partly", owner: null, label: null, remainingMs: null, fence: 0 },
+        ...{ resource: "few", state: "partly", mode: null, owner: null, label: null, remainingMs: null, fence: 0 },
+        holders: [],
         nodes: ofNodes([bob, null, null]),
       },
     ],

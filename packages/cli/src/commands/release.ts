@@ -4,7 +4,7 @@ import type { Inspection, LockNode } from "@holdfast/core";
 import type { Argv, CommandModule } from "yargs";
 import { exitCodes, UsageError } from "../exit-codes.ts";
 import { reasonOf, withUsageErrors } from "../failures.ts";
-import { holderOf, inspectionText } from "../inspect/inspection-report.ts";
+import { holderOf, inspectionText, ownersOn } from "../inspect/inspection-report.ts";
 import {
   nodeTimeoutOf,
   only,
@@ -68,7 +68,7 @@ async function release(
 ): Promise<number> {
   const inspection = await withUsageErrors(() => redlock.inspect(resource));
   print(inspectionText(inspection, servers));
-  const holding = inspection.nodes.filter(({ view }) => view?.owner === owner).length;
+  const holding = inspection.nodes.filter(({ view }) => view !== null && ownersOn(view).includes(owner)).length;
   if (holding === 0 && inspection.state !== "unknown") {
     printMessage(`${printable(owner)} does not hold ${printable(resource)}: ${stateOf(inspection)}`);
     return inspection.state === "held" ? exitCodes.held : exitCodes.ok;

@@ -1,5 +1,5 @@
 /** The report of `inspect`, as text and as JSON. */
-import type { Inspection, NodeInspection } from "@holdfast/core";
+import type { Inspection, NodeInspection, NodeView } from "@holdfast/core";
 import ms from "ms";
 import { reasonOf } from "../failures.ts";
 import { colors, printable } from "../output/print.ts";
@@ -25,18 +25,21 @@ export function inspectionJson(inspection: Inspection, servers: readonly Server[
 
 /** Returns the report for programs as an object. */
 export function inspectionRecord(inspection: Inspection, servers: readonly Server[]): object {
-  const { resource, state, owner, label, remainingMs, fence, nodes } = inspection;
+  const { resource, state, mode, owner, label, remainingMs, holders, fence, nodes } = inspection;
   return {
     resource,
     state,
+    mode,
     owner,
     label,
-    remainingMs: remainingMs === null ? null : Math.round(remainingMs),
+    remainingMs: rounded(remainingMs),
+    holders: holders.map((holder) => ({ ...holder, remainingMs: rounded(holder.remainingMs) })),
     fence,
     nodes: nodes.map(({ node, view, error }, index) => ({
       node,
       owner: view?.owner ?? null,
-      remainingMs: view?.remainingMs == null ? null : Math.round(view.remainingMs),
+      remainingMs: rounded(view?.remainingMs),
+      sharers: view?.sharers?.map((sharer) => ({ ...sharer, remainingMs: rounded(sharer.remainingMs) })) ?? null,
       fence: view?.fence ?? null,
       recoveringMs: view?.recoveringMs ?? null,
       error: error === null ? null : problemOf(error, servers[index]),
@@ -45,38 +48,58 @@ export function inspectionRecord(inspection: Inspection, servers: readonly Serve
 }
 
 /** Returns a string that differs between two reports unless only the remaining time has changed. */
-export function essenceOf({ state, owner, fence, nodes }: Inspection): string {
+export function essenceOf({ state, holders, fence, nodes }: Inspection): string {
+  const owners = holders.map(({ owner }) => owner).sort();
   const views = nodes.map(({ view, error }) => [
-    view?.owner,
+    view && ownersOn(view).sort(),
     view?.fence,
     view?.recoveringMs !== undefined,
     error !== null,
   ]);
-  return JSON.stringify([state, owner, fence, views]);
+  return JSON.stringify([state, owners, fence, views]);
 }
 
-/** Returns the holder for display. */
-export function holderOf({ label, owner }: Inspection): string {
-  return printable(label ?? owner ?? "nobody");
+/** Returns the holder for display, or the holders that share the lock. */
+export function holderOf({ holders }: Inspection): string {
+  return shortList(holders.map(({ label, owner }) => printable(label ?? owner)));
+}
+
+/** Returns the owners of all claims on one server. */
+export function ownersOn({ owner, sharers }: NodeView): string[] {
+  return sharers?.map((sharer) => sharer.owner) ?? (owner === null ? [] : [owner]);
+}
+
+function rounded(durationMs: number | null | undefined): number | null {
+  return durationMs == null ? null : Math.round(durationMs);
+}
+
+/** How many holders of a shared lock to name. */
+const namesMax = 5;
+
+function shortList(names: readonly string[]): string {
+  const more = names.length - namesMax;
+  return names.slice(0, namesMax).join(", ") + (more > 0 ? ` and ${more} more` : "");
 }
 
 function verdictOf(inspection: Inspection): string {
-  const { state, nodes } = inspection;
-  if (state === "held") return `is ${colors.yellow("held")} by ${holderOf(inspection)}`;
+  const { state, mode, nodes } = inspection;
+  if (state === "held") return `is ${colors.yellow(mode === "shared" ? "shared" : "held")} by ${holderOf(inspection)}`;
   if (state === "free") return `is ${colors.green("free")}`;
   const answered = nodes.filter(({ view }) => view !== null).length;
   return `may be held or free: ${answered} of ${nodes.length} servers ${colors.red("answered")}, too few to tell`;
 }
 
-function factsOf({ state, owner, fence, remainingMs }: Inspection): string[] {
+function factsOf({ state, holders, fence, remainingMs }: Inspection): string[] {
   if (state !== "held") return fence === 0 ? [] : [`  fence      ${fence}, the last one`];
-  return [`  owner      ${printable(owner ?? "")}`, `  fence      ${fence}`, `  remaining  ${timeOf(remainingMs)}`];
+  const owners = holders.map(({ owner }) => `  owner      ${printable(owner)}`);
+  return [...owners, `  fence      ${fence}`, `  remaining  ${timeOf(remainingMs)}`];
 }
 
 function rowOf({ node, view, error }: NodeInspection, inspection: Inspection, server: Server | undefined): string[] {
   if (view === null) return [node, "", "", "", colors.red(error === null ? "no answer" : problemOf(error, server))];
   const { owner, remainingMs, fence, recoveringMs } = view;
-  const holder = owner === inspection.owner ? holderOf(inspection) : printable(owner ?? "");
+  const labels = new Map(inspection.holders.map((holder) => [holder.owner, holder.label]));
+  const holder = shortList(ownersOn(view).map((name) => printable(labels.get(name) ?? name)));
   const note = recoveringMs === undefined ? "" : `does not vote for ${timeOf(recoveringMs)}`;
   return [node, owner === null ? "" : holder, owner === null ? "" : timeOf(remainingMs), String(fence), note];
 }

@@ -1,7 +1,7 @@
 /** The report of `list`, as text and as JSON. */
 import type { Inspection, NodeView } from "@holdfast/core";
 import { reasonOf } from "../failures.ts";
-import { holderOf, inspectionRecord, timeOf } from "../inspect/inspection-report.ts";
+import { holderOf, inspectionRecord, ownersOn, timeOf } from "../inspect/inspection-report.ts";
 import { colors, printable } from "../output/print.ts";
 import { table } from "../output/table.ts";
 import type { Server } from "../servers/server.ts";
@@ -55,9 +55,9 @@ function rowOf(lock: Inspection): string[] {
   const agreement = (count: number): string => `${count} of ${lock.nodes.length}${remarkOn(lock)}`;
   if (claims.length === 0) return [printable(lock.resource), "unknown", "", "", agreement(0)];
   const isHeld = lock.state === "held";
-  const owners = isHeld ? [holderOf(lock)] : [...new Set(claims.map(({ owner }) => printable(owner ?? "")))];
+  const owners = isHeld ? [holderOf(lock)] : [...new Set(claims.flatMap(ownersOn).map(printable))];
   const longestMs = Math.max(...claims.map(({ remainingMs }) => remainingMs ?? Infinity));
-  const agreeing = isHeld ? claims.filter(({ owner }) => owner === lock.owner) : claims;
+  const agreeing = isHeld ? claims.filter((claim) => ownersOn(claim).includes(lock.owner ?? "")) : claims;
   return [
     printable(lock.resource),
     owners.map(shortened).join(", "),

@@ -84,7 +84,10 @@ async function conflictMessage(redlock: Redlock, resources: readonly string[], w
   const inspections = await Promise.all(resources.map((resource) => redlock.inspect(resource)));
   const holders = inspections
     .filter(({ state }) => state === "held")
-    .map(({ resource, label, owner }) => `${resource} is held by ${nameOf(label, owner ?? "")}`);
+    .map(({ resource, holders }) => {
+      const names = holders.map(({ label, owner }) => nameOf(label, owner));
+      return `${resource} is held by ${names.join(", ")}`;
+    });
   const reason = holders.length > 0 ? holders.join(", ") : "another owner held it";
   const effort = waitMs === 0 ? "" : ` within ${ms(waitMs)}`;
   return `could not lock ${resources.join(", ")}${effort}: ${reason}`;
