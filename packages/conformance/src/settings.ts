@@ -38,6 +38,7 @@ const limits: readonly string[] = [
   "unrelatedResources",
   "takeover",
   "rejoin",
+  "sharing",
   "longTtl",
   "exactTtl",
   "manyResources",

@@ -104,6 +104,11 @@ export interface LockNodeLimits {
   readonly takeover?: string;
   /** It cannot rejoin in `extend`. Instead, the reply is neither held nor rejoined, and nothing changes. */
   readonly rejoin?: string;
+  /**
+   * It cannot hold shared claims together. Instead, a shared claim is treated as an exclusive one: it is denied while any
+   * other owner's claim is in force, and blocks all others.
+   */
+  readonly sharing?: string;
   /** It cannot keep a claim for thirty days. Instead, a request for that rejects and claims nothing. */
   readonly longTtl?: string;
   /**

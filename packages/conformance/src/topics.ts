@@ -19,8 +19,10 @@ import { inspectOutageFacts, noServerFacts, outageFacts, watchOutageFacts } from
 import { redlockFacts, redlockOutageFacts } from "./suites/redlock.ts";
 import { rejoinFacts } from "./suites/rejoin.ts";
 import { releaseFacts } from "./suites/release.ts";
+import { sharingFacts } from "./suites/sharing.ts";
 import { sizeFacts } from "./suites/sizes.ts";
 import { takeoverFacts } from "./suites/takeover.ts";
+import { lastingTurnFacts, turnFacts, watchTurnFacts } from "./suites/turns.ts";
 import {
   advanceWaitingListFacts,
   noWaitingListFacts,
@@ -103,10 +105,16 @@ function topicsOf({ watch, inspect, close, server, otherProcess, advance, waitin
     ...(inspect ? inspectConnectionFacts : []),
   ];
   const listFacts = waitingLists
-    ? [...waitingListFacts, ...(watch ? watchWaitingListFacts : []), ...(advance ? advanceWaitingListFacts : [])]
+    ? [
+        ...waitingListFacts,
+        ...turnFacts,
+        ...(watch ? [...watchWaitingListFacts, ...watchTurnFacts] : []),
+        ...(advance ? advanceWaitingListFacts : []),
+      ]
     : noWaitingListFacts;
   const lasting = [
     ...lastingFacts,
+    ...(waitingLists ? lastingTurnFacts : []),
     ...(server ? lastingOutageFacts : []),
     ...(otherProcess ? lastingProcessFacts : []),
   ];
@@ -118,6 +126,7 @@ function topicsOf({ watch, inspect, close, server, otherProcess, advance, waitin
     overOneNode("expiry", expiryFacts),
     overOneNode("fence", fenceFacts),
     overOneNode("takeover", takeoverFacts),
+    overOneNode("shared claims", sharingFacts),
     overOneNode("names and owners", nameFacts),
     overOneNode("many resources and claims", sizeFacts),
     overOneNode("malformed requests", malformedFacts),

@@ -35,6 +35,7 @@ export const limitedNode: CorrectNode = {
     severalResources: "one resource at a time",
     takeover: "claims are not passed on",
     rejoin: "a lost claim is lost",
+    sharing: "all claims are exclusive",
     longTtl: "at most a week",
     exactTtl: "its clock ticks every 50 ms",
     longNames: { max: 200, reason: "its keys have 200 bytes" },
@@ -51,7 +52,7 @@ export const limitedNode: CorrectNode = {
       ...node,
       async acquire(request) {
         assertAcquire(request);
-        const { takeover: _, ...claim } = prepare(request);
+        const { takeover: _, shared: __, ...claim } = prepare(request);
         return node.acquire(claim);
       },
       async extend(request) {
@@ -60,6 +61,25 @@ export const limitedNode: CorrectNode = {
       },
     };
   },
+};
+
+/** A node made before claims could be shared. */
+export const exclusiveNode: CorrectNode = {
+  name: "a correct node that ignores shared",
+  cannot: { sharing: "all claims are exclusive" },
+  makeFrom: (node) => ({
+    ...node,
+    async acquire(request) {
+      assertAcquire(request);
+      const { shared: _, ...claim } = request;
+      return node.acquire(claim);
+    },
+    async extend(request) {
+      assertExtend(request);
+      const { shared: _, ...claim } = request;
+      return node.extend(claim);
+    },
+  }),
 };
 
 /** A node that claims only a few resources at a time. */
@@ -115,4 +135,11 @@ export const wrongNode: CorrectNode = {
 };
 
 /** All nodes that must pass the suite. */
-export const correctNodes: readonly CorrectNode[] = [completeNode, bareNode, limitedNode, smallNode, relatedNode];
+export const correctNodes: readonly CorrectNode[] = [
+  completeNode,
+  bareNode,
+  limitedNode,
+  exclusiveNode,
+  smallNode,
+  relatedNode,
+];

@@ -190,7 +190,7 @@ const holders: readonly Fact[] = [
 ];
 
 /** Returns the holder that a denial names; undefined if it names none. */
-function holderOf(reply: AcquireReply): string | undefined {
+export function holderOf(reply: AcquireReply): string | undefined {
   if (reply.granted) throw new Error("acquire() granted a resource that another owner holds: it must deny it");
   return reply.holder;
 }

@@ -2,7 +2,7 @@ import { setTimeout } from "node:timers/promises";
 import { expect } from "vitest";
 import type { Winnings } from "../contend.ts";
 import { type Fact, fact, factNeeding } from "../fact.ts";
-import { type Client, freshOwner } from "../world/client.ts";
+import { type Client, freshOwner, shared } from "../world/client.ts";
 import type { World } from "../world/world.ts";
 
 /** The facts about two clients of one server: both see the same claims, and only the owner identifies a claim. */
@@ -158,6 +158,26 @@ export const otherProcessFacts: readonly Fact[] = [
     async (world) => {
       const names = Array.from({ length: Math.min(50, world.resourcesMax) }, (_, index) => `resource ${index}`);
       expectOneAfterAnother(await world.contendInTwoProcesses(names, contestGrants));
+    },
+  ),
+
+  factNeeding(
+    "sharing",
+    "shared claims of two processes are in force together, and keep an exclusive one out until both are released",
+    async (world) => {
+      const clients = [world.node, await world.inOtherProcess()] as const;
+      for (let round = 1; round <= handOvers; round++) {
+        const [first, other] = round % 2 === 0 ? clients : ([clients[1], clients[0]] as const);
+        const owners = [freshOwner(), freshOwner()] as const;
+        const fence = await first.grant(owners[0], "r", shared, notFreed);
+        expect(await other.grant(owners[1], "r", shared, perProcess), perProcess).toBe(fence);
+        await other.deny(freshOwner(), "r", {}, notInStore);
+        await first.free(owners[0], "r");
+        await first.deny(freshOwner(), "r", {}, notInStore);
+        await other.free(owners[1], "r");
+        expect(await first.grant(owners[0], "r", {}, notFreed), perProcess).toBe(fence + 1);
+        await first.free(owners[0], "r");
+      }
     },
   ),
 

@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 import { type Fact, fact, factNeeding } from "../fact.ts";
-import { freshOwner, longMs } from "../world/client.ts";
+import { freshOwner, longMs, shared } from "../world/client.ts";
 import { dayMs, minuteMs, thirtyDaysMs } from "../world/durations.ts";
 import { expectKeptFor } from "../world/expectations.ts";
 import { claimAndExpire, claimWhenFree, clockGrainMs, momentMs, shareOf, type World } from "../world/world.ts";
@@ -122,6 +122,17 @@ async function claimInEveryWay(world: World): Promise<TimedClaim[]> {
     await add("rejoin", async (resource) => {
       const reply = await node.extend("alice", resource, { rejoin: true, ttlMs });
       return !reply.held && reply.rejoined;
+    });
+  }
+  if (world.can("sharing")) {
+    await add("acquire() of a shared claim", async (resource) => {
+      await node.grant("alice", resource, { ...shared, ttlMs });
+      return true;
+    });
+    await add("acquire() of a shared claim that joins", async (resource) => {
+      await node.grant("bob", resource, { ...shared, ttlMs: ttlMs / 2 });
+      await rival.grant("alice", resource, { ...shared, ttlMs });
+      return true;
     });
   }
   if (world.can("severalResources")) {

@@ -1,7 +1,8 @@
 import { expect } from "vitest";
 import { type Fact, fact, factNeeding } from "../fact.ts";
+import { shared } from "../world/client.ts";
 import { minuteMs } from "../world/durations.ts";
-import { claimAndExpire, claimWhenFree, nextFence, whileAlive } from "../world/world.ts";
+import { briefMs, claimAndExpire, claimWhenFree, expireBriefClaims, nextFence, whileAlive } from "../world/world.ts";
 
 /** The facts about {@link LockNode.inspect}, if the node offers it. */
 export const inspectFacts: readonly Fact[] = [
@@ -69,6 +70,64 @@ export const inspectFacts: readonly Fact[] = [
     },
   ),
 
+  factNeeding(
+    ["sharing", "exactTtl"],
+    "inspect() lists the sharers and their remaining times, and names the one that lasts longest as the owner",
+    async (world) => {
+      const { node, rival } = world;
+      const minutes = { alice: 20, bob: 60, carol: 1 };
+      for (const [owner, each] of Object.entries(minutes)) {
+        await node.grant(owner, "r", { ...shared, ttlMs: each * minuteMs, fenceHint: 10 });
+      }
+      for (const client of [node, rival]) {
+        const { owner, sharers = [], fence } = await client.inspect("r");
+        expect({ owner, fence }).toEqual({ owner: "bob", fence: 10 });
+        expect(sharers.map((sharer) => sharer.owner).sort()).toEqual(["alice", "bob", "carol"]);
+        for (const sharer of sharers) {
+          const ttlMs = minutes[sharer.owner as keyof typeof minutes] * minuteMs;
+          expect(sharer.remainingMs, sharer.owner).toBeGreaterThan(ttlMs / 2);
+          expect(sharer.remainingMs, sharer.owner).toBeLessThanOrEqual(ttlMs);
+        }
+      }
+      await node.free("bob", "r");
+      const { owner, sharers } = await rival.inspect("r");
+      expect([owner, sharers?.length]).toEqual(["alice", 2]);
+    },
+  ),
+
+  factNeeding(
+    "sharing",
+    "inspect() lists a single sharer, and none for an exclusive claim",
+    async ({ node, rival }) => {
+      await node.grant("alice", "r", shared);
+      expect(await rival.inspect("r")).toMatchObject({ owner: "alice", sharers: [{ owner: "alice" }] });
+      await node.free("alice", "r");
+      expect(await rival.inspect("r")).toEqual({ owner: null, remainingMs: null, fence: 1 });
+      await node.grant("bob", "r");
+      expect((await rival.inspect("r")).sharers).toBeUndefined();
+    },
+  ),
+
+  factNeeding("sharing", "inspect() lists no sharer that has released or expired", async (world) => {
+    const { node, rival } = world;
+    for (const owner of ["alice", "bob"]) await node.grant(owner, "r", shared);
+    await node.grant("carol", "r", { ...shared, ttlMs: briefMs });
+    await expireBriefClaims(world);
+    await node.free("bob", "r");
+    expect(await rival.inspect("r")).toMatchObject({ owner: "alice", sharers: [{ owner: "alice" }] });
+    expect((await rival.inspect("r")).sharers).toHaveLength(1);
+  }),
+
+  factNeeding("sharing", "inspect() lists at least the hundred sharers that last longest", async ({ node, rival }) => {
+    const owners = Array.from({ length: 110 }, (_, index) => `owner ${index}`);
+    const share = (owner: string, index: number) =>
+      node.grant(owner, "r", { ...shared, ttlMs: (10 + ((index * 37) % 110)) * minuteMs });
+    await Promise.all(owners.map(share));
+    const { sharers = [] } = await rival.inspect("r");
+    const expected = owners.filter((_, index) => (index * 37) % 110 >= 10);
+    expect(sharers.map(({ owner }) => owner)).toEqual(expect.arrayContaining(expected));
+  }),
+
   fact("inspect() changes neither claim nor counter", async ({ node, rival }) => {
     await node.inspect("r");
     const fence = await node.grant("alice", "r");
@@ -86,6 +145,14 @@ export const inspectFacts: readonly Fact[] = [
       expect(await world.rival.inspect(name)).toMatchObject({ owner: "alice" });
     });
     await claimWhenFree(world, resource);
+  }),
+
+  factNeeding("sharing", "inspect() changes neither shared claims nor their counter", async (world) => {
+    const { resource } = await whileAlive(world, async (name, ttlMs) => {
+      for (const owner of ["alice", "bob"]) await world.node.grant(owner, name, { ...shared, ttlMs });
+      for (const client of [world.node, world.rival]) expect((await client.inspect(name)).owner).not.toBeNull();
+    });
+    expect(await claimWhenFree(world, resource)).toBe(2);
   }),
 ];
 

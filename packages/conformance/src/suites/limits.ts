@@ -1,6 +1,7 @@
 import { expect } from "vitest";
 import { type Fact, fact } from "../fact.ts";
 import type { Limit } from "../settings.ts";
+import { shared } from "../world/client.ts";
 import { thirtyDaysMs } from "../world/durations.ts";
 import { expectKeptFor } from "../world/expectations.ts";
 import { momentMs, nextFence } from "../world/world.ts";
@@ -65,6 +66,46 @@ export const limitFacts: Readonly<Record<Limit, readonly Fact[]>> = {
           rejoined: false,
         });
         expect(await nextFence(rival, "r")).toBe(1);
+      },
+    ),
+  ],
+
+  sharing: [
+    fact(
+      "acquire() of a shared claim is denied while another owner holds the resource, and denies it to others",
+      async ({ node, rival }) => {
+        for (const [mode, otherMode] of [
+          [{}, shared],
+          [shared, {}],
+          [shared, shared],
+        ]) {
+          const fence = await node.grant("alice", "r", mode);
+          await rival.deny("bob", "r", { ...otherMode, fenceHint: fence + 1_000 });
+          expect(await node.hold("alice", "r", mode)).toBe(fence);
+          await node.free("alice", "r");
+        }
+      },
+    ),
+
+    fact("acquire() of a shared claim advances the counter, as any grant does", async ({ node, rival }) => {
+      for (let fence = 1; fence <= 3; fence++) {
+        expect(await node.grant("alice", "r", shared)).toBe(fence);
+        expect(await node.grant("alice", "r", shared), "sent again").toBe(fence);
+        expect(await rival.release("bob", "r")).toBe(false);
+        await node.free("alice", "r");
+      }
+    }),
+
+    fact(
+      "extend() of a shared claim keeps it, and rejoins nothing while another owner holds the resource",
+      async ({ node, rival }) => {
+        const fence = await node.grant("alice", "r", shared);
+        expect(await rival.extend("bob", "r", { ...shared, fence: 1_000, rejoin: true })).toEqual({
+          held: false,
+          rejoined: false,
+        });
+        expect(await node.hold("alice", "r", { ...shared, fence: 10 })).toBe(10);
+        expect(fence).toBe(1);
       },
     ),
   ],

@@ -21,6 +21,7 @@ const hints: Flaws = badNumbers.map((fenceHint) => ({ fenceHint }));
 const fences: Flaws = badNumbers.map((fence) => ({ fence }));
 const takeovers: Flaws = [42, "", null].map((takeover) => ({ takeover }));
 const waiters: Flaws = [42, "", null].map((waiter) => ({ waiter }));
+const shares: Flaws = ["no", 1, null].map((shared) => ({ shared }));
 const undos: Flaws = ["no", 1, null].map((undo) => ({ undo }));
 // The string "no" is truthy in JavaScript, and would rejoin.
 const rejoins: Flaws = ["no", 1, null, undefined].map((rejoin) => ({ rejoin }));
@@ -61,7 +62,7 @@ export const malformedFacts: readonly Fact[] = [
       fenceHint: 1_000,
       timeoutMs,
     };
-    const flaws = [...anyRequest, ...ttls, ...hints, ...takeovers, ...waiters];
+    const flaws = [...anyRequest, ...ttls, ...hints, ...takeovers, ...shares, ...waiters];
     await expectRejections("acquire()", (flawed) => node.node.acquire(flawed), request, flaws);
     expect(await nextFence(rival, "r")).toBe(1);
   }),
@@ -77,7 +78,7 @@ export const malformedFacts: readonly Fact[] = [
       rejoin: true,
       timeoutMs: world.timeoutMs,
     };
-    const flaws = [...anyRequest, ...ttls, ...fences, ...rejoins];
+    const flaws = [...anyRequest, ...ttls, ...fences, ...rejoins, ...shares];
     await expectRejections("extend()", (flawed) => node.node.extend(flawed), request, flaws);
     await world.pass(momentMs);
     await rival.deny("bob", "r");

@@ -2,12 +2,14 @@ import { setImmediate } from "node:timers/promises";
 import { type Lock, LockLostError, type Redlock } from "@holdfast/core";
 import { expect } from "vitest";
 import { type Fact, fact, factNeeding } from "../fact.ts";
+import { shared } from "../world/client.ts";
 import { minuteMs } from "../world/durations.ts";
 import { expectStrictlyIncreasing } from "../world/expectations.ts";
 import type { RedlockWorld } from "../world/redlock-world.ts";
 
 const workers = 20;
 const locksPerWorker = 3;
+const reading = { mode: "shared" } as const;
 
 /** A critical section that loses increments if two workers are inside at the same time. */
 interface Section {
@@ -109,6 +111,72 @@ const exclusion: readonly Fact<RedlockWorld>[] = [
   }),
 ];
 
+/** Shared locks of two Redlocks, which are readers, and exclusive ones, which are writers. */
+const readers: readonly Fact<RedlockWorld>[] = [
+  factNeeding("sharing", "acquire() in shared mode shares the resource with the other Redlock", async (world) => {
+    const { redlock, rivalRedlock } = world;
+    const locks = await Promise.all([redlock.acquire("r", reading), rivalRedlock.acquire("r", reading)]);
+    for (const lock of locks) expect(lock.remainingMs()).toBeGreaterThan(0);
+    for (const lock of locks) await lock.extend();
+    expect(await rivalRedlock.tryAcquire("r"), "a writer while readers hold the resource").toBeNull();
+    await locks[0].release();
+    expect(await rivalRedlock.tryAcquire("r"), "a writer while one reader is left").toBeNull();
+    await locks[1].release();
+    const writer = await redlock.acquire("r");
+    for (const lock of locks) expect(writer.fence).toBeGreaterThan(lock.fence);
+    expect(await rivalRedlock.tryAcquire("r", reading), "a reader beside a writer").toBeNull();
+    await writer.release();
+    expect((await rivalRedlock.acquire("r", reading)).fence).toBeGreaterThan(writer.fence);
+  }),
+
+  factNeeding(
+    "sharing",
+    "acquire() in shared mode is granted while readers hold different majorities",
+    async (world) => {
+      for (const [index, { node }] of world.nodes.entries()) {
+        await node.grant(`reader ${index}`, "r", { ...shared, fenceHint: 100 * (index + 1) });
+      }
+      const lock = await world.redlock.tryAcquire("r", reading);
+      expect(lock?.remainingMs()).toBeGreaterThan(0);
+      expect(await world.rivalRedlock.tryAcquire("r")).toBeNull();
+      expect(await world.rivalRedlock.tryAcquire("r", reading)).not.toBeNull();
+    },
+  ),
+
+  factNeeding(
+    "sharing",
+    "Redlock excludes writers from each other and from readers, and their fences exceed those of all earlier locks",
+    async ({ redlock, rivalRedlock }) => {
+      const shelf = { value: 0, writes: 0, highest: 0, highestOfWriters: 0 };
+      const read = async (lock: Lock): Promise<void> => {
+        const before = shelf.value;
+        expect(lock.fence, "the fence of a reader").toBeGreaterThan(shelf.highestOfWriters);
+        shelf.highest = Math.max(shelf.highest, lock.fence);
+        await setImmediate();
+        expect(shelf.value, "a value that a reader sees twice").toBe(before);
+      };
+      const write = async (lock: Lock): Promise<void> => {
+        expect(lock.fence, "the fence of a writer").toBeGreaterThan(shelf.highest);
+        shelf.highest = lock.fence;
+        shelf.highestOfWriters = lock.fence;
+        shelf.writes += 1;
+        const before = shelf.value;
+        await setImmediate();
+        shelf.value = before + 1;
+      };
+      const work = async (_: unknown, index: number): Promise<void> => {
+        const side = index % 2 === 0 ? redlock : rivalRedlock;
+        for (let round = index; round < index + locksPerWorker; round++) {
+          if (round % 3 === 0) await side.using("shelf", write);
+          else await side.using("shelf", reading, read);
+        }
+      };
+      await Promise.all(Array.from({ length: 10 }, work));
+      expect(shelf.value, "increments").toBe(shelf.writes);
+    },
+  ),
+];
+
 /** The majority decides. */
 const majority: readonly Fact<RedlockWorld>[] = [
   fact("acquire() succeeds while another owner holds a minority of the nodes", async (world) => {
@@ -208,4 +276,4 @@ export const redlockOutageFacts: readonly Fact<RedlockWorld>[] = [
 ];
 
 /** The facts about two whole Redlocks, each with its own clients of the same five servers. */
-export const redlockFacts: readonly Fact<RedlockWorld>[] = [...exclusion, ...majority, ...life];
+export const redlockFacts: readonly Fact<RedlockWorld>[] = [...exclusion, ...readers, ...majority, ...life];

@@ -20,7 +20,7 @@ async function nextAfter(
 }
 
 /** Claims and releases until no waiter is named, at most ten times, and returns the named waiters. */
-async function namesOf(client: Client, resources: Resources): Promise<readonly string[]> {
+export async function namesOf(client: Client, resources: Resources): Promise<readonly string[]> {
   const names: string[] = [];
   for (let releases = 0; releases < 10; releases++) {
     const owner = freshOwner();

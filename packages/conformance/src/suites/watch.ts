@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 import { type Fact, fact, factNeeding } from "../fact.ts";
-import type { Client, Resources } from "../world/client.ts";
+import { type Client, type Resources, shared } from "../world/client.ts";
 import { claimAndExpire, nextFence, type World } from "../world/world.ts";
 
 /** Claims and releases the resources until `isNotified()`. Repeats this, because a notification may be lost. */
@@ -25,6 +25,18 @@ export async function releaseUntil(
 
 /** The watchers that a release notifies. */
 const notifications: readonly Fact[] = [
+  factNeeding("sharing", "watch() notifies of the release of the last shared claim", async (world) => {
+    const heard: string[] = [];
+    const unwatch = await world.node.watch("r", (resource) => heard.push(resource));
+    await world.eventually("the watcher is notified", async () => {
+      for (const owner of ["alice", "bob"]) await world.rival.grant(owner, "r", shared);
+      for (const owner of ["alice", "bob"]) await world.rival.free(owner, "r");
+      return heard.length > 0;
+    });
+    expect(new Set(heard)).toEqual(new Set(["r"]));
+    await unwatch();
+  }),
+
   ...[["rival", "the rival client"] as const, ["node", "its own client"] as const].map(([client, named]) =>
     fact(`watch() notifies of a release by ${named}`, async (world) => {
       const heard: string[] = [];

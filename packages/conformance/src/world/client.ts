@@ -7,6 +7,9 @@ import { within } from "./within.ts";
 /** A ttl that does not end during a test, even on a slow machine. */
 export const longMs: number = 10 * minuteMs;
 
+/** The term of a claim that may be in force together with other such claims. */
+export const shared = { shared: true } as const;
+
 /** One resource or several. */
 export type Resources = string | readonly string[];
 
@@ -15,6 +18,7 @@ export interface ClaimTerms {
   readonly ttlMs?: number;
   readonly fenceHint?: number;
   readonly takeover?: string;
+  readonly shared?: boolean;
   readonly waiter?: string;
 }
 
@@ -23,6 +27,7 @@ export interface ExtendTerms {
   readonly ttlMs?: number;
   readonly fence?: number;
   readonly rejoin?: boolean;
+  readonly shared?: boolean;
 }
 
 /** Optional parts of a release. Default: none. */
@@ -94,9 +99,9 @@ export function clientOf(node: LockNode, timeoutMs: number): Client {
     return read(site, () => readAcquireReply(reply, request.resources));
   };
   const extend = async (site: CallSite, owner: string, resources: Resources, terms: ExtendTerms = {}) => {
-    const { ttlMs = longMs, fence = 1, rejoin = false } = terms;
-    const request = Object.freeze({ ...requestOf(owner, resources, timeoutMs), ttlMs, fence, rejoin });
-    const reply = await answer(site, "extend()", () => node.extend(request));
+    const { fence = 1 } = terms;
+    const request = { ...requestOf(owner, resources, timeoutMs), ttlMs: longMs, fence, rejoin: false, ...terms };
+    const reply = await answer(site, "extend()", () => node.extend(Object.freeze(request)));
     return read(site, () => readExtendReply(reply, fence));
   };
   const release = async (site: CallSite, owner: string, resources: Resources, terms?: ReleaseTerms) => {

@@ -1,4 +1,4 @@
-import type { AcquireReply, ExtendReply, NodeView, ReleaseReply } from "@holdfast/core";
+import type { AcquireReply, ExtendReply, NodeView, ReleaseReply, Sharer } from "@holdfast/core";
 
 /*
  * Validates the shape of replies before tests look at their meaning. The suite does not use core's validation, so that
@@ -57,10 +57,11 @@ export function readReleaseReply(value: unknown): ReleaseReply {
 
 /** Validates the reply of `inspect`. Throws an error that says what is wrong with it. */
 export function readNodeView(value: unknown): NodeView {
-  const { owner, remainingMs, fence } = fieldsOf("inspect()", value);
+  const { owner, remainingMs, sharers, fence } = fieldsOf("inspect()", value);
   assertReply(fence === 0 || isFence(fence), "inspect()", value, "fence must be 0 or a positive safe integer");
   if (owner === null) {
     assertReply(remainingMs === null, "inspect()", value, "remainingMs must be null where owner is null");
+    assertReply(sharers === undefined, "inspect()", value, "a free resource must have no sharers");
     return { owner, remainingMs, fence };
   }
   assertReply(typeof owner === "string", "inspect()", value, "owner must be a string or null");
@@ -70,7 +71,21 @@ export function readNodeView(value: unknown): NodeView {
     value,
     "remainingMs of a held resource must be a finite number of at least 0",
   );
-  return { owner, remainingMs, fence };
+  if (sharers === undefined) return { owner, remainingMs, fence };
+  const areSharers = Array.isArray(sharers) && areDifferentOwners(sharers) && sharers.every(hasDuration);
+  assertReply(areSharers, "inspect()", value, "sharers must list different owners and their remaining times, if given");
+  const own = (sharers as readonly Sharer[]).find((sharer) => sharer.owner === owner);
+  assertReply(own?.remainingMs === remainingMs, "inspect()", value, "the owner must be among the sharers, if given");
+  return { owner, remainingMs, sharers: sharers as readonly Sharer[], fence };
+}
+
+function areDifferentOwners(sharers: readonly unknown[]): boolean {
+  const owners = sharers.map((sharer) => fieldsOf("inspect()", sharer).owner);
+  return new Set(owners).size === owners.length && owners.every((owner) => typeof owner === "string" && owner !== "");
+}
+
+function hasDuration(sharer: unknown): boolean {
+  return isDuration(fieldsOf("inspect()", sharer).remainingMs);
 }
 
 function fieldsOf(method: string, value: unknown): Record<string, unknown> {

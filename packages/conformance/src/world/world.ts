@@ -4,7 +4,7 @@ import { type Contest, contend, type Winnings } from "../contend.ts";
 import type { RemoteNode } from "../rival-processes.ts";
 import type { Limit, Settings } from "../settings.ts";
 import type { LockNodeSubject, SubjectServer } from "../subject.ts";
-import { type Client, clientOf, freshOwner, type Resources } from "./client.ts";
+import { type ClaimTerms, type Client, clientOf, freshOwner, type Resources } from "./client.ts";
 import { renamedNode } from "./renamed-node.ts";
 
 /** How long the suite waits between two polls of a server in real time, in milliseconds. */
@@ -163,15 +163,27 @@ export async function claimWhenFree(world: World, resource: string, owner: strin
   return fence as number;
 }
 
+/** A ttl for claims that are to expire in the test. */
+export const briefMs = 40;
+
 /** Claims a resource briefly, and returns its fence once the claim has certainly expired. */
-export async function claimAndExpire(world: World, owner: string, resource: string): Promise<number> {
-  const ttlMs = 40;
-  const fence = await world.node.grant(owner, resource, { ttlMs });
-  // The witness is claimed later, for the same time: once it is free, the resource is free by any clock.
-  const witness = `${resource}, witness`;
+export async function claimAndExpire(
+  world: World,
+  owner: string,
+  resource: string,
+  terms?: ClaimTerms,
+): Promise<number> {
+  const fence = await world.node.grant(owner, resource, { ...terms, ttlMs: briefMs });
+  await expireBriefClaims(world);
+  return fence;
+}
+
+/** Waits until all claims that were made or extended for this ttl or less have certainly expired. */
+export async function expireBriefClaims(world: World, ttlMs: number = briefMs): Promise<void> {
+  // The witness is claimed later, for the same time: once it is free, the other claims have ended by any clock.
+  const witness = `witness ${freshOwner()}`;
   await world.node.grant(freshOwner(), witness, { ttlMs });
   await claimWhenFree(world, witness);
-  return fence;
 }
 
 /**
