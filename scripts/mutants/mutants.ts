@@ -694,7 +694,7 @@ export const mutants: readonly Mutant[] = [
     rule: "sharing",
     fault: "readers join others although a writer has waited longer",
     file: "waiting/resource-queue.ts",
-    from: " && waiter.order <= (this.first?.order ?? Infinity)",
+    from: " && waiter.order <= earliest",
     to: "",
   },
   {

@@ -54,7 +54,7 @@ interface Sharers {
   readonly forgetEnded: () => void;
 }
 
-const unknown: Entry = { owner: null, endMs: 0, sharers: null, fence: 0 };
+const unknown: Entry = { owner: null, endMs: -Infinity, sharers: null, fence: 0 };
 
 /** Creates an empty set of claims, which keeps a counter for `fenceTtlMs` after the last claim would have ended. */
 export function createClaims(clock: Pick<Clock, "monotonicMs">, fenceTtlMs: number): Claims {
@@ -91,8 +91,8 @@ export function createClaims(clock: Pick<Clock, "monotonicMs">, fenceTtlMs: numb
   return {
     endOf(resource, owner, nowMs) {
       const entry = entryOf(resource);
-      const ownEndMs = entry.owner === owner ? entry.endMs : 0;
-      const endMs = entry.sharers === null ? ownEndMs : (entry.sharers.ends.get(owner) ?? 0);
+      const ownEndMs = entry.owner === owner ? entry.endMs : -Infinity;
+      const endMs = entry.sharers === null ? ownEndMs : (entry.sharers.ends.get(owner) ?? -Infinity);
       return endMs > nowMs ? endMs : undefined;
     },
 
@@ -103,7 +103,7 @@ export function createClaims(clock: Pick<Clock, "monotonicMs">, fenceTtlMs: numb
       }
       let longest: Claim | undefined;
       for (const [sharer, sharerEndMs] of sharers.ends) {
-        if (sharer === ignoredOwner || sharerEndMs <= Math.max(nowMs, longest?.endMs ?? 0)) continue;
+        if (sharer === ignoredOwner || sharerEndMs <= Math.max(nowMs, longest?.endMs ?? nowMs)) continue;
         longest = { owner: sharer, endMs: sharerEndMs };
       }
       return longest;
@@ -132,7 +132,7 @@ export function createClaims(clock: Pick<Clock, "monotonicMs">, fenceTtlMs: numb
     extend(resource, owner, endMs, atLeast) {
       const entry = entryOf(resource);
       const { ends } = entry.sharers ?? {};
-      ends?.set(owner, Math.max(ends.get(owner) ?? 0, endMs));
+      ends?.set(owner, Math.max(ends.get(owner) ?? endMs, endMs));
       entries.set(resource, { ...entry, endMs: Math.max(entry.endMs, endMs), fence: Math.max(entry.fence, atLeast) });
     },
 

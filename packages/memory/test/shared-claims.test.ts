@@ -21,6 +21,14 @@ function world() {
 }
 
 describe("memoryNode() with shared claims", () => {
+  it.each([false, true])("acquire() excludes at any reading of the clock: shared %s", async (shared) => {
+    const node = memoryNode({ clock: { monotonicMs: () => -100, wallMs: () => 0 } });
+    const request = { resources: ["r"], ttlMs: 50, fenceHint: 1, timeoutMs: 5 };
+    expect(await node.acquire({ ...request, owner: "a", shared })).toMatchObject({ granted: true });
+    expect(await node.acquire({ ...request, owner: "b" })).toMatchObject({ granted: false, holder: "a" });
+    expect(await node.inspect("r")).toMatchObject({ owner: "a", remainingMs: 50 });
+  });
+
   it("acquire() lets sharers join with the same fence, and keeps exclusive claims out until the last one ends", async () => {
     const { claim, share, release } = world();
     expect(await share("a")).toEqual({ granted: true, fence: 1 });

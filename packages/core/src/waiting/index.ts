@@ -375,7 +375,7 @@ export class LocalQueues {
 
   #startAttempt(waiter: Waiter): void {
     waiter.state = "attempting";
-    for (const queue of waiter.wanted) if (!waiter.isShared || !queue.isSharedWith(waiter)) queue.holder = waiter;
+    for (const queue of waiter.wanted) queue.tried(waiter);
     this.#attemptsStarted += 1;
     // If nodes reply without I/O, a long queue would otherwise starve the event loop.
     if (this.#attemptsStarted % attemptsInARow === 0) this.#context.clock.afterPendingIo(() => waiter.pause?.wake());
@@ -396,7 +396,7 @@ export class LocalQueues {
       const queue = wanted[index] as ResourceQueue;
       const { holder } = queue;
       if (queue.isOpenTo(waiter) || (queue.isDue && holder !== undefined && isReservedFor(holder, waiter))) {
-        if (waiter.isReserving && !(waiter.isShared && queue.isSharedWith(waiter))) queue.holder = waiter;
+        if (waiter.isReserving) queue.tried(waiter);
       } else if (ending === undefined || holder !== ending) {
         blocker ??= queue;
         if (!waiter.isReserving) return blocker;
@@ -468,7 +468,7 @@ export class LocalQueues {
     const missedMs = waiter.queues.length > 1 ? missedNotificationOfSeveralMs : missedNotificationMs;
     for (const queue of waiter.queues) {
       if (namesAnother) this.#listen(queue, 0, waiter.settings.retryDelayMaxMs).deferToOthers();
-      if (!queue.unlocked(waiter)) continue;
+      if (!queue.drop(waiter)) continue;
       queue.notifications?.released();
       this.#deferTo(queue, namesAnother ? missedMs : (queue.notifications?.deferMs ?? 0), waiter.settings);
     }
@@ -562,9 +562,7 @@ function isReservedFor(holder: Waiter, waiter: Waiter): boolean {
  * Gives up a resource on which the waiter holds no lock. The next waiter may try immediately unless a back-off applies.
  */
 function vacate(queue: ResourceQueue, waiter: Waiter): void {
-  if (queue.holder !== waiter) return;
-  queue.holder = undefined;
-  if (queue.dueAtMs === Infinity) queue.dueAtMs = -Infinity;
+  if (queue.drop(waiter) && queue.dueAtMs === Infinity) queue.dueAtMs = -Infinity;
 }
 
 /** Whether later calls got each of a waiter's resources, and together more often than allowed. */

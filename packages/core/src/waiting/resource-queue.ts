@@ -84,7 +84,7 @@ export class ResourceQueue {
   readonly resource: string;
   /** The call that tries to lock the resource, holds it, or collects it. Of several that share it, one. */
   holder: Waiter | undefined;
-  /** The other calls that share the resource with the holder. */
+  /** The other calls that share the resource with the holder, or try to. */
   readonly #sharers = new Set<Waiter>();
   /** The order of the latest calls of this process that locked the resource while other calls wanted it. */
   readonly #served: number[] = [];
@@ -132,13 +132,18 @@ export class ResourceQueue {
     return holder?.state === "holding" && holder.isShared && holder !== waiter;
   }
 
+  /** Records that a call tries to lock the resource: as the holder, or next to those who share it. */
+  tried(waiter: Waiter): void {
+    if (waiter.isShared && this.isSharedWith(waiter)) this.#sharers.add(waiter);
+    else this.holder = waiter;
+  }
+
   /** Records that a call of this process has locked the resource. */
   locked(waiter: Waiter): void {
-    if (waiter.isShared && this.isSharedWith(waiter)) this.#sharers.add(waiter);
-    else {
-      if (this.holder !== undefined && this.holder !== waiter) this.#displaced = this.holder;
-      this.holder = waiter;
-    }
+    const { holder } = this;
+    if (waiter.isShared && holder?.isShared && holder.state !== "queued") this.#sharers.add(holder).delete(waiter);
+    else if (holder !== undefined && holder !== waiter) this.#displaced = holder;
+    this.holder = waiter;
     this.dueAtMs = -Infinity;
     this.schedule();
     this.notifications?.locked();
@@ -147,8 +152,12 @@ export class ResourceQueue {
     if (this.#served.length > servedMax) this.#served.shift();
   }
 
-  /** Records that the lock of a call has ended. Returns whether no other lock of this process is left. */
-  unlocked(waiter: Waiter): boolean {
+  /**
+   * Removes a call whose attempt has failed or whose lock has ended.
+   *
+   * @returns whether no call of this process shares the resource
+   */
+  drop(waiter: Waiter): boolean {
     if (this.#sharers.delete(waiter)) return false;
     if (this.holder !== waiter && this.holder !== undefined) return false;
     const [sharer] = this.#sharers;
@@ -168,7 +177,8 @@ export class ResourceQueue {
   isOpenTo(waiter: Waiter): boolean {
     if (!this.isDue) return false;
     if (this.holder === undefined) return true;
-    return waiter.isShared && this.isSharedWith(waiter) && waiter.order <= (this.first?.order ?? Infinity);
+    const earliest = Math.min(this.first?.order ?? Infinity, this.attempting?.order ?? Infinity);
+    return waiter.isShared && this.isSharedWith(waiter) && waiter.order <= earliest;
   }
 
   /** Whether no delay applies. While groups are parked here, only the timer ends a delay. */

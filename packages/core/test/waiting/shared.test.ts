@@ -123,6 +123,59 @@ describe("shared locks of one process", () => {
     expect(order).toEqual(["writer", "reader"]);
   });
 
+  it("acquire() of a reader does not pass an earlier writer whose attempt is under way", async () => {
+    const { clock, redlock, nodes } = world(3);
+    const order: string[] = [];
+    const take = (name: string, options: LockOptions) =>
+      redlock.acquire("r", options).then((lock): Lock => {
+        order.push(name);
+        return lock;
+      });
+    const first = await clock.until(take("r0", shared));
+    for (const node of nodes) node.fault = () => ({ requestMs: 5, replyMs: 5 });
+    void first.release(); // takes until 10
+    await clock.advance(1);
+    const r1 = take("r1", shared); // joins r0; granted at 11
+    await clock.advance(9.5);
+    const writing = take("w", {}); // at 10.5: nobody holds here, so its attempt starts; denied at 20.5
+    await clock.advance(1);
+    const r2 = take("r2", shared); // at 11.5: joins r1, although the writer was first
+    await clock.advance(30);
+    void (await r1).release();
+    await clock.advance(30);
+    void r2.then((lock) => lock.release());
+    await clock.until(writing);
+    await clock.until(r2);
+    expect(order).toEqual(["r0", "r1", "w", "r2"]);
+  });
+
+  it("acquire() of a writer does not pass an earlier reader that tries to join", async () => {
+    const { clock, redlock, inner, nodes } = world(3);
+    const order: string[] = [];
+    const take = (name: string, options: LockOptions) =>
+      redlock.acquire("r", options).then((lock): Lock => {
+        order.push(name);
+        return lock;
+      });
+    const first = await clock.until(take("r0", shared));
+    // A writer of another process asks, so the nodes let nobody join for a second.
+    for (const node of inner) {
+      await node.acquire({ resources: ["r"], owner: "x", ttlMs: 9_000, fenceHint: 1, timeoutMs: 50, waiter: "other" });
+    }
+    for (const node of nodes) node.fault = () => ({ requestMs: 5, replyMs: 5 });
+    const r1 = take("r1", shared); // at 0: tries to join; denied on the way, at 5
+    void r1.then((lock) => lock.release());
+    for (const node of nodes) node.fault = () => ({ requestMs: 1, replyMs: 1 });
+    await clock.advance(5.5);
+    void first.release(); // 5.5 to 7.5
+    const writing = take("w", {}); // waits behind r1
+    await clock.advance(60);
+    void writing.then((lock) => lock.release());
+    await clock.until(r1);
+    await clock.until(writing);
+    expect(order).toEqual(["r0", "r1", "w"]);
+  });
+
   it("acquire() of a reader of several resources joins the readers of one of them", async () => {
     const { clock, redlock } = world(3);
     const one = redlock.acquire("a", shared);
