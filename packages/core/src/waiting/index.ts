@@ -375,7 +375,10 @@ export class LocalQueues {
 
   #startAttempt(waiter: Waiter): void {
     waiter.state = "attempting";
-    for (const queue of waiter.wanted) queue.tried(waiter);
+    for (const queue of waiter.wanted) {
+      if (waiter.isShared && queue.isSharedWith(waiter)) queue.join(waiter);
+      else queue.holder = waiter;
+    }
     this.#attemptsStarted += 1;
     // If nodes reply without I/O, a long queue would otherwise starve the event loop.
     if (this.#attemptsStarted % attemptsInARow === 0) this.#context.clock.afterPendingIo(() => waiter.pause?.wake());
@@ -396,7 +399,7 @@ export class LocalQueues {
       const queue = wanted[index] as ResourceQueue;
       const { holder } = queue;
       if (queue.isOpenTo(waiter) || (queue.isDue && holder !== undefined && isReservedFor(holder, waiter))) {
-        if (waiter.isReserving) queue.tried(waiter);
+        if (waiter.isReserving && !(waiter.isShared && queue.isSharedWith(waiter))) queue.holder = waiter;
       } else if (ending === undefined || holder !== ending) {
         blocker ??= queue;
         if (!waiter.isReserving) return blocker;

@@ -132,10 +132,9 @@ export class ResourceQueue {
     return holder?.state === "holding" && holder.isShared && holder !== waiter;
   }
 
-  /** Records that a call tries to lock the resource: as the holder, or next to those who share it. */
-  tried(waiter: Waiter): void {
-    if (waiter.isShared && this.isSharedWith(waiter)) this.#sharers.add(waiter);
-    else this.holder = waiter;
+  /** Records that a call tries to join those who share the resource. */
+  join(waiter: Waiter): void {
+    this.#sharers.add(waiter);
   }
 
   /** Records that a call of this process has locked the resource. */
