@@ -161,9 +161,10 @@ export function memoryNode(options: MemoryNodeOptions = {}): MemoryNode {
       const nowMs = clock.monotonicMs();
       const held = resources.filter((resource) => claims.endOf(resource, owner, nowMs) !== undefined);
       let next: string | undefined;
-      for (const resource of held) {
+      for (const resource of resources) {
         const wasShared = claims.areShared(resource, nowMs);
-        claims.end(resource, owner);
+        claims.end(resource, owner); // an expired claim as well, which a clock that is set back would revive
+        if (!held.includes(resource)) continue;
         if (undo || claims.areShared(resource, nowMs)) continue;
         const named = waitingLists.takeNext(resource, wasShared, waiter);
         announce(resource, named.length > 0 ? named : [undefined]);
