@@ -29,13 +29,13 @@ async function programOfExamples(): Promise<string> {
     }
   }
   expect(scopes.length).toBeGreaterThanOrEqual(16);
-  return [preamble, ...imports, ...scopes].join("\n");
+  return [preamble, ...new Set(imports), ...scopes].join("\n");
 }
 
 async function sources(): Promise<string[]> {
   const folders = [`${core}src/`, `${core}../memory/src/`];
   const files = await Promise.all(
-    folders.map(async (folder) => (await readdir(folder)).map((name) => `${folder}${name}`)),
+    folders.map(async (folder) => (await readdir(folder, { recursive: true })).map((name) => `${folder}${name}`)),
   );
   return Promise.all(files.flatMap((names) => names.filter(isSource).map((name) => readFile(name, "utf8"))));
 }
