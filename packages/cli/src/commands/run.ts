@@ -24,6 +24,7 @@ interface RunArguments extends ServerArguments {
   readonly killAfter: string | undefined;
   readonly conflictExitCode: string | undefined;
   readonly label: string | undefined;
+  readonly permits: string | undefined;
   readonly processGroup: boolean | undefined;
   readonly verbose: boolean | undefined;
   readonly "--"?: readonly string[];
@@ -46,6 +47,7 @@ const lockOptions: Readonly<Record<string, Options>> = {
   "max-hold": { ...text, describe: "Longest time to hold the lock (default: no limit)" },
   "kill-after": { ...text, describe: `Time from SIGTERM to SIGKILL after a loss (default: ${defaults.killAfter})` },
   label: { ...text, describe: "Label that shows people the holder (default: user@host[pid])" },
+  permits: { ...text, describe: "Hold n of the k permits of a semaphore instead of a lock, as in 1/5" },
   "process-group": { ...flag, describe: "Signal the command's whole process group" },
   verbose: { ...flag, describe: "Report progress on standard error" },
 };
@@ -95,7 +97,8 @@ async function run(args: RunArguments): Promise<number> {
   try {
     const isVerbose = args.verbose === true;
     const isAtTerminal = process.stderr.isTTY === true && options.waitMs > 0;
-    const observer = narrator(printMessage, { isVerbose, isAtTerminal });
+    const semaphore = options.permits && options.resources[0];
+    const observer = narrator(printMessage, { isVerbose, isAtTerminal, semaphore });
     const { interrupted } = signals;
     return await withLockService(servers, { observer, interrupted }, (service) =>
       runUnderLock(options, service, signals),
@@ -110,8 +113,10 @@ function readRunOptions(args: RunArguments): RunOptions {
   if (command === undefined)
     throw new UsageError("no command to run: write it after --, as in run backup -- ./backup.sh");
   const maxHold = only("--max-hold", args.maxHold);
+  const resources = args.resource ?? [];
   return {
-    resources: args.resource ?? [],
+    resources,
+    permits: readPermits(only("--permits", args.permits), resources),
     command,
     commandArguments,
     waitMs: readWait(args),
@@ -127,6 +132,16 @@ function readWait(args: RunArguments): number {
   const wait = only("--wait", args.wait) ?? defaults.wait;
   if (args.noWait === true) return 0;
   return wait === "forever" ? Infinity : parseDuration("--wait", wait);
+}
+
+function readPermits(given: string | undefined, resources: readonly string[]): RunOptions["permits"] {
+  if (given === undefined) return undefined;
+  const [, count, total] = /^(\d{1,5})\/(\d{1,5})$/.exec(given)?.map(Number) ?? [];
+  if (count === undefined || total === undefined || count < 1 || count > total || total > 10_000) {
+    throw new UsageError(`--permits must be n/k, n of at most 10000 permits, as in 1/5, not ${JSON.stringify(given)}`);
+  }
+  if (resources.length !== 1) throw new UsageError(`--permits takes one semaphore, not ${resources.length}`);
+  return { count, total };
 }
 
 /** flock(1) has the same option, with the same range. */

@@ -1,4 +1,5 @@
 import type { Lock, LockLostError, Redlock } from "@holdfast/core";
+import type { Permits, Slot } from "@holdfast/core/semaphore";
 import ms from "ms";
 import { exitCodes, Failure } from "../exit-codes.ts";
 import { connectionProblems, inOptionNames, withUsageErrors } from "../failures.ts";
@@ -12,6 +13,8 @@ import { startChild } from "./child.ts";
 /** The command, and the lock under which it runs. */
 export interface RunOptions {
   readonly resources: readonly string[];
+  /** How many of the permits of a semaphore, which the only resource names, to acquire instead of a lock. */
+  readonly permits: { readonly count: number; readonly total: number } | undefined;
   readonly command: string;
   readonly commandArguments: readonly string[];
   /** How long to wait for the lock, in milliseconds: 0 tries once, `Infinity` waits forever. */
@@ -28,39 +31,44 @@ export interface RunOptions {
 }
 
 /**
- * Runs a command under a lock, which is extended meanwhile and released at the end.
+ * Runs a command under a lock, or with permits, which is extended meanwhile and released at the end.
  *
  * @returns the exit code of the command, or {@link exitCodes.lost} if the lock was lost before the command ended
  * @throws {Failure} if the lock was not granted, or the command could not be started
  */
 export async function runUnderLock(options: RunOptions, service: LockService, signals: Signals): Promise<number> {
-  const lock = await acquire(options, service, signals);
-  if (lock === undefined) return signals.exitCode;
+  const held = await acquire(options, service, signals);
+  if (held === undefined) return signals.exitCode;
   try {
-    return await supervise(options, lock, signals);
+    return await supervise(options, held, signals);
   } finally {
-    await lock.release().catch((error: Error) => printMessage(`${error.message}; it ends with its ttl`));
+    await held.release().catch((error: Error) => printMessage(`${error.message}; it ends with its ttl`));
   }
 }
 
-/** Acquires the lock. Returns undefined if a signal arrives first. */
+/** Acquires the lock or the permits. Returns undefined if a signal arrives first. */
 async function acquire(
-  { resources, waitMs, conflictExitCode, maxHoldMs, label }: RunOptions,
+  { resources, permits, waitMs, conflictExitCode, maxHoldMs, label }: RunOptions,
   { redlock, servers }: LockService,
   { interrupted }: Signals,
-): Promise<Lock | undefined> {
+): Promise<Lock | Permits | undefined> {
   assertQuorumPossible(servers, resources);
   const options = { waitTimeoutMs: waitMs, autoExtend: true, maxHoldMs, label, signal: interrupted };
   try {
-    const lock = await withUsageErrors(() => redlock.acquire(resources, options));
-    if (!interrupted.aborted) return lock;
-    await lock.release().catch(() => {});
+    const held = await withUsageErrors(async () => {
+      if (permits === undefined) return redlock.acquire(resources, options);
+      const { semaphore } = await import("@holdfast/core/semaphore");
+      return semaphore(redlock, resources[0] as string, permits.total).acquire(permits.count, options);
+    });
+    if (!interrupted.aborted) return held;
+    await held.release().catch(() => {});
     return undefined;
   } catch (error) {
     if (interrupted.aborted) return undefined;
     const { code, message } = error as { readonly code?: unknown; readonly message: string };
     if (code === "LOCK_HELD" || code === "WAIT_TIMEOUT") {
-      throw new Failure(await conflictMessage(redlock, resources, waitMs), conflictExitCode);
+      const reason = permits === undefined ? await conflictMessage(redlock, resources, waitMs) : message;
+      throw new Failure(reason, conflictExitCode);
     }
     if (code === "QUORUM_UNREACHABLE") throw new Failure(message + connectionProblems(servers), exitCodes.noQuorum);
     throw error;
@@ -99,16 +107,26 @@ function nameOf(label: string | null, owner: string): string {
   return /^[0-9a-f]{32}$/.test(owner) ? owner : "another program";
 }
 
-async function supervise(options: RunOptions, lock: Lock, signals: Signals): Promise<number> {
+/** Returns what the command is told. Each of several permits has a line of its own in every variable. */
+function variablesOf(held: Lock | Permits): NodeJS.ProcessEnv {
+  if ("slots" in held) {
+    const lines = (field: keyof Slot): string => held.slots.map((slot) => slot[field]).join("\n");
+    return {
+      HOLDFAST_RESOURCE: lines("resource"),
+      HOLDFAST_SLOT: lines("slot"),
+      HOLDFAST_FENCE: lines("fence"),
+      HOLDFAST_OWNER: lines("owner"),
+    };
+  }
+  const { resources, fence, owner } = held;
+  return { HOLDFAST_RESOURCE: resources.join("\n"), HOLDFAST_FENCE: String(fence), HOLDFAST_OWNER: owner };
+}
+
+async function supervise(options: RunOptions, held: Lock | Permits, signals: Signals): Promise<number> {
   const { command, commandArguments, inGroup, killAfterMs } = options;
-  const { signal: lockSignal } = lock;
+  const { signal: lockSignal } = held;
   lockSignal.throwIfAborted();
-  const env = {
-    ...process.env,
-    HOLDFAST_RESOURCE: lock.resources.join("\n"),
-    HOLDFAST_FENCE: String(lock.fence),
-    HOLDFAST_OWNER: lock.owner,
-  };
+  const env = { ...process.env, ...variablesOf(held) };
   const child = startChild(command, commandArguments, { env, inGroup });
   let wasTerminated = false;
   const pass = (name: NodeJS.Signals): void => {
@@ -121,14 +139,15 @@ async function supervise(options: RunOptions, lock: Lock, signals: Signals): Pro
   const onLost = (): void => {
     ending = child.end(killAfterMs);
     // Last, because writing blocks while nothing reads standard error.
-    printMessage(`lost the lock, ending the command: ${inOptionNames((lockSignal.reason as LockLostError).message)}`);
+    const what = options.permits === undefined ? "the lock" : "a permit";
+    printMessage(`lost ${what}, ending the command: ${inOptionNames((lockSignal.reason as LockLostError).message)}`);
   };
   lockSignal.addEventListener("abort", onLost);
   try {
     const exitCode = await child.ended;
     // The leader of the group has ended. Processes that it started may still be working, and the lock is kept for them.
     if (inGroup && wasTerminated && ending === undefined) await child.end(killAfterMs);
-    lock.remainingMs(); // checks the clocks: after a suspension, a timer may not have fired yet
+    held.remainingMs(); // checks the clocks: after a suspension, a timer may not have fired yet
     if (ending === undefined) return exitCode;
     await ending;
     return exitCodes.lost;
