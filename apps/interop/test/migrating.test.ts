@@ -22,6 +22,8 @@ const pages = {
   "from-redis-semaphore": [
     ["Before", alone],
     ["After", alone],
+    ["A semaphore before", "two of five"],
+    ["A semaphore after", "two of five"],
     ["Side by side", "null", "false"],
   ],
   "from-redlock-universal": [
