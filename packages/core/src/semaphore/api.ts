@@ -156,7 +156,9 @@ export interface Semaphore {
    * ```
    */
   using<T>(routine: (permits: Permits) => T | PromiseLike<T>): Promise<T>;
+  /** Like `using(routine)`, with `count` permits. */
   using<T>(count: number, routine: (permits: Permits) => T | PromiseLike<T>): Promise<T>;
+  /** Like `using(routine)`, with `count` permits and options. */
   using<T>(count: number, options: PermitOptions, routine: (permits: Permits) => T | PromiseLike<T>): Promise<T>;
 }
 
