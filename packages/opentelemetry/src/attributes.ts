@@ -12,6 +12,7 @@ export const attribute = {
   attemptDuration: "holdfast.lock.attempt.duration",
   node: "holdfast.node.name",
   operation: "holdfast.operation.name",
+  semaphore: "holdfast.semaphore.name",
 } as const;
 
 /** Returns the attributes that identify the resources. */

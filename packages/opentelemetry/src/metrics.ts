@@ -1,15 +1,7 @@
 import type { Observer } from "@holdfast/core";
-import {
-  type Attributes,
-  type Counter,
-  type Histogram,
-  type Meter,
-  type MeterProvider,
-  metrics,
-  type UpDownCounter,
-} from "@opentelemetry/api";
+import type { Attributes, Counter, Histogram, Meter, UpDownCounter } from "@opentelemetry/api";
 import { attribute, errorType, failureAttributes, type ResourceAttributes, releaseAttributes } from "./attributes.ts";
-import { scope } from "./scope.ts";
+import { durationHistogram, fromMeter } from "./instruments.ts";
 
 interface Instruments {
   readonly acquireDuration: Histogram;
@@ -23,12 +15,6 @@ interface Instruments {
   readonly nodeFailures: Counter;
 }
 
-/**
- * Buckets in seconds, from a vote on a local network to a job of several minutes. The SDK's default buckets begin at
- * five.
- */
-const durationBuckets = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 300, 900];
-
 const attemptBuckets = [0, 1, 2, 3, 5, 10, 20, 50, 100];
 
 /** The attempts of one call so far. */
@@ -39,7 +25,7 @@ interface Attempts {
 
 /** Returns an observer that records metrics. */
 export function metricsObserver(meter: Meter | undefined, resourceOf: ResourceAttributes): Required<Observer> {
-  const instruments = meter === undefined ? globalInstruments() : constant(createInstruments(meter));
+  const instruments = fromMeter(meter, createInstruments);
   const attemptsOf = new WeakMap<readonly string[], Attempts>();
   /**
    * The counter on which each lock was counted. A provider that is registered before the lock ends has not counted it.
@@ -103,30 +89,8 @@ export function metricsObserver(meter: Meter | undefined, resourceOf: ResourceAt
   };
 }
 
-function constant<T>(value: T): () => T {
-  return () => value;
-}
-
-/**
- * Returns the instruments of the global meter provider, which may be registered after the observer is created: unlike
- * tracers, meters do not notice that.
- */
-function globalInstruments(): () => Instruments {
-  let provider: MeterProvider | undefined;
-  let instruments: Instruments;
-  return () => {
-    const current = metrics.getMeterProvider();
-    if (current !== provider) {
-      provider = current;
-      instruments = createInstruments(provider.getMeter(scope));
-    }
-    return instruments;
-  };
-}
-
 function createInstruments(meter: Meter): Instruments {
-  const duration = (name: string, description: string): Histogram =>
-    meter.createHistogram(name, { description, unit: "s", advice: { explicitBucketBoundaries: durationBuckets } });
+  const duration = (name: string, description: string): Histogram => durationHistogram(meter, name, description);
   return {
     acquireDuration: duration("holdfast.lock.acquire.duration", "Time from the call to the lock or the failure."),
     waitDuration: duration(
