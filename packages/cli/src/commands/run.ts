@@ -25,6 +25,7 @@ interface RunArguments extends ServerArguments {
   readonly conflictExitCode: string | undefined;
   readonly label: string | undefined;
   readonly permits: string | undefined;
+  readonly shared: boolean | undefined;
   readonly processGroup: boolean | undefined;
   readonly verbose: boolean | undefined;
   readonly "--"?: readonly string[];
@@ -47,6 +48,7 @@ const lockOptions: Readonly<Record<string, Options>> = {
   "max-hold": { ...text, describe: "Longest time to hold the lock (default: no limit)" },
   "kill-after": { ...text, describe: `Time from SIGTERM to SIGKILL after a loss (default: ${defaults.killAfter})` },
   label: { ...text, describe: "Label that shows people the holder (default: user@host[pid])" },
+  shared: { ...flag, conflicts: "permits", describe: "Share the lock with others that share it, as readers do" },
   permits: { ...text, describe: "Hold n of the k permits of a semaphore instead of a lock, as in 1/5" },
   "process-group": { ...flag, describe: "Signal the command's whole process group" },
   verbose: { ...flag, describe: "Report progress on standard error" },
@@ -116,6 +118,7 @@ function readRunOptions(args: RunArguments): RunOptions {
   const resources = args.resource ?? [];
   return {
     resources,
+    mode: args.shared === true ? "shared" : "exclusive",
     permits: readPermits(only("--permits", args.permits), resources),
     command,
     commandArguments,

@@ -1,4 +1,4 @@
-import type { Lock, LockLostError, Redlock } from "@holdfast/core";
+import type { Lock, LockLostError, LockOptions, Redlock } from "@holdfast/core";
 import type { Permits, Slot } from "@holdfast/core/semaphore";
 import ms from "ms";
 import { exitCodes, Failure } from "../exit-codes.ts";
@@ -13,6 +13,8 @@ import { startChild } from "./child.ts";
 /** The command, and the lock under which it runs. */
 export interface RunOptions {
   readonly resources: readonly string[];
+  /** Whether others may share the lock. */
+  readonly mode: NonNullable<LockOptions["mode"]>;
   /** How many of the permits of a semaphore, which the only resource names, to acquire instead of a lock. */
   readonly permits: { readonly count: number; readonly total: number } | undefined;
   readonly command: string;
@@ -48,7 +50,7 @@ export async function runUnderLock(options: RunOptions, service: LockService, si
 
 /** Acquires the lock or the permits. Returns undefined if a signal arrives first. */
 async function acquire(
-  { resources, permits, waitMs, conflictExitCode, maxHoldMs, label }: RunOptions,
+  { resources, mode, permits, waitMs, conflictExitCode, maxHoldMs, label }: RunOptions,
   { redlock, servers }: LockService,
   { interrupted }: Signals,
 ): Promise<Lock | Permits | undefined> {
@@ -56,7 +58,7 @@ async function acquire(
   const options = { waitTimeoutMs: waitMs, autoExtend: true, maxHoldMs, label, signal: interrupted };
   try {
     const held = await withUsageErrors(async () => {
-      if (permits === undefined) return redlock.acquire(resources, options);
+      if (permits === undefined) return redlock.acquire(resources, { ...options, mode });
       const { semaphore } = await import("@holdfast/core/semaphore");
       return semaphore(redlock, resources[0] as string, permits.total).acquire(permits.count, options);
     });
