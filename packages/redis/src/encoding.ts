@@ -54,22 +54,24 @@ function createEncoder({ prefix, fenceTtlMs, restartGuardMs, isCluster }: Encodi
   return {
     acquire: rememberingLast((request) => {
       assertAcquire(request);
-      const { resources, owner, ttlMs, fenceHint, takeover = "", waiter = "" } = request;
+      const { resources, owner, ttlMs, fenceHint, takeover = "", shared = false, waiter = "" } = request;
       const keys = lockKeys(resources);
       const count = keys.length;
       for (let index = 0; index < count; index++) keys.push(fenceKey(keys[index] as string));
       const claim = [owner, String(fenceHint), String(ttlMs), keepMs(ttlMs)];
-      const isCommon = count === 1 && takeover === "" && waiter === "" && restartGuardMs === 0;
-      const words = isCommon ? ["acquire-one", ...claim] : ["acquire", String(count), ...claim, takeover, waiter];
+      const isCommon = count === 1 && !shared && takeover === "" && waiter === "" && restartGuardMs === 0;
+      const words = isCommon
+        ? ["acquire-one", ...claim]
+        : [shared ? "acquire-shared" : "acquire", String(count), ...claim, takeover, waiter];
       if (waiter !== "") for (let index = 0; index < count; index++) keys.push(waitingListKey(keys[index] as string));
       return { name: "acquire", resources, keys, words, fenceHint, read: readAcquire };
     }),
     extend: rememberingLast((request) => {
       assertExtend(request);
-      const { resources, owner, ttlMs, fence, rejoin } = request;
+      const { resources, owner, ttlMs, fence, rejoin, shared = false } = request;
       const keys = lockKeys(resources);
       const words = [
-        "extend",
+        shared ? "extend-shared" : "extend",
         String(keys.length),
         owner,
         String(fence),

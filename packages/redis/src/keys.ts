@@ -7,6 +7,9 @@ export const fenceKeyPrefix = "holdfast:fence:";
 /** The prefix of all waiting lists. */
 const waitingListPrefix = "holdfast:line:";
 
+/** The prefix of all sets of sharers. */
+const sharersKeyPrefix = "holdfast:sharers:";
+
 /** The prefix of all channels; the lock key follows. */
 export const channelPrefix = "holdfast:released:";
 
@@ -27,6 +30,8 @@ export interface LockNames {
   readonly fence: string;
   /** The key of its waiting list: a sorted set of waiters, scored by the fence counter at which they enqueued. */
   readonly waitingList: string;
+  /** The key of the owners that share the lock: a sorted set, scored by the millisecond in which their claims end. */
+  readonly sharers: string;
   /** The channel of its release notifications. */
   readonly channel: string;
 }
@@ -42,7 +47,13 @@ export interface LockNames {
  */
 export function lockNames(prefix: string, resource: string): LockNames {
   const [lock] = keyNames(prefix, false).lockKeys([resource]) as [string];
-  return { lock, fence: fenceKey(lock), waitingList: waitingListKey(lock), channel: channelPrefix + lock };
+  return {
+    lock,
+    fence: fenceKey(lock),
+    waitingList: waitingListKey(lock),
+    sharers: sharersKey(lock),
+    channel: channelPrefix + lock,
+  };
 }
 
 /**
@@ -84,6 +95,11 @@ export function fenceKey(lockKey: string): string {
 /** Returns the key of the waiting list of a lock key, in the same slot. */
 export function waitingListKey(lockKey: string): string {
   return waitingListPrefix + fenceKey(lockKey).slice(fenceKeyPrefix.length);
+}
+
+/** Returns the key of the sharers of a lock key, in the same slot. The lock script composes it in the same way. */
+export function sharersKey(lockKey: string): string {
+  return sharersKeyPrefix + fenceKey(lockKey).slice(fenceKeyPrefix.length);
 }
 
 function assertName(resource: string, key: string): void {

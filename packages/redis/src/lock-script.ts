@@ -34,9 +34,15 @@ if fence == hint then return 0 end
 return fence < 4503599627370496 and fence or value
 end
 local function releaseOne(lockKey, list, owner)
-if redis.pcall('GET', lockKey) ~= owner then return 0 end
+local holder = redis.pcall('GET', lockKey)
+if holder ~= owner then
+if type(holder) == 'string' and string.find(holder, '^holdfast:shared\\255') then return nil end
+return 0
+end
 redis.call('DEL', lockKey)
-local next = redis.pcall('ZPOPMIN', list)[1]
+local first = redis.pcall('ZPOPMIN', list)
+local next = first[1]
+if next and string.byte(next) == 255 then return nil, first end
 redis.pcall('PUBLISH', 'holdfast:released:' .. lockKey, next or '')
 return next and { 'next', next } or 1
 end
@@ -98,77 +104,215 @@ end
 local function assertFence(number, before)
 if number > fenceMax then error({ err = 'ERR the fence counter of ' .. KEYS[before + 1] .. ' is used up' }) end
 end
+local function makeSharers()
+local markFormat, markPattern = 'holdfast:shared\\255%.0f:%s', '^holdfast:shared\\255(%d+):(.*)$'
+local setPrefix = 'holdfast:sharers:'
+local reservationMs = 1000
+local nowMs = math.floor(latestHint() / 1000) - 24 * 60 * 60 * 1000
+local sharers = { nowMs = nowMs }
+function sharers.read(value)
+local reservedUntil, tail = string.match(value, markPattern)
+return tail and { set = setPrefix .. tail, tail = tail, reservedUntil = tonumber(reservedUntil) }
+end
+function sharers.endOf(sharing, owner)
+local endMs = tonumber(redis.call('ZSCORE', sharing.set, owner))
+return endMs and endMs >= nowMs and endMs or nil
+end
+function sharers.longestOf(sharing, ignored, alsoIgnored)
+local top = redis.call('ZREVRANGE', sharing.set, 0, 2, 'WITHSCORES')
+for i = 1, #top, 2 do
+local endMs = tonumber(top[i + 1])
+if endMs < nowMs then return nil end
+if top[i] ~= ignored and top[i] ~= alsoIgnored then return top[i], endMs end
+end
+return nil
+end
+function sharers.blockerOf(sharing, lockKey, owner, takeover, shared)
+if not sharers.longestOf(sharing) then return redis.call('PTTL', lockKey), '', false end
+if not shared then
+local other, endMs = sharers.longestOf(sharing, takeover)
+return other and endMs - nowMs, other, false
+end
+local endMs, reservedMs = sharers.endOf(sharing, owner), sharing.reservedUntil - nowMs
+if reservedMs > 0 and reservedMs <= 2 * reservationMs then
+return reservedMs, sharers.longestOf(sharing, owner) or owner, endMs ~= nil
+end
+return endMs and endMs - nowMs, owner, endMs ~= nil
+end
+function sharers.hasOthers(sharing, takeover)
+return sharers.longestOf(sharing, takeover) ~= nil or not sharers.longestOf(sharing)
+end
+function sharers.reserve(sharing, lockKey)
+redis.pcall('SET', lockKey, string.format(markFormat, nowMs + reservationMs, sharing.tail), 'XX', 'KEEPTTL')
+end
+local function alignExpiry(lockKey, set, untilMs)
+redis.call('PEXPIREAT', set, string.format('%.0f', untilMs))
+redis.call('PEXPIREAT', lockKey, string.format('%.0f', untilMs))
+end
+function sharers.begin(lockKey, fenceKey, owner, ttlMs)
+local tail, endMs = string.sub(fenceKey, #'holdfast:fence:' + 1), nowMs + ttlMs
+local set = setPrefix .. tail
+redis.call('DEL', set)
+redis.call('ZADD', set, string.format('%.0f', endMs), owner)
+redis.call('SET', lockKey, string.format(markFormat, 0, tail), 'PX', ttlMs)
+alignExpiry(lockKey, set, endMs)
+end
+function sharers.join(sharing, lockKey, owner, ttlMs, takeover)
+local set, endMs = sharing.set, math.max(nowMs + ttlMs, sharers.endOf(sharing, owner) or 0)
+redis.call('ZADD', set, string.format('%.0f', endMs), owner)
+redis.call('ZREMRANGEBYSCORE', set, '-inf', string.format('(%.0f', nowMs))
+if takeover and takeover ~= owner then redis.call('ZREM', set, takeover) end
+local _, longestMs = sharers.longestOf(sharing)
+alignExpiry(lockKey, set, longestMs)
+end
+function sharers.leave(sharing, lockKey, owner)
+if not sharers.endOf(sharing, owner) then return nil end
+redis.call('ZREM', sharing.set, owner)
+local other, endMs = sharers.longestOf(sharing)
+if other then alignExpiry(lockKey, sharing.set, endMs) else redis.call('DEL', lockKey, sharing.set) end
+return not other
+end
+function sharers.list(sharing, lockKey)
+local claims = redis.call('ZREVRANGE', sharing.set, 0, 99, 'WITHSCORES')
+for i = #claims, 2, -2 do
+local leftMs = tonumber(claims[i]) - nowMs
+if leftMs >= 0 then claims[i] = leftMs else claims[i - 1], claims[i] = nil, nil end
+end
+return claims[1] and claims or { 'unknown sharers', math.max(0, redis.call('PTTL', lockKey)) }
+end
+return sharers
+end
+local madeSharers
+local function useSharers()
+madeSharers = madeSharers or makeSharers()
+return madeSharers
+end
+local function sharingOf(value) return string.byte(value, 16) == 255 and useSharers().read(value) or nil end
 local listMs = 10000
-local function enterList(list, since, waiter)
+local sharedOffset = -9007199254740992
+local function enterList(list, since, waiter, shared)
+if shared then since, waiter = since + sharedOffset, '\\255' .. waiter end
 redis.pcall('ZADD', list, 'NX', string.format('%.0f', since), waiter)
 redis.pcall('PEXPIRE', list, listMs)
 end
 local function announce(lockKey, next)
 redis.pcall('PUBLISH', 'holdfast:released:' .. lockKey, next)
 end
-local function updateWaitingLists(before, count, answer, takeover, waiter)
+local function nameNext(lockKey, list, isAfterSharers, first)
+if isAfterSharers then
+first = redis.pcall('ZRANGEBYSCORE', list, 0, '+inf', 'WITHSCORES', 'LIMIT', 0, 1)
+if first[1] then redis.pcall('ZREM', list, first[1]) else first = nil end
+end
+first = first or redis.pcall('ZPOPMIN', list)
+local next, since = first[1], tonumber(first[2])
+if next and string.byte(next) == 255 then
+next, since = string.sub(next, 2), since - sharedOffset
+announce(lockKey, next)
+local others = redis.pcall('ZRANGEBYSCORE', list, '-inf', '(0')
+for _, other in ipairs(others) do announce(lockKey, string.sub(other, 2)) end
+if #others > 0 then redis.pcall('ZREMRANGEBYSCORE', list, '-inf', '(0') end
+elseif next then
+announce(lockKey, next)
+end
+return next, since
+end
+local function updateWaitingLists(before, count, answer, takeover, waiter, shared, sharings)
 local isDenied = type(answer) == 'table'
 if isDenied and answer[1] ~= 'denied' then return end
-for i = before + 2 * count + 1, before + 3 * count do
-local lockKey, isInTheWay = KEYS[i - 2 * count], isDenied
-if isDenied and count > 1 then
-local holder = redis.pcall('GET', lockKey)
+for i = before + 1, before + count do
+local list, sharing, isInTheWay = KEYS[i + 2 * count], sharings and sharings[i], isDenied
+if isDenied and sharing then
+isInTheWay = useSharers().hasOthers(sharing, takeover)
+elseif isDenied and count > 1 then
+local holder = redis.pcall('GET', KEYS[i])
 isInTheWay = holder and holder ~= takeover
 end
 if isInTheWay then
-enterList(KEYS[i], tonumber(redis.pcall('GET', KEYS[i - count])) or 0, waiter)
+enterList(list, tonumber(redis.pcall('GET', KEYS[i + count])) or 0, waiter, shared)
+if sharing and not shared then useSharers().reserve(sharing, KEYS[i]) end
 else
-redis.pcall('ZREM', KEYS[i], waiter)
-local next = isDenied and redis.pcall('ZPOPMIN', KEYS[i])[1]
-if next then announce(lockKey, next) end
+redis.pcall('ZREM', list, shared and '\\255' .. waiter or waiter)
+if isDenied then nameNext(KEYS[i], list) end
 end
 end
 end
 local function isOwner(value) return #value < 512 and string.find(value, string.rep('%x', 32) .. '$') ~= nil end
-local function acquire(before, count, owner, fenceHint, ttlMs, keepMs, takeover)
+local function acquire(before, count, owner, fenceHint, ttlMs, keepMs, takeover, shared)
 local notYetMs = recoveringMs()
 if notYetMs ~= 0 then return { 'recovering', notYetMs } end
-local mine, retryAfterMs, held, heldBy = 0, nil, 0, nil
+local mine, retryAfterMs, held, heldBy, sharings, joined = 0, nil, 0, nil, nil, 0
 for i = before + 1, before + count do
 local holder = get(KEYS[i])
-if holder and holder == owner then mine = mine + 1 end
-if holder and holder ~= takeover then
-local ms = redis.call('PTTL', KEYS[i])
-if not retryAfterMs or retryAfterMs ~= -1 and (ms < 0 or ms > retryAfterMs) then
-retryAfterMs, heldBy = math.max(ms, -1), isOwner(holder) and holder or ''
-held = holder ~= owner and i - before or 0
+local sharing = holder and sharingOf(holder)
+local isMine, ms, by = holder == owner, nil, holder
+if sharing then
+sharings = sharings or {}
+sharings[i] = sharing
+ms, by, isMine = useSharers().blockerOf(sharing, KEYS[i], owner, takeover, shared)
+if useSharers().longestOf(sharing, owner, takeover) then joined = joined + 1 end
+elseif holder and holder ~= takeover then
+ms = redis.call('PTTL', KEYS[i])
 end
+if isMine then mine = mine + 1 end
+if ms and (not retryAfterMs or retryAfterMs ~= -1 and (ms < 0 or ms > retryAfterMs)) then
+retryAfterMs, heldBy = math.max(ms, -1), isOwner(by) and by or ''
+held = by ~= owner and i - before or 0
 end
 end
 local isResent = mine == count
-if retryAfterMs and not isResent then return { 'denied', retryAfterMs, held, heldBy } end
-local highest, counters = readCounters(before, count)
+if retryAfterMs and not isResent then return { 'denied', retryAfterMs, held, heldBy }, sharings end
+local highest, counters, isMarked = readCounters(before, count)
 if isResent then
 if highest == 0 then error({ err = 'ERR the fence counter of ' .. KEYS[before + 1] .. ' is lost' }) end
 return exact(highest)
 end
-local fence = math.max(math.min(tonumber(fenceHint), latestHint()), highest + 1)
+local joins = shared and joined == count and highest > 0
+local fence = joins and highest or math.max(math.min(tonumber(fenceHint), latestHint()), highest + 1)
 assertFence(fence, before)
-raiseCounters(before, count, counters, fence, fenceHint, keepMs)
-for i = before + 1, before + count do redis.call('SET', KEYS[i], owner, 'PX', ttlMs) end
+raiseCounters(before, count, counters, fence, fenceHint, keepMs, joins and isMarked)
+for i = before + 1, before + count do
+local sharing = sharings and sharings[i]
+if not shared then
+redis.call('SET', KEYS[i], owner, 'PX', ttlMs)
+if sharing then redis.call('DEL', sharing.set) end
+elseif sharing then
+useSharers().join(sharing, KEYS[i], owner, ttlMs, takeover)
+else
+useSharers().begin(KEYS[i], KEYS[i + count], owner, ttlMs)
+end
+end
 return fence == tonumber(fenceHint) and 0 or exact(fence)
 end
-local function extend(before, count, owner, atLeast, ttlMs, keepMs, mayRejoin)
-local mine, others = 0, 0
+local function extend(before, count, owner, atLeast, ttlMs, keepMs, mayRejoin, shared)
+local mine, others, joined, sharings = 0, 0, 0, nil
 for i = before + 1, before + count do
 local holder = get(KEYS[i])
-if holder == owner then mine = mine + 1 elseif holder then others = others + 1 end
+local sharing = shared and holder and sharingOf(holder)
+local isMine, isOther = holder == owner, holder and holder ~= owner
+if sharing then
+sharings = sharings or {}
+sharings[i] = sharing
+isMine = useSharers().endOf(sharing, owner) ~= nil
+local isJoined = useSharers().longestOf(sharing, owner) ~= nil
+if isJoined then joined = joined + 1 end
+isOther = not isMine and not isJoined
+end
+if isMine then mine = mine + 1 elseif isOther then others = others + 1 end
 end
 local isHeld = mine == count
 if not isHeld and (others > 0 or not mayRejoin) then return 0 end
 local highest, counters, isMarked = readCounters(before, count)
 local isVoteDoubtful = (isMarked or not isHeld) and recoveringMs() ~= 0
 local fence = tonumber(atLeast)
-if not isHeld then fence = math.max(fence, highest + 1) end
+if not isHeld then fence = math.max(fence, highest + (joined == count and 0 or 1)) end
 assertFence(fence, before)
 raiseCounters(before, count, counters, fence, atLeast, keepMs, isVoteDoubtful)
 for i = before + 1, before + count do
-if not isHeld then
+if sharings and sharings[i] then
+useSharers().join(sharings[i], KEYS[i], owner, ttlMs)
+elseif not isHeld and shared then
+useSharers().begin(KEYS[i], KEYS[i + count], owner, ttlMs)
+elseif not isHeld then
 redis.call('SET', KEYS[i], owner, 'PX', ttlMs)
 elseif redis.call('PTTL', KEYS[i]) < tonumber(ttlMs) then
 redis.call('PEXPIRE', KEYS[i], ttlMs)
@@ -178,31 +322,41 @@ if isVoteDoubtful or not isHeld then return -1 end
 return exact(math.max(fence, highest))
 end
 local function release(before, count, owner, isAnnounced, waiter)
-local freed, named = 0, nil
+local ended, named = 0, nil
 for i = before + 1, before + count do
 local key = KEYS[i]
-if redis.pcall('GET', key) == owner then
+local holder = redis.pcall('GET', key)
+local sharing = type(holder) == 'string' and holder ~= owner and sharingOf(holder)
+local isFree = holder == owner
+if isFree then
 redis.call('DEL', key)
-freed = freed + 1
-if isAnnounced then
+ended = ended + 1
+elseif sharing then
+local ok, isLast = pcall(useSharers().leave, sharing, key, owner)
+if ok and isLast ~= nil then ended = ended + 1 end
+isFree = ok and isLast
+end
+if isFree and isAnnounced then
 local list = KEYS[i + count]
-local first = redis.pcall('ZPOPMIN', list)
-local next = first[1]
+local next, since = nameNext(key, list, sharing)
 if next and waiter ~= '' then
 local last = redis.pcall('ZREVRANGE', list, 0, 0, 'WITHSCORES')
-enterList(list, math.max(first[2], last[2] or 0) + 1, waiter)
+enterList(list, math.max(since, last[2] or 0) + 1, waiter)
 end
-named = next or named
-announce(key, next or '')
+if not next then announce(key, '') end
+named = named or next
 end
 end
-end
-return named and { 'next', named } or freed
+return named and { 'next', named } or ended
 end
 local function inspect(before)
 local highest = readCounters(before, 1)
 local key = KEYS[before + 1]
-return { get(key), redis.call('PTTL', key), exact(highest), recoveringMs() }
+local holder = get(key)
+local sharing = holder and sharingOf(holder)
+if not sharing then return { holder, redis.call('PTTL', key), exact(highest), recoveringMs() } end
+local claims = useSharers().list(sharing, key)
+return { claims[1], claims[2], exact(highest), recoveringMs(), claims }
 end
 local function identify()
 local server, replication = redis.pcall('INFO', 'server'), redis.pcall('INFO', 'replication')
@@ -210,24 +364,27 @@ if type(server) ~= 'string' or type(replication) ~= 'string' then return { '', '
 return { string.match(server, 'run_id:(%x+)') or '', string.match(replication, 'role:(%a+)') or '' }
 end
 local givenUp = 'ERR this was given up before it was sent'
-return function(name, at, before, isGivenUp)
+return function(name, at, before, isGivenUp, taken)
 if name == 'acquire-one' then
 if isGivenUp then return 4, 2, false, givenUp end
 return 4, 2, pcall(acquire, before, 1, ARGV[at + 1], ARGV[at + 2], ARGV[at + 3], ARGV[at + 4])
-elseif name == 'acquire' then
+elseif name == 'acquire' or name == 'acquire-shared' then
 local count, takeover, waiter = tonumber(ARGV[at + 1]), ARGV[at + 6], ARGV[at + 7]
-local keys = (waiter == '' and 2 or 3) * count
+local keys, shared = (waiter == '' and 2 or 3) * count, name == 'acquire-shared'
 if isGivenUp then return 7, keys, false, givenUp end
 if takeover == '' then takeover = nil end
-local ok, answer =
-pcall(acquire, before, count, ARGV[at + 2], ARGV[at + 3], ARGV[at + 4], ARGV[at + 5], takeover)
-if ok and waiter ~= '' then updateWaitingLists(before, count, answer, takeover, waiter) end
+local ok, answer, sharings =
+pcall(acquire, before, count, ARGV[at + 2], ARGV[at + 3], ARGV[at + 4], ARGV[at + 5], takeover, shared)
+if ok and waiter ~= '' then updateWaitingLists(before, count, answer, takeover, waiter, shared, sharings) end
 return 7, keys, ok, answer
-elseif name == 'extend' then
-local count, mayRejoin = tonumber(ARGV[at + 1]), ARGV[at + 6] == '1'
+elseif name == 'extend' or name == 'extend-shared' then
+local count, mayRejoin, shared = tonumber(ARGV[at + 1]), ARGV[at + 6] == '1', name == 'extend-shared'
 if isGivenUp then return 6, 2 * count, false, givenUp end
 return 6, 2 * count,
-pcall(extend, before, count, ARGV[at + 2], ARGV[at + 3], ARGV[at + 4], ARGV[at + 5], mayRejoin)
+pcall(extend, before, count, ARGV[at + 2], ARGV[at + 3], ARGV[at + 4], ARGV[at + 5], mayRejoin, shared)
+elseif name == 'release-one' then
+if taken then return 1, 2, true, { 'next', (nameNext(KEYS[before + 1], KEYS[before + 2], false, taken)) } end
+return 1, 2, pcall(release, before, 1, ARGV[at + 1], true, '')
 elseif name == 'release' then
 local count, isAnnounced = tonumber(ARGV[at + 1]), ARGV[at + 3] == '1'
 return 4, (isAnnounced and 2 or 1) * count, pcall(release, before, count, ARGV[at + 2], isAnnounced, ARGV[at + 4])
@@ -245,19 +402,19 @@ local general
 local at, before, number = 4, 0, 1
 local name = ARGV[4]
 while name do
-local ok, answer, fields, keys
+local ok, answer, taken, fields, keys
 if name == 'acquire-one' and not anyGivenUp then
 fields, keys = 4, 2
 local lockKey, fenceKey = KEYS[before + 1], KEYS[before + 2]
 ok, answer = pcall(acquireOne, lockKey, fenceKey, ARGV[at + 1], ARGV[at + 2], ARGV[at + 3], ARGV[at + 4])
 elseif name == 'release-one' then
 fields, keys = 1, 2
-ok, answer = pcall(releaseOne, KEYS[before + 1], KEYS[before + 2], ARGV[at + 1])
+ok, answer, taken = pcall(releaseOne, KEYS[before + 1], KEYS[before + 2], ARGV[at + 1])
 end
 if not fields or ok and not answer then
 general = general or makeGeneralPath()
 local isGivenUp = anyGivenUp and string.byte(marks, number) == 120
-fields, keys, ok, answer = general(name, at, before, isGivenUp)
+fields, keys, ok, answer = general(name, at, before, isGivenUp, taken)
 end
 if not ok then
 local message = type(answer) == 'table' and answer.err or answer
@@ -273,4 +430,4 @@ end
 return reply`;
 
 /** What `EVALSHA` takes: the SHA-1 digest of the source. */
-export const lockScriptSha: string = "be339cdf2ff19de3a6650c81adce651ec40be61c";
+export const lockScriptSha: string = "288eb59e79d1149483aa7a8db22751f2f0c194fd";

@@ -1,4 +1,4 @@
-import type { AcquireReply, ExtendReply, NodeView, ReleaseReply } from "@holdfast/core";
+import type { AcquireReply, ExtendReply, NodeView, ReleaseReply, Sharer } from "@holdfast/core";
 import type { OperationRecord } from "./operation.ts";
 import type { ServerIdentity } from "./server-check.ts";
 
@@ -83,19 +83,37 @@ export function readIdentity(answer: unknown): ServerIdentity {
 
 /** Reads the answer to `inspect`. */
 export function readNodeView(answer: unknown): NodeView {
-  const isView = Array.isArray(answer) && answer.length === 4;
+  const isView = Array.isArray(answer) && (answer.length === 4 || answer.length === 5);
   if (!isView) detailsOf(answer);
-  const [holder, left, counter, recovering] = isView ? answer : [];
+  const [holder, left, counter, recovering, claims] = isView ? answer : [];
   const owner = holder === null ? null : textOf(holder);
   const leftMs = integerOf(left);
   const fence = integerOf(counter);
   const recoveringMs = integerOf(recovering);
   if (recoveringMs === -1) throw unknownUptime();
-  if (owner === undefined || leftMs === undefined || !isCount(fence) || !isCount(recoveringMs)) {
-    throw nonsense("inspect", answer);
+  const sharers = claims === undefined ? [] : sharersIn(claims);
+  const isComplete = owner !== undefined && leftMs !== undefined && sharers !== undefined;
+  if (!isComplete || !isCount(fence) || !isCount(recoveringMs)) throw nonsense("inspect", answer);
+  return {
+    owner,
+    remainingMs: leftMs < 0 ? null : leftMs,
+    ...(sharers.length > 0 && { sharers }),
+    fence,
+    ...(recoveringMs > 0 && { recoveringMs }),
+  };
+}
+
+/** Reads a list of owners and remaining times. Returns undefined if it is none. */
+function sharersIn(claims: unknown): readonly Sharer[] | undefined {
+  if (!Array.isArray(claims) || claims.length === 0 || claims.length % 2 !== 0) return undefined;
+  const sharers: Sharer[] = [];
+  for (let index = 0; index < claims.length; index += 2) {
+    const owner = textOf(claims[index]);
+    const remainingMs = integerOf(claims[index + 1]);
+    if (owner === undefined || !isCount(remainingMs)) return undefined;
+    sharers.push({ owner, remainingMs });
   }
-  const view = { owner, remainingMs: leftMs < 0 ? null : leftMs, fence };
-  return recoveringMs === 0 ? view : { ...view, recoveringMs };
+  return sharers;
 }
 
 /** Reads an answer that is a list: a word and its values. Throws if it is an error. */

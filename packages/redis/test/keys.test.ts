@@ -97,6 +97,7 @@ test("lockNames() returns the names in the README", () => {
     lock: "lock:invoice:42",
     fence: "holdfast:fence:{lock:invoice:42}",
     waitingList: "holdfast:line:{lock:invoice:42}",
+    sharers: "holdfast:sharers:{lock:invoice:42}",
     channel: "holdfast:released:lock:invoice:42",
   });
   expect(() => lockNames("", "holdfast:fence:x")).toThrow(ConfigurationError);

@@ -3,36 +3,56 @@ local function isOwner(value) return #value < 512 and string.find(value, string.
 
 -- Claims all resources, or none. takeover is nil if there is none. Everything that can fail comes before the first
 -- write, and counters are written before claims: if the rest is lost, a counter that is too high does no harm, but a
--- claim without its counter would.
-local function acquire(before, count, owner, fenceHint, ttlMs, keepMs, takeover)
+-- claim without its counter would. Also returns what is read of shared resources, by the positions of their keys, or
+-- nil.
+local function acquire(before, count, owner, fenceHint, ttlMs, keepMs, takeover, shared)
   local notYetMs = recoveringMs()
   if notYetMs ~= 0 then return { 'recovering', notYetMs } end
 
   -- The longest remaining time among the blocking claims, or -1 if one of them has no end; the position of that claim,
   -- or 0 if it is this owner's; and its owner, or empty for the value of another program, which may be long, or secret.
-  local mine, retryAfterMs, held, heldBy = 0, nil, 0, nil
+  local mine, retryAfterMs, held, heldBy, sharings, joined = 0, nil, 0, nil, nil, 0
   for i = before + 1, before + count do
     local holder = get(KEYS[i])
-    if holder and holder == owner then mine = mine + 1 end
-    if holder and holder ~= takeover then
-      local ms = redis.call('PTTL', KEYS[i])
-      if not retryAfterMs or retryAfterMs ~= -1 and (ms < 0 or ms > retryAfterMs) then
-        retryAfterMs, heldBy = math.max(ms, -1), isOwner(holder) and holder or ''
-        held = holder ~= owner and i - before or 0
-      end
+    local sharing = holder and sharingOf(holder)
+    local isMine, ms, by = holder == owner, nil, holder
+    if sharing then
+      sharings = sharings or {}
+      sharings[i] = sharing
+      ms, by, isMine = useSharers().blockerOf(sharing, KEYS[i], owner, takeover, shared)
+      if useSharers().longestOf(sharing, owner, takeover) then joined = joined + 1 end
+    elseif holder and holder ~= takeover then
+      ms = redis.call('PTTL', KEYS[i])
+    end
+    if isMine then mine = mine + 1 end
+    if ms and (not retryAfterMs or retryAfterMs ~= -1 and (ms < 0 or ms > retryAfterMs)) then
+      retryAfterMs, heldBy = math.max(ms, -1), isOwner(by) and by or ''
+      held = by ~= owner and i - before or 0
     end
   end
   local isResent = mine == count
-  if retryAfterMs and not isResent then return { 'denied', retryAfterMs, held, heldBy } end
+  if retryAfterMs and not isResent then return { 'denied', retryAfterMs, held, heldBy }, sharings end
 
-  local highest, counters = readCounters(before, count)
+  local highest, counters, isMarked = readCounters(before, count)
   if isResent then
     if highest == 0 then error({ err = 'ERR the fence counter of ' .. KEYS[before + 1] .. ' is lost' }) end
     return exact(highest)
   end
-  local fence = math.max(math.min(tonumber(fenceHint), latestHint()), highest + 1)
+  -- A sharer that joins others everywhere has their fence. If that is lost, it gets a new one.
+  local joins = shared and joined == count and highest > 0
+  local fence = joins and highest or math.max(math.min(tonumber(fenceHint), latestHint()), highest + 1)
   assertFence(fence, before)
-  raiseCounters(before, count, counters, fence, fenceHint, keepMs)
-  for i = before + 1, before + count do redis.call('SET', KEYS[i], owner, 'PX', ttlMs) end
+  raiseCounters(before, count, counters, fence, fenceHint, keepMs, joins and isMarked)
+  for i = before + 1, before + count do
+    local sharing = sharings and sharings[i]
+    if not shared then
+      redis.call('SET', KEYS[i], owner, 'PX', ttlMs)
+      if sharing then redis.call('DEL', sharing.set) end
+    elseif sharing then
+      useSharers().join(sharing, KEYS[i], owner, ttlMs, takeover)
+    else
+      useSharers().begin(KEYS[i], KEYS[i + count], owner, ttlMs)
+    end
+  end
   return fence == tonumber(fenceHint) and 0 or exact(fence)
 end

@@ -3,11 +3,21 @@
 -- If the server may have forgotten a vote for another lock, a claim that was made again must not count as held
 -- throughout until that other lock has ended. It is answered as if it had just been made again, and its counter is
 -- marked. A claim that the server has kept does count.
-local function extend(before, count, owner, atLeast, ttlMs, keepMs, mayRejoin)
-  local mine, others = 0, 0
+local function extend(before, count, owner, atLeast, ttlMs, keepMs, mayRejoin, shared)
+  local mine, others, joined, sharings = 0, 0, 0, nil
   for i = before + 1, before + count do
     local holder = get(KEYS[i])
-    if holder == owner then mine = mine + 1 elseif holder then others = others + 1 end
+    local sharing = shared and holder and sharingOf(holder)
+    local isMine, isOther = holder == owner, holder and holder ~= owner
+    if sharing then
+      sharings = sharings or {}
+      sharings[i] = sharing
+      isMine = useSharers().endOf(sharing, owner) ~= nil
+      local isJoined = useSharers().longestOf(sharing, owner) ~= nil
+      if isJoined then joined = joined + 1 end
+      isOther = not isMine and not isJoined
+    end
+    if isMine then mine = mine + 1 elseif isOther then others = others + 1 end
   end
   local isHeld = mine == count
   if not isHeld and (others > 0 or not mayRejoin) then return 0 end
@@ -15,11 +25,15 @@ local function extend(before, count, owner, atLeast, ttlMs, keepMs, mayRejoin)
   local highest, counters, isMarked = readCounters(before, count)
   local isVoteDoubtful = (isMarked or not isHeld) and recoveringMs() ~= 0
   local fence = tonumber(atLeast)
-  if not isHeld then fence = math.max(fence, highest + 1) end
+  if not isHeld then fence = math.max(fence, highest + (joined == count and 0 or 1)) end
   assertFence(fence, before)
   raiseCounters(before, count, counters, fence, atLeast, keepMs, isVoteDoubtful)
   for i = before + 1, before + count do
-    if not isHeld then
+    if sharings and sharings[i] then
+      useSharers().join(sharings[i], KEYS[i], owner, ttlMs)
+    elseif not isHeld and shared then
+      useSharers().begin(KEYS[i], KEYS[i + count], owner, ttlMs)
+    elseif not isHeld then
       redis.call('SET', KEYS[i], owner, 'PX', ttlMs)
     elseif redis.call('PTTL', KEYS[i]) < tonumber(ttlMs) then
       -- Never shortens a claim below what another extension asked for, because the two may arrive in any order. Adds a

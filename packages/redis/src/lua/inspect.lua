@@ -1,5 +1,9 @@
 local function inspect(before)
   local highest = readCounters(before, 1)
   local key = KEYS[before + 1]
-  return { get(key), redis.call('PTTL', key), exact(highest), recoveringMs() }
+  local holder = get(key)
+  local sharing = holder and sharingOf(holder)
+  if not sharing then return { holder, redis.call('PTTL', key), exact(highest), recoveringMs() } end
+  local claims = useSharers().list(sharing, key)
+  return { claims[1], claims[2], exact(highest), recoveringMs(), claims }
 end

@@ -4,15 +4,16 @@
 -- the server's cache whenever the acquire did. Each operation succeeds or fails on its own.
 --
 -- KEYS, for each operation in turn: its lock keys; except for release and identify, their fence keys in the same order;
--- for an acquire with a waiter and for an announced release, the keys of their waiting lists.
+-- for an acquire with a waiter and for an announced release, the keys of their waiting lists. The sharers of a resource
+-- are in a key of the same slot that is not among KEYS: the value of the lock key names it, see sharers.lua.
 -- ARGV: a header, and a record for each operation.
 --   call id   the reply repeats it
 --   marks     a character for each operation: "x" if the operation was given up and must have no effect
 --   guardMs   how long after its start the server does not vote for new locks; 0: it votes at once
 -- A record is the name of the operation and its fields, in fixed positions:
 --   acquire-one   owner, fence hint, ttlMs, keepMs (one resource, no takeover, no waiter, no guard)
---   acquire       count, owner, fence hint, ttlMs, keepMs, takeover, waiter
---   extend        count, owner, fence, ttlMs, keepMs, rejoin (0 or 1)
+--   acquire       count, owner, fence hint, ttlMs, keepMs, takeover, waiter; or acquire-shared
+--   extend        count, owner, fence, ttlMs, keepMs, rejoin (0 or 1); or extend-shared
 --   release-one   owner (one resource, announced, no waiter)
 --   release       count, owner, announced (0 or 1), waiter
 --   inspect       none (one resource)
@@ -26,8 +27,9 @@
 --                   {"denied", retryAfterMs or -1, position of a held resource or 0, its owner};
 --                   {"recovering", ms, or -1 if the server does not report its uptime}
 --   extend          the fence; 0: not held; -1: rejoined
---   release         how many resources were freed; {"next", waiter} if any was, and a waiter is next
---   inspect         {owner or false, remaining ms as of PTTL, fence, recovering ms}
+--   release         how many claims it ended; {"next", waiter} if a resource is free then, and a waiter is next
+--   inspect         {owner or false, remaining ms as of PTTL, fence, recovering ms}; for a shared resource also a list
+--                   of the sharers that last longest: owner, remaining ms, and so on
 --   identify        {run id, role}; both empty if the user may not ask
 --
 -- Commands take most of the time of an operation; printing a number takes about as long as a command.
@@ -47,19 +49,19 @@ local general
 local at, before, number = 4, 0, 1
 local name = ARGV[4]
 while name do
-  local ok, answer, fields, keys
+  local ok, answer, taken, fields, keys
   if name == 'acquire-one' and not anyGivenUp then
     fields, keys = 4, 2
     local lockKey, fenceKey = KEYS[before + 1], KEYS[before + 2]
     ok, answer = pcall(acquireOne, lockKey, fenceKey, ARGV[at + 1], ARGV[at + 2], ARGV[at + 3], ARGV[at + 4])
   elseif name == 'release-one' then
     fields, keys = 1, 2
-    ok, answer = pcall(releaseOne, KEYS[before + 1], KEYS[before + 2], ARGV[at + 1])
+    ok, answer, taken = pcall(releaseOne, KEYS[before + 1], KEYS[before + 2], ARGV[at + 1])
   end
   if not fields or ok and not answer then
     general = general or makeGeneralPath()
     local isGivenUp = anyGivenUp and string.byte(marks, number) == 120
-    fields, keys, ok, answer = general(name, at, before, isGivenUp)
+    fields, keys, ok, answer = general(name, at, before, isGivenUp, taken)
   end
   if not ok then
     local message = type(answer) == 'table' and answer.err or answer

@@ -1,9 +1,17 @@
 -- The short path of release, for one resource: the first waiter of its list leaves the list, and is named. Popping from
--- an empty list costs no more than checking whether it exists, which would need another permission.
+-- an empty list costs no more than checking whether it exists, which would need another permission. Returns nil if the
+-- general path must go on: if the lock is shared, before anything is written; or if the waiter wants to share it, with
+-- that waiter.
 local function releaseOne(lockKey, list, owner)
-  if redis.pcall('GET', lockKey) ~= owner then return 0 end
+  local holder = redis.pcall('GET', lockKey)
+  if holder ~= owner then
+    if type(holder) == 'string' and string.find(holder, '^holdfast:shared\255') then return nil end
+    return 0
+  end
   redis.call('DEL', lockKey)
-  local next = redis.pcall('ZPOPMIN', list)[1]
+  local first = redis.pcall('ZPOPMIN', list)
+  local next = first[1]
+  if next and string.byte(next) == 255 then return nil, first end
   redis.pcall('PUBLISH', 'holdfast:released:' .. lockKey, next or '')
   return next and { 'next', next } or 1
 end

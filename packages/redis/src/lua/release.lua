@@ -1,24 +1,31 @@
--- Frees the resources that the owner holds. If the release is announced, the first waiter of each list leaves the list,
--- and is named; a `waiter` that keeps waiting then enters the list last.
+-- Ends the claims of the owner. If the release is announced, the waiters whose turn it is leave the list of each
+-- resource that is free then, and are named; a `waiter` that keeps waiting then enters the list last.
 local function release(before, count, owner, isAnnounced, waiter)
-  local freed, named = 0, nil
+  local ended, named = 0, nil
   for i = before + 1, before + count do
     local key = KEYS[i]
-    if redis.pcall('GET', key) == owner then
+    local holder = redis.pcall('GET', key)
+    local sharing = type(holder) == 'string' and holder ~= owner and sharingOf(holder)
+    local isFree = holder == owner
+    if isFree then
       redis.call('DEL', key)
-      freed = freed + 1
-      if isAnnounced then
-        local list = KEYS[i + count]
-        local first = redis.pcall('ZPOPMIN', list)
-        local next = first[1]
-        if next and waiter ~= '' then
-          local last = redis.pcall('ZREVRANGE', list, 0, 0, 'WITHSCORES')
-          enterList(list, math.max(first[2], last[2] or 0) + 1, waiter)
-        end
-        named = next or named
-        announce(key, next or '')
+      ended = ended + 1
+    elseif sharing then
+      -- A set that cannot be used does not keep the other resources from being freed.
+      local ok, isLast = pcall(useSharers().leave, sharing, key, owner)
+      if ok and isLast ~= nil then ended = ended + 1 end
+      isFree = ok and isLast
+    end
+    if isFree and isAnnounced then
+      local list = KEYS[i + count]
+      local next, since = nameNext(key, list, sharing)
+      if next and waiter ~= '' then
+        local last = redis.pcall('ZREVRANGE', list, 0, 0, 'WITHSCORES')
+        enterList(list, math.max(since, last[2] or 0) + 1, waiter)
       end
+      if not next then announce(key, '') end
+      named = named or next
     end
   end
-  return named and { 'next', named } or freed
+  return named and { 'next', named } or ended
 end

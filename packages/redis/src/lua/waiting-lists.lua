@@ -1,11 +1,18 @@
 -- The waiting list of a resource: waiters, scored by the fence counter at which they enqueued. Lists are hints: an
 -- operation does not fail because its lists cannot be updated.
+--
+-- Waiters of shared requests come first, by scores below 0, and have a byte before them that is in no UTF-8 text: the
+-- same value may wait for both.
 
 -- How long a list outlives its latest waiter, which retries sooner than that.
 local listMs = 10000
 
+-- Added to the scores of waiters of shared requests.
+local sharedOffset = -9007199254740992
+
 -- Adds a waiter to a list, unless it is already there.
-local function enterList(list, since, waiter)
+local function enterList(list, since, waiter, shared)
+  if shared then since, waiter = since + sharedOffset, '\255' .. waiter end
   redis.pcall('ZADD', list, 'NX', string.format('%.0f', since), waiter)
   redis.pcall('PEXPIRE', list, listMs)
 end
@@ -15,24 +22,48 @@ local function announce(lockKey, next)
   redis.pcall('PUBLISH', 'holdfast:released:' .. lockKey, next)
 end
 
--- A waiter that is granted the lock leaves its lists. A waiter that is denied enters the lists of the blocked
--- resources, scored by their counters. It leaves the other lists, where it could not use its turn, and passes the turn
--- to the next waiter.
-local function updateWaitingLists(before, count, answer, takeover, waiter)
+-- The waiters whose turn it is leave the list, and are named: the first, or all that want to share the resource if the
+-- first does. After sharers, it is the turn of the first exclusive one. Returns the first of them and the counter at
+-- which it enqueued, or nil. first: a waiter that was taken from the list already.
+local function nameNext(lockKey, list, isAfterSharers, first)
+  if isAfterSharers then
+    first = redis.pcall('ZRANGEBYSCORE', list, 0, '+inf', 'WITHSCORES', 'LIMIT', 0, 1)
+    if first[1] then redis.pcall('ZREM', list, first[1]) else first = nil end
+  end
+  first = first or redis.pcall('ZPOPMIN', list)
+  local next, since = first[1], tonumber(first[2])
+  if next and string.byte(next) == 255 then
+    next, since = string.sub(next, 2), since - sharedOffset
+    announce(lockKey, next)
+    local others = redis.pcall('ZRANGEBYSCORE', list, '-inf', '(0')
+    for _, other in ipairs(others) do announce(lockKey, string.sub(other, 2)) end
+    if #others > 0 then redis.pcall('ZREMRANGEBYSCORE', list, '-inf', '(0') end
+  elseif next then
+    announce(lockKey, next)
+  end
+  return next, since
+end
+
+-- A waiter that is granted the lock leaves its lists. A waiter that is denied enters the lists of the resources that
+-- others hold, scored by their counters. It leaves the other lists, where it could not use its turn, and passes the
+-- turn to the next waiter. An exclusive waiter keeps further sharers out for a while.
+local function updateWaitingLists(before, count, answer, takeover, waiter, shared, sharings)
   local isDenied = type(answer) == 'table'
   if isDenied and answer[1] ~= 'denied' then return end
-  for i = before + 2 * count + 1, before + 3 * count do
-    local lockKey, isInTheWay = KEYS[i - 2 * count], isDenied
-    if isDenied and count > 1 then
-      local holder = redis.pcall('GET', lockKey)
+  for i = before + 1, before + count do
+    local list, sharing, isInTheWay = KEYS[i + 2 * count], sharings and sharings[i], isDenied
+    if isDenied and sharing then
+      isInTheWay = useSharers().hasOthers(sharing, takeover)
+    elseif isDenied and count > 1 then
+      local holder = redis.pcall('GET', KEYS[i])
       isInTheWay = holder and holder ~= takeover
     end
     if isInTheWay then
-      enterList(KEYS[i], tonumber(redis.pcall('GET', KEYS[i - count])) or 0, waiter)
+      enterList(list, tonumber(redis.pcall('GET', KEYS[i + count])) or 0, waiter, shared)
+      if sharing and not shared then useSharers().reserve(sharing, KEYS[i]) end
     else
-      redis.pcall('ZREM', KEYS[i], waiter)
-      local next = isDenied and redis.pcall('ZPOPMIN', KEYS[i])[1]
-      if next then announce(lockKey, next) end
+      redis.pcall('ZREM', list, shared and '\255' .. waiter or waiter)
+      if isDenied then nameNext(KEYS[i], list) end
     end
   end
 end

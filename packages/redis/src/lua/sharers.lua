@@ -1,0 +1,129 @@
+-- Shared claims. While a resource is shared, the value of its lock key is a mark, and the key lasts as long as the
+-- longest of the claims: other programs see a lock of somebody else. The mark has a byte that no UTF-8 text contains,
+-- so it equals no owner. It also contains the millisecond until which further sharers are denied, and the end of the
+-- name of another key: a sorted set of the sharers, scored by the millisecond in which their claims end.
+--
+-- The set may outlive the lock key, as when another program deletes that, and must not count then. It counts only while
+-- the lock key has a mark, and the claim of a first sharer deletes the set before it writes the mark. If a marked key
+-- has no sharer in force, as when its set was evicted, its sharers are unknown: it blocks everybody until it expires.
+--
+-- Both keys and all claims expire by the server's time of day, as every key with a ttl does.
+
+-- Returns the functions for shared claims. Their argument `sharing` is a mark that was read.
+local function makeSharers()
+  local markFormat, markPattern = 'holdfast:shared\255%.0f:%s', '^holdfast:shared\255(%d+):(.*)$'
+  local setPrefix = 'holdfast:sharers:'
+  -- How long further sharers are denied after the denial of an exclusive waiter.
+  local reservationMs = 1000
+  local nowMs = math.floor(latestHint() / 1000) - 24 * 60 * 60 * 1000
+  local sharers = { nowMs = nowMs }
+
+  -- Reads the value of a lock key. Returns nil unless it is a mark.
+  function sharers.read(value)
+    local reservedUntil, tail = string.match(value, markPattern)
+    return tail and { set = setPrefix .. tail, tail = tail, reservedUntil = tonumber(reservedUntil) }
+  end
+
+  -- Returns when the claim of a sharer ends; nil if it is not in force. Like the keys of the server, a claim is in
+  -- force during the millisecond in which it ends.
+  function sharers.endOf(sharing, owner)
+    local endMs = tonumber(redis.call('ZSCORE', sharing.set, owner))
+    return endMs and endMs >= nowMs and endMs or nil
+  end
+
+  -- Returns the owner of the claim in force that lasts longest, and when that ends, ignoring those of two owners; nil
+  -- if there is none.
+  function sharers.longestOf(sharing, ignored, alsoIgnored)
+    local top = redis.call('ZREVRANGE', sharing.set, 0, 2, 'WITHSCORES')
+    for i = 1, #top, 2 do
+      local endMs = tonumber(top[i + 1])
+      if endMs < nowMs then return nil end
+      if top[i] ~= ignored and top[i] ~= alsoIgnored then return top[i], endMs end
+    end
+    return nil
+  end
+
+  -- Finds what blocks a request from a shared resource. Returns how long that will last in milliseconds, or nil if
+  -- nothing does; whose claim it is, or empty if it is unknown; and whether the request is one of the sharers.
+  function sharers.blockerOf(sharing, lockKey, owner, takeover, shared)
+    if not sharers.longestOf(sharing) then return redis.call('PTTL', lockKey), '', false end
+    if not shared then
+      local other, endMs = sharers.longestOf(sharing, takeover)
+      return other and endMs - nowMs, other, false
+    end
+    local endMs, reservedMs = sharers.endOf(sharing, owner), sharing.reservedUntil - nowMs
+    -- A longer reservation is from a time before the server's clock was set back.
+    if reservedMs > 0 and reservedMs <= 2 * reservationMs then
+      return reservedMs, sharers.longestOf(sharing, owner) or owner, endMs ~= nil
+    end
+    return endMs and endMs - nowMs, owner, endMs ~= nil
+  end
+
+  -- Returns whether owners other than takeover share the resource.
+  function sharers.hasOthers(sharing, takeover)
+    return sharers.longestOf(sharing, takeover) ~= nil or not sharers.longestOf(sharing)
+  end
+
+  -- Denies further sharers for a while. XX: a lock key without a ttl must not come into being.
+  function sharers.reserve(sharing, lockKey)
+    redis.pcall('SET', lockKey, string.format(markFormat, nowMs + reservationMs, sharing.tail), 'XX', 'KEEPTTL')
+  end
+
+  -- Makes both keys last as long as the longest claim.
+  local function alignExpiry(lockKey, set, untilMs)
+    redis.call('PEXPIREAT', set, string.format('%.0f', untilMs))
+    redis.call('PEXPIREAT', lockKey, string.format('%.0f', untilMs))
+  end
+
+  -- Adds a sharer to a resource that is free, or held by an exclusive claim that it replaces.
+  function sharers.begin(lockKey, fenceKey, owner, ttlMs)
+    local tail, endMs = string.sub(fenceKey, #'holdfast:fence:' + 1), nowMs + ttlMs
+    local set = setPrefix .. tail
+    redis.call('DEL', set)
+    redis.call('ZADD', set, string.format('%.0f', endMs), owner)
+    redis.call('SET', lockKey, string.format(markFormat, 0, tail), 'PX', ttlMs)
+    alignExpiry(lockKey, set, endMs)
+  end
+
+  -- Adds a sharer, or keeps its claim for longer, and removes the claim of takeover.
+  function sharers.join(sharing, lockKey, owner, ttlMs, takeover)
+    local set, endMs = sharing.set, math.max(nowMs + ttlMs, sharers.endOf(sharing, owner) or 0)
+    redis.call('ZADD', set, string.format('%.0f', endMs), owner)
+    redis.call('ZREMRANGEBYSCORE', set, '-inf', string.format('(%.0f', nowMs))
+    if takeover and takeover ~= owner then redis.call('ZREM', set, takeover) end
+    local _, longestMs = sharers.longestOf(sharing)
+    alignExpiry(lockKey, set, longestMs)
+  end
+
+  -- Removes a sharer. Returns nil if it has no claim in force; otherwise whether the resource is free then.
+  function sharers.leave(sharing, lockKey, owner)
+    if not sharers.endOf(sharing, owner) then return nil end
+    redis.call('ZREM', sharing.set, owner)
+    local other, endMs = sharers.longestOf(sharing)
+    if other then alignExpiry(lockKey, sharing.set, endMs) else redis.call('DEL', lockKey, sharing.set) end
+    return not other
+  end
+
+  -- Returns the sharers that last longest, a hundred at most: an owner, how long its claim remains, and so on.
+  function sharers.list(sharing, lockKey)
+    local claims = redis.call('ZREVRANGE', sharing.set, 0, 99, 'WITHSCORES')
+    for i = #claims, 2, -2 do
+      local leftMs = tonumber(claims[i]) - nowMs
+      if leftMs >= 0 then claims[i] = leftMs else claims[i - 1], claims[i] = nil, nil end
+    end
+    return claims[1] and claims or { 'unknown sharers', math.max(0, redis.call('PTTL', lockKey)) }
+  end
+
+  return sharers
+end
+
+local madeSharers
+
+-- Returns the functions for shared claims. Few operations need them.
+local function useSharers()
+  madeSharers = madeSharers or makeSharers()
+  return madeSharers
+end
+
+-- Reads the value of a lock key. Returns nil unless the resource is shared.
+local function sharingOf(value) return string.byte(value, 16) == 255 and useSharers().read(value) or nil end
