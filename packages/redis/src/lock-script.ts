@@ -128,16 +128,16 @@ end
 return nil
 end
 function sharers.blockerOf(sharing, lockKey, owner, takeover, shared)
-if not sharers.longestOf(sharing) then return redis.call('PTTL', lockKey), '', false end
+local longest = sharers.longestOf(sharing)
+if not longest then return redis.call('PTTL', lockKey), '', false end
 if not shared then
 local other, endMs = sharers.longestOf(sharing, takeover)
 return other and endMs - nowMs, other, false
 end
-local endMs, reservedMs = sharers.endOf(sharing, owner), sharing.reservedUntil - nowMs
-if reservedMs > 0 and reservedMs <= 2 * reservationMs then
-return reservedMs, sharers.longestOf(sharing, owner) or owner, endMs ~= nil
-end
-return endMs and endMs - nowMs, owner, endMs ~= nil
+local ownEndMs, reservedMs = sharers.endOf(sharing, owner), sharing.reservedUntil - nowMs
+if ownEndMs then return ownEndMs - nowMs, owner, true end
+local isReserved = reservedMs > 0 and reservedMs <= 2 * reservationMs
+return isReserved and reservedMs or nil, longest, false
 end
 function sharers.hasOthers(sharing, takeover)
 return sharers.longestOf(sharing, takeover) ~= nil or not sharers.longestOf(sharing)
@@ -430,4 +430,4 @@ end
 return reply`;
 
 /** What `EVALSHA` takes: the SHA-1 digest of the source. */
-export const lockScriptSha: string = "288eb59e79d1149483aa7a8db22751f2f0c194fd";
+export const lockScriptSha: string = "739576a40f54f6feec19ec732b4e2c47d2818797";

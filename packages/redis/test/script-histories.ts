@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import type { Redis } from "ioredis";
-import { channelPrefix, fenceKey, waitingListKey } from "../src/keys.ts";
+import { channelPrefix, fenceKey, sharersKey, waitingListKey } from "../src/keys.ts";
 
 /*
  * Random histories of the lock script. Each is played in several ways on one server, with separate keys: with records of
@@ -12,6 +12,8 @@ const resources = ["a", "b", "c"] as const;
 const owners = ["alice", "bob", "carol"] as const;
 const waiters = ["first", "second"] as const;
 const hourUs = 3_600_000_000;
+/** The score of a waiter of a shared request that enqueued at a counter of 0. */
+const sharedSince = -(2 ** 53);
 
 /** Tolerance for times that are read one after another. All times in histories are further apart. */
 const toleranceMs = 20_000;
@@ -20,6 +22,8 @@ const keptMs = [0, 200_000, 1_000_000, 4_000_000] as const;
 const livesMs = [-1, 120_000, 10_000_000] as const;
 
 type Resource = (typeof resources)[number];
+type Part = "lock" | "fence" | "list" | "sharers";
+const parts: readonly Part[] = ["lock", "fence", "list", "sharers"];
 
 /** A fence: a number, or a time in hours relative to the server's clock at the start of the history. */
 type Fence = number | { readonly hours: number };
@@ -36,9 +40,19 @@ export type ScriptOperation =
       ttlMs: number;
       keepMs: number;
       takeover: string;
+      shared: boolean;
       waiter: string;
     }
-  | { do: "extend"; resources: Resource[]; owner: string; fence: Fence; ttlMs: number; keepMs: number; rejoin: boolean }
+  | {
+      do: "extend";
+      resources: Resource[];
+      owner: string;
+      fence: Fence;
+      ttlMs: number;
+      keepMs: number;
+      rejoin: boolean;
+      shared: boolean;
+    }
   | { do: "release in general"; resources: Resource[]; owner: string; isAnnounced: boolean; waiter: string }
   | { do: "inspect"; resource: Resource }
   | { do: "identify"; resource: Resource };
@@ -46,7 +60,8 @@ export type ScriptOperation =
 /** A call, or a change to keys or to the server between calls. */
 export type ScriptStep =
   | { do: "write"; part: "lock" | "fence" | "list"; resource: Resource; value: string | null; lifeMs: number }
-  | { do: "break"; part: "lock" | "fence" | "list"; resource: Resource }
+  | { do: "break"; part: Part; resource: Resource }
+  | { do: "drop"; part: Part; resource: Resource }
   | { do: "wait"; resource: Resource; waiter: string; since: number }
   | { do: "memory"; isFull: boolean }
   | { do: "call"; operations: ScriptOperation[]; givenUp: number[]; isGuarded: boolean };
@@ -55,6 +70,7 @@ const anyResource = fc.constantFrom(...resources);
 const anyOwner = fc.constantFrom(...owners);
 const anyWaiter = fc.constantFrom("", ...waiters);
 const anyTtlMs = fc.constantFrom(...ttlsMs);
+const anyMode = fc.boolean();
 const anyKeepMs = fc.constantFrom(...keptMs);
 const severalResources = fc.uniqueArray(anyResource, { minLength: 1, maxLength: 3 }).map((names) => names.sort());
 const largest = Number.MAX_SAFE_INTEGER;
@@ -88,7 +104,7 @@ const anyOperation: fc.Arbitrary<ScriptOperation> = fc.oneof(
   { weight: 6, arbitrary: acquire },
   { weight: 6, arbitrary: release },
   {
-    weight: 2,
+    weight: 4,
     arbitrary: fc.record({
       do: fc.constant("acquire in general" as const),
       resources: severalResources,
@@ -97,6 +113,7 @@ const anyOperation: fc.Arbitrary<ScriptOperation> = fc.oneof(
       ttlMs: anyTtlMs,
       keepMs: anyKeepMs,
       takeover: fc.constantFrom("", ...owners),
+      shared: anyMode,
       waiter: anyWaiter,
     }),
   },
@@ -110,6 +127,7 @@ const anyOperation: fc.Arbitrary<ScriptOperation> = fc.oneof(
       ttlMs: anyTtlMs,
       keepMs: anyKeepMs,
       rejoin: fc.boolean(),
+      shared: anyMode,
     }),
   },
   {
@@ -167,9 +185,13 @@ const anyStep: fc.Arbitrary<ScriptStep> = fc.oneof(
     weight: 1,
     arbitrary: fc.record({
       do: fc.constant("break" as const),
-      part: fc.constantFrom("lock" as const, "fence" as const, "list" as const),
+      part: fc.constantFrom(...parts),
       resource: anyResource,
     }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({ do: fc.constant("drop" as const), part: fc.constantFrom(...parts), resource: anyResource }),
   },
   {
     weight: 2,
@@ -177,7 +199,7 @@ const anyStep: fc.Arbitrary<ScriptStep> = fc.oneof(
       do: fc.constant("wait" as const),
       resource: anyResource,
       waiter: fc.constantFrom(...waiters),
-      since: fc.constantFrom(1, 5, 9),
+      since: fc.constantFrom(1, 5, 9, sharedSince + 1, sharedSince + 5),
     }),
   },
   {
@@ -278,11 +300,16 @@ async function play(step: ScriptStep, way: Way, { client, sha }: Stage, moment: 
   const key = keyOf(way, step.do === "wait" ? "list" : step.part, step.resource);
   // A change may fail on a server that is out of memory.
   const trying = (command: Promise<unknown>) => command.catch((error: Error) => error.message.split(" ")[0]);
-  if (step.do === "wait") return trying(client.zadd(key, "NX", step.since, step.waiter));
+  if (step.do === "wait") {
+    const waiter = step.since < 0 ? Buffer.from(`\u00ff${step.waiter}`, "latin1") : step.waiter;
+    return trying(client.zadd(key, "NX", step.since, waiter));
+  }
   if (step.do === "break") {
     await client.del(key);
-    return trying(step.part === "list" ? client.set(key, "no list") : client.rpush(key, "no string"));
+    const isString = step.part === "lock" || step.part === "fence";
+    return trying(isString ? client.rpush(key, "no string") : client.set(key, "no set"));
   }
+  if (step.do === "drop") return client.del(key);
   if (step.value === null) return client.del(key);
   if (step.lifeMs === -1) return trying(client.set(key, step.value));
   return trying(client.set(key, step.value, "PX", distinct(step.lifeMs, moment)));
@@ -319,7 +346,7 @@ function recordOf(
   nowUs: number,
   isGuarded: boolean,
 ): [keys: string[], words: string[]] {
-  const keysOfParts = (names: readonly Resource[], ...parts: ("lock" | "fence" | "list")[]) =>
+  const keysOfParts = (names: readonly Resource[], ...parts: Part[]) =>
     parts.flatMap((part) => names.map((name) => keyOf(way, part, name)));
   const number = (fence: Fence) => String(typeof fence === "number" ? fence : nowUs + fence.hours * hourUs);
   switch (operation.do) {
@@ -340,16 +367,18 @@ function recordOf(
       ];
     }
     case "acquire in general": {
-      const { owner, hint, ttlMs, keepMs, takeover, waiter } = operation;
+      const { owner, hint, ttlMs, keepMs, takeover, shared, waiter } = operation;
+      const name = shared ? "acquire-shared" : "acquire";
       const parts = ["lock", "fence", ...(waiter === "" ? [] : (["list"] as const))] as const;
       const count = String(operation.resources.length);
       const claim = [owner, number(hint), String(ttlMs), String(keepMs)];
-      return [keysOfParts(operation.resources, ...parts), ["acquire", count, ...claim, takeover, waiter]];
+      return [keysOfParts(operation.resources, ...parts), [name, count, ...claim, takeover, waiter]];
     }
     case "extend": {
-      const { owner, fence, ttlMs, keepMs, rejoin } = operation;
+      const { owner, fence, ttlMs, keepMs, rejoin, shared } = operation;
       const count = String(operation.resources.length);
-      const words = ["extend", count, owner, number(fence), String(ttlMs), String(keepMs), rejoin ? "1" : "0"];
+      const name = shared ? "extend-shared" : "extend";
+      const words = [name, count, owner, number(fence), String(ttlMs), String(keepMs), rejoin ? "1" : "0"];
       return [keysOfParts(operation.resources, "lock", "fence"), words];
     }
     case "release in general": {
@@ -365,10 +394,18 @@ function recordOf(
   }
 }
 
-function keyOf(way: Way, part: "lock" | "fence" | "list", resource: Resource): string {
+function keyOf(way: Way, part: Part, resource: Resource): string {
   const lockKey = `${tagOf(way)}:${resource}`;
-  if (part === "lock") return lockKey;
-  return part === "fence" ? fenceKey(lockKey) : waitingListKey(lockKey);
+  switch (part) {
+    case "lock":
+      return lockKey;
+    case "fence":
+      return fenceKey(lockKey);
+    case "list":
+      return waitingListKey(lockKey);
+    case "sharers":
+      return sharersKey(lockKey);
+  }
 }
 
 const readKeys = `
@@ -423,17 +460,20 @@ async function timeOf(client: Redis): Promise<number> {
   return Number(seconds) * 1_000_000 + Number(microseconds);
 }
 
-/** Returns a reply without the marks of its way, and without line numbers of the script. */
+/** Returns a reply without the marks of its way, line numbers of the script, and times in marks of shared locks. */
 function withoutNames(value: unknown, way: Way): unknown {
   if (Array.isArray(value)) return value.map((element) => withoutNames(element, way));
   if (typeof value !== "string") return value;
-  return value.replaceAll(tagOf(way), "{}").replaceAll(/user_script: ?\d+/g, "user_script");
+  return value
+    .replaceAll(tagOf(way), "{}")
+    .replaceAll(/user_script: ?\d+/g, "user_script")
+    .replace(/^(holdfast:shared\ufffd)[1-9]\d*:/, "$1later:");
 }
 
 function isAlike(a: unknown, b: unknown, nowUs: number): boolean {
   if (a === b) return true;
   if (Array.isArray(a) && Array.isArray(b)) {
-    if (isDenialOfSome(a) && isDenialOfSome(b)) return isAlike(a[1], b[1], nowUs);
+    if (isReserved(a) && isReserved(b)) return true;
     return a.length === b.length && a.every((each, index) => isAlike(each, b[index], nowUs));
   }
   if (typeof a !== typeof b || !(typeof a === "number" || typeof a === "string")) return false;
@@ -441,15 +481,17 @@ function isAlike(a: unknown, b: unknown, nowUs: number): boolean {
 }
 
 /**
- * Returns whether a denial names a resource. Claims of one call may expire in the same millisecond or not, so any of them
- * may be the one that lasts longest.
+ * Returns whether a denial is due to a writer that waits. Reservations that are made in one call may end in the same
+ * millisecond or not, so any of them may be the one that lasts longest.
  */
-function isDenialOfSome(answer: readonly unknown[]): boolean {
-  return answer.length === 3 && answer[0] === "denied" && Number(answer[2]) > 0;
+function isReserved(answer: readonly unknown[]): boolean {
+  return answer[0] === "denied" && Number(answer[1]) > 0 && Number(answer[1]) <= 1_000;
 }
 
-/** Compares values: remaining times and counters that follow the server's clock with a tolerance, all else exactly. */
+/** Compares values: times, and counters that follow the server's clock, with a tolerance, all else exactly. */
 function toleranceOf(value: number, nowUs: number): number {
+  if (value < 0) return value === -1 ? 0 : toleranceOf(value - sharedSince, nowUs);
   if (value > 1_000 && value < 10 ** 10) return toleranceMs;
+  if (Math.abs(value - nowUs / 1_000) < hourUs / 1_000) return toleranceMs;
   return Math.abs(value - nowUs - 24 * hourUs) < hourUs / 2 ? toleranceMs * 1_000 : 0;
 }

@@ -46,17 +46,17 @@ local function makeSharers()
   -- Finds what blocks a request from a shared resource. Returns how long that will last in milliseconds, or nil if
   -- nothing does; whose claim it is, or empty if it is unknown; and whether the request is one of the sharers.
   function sharers.blockerOf(sharing, lockKey, owner, takeover, shared)
-    if not sharers.longestOf(sharing) then return redis.call('PTTL', lockKey), '', false end
+    local longest = sharers.longestOf(sharing)
+    if not longest then return redis.call('PTTL', lockKey), '', false end
     if not shared then
       local other, endMs = sharers.longestOf(sharing, takeover)
       return other and endMs - nowMs, other, false
     end
-    local endMs, reservedMs = sharers.endOf(sharing, owner), sharing.reservedUntil - nowMs
+    local ownEndMs, reservedMs = sharers.endOf(sharing, owner), sharing.reservedUntil - nowMs
+    if ownEndMs then return ownEndMs - nowMs, owner, true end
     -- A longer reservation is from a time before the server's clock was set back.
-    if reservedMs > 0 and reservedMs <= 2 * reservationMs then
-      return reservedMs, sharers.longestOf(sharing, owner) or owner, endMs ~= nil
-    end
-    return endMs and endMs - nowMs, owner, endMs ~= nil
+    local isReserved = reservedMs > 0 and reservedMs <= 2 * reservationMs
+    return isReserved and reservedMs or nil, longest, false
   end
 
   -- Returns whether owners other than takeover share the resource.

@@ -1,0 +1,224 @@
+import type { AcquireReply, AcquireRequest, ExtendRequest, LockNode, NodeView, ReleaseRequest } from "@holdfast/core";
+import { memoryNode } from "@holdfast/memory";
+import { acquireRequest, extendRequest, longMs, releaseRequest } from "@holdfast/redis-testkit/requests";
+import { fuzzSeed } from "@holdfast/testkit";
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { redisNode } from "../src/index.ts";
+import { channelPrefix } from "../src/keys.ts";
+import { connectionOver, startBench } from "./connection.ts";
+
+/*
+ * Random histories of exclusive and shared requests, which a node on a server and the memory node, the reference, answer
+ * alike. They also name the same waiters.
+ */
+
+const { client } = await startBench();
+const resources = ["a", "b", "c"] as const;
+/** An owner's claims are all shared, or all exclusive. */
+const owners = ["writer 1", "writer 2", "writer 3", "reader 1", "reader 2", "reader 3"] as const;
+/** A claim that has ended before the next step, and claims that outlast the history. The last two sharers differ in their end. */
+const ttlsMs = [1, longMs, 2 * longMs] as const;
+/** Times are read one after another. Those that differ otherwise are further apart. */
+const toleranceMs = 60_000;
+/** Reservations for writers end after a second: a history that takes longer proves nothing. */
+const historyMsMax = 700;
+
+type Step =
+  | { do: "acquire"; request: AcquireRequest }
+  | { do: "extend"; request: ExtendRequest }
+  | { do: "release"; request: ReleaseRequest }
+  | { do: "inspect"; resource: string };
+
+const isReader = (owner: string): boolean => owner.startsWith("reader");
+const anyOwner = fc.constantFrom(...owners);
+const anyResources = fc.oneof(
+  { weight: 3, arbitrary: fc.constant(["a"]) },
+  {
+    weight: 2,
+    arbitrary: fc.uniqueArray(fc.constantFrom(...resources), { minLength: 1, maxLength: 3 }).map((all) => all.sort()),
+  },
+);
+const anyTtlMs = fc.oneof(
+  { weight: 1, arbitrary: fc.constant(1) },
+  { weight: 5, arbitrary: fc.constantFrom(...ttlsMs) },
+);
+const anyWaiter = fc.option(fc.constantFrom("B", "A", "C"), { nil: undefined });
+
+const anyStep: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc
+      .record({
+        owner: anyOwner,
+        resources: anyResources,
+        ttlMs: anyTtlMs,
+        fenceHint: fc.constantFrom(1, 1, 20),
+        takeover: fc.option(anyOwner, { nil: undefined, freq: 2 }),
+        waiter: anyWaiter,
+      })
+      .map(({ owner, takeover, waiter, ...terms }): Step => {
+        const optional = { ...(takeover !== undefined && { takeover }), ...(waiter !== undefined && { waiter }) };
+        return { do: "acquire", request: acquireRequest(owner, { ...terms, ...optional, shared: isReader(owner) }) };
+      }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc
+      .record({
+        owner: anyOwner,
+        resources: anyResources,
+        ttlMs: anyTtlMs,
+        fence: fc.constantFrom(1, 9, 30),
+        rejoin: fc.boolean(),
+      })
+      .map(({ owner, ...terms }): Step => {
+        return { do: "extend", request: extendRequest(owner, { ...terms, shared: isReader(owner) }) };
+      }),
+  },
+  {
+    weight: 5,
+    arbitrary: fc
+      .record({ owner: anyOwner, resources: anyResources, undo: fc.nat(4), waiter: anyWaiter })
+      .map(({ owner, resources, undo, waiter }): Step => {
+        const terms = undo === 0 ? { undo: true } : waiter !== undefined && { waiter };
+        return { do: "release", request: { ...releaseRequest(owner, resources), ...terms } };
+      }),
+  },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant("inspect" as const), resource: fc.constantFrom(...resources) }) },
+);
+
+function play(node: LockNode, step: Step): Promise<unknown> {
+  switch (step.do) {
+    case "acquire":
+      return node.acquire(step.request);
+    case "extend":
+      return node.extend(step.request);
+    case "release":
+      return node.release(step.request);
+    case "inspect":
+      return node.inspect?.(step.resource) as Promise<NodeView>;
+  }
+}
+
+/** Waits until claims of a millisecond have ended on both clocks. */
+async function outlastShortClaims(): Promise<void> {
+  const endMs = performance.now() + 3;
+  while (performance.now() < endMs) await new Promise(setImmediate);
+}
+
+/**
+ * Returns a reply without what the nodes may report differently: exact times, all of several held resources, and which of
+ * several sharers lasts longest.
+ */
+function comparable(reply: unknown): Readonly<Record<string, unknown>> {
+  const { owner, retryAfterMs, remainingMs, sharers, heldResources, holder, ...rest } = reply as Partial<
+    Extract<AcquireReply, { granted: false }> & NodeView
+  >;
+  return {
+    ...rest,
+    ...(owner !== undefined && { owner: sharers === undefined ? owner : "one of them" }),
+    ...(retryAfterMs !== undefined && { retryAfter: rounded(retryAfterMs) }),
+    ...(remainingMs != null && { remaining: rounded(remainingMs) }),
+    ...(sharers !== undefined && {
+      sharers: sharers.map((sharer) => [sharer.owner, rounded(sharer.remainingMs)]).sort(),
+    }),
+  };
+}
+
+/** Rounds a time to what was asked for, as little of it has passed. A reservation for a writer counts as 0. */
+function rounded(ms: number): number {
+  return ms <= 1_000 ? 0 : Math.ceil((ms - toleranceMs) / longMs) * longMs;
+}
+
+let histories = 0;
+
+/** Plays a history on both nodes. Returns the first difference, or undefined if there is none, or if it took too long. */
+async function differenceIn(
+  steps: readonly Step[],
+  listen: (prefix: string) => Promise<Heard>,
+): Promise<string | undefined> {
+  const prefix = `history ${++histories}:`;
+  const node = redisNode(connectionOver(client), { prefix, wakeUps: false, verifyServer: false });
+  const reference = memoryNode();
+  const heard = await listen(prefix);
+  const expected: string[] = [];
+  await reference.watch(resources, (resource, next = "") => expected.push(`${resource} ${next}`));
+  const startMs = performance.now();
+  const isTooLate = () => performance.now() - startMs > historyMsMax;
+  const reserved = new Set<string>(); // resources that were shared when a writer was last denied, and ever since
+  for (const [index, step] of steps.entries()) {
+    const [actual, wanted] = [await play(node, step), await play(reference, step)].map(comparable);
+    if (isTooLate()) return undefined;
+    // The server forgets the reservation for a writer with the last sharer, and the reference does not.
+    const isReserved = wanted?.granted === false && wanted.retryAfter === 0;
+    if (isReserved && !resourcesOf(step).some((resource) => reserved.has(resource))) return undefined;
+    if ("request" in step && "ttlMs" in step.request && step.request.ttlMs === 1) await outlastShortClaims();
+    const difference = `step ${index + 1}, ${JSON.stringify(step)}: ${JSON.stringify(actual)}, not ${JSON.stringify(wanted)}`;
+    if (JSON.stringify(sorted(actual)) !== JSON.stringify(sorted(wanted))) return difference;
+    for (const resource of resources) {
+      const { sharers } = await reference.inspect(resource);
+      if (sharers === undefined) reserved.delete(resource);
+      else if (step.do === "acquire" && wanted?.granted === false) reserved.add(resource);
+    }
+  }
+  const named = await heard.end();
+  if (isTooLate()) return undefined;
+  const [actual, wanted] = [named, expected].map((all) => JSON.stringify(byResource(all)));
+  return actual === wanted ? undefined : `the messages: ${actual}, not ${wanted}`;
+}
+
+function resourcesOf(step: Step): readonly string[] {
+  return step.do === "inspect" ? [step.resource] : step.request.resources;
+}
+
+function sorted(value: unknown): unknown {
+  return Object.entries(value as object).sort();
+}
+
+function byResource(messages: readonly string[]): unknown {
+  return resources.map((resource) => messages.filter((message) => message.startsWith(`${resource} `)));
+}
+
+interface Heard {
+  /** Returns the messages of the history: a resource and the waiter that was named. */
+  end(): Promise<readonly string[]>;
+}
+
+test("redisNode() answers random histories as the memory node does, and names the same waiters", {
+  timeout: 120_000,
+}, async () => {
+  const subscriber = client.duplicate();
+  await subscriber.psubscribe(`${channelPrefix}*`);
+  let onMessage: (channel: string, message: string) => void = () => {};
+  subscriber.on("pmessage", (_pattern, channel, message) => onMessage(channel, message));
+  const listen = async (prefix: string): Promise<Heard> => {
+    const heard: string[] = [];
+    const sentinel = `${channelPrefix}${prefix}end`;
+    let onEnd!: () => void;
+    const ended = new Promise<void>((resolve) => {
+      onEnd = resolve;
+    });
+    onMessage = (channel, message) => {
+      if (channel === sentinel) onEnd();
+      else heard.push(`${channel.slice(channelPrefix.length + prefix.length)} ${message}`);
+    };
+    return {
+      async end() {
+        await client.publish(sentinel, "");
+        await ended;
+        return heard;
+      },
+    };
+  };
+  try {
+    await fc.assert(
+      fc.asyncProperty(fc.array(anyStep, { minLength: 1, maxLength: 25 }), async (steps) => {
+        expect(await differenceIn(steps, listen)).toBeUndefined();
+      }),
+      { numRuns: 600, seed: fuzzSeed },
+    );
+  } finally {
+    subscriber.disconnect();
+  }
+});
