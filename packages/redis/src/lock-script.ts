@@ -109,16 +109,16 @@ local markFormat, markPattern = 'holdfast:shared\\255%.0f:%s', '^holdfast:shared
 local setPrefix = 'holdfast:sharers:'
 local reservationMs = 1000
 local nowMs = math.floor(latestHint() / 1000) - 24 * 60 * 60 * 1000
-local sharers = { nowMs = nowMs }
-function sharers.read(value)
+local made = {}
+function made.read(value)
 local reservedUntil, tail = string.match(value, markPattern)
 return tail and { set = setPrefix .. tail, tail = tail, reservedUntil = tonumber(reservedUntil) }
 end
-function sharers.endOf(sharing, owner)
+function made.endOf(sharing, owner)
 local endMs = tonumber(redis.call('ZSCORE', sharing.set, owner))
 return endMs and endMs >= nowMs and endMs or nil
 end
-function sharers.longestOf(sharing, ignored, alsoIgnored)
+function made.longestOf(sharing, ignored, alsoIgnored)
 local top = redis.call('ZREVRANGE', sharing.set, 0, 2, 'WITHSCORES')
 for i = 1, #top, 2 do
 local endMs = tonumber(top[i + 1])
@@ -127,29 +127,29 @@ if top[i] ~= ignored and top[i] ~= alsoIgnored then return top[i], endMs end
 end
 return nil
 end
-function sharers.blockerOf(sharing, lockKey, owner, takeover, shared)
-local longest = sharers.longestOf(sharing)
+function made.blockerOf(sharing, lockKey, owner, takeover, shared)
+local longest = made.longestOf(sharing)
 if not longest then return redis.call('PTTL', lockKey), '', false end
 if not shared then
-local other, endMs = sharers.longestOf(sharing, takeover)
+local other, endMs = made.longestOf(sharing, takeover)
 return other and endMs - nowMs, other, false
 end
-local ownEndMs, reservedMs = sharers.endOf(sharing, owner), sharing.reservedUntil - nowMs
+local ownEndMs, reservedMs = made.endOf(sharing, owner), sharing.reservedUntil - nowMs
 if ownEndMs then return ownEndMs - nowMs, owner, true end
 local isReserved = reservedMs > 0 and reservedMs <= 2 * reservationMs
 return isReserved and reservedMs or nil, longest, false
 end
-function sharers.hasOthers(sharing, takeover)
-return sharers.longestOf(sharing, takeover) ~= nil or not sharers.longestOf(sharing)
+function made.hasOthers(sharing, takeover)
+return made.longestOf(sharing, takeover) ~= nil or not made.longestOf(sharing)
 end
-function sharers.reserve(sharing, lockKey)
+function made.reserve(sharing, lockKey)
 redis.pcall('SET', lockKey, string.format(markFormat, nowMs + reservationMs, sharing.tail), 'XX', 'KEEPTTL')
 end
 local function alignExpiry(lockKey, set, untilMs)
 redis.call('PEXPIREAT', set, string.format('%.0f', untilMs))
 redis.call('PEXPIREAT', lockKey, string.format('%.0f', untilMs))
 end
-function sharers.begin(lockKey, fenceKey, owner, ttlMs)
+function made.begin(lockKey, fenceKey, owner, ttlMs)
 local tail, endMs = string.sub(fenceKey, #'holdfast:fence:' + 1), nowMs + ttlMs
 local set = setPrefix .. tail
 redis.call('DEL', set)
@@ -157,22 +157,25 @@ redis.call('ZADD', set, string.format('%.0f', endMs), owner)
 redis.call('SET', lockKey, string.format(markFormat, 0, tail), 'PX', ttlMs)
 alignExpiry(lockKey, set, endMs)
 end
-function sharers.join(sharing, lockKey, owner, ttlMs, takeover)
-local set, endMs = sharing.set, math.max(nowMs + ttlMs, sharers.endOf(sharing, owner) or 0)
-redis.call('ZADD', set, string.format('%.0f', endMs), owner)
+function made.join(sharing, lockKey, owner, ttlMs, takeover)
+local set = sharing.set
+redis.call('ZADD', set, string.format('%.0f', nowMs + ttlMs), owner)
 redis.call('ZREMRANGEBYSCORE', set, '-inf', string.format('(%.0f', nowMs))
 if takeover and takeover ~= owner then redis.call('ZREM', set, takeover) end
-local _, longestMs = sharers.longestOf(sharing)
+local _, longestMs = made.longestOf(sharing)
 alignExpiry(lockKey, set, longestMs)
 end
-function sharers.leave(sharing, lockKey, owner)
-if not sharers.endOf(sharing, owner) then return nil end
+function made.keep(sharing, lockKey, owner, ttlMs)
+if made.endOf(sharing, owner) < nowMs + ttlMs then made.join(sharing, lockKey, owner, ttlMs) end
+end
+function made.leave(sharing, lockKey, owner)
+if not made.endOf(sharing, owner) then return nil end
 redis.call('ZREM', sharing.set, owner)
-local other, endMs = sharers.longestOf(sharing)
+local other, endMs = made.longestOf(sharing)
 if other then alignExpiry(lockKey, sharing.set, endMs) else redis.call('DEL', lockKey, sharing.set) end
 return not other
 end
-function sharers.list(sharing, lockKey)
+function made.list(sharing, lockKey)
 local claims = redis.call('ZREVRANGE', sharing.set, 0, 99, 'WITHSCORES')
 for i = #claims, 2, -2 do
 local leftMs = tonumber(claims[i]) - nowMs
@@ -180,14 +183,14 @@ if leftMs >= 0 then claims[i] = leftMs else claims[i - 1], claims[i] = nil, nil 
 end
 return claims[1] and claims or { 'unknown sharers', math.max(0, redis.call('PTTL', lockKey)) }
 end
-return sharers
+return made
 end
-local madeSharers
-local function useSharers()
-madeSharers = madeSharers or makeSharers()
-return madeSharers
+local sharers
+local function sharingOf(value)
+if string.byte(value, 16) ~= 255 then return nil end
+sharers = sharers or makeSharers()
+return sharers.read(value)
 end
-local function sharingOf(value) return string.byte(value, 16) == 255 and useSharers().read(value) or nil end
 local listMs = 10000
 local sharedOffset = -9007199254740992
 local function enterList(list, since, waiter, shared)
@@ -222,14 +225,14 @@ if isDenied and answer[1] ~= 'denied' then return end
 for i = before + 1, before + count do
 local list, sharing, isInTheWay = KEYS[i + 2 * count], sharings and sharings[i], isDenied
 if isDenied and sharing then
-isInTheWay = useSharers().hasOthers(sharing, takeover)
+isInTheWay = sharers.hasOthers(sharing, takeover)
 elseif isDenied and count > 1 then
 local holder = redis.pcall('GET', KEYS[i])
 isInTheWay = holder and holder ~= takeover
 end
 if isInTheWay then
 enterList(list, tonumber(redis.pcall('GET', KEYS[i + count])) or 0, waiter, shared)
-if sharing and not shared then useSharers().reserve(sharing, KEYS[i]) end
+if sharing and not shared then sharers.reserve(sharing, KEYS[i]) end
 else
 redis.pcall('ZREM', list, shared and '\\255' .. waiter or waiter)
 if isDenied then nameNext(KEYS[i], list) end
@@ -240,6 +243,7 @@ local function isOwner(value) return #value < 512 and string.find(value, string.
 local function acquire(before, count, owner, fenceHint, ttlMs, keepMs, takeover, shared)
 local notYetMs = recoveringMs()
 if notYetMs ~= 0 then return { 'recovering', notYetMs } end
+if shared then sharers = sharers or makeSharers() end
 local mine, retryAfterMs, held, heldBy, sharings, joined = 0, nil, 0, nil, nil, 0
 for i = before + 1, before + count do
 local holder = get(KEYS[i])
@@ -248,8 +252,8 @@ local isMine, ms, by = holder == owner, nil, holder
 if sharing then
 sharings = sharings or {}
 sharings[i] = sharing
-ms, by, isMine = useSharers().blockerOf(sharing, KEYS[i], owner, takeover, shared)
-if useSharers().longestOf(sharing, owner, takeover) then joined = joined + 1 end
+ms, by, isMine = sharers.blockerOf(sharing, KEYS[i], owner, takeover, shared)
+if sharers.longestOf(sharing, owner, takeover) then joined = joined + 1 end
 elseif holder and holder ~= takeover then
 ms = redis.call('PTTL', KEYS[i])
 end
@@ -276,14 +280,15 @@ if not shared then
 redis.call('SET', KEYS[i], owner, 'PX', ttlMs)
 if sharing then redis.call('DEL', sharing.set) end
 elseif sharing then
-useSharers().join(sharing, KEYS[i], owner, ttlMs, takeover)
+sharers.join(sharing, KEYS[i], owner, ttlMs, takeover)
 else
-useSharers().begin(KEYS[i], KEYS[i + count], owner, ttlMs)
+sharers.begin(KEYS[i], KEYS[i + count], owner, ttlMs)
 end
 end
 return fence == tonumber(fenceHint) and 0 or exact(fence)
 end
 local function extend(before, count, owner, atLeast, ttlMs, keepMs, mayRejoin, shared)
+if shared then sharers = sharers or makeSharers() end
 local mine, others, joined, sharings = 0, 0, 0, nil
 for i = before + 1, before + count do
 local holder = get(KEYS[i])
@@ -292,8 +297,8 @@ local isMine, isOther = holder == owner, holder and holder ~= owner
 if sharing then
 sharings = sharings or {}
 sharings[i] = sharing
-isMine = useSharers().endOf(sharing, owner) ~= nil
-local isJoined = useSharers().longestOf(sharing, owner) ~= nil
+isMine = sharers.endOf(sharing, owner) ~= nil
+local isJoined = sharers.longestOf(sharing, owner) ~= nil
 if isJoined then joined = joined + 1 end
 isOther = not isMine and not isJoined
 end
@@ -308,10 +313,13 @@ if not isHeld then fence = math.max(fence, highest + (joined == count and 0 or 1
 assertFence(fence, before)
 raiseCounters(before, count, counters, fence, atLeast, keepMs, isVoteDoubtful)
 for i = before + 1, before + count do
-if sharings and sharings[i] then
-useSharers().join(sharings[i], KEYS[i], owner, ttlMs)
+local sharing = sharings and sharings[i]
+if sharing and isHeld then
+sharers.keep(sharing, KEYS[i], owner, ttlMs)
+elseif sharing then
+sharers.join(sharing, KEYS[i], owner, ttlMs)
 elseif not isHeld and shared then
-useSharers().begin(KEYS[i], KEYS[i + count], owner, ttlMs)
+sharers.begin(KEYS[i], KEYS[i + count], owner, ttlMs)
 elseif not isHeld then
 redis.call('SET', KEYS[i], owner, 'PX', ttlMs)
 elseif redis.call('PTTL', KEYS[i]) < tonumber(ttlMs) then
@@ -332,7 +340,7 @@ if isFree then
 redis.call('DEL', key)
 ended = ended + 1
 elseif sharing then
-local ok, isLast = pcall(useSharers().leave, sharing, key, owner)
+local ok, isLast = pcall(sharers.leave, sharing, key, owner)
 if ok and isLast ~= nil then ended = ended + 1 end
 isFree = ok and isLast
 end
@@ -355,7 +363,7 @@ local key = KEYS[before + 1]
 local holder = get(key)
 local sharing = holder and sharingOf(holder)
 if not sharing then return { holder, redis.call('PTTL', key), exact(highest), recoveringMs() } end
-local claims = useSharers().list(sharing, key)
+local claims = sharers.list(sharing, key)
 return { claims[1], claims[2], exact(highest), recoveringMs(), claims }
 end
 local function identify()
@@ -430,4 +438,4 @@ end
 return reply`;
 
 /** What `EVALSHA` takes: the SHA-1 digest of the source. */
-export const lockScriptSha: string = "739576a40f54f6feec19ec732b4e2c47d2818797";
+export const lockScriptSha: string = "1b7bac1980433ab0622007335cac3434f261e8e7";

@@ -201,7 +201,9 @@ test("redisNode() answers random histories as the memory node does, and names th
     });
     onMessage = (channel, message) => {
       if (channel === sentinel) onEnd();
-      else heard.push(`${channel.slice(channelPrefix.length + prefix.length)} ${message}`);
+      else if (channel.startsWith(channelPrefix + prefix)) {
+        heard.push(`${channel.slice(channelPrefix.length + prefix.length)} ${message}`);
+      }
     };
     return {
       async end() {

@@ -10,7 +10,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type RedisConnection, type RedisNode, redisNode } from "../src/index.ts";
 import { connectionOver } from "./connection.ts";
 import { anyHistory, differenceIn, historyCount } from "./script-histories.ts";
-import { blindClaims, nodeMutants, pathMutants } from "./script-mutants.ts";
+import { blindClaims, nodeMutants, pathMutants, sharingMutants } from "./script-mutants.ts";
 
 const server = await startRedisServer();
 const [client, rivalClient] = [0, 1].map(() => new Redis(server.port, { lazyConnect: true })) as [Redis, Redis];
@@ -88,7 +88,7 @@ function inTwoSteps(connection: RedisConnection): RedisConnection {
 }
 
 const brokenNodes: readonly BrokenNode[] = [
-  ...nodeMutants.map(({ fault, caughtBy, edits }) => ({
+  ...[...nodeMutants, ...sharingMutants].map(({ fault, caughtBy, edits }) => ({
     fault,
     caughtBy,
     create: () => subjectOver(withScript(edited(edits))),

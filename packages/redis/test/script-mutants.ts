@@ -26,10 +26,11 @@ const claim = "redis.call('SET', KEYS[i], owner, 'PX', ttlMs)";
 const claims: [string, string] = [shortClaim, claim];
 const clamps: [string, string] = ["math.min(hint, latestHint())", "math.min(tonumber(fenceHint), latestHint())"];
 const advance = "highest + 1)";
+const advanceInExtend = "highest + (joined == count and 0 or 1)";
 const isHeld = "local isHeld = mine == count";
 const whereDenied = "if retryAfterMs and not isResent then return";
-const denial = "return { 'denied', retryAfterMs, held, heldBy } end";
-const raise = "raiseCounters(before, count, counters, fence, fenceHint, keepMs)";
+const denial = "return { 'denied', retryAfterMs, held, heldBy }, sharings end";
+const raise = "raiseCounters(before, count, counters, fence, fenceHint, keepMs, joins and isMarked)";
 const raiseInExtend = "raiseCounters(before, count, counters, fence, atLeast, keepMs, isVoteDoubtful)";
 
 /** Claims without checking the holder, for a node that checks in another call. */
@@ -46,10 +47,10 @@ export const nodeMutants: readonly NodeMutant[] = [
     edits: [
       {
         file: "release-one.lua",
-        from: "if redis.pcall('GET', lockKey) ~= owner then",
-        to: "if not redis.pcall('GET', lockKey) then",
+        from: "if holder ~= owner then",
+        to: "if not holder then",
       },
-      { file: "release.lua", from: "if redis.pcall('GET', key) == owner then", to: "if redis.pcall('GET', key) then" },
+      { file: "release.lua", from: "local isFree = holder == owner", to: "local isFree = holder" },
     ],
   },
   {
@@ -143,7 +144,7 @@ export const nodeMutants: readonly NodeMutant[] = [
   {
     fault: "rejoins in an extension without advancing the counter",
     caughtBy: "extend() with rejoin advances the counter, as a grant does",
-    edits: [{ file: "extend.lua", from: advance, to: "highest)" }],
+    edits: [{ file: "extend.lua", from: advanceInExtend, to: "highest" }],
   },
   {
     fault: "rejoins in an extension that must not rejoin",
@@ -251,8 +252,189 @@ export const nodeMutants: readonly NodeMutant[] = [
   {
     fault: "omits the counter of a free resource from inspect()",
     caughtBy: "inspect() of a released resource returns no owner and the last fence",
-    edits: [{ file: "inspect.lua", from: "exact(highest)", to: "exact(get(key) and highest or 0)" }],
+    edits: [
+      {
+        file: "inspect.lua",
+        from: "if not sharing then",
+        to: "if not holder then highest = 0 end if not sharing then",
+      },
+    ],
   },
+];
+
+/** Returns a mutant of shared claims. */
+function inSharers(fault: string, caughtBy: string, from: string, to: string, file = "sharers.lua"): NodeMutant {
+  return { fault, caughtBy, edits: [{ file, from, to }] };
+}
+
+const excludesWriters = "acquire() of an exclusive claim is denied until the last sharer has released";
+const excludesReaders =
+  "acquire() of a shared claim is denied while another owner holds the resource alone, and changes nothing";
+
+/** Faults of shared claims that the conformance suite catches. */
+export const sharingMutants: readonly NodeMutant[] = [
+  inSharers(
+    "treats shared claims as exclusive ones",
+    "acquire() of a shared claim joins those of other owners, through either client",
+    "sharers.blockerOf(sharing, KEYS[i], owner, takeover, shared)",
+    "sharers.blockerOf(sharing, KEYS[i], owner, takeover, false)",
+    "acquire.lua",
+  ),
+  inSharers(
+    "lets an exclusive claim join sharers",
+    excludesWriters,
+    "return other and endMs - nowMs, other, false",
+    "return nil, other, false",
+  ),
+  inSharers(
+    "lets sharers join an exclusive claim",
+    excludesReaders,
+    "elseif holder and holder ~= takeover then",
+    "elseif holder and holder ~= takeover and not shared then",
+    "acquire.lua",
+  ),
+  inSharers(
+    "lets a writer in when it takes over one of several sharers",
+    "acquire() with takeover of an exclusive claim is denied and changes nothing while another owner shares",
+    "if not shared then\n",
+    "if takeover and not shared then return nil, nil, false end\n    if not shared then\n",
+  ),
+  inSharers(
+    "frees a shared resource with the first release",
+    "release() of one shared claim leaves the others, and keeps the counter",
+    "if other then alignExpiry(lockKey, sharing.set, endMs) else",
+    "do",
+  ),
+  inSharers(
+    "keeps a shared resource until its ttl ends, although all have released it",
+    excludesWriters,
+    "else redis.call('DEL', lockKey, sharing.set) end",
+    "end",
+  ),
+  inSharers(
+    "replies that a sharer has released, and keeps its claim",
+    "release() of one shared claim leaves the others, and keeps the counter",
+    "redis.call('ZREM', sharing.set, owner)",
+    "",
+  ),
+  inSharers(
+    "counts sharers whose claims have ended",
+    "a shared claim that has expired counts no longer, while another one lasts",
+    "return endMs and endMs >= nowMs and endMs or nil",
+    "return endMs or nil",
+  ),
+  inSharers(
+    "lets the lock key end with the sharer that joined last",
+    "a shared claim outlasts a shorter one that joins, is extended, expires or is released",
+    "local _, longestMs = made.longestOf(sharing)",
+    "local longestMs = nowMs + ttlMs",
+  ),
+  inSharers(
+    "lets the lock key end with the first sharer",
+    "several shared claims last until the last of them ends, and then the resource is free",
+    "    redis.call('PEXPIREAT', lockKey, string.format('%.0f', untilMs))\n",
+    "",
+  ),
+  inSharers(
+    "shortens a shared claim when it is extended for less",
+    "extend() of a shared claim with less than its remaining ttl does not shorten it",
+    "if made.endOf(sharing, owner) < nowMs + ttlMs then made.join(sharing, lockKey, owner, ttlMs) end",
+    "made.join(sharing, lockKey, owner, ttlMs)",
+  ),
+  inSharers(
+    "does not prolong a shared claim",
+    "extend() of a shared claim prolongs that claim and no other",
+    "if made.endOf(sharing, owner) < nowMs + ttlMs then made.join(sharing, lockKey, owner, ttlMs) end",
+    "",
+  ),
+  inSharers(
+    "keeps the sharer whose claim was taken over",
+    "acquire() with takeover passes one of several shared claims on, and leaves the counter and the others alone",
+    "if takeover and takeover ~= owner then redis.call('ZREM', set, takeover) end",
+    "",
+  ),
+  inSharers(
+    "advances the counter for a claim that joins",
+    "acquire() of a shared claim that joins leaves the counter alone, whatever its hint",
+    "shared and joined == count and highest > 0",
+    "false",
+    "acquire.lua",
+  ),
+  inSharers(
+    "does not advance the counter for a shared claim that joins nobody",
+    "acquire() of a shared claim advances the counter if it joins nobody, as any grant does",
+    "shared and joined == count and highest > 0",
+    "shared and highest > 0",
+    "acquire.lua",
+  ),
+  inSharers(
+    "does not advance the counters of several resources of which one is joined",
+    "acquire() that joins sharers on only some of several resources advances the counter of each",
+    "shared and joined == count and highest > 0",
+    "shared and joined > 0 and highest > 0",
+    "acquire.lua",
+  ),
+  inSharers(
+    "advances the counter when a sharer rejoins others",
+    "extend() with rejoin of a shared claim joins the sharers, and raises the counter no further than its fence",
+    advanceInExtend,
+    "highest + 1",
+    "extend.lua",
+  ),
+  inSharers(
+    "does not advance the counter when a sharer rejoins nobody",
+    "extend() with rejoin of a shared claim advances the counter if it joins nobody, and others can join it",
+    advanceInExtend,
+    "highest + (shared and 0 or 1)",
+    "extend.lua",
+  ),
+  inSharers(
+    "lets a sharer rejoin an exclusive claim",
+    "extend() with rejoin changes nothing while another owner holds the resource and either claim is exclusive",
+    "holder and holder ~= owner",
+    "holder and holder ~= owner and not shared",
+    "extend.lua",
+  ),
+  inSharers(
+    "lists sharers whose claims have ended",
+    "inspect() lists no sharer that has released or expired",
+    "if leftMs >= 0 then claims[i] = leftMs",
+    "if leftMs then claims[i] = math.max(leftMs, 0)",
+  ),
+  inSharers(
+    "names one of several readers that wait",
+    "release() of an exclusive claim removes all waiters of shared requests, and names one of them",
+    "    if #others > 0 then redis.pcall('ZREMRANGEBYSCORE', list, '-inf', '(0') end\n",
+    "",
+    "waiting-lists.lua",
+  ),
+  inSharers(
+    "names readers and writers in the order in which they joined",
+    "release() names waiters of shared requests before exclusive ones that joined earlier",
+    "local sharedOffset = -9007199254740992",
+    "local sharedOffset = 0",
+    "waiting-lists.lua",
+  ),
+  inSharers(
+    "names readers after readers, although a writer waits",
+    "release() of the last shared claim names the first exclusive waiter before waiters of shared requests",
+    "if isAfterSharers then",
+    "if false then",
+    "waiting-lists.lua",
+  ),
+  inSharers(
+    "lets readers follow each other without a gap, although a writer waits",
+    "acquire() of a shared claim does not join once an exclusive request with a waiter was denied",
+    "if sharing and not shared then sharers.reserve(sharing, KEYS[i]) end",
+    "",
+    "waiting-lists.lua",
+  ),
+  inSharers(
+    "lets sharers hand over to each other, although a writer waits",
+    "acquire() with takeover of a shared claim is denied likewise, so that sharers do not hand over for ever",
+    "return isReserved and reservedMs or nil, longest, false",
+    "return isReserved and not takeover and reservedMs or nil, longest, false",
+  ),
 ];
 
 /** Returns a mutant of the short path of acquire. */
@@ -332,18 +514,20 @@ export const pathMutants: readonly ScriptMutant[] = [
       },
     ],
   },
+  inReleaseOne("releases claims of any owner in the short path", "if holder ~= owner then", "if not holder then"),
+  inReleaseOne("ends no shared claim in the short path of release", "then return nil end", "then return 0 end"),
   inReleaseOne(
-    "releases claims of any owner in the short path",
-    "if redis.pcall('GET', lockKey) ~= owner then return 0 end",
+    "names only one waiter of shared requests in the short path",
+    "if next and string.byte(next) == 255 then return nil, first end",
     "",
   ),
   inReleaseOne("frees nothing in the short path, and replies that it did", "redis.call('DEL', lockKey)", ""),
   inReleaseOne("replies that the short path freed nothing", "{ 'next', next } or 1", "{ 'next', next } or 0"),
-  inReleaseOne("names no waiter in the short path", "local next = redis.pcall('ZPOPMIN', list)[1]", "local next"),
+  inReleaseOne("names no waiter in the short path", "local next = first[1]", "local next"),
   inReleaseOne(
     "keeps, in the short path, the named waiter in the list",
-    "redis.pcall('ZPOPMIN', list)[1]",
-    "redis.pcall('ZRANGE', list, 0, 0)[1]",
+    "redis.pcall('ZPOPMIN', list)",
+    "redis.pcall('ZRANGE', list, 0, 0, 'WITHSCORES')",
   ),
   inReleaseOne(
     "omits the named waiter from the reply of the short path",
@@ -369,11 +553,11 @@ export const pathMutants: readonly ScriptMutant[] = [
   {
     fault: "replies to an operation with the reply to the previous one",
     edits: [
-      { file: "lock.lua", from: "local ok, answer, fields, keys\n", to: "" },
+      { file: "lock.lua", from: "local ok, answer, taken, fields, keys\n", to: "" },
       {
         file: "lock.lua",
         from: "local name = ARGV[4]\n",
-        to: "local name = ARGV[4]\nlocal ok, answer, fields, keys\n",
+        to: "local name = ARGV[4]\nlocal ok, answer, taken, fields, keys\n",
       },
     ],
   },

@@ -4,6 +4,7 @@
 -- throughout until that other lock has ended. It is answered as if it had just been made again, and its counter is
 -- marked. A claim that the server has kept does count.
 local function extend(before, count, owner, atLeast, ttlMs, keepMs, mayRejoin, shared)
+  if shared then sharers = sharers or makeSharers() end
   local mine, others, joined, sharings = 0, 0, 0, nil
   for i = before + 1, before + count do
     local holder = get(KEYS[i])
@@ -12,8 +13,8 @@ local function extend(before, count, owner, atLeast, ttlMs, keepMs, mayRejoin, s
     if sharing then
       sharings = sharings or {}
       sharings[i] = sharing
-      isMine = useSharers().endOf(sharing, owner) ~= nil
-      local isJoined = useSharers().longestOf(sharing, owner) ~= nil
+      isMine = sharers.endOf(sharing, owner) ~= nil
+      local isJoined = sharers.longestOf(sharing, owner) ~= nil
       if isJoined then joined = joined + 1 end
       isOther = not isMine and not isJoined
     end
@@ -29,10 +30,13 @@ local function extend(before, count, owner, atLeast, ttlMs, keepMs, mayRejoin, s
   assertFence(fence, before)
   raiseCounters(before, count, counters, fence, atLeast, keepMs, isVoteDoubtful)
   for i = before + 1, before + count do
-    if sharings and sharings[i] then
-      useSharers().join(sharings[i], KEYS[i], owner, ttlMs)
+    local sharing = sharings and sharings[i]
+    if sharing and isHeld then
+      sharers.keep(sharing, KEYS[i], owner, ttlMs)
+    elseif sharing then
+      sharers.join(sharing, KEYS[i], owner, ttlMs)
     elseif not isHeld and shared then
-      useSharers().begin(KEYS[i], KEYS[i + count], owner, ttlMs)
+      sharers.begin(KEYS[i], KEYS[i + count], owner, ttlMs)
     elseif not isHeld then
       redis.call('SET', KEYS[i], owner, 'PX', ttlMs)
     elseif redis.call('PTTL', KEYS[i]) < tonumber(ttlMs) then

@@ -16,24 +16,24 @@ local function makeSharers()
   -- How long further sharers are denied after the denial of an exclusive waiter.
   local reservationMs = 1000
   local nowMs = math.floor(latestHint() / 1000) - 24 * 60 * 60 * 1000
-  local sharers = { nowMs = nowMs }
+  local made = {}
 
   -- Reads the value of a lock key. Returns nil unless it is a mark.
-  function sharers.read(value)
+  function made.read(value)
     local reservedUntil, tail = string.match(value, markPattern)
     return tail and { set = setPrefix .. tail, tail = tail, reservedUntil = tonumber(reservedUntil) }
   end
 
   -- Returns when the claim of a sharer ends; nil if it is not in force. Like the keys of the server, a claim is in
   -- force during the millisecond in which it ends.
-  function sharers.endOf(sharing, owner)
+  function made.endOf(sharing, owner)
     local endMs = tonumber(redis.call('ZSCORE', sharing.set, owner))
     return endMs and endMs >= nowMs and endMs or nil
   end
 
   -- Returns the owner of the claim in force that lasts longest, and when that ends, ignoring those of two owners; nil
   -- if there is none.
-  function sharers.longestOf(sharing, ignored, alsoIgnored)
+  function made.longestOf(sharing, ignored, alsoIgnored)
     local top = redis.call('ZREVRANGE', sharing.set, 0, 2, 'WITHSCORES')
     for i = 1, #top, 2 do
       local endMs = tonumber(top[i + 1])
@@ -45,14 +45,14 @@ local function makeSharers()
 
   -- Finds what blocks a request from a shared resource. Returns how long that will last in milliseconds, or nil if
   -- nothing does; whose claim it is, or empty if it is unknown; and whether the request is one of the sharers.
-  function sharers.blockerOf(sharing, lockKey, owner, takeover, shared)
-    local longest = sharers.longestOf(sharing)
+  function made.blockerOf(sharing, lockKey, owner, takeover, shared)
+    local longest = made.longestOf(sharing)
     if not longest then return redis.call('PTTL', lockKey), '', false end
     if not shared then
-      local other, endMs = sharers.longestOf(sharing, takeover)
+      local other, endMs = made.longestOf(sharing, takeover)
       return other and endMs - nowMs, other, false
     end
-    local ownEndMs, reservedMs = sharers.endOf(sharing, owner), sharing.reservedUntil - nowMs
+    local ownEndMs, reservedMs = made.endOf(sharing, owner), sharing.reservedUntil - nowMs
     if ownEndMs then return ownEndMs - nowMs, owner, true end
     -- A longer reservation is from a time before the server's clock was set back.
     local isReserved = reservedMs > 0 and reservedMs <= 2 * reservationMs
@@ -60,12 +60,12 @@ local function makeSharers()
   end
 
   -- Returns whether owners other than takeover share the resource.
-  function sharers.hasOthers(sharing, takeover)
-    return sharers.longestOf(sharing, takeover) ~= nil or not sharers.longestOf(sharing)
+  function made.hasOthers(sharing, takeover)
+    return made.longestOf(sharing, takeover) ~= nil or not made.longestOf(sharing)
   end
 
   -- Denies further sharers for a while. XX: a lock key without a ttl must not come into being.
-  function sharers.reserve(sharing, lockKey)
+  function made.reserve(sharing, lockKey)
     redis.pcall('SET', lockKey, string.format(markFormat, nowMs + reservationMs, sharing.tail), 'XX', 'KEEPTTL')
   end
 
@@ -76,7 +76,7 @@ local function makeSharers()
   end
 
   -- Adds a sharer to a resource that is free, or held by an exclusive claim that it replaces.
-  function sharers.begin(lockKey, fenceKey, owner, ttlMs)
+  function made.begin(lockKey, fenceKey, owner, ttlMs)
     local tail, endMs = string.sub(fenceKey, #'holdfast:fence:' + 1), nowMs + ttlMs
     local set = setPrefix .. tail
     redis.call('DEL', set)
@@ -85,27 +85,32 @@ local function makeSharers()
     alignExpiry(lockKey, set, endMs)
   end
 
-  -- Adds a sharer, or keeps its claim for longer, and removes the claim of takeover.
-  function sharers.join(sharing, lockKey, owner, ttlMs, takeover)
-    local set, endMs = sharing.set, math.max(nowMs + ttlMs, sharers.endOf(sharing, owner) or 0)
-    redis.call('ZADD', set, string.format('%.0f', endMs), owner)
+  -- Adds a sharer, and removes the claim of takeover and those that have ended.
+  function made.join(sharing, lockKey, owner, ttlMs, takeover)
+    local set = sharing.set
+    redis.call('ZADD', set, string.format('%.0f', nowMs + ttlMs), owner)
     redis.call('ZREMRANGEBYSCORE', set, '-inf', string.format('(%.0f', nowMs))
     if takeover and takeover ~= owner then redis.call('ZREM', set, takeover) end
-    local _, longestMs = sharers.longestOf(sharing)
+    local _, longestMs = made.longestOf(sharing)
     alignExpiry(lockKey, set, longestMs)
   end
 
+  -- Keeps the claim of a sharer for longer, unless it lasts longer already.
+  function made.keep(sharing, lockKey, owner, ttlMs)
+    if made.endOf(sharing, owner) < nowMs + ttlMs then made.join(sharing, lockKey, owner, ttlMs) end
+  end
+
   -- Removes a sharer. Returns nil if it has no claim in force; otherwise whether the resource is free then.
-  function sharers.leave(sharing, lockKey, owner)
-    if not sharers.endOf(sharing, owner) then return nil end
+  function made.leave(sharing, lockKey, owner)
+    if not made.endOf(sharing, owner) then return nil end
     redis.call('ZREM', sharing.set, owner)
-    local other, endMs = sharers.longestOf(sharing)
+    local other, endMs = made.longestOf(sharing)
     if other then alignExpiry(lockKey, sharing.set, endMs) else redis.call('DEL', lockKey, sharing.set) end
     return not other
   end
 
   -- Returns the sharers that last longest, a hundred at most: an owner, how long its claim remains, and so on.
-  function sharers.list(sharing, lockKey)
+  function made.list(sharing, lockKey)
     local claims = redis.call('ZREVRANGE', sharing.set, 0, 99, 'WITHSCORES')
     for i = #claims, 2, -2 do
       local leftMs = tonumber(claims[i]) - nowMs
@@ -114,16 +119,15 @@ local function makeSharers()
     return claims[1] and claims or { 'unknown sharers', math.max(0, redis.call('PTTL', lockKey)) }
   end
 
-  return sharers
+  return made
 end
 
-local madeSharers
-
--- Returns the functions for shared claims. Few operations need them.
-local function useSharers()
-  madeSharers = madeSharers or makeSharers()
-  return madeSharers
-end
+-- Made when an operation first needs them.
+local sharers
 
 -- Reads the value of a lock key. Returns nil unless the resource is shared.
-local function sharingOf(value) return string.byte(value, 16) == 255 and useSharers().read(value) or nil end
+local function sharingOf(value)
+  if string.byte(value, 16) ~= 255 then return nil end
+  sharers = sharers or makeSharers()
+  return sharers.read(value)
+end
