@@ -9,8 +9,10 @@ import { eventually } from "./timing.ts";
 export type MakeUserClient = (port: number, database: number) => ClientUnderTest;
 
 const permissions = await documentedPermissions();
-const forWaitingLists = permissions.filter((permission) => permission.startsWith("+z"));
-const forAllElse = permissions.filter((permission) => !forWaitingLists.includes(permission));
+const forSharing = permissions.slice(permissions.indexOf("+zscore"));
+const forExclusive = permissions.filter((permission) => !forSharing.includes(permission));
+const forWaitingLists = forExclusive.filter((permission) => permission.startsWith("+z"));
+const forAllElse = forExclusive.filter((permission) => !forWaitingLists.includes(permission));
 
 /** Registers the tests that an adapter needs all documented permissions and no others. */
 export function describeAccess(name: string, makeClient: MakeUserClient): void {
@@ -71,6 +73,27 @@ export function describeAccess(name: string, makeClient: MakeUserClient): void {
       expect(await namesInTurn(client)).not.toEqual(["first", "second", undefined]);
       await server.command("FLUSHALL");
       await everythingWorks();
+    });
+
+    test("the permissions for shared locks let owners share a lock; without them, everything else works", async () => {
+      await allow(server, permissions);
+      const client = connect();
+      await eventually(() => expect(client.isReady()).toBe(true));
+      await shareInTurn(client);
+      await server.command("FLUSHALL");
+      await allow(server, forExclusive);
+      expect(await namesInTurn(client)).toEqual(["first", "second", undefined]);
+      await server.command("FLUSHALL");
+      await everythingWorks();
+    });
+
+    test.each(forSharing)("%s is needed for shared locks, and for nothing else", async (permission) => {
+      await allowAllBut(permission);
+      const client = connect();
+      await eventually(() => expect(client.isReady()).toBe(true));
+      await expect(shareInTurn(client)).rejects.toThrow();
+      await server.command("FLUSHALL");
+      expect(await namesInTurn(client)).toEqual(["first", "second", undefined]);
     });
 
     test("claims and counters are in the client's database; a release in another one is announced, and frees nothing", async () => {
@@ -163,6 +186,20 @@ async function namesInTurn({ node }: ClientUnderTest): Promise<(string | undefin
   releases.push(await node.release(releaseRequest("alice again")));
   for (const { released } of releases) expect(released).toBe(true);
   return releases.map(({ next }) => next);
+}
+
+/** Shares a lock, and rejects unless the writer that waits is named after the readers. */
+async function shareInTurn({ node }: ClientUnderTest): Promise<void> {
+  const shared = { shared: true };
+  for (const owner of ["alice", "bob"]) {
+    expect(await node.acquire(acquireRequest(owner, shared))).toEqual({ granted: true, fence: 1 });
+  }
+  expect(await node.extend(extendRequest("alice", shared))).toEqual({ held: true, fence: 1 });
+  expect(await node.acquire(acquireRequest("carol", { waiter: "writer" }))).toMatchObject({ granted: false });
+  expect(await node.acquire(acquireRequest("dave", { ...shared, waiter: "reader" }))).toMatchObject({ granted: false });
+  expect(await node.inspect?.("r")).toMatchObject({ sharers: [{}, {}] });
+  expect(await node.release(releaseRequest("alice"))).toEqual({ released: true });
+  expect(await node.release(releaseRequest("bob"))).toEqual({ released: true, next: "writer" });
 }
 
 /** Returns the log of commands that the server denied to users. */

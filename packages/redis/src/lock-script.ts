@@ -159,8 +159,8 @@ alignExpiry(lockKey, set, endMs)
 end
 function made.join(sharing, lockKey, owner, ttlMs, takeover)
 local set = sharing.set
-redis.call('ZADD', set, string.format('%.0f', nowMs + ttlMs), owner)
 redis.call('ZREMRANGEBYSCORE', set, '-inf', string.format('(%.0f', nowMs))
+redis.call('ZADD', set, string.format('%.0f', nowMs + ttlMs), owner)
 if takeover and takeover ~= owner then redis.call('ZREM', set, takeover) end
 local _, longestMs = made.longestOf(sharing)
 alignExpiry(lockKey, set, longestMs)
@@ -438,4 +438,4 @@ end
 return reply`;
 
 /** What `EVALSHA` takes: the SHA-1 digest of the source. */
-export const lockScriptSha: string = "1b7bac1980433ab0622007335cac3434f261e8e7";
+export const lockScriptSha: string = "1bd7fc9ed092d1c7bbac28ca97fc64495711b741";

@@ -19,7 +19,7 @@ const keep = (owner: string, terms = {}) => node().extend(extendRequest(owner, {
 
 /** Returns the end of each sharer's claim, in milliseconds of the server's time of day. */
 async function ends(): Promise<Record<string, number>> {
-  const members = await client.zrange(names.sharers, 0, -1, "WITHSCORES");
+  const members = await client.zrange(names.sharers, "0", "-1", "WITHSCORES");
   const pairs = members.flatMap((word, index) => (index % 2 === 0 ? [[word, Number(members[index + 1])]] : []));
   return Object.fromEntries(pairs);
 }

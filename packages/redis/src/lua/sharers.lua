@@ -88,8 +88,8 @@ local function makeSharers()
   -- Adds a sharer, and removes the claim of takeover and those that have ended.
   function made.join(sharing, lockKey, owner, ttlMs, takeover)
     local set = sharing.set
-    redis.call('ZADD', set, string.format('%.0f', nowMs + ttlMs), owner)
     redis.call('ZREMRANGEBYSCORE', set, '-inf', string.format('(%.0f', nowMs))
+    redis.call('ZADD', set, string.format('%.0f', nowMs + ttlMs), owner)
     if takeover and takeover ~= owner then redis.call('ZREM', set, takeover) end
     local _, longestMs = made.longestOf(sharing)
     alignExpiry(lockKey, set, longestMs)
