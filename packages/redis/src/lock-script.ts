@@ -104,22 +104,29 @@ end
 local function assertFence(number, before)
 if number > fenceMax then error({ err = 'ERR the fence counter of ' .. KEYS[before + 1] .. ' is used up' }) end
 end
-local function makeSharers()
+local sharers
+local function sharingOf(value, fenceKey)
+if value and string.byte(value, 16) ~= 255 then return nil end
+if sharers then return sharers.read(value, fenceKey) end
 local markFormat, markPattern = 'holdfast:shared\\255%.0f:%s', '^holdfast:shared\\255(%d+):(.*)$'
 local setPrefix = 'holdfast:sharers:'
 local reservationMs = 1000
 local nowMs = math.floor(latestHint() / 1000) - 24 * 60 * 60 * 1000
-local made = {}
-function made.read(value)
-local reservedUntil, tail = string.match(value, markPattern)
-return tail and { set = setPrefix .. tail, tail = tail, reservedUntil = tonumber(reservedUntil) }
+sharers = {}
+sharers.__index = sharers
+function sharers.read(mark, ofFenceKey)
+local reservedUntil, tail = string.match(mark or '', markPattern)
+if not mark then reservedUntil, tail = 0, string.sub(ofFenceKey, #'holdfast:fence:' + 1) end
+if not tail then return nil end
+local sharing = { set = setPrefix .. tail, tail = tail, reservedUntil = tonumber(reservedUntil) }
+return setmetatable(sharing, sharers)
 end
-function made.endOf(sharing, owner)
-local endMs = tonumber(redis.call('ZSCORE', sharing.set, owner))
+function sharers:endOf(owner)
+local endMs = tonumber(redis.call('ZSCORE', self.set, owner))
 return endMs and endMs >= nowMs and endMs or nil
 end
-function made.longestOf(sharing, ignored, alsoIgnored)
-local top = redis.call('ZREVRANGE', sharing.set, 0, 2, 'WITHSCORES')
+function sharers:longestOf(ignored, alsoIgnored)
+local top = redis.call('ZREVRANGE', self.set, 0, 2, 'WITHSCORES')
 for i = 1, #top, 2 do
 local endMs = tonumber(top[i + 1])
 if endMs < nowMs then return nil end
@@ -127,69 +134,62 @@ if top[i] ~= ignored and top[i] ~= alsoIgnored then return top[i], endMs end
 end
 return nil
 end
-function made.blockerOf(sharing, lockKey, owner, takeover, shared)
-local longest = made.longestOf(sharing)
+function sharers:blockerOf(lockKey, owner, takeover, shared)
+local longest = self:longestOf()
 if not longest then return redis.call('PTTL', lockKey), '', false end
 if not shared then
-local other, endMs = made.longestOf(sharing, takeover)
+local other, endMs = self:longestOf(takeover)
 return other and endMs - nowMs, other, false
 end
-local ownEndMs, reservedMs = made.endOf(sharing, owner), sharing.reservedUntil - nowMs
+local ownEndMs, reservedMs = self:endOf(owner), self.reservedUntil - nowMs
 if ownEndMs then return ownEndMs - nowMs, owner, true end
 local isReserved = reservedMs > 0 and reservedMs <= 2 * reservationMs
 return isReserved and reservedMs or nil, longest, false
 end
-function made.hasOthers(sharing, takeover)
-return made.longestOf(sharing, takeover) ~= nil or not made.longestOf(sharing)
+function sharers:hasOthers(takeover)
+return self:longestOf(takeover) ~= nil or not self:longestOf()
 end
-function made.reserve(sharing, lockKey)
-redis.pcall('SET', lockKey, string.format(markFormat, nowMs + reservationMs, sharing.tail), 'XX', 'KEEPTTL')
+function sharers:reserve(lockKey)
+redis.pcall('SET', lockKey, string.format(markFormat, nowMs + reservationMs, self.tail), 'XX', 'KEEPTTL')
 end
 local function alignExpiry(lockKey, set, untilMs)
 redis.call('PEXPIREAT', set, string.format('%.0f', untilMs))
 redis.call('PEXPIREAT', lockKey, string.format('%.0f', untilMs))
 end
-function made.begin(lockKey, fenceKey, owner, ttlMs)
-local tail, endMs = string.sub(fenceKey, #'holdfast:fence:' + 1), nowMs + ttlMs
-local set = setPrefix .. tail
-redis.call('DEL', set)
-redis.call('ZADD', set, string.format('%.0f', endMs), owner)
-redis.call('SET', lockKey, string.format(markFormat, 0, tail), 'PX', ttlMs)
-alignExpiry(lockKey, set, endMs)
+function sharers:begin(lockKey, owner, ttlMs)
+local endMs = nowMs + ttlMs
+redis.call('DEL', self.set)
+redis.call('ZADD', self.set, string.format('%.0f', endMs), owner)
+redis.call('SET', lockKey, string.format(markFormat, 0, self.tail), 'PX', ttlMs)
+alignExpiry(lockKey, self.set, endMs)
 end
-function made.join(sharing, lockKey, owner, ttlMs, takeover)
-local set = sharing.set
+function sharers:join(lockKey, owner, ttlMs, takeover)
+local set = self.set
 redis.call('ZREMRANGEBYSCORE', set, '-inf', string.format('(%.0f', nowMs))
 redis.call('ZADD', set, string.format('%.0f', nowMs + ttlMs), owner)
 if takeover and takeover ~= owner then redis.call('ZREM', set, takeover) end
-local _, longestMs = made.longestOf(sharing)
+local _, longestMs = self:longestOf()
 alignExpiry(lockKey, set, longestMs)
 end
-function made.keep(sharing, lockKey, owner, ttlMs)
-if made.endOf(sharing, owner) < nowMs + ttlMs then made.join(sharing, lockKey, owner, ttlMs) end
+function sharers:keep(lockKey, owner, ttlMs)
+if self:endOf(owner) < nowMs + ttlMs then self:join(lockKey, owner, ttlMs) end
 end
-function made.leave(sharing, lockKey, owner)
-if not made.endOf(sharing, owner) then return nil end
-redis.call('ZREM', sharing.set, owner)
-local other, endMs = made.longestOf(sharing)
-if other then alignExpiry(lockKey, sharing.set, endMs) else redis.call('DEL', lockKey, sharing.set) end
+function sharers:leave(lockKey, owner)
+if not self:endOf(owner) then return nil end
+redis.call('ZREM', self.set, owner)
+local other, endMs = self:longestOf()
+if other then alignExpiry(lockKey, self.set, endMs) else redis.call('DEL', lockKey, self.set) end
 return not other
 end
-function made.list(sharing, lockKey)
-local claims = redis.call('ZREVRANGE', sharing.set, 0, 99, 'WITHSCORES')
+function sharers:list(lockKey)
+local claims = redis.call('ZREVRANGE', self.set, 0, 99, 'WITHSCORES')
 for i = #claims, 2, -2 do
 local leftMs = tonumber(claims[i]) - nowMs
 if leftMs >= 0 then claims[i] = leftMs else claims[i - 1], claims[i] = nil, nil end
 end
 return claims[1] and claims or { 'unknown sharers', math.max(0, redis.call('PTTL', lockKey)) }
 end
-return made
-end
-local sharers
-local function sharingOf(value)
-if string.byte(value, 16) ~= 255 then return nil end
-sharers = sharers or makeSharers()
-return sharers.read(value)
+return sharers.read(value, fenceKey)
 end
 local listMs = 10000
 local sharedOffset = -9007199254740992
@@ -225,14 +225,14 @@ if isDenied and answer[1] ~= 'denied' then return end
 for i = before + 1, before + count do
 local list, sharing, isInTheWay = KEYS[i + 2 * count], sharings and sharings[i], isDenied
 if isDenied and sharing then
-isInTheWay = sharers.hasOthers(sharing, takeover)
+isInTheWay = sharing:hasOthers(takeover)
 elseif isDenied and count > 1 then
 local holder = redis.pcall('GET', KEYS[i])
 isInTheWay = holder and holder ~= takeover
 end
 if isInTheWay then
 enterList(list, tonumber(redis.pcall('GET', KEYS[i + count])) or 0, waiter, shared)
-if sharing and not shared then sharers.reserve(sharing, KEYS[i]) end
+if sharing and not shared then sharing:reserve(KEYS[i]) end
 else
 redis.pcall('ZREM', list, shared and '\\255' .. waiter or waiter)
 if isDenied then nameNext(KEYS[i], list) end
@@ -243,7 +243,6 @@ local function isOwner(value) return #value < 512 and string.find(value, string.
 local function acquire(before, count, owner, fenceHint, ttlMs, keepMs, takeover, shared)
 local notYetMs = recoveringMs()
 if notYetMs ~= 0 then return { 'recovering', notYetMs } end
-if shared then sharers = sharers or makeSharers() end
 local mine, retryAfterMs, held, heldBy, sharings, joined = 0, nil, 0, nil, nil, 0
 for i = before + 1, before + count do
 local holder = get(KEYS[i])
@@ -252,8 +251,8 @@ local isMine, ms, by = holder == owner, nil, holder
 if sharing then
 sharings = sharings or {}
 sharings[i] = sharing
-ms, by, isMine = sharers.blockerOf(sharing, KEYS[i], owner, takeover, shared)
-if sharers.longestOf(sharing, owner, takeover) then joined = joined + 1 end
+ms, by, isMine = sharing:blockerOf(KEYS[i], owner, takeover, shared)
+if sharing:longestOf(owner, takeover) then joined = joined + 1 end
 elseif holder and holder ~= takeover then
 ms = redis.call('PTTL', KEYS[i])
 end
@@ -280,15 +279,14 @@ if not shared then
 redis.call('SET', KEYS[i], owner, 'PX', ttlMs)
 if sharing then redis.call('DEL', sharing.set) end
 elseif sharing then
-sharers.join(sharing, KEYS[i], owner, ttlMs, takeover)
+sharing:join(KEYS[i], owner, ttlMs, takeover)
 else
-sharers.begin(KEYS[i], KEYS[i + count], owner, ttlMs)
+sharingOf(nil, KEYS[i + count]):begin(KEYS[i], owner, ttlMs)
 end
 end
 return fence == tonumber(fenceHint) and 0 or exact(fence)
 end
 local function extend(before, count, owner, atLeast, ttlMs, keepMs, mayRejoin, shared)
-if shared then sharers = sharers or makeSharers() end
 local mine, others, joined, sharings = 0, 0, 0, nil
 for i = before + 1, before + count do
 local holder = get(KEYS[i])
@@ -297,8 +295,8 @@ local isMine, isOther = holder == owner, holder and holder ~= owner
 if sharing then
 sharings = sharings or {}
 sharings[i] = sharing
-isMine = sharers.endOf(sharing, owner) ~= nil
-local isJoined = sharers.longestOf(sharing, owner) ~= nil
+isMine = sharing:endOf(owner) ~= nil
+local isJoined = sharing:longestOf(owner) ~= nil
 if isJoined then joined = joined + 1 end
 isOther = not isMine and not isJoined
 end
@@ -315,11 +313,11 @@ raiseCounters(before, count, counters, fence, atLeast, keepMs, isVoteDoubtful)
 for i = before + 1, before + count do
 local sharing = sharings and sharings[i]
 if sharing and isHeld then
-sharers.keep(sharing, KEYS[i], owner, ttlMs)
+sharing:keep(KEYS[i], owner, ttlMs)
 elseif sharing then
-sharers.join(sharing, KEYS[i], owner, ttlMs)
+sharing:join(KEYS[i], owner, ttlMs)
 elseif not isHeld and shared then
-sharers.begin(KEYS[i], KEYS[i + count], owner, ttlMs)
+sharingOf(nil, KEYS[i + count]):begin(KEYS[i], owner, ttlMs)
 elseif not isHeld then
 redis.call('SET', KEYS[i], owner, 'PX', ttlMs)
 elseif redis.call('PTTL', KEYS[i]) < tonumber(ttlMs) then
@@ -340,7 +338,7 @@ if isFree then
 redis.call('DEL', key)
 ended = ended + 1
 elseif sharing then
-local ok, isLast = pcall(sharers.leave, sharing, key, owner)
+local ok, isLast = pcall(sharing.leave, sharing, key, owner)
 if ok and isLast ~= nil then ended = ended + 1 end
 isFree = ok and isLast
 end
@@ -363,7 +361,7 @@ local key = KEYS[before + 1]
 local holder = get(key)
 local sharing = holder and sharingOf(holder)
 if not sharing then return { holder, redis.call('PTTL', key), exact(highest), recoveringMs() } end
-local claims = sharers.list(sharing, key)
+local claims = sharing:list(key)
 return { claims[1], claims[2], exact(highest), recoveringMs(), claims }
 end
 local function identify()
@@ -438,4 +436,4 @@ end
 return reply`;
 
 /** What `EVALSHA` takes: the SHA-1 digest of the source. */
-export const lockScriptSha: string = "1bd7fc9ed092d1c7bbac28ca97fc64495711b741";
+export const lockScriptSha: string = "88d7d06eea2c582f3347e69ae457b443a7a67f94";

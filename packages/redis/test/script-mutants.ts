@@ -276,8 +276,8 @@ export const sharingMutants: readonly NodeMutant[] = [
   inSharers(
     "treats shared claims as exclusive ones",
     "acquire() of a shared claim joins those of other owners, through either client",
-    "sharers.blockerOf(sharing, KEYS[i], owner, takeover, shared)",
-    "sharers.blockerOf(sharing, KEYS[i], owner, takeover, false)",
+    "sharing:blockerOf(KEYS[i], owner, takeover, shared)",
+    "sharing:blockerOf(KEYS[i], owner, takeover, false)",
     "acquire.lua",
   ),
   inSharers(
@@ -302,19 +302,19 @@ export const sharingMutants: readonly NodeMutant[] = [
   inSharers(
     "frees a shared resource with the first release",
     "release() of one shared claim leaves the others, and keeps the counter",
-    "if other then alignExpiry(lockKey, sharing.set, endMs) else",
+    "if other then alignExpiry(lockKey, self.set, endMs) else",
     "do",
   ),
   inSharers(
     "keeps a shared resource until its ttl ends, although all have released it",
     excludesWriters,
-    "else redis.call('DEL', lockKey, sharing.set) end",
+    "else redis.call('DEL', lockKey, self.set) end",
     "end",
   ),
   inSharers(
     "replies that a sharer has released, and keeps its claim",
     "release() of one shared claim leaves the others, and keeps the counter",
-    "redis.call('ZREM', sharing.set, owner)",
+    "redis.call('ZREM', self.set, owner)",
     "",
   ),
   inSharers(
@@ -326,7 +326,7 @@ export const sharingMutants: readonly NodeMutant[] = [
   inSharers(
     "lets the lock key end with the sharer that joined last",
     "a shared claim outlasts a shorter one that joins, is extended, expires or is released",
-    "local _, longestMs = made.longestOf(sharing)",
+    "local _, longestMs = self:longestOf()",
     "local longestMs = nowMs + ttlMs",
   ),
   inSharers(
@@ -338,13 +338,13 @@ export const sharingMutants: readonly NodeMutant[] = [
   inSharers(
     "shortens a shared claim when it is extended for less",
     "extend() of a shared claim with less than its remaining ttl does not shorten it",
-    "if made.endOf(sharing, owner) < nowMs + ttlMs then made.join(sharing, lockKey, owner, ttlMs) end",
-    "made.join(sharing, lockKey, owner, ttlMs)",
+    "if self:endOf(owner) < nowMs + ttlMs then self:join(lockKey, owner, ttlMs) end",
+    "self:join(lockKey, owner, ttlMs)",
   ),
   inSharers(
     "does not prolong a shared claim",
     "extend() of a shared claim prolongs that claim and no other",
-    "if made.endOf(sharing, owner) < nowMs + ttlMs then made.join(sharing, lockKey, owner, ttlMs) end",
+    "if self:endOf(owner) < nowMs + ttlMs then self:join(lockKey, owner, ttlMs) end",
     "",
   ),
   inSharers(
@@ -425,7 +425,7 @@ export const sharingMutants: readonly NodeMutant[] = [
   inSharers(
     "lets readers follow each other without a gap, although a writer waits",
     "acquire() of a shared claim does not join once an exclusive request with a waiter was denied",
-    "if sharing and not shared then sharers.reserve(sharing, KEYS[i]) end",
+    "if sharing and not shared then sharing:reserve(KEYS[i]) end",
     "",
     "waiting-lists.lua",
   ),

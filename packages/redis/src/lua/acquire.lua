@@ -8,7 +8,6 @@ local function isOwner(value) return #value < 512 and string.find(value, string.
 local function acquire(before, count, owner, fenceHint, ttlMs, keepMs, takeover, shared)
   local notYetMs = recoveringMs()
   if notYetMs ~= 0 then return { 'recovering', notYetMs } end
-  if shared then sharers = sharers or makeSharers() end
 
   -- The longest remaining time among the blocking claims, or -1 if one of them has no end; the position of that claim,
   -- or 0 if it is this owner's; and its owner, or empty for the value of another program, which may be long, or secret.
@@ -20,8 +19,8 @@ local function acquire(before, count, owner, fenceHint, ttlMs, keepMs, takeover,
     if sharing then
       sharings = sharings or {}
       sharings[i] = sharing
-      ms, by, isMine = sharers.blockerOf(sharing, KEYS[i], owner, takeover, shared)
-      if sharers.longestOf(sharing, owner, takeover) then joined = joined + 1 end
+      ms, by, isMine = sharing:blockerOf(KEYS[i], owner, takeover, shared)
+      if sharing:longestOf(owner, takeover) then joined = joined + 1 end
     elseif holder and holder ~= takeover then
       ms = redis.call('PTTL', KEYS[i])
     end
@@ -50,9 +49,9 @@ local function acquire(before, count, owner, fenceHint, ttlMs, keepMs, takeover,
       redis.call('SET', KEYS[i], owner, 'PX', ttlMs)
       if sharing then redis.call('DEL', sharing.set) end
     elseif sharing then
-      sharers.join(sharing, KEYS[i], owner, ttlMs, takeover)
+      sharing:join(KEYS[i], owner, ttlMs, takeover)
     else
-      sharers.begin(KEYS[i], KEYS[i + count], owner, ttlMs)
+      sharingOf(nil, KEYS[i + count]):begin(KEYS[i], owner, ttlMs)
     end
   end
   return fence == tonumber(fenceHint) and 0 or exact(fence)

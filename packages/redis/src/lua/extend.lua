@@ -4,7 +4,6 @@
 -- throughout until that other lock has ended. It is answered as if it had just been made again, and its counter is
 -- marked. A claim that the server has kept does count.
 local function extend(before, count, owner, atLeast, ttlMs, keepMs, mayRejoin, shared)
-  if shared then sharers = sharers or makeSharers() end
   local mine, others, joined, sharings = 0, 0, 0, nil
   for i = before + 1, before + count do
     local holder = get(KEYS[i])
@@ -13,8 +12,8 @@ local function extend(before, count, owner, atLeast, ttlMs, keepMs, mayRejoin, s
     if sharing then
       sharings = sharings or {}
       sharings[i] = sharing
-      isMine = sharers.endOf(sharing, owner) ~= nil
-      local isJoined = sharers.longestOf(sharing, owner) ~= nil
+      isMine = sharing:endOf(owner) ~= nil
+      local isJoined = sharing:longestOf(owner) ~= nil
       if isJoined then joined = joined + 1 end
       isOther = not isMine and not isJoined
     end
@@ -32,11 +31,11 @@ local function extend(before, count, owner, atLeast, ttlMs, keepMs, mayRejoin, s
   for i = before + 1, before + count do
     local sharing = sharings and sharings[i]
     if sharing and isHeld then
-      sharers.keep(sharing, KEYS[i], owner, ttlMs)
+      sharing:keep(KEYS[i], owner, ttlMs)
     elseif sharing then
-      sharers.join(sharing, KEYS[i], owner, ttlMs)
+      sharing:join(KEYS[i], owner, ttlMs)
     elseif not isHeld and shared then
-      sharers.begin(KEYS[i], KEYS[i + count], owner, ttlMs)
+      sharingOf(nil, KEYS[i + count]):begin(KEYS[i], owner, ttlMs)
     elseif not isHeld then
       redis.call('SET', KEYS[i], owner, 'PX', ttlMs)
     elseif redis.call('PTTL', KEYS[i]) < tonumber(ttlMs) then

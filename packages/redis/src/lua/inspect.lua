@@ -4,6 +4,6 @@ local function inspect(before)
   local holder = get(key)
   local sharing = holder and sharingOf(holder)
   if not sharing then return { holder, redis.call('PTTL', key), exact(highest), recoveringMs() } end
-  local claims = sharers.list(sharing, key)
+  local claims = sharing:list(key)
   return { claims[1], claims[2], exact(highest), recoveringMs(), claims }
 end

@@ -12,7 +12,7 @@ local function release(before, count, owner, isAnnounced, waiter)
       ended = ended + 1
     elseif sharing then
       -- A set that cannot be used does not keep the other resources from being freed.
-      local ok, isLast = pcall(sharers.leave, sharing, key, owner)
+      local ok, isLast = pcall(sharing.leave, sharing, key, owner)
       if ok and isLast ~= nil then ended = ended + 1 end
       isFree = ok and isLast
     end

@@ -9,32 +9,42 @@
 --
 -- Both keys and all claims expire by the server's time of day, as every key with a ttl does.
 
--- Returns the functions for shared claims. Their argument `sharing` is a mark that was read.
-local function makeSharers()
+-- The functions for shared claims, made when an operation first needs them.
+local sharers
+
+-- Reads the value of a lock key: returns an object for its shared claims, or nil unless the resource is shared. Without
+-- a value, returns the object for the first shared claim. There is only one function, as every local name that others
+-- refer to costs time in each call.
+local function sharingOf(value, fenceKey)
+  if value and string.byte(value, 16) ~= 255 then return nil end
+  if sharers then return sharers.read(value, fenceKey) end
   local markFormat, markPattern = 'holdfast:shared\255%.0f:%s', '^holdfast:shared\255(%d+):(.*)$'
   local setPrefix = 'holdfast:sharers:'
   -- How long further sharers are denied after the denial of an exclusive waiter.
   local reservationMs = 1000
   local nowMs = math.floor(latestHint() / 1000) - 24 * 60 * 60 * 1000
-  local made = {}
+  sharers = {}
+  sharers.__index = sharers
 
-  -- Reads the value of a lock key. Returns nil unless it is a mark.
-  function made.read(value)
-    local reservedUntil, tail = string.match(value, markPattern)
-    return tail and { set = setPrefix .. tail, tail = tail, reservedUntil = tonumber(reservedUntil) }
+  function sharers.read(mark, ofFenceKey)
+    local reservedUntil, tail = string.match(mark or '', markPattern)
+    if not mark then reservedUntil, tail = 0, string.sub(ofFenceKey, #'holdfast:fence:' + 1) end
+    if not tail then return nil end
+    local sharing = { set = setPrefix .. tail, tail = tail, reservedUntil = tonumber(reservedUntil) }
+    return setmetatable(sharing, sharers)
   end
 
   -- Returns when the claim of a sharer ends; nil if it is not in force. Like the keys of the server, a claim is in
   -- force during the millisecond in which it ends.
-  function made.endOf(sharing, owner)
-    local endMs = tonumber(redis.call('ZSCORE', sharing.set, owner))
+  function sharers:endOf(owner)
+    local endMs = tonumber(redis.call('ZSCORE', self.set, owner))
     return endMs and endMs >= nowMs and endMs or nil
   end
 
   -- Returns the owner of the claim in force that lasts longest, and when that ends, ignoring those of two owners; nil
   -- if there is none.
-  function made.longestOf(sharing, ignored, alsoIgnored)
-    local top = redis.call('ZREVRANGE', sharing.set, 0, 2, 'WITHSCORES')
+  function sharers:longestOf(ignored, alsoIgnored)
+    local top = redis.call('ZREVRANGE', self.set, 0, 2, 'WITHSCORES')
     for i = 1, #top, 2 do
       local endMs = tonumber(top[i + 1])
       if endMs < nowMs then return nil end
@@ -45,14 +55,14 @@ local function makeSharers()
 
   -- Finds what blocks a request from a shared resource. Returns how long that will last in milliseconds, or nil if
   -- nothing does; whose claim it is, or empty if it is unknown; and whether the request is one of the sharers.
-  function made.blockerOf(sharing, lockKey, owner, takeover, shared)
-    local longest = made.longestOf(sharing)
+  function sharers:blockerOf(lockKey, owner, takeover, shared)
+    local longest = self:longestOf()
     if not longest then return redis.call('PTTL', lockKey), '', false end
     if not shared then
-      local other, endMs = made.longestOf(sharing, takeover)
+      local other, endMs = self:longestOf(takeover)
       return other and endMs - nowMs, other, false
     end
-    local ownEndMs, reservedMs = made.endOf(sharing, owner), sharing.reservedUntil - nowMs
+    local ownEndMs, reservedMs = self:endOf(owner), self.reservedUntil - nowMs
     if ownEndMs then return ownEndMs - nowMs, owner, true end
     -- A longer reservation is from a time before the server's clock was set back.
     local isReserved = reservedMs > 0 and reservedMs <= 2 * reservationMs
@@ -60,13 +70,13 @@ local function makeSharers()
   end
 
   -- Returns whether owners other than takeover share the resource.
-  function made.hasOthers(sharing, takeover)
-    return made.longestOf(sharing, takeover) ~= nil or not made.longestOf(sharing)
+  function sharers:hasOthers(takeover)
+    return self:longestOf(takeover) ~= nil or not self:longestOf()
   end
 
   -- Denies further sharers for a while. XX: a lock key without a ttl must not come into being.
-  function made.reserve(sharing, lockKey)
-    redis.pcall('SET', lockKey, string.format(markFormat, nowMs + reservationMs, sharing.tail), 'XX', 'KEEPTTL')
+  function sharers:reserve(lockKey)
+    redis.pcall('SET', lockKey, string.format(markFormat, nowMs + reservationMs, self.tail), 'XX', 'KEEPTTL')
   end
 
   -- Makes both keys last as long as the longest claim.
@@ -76,42 +86,41 @@ local function makeSharers()
   end
 
   -- Adds a sharer to a resource that is free, or held by an exclusive claim that it replaces.
-  function made.begin(lockKey, fenceKey, owner, ttlMs)
-    local tail, endMs = string.sub(fenceKey, #'holdfast:fence:' + 1), nowMs + ttlMs
-    local set = setPrefix .. tail
-    redis.call('DEL', set)
-    redis.call('ZADD', set, string.format('%.0f', endMs), owner)
-    redis.call('SET', lockKey, string.format(markFormat, 0, tail), 'PX', ttlMs)
-    alignExpiry(lockKey, set, endMs)
+  function sharers:begin(lockKey, owner, ttlMs)
+    local endMs = nowMs + ttlMs
+    redis.call('DEL', self.set)
+    redis.call('ZADD', self.set, string.format('%.0f', endMs), owner)
+    redis.call('SET', lockKey, string.format(markFormat, 0, self.tail), 'PX', ttlMs)
+    alignExpiry(lockKey, self.set, endMs)
   end
 
   -- Adds a sharer, and removes the claim of takeover and those that have ended.
-  function made.join(sharing, lockKey, owner, ttlMs, takeover)
-    local set = sharing.set
+  function sharers:join(lockKey, owner, ttlMs, takeover)
+    local set = self.set
     redis.call('ZREMRANGEBYSCORE', set, '-inf', string.format('(%.0f', nowMs))
     redis.call('ZADD', set, string.format('%.0f', nowMs + ttlMs), owner)
     if takeover and takeover ~= owner then redis.call('ZREM', set, takeover) end
-    local _, longestMs = made.longestOf(sharing)
+    local _, longestMs = self:longestOf()
     alignExpiry(lockKey, set, longestMs)
   end
 
   -- Keeps the claim of a sharer for longer, unless it lasts longer already.
-  function made.keep(sharing, lockKey, owner, ttlMs)
-    if made.endOf(sharing, owner) < nowMs + ttlMs then made.join(sharing, lockKey, owner, ttlMs) end
+  function sharers:keep(lockKey, owner, ttlMs)
+    if self:endOf(owner) < nowMs + ttlMs then self:join(lockKey, owner, ttlMs) end
   end
 
   -- Removes a sharer. Returns nil if it has no claim in force; otherwise whether the resource is free then.
-  function made.leave(sharing, lockKey, owner)
-    if not made.endOf(sharing, owner) then return nil end
-    redis.call('ZREM', sharing.set, owner)
-    local other, endMs = made.longestOf(sharing)
-    if other then alignExpiry(lockKey, sharing.set, endMs) else redis.call('DEL', lockKey, sharing.set) end
+  function sharers:leave(lockKey, owner)
+    if not self:endOf(owner) then return nil end
+    redis.call('ZREM', self.set, owner)
+    local other, endMs = self:longestOf()
+    if other then alignExpiry(lockKey, self.set, endMs) else redis.call('DEL', lockKey, self.set) end
     return not other
   end
 
   -- Returns the sharers that last longest, a hundred at most: an owner, how long its claim remains, and so on.
-  function made.list(sharing, lockKey)
-    local claims = redis.call('ZREVRANGE', sharing.set, 0, 99, 'WITHSCORES')
+  function sharers:list(lockKey)
+    local claims = redis.call('ZREVRANGE', self.set, 0, 99, 'WITHSCORES')
     for i = #claims, 2, -2 do
       local leftMs = tonumber(claims[i]) - nowMs
       if leftMs >= 0 then claims[i] = leftMs else claims[i - 1], claims[i] = nil, nil end
@@ -119,15 +128,5 @@ local function makeSharers()
     return claims[1] and claims or { 'unknown sharers', math.max(0, redis.call('PTTL', lockKey)) }
   end
 
-  return made
-end
-
--- Made when an operation first needs them.
-local sharers
-
--- Reads the value of a lock key. Returns nil unless the resource is shared.
-local function sharingOf(value)
-  if string.byte(value, 16) ~= 255 then return nil end
-  sharers = sharers or makeSharers()
-  return sharers.read(value)
+  return sharers.read(value, fenceKey)
 end

@@ -53,14 +53,14 @@ local function updateWaitingLists(before, count, answer, takeover, waiter, share
   for i = before + 1, before + count do
     local list, sharing, isInTheWay = KEYS[i + 2 * count], sharings and sharings[i], isDenied
     if isDenied and sharing then
-      isInTheWay = sharers.hasOthers(sharing, takeover)
+      isInTheWay = sharing:hasOthers(takeover)
     elseif isDenied and count > 1 then
       local holder = redis.pcall('GET', KEYS[i])
       isInTheWay = holder and holder ~= takeover
     end
     if isInTheWay then
       enterList(list, tonumber(redis.pcall('GET', KEYS[i + count])) or 0, waiter, shared)
-      if sharing and not shared then sharers.reserve(sharing, KEYS[i]) end
+      if sharing and not shared then sharing:reserve(KEYS[i]) end
     else
       redis.pcall('ZREM', list, shared and '\255' .. waiter or waiter)
       if isDenied then nameNext(KEYS[i], list) end
