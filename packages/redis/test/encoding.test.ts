@@ -157,6 +157,21 @@ describe("a record", () => {
     }
   });
 
+  test("of a shared claim has the form of the general path, under another name", async () => {
+    const claim = acquireRequest("alice", { ...terms, shared: true });
+    expect(await recordOf(({ acquire }) => acquire(claim))).toEqual({
+      keys: [lock, fence],
+      words: ["acquire-shared", "1", "alice", "7", "5000", String(dayMs + 5_000), "", ""],
+    });
+    const extension = extendRequest("alice", { ttlMs: 5_000, fence: 9, shared: true });
+    expect(await recordOf(({ extend }) => extend(extension))).toEqual({
+      keys: [lock, fence],
+      words: ["extend-shared", "1", "alice", "9", "5000", String(dayMs + 5_000), "0"],
+    });
+    const exclusive = await recordOf(({ acquire }) => acquire({ ...claim, shared: false }));
+    expect(exclusive.words[0]).toBe("acquire-one");
+  });
+
   test.each([
     ["one resource, announced", {}, [lock, list], ["release-one", "alice"]],
     ["a waiter", { waiter: "w" }, [lock, list], ["release", "1", "alice", "1", "w"]],

@@ -66,6 +66,7 @@ describe("an answer that the script never gives", () => {
   test.each(
     [
       ...[...nonsense, 1, view.slice(0, 3), [...view, 0]],
+      ...[[], ["alice"], ["alice", -1], [1, 1], ["alice", 1, "bob"]].map((sharers) => [...view, sharers]),
       ...[1, undefined, {}].map((owner) => view.with(0, owner)),
       ...["x", null, 1.5].map((remainingMs) => view.with(1, remainingMs)),
       ...[-1, null, "x"].map((fence) => view.with(2, fence)),
@@ -204,5 +205,9 @@ describe("a reply", () => {
     expect(await converting.inspect("r")).toMatchObject({ owner: "alice", fence: 1 });
     expect(await converting.acquire(acquireRequest("bob", { waiter: "w" }))).toMatchObject({ granted: false });
     expect(await converting.release(releaseRequest("alice"))).toEqual({ released: true, next: "w" });
+    for (const owner of ["carol", "dave"]) await converting.acquire(acquireRequest(owner, { shared: true }));
+    const view = await converting.inspect("r");
+    expect(view.sharers?.map(({ owner }) => owner).sort()).toEqual(["carol", "dave"]);
+    expect(view.sharers?.every(({ remainingMs }) => remainingMs > 0)).toBe(true);
   });
 });
