@@ -27,7 +27,7 @@ static void rankFences(void)
 
 static int compareNodes(int a, int b)
 {
-  int c, order = now.node[a].holder - now.node[b].holder;
+  int c, order = now.node[a].holders - now.node[b].holders;
   if (!order) order = now.node[a].counter - now.node[b].counter;
   for (c = 0; c < CLIENTS && !order; c++) order = now.client[c].heard[a] - now.client[c].heard[b];
   return order;

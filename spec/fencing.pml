@@ -1,5 +1,5 @@
 /*
- * How core and the nodes agree on fencing tokens. README.md explains what is modelled, and why that is enough.
+ * How core and the nodes agree on fencing tokens of exclusive and shared locks. README.md explains what is modelled, and why that is enough.
  *
  * A single process takes one step after another. In most steps, a message arrives at a node, and its reply may reach
  * the client. A message that was sent may arrive at any later step, any number of times or never, so there are no
@@ -9,7 +9,8 @@
  *
  * A hand-over is an acquire that may replace the claim of another owner. For tokens, the owner does not matter: here, any
  * acquire may replace any claim. EXCLUSION models the other half: no claim expires while its client relies on it, a claim
- * may replace only a claim of the client that hands over to it, and no two clients may have the lock at once.
+ * may replace only a claim of the client that hands over to it, and no two clients may have the lock at once, unless both
+ * share it.
  */
 
 #ifndef NODES
@@ -24,6 +25,13 @@
 #ifndef PROPOSALS
 #define PROPOSALS 3 /* maxProposals in acquire.ts */
 #endif
+
+/*
+ * The claims of a node are a set of bits: bit 1 is the claim of the first client, and so on. SHARERS is set if the claims
+ * are shared, and stays set when these claims end, as a stranger's shared claim may still be in force. The next exclusive
+ * grant clears it. If no client is forgotten, there are no strangers, and the bit ends with the last claim.
+ */
+#define SHARERS 128
 
 /*
  * A client makes one attempt; another attempt is another client. HELD covers everything after a lock, except with
@@ -43,6 +51,7 @@
 #endif
 
 #define NOBODY 0
+#define WITHOUT_STRANGERS (FORGET == NEVER)
 #ifdef SHARED_OWNER
 #define OWNER 1
 #else
@@ -50,12 +59,13 @@
 #endif
 
 typedef Node {
-  byte holder;
+  byte holders;
   byte counter
 }
 
 typedef Client {
   byte stage;
+  bit shared;
   byte heard[NODES]; /* the last fence that the client received from each node for this claim, or 0 */
   byte proposed[PROPOSALS];
   byte proposals;
@@ -71,11 +81,13 @@ Client client[CLIENTS];
 byte started;
 
 /* The variables of the current step. They are 0 between steps, so that they do not distinguish states. */
-byte c, n, i, fence, count;
+byte c, n, i, fence, count, left;
 
 #define CLIENT client[c]
 #define NODE node[n]
-#define IS_HOLDER (NODE.holder == OWNER)
+#define BIT (1 << OWNER)
+#define IS_HOLDER ((NODE.holders & BIT) > 0)
+#define IS_FREE(claims) (((claims) & (255 - SHARERS)) == NOBODY)
 #define CAN_ADVANCE (NODE.counter < top)
 #define MAX(a, b) ((a) > (b) -> (a) : (b))
 #define NAME(c) (65 + (c))
@@ -94,11 +106,11 @@ c_code {
 inline endStep() {
 #ifdef NUMBERS
   printf("NODES");
-  for (i : 0 .. NODES - 1) { printf(" %d:%d", node[i].holder, node[i].counter) }
+  for (i : 0 .. NODES - 1) { printf(" %d:%d", node[i].holders, node[i].counter) }
   printf("\n");
-  c = 0; n = 0; i = 0; fence = 0; count = 0
+  c = 0; n = 0; i = 0; fence = 0; count = 0; left = 0
 #else
-  c_code { canonical(); now.c = now.n = now.i = now.fence = now.count = 0; }
+  c_code { canonical(); now.c = now.n = now.i = now.fence = now.count = now.left = 0; }
 #endif
 }
 
@@ -106,8 +118,21 @@ inline start() {
   c = started;
   started++;
   CLIENT.stage = VOTING;
-  for (i : 0 .. CLIENTS - 1) { CLIENT.before = CLIENT.before | ((client[i].token > 0) << i) }
-  printf("STEP %c starts, and asks all nodes\n", NAME(c));
+#ifdef SHARED /* a bit for each client that shares */
+  CLIENT.shared = (SHARED >> c) & 1;
+#else
+  if
+  :: CLIENT.shared = false
+  :: CLIENT.shared = true
+  fi;
+#endif
+  d_step {
+    for (i : 0 .. CLIENTS - 1) { CLIENT.before = CLIENT.before | ((client[i].token > 0) << i) }
+  }
+  if
+  :: CLIENT.shared -> printf("STEP %c starts, and asks all nodes to share\n", NAME(c))
+  :: else -> printf("STEP %c starts, and asks all nodes\n", NAME(c))
+  fi;
 #ifdef EXCLUSION
   select(i : 0 .. CLIENTS - 1);
   if
@@ -124,16 +149,27 @@ inline start() {
 
 /* What the client has learned, and the order of its late proposals, no longer matter. */
 inline end() {
-  for (i : 0 .. NODES - 1) { CLIENT.heard[i] = 0 }
+  d_step {
+    for (i : 0 .. NODES - 1) { CLIENT.heard[i] = 0 }
 #if FORGET != NEVER
-  for (i : 0 .. PROPOSALS - 1) { CLIENT.proposed[i] = 0 }
-  CLIENT.proposals = 0;
+    for (i : 0 .. PROPOSALS - 1) { CLIENT.proposed[i] = 0 }
+    CLIENT.proposals = 0;
 #endif
-  CLIENT.before = 0
+    CLIENT.before = 0
+  }
+}
+
+inline endClaim(at) {
+  at.holders = at.holders & (255 - BIT);
+#if WITHOUT_STRANGERS
+  at.holders = (at.holders == SHARERS -> NOBODY : at.holders)
+#endif
 }
 
 inline loseClaims() {
-  for (i : 0 .. NODES - 1) { node[i].holder = (node[i].holder == OWNER -> NOBODY : node[i].holder) }
+  d_step {
+    for (i : 0 .. NODES - 1) { endClaim(node[i]) }
+  }
 }
 
 inline fail() {
@@ -165,11 +201,11 @@ inline complete() {
   for (i : 0 .. CLIENTS - 1) {
     if
 #ifdef EXCLUSION
-    :: i != c && client[i].stage == HELD ->
+    :: i != c && !(client[i].shared && CLIENT.shared) && client[i].stage == HELD ->
        printf("WRONG %c and %c have the lock at the same time\n", NAME(i), NAME(c));
        stop()
 #endif
-    :: i != c && client[i].token == fence ->
+    :: i != c && !(client[i].shared && CLIENT.shared) && client[i].token == fence ->
        printf("WRONG %c and %c have the same token, %d\n", NAME(i), NAME(c), fence);
        stop()
     :: (CLIENT.before & (1 << i)) && client[i].token > fence ->
@@ -186,10 +222,12 @@ inline complete() {
 
 /* Finds the highest fence received, and how many nodes returned it. */
 inline tally() {
-  fence = 0;
-  for (i : 0 .. NODES - 1) { fence = MAX(fence, CLIENT.heard[i]) }
-  count = 0;
-  for (i : 0 .. NODES - 1) { count = count + (CLIENT.heard[i] == fence) }
+  d_step {
+    fence = 0;
+    for (i : 0 .. NODES - 1) { fence = MAX(fence, CLIENT.heard[i]) }
+    count = 0;
+    for (i : 0 .. NODES - 1) { count = count + (CLIENT.heard[i] == fence) }
+  }
 #ifdef NO_AGREEMENT
   count = NODES
 #endif
@@ -200,15 +238,19 @@ inline propose() {
   CLIENT.proposed[CLIENT.proposals] = fence;
   CLIENT.proposals++;
   /* A lower fence no longer counts, as if not received. */
-  for (i : 0 .. NODES - 1) { CLIENT.heard[i] = (CLIENT.heard[i] == fence -> fence : 0) }
+  d_step {
+    for (i : 0 .. NODES - 1) { CLIENT.heard[i] = (CLIENT.heard[i] == fence -> fence : 0) }
+  }
   printf("ALSO %c proposes %d\n", NAME(c), fence)
 }
 
 inline hearVote() {
   CLIENT.heard[n] = NODE.counter;
   printf("ALSO %c hears it\n", NAME(c));
-  count = 0;
-  for (i : 0 .. NODES - 1) { count = count + (CLIENT.heard[i] > 0) }
+  d_step {
+    count = 0;
+    for (i : 0 .. NODES - 1) { count = count + (CLIENT.heard[i] > 0) }
+  }
   if
   :: count < QUORUM
   :: else ->
@@ -229,7 +271,9 @@ inline hearRaise() {
   printf("ALSO %c hears it\n", NAME(c));
   if
 #ifdef EXCLUSION
-  :: CLIENT.heard[n] > fence && CLIENT.proposals == PROPOSALS -> assert(false) /* impossible if claims last */
+  :: CLIENT.heard[n] > fence && CLIENT.proposals == PROPOSALS && CLIENT.shared -> fail()
+  :: CLIENT.heard[n] > fence && CLIENT.proposals == PROPOSALS && !CLIENT.shared ->
+     assert(false) /* impossible if claims last */
 #else
   :: CLIENT.heard[n] > fence && CLIENT.proposals == PROPOSALS -> fail()
 #endif
@@ -245,23 +289,90 @@ inline hearRaise() {
   fi
 }
 
-/* The counter advances by any amount, because of the client's hint, the node's clock, and strangers in between. */
-inline grant() {
-  NODE.holder = OWNER;
-#ifndef GRANT_WITHOUT_ADVANCE
-  NODE.counter++;
+/*
+ * The claims at the node that the acquire does not replace. An acquire replaces the claim that it takes over; for tokens,
+ * every exclusive acquire replaces all claims, and every shared one an exclusive claim.
+ */
+#if defined(EXCLUSION) && !defined(TAKEOVER_OF_ANY)
+#define REMAINING (NODE.holders & (255 - (1 << CLIENT.takesOver)))
+#elif defined(SHARES_WITH_WRITER)
+#define REMAINING (CLIENT.shared -> NODE.holders : NOBODY)
+#else
+#define REMAINING (CLIENT.shared && (NODE.holders & SHARERS) -> NODE.holders : NOBODY)
 #endif
+
+#ifdef SHARES_WITH_WRITER
+#define JOINS (CLIENT.shared && left != NOBODY)
+#else
+#define JOINS (CLIENT.shared && (left & SHARERS))
+#endif
+#define MAY_GRANT (JOINS || IS_FREE(left))
+
+inline findRemaining() {
+  left = REMAINING;
+#if WITHOUT_STRANGERS
+  left = (left == SHARERS -> NOBODY : left)
+#endif
+}
+
+/* By any amount, because of the client's hint, the node's clock, and strangers in between. */
+inline advanceFurther() {
   do
   :: CAN_ADVANCE -> NODE.counter++
   :: break
   od
 }
 
-#if defined(EXCLUSION) && !defined(TAKEOVER_OF_ANY)
-#define MAY_REPLACE (NODE.holder == CLIENT.takesOver)
+/* While a claim is shared, proposals of strangers may raise the counter. It matters only when the client hears it. */
+inline strangersRaise() {
+#if WITHOUT_STRANGERS
+  skip
 #else
-#define MAY_REPLACE true
+  if
+  :: CLIENT.shared ->
+     advanceFurther();
+     printf("ALSO others that share raise it to %d\n", NODE.counter)
+  :: else
+  fi
 #endif
+}
+
+inline claim() {
+  NODE.holders = (CLIENT.shared -> left | BIT | SHARERS : BIT)
+}
+
+/* Variants in which a grant that joins nobody leaves the counter as it is. */
+#if defined(GRANT_WITHOUT_ADVANCE)
+#define ADVANCES (!IS_FREE(NODE.holders))
+#elif defined(TAKEOVER_WITHOUT_ADVANCE)
+#define ADVANCES (IS_FREE(NODE.holders))
+#elif defined(SHARED_WITHOUT_ADVANCE)
+#define ADVANCES (!CLIENT.shared)
+#elif defined(WRITER_AFTER_READERS_WITHOUT_ADVANCE)
+#define ADVANCES (CLIENT.shared || !(NODE.holders & SHARERS))
+#else
+#define ADVANCES true
+#endif
+
+inline join() {
+  claim();
+  printf("STEP node %d lets %c join: fence %d\n", n + 1, NAME(c), NODE.counter)
+}
+
+inline grant() {
+  NODE.counter = NODE.counter + ADVANCES;
+  claim();
+#if WITHOUT_STRANGERS
+  advanceFurther();
+#else
+  if
+  :: CLIENT.shared /* strangers may raise the counter later */
+  :: else -> advanceFurther()
+  fi;
+#endif
+  printf("STEP node %d grants %c: fence %d\n", n + 1, NAME(c), NODE.counter)
+}
+
 #define EXPECTS_VOTE (CLIENT.stage == VOTING && CLIENT.heard[n] == 0)
 
 inline acquireArrives() {
@@ -271,24 +382,17 @@ inline acquireArrives() {
      NODE.counter++;
 #endif
      printf("STEP node %d grants %c again: fence %d\n", n + 1, NAME(c), NODE.counter)
-  :: NODE.holder == NOBODY ->
-     grant();
-     printf("STEP node %d grants %c: fence %d\n", n + 1, NAME(c), NODE.counter)
-  :: !IS_HOLDER && NODE.holder != NOBODY && MAY_REPLACE -> /* a hand-over; otherwise it is denied */
-     NODE.holder = OWNER;
-#ifndef TAKEOVER_WITHOUT_ADVANCE
-     NODE.counter++;
-#endif
-     printf("STEP node %d hands over to %c: fence %d\n", n + 1, NAME(c), NODE.counter)
+  :: !IS_HOLDER && JOINS -> join()
+  :: !IS_HOLDER && !JOINS -> grant()
   fi;
   if
-  :: EXPECTS_VOTE -> hearVote()
+  :: EXPECTS_VOTE -> strangersRaise(); hearVote()
   :: skip
   fi
 }
 
 #if defined(EXPIRED_CONFIRMED) || defined(CLAIM_RECREATED)
-#define MAY_RAISE (IS_HOLDER || NODE.holder == NOBODY)
+#define MAY_RAISE (IS_HOLDER || IS_FREE(NODE.holders))
 #else
 #define MAY_RAISE IS_HOLDER
 #endif
@@ -299,16 +403,26 @@ inline proposalArrives() {
   fence = CLIENT.proposed[i];
   NODE.counter = MAX(NODE.counter, fence);
 #ifdef CLAIM_RECREATED
-  NODE.holder = OWNER;
+  claim();
 #endif
   printf("STEP node %d has proposal %d of %c: fence %d\n", n + 1, fence, NAME(c), NODE.counter);
   if
-  :: EXPECTS_RAISE -> hearRaise()
+  :: EXPECTS_RAISE -> strangersRaise(); hearRaise()
   :: skip
   fi
 }
 
-#define CAN_EXTEND (IS_HOLDER -> NODE.counter < CLIENT.token : NODE.holder == NOBODY && CAN_ADVANCE)
+#define CAN_EXTEND (IS_HOLDER -> NODE.counter < CLIENT.token : MAY_REJOIN)
+#define MAY_REJOIN (JOINS_AGAIN || IS_FREE(NODE.holders) && CAN_ADVANCE)
+#define JOINS_AGAIN (CLIENT.shared && (NODE.holders & SHARERS))
+
+#ifdef EXCLUSIVE_REJOIN_WITHOUT_ADVANCE
+#define REJOIN_ADVANCES (CLIENT.shared && !JOINS_AGAIN)
+#elif defined(SHARED_REJOIN_WITHOUT_ADVANCE)
+#define REJOIN_ADVANCES (!CLIENT.shared)
+#else
+#define REJOIN_ADVANCES (!JOINS_AGAIN)
+#endif
 
 inline extensionArrives() {
   if
@@ -316,19 +430,16 @@ inline extensionArrives() {
      NODE.counter = MAX(NODE.counter, CLIENT.token);
      printf("STEP node %d extends for %c: fence %d\n", n + 1, NAME(c), NODE.counter)
   :: else ->
-     NODE.holder = OWNER;
-#ifdef REJOIN_WITHOUT_ADVANCE
-     NODE.counter = MAX(NODE.counter, CLIENT.token);
-#else
-     NODE.counter = MAX(NODE.counter + 1, CLIENT.token);
-#endif
+     NODE.counter = MAX(NODE.counter + REJOIN_ADVANCES, CLIENT.token);
+     left = (CLIENT.shared -> NODE.holders : NOBODY);
+     claim();
      printf("STEP node %d rejoins %c: fence %d\n", n + 1, NAME(c), NODE.counter)
   fi
 }
 
 /* A client stops relying on its claims before they expire: its attempt fails, or its lock ends. */
 #ifdef EXCLUSION
-#define IS_RELIED_ON (NODE.holder != NOBODY && client[NODE.holder - 1].stage <= HELD)
+#define IS_RELIED_ON (CLIENT.stage <= HELD)
 #define MAY_RELEASE (CLIENT.stage > HELD)
 #else
 #define IS_RELIED_ON false
@@ -336,7 +447,7 @@ inline extensionArrives() {
 #endif
 
 inline releaseArrives() {
-  NODE.holder = NOBODY;
+  endClaim(NODE);
 #ifdef RELEASE_RESETS
   NODE.counter = 0;
 #endif
@@ -344,26 +455,28 @@ inline releaseArrives() {
 }
 
 inline claimExpires() {
-  NODE.holder = NOBODY;
+  endClaim(NODE);
 #ifdef NODE_FORGETS
   NODE.counter = 0;
 #endif
-  printf("STEP node %d lets the claim expire\n", n + 1)
+  printf("STEP node %d lets the claim of %c expire\n", n + 1, NAME(c))
 }
 
 /* Messages without effect are left out, such as a repeated acquire whose reply is lost. */
 #ifdef RESEND_ADVANCES
-#define MAY_ACQUIRE CAN_ADVANCE
+#define MAY_ACQUIRE (CAN_ADVANCE && (IS_HOLDER || MAY_GRANT))
 #else
-#define MAY_ACQUIRE (IS_HOLDER -> EXPECTS_VOTE : CAN_ADVANCE && (NODE.holder == NOBODY || MAY_REPLACE))
+#define MAY_ACQUIRE (IS_HOLDER -> EXPECTS_VOTE : MAY_GRANT && (JOINS || CAN_ADVANCE))
 #endif
 
 inline messageArrives() {
+  findRemaining();
   if
   :: MAY_ACQUIRE -> acquireArrives()
   :: CLIENT.proposals > 0 && MAY_RAISE -> proposalArrives()
   :: (CLIENT.stage == HELD || CLIENT.stage == ENDED) && CAN_EXTEND -> extensionArrives()
   :: MAY_RELEASE && IS_HOLDER -> releaseArrives()
+  :: IS_HOLDER && !IS_RELIED_ON -> claimExpires()
   :: else
   fi
 }
@@ -371,14 +484,6 @@ inline messageArrives() {
 init {
   do
   :: atomic { started < CLIENTS -> start(); endStep() }
-  :: atomic {
-       select(n : 0 .. NODES - 1);
-       if
-       :: IS_RELIED_ON
-       :: else -> claimExpires()
-       fi;
-       endStep()
-     }
   :: atomic {
        started > 0 ->
        select(c : 0 .. started - 1);

@@ -37,10 +37,10 @@ function unreached(output: string): string[] {
   return lines.map((line) => line.trim()).filter((line) => !/"(?:-end-|assert\(0\))"$/.test(line));
 }
 
-/** One step of a run, and the holder and counter of each node after it. */
+/** One step of a run, and the holders and counter of each node after it. */
 export interface Step {
   readonly text: string;
-  readonly nodes: readonly { readonly holder: string; readonly counter: number }[];
+  readonly nodes: readonly { readonly holders: string; readonly counter: number }[];
 }
 
 /** A run of the model, step by step, and the violation at its end. */
@@ -64,6 +64,7 @@ export function readRun(output: string): Run {
 }
 
 function readNode(text: string): Step["nodes"][number] {
-  const [holder = 0, counter = 0] = text.split(":").map(Number);
-  return { holder: holder === 0 ? "–" : String.fromCharCode(64 + holder), counter };
+  const [holders = 0, counter = 0] = text.split(":").map(Number);
+  const names = ["A", "B", "C"].filter((_, index) => holders & (2 << index));
+  return { holders: names.join("") || "–", counter };
 }

@@ -26,13 +26,15 @@ export function problemsOf(search: Search, result: Result, run: Run | undefined)
   ];
 }
 
-/** Returns a run as text: each step, with the holder and counter of each node after it. */
+/** Returns a run as text: each step, with the holders and counter of each node after it. */
 export function told({ steps, wrong }: Run): string {
   const width = Math.max(...steps.map(({ text }) => text.length));
   const nodes = steps[0]?.nodes ?? [];
   const heading = `    ${"".padEnd(width)}  ${nodes.map((_, index) => `node ${index + 1}`).join("  ")}`;
   const lines = steps.map(({ text, nodes }, index) => {
-    const states = nodes.map(({ holder, counter }) => `${holder}${String(counter).padStart(3)}`.padEnd(6)).join("  ");
+    const states = nodes
+      .map(({ holders, counter }) => `${holders}${String(counter).padStart(4 - holders.length)}`.padEnd(6))
+      .join("  ");
     return `${String(index + 1).padStart(2)}  ${text.padEnd(width)}  ${states}`.trimEnd();
   });
   return [heading, ...lines, ...(wrong === undefined ? [] : [`    ${wrong}.`])].join("\n");

@@ -13,7 +13,7 @@ export interface Search {
 /** The protocol of core, which `pnpm model` proves. */
 export const proofs: readonly Search[] = [
   { title: "3 nodes, 2 clients", defines: [], expects: "holds" },
-  { title: "3 clients that hand over", defines: ["EXCLUSION", "CLIENTS=3"], isSmall: true, expects: "holds" },
+  { title: "3 clients that hand over", defines: ["EXCLUSION", "CLIENTS=3"], expects: "holds" },
 ];
 
 /** The variants that `pnpm model --long` proves as well. */
@@ -21,13 +21,17 @@ export const longProofs: readonly Search[] = [
   { title: "3 nodes, 2 clients, none of them forgotten", defines: ["FORGET=NEVER"], expects: "holds" },
   { title: "3 nodes, 3 clients, 1 proposal", defines: ["CLIENTS=3", "PROPOSALS=1"], expects: "holds" },
   { title: "a resent acquire advances the counter", defines: ["RESEND_ADVANCES"], expects: "holds" },
-  { title: "a node that rejoins does not advance", defines: ["REJOIN_WITHOUT_ADVANCE"], expects: "holds" },
+  {
+    title: "a node that an exclusive lock rejoins does not advance",
+    defines: ["EXCLUSIVE_REJOIN_WITHOUT_ADVANCE"],
+    expects: "holds",
+  },
 ];
 
 /** Two locks, one after the other: shows that the model does something, as one that does nothing would be safe. */
 export const example: Search = { title: "two locks, the second by a proposal", defines: ["REACHABLE"], expects: "run" };
 
-/** The variants that must lead to two locks with the same token, or in the wrong order. */
+/** The variants that must lead to two locks with the same token, in the wrong order, or that exclude each other. */
 export const variants: readonly Search[] = [
   { title: "the token is the highest fence granted, though only one node may have it", defines: ["NO_AGREEMENT"] },
   { title: "a raise is accepted although the counter is already higher", defines: ["RAISE_MISTAKEN"] },
@@ -35,6 +39,20 @@ export const variants: readonly Search[] = [
   { title: "a proposal makes a claim again without advancing the counter", defines: ["CLAIM_RECREATED"] },
   { title: "a grant does not advance the counter", defines: ["GRANT_WITHOUT_ADVANCE"] },
   { title: "a hand-over does not advance the counter", defines: ["TAKEOVER_WITHOUT_ADVANCE"] },
+  {
+    title: "a shared grant that joins nobody does not advance the counter",
+    defines: ["SHARED_WITHOUT_ADVANCE", "SHARED=2"],
+  },
+  {
+    title: "a writer after readers does not advance the counter",
+    defines: ["WRITER_AFTER_READERS_WITHOUT_ADVANCE", "SHARED=1"],
+  },
+  {
+    title: "a node that a sharer rejoins alone does not advance",
+    defines: ["SHARED_REJOIN_WITHOUT_ADVANCE", "CLIENTS=3", "PROPOSALS=1", "SHARED=5"],
+  },
+  { title: "a sharer joins a writer", defines: ["SHARES_WITH_WRITER", "SHARED=2"] },
+  { title: "a sharer joins a writer that relies on its lock", defines: ["EXCLUSION", "SHARES_WITH_WRITER"] },
   { title: "a hand-over replaces any owner", defines: ["EXCLUSION", "TAKEOVER_OF_ANY"] },
   { title: "a lock is handed over while its holder relies on it", defines: ["EXCLUSION", "HANDED_OVER_WHILE_HELD"] },
   { title: "a release resets the counter", defines: ["RELEASE_RESETS"] },

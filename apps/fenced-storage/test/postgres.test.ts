@@ -47,12 +47,14 @@ describe("fenced rows", () => {
     await pool.query("INSERT INTO accounts VALUES ('7', 100)");
   });
 
-  test("readBalance() makes the row refuse older tokens from then on", async () => {
+  test("readBalance() makes the row refuse older writers from then on, but not older readers", async () => {
     expect(await readBalance(pool, "7", 42)).toBe(100);
     const refusal = { code: "STALE_FENCE", key: "7", fence: 41, newestFence: 42 };
     await expect(writeBalance(pool, "7", 70, 41)).rejects.toMatchObject(refusal);
-    await expect(readBalance(pool, "7", 41)).rejects.toMatchObject(refusal);
+    expect(await readBalance(pool, "7", 41)).toBe(100);
+    await expect(writeBalance(pool, "7", 70, 41)).rejects.toMatchObject(refusal);
     await writeBalance(pool, "7", 150, 42);
+    await expect(readBalance(pool, "7", 41)).rejects.toMatchObject(refusal);
     expect(await readBalance(pool, "7", 43)).toBe(150);
   });
 

@@ -65,6 +65,63 @@ describe("fencedStore() keeps", () => {
   });
 });
 
+describe("fencedStore() lets readers and writers act in the order of their tokens:", () => {
+  const stale = (newestFence: number): object => ({ code: "STALE_FENCE", newestFence });
+
+  test("a reader passes after a reader with a newer token, which both hold at once", async () => {
+    await store.write("key", "value", 6);
+    expect(await text("key", 8)).toBe("value");
+    expect(await text("key", 7)).toBe("value");
+    expect(await command("HGET", "key", "fence")).toBe("8");
+  });
+
+  test("a late reader is refused after a write or a delete, with a newer reader between or not", async () => {
+    await store.write("key", "value", 8);
+    await expect(store.read("key", 7)).rejects.toMatchObject(stale(8));
+    await store.delete("key", 9);
+    await expect(store.read("key", 8)).rejects.toMatchObject(stale(9));
+    await store.read("key", 10);
+    await expect(store.read("key", 8)).rejects.toMatchObject(stale(10));
+    expect(await text("key", 9)).toBeUndefined();
+  });
+
+  test("a late writer is refused after a read, even if an older reader came last", async () => {
+    await store.write("key", "value", 5);
+    await store.read("key", 8);
+    await store.read("key", 6);
+    for (const fence of [5, 6, 7]) {
+      await expect(store.write("key", "late", fence)).rejects.toMatchObject(stale(8));
+      await expect(store.delete("key", fence)).rejects.toMatchObject(stale(8));
+    }
+    expect(await text("key", 8)).toBe("value");
+  });
+
+  test("a writer reads its own writes, and its own reads do not refuse them", async () => {
+    await store.read("key", 7);
+    await store.write("key", "first", 7);
+    expect(await text("key", 7)).toBe("first");
+    await store.write("key", "second", 7);
+    expect(await store.delete("key", 7)).toBe(true);
+    expect(await text("key", 7)).toBeUndefined();
+  });
+
+  test("a late reader that passes gets the value that all older writers have left", async () => {
+    await store.write("key", "old", 5);
+    await store.read("key", 8); // a writer that has not written yet
+    expect(await store.read("key", 6)).toEqual({ value: Buffer.from("old"), fence: 5 });
+    await store.write("key", "new", 8);
+    await expect(store.read("key", 6)).rejects.toMatchObject(stale(8));
+  });
+
+  test("an older reader does not bring an expiry closer, or its token back", async () => {
+    await store.write("key", "value", 5, { ttlMs: 600_000 });
+    await store.read("key", 8);
+    await store.read("key", 7);
+    expect(await command("PTTL", "key")).toBeGreaterThan(dayMs);
+    expect(await command("HMGET", "key", "fence", "by")).toEqual(["8", "5"]);
+  });
+});
+
 describe("fencedStore() refuses", () => {
   test("a foreign hash, and a token that is not an integer, and changes neither", async () => {
     await command("HSET", "foreign", "name", "Ada");

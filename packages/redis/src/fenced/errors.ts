@@ -2,8 +2,9 @@
 export type FencedAction = "read" | "write" | "delete";
 
 /**
- * The storage has seen a newer token: the lock that this token belongs to was lost. The call was refused. Retrying with the
- * same lock cannot succeed.
+ * The storage has seen a newer token: the lock that this token belongs to was lost. The call was refused: a write or delete
+ * because of any call with a newer token, a read because of a newer write or delete. Retrying with the same lock cannot
+ * succeed.
  *
  * A client that resends commands after a reconnection (ioredis does unless `autoResendUnfulfilledCommands` is false) may
  * have executed the call before it was refused.

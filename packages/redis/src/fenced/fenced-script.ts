@@ -13,7 +13,9 @@ if newest then
 if not string.match(newest, '^%d+$') then
 return redis.error_reply('ERR the token of ' .. key .. ' is not an integer')
 end
-if tonumber(token) < tonumber(newest) then return { callId, 0, newest } end
+local oldest = newest
+if action == 'read' then oldest = by or '0' end
+if tonumber(token) < tonumber(oldest) then return { callId, 0, newest } end
 elseif redis.call('EXISTS', key) == 1 then
 return redis.error_reply('ERR the hash ' .. key .. ' was not made by a fenced store')
 end
@@ -26,6 +28,7 @@ if untilMs and tonumber(untilMs) <= nowMs then value, untilMs = false, false end
 local previous = value
 if value and action ~= 'read' then previous = 1 end
 local reply = { callId, 1, by or '0', previous }
+local isNewer = not newest or tonumber(token) > tonumber(newest)
 local fields = { 'fence', token }
 if action ~= 'read' then
 value, untilMs = false, false
@@ -39,7 +42,7 @@ untilMs = string.format('%.0f', nowMs + ttlMs)
 fields[7], fields[8] = 'until', untilMs
 end
 end
-if #fields > 2 or token ~= newest then redis.call('HSET', key, unpack(fields)) end
+if #fields > 2 or isNewer then redis.call('HSET', key, unpack(fields)) end
 if found[2] and not value then redis.call('HDEL', key, 'value') end
 if found[4] and not untilMs then redis.call('HDEL', key, 'until') end
 if keepMs == '0' or (value and not untilMs) then
@@ -52,4 +55,4 @@ end
 return reply`;
 
 /** What `EVALSHA` takes: the SHA-1 digest of the source. */
-export const fencedScriptSha: string = "92ca014b607c6d338124f82d2ef74c5451e35571";
+export const fencedScriptSha: string = "3eb4a32532ce3d020a2b1c41965510ec1338d5f4";

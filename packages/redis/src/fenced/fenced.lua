@@ -2,7 +2,7 @@
 --
 -- KEYS
 --   1  the key of the value: a hash with the fields
---        fence  the newest token that was presented
+--        fence  the newest token of an accepted call
 --        value  what was last written; absent once it is deleted or has expired
 --        by     the token of the last write or delete; absent before the first one
 --        until  when the value expires, in Unix milliseconds by this server's clock; absent if it does not
@@ -16,9 +16,12 @@
 --   6  write: the ttl of the value, in milliseconds; 0: forever
 --
 -- Reply
---   {call id, 0, newest token}  The token is older than the newest one. Nothing has changed.
+--   {call id, 0, newest token}  The token is older than that of the last write or delete or, unless this is a read, than
+--                               the newest one. Nothing has changed.
 --   {call id, 1, by, previous}  Done. `by` is that field before this call, or 0. `previous` is nil if there was no
 --                               value; otherwise it is the value for a read, and 1 for a write or delete.
+--
+-- A read may be late for another read, but not for a write: readers that share a lock need not have the same token.
 --
 -- Everything that can fail comes before the first command that writes, and that command sets the token and the value
 -- together. Tokens are compared as numbers, which Lua represents exactly below 2^53. They are sent and stored as text,
@@ -37,7 +40,9 @@ if newest then
   if not string.match(newest, '^%d+$') then
     return redis.error_reply('ERR the token of ' .. key .. ' is not an integer')
   end
-  if tonumber(token) < tonumber(newest) then return { callId, 0, newest } end
+  local oldest = newest
+  if action == 'read' then oldest = by or '0' end
+  if tonumber(token) < tonumber(oldest) then return { callId, 0, newest } end
 elseif redis.call('EXISTS', key) == 1 then
   return redis.error_reply('ERR the hash ' .. key .. ' was not made by a fenced store')
 end
@@ -53,6 +58,7 @@ local previous = value
 if value and action ~= 'read' then previous = 1 end
 local reply = { callId, 1, by or '0', previous }
 
+local isNewer = not newest or tonumber(token) > tonumber(newest)
 local fields = { 'fence', token }
 if action ~= 'read' then
   value, untilMs = false, false
@@ -66,7 +72,7 @@ if action == 'write' then
     fields[7], fields[8] = 'until', untilMs
   end
 end
-if #fields > 2 or token ~= newest then redis.call('HSET', key, unpack(fields)) end
+if #fields > 2 or isNewer then redis.call('HSET', key, unpack(fields)) end
 if found[2] and not value then redis.call('HDEL', key, 'value') end
 if found[4] and not untilMs then redis.call('HDEL', key, 'until') end
 

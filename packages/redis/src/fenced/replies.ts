@@ -12,7 +12,7 @@ export interface Accepted {
   readonly value: Buffer | null;
 }
 
-/** The token is older than the newest one. */
+/** The token is too old. */
 interface Refused {
   readonly isAccepted: false;
   readonly newestFence: number;

@@ -24,8 +24,10 @@ export interface FencedValue {
 }
 
 /**
- * Data in Redis that is protected by fencing tokens. Each key remembers the newest token that it has seen and refuses older
- * ones. Present the token of the lock, `lock.fence`, at the first access to each key, usually a read.
+ * Data in Redis that is protected by fencing tokens. Each key remembers the newest token that it has seen and that of its
+ * last write, and refuses writes older than the one and reads older than the other. The accepted calls take effect in the
+ * order of their tokens, for locks of both modes. Present the token of the lock, `lock.fence`, at the first access to each
+ * key, usually a read, and write only with the token of an exclusive lock.
  *
  * A call rejects with a {@link StaleFenceError} if the key has seen a newer token, with a {@link StoreTimeoutError} if no
  * reply came in time, and otherwise with an `Error` that quotes the server or the client, for example when the client is
@@ -39,8 +41,9 @@ export interface FencedValue {
  */
 export interface FencedStore {
   /**
-   * Reads a key. From then on the key refuses older tokens, for reads too: between this read and the write that depends on
-   * it, only a holder of this token or a newer one can write.
+   * Reads a key. Refused if a newer token has written or deleted it. From then on the key refuses writes and deletes with
+   * older tokens: between this read and the write that depends on it, only a holder of this token or a newer one can write.
+   * Reads with older tokens still pass, because readers that share a lock may have different tokens.
    *
    * @param key the name of the key on the server
    * @param fence the token of the lock
@@ -49,22 +52,22 @@ export interface FencedStore {
   read(key: string, fence: number): Promise<FencedValue>;
 
   /**
-   * Writes a key. From then on the key refuses older tokens.
+   * Writes a key. Refused if the key has seen a newer token. From then on the key refuses older tokens, for reads too.
    *
    * @param key the name of the key on the server
    * @param value stored byte for byte; a string is stored as UTF-8
-   * @param fence the token of the lock
+   * @param fence the token of the lock, which must be exclusive
    * @param options see {@link FencedWriteOptions}
    * @throws {TypeError | RangeError} naming the argument that is wrong
    */
   write(key: string, value: string | Uint8Array, fence: number, options?: FencedWriteOptions): Promise<void>;
 
   /**
-   * Deletes the value of a key, and resolves with whether there was one. The key keeps its token and refuses older ones.
+   * Deletes the value of a key, and resolves with whether there was one. Counts as a write: the key keeps the token.
    * The command `DEL` would remove the token too, and admit a stale writer.
    *
    * @param key the name of the key on the server
-   * @param fence the token of the lock
+   * @param fence the token of the lock, which must be exclusive
    * @throws {TypeError | RangeError} naming the argument that is wrong
    */
   delete(key: string, fence: number): Promise<boolean>;

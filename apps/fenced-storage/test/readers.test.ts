@@ -1,0 +1,82 @@
+import { type Lock, Redlock } from "@holdfast/core";
+import { ioredisNode } from "@holdfast/ioredis";
+import { StaleFenceError } from "@holdfast/redis";
+import { startRedisServer } from "@holdfast/testkit";
+import { type Cleanup, createCleanup } from "@holdfast/testkit/cleanup";
+import { Redis } from "ioredis";
+import { describe, expect, onTestFinished, test } from "vitest";
+import type { Account, Accounts } from "../src/accounts.ts";
+import { startStorage } from "../src/start-storage.ts";
+import { openAccounts, type StorageName, storages } from "../src/storages.ts";
+
+const ttlMs = 500;
+
+/** Readers and writers of one account over three lock servers. */
+interface World {
+  readonly accounts: Accounts;
+  /** Acquires a lock that is lost soon, as its holder does nothing until then. */
+  lockBriefly(mode: "exclusive" | "shared"): Promise<Lock>;
+  /** Acquires the lock once it is free. */
+  lock(mode: "exclusive" | "shared"): Promise<Lock>;
+}
+
+async function startWorld(storage: StorageName): Promise<World> {
+  const cleanup: Cleanup = createCleanup();
+  onTestFinished(cleanup.run);
+  const servers = await Promise.all([1, 2, 3].map(() => startRedisServer()));
+  for (const server of servers) cleanup.defer(server.stop);
+  const clients = servers.map(({ port }) => new Redis({ port }));
+  for (const client of clients) cleanup.defer(async () => client.disconnect());
+  const redlock = new Redlock(
+    clients.map((client) => ioredisNode(client)),
+    { ttlMs: 60_000, waitTimeoutMs: 60_000 },
+  );
+  const accounts = await openAccounts(storage, await startStorage(storage, cleanup));
+  cleanup.defer(accounts.close);
+  await accounts.create("a", 100);
+  return {
+    accounts,
+    lockBriefly: (mode) => redlock.acquire("a", { mode, ttlMs, autoExtend: false }),
+    lock: (mode) => redlock.acquire("a", { mode }),
+  };
+}
+
+/** Resolves with the token that refused the call. */
+async function refusalOf(call: Promise<unknown>): Promise<number> {
+  const error = await call.then(
+    () => new Error("it was accepted"),
+    (reason: unknown) => reason,
+  );
+  if (!(error instanceof StaleFenceError)) throw error;
+  return error.newestFence;
+}
+
+const withTwoNumbers: StorageName[] = ["redis", "postgres"];
+
+describe.each(withTwoNumbers)("readers and writers of accounts in %s", (storage) => {
+  const title = storages[storage];
+  const checked = ({ accounts }: World, { fence }: Lock): Account => accounts.checked("a", fence);
+
+  test(`${title} refuses a late reader once a newer writer has written, but not before`, async () => {
+    const world = await startWorld(storage);
+    const late = await world.lockBriefly("shared");
+    const writer = await world.lock("exclusive"); // the reader has lost its lock by now
+    expect(await checked(world, writer).read()).toBe(100);
+    expect(await checked(world, late).read()).toBe(100); // as if it had read in time
+    await checked(world, writer).write(150);
+    expect(await refusalOf(checked(world, late).read())).toBe(writer.fence);
+    expect(await checked(world, writer).read()).toBe(150);
+  });
+
+  test(`${title} refuses a late writer once a newer reader has read, which would see two values otherwise`, async () => {
+    const world = await startWorld(storage);
+    const late = await world.lockBriefly("exclusive");
+    const balance = await checked(world, late).read();
+    const reader = await world.lock("shared"); // the writer has lost its lock by now
+    expect(await checked(world, reader).read()).toBe(100);
+    expect(await refusalOf(checked(world, late).write(balance - 30))).toBe(reader.fence);
+    expect(await checked(world, reader).read()).toBe(100);
+    await world.accounts.unchecked("a").write(balance - 30); // without a check, the same reader sees another value
+    expect(await checked(world, reader).read()).toBe(70);
+  });
+});
