@@ -16,8 +16,8 @@
 --   6  write: the ttl of the value, in milliseconds; 0: forever
 --
 -- Reply
---   {call id, 0, newest token}  The token is older than that of the last write or delete or, unless this is a read, than
---                               the newest one. Nothing has changed.
+--   {call id, 0, newest token}  The token is older than the last write or delete or, unless this is a read, than the
+--                               newest token. Nothing has changed.
 --   {call id, 1, by, previous}  Done. `by` is that field before this call, or 0. `previous` is nil if there was no
 --                               value; otherwise it is the value for a read, and 1 for a write or delete.
 --

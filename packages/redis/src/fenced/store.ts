@@ -24,10 +24,10 @@ export interface FencedValue {
 }
 
 /**
- * Data in Redis that is protected by fencing tokens. Each key remembers the newest token that it has seen and that of its
- * last write, and refuses writes older than the one and reads older than the other. The accepted calls take effect in the
- * order of their tokens, for locks of both modes. Present the token of the lock, `lock.fence`, at the first access to each
- * key, usually a read, and write only with the token of an exclusive lock.
+ * Data in Redis that is protected by fencing tokens. Each key remembers the newest token that it has seen and that of
+ * its last write, and refuses writes older than the one and reads older than the other. The accepted calls take effect
+ * in the order of their tokens, for locks of both modes. Present the token of the lock, `lock.fence`, at the first
+ * access to each key, usually a read, and write only with the token of an exclusive lock.
  *
  * A call rejects with a {@link StaleFenceError} if the key has seen a newer token, with a {@link StoreTimeoutError} if no
  * reply came in time, and otherwise with an `Error` that quotes the server or the client, for example when the client is
@@ -41,9 +41,9 @@ export interface FencedValue {
  */
 export interface FencedStore {
   /**
-   * Reads a key. Refused if a newer token has written or deleted it. From then on the key refuses writes and deletes with
-   * older tokens: between this read and the write that depends on it, only a holder of this token or a newer one can write.
-   * Reads with older tokens still pass, because readers that share a lock may have different tokens.
+   * Reads a key. Refused if a newer token has written or deleted it. From then on the key refuses writes and deletes
+   * with older tokens: between this read and the write that depends on it, only a holder of this token or a newer one
+   * can write. Reads with older tokens still pass, because readers that share a lock may have different tokens.
    *
    * @param key the name of the key on the server
    * @param fence the token of the lock
