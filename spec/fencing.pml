@@ -1,5 +1,6 @@
 /*
- * How core and the nodes agree on fencing tokens of exclusive and shared locks. README.md explains what is modelled, and why that is enough.
+ * How core and the nodes agree on fencing tokens of exclusive and shared locks. README.md explains what is modelled,
+ * and why that is enough.
  *
  * A single process takes one step after another. In most steps, a message arrives at a node, and its reply may reach
  * the client. A message that was sent may arrive at any later step, any number of times or never, so there are no
@@ -7,10 +8,10 @@
  *
  * The code of a wrong variant is under an #ifdef with the name of the variant.
  *
- * A hand-over is an acquire that may replace the claim of another owner. For tokens, the owner does not matter: here, any
- * acquire may replace any claim. EXCLUSION models the other half: no claim expires while its client relies on it, a claim
- * may replace only a claim of the client that hands over to it, and no two clients may have the lock at once, unless both
- * share it.
+ * A hand-over is an acquire that may replace the claim of another owner. For tokens, the owner does not matter: here,
+ * any acquire may replace any claim. EXCLUSION models the other half: no claim expires while its client relies on it, a
+ * claim may replace only a claim of the client that hands over to it, and no two clients may have the lock at once,
+ * unless both share it.
  */
 
 #ifndef NODES
@@ -23,13 +24,13 @@
 #define QUORUM (NODES / 2 + 1)
 #endif
 #ifndef PROPOSALS
-#define PROPOSALS 3 /* maxProposals in acquire.ts */
+#define PROPOSALS 3 /* maxProposals in fence.ts */
 #endif
 
 /*
- * The claims of a node are a set of bits: bit 1 is the claim of the first client, and so on. SHARERS is set if the claims
- * are shared, and stays set when these claims end, as a stranger's shared claim may still be in force. The next exclusive
- * grant clears it. If no client is forgotten, there are no strangers, and the bit ends with the last claim.
+ * The claims of a node are a set of bits: bit 1 is the claim of the first client, and so on. SHARERS is set if the
+ * claims are shared, and stays set when these claims end, as a stranger's shared claim may still be in force. The next
+ * exclusive grant clears it. If no client is forgotten, there are no strangers, and the bit ends with the last claim.
  */
 #define SHARERS 128
 
@@ -290,8 +291,8 @@ inline hearRaise() {
 }
 
 /*
- * The claims at the node that the acquire does not replace. An acquire replaces the claim that it takes over; for tokens,
- * every exclusive acquire replaces all claims, and every shared one an exclusive claim.
+ * The claims at the node that the acquire does not replace. An acquire replaces the claim that it takes over; for
+ * tokens, every exclusive acquire replaces all claims, and every shared one an exclusive claim.
  */
 #if defined(EXCLUSION) && !defined(TAKEOVER_OF_ANY)
 #define REMAINING (NODE.holders & (255 - (1 << CLIENT.takesOver)))

@@ -53,19 +53,19 @@ it("problemsOf() expects a violation of a wrong variant, and none of the protoco
   expect(table([{ search: finds, result: right, problems: ["none"] }])).toContain("**FAILED**");
 });
 
-it("told() shows each step with the holders and counters after it, and the violation at the end", () => {
+it("told() shows each step with the holders, of whom several may share, and counters after it, and the violation at the end", () => {
   const run = readRun(`
     STEP A starts
     NODES 0:0 0:0
       STEP node 1 grants A: fence 12
       ALSO A hears it
       WRONG A and B have the same token, 12
-      NODES 1:12 0:0
+      NODES 2:12 134:3
 pan: anything else`);
   expect(told(run).split("\n")).toEqual([
     "                                           node 1  node 2",
     " 1  A starts                               –  0    –  0",
-    " 2  node 1 grants A: fence 12; A hears it  A 12    –  0",
+    " 2  node 1 grants A: fence 12; A hears it  A 12    AB 3",
     "    A and B have the same token, 12.",
   ]);
 });
