@@ -52,7 +52,12 @@
 #endif
 
 #define NOBODY 0
+/* For EXCLUSION, strangers need no model: all that they can do is to have acquires denied. */
+#ifdef EXCLUSION
+#define WITHOUT_STRANGERS 1
+#else
 #define WITHOUT_STRANGERS (FORGET == NEVER)
+#endif
 #ifdef SHARED_OWNER
 #define OWNER 1
 #else
@@ -271,7 +276,7 @@ inline hearRaise() {
 #endif
   printf("ALSO %c hears it\n", NAME(c));
   if
-#ifdef EXCLUSION
+#if defined(EXCLUSION) && PROPOSALS >= NODES
   :: CLIENT.heard[n] > fence && CLIENT.proposals == PROPOSALS && CLIENT.shared -> fail()
   :: CLIENT.heard[n] > fence && CLIENT.proposals == PROPOSALS && !CLIENT.shared ->
      assert(false) /* impossible if claims last */
