@@ -337,7 +337,7 @@ inline strangersRaise() {
   if
   :: CLIENT.shared ->
      advanceFurther();
-     printf("ALSO others that share raise it to %d\n", NODE.counter)
+     printf("ALSO others that share may raise it: %d\n", NODE.counter)
   :: else
   fi
 #endif
