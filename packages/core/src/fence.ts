@@ -47,7 +47,8 @@ export function highestFence(votes: Tally["votes"]): HighestFence {
 
 /**
  * The maximum number of rounds that propose a token after nodes granted different ones. One round is enough unless a
- * node raises its counter while it holds this claim, which only a resent or late message can cause.
+ * node raises its counter while it holds this claim: because of a resent or late message, or because other sharers agree
+ * on their tokens at the same time.
  */
 const maxProposals = 3;
 
