@@ -155,6 +155,97 @@ const byStatement: Readonly<Record<string, string>> = {
   "release() by the old owner does nothing after a takeover": "the old owner's claim is still there",
   "extend() by the old owner does nothing after a takeover": "the old owner's claim is still there",
   "acquire() resent by the old owner is denied after a takeover": "the old owner's claim is still there",
+  "acquire() of a shared claim is denied while another owner holds the resource alone, and changes nothing":
+    "a shared request does not look for an exclusive claim",
+  "acquire() of an exclusive claim changes nothing for the sharers when it is denied":
+    "an exclusive request writes before it looks for sharers",
+  "acquire() of a shared claim on several resources denies and changes nothing while any is held alone":
+    "several resources are shared one by one, and a denial leaves the first ones claimed",
+  "acquire() of an exclusive claim on several resources denies and changes nothing while any is shared":
+    "a request looks for sharers of one of several resources only",
+  "acquire() of a shared claim resent grants again with the counter, whatever its hint":
+    "a resent shared request is not recognized by its owner",
+  "acquire() of a shared claim resent is still one claim, which one release ends":
+    "a resent shared request counts as another sharer",
+  "acquire() of a shared claim resent neither prolongs nor shortens it": "a resent shared request sets the ttl again",
+  "acquire() of a shared claim advances the counter if it joins nobody, as any grant does":
+    "shared claims never advance the counter, so that an old one has the fence of a new one",
+  "acquire() of a shared claim advances the counter if all earlier sharers have expired":
+    "sharers that have expired still count as claims to join",
+  "acquire() of a shared claim that joins leaves the counter alone, whatever its hint":
+    "a shared claim that joins counts as a grant, and sharers on several nodes never agree on one fence",
+  "extend() of one shared claim raises the counter for all sharers": "each sharer has a counter",
+  "acquire() of an exclusive claim after sharers advances the counter beyond what any sharer raised":
+    "a raised counter ends with the claim that raised it, or an exclusive claim keeps the counter of sharers",
+  "acquire() that joins sharers on every one of several resources sets each counter to the highest":
+    "a shared claim that joins on several resources leaves their counters different",
+  "acquire() that joins sharers on only some of several resources advances the counter of each":
+    "a shared claim on several resources joins if one of them is shared",
+  "extend() of a shared claim prolongs that claim and no other": "all sharers have one ttl",
+  "extend() of a shared claim with less than its remaining ttl does not shorten it":
+    "an extension sets the ttl even if that is shorter",
+  "extend() without rejoin of a resource that only others share changes nothing":
+    "an extension does not look for the owner among the sharers, or adds it",
+  "extend() of shared claims on several resources raises each counter, and needs a claim on each":
+    "an extension checks only the first of several resources",
+  "release() of one shared claim leaves the others, and keeps the counter":
+    "a release ends the claims of all sharers, or of none until the last one",
+  "release() of several resources ends the owner's claims, and leaves the other sharers of each":
+    "a release ends the claims of all sharers, or of none until the last one",
+  "a shared claim lasts for at least its ttl, and then the resource is free":
+    "shared claims end early, late or never: is the ttl in milliseconds?",
+  "several shared claims last until the last of them ends, and then the resource is free":
+    "all sharers have the ttl of one of them: the first, the last or the shortest",
+  "a shared claim that has expired counts no longer, while another one lasts":
+    "a shared claim lasts as long as the longest one on its resource",
+  "an owner whose shared claim has expired joins again while another one lasts":
+    "an expired shared claim still counts as its owner's",
+  "a shared claim outlasts a shorter one that joins, is extended, expires or is released":
+    "the ttl of the last sharer applies to all",
+  "a shared claim is not prolonged by a longer one that joins or is extended": "the longest ttl applies to all sharers",
+  "a resource is free when its last shared claim ends, although a longer one was released":
+    "the resource keeps the longest ttl that any sharer had",
+  "extend() with rejoin of a shared claim joins the sharers, and raises the counter no further than its fence":
+    "a rejoined shared claim does not join, or counts as a grant where it joins",
+  "extend() with rejoin of a shared claim advances the counter if it joins nobody, and others can join it":
+    "a rejoined shared claim keeps its old fence, or becomes exclusive",
+  "extend() with rejoin of a shared claim sent twice rejoins once, and returns held the second time":
+    "a rejoined shared claim does not count as held",
+  "extend() with rejoin of a shared claim that joins on only some of several resources advances each counter":
+    "several shared claims are rejoined one by one",
+  "acquire() with takeover makes the claim of the only sharer exclusive, and advances the counter":
+    "a takeover does not look for the old owner among the sharers",
+  "acquire() with takeover makes an exclusive claim shared, and advances the counter":
+    "a takeover keeps the mode of the old claim",
+  "acquire() with takeover passes one of several shared claims on, and leaves the counter and the others alone":
+    "a takeover keeps the old sharer, or replaces all of them",
+  "acquire() with takeover passes the only shared claim on to a sharer, and never lowers the counter":
+    "a takeover does not look for the old owner among the sharers",
+  "acquire() denied by sharers gives the wait for the one that lasts longest and its owner, if it gives any":
+    "a denial describes one of the sharers, and not the one that lasts longest",
+  "acquire() grants all of many shared claims sent at once, with one fence":
+    "a shared claim looks for others to join before it is made, in two steps",
+  "acquire() and release() exclude concurrent writers from all others, and keep fences in order":
+    "calls for shared and exclusive claims are not atomic",
+  "acquire() and release() of one sharer sent at once take effect in either order, as their replies say":
+    "a reply says what the adapter expects, not what the server did",
+  "acquire() of a shared claim is denied while another owner holds the resource, and denies it to others":
+    "the node shares claims although it declares that it cannot",
+  "inspect() lists no sharer that has released or expired":
+    "inspect() does not compare the end of each shared claim with the clock",
+  "inspect() lists at least the hundred sharers that last longest": "inspect() lists the first sharers, or too few",
+  "release() of an exclusive claim removes all waiters of shared requests, and names one of them":
+    "readers are named one at a time, although they can share the resource",
+  "release() names waiters of shared requests before exclusive ones that joined earlier":
+    "readers and writers wait in one order, so that readers are not named together",
+  "release() of the last shared claim names the first exclusive waiter before waiters of shared requests":
+    "readers are named after readers, and keep writers out",
+  "release() of the last shared claim names waiters of shared requests if nobody else waits":
+    "after sharers only exclusive waiters are named, and readers that wait learn nothing",
+  "release() of a shared claim names no waiter while another owner shares the resource":
+    "each release of a sharer names a waiter, although the resource is not free",
+  "acquire() treats waiters of shared and of exclusive requests as different, even with one value":
+    "one value stands for one waiter, although a process may wait both to share and to hold alone",
   "names that are not well-formed Unicode are rejected, or are separate resources":
     "names are kept as UTF-8, in which all half surrogates are the same",
   "owners are kept exactly, including their labels": "owners are cut, folded or interpreted",

@@ -18,9 +18,18 @@ export function callSiteOf(called: (...given: never[]) => unknown): CallSite {
   };
 }
 
-/** Returns an error that points at the call, not at the helper that checked the reply. */
-export function errorAt({ frames }: CallSite, message: string): Error {
-  return withFrames(new Error(message), frames);
+/** Errors whose message already names the mistake. */
+const explained = new WeakSet<Error>();
+
+/**
+ * Returns an error that points at the call, not at the helper that checked the reply.
+ *
+ * @param mistake the likely mistake, if the test knows it: the message starts with it
+ */
+export function errorAt({ frames }: CallSite, message: string, mistake?: string): Error {
+  const error = withFrames(new Error(mistake === undefined ? message : `${mistake}: ${message}`), frames);
+  if (mistake !== undefined) explained.add(error);
+  return error;
 }
 
 /** Returns an error for a rejected call, which points at the adapter's own code first, and then at the call. */
@@ -31,9 +40,10 @@ export function rejectionAt({ frames }: CallSite, message: string, cause: unknow
   return withFrames(new Error(message, { cause }), [...adapter, frames].filter(Boolean).join("\n"));
 }
 
-/** Puts the likely mistake before the error's message, unless a rejection already says what is wrong. */
+/** Puts the likely mistake before the error's message, unless a rejection or the test already says what is wrong. */
 export function withMistake(error: unknown, mistake: string | undefined): unknown {
-  if (mistake === undefined || !(error instanceof Error) || error.cause !== undefined) return error;
+  if (mistake === undefined || !(error instanceof Error) || error.cause !== undefined || explained.has(error))
+    return error;
   const { message } = error;
   error.message = `${mistake}: ${message}`;
   // Node.js copies the message into the stack when it creates the error.

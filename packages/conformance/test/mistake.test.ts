@@ -44,6 +44,9 @@ describe("a failed test", () => {
     ["ends claims with the connection that made them", /^claims end with the connection that made them/],
     ["loses its latest change when the connection is lost", /^acquire\(\) replies before the commit is certain/],
     ["releases the claim of any owner", /^a release does not compare owners: /],
+    ["ignores `shared`, and does not declare it", /declare that it ignores it with cannot: \{ sharing: reason \}/],
+    ["never advances the counter for a shared claim", /^shared claims never advance the counter/],
+    ["names waiters of shared requests first even after sharers", /^readers are named after readers/],
     ["ignores the hint", /^the hint is ignored, or cut to 32 bits: /],
     ["forgets a counter two seconds after the release", /^a fence counter is lost some seconds after its claim/],
   ];

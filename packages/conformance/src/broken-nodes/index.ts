@@ -7,8 +7,10 @@ import { brokenLimits } from "./limits.ts";
 import { brokenNames } from "./names.ts";
 import { brokenOutages } from "./outages.ts";
 import { brokenReplies } from "./replies.ts";
+import { brokenSharing } from "./sharing.ts";
 import { brokenSizes } from "./sizes.ts";
 import { brokenTimes } from "./times.ts";
+import { brokenTurns } from "./turns.ts";
 import { brokenWaitingLists } from "./waiting-lists.ts";
 import { brokenWakeUps } from "./wake-ups.ts";
 
@@ -18,9 +20,11 @@ export const brokenNodes: readonly BrokenNode[] = [
   ...brokenClaims,
   ...brokenFences,
   ...brokenTimes,
+  ...brokenSharing,
   ...brokenNames,
   ...brokenWakeUps,
   ...brokenWaitingLists,
+  ...brokenTurns,
   ...brokenCloses,
   ...brokenOutages,
   ...brokenKeptClaims,

@@ -34,6 +34,29 @@ export const brokenLimits: readonly BrokenWrapper[] = [
     breakIt: () => ({}),
   },
   {
+    fault: "declares that it ignores `shared`, and shares claims",
+    cannot: { sharing: "all claims are exclusive" },
+    caughtBy: "acquire() of a shared claim is denied while another owner holds the resource, and denies it to others",
+    breakIt: () => ({}),
+  },
+  {
+    fault: "declares that it ignores `shared`, and leaves the counter alone for shared claims",
+    cannot: { sharing: "all claims are exclusive" },
+    caughtBy: "acquire() of a shared claim advances the counter, as any grant does",
+    breakIt: (node) => ({
+      async acquire(request) {
+        const reply = await node.acquire(request);
+        return reply.granted && request.shared ? { ...reply, fence: Math.max(1, reply.fence - 1) } : reply;
+      },
+    }),
+  },
+  {
+    fault: "declares that it ignores `shared`, and rejoins a shared claim next to another",
+    cannot: { sharing: "all claims are exclusive" },
+    caughtBy: "extend() of a shared claim keeps it, and rejoins nothing while another owner holds the resource",
+    breakIt: () => ({}),
+  },
+  {
     fault: "declares that it cannot keep a claim for thirty days, and cuts it short instead of rejecting it",
     cannot: { longTtl: "leases last at most an hour" },
     caughtBy: "acquire() rejects a claim for thirty days, and claims nothing",

@@ -125,6 +125,16 @@ export const brokenReplies: readonly BrokenWrapper[] = [
     }),
   },
   {
+    fault: "shares for any truthy value",
+    caughtBy: "acquire() rejects a malformed request, and changes nothing",
+    breakIt: (node) => ({ acquire: (request) => node.acquire({ ...request, shared: Boolean(request.shared) }) }),
+  },
+  {
+    fault: "extends a shared claim for any truthy value",
+    caughtBy: "extend() rejects a malformed request, and changes nothing",
+    breakIt: (node) => ({ extend: (request) => node.extend({ ...request, shared: Boolean(request.shared) }) }),
+  },
+  {
     fault: "rejoins for any truthy value",
     caughtBy: "extend() rejects a malformed request, and changes nothing",
     breakIt: (node) => ({ extend: (request) => node.extend({ ...request, rejoin: Boolean(request.rejoin) }) }),

@@ -75,6 +75,11 @@ const mistakes = {
   nothingFreed: "a claim was lost before its release",
 };
 
+/** Returns an error that names a mistake: that of the test if it names one, and otherwise the usual one. */
+function failed(site: CallSite, usual: string, result: string, mistake: string | undefined): Error {
+  return mistake === undefined ? errorAt(site, `${usual}: ${result}`) : errorAt(site, result, mistake);
+}
+
 /** Wraps a node for a test. */
 export function clientOf(node: LockNode, timeoutMs: number): Client {
   /** Names the call that rejected or timed out, as the adapter's own error may not. */
@@ -114,39 +119,52 @@ export function clientOf(node: LockNode, timeoutMs: number): Client {
     async acquire(owner, resources, terms) {
       return acquire(callSiteOf(client.acquire), owner, resources, terms);
     },
-    async grant(owner, resources, terms, mistake = mistakes.denied) {
+    async grant(owner, resources, terms, mistake) {
       const site = callSiteOf(client.grant);
       const reply = await acquire(site, owner, resources, terms);
       if (reply.granted) return reply.fence;
-      throw errorAt(site, `${mistake}: acquire() denied ${say(resources)} to ${say(owner)}, but must grant it`);
+      throw failed(
+        site,
+        mistakes.denied,
+        `acquire() denied ${say(resources)} to ${say(owner)}, but must grant it`,
+        mistake,
+      );
     },
-    async deny(owner, resources, terms, mistake = mistakes.granted) {
+    async deny(owner, resources, terms, mistake) {
       const site = callSiteOf(client.deny);
       const reply = await acquire(site, owner, resources, terms);
       if (!reply.granted) return reply.retryAfterMs;
-      throw errorAt(site, `${mistake}: acquire() granted ${say(resources)} to ${say(owner)}, but must deny it`);
+      throw failed(
+        site,
+        mistakes.granted,
+        `acquire() granted ${say(resources)} to ${say(owner)}, but must deny it`,
+        mistake,
+      );
     },
     async extend(owner, resources, terms) {
       return extend(callSiteOf(client.extend), owner, resources, terms);
     },
-    async hold(owner, resources, terms, mistake = mistakes.notHeld) {
+    async hold(owner, resources, terms, mistake) {
       const site = callSiteOf(client.hold);
       const reply = await extend(site, owner, resources, terms);
       if (reply.held) return reply.fence;
       const answered = reply.rejoined ? "rejoined" : "not held";
-      throw errorAt(
-        site,
-        `${mistake}: extend() of ${say(resources)} by ${say(owner)} returned ${answered}, but must return held`,
-      );
+      const result = `extend() of ${say(resources)} by ${say(owner)} returned ${answered}, but must return held`;
+      throw failed(site, mistakes.notHeld, result, mistake);
     },
     async release(owner, resources, terms) {
       return (await release(callSiteOf(client.release), owner, resources, terms)).released;
     },
-    async free(owner, resources, terms, mistake = mistakes.nothingFreed) {
+    async free(owner, resources, terms, mistake) {
       const site = callSiteOf(client.free);
       const { released, next } = await release(site, owner, resources, terms);
       if (released) return next;
-      throw errorAt(site, `${mistake}: release() of ${say(resources)} by ${say(owner)} freed nothing`);
+      throw failed(
+        site,
+        mistakes.nothingFreed,
+        `release() of ${say(resources)} by ${say(owner)} freed nothing`,
+        mistake,
+      );
     },
     async inspect(resource) {
       const site = callSiteOf(client.inspect);

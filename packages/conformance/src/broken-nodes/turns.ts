@@ -1,0 +1,295 @@
+import type { LockNode, ReleaseRequest } from "@holdfast/core";
+import { shared } from "../world/client.ts";
+import type { BrokenWrapper } from "./broken-node.ts";
+
+/** Whether others than this owner share the resource. */
+async function isShared(node: Required<LockNode>, resource: string, owner?: string): Promise<boolean> {
+  const { sharers = [] } = await node.inspect(resource);
+  return sharers.some((sharer) => sharer.owner !== owner);
+}
+
+/** Adds waiters of shared requests to the list of a free resource. */
+async function enlistReaders(
+  node: LockNode,
+  { resources, timeoutMs }: Pick<ReleaseRequest, "resources" | "timeoutMs">,
+  waiters: readonly string[],
+): Promise<void> {
+  const claim = { resources, timeoutMs, owner: crypto.randomUUID(), ttlMs: 10_000, fenceHint: 1 };
+  await node.acquire(claim);
+  for (const waiter of waiters) await node.acquire({ ...claim, ...shared, owner: crypto.randomUUID(), waiter });
+  await node.release({ ...claim, undo: true });
+}
+
+/** Denies further sharers of a resource for `durationMs` after an exclusive request with a waiter was denied. */
+function favouring(node: Required<LockNode>, elapsedMs: () => number, durationMs: number): Partial<LockNode> {
+  const favouredUntil = new Map<string, number>();
+  return {
+    async acquire(request) {
+      const [resource] = request.resources as [string];
+      const joins = await isShared(node, resource, request.owner);
+      if (request.shared && joins && elapsedMs() < (favouredUntil.get(resource) ?? 0)) return { granted: false };
+      const reply = await node.acquire(request);
+      const isDenied = !reply.granted && !request.shared && request.waiter !== undefined && joins;
+      if (isDenied) favouredUntil.set(resource, elapsedMs() + durationMs);
+      return reply;
+    },
+  };
+}
+
+/** Faults in who is named when. */
+const order: readonly BrokenWrapper[] = [
+  {
+    fault: "names one waiter of a shared request at a time",
+    caughtBy: "release() of an exclusive claim removes all waiters of shared requests, and names one of them",
+    needs: ["waitingLists"],
+    breakIt: (node) => {
+      const readers = new Set<string>();
+      return {
+        async acquire(request) {
+          const reply = await node.acquire(request);
+          if (!reply.granted && request.shared && request.waiter !== undefined) readers.add(request.waiter);
+          return reply;
+        },
+        async release(request) {
+          const reply = await node.release(request);
+          if (reply.next !== undefined && readers.delete(reply.next)) await enlistReaders(node, request, [...readers]);
+          return reply;
+        },
+      };
+    },
+  },
+  {
+    fault: "keeps all waiters in one order, and ignores that some wait to share",
+    caughtBy: "release() names waiters of shared requests before exclusive ones that joined earlier",
+    needs: ["waitingLists"],
+    breakIt: (node) => ({
+      async acquire(request) {
+        const { waiter, shared: _, ...exclusive } = request;
+        if (!request.shared || waiter === undefined) return node.acquire(request);
+        const reply = await node.acquire({ ...exclusive, ...shared });
+        if (!reply.granted) await node.acquire({ ...exclusive, waiter });
+        return reply;
+      },
+    }),
+  },
+  {
+    fault: "names waiters of shared requests first even after sharers",
+    caughtBy: "release() of the last shared claim names the first exclusive waiter before waiters of shared requests",
+    sees: "inspect",
+    needs: ["waitingLists"],
+    breakIt: (node) => ({
+      async release(request) {
+        const { sharers } = await node.inspect(request.resources[0] as string);
+        if (sharers?.length !== 1 || request.undo) return node.release(request);
+        const { released } = await node.release({ ...request, undo: true });
+        const { waiter: _, ...claim } = { ...request, owner: crypto.randomUUID(), ttlMs: 10_000, fenceHint: 1 };
+        await node.acquire(claim);
+        return { ...(await node.release({ ...request, owner: claim.owner })), released };
+      },
+    }),
+  },
+  {
+    fault: "names nobody after sharers if only waiters of shared requests are left",
+    caughtBy: "release() of the last shared claim names waiters of shared requests if nobody else waits",
+    sees: "inspect",
+    needs: ["waitingLists"],
+    breakIt: (node) => {
+      const readers = new Set<string>();
+      return {
+        async acquire(request) {
+          if (request.shared && request.waiter !== undefined) readers.add(request.waiter);
+          return node.acquire(request);
+        },
+        async release(request) {
+          const wasShared = await isShared(node, request.resources[0] as string);
+          const { next, ...reply } = await node.release(request);
+          return next === undefined || (wasShared && readers.has(next)) ? reply : { ...reply, next };
+        },
+      };
+    },
+  },
+  {
+    fault: "names a waiter whenever a sharer releases",
+    caughtBy: "release() of a shared claim names no waiter while another owner shares the resource",
+    sees: "inspect",
+    needs: ["waitingLists"],
+    breakIt: (node) => {
+      let last: string | undefined;
+      return {
+        async acquire(request) {
+          last = request.waiter ?? last;
+          return node.acquire(request);
+        },
+        async release(request) {
+          const reply = await node.release(request);
+          const isLeft = await isShared(node, request.resources[0] as string);
+          return isLeft && last !== undefined ? { ...reply, next: last } : reply;
+        },
+      };
+    },
+  },
+  {
+    fault: "names a waiter when a shared claim is undone",
+    caughtBy: "release() of the last shared claim with undo, or with a waiter, does so as for an exclusive one",
+    sees: "inspect",
+    needs: ["waitingLists"],
+    breakIt: (node) => ({
+      async release({ undo, ...request }) {
+        const wasShared = await isShared(node, request.resources[0] as string);
+        return node.release(undo === undefined || wasShared ? request : { ...request, undo });
+      },
+    }),
+  },
+  {
+    fault: "keeps one entry for a waiter that waits both to share a resource and to hold it alone",
+    caughtBy: "acquire() treats waiters of shared and of exclusive requests as different, even with one value",
+    needs: ["waitingLists"],
+    breakIt: (node) => {
+      const kinds = new Map<string, boolean>();
+      return {
+        async acquire({ waiter, ...request }) {
+          const entry = `${request.resources}: ${waiter}`;
+          const kind = kinds.get(entry) ?? request.shared === true;
+          const isOther = waiter !== undefined && kind !== (request.shared === true);
+          const reply = await node.acquire(isOther || waiter === undefined ? request : { ...request, waiter });
+          if (!reply.granted) kinds.set(entry, kind);
+          return reply;
+        },
+      };
+    },
+  },
+  {
+    fault: "names one waiter of a shared request when a denial frees its list",
+    caughtBy:
+      "acquire() denied on several resources removes all waiters of shared requests from the lists of free ones",
+    needs: ["waitingLists"],
+    breakIt: (node) => ({
+      async acquire(request) {
+        const reply = await node.acquire(request);
+        if (reply.granted || request.resources.length === 1) return reply;
+        const { resources, timeoutMs } = request;
+        await enlistReaders(node, { resources: resources.slice(0, 1), timeoutMs }, ["D"]);
+        return reply;
+      },
+    }),
+  },
+  {
+    fault: "notifies watchers of only one of the waiters that it names together",
+    caughtBy: "watch() names all waiters of shared requests together, and no exclusive one with them",
+    sees: "watch",
+    needs: ["waitingLists"],
+    breakIt: (node) => {
+      let isNew = false;
+      return {
+        async release(request) {
+          isNew = true;
+          return node.release(request);
+        },
+        watch: (resources, tell) =>
+          node.watch(resources, (resource, next) => {
+            if (!isNew) return;
+            isNew = false;
+            tell(resource, next);
+          }),
+      };
+    },
+  },
+  {
+    fault: "notifies watchers of all waiters after the last shared claim",
+    caughtBy: "watch() names the exclusive waiter whose turn comes after the last shared claim",
+    sees: "watch",
+    needs: ["waitingLists"],
+    breakIt: (node) => {
+      const waiters = new Set<string>();
+      return {
+        async acquire(request) {
+          if (request.waiter !== undefined) waiters.add(request.waiter);
+          return node.acquire(request);
+        },
+        watch: (resources, tell) =>
+          node.watch(resources, (resource) => {
+            for (const waiter of waiters) tell(resource, waiter);
+          }),
+      };
+    },
+  },
+  {
+    fault: "does not notify watchers of the release of a shared claim",
+    caughtBy: "watch() notifies of the release of the last shared claim",
+    sees: "watch",
+    breakIt: (node) => {
+      const sharers = new Set<string>();
+      let isMuted = false;
+      return {
+        async acquire(request) {
+          if (request.shared) sharers.add(request.owner);
+          return node.acquire(request);
+        },
+        async release(request) {
+          isMuted = sharers.has(request.owner);
+          return node.release(request);
+        },
+        watch: (resources, tell) =>
+          node.watch(resources, (resource, next) => {
+            if (!isMuted) tell(resource, next);
+          }),
+      };
+    },
+  },
+];
+
+/** Faults in the favour for a writer. */
+const favours: readonly BrokenWrapper[] = [
+  {
+    fault: "lets readers join while a writer waits",
+    caughtBy: "acquire() of a shared claim does not join once an exclusive request with a waiter was denied",
+    needs: ["waitingLists"],
+    breakIt: (node) => ({
+      async acquire({ waiter, ...request }) {
+        return node.acquire(request.shared && waiter !== undefined ? { ...request, waiter } : request);
+      },
+    }),
+  },
+  {
+    fault: "lets readers hand over while a writer waits",
+    caughtBy: "acquire() with takeover of a shared claim is denied likewise, so that sharers do not hand over for ever",
+    needs: ["waitingLists"],
+    breakIt: (node) => ({
+      async acquire({ takeover, ...request }) {
+        const reply = await node.acquire(takeover === undefined ? request : { ...request, takeover });
+        if (reply.granted || !request.shared || takeover === undefined) return reply;
+        await node.release({ ...request, owner: takeover, undo: true });
+        return node.acquire(request);
+      },
+    }),
+  },
+  {
+    fault: "forgets the waiter of a reader that it denies in favour of a writer",
+    caughtBy: "acquire() of a shared claim denied in favour of a writer adds its waiter, whose turn comes next",
+    sees: "inspect",
+    needs: ["waitingLists"],
+    breakIt: (node) => ({
+      async acquire({ waiter, ...request }) {
+        const joins = request.shared && (await isShared(node, request.resources[0] as string));
+        return node.acquire(joins || waiter === undefined ? request : { ...request, waiter });
+      },
+    }),
+  },
+  {
+    fault: "still favours a writer that had its turn",
+    caughtBy: "acquire() of shared claims is granted again once an exclusive request was",
+    sees: "inspect",
+    needs: ["waitingLists"],
+    breakIt: (node, elapsedMs) => favouring(node, elapsedMs, 1_000),
+  },
+  {
+    fault: "favours a writer for ever",
+    caughtBy: "sharers can join again some seconds after an exclusive request with a waiter was denied",
+    sees: "inspect",
+    needs: ["waitingLists"],
+    breakIt: (node, elapsedMs) => favouring(node, elapsedMs, Number.POSITIVE_INFINITY),
+  },
+];
+
+/** Faults in the turns of readers and writers, for nodes that keep waiting lists. */
+export const brokenTurns: readonly BrokenWrapper[] = [...order, ...favours];
