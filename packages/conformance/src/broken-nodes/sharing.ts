@@ -236,6 +236,20 @@ const claims: readonly BrokenWrapper[] = [
     }),
   },
   {
+    fault: "looks for sharers, and claims the resource alone in a second step",
+    caughtBy: "acquire() and release() exclude concurrent writers from all others, and keep fences in order",
+    sees: "inspect",
+    breakIt: (node) => ({
+      async acquire(request) {
+        if (request.shared) return node.acquire(request);
+        const { owner, fence } = await node.inspect(request.resources[0] as string);
+        await setImmediate();
+        const reply = await node.acquire(request);
+        return reply.granted || owner !== null ? reply : { granted: true, fence: fence + 1 };
+      },
+    }),
+  },
+  {
     fault: "reports that it released a shared claim whose acquire it has only just sent",
     caughtBy: "acquire() and release() of one sharer sent at once take effect in either order, as their replies say",
     breakIt: (node) => {
