@@ -618,6 +618,22 @@ const rejoins: readonly BrokenWrapper[] = [
       },
     }),
   },
+  {
+    fault: "counts a rejoining owner's own claim as one that it joins",
+    caughtBy:
+      "extend() with rejoin of shared claims on several resources joins other owners only, and not the owner's own claim",
+    sees: "inspect",
+    breakIt: (node) => ({
+      async extend(request) {
+        const reply = await node.extend({ ...request, rejoin: false });
+        if (reply.held || !request.rejoin) return reply;
+        const sharers = await Promise.all(request.resources.map((resource) => sharersOf(node, resource)));
+        if (sharers.some(({ length }) => length === 0)) return node.extend(request);
+        for (const resource of request.resources) await node.extend({ ...request, resources: [resource] });
+        return { held: false, rejoined: true };
+      },
+    }),
+  },
 ];
 
 /** Faults in hand-overs and in denials. */

@@ -20,8 +20,17 @@ async function enlistReaders(
   await node.release({ ...claim, undo: true });
 }
 
-/** Denies further sharers of a resource for `durationMs` after an exclusive request with a waiter was denied. */
-function favouring(node: Required<LockNode>, elapsedMs: () => number, durationMs: number): Partial<LockNode> {
+/**
+ * Denies further sharers of a resource for `durationMs` after an exclusive request with a waiter was denied.
+ *
+ * @param afterAny whether it does so even if the denied request met an exclusive claim
+ */
+function favouring(
+  node: Required<LockNode>,
+  elapsedMs: () => number,
+  durationMs: number,
+  afterAny = false,
+): Partial<LockNode> {
   const favouredUntil = new Map<string, number>();
   return {
     async acquire(request) {
@@ -29,7 +38,7 @@ function favouring(node: Required<LockNode>, elapsedMs: () => number, durationMs
       const joins = await isShared(node, resource, request.owner);
       if (request.shared && joins && elapsedMs() < (favouredUntil.get(resource) ?? 0)) return { granted: false };
       const reply = await node.acquire(request);
-      const isDenied = !reply.granted && !request.shared && request.waiter !== undefined && joins;
+      const isDenied = !reply.granted && !request.shared && request.waiter !== undefined && (joins || afterAny);
       if (isDenied) favouredUntil.set(resource, elapsedMs() + durationMs);
       return reply;
     },
@@ -281,6 +290,33 @@ const favours: readonly BrokenWrapper[] = [
     sees: "inspect",
     needs: ["waitingLists"],
     breakIt: (node, elapsedMs) => favouring(node, elapsedMs, 1_000),
+  },
+  {
+    fault: "favours a writer that met an exclusive claim, and keeps out readers that it names together",
+    caughtBy: "acquire() of shared claims is granted to all readers after an exclusive claim, whoever else waits",
+    sees: "inspect",
+    needs: ["waitingLists"],
+    breakIt: (node, elapsedMs) => favouring(node, elapsedMs, 1_000, true),
+  },
+  {
+    fault: "adds the waiter of a shared request only to the lists of resources that are held alone",
+    caughtBy:
+      "acquire() of a shared claim denied on several resources adds its waiter to the list of each that is held, even shared",
+    sees: "inspect",
+    needs: ["waitingLists"],
+    breakIt: (node) => ({
+      async acquire(request) {
+        const { waiter, ...silent } = request;
+        if (waiter === undefined || !request.shared || request.resources.length === 1) return node.acquire(request);
+        const reply = await node.acquire(silent);
+        if (reply.granted) return reply;
+        for (const resource of request.resources) {
+          const { sharers, owner } = await node.inspect(resource);
+          if (owner !== null && sharers === undefined) await node.acquire({ ...request, resources: [resource] });
+        }
+        return reply;
+      },
+    }),
   },
   {
     fault: "favours a writer for ever",

@@ -516,6 +516,20 @@ const rejoins: readonly Fact[] = [
     },
     ["rejoin", "severalResources"],
   ),
+
+  sharing(
+    "extend() with rejoin of shared claims on several resources joins other owners only, and not the owner's own claim",
+    async (world) => {
+      const { node, rival } = world;
+      await join(node, "alice", ["a", "b"], 10);
+      await join(rival, "bob", "b");
+      await node.free("alice", "b");
+      expect(await node.extend("alice", ["a", "b"], { ...shared, fence: 5, rejoin: true })).toEqual(rejoined);
+      expect(await rival.hold("bob", "b", shared)).toBe(11);
+      expect(await node.hold("alice", "a", shared)).toBe(11);
+    },
+    ["rejoin", "severalResources"],
+  ),
 ];
 
 /** Hand-overs from and to shared claims. */

@@ -95,17 +95,19 @@ const order: readonly Fact[] = [
   turns(
     "acquire() treats waiters of shared and of exclusive requests as different, even with one value",
     async (world) => {
-      const both = { readers: ["A"], writers: ["A"] };
-      await enlist(world, "r", both);
-      await world.rival.grant("bob", "r", { ...shared, waiter: "A" });
-      expect(await world.rival.free("bob", "r"), "the exclusive waiter after its shared request was granted").toBe("A");
-      expect(await namesOf(world.rival, "r")).toEqual([]);
-      await enlist(world, "other", both);
-      await world.rival.grant("bob", "other", { waiter: "A" });
-      expect(await world.rival.free("bob", "other"), "the shared one after its exclusive request was granted").toBe(
-        "A",
-      );
-      expect(await namesOf(world.rival, "other")).toEqual([]);
+      const { rival } = world;
+      await enlist(world, "shared", { readers: ["A", "B"], writers: ["A"] });
+      await rival.grant("bob", "shared", { ...shared, waiter: "A" });
+      expect(await rival.free("bob", "shared"), "the exclusive waiter after its shared request was granted").toBe("A");
+      expect(await namesOf(rival, "shared")).toEqual(["B"]);
+      await enlist(world, "exclusive", { readers: ["A"], writers: ["A"] });
+      await rival.grant("bob", "exclusive", { waiter: "A" });
+      expect(await rival.free("bob", "exclusive"), "the shared one after its exclusive request was granted").toBe("A");
+      expect(await namesOf(rival, "exclusive")).toEqual([]);
+      await enlist(world, "both", { readers: ["A", "B"], writers: ["A", "C"] });
+      await rival.grant("bob", "both", { waiter: "A" });
+      expect(["A", "B"]).toContain(await rival.free("bob", "both"));
+      expect(await namesOf(rival, "both")).toEqual(["C"]);
     },
   ),
 
@@ -117,6 +119,22 @@ const order: readonly Fact[] = [
       await world.rival.deny("carol", ["a", "b"], { ...shared, waiter: "C" });
       expect(await namesOf(world.rival, "a")).toEqual(["B"]);
       expect(await world.node.free("alice", "b")).toBe("C");
+    },
+    ["severalResources"],
+  ),
+];
+
+/** The waiters of shared requests for several resources. */
+const several: readonly Fact[] = [
+  turns(
+    "acquire() of a shared claim denied on several resources adds its waiter to the list of each that is held, even shared",
+    async ({ node, rival }) => {
+      await node.grant("alice", "a", shared);
+      await node.grant("bob", "b");
+      await rival.deny("carol", ["a", "b", "c"], { ...shared, waiter: "A" });
+      expect(await node.free("alice", "a")).toBe("A");
+      expect(await node.free("bob", "b")).toBe("A");
+      expect(await namesOf(rival, "c")).toEqual([]);
     },
     ["severalResources"],
   ),
@@ -184,6 +202,19 @@ const favours: readonly Fact[] = [
     }),
   ),
 
+  turns(
+    "acquire() of shared claims is granted to all readers after an exclusive claim, whoever else waits",
+    async (world) => {
+      const { node, rival } = world;
+      await node.grant("alice", "r");
+      await write(rival, "r", "A");
+      await read(rival, "r", "B", "C");
+      await node.free("alice", "r");
+      const late = "a writer that waited for an exclusive claim keeps out the readers whose turn it is";
+      for (const waiter of ["B", "C"]) await rival.grant(freshOwner(), "r", { ...shared, waiter }, late);
+    },
+  ),
+
   turns("acquire() of shared claims is granted again once an exclusive request was", async (world) => {
     const { node, rival } = world;
     await node.grant("alice", "r", shared);
@@ -197,7 +228,7 @@ const favours: readonly Fact[] = [
 ];
 
 /** The facts about the turns of readers and writers, if the node keeps waiting lists. */
-export const turnFacts: readonly Fact[] = [...order, ...favours];
+export const turnFacts: readonly Fact[] = [...order, ...several, ...favours];
 
 /** Those about the waiters that notifications name, if it also offers `watch`. */
 export const watchTurnFacts: readonly Fact[] = [
