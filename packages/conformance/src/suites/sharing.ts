@@ -33,8 +33,13 @@ function sharing(statement: string, prove: (world: World) => Promise<void>, need
   return factNeeding(["sharing", ...needs], statement, prove);
 }
 
-/** Claims a resource together with others, and returns the fence. */
-function join(client: Client, owner: string, resources: string | readonly string[], fenceHint = 1): Promise<number> {
+/** Claims resources together with others, and returns the fence. */
+export function join(
+  client: Client,
+  owner: string,
+  resources: string | readonly string[],
+  fenceHint = 1,
+): Promise<number> {
   return client.grant(owner, resources, { ...shared, fenceHint }, mistakes.ignored);
 }
 

@@ -3,6 +3,7 @@ import { type Fact, factNeeding, type LastingFact } from "../fact.ts";
 import type { Limit } from "../settings.ts";
 import { type Client, freshOwner, shared } from "../world/client.ts";
 import type { World } from "../world/world.ts";
+import { join } from "./sharing.ts";
 import { namesOf } from "./waiting-lists.ts";
 
 /** The turns of waiters of shared requests, here called readers, and of exclusive requests, here called writers. */
@@ -56,7 +57,7 @@ const order: readonly Fact[] = [
     async (world) => {
       await enlist(world, "r", { readers: ["A"], writers: ["C"] });
       await enlist(world, "r", { readers: ["A"], writers: ["B"] });
-      await world.node.grant("alice", "r", shared);
+      await join(world.node, "alice", "r");
       expect(await world.node.free("alice", "r")).toBe("C");
       expect(await namesOf(world.rival, "r")).toEqual(["A", "B"]);
     },
@@ -64,14 +65,14 @@ const order: readonly Fact[] = [
 
   turns("release() of the last shared claim names waiters of shared requests if nobody else waits", async (world) => {
     await enlist(world, "r", { readers: ["A", "B"] });
-    await world.node.grant("alice", "r", shared);
+    await join(world.node, "alice", "r");
     expect(["A", "B"]).toContain(await world.node.free("alice", "r"));
     expect(await namesOf(world.rival, "r")).toEqual([]);
   }),
 
   turns("release() of a shared claim names no waiter while another owner shares the resource", async (world) => {
     const { node, rival } = world;
-    for (const owner of ["alice", "bob", "carol"]) await node.grant(owner, "r", shared);
+    for (const owner of ["alice", "bob", "carol"]) await join(node, owner, "r");
     await write(rival, "r", "A");
     expect(await node.free("bob", "r")).toBeUndefined();
     expect(await rival.free("carol", "r", { waiter: "B" })).toBeUndefined();
@@ -83,10 +84,10 @@ const order: readonly Fact[] = [
     "release() of the last shared claim with undo, or with a waiter, does so as for an exclusive one",
     async (world) => {
       const { node, rival } = world;
-      await node.grant("alice", "r", shared);
+      await join(node, "alice", "r");
       await write(rival, "r", "B");
       expect(await node.free("alice", "r", { undo: true })).toBeUndefined();
-      await node.grant("alice", "r", shared);
+      await join(node, "alice", "r");
       expect(await node.free("alice", "r", { waiter: "A" })).toBe("B");
       expect(await namesOf(rival, "r")).toEqual(["A"]);
     },
@@ -129,7 +130,7 @@ const several: readonly Fact[] = [
   turns(
     "acquire() of a shared claim denied on several resources adds its waiter to the list of each that is held, even shared",
     async ({ node, rival }) => {
-      await node.grant("alice", "a", shared);
+      await join(node, "alice", "a");
       await node.grant("bob", "b");
       await rival.deny("carol", ["a", "b", "c"], { ...shared, waiter: "A" });
       expect(await node.free("alice", "a")).toBe("A");
@@ -166,10 +167,10 @@ const favours: readonly Fact[] = [
   turns("acquire() of a shared claim does not join once an exclusive request with a waiter was denied", (world) =>
     promptly(world, async (resource) => {
       const { node, rival } = world;
-      for (const owner of ["alice", "bob"]) await node.grant(owner, resource, shared);
+      for (const owner of ["alice", "bob"]) await join(node, owner, resource);
       await write(rival, resource, "A");
       for (const client of [node, rival]) await client.deny("carol", resource, shared, starved);
-      await node.grant("bob", resource, shared); // sent again
+      await join(node, "bob", resource); // sent again
       for (const owner of ["alice", "bob"]) await node.hold(owner, resource, shared);
       await node.free("alice", resource);
       await node.deny("carol", resource, shared, starved);
@@ -181,7 +182,7 @@ const favours: readonly Fact[] = [
     (world) =>
       promptly(world, async (resource) => {
         const { node, rival } = world;
-        await node.grant("alice", resource, shared);
+        await join(node, "alice", resource);
         await write(rival, resource, "A");
         await node.deny("bob", resource, { ...shared, takeover: "alice" }, starved);
         await node.hold("alice", resource, shared);
@@ -193,7 +194,7 @@ const favours: readonly Fact[] = [
   turns("acquire() of a shared claim denied in favour of a writer adds its waiter, whose turn comes next", (world) =>
     promptly(world, async (resource) => {
       const { node, rival } = world;
-      await node.grant("alice", resource, shared);
+      await join(node, "alice", resource);
       await write(rival, resource, "A");
       await read(rival, resource, "B");
       expect(await node.free("alice", resource)).toBe("A");
@@ -217,7 +218,7 @@ const favours: readonly Fact[] = [
 
   turns("acquire() of shared claims is granted again once an exclusive request was", async (world) => {
     const { node, rival } = world;
-    await node.grant("alice", "r", shared);
+    await join(node, "alice", "r");
     await write(rival, "r", "A");
     await node.free("alice", "r");
     await rival.grant("bob", "r", { waiter: "A" });
@@ -255,7 +256,7 @@ export const watchTurnFacts: readonly Fact[] = [
     });
     await world.eventually("the watcher is notified of the exclusive waiter", async () => {
       await enlist(world, "r", { readers: ["B"], writers: ["A"] });
-      await world.node.grant("alice", "r", shared);
+      await join(world.node, "alice", "r");
       await world.node.free("alice", "r");
       return heard.size > 0;
     });
@@ -270,7 +271,7 @@ export const lastingTurnFacts: readonly LastingFact[] = [
     statement: "sharers can join again some seconds after an exclusive request with a waiter was denied",
     needs: ["sharing"],
     async begin({ node, rival }) {
-      await node.grant("alice", "r", shared);
+      for (const owner of ["alice", "carol"]) await join(node, owner, "r");
       await write(rival, "r", "A");
       return async () => {
         const mistake = "a writer that has gone keeps readers out: the node favours it for longer than two seconds";
