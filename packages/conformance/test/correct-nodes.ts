@@ -64,7 +64,7 @@ export const limitedNode: CorrectNode = {
 };
 
 /** A node made before claims could be shared. */
-export const exclusiveNode: CorrectNode = {
+const exclusiveNode: CorrectNode = {
   name: "a correct node that ignores shared",
   cannot: { sharing: "all claims are exclusive" },
   makeFrom: (node) => ({

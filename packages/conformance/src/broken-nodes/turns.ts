@@ -45,7 +45,7 @@ function favouring(
   };
 }
 
-/** Faults in who is named when. */
+/** Faults in the order in which waiters are named. */
 const order: readonly BrokenWrapper[] = [
   {
     fault: "names one waiter of a shared request at a time",
@@ -261,7 +261,7 @@ const favours: readonly BrokenWrapper[] = [
   },
   {
     fault: "lets readers hand over while a writer waits",
-    caughtBy: "acquire() with takeover of a shared claim is denied likewise, so that sharers do not hand over for ever",
+    caughtBy: "acquire() with takeover of a shared claim is denied likewise, so that sharers do not hand over forever",
     needs: ["waitingLists"],
     breakIt: (node) => ({
       async acquire({ takeover, ...request }) {
@@ -319,7 +319,7 @@ const favours: readonly BrokenWrapper[] = [
     }),
   },
   {
-    fault: "favours a writer for ever",
+    fault: "favours a writer forever",
     caughtBy: "sharers can join again some seconds after an exclusive request with a waiter was denied",
     sees: "inspect",
     needs: ["waitingLists"],

@@ -33,7 +33,7 @@ async function enlist(
   await node.free(owner, resource, { undo: true });
 }
 
-/** Who is named when. */
+/** The order in which waiters are named. */
 const order: readonly Fact[] = [
   turns(
     "release() of an exclusive claim removes all waiters of shared requests, and names one of them",
@@ -178,7 +178,7 @@ const favours: readonly Fact[] = [
   ),
 
   turns(
-    "acquire() with takeover of a shared claim is denied likewise, so that sharers do not hand over for ever",
+    "acquire() with takeover of a shared claim is denied likewise, so that sharers do not hand over forever",
     (world) =>
       promptly(world, async (resource) => {
         const { node, rival } = world;
