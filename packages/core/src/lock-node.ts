@@ -31,8 +31,8 @@ export interface LockNode extends ReleaseNotifier {
   readonly name: string;
 
   /**
-   * Claims all the resources, or none. A claim of another owner *blocks* the request, unless it is a claim of
-   * `takeover`, or both the claim and the request are `shared`.
+   * Claims all the resources, or none. A claim on one of them *blocks* the request, unless it is a claim of `takeover`, or
+   * a shared claim of another owner and the request is `shared`.
    *
    * - Nothing blocks it: hold all the resources for `owner` until `ttlMs` from now, set the fence counter of each to
    *   `max(1 + the highest of their counters, fenceHint)`, and grant with that counter. But if the request *joins* the

@@ -15,9 +15,9 @@
  *   are such waiters, it removes all of them and names each to the watchers. After readers, however, it is the turn of
  *   an exclusive waiter: when the last shared claim on a resource ends, the node names the first exclusive waiter, if
  *   there is one. So a reader waits for one writer at most, and a writer for those who were before it.
- * - While a resource is shared, a node denies further shared requests for it once an exclusive request with a waiter was
- *   denied, for about a second after each such denial and at most two, or until an exclusive request is granted. Readers
- *   that follow each other without a gap therefore do not keep a writer out.
+ * - Once sharers have kept out an exclusive request with a waiter, a node denies further shared requests for the resource,
+ *   for about a second after each such denial and at most two, or until an exclusive request is granted. Readers that
+ *   follow each other without a gap therefore do not keep a writer out.
  * - A node forgets a list no later than a minute after the last request that added a waiter to it.
  *
  * The conformance suite (`@holdfast/conformance`) tests every sentence on this page.
