@@ -9,6 +9,7 @@ import {
   type NodeView,
   type ReleaseReply,
   type ReleaseRequest,
+  type Sharer,
 } from "@holdfast/core";
 import { assertAcquire, assertExtend, assertRelease } from "@holdfast/core/requests";
 import { codeOf, type Database, isOfStatement, type Row, type Value } from "./client.ts";
@@ -71,7 +72,7 @@ export class Claims {
     const names = request.resources.map(storedName);
     return this.#repeat(async () => {
       try {
-        const outcome = await (names.length === 1
+        const outcome = await (names.length === 1 && !request.shared
           ? this.#acquireOne(request, names)
           : this.#acquireAll(request, names));
         if (outcome === undefined || "granted" in outcome) return outcome;
@@ -90,8 +91,9 @@ export class Claims {
     const values = [...names, ...claimOf(request)];
     const [row] = await this.#query(request, this.#statements.acquireOne, values);
     if (row === undefined) return undefined; // another claim came first
-    const [holder, fence, wait, listed] = row;
-    if (holder === null || holder === asciiOf(owner)) return { granted: true, fence: Number(fence) };
+    const [holder, fence, wait, listed, isShared] = row;
+    const isResent = holder === asciiOf(owner) && isShared === "false";
+    if (holder === null || isResent) return { granted: true, fence: Number(fence) };
     return { denial: denialOf(owner, holder, wait, resources), isListed: listed === "true" };
   }
 
@@ -107,14 +109,15 @@ export class Claims {
   /** Claims all resources. Inserts rows that are missing, so that the next try can lock them. */
   async #grantAll(request: AcquireRequest, names: readonly string[], isHint: boolean): Promise<Row> {
     const values = [arrayOf(names), ...claimOf(request), isHint];
-    const [row = []] = await this.#query(request, this.#statements.acquireAll, values);
+    const statement = request.shared ? this.#statements.share : this.#statements.acquireAll;
+    const [row = []] = await this.#query(request, statement, values);
     if (row[0] === "missing") await this.#query(request, this.#statements.insert, [arrayOf(names)]);
     return row;
   }
 
   /** Adds the waiter to the lists of held resources. Returns whether any is still held. */
   async #wait(request: AcquireRequest, names: readonly string[]): Promise<boolean> {
-    const values = [arrayOf(names), optional(request.takeover), optional(request.waiter), lockTimeoutOf(request)];
+    const values = [arrayOf(names), optional(request.takeover), waiterOf(request), lockTimeoutOf(request)];
     const rows = await this.#query(request, this.#statements.wait, values);
     return rows.some(([name]) => name !== null);
   }
@@ -122,10 +125,10 @@ export class Claims {
   /** See `LockNode.extend`. */
   async extend(request: ExtendRequest): Promise<ExtendReply> {
     assertExtend(request);
-    const { resources, owner, ttlMs, fence, rejoin } = request;
+    const { resources, owner, ttlMs, fence, rejoin, shared = false } = request;
     const names = resources.map(storedName);
     return this.#repeat<ExtendReply>(async () => {
-      const values = [arrayOf(names), asciiOf(owner), ttlMs, fence, lockTimeoutOf(request)];
+      const values = [arrayOf(names), asciiOf(owner), ttlMs, fence, lockTimeoutOf(request), shared];
       const [[held, highest, others] = []] = await this.#query(request, this.#statements.extend, values);
       if (held === "true") return { held: true, fence: Number(highest) };
       if (!rejoin || Number(others) > 0) return { held: false, rejoined: false };
@@ -149,8 +152,8 @@ export class Claims {
   /** See `LockNode.release`. */
   async release(request: ReleaseRequest): Promise<ReleaseReply> {
     assertRelease(request);
-    const { resources, owner, waiter, undo = false } = request;
-    const values = [arrayOf(resources.map(storedName)), asciiOf(owner), optional(waiter), undo];
+    const { resources, owner, undo = false } = request;
+    const values = [arrayOf(resources.map(storedName)), asciiOf(owner), waiterOf(request), undo];
     return this.#repeat(async () => {
       const send = () => this.#query({ ...request, timeoutMs: patienceMs }, this.#statements.release, values);
       // Unless the server has replied with an error of the statement, the connection was lost. Another one repeats what
@@ -167,11 +170,12 @@ export class Claims {
   /** See `LockNode.inspect`. */
   async inspect(resource: string): Promise<NodeView> {
     const [row] = await this.run(this.#statements.inspect, [storedName(resource)], [resource]);
-    const [owner = null, wait, fence] = row ?? [];
+    const [owner = null, wait, fence, sharers] = row ?? [];
     const isHeld = owner !== null;
     return {
       owner: isHeld ? textOf(owner) : null,
       remainingMs: isHeld ? Math.max(0, Number(wait)) : null,
+      ...(isHeld && sharers != null && { sharers: sharersOf(sharers) }),
       fence: Number(fence ?? 0),
     };
   }
@@ -221,8 +225,13 @@ export class Claims {
 
 /** Returns the values of an acquiring statement after the names. */
 function claimOf(request: AcquireRequest): Value[] {
-  const { owner, ttlMs, fenceHint, takeover, waiter } = request;
-  return [asciiOf(owner), ttlMs, fenceHint, optional(takeover), optional(waiter), lockTimeoutOf(request)];
+  const { owner, ttlMs, fenceHint, takeover } = request;
+  return [asciiOf(owner), ttlMs, fenceHint, optional(takeover), waiterOf(request), lockTimeoutOf(request)];
+}
+
+/** Returns a waiter as lists name it: with its kind. */
+function waiterOf({ waiter, shared }: Pick<AcquireRequest, "waiter" | "shared">): string | null {
+  return waiter === undefined ? null : `${shared ? "s" : "x"}${asciiOf(waiter)}`;
 }
 
 /** How long a statement waits for a row. A denial then arrives before the deadline of the request. */
@@ -236,13 +245,18 @@ function denialOf(
   wait: string | null | undefined,
   held: readonly string[],
 ): Denial {
-  const name = holder == null ? owner : textOf(holder);
+  const name = holder ? textOf(holder) : owner;
   return {
     granted: false,
     ...(wait != null && { retryAfterMs: Math.max(0, Number(wait)) }),
     ...(name !== owner && { holder: name }),
     ...(held.length > 0 && { heldResources: held }),
   };
+}
+
+function sharersOf(json: string): Sharer[] {
+  const sharers: [string, number][] = JSON.parse(json);
+  return sharers.map(([owner, wait]) => ({ owner: textOf(owner), remainingMs: Math.max(0, wait) }));
 }
 
 function optional(text: string | undefined): string | null {

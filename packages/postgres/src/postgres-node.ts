@@ -40,8 +40,8 @@ export interface PostgresNode extends Required<Omit<LockNode, "watch" | "verifie
   /**
    * Resolves with whether the lock is held, and if so, keeps it held until the end of this transaction: nobody else gets
    * any of its resources before that, however long the transaction takes, whether the ttl ends meanwhile, and whatever
-   * clocks say. Roll back if it resolves with false. Only for a `Redlock` over this node alone, and data in the same
-   * database.
+   * clocks say. A shared lock keeps out those that want a resource alone. Roll back if it resolves with false. Only for a
+   * `Redlock` over this node alone, and data in the same database.
    *
    * Call it first in the transaction, before any savepoint: `ROLLBACK TO SAVEPOINT` undoes a call that came after the
    * savepoint, and another owner may get the lock. It needs `UPDATE` on the table. Above `READ COMMITTED`, it fails with

@@ -8,15 +8,17 @@ export interface Statement {
 
 /** The statements over one table. Each is atomic, commits by itself, and returns all values as text. */
 export interface Statements {
-  /** Claims one resource: name, owner, ttl, hint, takeover, waiter, lock timeout. */
+  /** Claims one resource alone: name, owner, ttl, hint, takeover, waiter, lock timeout. */
   readonly acquireOne: Statement;
-  /** Claims several resources whose rows exist: names, owner, ttl, hint, takeover, waiter, lock timeout, clamps. */
+  /** Claims several whose rows exist: names, owner, ttl, hint, takeover, waiter, lock timeout, whether the hint is clamped. */
   readonly acquireAll: Statement;
+  /** Claims resources whose rows exist, to share them: as `acquireAll`, and denies in favour of waiters if it clamps. */
+  readonly share: Statement;
   /** Inserts rows for the names that have none: names. */
   readonly insert: Statement;
   /** Adds a waiter to the lists of the held resources, and removes it from the others: names, takeover, waiter, lock timeout. */
   readonly wait: Statement;
-  /** Keeps a claim: names, owner, ttl, fence, lock timeout. */
+  /** Keeps a claim: names, owner, ttl, fence, lock timeout, shared. */
   readonly extend: Statement;
   /** Ends a claim: names, owner, waiter, undo. */
   readonly release: Statement;
@@ -50,25 +52,62 @@ const listRenewal = "interval '15 s'";
 /** How many waiters a list has at most. */
 const waitersMax = 1_000;
 
+/** How long a denied exclusive waiter keeps further sharers out. It is renewed when half of that has passed. */
+const turnTtl = "interval '2 s'";
+const turnRenewal = "interval '1 s'";
+
 /** How long releases are announced after a watch was begun or renewed. */
 const watchTtl = "interval '60 s'";
 const watchRenewal = "interval '35 s'";
 
+const microsecondsOf = (time: string): string => `(extract(epoch FROM ${time})::float8 * 1000000)::bigint`;
+
 /** The hint, limited to a day ahead of the server's clock. */
-const clamped = (hint: string, now: string): string =>
-  `least(${hint}, (extract(epoch FROM ${now})::float8 * 1000000)::bigint + 86400000000)`;
+const clamped = (hint: string, now: string): string => `least(${hint}, ${microsecondsOf(now)} + 86400000000)`;
 
 const after = (now: string, ms: string): string => `${now} + ${ms} * interval '1 ms'`;
 const millisecondsUntil = (end: string, now: string): string => `extract(epoch FROM ${end} - ${now})::float8 * 1000`;
 
-// A list is an array of waiters. Each is preceded by the fence counter of the moment when it was added, in 16 digits.
+// A claim is that of the owner, or of each of the sharers: an object that has, for each owner, an array of the end in
+// microseconds, and of the counter at the grant. The row then also names the sharer that lasts longest.
+const timeOf = (microseconds: string): string => `to_timestamp(${microseconds} / 1000000.0::float8)`;
+const endOf = (sharer: string): string => `(${sharer} ->> 0)::bigint`;
+
+/** Whether any of these sharers is in force. A function, because the planner takes a subquery for expensive. */
+const anyInForce = (sharers: string, now: string): string =>
+  `jsonb_path_exists(${sharers}, '$.*[0] ? (@ > $now)', jsonb_build_object('now', ${microsecondsOf(now)}))`;
+
+/** Whether a row is claimed by another owner than the one of a takeover. */
+const isClaimed = (row: string, now: string, takeover: string): string =>
+  `(${row}.owner IS NOT NULL AND ${row}.until > ${now} AND (${row}.owner IS DISTINCT FROM ${takeover}
+    OR ${row}.sharers IS NOT NULL AND ${anyInForce(`(${row}.sharers - ${takeover})`, now)}))`;
+
+/** The end of the claim of $2, if there is one, even if it has passed. */
+const ownEnd = (row: string): string =>
+  `CASE WHEN ${row}.sharers IS NULL THEN CASE WHEN ${row}.owner = $2::text THEN ${row}.until END
+    ELSE ${timeOf(endOf(`(${row}.sharers -> $2::text)`))} END`;
+
+const longestIn = (sharers: string): string =>
+  `(SELECT key FROM jsonb_each(${sharers}) ORDER BY ${endOf("value")} DESC LIMIT 1)`;
+const endIn = (sharers: string): string => `(SELECT ${timeOf(`max(${endOf("value")})`)} FROM jsonb_each(${sharers}))`;
+
+// A list is an array of waiters. Each is preceded by the fence counter of the moment when it was added, in 16 digits, and
+// by its kind: s for a shared request, x for an exclusive one.
 const waiterOf = (entry: string): string => `substr(${entry}, 17)`;
+const nameOf = (entry: string): string => `substr(${entry}, 18)`;
+const isSharer = (entry: string): string => `substr(${entry}, 17, 1) = 's'`;
 const entryOf = (fence: string, waiter: string): string => `(lpad((${fence})::text, 16, '0') || ${waiter})`;
 const without = (list: string, waiter: string): string =>
   `(SELECT array_agg(entry) FROM unnest(${list}) AS entry WHERE ${waiterOf("entry")} IS DISTINCT FROM ${waiter})`;
-const firstOf = (list: string): string => `(SELECT ${waiterOf("min(entry)")} FROM unnest(${list}) AS entry)`;
 const has = (list: string, waiter: string): string =>
   `EXISTS (SELECT FROM unnest(${list}) AS entry WHERE ${waiterOf("entry")} = ${waiter})`;
+/** The entries whose turn it is: all sharers, or the first other waiter, which comes first after sharers. */
+const firstOf = (list: string, afterSharers: string): string => `(
+  SELECT CASE WHEN bool_and(${isSharer("entry")}) OR bool_or(${isSharer("entry")}) AND NOT ${afterSharers}
+    THEN array_agg(entry ORDER BY entry) FILTER (WHERE ${isSharer("entry")})
+    ELSE ARRAY[min(entry) FILTER (WHERE NOT ${isSharer("entry")})] END FROM unnest(${list}) AS entry)`;
+const afterThose = (list: string, named: string): string =>
+  `(SELECT array_agg(entry) FROM unnest(${list}) AS entry WHERE entry <> ALL (${named}))`;
 
 /** Sets how long the statement waits for a row that another transaction has locked. Ends with the statement. */
 const lockTimeout = (parameter: string): string => `set_config('lock_timeout', ${parameter}, true)`;
@@ -79,7 +118,9 @@ const lockTimeout = (parameter: string): string => `set_config('lock_timeout', $
  * A claim locks its row `FOR UPDATE` before it changes the owner. To PostgreSQL, that is like the change of a key. A
  * transaction that has called `holds` has locked the row `FOR KEY SHARE`, so a claim of another owner waits for its end;
  * and `holds` itself re-reads a row that was claimed since its snapshot. Extensions and releases lock rows `FOR NO KEY
- * UPDATE`, which does not conflict. All lock rows in the order of their names, so that no two wait for each other.
+ * UPDATE`, which does not conflict. So do sharers that join others: transactions of sharers do not exclude them, and any
+ * other claim has ended before the first sharer came. All lock rows in the order of their names, so that no two wait for
+ * each other.
  *
  * @param table the qualified, quoted name
  * @param channel the channel of notifications
@@ -118,13 +159,45 @@ export function deletionOf(table: string, unusedForMs: number): string {
 
 // "clock" counts the locked rows, so that it reads the time when all of them are locked.
 
+/** The end of the claim that blocks a request for longest; null if that is the one of a takeover, and others block it. */
+const blockedUntil = "CASE WHEN owner IS DISTINCT FROM $5::text THEN until END";
+
+/** Whether an exclusive waiter that is denied by sharers need not keep further ones out for longer. */
+const isOnTurn = `(sharers IS NULL OR coalesce(sharers_denied_until > clock_timestamp() + ${turnRenewal}, false))`;
+
+/** Whether a row has a claim that sharing does not allow: an exclusive one, or one that the owner made before. */
+const keepsSharerOut = (row: string, now: string): string =>
+  `(CASE WHEN ${row}.sharers IS NULL THEN ${isClaimed(row, now, "$5::text")}
+    ELSE coalesce($2::text IS DISTINCT FROM $5::text AND ${ownEnd(row)} > ${now}, false) END)`;
+
+/** Whether a row has sharers that stay. */
+const joins = (row: string, now: string): string =>
+  `(${row}.sharers IS NOT NULL AND ${anyInForce(`(${row}.sharers - $2::text - coalesce($5::text, ''))`, now)})`;
+
+/** The rows as they were, with an owner where the request is blocked. */
+const seen = `seen AS (
+      SELECT count(*) FILTER (WHERE own) AS own, max(fence) AS fence,
+        count(owner) AS claims, max(until) AS until, array_agg(name) FILTER (WHERE owner <> $2::text) AS held,
+        (array_agg(owner ORDER BY until DESC) FILTER (WHERE owner <> ''))[1] AS holder,
+        bool_and(CASE WHEN claimed THEN coalesce(fresh, false) AND ${has("list", "$6::text")} ELSE list IS NULL END) AS listed
+      FROM rows
+    )`;
+
+const verdicts = `SELECT
+      CASE WHEN seen.own = cardinality($1::text::text[]) THEN 'resent' WHEN seen.claims > 0 THEN 'denied'
+        WHEN verdict.found < cardinality($1::text::text[]) THEN 'missing' WHEN verdict.claims > 0 THEN 'raced'
+        ELSE 'granted' END AS verdict,
+      coalesce((SELECT max(fence) FROM granted), seen.fence)::text AS fence, seen.holder,
+      (${millisecondsUntil("seen.until", "clock_timestamp()")})::text AS wait,
+      array_to_json(seen.held)::text AS held, seen.listed::text
+    FROM seen, verdict`;
+
 const acquiring = (table: string) => ({
   // Returns a row (null, fence) for a grant; (owner, fence, …) for a claim in the way, which may be that of the same
   // owner; no row if another claim arrived at the same time. "name = excluded.name" makes the row lock FOR UPDATE.
   acquireOne: `
     WITH claim AS (
-      SELECT owner, fence, until, waiters, waiting_until FROM ${table}
-      WHERE name = $1::text AND owner IS NOT NULL AND owner IS DISTINCT FROM $5::text AND until > clock_timestamp()
+      SELECT * FROM ${table} AS row WHERE name = $1::text AND ${isClaimed("row", "clock_timestamp()", "$5::text")}
     ), granted AS (
       INSERT INTO ${table} AS row (name, owner, until, fence)
       SELECT $1::text, $2::text, ${after("clock_timestamp()", "$3::float8")},
@@ -133,30 +206,27 @@ const acquiring = (table: string) => ({
       FROM ${lockTimeout("$7::text")} WHERE NOT EXISTS (SELECT FROM claim)
       ON CONFLICT (name) DO UPDATE SET name = excluded.name, owner = excluded.owner,
         until = ${after("clock_timestamp()", "$3::float8")}, fence = greatest(row.fence + 1, ${clamped("$4::bigint", "clock_timestamp()")}),
-        waiters = CASE WHEN row.waiters IS NOT NULL THEN ${without("row.waiters", "$6::text")} END
-      WHERE row.owner IS NULL OR row.until <= clock_timestamp() OR row.owner = $5::text
+        waiters = CASE WHEN row.waiters IS NOT NULL THEN ${without("row.waiters", "$6::text")} END,
+        sharers = NULL, sharers_denied_until = NULL
+      WHERE NOT ${isClaimed("row", "clock_timestamp()", "$5::text")}
       RETURNING fence
     )
-    SELECT NULL AS owner, fence::text AS fence, NULL AS wait, NULL AS listed FROM granted
-    UNION ALL SELECT owner, fence::text, (${millisecondsUntil("until", "clock_timestamp()")})::text,
-      (waiting_until > clock_timestamp() + ${listRenewal} AND ${has("waiters", "$6::text")})::text FROM claim`,
+    SELECT NULL AS owner, fence::text AS fence, NULL AS wait, NULL AS listed, NULL AS is_shared FROM granted
+    UNION ALL SELECT coalesce(nullif(owner, $5::text), ''), fence::text, (${millisecondsUntil(blockedUntil, "clock_timestamp()")})::text,
+      (waiting_until > clock_timestamp() + ${listRenewal} AND ${has("waiters", "$6::text")} AND ${isOnTurn})::text,
+      (sharers IS NOT NULL)::text FROM claim`,
 
   // Returns one row: the verdict, the fence, and the claims in the way.
   acquireAll: `
     WITH rows AS (
-      SELECT name, owner, until, fence, CASE WHEN waiting_until > clock_timestamp() THEN waiters END AS list,
-        waiting_until > clock_timestamp() + ${listRenewal} AS fresh,
-        owner IS NOT NULL AND owner IS DISTINCT FROM $5::text AND until > clock_timestamp() AS claimed
-      FROM ${table} WHERE name = ANY ($1::text::text[])
-    ), seen AS (
-      SELECT count(*) FILTER (WHERE owner = $2::text AND until > clock_timestamp()) AS own, max(fence) AS fence,
-        count(*) FILTER (WHERE claimed) AS claims, max(until) FILTER (WHERE claimed) AS until,
-        array_agg(name) FILTER (WHERE claimed AND owner <> $2::text) AS held,
-        (array_agg(owner ORDER BY until DESC) FILTER (WHERE claimed))[1] AS holder,
-        bool_and(CASE WHEN claimed THEN fresh AND ${has("list", "$6::text")} ELSE list IS NULL END) AS listed
-      FROM rows
-    ), locked AS MATERIALIZED (
-      SELECT name, owner, until, fence FROM ${table}
+      SELECT name, fence, sharers IS NULL AND owner = $2::text AND until > clock_timestamp() AS own, claimed,
+        CASE WHEN claimed THEN coalesce(nullif(owner, $5::text), '') END AS owner, CASE WHEN claimed THEN ${blockedUntil} END AS until,
+        CASE WHEN waiting_until > clock_timestamp() THEN waiters END AS list,
+        waiting_until > clock_timestamp() + ${listRenewal} AND ${isOnTurn} AS fresh
+      FROM ${table} AS row, LATERAL (SELECT ${isClaimed("row", "clock_timestamp()", "$5::text")} AS claimed) AS judged
+      WHERE name = ANY ($1::text::text[])
+    ), ${seen}, locked AS MATERIALIZED (
+      SELECT name, owner, until, fence, sharers FROM ${table}
       WHERE name = ANY ($1::text::text[]) AND ${lockTimeout("$7::text")} IS NOT NULL
         AND (SELECT claims = 0 FROM seen)
       ORDER BY name FOR UPDATE
@@ -164,22 +234,67 @@ const acquiring = (table: string) => ({
       SELECT clock_timestamp() AS now, count(*) AS found, max(fence) AS highest FROM locked
     ), verdict AS MATERIALIZED (
       SELECT now, found, greatest(highest + 1, CASE WHEN $8::boolean THEN ${clamped("$4::bigint", "now")} ELSE $4::bigint END) AS fence,
-        (SELECT count(*) FROM locked WHERE until > now AND owner IS NOT NULL AND owner IS DISTINCT FROM $5::text) AS claims
+        (SELECT count(*) FROM locked WHERE ${isClaimed("locked", "now", "$5::text")}) AS claims
       FROM clock
     ), granted AS (
       UPDATE ${table} AS row SET owner = $2::text, until = ${after("verdict.now", "$3::float8")}, fence = verdict.fence,
-        waiters = CASE WHEN row.waiters IS NOT NULL THEN ${without("row.waiters", "$6::text")} END
+        waiters = CASE WHEN row.waiters IS NOT NULL THEN ${without("row.waiters", "$6::text")} END,
+        sharers = NULL, sharers_denied_until = NULL
       FROM verdict WHERE row.name = ANY ($1::text::text[]) AND verdict.claims = 0 AND verdict.found = cardinality($1::text::text[])
       RETURNING row.fence
     )
-    SELECT
-      CASE WHEN seen.own = cardinality($1::text::text[]) THEN 'resent' WHEN seen.claims > 0 THEN 'denied'
-        WHEN verdict.found < cardinality($1::text::text[]) THEN 'missing' WHEN verdict.claims > 0 THEN 'raced'
-        ELSE 'granted' END AS verdict,
-      coalesce((SELECT max(fence) FROM granted), seen.fence)::text AS fence, seen.holder,
-      (${millisecondsUntil("seen.until", "clock_timestamp()")})::text AS wait,
-      array_to_json(seen.held)::text AS held, seen.listed::text
-    FROM seen, verdict`,
+    ${verdicts}`,
+
+  // The same for a request that shares. It first locks the rows against other claims, and then, except for those whose
+  // sharers it joins, against transactions.
+  share: `
+    WITH rows AS (
+      SELECT name, fence, ${ownEnd("row")} > clock_timestamp() AS own, is_held AS claimed,
+        CASE WHEN blocks AND sharers IS NOT NULL THEN $2::text WHEN blocks OR favours THEN owner END AS owner,
+        CASE WHEN blocks AND sharers IS NOT NULL THEN ${ownEnd("row")} WHEN blocks THEN until WHEN favours THEN sharers_denied_until END AS until,
+        CASE WHEN waiting_until > clock_timestamp() THEN waiters END AS list,
+        waiting_until > clock_timestamp() + ${listRenewal} AS fresh
+      FROM ${table} AS row, LATERAL (
+        SELECT ${isClaimed("row", "clock_timestamp()", "$5::text")} AS is_held, ${keepsSharerOut("row", "clock_timestamp()")} AS blocks,
+          $8::boolean AND sharers IS NOT NULL AND until > clock_timestamp() AND sharers_denied_until > clock_timestamp() AS favours
+      ) AS judged
+      WHERE name = ANY ($1::text::text[])
+    ), ${seen}, weakly AS MATERIALIZED (
+      SELECT name, owner, until, fence, sharers FROM ${table}
+      WHERE name = ANY ($1::text::text[]) AND ${lockTimeout("$7::text")} IS NOT NULL
+        AND (SELECT claims = 0 FROM seen)
+      ORDER BY name FOR NO KEY UPDATE
+    ), joined AS MATERIALIZED (
+      SELECT * FROM weakly WHERE ${joins("weakly", "clock_timestamp()")}
+    ), fully AS MATERIALIZED (
+      SELECT name, owner, until, fence, sharers FROM ${table}
+      WHERE name = ANY ($1::text::text[]) AND ${lockTimeout("$7::text")} IS NOT NULL
+        AND (SELECT claims = 0 FROM seen) AND name <> ALL (coalesce((SELECT array_agg(name) FROM joined), '{}'))
+      ORDER BY name FOR UPDATE
+    ), locked AS MATERIALIZED (
+      SELECT *, false AS must_join FROM fully UNION ALL SELECT *, true FROM joined
+    ), clock AS MATERIALIZED (
+      SELECT clock_timestamp() AS now, count(*) AS found, max(fence) AS highest FROM locked
+    ), states AS MATERIALIZED (
+      SELECT name, joins, ${keepsSharerOut("locked", "now")} OR must_join AND NOT joins AS claimed,
+        (SELECT jsonb_object_agg(key, value) FROM jsonb_each(sharers - $2::text - coalesce($5::text, ''))
+          WHERE ${endOf("value")} > ${microsecondsOf("now")}) AS others
+      FROM locked, clock, LATERAL (SELECT ${joins("locked", "now")} AS joins) AS judged
+    ), verdict AS MATERIALIZED (
+      SELECT now, found, ${after("now", "$3::float8")} AS ends, (SELECT count(*) FROM states WHERE claimed) AS claims,
+        CASE WHEN (SELECT bool_and(joins) FROM states) THEN greatest(highest, CASE WHEN NOT $8::boolean THEN $4::bigint END)
+          ELSE greatest(highest + 1, CASE WHEN $8::boolean THEN ${clamped("$4::bigint", "now")} ELSE $4::bigint END) END AS fence
+      FROM clock
+    ), granted AS (
+      UPDATE ${table} AS row SET fence = verdict.fence, until = greatest(${endIn("others")}, ends),
+        owner = CASE WHEN ${endIn("others")} > ends THEN ${longestIn("others")} ELSE $2::text END,
+        sharers = coalesce(others, '{}') || jsonb_build_object($2::text, jsonb_build_array(${microsecondsOf("ends")}, verdict.fence)),
+        waiters = CASE WHEN row.waiters IS NOT NULL THEN ${without("row.waiters", "$6::text")} END
+      FROM verdict, states
+      WHERE row.name = states.name AND verdict.claims = 0 AND verdict.found = cardinality($1::text::text[])
+      RETURNING row.fence
+    )
+    ${verdicts}`,
 
   insert: `
     INSERT INTO ${table} (name, until, fence)
@@ -188,35 +303,43 @@ const acquiring = (table: string) => ({
 });
 
 const keeping = (table: string) => ({
-  // Returns one row: how many were held, and the highest fence; and how many claims are another owner's.
+  // Returns one row: whether all were held, the highest fence, and how many another owner keeps from this one.
   extend: `
     WITH locked AS MATERIALIZED (
-      SELECT name, owner, until, fence FROM ${table}
+      SELECT name, owner, until, fence, sharers FROM ${table}
       WHERE name = ANY ($1::text::text[]) AND ${lockTimeout("$5::text")} IS NOT NULL ORDER BY name FOR NO KEY UPDATE
     ), clock AS MATERIALIZED (SELECT clock_timestamp() AS now, count(*) AS found FROM locked
     ), verdict AS MATERIALIZED (
-      SELECT now, (SELECT count(*) FROM locked WHERE owner = $2::text AND until > now) = cardinality($1::text::text[]) AS held,
-        (SELECT count(*) FROM locked WHERE owner <> $2::text AND until > now) AS others
+      SELECT ${after("now", "$3::float8")} AS ends,
+        (SELECT count(*) FROM locked WHERE ${ownEnd("locked")} > now) = cardinality($1::text::text[]) AS held,
+        (SELECT count(*) FROM locked
+          WHERE NOT (sharers IS NOT NULL AND $6::boolean) AND ${isClaimed("locked", "now", "$2::text")}) AS others
       FROM clock
     ), extended AS (
-      UPDATE ${table} AS row SET until = greatest(row.until, ${after("verdict.now", "$3::float8")}),
-        fence = greatest(row.fence, $4::bigint)
+      UPDATE ${table} AS row SET until = greatest(row.until, verdict.ends), fence = greatest(row.fence, $4::bigint),
+        owner = CASE WHEN verdict.ends > row.until THEN $2::text ELSE row.owner END,
+        sharers = jsonb_set(row.sharers, ARRAY[$2::text, '0'],
+          to_jsonb(greatest(${endOf("(row.sharers -> $2::text)")}, ${microsecondsOf("verdict.ends")})))
       FROM verdict WHERE row.name = ANY ($1::text::text[]) AND verdict.held RETURNING row.fence
     )
     SELECT held::text, (SELECT max(fence) FROM extended)::text AS fence, others::text FROM verdict`,
 
   inspect: `
     SELECT CASE WHEN until > now THEN owner END AS owner,
-      CASE WHEN until > now THEN (${millisecondsUntil("until", "now")})::text END AS wait, fence::text
-    FROM ${table}, clock_timestamp() AS now WHERE name = $1::text`,
+      CASE WHEN until > now THEN (${millisecondsUntil("until", "now")})::text END AS wait, fence::text,
+      (SELECT json_agg(json_build_array(key, ${millisecondsUntil(timeOf(endOf("value")), "now")}) ORDER BY ${endOf("value")} DESC)
+        FROM jsonb_each(sharers) WHERE ${timeOf(endOf("value"))} > now)::text AS sharers
+    FROM ${table} AS row, clock_timestamp() AS now WHERE name = $1::text`,
 
   list: `
     SELECT name FROM ${table}
     WHERE name > $1::text AND owner IS NOT NULL AND until > clock_timestamp() ORDER BY name LIMIT ${pageSize}`,
 
   holds: `
-    SELECT name FROM ${table}
-    WHERE name = ANY ($1::text::text[]) AND owner = $2::text AND fence = $3::bigint AND until > clock_timestamp()
+    SELECT name FROM ${table} AS row
+    WHERE name = ANY ($1::text::text[]) AND ${ownEnd("row")} > clock_timestamp() AND
+      CASE WHEN sharers IS NULL THEN fence = $3::bigint
+        ELSE $3::bigint BETWEEN (sharers -> $2::text ->> 1)::bigint AND fence END
     ORDER BY name FOR KEY SHARE`,
 });
 
@@ -226,50 +349,63 @@ const announce = (channel: string, name: string, next: string): string =>
     CASE WHEN octet_length(${next}) <= 7000 THEN ${next} ELSE '' END)`;
 
 const watching = (table: string, channel: string) => ({
-  // A row of the result is a freed resource: the waiter that was named, if any.
+  // A row of the result is a resource that the owner held, and a waiter that was named, if any.
   release: `
     WITH locked AS MATERIALIZED (
-      SELECT name, until, watched_until, waiting_until, waiters FROM ${table}
-      WHERE name = ANY ($1::text::text[]) AND owner = $2::text ORDER BY name FOR NO KEY UPDATE
+      SELECT name, owner, until, watched_until, waiting_until, waiters, sharers FROM ${table}
+      WHERE name = ANY ($1::text::text[]) AND (owner = $2::text OR sharers -> $2::text IS NOT NULL)
+      ORDER BY name FOR NO KEY UPDATE
     ), held AS MATERIALIZED (
-      SELECT name, CASE WHEN waiting_until > now AND NOT $4::boolean THEN waiters END AS list, watched_until > now AS watched
-      FROM locked, clock_timestamp() AS now WHERE until > now
+      SELECT name, left_over, sharers IS NOT NULL AS was_shared,
+        CASE WHEN waiting_until > now AND NOT $4::boolean AND left_over IS NULL THEN waiters END AS list,
+        watched_until > now AND NOT $4::boolean AND left_over IS NULL AS watched
+      FROM locked, clock_timestamp() AS now, LATERAL (
+        SELECT CASE WHEN sharers IS NOT NULL AND ${anyInForce("(sharers - $2::text)", "now")} THEN sharers - $2::text END AS left_over
+      ) AS rest
+      WHERE ${ownEnd("locked")} > now
     ), freed AS (
-      UPDATE ${table} AS row SET owner = NULL
-      FROM held WHERE row.name = held.name AND held.list IS NULL RETURNING held.*, NULL AS next
+      UPDATE ${table} AS row SET sharers = left_over, owner = CASE WHEN left_over IS NOT NULL THEN ${longestIn("left_over")} END,
+        until = CASE WHEN left_over IS NOT NULL THEN ${endIn("left_over")} ELSE row.until END
+      FROM held WHERE row.name = held.name AND held.list IS NULL RETURNING held.name, held.watched, NULL::text[] AS named
+    ), turns AS (
+      SELECT name, list, watched, ${firstOf("list", "was_shared")} AS named FROM held WHERE list IS NOT NULL
     ), passed AS (
-      UPDATE ${table} AS row SET owner = NULL,
-        waiters = ${without("list", firstOf("list"))} ||
-          CASE WHEN $3::text IS NOT NULL AND NOT ${has(without("list", firstOf("list")), "$3::text")}
+      UPDATE ${table} AS row SET owner = NULL, sharers = NULL,
+        waiters = ${afterThose("list", "named")} ||
+          CASE WHEN $3::text IS NOT NULL AND NOT ${has(afterThose("list", "named"), "$3::text")}
             THEN ARRAY[${entryOf(`1 + (SELECT left(max(entry), 16)::bigint FROM unnest(list) AS entry)`, "$3::text")}] END,
         waiting_until = CASE WHEN $3::text IS NOT NULL THEN clock_timestamp() + ${listTtl} ELSE waiting_until END
-      FROM held WHERE row.name = held.name AND held.list IS NOT NULL RETURNING held.*, ${firstOf("held.list")} AS next
+      FROM turns WHERE row.name = turns.name RETURNING turns.name, turns.watched, turns.named
     )
-    SELECT next, CASE WHEN (watched OR next IS NOT NULL) AND NOT $4::boolean
-      THEN ${announce(channel, "name", "coalesce(next, '')")} END::text
-    FROM (SELECT * FROM freed UNION ALL SELECT * FROM passed) AS row`,
+    SELECT ${nameOf("entry")} AS next, CASE WHEN watched OR entry IS NOT NULL
+      THEN ${announce(channel, "name", `coalesce(${nameOf("entry")}, '')`)} END::text
+    FROM (SELECT * FROM freed UNION ALL SELECT * FROM passed) AS row LEFT JOIN LATERAL unnest(named) AS entry ON true`,
 
   // A row of the result is a resource that is still held. Lists of free resources lose the waiter and their first one.
   wait: `
     WITH locked AS MATERIALIZED (
-      SELECT name, owner, until, fence, CASE WHEN waiting_until > clock_timestamp() THEN waiters END AS list
+      SELECT name, owner, until, fence, sharers, CASE WHEN waiting_until > clock_timestamp() THEN waiters END AS list
       FROM ${table} WHERE name = ANY ($1::text::text[]) AND ${lockTimeout("$4::text")} IS NOT NULL
       ORDER BY name FOR NO KEY UPDATE
     ), clock AS MATERIALIZED (SELECT clock_timestamp() AS now, count(*) AS found FROM locked
     ), rows AS MATERIALIZED (
-      SELECT locked.*, now, owner IS NOT NULL AND owner IS DISTINCT FROM $2::text AND until > now AS held,
+      SELECT name, fence, list, now, sharers IS NOT NULL AS is_shared, ${isClaimed("locked", "now", "$2::text")} AS held,
         ${without("list", "$3::text")} AS rest, ${has("list", "$3::text")} AS listed
       FROM locked, clock
     ), added AS (
       UPDATE ${table} AS row SET waiting_until = rows.now + ${listTtl},
+        sharers_denied_until =
+          CASE WHEN is_shared AND left($3::text, 1) = 'x' THEN rows.now + ${turnTtl} ELSE row.sharers_denied_until END,
         waiters = CASE WHEN listed OR cardinality(list) >= ${waitersMax} THEN list ELSE list || ${entryOf("rows.fence", "$3::text")} END
       FROM rows WHERE row.name = rows.name AND held RETURNING row.name
+    ), turns AS (SELECT name, rest, ${firstOf("rest", "false")} AS named FROM rows WHERE NOT held AND list IS NOT NULL
     ), removed AS (
-      UPDATE ${table} AS row SET waiters = ${without("rest", firstOf("rest"))}
-      FROM rows WHERE row.name = rows.name AND NOT held AND list IS NOT NULL RETURNING row.name, ${firstOf("rows.rest")} AS next
+      UPDATE ${table} AS row SET waiters = ${afterThose("rest", "named")}
+      FROM turns WHERE row.name = turns.name RETURNING row.name, turns.named
     )
     SELECT name FROM added
-    UNION ALL SELECT NULL FROM removed WHERE next IS NOT NULL AND ${announce(channel, "name", "next")}::text IS NULL`,
+    UNION ALL SELECT NULL FROM removed, unnest(named) AS entry
+      WHERE entry IS NOT NULL AND ${announce(channel, "name", nameOf("entry"))}::text IS NULL`,
 
   watch: `
     INSERT INTO ${table} AS row (name, until, fence, watched_until)

@@ -38,7 +38,9 @@ export function createTable(options: TableOptions = {}): string {
   fence bigint NOT NULL CHECK (fence BETWEEN 0 AND ${Number.MAX_SAFE_INTEGER}),
   waiters text[] COLLATE "C",
   waiting_until timestamptz,
-  watched_until timestamptz
+  watched_until timestamptz,
+  sharers jsonb,
+  sharers_denied_until timestamptz
 ) WITH (fillfactor = 70)`;
 }
 

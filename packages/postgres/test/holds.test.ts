@@ -239,6 +239,99 @@ describe("holds()", () => {
   });
 });
 
+describe("holds() of shared locks", () => {
+  const shared = { mode: "shared", ttlMs: 60_000 } as const;
+  let readers: Lock[];
+  beforeEach(async () => {
+    await lock.release();
+    readers = await Promise.all([1, 2].map(() => new Redlock([node]).acquire("invoice:42", shared)));
+  });
+
+  /** Ends the claims of all readers now. */
+  async function expireReaders(): Promise<void> {
+    await pool.query(`UPDATE "${table}" SET until = clock_timestamp(), sharers =
+      (SELECT jsonb_object_agg(key, jsonb_set(value, '{0}', '1')) FROM jsonb_each(sharers)) WHERE sharers IS NOT NULL`);
+  }
+
+  const ends: [string, () => Promise<void>][] = [
+    ["their ttl ends", expireReaders],
+    ["they are released", async () => void (await Promise.all(readers.map((reader) => reader.release())))],
+  ];
+  test.each(ends)(
+    "holds() lets several readers hold, and keeps a writer out until the last one ends, although %s",
+    async (_, end) => {
+      const writer = new Redlock([node], { waitTimeoutMs: 30_000, retryDelayMaxMs: 30 });
+      const isFree = () => writer.tryAcquire("invoice:42", { nodeTimeoutMs: 1_000 });
+      let waiting: Promise<Lock> | undefined;
+      let isWriting = false;
+      await inTransaction(async (first) => {
+        await inTransaction(async (second) => {
+          for (const [index, client] of [first, second].entries()) {
+            expect(await node.holds(client, readers[index] as Lock)).toBe(true);
+          }
+          await end();
+          expect(await isFree()).toBeNull();
+        });
+        expect(await isFree()).toBeNull();
+        waiting = writer.acquire("invoice:42").finally(() => {
+          isWriting = true;
+        });
+        await new Promise((resolve) => setTimeout(resolve, 300)); // the writer has tried again and again
+        expect(isWriting).toBe(false);
+      });
+      const next = (await waiting) as Lock;
+      expect(next.fence).toBeGreaterThan(Math.max(...readers.map(({ fence }) => fence)));
+      await next.release();
+    },
+  );
+
+  test("holds() does not keep further readers from joining", async () => {
+    await inTransaction(async (client) => {
+      expect(await node.holds(client, readers[0] as Lock)).toBe(true);
+      const reader = await new Redlock([node]).acquire("invoice:42", shared);
+      expect(reader.fence).toBe(readers[0]?.fence);
+      await reader.extend();
+      await inTransaction(async (other) => expect(await node.holds(other, reader)).toBe(true));
+      await reader.release();
+    });
+  });
+
+  test("holds() of a writer keeps readers out until the transaction ends, although the ttl ends meanwhile", async () => {
+    for (const reader of readers) await reader.release();
+    const writer = await redlock.acquire("invoice:42");
+    const reader = new Redlock([node], { ...shared, nodeTimeoutMs: 1_000 });
+    const more = ["invoice:41", "invoice:42"];
+    await inTransaction(async (client) => {
+      expect(await node.holds(client, writer)).toBe(true);
+      await expire();
+      expect(await reader.tryAcquire("invoice:42")).toBeNull();
+      expect(await reader.tryAcquire(more)).toBeNull();
+      const { resources, owner, fence } = writer;
+      const rejoin = { resources, owner: "late", ttlMs: 1_000, fence, rejoin: true, timeoutMs: 200, shared: true };
+      expect(await node.extend({ ...rejoin, owner: `${owner} late` })).toEqual({ held: false, rejoined: false });
+    });
+    expect(await reader.tryAcquire(more)).not.toBeNull();
+  });
+
+  test("holds() resolves with false for a reader that has ended, and for one whose owner joined later", async () => {
+    const [first, second] = readers as [Lock, Lock];
+    await first.release();
+    expect(await inTransaction((client) => node.holds(client, first))).toBe(false);
+    expect(await inTransaction((client) => node.holds(client, second))).toBe(true);
+    await expireReaders();
+    expect(await inTransaction((client) => node.holds(client, second))).toBe(false);
+    await (await redlock.acquire("invoice:42")).release(); // a writer
+    const { resources, owner, fence } = first;
+    const again = { resources, owner, ttlMs: 60_000, fenceHint: 1, timeoutMs: 1_000, shared: true };
+    const grant = await node.acquire(again); // a late copy
+    expect(grant).toMatchObject({ granted: true });
+    expect(await inTransaction((client) => node.holds(client, first))).toBe(false);
+    expect(
+      await inTransaction((client) => node.holds(client, { ...first, resources, owner, fence: fence + 10 ** 15 })),
+    ).toBe(false);
+  });
+});
+
 test("a process that is paused across its ttl, in a transaction that holds the lock, commits before its rival locks", async () => {
   await pool.query("CREATE TABLE written (id serial, writer text, at timestamptz)");
   await lock.release();

@@ -1,6 +1,8 @@
 import { brokenNodes as allBrokenNodes, describeBrokenNodes, type LockNodeSubject } from "@holdfast/conformance";
 import { type PgPool, type PgQuery, postgresNode } from "@holdfast/postgres";
 import pg from "pg";
+import { expect, test } from "vitest";
+import { statementsOver } from "../src/statements.ts";
 import { freshTable, serverOfFile, subjectOver } from "./servers.ts";
 
 /** A fault that is edited into a statement. */
@@ -9,7 +11,7 @@ interface Mutant {
   readonly fault: string;
   /** The statement of the conformance test that catches it. */
   readonly caughtBy: string;
-  readonly from: string;
+  readonly from: string | RegExp;
   readonly to: string;
 }
 
@@ -17,20 +19,20 @@ const mutants: readonly Mutant[] = [
   {
     fault: "releases claims of any owner",
     caughtBy: "release() leaves another owner's claim and counter alone",
-    from: "AND owner = $2::text ORDER BY name FOR NO KEY UPDATE",
-    to: "AND $2::text IS NOT NULL ORDER BY name FOR NO KEY UPDATE",
+    from: /(\bowner|locked\.owner) = \$2::text (OR|THEN)/g,
+    to: "$1 IS NOT NULL $2",
   },
   {
     fault: "confirms a claim that has expired",
     caughtBy: "extend() without rejoin of an expired claim changes nothing",
-    from: "WHERE owner = $2::text AND until > now) = cardinality",
-    to: "WHERE owner = $2::text) = cardinality",
+    from: "END > now) = cardinality",
+    to: "END IS NOT NULL) = cardinality",
   },
   {
     fault: "shortens a claim",
     caughtBy: "extend() of a held claim with less than its remaining ttl does not shorten it",
-    from: "greatest(row.until, verdict.now",
-    to: "greatest(verdict.now, verdict.now",
+    from: "greatest(row.until, verdict.ends)",
+    to: "verdict.ends",
   },
   {
     fault: "lowers the counter",
@@ -65,13 +67,13 @@ const mutants: readonly Mutant[] = [
   {
     fault: "deletes the counter with a release",
     caughtBy: "release() keeps the counter",
-    from: "SET owner = NULL\n",
-    to: "SET owner = NULL, fence = 0\n",
+    from: "SET sharers = left_over,",
+    to: "SET fence = 0, sharers = left_over,",
   },
   {
     fault: "looks who holds the resource, and claims it without looking again",
     caughtBy: "acquire() grants exactly one of 100 claims sent at once, in every round",
-    from: "WHERE row.owner IS NULL OR row.until <= clock_timestamp() OR row.owner = $5::text",
+    from: /WHERE NOT \(row\.owner[\s\S]*?(?=\s+RETURNING fence)/g,
     to: "",
   },
   {
@@ -97,6 +99,97 @@ const mutants: readonly Mutant[] = [
     caughtBy: "acquire() that is granted removes its waiter from the waiting list, and no other",
     from: "CASE WHEN row.waiters IS NOT NULL THEN",
     to: "CASE WHEN row.waiters IS NOT NULL THEN row.waiters WHEN false THEN",
+  },
+  {
+    fault: "lets sharers join an exclusive claim",
+    caughtBy: "acquire() of a shared claim is denied while another owner holds the resource alone, and changes nothing",
+    from: "CASE WHEN row.sharers IS NULL THEN (row.owner",
+    to: "CASE WHEN row.sharers IS NULL THEN (false AND row.owner",
+  },
+  {
+    fault: "looks whether a resource is shared, and joins without looking again",
+    caughtBy: "acquire() grants one exclusive claim or only shared ones of many sent at once",
+    from: /\(CASE WHEN locked\.sharers IS NULL[\s\S]*?END\) OR must_join AND NOT joins AS claimed/g,
+    to: "false AS claimed",
+  },
+  {
+    fault: "takes over an exclusive claim from one of several sharers",
+    caughtBy: "acquire() with takeover of an exclusive claim is denied and changes nothing while another owner shares",
+    from: "OR row.sharers IS NOT NULL AND jsonb_path_exists",
+    to: "OR false AND jsonb_path_exists",
+  },
+  {
+    fault: "advances the counter for sharers that join",
+    caughtBy: "acquire() of a shared claim that joins leaves the counter alone, whatever its hint",
+    from: "(SELECT bool_and(joins) FROM states)",
+    to: "false",
+  },
+  {
+    fault: "joins without advancing where only some resources are shared",
+    caughtBy: "acquire() that joins sharers on only some of several resources advances the counter of each",
+    from: "(SELECT bool_and(joins) FROM states)",
+    to: "(SELECT bool_or(joins) FROM states)",
+  },
+  {
+    fault: "joins sharers that have ended",
+    caughtBy: "acquire() of a shared claim advances the counter if all earlier sharers have expired",
+    from: "? (@ > $now)",
+    to: "? (@ > 0)",
+  },
+  {
+    fault: "rejoins sharers without raising the counter to the fence",
+    caughtBy:
+      "extend() with rejoin of a shared claim joins the sharers, and raises the counter no further than its fence",
+    from: "greatest(highest, CASE WHEN NOT $8::boolean THEN $4::bigint END)",
+    to: "highest",
+  },
+  {
+    fault: "ends the claims of all sharers with the first release",
+    caughtBy: "release() of one shared claim leaves the others, and keeps the counter",
+    from: "THEN sharers - $2::text END AS left_over",
+    to: "THEN NULL::jsonb END AS left_over",
+  },
+  {
+    fault: "keeps the end of the longest sharer that was released",
+    caughtBy: "a resource is free when its last shared claim ends, although a longer one was released",
+    from: /until = CASE WHEN left_over IS NOT NULL THEN [\s\S]*? ELSE row\.until END/g,
+    to: "until = row.until",
+  },
+  {
+    fault: "shortens a shared claim",
+    caughtBy: "extend() of a shared claim with less than its remaining ttl does not shorten it",
+    from: "to_jsonb(greatest(((row.sharers -> $2::text) ->> 0)::bigint,",
+    to: "to_jsonb(greatest(0,",
+  },
+  {
+    fault: "extends all sharers with the resource",
+    caughtBy: "extend() of a shared claim prolongs that claim and no other",
+    from: /sharers = jsonb_set\(row\.sharers, ARRAY\[\$2::text, '0'\],\s+to_jsonb\([\s\S]*?::bigint\)\)\)/g,
+    to: "sharers = (SELECT jsonb_object_agg(key, jsonb_set(value, '{0}', '9e15')) FROM jsonb_each(row.sharers))",
+  },
+  {
+    fault: "forgets that an exclusive waiter was denied",
+    caughtBy: "acquire() of a shared claim does not join once an exclusive request with a waiter was denied",
+    from: "left($3::text, 1) = 'x'",
+    to: "false",
+  },
+  {
+    fault: "keeps sharers out after the exclusive waiter got the lock",
+    caughtBy: "acquire() of shared claims is granted again once an exclusive request was",
+    from: "sharers = NULL, sharers_denied_until = NULL",
+    to: "sharers = NULL",
+  },
+  {
+    fault: "names one waiter of a shared request at a time",
+    caughtBy: "release() of an exclusive claim removes all waiters of shared requests, and names one of them",
+    from: /array_agg\(entry ORDER BY entry\) (FILTER \(WHERE substr\(entry, 17, 1\) = 's'\))/g,
+    to: "ARRAY[min(entry) $1]",
+  },
+  {
+    fault: "names sharers after sharers while a writer waits",
+    caughtBy: "release() of the last shared claim names the first exclusive waiter before waiters of shared requests",
+    from: "AND NOT was_shared",
+    to: "AND true",
   },
 ];
 
@@ -141,6 +234,24 @@ async function brokenSubject(mutant: Mutant): Promise<LockNodeSubject> {
     },
   };
 }
+
+test("each fault changes a statement, and leaves statements that the server accepts", async () => {
+  const table = await freshTable(server.connectionString);
+  const client = new pg.Client(server.connectionString);
+  await client.connect();
+  const texts = Object.values(statementsOver(`"public"."${table}"`, "channel")).map(({ text }) => text);
+  const refused: string[] = [];
+  for (const { fault, from, to } of mutants) {
+    const changed = texts.map((text) => text.replaceAll(from, to)).filter((text) => !texts.includes(text));
+    if (changed.length === 0) refused.push(`${fault}: nothing changed`);
+    for (const text of changed) {
+      const prepared = client.query(`PREPARE mutant AS ${text}`).then(() => client.query("DEALLOCATE mutant"));
+      await prepared.catch(({ message }) => refused.push(`${fault}: ${message}`));
+    }
+  }
+  await client.end();
+  expect(refused).toEqual([]);
+});
 
 describeBrokenNodes("the statements on a real server", {
   create: async () => {

@@ -18,6 +18,9 @@ interface Change {
   readonly alive: boolean;
   readonly old_fence: string;
   readonly new_fence: string;
+  /** The claims in force when the trigger ran, by owner: x for an exclusive one, s for a shared one. */
+  readonly old_claims: Readonly<Record<string, "x" | "s">>;
+  readonly new_claims: Readonly<Record<string, "x" | "s">>;
 }
 
 /** What a worker has received. */
@@ -27,18 +30,37 @@ interface Outcome {
   readonly fences: readonly number[];
 }
 
-test("24 workers on overlapping resources: no overlap, no repeated fence, no partial grant, no deadlock", async () => {
+test("24 workers on overlapping resources: no overlap, no repeated fence, no partial grant, no deadlock", () =>
+  storm("exclusive", (changes, outcomes) => {
+    checkChanges(changes);
+    checkOutcomes(outcomes, changes);
+  }));
+
+test("24 workers that read and write: no writer overlaps with another claim, nobody's claim is lost, no deadlock", () =>
+  storm("mixed", checkSharing));
+
+/** Lets workers claim the same resources at once, and judges the changes of the rows and what the workers received. */
+async function storm(
+  kind: "exclusive" | "mixed",
+  judge: (changes: readonly Change[], outcomes: readonly Outcome[]) => void,
+): Promise<void> {
   const server = await startPostgresServer();
   const { connectionString } = server;
   const table = await freshTable(connectionString);
   const client = new pg.Client(connectionString);
   await client.connect();
   await client.query(`
-    CREATE TABLE changes (id bigserial, name text, old_owner text, new_owner text, alive boolean, old_fence bigint, new_fence bigint);
-    CREATE FUNCTION record() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
-      INSERT INTO changes (name, old_owner, new_owner, alive, old_fence, new_fence)
-      SELECT NEW.name, OLD.owner, NEW.owner, coalesce(OLD.until > clock_timestamp(), false), coalesce(OLD.fence, 0), NEW.fence
-      WHERE NEW.owner IS DISTINCT FROM OLD.owner OR NEW.fence IS DISTINCT FROM OLD.fence;
+    CREATE TABLE changes (id bigserial, name text, old_owner text, new_owner text, alive boolean, old_fence bigint,
+      new_fence bigint, old_claims jsonb, new_claims jsonb);
+    CREATE FUNCTION claims(owner text, until timestamptz, sharers jsonb, now timestamptz) RETURNS jsonb LANGUAGE sql AS $$
+      SELECT CASE WHEN owner IS NULL OR until <= now THEN '{}' WHEN sharers IS NULL THEN jsonb_build_object(owner, 'x')
+        ELSE coalesce((SELECT jsonb_object_agg(key, 's') FROM jsonb_each(sharers)
+          WHERE to_timestamp((value ->> 0)::bigint / 1000000.0::float8) > now), '{}') END $$;
+    CREATE FUNCTION record() RETURNS trigger LANGUAGE plpgsql AS $$ DECLARE now timestamptz = clock_timestamp(); BEGIN
+      INSERT INTO changes (name, old_owner, new_owner, alive, old_fence, new_fence, old_claims, new_claims)
+      SELECT NEW.name, OLD.owner, NEW.owner, coalesce(OLD.until > now, false), coalesce(OLD.fence, 0), NEW.fence,
+        claims(OLD.owner, OLD.until, OLD.sharers, now), claims(NEW.owner, NEW.until, NEW.sharers, now)
+      WHERE (NEW.owner, NEW.fence, NEW.sharers) IS DISTINCT FROM (OLD.owner, OLD.fence, OLD.sharers);
       RETURN NULL;
     END $$;
     CREATE TRIGGER record AFTER INSERT OR UPDATE ON "${table}" FOR EACH ROW EXECUTE FUNCTION record();
@@ -47,7 +69,7 @@ test("24 workers on overlapping resources: no overlap, no repeated fence, no par
   const outcomes: Outcome[] = [];
   const processes: ChildProcess[] = [];
   const start = (ms: number): Promise<unknown> => {
-    const args = [connectionString, table, String(ms), String(seed + processes.length)];
+    const args = [connectionString, table, String(ms), String(seed + processes.length), kind];
     const execArgv = ["--conditions=@holdfast/source", "--import", "tsx"];
     const child = fork(new URL("./fixtures/storm-workers.ts", import.meta.url), args, { execArgv });
     processes.push(child);
@@ -56,7 +78,7 @@ test("24 workers on overlapping resources: no overlap, no repeated fence, no par
   };
   try {
     const ends = [start(stormMs), start(stormMs), start(stormMs)];
-    await expect.poll(() => outcomes.length).toBeGreaterThan(500);
+    await expect.poll(() => outcomes.length, { timeout: 30_000 }).toBeGreaterThan(200);
     processes[0]?.kill("SIGKILL"); // in the middle of its requests
     ends.push(start(stormMs / 2));
     await sleep(stormMs / 6); // claims of the dead process end meanwhile
@@ -69,8 +91,7 @@ test("24 workers on overlapping resources: no overlap, no repeated fence, no par
       "SELECT deadlocks::int FROM pg_stat_database WHERE datname = current_database()",
     );
     expect(rows).toEqual([{ deadlocks: 0 }]);
-    checkChanges(changes);
-    checkOutcomes(outcomes, changes);
+    judge(changes, outcomes);
   } catch (error) {
     throw new Error(`with seed ${seed}`, { cause: error });
   } finally {
@@ -78,15 +99,19 @@ test("24 workers on overlapping resources: no overlap, no repeated fence, no par
     await client.end();
     await server.stop();
   }
-});
+}
+
+/** Whether a claim was made to take over from this owner. */
+function isSuccessor(owner: string, predecessor: string): boolean {
+  return owner.endsWith(`after ${predecessor.slice(0, 36)}`);
+}
 
 /** An owner is replaced only when its claim has ended, or by a takeover; each owner has a higher fence than the last. */
 function checkChanges(changes: readonly Change[]): void {
   const granted = changes.filter(({ old_owner, new_owner }) => new_owner !== null && new_owner !== old_owner);
   expect(granted.length).toBeGreaterThan(1_000);
   for (const change of granted) {
-    const isTakeover =
-      change.old_owner !== null && change.new_owner?.endsWith(`after ${change.old_owner.slice(0, 36)}`);
+    const isTakeover = change.old_owner !== null && change.new_owner && isSuccessor(change.new_owner, change.old_owner);
     if (change.old_owner !== null && !isTakeover) expect(change.alive, JSON.stringify(change)).toBe(false);
     expect(Number(change.new_fence), JSON.stringify(change)).toBeGreaterThan(Number(change.old_fence));
   }
@@ -116,4 +141,27 @@ function checkOutcomes(outcomes: readonly Outcome[], changes: readonly Change[])
       }
     }
   }
+}
+
+/** A new claim replaces none but the one that it takes over. A writer is alone and has a higher fence, readers meet no writer. */
+function checkSharing(changes: readonly Change[]): void {
+  const counts = { writers: 0, joined: 0 };
+  for (const change of changes) {
+    const { old_claims: before, new_claims: after } = change;
+    const say = JSON.stringify(change);
+    const arrived = Object.keys(after).filter((owner) => !(owner in before));
+    const gone = Object.keys(before).filter((owner) => !(owner in after));
+    expect(arrived.length, say).toBeLessThanOrEqual(1);
+    expect(gone.length, say).toBeLessThanOrEqual(1);
+    expect(Object.keys(after).length === 1 || !Object.values(after).includes("x"), say).toBe(true);
+    expect(Number(change.new_fence), say).toBeGreaterThanOrEqual(Number(change.old_fence));
+    const [newcomer] = arrived;
+    if (newcomer === undefined) continue;
+    for (const owner of gone) expect(isSuccessor(newcomer, owner), say).toBe(true);
+    if (after[newcomer] === "x") expect(Number(change.new_fence), say).toBeGreaterThan(Number(change.old_fence));
+    counts.writers += Number(after[newcomer] === "x");
+    counts.joined += Number(Object.keys(after).length > 1);
+  }
+  expect(counts.writers).toBeGreaterThan(50);
+  expect(counts.joined).toBeGreaterThan(50);
 }

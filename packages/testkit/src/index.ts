@@ -2,6 +2,7 @@ export { type Fault, FaultyNode } from "./faulty-node.ts";
 export { freePort } from "./free-port.ts";
 export { fuzzSeed } from "./fuzz-seed.ts";
 export { type ProgramOptions, type ProgramOutcome, runProgram } from "./program.ts";
+export { differenceInHistory } from "./random-history.ts";
 export { reapedDirectory } from "./reaper.ts";
 export { type RedisCluster, startRedisCluster } from "./redis-cluster.ts";
 export type { RedisReply } from "./redis-command.ts";

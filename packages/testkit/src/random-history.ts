@@ -1,0 +1,73 @@
+import type { LockNode, NodeView } from "@holdfast/core";
+
+const resources = ["a", "b", "c"];
+const sharers = ["s1", "s2", "s3", "s \u0000'\"\\é"];
+const others = ["x1", "x2", "x3"];
+
+/**
+ * Sends the same random requests, exclusive and shared ones of a few owners, to a node and to a reference. Returns the
+ * history, which ends at the first request to which they reply differently or after which they hold different claims or
+ * counters; undefined if there is none. No claim expires, and no request has a waiter.
+ *
+ * @param seed an integer: the same one makes the same requests
+ */
+export async function differenceInHistory(
+  node: LockNode,
+  reference: LockNode,
+  seed: number,
+  steps: number,
+): Promise<string | undefined> {
+  const draw = drawFrom(seed);
+  const history: string[] = [];
+  for (let step = 0; step < steps; step++) {
+    const send = randomRequest(draw);
+    const [own, right] = [await send(node), await send(reference)];
+    history.push(own);
+    const differences = own === right ? [] : [`reference: ${right}`];
+    for (const resource of resources) {
+      const [found, wanted] = [await viewOf(node, resource), await viewOf(reference, resource)];
+      if (found !== wanted) differences.push(`${resource}: ${found}`, `reference: ${wanted}`);
+    }
+    if (differences.length > 0) return [...history, ...differences].join("\n");
+  }
+  return undefined;
+}
+
+/** Returns a function that draws an integer from 0 to below `count`. */
+function drawFrom(seed: number): (count: number) => number {
+  let state = seed >>> 0;
+  return (count) => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return Math.floor((state / 2 ** 32) * count);
+  };
+}
+
+/** Draws a request. The returned function sends it, and describes it with the reply. */
+function randomRequest(draw: (count: number) => number): (node: LockNode) => Promise<string> {
+  const any = <T>(items: readonly T[]): T => items[draw(items.length)] as T;
+  const shared = draw(2) === 0;
+  const owner = any(shared ? sharers : others);
+  const wanted = resources.filter(() => draw(3) === 0);
+  const base = { resources: wanted.length > 0 ? wanted : [any(resources)], owner, timeoutMs: 10_000 };
+  const ttlMs = 100_000 + 1_000 * draw(100);
+  const kind = draw(6);
+  if (kind < 3) {
+    const takeover = draw(3) === 0 ? { takeover: any([...sharers, ...others].filter((each) => each !== owner)) } : {};
+    const request = { ...base, ttlMs, fenceHint: draw(10) === 0 ? 1 + draw(50) : 1, shared, ...takeover };
+    return async (node) => {
+      const { granted, ...rest } = await node.acquire(request);
+      const { fence, heldResources } = { fence: undefined, heldResources: undefined, ...rest };
+      return `acquire ${JSON.stringify(request)}: ${JSON.stringify({ granted, fence, heldResources })}`;
+    };
+  }
+  if (kind === 3) {
+    const request = { ...base, ttlMs, fence: 1 + draw(30), rejoin: draw(2) === 0, shared };
+    return async (node) => `extend ${JSON.stringify(request)}: ${JSON.stringify(await node.extend(request))}`;
+  }
+  return async (node) => `release ${JSON.stringify(base)}: ${JSON.stringify(await node.release(base))}`;
+}
+
+async function viewOf(node: LockNode, resource: string): Promise<string> {
+  const view = (await node.inspect?.(resource)) as NodeView;
+  return JSON.stringify({ holders: view.sharers?.map(({ owner }) => owner).sort() ?? view.owner, fence: view.fence });
+}
