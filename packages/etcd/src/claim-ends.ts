@@ -1,13 +1,11 @@
 import type { EtcdClient } from "./etcd-client.ts";
-import type { Keys } from "./keys.ts";
+import { claimKey, type Keys } from "./keys.ts";
 import type { Lease } from "./leases.ts";
 import { txn } from "./messages.ts";
-import { deleteUnchanged, type ResourceState, read, statesIn } from "./transactions.ts";
+import { type ClaimState, deleteUnchanged, type OwnState, read, statesIn } from "./transactions.ts";
 
 /** A claim as this client wrote it. */
-export interface OwnClaim {
-  readonly key: Buffer;
-  readonly state: ResourceState;
+export interface OwnClaim extends OwnState {
   readonly lease: Lease;
   /** When it ends, on the clock of `performance.now()`. */
   readonly endMs: number;
@@ -15,7 +13,6 @@ export interface OwnClaim {
 
 /** Claims of which this client knows only that it has requested them. */
 export interface SuspectedClaims {
-  readonly resources: readonly string[];
   readonly keys: readonly Keys[];
   readonly owner: string;
   readonly lease: Lease;
@@ -43,7 +40,7 @@ const suspectsMax = 1_000;
 export class ClaimEnds {
   readonly #client: EtcdClient;
   readonly #batchMax: number;
-  /** By resource. */
+  /** By key. */
   readonly #claims = new Map<string, { readonly claim: OwnClaim; readonly timer: Timer }>();
   /** By owner. */
   readonly #suspects = new Map<string, { readonly claims: SuspectedClaims; readonly timer: Timer }>();
@@ -61,28 +58,29 @@ export class ClaimEnds {
     this.#batchMax = batchMax;
   }
 
-  /** Adds a claim, or replaces the one on the same resource. */
-  set(resource: string, claim: OwnClaim): void {
+  /** Adds a claim, or replaces the one with the same key. */
+  set(claim: OwnClaim): void {
     if (this.#isClosed) return;
-    const before = this.#claims.get(resource);
-    const { owner, revision } = claim.state.claim;
+    const { owner, revision, isShared } = claim.claim;
+    const key = mapKey(claim.keys, owner, isShared);
+    const before = this.#claims.get(key);
     // Replies may arrive in another order than that in which the server made the claims.
-    const isOutdated =
-      before && before.claim.state.claim.revision > revision && before.claim.state.claim.owner !== owner;
+    const isOutdated = before && before.claim.claim.revision > revision && before.claim.claim.owner !== owner;
     if (isOutdated) return;
     before?.timer.cancel();
     const onEnd = (): void => {
-      this.#claims.delete(resource);
+      this.#claims.delete(key);
       this.#due.push(claim);
       this.#deleteSoon();
     };
-    this.#claims.set(resource, { claim, timer: startTimer(claim.endMs, onEnd) });
+    this.#claims.set(key, { claim, timer: startTimer(claim.endMs, onEnd) });
   }
 
   /** Returns the claim of the owner on a resource, unless it is unknown. */
-  get(resource: string, owner: string): OwnClaim | undefined {
-    const claim = this.#claims.get(resource)?.claim;
-    return claim?.state.claim.owner === owner ? claim : undefined;
+  get(keys: Keys, owner: string): OwnClaim | undefined {
+    const exclusive = this.#claims.get(mapKey(keys, owner, false))?.claim;
+    if (exclusive?.claim.owner === owner) return exclusive;
+    return this.#claims.get(mapKey(keys, owner, true))?.claim;
   }
 
   /** Adds claims that the server may have made, or may still make. */
@@ -104,11 +102,13 @@ export class ClaimEnds {
   }
 
   /** Removes the claims of an owner that has released them. */
-  released(resources: readonly string[], owner: string): void {
-    for (const resource of resources) {
-      if (this.get(resource, owner) === undefined) continue;
-      this.#claims.get(resource)?.timer.cancel();
-      this.#claims.delete(resource);
+  released(keys: readonly Keys[], owner: string): void {
+    for (const each of keys) {
+      const claim = this.get(each, owner)?.claim;
+      if (claim === undefined) continue;
+      const key = mapKey(each, owner, claim.isShared);
+      this.#claims.get(key)?.timer.cancel();
+      this.#claims.delete(key);
     }
     const suspected = this.#suspects.get(owner)?.claims;
     if (suspected) this.suspect({ ...suspected, endMs: Math.min(suspected.endMs, performance.now() + afterReleaseMs) });
@@ -160,12 +160,16 @@ export class ClaimEnds {
     const reply = await this.#client.call(txn, read(keys), deadline());
     if (!isSuspected()) return [];
     this.#suspects.delete(owner);
-    return statesIn(reply).flatMap((state, index) => {
-      const { claim } = state;
-      const isUnchanged = claim.owner === owner && claim.lease === lease.id && claim.version === 1;
-      return isUnchanged ? [{ key: (keys[index] as Keys).claim, state, lease, endMs }] : [];
+    const isUnchanged = (claim: ClaimState): boolean =>
+      claim.owner === owner && claim.lease === lease.id && claim.version === 1;
+    return statesIn(reply, keys).flatMap(({ claims, counter }, index) => {
+      return claims.filter(isUnchanged).map((claim) => ({ keys: keys[index] as Keys, claim, counter, lease, endMs }));
     });
   }
+}
+
+function mapKey(keys: Keys, owner: string, isShared: boolean): string {
+  return claimKey(keys, owner, isShared).toString("latin1");
 }
 
 interface Timer {

@@ -9,19 +9,24 @@ import {
   type NodeView,
   type ReleaseReply,
   type ReleaseRequest,
+  type Sharer,
 } from "@holdfast/core";
 import { assertAcquire, assertExtend, assertRelease } from "@holdfast/core/requests";
 import { ClaimEnds } from "./claim-ends.ts";
 import type { EtcdClient } from "./etcd-client.ts";
 import { EtcdError } from "./failures.ts";
-import { claimRange, decodeText, type Keys, keysOf } from "./keys.ts";
+import { claimRange, type Keys, keysOf, resourceOf } from "./keys.ts";
 import { type Lease, Leases, lasts, remainingMs } from "./leases.ts";
 import { leaseTimeToLive, type TxnRequest, type TxnResponse, txn } from "./messages.ts";
 import {
-  changeUnchanged,
+  type ClaimState,
+  type CounterState,
   claimFree,
+  claimUnchanged,
   deleteOwned,
   deletionsIn,
+  extendUnchanged,
+  type Grant,
   keysIn,
   type ResourceState,
   read,
@@ -84,29 +89,33 @@ export class Claims {
   }
 
   async #claim(request: AcquireRequest, lease: Lease, deadlineMs: number): Promise<AcquireReply> {
-    const { resources, owner, ttlMs, takeover } = request;
+    const { resources, owner, ttlMs, takeover, shared: isShared = false } = request;
     const keys = resources.map((resource) => this.keysOf(resource));
     const hint = Math.max(1, Math.min(request.fenceHint, 1_000 * (Date.now() + dayMs)));
     const terms = resources.map((): Term => ({ lease, lastsMs: ttlMs }));
-    const first = await this.#send(claimFree(keys, owner, lease.id, hint), deadlineMs);
+    const first = await this.#send(claimFree(keys, { owner, isShared, lease: lease.id, fence: hint }), deadlineMs);
     if (first.succeeded) {
       const { revision } = first.header;
-      const counter = { fence: hint, revision };
-      const state = { claim: { owner, revision, version: 1, lease: lease.id }, counter };
-      for (const resource of resources) this.#remember(resource, state, lease, ttlMs);
+      const claim = { owner, isShared, revision, version: 1, lease: lease.id };
+      for (const each of keys) this.#remember(each, claim, { fence: hint, revision }, { lease, lastsMs: ttlMs });
       return { granted: true, fence: hint };
     }
     // Each round fails only because another client has changed a resource, and at the latest at the deadline.
-    for (let states = statesIn(first); ; ) {
-      if (states.every(({ claim }) => claim.owner === owner)) {
+    for (let states = statesIn(first, keys); ; ) {
+      const owned = states.map(({ claims }) => claims.find((claim) => claim.owner === owner));
+      if (owned.every((claim) => claim !== undefined && (isShared || !claim.isShared))) {
         this.#rememberLost(request, states);
         return { granted: true, fence: highestFence(states) };
       }
-      const denial = denialOf(request, states, takeover);
+      const denial = denialOf(request, states);
       if (denial !== undefined) return denial;
-      const fence = assertFence(Math.max(1 + highestFence(states), hint), resources);
-      const changed = await this.#change(request, states, terms, () => fence, deadlineMs);
+      const highest = highestFence(states);
+      const joins = joinsAll(request, states, takeover);
+      const fence = assertFence(joins ? highest : Math.max(1 + highest, hint), resources);
+      const grant = { replaced: takeover, joins, fence };
+      const changed = await this.#grant(request, states, terms, grant, deadlineMs);
       if (changed === undefined) return { granted: true, fence };
+      if (changed === "too large") return { granted: false };
       states = changed;
     }
   }
@@ -114,14 +123,14 @@ export class Claims {
   /** See `LockNode.extend`. */
   async extend(request: ExtendRequest): Promise<ExtendReply> {
     assertExtend(request);
-    const { resources, owner, rejoin } = request;
+    const { resources, owner, rejoin, shared = false } = request;
     this.#ends.trust(owner);
     return this.#withLeases(request, async (findLease, deadlineMs) => {
       let states = this.#knownStates(request) ?? (await this.#read(resources, deadlineMs));
       for (;;) {
-        const owners = states.map(({ claim }) => claim.owner);
-        const isHeld = owners.every((each) => each === owner);
-        const isFree = owners.every((each) => each === null || each === owner);
+        const isHeld = states.every(({ claims }) => claims.some((claim) => claim.owner === owner));
+        const isBlocking = (claim: ClaimState) => claim.owner !== owner && !(shared && claim.isShared);
+        const isFree = !states.some(({ claims }) => claims.some(isBlocking));
         if (!isHeld && !(rejoin && isFree)) return { held: false, rejoined: false };
         const extension = isHeld ? this.#extendHeld : this.#rejoin;
         const reply = await extension.call(this, request, states, findLease, deadlineMs);
@@ -140,12 +149,26 @@ export class Claims {
   ): Promise<ExtendReply | { readonly changed: ResourceState[] }> {
     const terms: Term[] = [];
     for (const [index, resource] of request.resources.entries()) {
-      terms.push(await this.#termOf(resource, request, states[index] as ResourceState, findLease, deadlineMs));
+      terms.push(await this.#termOf(resource, request, ownIn(states[index], request.owner), findLease, deadlineMs));
     }
     // The claim is always written, even to the same lease: its new revision keeps it from being deleted at its old end.
-    const fenceOf = ({ counter }: ResourceState) => (counter.fence < request.fence ? request.fence : undefined);
-    const changed = await this.#change(request, states, terms, fenceOf, deadlineMs);
-    return changed ? { changed } : { held: true, fence: Math.max(request.fence, highestFence(states)) };
+    const keys = request.resources.map((resource) => this.keysOf(resource));
+    const changes = states.map((seen, index) => {
+      const { owner, isShared } = ownIn(seen, request.owner);
+      const { lease } = terms[index] as Term;
+      const fence = seen.counter.fence < request.fence ? request.fence : undefined;
+      return { keys: keys[index] as Keys, seen, owner, isShared, lease: lease.id, fence };
+    });
+    const reply = await this.#send(extendUnchanged(changes), deadlineMs);
+    if (!reply.succeeded) return { changed: statesIn(reply, keys) };
+    const { revision } = reply.header;
+    for (const [index, { keys, seen, owner, fence }] of changes.entries()) {
+      const term = terms[index] as Term;
+      const before = ownIn(seen, owner);
+      const claim = { ...before, revision, version: before.version + 1, lease: term.lease.id };
+      this.#remember(keys, claim, fence === undefined ? seen.counter : { fence, revision }, term);
+    }
+    return { held: true, fence: Math.max(request.fence, highestFence(states)) };
   }
 
   /** Claims free resources again, unless they have changed: then returns what they are now. */
@@ -155,12 +178,15 @@ export class Claims {
     findLease: FindLease,
     deadlineMs: number,
   ): Promise<ExtendReply | { readonly changed: ResourceState[] }> {
-    const { resources, ttlMs } = request;
-    const fence = assertFence(Math.max(1 + highestFence(states), request.fence), resources);
+    const { resources, owner, ttlMs } = request;
+    const joins = joinsAll(request, states, owner);
+    const fence = assertFence(Math.max((joins ? 0 : 1) + highestFence(states), request.fence), resources);
     const lease = await findLease(ttlMs);
     const terms = resources.map((): Term => ({ lease, lastsMs: ttlMs }));
-    const change = () => this.#change(request, states, terms, () => fence, deadlineMs);
+    const grant = { replaced: owner, joins, fence };
+    const change = () => this.#grant(request, states, terms, grant, deadlineMs);
     const changed = await this.#suspectIfUnknown(request, lease, change);
+    if (changed === "too large") return { held: false, rejoined: false };
     return changed ? { changed } : { held: false, rejoined: true };
   }
 
@@ -171,12 +197,12 @@ export class Claims {
   async #termOf(
     resource: string,
     { owner, ttlMs }: ExtendRequest,
-    { claim }: ResourceState,
+    claim: ClaimState,
     findLease: FindLease,
     deadlineMs: number,
   ): Promise<Term> {
-    const own = this.#ends.get(resource, owner);
-    const isOwn = own?.state.claim.revision === claim.revision;
+    const own = this.#ends.get(this.keysOf(resource), owner);
+    const isOwn = own?.claim.revision === claim.revision;
     const lease = isOwn ? own.lease : await this.#leases.find(claim.lease, deadlineMs);
     // Only the lease says how long a claim may last that another client has made.
     const restMs = isOwn ? own.endMs - performance.now() : lease ? remainingMs(lease) + 1_000 : 0;
@@ -190,8 +216,9 @@ export class Claims {
     const { resources, owner } = request;
     return this.#withDeadline(request, async (deadlineMs) => {
       const keys = resources.map((resource) => this.keysOf(resource));
-      const reply = await this.#send(deleteOwned(keys, owner), deadlineMs);
-      this.#ends.released(resources, owner);
+      const known = keys.map((each) => this.#ends.get(each, owner));
+      const reply = await this.#send(deleteOwned(keys, owner, known), deadlineMs);
+      this.#ends.released(keys, owner);
       return { released: deletionsIn(reply) > 0 };
     });
   }
@@ -200,30 +227,58 @@ export class Claims {
   async inspect(resource: string): Promise<NodeView> {
     return this.#withDeadline({ resources: [resource], timeoutMs: inspectTimeoutMs }, async (deadlineMs) => {
       for (;;) {
-        const [{ claim, counter }] = (await this.#read([resource], deadlineMs)) as [ResourceState];
-        const { owner, revision, lease } = claim;
+        const [{ claims, counter }] = (await this.#read([resource], deadlineMs)) as [ResourceState];
         const { fence } = counter;
-        if (owner === null) return { owner, remainingMs: null, fence };
-        const own = this.#ends.get(resource, owner);
-        if (own?.state.claim.revision === revision) {
-          return { owner, remainingMs: Math.max(0, own.endMs - performance.now()), fence };
-        }
-        const { TTL } = await this.#client.call(leaseTimeToLive, { ID: lease, keys: false }, deadlineMs);
-        if (TTL >= 0 || lease === 0) return { owner, remainingMs: 1_000 * Math.max(0, TTL), fence };
+        if (claims.length === 0) return { owner: null, remainingMs: null, fence };
+        const holders = await this.#remaining(resource, claims, deadlineMs);
+        const [longest] = holders ?? [];
+        if (holders === undefined || longest === undefined) continue; // a claim has changed meanwhile
+        return { ...longest, ...(claims[0]?.isShared && { sharers: holders }), fence };
       }
     });
+  }
+
+  /** Returns the claims with the time that is left for them, the longest first; undefined if one has changed. */
+  async #remaining(
+    resource: string,
+    claims: readonly ClaimState[],
+    deadlineMs: number,
+  ): Promise<readonly Sharer[] | undefined> {
+    const leftMs = new Map<number, Promise<number>>();
+    const leftOf = (lease: number): Promise<number> => {
+      const asked =
+        leftMs.get(lease) ??
+        this.#client.call(leaseTimeToLive, { ID: lease, keys: false }, deadlineMs).then(({ TTL }) => 1_000 * TTL);
+      leftMs.set(lease, asked);
+      return asked;
+    };
+    const holders = await Promise.all(
+      claims.map(async ({ owner, revision, lease }) => {
+        const own = this.#ends.get(this.keysOf(resource), owner);
+        const isOwn = own?.claim.revision === revision;
+        return { owner, remainingMs: isOwn ? Math.max(0, own.endMs - performance.now()) : await leftOf(lease), lease };
+      }),
+    );
+    if (holders.some(({ remainingMs, lease }) => remainingMs < 0 && lease !== 0)) return undefined;
+    return holders
+      .map(({ owner, remainingMs }) => ({ owner, remainingMs: Math.max(0, remainingMs) }))
+      .sort((a, b) => b.remainingMs - a.remainingMs);
   }
 
   /** See `EtcdNode.list`. */
   async *list(): AsyncGenerator<string> {
     const { start, end } = claimRange(this.#prefix);
+    let lastName: string | undefined;
     for (let from: Buffer | undefined = start; from !== undefined; ) {
       const page = readKeys(from, end, pageSize);
       const keys: readonly Buffer[] = await this.#withDeadline(
         { resources: [], timeoutMs: inspectTimeoutMs },
         async (deadlineMs) => keysIn(await this.#send(page, deadlineMs)),
       );
-      yield* keys.map((key) => decodeText(key.subarray(start.length)));
+      for (const name of keys.map((key) => resourceOf(key, start))) {
+        if (name !== lastName) yield name; // the keys of its sharers follow each other
+        lastName = name;
+      }
       const last: Buffer | undefined = keys.length < pageSize ? undefined : keys.at(-1);
       from = last && Buffer.concat([last, Buffer.of(0)]);
     }
@@ -235,50 +290,60 @@ export class Claims {
     await this.#leases.revokeUnused(performance.now() + closeTimeoutMs).catch(() => {});
   }
 
-  /** Writes claims if nothing has changed since; otherwise returns what the resources are now. */
-  async #change(
-    { resources, owner }: Pick<NodeRequest, "resources" | "owner">,
+  /** Makes claims if nothing has changed since; otherwise returns what the resources are now. */
+  async #grant(
+    { resources, owner, shared: isShared = false }: AcquireRequest | ExtendRequest,
     states: readonly ResourceState[],
     terms: readonly Term[],
-    fenceOf: (seen: ResourceState) => number | undefined,
+    { replaced, joins, fence }: Pick<Grant, "replaced" | "joins"> & { readonly fence: number },
     deadlineMs: number,
-  ): Promise<ResourceState[] | undefined> {
-    const changes = states.map((seen, index) => {
+  ): Promise<ResourceState[] | "too large" | undefined> {
+    // A third comparison for each resource replaces the write of the counter, if there is room for it.
+    const writesCounters = !joins || 3 * resources.length > 2 * this.#resourcesMax;
+    const keys = resources.map((resource) => this.keysOf(resource));
+    const grants = states.map((seen, index): Grant => {
       const { lease } = terms[index] as Term;
-      return { keys: this.keysOf(resources[index] as string), seen, owner, lease: lease.id, fence: fenceOf(seen) };
+      const isWritten = writesCounters || seen.counter.fence !== fence;
+      const change = { owner, isShared, lease: lease.id, replaced, joins, fence: isWritten ? fence : undefined };
+      return { keys: keys[index] as Keys, seen, ...change };
     });
-    const reply = await this.#send(changeUnchanged(changes), deadlineMs);
-    if (!reply.succeeded) return statesIn(reply);
+    const request = claimUnchanged(grants);
+    // One that replaces sharers takes more operations than others.
+    if (Math.max(request.compare.length, request.success.length) > 2 * this.#resourcesMax) return "too large";
+    const reply = await this.#send(request, deadlineMs);
+    if (!reply.succeeded) return statesIn(reply, keys);
     const { revision } = reply.header;
-    for (const [index, { seen, fence }] of changes.entries()) {
-      const { lease, lastsMs } = terms[index] as Term;
-      const claim = { owner, revision, version: seen.claim.version + 1, lease: lease.id };
+    for (const [index, { keys, seen, lease, fence }] of grants.entries()) {
+      const before = seen.claims.find((claim) => claim.isShared === isShared && (!isShared || claim.owner === owner));
+      const claim = { owner, isShared, revision, version: (before?.version ?? 0) + 1, lease };
       const counter = fence === undefined ? seen.counter : { fence, revision };
-      this.#remember(resources[index] as string, { claim, counter }, lease, lastsMs);
+      this.#remember(keys, claim, counter, terms[index] as Term);
     }
     return undefined;
   }
 
   /** Remembers a claim that a transaction has just written. */
-  #remember(resource: string, state: ResourceState, lease: Lease, lastsMs: number): void {
-    const endMs = performance.now() + lastsMs;
-    this.#ends.set(resource, { key: this.keysOf(resource).claim, state, lease, endMs });
+  #remember(keys: Keys, claim: ClaimState, counter: CounterState, { lease, lastsMs }: Term): void {
+    this.#ends.set({ keys, claim, counter, lease, endMs: performance.now() + lastsMs });
   }
 
   /** Remembers claims that an earlier request of this client has made, whose reply was lost. */
   #rememberLost({ resources, owner, ttlMs }: AcquireRequest, states: readonly ResourceState[]): void {
     for (const [index, state] of states.entries()) {
-      const resource = resources[index] as string;
-      const lease = this.#leases.get(state.claim.lease);
-      const isFresh = state.claim.version === 1 && this.#ends.get(resource, owner) === undefined;
-      if (lease && isFresh) this.#remember(resource, state, lease, ttlMs);
+      const keys = this.keysOf(resources[index] as string);
+      const claim = ownIn(state, owner);
+      const lease = this.#leases.get(claim.lease);
+      const isFresh = claim.version === 1 && this.#ends.get(keys, owner) === undefined;
+      if (lease && isFresh) this.#remember(keys, claim, state.counter, { lease, lastsMs: ttlMs });
     }
   }
 
   /** Returns what this client knows of claims that it has made, so that it need not read them. */
   #knownStates({ resources, owner }: ExtendRequest): ResourceState[] | undefined {
-    const known = resources.flatMap((resource) => this.#ends.get(resource, owner)?.state ?? []);
-    return known.length === resources.length ? known : undefined;
+    const known = resources.flatMap((resource) => this.#ends.get(this.keysOf(resource), owner) ?? []);
+    return known.length === resources.length
+      ? known.map(({ claim, counter }) => ({ claims: [claim], counter }))
+      : undefined;
   }
 
   /** Makes sure that claims end which the server may have made, or may still make, if this fails. */
@@ -292,13 +357,14 @@ export class Claims {
     } catch (error) {
       const keys = resources.map((resource) => this.keysOf(resource));
       const mayBeClaimed = error instanceof EtcdError && !error.isRefusal;
-      if (mayBeClaimed) this.#ends.suspect({ resources, keys, owner, lease, endMs: performance.now() + ttlMs });
+      if (mayBeClaimed) this.#ends.suspect({ keys, owner, lease, endMs: performance.now() + ttlMs });
       throw error;
     }
   }
 
   async #read(resources: readonly string[], deadlineMs: number): Promise<ResourceState[]> {
-    return statesIn(await this.#send(read(resources.map((resource) => this.keysOf(resource))), deadlineMs));
+    const keys = resources.map((resource) => this.keysOf(resource));
+    return statesIn(await this.#send(read(keys), deadlineMs), keys);
   }
 
   #send(request: TxnRequest, deadlineMs: number): Promise<TxnResponse> {
@@ -337,22 +403,38 @@ export class Claims {
 }
 
 function denialOf(
-  { resources, owner }: AcquireRequest,
+  { resources, owner, takeover, shared = false }: AcquireRequest,
   states: readonly ResourceState[],
-  takeover: string | undefined,
 ): Denial | undefined {
-  const owners = states.map(({ claim }) => claim.owner);
-  const isBlocking = (each: string | null | undefined): each is string => each != null && each !== takeover;
-  if (!owners.some(isBlocking)) return undefined;
-  const others = owners.filter((each) => isBlocking(each) && each !== owner);
+  // A claim of the same owner blocks a request for more resources.
+  const isBlocking = (claim: ClaimState): boolean =>
+    claim.owner !== takeover && !(shared && claim.isShared && claim.owner !== owner);
+  const blocking = states.map(({ claims }) => claims.filter(isBlocking).map((claim) => claim.owner));
+  if (blocking.every((owners) => owners.length === 0)) return undefined;
+  const others = new Set(blocking.flat().filter((each) => each !== owner));
   const [holder] = others;
-  const heldResources = resources.filter((_, index) => isBlocking(owners[index]) && owners[index] !== owner);
+  const heldResources = resources.filter((_, index) => blocking[index]?.some((each) => each !== owner));
   return {
     granted: false,
     // Of several owners, it is not known which claim lasts longest.
-    ...(typeof holder === "string" && new Set(others).size === 1 && { holder }),
+    ...(holder !== undefined && others.size === 1 && { holder }),
     ...(heldResources.length > 0 && { heldResources }),
   };
+}
+
+/** Returns whether a request shares each of the resources with others than itself and the owner that it replaces. */
+function joinsAll(
+  { owner, shared = false }: AcquireRequest | ExtendRequest,
+  states: readonly ResourceState[],
+  replaced: string | undefined,
+): boolean {
+  const stays = (claim: ClaimState): boolean => claim.isShared && claim.owner !== owner && claim.owner !== replaced;
+  return shared && states.every(({ claims }) => claims.some(stays));
+}
+
+/** Returns the owner's claim. */
+function ownIn(state: ResourceState | undefined, owner: string): ClaimState {
+  return state?.claims.find((claim) => claim.owner === owner) as ClaimState;
 }
 
 function highestFence(states: readonly ResourceState[]): number {

@@ -49,7 +49,7 @@ export function etcdNode(options: EtcdNodeOptions): EtcdNode {
   const { name, prefix, maxTxnOps, ...access } = parseOptions(options);
   const client = new EtcdClient(access);
   const claims = new Claims(client, prefix, Math.floor(maxTxnOps / 2));
-  const watches = new Watches(client, (resource) => claims.keysOf(resource).claim);
+  const watches = new Watches(client, (resource) => claims.keysOf(resource));
   return {
     name,
     suggestedTimeoutMs,

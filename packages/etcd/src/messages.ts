@@ -34,6 +34,7 @@ const proto = `
     enum CompareTarget { VERSION = 0; CREATE = 1; MOD = 2; VALUE = 3; LEASE = 4; }
     CompareResult result = 1; CompareTarget target = 2; bytes key = 3;
     oneof target_union { int64 mod_revision = 6; bytes value = 7; }
+    bytes range_end = 64;
   }
   message TxnRequest { repeated Compare compare = 1; repeated RequestOp success = 2; repeated RequestOp failure = 3; }
   message TxnResponse { ResponseHeader header = 1; bool succeeded = 2; repeated ResponseOp responses = 3; }
@@ -83,11 +84,15 @@ export interface KeyValue {
   readonly lease: Int64;
 }
 
-/** A condition of a transaction. A comparison of the value of a missing key is false. */
+/**
+ * A condition of a transaction. A comparison of the value of a missing key is false. With `rangeEnd`, it must hold for
+ * all keys of a range; if there are none, for the revision 0.
+ */
 export interface Compare {
   readonly key: Uint8Array;
+  readonly rangeEnd?: Uint8Array;
   readonly target: "MOD" | "VALUE";
-  readonly result: "EQUAL" | "LESS";
+  readonly result: "EQUAL" | "LESS" | "GREATER";
   readonly modRevision?: Int64;
   readonly value?: Uint8Array;
 }
@@ -112,15 +117,17 @@ export interface TxnResponse {
   readonly succeeded: boolean;
   readonly responses: readonly {
     readonly responseRange?: { readonly kvs: readonly KeyValue[] };
+    readonly responseDeleteRange?: { readonly deleted: Int64 };
     readonly responseTxn?: TxnResponse;
   }[];
 }
 
-/** Starts or ends the watch of one key. */
+/** Starts or ends the watch of a range of keys. */
 export type WatchRequest =
   | {
       readonly createRequest: {
         readonly key: Uint8Array;
+        readonly rangeEnd: Uint8Array;
         readonly startRevision: Int64;
         readonly filters: readonly "NOPUT"[];
         readonly watchId: number;

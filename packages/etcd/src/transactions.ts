@@ -1,17 +1,34 @@
-/** The transactions of etcd that lock nodes send, and what the replies say. */
-import { decodeFence, decodeText, encodeFence, encodeText, type Keys } from "./keys.ts";
+/** The transactions over the keys of resources, and what their replies say. */
+import { claimKey, decodeFence, decodeText, encodeFence, encodeText, type Keys } from "./keys.ts";
 import type { Compare, Int64, KeyValue, RequestOp, TxnRequest, TxnResponse } from "./messages.ts";
 
-/** The claim and the counter of one resource at one moment. A missing key has the revision 0. */
+/** A claim at one moment. */
+export interface ClaimState {
+  readonly owner: string;
+  readonly isShared: boolean;
+  readonly revision: Int64;
+  /** How many times it was written: 1 until it is extended or taken over. */
+  readonly version: Int64;
+  readonly lease: Int64;
+}
+
+/** The counter of a resource at one moment: 0 at the revision 0 if there is none. */
+export interface CounterState {
+  readonly fence: number;
+  readonly revision: Int64;
+}
+
+/** The claims and the counter of one resource at one moment: no claim, an exclusive one, or those of sharers. */
 export interface ResourceState {
-  readonly claim: {
-    readonly owner: string | null;
-    readonly revision: Int64;
-    /** How many times it was written: 1 until it is extended or taken over. */
-    readonly version: Int64;
-    readonly lease: Int64;
-  };
-  readonly counter: { readonly fence: number; readonly revision: Int64 };
+  readonly claims: readonly ClaimState[];
+  readonly counter: CounterState;
+}
+
+/** A claim that this client has made, and the counter that it found or wrote. */
+export interface OwnState {
+  readonly keys: Keys;
+  readonly claim: ClaimState;
+  readonly counter: CounterState;
 }
 
 /** A change of one resource: what it was before, and what to write. */
@@ -19,9 +36,18 @@ export interface Change {
   readonly keys: Keys;
   readonly seen: ResourceState;
   readonly owner: string;
+  readonly isShared: boolean;
   readonly lease: Int64;
   /** The counter to write, if any. */
   readonly fence?: number | undefined;
+}
+
+/** A change that makes a claim where the owner has none. */
+export interface Grant extends Change {
+  /** The owner whose claims it replaces. */
+  readonly replaced?: string | undefined;
+  /** Whether it shares all resources with others, so that the counter says nothing about it. */
+  readonly joins: boolean;
 }
 
 /** A transaction that only reads the resources. */
@@ -40,84 +66,179 @@ export function keysIn({ responses }: TxnResponse): readonly Buffer[] {
 }
 
 /** Claims resources that are free, with counters below the fence; otherwise only reads them. */
-export function claimFree(keys: readonly Keys[], owner: string, lease: Int64, fence: number): TxnRequest {
+export function claimFree(
+  keys: readonly Keys[],
+  { owner, isShared, lease, fence }: Pick<Change, "owner" | "isShared" | "lease"> & { readonly fence: number },
+): TxnRequest {
   return {
-    compare: keys.flatMap(({ claim, counter }): Compare[] => [
-      { key: claim, target: "MOD", result: "EQUAL", modRevision: 0 },
-      { key: counter, target: "VALUE", result: "LESS", value: encodeFence(fence) },
+    compare: keys.flatMap((each): Compare[] => [
+      noneIn(each.claim, each.end),
+      { key: each.counter, target: "VALUE", result: "LESS", value: encodeFence(fence) },
     ]),
-    success: keys.flatMap((each) => writes({ keys: each, owner, lease, fence })),
+    success: keys.flatMap((each) => writes({ keys: each, owner, isShared, lease, fence })),
     failure: reads(keys),
   };
 }
 
 /**
- * Makes all the changes if nothing has changed since; otherwise only reads the resources. Each change writes the claim,
- * so that another copy of the transaction finds a changed claim. The owner is compared because a server that has lost
- * its data uses the same revisions again.
+ * Extends claims if nothing has changed since; otherwise only reads the resources. Each change writes the claim, so that
+ * another copy of the transaction finds a changed claim. The owner is compared because a server that has lost its data
+ * uses the same revisions again. While others share, they may change the counter.
  */
-export function changeUnchanged(changes: readonly Change[]): TxnRequest {
+export function extendUnchanged(changes: readonly Change[]): TxnRequest {
+  const compares = ({ keys, seen, owner, isShared }: Change): Compare[] => {
+    const own = seen.claims.find((claim) => claim.owner === owner && claim.isShared === isShared);
+    const isUnchanged = isAt(claimKey(keys, owner, isShared), own?.revision ?? 0);
+    return [isUnchanged, isShared ? isAt(keys.counter, seen.counter.revision) : isOf(keys.claim, owner)];
+  };
   return {
-    compare: changes.flatMap(({ keys, seen }): Compare[] => [
-      { key: keys.claim, target: "MOD", result: "EQUAL", modRevision: seen.claim.revision },
-      seen.claim.owner === null
-        ? { key: keys.counter, target: "MOD", result: "EQUAL", modRevision: seen.counter.revision }
-        : { key: keys.claim, target: "VALUE", result: "EQUAL", value: encodeText(seen.claim.owner) },
-    ]),
+    compare: changes.flatMap(compares),
     success: changes.flatMap(writes),
     failure: reads(changes.map(({ keys }) => keys)),
   };
 }
 
+/** Makes claims if nothing has changed since that matters to them; otherwise only reads the resources. */
+export function claimUnchanged(grants: readonly Grant[]): TxnRequest {
+  return {
+    compare: grants.flatMap(comparesOf),
+    success: grants.flatMap((grant) => {
+      const { keys, seen, owner, isShared, replaced } = grant;
+      const own = claimKey(keys, owner, isShared);
+      const gone = seen.claims.filter((claim) => claim.owner === replaced);
+      const deleted = gone
+        .map((claim) => claimKey(keys, claim.owner, claim.isShared))
+        .filter((key) => !key.equals(own));
+      return [...deleted.map((key): RequestOp => ({ requestDeleteRange: { key } })), ...writes(grant)];
+    }),
+    failure: reads(grants.map(({ keys }) => keys)),
+  };
+}
+
+/**
+ * A grant that writes the counter compares it, so that of two copies one takes effect at most. One that joins sharers
+ * leaves the counter alone, so that many can join at once. It compares the counter, too: releases of sharers write it.
+ */
+function comparesOf({ keys, seen, owner, isShared, fence, replaced, joins }: Grant): Compare[] {
+  const counter = isAt(keys.counter, seen.counter.revision);
+  const [first] = seen.claims;
+  if (first === undefined) return [noneIn(keys.claim, keys.end), counter];
+  if (!first.isShared) return [isAt(keys.claim, first.revision), isOf(keys.claim, first.owner)];
+  const staying = seen.claims.filter((claim) => claim.owner !== replaced);
+  if (staying.length === 0) {
+    const key = claimKey(keys, first.owner, true);
+    const after = Buffer.concat([key, Buffer.of(0)]);
+    return [noneIn(keys.claim, key), isAt(key, first.revision), noneIn(after, keys.end), counter];
+  }
+  if (!joins) return [isAt(keys.claim, 0), counter];
+  const isReplacing = staying.length < seen.claims.length;
+  const witness = staying[Math.floor(Math.random() * staying.length)] as ClaimState;
+  const sharers = isReplacing
+    ? { key: claimKey(keys, witness.owner, true) }
+    : { key: keys.sharers, rangeEnd: keys.end };
+  const before = seen.claims.find((claim) => claim.owner === owner);
+  const own = fence === undefined ? [isAt(claimKey(keys, owner, isShared), before?.revision ?? 0)] : [];
+  return [{ ...sharers, target: "MOD", result: "GREATER", modRevision: 0 }, counter, ...own];
+}
+
 /** Deletes each of the claims that the owner holds. */
-export function deleteOwned(keys: readonly Keys[], owner: string): TxnRequest {
-  return eachAlone(keys.map(({ claim }) => deletion(claim, owner)));
+export function deleteOwned(
+  keys: readonly Keys[],
+  owner: string,
+  known: readonly (OwnState | undefined)[],
+): TxnRequest {
+  return eachAlone(
+    keys.map((each, index): TxnRequest => {
+      const state = known[index];
+      if (state?.claim.isShared) return deletionOfSharer(state);
+      const sharer = claimKey(each, owner, true);
+      return {
+        compare: [isOf(each.claim, owner)],
+        success: [{ requestDeleteRange: { key: each.claim } }],
+        failure: [{ requestDeleteRange: { key: sharer } }],
+      };
+    }),
+  );
 }
 
 /** Deletes each of the claims that are still as they were written. */
-export function deleteUnchanged(
-  claims: readonly { readonly key: Buffer; readonly state: ResourceState }[],
-): TxnRequest {
-  return eachAlone(claims.map(({ key, state: { claim } }) => deletion(key, claim.owner ?? "", claim.revision)));
+export function deleteUnchanged(claims: readonly OwnState[]): TxnRequest {
+  return eachAlone(
+    claims.map((state): TxnRequest => {
+      const { keys, claim } = state;
+      const key = claimKey(keys, claim.owner, claim.isShared);
+      return {
+        compare: [isOf(key, claim.owner), isAt(key, claim.revision)],
+        success: [claim.isShared ? { requestTxn: deletionOfSharer(state) } : { requestDeleteRange: { key } }],
+        failure: [],
+      };
+    }),
+  );
 }
 
-/** Returns how many of the claims a deletion has deleted. */
-export function deletionsIn({ succeeded, responses }: TxnResponse): number {
-  const nested = responses.flatMap(({ responseTxn }) => (responseTxn ? [responseTxn] : []));
-  return nested.length > 0 ? nested.filter((each) => each.succeeded).length : Number(succeeded);
+/**
+ * Deletes the claim of a sharer. Writes the counter again if it is still the one that the claim found, so that no late
+ * copy of the request makes the claim again.
+ */
+function deletionOfSharer({ keys, claim, counter }: OwnState): TxnRequest {
+  const key = claimKey(keys, claim.owner, true);
+  const deletion: RequestOp = { requestDeleteRange: { key } };
+  return {
+    compare: [isOf(key, claim.owner), isAt(keys.counter, counter.revision)],
+    success: [deletion, { requestPut: { key: keys.counter, value: encodeFence(counter.fence) } }],
+    failure: [deletion],
+  };
+}
+
+/** Returns how many claims a deletion has deleted. */
+export function deletionsIn({ responses }: TxnResponse): number {
+  return responses.reduce((sum, { responseDeleteRange, responseTxn }) => {
+    return sum + (responseDeleteRange?.deleted ?? 0) + (responseTxn ? deletionsIn(responseTxn) : 0);
+  }, 0);
 }
 
 /** Returns the states of the resources that a transaction has read, in order. */
-export function statesIn({ responses }: TxnResponse): ResourceState[] {
-  const read = responses.map(({ responseRange }) => responseRange?.kvs[0]);
-  return Array.from({ length: read.length / 2 }, (_, index) => stateOf(read[2 * index], read[2 * index + 1]));
+export function statesIn({ responses }: TxnResponse, keys: readonly Keys[]): ResourceState[] {
+  const read = responses.map(({ responseRange }) => responseRange?.kvs ?? []);
+  return keys.map((each, index) => stateOf(each, read[2 * index] ?? [], read[2 * index + 1]?.[0]));
 }
 
-function stateOf(claim: KeyValue | undefined, counter: KeyValue | undefined): ResourceState {
+function stateOf(keys: Keys, claims: readonly KeyValue[], counter: KeyValue | undefined): ResourceState {
   return {
-    claim: {
-      owner: claim ? decodeText(claim.value) : null,
-      revision: claim?.modRevision ?? 0,
-      version: claim?.version ?? 0,
-      lease: claim?.lease ?? 0,
-    },
+    claims: claims.map(({ key, value, modRevision, version, lease }) => ({
+      owner: decodeText(value),
+      isShared: !key.equals(keys.claim),
+      revision: modRevision,
+      version,
+      lease,
+    })),
     counter: { fence: counter ? decodeFence(counter.value) : 0, revision: counter?.modRevision ?? 0 },
   };
 }
 
 function reads(keys: readonly Keys[]): RequestOp[] {
-  return keys.flatMap(({ claim, counter }) => [{ requestRange: { key: claim } }, { requestRange: { key: counter } }]);
+  return keys.flatMap(({ claim, end, counter }) => [
+    { requestRange: { key: claim, rangeEnd: end } },
+    { requestRange: { key: counter } },
+  ]);
 }
 
-function writes({ keys, owner, lease, fence }: Omit<Change, "seen">): RequestOp[] {
-  const claim: RequestOp = { requestPut: { key: keys.claim, value: encodeText(owner), lease } };
+function writes({ keys, owner, isShared, lease, fence }: Omit<Change, "seen">): RequestOp[] {
+  const key = claimKey(keys, owner, isShared);
+  const claim: RequestOp = { requestPut: { key, value: encodeText(owner), lease } };
   return fence === undefined ? [claim] : [claim, { requestPut: { key: keys.counter, value: encodeFence(fence) } }];
 }
 
-function deletion(key: Buffer, owner: string, revision?: Int64): TxnRequest {
-  const compare: Compare[] = [{ key, target: "VALUE", result: "EQUAL", value: encodeText(owner) }];
-  if (revision !== undefined) compare.push({ key, target: "MOD", result: "EQUAL", modRevision: revision });
-  return { compare, success: [{ requestDeleteRange: { key } }], failure: [] };
+function isAt(key: Buffer, modRevision: Int64): Compare {
+  return { key, target: "MOD", result: "EQUAL", modRevision };
+}
+
+function isOf(key: Buffer, owner: string): Compare {
+  return { key, target: "VALUE", result: "EQUAL", value: encodeText(owner) };
+}
+
+function noneIn(key: Buffer, rangeEnd: Buffer): Compare {
+  return { key, rangeEnd, target: "MOD", result: "EQUAL", modRevision: 0 };
 }
 
 /** Joins transactions, each of which takes effect or not on its own. */

@@ -2,13 +2,14 @@ import type { ServiceError } from "@grpc/grpc-js";
 import type { Unwatch } from "@holdfast/core";
 import type { EtcdClient, WatchStream } from "./etcd-client.ts";
 import { failureOf } from "./failures.ts";
+import type { Keys } from "./keys.ts";
 import type { WatchResponse } from "./messages.ts";
 
 /** The watch of one resource. */
 interface Watch {
   readonly id: number;
   readonly resource: string;
-  readonly key: Buffer;
+  readonly keys: Keys;
   readonly listeners: Set<(resource: string) => void>;
   /** The first revision of which the server has not told yet; 0 if that is the next. */
   startRevision: number;
@@ -31,7 +32,7 @@ const backOffMs = { first: 100, max: 5_000 };
 /** The watches of one node: one stream for all of them, open while there are any. */
 export class Watches {
   readonly #client: EtcdClient;
-  readonly #claimKeyOf: (resource: string) => Buffer;
+  readonly #keysOf: (resource: string) => Keys;
   /** By resource. */
   readonly #watches = new Map<string, Watch>();
   readonly #watchesById = new Map<number, Watch>();
@@ -43,14 +44,14 @@ export class Watches {
 
   /**
    * @param client the client of the cluster
-   * @param claimKeyOf returns the key of a resource's claim
+   * @param keysOf returns the keys of a resource
    */
-  constructor(client: EtcdClient, claimKeyOf: (resource: string) => Buffer) {
+  constructor(client: EtcdClient, keysOf: (resource: string) => Keys) {
     this.#client = client;
-    this.#claimKeyOf = claimKeyOf;
+    this.#keysOf = keysOf;
   }
 
-  /** Calls `onReleased` with a resource whenever its claim is deleted. Resolves once the server watches them all. */
+  /** Calls `onReleased` with a resource whenever a claim on it is deleted. Resolves once the server watches them all. */
   async watch(resources: readonly string[], onReleased: (resource: string) => void): Promise<Unwatch> {
     if (this.#isClosed) throw new Error("the node is closed");
     const own = resources.map((resource) => this.#watches.get(resource) ?? this.#start(resource));
@@ -88,8 +89,15 @@ export class Watches {
 
   #start(resource: string): Watch {
     this.#lastId += 1;
-    const [id, key] = [this.#lastId, this.#claimKeyOf(resource)];
-    const watch: Watch = { id, resource, key, listeners: new Set(), startRevision: 0, started: promiseWithResolvers() };
+    const [id, keys] = [this.#lastId, this.#keysOf(resource)];
+    const watch: Watch = {
+      id,
+      resource,
+      keys,
+      listeners: new Set(),
+      startRevision: 0,
+      started: promiseWithResolvers(),
+    };
     this.#watches.set(resource, watch);
     this.#watchesById.set(id, watch);
     if (this.#stream !== undefined) this.#create(watch);
@@ -97,8 +105,9 @@ export class Watches {
     return watch;
   }
 
-  #create({ id, key, startRevision }: Watch): void {
-    this.#stream?.write({ createRequest: { key, startRevision, filters: ["NOPUT"], watchId: id } });
+  #create({ id, keys, startRevision }: Watch): void {
+    const range = { key: keys.claim, rangeEnd: keys.end };
+    this.#stream?.write({ createRequest: { ...range, startRevision, filters: ["NOPUT"], watchId: id } });
   }
 
   #remove(watch: Watch): void {

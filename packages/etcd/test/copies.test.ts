@@ -5,10 +5,14 @@ import { type Keys, keysOf } from "../src/keys.ts";
 import { leaseGrant, type TxnRequest, type TxnResponse, txn } from "../src/messages.ts";
 import { parseOptions } from "../src/settings.ts";
 import {
-  changeUnchanged,
+  type CounterState,
   claimFree,
+  claimUnchanged,
   deleteOwned,
   deleteUnchanged,
+  deletionsIn,
+  extendUnchanged,
+  type OwnState,
   type ResourceState,
   read,
   statesIn,
@@ -45,33 +49,69 @@ class Resource {
     this.keys = keysOf("copies/", name);
   }
 
+  /** The counter that the client of each sharer knows. */
+  readonly #counters = new Map<string, CounterState>();
+
   async state(): Promise<ResourceState> {
-    return statesIn(await send(read([this.keys])))[0] as ResourceState;
+    return statesIn(await send(read([this.keys])), [this.keys])[0] as ResourceState;
   }
 
   /** A claim, of which the compares fit the present state. */
-  async claim(owner: string, lease: number, hint = 0): Promise<TxnRequest> {
+  async claim(owner: string, lease: number, hint = 0, replaced?: string): Promise<TxnRequest> {
     const seen = await this.state();
-    return changeUnchanged([{ keys: this.keys, seen, owner, lease, fence: Math.max(seen.counter.fence + 1, hint) }]);
+    const fence = Math.max(seen.counter.fence + 1, hint);
+    return claimUnchanged([{ keys: this.keys, seen, owner, isShared: false, lease, fence, replaced, joins: false }]);
+  }
+
+  /** A shared claim, of which the compares fit the present state. It joins if there are other sharers. */
+  async share(owner: string, lease: number, raisedTo?: number, replaced?: string): Promise<TxnRequest> {
+    const seen = await this.state();
+    const joins = seen.claims.some((claim) => claim.isShared && claim.owner !== owner && claim.owner !== replaced);
+    const fence = joins ? raisedTo : Math.max(seen.counter.fence + 1, raisedTo ?? 0);
+    return claimUnchanged([{ keys: this.keys, seen, owner, isShared: true, lease, fence, replaced, joins }]);
   }
 
   /** An extension, of which the compares fit the present state. */
   async extension(owner: string, lease: number, fence?: number): Promise<TxnRequest> {
-    return changeUnchanged([{ keys: this.keys, seen: await this.state(), owner, lease, fence }]);
+    const seen = await this.state();
+    const isShared = seen.claims.some((claim) => claim.isShared && claim.owner === owner);
+    return extendUnchanged([{ keys: this.keys, seen, owner, isShared, lease, fence }]);
   }
 
   async grant(owner: string, hint?: number): Promise<void> {
-    if ((await this.state()).claim.owner !== null) return;
+    if ((await this.state()).claims.length > 0) return;
     await send(await this.claim(owner, older, hint));
     this.fences.push((await this.state()).counter.fence);
   }
 
+  async join(owner: string): Promise<void> {
+    const { claims } = await this.state();
+    if (claims.some((claim) => !claim.isShared || claim.owner === owner)) return;
+    await send(await this.share(owner, older));
+    if (claims.length === 0) this.fences.push((await this.state()).counter.fence);
+    await this.learn(owner);
+  }
+
   async extend(owner: string): Promise<void> {
-    if ((await this.state()).claim.owner === owner) await send(await this.extension(owner, newer));
+    if (!(await this.state()).claims.some((claim) => claim.owner === owner)) return;
+    await send(await this.extension(owner, newer));
+    await this.learn(owner);
+  }
+
+  /** Lets the client of an owner know the counter. */
+  async learn(owner: string): Promise<void> {
+    this.#counters.set(owner, (await this.state()).counter);
+  }
+
+  /** What the client of a sharer knows of its claim. */
+  async known(owner: string): Promise<OwnState | undefined> {
+    const claim = (await this.state()).claims.find((each) => each.owner === owner && each.isShared);
+    const counter = this.#counters.get(owner);
+    return claim && counter && { keys: this.keys, claim, counter };
   }
 
   async release(owner: string): Promise<void> {
-    await send(deleteOwned([this.keys], owner));
+    await send(deleteOwned([this.keys], owner, [await this.known(owner)]));
   }
 }
 
@@ -84,6 +124,17 @@ const events: Readonly<Record<string, (resource: Resource) => Promise<void>>> = 
   "bob releases": (resource) => resource.release("bob"),
 };
 
+/** Other calls where the copies are of a shared claim, or replace one. */
+const eventsAmongSharers: typeof events = {
+  "alice releases": (resource) => resource.release("alice"),
+  "alice extends": (resource) => resource.extend("alice"),
+  "bob acquires": (resource) => resource.grant("bob"),
+  "carol shares": (resource) => resource.join("carol"),
+  "carol releases": (resource) => resource.release("carol"),
+  "carol's lease ends": async ({ keys }) => void (await send(deleteOwned([keys], "carol", [undefined]))),
+  "dave shares": (resource) => resource.join("dave"),
+};
+
 interface Subject {
   /** Makes the state in which the call sends its transaction. */
   prepare(resource: Resource): Promise<void>;
@@ -94,22 +145,38 @@ interface Subject {
   readonly isGrant?: boolean;
   /** Whether a second copy may take effect, on another claim of the same owner. */
   readonly isRepeatable?: boolean;
+  /** Whether other calls share the resource. */
+  readonly isShared?: boolean;
 }
 
 const hint = 1_000;
 const isSame = (now: ResourceState, sent: ResourceState): boolean =>
-  JSON.stringify([now.claim, now.counter.fence]) === JSON.stringify([sent.claim, sent.counter.fence]);
+  JSON.stringify([now.claims, now.counter.fence]) === JSON.stringify([sent.claims, sent.counter.fence]);
+const isSameCounter = (now: ResourceState, sent: ResourceState): boolean =>
+  now.counter.revision === sent.counter.revision;
+const ownOf = ({ claims }: ResourceState) => claims.find(({ owner }) => owner === "alice");
+const areShared = ({ claims }: ResourceState): boolean =>
+  claims.some(({ isShared, owner }) => isShared && owner !== "alice");
 const free = async (resource: Resource): Promise<void> => {
   await resource.grant("dave", 10);
   await resource.release("dave");
 };
 const held = (resource: Resource): Promise<void> => resource.grant("alice", 10);
 
+const heldWithCarol = async (resource: Resource): Promise<void> => {
+  await resource.join("alice");
+  await resource.join("carol");
+};
+const deletionAtEnd = (keys: Keys, state: ResourceState): TxnRequest => {
+  const claim = ownOf(state);
+  return deleteUnchanged(claim ? [{ keys, claim, counter: state.counter }] : []);
+};
+
 const subjects: Readonly<Record<string, Subject>> = {
   "acquire with a token ahead of the counter": {
     prepare: free,
-    request: async ({ keys }) => claimFree([keys], "alice", older, hint),
-    mayTakeEffect: ({ claim, counter }) => claim.owner === null && counter.fence < hint,
+    request: async ({ keys }) => claimFree([keys], { owner: "alice", isShared: false, lease: older, fence: hint }),
+    mayTakeEffect: ({ claims, counter }) => claims.length === 0 && counter.fence < hint,
     isGrant: true,
   },
   "acquire with a token behind the counter": {
@@ -126,7 +193,7 @@ const subjects: Readonly<Record<string, Subject>> = {
   },
   "acquire with takeover": {
     prepare: (resource) => resource.grant("bob", 10),
-    request: (resource) => resource.claim("alice", older),
+    request: (resource) => resource.claim("alice", older, 0, "bob"),
     mayTakeEffect: isSame,
     isGrant: true,
   },
@@ -148,23 +215,92 @@ const subjects: Readonly<Record<string, Subject>> = {
   },
   release: {
     prepare: held,
-    request: async ({ keys }) => deleteOwned([keys], "alice"),
-    mayTakeEffect: ({ claim }) => claim.owner === "alice",
+    request: async ({ keys }) => deleteOwned([keys], "alice", [undefined]),
+    mayTakeEffect: (now) => ownOf(now) !== undefined,
     isRepeatable: true,
   },
   "deletion of a claim at its end": {
     prepare: held,
-    request: async (resource) => deleteUnchanged([{ key: resource.keys.claim, state: await resource.state() }]),
+    request: async (resource) => deletionAtEnd(resource.keys, await resource.state()),
     mayTakeEffect: isSame,
+  },
+  "acquire of a shared claim with a token ahead of the counter": {
+    isShared: true,
+    prepare: free,
+    request: async ({ keys }) => claimFree([keys], { owner: "alice", isShared: true, lease: older, fence: hint }),
+    mayTakeEffect: ({ claims, counter }) => claims.length === 0 && counter.fence < hint,
+    isGrant: true,
+  },
+  "acquire of a shared claim with a token behind the counter": {
+    isShared: true,
+    prepare: free,
+    request: (resource) => resource.share("alice", older),
+    mayTakeEffect: isSame,
+    isGrant: true,
+  },
+  "acquire that joins": {
+    isShared: true,
+    prepare: (resource) => resource.join("carol"),
+    request: (resource) => resource.share("alice", older),
+    mayTakeEffect: (now, sent) => isSameCounter(now, sent) && areShared(now) && ownOf(now) === undefined,
+  },
+  "extend that rejoins others and raises the counter": {
+    isShared: true,
+    prepare: (resource) => resource.join("carol"),
+    request: (resource) => resource.share("alice", older, 500),
+    mayTakeEffect: (now, sent) => isSameCounter(now, sent) && areShared(now),
+  },
+  "acquire that joins and takes over": {
+    isShared: true,
+    prepare: async (resource) => {
+      await resource.join("carol");
+      await resource.join("dave");
+    },
+    request: (resource) => resource.share("alice", older, undefined, "dave"),
+    mayTakeEffect: (now, sent) =>
+      isSameCounter(now, sent) && now.claims.some(({ owner }) => owner === "carol") && ownOf(now) === undefined,
+  },
+  "acquire with takeover of the only sharer": {
+    isShared: true,
+    prepare: (resource) => resource.join("carol"),
+    request: (resource) => resource.claim("alice", older, 0, "carol"),
+    mayTakeEffect: (now, sent) => isSame(now, sent) && isSameCounter(now, sent),
+    isGrant: true,
+  },
+  "acquire of a shared claim with takeover of the only sharer": {
+    isShared: true,
+    prepare: (resource) => resource.join("carol"),
+    request: (resource) => resource.share("alice", older, undefined, "carol"),
+    mayTakeEffect: (now, sent) => isSame(now, sent) && isSameCounter(now, sent),
+    isGrant: true,
+  },
+  "extend of a shared claim": {
+    isShared: true,
+    prepare: heldWithCarol,
+    request: (resource) => resource.extension("alice", older),
+    mayTakeEffect: (now, sent) => ownOf(now)?.revision === ownOf(sent)?.revision && isSameCounter(now, sent),
+  },
+  "release of a shared claim": {
+    isShared: true,
+    prepare: heldWithCarol,
+    request: async (resource) => deleteOwned([resource.keys], "alice", [await resource.known("alice")]),
+    mayTakeEffect: (now) => ownOf(now)?.isShared === true,
+    isRepeatable: true,
+  },
+  "deletion of a shared claim at its end": {
+    isShared: true,
+    prepare: heldWithCarol,
+    request: async (resource) => deletionAtEnd(resource.keys, await resource.state()),
+    mayTakeEffect: (now, sent) => ownOf(now)?.revision === ownOf(sent)?.revision,
   },
 };
 
 /** All sequences of events up to a length. */
-function sequences(length: number): string[][] {
+function sequences(names: readonly string[], length: number): string[][] {
   if (length === 0) return [[]];
-  const shorter = sequences(length - 1);
+  const shorter = sequences(names, length - 1);
   const longest = shorter.filter((each) => each.length === length - 1);
-  return [...shorter, ...longest.flatMap((each) => Object.keys(events).map((event) => [...each, event]))];
+  return [...shorter, ...longest.flatMap((each) => names.map((event) => [...each, event]))];
 }
 
 /** All orders of two copies and a sequence of events. */
@@ -182,7 +318,7 @@ function orders(sequence: readonly string[]): string[][] {
 let resources = 0;
 
 /** Plays an order, and returns how many copies have taken effect. */
-async function play(subject: Subject, order: readonly string[]): Promise<number> {
+async function play(subject: Subject, calls: typeof events, order: readonly string[]): Promise<number> {
   resources += 1;
   const resource = new Resource(`${resources}`);
   await subject.prepare(resource);
@@ -192,11 +328,13 @@ async function play(subject: Subject, order: readonly string[]): Promise<number>
   for (const step of order) {
     let after: ResourceState;
     if (step !== "copy") {
-      await events[step]?.(resource);
+      await calls[step]?.(resource);
       after = await resource.state();
     } else {
-      const { succeeded } = await send(request);
+      const reply = await send(request);
+      const succeeded = subject.isRepeatable ? deletionsIn(reply) > 0 : reply.succeeded;
       after = await resource.state();
+      if (succeeded && !subject.isRepeatable) await resource.learn("alice");
       expect(succeeded).toBe(subject.mayTakeEffect(before, sent));
       if (!succeeded) expect(after).toEqual(before);
       if (succeeded && subject.isGrant) resource.fences.push(after.counter.fence);
@@ -219,11 +357,12 @@ describe("etcdNode() whose transactions arrive twice, at any time", () => {
       ? "frees nothing of another owner"
       : "takes effect once at most, if nothing changed";
     test(`${name}: ${fact}`, { timeout: 120_000 }, async () => {
-      const all = sequences(lengthMax).flatMap(orders);
+      const calls = subject.isShared ? eventsAmongSharers : events;
+      const all = sequences(Object.keys(calls), lengthMax).flatMap(orders);
       let effects = 0;
       const playAll = async (): Promise<void> => {
         for (let order = all.pop(); order !== undefined; order = all.pop()) {
-          const count = await play(subject, order).catch((error: unknown) => {
+          const count = await play(subject, calls, order).catch((error: unknown) => {
             throw new Error(`${name}: ${order?.join(", ")}`, { cause: error });
           });
           if (!subject.isRepeatable) expect(count, order.join(", ")).toBeLessThanOrEqual(1);
