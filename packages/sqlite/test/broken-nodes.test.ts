@@ -1,4 +1,4 @@
 import { describeBrokenNodes } from "@holdfast/conformance";
-import { noServer, subjectsOver } from "./subject.ts";
+import { limits, noServer, subjectsOver } from "./subject.ts";
 
-describeBrokenNodes("sqliteNode()", { create: subjectsOver("libsql"), noServer });
+describeBrokenNodes("sqliteNode()", { create: subjectsOver("libsql"), noServer, cannot: limits });

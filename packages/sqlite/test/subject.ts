@@ -1,11 +1,14 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { LockNodeSubject } from "@holdfast/conformance";
+import type { LockNodeLimits, LockNodeSubject } from "@holdfast/conformance";
 import { type SqliteDriverName, sqliteNode } from "../src/index.ts";
 
 /** Why a subject has no server. */
 export const noServer = "it is a file, which cannot be unreachable";
+
+/** What the adapter does not do. */
+export const limits: LockNodeLimits = { sharing: "a resource has one row, with one owner" };
 
 /** The drivers that run here without being compiled. */
 export const drivers: readonly SqliteDriverName[] =
