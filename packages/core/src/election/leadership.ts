@@ -1,0 +1,152 @@
+import { type Inspection, type NodeOutcome, QuorumUnreachableError, type Redlock, type Unwatch } from "@holdfast/core";
+import { onAbort, pause } from "./stopping.ts";
+
+/** A leader, as a quorum of nodes names it. */
+export interface Leader {
+  /** The value that signs the leader's claim, as in {@link Term.owner}. */
+  readonly owner: string;
+  /** The leader's label, or null. */
+  readonly label: string | null;
+  /** The number of the leader's term, as a quorum of nodes knows it. */
+  readonly fence: number;
+  /** How long a quorum of nodes will keep the claim unless it is extended, in milliseconds. */
+  readonly remainingMs: number;
+}
+
+/** Whether anybody leads. */
+export interface Leadership {
+  /** `led` if there is a leader; `vacant` if nobody leads; `unknown` if too few nodes replied to tell. */
+  readonly state: "led" | "vacant" | "unknown";
+  /** The leader, or null. */
+  readonly leader: Leader | null;
+}
+
+/** The first and the longest time between two looks while nobody is known to lead, in milliseconds. */
+const pollMs = { first: 10, max: 1_000 } as const;
+
+const states = { held: "led", free: "vacant", unknown: "unknown" } as const;
+
+function leadershipOf(inspection: Inspection): Leadership {
+  const { state, owner, label, remainingMs } = inspection;
+  const leader =
+    owner === null ? null : { owner, label, fence: fenceOf(owner, inspection), remainingMs: remainingMs ?? 0 };
+  return { state: states[state], leader };
+}
+
+/**
+ * Returns the number of the owner's term: the highest counter that a quorum of the nodes has reached which name the
+ * owner. A node outside of the quorum that confirmed the term may be ahead of it.
+ */
+function fenceOf(owner: string, { nodes, quorum }: Inspection): number {
+  const fences = nodes.flatMap(({ view }) => (view?.owner === owner ? [view.fence] : []));
+  return fences.sort((a, b) => b - a)[quorum - 1] ?? 0;
+}
+
+/**
+ * Returns the leader, or null if nobody leads.
+ *
+ * @throws {QuorumUnreachableError} if too few nodes replied to tell
+ */
+export async function leaderOf(redlock: Redlock, name: string): Promise<Leader | null> {
+  const inspection = await redlock.inspect(name);
+  const { state, leader } = leadershipOf(inspection);
+  if (state === "unknown") throw unknownLeader(inspection);
+  return leader;
+}
+
+function unknownLeader({ resource, nodes, quorum }: Inspection): QuorumUnreachableError {
+  const outcomes = nodes.map(({ node, view, error }): NodeOutcome => {
+    if (view === null) return { node, kind: "failed", ...(error && { error }) };
+    return { node, kind: view.owner === null ? "not-held" : "held" };
+  });
+  const failures = nodes.flatMap(({ node, error }) => (error === null ? [] : `${node} failed: ${error.message}`));
+  const count = `${nodes.length - failures.length} of ${nodes.length} nodes replied, a quorum is ${quorum}`;
+  const message = `could not tell who leads ${resource}: ${[count, ...failures].join("; ")}`;
+  return new QuorumUnreachableError(message, [resource], outcomes);
+}
+
+/**
+ * Yields who leads now, and again after each change. Looks when a node announces a release, when the leader's claim
+ * would end, and repeatedly while nobody leads: nodes do not announce grants.
+ */
+export async function* observe(
+  redlock: Redlock,
+  name: string,
+  signal: AbortSignal,
+): AsyncGenerator<Leadership, void, undefined> {
+  let news = new AbortController();
+  const releases = new Releases(redlock, name, () => news.abort());
+  const stopListening = onAbort(signal, () => news.abort());
+  let last: Leadership | undefined;
+  let delayMs: number = pollMs.first;
+  try {
+    while (!signal.aborted) {
+      news = new AbortController(); // an announcement during the look may have come too late for it
+      releases.watch();
+      const leadership = leadershipOf(await redlock.inspect(name));
+      if (signal.aborted) return;
+      const isNew = leadership.state !== last?.state || leadership.leader?.owner !== last.leader?.owner;
+      last = leadership;
+      if (isNew) {
+        delayMs = pollMs.first;
+        yield leadership;
+      } else delayMs = Math.min(2 * delayMs, pollMs.max);
+      if (signal.aborted) return;
+      const { leader } = leadership;
+      const waitMs =
+        leader === null ? delayMs : Math.min(leader.remainingMs, releases.areAnnounced ? Infinity : pollMs.max);
+      await pause(redlock.clock, Math.max(1, waitMs), news.signal);
+    }
+  } finally {
+    stopListening();
+    releases.stop();
+  }
+}
+
+/** The announcements of releases by the nodes. */
+class Releases {
+  readonly #redlock: Redlock;
+  readonly #name: string;
+  readonly #onNews: () => void;
+  readonly #watches: (Promise<Unwatch | undefined> | undefined)[] = [];
+  #watching = 0;
+  #isStopped = false;
+
+  constructor(redlock: Redlock, name: string, onNews: () => void) {
+    this.#redlock = redlock;
+    this.#name = name;
+    this.#onNews = onNews;
+  }
+
+  /** Whether so many nodes are watched that each majority has one of them. */
+  get areAnnounced(): boolean {
+    return this.#watching >= Math.ceil(this.#redlock.nodes.length / 2);
+  }
+
+  /** Watches the nodes that are not watched yet. */
+  watch(): void {
+    for (const index of this.#redlock.nodes.keys()) this.#watches[index] ??= this.#watchNode(index);
+  }
+
+  /** Stops watching, also the nodes that have not confirmed their watch yet. */
+  stop(): void {
+    this.#isStopped = true;
+    for (const watch of this.#watches) watch?.then((unwatch) => unwatch?.()).catch(() => {});
+  }
+
+  async #watchNode(index: number): Promise<Unwatch | undefined> {
+    const onReleased = (): void => {
+      if (!this.#isStopped) this.#onNews();
+    };
+    try {
+      const unwatch = await this.#redlock.nodes[index]?.watch?.([this.#name], onReleased);
+      if (unwatch === undefined) return undefined;
+      this.#watching += 1;
+      onReleased(); // a release before this moment may have been missed
+      return unwatch;
+    } catch {
+      this.#watches[index] = undefined; // tried again at the next look
+      return undefined;
+    }
+  }
+}

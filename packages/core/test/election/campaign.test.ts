@@ -1,0 +1,449 @@
+import { ConfigurationError, LockLostError, type Redlock } from "@holdfast/core";
+import { type ElectionObserver, election, type Term, TermEndedError } from "@holdfast/core/election";
+import { describe, expect, it } from "vitest";
+import { claimOf, type World, world } from "../world.ts";
+
+const ttlMs = 2_000;
+
+/** Leads until the signal of each term aborts, and records when each term began and ended. */
+interface Candidate {
+  readonly terms: { readonly fence: number; readonly beganMs: number; endedMs: number }[];
+  /** Resolves when the loop has ended. */
+  readonly ended: Promise<void>;
+  current: Term | undefined;
+  stop(): void;
+}
+
+function candidate(
+  { clock }: World,
+  redlock: Redlock,
+  options: { readonly observer?: ElectionObserver; readonly maxHoldMs?: number; readonly label?: string } = {},
+): Candidate {
+  const stop = new AbortController();
+  const lead = async (): Promise<void> => {
+    for await (const term of election(redlock, "jobs", { ttlMs, ...options }).campaign({ signal: stop.signal })) {
+      const record = { fence: term.fence, beganMs: clock.monotonicMs(), endedMs: Infinity };
+      self.terms.push(record);
+      self.current = term;
+      expect(term.signal.aborted).toBe(false);
+      await new Promise((resolve) => term.signal.addEventListener("abort", resolve));
+      record.endedMs = clock.monotonicMs();
+    }
+  };
+  const self: Candidate = { terms: [], current: undefined, stop: () => stop.abort(), ended: Promise.resolve() };
+  return Object.assign(self, { ended: lead() });
+}
+
+/** Fails if two of these terms overlap or have one number, or if a later one has a smaller number. */
+function expectInOrder(...candidates: readonly Candidate[]): void {
+  const terms = candidates.flatMap((one) => one.terms).sort((a, b) => a.beganMs - b.beganMs);
+  for (const [index, later] of terms.slice(1).entries()) {
+    const earlier = terms[index];
+    expect(later.fence).toBeGreaterThan(earlier?.fence ?? 0);
+    expect(later.beganMs).toBeGreaterThanOrEqual(earlier?.endedMs ?? Infinity);
+  }
+}
+
+function latency(nodes: World["nodes"], ms: number): void {
+  for (const node of nodes) node.fault = () => ({ requestMs: ms / 2, replyMs: ms / 2 });
+}
+
+describe("campaign()", () => {
+  it("campaign() yields terms one at a time, each with a larger number", async () => {
+    const all = world(3);
+    const candidates = [candidate(all, all.redlock), candidate(all, all.otherClient())];
+    for (let round = 0; round < 6; round++) {
+      await all.clock.advance(3_000);
+      const leading = candidates.filter(({ terms }) => terms.at(-1)?.endedMs === Infinity);
+      expect(leading).toHaveLength(1);
+      await all.clock.until(leading[0]?.current?.resign() ?? Promise.reject());
+    }
+    expectInOrder(...candidates);
+    for (const { terms } of candidates) expect(terms.length).toBeGreaterThanOrEqual(3);
+  });
+
+  it("campaign() ends a term before the next leader begins when the leader is cut off, and stands again", async () => {
+    const all = world(3);
+    const cut = candidate(all, all.redlock);
+    await all.clock.advance(1);
+    const other = candidate(all, all.otherClient());
+    await all.clock.advance(10_000);
+    expect(cut.terms).toHaveLength(1);
+
+    for (const node of all.nodes) node.fault = () => ({ lose: "request" });
+    await all.clock.advance(ttlMs + 1_000);
+    expect(other.terms).toHaveLength(1);
+    expect(cut.current?.signal.reason).toBeInstanceOf(TermEndedError);
+    expect(cut.current?.signal.reason).toMatchObject({ code: "TERM_ENDED", reason: "expired", resources: ["jobs"] });
+    expect(cut.current?.remainingMs()).toBe(0);
+
+    for (const node of all.nodes) node.fault = () => undefined;
+    other.stop();
+    await all.clock.until(other.ended);
+    await all.clock.advance(1_000);
+    expect(cut.terms).toHaveLength(2);
+    expectInOrder(cut, other);
+  });
+
+  it("campaign() elects the next leader within the ttl and a second after a leader died", async () => {
+    for (const watched of [true, false]) {
+      const all = world(3, { ttlMs });
+      if (!watched) for (const node of all.inner) Object.assign(node, { watch: undefined });
+      const dead = await all.otherClient({ ttlMs }).acquire("jobs");
+      const next = candidate(all, all.redlock);
+      await all.clock.advance(dead.remainingMs() + 1_000);
+      expect(next.terms).toHaveLength(1);
+    }
+  });
+
+  it("campaign() elects the next leader within 100 ms after a resignation", async () => {
+    const all = world(3);
+    latency(all.nodes, 10);
+    const first = candidate(all, all.otherClient());
+    await all.clock.advance(1_000);
+    const second = candidate(all, all.redlock);
+    await all.clock.advance(1_000);
+    const resigned = first.current?.resign() ?? Promise.reject();
+    await all.clock.advance(100);
+    await resigned;
+    expect(second.terms).toHaveLength(1);
+    expectInOrder(first, second);
+  });
+
+  it("campaign() lets slower candidates lead after a resignation, also those that no node notifies", async () => {
+    const all = world(3, { nodeTimeoutMs: 200 });
+    latency(all.nodes, 150);
+    for (const node of all.nodes) delete node.watch;
+    const fast = candidate(all, all.otherClient());
+    await all.clock.advance(1);
+    const slow = candidate(all, all.redlock);
+    await all.clock.advance(5_000);
+    for (let round = 1; round <= 5; round++) {
+      const [leader, next] = round % 2 === 1 ? [fast, slow] : [slow, fast];
+      await all.clock.until(leader.current?.resign() ?? Promise.reject());
+      await all.clock.advance(3_000);
+      expect(next.terms.at(-1)?.endedMs).toBe(Infinity);
+    }
+    expect([fast.terms.length, slow.terms.length]).toEqual([3, 3]);
+    expectInOrder(fast, slow);
+  });
+
+  it("campaign() leads again a second after a resignation if nobody else stands", async () => {
+    const all = world(3);
+    const only = candidate(all, all.redlock);
+    await all.clock.advance(1);
+    await all.clock.until(only.current?.resign() ?? Promise.reject());
+    await all.clock.advance(999);
+    expect(only.terms).toHaveLength(1);
+    await all.clock.advance(10);
+    expect(only.terms).toHaveLength(2);
+  });
+
+  it("campaign() resigns when the body of its loop ends, and with it the term", async () => {
+    const all = world(3);
+    const seen: Term[] = [];
+    const run = async (): Promise<void> => {
+      for await (const term of election(all.redlock, "jobs").campaign()) {
+        expect(await all.heldOn("jobs")).toEqual(["a", "b", "c"]);
+        seen.push(term);
+        if (seen.length === 2) break;
+      }
+    };
+    const ended = run();
+    await all.clock.advance(10);
+    expect(seen[0]?.signal.reason).toMatchObject({ reason: "resigned" });
+    expect(await all.heldOn("jobs")).toEqual([]);
+    await all.clock.until(ended);
+    expect(seen[1]?.signal.reason).toMatchObject({ reason: "stopped" });
+    expect(await all.heldOn("jobs")).toEqual([]);
+    expect(all.clock.pendingTimers).toBe(0);
+  });
+
+  it("campaign() resigns when its loop throws, and the error reaches the caller", async () => {
+    const all = world(3);
+    const run = async (): Promise<void> => {
+      for await (const _ of election(all.redlock, "jobs").campaign()) throw new Error("out of paper");
+    };
+    await expect(run()).rejects.toThrow("out of paper");
+    expect(await all.heldOn("jobs")).toEqual([]);
+    expect(all.clock.pendingTimers).toBe(0);
+  });
+
+  it("campaign() ends its wait when its signal aborts, and leaves nothing behind", async () => {
+    const all = world(3);
+    const lock = await all.otherClient().acquire("jobs", { autoExtend: true });
+    const waiting = candidate(all, all.redlock);
+    await all.clock.advance(5_000);
+    waiting.stop();
+    await all.clock.until(waiting.ended);
+    await lock.release();
+    await all.clock.advance(60_000);
+    expect(waiting.terms).toEqual([]);
+    expect(await all.heldOn("jobs")).toEqual([]);
+    expect(all.clock.pendingTimers).toBe(0);
+  });
+
+  it("campaign() yields nothing if its signal has aborted, or aborts when the term begins", async () => {
+    const all = world(3);
+    const none = election(all.redlock, "jobs").campaign({ signal: AbortSignal.abort() });
+    expect(await none.next()).toEqual({ done: true, value: undefined });
+    expect(all.nodes[0]?.calls).toEqual([]);
+
+    const stop = new AbortController();
+    const observer = { elected: () => stop.abort() };
+    const late = election(all.redlock, "jobs", { observer }).campaign({ signal: stop.signal });
+    expect(await all.clock.until(late.next())).toEqual({ done: true, value: undefined });
+    expect(await all.heldOn("jobs")).toEqual([]);
+  });
+
+  it("campaign() keeps the lock while the body finishes after an abort, and releases it then", async () => {
+    const all = world(3);
+    const stop = new AbortController();
+    let finish = (): void => {};
+    const run = async (): Promise<void> => {
+      for await (const term of election(all.redlock, "jobs", { ttlMs }).campaign({ signal: stop.signal })) {
+        await new Promise((resolve) => term.signal.addEventListener("abort", resolve));
+        await new Promise<void>((resolve) => {
+          finish = resolve;
+        });
+      }
+    };
+    const ended = run();
+    await all.clock.advance(5_000);
+    stop.abort();
+    await all.clock.advance(500);
+    expect(await all.heldOn("jobs")).toEqual(["a", "b", "c"]);
+    finish();
+    await all.clock.until(ended);
+    expect(await all.heldOn("jobs")).toEqual([]);
+    expect(all.clock.pendingTimers).toBe(0);
+  });
+
+  it("campaign() releases the lock of a body that does not finish after an abort, no later than its ttl", async () => {
+    const all = world(3);
+    const stop = new AbortController();
+    const terms = election(all.redlock, "jobs", { ttlMs }).campaign({ signal: stop.signal });
+    const { value: term } = await all.clock.until(terms.next());
+    stop.abort();
+    expect(term?.signal.reason).toMatchObject({ reason: "stopped" });
+    await all.clock.advance(ttlMs);
+    expect(await all.heldOn("jobs")).toEqual([]);
+    expect(all.clock.pendingTimers).toBe(0);
+    expect(await all.clock.until(terms.next())).toEqual({ done: true, value: undefined });
+  });
+
+  it("campaign() ends its wait for a term when the iterator is returned", async () => {
+    const all = world(3);
+    for (const node of all.inner) await node.acquire(claimOf("other", "jobs", 600_000));
+    const terms = election(all.redlock, "jobs").campaign();
+    const step = terms.next();
+    await all.clock.advance(1_000);
+    await all.clock.until(terms.return?.() ?? Promise.reject());
+    expect(await step).toEqual({ done: true, value: undefined });
+    await all.clock.advance(60_000);
+    expect(all.clock.pendingTimers).toBe(0);
+  });
+
+  it("campaign() keeps trying while too few nodes reply", async () => {
+    const all = world(3);
+    for (const node of all.nodes) node.fault = () => ({ reject: new Error("down") });
+    const standing = candidate(all, all.redlock);
+    await all.clock.advance(60_000);
+    expect(standing.terms).toEqual([]);
+    for (const node of all.nodes) node.fault = () => undefined;
+    await all.clock.advance(1_000);
+    expect(standing.terms).toHaveLength(1);
+  });
+
+  it("campaign() reports a refused attempt to its observer, and backs off", async () => {
+    const all = world(3, { maxWaiters: 1 });
+    await all.otherClient().acquire("other", { autoExtend: true });
+    const busy = new AbortController();
+    const other = all.redlock.acquire("other", { waitTimeoutMs: Infinity, signal: busy.signal }).catch(() => {});
+    const failures: { readonly error: unknown; readonly retryInMs: number }[] = [];
+    const standing = candidate(all, all.redlock, {
+      observer: { campaignFailed: (event) => void failures.push(event) },
+    });
+    await all.clock.advance(30_000);
+    expect(failures.length).toBeGreaterThan(5);
+    expect(failures.length).toBeLessThan(20);
+    expect(failures[0]).toMatchObject({ name: "jobs", error: { code: "QUEUE_FULL" } });
+    expect(Math.max(...failures.map(({ retryInMs }) => retryInMs))).toBeLessThanOrEqual(5_000);
+    busy.abort();
+    await all.clock.until(other);
+    await all.clock.advance(5_000);
+    expect(standing.terms).toHaveLength(1);
+  });
+
+  it("campaign() rejects when a node reports a configuration error, or the options do not fit", async () => {
+    const all = world(3);
+    for (const node of all.nodes) node.fault = () => ({ reject: new ConfigurationError("a replica", ["jobs"]) });
+    await expect(all.clock.until(election(all.redlock, "jobs").campaign().next())).rejects.toThrow(ConfigurationError);
+    const tooShort = election(all.redlock, "jobs", { ttlMs: 40 }).campaign();
+    await expect(tooShort.next()).rejects.toThrow(RangeError);
+  });
+
+  it("campaign() rejects when the Redlock is closed, also while it waits", async () => {
+    const all = world(3);
+    await all.otherClient().acquire("jobs", { autoExtend: true });
+    const waiting = candidate(all, all.redlock).ended.catch((error: unknown) => error);
+    await all.clock.advance(100);
+    await all.clock.until(all.redlock.close());
+    expect(await all.clock.until(waiting)).toMatchObject({ code: "CLOSED" });
+    await expect(election(all.redlock, "jobs").campaign().next()).rejects.toMatchObject({ code: "CLOSED" });
+  });
+
+  it("campaign() gives way after a term of maxHoldMs", async () => {
+    const all = world(3);
+    const first = candidate(all, all.redlock, { maxHoldMs: 5_000 });
+    await all.clock.advance(1);
+    const second = candidate(all, all.otherClient(), { maxHoldMs: 5_000 });
+    await all.clock.advance(25_000);
+    expect(first.current?.signal.reason).toMatchObject({ reason: "max-hold" });
+    expect(Math.abs(first.terms.length - second.terms.length)).toBeLessThanOrEqual(1);
+    expect(second.terms.length).toBeGreaterThanOrEqual(2);
+    expectInOrder(first, second);
+  });
+
+  it("campaign() of two elections in one process takes turns, and hands the lock over", async () => {
+    const all = world(3);
+    const [first, second] = [candidate(all, all.redlock), candidate(all, all.redlock)];
+    await all.clock.advance(100);
+    await all.clock.until(first.current?.resign() ?? Promise.reject());
+    await all.clock.advance(100);
+    expect(second.terms).toHaveLength(1);
+    expectInOrder(first, second);
+  });
+
+  it("campaign() adds one listener to a signal that many elections share, and removes it", async () => {
+    const all = world(1);
+    const { signal } = new AbortController();
+    let listeners = 0;
+    let listenersMax = 0;
+    const [add, remove] = [signal.addEventListener, signal.removeEventListener];
+    signal.addEventListener = (...args: Parameters<typeof add>) => {
+      listeners += 1;
+      listenersMax = Math.max(listenersMax, listeners);
+      add.apply(signal, args);
+    };
+    signal.removeEventListener = (...args: Parameters<typeof remove>) => {
+      listeners -= 1;
+      remove.apply(signal, args);
+    };
+    const run = async (name: string): Promise<void> => {
+      for await (const _ of election(all.redlock, name).campaign({ signal })) break;
+    };
+    for (let round = 0; round < 20; round++) await Promise.all(["a", "b", "c", "d"].map(run));
+    expect({ listeners, listenersMax }).toEqual({ listeners: 0, listenersMax: 1 });
+    expect(all.clock.pendingTimers).toBe(0);
+  });
+});
+
+describe("resign()", () => {
+  it("resign() of a term aborts its signal before any node learns of the release", async () => {
+    const all = world(3);
+    const { value: term } = await election(all.redlock, "jobs").campaign().next();
+    let releasesBefore: number | undefined;
+    term?.signal.addEventListener("abort", () => {
+      releasesBefore = all.nodes.flatMap((node) => node.callsOf("release")).length;
+    });
+    await term?.resign();
+    await term?.resign(); // harmless
+    expect(releasesBefore).toBe(0);
+    expect(term?.remainingMs()).toBe(0);
+    expect(await all.heldOn("jobs")).toEqual([]);
+  });
+
+  it("resign() during an extension ends the term for good", async () => {
+    const all = world(3);
+    const leader = candidate(all, all.redlock);
+    await all.clock.advance(1);
+    latency(all.nodes, 40);
+    const extension = expect(leader.current?.extend()).rejects.toMatchObject({
+      code: "TERM_ENDED",
+      reason: "resigned",
+    });
+    await all.clock.advance(30); // the nodes have extended, and their replies are on the way
+    const resigned = leader.current?.resign() ?? Promise.reject();
+    expect(leader.current?.signal.aborted).toBe(true);
+    await all.clock.until(resigned);
+    await extension;
+    await all.clock.advance(500);
+    expect(await all.heldOn("jobs")).toEqual([]);
+  });
+
+  it("resign() of an election ends its term, and is harmless without one", async () => {
+    const all = world(3);
+    const jobs = election(all.redlock, "jobs");
+    await jobs.resign();
+    const terms = jobs.campaign();
+    const { value: term } = await terms.next();
+    await jobs.resign();
+    expect(term?.signal.reason).toMatchObject({ reason: "resigned" });
+    expect(await all.heldOn("jobs")).toEqual([]);
+    await terms.return?.();
+    await jobs.resign();
+  });
+
+  it("resign() rejects when too few nodes confirm, and can be repeated", async () => {
+    const all = world(3);
+    const { value: term } = await election(all.redlock, "jobs", { ttlMs }).campaign().next();
+    for (const node of all.nodes) node.fault = () => ({ reject: new Error("down") });
+    await expect(all.clock.until(term?.resign() ?? Promise.reject())).rejects.toMatchObject({
+      code: "QUORUM_UNREACHABLE",
+    });
+    expect(term?.signal.aborted).toBe(true);
+    for (const node of all.nodes) node.fault = () => undefined;
+    await all.clock.until(term?.resign() ?? Promise.reject());
+    expect(await all.heldOn("jobs")).toEqual([]);
+  });
+});
+
+describe("Term", () => {
+  it("Term.signal has aborted once the validity is over, also if the machine was suspended meanwhile", async () => {
+    const all = world(3);
+    const { value: term } = await election(all.redlock, "jobs", { ttlMs }).campaign().next();
+    all.clock.suspend(ttlMs);
+    expect(term?.signal.aborted).toBe(true);
+    await expect(term?.extend()).rejects.toBeInstanceOf(TermEndedError);
+    expect(term?.signal.reason).not.toBeInstanceOf(LockLostError);
+  });
+
+  it("Term.extend() confirms the term, and rejects when it turns out to be lost", async () => {
+    const all = world(3);
+    const { value: term } = await election(all.redlock, "jobs", { ttlMs }).campaign().next();
+    await all.clock.advance(300);
+    await term?.extend();
+    expect(term?.remainingMs()).toBeGreaterThan(ttlMs - 100);
+    for (const node of all.inner) await node.release({ resources: ["jobs"], owner: term?.owner ?? "", timeoutMs: 50 });
+    for (const node of all.inner)
+      await node.acquire({ resources: ["jobs"], owner: "thief", ttlMs, fenceHint: 1, timeoutMs: 50 });
+    await expect(all.clock.until(term?.extend() ?? Promise.reject())).rejects.toMatchObject({
+      code: "TERM_ENDED",
+      reason: "not-held",
+      outcomes: [{ kind: "not-held" }, { kind: "not-held" }, {}],
+    });
+  });
+});
+
+describe("ElectionObserver", () => {
+  it("ElectionObserver receives the beginning and the end of each term, and cannot disturb them", async () => {
+    const all = world(3);
+    const events: unknown[] = [];
+    const record = (event: unknown): never => {
+      events.push(event);
+      throw new Error("a broken observer");
+    };
+    const observer: ElectionObserver = { elected: record, termEnded: async (event) => record(event) };
+    const leader = candidate(all, all.redlock, { observer, label: "host-1" });
+    await all.clock.advance(1_500);
+    leader.stop();
+    await all.clock.until(leader.ended);
+    const [{ fence } = { fence: 0 }] = leader.terms;
+    const common = { name: "jobs", fence, owner: expect.stringMatching(/^host-1:/) };
+    expect(events).toEqual([
+      { ...common, waitedMs: 0 },
+      { ...common, ledMs: 1_500, error: expect.objectContaining({ reason: "stopped", fence }) },
+    ]);
+  });
+});

@@ -1,0 +1,205 @@
+import { election, type Leadership } from "@holdfast/core/election";
+import { describe, expect, it } from "vitest";
+import { claimOf, type World, world } from "../world.ts";
+
+const ttlMs = 2_000;
+
+/** Records whom the election names, and when. */
+function watcher({ clock, redlock }: World) {
+  const stop = new AbortController();
+  const seen: { readonly state: Leadership["state"]; readonly label: string | null; readonly atMs: number }[] = [];
+  const run = async (): Promise<void> => {
+    for await (const { state, leader } of election(redlock, "jobs").observe({ signal: stop.signal })) {
+      seen.push({ state, label: leader?.label ?? null, atMs: clock.monotonicMs() });
+    }
+  };
+  return { seen, stop: () => stop.abort(), ended: run() };
+}
+
+describe("leader()", () => {
+  it("leader() returns the label, the owner, the number and the remaining time of the leader", async () => {
+    const all = world(3);
+    const jobs = election(all.redlock, "jobs", { label: "host-1", ttlMs });
+    expect(await jobs.leader()).toBeNull();
+    const { value: term } = await jobs.campaign().next();
+    const { owner, fence } = term ?? {};
+    expect(await election(all.otherClient(), "jobs").leader()).toEqual({
+      owner,
+      fence,
+      label: "host-1",
+      remainingMs: ttlMs,
+    });
+    await term?.resign();
+    expect(await jobs.leader()).toBeNull();
+  });
+
+  it("leader() returns the number of the term, whatever counter a node outside of its quorum has", async () => {
+    const all = world(3);
+    await all.inner[2]?.acquire({ ...claimOf("earlier", "jobs", 1), fenceHint: all.clock.wallMs() * 1000 + 10 ** 9 });
+    await all.clock.advance(10);
+    all.node("c").fault = () => ({ requestMs: 20 }); // too late to be counted
+    const { value: term } = await all.clock.until(election(all.redlock, "jobs").campaign().next());
+    await all.clock.advance(100);
+    expect((await all.inner[2]?.inspect("jobs"))?.fence).toBeGreaterThan(term?.fence ?? Infinity);
+    expect((await all.clock.until(election(all.redlock, "jobs").leader()))?.fence).toBe(term?.fence);
+  });
+
+  it("leader() rejects when too few nodes reply to tell", async () => {
+    const all = world(3);
+    for (const name of ["a", "b"]) all.node(name).fault = () => ({ reject: new Error("down") });
+    await expect(election(all.redlock, "jobs").leader()).rejects.toMatchObject({
+      code: "QUORUM_UNREACHABLE",
+      message: "could not tell who leads jobs: 1 of 3 nodes replied, a quorum is 2; a failed: down; b failed: down",
+      outcomes: [{ kind: "failed" }, { kind: "failed" }, { kind: "not-held" }],
+    });
+  });
+});
+
+describe("observe()", () => {
+  it("observe() yields each leader soon after it is elected, and a leader that resigns immediately", async () => {
+    const all = world(3);
+    const { seen, stop, ended } = watcher(all);
+    await all.clock.advance(1);
+    const first = await all.otherClient().acquire("jobs", { label: "first", ttlMs, autoExtend: true });
+    await all.clock.advance(10_000);
+    const second = all.otherClient().acquire("jobs", {
+      label: "second",
+      ttlMs,
+      autoExtend: true,
+      waitTimeoutMs: Infinity,
+    });
+    await all.clock.advance(10_000);
+    await first.release();
+    await all.clock.advance(1_000);
+    const led = seen.filter(({ state }) => state === "led");
+    expect(led.map(({ label }) => label)).toEqual(["first", "second"]);
+    expect(led[0]?.atMs).toBeLessThan(50);
+    expect(led[1]?.atMs).toBeLessThan(20_050);
+    const count = seen.length;
+    stop();
+    await ended;
+    await (await second).release();
+    await all.clock.advance(10_000);
+    expect(seen).toHaveLength(count);
+  });
+
+  it("observe() notices at the end of its claim that a leader has died", async () => {
+    const all = world(3);
+    await all.otherClient().acquire("jobs", { label: "dead", ttlMs });
+    const { seen, stop } = watcher(all);
+    await all.clock.advance(ttlMs + 10);
+    expect(seen.map(({ state }) => state)).toEqual(["led", "vacant"]);
+    stop();
+    await all.clock.advance(0);
+    expect(all.clock.pendingTimers).toBe(0);
+  });
+
+  it("observe() looks once for each claim's end while a leader leads, and each second without notifications", async () => {
+    for (const [watched, looksMax] of [
+      [true, 8],
+      [false, 12],
+    ] as const) {
+      const all = world(3);
+      if (!watched) for (const node of all.nodes) delete node.watch;
+      await all.otherClient().acquire("jobs", { ttlMs, autoExtend: true });
+      const { seen, stop } = watcher(all);
+      await all.clock.advance(0);
+      const looksBefore = all.nodes[0]?.callsOf("inspect").length ?? 0;
+      await all.clock.advance(10_000);
+      const looks = (all.nodes[0]?.callsOf("inspect").length ?? 0) - looksBefore;
+      expect(looks).toBeGreaterThanOrEqual(4);
+      expect(looks).toBeLessThanOrEqual(looksMax);
+      expect(seen).toHaveLength(1);
+      stop();
+    }
+  });
+
+  it("observe() tells an unknown leader from none, and recovers", async () => {
+    const all = world(3);
+    const { seen } = watcher(all);
+    await all.clock.advance(5_000);
+    for (const node of all.nodes) node.fault = () => ({ reject: new Error("down") });
+    await all.clock.advance(5_000);
+    for (const node of all.nodes) node.fault = () => undefined;
+    await all.clock.advance(5_000);
+    expect(seen.map(({ state }) => state)).toEqual(["vacant", "unknown", "vacant"]);
+  });
+
+  it("observe() ends all watches and timers when its loop is left, and adds no listener that stays", async () => {
+    const all = world(3);
+    let watching = 0;
+    for (const node of all.nodes) {
+      const { watch } = node;
+      node.watch = async (...args) => {
+        const unwatch = await watch?.apply(node, args);
+        watching += 1;
+        return async () => {
+          watching -= 1;
+          await unwatch?.();
+        };
+      };
+    }
+    for await (const { state } of election(all.redlock, "jobs").observe()) {
+      expect(state).toBe("vacant");
+      break;
+    }
+    const looking = election(all.redlock, "jobs").observe();
+    await looking.next();
+    const next = looking.next();
+    await all.clock.advance(50);
+    await looking.return?.();
+    expect(await next).toEqual({ done: true, value: undefined });
+    await all.clock.advance(0);
+    expect({ watching, timers: all.clock.pendingTimers }).toEqual({ watching: 0, timers: 0 });
+  });
+
+  it("observe() watches again when a node refused, and rejects when the Redlock is closed", async () => {
+    const all = world(3);
+    for (const node of all.nodes)
+      node.fault = ({ method }) => (method === "watch" ? { reject: new Error("no") } : undefined);
+    const { seen, ended } = watcher(all);
+    const failure = ended.catch((error: unknown) => error);
+    await all.clock.advance(5_000);
+    for (const node of all.nodes) node.fault = () => undefined;
+    const lock = await all.otherClient().acquire("jobs", { label: "first" });
+    await all.clock.advance(1_100);
+    const releasedMs = all.clock.monotonicMs();
+    await lock.release();
+    await all.clock.advance(1);
+    expect(seen.at(-1)).toEqual({ state: "vacant", label: null, atMs: releasedMs });
+    await all.clock.until(all.redlock.close());
+    expect(await all.clock.until(failure)).toMatchObject({ code: "CLOSED" });
+    expect(all.clock.pendingTimers).toBe(0);
+  });
+});
+
+describe("election()", () => {
+  it("election() rejects bad arguments and unknown options immediately", () => {
+    const { redlock } = world(1);
+    const make =
+      (...args: unknown[]) =>
+      () =>
+        (election as (...given: unknown[]) => unknown)(...args);
+    expect(make({}, "jobs")).toThrow("redlock must be an object with the method acquire");
+    expect(make(redlock, 7)).toThrow("name must be a string, not 7");
+    expect(make(redlock, "")).toThrow("name must be a non-empty string");
+    expect(make(redlock, "jobs", { ttl: 1 })).toThrow("ttl is not an option of an election: did you mean ttlMs?");
+    expect(make(redlock, "jobs", { ttlMs: 1.5 })).toThrow("ttlMs must be a positive integer");
+    expect(make(redlock, "jobs", { label: 7 })).toThrow("label must be a string");
+    expect(make(redlock, "jobs", { observer: 7 })).toThrow(TypeError);
+    expect(make(redlock, "jobs", { observer: null })).toThrow(TypeError);
+    expect(make(redlock, "jobs", { observer: { elect: () => {} } })).toThrow("did you mean elected?");
+    expect(make(redlock, "jobs", { observer: { elected: 7 } })).toThrow("observer.elected must be a function");
+    const jobs = election(redlock, "jobs");
+    expect(() => jobs.campaign({ signal: 7 as never })).toThrow("signal must be an AbortSignal");
+    expect(() => jobs.observe({ signals: 7 } as never)).toThrow("did you mean signal?");
+  });
+
+  it("election() accepts an observer that is an instance of a class", () => {
+    class Log {
+      readonly lines: string[] = [];
+      elected(): void {}
+    }
+    expect(election(world(1).redlock, "jobs", { observer: new Log() }).name).toBe("jobs");
+  });
+});
