@@ -4,6 +4,7 @@ import { benchCommand } from "./commands/bench.ts";
 import { createTableCommand } from "./commands/create-table.ts";
 import { doctorCommand } from "./commands/doctor.ts";
 import { inspectCommand } from "./commands/inspect.ts";
+import { leadCommand } from "./commands/lead.ts";
 import { listCommand } from "./commands/list.ts";
 import { releaseCommand } from "./commands/release.ts";
 import { runCommand, runPlainly } from "./commands/run.ts";
@@ -14,6 +15,7 @@ import { print } from "./output/print.ts";
 // biome-ignore lint/suspicious/noExplicitAny: each has arguments of its own
 export const commands: readonly CommandModule<object, any>[] = [
   runCommand,
+  leadCommand,
   inspectCommand,
   listCommand,
   releaseCommand,

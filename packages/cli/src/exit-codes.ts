@@ -1,5 +1,6 @@
 /**
- * The exit codes, which follow BSD's sysexits and the conventions of shells. `run` passes on the status of its command.
+ * The exit codes, which follow BSD's sysexits and the conventions of shells. `run` and `lead` pass on the status
+ * of the command.
  */
 export const exitCodes = {
   ok: 0,
@@ -59,4 +60,4 @@ export const exitCodesHelp = `Exit codes:
   78        the servers cannot work in this configuration
   126       the command cannot be executed
   127       the command was not found
-  run otherwise exits with the status of its command, or 128 + the signal number.`;
+  run and lead otherwise exit with the status of the command, or 128 + the signal number.`;

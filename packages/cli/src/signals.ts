@@ -3,7 +3,7 @@ import { isatty } from "node:tty";
 
 /** Handles the signals that this process receives. */
 export interface Signals {
-  /** Aborts when a terminating signal arrives before the command has started. */
+  /** Aborts when a terminating signal arrives while no command runs. */
   readonly interrupted: AbortSignal;
   /** The exit code in that case: 128 + the number of the signal. */
   readonly exitCode: number;
@@ -14,6 +14,8 @@ export interface Signals {
    * @param sharesTerminal whether it is in the foreground group, and receives the signals of the terminal directly
    */
   passOnTo(command: (signal: NodeJS.Signals) => void, sharesTerminal: boolean): void;
+  /** Stops forwarding, when the command has ended: a terminating signal then aborts `interrupted`. */
+  keep(): void;
   /** Restores the default effect of signals. */
   stopListening(): void;
 }
@@ -45,6 +47,9 @@ export function listenToSignals(): Signals {
       pass = (name) => {
         if (!comesTwice(name)) command(name);
       };
+    },
+    keep(): void {
+      pass = undefined;
     },
     stopListening(): void {
       for (const name of [...terminating, ...userDefined]) process.off(name, onSignal);

@@ -1,35 +1,29 @@
-import type { Lock, LockLostError, LockOptions, Redlock } from "@holdfast/core";
+import type { Lock, LockOptions, Redlock } from "@holdfast/core";
 import type { Permits, Slot } from "@holdfast/core/semaphore";
 import ms from "ms";
 import { exitCodes, Failure } from "../exit-codes.ts";
-import { connectionProblems, inOptionNames, withUsageErrors } from "../failures.ts";
+import { connectionProblems, withUsageErrors } from "../failures.ts";
 import { printable, printMessage } from "../output/print.ts";
 import type { LockService } from "../servers/lock-service.ts";
 import type { Server } from "../servers/server.ts";
 import { quorumOf } from "../servers/servers.ts";
-import { endsPrograms, type Signals } from "../signals.ts";
-import { startChild } from "./child.ts";
+import type { Signals } from "../signals.ts";
+import { type SupervisedCommand, supervise } from "./supervise.ts";
 
 /** The command, and the lock under which it runs. */
-export interface RunOptions {
+export interface RunOptions extends SupervisedCommand {
   readonly resources: readonly string[];
   /** Whether others may share the lock. */
   readonly mode: NonNullable<LockOptions["mode"]>;
   /** How many of the permits of a semaphore, which the only resource names, to acquire instead of a lock. */
   readonly permits: { readonly count: number; readonly total: number } | undefined;
-  readonly command: string;
-  readonly commandArguments: readonly string[];
   /** How long to wait for the lock, in milliseconds: 0 tries once, `Infinity` waits forever. */
   readonly waitMs: number;
   /** The exit code if another owner holds the lock for that long. */
   readonly conflictExitCode: number;
   /** The longest time to hold the lock, in milliseconds. */
   readonly maxHoldMs: number;
-  /** How long a command that has lost its lock may run after SIGTERM, in milliseconds. */
-  readonly killAfterMs: number;
   readonly label: string;
-  /** Whether the command leads its own process group. */
-  readonly inGroup: boolean;
 }
 
 /**
@@ -42,7 +36,12 @@ export async function runUnderLock(options: RunOptions, service: LockService, si
   const held = await acquire(options, service, signals);
   if (held === undefined) return signals.exitCode;
   try {
-    return await supervise(options, held, signals);
+    const { signal } = held;
+    signal.throwIfAborted();
+    const what = options.permits === undefined ? "the lock" : "a permit";
+    const hold = { what, variables: variablesOf(held), signal, remainingMs: () => held.remainingMs() };
+    const { exitCode, wasLost } = await supervise(options, hold, signals);
+    return wasLost ? exitCodes.lost : exitCode;
   } finally {
     await held.release().catch((error: Error) => printMessage(`${error.message}; it ends with its ttl`));
   }
@@ -82,7 +81,7 @@ async function acquire(
  *
  * @throws {Failure} if too many addresses are wrong for a quorum ever to reply
  */
-function assertQuorumPossible(servers: readonly Server[], resources: readonly string[]): void {
+export function assertQuorumPossible(servers: readonly Server[], resources: readonly string[]): void {
   const useless = servers.filter(({ isMisaddressed }) => isMisaddressed());
   if (servers.length === 0 || servers.length - useless.length >= quorumOf(servers.length)) return;
   const what = `could not lock ${resources.join(", ")}: ${useless.length} of ${servers.length} addresses are wrong`;
@@ -122,38 +121,4 @@ function variablesOf(held: Lock | Permits): NodeJS.ProcessEnv {
   }
   const { resources, fence, owner } = held;
   return { HOLDFAST_RESOURCE: resources.join("\n"), HOLDFAST_FENCE: String(fence), HOLDFAST_OWNER: owner };
-}
-
-async function supervise(options: RunOptions, held: Lock | Permits, signals: Signals): Promise<number> {
-  const { command, commandArguments, inGroup, killAfterMs } = options;
-  const { signal: lockSignal } = held;
-  lockSignal.throwIfAborted();
-  const env = { ...process.env, ...variablesOf(held) };
-  const child = startChild(command, commandArguments, { env, inGroup });
-  let wasTerminated = false;
-  const pass = (name: NodeJS.Signals): void => {
-    wasTerminated ||= endsPrograms(name);
-    child.signal(name);
-  };
-  signals.passOnTo(pass, !inGroup);
-
-  let ending: Promise<void> | undefined;
-  const onLost = (): void => {
-    ending = child.end(killAfterMs);
-    // Last, because writing blocks while nothing reads standard error.
-    const what = options.permits === undefined ? "the lock" : "a permit";
-    printMessage(`lost ${what}, ending the command: ${inOptionNames((lockSignal.reason as LockLostError).message)}`);
-  };
-  lockSignal.addEventListener("abort", onLost);
-  try {
-    const exitCode = await child.ended;
-    // The leader of the group has ended. Processes that it started may still be working, and the lock is kept for them.
-    if (inGroup && wasTerminated && ending === undefined) await child.end(killAfterMs);
-    held.remainingMs(); // checks the clocks: after a suspension, a timer may not have fired yet
-    if (ending === undefined) return exitCode;
-    await ending;
-    return exitCodes.lost;
-  } finally {
-    lockSignal.removeEventListener("abort", onLost);
-  }
 }

@@ -1,0 +1,136 @@
+import { join } from "node:path";
+import { type RedisServer, reapedDirectory } from "@holdfast/testkit";
+import { expect, test } from "vitest";
+import { killLater, runCli, type Started, startCli } from "./support/program.ts";
+import { withServers } from "./support/servers.ts";
+
+const servers = withServers(3);
+
+/** A command that prints "up" and the number of its term, and then works until it is ended. */
+const service = (script = "true") => ["sh", "-c", `${script}; echo "up $HOLDFAST_FENCE"; while :; do sleep 0.05; done`];
+
+function startLead(args: readonly string[], command: readonly string[], env = servers.env): Started {
+  return startCli(["lead", ...args, "--", ...command], { env });
+}
+
+/** The terms in which a command has run so far. */
+function termsOf(cli: Started): readonly number[] {
+  return [...cli.out().matchAll(/up (\d+)\n/g)].map(([, fence]) => Number(fence));
+}
+
+test("lead: exits with the status of a command that ends by itself, and resigns", async () => {
+  const command = ["sh", "-c", 'echo "$HOLDFAST_RESOURCE|$HOLDFAST_FENCE|$HOLDFAST_OWNER"; exit 42'];
+  const { code, out, err } = await runCli(["lead", "status", "--label", "night shift", "--", ...command], {
+    env: servers.env,
+  });
+  expect({ code, err }).toEqual({ code: 42, err: "" });
+  expect(out).toMatch(/^status\|\d{16}\|night shift:[0-9a-f]{32}\n$/);
+  await servers.free("status");
+});
+
+test("lead: starts the command of the next leader when the first one is told to stop, in a later term", async () => {
+  const first = startLead(["turns"], service("trap 'echo stopped; exit 0' TERM"));
+  await first.prints(/up/);
+  const second = startLead(["turns"], service());
+  await expect.poll(() => servers.all[0]?.command("GET", "lock:turns")).not.toBeNull();
+  expect(second.out()).toBe("");
+  first.process.kill("SIGTERM");
+  expect(await first.ended).toMatchObject({ code: 0, out: expect.stringMatching(/stopped\n$/) });
+  await second.prints(/up/);
+  expect(termsOf(second)[0]).toBeGreaterThan(termsOf(first)[0] ?? Infinity);
+  second.process.kill("SIGTERM");
+  expect((await second.ended).code).toBe(143);
+  await servers.free("turns");
+});
+
+test("lead: elects the next leader when the first one is killed", async () => {
+  const first = startLead(["killed", "--ttl", "2s"], ["sh", "-c", "echo $$; exec sleep 600"]);
+  await first.prints("\n");
+  killLater(Number(first.out()));
+  const second = startLead(["killed", "--ttl", "2s"], service());
+  first.process.kill("SIGKILL");
+  await second.prints(/up/);
+  second.process.kill("SIGTERM");
+  await second.ended;
+});
+
+test("lead: ends the command when its term is lost, and starts it again in the next term", async () => {
+  const cli = startLead(["lost", "--ttl", "3s"], service("trap 'echo told; exit 0' TERM"));
+  await cli.prints(/up/);
+  const killed = servers.all.slice(0, 2) as readonly RedisServer[];
+  await Promise.all(killed.map((server) => server.kill()));
+  await cli.prints(/told\n/);
+  expect(cli.err()).toMatch(
+    /^holdfast: lost the lock, ending the command: term \d+ of lost has ended: could not keep lost/,
+  );
+  await Promise.all(killed.map((server) => server.restart()));
+  await cli.prints(/told\nup \d+\n/);
+  const [first = 0, second = 0] = termsOf(cli);
+  expect(second).toBeGreaterThan(first);
+  cli.process.kill("SIGTERM");
+  expect((await cli.ended).code).toBe(0);
+});
+
+test("lead: does not stand again when it is told to stop while its command ends", async () => {
+  const script = "trap 'echo told; sleep 1; exit 7' TERM";
+  const cli = startLead(["both", "--ttl", "3s", "--max-hold", "3s"], service(script));
+  await cli.prints(/told/);
+  cli.process.kill("SIGTERM");
+  expect(await cli.ended).toMatchObject({ code: 7 });
+  expect(termsOf(cli)).toHaveLength(1);
+});
+
+test("lead: --max-hold lets two processes lead in turn", async () => {
+  const args = ["shared", "--ttl", "2s", "--max-hold", "2s"];
+  const both = [startLead(args, service("trap 'exit 0' TERM")), startLead(args, service("trap 'exit 0' TERM"))];
+  for (const cli of both) await cli.prints(/up \d+\n[\s\S]*up \d+\n/);
+  const terms = both.flatMap(termsOf);
+  expect(new Set(terms).size).toBe(terms.length);
+  for (const cli of both) {
+    cli.process.kill("SIGTERM");
+    await cli.ended;
+  }
+});
+
+test("lead: exits with 128 + the number of a signal that arrives while another process leads", async () => {
+  const leader = startLead(["standby"], service());
+  await leader.prints(/up/);
+  const standby = startLead(["standby", "--verbose"], service());
+  await expect.poll(() => standby.err()).toContain("waiting for standby: another owner holds it");
+  standby.process.kill("SIGTERM");
+  expect(await standby.ended).toMatchObject({ code: 143, out: "" });
+  leader.process.kill("SIGTERM");
+  await leader.ended;
+});
+
+test("lead: works over a SQLite file, where release ends a term, and in memory", async () => {
+  const env = { HOLDFAST_NODES: `sqlite:${join(await reapedDirectory(), "locks.db")}` };
+  const cli = startLead(["file", "--label", "alice", "--ttl", "3s"], service("echo as $HOLDFAST_OWNER"), env);
+  await cli.prints(/up/);
+  const [, owner = ""] = /as (\S+)/.exec(cli.out()) ?? [];
+  expect((await runCli(["inspect", "file"], { env })).out).toMatch(/^file is held by alice\n/);
+  expect(await runCli(["release", "file", "--owner", owner, "--yes"], { env })).toMatchObject({ code: 0 });
+  await cli.prints(/up[\s\S]*up/);
+  cli.process.kill("SIGTERM");
+  await cli.ended;
+  const inMemory = await runCli(["lead", "x", "--memory", "--", "echo", "as if alone"]);
+  expect(inMemory).toEqual({ code: 0, out: "as if alone\n", err: "" });
+});
+
+test("lead: refuses bad command lines with 64, and exits with 127 when the command is not found", async () => {
+  const refusals: readonly (readonly [args: readonly string[], message: string])[] = [
+    [["lead", "x", "--memory"], "no command to run: write it after --, as in lead scheduler -- ./scheduler"],
+    [["lead", "x", "y", "--memory", "--", "true"], "Unknown argument: y"],
+    [["lead", "x", "--memory", "--wait", "1s", "--", "true"], "Unknown argument"],
+    [
+      ["lead", "x", "--memory", "--ttl", "3s", "--max-hold", "1s", "--", "true"],
+      "--max-hold must be at least --ttl, 3000",
+    ],
+    [["lead", "x", "--memory", "--label", "\n", "--", "true"], "--label must be"],
+  ];
+  for (const [args, message] of refusals) {
+    const { code, err } = await runCli(args);
+    expect({ code, err }).toEqual({ code: 64, err: expect.stringContaining(message) });
+  }
+  expect(await runCli(["lead", "x", "--memory", "--", "no-such-command"])).toMatchObject({ code: 127 });
+});
