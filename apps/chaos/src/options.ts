@@ -12,6 +12,8 @@ export interface ChaosOptions {
   readonly nodes: number;
   readonly clients: number;
   readonly ttlMs: number;
+  /** Whether clients stand for election, and so hold the lock in terms. */
+  readonly election: boolean;
   readonly nemeses: readonly Nemesis[];
   readonly seed: number;
   /** The folder for the report, if one is wanted. */
@@ -30,6 +32,7 @@ Usage: pnpm chaos [options]
   --nodes N        how many servers hold the locks, from 3 to 9 (default 5)
   --clients N      how many client processes, from 2 to 16 (default 4)
   --ttl N          the ttl of the locks, in milliseconds, from 300 to 10000 (default 1000)
+  --election       clients stand for election (\`@holdfast/core/election\`) instead of taking locks
   --seed N         draws the same attacks again; their outcome differs from run to run
   --report DIR     writes a report with pictures into this folder
   --adapter FILE   the module that connects clients to the servers; several take turns (default: ioredis, node-redis)
@@ -52,6 +55,7 @@ export function parseCommand(args: readonly string[]): Command<ChaosOptions> {
         nodes: { type: "string", default: "5" },
         clients: { type: "string", default: "4" },
         ttl: { type: "string", default: "1000" },
+        election: { type: "boolean", default: false },
         seed: { type: "string", default: String(Math.floor(Math.random() * 1_000_000)) },
         report: { type: "string" },
         adapter: { type: "string", multiple: true },
@@ -65,6 +69,7 @@ export function parseCommand(args: readonly string[]): Command<ChaosOptions> {
       nodes: integer("--nodes", values.nodes, 3, 9),
       clients: integer("--clients", values.clients, 2, 16),
       ttlMs: integer("--ttl", values.ttl, 300, 10_000),
+      election: values.election,
       seed: integer("--seed", values.seed, 0, 2 ** 31 - 1),
       nemeses: values.nemesis === undefined ? nemeses : values.nemesis.split(",").map(nemesisNamed),
       report: values.report,
@@ -76,8 +81,9 @@ export function parseCommand(args: readonly string[]): Command<ChaosOptions> {
 /** Returns the command that draws the same attacks again. */
 export function commandOf({ seconds, nodes, clients, ttlMs, seed, ...options }: ChaosOptions): string {
   const chosen = options.nemeses === nemeses ? "" : ` --nemesis ${options.nemeses.map(({ name }) => name).join(",")}`;
+  const mode = options.election ? " --election" : "";
   const adapters = options.adapters === ours ? "" : options.adapters.map((path) => ` --adapter ${path}`).join("");
-  return `pnpm chaos --seconds ${seconds} --nodes ${nodes} --clients ${clients} --ttl ${ttlMs} --seed ${seed}${chosen}${adapters}`;
+  return `pnpm chaos --seconds ${seconds} --nodes ${nodes} --clients ${clients} --ttl ${ttlMs} --seed ${seed}${mode}${chosen}${adapters}`;
 }
 
 function list(): string {

@@ -35,7 +35,7 @@ export async function run(
   for (const slice of scheduleOf(options)) {
     signal.throwIfAborted();
     const atMs = monotonicMs() - startMs;
-    const history = await attack(world, slice, options.ttlMs, signal);
+    const history = await attack(world, slice, options, signal);
     const result = { slice, history, findings: judge(slice.nemesis, history), atMs };
     watch.attacked(result);
     results.push(result);

@@ -11,7 +11,15 @@ function parsed(...args: string[]): ChaosOptions {
 describe("parseCommand()", () => {
   test("parseCommand() has a default for every option, and draws a seed", () => {
     const { seed, adapters, ...options } = parsed();
-    expect(options).toEqual({ seconds: 20, nodes: 5, clients: 4, ttlMs: 1000, nemeses, report: undefined });
+    expect(options).toEqual({
+      seconds: 20,
+      nodes: 5,
+      clients: 4,
+      ttlMs: 1000,
+      election: false,
+      nemeses,
+      report: undefined,
+    });
     expect(seed).toBeGreaterThanOrEqual(0);
     expect(adapters).toEqual([expect.stringContaining("ioredis"), expect.stringContaining("node-redis")]);
   });
@@ -19,7 +27,7 @@ describe("parseCommand()", () => {
   test("parseCommand() reads the output of commandOf(), also behind the -- that pnpm passes on", () => {
     const adapter = new URL(import.meta.url).pathname;
     const options = parsed("--", "--seconds=9", "--nodes", "3", "--clients", "2", "--ttl", "500", "--seed", "4");
-    const chosen = parsed("--nemesis", "calm,delay", "--adapter", adapter, "--adapter", adapter);
+    const chosen = parsed("--election", "--nemesis", "calm,delay", "--adapter", adapter, "--adapter", adapter);
     for (const each of [options, chosen]) {
       const words = commandOf(each).split(" ").slice(2);
       expect(parsed(...words)).toEqual(each);

@@ -2,6 +2,7 @@ import { monotonicMs } from "@holdfast/testkit/monotonic";
 import type { Contention } from "../client/messages.ts";
 import type { FailedCall, History, Visit } from "../history/visit.ts";
 import { type Nemesis, Stuck } from "../nemeses/nemesis.ts";
+import type { ChaosOptions } from "../options.ts";
 import type { Slice } from "../schedule.ts";
 import type { World } from "../world/world.ts";
 import { type OpenStage, openStage, patienceMs } from "./stage.ts";
@@ -10,7 +11,12 @@ import { type OpenStage, openStage, patienceMs } from "./stage.ts";
  * Lets all clients contend, attacks them, and waits until locks are granted again. Then all clients leave the lock, so that
  * nothing of one attack is left when the next one begins.
  */
-export async function attack(world: World, slice: Slice, ttlMs: number, signal: AbortSignal): Promise<History> {
+export async function attack(
+  world: World,
+  slice: Slice,
+  { ttlMs, election }: Pick<ChaosOptions, "ttlMs" | "election">,
+  signal: AbortSignal,
+): Promise<History> {
   const { nemesis } = slice;
   const stage = openStage(world, slice, ttlMs, signal);
   const visits: Visit[] = [];
@@ -20,7 +26,7 @@ export async function attack(world: World, slice: Slice, ttlMs: number, signal: 
     if (message.kind === "failed") failedCalls.push(message.call);
   });
   const fromMs = monotonicMs();
-  const contention = contentionOf(slice, ttlMs);
+  const contention = contentionOf(slice, ttlMs, election);
   await Promise.all(world.clients.map((client) => client.call("start", patienceMs, contention)));
   try {
     const stuck = await strike(stage, nemesis);
@@ -50,8 +56,9 @@ async function strike(stage: OpenStage, nemesis: Nemesis): Promise<string[]> {
   return stuck;
 }
 
-function contentionOf({ number, nemesis }: Slice, ttlMs: number): Contention {
-  const shares = nemesis.longVisits ? [0.6, 0.8] : [0.02, 0.06];
+function contentionOf({ number, nemesis }: Slice, ttlMs: number, election: boolean): Contention {
+  // A term is longer than a lock, as each client gives way for a second after it.
+  const shares = nemesis.longVisits ? [0.6, 0.8] : election ? [0.1, 0.3] : [0.02, 0.06];
   const [shortestMs = 0, longestMs = 0] = shares.map((share) => share * ttlMs);
-  return { slice: number, dwellMs: [shortestMs, longestMs], guarded: nemesis.guarded ?? false };
+  return { slice: number, election, dwellMs: [shortestMs, longestMs], guarded: nemesis.guarded ?? false };
 }

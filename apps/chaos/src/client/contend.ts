@@ -1,10 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { Redlock } from "@holdfast/core";
+import { type Election, election } from "@holdfast/core/election";
 import { monotonicMs } from "@holdfast/testkit/monotonic";
 import type { Connected } from "../adapter.ts";
 import type { ClientOrder, Contention, FromClient } from "./messages.ts";
 import type { Store } from "./store.ts";
-import { visit } from "./visit.ts";
+import { type Hold, visit } from "./visit.ts";
 
 interface Job extends ClientOrder, Contention {
   readonly nodes: Connected["nodes"];
@@ -13,7 +14,7 @@ interface Job extends ClientOrder, Contention {
 
 let visits = 0;
 
-/** Visits the sets under the one lock that all clients want, again and again, until the signal aborts. */
+/** Visits the sets under the one lock that all clients want, or as the leader, again and again until the signal aborts. */
 export async function contend(job: Job, tell: (message: FromClient) => void, stop: AbortSignal): Promise<void> {
   const { client, ttlMs, nodeTimeoutMs, nodes, store, dwellMs } = job;
   let attemptAtMs = 0;
@@ -30,23 +31,46 @@ export async function contend(job: Job, tell: (message: FromClient) => void, sto
     },
   });
   const [shortestMs, longestMs] = dwellMs;
+  const visitUnder = async (lock: Hold): Promise<void> => {
+    visits += 1;
+    const drawnMs = shortestMs + Math.random() * (longestMs - shortestMs);
+    const errand = {
+      client,
+      element: `${client}.${visits}`,
+      dwellMs: drawnMs,
+      extend: visits % 4 === 0,
+      attemptAtMs,
+    };
+    tell({ kind: "visited", visit: await visit(lock, { ...errand, store, tell }) });
+  };
+  if (job.election) return leadUntil(election(redlock, "chaos", { label: client }), visitUnder, stop);
   while (!stop.aborted) {
     const lock = await redlock.acquire("chaos", { label: client, signal: stop }).catch((error) => {
       if (!stop.aborted) tell({ kind: "failed", call: { client, atMs: monotonicMs(), code: codeOf(error) } });
     });
-    if (lock) {
-      visits += 1;
-      const drawnMs = shortestMs + Math.random() * (longestMs - shortestMs);
-      const errand = {
-        client,
-        element: `${client}.${visits}`,
-        dwellMs: drawnMs,
-        extend: visits % 4 === 0,
-        attemptAtMs,
-      };
-      tell({ kind: "visited", visit: await visit(lock, { ...errand, store, tell }) });
-    }
+    if (lock) await visitUnder(lock);
     await sleep(Math.random() * 10);
+  }
+}
+
+/** Leads in turn with the other clients. Every third term ends while it is being extended. */
+async function leadUntil(jobs: Election, visitUnder: (lock: Hold) => Promise<void>, stop: AbortSignal): Promise<void> {
+  let terms = 0;
+  for await (const term of jobs.campaign({ signal: stop })) {
+    terms += 1;
+    const release = (): Promise<void> => {
+      if (terms % 3 === 0) term.extend().catch(() => {}); // the term ends before the replies
+      return term.resign();
+    };
+    await visitUnder({
+      fence: term.fence,
+      get signal() {
+        return term.signal;
+      },
+      remainingMs: () => term.remainingMs(),
+      extend: () => term.extend(),
+      release,
+    });
   }
 }
 

@@ -16,6 +16,8 @@ export interface ClientOrder {
 export interface Contention {
   /** The number of the slice, which has sets of its own. */
   readonly slice: number;
+  /** Whether clients stand for election. */
+  readonly election: boolean;
   /** The shortest and the longest visit, in milliseconds. */
   readonly dwellMs: readonly [number, number];
   /** Whether nodes are guarded against servers that restarted. */

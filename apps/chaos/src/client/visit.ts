@@ -1,9 +1,17 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Lock } from "@holdfast/core";
 import { monotonicMs } from "@holdfast/testkit/monotonic";
 import type { Visit } from "../history/visit.ts";
 import type { FromClient } from "./messages.ts";
 import type { Store } from "./store.ts";
+
+/** A lock, or the term of a leader. */
+export interface Hold {
+  readonly fence: number;
+  readonly signal: AbortSignal;
+  remainingMs(): number;
+  extend(): Promise<void>;
+  release(): Promise<void>;
+}
 
 /** The parameters of a visit. */
 export interface Errand {
@@ -22,7 +30,7 @@ export interface Errand {
  * Adds an element to both sets under a lock: reads, works, checks that the lock is still held, and writes. The write takes
  * some time, as over a network. A pause at that point does harm that no check can prevent.
  */
-export async function visit(lock: Lock, { store, tell, ...errand }: Errand): Promise<Visit> {
+export async function visit(lock: Hold, { store, tell, ...errand }: Errand): Promise<Visit> {
   const { client, element, dwellMs, attemptAtMs } = errand;
   const belief = believe(lock);
   const { fence } = lock;
@@ -50,7 +58,7 @@ export async function visit(lock: Lock, { store, tell, ...errand }: Errand): Pro
 }
 
 /** Records how long a client may rely on its lock. */
-function believe(lock: Lock) {
+function believe(lock: Hold) {
   // The clock is read first, so that a pause in between shortens the time, and never lengthens it.
   const validUntil = (): number => monotonicMs() + lock.remainingMs();
   const grantedAtMs = monotonicMs();

@@ -7,9 +7,10 @@ import { type Figures, figuresOf } from "./figures.ts";
 /** The head of the table whose rows are {@link lineOf}. */
 export function headOf(options: ChaosOptions): string {
   const { nodes, clients, ttlMs, seed, seconds } = options;
+  const goal = options.election ? "stand for election" : "contend for a lock";
   const names = options.nemeses.map(({ name }) => name);
   return [
-    `${clients} client processes contend for a lock over ${nodes} redis-servers, ttl ${ttlMs} ms, seed ${seed}.`,
+    `${clients} client processes ${goal} over ${nodes} redis-servers, ttl ${ttlMs} ms, seed ${seed}.`,
     `They are attacked for about ${seconds} s by: ${names.length === nemeses.length ? "all nemeses" : names.join(", ")}.\n`,
     "                                                                                       updates lost",
     "    time  nemesis             strikes         locks  available  longest gap  overlaps  unfenced  fenced",

@@ -52,7 +52,11 @@ export interface Term {
   readonly fence: number;
   /** The value that signs the leader's claim on the nodes, prefixed by the label if there is one. */
   readonly owner: string;
-  /** Aborts when the term has ended, before another one can begin, with a {@link TermEndedError} as the reason. */
+  /**
+   * Aborts when the term has ended, before another one can begin, with a {@link TermEndedError} as the reason. Reading
+   * this property checks the clocks: after a pause of the process, `term.signal.aborted` is true even if the timer that
+   * ends the term has not fired yet. A variable that holds the signal is behind for that moment.
+   */
   readonly signal: AbortSignal;
   /** Returns how long this process may rely on leading from now, in milliseconds: 0 once the term has ended. */
   remainingMs(): number;
