@@ -1,4 +1,5 @@
 import { type LockNode, Redlock } from "@holdfast/core";
+import { election } from "@holdfast/core/election";
 import { memoryNode } from "@holdfast/memory";
 import { FaultyNode, VirtualClock } from "@holdfast/testkit";
 import { expect, test } from "vitest";
@@ -20,7 +21,7 @@ interface Worked {
 function startLeader(name: string, nodes: readonly LockNode[], clock: VirtualClock, steps: Worked[]) {
   const stop = new AbortController();
   const redlock = new Redlock(nodes, { clock, ttlMs: 1_000 });
-  const led = lead(redlock, "leader", { stop: stop.signal, stepMs }, async (fence) => {
+  const led = lead(election(redlock, "leader"), { stop: stop.signal, stepMs }, async (fence) => {
     const fromMs = clock.monotonicMs();
     await new Promise<void>((resolve) => clock.startTimer(stepMs, resolve));
     steps.push({ name, fence, fromMs, untilMs: clock.monotonicMs() });
@@ -63,7 +64,7 @@ test("lead() ends its last step before another process leads, when it is cut off
 test("lead() ends its term when the storage refuses a write", async () => {
   const [stop, fences] = [new AbortController(), [] as number[]];
   const redlock = new Redlock([memoryNode(), memoryNode(), memoryNode()]);
-  await lead(redlock, "leader", { stop: stop.signal, stepMs }, async (fence) => {
+  await lead(election(redlock, "leader"), { stop: stop.signal, stepMs }, async (fence) => {
     fences.push(fence);
     if (fences.length === 1) throw new StaleFenceError("a", fence, fence + 1);
     stop.abort();
@@ -76,7 +77,7 @@ test("lead() rejects with the error of a step, after releasing the role", async 
   const nodes = [memoryNode(), memoryNode(), memoryNode()];
   const { signal: stop } = new AbortController();
   const step = () => Promise.reject(new Error("out of paper"));
-  await expect(lead(new Redlock(nodes), "leader", { stop, stepMs }, step)).rejects.toThrow("out of paper");
+  await expect(lead(election(new Redlock(nodes), "leader"), { stop, stepMs }, step)).rejects.toThrow("out of paper");
   expect((await new Redlock(nodes).inspect("leader")).state).toBe("free");
 });
 
