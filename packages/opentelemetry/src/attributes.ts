@@ -6,6 +6,7 @@ export const attribute = {
   errorType: "error.type",
   outcome: "holdfast.lock.outcome",
   lossReason: "holdfast.lock.loss.reason",
+  termEnd: "holdfast.election.term.end",
   resource: "holdfast.lock.resource",
   fence: "holdfast.lock.fence",
   attempts: "holdfast.lock.acquire.attempts",

@@ -1,5 +1,6 @@
-/** OpenTelemetry metrics and spans for Holdfast locks and semaphores. */
+/** OpenTelemetry metrics and spans for Holdfast locks, semaphores and elections. */
 
+export { openTelemetryElectionObserver } from "./election-observer.ts";
 export { type OpenTelemetryObserverOptions, openTelemetryObserver } from "./open-telemetry-observer.ts";
 export {
   type OpenTelemetrySemaphoreObserverOptions,
