@@ -69,7 +69,7 @@ function expectInOrder(terms: readonly Term[]): void {
   }
 }
 
-test("election(): a leader that is killed has a successor, and one that resigns gives way to the others", async () => {
+test("election(): a leader that is killed has a successor, and after one resigns another one leads", async () => {
   const { terms, candidates, leaderAfter } = await startElection();
   const first = await leaderAfter(0);
   first.process.kill();

@@ -102,8 +102,8 @@ export interface Election {
    */
   observe(options?: IterationOptions): AsyncIterableIterator<Leadership>;
   /**
-   * Ends the terms of this election in this process, as {@link Term.resign} does. A campaign in progress gives way to
-   * others, and goes on. Resolves immediately if this process does not lead.
+   * Ends the terms of this election in this process, as {@link Term.resign} does. A campaign in progress lets
+   * others lead first, and continues. Resolves immediately if this process does not lead.
    *
    * @throws {QuorumUnreachableError} when too few nodes confirm the release; the lock then expires with its ttl
    */

@@ -13,6 +13,7 @@ const outputs: Readonly<Record<string, readonly (RegExp | string)[]>> = {
     /^from:7 and to:9 for [\d.]+ ms, fence \d+ > \d+\nhost-3\ncould not lock nightly-report: waited 100 ms; this process already holds/,
     "true\n",
     /^2 of 5 permits, 2 fences\nslot [0-4] null\n$/,
+    /^host-3 leads in term \d{16}\n$/,
   ],
   memory: [quickStart],
   redis: [/^\{ owner: null, remainingMs: null, fence: 0 \}\n$/, /^100 EUR\n$/],

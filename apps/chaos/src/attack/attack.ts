@@ -57,7 +57,7 @@ async function strike(stage: OpenStage, nemesis: Nemesis): Promise<string[]> {
 }
 
 function contentionOf({ number, nemesis }: Slice, ttlMs: number, election: boolean): Contention {
-  // A term is longer than a lock, as each client gives way for a second after it.
+  // A term is longer than a lock, as each client waits for a second after it.
   const shares = nemesis.longVisits ? [0.6, 0.8] : election ? [0.1, 0.3] : [0.02, 0.06];
   const [shortestMs = 0, longestMs = 0] = shares.map((share) => share * ttlMs);
   return { slice: number, election, dwellMs: [shortestMs, longestMs], guarded: nemesis.guarded ?? false };

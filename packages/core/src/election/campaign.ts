@@ -18,7 +18,7 @@ export interface ElectionContext {
  * How long a leader that resigned lets others lead before it stands for election again, in milliseconds: more than the
  * longest delay after which a process that no node notifies tries again.
  */
-const giveWayMs = 1_000;
+const stepBackMs = 1_000;
 
 /** The upper limits of the delays after a failed attempt to stand for election, in milliseconds: the first, and any. */
 const retryMs = { first: 100, max: 5_000 } as const;
@@ -40,8 +40,8 @@ export async function* campaign(context: ElectionContext, stop: AbortSignal): As
       await term.resign().catch(() => {}); // too few nodes replied: the lock ends with its ttl
       context.terms.delete(term);
     }
-    const givesWay = term.ended?.reason === "resigned" || term.ended?.reason === "max-hold";
-    if (givesWay) await pause(context.redlock.clock, giveWayMs, stop);
+    const stepsBack = term.ended?.reason === "resigned" || term.ended?.reason === "max-hold";
+    if (stepsBack) await pause(context.redlock.clock, stepBackMs, stop);
   }
 }
 

@@ -81,7 +81,7 @@ export async function* observe(
   let delayMs: number = pollMs.first;
   try {
     while (!signal.aborted) {
-      news = new AbortController(); // an announcement during the look may have come too late for it
+      news = new AbortController(); // an announcement during the look may be newer than its result
       releases.watch();
       const leadership = leadershipOf(await redlock.inspect(name));
       if (signal.aborted) return;

@@ -293,7 +293,7 @@ describe("campaign()", () => {
     await expect(election(all.redlock, "jobs").campaign().next()).rejects.toMatchObject({ code: "CLOSED" });
   });
 
-  it("campaign() gives way after a term of maxHoldMs", async () => {
+  it("campaign() steps back after a term of maxHoldMs", async () => {
     const all = world(3);
     const first = candidate(all, all.redlock, { maxHoldMs: 5_000 });
     await all.clock.advance(1);

@@ -11,7 +11,7 @@ const ttlMs = 1_000;
 const candidateCount = 3;
 const nodeCount = 3;
 
-/** What happens to one candidate, and for how long time passes afterwards. */
+/** An event that strikes one candidate, and the time until the next one. */
 const anyEvent = fc.record({
   candidate: fc.nat(candidateCount - 1),
   what: fc.oneof(
