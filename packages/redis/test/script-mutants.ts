@@ -431,7 +431,7 @@ export const sharingMutants: readonly NodeMutant[] = [
   ),
   inSharers(
     "lets sharers hand over to each other, although a writer waits",
-    "acquire() with takeover of a shared claim is denied likewise, so that sharers do not hand over for ever",
+    "acquire() with takeover of a shared claim is denied likewise, so that sharers do not hand over forever",
     "return isReserved and reservedMs or nil, longest, false",
     "return isReserved and not takeover and reservedMs or nil, longest, false",
   ),
