@@ -696,6 +696,7 @@ export const mutants: readonly Mutant[] = [
     file: "waiting/resource-queue.ts",
     from: " && waiter.order <= earliest",
     to: "",
+    isSimulated: true,
   },
   {
     rule: "sharing",
@@ -724,5 +725,6 @@ export const mutants: readonly Mutant[] = [
     file: "waiting/index.ts",
     from: "    if (waiter.isShared) this.#serve(waiter.queues); // others may join\n",
     to: "",
+    isSimulated: true,
   },
 ];

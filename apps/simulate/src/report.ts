@@ -7,15 +7,16 @@ export function progressLine(faults: FaultClassName, { runs, operations }: Tally
 
 /** The results of a class of faults. */
 export function reportOf(faults: FaultClassName, tally: Tally): string {
-  const { runs, operations, locks, handOvers, notifications, turns } = tally;
+  const { runs, operations, locks, sharedLocks, handOvers, notifications, turns } = tally;
   const checkers = Object.keys(tally.violations) as Checker[];
   return [
     `${faults}: ${faultClasses[faults].meaning}`,
-    `  ${grouped(runs)} runs, ${grouped(operations)} operations, ${grouped(locks)} locks`,
+    `  ${grouped(runs)} runs, ${grouped(operations)} operations, ${grouped(locks)} locks, ${grouped(sharedLocks)} of them shared`,
     `  ${grouped(handOvers)} locks handed over within a process`,
     `  ${grouped(notifications)} notifications, ${grouped(turns)} of them naming the next waiter`,
     `  faults that struck: ${list(tally.faults)}`,
     `  lost updates, in a storage that ${list(tally.lostUpdates)}`,
+    `  nonrepeatable reads, in a storage that ${list(tally.nonrepeatableReads)}`,
     ...checkers.map((checker) => `  ${verdictOn(checker, faults, tally)}`),
     "",
   ].join("\n");

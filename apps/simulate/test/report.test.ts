@@ -11,14 +11,24 @@ function broken(checker: keyof Tally["violations"]): Tally {
 
 describe("reportOf()", () => {
   it("reportOf() lists the runs, the faults, and the checkers", () => {
-    const tally = { ...none, runs: 12_345, operations: 6, locks: 5, handOvers: 4, notifications: 3210, turns: 1234 };
+    const tally = {
+      ...none,
+      runs: 12_345,
+      operations: 6,
+      locks: 5,
+      sharedLocks: 2,
+      handOvers: 4,
+      notifications: 3210,
+      turns: 1234,
+    };
     expect(reportOf("survivable", tally).split("\n")).toEqual([
       "survivable: all faults that a lock must survive",
-      "  12 345 runs, 6 operations, 5 locks",
+      "  12 345 runs, 6 operations, 5 locks, 2 of them shared",
       "  4 locks handed over within a process",
       "  3 210 notifications, 1 234 of them naming the next waiter",
       "  faults that struck: none",
       "  lost updates, in a storage that checks all 0, checks nothing 0, checks writes 0",
+      "  nonrepeatable reads, in a storage that checks all 0, checks nothing 0, checks writes 0",
       "  ✔ mutual exclusion  holds",
       "  ✔ fence order       holds",
       "  ✔ fenced storage    holds",

@@ -26,6 +26,8 @@ export interface Tally {
   readonly operations: number;
   /** Locks that clients acquired. */
   readonly locks: number;
+  /** How many of them were shared. */
+  readonly sharedLocks: number;
   /** Locks that were handed over from one call of a process to the next. */
   readonly handOvers: number;
   /** Notifications that reached clients. */
@@ -38,6 +40,8 @@ export interface Tally {
   readonly violations: Readonly<Record<Checker, FoundBy>>;
   /** How many updates each kind of storage lost. */
   readonly lostUpdates: Readonly<Record<StorageKind, number>>;
+  /** How many values each kind of storage changed between two reads under one shared lock. */
+  readonly nonrepeatableReads: Readonly<Record<StorageKind, number>>;
 }
 
 /** The runs in which a checker found something. */
@@ -90,9 +94,10 @@ export function emptyTally(): Tally {
   const none: FoundBy = { runs: 0, firstSeed: undefined };
   const violations = Object.fromEntries(Object.keys(checkers).map((checker) => [checker, none]));
   return {
-    ...{ runs: 0, operations: 0, locks: 0, handOvers: 0, notifications: 0, turns: 0, faults: {} },
+    ...{ runs: 0, operations: 0, locks: 0, sharedLocks: 0, handOvers: 0, notifications: 0, turns: 0, faults: {} },
     violations: violations as Record<Checker, FoundBy>,
     lostUpdates: { "checks all": 0, "checks writes": 0, "checks nothing": 0 },
+    nonrepeatableReads: { "checks all": 0, "checks writes": 0, "checks nothing": 0 },
   };
 }
 
@@ -107,12 +112,14 @@ export function addTallies(a: Tally, b: Tally): Tally {
     runs: a.runs + b.runs,
     operations: a.operations + b.operations,
     locks: a.locks + b.locks,
+    sharedLocks: a.sharedLocks + b.sharedLocks,
     handOvers: a.handOvers + b.handOvers,
     notifications: a.notifications + b.notifications,
     turns: a.turns + b.turns,
     faults: combine(a.faults, b.faults, sum),
     violations: combine(a.violations, b.violations, first) as Tally["violations"],
     lostUpdates: combine(a.lostUpdates, b.lostUpdates, sum) as Tally["lostUpdates"],
+    nonrepeatableReads: combine(a.nonrepeatableReads, b.nonrepeatableReads, sum) as Tally["nonrepeatableReads"],
   };
 }
 
@@ -136,6 +143,7 @@ function tallyOf({ operations, notifications, turns, history, struck, violations
     runs: 1,
     operations,
     locks: history.locks.length,
+    sharedLocks: history.locks.filter(({ mode }) => mode === "shared").length,
     handOvers: history.locks.filter(({ takenOverFrom }) => takenOverFrom !== undefined).length,
     notifications,
     turns,
@@ -145,6 +153,10 @@ function tallyOf({ operations, notifications, turns, history, struck, violations
       ...Object.fromEntries(found.map((checker) => [checker, { runs: 1, firstSeed: seed }])),
     },
     lostUpdates: { ...none.lostUpdates, ...counted(history.lostUpdates.map(({ storage }) => storage)) },
+    nonrepeatableReads: {
+      ...none.nonrepeatableReads,
+      ...counted(history.nonrepeatableReads.map(({ storage }) => storage)),
+    },
   };
 }
 

@@ -1,4 +1,4 @@
-import { check, type History, type LockRecord, type WaiterRecord } from "@holdfast/simulation";
+import { check, type History, type LockMode, type LockRecord, type WaiterRecord } from "@holdfast/simulation";
 import { describe, expect, it } from "vitest";
 
 const uneventful: History = {
@@ -9,6 +9,7 @@ const uneventful: History = {
     collections: [],
     traffic: [],
     lostUpdates: [],
+    nonrepeatableReads: [],
     misbehaviour: [],
     leaks: [],
   },
@@ -18,7 +19,15 @@ const uneventful: History = {
 /** A lock that by default was requested at 0, granted at 10, and seen valid until it ended at 20. */
 function lock(attempt: string, facts: Partial<LockRecord> = {}): LockRecord {
   const times = { startedAtMs: 0, grantedAtMs: 10, endedAtMs: 20, seenValid: { fromMs: 10, untilMs: 20 } };
-  return { attempt, client: `client ${attempt[0]}`, resources: ["stock"], fence: 1, ...times, ...facts };
+  return {
+    attempt,
+    client: `client ${attempt[0]}`,
+    resources: ["stock"],
+    mode: "exclusive",
+    fence: 1,
+    ...times,
+    ...facts,
+  };
 }
 
 /** A lock that was requested after the default one ended. */
@@ -80,6 +89,35 @@ describe("check()", () => {
     expect(found({ locks: [lock("1.1"), { ...smaller, startedAtMs: 10 }] })).toEqual([]);
   });
 
+  it.each([
+    ["shared", "exclusive", 1],
+    ["exclusive", "shared", 1],
+    ["shared", "shared", 0],
+  ] as const)(
+    "check() judges a lock that is %s next to one that is %s, with the same token",
+    (first, second, count) => {
+      const together = { fence: 1, seenValid: { fromMs: 15, untilMs: 18 } };
+      const locks = [lock("1.1", { mode: first }), later("2.1", { ...together, mode: second })];
+      const checkers = check({ ...uneventful, locks }).map(({ checker }) => checker);
+      expect(checkers).toEqual(count === 0 ? [] : ["mutual exclusion", "fence order"]);
+    },
+  );
+
+  it("check() finds a shared lock with a smaller token than one that was granted before it was requested", () => {
+    const locks = [lock("1.1", { mode: "shared" }), later("2.1", { mode: "shared", fence: 0 })];
+    expect(found({ locks })).toEqual([
+      "40 fence order: lock 2.1, requested after lock 1.1 was granted, has the smaller token on stock: 0 after 1",
+    ]);
+  });
+
+  it("check() finds a nonrepeatable read only in the storage that checks every token", () => {
+    const changed = { atMs: 5, resource: "stock", reader: "1.1", writer: "2.1" };
+    expect(found({ nonrepeatableReads: [{ ...changed, storage: "checks all" }] })).toEqual([
+      "5 fenced storage: lock 2.1 changed stock between two reads of lock 1.1, in a storage that checks every token",
+    ]);
+    expect(found({ nonrepeatableReads: [{ ...changed, storage: "checks writes" }] })).toEqual([]);
+  });
+
   it("check() finds a lost update only in the storage that checks every token", () => {
     const lost = { atMs: 5, resource: "stock", lost: "1.1", by: "2.1" };
     expect(found({ lostUpdates: [{ ...lost, storage: "checks all" }] })).toEqual([
@@ -116,7 +154,14 @@ describe("check()", () => {
 /** A call that by default waits from 0 to 20 and gets no lock. */
 function waiter(facts: Partial<WaiterRecord> = {}): WaiterRecord {
   return {
-    ...{ client: "client 1", resources: ["stock"], calledAtMs: 0, endedAtMs: 20, attempt: undefined },
+    ...{
+      client: "client 1",
+      resources: ["stock"],
+      mode: "exclusive",
+      calledAtMs: 0,
+      endedAtMs: 20,
+      attempt: undefined,
+    },
     ...{ timeoutMs: 100, isNotified: true, waitedMs: 20, attemptMs: 48, backOffMs: 48, idleMs: 5, freeMs: 5 },
     ...facts,
   };
@@ -149,12 +194,31 @@ describe("check() of waiters", () => {
   });
 
   it.each([
+    ["reader", "writer", { mode: "exclusive" }, { mode: "shared" }],
+    ["writer", "reader", { mode: "shared" }, { mode: "exclusive" }],
+  ] as const)("check() finds a %s that passes an earlier %s of its process", (_late, _early, early, late) => {
+    const waiters = [
+      waiter({ endedAtMs: 40, ...early }),
+      waiter({ calledAtMs: 5, endedAtMs: 30, attempt: "1.2", ...late }),
+    ];
+    expect(found({ waiters })).toHaveLength(1);
+  });
+
+  it("check() lets a reader go without an attempt for two back-offs", () => {
+    expect(found({ waiters: [waiter({ mode: "shared", idleMs: 98 })] })).toEqual([]);
+    expect(found({ waiters: [waiter({ mode: "shared", idleMs: 99 })] })).toEqual([
+      "20 liveness: a call of client 1 to share stock waited for 99 ms without an attempt, although the limit is 98 ms",
+    ]);
+  });
+
+  it.each([
     ["has ended", { endedAtMs: 30 }, {}],
     ["has timed out", { timeoutMs: 30 }, {}],
     ["belongs to another process", { client: "client 2" }, {}],
     ["wants something else", { resources: ["cash", "stock"] }, {}],
     ["got no lock", {}, { attempt: undefined }],
     ["did not wait", {}, { timeoutMs: 0 }],
+    ["shares the lock with it", { mode: "shared" as const }, { mode: "shared" as const }],
   ])("check() lets a call pass another when one %s", (_, early, late) => {
     const waiters = [
       waiter({ endedAtMs: 40, ...early }),
@@ -310,6 +374,17 @@ describe("check() of waiters", () => {
     expect(fairness({ ...one, locks: (one.locks ?? []).filter(({ resources }) => resources[0] === "cash") })).toEqual(
       [],
     );
+  });
+
+  it("check() counts passes only by locks that exclude the one of the waiter", () => {
+    const mixed = (mode: LockMode, others: LockMode): Partial<History> => {
+      const { waiters = [], locks = [] } = busy("client 2", 65, { mode: others });
+      const [first, ...rest] = waiters as [WaiterRecord, ...WaiterRecord[]];
+      return { waiters: [{ ...first, mode }, ...rest], locks: locks.map((each) => ({ ...each, mode: others })) };
+    };
+    expect(fairness(mixed("exclusive", "shared"))).toHaveLength(1);
+    expect(fairness(mixed("shared", "exclusive"))).toHaveLength(1);
+    expect(fairness(mixed("shared", "shared"))).toEqual([]);
   });
 
   it.each<[string, Partial<History>]>([

@@ -84,6 +84,48 @@ describe("createNode", () => {
     ).toContain("clean end");
   });
 
+  it("complaints() reports a node that grants a shared claim next to an exclusive one", async () => {
+    const told = await complaintsAbout(
+      altered(({ acquire }) => ({
+        async acquire(request) {
+          const reply = await acquire(request);
+          return reply.granted || !request.shared ? reply : { granted: true, fence: request.fenceHint };
+        },
+      })),
+    );
+    expect(told).toContain("mutual exclusion is violated");
+  });
+
+  it("complaints() reports a node on which the first sharer after a writer does not advance the counter", async () => {
+    const told = await complaintsAbout(
+      altered(({ acquire, inspect }) => ({
+        async acquire(request) {
+          const views = await Promise.all(request.resources.map((resource) => inspect?.(resource)));
+          const reply = await acquire(request);
+          if (!reply.granted || !request.shared) return reply;
+          return { granted: true, fence: Math.max(1, ...views.map((view) => view?.fence ?? 0)) };
+        },
+      })),
+    );
+    expect(told).toContain("fence order is violated");
+  });
+
+  it("complaints() reports a node that drops all sharers when one of them releases", async () => {
+    const told = await complaintsAbout(
+      altered(({ inspect, release }) => ({
+        async release(request) {
+          for (const resource of request.resources) {
+            const { sharers = [] } = (await inspect?.(resource)) ?? {};
+            if (!sharers.some(({ owner }) => owner === request.owner)) continue;
+            for (const { owner } of sharers) await release({ ...request, owner, resources: [resource] });
+          }
+          return { released: true };
+        },
+      })),
+    );
+    expect(told).toContain("mutual exclusion is violated");
+  });
+
   it("simulate() reports a released claim as soon as it makes a node deny another owner", async () => {
     const createNode = altered(() => ({ release: async () => ({ released: true }) }));
     const [first, second] = [client(1, update()), client(2, update({ afterMs: 100 }))];

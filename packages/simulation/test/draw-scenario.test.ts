@@ -91,6 +91,16 @@ describe("drawScenario()", () => {
     expect(others.filter(({ scenario }) => scenario.faults?.length === 0)).toEqual([]);
   });
 
+  it("drawScenario() shares locks in about a third of the worlds, in some of them with readers without a gap", () => {
+    const modesOf = (operations: readonly Operation[]): (string | undefined)[] =>
+      operations.flatMap(({ mode, under = [] }) => [mode, ...modesOf(under)]);
+    const modes = scenarios.map(({ scenario }) => modesOf(scenario.clients.flatMap(({ workers }) => workers.flat())));
+    const sharing = modes.filter((those) => those.includes("shared"));
+    expect(sharing.length / scenarios.length).toBeGreaterThan(0.25);
+    expect(sharing.length / scenarios.length).toBeLessThan(0.45);
+    expect(modes.filter((those) => those.includes("exclusive")).length).toBeGreaterThan(10);
+  });
+
   it("drawScenario() sometimes draws a process with more calls than may be in flight at once", () => {
     const most = Math.max(
       ...scenarios.flatMap(({ scenario }) => scenario.clients.map(({ workers }) => workers.length)),

@@ -6,6 +6,8 @@ describe("faultClasses", () => {
     const tally = await simulateSeeds({ faults: "survivable", count: 100 });
     expect(complaints("survivable", tally)).toEqual([]);
     expect(tally.lostUpdates).toEqual({ "checks all": 0, "checks writes": 0, "checks nothing": 0 });
+    expect(tally.nonrepeatableReads).toEqual({ "checks all": 0, "checks writes": 0, "checks nothing": 0 });
+    expect(tally.sharedLocks).toBeGreaterThan(100);
     const kinds = faultClasses.survivable.faults.map((kind) => (kind === "delayed restart" ? "node crash" : kind));
     const rare = kinds.filter((kind) => (tally.faults[kind] ?? 0) < 10);
     expect(rare).toEqual([]);
@@ -21,6 +23,7 @@ describe("faultClasses", () => {
     expect(tally.lostUpdates["checks all"]).toBe(0);
     expect(tally.lostUpdates["checks writes"]).toBeGreaterThan(0);
     expect(tally.lostUpdates["checks nothing"]).toBeGreaterThan(tally.lostUpdates["checks writes"]);
+    expect(tally.nonrepeatableReads["checks all"]).toBe(0);
   });
 
   it('faultClasses["fence-breaking"] violates fence order: no token order survives lost counters and a slow clock', async () => {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import type { LockMode } from "../src/history/history.ts";
 import { LockMap } from "../src/history/lock-map.ts";
 import { type Waiter, Waiters } from "../src/history/waiters.ts";
 import { Dice } from "../src/scenario/dice.ts";
@@ -97,14 +98,49 @@ describe("Waiters", () => {
     const [waiter] = await waitersAfter(
       [0, first.enter],
       [10, (_queue, _process, locks) => locks.calmDown()],
-      [15, (_queue, _process, locks) => locks.lock(["cash", "stock"])],
-      [20, (_queue, _process, locks) => locks.lock(["stock"])],
-      [30, (_queue, _process, locks) => locks.unlock(["cash", "stock"])],
-      [40, (_queue, _process, locks) => locks.unlock(["stock"])],
+      [15, (_queue, _process, locks) => locks.lock(["cash", "stock"], "exclusive")],
+      [20, (_queue, _process, locks) => locks.lock(["stock"], "exclusive")],
+      [30, (_queue, _process, locks) => locks.unlock(["cash", "stock"], "exclusive")],
+      [40, (_queue, _process, locks) => locks.unlock(["stock"], "exclusive")],
       [50, (_, process) => process.hold(100)],
       [60, first.then],
     );
     expect(waiter?.freeMs).toBe(10);
+  });
+
+  it("Waiters counts a shared lock as free for readers while no writer waits, and never for writers", async () => {
+    const waiters: Waiter[] = [];
+    const enter = (mode: LockMode) => (queue: Waiters) => void waiters.push(queue.enter({ ...stock, mode }));
+    const leave = (number: number) => (queue: Waiters) => queue.leave(waiters[number] as Waiter);
+    const [reader, writer] = await waitersAfter(
+      [0, (_queue, _process, locks) => locks.calmDown()],
+      [0, (_queue, _process, locks) => locks.lock(["stock"], "shared")],
+      [10, enter("shared")],
+      [17, enter("exclusive")],
+      [50, leave(1)],
+      [62, (_queue, _process, locks) => locks.lock(["stock"], "exclusive")],
+      [99, leave(0)],
+    );
+    expect([reader?.freeMs, writer?.freeMs]).toEqual([12, 0]);
+  });
+
+  it("Waiters counts a reader as idle next to a shared lock of its own process, but not behind an exclusive one", async () => {
+    const waiters: Waiter[] = [];
+    const enter = (mode: LockMode) => (queue: Waiters) => void waiters.push(queue.enter({ ...stock, mode }));
+    const records = await waitersAfter(
+      [0, enter("shared")],
+      [1, (queue) => queue.succeed(waiters[0] as Waiter, "1.1", "reader")],
+      [10, enter("shared")],
+      [30, (queue) => queue.succeed(waiters[1] as Waiter, "1.2", "other reader")],
+      [40, enter("exclusive")],
+      [70, (queue) => queue.ends("reader")],
+      [80, (queue) => queue.ends("other reader")],
+      [85, (queue) => queue.succeed(waiters[2] as Waiter, "1.3", "writer")],
+      [90, enter("shared")],
+      [120, (queue) => queue.ends("writer")],
+      [121, (queue) => queue.leave(waiters[3] as Waiter)],
+    );
+    expect(records.map(({ idleMs }) => idleMs)).toEqual([1, 20, 5, 1]);
   });
 
   it("Waiters counts a lock from when its caller gets it until it is released or lost", async () => {

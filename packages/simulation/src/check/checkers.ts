@@ -1,4 +1,5 @@
 import type { Finding, History, LockRecord } from "../history/history.ts";
+import { conflict, overlap } from "../history/resources.ts";
 import { backlogs, expenses } from "./cost-checkers.ts";
 import { queueJumps, starvation } from "./order-checkers.ts";
 import { delays, monopolies, standstills } from "./waiting-checkers.ts";
@@ -27,7 +28,7 @@ export interface Violation extends Finding {
 export const checkers: Readonly<Record<Checker, (history: History, limits: WaitingLimits) => Finding[]>> = {
   "mutual exclusion": overlaps,
   "fence order": disorder,
-  "fenced storage": lostInFencedStorage,
+  "fenced storage": (history) => [...lostInFencedStorage(history), ...changedInFencedStorage(history)],
   liveness: (history, limits) => [...stagnation(history), ...delays(history, limits), ...monopolies(history)],
   progress: standstills,
   fairness: starvation,
@@ -50,29 +51,37 @@ export function check(history: History, limits: Partial<WaitingLimits> = {}): Vi
   return violations.sort((a, b) => a.atMs - b.atMs);
 }
 
-/** Finds two locks on one resource whose holders both had reason to believe at the same time that theirs was valid. */
+/**
+ * Finds two locks on one resource, at least one of them exclusive, whose holders both had reason to believe at the same
+ * time that theirs was valid.
+ */
 function overlaps({ locks }: History): Finding[] {
   return pairsOf(locks).flatMap(([a, b]) => {
+    if (!conflict(a, b)) return [];
     if (a.seenValid === undefined || b.seenValid === undefined) return [];
     const fromMs = Math.max(a.seenValid.fromMs, b.seenValid.fromMs);
     if (fromMs > Math.min(a.seenValid.untilMs, b.seenValid.untilMs)) return [];
     return [
-      { atMs: fromMs, what: `locks ${a.attempt} and ${b.attempt} on ${shared(a, b)} are both believed to be valid` },
+      { atMs: fromMs, what: `locks ${a.attempt} and ${b.attempt} on ${common(a, b)} are both believed to be valid` },
     ];
   });
 }
 
-/** Finds tokens of a resource that repeat, or that do not grow from a lock to one requested after it was granted. */
+/**
+ * Finds tokens of a resource that repeat, or that do not grow from a lock to one requested after it was granted. Shared
+ * locks may have the same token.
+ */
 function disorder({ locks }: History): Finding[] {
   return pairsOf(locks).flatMap(([a, b]) => {
     const atMs = Math.max(a.grantedAtMs, b.grantedAtMs);
     const [first, second] = a.grantedAtMs < b.startedAtMs ? [a, b] : [b, a];
     if (a.fence === b.fence) {
-      return [{ atMs, what: `locks ${a.attempt} and ${b.attempt} on ${shared(a, b)} both have the token ${a.fence}` }];
+      if (!conflict(a, b)) return [];
+      return [{ atMs, what: `locks ${a.attempt} and ${b.attempt} on ${common(a, b)} both have the token ${a.fence}` }];
     }
     if (first.grantedAtMs >= second.startedAtMs || first.fence < second.fence) return [];
     const later = `lock ${second.attempt}, requested after lock ${first.attempt} was granted`;
-    return [{ atMs, what: `${later}, has the smaller token on ${shared(a, b)}: ${second.fence} after ${first.fence}` }];
+    return [{ atMs, what: `${later}, has the smaller token on ${common(a, b)}: ${second.fence} after ${first.fence}` }];
   });
 }
 
@@ -82,6 +91,15 @@ function lostInFencedStorage({ lostUpdates }: History): Finding[] {
     .map(({ atMs, resource, lost, by }) => ({
       atMs,
       what: `lock ${by} overwrote the update of lock ${lost} on ${resource}, in a storage that checks every token`,
+    }));
+}
+
+function changedInFencedStorage({ nonrepeatableReads }: History): Finding[] {
+  return nonrepeatableReads
+    .filter(({ storage }) => storage === "checks all")
+    .map(({ atMs, resource, reader, writer }) => ({
+      atMs,
+      what: `lock ${writer} changed ${resource} between two reads of lock ${reader}, in a storage that checks every token`,
     }));
 }
 
@@ -99,11 +117,11 @@ function pairsOf(locks: readonly LockRecord[]): [LockRecord, LockRecord][] {
   return locks.flatMap((a, index) =>
     locks
       .slice(index + 1)
-      .filter((b) => shared(a, b).length > 0)
+      .filter((b) => overlap(a, b))
       .map((b): [LockRecord, LockRecord] => [a, b]),
   );
 }
 
-function shared(a: LockRecord, b: LockRecord): string[] {
+function common(a: LockRecord, b: LockRecord): string[] {
   return a.resources.filter((resource) => b.resources.includes(resource));
 }

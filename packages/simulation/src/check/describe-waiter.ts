@@ -1,8 +1,8 @@
 import type { WaiterRecord } from "../history/history.ts";
 
 /** Describes a call. */
-export function nameOf({ client, resources }: Pick<WaiterRecord, "client" | "resources">): string {
-  return `a call of ${client} for ${resources.join(" and ")}`;
+export function nameOf({ client, resources, mode }: Pick<WaiterRecord, "client" | "resources" | "mode">): string {
+  return `a call of ${client} ${mode === "shared" ? "to share" : "for"} ${resources.join(" and ")}`;
 }
 
 /** Formats a duration. */

@@ -1,11 +1,11 @@
 import type { AttemptRecord, Finding, History, LockRecord, WaiterRecord } from "../history/history.ts";
-import { isPartOf, overlap } from "../history/resources.ts";
+import { conflict, isPartOf, overlap } from "../history/resources.ts";
 import { nameOf } from "./describe-waiter.ts";
 import type { WaitingLimits } from "./waiting-limits.ts";
 
 /**
- * Finds calls that passed earlier calls of their process. Calls for the same resources must get their locks in order.
- * In runs without faults, other calls may pass an earlier one only while that one is blocked.
+ * Finds calls that passed earlier calls of their process. Calls for the same resources must get their locks in order,
+ * unless both share them. In runs without faults, other calls may pass an earlier one only while that one is blocked.
  */
 export function queueJumps(history: History): Finding[] {
   const { waiters, locks, isFaultless } = history;
@@ -15,7 +15,7 @@ export function queueJumps(history: History): Finding[] {
     if (attempt === undefined || atMs === undefined || late.timeoutMs === 0) return [];
     const lock = lockOf.get(attempt);
     const early = waiters.slice(0, index).find((waiter) => {
-      if (waiter.client !== late.client || !overlap(waiter, late) || hadEnough(waiter, atMs)) return false;
+      if (waiter.client !== late.client || !conflict(waiter, late) || hadEnough(waiter, atMs)) return false;
       return areEqual(waiter, late) || (isFaultless && lock !== undefined && !wasBlocked(waiter, lock, history));
     });
     if (early === undefined) return [];
@@ -27,7 +27,7 @@ export function queueJumps(history: History): Finding[] {
 }
 
 /**
- * Finds waiters that starve: later calls passed them too often on all of their resources, while no earlier call of
+ * Finds waiters that starve: later calls got locks that exclude theirs too often on all of their resources, while no earlier call of
  * their process got a lock on any of these. Judged in runs without faults, and among processes that are notified of
  * releases.
  */
@@ -39,7 +39,7 @@ export function starvation({ waiters, locks, isFaultless }: History, { passes }:
     const clients = new Set<string>();
     for (const lock of locks) {
       const call = callOf.get(lock.attempt);
-      if (call === undefined || !overlap(waiter, lock) || !isDuring(waiter, lock.grantedAtMs)) continue;
+      if (call === undefined || !conflict(waiter, lock) || !isDuring(waiter, lock.grantedAtMs)) continue;
       if (call.index > index && mayCompare(waiter, call.waiter)) {
         clients.add(lock.client);
         for (const resource of lock.resources) passed.set(resource, (passed.get(resource) ?? 0) + 1);

@@ -1,5 +1,5 @@
 import type { Finding, History, LockRecord, WaiterRecord } from "../history/history.ts";
-import { overlap } from "../history/resources.ts";
+import { conflict } from "../history/resources.ts";
 import { ms, nameOf } from "./describe-waiter.ts";
 import type { WaitingLimits } from "./waiting-limits.ts";
 
@@ -9,11 +9,13 @@ const lateTimersMs = 2;
 /** Finds calls that end after their deadline, and calls that are next but go without an attempt for too long. */
 export function delays({ waiters }: History, { keepMs }: WaitingLimits): Finding[] {
   return waiters.flatMap((waiter) => {
-    const { resources, timeoutMs, attemptMs, backOffMs, waitedMs, idleMs, endedAtMs: atMs } = waiter;
+    const { resources, mode, timeoutMs, attemptMs, backOffMs, waitedMs, idleMs, endedAtMs: atMs } = waiter;
     if (atMs === undefined) return [];
     const mayWaitMs = timeoutMs + attemptMs + lateTimersMs;
     // A waiter that has collected or keeps some of its resources may make no attempt for the others meanwhile.
-    const mayIdleMs = backOffMs + lateTimersMs + (resources.length > 1 ? keepMs : 0);
+    // After a denial, a reader backs off; when the readers of its process leave, they leave the turn to other processes.
+    const backOffs = mode === "shared" ? 2 : 1;
+    const mayIdleMs = backOffs * backOffMs + lateTimersMs + (resources.length > 1 ? keepMs : 0);
     const late = `${nameOf(waiter)} ended after ${ms(waitedMs)}, although the limit is ${ms(mayWaitMs)}`;
     const idle = `${nameOf(waiter)} waited for ${ms(idleMs)} without an attempt, although the limit is ${ms(mayIdleMs)}`;
     return findings(atMs, waitedMs > mayWaitMs && late, idleMs > mayIdleMs && idle);
@@ -42,7 +44,7 @@ export function monopolies({ locks, waiters }: History): Finding[] {
 }
 
 /**
- * Finds calls that wait for long although no process has a lock on any of their resources, as behind another waiter
+ * Finds calls that wait for long although all of their resources are free for them, as behind another waiter
  * that is blocked. Also finds claims that are kept for long without being locks, and work that does not end.
  */
 export function standstills({ waiters, collections, completion }: History, { keepMs }: WaitingLimits): Finding[] {
@@ -75,9 +77,9 @@ function findings(atMs: number, ...found: (string | false)[]): Finding[] {
   return found.filter((what) => what !== false).map((what) => ({ atMs, what }));
 }
 
-/** Whether a call of another client waits for a resource of this lock. */
+/** Whether this lock keeps a call of another client waiting. */
 function areRivals(lock: LockRecord, waiter: WaiterRecord): boolean {
-  return waiter.client !== lock.client && overlap(waiter, lock);
+  return waiter.client !== lock.client && conflict(waiter, lock);
 }
 
 function isWaiting({ calledAtMs, endedAtMs = Infinity }: WaiterRecord, fromMs: number, untilMs: number): boolean {

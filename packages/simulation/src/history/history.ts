@@ -4,6 +4,8 @@ export interface History {
   readonly locks: readonly LockRecord[];
   /** Writes that the storage accepted although the writer had not read the value that they replaced. */
   readonly lostUpdates: readonly LostUpdate[];
+  /** Second reads under a shared lock that the storage accepted although the value had changed since the first. */
+  readonly nonrepeatableReads: readonly NonrepeatableRead[];
   /** All calls for a lock, in the order in which they were made. */
   readonly waiters: readonly WaiterRecord[];
   /** All attempts to lock, in the order in which they began. */
@@ -24,6 +26,9 @@ export interface History {
   readonly recovery: Recovery | undefined;
 }
 
+/** Whether a lock excludes all others on its resources, or only exclusive ones. */
+export type LockMode = "exclusive" | "shared";
+
 /** One lock, from the attempt that won it until the client knew that it had ended. */
 export interface LockRecord {
   /** The attempt that won it, as `client.number`: a name for the owner that is the same in every run of the seed. */
@@ -32,6 +37,8 @@ export interface LockRecord {
   readonly client: string;
   /** The locked resources. */
   readonly resources: readonly string[];
+  /** Whether it is exclusive or shared. */
+  readonly mode: LockMode;
   /** Its fencing token. */
   readonly fence: number;
   /** If it was handed over: the attempt of the previous lock, which another call of the same process held. */
@@ -68,6 +75,8 @@ export interface WaiterRecord {
   readonly client: string;
   /** The resources to lock, sorted. */
   readonly resources: readonly string[];
+  /** Whether it asks for an exclusive or a shared lock. */
+  readonly mode: LockMode;
   /** When the call was made. */
   readonly calledAtMs: number;
   /** When it got its lock or its error; undefined if it never did. */
@@ -87,8 +96,9 @@ export interface WaiterRecord {
   /** The longest time without an attempt for it while it was first in its process, in milliseconds. */
   readonly idleMs: number;
   /**
-   * The longest time during which no process had a lock on any of its resources, in milliseconds. Counted from when all
-   * faults are over.
+   * The longest time during which no process had a lock on any of its resources, in milliseconds. For a call for a
+   * shared lock, shared locks do not count while no call for an exclusive lock waits. Counted from when all faults are
+   * over.
    */
   readonly freeMs: number;
 }
@@ -166,6 +176,20 @@ export interface LostUpdate {
   readonly lost: string;
   /** The attempt that won the lock of the overwriting update. */
   readonly by: string;
+}
+
+/** A read under a shared lock that gave another value than the read before it under the same lock. */
+export interface NonrepeatableRead {
+  /** When the value was read again. */
+  readonly atMs: number;
+  /** The kind of storage. */
+  readonly storage: StorageKind;
+  /** The resource that was read. */
+  readonly resource: string;
+  /** The attempt that won the shared lock. */
+  readonly reader: string;
+  /** The attempt that won the lock of the latest write. */
+  readonly writer: string;
 }
 
 /** Something that must not happen, as the recorder noticed it. */

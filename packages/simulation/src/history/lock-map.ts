@@ -1,13 +1,38 @@
+import type { LockMode } from "./history.ts";
+
 /** A call that waits for resources. */
 interface Wanting {
   readonly resources: readonly string[];
-  /** Called with whether all of its resources are free of locks. */
+  readonly mode: LockMode;
+  /** Called with whether its resources are free for it. */
   setFree(isFree: boolean): void;
+}
+
+/** How many locks, or calls, there are for each resource, by their mode. */
+export class LockCounts {
+  readonly #counts = { exclusive: new Map<string, number>(), shared: new Map<string, number>() };
+
+  /** Adds `more` of a mode for each of these resources. */
+  add(resources: readonly string[], mode: LockMode, more: 1 | -1): void {
+    const counts = this.#counts[mode];
+    for (const resource of resources) counts.set(resource, (counts.get(resource) ?? 0) + more);
+  }
+
+  /** Whether there is one of this mode for the resource. */
+  has(resource: string, mode: LockMode): boolean {
+    return (this.#counts[mode].get(resource) ?? 0) > 0;
+  }
+
+  /** Whether there is one for the resource that excludes a lock of this mode. */
+  exclude(resource: string, mode: LockMode): boolean {
+    return this.has(resource, "exclusive") || (mode === "exclusive" && this.has(resource, "shared"));
+  }
 }
 
 /** All locks of a world, and the calls that wait for their resources. */
 export class LockMap {
-  readonly #locks = new Map<string, number>();
+  readonly #locks = new LockCounts();
+  readonly #wanted = new LockCounts();
   readonly #waiters = new Map<string, Set<Wanting>>();
   #isCalm = false;
 
@@ -23,31 +48,42 @@ export class LockMap {
       const waiters = this.#waiters.get(resource) ?? new Set();
       this.#waiters.set(resource, waiters.add(waiter));
     }
-    this.#update(waiter);
+    this.#wanted.add(waiter.resources, waiter.mode, 1);
+    this.#updateAll(waiter.resources);
   }
 
   /** Removes a call that has stopped waiting. */
   leave(waiter: Wanting): void {
     for (const resource of waiter.resources) this.#waiters.get(resource)?.delete(waiter);
+    this.#wanted.add(waiter.resources, waiter.mode, -1);
     waiter.setFree(false);
+    this.#updateAll(waiter.resources);
   }
 
   /** Adds a lock on these resources. */
-  lock(resources: readonly string[]): void {
-    this.#count(resources, 1);
+  lock(resources: readonly string[], mode: LockMode): void {
+    this.#locks.add(resources, mode, 1);
+    this.#updateAll(resources);
   }
 
   /** Removes a lock that has ended. */
-  unlock(resources: readonly string[]): void {
-    this.#count(resources, -1);
+  unlock(resources: readonly string[], mode: LockMode): void {
+    this.#locks.add(resources, mode, -1);
+    this.#updateAll(resources);
   }
 
-  #count(resources: readonly string[], more: number): void {
-    for (const resource of resources) this.#locks.set(resource, (this.#locks.get(resource) ?? 0) + more);
+  #updateAll(resources: readonly string[]): void {
     for (const resource of resources) for (const waiter of this.#waiters.get(resource) ?? []) this.#update(waiter);
   }
 
   #update(waiter: Wanting): void {
-    waiter.setFree(this.#isCalm && waiter.resources.every((resource) => !this.#locks.get(resource)));
+    const { resources, mode } = waiter;
+    waiter.setFree(this.#isCalm && resources.every((resource) => this.#isFree(resource, mode)));
+  }
+
+  /** Whether a lock of this mode is available: while a call for an exclusive lock waits, readers may not join others. */
+  #isFree(resource: string, mode: LockMode): boolean {
+    if (this.#locks.exclude(resource, mode)) return false;
+    return !(this.#locks.has(resource, "shared") && this.#wanted.has(resource, "exclusive"));
   }
 }

@@ -9,23 +9,32 @@ import type {
   Completion,
   History,
   Incident,
+  LockMode,
   LockRecord,
   LostUpdate,
+  NonrepeatableRead,
   Recovery,
   TrafficRecord,
 } from "./history.ts";
 import { LockMap } from "./lock-map.ts";
-import { overlap } from "./resources.ts";
+import { conflict } from "./resources.ts";
 import { type Waiter, Waiters, type WaitingTerms } from "./waiters.ts";
 
 /** How a client tells whether it still holds its lock. */
 export type Trust = "remaining time" | "signal";
+
+/** The mode of a lock that a client was given, and how the client checks that it is valid. */
+export interface LockUse {
+  readonly mode: LockMode;
+  readonly trust: Trust;
+}
 
 /** A lock that a client was given. */
 export class HeldRecord implements LockRecord {
   readonly attempt: string;
   readonly client: string;
   readonly resources: readonly string[];
+  readonly mode: LockMode;
   readonly fence: number;
   readonly takenOverFrom: string | undefined;
   readonly startedAtMs: number;
@@ -48,9 +57,9 @@ export class HeldRecord implements LockRecord {
    * @param lock the lock itself
    * @param attempt the attempt that won it
    * @param handOver the lock that it took over from another call, if any
-   * @param trust how the client checks that the lock is valid
+   * @param use the mode of the lock, and how the client checks that it is valid
    */
-  constructor(process: ClientProcess, lock: Lock, attempt: Attempt, handOver: HandOver | undefined, trust: Trust) {
+  constructor(process: ClientProcess, lock: Lock, attempt: Attempt, handOver: HandOver | undefined, use: LockUse) {
     this.process = process;
     this.client = process.name;
     this.attempt = attempt.name;
@@ -60,9 +69,10 @@ export class HeldRecord implements LockRecord {
     this.seriesSinceMs = handOver?.from.seriesSinceMs ?? process.awakeMs;
     this.handingOverMs = handOver === undefined ? 0 : handOver.startedAtAwakeMs - this.seriesSinceMs;
     this.resources = lock.resources;
+    this.mode = use.mode;
     this.fence = lock.fence;
     this.#lock = lock;
-    this.#signal = trust === "signal" ? lock.signal : undefined;
+    this.#signal = use.trust === "signal" ? lock.signal : undefined;
   }
 
   /** Whether the client has given up the lock, or knows that it has lost it. */
@@ -127,6 +137,7 @@ export class Recorder implements History {
   readonly locks: HeldRecord[] = [];
   readonly waiters: Waiter[] = [];
   readonly lostUpdates: LostUpdate[] = [];
+  readonly nonrepeatableReads: NonrepeatableRead[] = [];
   readonly attempts: Attempt[] = [];
   readonly collections: CollectionRecord[] = [];
   readonly traffic: TrafficRecord[] = [];
@@ -285,18 +296,19 @@ export class Recorder implements History {
     return this.#attempts.get(owner)?.name;
   }
 
-  /** Records a lock that a client was given, and makes the other holders of its resources look at their locks. */
-  granted(process: ClientProcess, lock: Lock, trust: Trust): HeldRecord {
+  /** Records a lock that a client was given, and makes the holders of locks that it excludes look at theirs. */
+  granted(process: ClientProcess, lock: Lock, use: LockUse): HeldRecord {
     const attempt = this.attemptOf(lock, process);
-    const record = new HeldRecord(process, lock, attempt, this.#handOverTo(attempt), trust);
+    const record = new HeldRecord(process, lock, attempt, this.#handOverTo(attempt), use);
     this.locks.push(record);
     this.#held.set(lock.owner, record);
     this.#ownerless.delete(lock.owner);
     attempt.collectedSinceMs = undefined;
+    const kind = use.mode === "shared" ? "shared lock" : "lock";
     this.log(
       process.nowMs,
       process.name,
-      () => `has lock ${record.attempt} on ${lock.resources.join(" and ")}, fence ${lock.fence}`,
+      () => `has ${kind} ${record.attempt} on ${lock.resources.join(" and ")}, fence ${lock.fence}`,
     );
     const isValid = record.look();
     if (!isValid && !process.wasJustHeld) this.misbehaved(process.nowMs, process.name, "was given an invalid lock");
@@ -304,7 +316,7 @@ export class Recorder implements History {
     return record;
   }
 
-  /** Notes that a client extended its lock and saw it valid, and makes the other holders look at theirs. */
+  /** Notes that a client extended its lock and saw it valid, and makes the holders of locks that it excludes look at theirs. */
   extended(owner: string): void {
     const record = this.#held.get(owner);
     if (record === undefined) return;
@@ -313,11 +325,11 @@ export class Recorder implements History {
     this.othersLook(record);
   }
 
-  /** Makes every other client that believes to hold one of these resources look at its lock when it next runs. */
+  /** Makes every other client that believes to hold a lock that this one excludes look at it when it next runs. */
   othersLook(mine: HeldRecord): void {
     const { nowMs } = mine.process;
     for (const record of this.locks) {
-      if (record === mine || record.isOver || !overlap(record, mine)) continue;
+      if (record === mine || record.isOver || !conflict(record, mine)) continue;
       record.process.receive(nowMs, () => record.look());
     }
   }

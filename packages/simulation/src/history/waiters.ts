@@ -1,11 +1,13 @@
 import type { ClientProcess } from "../world/client-process.ts";
-import type { WaiterRecord } from "./history.ts";
-import type { LockMap } from "./lock-map.ts";
+import type { LockMode, WaiterRecord } from "./history.ts";
+import { LockCounts, type LockMap } from "./lock-map.ts";
 import { isPartOf, overlap } from "./resources.ts";
 
-/** The resources of a call, and how long it waits. */
+/** The lock that a call asks for, and how long it waits. */
 export interface Call {
   readonly resources: readonly string[];
+  /** Default `exclusive`. */
+  readonly mode?: LockMode | undefined;
   /** How long it waits at most, in milliseconds: until it times out or its caller gives up. */
   readonly timeoutMs: number;
 }
@@ -45,6 +47,7 @@ class Stretch {
 export class Waiter implements WaiterRecord {
   readonly client: string;
   readonly resources: readonly string[];
+  readonly mode: LockMode;
   readonly timeoutMs: number;
   readonly attemptMs: number;
   readonly backOffMs: number;
@@ -58,10 +61,11 @@ export class Waiter implements WaiterRecord {
   readonly #process: ClientProcess;
   readonly #calledAtAwakeMs: number;
 
-  constructor(process: ClientProcess, { resources, timeoutMs }: Call, terms: WaitingTerms) {
+  constructor(process: ClientProcess, { resources, mode = "exclusive", timeoutMs }: Call, terms: WaitingTerms) {
     this.#process = process;
     this.client = process.name;
     this.resources = resources.toSorted();
+    this.mode = mode;
     this.timeoutMs = timeoutMs;
     this.attemptMs = terms.attemptMs;
     this.backOffMs = terms.backOffMs;
@@ -83,7 +87,7 @@ export class Waiter implements WaiterRecord {
     this.#idle.set(isIdle, this.#process.awakeMs);
   }
 
-  /** Notes whether all of its resources are free of locks. */
+  /** Notes whether all of its resources are free for it. */
   setFree(isFree: boolean): void {
     this.#free.set(isFree, this.#process.awakeMs);
   }
@@ -110,9 +114,9 @@ export class Waiters {
   /** The calls that wait for each resource, in order of arrival. */
   readonly #queues = new Map<string, Set<Waiter>>();
   /** The locks of this process, by their owners. */
-  readonly #held = new Map<string, readonly string[]>();
+  readonly #held = new Map<string, Pick<Waiter, "resources" | "mode">>();
   /** How many of these locks cover each resource. */
-  readonly #holders = new Map<string, number>();
+  readonly #holders = new LockCounts();
   /** The resources of attempts under way, by their owners. */
   readonly #tried = new Map<string, readonly string[]>();
   readonly #ended = new Set<string>();
@@ -145,11 +149,11 @@ export class Waiters {
     return waiter;
   }
 
-  /** Notes that a call got its lock. While it is held, other calls of this process need not make attempts. */
+  /** Notes that a call got its lock. While it is held, calls that it excludes need not make attempts. */
   succeed(waiter: Waiter, attempt: string, owner: string): void {
     this.#dequeue(waiter);
     waiter.end(attempt);
-    if (!this.#ended.has(owner)) this.#hold(owner, waiter.resources);
+    if (!this.#ended.has(owner)) this.#hold(owner, waiter);
     this.#updateIdle(waiter.resources);
   }
 
@@ -177,11 +181,12 @@ export class Waiters {
   /** Notes that a lock was released or lost, possibly before its caller got it. */
   ends(owner: string): void {
     this.#ended.add(owner);
-    const resources = this.#held.get(owner);
-    if (resources === undefined) return;
+    const held = this.#held.get(owner);
+    if (held === undefined) return;
+    const { resources, mode } = held;
     this.#held.delete(owner);
-    for (const resource of resources) this.#holders.set(resource, (this.#holders.get(resource) ?? 0) - 1);
-    this.#locks.unlock(resources);
+    this.#holders.add(resources, mode, -1);
+    this.#locks.unlock(resources, mode);
     this.#updateIdle(resources);
   }
 
@@ -196,10 +201,10 @@ export class Waiters {
     return [...(this.#queues.get(first) ?? [])].some((waiter) => isPartOf(resources, waiter.resources));
   }
 
-  #hold(owner: string, resources: readonly string[]): void {
-    this.#held.set(owner, resources);
-    for (const resource of resources) this.#holders.set(resource, (this.#holders.get(resource) ?? 0) + 1);
-    this.#locks.lock(resources);
+  #hold(owner: string, { resources, mode }: Waiter): void {
+    this.#held.set(owner, { resources, mode });
+    this.#holders.add(resources, mode, 1);
+    this.#locks.lock(resources, mode);
   }
 
   #dequeue(waiter: Waiter): void {
@@ -213,7 +218,9 @@ export class Waiters {
     for (const resource of resources) {
       const next = this.#first(resource);
       if (next === undefined) continue;
-      const isNext = next.resources.every((each) => this.#first(each) === next && !this.#holders.get(each));
+      const isNext = next.resources.every(
+        (each) => this.#first(each) === next && !this.#holders.exclude(each, next.mode),
+      );
       next.setIdle(isNext && !this.#isSaturated && !this.#isTried(next));
     }
   }

@@ -18,12 +18,12 @@ interface Asking {
 }
 
 /** A request to any of the methods. */
-export type Asked = NodeRequest & Pick<AcquireRequest & ReleaseRequest, "waiter" | "undo" | "takeover">;
+export type Asked = NodeRequest & Pick<AcquireRequest & ReleaseRequest, "waiter" | "undo" | "takeover" | "shared">;
 
 /** Describes a request, as a continuation of "asks A". */
 export function describeRequest(
   method: Method,
-  { resources, waiter, undo }: Asked,
+  { resources, shared, waiter, undo }: Asked,
   { name, takesOver }: Asking,
 ): string {
   if (method === "release")
@@ -31,7 +31,7 @@ export function describeRequest(
   if (method === "extend") return `to extend ${name}`;
   const line = waiter === undefined ? "" : ", or for a place in the waiting list";
   const handOver = takesOver === undefined ? "" : `, to take over from ${takesOver.name}`;
-  return `for ${resources.join(" and ")}, ${name}${handOver}${line}`;
+  return `${shared ? "to share" : "for"} ${resources.join(" and ")}, ${name}${handOver}${line}`;
 }
 
 /** Describes a node's reply, in words that also fit the same reply from several nodes. */

@@ -2,7 +2,7 @@ import type { Dice } from "./dice.ts";
 import type { Operation } from "./scenario.ts";
 
 /** A wait long enough for all faults to end and all clients to get the lock, so that only a stuck call times out. */
-const patientMsOf = (ttlMs: number): number => 12 * ttlMs + 10_000;
+export const patientMsOf = (ttlMs: number): number => 12 * ttlMs + 10_000;
 
 /** The operations of each worker of one process. */
 export type Workers = Operation[][];

@@ -1,6 +1,7 @@
 import { Dice } from "./dice.ts";
 import { drawFaults, longestSlipMs } from "./draw-faults.ts";
 import { drawBusyWorkers, drawOrder, drawPrograms, drawStorm, type Workers } from "./draw-programs.ts";
+import { drawReaders, drawSharing, withModes } from "./draw-sharing.ts";
 import { type FaultClassName, faultClasses } from "./fault-classes.ts";
 import {
   complete,
@@ -25,9 +26,9 @@ export function drawScenario(faults: FaultClassName, seed: number): Scenario {
   const nodes = dice.pick([1, 2, 3, 3, 3, 3, 3, 4, 5, 5]);
   const ttlMs = dice.pick([200, 500, 1000, 3000]);
   const horizonMs = 4 * ttlMs;
-  const { clients, isFaultless } = drawWork(dice, ttlMs);
+  const { clients, isFaultless, isReading } = drawWork(dice, ttlMs);
   const settings = {
-    ...drawSettings(dice.fork("settings"), ttlMs, nodes),
+    ...drawSettings(dice.fork("settings"), ttlMs, isReading ? undefined : nodes),
     unwatchable: drawUnwatchable(dice.fork("unwatchable"), nodeNames(nodes)),
     calmAfterMs: horizonMs,
   };
@@ -49,18 +50,23 @@ export function drawScenario(faults: FaultClassName, seed: number): Scenario {
 interface Work {
   readonly clients: readonly ScenarioClient[];
   readonly isFaultless: boolean;
+  /** Whether readers follow each other without a gap. */
+  readonly isReading: boolean;
 }
 
 /**
- * Draws what the clients do: mixed operations in most worlds; programs, crowds and storms that test waiting in others.
+ * Draws what the clients do: mixed operations in most worlds; programs, crowds, storms and readers that test waiting in
+ * others. In some worlds of each kind, clients share locks.
  */
 function drawWork(dice: Dice, ttlMs: number): Work {
   const kind = dice.fork("kind").next();
   const few = dice.pick([2, 2, 3, 4]);
   const contention = drawContention(dice.fork("waiters"));
   const order = drawOrder(dice.fork("order"));
+  const sharing = drawSharing(dice.fork("sharing"));
   const drawWorkersOf = (name: string): Workers => {
     const own = dice.fork(name);
+    if (sharing.isReading) return drawReaders(own, ttlMs);
     if (kind < 0.01) return name === "client 1" ? drawStorm(own, ttlMs) : drawPrograms(own, ttlMs, order);
     if (kind < 0.05) return drawBusyWorkers(own, ttlMs, order);
     if (kind < 0.25) return drawPrograms(own, ttlMs, order);
@@ -71,12 +77,15 @@ function drawWork(dice: Dice, ttlMs: number): Work {
   const clients = Array.from({ length: few + contention.more }, (_, index) => {
     const name = `client ${index + 1}`;
     const listens = !isDeaf || dice.fork(`deaf ${name}`).chance(0.5);
-    return { name, workers: drawWorkersOf(name), ...(listens ? {} : { listens }) };
+    const client = { name, workers: drawWorkersOf(name), ...(listens ? {} : { listens }) };
+    return withModes(client, dice.fork(`modes of ${name}`), sharing);
   });
-  return { clients, isFaultless: dice.fork("faultless").chance(kind < 0.25 ? 0.5 : 0.1) };
+  const isFaultless = dice.fork("faultless").chance(kind < 0.25 ? 0.5 : 0.1);
+  return { clients, isFaultless, isReading: sharing.isReading };
 }
 
-function drawSettings(dice: Dice, ttlMs: number, nodes: number) {
+/** @param allNodes the quorum of some worlds; undefined if so many processes compete that they would split most votes */
+function drawSettings(dice: Dice, ttlMs: number, allNodes: number | undefined) {
   const isCareful = dice.chance(0.7);
   const nodeTimeoutMs = Math.round(ttlMs / dice.pick([5, 10, 20]));
   const mostLatencyMs = dice.pick([dice.between(1, 4), 0.45 * nodeTimeoutMs]); // a request and its reply arrive in time
@@ -84,7 +93,7 @@ function drawSettings(dice: Dice, ttlMs: number, nodes: number) {
     ...{ ttlMs, nodeTimeoutMs },
     retryDelayMs: ttlMs / dice.pick([20, 5]),
     retryDelayMaxMs: ttlMs / dice.pick([4, 1]),
-    ...(dice.chance(0.1) ? { quorum: nodes } : {}),
+    ...(dice.chance(0.1) && allNodes !== undefined ? { quorum: allNodes } : {}),
     latencyMs: [mostLatencyMs / 10, mostLatencyMs] as const,
     keepsOrder: dice.chance(0.7),
     trust: isCareful ? ("remaining time" as const) : ("signal" as const),

@@ -1,3 +1,4 @@
+import type { LockMode } from "../history/history.ts";
 import type { Trust } from "../history/recorder.ts";
 import type { Fault } from "./fault.ts";
 
@@ -65,6 +66,8 @@ export interface Operation {
   readonly by: "acquire" | "tryAcquire" | "using";
   /** The resources to lock. */
   readonly resources: readonly string[];
+  /** See `LockOptions` of core. Under a shared lock, the worker only reads. Default `exclusive`. */
+  readonly mode?: LockMode;
   /** How long the worker waits before the call, in milliseconds. Default 0. */
   readonly afterMs?: number;
   /** See `LockOptions` of core. Default: the scenario's. */
@@ -78,10 +81,11 @@ export interface Operation {
   /** When the caller stops waiting, by aborting a signal, in milliseconds after the call. Default: never. */
   readonly abortAfterMs?: number;
   /**
-   * How many times it reads and then writes what the lock protects, checking the lock before each access. Default 1.
+   * How many times it reads what the lock protects, and then writes it, or reads it again under a shared lock. It
+   * checks the lock before each access. Default 1.
    */
   readonly updates?: number;
-  /** The time between a read and the write, in milliseconds; a list has one entry for each update. Default 1. */
+  /** The time between the two accesses of an update, in milliseconds; a list has one entry for each update. Default 1. */
   readonly thinkMs?: number | readonly number[];
   /** The ttl of an extension after each update, in milliseconds. Default: no extension. */
   readonly extendMs?: number;

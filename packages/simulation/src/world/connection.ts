@@ -5,7 +5,7 @@ import type { Dice } from "../scenario/dice.ts";
 import type { Fault, LateMessage, LostMessage, RepeatedMessage } from "../scenario/fault.ts";
 import type { ClientProcess } from "./client-process.ts";
 import { type Network, Wire } from "./network.ts";
-import type { NodeHost } from "./node-host.ts";
+import { holdersIn, type NodeHost } from "./node-host.ts";
 import { type InFlight, Traffic } from "./traffic.ts";
 import { WatchConnection, type WatchFault } from "./watch-connection.ts";
 import { phase } from "./world.ts";
@@ -156,7 +156,7 @@ export class Connection implements LockNode {
     const { recorder, world } = this.#network;
     for (const resource of resources) {
       const view = await node.inspect?.(resource);
-      if (view?.owner) recorder.blocks(view.owner, this.name, world.nowMs);
+      for (const owner of holdersIn(view)) recorder.blocks(owner, this.name, world.nowMs);
     }
   }
 

@@ -7,6 +7,7 @@ import {
   operationsOf,
   quorumOf,
 } from "../scenario/scenario.ts";
+import { holdersIn } from "./node-host.ts";
 import type { Stage, StagedClient } from "./stage.ts";
 import { microtasks } from "./world.ts";
 
@@ -105,7 +106,7 @@ async function recover(stage: Stage): Promise<void> {
       const waiter = waiters.enter({ resources, timeoutMs: 4 * boundMs });
       const acquired = redlock.acquire(resources, { waitTimeoutMs: 4 * boundMs }).then(async (lock) => {
         lockedAtMs ??= process.nowMs;
-        const record = recorder.granted(process, lock, trust);
+        const record = recorder.granted(process, lock, { mode: "exclusive", trust });
         waiters.succeed(waiter, record.attempt, lock.owner);
         record.end();
         await lock.release();
@@ -130,13 +131,12 @@ async function findAbandonedClaims({ world, recorder, clients, hosts, scenario }
   for (const { name, node } of hosts.filter(({ isDown }) => !isDown)) {
     for (const resource of resourcesOf(scenario)) {
       const view = await answerOf(async () => node.inspect?.(resource));
-      const owner = view instanceof Error ? undefined : (view?.owner ?? undefined);
-      const attempt = owner === undefined ? undefined : recorder.unexcused(owner, name);
-      if (attempt === undefined) continue;
-      recorder.leaked(
-        world.nowMs,
-        `node ${name} still keeps ${attempt} on ${resource}, although no message to it was lost`,
-      );
+      for (const owner of view instanceof Error ? [] : holdersIn(view)) {
+        const attempt = recorder.unexcused(owner, name);
+        if (attempt === undefined) continue;
+        const what = `node ${name} still keeps ${attempt} on ${resource}, although no message to it was lost`;
+        recorder.leaked(world.nowMs, what);
+      }
     }
   }
 }

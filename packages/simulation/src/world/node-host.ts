@@ -1,4 +1,4 @@
-import type { Clock, LockNode, Unwatch } from "@holdfast/core";
+import type { Clock, LockNode, NodeView, Unwatch } from "@holdfast/core";
 import type { Dice } from "../scenario/dice.ts";
 import type { NodeCrash } from "../scenario/fault.ts";
 import type { World } from "./world.ts";
@@ -28,6 +28,12 @@ export interface OpenWatch {
   readonly close: Unwatch;
   /** Whether the watch may stay open at the end of the run, because a message that would have ended it was lost. */
   isExcused: boolean;
+}
+
+/** Returns the owners of all claims on a resource. */
+export function holdersIn(view: NodeView | undefined): readonly string[] {
+  if (view?.sharers !== undefined) return view.sharers.map(({ owner }) => owner);
+  return view?.owner ? [view.owner] : [];
 }
 
 /** A machine that runs a lock node. It has a single clock, as in Redis, which expires keys by its wall clock. */

@@ -1,4 +1,4 @@
-import type { StorageKind } from "../history/history.ts";
+import type { LockMode, StorageKind } from "../history/history.ts";
 import type { HeldRecord, Recorder } from "../history/recorder.ts";
 import type { Fault, LateAccess } from "../scenario/fault.ts";
 import type { ClientProcess } from "./client-process.ts";
@@ -11,15 +11,16 @@ export type Seen = Readonly<Record<StorageKind, number | null>>;
 interface Register {
   lastWrite: number;
   lastLock: string;
-  highestFence: number;
+  /** The highest tokens of accesses under a shared lock, and under an exclusive one. */
+  readonly highest: Record<LockMode, number>;
 }
 
 const kinds: readonly StorageKind[] = ["checks all", "checks writes", "checks nothing"];
 
 /**
  * The data that the locks protect, on a separate network: three storages that receive the same accesses at the same
- * moments. One checks the token of every access, reads included, and remembers the highest one; one checks only writes;
- * one checks nothing.
+ * moments. One checks the token of every access, reads included; one checks only writes; one checks nothing. A check
+ * refuses late writers after a newer read or write, and late readers after a newer write.
  */
 export class Storage {
   readonly #world: World;
@@ -32,7 +33,7 @@ export class Storage {
 
   /**
    * @param world the world that it is part of
-   * @param recorder records lost updates
+   * @param recorder records lost updates and nonrepeatable reads
    * @param latencyMs the shortest and the longest time that a message takes, in milliseconds
    * @param faults all faults of the scenario; those of single accesses strike here
    */
@@ -46,6 +47,13 @@ export class Storage {
   /** Reads a value that the lock protects. */
   read(lock: HeldRecord, resource: string): Promise<Seen> {
     return this.#access(lock, `reads ${resource}`, () => this.#forEach((kind) => this.#read(kind, lock, resource)));
+  }
+
+  /** Reads a value once more, to see whether it has changed. */
+  readAgain(lock: HeldRecord, resource: string, seen: Seen): Promise<void> {
+    return this.#access(lock, `reads ${resource} again`, () => {
+      this.#forEach((kind) => this.#readAgain(kind, lock, resource, seen[kind]));
+    });
   }
 
   /** Replaces the value in each storage that did not refuse the read. */
@@ -77,6 +85,16 @@ export class Storage {
     return register.lastWrite;
   }
 
+  #readAgain(kind: StorageKind, lock: HeldRecord, resource: string, before: number | null): null {
+    const value = this.#read(kind, lock, resource);
+    if (before === null || value === null || value === before) return null;
+    const { lastLock: writer } = this.#register(kind, resource);
+    const atMs = this.#world.nowMs;
+    this.#recorder.nonrepeatableReads.push({ atMs, storage: kind, resource, reader: lock.attempt, writer });
+    this.#log(() => `(${kind}) shows lock ${lock.attempt} another value of ${resource} than before: of lock ${writer}`);
+    return null;
+  }
+
   #write(kind: StorageKind, lock: HeldRecord, resource: string, basis: number | null): null {
     const register = this.#register(kind, resource);
     if (basis === null || (kind !== "checks nothing" && !this.#admits(register, lock, kind))) return null;
@@ -93,21 +111,22 @@ export class Storage {
   }
 
   #admits(register: Register, lock: HeldRecord, kind: StorageKind): boolean {
-    if (lock.fence < register.highestFence) {
-      this.#log(
-        () => `(${kind}) refuses lock ${lock.attempt}, fence ${lock.fence}: it was shown ${register.highestFence}`,
-      );
-      return false;
+    const { mode, fence, attempt } = lock;
+    const { highest } = register;
+    const isNew = mode === "shared" ? fence > highest.exclusive : fence >= highest.exclusive && fence > highest.shared;
+    if (isNew) highest[mode] = Math.max(highest[mode], fence);
+    else {
+      const shown = mode === "shared" ? highest.exclusive : Math.max(highest.exclusive, highest.shared);
+      this.#log(() => `(${kind}) refuses lock ${attempt}, fence ${fence}: it was shown ${shown}`);
     }
-    register.highestFence = lock.fence;
-    return true;
+    return isNew;
   }
 
   #register(kind: StorageKind, resource: string): Register {
     const key = `${kind} ${resource}`;
     const known = this.#registers.get(key);
     if (known !== undefined) return known;
-    const fresh = { lastWrite: 0, lastLock: "none", highestFence: 0 };
+    const fresh = { lastWrite: 0, lastLock: "none", highest: { exclusive: 0, shared: 0 } };
     this.#registers.set(key, fresh);
     return fresh;
   }

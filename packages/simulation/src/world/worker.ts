@@ -38,12 +38,12 @@ export async function work(place: Workplace, operations: readonly Operation[]): 
 
 async function perform(place: Workplace, operation: Operation): Promise<void> {
   const { process, redlock, waiters } = place;
-  const { by, resources, abortAfterMs } = operation;
+  const { by, resources, mode, abortAfterMs } = operation;
   const controller = new AbortController();
   const cancelAbort =
     abortAfterMs === undefined ? () => {} : process.startTimer(abortAfterMs, () => controller.abort(gaveUp));
   const options = { ...optionsOf(operation), signal: controller.signal };
-  const waiter = waiters.enter({ resources, timeoutMs: timeoutMsOf(operation) });
+  const waiter = waiters.enter({ resources, mode, timeoutMs: timeoutMsOf(operation) });
   try {
     if (by === "using") {
       await redlock.using(resources, options, (lock) => hold(place, operation, lock, waiter));
@@ -65,14 +65,14 @@ function timeoutMsOf({ by, waitTimeoutMs = Infinity, abortAfterMs = Infinity }: 
   return by === "tryAcquire" ? 0 : Math.min(waitTimeoutMs, abortAfterMs);
 }
 
-function optionsOf({ ttlMs, waitTimeoutMs, autoExtend, maxHoldMs }: Operation): LockOptions {
-  return { ttlMs, waitTimeoutMs, autoExtend, maxHoldMs };
+function optionsOf({ mode, ttlMs, waitTimeoutMs, autoExtend, maxHoldMs }: Operation): LockOptions {
+  return { mode, ttlMs, waitTimeoutMs, autoExtend, maxHoldMs };
 }
 
 /** Updates what the lock protects while the lock is valid, and takes nested locks. */
 async function hold(place: Workplace, operation: Operation, lock: Lock, waiter: Waiter): Promise<HeldRecord> {
   const { process, recorder, settings, waiters } = place;
-  const record = recorder.granted(process, lock, settings.trust);
+  const record = recorder.granted(process, lock, { mode: waiter.mode, trust: settings.trust });
   waiters.succeed(waiter, record.attempt, lock.owner);
   try {
     for (let update = 0; update < (operation.updates ?? 1); update++) {
@@ -97,7 +97,10 @@ function thinkMsOf({ thinkMs = 1 }: Operation, update: number): number {
   return typeof thinkMs === "number" ? thinkMs : (thinkMs[update] ?? 1);
 }
 
-/** Reads, thinks and writes, looking at the lock before each access. Returns false if the lock was no longer valid. */
+/**
+ * Reads, thinks, and writes, or reads again under a shared lock. Looks at the lock before each access, and returns false
+ * if it was no longer valid.
+ */
 async function updateOnce(
   { process, storage, settings }: Workplace,
   thinkMs: number,
@@ -108,7 +111,8 @@ async function updateOnce(
   const seen = await storage.read(lock, resource);
   await process.sleep(thinkMs);
   if (!lock.look(settings.marginMs)) return false;
-  await storage.write(lock, resource, seen);
+  if (lock.mode === "shared") await storage.readAgain(lock, resource, seen);
+  else await storage.write(lock, resource, seen);
   return true;
 }
 
