@@ -432,7 +432,7 @@ export class LocalQueues {
     for (const queue of waiter.queues) {
       const first = this.#firstAfter(queue, waiter);
       if (first && (next === undefined || first.order < next.order)) next = first;
-      if (queue.attempting !== undefined) return undefined;
+      if (queue.hasOthers) return undefined;
     }
     const wanted = next?.wanted;
     if (wanted?.length !== waiter.queues.length) return undefined;

@@ -132,6 +132,11 @@ export class ResourceQueue {
     return holder?.state === "holding" && holder.isShared && holder !== waiter;
   }
 
+  /** Whether other calls than the holder share the resource or have an attempt under way. */
+  get hasOthers(): boolean {
+    return this.attempting !== undefined || this.#sharers.size > 0;
+  }
+
   /** Records that a call tries to join those who share the resource. */
   join(waiter: Waiter): void {
     this.#sharers.add(waiter);
@@ -140,8 +145,11 @@ export class ResourceQueue {
   /** Records that a call of this process has locked the resource. */
   locked(waiter: Waiter): void {
     const { holder } = this;
-    if (waiter.isShared && holder?.isShared && holder.state !== "queued") this.#sharers.add(holder).delete(waiter);
-    else if (holder !== undefined && holder !== waiter) this.#displaced = holder;
+    this.#sharers.delete(waiter);
+    if (holder !== undefined && holder !== waiter) {
+      if (waiter.isShared && holder.isShared && holder.state !== "queued") this.#sharers.add(holder);
+      else this.#displaced = holder;
+    }
     this.holder = waiter;
     this.dueAtMs = -Infinity;
     this.schedule();

@@ -176,6 +176,31 @@ describe("shared locks of one process", () => {
     expect(order).toEqual(["r0", "r1", "w"]);
   });
 
+  it("release() hands a lock over to no writer that came after a reader that tries to join", async () => {
+    const { clock, redlock, nodes } = world(3);
+    const order: string[] = [];
+    const take = async (name: string, options: LockOptions): Promise<void> => {
+      const lock = await redlock.acquire("r", options);
+      order.push(name);
+      await lock.release();
+    };
+    const first = await clock.until(redlock.acquire("r", shared));
+    for (const node of nodes) node.fault = ({ method }) => (method === "acquire" ? { requestMs: 30 } : {});
+    const giveUp = new AbortController();
+    const given = take("gives up", { ...shared, signal: giveUp.signal }).catch(() => {});
+    const reading = take("reader", shared); // reaches the nodes at 30, and so would the other one
+    await clock.until(first.release());
+    for (const node of nodes) node.fault = () => ({});
+    const hasty = await clock.until(redlock.tryAcquire("r"));
+    giveUp.abort();
+    await given;
+    const writing = take("writer", {});
+    await clock.advance(1);
+    await clock.until(hasty?.release() ?? Promise.reject(new Error("denied")));
+    await clock.until(Promise.all([reading, writing]));
+    expect(order).toEqual(["reader", "writer"]);
+  });
+
   it("acquire() of a reader of several resources joins the readers of one of them", async () => {
     const { clock, redlock } = world(3);
     const one = redlock.acquire("a", shared);
