@@ -8,6 +8,7 @@ import { leadCommand } from "./commands/lead.ts";
 import { listCommand } from "./commands/list.ts";
 import { releaseCommand } from "./commands/release.ts";
 import { runCommand, runPlainly } from "./commands/run.ts";
+import { verifyCommand } from "./commands/verify.ts";
 import { exitCodesHelp, UsageError } from "./exit-codes.ts";
 import { print } from "./output/print.ts";
 
@@ -17,6 +18,7 @@ export const commands: readonly CommandModule<object, any>[] = [
   runCommand,
   leadCommand,
   inspectCommand,
+  verifyCommand,
   listCommand,
   releaseCommand,
   doctorCommand,

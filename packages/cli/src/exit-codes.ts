@@ -4,11 +4,11 @@
  */
 export const exitCodes = {
   ok: 0,
-  /** `doctor`: the required level is not reached; `release`: not confirmed. */
+  /** `doctor`: the required level is not reached; `release`: not confirmed; `verify`: superseded. */
   no: 1,
   /** The command line, the environment or the configuration file is wrong. Nothing was done. */
   usage: 64,
-  /** Too few servers answered. */
+  /** Too few servers answered; `verify`: it cannot be told. */
   noQuorum: 69,
   /** A bug in this program. */
   internal: 70,
@@ -52,9 +52,10 @@ export class UsageError extends Failure {
 
 /** The exit codes as the help shows them. */
 export const exitCodesHelp = `Exit codes:
-  1         doctor: the required level is not reached; release: not confirmed
+  1         doctor: the required level is not reached; release: not confirmed;
+            verify: superseded
   64        the command line or the configuration is wrong
-  69        too few servers replied
+  69        too few servers replied; verify: unknown
   75        another owner held the lock; see run --conflict-exit-code
   76        the lock was lost
   78        the servers cannot work in this configuration
