@@ -18,6 +18,7 @@ const arrows = {
   simulation: ["memory", "core"],
   postgres: ["core"],
   sqlite: ["core"],
+  "web-locks": ["core"],
   cli: ["etcd", "ioredis", "memory", "postgres", "redis", "sqlite", "core"],
 };
 const rules = [

@@ -64,9 +64,9 @@ interface Report {
   readonly error: string;
 }
 
-/** Runs a bundled script in a page of Chromium, which reports what the script printed. */
-export async function runInChromium({ binary }: Chromium, script: string): Promise<void> {
-  await withTemporaryFolder(async (profile) => {
+/** Runs a bundled script in a page of Chromium, and returns what the script printed. */
+export async function runInChromium({ binary }: Chromium, script: string): Promise<string> {
+  return withTemporaryFolder(async (profile) => {
     const server = createServer();
     server.listen(0, "127.0.0.1");
     await once(server, "listening");
@@ -81,6 +81,7 @@ export async function runInChromium({ binary }: Chromium, script: string): Promi
     try {
       const { printed, error } = await withinTimeout(reported, "the page did not report");
       if (error !== "" || printed === "") throw new Error(error || "the bundle printed nothing");
+      return printed;
     } finally {
       await end(browser);
       server.closeAllConnections();

@@ -154,7 +154,7 @@ async function fixtureTrials({ directory }: ConsumerProject, runtime: Runtime): 
 
 /** Runs the examples of the packages that run in browsers. */
 function browserTrials(project: ConsumerProject, chromium: Chromium | undefined): Trial[] {
-  const places: [row: string, runScript: (script: string) => Promise<void>][] = [
+  const places: [row: string, runScript: (script: string) => Promise<unknown>][] = [
     ["a context with nothing but web globals", runInBareContext],
   ];
   if (chromium) places.push([`${chromium.name}, headless`, (script) => runInChromium(chromium, script)]);

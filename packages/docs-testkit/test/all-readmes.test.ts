@@ -24,6 +24,7 @@ const outputs: Readonly<Record<string, readonly (RegExp | string)[]>> = {
   postgres: [quickStart, quickStart, "[ { amount: 70 } ]\n"],
   sqlite: [quickStart],
   etcd: [quickStart],
+  "web-locks": ["exclusive cart\n42\ngot it\n1\n"],
   opentelemetry: [/^measured and traced, fence \d+$/m, /holdfast\.lock\.hold\.duration/],
   simulation: [
     /^20 runs, \d+ locks, 0 complaints$/m,

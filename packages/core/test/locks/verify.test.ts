@@ -87,7 +87,7 @@ describe("verify()", () => {
   });
 });
 
-/** What happens next: a client acquires or releases, or time passes; and which nodes are down meanwhile, and after. */
+/** The next event: a client acquires or releases, or time passes; and which nodes are down meanwhile, and after. */
 const anyStep = fc.record({
   act: fc.constantFrom("acquire", "acquire", "release", "pass"),
   client: fc.nat(2),

@@ -1,0 +1,625 @@
+/**
+ * The clauses of the Web Locks API that a program can observe, each with a trial that any lock manager must pass: ours,
+ * and those of browsers, Deno and Node. The trials use nothing but web globals, so that they run everywhere.
+ */
+import type { LockMode, LockManager as OurLockManager } from "../src/types.ts";
+
+/** What the trials need of a lock manager: less than any has. */
+export type Locks = Pick<OurLockManager, "query"> & {
+  // biome-ignore lint/suspicious/noExplicitAny: some trials pass wrong arguments
+  request(...args: any[]): Promise<any>;
+};
+
+/** A clause and its trial. */
+export interface Clause {
+  /** The anchor of the section in https://w3c.github.io/web-locks/. */
+  readonly section: string;
+  /** The sentence that must be true. */
+  readonly fact: string;
+  /** Rejects if it is not. Uses only locks whose names begin with `name`, and leaves none behind. */
+  trial(locks: Locks, name: string): Promise<void>;
+}
+
+interface Options {
+  readonly mode?: LockMode;
+  readonly ifAvailable?: boolean;
+  readonly signal?: AbortSignal;
+  readonly steal?: boolean;
+}
+
+/** Throws unless both have the same JSON. */
+function equal(actual: unknown, wanted: unknown): void {
+  const [got, expected] = [JSON.stringify(actual), JSON.stringify(wanted)];
+  if (got !== expected) throw new Error(`wanted ${expected}, got ${got}`);
+}
+
+/** Returns the name of the error with which a promise rejects. */
+async function rejection(promise: Promise<unknown>): Promise<string> {
+  try {
+    await promise;
+  } catch (error) {
+    return (error as Error).name;
+  }
+  return "none";
+}
+
+/** Requests a lock, and holds it until `end` is called. `log` receives the label when the callback runs. */
+function hold(locks: Locks, name: string, options: Options = {}, label = "", log: string[] = []) {
+  let end: (value?: unknown) => void = () => {};
+  let called: (lock: unknown) => void = () => {};
+  const ended = new Promise((resolve) => {
+    end = resolve;
+  });
+  const granted = new Promise<{ name: string; mode: string } | null>((resolve) => {
+    called = resolve as typeof called;
+  });
+  const result = locks.request(name, options, async (lock: unknown) => {
+    log.push(label);
+    called(lock);
+    return ended;
+  });
+  result.catch(() => {}); // a trial looks at it later
+  return { granted, end, result };
+}
+
+/** Whether a lock would be granted now. */
+function isFree(locks: Locks, name: string, mode: LockMode = "exclusive"): Promise<boolean> {
+  return locks.request(name, { mode, ifAvailable: true }, (lock: unknown) => lock !== null);
+}
+
+/** Waits until the manager lists as many requests for the name. */
+async function pending(locks: Locks, name: string, count: number): Promise<void> {
+  for (const deadline = Date.now() + 10_000; ; ) {
+    const waiting = (await locks.query()).pending.filter((info) => info.name === name);
+    if (waiting.length === count) return;
+    if (Date.now() > deadline) throw new Error(`wanted ${count} pending requests, got ${waiting.length}`);
+    await new Promise((resolve) => setTimeout(resolve, 1));
+  }
+}
+
+const shared = { mode: "shared" } as const;
+const noop = () => {};
+
+export const clauses: readonly Clause[] = [
+  {
+    section: "resource-names",
+    fact: 'request() rejects a name that begins with "-" with a NotSupportedError, and accepts all others',
+    async trial(locks, name) {
+      equal(await rejection(locks.request("-", noop)), "NotSupportedError");
+      equal(await rejection(locks.request(`-${name}`, noop)), "NotSupportedError");
+      equal(await locks.request(`${name}-`, () => 1), 1);
+      equal(await locks.request("", () => 2), 2);
+      equal(await locks.request(`${name} – ü 🔒 \0\n*`, () => 3), 3);
+    },
+  },
+  {
+    section: "modes-scheduling",
+    fact: "request() grants no lock of a name while an exclusive one is held",
+    async trial(locks, name) {
+      const holder = hold(locks, name);
+      await holder.granted;
+      equal([await isFree(locks, name), await isFree(locks, name, "shared")], [false, false]);
+      holder.end();
+      await holder.result;
+      equal(await isFree(locks, name), true);
+    },
+  },
+  {
+    section: "modes-scheduling",
+    fact: "request() grants shared locks together, and no exclusive one meanwhile",
+    async trial(locks, name) {
+      const holders = [hold(locks, name, shared), hold(locks, name, shared), hold(locks, name, shared)];
+      await Promise.all(holders.map(({ granted }) => granted));
+      equal([await isFree(locks, name), await isFree(locks, name, "shared")], [false, true]);
+      for (const holder of holders) holder.end();
+      await Promise.all(holders.map(({ result }) => result));
+      equal(await isFree(locks, name), true);
+    },
+  },
+  {
+    section: "modes-scheduling",
+    fact: "request() has the mode exclusive by default",
+    async trial(locks, name) {
+      equal(await locks.request(name, (lock: { mode: string }) => lock.mode), "exclusive");
+      equal(await locks.request(name, {}, (lock: { mode: string }) => lock.mode), "exclusive");
+      equal(await locks.request(name, { mode: undefined }, (lock: { mode: string }) => lock.mode), "exclusive");
+    },
+  },
+  {
+    section: "modes-scheduling",
+    fact: "request() grants locks of different names independently",
+    async trial(locks, name) {
+      const result = await locks.request(`${name} 1`, () => locks.request(`${name} 2`, () => "both"));
+      equal(result, "both");
+    },
+  },
+  {
+    section: "concept-lock",
+    fact: "request() holds the lock until the promise of the callback fulfils",
+    async trial(locks, name) {
+      const log: string[] = [];
+      const first = hold(locks, name, {}, "first", log);
+      const second = hold(locks, name, {}, "second", log);
+      await first.granted;
+      await pending(locks, name, 1);
+      equal(log, ["first"]);
+      first.end("done");
+      equal(await first.result, "done");
+      await second.granted;
+      second.end();
+      await second.result;
+    },
+  },
+  {
+    section: "concept-lock",
+    fact: "request() releases the lock when the promise of the callback rejects",
+    async trial(locks, name) {
+      const failing = locks.request(name, async () => {
+        throw new RangeError("mine");
+      });
+      equal(await rejection(failing), "RangeError");
+      equal(await isFree(locks, name), true);
+    },
+  },
+  {
+    section: "concept-lock",
+    fact: "request() settles after the lock is released",
+    async trial(locks, name) {
+      for (let round = 0; round < 5; round++) {
+        await locks.request(name, async () => {});
+        equal(await isFree(locks, name), true);
+      }
+    },
+  },
+  {
+    section: "concept-lock",
+    fact: "request() holds the lock only during a callback that is not asynchronous",
+    async trial(locks, name) {
+      equal(await locks.request(name, () => "value"), "value");
+      equal(await isFree(locks, name), true);
+    },
+  },
+  {
+    section: "grantable",
+    fact: "request() grants exclusive locks in the order of the requests",
+    async trial(locks, name) {
+      const log: string[] = [];
+      const requests = ["1", "2", "3", "4"].map((label) => hold(locks, name, {}, label, log));
+      for (const { granted, end, result } of requests) {
+        await granted;
+        end();
+        await result;
+      }
+      equal(log, ["1", "2", "3", "4"]);
+    },
+  },
+  {
+    section: "grantable",
+    fact: "request() lets a shared request wait behind an exclusive one, even while shared locks are held",
+    async trial(locks, name) {
+      const log: string[] = [];
+      const reader = hold(locks, name, shared, "reader", log);
+      await reader.granted;
+      const writer = hold(locks, name, {}, "writer", log);
+      const late = hold(locks, name, shared, "late reader", log);
+      await pending(locks, name, 2);
+      equal(log, ["reader"]);
+      reader.end();
+      await writer.granted;
+      await pending(locks, name, 1);
+      equal(log, ["reader", "writer"]);
+      writer.end();
+      await late.granted;
+      late.end();
+      await late.result;
+    },
+  },
+  {
+    section: "grantable",
+    fact: "request() lets an exclusive request wait for all shared locks, and grants shared ones in a row together",
+    async trial(locks, name) {
+      const log: string[] = [];
+      const writer = hold(locks, name, {}, "writer", log);
+      const readers = ["1", "2"].map((label) => hold(locks, name, shared, label, log));
+      const next = hold(locks, name, {}, "next", log);
+      await writer.granted;
+      writer.end();
+      await Promise.all(readers.map(({ granted }) => granted));
+      readers[1]?.end();
+      await readers[1]?.result;
+      await pending(locks, name, 1);
+      equal(log.length, 3);
+      readers[0]?.end();
+      await next.granted;
+      next.end();
+      await next.result;
+    },
+  },
+  {
+    section: "api-lock-manager-request",
+    fact: "request() rejects with a TypeError for arguments that cannot be converted, and throws nothing",
+    async trial(locks, name) {
+      const signal = {} as AbortSignal;
+      const calls: (() => Promise<unknown>)[] = [
+        () => locks.request(),
+        () => locks.request(name),
+        () => locks.request(name, {}),
+        () => locks.request(name, "shared", noop),
+        () => locks.request(name, 1, noop),
+        () => locks.request(name, {}, {}),
+        () => locks.request(name, noop, {}),
+        () => locks.request(name, { mode: "foo" }, noop),
+        () => locks.request(name, { mode: null }, noop),
+        () => locks.request(name, { mode: "" }, noop),
+        () => locks.request(name, { signal }, noop),
+        () => locks.request(name, { signal: null }, noop),
+        () => locks.request(Symbol("name"), noop),
+      ];
+      for (const [index, call] of calls.entries()) equal([index, await rejection(call())], [index, "TypeError"]);
+    },
+  },
+  {
+    section: "api-lock-manager-request",
+    fact: "request() converts the name to a string, flags to booleans, absent options to none, and ignores unknown ones",
+    async trial(locks, name) {
+      const nameOf = (lock: { name: string }) => lock.name;
+      equal([await locks.request(null, nameOf), await locks.request(42, nameOf)], ["null", "42"]);
+      equal(await locks.request(undefined, nameOf), "undefined");
+      for (const options of [undefined, null, {}, noop, { timeout: 1 }, { ifAvailable: 0, steal: "" }]) {
+        equal(await locks.request(name, options, nameOf), name);
+      }
+      const holder = hold(locks, name);
+      await holder.granted;
+      equal(await locks.request(name, { ifAvailable: "yes" }, (lock: unknown) => lock), null);
+      holder.end();
+      await holder.result;
+    },
+  },
+  {
+    section: "api-lock-manager-request",
+    fact: "request() rejects steal with ifAvailable with a NotSupportedError",
+    async trial(locks, name) {
+      equal(await rejection(locks.request(name, { steal: true, ifAvailable: true }, noop)), "NotSupportedError");
+    },
+  },
+  {
+    section: "api-lock-manager-request",
+    fact: "request() rejects steal with the mode shared with a NotSupportedError",
+    async trial(locks, name) {
+      equal(await rejection(locks.request(name, { steal: true, mode: "shared" }, noop)), "NotSupportedError");
+    },
+  },
+  {
+    section: "api-lock-manager-request",
+    fact: "request() rejects signal with steal or ifAvailable with a NotSupportedError",
+    async trial(locks, name) {
+      const { signal } = new AbortController();
+      equal(await rejection(locks.request(name, { signal, steal: true }, noop)), "NotSupportedError");
+      equal(await rejection(locks.request(name, { signal, ifAvailable: true }, noop)), "NotSupportedError");
+    },
+  },
+  {
+    section: "api-lock-manager-request",
+    fact: "request() rejects with the reason of a signal that has aborted, after all other checks",
+    async trial(locks, name) {
+      const signal = AbortSignal.abort(new RangeError("mine"));
+      let calls = 0;
+      const count = () => {
+        calls += 1;
+      };
+      equal(await rejection(locks.request(name, { signal }, count)), "RangeError");
+      equal(await rejection(locks.request(name, { signal: AbortSignal.abort() }, count)), "AbortError");
+      equal(await rejection(locks.request("-", { signal }, count)), "NotSupportedError");
+      equal(await rejection(locks.request(name, { signal, steal: true }, count)), "NotSupportedError");
+      equal(await rejection(locks.request("-", { mode: "foo" }, count)), "TypeError");
+      equal(await rejection(locks.request(name, { signal }, "count")), "TypeError");
+      equal(calls, 0);
+    },
+  },
+  {
+    section: "api-lock-manager-request",
+    fact: "request() returns before it calls the callback",
+    async trial(locks, name) {
+      const log: string[] = [];
+      const granted = locks.request(name, () => log.push("lock"));
+      log.push("returned");
+      await granted;
+      const holder = hold(locks, name);
+      const refused = locks.request(name, { ifAvailable: true }, () => log.push("null"));
+      log.push("returned");
+      await refused;
+      holder.end();
+      await holder.result;
+      equal(log, ["returned", "lock", "returned", "null"]);
+    },
+  },
+  {
+    section: "api-lock-manager-request",
+    fact: "request() settles with the result of the callback",
+    async trial(locks, name) {
+      equal(await locks.request(name, async () => ({ a: 1 })), { a: 1 });
+      // biome-ignore lint/suspicious/noThenProperty: any thenable counts
+      equal(await locks.request(name, () => ({ then: (resolve: (value: number) => void) => resolve(7) })), 7);
+      const thrower = () => {
+        throw new RangeError("mine");
+      };
+      equal(await rejection(locks.request(name, thrower)), "RangeError");
+      equal(await rejection(locks.request(name, () => Promise.reject(new RangeError("mine")))), "RangeError");
+      equal(await isFree(locks, name), true);
+    },
+  },
+  {
+    section: "algorithm-abort-request",
+    fact: "signal ends a wait: the request rejects with its reason and leaves the queue",
+    async trial(locks, name) {
+      const log: string[] = [];
+      const controller = new AbortController();
+      const holder = hold(locks, name, {}, "holder", log);
+      await holder.granted;
+      const waiting = hold(locks, name, { signal: controller.signal }, "aborted", log);
+      const behind = hold(locks, name, {}, "behind", log);
+      await pending(locks, name, 2);
+      controller.abort(new RangeError("mine"));
+      equal(await rejection(waiting.result), "RangeError");
+      await pending(locks, name, 1);
+      holder.end();
+      await behind.granted;
+      behind.end();
+      await behind.result;
+      equal(log, ["holder", "behind"]);
+      equal(await isFree(locks, name), true);
+    },
+  },
+  {
+    section: "algorithm-abort-request",
+    fact: "signal that ends a wait lets the requests behind it share the lock at once",
+    async trial(locks, name) {
+      const controller = new AbortController();
+      const reader = hold(locks, name, shared);
+      await reader.granted;
+      const writer = hold(locks, name, { signal: controller.signal });
+      const behind = hold(locks, name, shared);
+      await pending(locks, name, 2);
+      controller.abort();
+      equal(await rejection(writer.result), "AbortError");
+      await behind.granted;
+      reader.end();
+      behind.end();
+      await Promise.all([reader.result, behind.result]);
+    },
+  },
+  {
+    section: "algorithm-abort-request",
+    fact: "signal without a reason rejects with an AbortError",
+    async trial(locks, name) {
+      const controller = new AbortController();
+      const holder = hold(locks, name);
+      const waiting = hold(locks, name, { signal: controller.signal });
+      await holder.granted;
+      await pending(locks, name, 1);
+      controller.abort();
+      equal(await rejection(waiting.result), "AbortError");
+      holder.end();
+      await holder.result;
+    },
+  },
+  {
+    section: "algorithm-process-request",
+    fact: "signal has no effect once the lock is granted",
+    async trial(locks, name) {
+      const controller = new AbortController();
+      const holder = hold(locks, name, { signal: controller.signal });
+      await holder.granted;
+      controller.abort();
+      equal(await isFree(locks, name), false);
+      holder.end("done");
+      equal(await holder.result, "done");
+    },
+  },
+  {
+    section: "algorithm-process-request",
+    fact: "signal that aborts in the turn of the request ends it, and no callback runs",
+    async trial(locks, name) {
+      const log: string[] = [];
+      const controller = new AbortController();
+      const request = hold(locks, name, { signal: controller.signal }, "called", log);
+      controller.abort();
+      equal(await rejection(request.result), "AbortError");
+      await locks.request(name, noop);
+      equal(log, []);
+    },
+  },
+  {
+    section: "algorithm-request-lock",
+    fact: "ifAvailable gets a free lock, and holds it like any other",
+    async trial(locks, name) {
+      const holder = hold(locks, name, { ifAvailable: true });
+      equal((await holder.granted)?.name, name);
+      equal(await isFree(locks, name), false);
+      holder.end("done");
+      equal(await holder.result, "done");
+      equal(await isFree(locks, name), true);
+    },
+  },
+  {
+    section: "algorithm-request-lock",
+    fact: "ifAvailable calls back with null, and settles with the result, if the lock is held",
+    async trial(locks, name) {
+      const holder = hold(locks, name);
+      await holder.granted;
+      const thrower = (lock: unknown) => {
+        throw lock === null ? new RangeError("mine") : new Error("granted");
+      };
+      equal(await locks.request(name, { ifAvailable: true }, async (lock: unknown) => [lock]), [null]);
+      equal(await rejection(locks.request(name, { ifAvailable: true }, thrower)), "RangeError");
+      holder.end();
+      await holder.result;
+    },
+  },
+  {
+    section: "algorithm-request-lock",
+    fact: "ifAvailable calls back with null behind a request that waits, even if the lock could be shared",
+    async trial(locks, name) {
+      const reader = hold(locks, name, shared);
+      await reader.granted;
+      equal(await isFree(locks, name, "shared"), true);
+      const writer = hold(locks, name);
+      equal(await isFree(locks, name, "shared"), false);
+      reader.end();
+      await writer.granted;
+      writer.end();
+      await writer.result;
+    },
+  },
+  {
+    section: "algorithm-request-lock",
+    fact: "ifAvailable calls back with the lock for the first of two requests in one turn, and precedes later requests",
+    async trial(locks, name) {
+      const log: string[] = [];
+      const first = hold(locks, name, { ifAvailable: true }, "first", log);
+      const second = hold(locks, name, { ifAvailable: true });
+      const third = hold(locks, name, {}, "third", log);
+      equal([(await first.granted) !== null, await second.granted], [true, null]);
+      second.end();
+      first.end();
+      await third.granted;
+      third.end();
+      await third.result;
+      equal(log, ["first", "third"]);
+    },
+  },
+  {
+    section: "algorithm-request-lock",
+    fact: "ifAvailable without a lock holds nothing while its callback runs",
+    async trial(locks, name) {
+      const holder = hold(locks, name);
+      await holder.granted;
+      const refused = hold(locks, name, { ifAvailable: true });
+      equal(await refused.granted, null);
+      holder.end();
+      await holder.result;
+      equal(await isFree(locks, name), true);
+      refused.end();
+      await refused.result;
+    },
+  },
+  {
+    section: "algorithm-request-lock",
+    fact: "steal gets a held lock: the request of the holder rejects with an AbortError, while its callback goes on",
+    async trial(locks, name) {
+      const log: string[] = [];
+      const holder = hold(locks, name, {}, "holder", log);
+      await holder.granted;
+      const thief = hold(locks, name, { steal: true }, "thief", log);
+      equal((await thief.granted)?.mode, "exclusive");
+      equal(await rejection(holder.result), "AbortError");
+      holder.end(); // has no effect: the thief keeps the lock
+      equal(await isFree(locks, name), false);
+      thief.end("done");
+      equal(await thief.result, "done");
+      equal(log, ["holder", "thief"]);
+      equal(await isFree(locks, name), true);
+    },
+  },
+  {
+    section: "algorithm-request-lock",
+    fact: "steal takes the lock from all that share it",
+    async trial(locks, name) {
+      const readers = [hold(locks, name, shared), hold(locks, name, shared)];
+      await Promise.all(readers.map(({ granted }) => granted));
+      const thief = hold(locks, name, { steal: true });
+      await thief.granted;
+      for (const { result } of readers) equal(await rejection(result), "AbortError");
+      for (const { end } of readers) end();
+      equal(await isFree(locks, name, "shared"), false);
+      thief.end();
+      await thief.result;
+    },
+  },
+  {
+    section: "algorithm-request-lock",
+    fact: "steal passes the requests that wait, which keep their order",
+    async trial(locks, name) {
+      const log: string[] = [];
+      const holder = hold(locks, name, {}, "holder", log);
+      await holder.granted;
+      const waiting = ["1", "2"].map((label) => hold(locks, name, {}, label, log));
+      await pending(locks, name, 2);
+      const thief = hold(locks, name, { steal: true }, "thief", log);
+      const last = hold(locks, name, {}, "last", log);
+      for (const { granted, end, result } of [thief, ...waiting, last]) {
+        await granted;
+        end();
+        await result;
+      }
+      equal(log, ["holder", "thief", "1", "2", "last"]);
+      holder.end();
+    },
+  },
+  {
+    section: "algorithm-request-lock",
+    fact: "steal gets a free lock, and can be stolen from in turn",
+    async trial(locks, name) {
+      const log: string[] = [];
+      const first = hold(locks, name, { steal: true }, "first", log);
+      const second = hold(locks, name, { steal: true }, "second", log);
+      await second.granted;
+      equal(await rejection(first.result), "AbortError");
+      second.end();
+      await second.result;
+      equal(log, ["first", "second"]);
+      first.end();
+    },
+  },
+  {
+    section: "api-lock-manager-query",
+    fact: "query() lists what is held and, in order, what is requested, with name, mode and clientId",
+    async trial(locks, name) {
+      const holder = hold(locks, name, shared);
+      await holder.granted;
+      const waiting = [hold(locks, name), hold(locks, name, shared), hold(locks, name)];
+      await pending(locks, name, 3);
+      const { held, pending: requests } = await locks.query();
+      const modes = (list: typeof held) => list.filter((info) => info.name === name).map(({ mode }) => mode);
+      equal([modes(held), modes(requests)], [["shared"], ["exclusive", "shared", "exclusive"]]);
+      const ids = new Set([...held, ...requests].filter((info) => info.name === name).map(({ clientId }) => clientId));
+      equal([ids.size, typeof [...ids][0]], [1, "string"]);
+      for (const { granted, end, result } of [holder, ...waiting]) {
+        await granted;
+        end();
+        await result;
+      }
+    },
+  },
+  {
+    section: "api-lock-manager-query",
+    fact: "query() does not list a lock that was released or stolen, nor a request that was aborted",
+    async trial(locks, name) {
+      const controller = new AbortController();
+      const holder = hold(locks, name);
+      await holder.granted;
+      const aborted = hold(locks, name, { signal: controller.signal });
+      await pending(locks, name, 1);
+      controller.abort();
+      equal(await rejection(aborted.result), "AbortError");
+      const thief = hold(locks, name, { steal: true });
+      await thief.granted;
+      const during = await locks.query();
+      thief.end();
+      await thief.result;
+      const after = await locks.query();
+      const count = (list: readonly { name: string }[]) => list.filter((info) => info.name === name).length;
+      equal([count(during.held), count(during.pending), count(after.held)], [1, 0, 0]);
+      holder.end();
+    },
+  },
+  {
+    section: "api-lock",
+    fact: "the callback gets a lock with the name and the mode of the request",
+    async trial(locks, name) {
+      const facts = ({ name: given, mode }: { name: string; mode: string }) => [given, mode];
+      equal(await locks.request(name, facts), [name, "exclusive"]);
+      equal(await locks.request(name, shared, facts), [name, "shared"]);
+    },
+  },
+];

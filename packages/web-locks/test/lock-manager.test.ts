@@ -1,0 +1,330 @@
+import { LockLostError, QuorumUnreachableError, Redlock, type RedlockOptions } from "@holdfast/core";
+import { memoryNode } from "@holdfast/memory";
+import { FaultyNode, VirtualClock } from "@holdfast/testkit";
+import { createLockManager, type GrantedLock, type LockManagerOptions } from "@holdfast/web-locks";
+import { describe, expect, it } from "vitest";
+
+/** Three nodes on a virtual clock, each behind a network of its own for every client. */
+function world() {
+  const clock = new VirtualClock();
+  const inner = ["a", "b", "c"].map((name) => memoryNode({ name, clock }));
+  return {
+    clock,
+    inner,
+    client(options: LockManagerOptions = {}, redlockOptions: RedlockOptions = {}) {
+      const nodes = inner.map((node) => new FaultyNode(node, clock));
+      const redlock = new Redlock(nodes, { clock, nodeTimeoutMs: 50, ttlMs: 1_000, ...redlockOptions });
+      return { nodes, redlock, locks: createLockManager(redlock, options) };
+    },
+  };
+}
+
+/** A callback that runs until the test ends it. */
+function callback() {
+  const locks: (GrantedLock | null)[] = [];
+  let end: (value?: unknown) => void = () => {};
+  const ended = new Promise((resolve) => {
+    end = resolve;
+  });
+  const run = (lock: GrantedLock | null): Promise<unknown> => {
+    locks.push(lock);
+    return ended;
+  };
+  return { run, locks, end };
+}
+
+const down = () => ({ reject: new Error("down") });
+
+describe("createLockManager()", () => {
+  it("createLockManager() returns a value that fits the type of navigator.locks", async () => {
+    const locks: LockManager = createLockManager(new Redlock([memoryNode()]));
+    const result: number = await locks.request("r", { mode: "shared" }, async (lock) => (lock?.name === "r" ? 1 : 0));
+    expect(result).toBe(1);
+  });
+
+  it("createLockManager() refuses bad arguments, and names them", () => {
+    const redlock = new Redlock([memoryNode()]);
+    expect(() => createLockManager({} as Redlock)).toThrow("redlock must be an object with the method acquire");
+    expect(() => createLockManager(redlock, { clientID: "x" } as never)).toThrow("clientID is not an option");
+    expect(() => createLockManager(redlock, { clientId: "" })).toThrow(RangeError);
+    expect(() => createLockManager(redlock, { clientId: "a\nb" })).toThrow(RangeError);
+    expect(() => createLockManager(redlock, { prefix: 1 as never })).toThrow("prefix must be a string");
+  });
+
+  it("createLockManager() separates the names of different prefixes, and shares those of one", async () => {
+    const { client, clock } = world();
+    const { redlock, locks } = client({ prefix: "" });
+    const other = client({ prefix: "other:" });
+    const isFree = (lock: GrantedLock | null) => lock !== null;
+    const lock = await redlock.acquire("r");
+    expect(await clock.until(locks.request("r", { ifAvailable: true }, isFree))).toBe(false);
+    expect(await clock.until(other.locks.request("r", { ifAvailable: true }, isFree))).toBe(true);
+    await clock.until(lock.release());
+  });
+});
+
+describe("request()", () => {
+  it("request() passes a fence that grows with every lock, whichever manager grants it", async () => {
+    const { client, clock } = world();
+    const fences: number[] = [];
+    for (const { locks } of [client(), client(), client()]) {
+      await clock.until(locks.request("r", ({ fence }) => fences.push(fence)));
+    }
+    expect(fences.every((fence, index) => fence > (fences[index - 1] ?? 0))).toBe(true);
+  });
+
+  it("request() excludes other managers and other clients of the nodes, and extends its lock meanwhile", async () => {
+    const { client, clock } = world();
+    const [one, two] = [client(), client()];
+    const first = callback();
+    const second = callback();
+    const held = one.locks.request("r", first.run);
+    const waiting = two.locks.request("r", second.run);
+    await clock.advance(5_000);
+    expect([first.locks.length, second.locks.length]).toEqual([1, 0]);
+    expect(await clock.until(two.redlock.tryAcquire("web:r"))).toBeNull();
+    first.end("done");
+    expect(await clock.until(held)).toBe("done");
+    second.end();
+    await clock.until(waiting);
+    expect(second.locks[0]?.fence).toBeGreaterThan(first.locks[0]?.fence as number);
+  });
+
+  it("request() rejects with an AbortError when the lock is lost, and aborts the signal of the lock with it", async () => {
+    const { client, clock } = world();
+    const { locks, nodes } = client();
+    const { run, locks: granted, end } = callback();
+    const request = locks.request("r", run);
+    await clock.advance(1);
+    for (const node of nodes) node.fault = down;
+    const error = await clock.until(request.catch((caught) => caught));
+    expect(error).toMatchObject({ name: "AbortError", message: "the lock was lost" });
+    expect((error as Error).cause).toBeInstanceOf(LockLostError);
+    expect(granted[0]?.signal).toMatchObject({ aborted: true, reason: error });
+    for (const node of nodes) node.fault = () => undefined;
+    end();
+    expect(await clock.until(locks.request("r", ({ mode }) => mode))).toBe("exclusive");
+  });
+
+  it("request() waits while too few nodes reply, and ifAvailable and steal reject", async () => {
+    const { client, clock } = world();
+    const { locks, nodes } = client();
+    for (const node of nodes) node.fault = down;
+    const waiting = locks.request("r", () => "granted");
+    await clock.advance(60_000);
+    for (const options of [{ ifAvailable: true }, { steal: true }]) {
+      const refused = locks.request(`other ${Object.keys(options)}`, options, () => {});
+      await expect(clock.until(refused)).rejects.toBeInstanceOf(QuorumUnreachableError);
+    }
+    for (const node of nodes) node.fault = () => undefined;
+    expect(await clock.until(waiting)).toBe("granted");
+  });
+
+  it("request() rejects when the Redlock is closed, unless the lock is held", async () => {
+    const { client, clock } = world();
+    const { locks, redlock } = client();
+    const { run, end } = callback();
+    const held = locks.request("r", run);
+    const waiting = locks.request("r", () => {});
+    await clock.advance(1);
+    const closing = redlock.close();
+    await expect(clock.until(waiting)).rejects.toMatchObject({ code: "CLOSED" });
+    end("done");
+    expect(await clock.until(held)).toBe("done");
+    await clock.until(closing);
+    await expect(locks.request("r", () => {})).rejects.toMatchObject({ code: "CLOSED" });
+  });
+
+  it("request() rejects a name with a lone surrogate, which servers cannot store", async () => {
+    const { client } = world();
+    await expect(client().locks.request("\ud800", () => {})).rejects.toThrow(TypeError);
+  });
+
+  it("request() with ifAvailable waits for the release of this manager's last lock, and later requests for it", async () => {
+    const { client, clock } = world();
+    const { locks, nodes } = client();
+    const first = callback();
+    const held = locks.request("r", first.run);
+    await clock.advance(1);
+    for (const node of nodes) node.fault = ({ method }) => (method === "release" ? { requestMs: 20 } : undefined);
+    first.end();
+    await clock.advance(1); // the release is on its way
+    const second = callback();
+    const third = callback();
+    const available = locks.request("r", { ifAvailable: true }, second.run);
+    const last = locks.request("r", third.run);
+    await clock.advance(200);
+    expect([second.locks[0]?.name, third.locks.length]).toEqual(["r", 0]);
+    second.end();
+    third.end();
+    await clock.until(Promise.all([held, available, last]));
+  });
+});
+
+describe("steal", () => {
+  it("steal takes the lock from another manager, whose request rejects within half of the ttl", async () => {
+    const { client, clock } = world();
+    const [one, two, three] = [client(), client(), client()];
+    const holder = callback();
+    const waiter = callback();
+    const thief = callback();
+    const held = one.locks.request("r", holder.run).catch((error) => error);
+    await clock.advance(1);
+    const waiting = three.locks.request("r", waiter.run);
+    await clock.advance(1);
+    const stolen = two.locks.request("r", { steal: true }, thief.run);
+    await clock.advance(1);
+    expect(thief.locks[0]?.fence).toBeGreaterThan(holder.locks[0]?.fence as number);
+    await clock.advance(500);
+    const error = await clock.until(held);
+    expect(error).toMatchObject({ name: "AbortError", cause: { code: "LOCK_LOST", reason: "not-held" } });
+    expect(holder.locks[0]?.signal.reason).toBe(error);
+    holder.end();
+    await clock.advance(2_000);
+    expect(waiter.locks).toEqual([]); // the nodes name nobody for a stolen lock
+    thief.end("done");
+    expect(await clock.until(stolen)).toBe("done");
+    waiter.end();
+    await clock.until(waiting);
+  });
+
+  it("steal takes the lock from all who share it in other managers, and from other clients of the nodes", async () => {
+    const { client, clock } = world();
+    const readers = [client(), client(), client(), client()].map(({ locks }) => {
+      const { run } = callback();
+      return locks.request("r", { mode: "shared" }, run).catch(({ name }) => name);
+    });
+    await clock.advance(1);
+    const { redlock, locks } = client();
+    const lock = await clock.until(redlock.acquire("web:r", { mode: "shared", autoExtend: true }));
+    const thief = callback();
+    const stolen = locks.request("r", { steal: true }, thief.run);
+    await clock.advance(0);
+    expect(thief.locks).toHaveLength(1);
+    await clock.advance(600);
+    expect(await clock.until(Promise.all(readers))).toEqual(readers.map(() => "AbortError"));
+    expect(lock.signal.aborted).toBe(true);
+    thief.end();
+    await clock.until(stolen);
+  });
+
+  it("steal that fails has ended the lock of the holder all the same", async () => {
+    const { client, clock } = world();
+    const { locks, nodes } = client();
+    const holder = callback();
+    const held = locks.request("r", holder.run).catch(({ name }) => name);
+    await clock.advance(1);
+    for (const node of nodes) node.fault = ({ method }) => (method === "extend" ? undefined : down());
+    const stolen = locks.request("r", { steal: true }, () => {});
+    await expect(clock.until(stolen)).rejects.toBeInstanceOf(QuorumUnreachableError);
+    for (const node of nodes) node.fault = () => undefined;
+    expect(await held).toBe("AbortError");
+    expect(await clock.until(locks.request("r", () => "granted"))).toBe("granted");
+  });
+
+  it("steal does not wait for a node that hangs", async () => {
+    const { client, clock } = world();
+    const [one, two] = [client(), client()];
+    const holder = callback();
+    const held = one.locks.request("r", holder.run).catch(({ name }) => name);
+    await clock.advance(1);
+    const hanging = two.nodes[2] as FaultyNode;
+    hanging.fault = () => ({ lose: "request" });
+    const startedMs = clock.monotonicMs();
+    await clock.until(two.locks.request("r", { steal: true }, () => {}));
+    expect(clock.monotonicMs() - startedMs).toBeLessThan(200); // virtual time
+    expect(await clock.until(held)).toBe("AbortError");
+  });
+
+  it("steal follows an earlier one of this manager, however late the nodes reply", async () => {
+    const { client, clock } = world();
+    const { locks, nodes } = client();
+    let calls = 0;
+    for (const node of nodes) node.fault = () => ({ requestMs: 40 - 7 * Math.min(5, calls++) });
+    const log: string[] = [];
+    const callbacks = ["1", "2", "3"].map((label) => {
+      const { run, end } = callback();
+      const request = locks.request("r", { steal: true }, (lock) => {
+        log.push(label);
+        return run(lock);
+      });
+      return {
+        end,
+        outcome: request.then(
+          () => `${label} done`,
+          ({ name }) => `${label} ${name}`,
+        ),
+      };
+    });
+    await clock.advance(5_000);
+    expect(log).toEqual(["1", "2", "3"]);
+    for (const { end } of callbacks) end();
+    const outcomes = await clock.until(Promise.all(callbacks.map(({ outcome }) => outcome)));
+    expect(outcomes).toEqual(["1 AbortError", "2 AbortError", "3 done"]);
+  });
+
+  it("steal by two managers at once gives the lock to both in turn, and leaves it to one", async () => {
+    const { client, clock } = world();
+    const thieves = [client(), client()].map(({ locks }) => {
+      const { run, locks: granted, end } = callback();
+      return { granted, end, outcome: locks.request("r", { steal: true }, run).catch(({ name }) => name) };
+    });
+    await clock.advance(2_000);
+    for (const { end } of thieves) end("done");
+    const outcomes = await clock.until(Promise.all(thieves.map(({ outcome }) => outcome)));
+    expect(outcomes.filter((outcome) => outcome === "done")).toHaveLength(1);
+    expect(thieves.map(({ granted }) => granted.length)).toEqual([1, 1]);
+  });
+});
+
+describe("query()", () => {
+  it("query() lists the holder of another manager under its clientId, and not its requests", async () => {
+    const { client, clock } = world();
+    const [one, two] = [client({ clientId: "one" }), client({ clientId: "two" })];
+    const holder = callback();
+    const held = one.locks.request("r", { mode: "shared" }, holder.run);
+    await clock.advance(1);
+    const waiter = callback();
+    const waiting = two.locks.request("r", waiter.run);
+    const elsewhere = one.locks.request("elsewhere", waiter.run);
+    await clock.advance(1);
+    expect(await clock.until(two.locks.query())).toEqual({
+      held: [{ name: "r", mode: "shared", clientId: "one" }],
+      pending: [{ name: "r", mode: "exclusive", clientId: "two" }],
+    });
+    holder.end();
+    waiter.end();
+    await clock.until(Promise.all([held, waiting, elsewhere]));
+  });
+
+  it("query() lists a holder without a manager under its label or its owner value", async () => {
+    const { client, clock } = world();
+    const { redlock } = client();
+    const { locks } = client({ clientId: "mine" });
+    for (const label of ["worker-7", undefined]) {
+      const lock = await clock.until(redlock.acquire("web:r", { label }));
+      const waiting = locks.request("r", () => {});
+      await clock.advance(1);
+      const { held } = await clock.until(locks.query());
+      expect(held).toEqual([{ name: "r", mode: "exclusive", clientId: label ?? lock.owner }]);
+      await clock.until(lock.release());
+      await clock.until(waiting);
+    }
+  });
+
+  it("query() asks the nodes nothing once no name is used any more", async () => {
+    const { client, clock } = world();
+    const { locks, nodes } = client();
+    const stolen = locks.request("r", () => new Promise(() => {})).catch(({ name }) => name);
+    await clock.advance(1);
+    await clock.until(locks.request("r", { steal: true }, () => {}));
+    await clock.until(locks.request("s", { ifAvailable: true }, () => {}));
+    await expect(locks.request("t", { signal: AbortSignal.abort() }, () => {})).rejects.toThrow();
+    expect(await stolen).toBe("AbortError");
+    await clock.advance(2_000);
+    const asked = () => nodes.flatMap((node) => node.callsOf("inspect")).length;
+    const before = asked();
+    expect(await locks.query()).toEqual({ held: [], pending: [] });
+    expect(asked()).toBe(before);
+  });
+});
