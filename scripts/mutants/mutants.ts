@@ -606,7 +606,7 @@ export const mutants: readonly Mutant[] = [
     rule: "W7",
     fault: "the timeout of a node starts before the request is sent",
     file: "quorum-call.ts",
-    from: "this.#calls.set(call, this.#turns);",
+    from: "    call.addedAtTurn = this.#turns;",
     to: "    call.startTimer();\n    if (call) return;",
   },
   {

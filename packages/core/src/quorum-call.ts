@@ -69,12 +69,13 @@ export interface CallContext {
 /**
  * Starts the deadline of each call two event-loop turns after the call. By then every client has written its requests,
  * including clients that write at the end of a turn, so a process that stalls after a call does not shorten the nodes'
- * time (W7). A call that settles earlier needs no timer.
+ * time (W7). A call that settles earlier needs no timer. The calls form a linked list, which produces no garbage when
+ * calls start and settle within one turn.
  */
 export class Deadlines {
   readonly #clock: Clock;
-  /** The calls whose deadline has not started, and the turn of each, in order. */
-  readonly #calls = new Map<QuorumCall, number>();
+  #first: QuorumCall | undefined;
+  #last: QuorumCall | undefined;
   #turns = 0;
   #isTurning = false;
 
@@ -85,13 +86,23 @@ export class Deadlines {
 
   /** Starts the call's timer after two turns unless the call is removed before. */
   add(call: QuorumCall): void {
-    this.#calls.set(call, this.#turns);
+    call.addedAtTurn = this.#turns;
+    call.earlier = this.#last;
+    if (this.#last) this.#last.later = call;
+    else this.#first = call;
+    this.#last = call;
     this.#turn();
   }
 
-  /** Removes a call, if its timer has not started. */
+  /** Removes a call, if it is in the list. */
   remove(call: QuorumCall): void {
-    this.#calls.delete(call);
+    const { earlier, later } = call;
+    if (earlier) earlier.later = later;
+    else if (this.#first === call) this.#first = later;
+    if (later) later.earlier = earlier;
+    else if (this.#last === call) this.#last = earlier;
+    call.earlier = undefined;
+    call.later = undefined;
   }
 
   #turn(): void {
@@ -103,12 +114,11 @@ export class Deadlines {
   readonly #onTurn = (): void => {
     this.#isTurning = false;
     this.#turns += 1;
-    for (const [call, addedAtTurn] of this.#calls) {
-      if (addedAtTurn + 2 > this.#turns) break;
-      this.#calls.delete(call);
+    for (let call = this.#first; call && call.addedAtTurn + 2 <= this.#turns; call = this.#first) {
+      this.remove(call);
       call.startTimer();
     }
-    if (this.#calls.size > 0) this.#turn();
+    if (this.#first) this.#turn();
   };
 }
 
@@ -164,6 +174,10 @@ export class QuorumCall {
   #cancelTimer: (() => void) | undefined;
   #resolve: ((tally: Tally) => void) | undefined;
   #isSettled = false;
+  /** The position in the list of {@link Deadlines}. */
+  addedAtTurn = 0;
+  earlier: QuorumCall | undefined;
+  later: QuorumCall | undefined;
   /** Callbacks that wait for a single node's vote. While there are any, the deadline stays active. */
   #followers: Map<number, (vote: Vote) => void> | undefined;
 
