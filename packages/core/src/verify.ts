@@ -1,6 +1,6 @@
 /** Verification of a fencing token by a service that has no storage of its own to keep the newest token in. */
 import type { NodeInspection, Redlock } from "@holdfast/core";
-import { checkInteger, checkMethods } from "./requests.ts";
+import { checkInteger, checkMethods } from "@holdfast/core/requests";
 
 /** What the nodes know about a fencing token. Each node's view was true at some moment during the call. */
 export interface Verification {

@@ -27,9 +27,9 @@ export function queueJumps(history: History): Finding[] {
 }
 
 /**
- * Finds waiters that starve: later calls got locks that exclude theirs too often on all of their resources, while no earlier call of
- * their process got a lock on any of these. Judged in runs without faults, and among processes that are notified of
- * releases.
+ * Finds waiters that starve: later calls got locks that exclude theirs too often on all of their resources, while no
+ * earlier call of their process got a lock on any of these. Judged in runs without faults, and among processes that are
+ * notified of releases.
  */
 export function starvation({ waiters, locks, isFaultless }: History, { passes }: WaitingLimits): Finding[] {
   if (!isFaultless) return [];
