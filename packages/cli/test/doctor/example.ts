@@ -23,7 +23,7 @@ export const healthyView: RedisView = {
   appendfsync: "always",
   pausesFsync: false,
   sentinels: 0,
-  access: { missing: [], missingForWakeUps: [], unknownCommands: [], isOpen: false },
+  access: { missing: [], missingForWakeUps: [], missingForSharing: [], unknownCommands: [], isOpen: false },
   lockFailure: null,
 };
 

@@ -208,6 +208,12 @@ const redisSituations: readonly Situation[] = [
     examine: async () => examineServers([await startUrlForUser(without("&holdfast:released:*"))]),
   },
   {
+    code: "sharing-denied",
+    how: "an ACL user without the keys of sharers",
+    also: ["single-server"],
+    examine: async () => examineServers([await startUrlForUser(without("~holdfast:sharers:*"))]),
+  },
+  {
     code: "version-old",
     how: "a proxy changes the version in the INFO of a server to 6",
     also: ["single-server"],

@@ -18,6 +18,7 @@ export type RedisCode =
   | "forgets-counters"
   | "recovering"
   | "wake-ups-denied"
+  | "sharing-denied"
   | "version-old"
   | "evicting-policy"
   | "no-password";
@@ -91,6 +92,13 @@ export const redisKinds: Readonly<Record<RedisCode, FindingKind>> = {
     when: "its user may not publish releases, or subscribe to them",
     remedy:
       "Grant the missing permissions with ACL SETUSER. Until then, waiters retry after a delay, or all at the same time.",
+  },
+  "sharing-denied": {
+    severity: "warning",
+    level: null,
+    when: "its user may not share locks",
+    remedy:
+      "Grant the missing permissions with ACL SETUSER. Until then, requests for shared locks fail here, and so does every request while others share the lock.",
   },
   "version-old": {
     severity: "notice",
@@ -181,6 +189,11 @@ const rules: Readonly<Record<RuledCode, Rule<RedisView>>> = {
   "wake-ups-denied": ({ access: { missingForWakeUps } }) =>
     missingForWakeUps.length > 0
       ? `denies its user permissions for notifications: ${missingForWakeUps.join(" ")}`
+      : null,
+
+  "sharing-denied": ({ access: { missingForSharing } }) =>
+    missingForSharing.length > 0
+      ? `denies its user permissions for shared locks: ${missingForSharing.join(" ")}`
       : null,
 
   "version-old": ({ info }) =>

@@ -37,6 +37,8 @@ export interface Access {
   readonly missing: readonly string[];
   /** The missing permissions for notifications, and for waiting lists that name the next waiter. */
   readonly missingForWakeUps: readonly string[];
+  /** The missing permissions for shared locks. */
+  readonly missingForSharing: readonly string[];
   /** The commands that the server lacks. */
   readonly unknownCommands: readonly string[];
   /** Whether clients may connect without a password; null if this could not be tested. */

@@ -25,6 +25,7 @@ interface Trial {
 interface Lacking {
   readonly locks: Set<string>;
   readonly wakeUps: Set<string>;
+  readonly sharing: Set<string>;
   readonly commands: Set<string>;
 }
 
@@ -36,13 +37,16 @@ interface Lacking {
  * @param prefix the prefix in these names
  */
 export async function tryAccess(client: Redis, ask: Ask, names: LockNames, prefix: string): Promise<Access> {
-  const lacking: Lacking = { locks: new Set(), wakeUps: new Set(), commands: new Set() };
+  const lacking: Lacking = { locks: new Set(), wakeUps: new Set(), sharing: new Set(), commands: new Set() };
   await attempt(ask, lockTrials(names, prefix), lacking.locks, lacking);
   await attempt(ask, wakeUpTrials(names), lacking.wakeUps, lacking);
+  await attempt(ask, sharingTrials(names, prefix), lacking.sharing, lacking);
   await attemptSubscription(client, names, lacking);
+  const known = new Set([...lacking.locks, ...lacking.wakeUps]);
   return {
     missing: [...lacking.locks],
     missingForWakeUps: [...lacking.wakeUps].filter((permission) => !lacking.locks.has(permission)),
+    missingForSharing: [...lacking.sharing].filter((permission) => !known.has(permission)),
     unknownCommands: [...lacking.commands],
     isOpen: await isOpenToAll(client),
   };
@@ -76,6 +80,20 @@ function wakeUpTrials({ waitingList, channel }: LockNames): readonly Trial[] {
     { words: ["ZREM", waitingList, "doctor"], names: waitingLists },
     { words: ["ZPOPMIN", waitingList], names: waitingLists },
     { words: ["PUBLISH", channel, ""], names: channels },
+  ];
+}
+
+function sharingTrials({ lock, sharers }: LockNames, prefix: string): readonly Trial[] {
+  const sets = "~holdfast:sharers:*";
+  return [
+    { words: ["ZADD", sharers, 1, "doctor"], names: sets },
+    { words: ["ZSCORE", sharers, "doctor"], names: sets },
+    { words: ["ZRANGEBYSCORE", sharers, 1, 1], names: sets },
+    { words: ["ZREVRANGE", sharers, 0, 0, "WITHSCORES"], names: sets },
+    { words: ["ZREMRANGEBYSCORE", sharers, 0, 0], names: sets },
+    { words: ["ZREM", sharers, "doctor"], names: sets },
+    { words: ["DEL", sharers], names: sets },
+    { words: ["PEXPIREAT", lock, 1], names: `~${prefix}*` },
   ];
 }
 
