@@ -76,6 +76,8 @@ export async function inspectResource(
   return { resource, quorum, ...verdictOf(views, nodes.length, quorum), nodes: inspections };
 }
 
+const nobody = { owner: null, label: null, remainingMs: null };
+
 function verdictOf(
   views: readonly NodeView[],
   nodeCount: number,
@@ -105,10 +107,7 @@ function verdictOf(
   return {
     state: first ? "held" : isFree ? "free" : "unknown",
     mode: first ? (isShared ? "shared" : "exclusive") : null,
-    owner: null,
-    label: null,
-    remainingMs: null,
-    ...first,
+    ...(first ?? nobody),
     holders,
     fence: Math.max(0, ...views.map(({ fence }) => fence)),
   };
