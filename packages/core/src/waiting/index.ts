@@ -241,6 +241,8 @@ export class LocalQueues {
   handOver(waiter: Waiter, claim: Claim): Promise<boolean> | undefined {
     const next = waiter.isShared ? undefined : this.#successorOf(waiter);
     if (next === undefined || waiter.handOvers === handOversMax) return undefined;
+    // Readers of other processes learn of their turn by a release only.
+    if (next.isShared && waiter.queues.some(({ notifications }) => notifications !== undefined)) return undefined;
     const sinceMs = waiter.handingOverSinceMs ?? 0;
     if (this.#context.clock.monotonicMs() - sinceMs >= handingOverMsMax) return undefined;
     next.handOvers = waiter.handOvers + 1;
@@ -252,9 +254,12 @@ export class LocalQueues {
     });
   }
 
-  /** Returns the hints for the release of a lock: whether this process keeps waiting for it. */
+  /**
+   * Returns the hints for the release of a lock: whether this process keeps waiting for it. Nodes would take a reader
+   * for a writer, and later name a writer that does not exist.
+   */
   releaseHints(waiter: Waiter): ReleaseHints | undefined {
-    return this.#successorOf(waiter) && { waiter: this.#context.waiterName };
+    return this.#successorOf(waiter)?.isShared === false ? { waiter: this.#context.waiterName } : undefined;
   }
 
   /**
@@ -473,7 +478,9 @@ export class LocalQueues {
       if (namesAnother) this.#listen(queue, 0, waiter.settings.retryDelayMaxMs).deferToOthers();
       if (!queue.drop(waiter)) continue;
       queue.notifications?.released();
-      this.#deferTo(queue, namesAnother ? missedMs : (queue.notifications?.deferMs ?? 0), waiter.settings);
+      // A reader may be able to join the one that was named, and is not notified until the nodes have denied it.
+      const isLeft = namesAnother && queue.first?.head?.isShared !== true;
+      this.#deferTo(queue, isLeft ? missedMs : (queue.notifications?.deferMs ?? 0), waiter.settings);
     }
   }
 

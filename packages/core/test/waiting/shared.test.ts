@@ -1,4 +1,11 @@
-import { type AcquireRequest, type Lock, type LockOptions, Redlock, type RedlockOptions } from "@holdfast/core";
+import {
+  type AcquireRequest,
+  type Lock,
+  type LockOptions,
+  Redlock,
+  type RedlockOptions,
+  type ReleaseRequest,
+} from "@holdfast/core";
 import { memoryNode } from "@holdfast/memory";
 import { FaultyNode, VirtualClock } from "@holdfast/testkit";
 import { describe, expect, it } from "vitest";
@@ -304,6 +311,22 @@ describe("shared locks of several processes", () => {
     },
   );
 
+  it("release() of a writer does not enter the waiting readers of its process in the lists as a writer", async () => {
+    const { clock, redlock, nodes, otherClient } = world(3);
+    const writer = await clock.until(redlock.acquire("r"));
+    const otherWriting = otherClient().acquire("r");
+    await clock.advance(20);
+    const reading = redlock.acquire("r", shared);
+    await clock.advance(60); // too long for a hand-over in the process
+    await clock.until(writer.release());
+    const releases = nodes.flatMap(({ calls }) => calls.filter(({ method }) => method === "release"));
+    const requests = releases.map(({ request }) => request as ReleaseRequest);
+    const waiters = requests.filter(({ owner }) => owner === writer.owner).map(({ waiter }) => waiter);
+    expect(waiters).toEqual([undefined, undefined, undefined]);
+    await clock.until((await clock.until(otherWriting)).release());
+    await clock.until(reading);
+  });
+
   it("acquire() of a writer is not kept out by readers that follow each other without a gap", async () => {
     const { clock, clients } = crowd(3, 3);
     const [writer, ...readers] = clients as [Redlock, ...Redlock[]];
@@ -354,6 +377,36 @@ describe("shared locks of several processes", () => {
     isOver = true;
     await clock.until(Promise.all(writing));
     expect(longestMs).toBeLessThan(1_000);
+  });
+});
+
+describe("turns of readers behind writers with readers of their own", () => {
+  it.each([2, 4])("acquire() of a reader is passed by few writers of %i other processes", async (others) => {
+    const { clock, clients } = crowd(1 + others, 3);
+    const [reader, ...busy] = clients as [Redlock, ...Redlock[]];
+    let isOver = false;
+    let writes = 0;
+    const work = async (redlock: Redlock, options: LockOptions): Promise<void> => {
+      while (!isOver) {
+        const lock = await redlock.acquire("r", options);
+        if (options !== shared) writes += 1;
+        await new Promise<void>((resolve) => clock.deliver(5, resolve));
+        void lock.release();
+      }
+    };
+    const working = busy.flatMap((redlock) => [work(redlock, {}), work(redlock, shared)]);
+    await clock.advance(100);
+    let passedMax = 0;
+    for (let round = 0; round < 40; round++) {
+      const before = writes;
+      const lock = await clock.until(reader.acquire("r", shared));
+      passedMax = Math.max(passedMax, writes - before);
+      await clock.until(lock.release());
+      await clock.advance(20);
+    }
+    isOver = true;
+    await clock.until(Promise.all(working));
+    expect(passedMax).toBeLessThanOrEqual(4);
   });
 });
 
