@@ -7,8 +7,8 @@ export const fenceKeyPrefix = "holdfast:fence:";
 /** The prefix of all waiting lists. */
 const waitingListPrefix = "holdfast:line:";
 
-/** The prefix of all sets of sharers. */
-const sharersKeyPrefix = "holdfast:sharers:";
+/** The prefix of all sets of sharers. No lock key may begin with it: the first shared claim deletes what is there. */
+export const sharersKeyPrefix = "holdfast:sharers:";
 
 /** The prefix of all channels; the lock key follows. */
 export const channelPrefix = "holdfast:released:";
@@ -102,8 +102,16 @@ export function sharersKey(lockKey: string): string {
   return sharersKeyPrefix + fenceKey(lockKey).slice(fenceKeyPrefix.length);
 }
 
+/** Returns why no lock key may begin like this text: with which prefix, and what such keys are. */
+export function reservationOf(text: string): { readonly prefix: string; readonly use: string } | undefined {
+  if (text.startsWith(fenceKeyPrefix)) return { prefix: fenceKeyPrefix, use: "fence counters" };
+  if (text.startsWith(sharersKeyPrefix)) return { prefix: sharersKeyPrefix, use: "sets of sharers" };
+  return undefined;
+}
+
 function assertName(resource: string, key: string): void {
-  if (key.startsWith(fenceKeyPrefix)) refuse(resource, `keys that begin with ${fenceKeyPrefix} are fence counters`);
+  const reserved = reservationOf(key);
+  if (reserved !== undefined) refuse(resource, `keys that begin with ${reserved.prefix} are ${reserved.use}`);
   // Half of a surrogate pair has no UTF-8 encoding: on the server, all names that differ only in one would be the same.
   if (!isWellFormed(resource)) refuse(resource, "it is not well-formed Unicode");
 }

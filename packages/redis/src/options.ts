@@ -1,5 +1,5 @@
 import { assertOptions, checkType } from "@holdfast/core/requests";
-import { fenceKeyPrefix, isWellFormed } from "./keys.ts";
+import { isWellFormed, reservationOf } from "./keys.ts";
 
 /** The options of a lock node. */
 export interface RedisNodeOptions {
@@ -72,9 +72,8 @@ export function parseOptions(options: RedisNodeOptions, defaultName: string): Se
   if (name === "") throw new RangeError("name must not be empty: it names the node in errors and events");
   checkType("prefix", "string", prefix);
   if (!isWellFormed(prefix)) throw new RangeError("prefix must be well-formed Unicode");
-  if (prefix.startsWith(fenceKeyPrefix)) {
-    throw new RangeError(`prefix must not begin with ${fenceKeyPrefix}: such keys are fence counters`);
-  }
+  const reserved = reservationOf(prefix);
+  if (reserved) throw new RangeError(`prefix must not begin with ${reserved.prefix}: such keys are ${reserved.use}`);
   assertFenceTtl(fenceTtlMs);
   checkType("wakeUps", "boolean", wakeUps);
   checkType("restartGuardMs", "number", restartGuardMs);

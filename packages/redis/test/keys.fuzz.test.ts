@@ -3,7 +3,7 @@ import { fuzzSeed } from "@holdfast/testkit";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { clusterSlot } from "../src/cluster-slot.ts";
-import { fenceKey, fenceKeyPrefix, keyNames } from "../src/keys.ts";
+import { fenceKey, fenceKeyPrefix, keyNames, sharersKey, sharersKeyPrefix } from "../src/keys.ts";
 import { parseOptions, type RedisNodeOptions } from "../src/options.ts";
 
 fc.configureGlobal({ seed: fuzzSeed });
@@ -12,7 +12,10 @@ fc.configureGlobal({ seed: fuzzSeed });
 const anyString = fc.oneof(
   fc.string({ unit: "binary" }),
   fc.string({ unit: fc.integer({ min: 0, max: 0xffff }).map((unit) => String.fromCharCode(unit)) }),
-  fc.string({ unit: fc.constantFrom("{", "}", "a", ":", "\u0000", "\ud83d", "\udd12", fenceKeyPrefix), maxLength: 6 }),
+  fc.string({
+    unit: fc.constantFrom("{", "}", "a", ":", "\u0000", "\ud83d", "\udd12", fenceKeyPrefix, sharersKeyPrefix),
+    maxLength: 6,
+  }),
 );
 
 const isWellFormed = (text: string): boolean => !/\p{Surrogate}/u.test(text);
@@ -30,7 +33,7 @@ describe("keyNames() with any names", { timeout: 60_000 }, () => {
     fc.assert(
       fc.property(fc.constantFrom("", "lock:", "{p}:", "p{"), anyString, (prefix, name) => {
         const key = keyOf(prefix, name);
-        const isGood = isWellFormed(name) && !`${prefix}${name}`.startsWith(fenceKeyPrefix);
+        const isGood = isWellFormed(name) && !/^holdfast:(fence|sharers):/.test(`${prefix}${name}`);
         expect(key).toBe(isGood ? `${prefix}${name}` : undefined);
         if (key !== undefined) expect(Buffer.from(key).toString()).toBe(key);
       }),
@@ -38,13 +41,14 @@ describe("keyNames() with any names", { timeout: 60_000 }, () => {
     );
   });
 
-  test("no two names share a lock key or a fence key, and no fence key is a lock key", () => {
+  test("no two names share a key, and no lock key is a fence key or a set of sharers", () => {
     fc.assert(
       fc.property(fc.constantFrom("", "lock:", "{p}:", "p{"), fc.tuple(anyString, anyString), (prefix, [a, b]) => {
         fc.pre(a !== b && a !== "" && b !== ""); // requests with empty names are refused earlier
         const [one, other] = [keyOf(prefix, a), keyOf(prefix, b)];
         fc.pre(one !== undefined && other !== undefined);
-        expect(new Set([one, other, fenceKey(one), fenceKey(other)]).size).toBe(4);
+        const others = [fenceKey(one), fenceKey(other), sharersKey(one), sharersKey(other)];
+        expect(new Set([one, other, ...others]).size).toBe(6);
         expect(clusterSlot(fenceKey(one))).toBe(clusterSlot(one));
       }),
       { numRuns: 2_000 },
@@ -55,7 +59,7 @@ describe("keyNames() with any names", { timeout: 60_000 }, () => {
 describe("parseOptions() with any values", { timeout: 60_000 }, () => {
   const allowed: Record<string, (value: unknown) => boolean> = {
     name: (value) => typeof value === "string" && value !== "",
-    prefix: (value) => typeof value === "string" && isWellFormed(value) && !value.startsWith(fenceKeyPrefix),
+    prefix: (value) => typeof value === "string" && isWellFormed(value) && !/^holdfast:(fence|sharers):/.test(value),
     fenceTtlMs: (value) => value === Infinity || (Number.isSafeInteger(value) && (value as number) > 0),
     wakeUps: (value) => typeof value === "boolean",
   };

@@ -3,7 +3,7 @@ import { startRedisCluster } from "@holdfast/testkit";
 import { Redis } from "ioredis";
 import { afterAll, describe, expect, test } from "vitest";
 import { clusterSlot, tagOfSlot } from "../src/cluster-slot.ts";
-import { fenceKey, fenceKeyPrefix, keyNames, lockNames } from "../src/keys.ts";
+import { fenceKey, fenceKeyPrefix, keyNames, lockNames, sharersKey } from "../src/keys.ts";
 
 const cluster = await startRedisCluster(1);
 const client = new Redis({ port: cluster.servers[0]?.port as number });
@@ -67,14 +67,17 @@ describe("fenceKey()", () => {
 });
 
 describe("lockKeys()", () => {
-  test("throws for a name that would be a fence key, with any prefix", () => {
-    for (const key of names.slice(0, 100).map(fenceKey)) {
-      for (const prefix of ["", "hold", fenceKeyPrefix.slice(0, -1)]) {
+  test("throws for a name that would be a fence key or a set of sharers, with any prefix", () => {
+    for (const key of names.slice(0, 100).flatMap((name) => [fenceKey(name), sharersKey(name)])) {
+      for (const prefix of ["", "hold", key.slice(0, key.indexOf("{") - 1)]) {
         expect(() => keyNames(prefix, false).lockKeys([key.slice(prefix.length)])).toThrow(ConfigurationError);
       }
     }
     expect(() => keyNames("", false).lockKeys(["holdfast:fence:{x}"])).toThrow(
       'cannot lock "holdfast:fence:{x}": keys that begin with holdfast:fence: are fence counters',
+    );
+    expect(() => keyNames("", false).lockKeys(["holdfast:sharers:{x}"])).toThrow(
+      'cannot lock "holdfast:sharers:{x}": keys that begin with holdfast:sharers: are sets of sharers',
     );
   });
 

@@ -8,8 +8,8 @@ import type { SearchOptions, Server, ServerSearch } from "../server.ts";
 /** The number of keys that a server checks per request, which takes well below a millisecond. */
 const batchSize = 1_000;
 
-/** The prefix of fence counters, which are strings like locks, and may share the prefix. No lock has a name with it. */
-const fenceKeyPrefix = "holdfast:fence:";
+/** Matches fence counters, which are strings like locks, and other keys whose names no lock may have. */
+const reservedKey = /^holdfast:(fence|sharers):/;
 
 /** Searches with a sequence of `SCAN`s between which the server serves other clients. */
 export async function searchRedis(
@@ -46,7 +46,7 @@ export async function searchRedis(
 }
 
 function isLockKey(key: string, prefix: string): boolean {
-  return key.length > prefix.length && key.startsWith(prefix) && !key.startsWith(fenceKeyPrefix);
+  return key.length > prefix.length && key.startsWith(prefix) && !reservedKey.test(key);
 }
 
 /** Returns a glob that matches exactly this text. */
