@@ -108,12 +108,15 @@ local sharers
 local function sharingOf(value, fenceKey)
 if value and string.byte(value, 16) ~= 255 then return nil end
 if sharers then return sharers.read(value, fenceKey) end
-local markFormat, markPattern = 'holdfast:shared\\255%.0f:%s', '^holdfast:shared\\255(%d+):(.*)$'
+local markPattern = '^holdfast:shared\\255(%d+):(.*)$'
 local setPrefix = 'holdfast:sharers:'
 local reservationMs = 1000
 local nowMs = math.floor(latestHint() / 1000) - 24 * 60 * 60 * 1000
 sharers = {}
 sharers.__index = sharers
+local function markOf(sharing, reservedUntilMs)
+return string.format('holdfast:shared\\255%.0f:', reservedUntilMs) .. sharing.tail
+end
 function sharers.read(mark, ofFenceKey)
 local reservedUntil, tail = string.match(mark or '', markPattern)
 if not mark then reservedUntil, tail = 0, string.sub(ofFenceKey, #'holdfast:fence:' + 1) end
@@ -150,7 +153,7 @@ function sharers:hasOthers(takeover)
 return self:longestOf(takeover) ~= nil or not self:longestOf()
 end
 function sharers:reserve(lockKey)
-redis.pcall('SET', lockKey, string.format(markFormat, nowMs + reservationMs, self.tail), 'XX', 'KEEPTTL')
+redis.pcall('SET', lockKey, markOf(self, nowMs + reservationMs), 'XX', 'KEEPTTL')
 end
 local function alignExpiry(lockKey, set, untilMs)
 redis.call('PEXPIREAT', set, string.format('%.0f', untilMs))
@@ -160,7 +163,7 @@ function sharers:begin(lockKey, owner, ttlMs)
 local endMs = nowMs + ttlMs
 redis.call('DEL', self.set)
 redis.call('ZADD', self.set, string.format('%.0f', endMs), owner)
-redis.call('SET', lockKey, string.format(markFormat, 0, self.tail), 'PX', ttlMs)
+redis.call('SET', lockKey, markOf(self, 0), 'PX', ttlMs)
 alignExpiry(lockKey, self.set, endMs)
 end
 function sharers:join(lockKey, owner, ttlMs, takeover)
@@ -436,4 +439,4 @@ end
 return reply`;
 
 /** What `EVALSHA` takes: the SHA-1 digest of the source. */
-export const lockScriptSha: string = "88d7d06eea2c582f3347e69ae457b443a7a67f94";
+export const lockScriptSha: string = "44660b3d3665ee91e49d3d080bb89f20f2633c71";

@@ -64,6 +64,18 @@ describe("the lock key of a shared lock", () => {
     expect(await client.keys("*")).toEqual([names.fence]);
   });
 
+  test("leads to the set of its sharers, whatever characters the name contains", async () => {
+    for (const name of ["a\u0000b", "}{", "%s%d", "é\n🔒", "x".repeat(1_000)]) {
+      const terms = { resources: [name] };
+      expect(await read("alice", terms)).toMatchObject({ granted: true });
+      expect(await read("bob", terms)).toMatchObject({ granted: true });
+      expect(await write("carol", { ...terms, waiter: "carol" })).toEqual(denied);
+      expect(await keep("bob", terms)).toMatchObject({ held: true });
+      for (const owner of ["alice", "bob"]) expect(await free(owner, terms)).toMatchObject({ released: true });
+      expect(await write("carol", terms)).toMatchObject({ granted: true });
+    }
+  });
+
   test("is not freed by a compare-and-delete with any owner, or with what a client reads as text", async () => {
     await read("alice");
     const script = "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) else return 0 end";

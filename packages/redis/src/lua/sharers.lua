@@ -18,13 +18,18 @@ local sharers
 local function sharingOf(value, fenceKey)
   if value and string.byte(value, 16) ~= 255 then return nil end
   if sharers then return sharers.read(value, fenceKey) end
-  local markFormat, markPattern = 'holdfast:shared\255%.0f:%s', '^holdfast:shared\255(%d+):(.*)$'
+  local markPattern = '^holdfast:shared\255(%d+):(.*)$'
   local setPrefix = 'holdfast:sharers:'
   -- How long further sharers are denied after the denial of an exclusive waiter.
   local reservationMs = 1000
   local nowMs = math.floor(latestHint() / 1000) - 24 * 60 * 60 * 1000
   sharers = {}
   sharers.__index = sharers
+
+  -- Returns the value of the lock key. Not by the format %s, which cuts a name at a zero byte.
+  local function markOf(sharing, reservedUntilMs)
+    return string.format('holdfast:shared\255%.0f:', reservedUntilMs) .. sharing.tail
+  end
 
   function sharers.read(mark, ofFenceKey)
     local reservedUntil, tail = string.match(mark or '', markPattern)
@@ -76,7 +81,7 @@ local function sharingOf(value, fenceKey)
 
   -- Denies further sharers for a while. XX: a lock key without a ttl must not come into being.
   function sharers:reserve(lockKey)
-    redis.pcall('SET', lockKey, string.format(markFormat, nowMs + reservationMs, self.tail), 'XX', 'KEEPTTL')
+    redis.pcall('SET', lockKey, markOf(self, nowMs + reservationMs), 'XX', 'KEEPTTL')
   end
 
   -- Makes both keys last as long as the longest claim.
@@ -90,7 +95,7 @@ local function sharingOf(value, fenceKey)
     local endMs = nowMs + ttlMs
     redis.call('DEL', self.set)
     redis.call('ZADD', self.set, string.format('%.0f', endMs), owner)
-    redis.call('SET', lockKey, string.format(markFormat, 0, self.tail), 'PX', ttlMs)
+    redis.call('SET', lockKey, markOf(self, 0), 'PX', ttlMs)
     alignExpiry(lockKey, self.set, endMs)
   end
 
