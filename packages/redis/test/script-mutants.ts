@@ -21,8 +21,8 @@ function inAcquires(from: [short: string, general: string], to: [short: string, 
   ];
 }
 
-const shortClaim = "redis.call('SET', lockKey, owner, 'PX', ttlMs)";
-const claim = "redis.call('SET', KEYS[i], owner, 'PX', ttlMs)";
+const shortClaim = "call('SET', lockKey, owner, 'PX', ttlMs)";
+const claim = "call('SET', KEYS[i], owner, 'PX', ttlMs)";
 const claims: [string, string] = [shortClaim, claim];
 const clamps: [string, string] = ["math.min(hint, latestHint())", "math.min(tonumber(fenceHint), latestHint())"];
 const advance = "highest + 1)";
@@ -59,13 +59,13 @@ export const nodeMutants: readonly NodeMutant[] = [
     edits: [
       {
         file: "release-one.lua",
-        from: "redis.call('DEL', lockKey)",
-        to: "redis.call('DEL', lockKey, 'holdfast:fence:{' .. lockKey .. '}')",
+        from: "call('DEL', lockKey)",
+        to: "call('DEL', lockKey, 'holdfast:fence:{' .. lockKey .. '}')",
       },
       {
         file: "release.lua",
-        from: "redis.call('DEL', key)",
-        to: "redis.call('DEL', key, 'holdfast:fence:{' .. key .. '}')",
+        from: "call('DEL', key)",
+        to: "call('DEL', key, 'holdfast:fence:{' .. key .. '}')",
       },
     ],
   },
@@ -84,8 +84,8 @@ export const nodeMutants: readonly NodeMutant[] = [
     fault: "does not write the counter of a grant",
     caughtBy: "the fence of a grant is one more than the counter, after a release by either client",
     edits: [
-      { file: "acquire-one.lua", from: "redis.call('SET', fenceKey, value)", to: "" },
-      { file: "acquire-one.lua", from: "redis.call('SET', fenceKey, value, 'PX', lifeMs)", to: "" },
+      { file: "acquire-one.lua", from: "call('SET', fenceKey, value)", to: "" },
+      { file: "acquire-one.lua", from: "call('SET', fenceKey, value, 'PX', lifeMs)", to: "" },
       { file: "acquire.lua", from: raise, to: "" },
     ],
   },
@@ -175,12 +175,12 @@ export const nodeMutants: readonly NodeMutant[] = [
   {
     fault: "sets no ttl in an extension",
     caughtBy: "extend() of a held claim makes it last longer",
-    edits: [{ file: "extend.lua", from: "redis.call('PEXPIRE', KEYS[i], ttlMs)", to: "" }],
+    edits: [{ file: "extend.lua", from: "call('PEXPIRE', KEYS[i], ttlMs)", to: "" }],
   },
   {
     fault: "shortens a claim when it is extended for less",
     caughtBy: "extend() of a held claim with less than its remaining ttl does not shorten it",
-    edits: [{ file: "extend.lua", from: "elseif redis.call('PTTL', KEYS[i]) < tonumber(ttlMs) then", to: "else" }],
+    edits: [{ file: "extend.lua", from: "elseif call('PTTL', KEYS[i]) < tonumber(ttlMs) then", to: "else" }],
   },
   {
     fault: "claims the free ones of several resources before it denies",
@@ -202,7 +202,7 @@ export const nodeMutants: readonly NodeMutant[] = [
       {
         file: "acquire.lua",
         from: whereDenied,
-        to: whereDenied.replace("return", "redis.call('INCR', KEYS[before + count + 1]) return"),
+        to: whereDenied.replace("return", "call('INCR', KEYS[before + count + 1]) return"),
       },
     ],
   },
@@ -234,7 +234,7 @@ export const nodeMutants: readonly NodeMutant[] = [
   {
     fault: "keeps claims until they are released",
     caughtBy: "a claim lasts for at least its ttl, and then the resource is free",
-    edits: inAcquires(claims, ["redis.call('SET', lockKey, owner)", "redis.call('SET', KEYS[i], owner)"]),
+    edits: inAcquires(claims, ["call('SET', lockKey, owner)", "call('SET', KEYS[i], owner)"]),
   },
   {
     fault: "expires claims after a few milliseconds, whatever their ttl",
@@ -308,13 +308,13 @@ export const sharingMutants: readonly NodeMutant[] = [
   inSharers(
     "keeps a shared resource until its ttl ends, although all have released it",
     excludesWriters,
-    "else redis.call('DEL', lockKey, self.set) end",
+    "else call('DEL', lockKey, self.set) end",
     "end",
   ),
   inSharers(
     "replies that a sharer has released, and keeps its claim",
     "release() of one shared claim leaves the others, and keeps the counter",
-    "redis.call('ZREM', self.set, owner)",
+    "call('ZREM', self.set, owner)",
     "",
   ),
   inSharers(
@@ -332,7 +332,7 @@ export const sharingMutants: readonly NodeMutant[] = [
   inSharers(
     "lets the lock key end with the first sharer",
     "several shared claims last until the last of them ends, and then the resource is free",
-    "    redis.call('PEXPIREAT', lockKey, string.format('%.0f', untilMs))\n",
+    "    call('PEXPIREAT', lockKey, string.format('%.0f', untilMs))\n",
     "",
   ),
   inSharers(
@@ -350,7 +350,7 @@ export const sharingMutants: readonly NodeMutant[] = [
   inSharers(
     "keeps the sharer whose claim was taken over",
     "acquire() with takeover passes one of several shared claims on, and leaves the counter and the others alone",
-    "if takeover and takeover ~= owner then redis.call('ZREM', set, takeover) end",
+    "if takeover and takeover ~= owner then call('ZREM', set, takeover) end",
     "",
   ),
   inSharers(
@@ -502,7 +502,7 @@ export const pathMutants: readonly ScriptMutant[] = [
     "if fence == hint then return 0 end",
     "do return 0 end",
   ),
-  inAcquireOne("keeps claims of the short path forever", shortClaim, "redis.call('SET', lockKey, owner)"),
+  inAcquireOne("keeps claims of the short path forever", shortClaim, "call('SET', lockKey, owner)"),
   {
     fault: "writes a claim before its counter in the short path",
     edits: [
@@ -521,7 +521,7 @@ export const pathMutants: readonly ScriptMutant[] = [
     "if next and string.byte(next) == 255 then return nil, first end",
     "",
   ),
-  inReleaseOne("frees nothing in the short path, and replies that it did", "redis.call('DEL', lockKey)", ""),
+  inReleaseOne("frees nothing in the short path, and replies that it did", "call('DEL', lockKey)", ""),
   inReleaseOne("replies that the short path freed nothing", "{ 'next', next } or 1", "{ 'next', next } or 0"),
   inReleaseOne("names no waiter in the short path", "local next = first[1]", "local next"),
   inReleaseOne(

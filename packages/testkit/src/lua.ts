@@ -58,7 +58,7 @@ export function joinLua(mainFile: string, edits: readonly LuaEdit[] = []): LuaLi
 }
 
 /**
- * Returns the source of a joined script without comments, blank lines and indentation.
+ * Returns the source of a joined script without comments and needless white space.
  *
  * @throws if the script is not valid Lua 5.1, naming the file and line
  */
@@ -71,11 +71,18 @@ export function compactLua(lines: readonly LuaLine[]): string {
   for (let token = lexer.lex(); token.type !== endOfFile; token = lexer.lex()) {
     const [start, next] = token.range;
     const gap = source.slice(end, start); // white space and comments
-    if (compact !== "" && gap !== "") compact += gap.includes("\n") ? "\n" : " ";
-    compact += source.slice(start, next);
+    const text = source.slice(start, next);
+    if (gap !== "" && mustStayApart(compact, text)) compact += gap.includes("\n") ? "\n" : " ";
+    compact += text;
     end = next;
   }
   return compact;
+}
+
+/** Whether a token would become part of the text before it, or mean something else right behind it. */
+function mustStayApart(before: string, token: string): boolean {
+  // A parenthesis may begin a statement, and would then look like a call of what comes before.
+  return token.startsWith("(") || /(\w[\w.]|--|\[\[)$/.test(before.slice(-1) + token[0]);
 }
 
 /** Returns the text of a joined script, unchanged. */

@@ -58,7 +58,7 @@ describe("joinLua()", () => {
       { file: "main.lua", from: "return outer()", to: "return inner()" },
     ];
     expect(compactLua(joinLua(script(parts), edits))).toBe(
-      "local function inner()\nreturn '$&'\nend\nlocal function outer()\nreturn inner()\nend\nreturn inner()",
+      "local function inner()return'$&'end\nlocal function outer()return inner()end\nreturn inner()",
     );
   });
 
@@ -76,18 +76,20 @@ describe("compactLua()", () => {
   const compact = (text: string): string => compactLua(joinLua(script({ "main.lua": text })));
 
   test.each([
-    ["comments", "local a = 1 -- one\n--[[ two\nlines ]] local b = 2 --[==[ ]] ]==]\n--", "local a = 1\nlocal b = 2"],
-    ["blank lines and indentation", "\n\nif a then\n\n    b()\r\n\tend\n \n", "if a then\nb()\nend"],
+    ["comments", "local a = 1 -- one\n--[[ two\nlines ]] local b = 2 --[==[ ]] ]==]\n--", "local a=1\nlocal b=2"],
+    ["blank lines and indentation", "\n\nif a then\n\n    b()\r\n\tend\n \n", "if a then\nb()end"],
     ["a comment between two words, but not their gap", "return--[[ no ]]a", "return a"],
+    ["spaces that separate nothing", "return { 1 .. 2, - - a, b [c], f (d) }", "return{1 ..2,- -a,b[c],f (d)}"],
+    ["no line break before a parenthesis", "a = b;\n(c or d)()", "a=b;\n(c or d)()"],
   ])("removes %s", (_, text, expected) => {
     expect(compact(text)).toBe(expected);
   });
 
   test.each([
-    ["quoted strings", `return '--a\\'--b', "--[[ c \\" -- ]]", '\\\\'`],
-    ["long strings", "return [[\n  -- a\n\n  b\n]], [==[ ]] -- c ]==]"],
-    ["text beyond ASCII", "return 'é–🔒 --'"],
-    ["operators", "return -a - -b, {a.b[c]}, #d, a..b"],
+    ["quoted strings", `return'--a\\'--b',"--[[ c \\" -- ]]",'\\\\'`],
+    ["long strings", "return[[\n  -- a\n\n  b\n]],[==[ ]] -- c ]==]"],
+    ["text beyond ASCII", "return'é–🔒 --'"],
+    ["operators", "return-a- -b,{a.b[c]},#d,a..b"],
   ])("keeps %s", (_, text) => {
     expect(compact(text)).toBe(text);
   });

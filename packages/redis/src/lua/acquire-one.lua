@@ -9,7 +9,7 @@ local function acquireOne(lockKey, fenceKey, owner, fenceHint, ttlMs, keepMs)
   end
   if redis.pcall('GET', lockKey) then return nil end
   if counter then
-    local ms = redis.call('PTTL', fenceKey)
+    local ms = call('PTTL', fenceKey)
     if ms == -1 then lifeMs = '0' elseif ms > tonumber(keepMs) then lifeMs = ms end
   end
 
@@ -17,11 +17,11 @@ local function acquireOne(lockKey, fenceKey, owner, fenceHint, ttlMs, keepMs)
   local fence = math.max(math.min(hint, latestHint()), highest + 1)
   local value = fence == hint and fenceHint or string.format('%.0f', fence)
   if keepMs == '0' or lifeMs == '0' then
-    redis.call('SET', fenceKey, value)
+    call('SET', fenceKey, value)
   else
-    redis.call('SET', fenceKey, value, 'PX', lifeMs)
+    call('SET', fenceKey, value, 'PX', lifeMs)
   end
-  redis.call('SET', lockKey, owner, 'PX', ttlMs)
+  call('SET', lockKey, owner, 'PX', ttlMs)
   if fence == hint then return 0 end
   -- Clients lose precision on integers near the largest safe one.
   return fence < 4503599627370496 and fence or value

@@ -22,7 +22,7 @@ local function acquire(before, count, owner, fenceHint, ttlMs, keepMs, takeover,
       ms, by, isMine = sharing:blockerOf(KEYS[i], owner, takeover, shared)
       if sharing:longestOf(owner, takeover) then joined = joined + 1 end
     elseif holder and holder ~= takeover then
-      ms = redis.call('PTTL', KEYS[i])
+      ms = call('PTTL', KEYS[i])
     end
     if isMine then mine = mine + 1 end
     if ms and (not retryAfterMs or retryAfterMs ~= -1 and (ms < 0 or ms > retryAfterMs)) then
@@ -46,8 +46,8 @@ local function acquire(before, count, owner, fenceHint, ttlMs, keepMs, takeover,
   for i = before + 1, before + count do
     local sharing = sharings and sharings[i]
     if not shared then
-      redis.call('SET', KEYS[i], owner, 'PX', ttlMs)
-      if sharing then redis.call('DEL', sharing.set) end
+      call('SET', KEYS[i], owner, 'PX', ttlMs)
+      if sharing then call('DEL', sharing.set) end
     elseif sharing then
       sharing:join(KEYS[i], owner, ttlMs, takeover)
     else

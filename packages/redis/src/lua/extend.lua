@@ -37,11 +37,11 @@ local function extend(before, count, owner, atLeast, ttlMs, keepMs, mayRejoin, s
     elseif not isHeld and shared then
       sharingOf(nil, KEYS[i + count]):begin(KEYS[i], owner, ttlMs)
     elseif not isHeld then
-      redis.call('SET', KEYS[i], owner, 'PX', ttlMs)
-    elseif redis.call('PTTL', KEYS[i]) < tonumber(ttlMs) then
+      call('SET', KEYS[i], owner, 'PX', ttlMs)
+    elseif call('PTTL', KEYS[i]) < tonumber(ttlMs) then
       -- Never shortens a claim below what another extension asked for, because the two may arrive in any order. Adds a
       -- ttl to a claim without one, which no Holdfast client made.
-      redis.call('PEXPIRE', KEYS[i], ttlMs)
+      call('PEXPIRE', KEYS[i], ttlMs)
     end
   end
   if isVoteDoubtful or not isHeld then return -1 end

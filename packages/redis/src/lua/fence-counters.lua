@@ -30,15 +30,15 @@ local function raiseCounters(before, count, counters, number, printed, keepMs, m
     local raised, lifeMs = number, keepMs
     if counters and counters[i] then
       raised = math.max(number, counters[i])
-      local ms = redis.call('PTTL', KEYS[i])
+      local ms = call('PTTL', KEYS[i])
       if ms == -1 then lifeMs = '0' elseif ms > tonumber(keepMs) then lifeMs = ms end
     end
     local value = raised == tonumber(printed) and printed or string.format('%.0f', raised)
     if mark then value = '0' .. value end
     if keepMs == '0' or lifeMs == '0' then
-      redis.call('SET', KEYS[i], value)
+      call('SET', KEYS[i], value)
     else
-      redis.call('SET', KEYS[i], value, 'PX', lifeMs)
+      call('SET', KEYS[i], value, 'PX', lifeMs)
     end
   end
 end

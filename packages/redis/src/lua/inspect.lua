@@ -3,7 +3,7 @@ local function inspect(before)
   local key = KEYS[before + 1]
   local holder = get(key)
   local sharing = holder and sharingOf(holder)
-  if not sharing then return { holder, redis.call('PTTL', key), exact(highest), recoveringMs() } end
+  if not sharing then return { holder, call('PTTL', key), exact(highest), recoveringMs() } end
   local claims = sharing:list(key)
   return { claims[1], claims[2], exact(highest), recoveringMs(), claims }
 end

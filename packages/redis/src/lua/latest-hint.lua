@@ -4,7 +4,7 @@ local latestHintUs
 -- cannot use up the range of numbers.
 local function latestHint()
   if not latestHintUs then
-    local now = redis.call('TIME')
+    local now = call('TIME')
     latestHintUs = now[1] * 1000000 + now[2] + 24 * 60 * 60 * 1000000
   end
   return latestHintUs

@@ -36,6 +36,7 @@
 
 -- The common case has a short path. Lua creates functions again in every call, which takes as long as a command, so the
 -- general path is created only when it is needed.
+local call = redis.call
 -- @include "latest-hint"
 -- @include "acquire-one"
 -- @include "release-one"

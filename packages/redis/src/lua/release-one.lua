@@ -8,7 +8,7 @@ local function releaseOne(lockKey, list, owner)
     if type(holder) == 'string' and string.find(holder, '^holdfast:shared\255') then return nil end
     return 0
   end
-  redis.call('DEL', lockKey)
+  call('DEL', lockKey)
   local first = redis.pcall('ZPOPMIN', list)
   local next = first[1]
   if next and string.byte(next) == 255 then return nil, first end

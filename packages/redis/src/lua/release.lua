@@ -8,7 +8,7 @@ local function release(before, count, owner, isAnnounced, waiter)
     local sharing = type(holder) == 'string' and holder ~= owner and sharingOf(holder)
     local isFree = holder == owner
     if isFree then
-      redis.call('DEL', key)
+      call('DEL', key)
       ended = ended + 1
     elseif sharing then
       -- A set that cannot be used does not keep the other resources from being freed.

@@ -42,14 +42,14 @@ local function sharingOf(value, fenceKey)
   -- Returns when the claim of a sharer ends; nil if it is not in force. Like the keys of the server, a claim is in
   -- force during the millisecond in which it ends.
   function sharers:endOf(owner)
-    local endMs = tonumber(redis.call('ZSCORE', self.set, owner))
+    local endMs = tonumber(call('ZSCORE', self.set, owner))
     return endMs and endMs >= nowMs and endMs or nil
   end
 
   -- Returns the owner of the claim in force that lasts longest, and when that ends, ignoring those of two owners; nil
   -- if there is none.
   function sharers:longestOf(ignored, alsoIgnored)
-    local top = redis.call('ZREVRANGE', self.set, 0, 2, 'WITHSCORES')
+    local top = call('ZREVRANGE', self.set, 0, 2, 'WITHSCORES')
     for i = 1, #top, 2 do
       local endMs = tonumber(top[i + 1])
       if endMs < nowMs then return nil end
@@ -62,7 +62,7 @@ local function sharingOf(value, fenceKey)
   -- nothing does; whose claim it is, or empty if it is unknown; and whether the request is one of the sharers.
   function sharers:blockerOf(lockKey, owner, takeover, shared)
     local longest = self:longestOf()
-    if not longest then return redis.call('PTTL', lockKey), '', false end
+    if not longest then return call('PTTL', lockKey), '', false end
     if not shared then
       local other, endMs = self:longestOf(takeover)
       return other and endMs - nowMs, other, false
@@ -86,25 +86,25 @@ local function sharingOf(value, fenceKey)
 
   -- Makes both keys last as long as the longest claim.
   local function alignExpiry(lockKey, set, untilMs)
-    redis.call('PEXPIREAT', set, string.format('%.0f', untilMs))
-    redis.call('PEXPIREAT', lockKey, string.format('%.0f', untilMs))
+    call('PEXPIREAT', set, string.format('%.0f', untilMs))
+    call('PEXPIREAT', lockKey, string.format('%.0f', untilMs))
   end
 
   -- Adds a sharer to a resource that is free, or held by an exclusive claim that it replaces.
   function sharers:begin(lockKey, owner, ttlMs)
     local endMs = nowMs + ttlMs
-    redis.call('DEL', self.set)
-    redis.call('ZADD', self.set, string.format('%.0f', endMs), owner)
-    redis.call('SET', lockKey, markOf(self, 0), 'PX', ttlMs)
+    call('DEL', self.set)
+    call('ZADD', self.set, string.format('%.0f', endMs), owner)
+    call('SET', lockKey, markOf(self, 0), 'PX', ttlMs)
     alignExpiry(lockKey, self.set, endMs)
   end
 
   -- Adds a sharer, and removes the claim of takeover and those that have ended.
   function sharers:join(lockKey, owner, ttlMs, takeover)
     local set = self.set
-    redis.call('ZREMRANGEBYSCORE', set, '-inf', string.format('(%.0f', nowMs))
-    redis.call('ZADD', set, string.format('%.0f', nowMs + ttlMs), owner)
-    if takeover and takeover ~= owner then redis.call('ZREM', set, takeover) end
+    call('ZREMRANGEBYSCORE', set, '-inf', string.format('(%.0f', nowMs))
+    call('ZADD', set, string.format('%.0f', nowMs + ttlMs), owner)
+    if takeover and takeover ~= owner then call('ZREM', set, takeover) end
     local _, longestMs = self:longestOf()
     alignExpiry(lockKey, set, longestMs)
   end
@@ -117,20 +117,20 @@ local function sharingOf(value, fenceKey)
   -- Removes a sharer. Returns nil if it has no claim in force; otherwise whether the resource is free then.
   function sharers:leave(lockKey, owner)
     if not self:endOf(owner) then return nil end
-    redis.call('ZREM', self.set, owner)
+    call('ZREM', self.set, owner)
     local other, endMs = self:longestOf()
-    if other then alignExpiry(lockKey, self.set, endMs) else redis.call('DEL', lockKey, self.set) end
+    if other then alignExpiry(lockKey, self.set, endMs) else call('DEL', lockKey, self.set) end
     return not other
   end
 
   -- Returns the sharers that last longest, a hundred at most: an owner, how long its claim remains, and so on.
   function sharers:list(lockKey)
-    local claims = redis.call('ZREVRANGE', self.set, 0, 99, 'WITHSCORES')
+    local claims = call('ZREVRANGE', self.set, 0, 99, 'WITHSCORES')
     for i = #claims, 2, -2 do
       local leftMs = tonumber(claims[i]) - nowMs
       if leftMs >= 0 then claims[i] = leftMs else claims[i - 1], claims[i] = nil, nil end
     end
-    return claims[1] and claims or { 'unknown sharers', math.max(0, redis.call('PTTL', lockKey)) }
+    return claims[1] and claims or { 'unknown sharers', math.max(0, call('PTTL', lockKey)) }
   end
 
   return sharers.read(value, fenceKey)
