@@ -50,6 +50,9 @@ export class Redlock implements AsyncDisposable {
   readonly nodes: readonly LockNode[];
   /** The clocks and timers in use, for what is built on locks. */
   readonly clock: Clock;
+  readonly #closed = new AbortController();
+  /** Aborts when this `Redlock` is closed, for what is built on locks. */
+  readonly closed: AbortSignal = this.#closed.signal;
   readonly #context: RedlockContext;
   readonly #settings: Settings;
   readonly #settingsFor: (options: LockOptions) => Settings;
@@ -231,6 +234,7 @@ export class Redlock implements AsyncDisposable {
 
   async #close(): Promise<void> {
     const { nodes, clock, requests, openCalls } = this.#context;
+    this.#closed.abort();
     this.#queues.close();
     this.#limit.dismiss();
     for (const call of [...openCalls]) call.abandon(); // which sends the undo of its attempt

@@ -4,6 +4,14 @@ import { describe, expect, it } from "vitest";
 import { claimOf, world } from "../world.ts";
 
 describe("close()", () => {
+  it("close() aborts `closed` at once", async () => {
+    const { redlock, clock } = world(3);
+    expect(redlock.closed.aborted).toBe(false);
+    const closing = redlock.close();
+    expect(redlock.closed.aborted).toBe(true);
+    await clock.until(closing);
+  });
+
   it("close() waits for the undo of a misconfigured attempt, and leaves no claim on the healthy nodes", async () => {
     const { redlock, clock, node, heldOn } = world(3);
     node("c").fault = () => ({ reject: Object.assign(new Error("never"), { code: "MISCONFIGURED" }) });
