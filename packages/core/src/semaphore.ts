@@ -1,8 +1,8 @@
 /** Semaphores: at most k holders at a time, over any lock nodes, with a fencing token for each slot. */
 import type { Redlock } from "@holdfast/core";
 import { assertOptions, checkInteger, checkMethods, checkType } from "@holdfast/core/requests";
-import type { Semaphore, SemaphoreObserver, SemaphoreOptions } from "./semaphore/api.ts";
-import { permitOptionNames, SlotSemaphore } from "./semaphore/slot-semaphore.ts";
+import type { Semaphore, SemaphoreOptions } from "./semaphore/api.ts";
+import { observerNames, permitOptionNames, SlotSemaphore } from "./semaphore/slot-semaphore.ts";
 
 export type {
   PermitOptions,
@@ -52,16 +52,13 @@ export function semaphore(redlock: Redlock, name: string, permits: number, optio
   if (permits > permitsMax) throw new RangeError(`permits must be at most ${permitsMax}, not ${permits}`);
   assertOptions(options, [...permitOptionNames, "observer"], "a semaphore");
   const { observer = {} } = options;
-  assertOptions(observer, observerNames, "the observer of a semaphore");
-  for (const [callback, given] of Object.entries(observer)) {
-    if (given !== undefined) checkType(`observer.${callback}`, "function", given);
+  const prototype = Object.getPrototypeOf(Object(observer));
+  // An instance of a class may have other members besides the callbacks.
+  if (typeof observer !== "object" || prototype === null || prototype === Object.prototype) {
+    assertOptions(observer, observerNames, "the observer of a semaphore");
+  }
+  for (const name of observerNames) {
+    if (observer[name] !== undefined) checkType(`observer.${name}`, "function", observer[name]);
   }
   return new SlotSemaphore(redlock, name, permits, options);
 }
-
-const observerNames = Object.keys({
-  acquired: true,
-  acquireFailed: true,
-  released: true,
-  lost: true,
-} satisfies Record<keyof SemaphoreObserver, true>);

@@ -1,4 +1,4 @@
-import type { LockNode, Redlock, Unwatch } from "@holdfast/core";
+import type { Clock, LockNode, Redlock, Unwatch } from "@holdfast/core";
 import type { Slots } from "./slots.ts";
 
 /** The maximum number of slots to watch. Others are found by trying. */
@@ -83,23 +83,19 @@ export class SlotReleases {
   }
 
   /** Resolves when a slot was released, after `delayMs`, or when one of the signals aborts. */
-  wait(delayMs: number, signals: readonly (AbortSignal | undefined)[]): Promise<void> {
-    if (this.#released.size > 0 || signals.some((signal) => signal?.aborted)) return Promise.resolve();
-    return new Promise((resolve) => {
-      const end = (): void => {
-        this.#waiting.delete(end);
-        cancelTimer();
-        for (const signal of signals) signal?.removeEventListener("abort", end);
-        resolve();
-      };
-      const cancelTimer = this.#redlock.clock.startTimer(delayMs, end);
-      for (const signal of signals) signal?.addEventListener("abort", end);
-      this.#waiting.add(end);
+  async wait(delayMs: number, signals: readonly (AbortSignal | undefined)[]): Promise<void> {
+    if (this.#released.size > 0) return;
+    let wake = (): void => {};
+    const woken = new Promise<void>((resolve) => {
+      wake = resolve;
     });
+    this.#waiting.add(wake);
+    await atMost(this.#redlock.clock, delayMs, signals, woken);
+    this.#waiting.delete(wake);
   }
 
   #wake(): void {
-    for (const end of [...this.#waiting]) end();
+    for (const wake of this.#waiting) wake();
   }
 
   async #watchNode(
@@ -139,4 +135,24 @@ export class SlotReleases {
     this.#announcedBy.clear();
     this.#released.clear();
   }
+}
+
+/** Resolves when `work` settles, after `delayMs`, or when one of the signals aborts. */
+export function atMost(
+  clock: Clock,
+  delayMs: number,
+  signals: readonly (AbortSignal | undefined)[],
+  work: Promise<unknown>,
+): Promise<void> {
+  if (signals.some((signal) => signal?.aborted)) return Promise.resolve();
+  return new Promise((resolve) => {
+    const end = (): void => {
+      cancelTimer();
+      for (const signal of signals) signal?.removeEventListener("abort", end);
+      resolve();
+    };
+    const cancelTimer = clock.startTimer(delayMs, end);
+    for (const signal of signals) signal?.addEventListener("abort", end);
+    work.then(end, end);
+  });
 }

@@ -5,12 +5,13 @@ import {
   type LockOptions,
   QuorumUnreachableError,
   type Redlock,
+  RedlockClosedError,
   WaitTimeoutError,
 } from "@holdfast/core";
 import { assertOptions, checkInteger, checkType } from "@holdfast/core/requests";
 import type { PermitOptions, Permits, Semaphore, SemaphoreObserver, SemaphoreOptions } from "./api.ts";
 import { HeldPermits, type PermitsContext } from "./held-permits.ts";
-import { SlotReleases } from "./slot-releases.ts";
+import { atMost, SlotReleases } from "./slot-releases.ts";
 import { type HeldSlot, Slots, triesMax } from "./slots.ts";
 
 /** How many slots a call tries before it takes its turn. */
@@ -40,6 +41,9 @@ export const permitOptionNames: readonly string[] = Object.keys({
   maxHoldMs: true,
   awaitRelease: true,
 } satisfies Record<keyof PermitOptions, true>);
+
+/** The callbacks of an observer. */
+export const observerNames: readonly (keyof SemaphoreObserver)[] = ["acquired", "acquireFailed", "released", "lost"];
 
 /** One call to acquire. */
 interface Call {
@@ -102,8 +106,8 @@ export class SlotSemaphore implements Semaphore {
     const routine = given.at(-1) as Routine<T>;
     const [count = 1, options = {}] = given.slice(0, -1) as [count?: number, options?: PermitOptions];
     checkType("routine", "function", routine);
-    const { autoExtend = true } = options;
-    const permits = await this.#acquire(this.#callOf(count, options, { autoExtend }));
+    const call = this.#callOf(count, options);
+    const permits = await this.#acquire({ ...call, options: { autoExtend: true, ...call.options } });
     try {
       const result = await routine(permits);
       permits.signal.throwIfAborted();
@@ -148,8 +152,10 @@ export class SlotSemaphore implements Semaphore {
   async #fill(call: Call): Promise<void> {
     const { wanted, options } = call;
     const mayWait = options.waitTimeoutMs > 0;
+    this.#assertOpen(call);
     if (!mayWait || (this.#waiting === 0 && this.#passes < passesMax)) {
       await this.#try(call, this.#slots.inOrder(), mayWait ? firstTriesMax + 2 * wanted : Infinity);
+      await this.#keep(call);
       if (call.held.length === wanted) {
         if (mayWait) this.#passes += 1;
         return;
@@ -199,15 +205,15 @@ export class SlotSemaphore implements Semaphore {
     let hasMore = await this.#try(call, scan, Infinity);
     let dueAtMs = this.#elapsedMs(call) + this.#delayMs(call);
     for (;;) {
-      await this.#keep(call);
+      await this.#keep(call, turn.signal);
+      this.#assertOpen(call);
       if (held.length === wanted) return true;
-      options.signal?.throwIfAborted();
       if (turn.remainingMs() === 0) return false;
       const elapsedMs = this.#elapsedMs(call);
       if (elapsedMs >= options.waitTimeoutMs) throw this.#tooFew(call, `${held.length} of ${this.permits} free`);
       releases.watch();
       const untilMs = Math.min(dueAtMs, options.waitTimeoutMs);
-      await releases.wait(Math.max(1, untilMs - elapsedMs), [options.signal, turn.signal]);
+      await releases.wait(Math.max(1, untilMs - elapsedMs), [...this.#endOf(call), turn.signal]);
       await this.#try(call, this.#slots.idleOf(releases.takeReleased()), Infinity);
       if (held.length === wanted || this.#elapsedMs(call) < dueAtMs) continue;
       // A claim that expires is not announced, and not every slot is watched.
@@ -231,20 +237,34 @@ export class SlotSemaphore implements Semaphore {
 
   /**
    * Keeps the slots that a call has won before the last ones, whether or not it wants automatic extension, and drops
-   * those that are lost.
+   * those that are lost. An extension can take as long as the slot lasts: it does not outlast the call, or its turn.
    */
-  async #keep({ held, wanted }: Call): Promise<void> {
+  async #keep(call: Call, turnSignal?: AbortSignal): Promise<void> {
+    const { held, wanted, options } = call;
     const isComplete = held.length === wanted;
-    const extensions = held.map(({ lock, validityMs }) => {
-      const isFresh = lock.remainingMs() > validityMs * (isComplete ? 0.9 : 0.5);
-      return isFresh ? undefined : lock.extend().catch(() => {});
-    });
-    if (extensions.some(Boolean)) await Promise.all(extensions);
+    const stale = held.filter(({ lock, validityMs }) => lock.remainingMs() <= validityMs * (isComplete ? 0.9 : 0.5));
+    if (stale.length > 0) {
+      const extensions = Promise.all(stale.map(({ lock }) => lock.extend().catch(() => {})));
+      const leftMs = options.waitTimeoutMs > 0 ? Math.max(0, options.waitTimeoutMs - this.#elapsedMs(call)) : Infinity;
+      await atMost(this.#redlock.clock, leftMs, [...this.#endOf(call), turnSignal], extensions);
+    }
     for (const [index, { slot, lock }] of [...held.entries()].reverse()) {
       if (lock.remainingMs() > 0) continue;
       held.splice(index, 1);
       this.#slots.left(slot);
     }
+  }
+
+  /** The signals that end a call. */
+  #endOf({ options }: Call): readonly (AbortSignal | undefined)[] {
+    return [options.signal, this.#redlock.closed];
+  }
+
+  /** Throws when one of the signals that end a call has aborted: no request may follow that would reject. */
+  #assertOpen({ wanted, options }: Call): void {
+    options.signal?.throwIfAborted();
+    if (!this.#redlock.closed.aborted) return;
+    throw new RedlockClosedError(`${this.#failed(wanted)}: the Redlock is closed`, [`sem:${this.name}`]);
   }
 
   async #giveBack({ held }: Call): Promise<void> {
@@ -264,11 +284,14 @@ export class SlotSemaphore implements Semaphore {
     const { wanted } = call;
     const { waitTimeoutMs } = call.options;
     const effort = waitTimeoutMs === 0 ? "" : ` within ${waitTimeoutMs} ms`;
-    const noun = wanted === 1 ? "permit" : "permits";
-    const message = `could not acquire ${wanted} ${noun} of ${this.name}${effort}: ${state}`;
+    const message = `${this.#failed(wanted)}${effort}: ${state}`;
     const resources = [`sem:${this.name}`];
     if (waitTimeoutMs === 0) return new LockHeldError(message, resources, outcomes);
     return new WaitTimeoutError(message, resources, outcomes);
+  }
+
+  #failed(wanted: number): string {
+    return `could not acquire ${wanted} ${wanted === 1 ? "permit" : "permits"} of ${this.name}`;
   }
 
   #elapsedMs({ startedAtMs }: Call): number {
@@ -283,10 +306,10 @@ type UsingArguments<T> =
   | [count: number, routine: Routine<T>]
   | [count: number, options: PermitOptions, routine: Routine<T>];
 
-/** Wraps the user's observer so that its errors cannot reach an operation. */
+/** Wraps the user's observer, which may be an instance of a class, so that its errors cannot reach an operation. */
 function safe(observer: SemaphoreObserver = {}): SemaphoreObserver {
-  const wrapped = Object.entries(observer).map(([name, callback]) => {
-    const call = async (event: unknown): Promise<unknown> => callback?.call(observer, event);
+  const wrapped = observerNames.map((name) => {
+    const call = async (event: unknown): Promise<unknown> => observer[name]?.(event as never);
     return [name, (event: unknown) => void call(event).catch(() => {})];
   });
   return Object.fromEntries(wrapped);

@@ -110,17 +110,48 @@ test("acquire() rejects with the reason of its signal, at any moment, and keeps 
   }
 });
 
-test("acquire() rejects when its Redlock is closed, and keeps nothing", async () => {
-  const { redlock, clock, otherClient } = world(3);
-  const other = semaphore(otherClient(), "api", 1);
-  const there = await clock.until(other.acquire());
-  const waiting = semaphore(redlock, "api", 1).acquire();
-  waiting.catch(() => {});
-  await clock.advance(100);
-  await clock.until(redlock.close());
-  await expect(clock.until(waiting)).rejects.toThrow(RedlockClosedError);
-  await clock.until(there.release());
-  expect(await clock.until(other.tryAcquire())).not.toBeNull();
+test("acquire() rejects at once when its Redlock is closed, and keeps nothing", async () => {
+  for (const heldHere of [0, 1, 2]) {
+    const { redlock, clock, otherClient, heldOn } = world(3);
+    const [here, there] = [redlock, otherClient()].map((client) => semaphore(client, "api", 2));
+    if (heldHere > 0) await clock.until(here?.acquire(heldHere, { autoExtend: true }) as Promise<Permits>);
+    if (heldHere < 2) await clock.until(there?.acquire(1, { autoExtend: true }) as Promise<Permits>);
+    const heldBefore = await Promise.all(["sem:api:0", "sem:api:1"].map(heldOn));
+    const options = { waitTimeoutMs: Infinity, retryDelayMaxMs: 60_000 };
+    const waiting = [2, 2, 2].map((count) => here?.acquire(count, options));
+    let rejected = 0;
+    for (const call of waiting) {
+      call?.catch((error) => {
+        expect(error).toBeInstanceOf(RedlockClosedError);
+        rejected += 1;
+      });
+    }
+    await clock.advance(1_000);
+    await clock.until(redlock.close());
+    await clock.advance(0);
+    expect(rejected).toBe(3);
+    await expect(here?.tryAcquire()).rejects.toThrow(RedlockClosedError);
+    expect(await heldOn("sem:api:turn")).toEqual([]);
+    expect(await Promise.all(["sem:api:0", "sem:api:1"].map(heldOn))).toEqual(heldBefore);
+  }
+});
+
+test("acquire() that keeps slots while it waits ends in time although no node replies", async () => {
+  const ends = { abort: "never mind", timeout: "could not", close: "the Redlock is closed" };
+  for (const [end, message] of Object.entries(ends)) {
+    const { redlock, clock, otherClient, nodes } = world(3);
+    await clock.until(semaphore(otherClient(), "api", 2).acquire(1, { autoExtend: true }));
+    const controller = new AbortController();
+    const waitTimeoutMs = end === "timeout" ? 6_000 : 60_000;
+    const waiting = semaphore(redlock, "api", 2).acquire(2, { waitTimeoutMs, signal: controller.signal });
+    waiting.catch(() => {});
+    await clock.advance(4_000);
+    for (const node of nodes) node.fault = () => ({ lose: "request" });
+    await clock.advance(2_000); // half of the validity has passed, and the slot is being extended
+    if (end === "abort") controller.abort(new Error("never mind"));
+    if (end === "close") void redlock.close();
+    await expect(clock.until(waiting, 200)).rejects.toThrow(message);
+  }
 });
 
 test("signal aborts when any of the permits is lost, and release() ends the others", async () => {
@@ -180,6 +211,14 @@ test("using() extends the permits, releases them, and rejects when one was lost"
   await expect(clock.until(lost)).rejects.toThrow(LockLostError);
 });
 
+test("using() extends no permits if the semaphore is not to", async () => {
+  const { redlock, clock } = world(3);
+  const api = semaphore(redlock, "api", 1, { ttlMs: 1_000, autoExtend: false });
+  const long = (): Promise<void> => new Promise<void>((resolve) => void clock.startTimer(2_000, resolve));
+  await expect(clock.until(api.using(long))).rejects.toThrow(LockLostError);
+  await clock.until(api.using(1, { autoExtend: true }, long));
+});
+
 test("await using releases the permits", async () => {
   const redlock = new Redlock([memoryNode()]);
   const api = semaphore(redlock, "api", 1);
@@ -217,6 +256,19 @@ test("semaphore() observers receive each event, and their errors reach nobody", 
   ]);
 });
 
+test("semaphore() takes an instance of a class as an observer", async () => {
+  const { redlock, clock } = world(3);
+  class Counter {
+    count = 0;
+    acquired(): void {
+      this.count += 1;
+    }
+  }
+  const observer = new Counter();
+  await clock.until(semaphore(redlock, "api", 2, { observer }).acquire());
+  expect(observer.count).toBe(1);
+});
+
 test("acquire() holds exclusive slots, whatever the mode and the limits of the Redlock", async () => {
   const { redlock, clock } = world(3, { mode: "shared", maxHoldMs: 20_000, waitTimeoutMs: 0 });
   const api = semaphore(redlock, "api", 1, { retryDelayMaxMs: 100 });
@@ -240,6 +292,7 @@ test("semaphore() refuses bad arguments", async () => {
     expect(() => semaphore(redlock, "api", permits)).toThrow("permits");
   expect(() => semaphore(redlock, "api", 1, any({ mode: "shared" }))).toThrow("mode is not an option of a semaphore");
   expect(() => semaphore(redlock, "api", 1, any({ observer: { lots: () => {} } }))).toThrow("lots is not an option");
+  expect(() => semaphore(redlock, "api", 1, any({ observer: 1 }))).toThrow("must be an object");
   expect(() => semaphore(redlock, "api", 1, any({ observer: { lost: 1 } }))).toThrow(
     "observer.lost must be a function",
   );
@@ -252,6 +305,7 @@ test("semaphore() refuses bad arguments", async () => {
   await expect(api.acquire(1, { ttlMs: 0 })).rejects.toThrow("ttlMs must be a positive integer");
   await expect(api.acquire(1, { waitTimeoutMs: -1 })).rejects.toThrow("waitTimeoutMs must be at least 0");
   await expect(api.acquire(1, any(5))).rejects.toThrow("the options of permits must be an object");
+  await expect(api.using(1, any(null), () => {})).rejects.toThrow("the options of permits must be an object");
   await expect(api.using(any(undefined))).rejects.toThrow("routine must be a function");
   await expect(api.using(1, any({}), any(1))).rejects.toThrow("routine must be a function");
   expect(await api.tryAcquire(2)).not.toBeNull(); // nothing was kept
