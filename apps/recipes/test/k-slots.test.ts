@@ -2,6 +2,7 @@ import { Redlock, WaitTimeoutError } from "@holdfast/core";
 import { memoryNode } from "@holdfast/memory";
 import { expect, test } from "vitest";
 import { limitedApi } from "../src/k-slots.ts";
+import { type Child, startChild } from "./child.ts";
 import { openTestLocks, startWorld } from "./world.ts";
 
 test("limitedApi() admits as many calls of all processes as there are permits, and no more", async () => {
@@ -55,4 +56,104 @@ test("limitedApi() rejects when no permit is free in time or its signal aborts, 
   leave();
   await Promise.race(staying);
   expect(await waiting).toBe("made");
+});
+
+/** The time during which a process has seen that its permit was valid, on the clock of the machine. */
+interface Hold {
+  readonly holder: string;
+  readonly slot: string;
+  readonly fence: number;
+  readonly fromMs: number;
+  untilMs: number;
+}
+
+/** Processes that compete for two permits. */
+class Holders {
+  readonly #children = new Map<string, Child>();
+  readonly #holds = new Map<string, Hold>();
+  /** What each process printed last. */
+  readonly #last = new Map<string, string>();
+
+  start(name: string, lockUrls: string): void {
+    const child = startChild("permit-holder", lockUrls, name);
+    this.#children.set(name, child);
+    void this.#listen(name, child);
+  }
+
+  async #listen(name: string, child: Child): Promise<void> {
+    for (;;) {
+      const line = await child.says(/./).catch(() => undefined);
+      if (line === undefined) return;
+      this.#last.set(name, line);
+      const [what, slot = "", fence = "", at = ""] = line.split(" ");
+      if (what !== "holds") continue;
+      const key = `${name} ${slot} ${fence}`;
+      const hold = this.#holds.get(key) ?? { holder: name, slot, fence: Number(fence), fromMs: Number(at), untilMs: 0 };
+      hold.untilMs = Number(at);
+      this.#holds.set(key, hold);
+    }
+  }
+
+  get(name: string): Child {
+    return this.#children.get(name) as Child;
+  }
+
+  /** Returns the last line of a process. */
+  lastOf(name: string): string {
+    return this.#last.get(name) ?? "";
+  }
+
+  /** Returns the latest hold of each slot. */
+  latest(): Hold[] {
+    return ["0", "1"].flatMap((slot) => this.of(slot).slice(-1));
+  }
+
+  /** Returns the holds of a slot in the order of their fences. */
+  of(slot: string): Hold[] {
+    return [...this.#holds.values()].filter((hold) => hold.slot === slot).sort((a, b) => a.fence - b.fence);
+  }
+
+  /** Resolves with the next hold of this slot by another process. */
+  async successorOf({ slot, holder, fence }: Hold): Promise<Hold> {
+    const next = () => this.of(slot).find((hold) => hold.fence > fence && hold.holder !== holder);
+    await expect.poll(next, { timeout: 15_000 }).toBeDefined();
+    return next() as Hold;
+  }
+}
+
+test("semaphore() hands the permits of killed and paused processes on, and never has two valid holders of a slot", {
+  timeout: 60_000,
+}, async () => {
+  const world = await startWorld();
+  const { redlock } = await openTestLocks(world);
+  const holders = new Holders();
+  const turn = async () => (await redlock.inspect("sem:jobs:turn")).label ?? "";
+  for (const name of ["a", "b", "c", "d"]) holders.start(name, world.lockUrls);
+  await expect.poll(() => holders.latest().length, { timeout: 15_000 }).toBe(2);
+
+  const [killed] = holders.latest() as [Hold];
+  holders.get(killed.holder).send("SIGKILL");
+  await holders.successorOf(killed);
+
+  const paused = holders.latest().find(({ slot }) => slot !== killed.slot) as Hold;
+  holders.get(paused.holder).send("SIGSTOP");
+  await holders.successorOf(paused);
+  holders.get(paused.holder).send("SIGCONT");
+  await expect.poll(() => holders.lastOf(paused.holder)).toBe("acquires"); // it has noticed the loss
+
+  // It waits again. When the process that has the turn dies, the turn passes to the next one.
+  await expect.poll(turn).not.toBe("");
+  holders.get(await turn()).send("SIGKILL");
+  holders.start("e", world.lockUrls);
+  await expect.poll(() => holders.lastOf("e")).toBe("acquires");
+  const [released] = holders.latest() as [Hold];
+  holders.get(released.holder).tell("end");
+  await holders.successorOf(released);
+
+  for (const slot of ["0", "1"]) {
+    const holds = holders.of(slot);
+    for (const [index, { untilMs }] of holds.slice(0, -1).entries()) {
+      expect(untilMs).toBeLessThan(holds[index + 1]?.fromMs as number);
+    }
+  }
 });
