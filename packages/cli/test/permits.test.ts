@@ -42,6 +42,12 @@ test("run --permits: gives the command a line for each slot: name, number, fence
   expect(owners).toMatch(/^night:[0-9a-f]{32} night:[0-9a-f]{32}$/);
 });
 
+test("run: hides the slots of an outer run --permits from a command under a lock", async () => {
+  const env = { ...servers.env, HOLDFAST_SLOT: "3" };
+  const { out } = await runCli(["run", "inner", "--", "sh", "-c", 'echo "slot <$HOLDFAST_SLOT>"'], { env });
+  expect(out).toBe("slot <>\n");
+});
+
 test("run --permits: ends the command when a permit is lost", async () => {
   const cli = startRun(["lost", "--permits", "1/1", "--ttl", "2s"], ["sh", "-c", "echo up $$; exec sleep 600"]);
   await cli.prints("\n");

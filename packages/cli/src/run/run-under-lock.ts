@@ -120,5 +120,10 @@ function variablesOf(held: Lock | Permits): NodeJS.ProcessEnv {
     };
   }
   const { resources, fence, owner } = held;
-  return { HOLDFAST_RESOURCE: resources.join("\n"), HOLDFAST_FENCE: String(fence), HOLDFAST_OWNER: owner };
+  return {
+    HOLDFAST_RESOURCE: resources.join("\n"),
+    HOLDFAST_SLOT: undefined, // which this process may have inherited from a `run --permits`
+    HOLDFAST_FENCE: String(fence),
+    HOLDFAST_OWNER: owner,
+  };
 }
