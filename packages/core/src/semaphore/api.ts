@@ -9,6 +9,10 @@ export interface PermitOptions extends Omit<LockOptions, "mode"> {
    * 10 000, whatever the `Redlock` has.
    */
   readonly waitTimeoutMs?: number | undefined;
+  /** The upper limit of the first random delay between attempts, in milliseconds. Default 25, whatever the `Redlock` has. */
+  readonly retryDelayMs?: number | undefined;
+  /** The upper limit of any delay between attempts, in milliseconds. Default 400, whatever the `Redlock` has. */
+  readonly retryDelayMaxMs?: number | undefined;
   /** Whether the permits are extended automatically. Default: true in `using`, that of the `Redlock` elsewhere. */
   readonly autoExtend?: boolean | undefined;
   /**
@@ -122,7 +126,8 @@ export interface Semaphore {
    */
   acquire(count?: number, options?: PermitOptions): Promise<Permits>;
   /**
-   * Acquires `count` permits, 1 by default, if they are free. Tries every slot, but does not wait.
+   * Acquires `count` permits, 1 by default, if they are free. Tries every slot, but does not wait, and passes callers that
+   * wait.
    *
    * @returns the permits, or null when too few are free
    * @throws the errors of {@link Semaphore.acquire}, except those of waiting
