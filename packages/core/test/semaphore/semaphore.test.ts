@@ -60,6 +60,14 @@ test("acquire() of several permits tries them all at once", async () => {
   expect(clock.monotonicMs()).toBe(10);
 });
 
+test("acquire() returns permits fresh that took much of their ttl to acquire", async () => {
+  const { redlock, clock, nodes } = world(3);
+  for (const node of nodes) node.fault = () => ({ requestMs: 20, replyMs: 20 });
+  const permits = await clock.until(semaphore(redlock, "api", 600, { ttlMs: 1_000 }).acquire(600));
+  expect(clock.monotonicMs()).toBeGreaterThan(400); // rounds of 64 slots
+  expect(permits.remainingMs()).toBeGreaterThan(800);
+});
+
 test("tryAcquire() finds the only free slot of many", async () => {
   const { redlock, clock, otherClient } = world(3);
   const there = await clock.until(semaphore(otherClient(), "api", 200).acquire(199, { autoExtend: true }));
