@@ -24,6 +24,12 @@ export interface Leadership {
 /** The first and the longest time between two looks while nobody is known to lead, in milliseconds. */
 const pollMs = { first: 10, max: 1_000 } as const;
 
+/**
+ * The longest time between two looks in any case, in milliseconds: an announcement may be lost, another program's claim
+ * may never end, and a `Redlock` does not announce that it is closed.
+ */
+const blindMsMax = 10_000;
+
 const states = { held: "led", free: "vacant", unknown: "unknown" } as const;
 
 function leadershipOf(inspection: Inspection): Leadership {
@@ -85,6 +91,7 @@ export async function* observe(
       releases.watch();
       const leadership = leadershipOf(await redlock.inspect(name));
       if (signal.aborted) return;
+      const lookedAtMs = redlock.clock.monotonicMs();
       const isNew = leadership.state !== last?.state || leadership.leader?.owner !== last.leader?.owner;
       last = leadership;
       if (isNew) {
@@ -93,9 +100,10 @@ export async function* observe(
       } else delayMs = Math.min(2 * delayMs, pollMs.max);
       if (signal.aborted) return;
       const { leader } = leadership;
-      const waitMs =
-        leader === null ? delayMs : Math.min(leader.remainingMs, releases.areAnnounced ? Infinity : pollMs.max);
-      await pause(redlock.clock, Math.max(1, waitMs), news.signal);
+      const limitMs = releases.areAnnounced ? blindMsMax : pollMs.max;
+      const waitMs = leader === null ? delayMs : Math.min(leader.remainingMs, limitMs);
+      const consumedMs = redlock.clock.monotonicMs() - lookedAtMs; // by the body of the loop
+      await pause(redlock.clock, Math.max(1, waitMs - consumedMs), news.signal);
     }
   } finally {
     stopListening();
@@ -110,7 +118,6 @@ class Releases {
   readonly #onNews: () => void;
   readonly #watches: (Promise<Unwatch | undefined> | undefined)[] = [];
   #watching = 0;
-  #isStopped = false;
 
   constructor(redlock: Redlock, name: string, onNews: () => void) {
     this.#redlock = redlock;
@@ -130,19 +137,16 @@ class Releases {
 
   /** Stops watching, also the nodes that have not confirmed their watch yet. */
   stop(): void {
-    this.#isStopped = true;
     for (const watch of this.#watches) watch?.then((unwatch) => unwatch?.()).catch(() => {});
   }
 
   async #watchNode(index: number): Promise<Unwatch | undefined> {
-    const onReleased = (): void => {
-      if (!this.#isStopped) this.#onNews();
-    };
     try {
-      const unwatch = await this.#redlock.nodes[index]?.watch?.([this.#name], onReleased);
+      await undefined; // so that a node which throws at once is also tried again
+      const unwatch = await this.#redlock.nodes[index]?.watch?.([this.#name], this.#onNews);
       if (unwatch === undefined) return undefined;
       this.#watching += 1;
-      onReleased(); // a release before this moment may have been missed
+      this.#onNews(); // a release before this moment may have been missed
       return unwatch;
     } catch {
       this.#watches[index] = undefined; // tried again at the next look

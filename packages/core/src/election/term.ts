@@ -139,7 +139,7 @@ export class HeldTerm implements Term {
    */
   stop(): void {
     const keptMs = this.#lock.remainingMs();
-    if (!this.#end("stopped")) return;
+    if (!this.#end("stopped") || this.#lock.remainingMs() === 0) return; // a listener of the signal may have resigned
     this.#cancelRelease = this.#clock.startTimer(keptMs, () => void this.#lock.release().catch(() => {}));
   }
 

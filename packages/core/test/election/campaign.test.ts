@@ -232,6 +232,44 @@ describe("campaign()", () => {
     expect(await all.clock.until(terms.next())).toEqual({ done: true, value: undefined });
   });
 
+  it("campaign() leaves no timer behind when a listener of the term's signal resigns", async () => {
+    const all = world(3);
+    const stop = new AbortController();
+    const { value: term } = await election(all.redlock, "jobs").campaign({ signal: stop.signal }).next();
+    term?.signal.addEventListener("abort", () => void term.resign());
+    stop.abort();
+    await all.clock.advance(100);
+    expect(await all.heldOn("jobs")).toEqual([]);
+    expect(all.clock.pendingTimers).toBe(0);
+  });
+
+  it("campaign() leaves nothing behind whenever it is stopped", async () => {
+    for (const [stepMs, isHeld] of [
+      [2, false],
+      [7, true],
+    ] as const) {
+      for (const how of ["abort", "return"]) {
+        for (let atMs = 0; atMs < 30 * stepMs; atMs += stepMs) {
+          const all = world(3);
+          if (isHeld) await all.otherClient().acquire("jobs", { ttlMs: 60 });
+          latency(all.nodes, 10);
+          const stop = new AbortController();
+          const terms = election(all.redlock, "jobs", { ttlMs }).campaign({ signal: stop.signal });
+          const ended = (async () => {
+            for await (const { signal } of terms) await new Promise((over) => signal.addEventListener("abort", over));
+          })();
+          await all.clock.advance(atMs);
+          if (how === "abort") stop.abort();
+          else void terms.return?.();
+          await all.clock.until(ended);
+          await all.clock.advance(1_200); // core ends its watches a second after the last waiter
+          const left = { timers: all.clock.pendingTimers, heldOn: await all.heldOn("jobs") };
+          expect({ how, atMs, isHeld, ...left }).toEqual({ how, atMs, isHeld, timers: 0, heldOn: [] });
+        }
+      }
+    }
+  });
+
   it("campaign() ends its wait for a term when the iterator is returned", async () => {
     const all = world(3);
     for (const node of all.inner) await node.acquire(claimOf("other", "jobs", 600_000));
@@ -303,6 +341,14 @@ describe("campaign()", () => {
     expect(Math.abs(first.terms.length - second.terms.length)).toBeLessThanOrEqual(1);
     expect(second.terms.length).toBeGreaterThanOrEqual(2);
     expectInOrder(first, second);
+  });
+
+  it("campaign() waits for a second after a term of maxHoldMs, even if nobody else stands", async () => {
+    const all = world(3);
+    const only = candidate(all, all.redlock, { maxHoldMs: 5_000 });
+    await all.clock.advance(8_000);
+    const [first, second] = only.terms;
+    expect((second?.beganMs ?? 0) - (first?.endedMs ?? 0)).toBeGreaterThanOrEqual(1_000);
   });
 
   it("campaign() of two elections in one process takes turns, and hands the lock over", async () => {
@@ -385,6 +431,16 @@ describe("resign()", () => {
     await jobs.resign();
   });
 
+  it("resign() of an election leaves earlier terms alone", async () => {
+    const all = world(3);
+    const jobs = election(all.redlock, "jobs");
+    for await (const _ of jobs.campaign()) {
+      for (const node of all.nodes) node.fault = () => ({ reject: new Error("down") });
+      break;
+    }
+    await jobs.resign(); // would reject like the release at the end of the loop
+  });
+
   it("resign() rejects when too few nodes confirm, and can be repeated", async () => {
     const all = world(3);
     const { value: term } = await election(all.redlock, "jobs", { ttlMs }).campaign().next();
@@ -407,6 +463,18 @@ describe("Term", () => {
     expect(term?.signal.aborted).toBe(true);
     await expect(term?.extend()).rejects.toBeInstanceOf(TermEndedError);
     expect(term?.signal.reason).not.toBeInstanceOf(LockLostError);
+  });
+
+  it("Term.extend() rejects when the campaign is stopped meanwhile", async () => {
+    const all = world(3);
+    const stop = new AbortController();
+    const { value: term } = await election(all.redlock, "jobs").campaign({ signal: stop.signal }).next();
+    latency(all.nodes, 40);
+    const extension = expect(term?.extend()).rejects.toMatchObject({ code: "TERM_ENDED", reason: "stopped" });
+    await all.clock.advance(20);
+    stop.abort();
+    await all.clock.advance(100);
+    await extension;
   });
 
   it("Term.extend() confirms the term, and rejects when it turns out to be lost", async () => {

@@ -173,6 +173,95 @@ describe("observe()", () => {
   });
 });
 
+describe("observe() while somebody leads for long", () => {
+  it("observe() ends within ten seconds after the Redlock is closed, however long the claim lasts", async () => {
+    const all = world(3);
+    await all.otherClient().acquire("jobs", { ttlMs: 3_600_000 });
+    const { ended } = watcher(all);
+    const failure = ended.catch((error: unknown) => error);
+    await all.clock.advance(1_000);
+    await all.clock.until(all.redlock.close());
+    await all.clock.advance(10_000);
+    expect(await Promise.race([failure, "still observing"])).toMatchObject({ code: "CLOSED" });
+  });
+
+  it("observe() notices a claim's end in time although the body of its loop took long", async () => {
+    const all = world(3);
+    for (const node of all.nodes) node.watch = async () => async () => {}; // announces nothing
+    await all.otherClient().acquire("jobs", { label: "dead", ttlMs });
+    const changes = election(all.redlock, "jobs").observe();
+    expect((await changes.next()).value?.leader?.label).toBe("dead");
+    expect((await all.clock.until(changes.next())).value?.state).toBe("vacant");
+    const led = changes.next();
+    await all.otherClient().acquire("jobs", { label: "next", ttlMs });
+    expect((await all.clock.until(led)).value?.leader?.label).toBe("next");
+    await all.clock.advance(ttlMs - 100);
+    const startedMs = all.clock.monotonicMs();
+    expect((await all.clock.until(changes.next())).value?.state).toBe("vacant");
+    expect(all.clock.monotonicMs() - startedMs).toBeLessThanOrEqual(110);
+    await changes.return?.();
+  });
+
+  it("observe() yields the next leader also if it never saw the election vacant", async () => {
+    const all = world(3);
+    const lock = await all.otherClient().acquire("jobs", { label: "first", ttlMs });
+    const { seen, stop } = watcher(all);
+    await all.clock.advance(100);
+    for (const node of all.nodes) node.fault = () => ({ requestMs: 10 });
+    await lock.release();
+    await all.otherClient().acquire("jobs", { label: "second", ttlMs });
+    await all.clock.advance(50);
+    expect(seen.map(({ label }) => label)).toEqual(["first", "second"]);
+    stop();
+  });
+
+  it("observe() looks again when a node has begun to watch, as it may have missed a release", async () => {
+    const all = world(3);
+    const lock = await all.otherClient().acquire("jobs", { ttlMs: 60_000 });
+    for (const node of all.nodes) {
+      node.fault = ({ method }) => (method === "watch" ? { requestMs: 40 } : undefined);
+    }
+    const { seen, stop } = watcher(all);
+    await all.clock.advance(20);
+    await lock.release();
+    await all.clock.advance(30);
+    expect(seen.map(({ state }) => state)).toEqual(["led", "vacant"]);
+    stop();
+  });
+
+  it("observe() looks each second while fewer nodes are watched than each majority meets", async () => {
+    const all = world(3);
+    all.node("a").watch = async () => async () => {}; // announces nothing
+    for (const name of ["b", "c"]) delete all.node(name).watch;
+    const lock = await all.otherClient().acquire("jobs", { ttlMs: 60_000 });
+    const { seen, stop } = watcher(all);
+    await all.clock.advance(500);
+    await lock.release();
+    await all.clock.advance(1_000);
+    expect(seen.map(({ state }) => state)).toEqual(["led", "vacant"]);
+    stop();
+  });
+
+  it("observe() watches again when watch() of a node threw", async () => {
+    const all = world(3);
+    let failures = 0;
+    for (const node of all.nodes) {
+      const { watch } = node;
+      node.watch = (...args) => {
+        if (failures++ < 3) throw new Error("not connected");
+        return watch?.apply(node, args) ?? Promise.reject();
+      };
+    }
+    const lock = await all.otherClient().acquire("jobs", { ttlMs: 60_000 });
+    const { seen, stop } = watcher(all);
+    await all.clock.advance(1_100);
+    await lock.release();
+    await all.clock.advance(1);
+    expect(seen.map(({ state }) => state)).toEqual(["led", "vacant"]);
+    stop();
+  });
+});
+
 describe("election()", () => {
   it("election() rejects bad arguments and unknown options immediately", () => {
     const { redlock } = world(1);
