@@ -3,7 +3,7 @@ import { type EtcdServer, startEtcdCluster, startEtcdServer } from "@holdfast/te
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { etcdUrl } from "./doctor/etcd-situations.ts";
 import { folderWith } from "./support/folder.ts";
-import { runCli, startCli } from "./support/program.ts";
+import { killLater, runCli, startCli } from "./support/program.ts";
 import { withServers } from "./support/servers.ts";
 
 const redis = withServers(2);
@@ -35,6 +35,26 @@ test("run: locks over etcd, and inspect, list and release show and free the lock
   holder.write("\n");
   await holder.ended;
   expect(await runCli(["list"], { env })).toEqual({ code: 0, out: "", err: "holdfast: no locks match lock/*\n" });
+});
+
+test("lead: elects a leader over etcd, and the next one when an operator releases the lock or it is killed", async () => {
+  const env = { HOLDFAST_NODES: etcdUrl(server) };
+  const command = ["--", "sh", "-c", 'echo "up $HOLDFAST_FENCE $HOLDFAST_OWNER $$"; exec sleep 600'];
+  const lead = (label: string) => startCli(["lead", "scheduler", "--ttl", "3s", "--label", label, ...command], { env });
+  const first = lead("alice");
+  await first.prints("\n");
+  const second = lead("bob");
+  const [, fence = "", owner = ""] = first.out().split(/\s/);
+  expect(await runCli(["release", "scheduler", "--owner", owner, "--yes"], { env })).toMatchObject({ code: 0 });
+  await second.prints("\n");
+  const [, nextFence = "", , pid = ""] = second.out().split(/\s/);
+  expect(Number(nextFence)).toBeGreaterThan(Number(fence));
+  await expect.poll(() => first.err()).toContain("lost the lock, ending the command");
+  killLater(Number(pid));
+  second.process.kill("SIGKILL");
+  await first.prints(/up[\s\S]*\nup/);
+  first.process.kill("SIGTERM");
+  expect((await first.ended).code).toBe(143);
 });
 
 test("bench: measures locks over etcd, and removes its keys", async () => {

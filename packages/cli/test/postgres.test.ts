@@ -44,6 +44,24 @@ test("run: locks over PostgreSQL, and inspect, list and release show and free th
   expect(await runCli(["list"], { env })).toEqual({ code: 0, out: "", err: "holdfast: no locks match *\n" });
 });
 
+test("lead: elects a leader over PostgreSQL, and the next one when it stops, and says that the table is missing", async () => {
+  const command = ["--", "sh", "-c", 'echo "up $HOLDFAST_FENCE"; exec sleep 600'];
+  const first = startCli(["lead", "scheduler", "--label", "alice", ...command], { env });
+  await first.prints(/up \d+\n/);
+  const second = startCli(["lead", "scheduler", "--label", "bob", "--verbose", ...command], { env });
+  await expect.poll(() => second.err()).toContain("waiting for scheduler: another owner holds it");
+  expect((await runCli(["inspect", "scheduler"], { env })).out).toMatch(/^scheduler is held by alice\n/);
+  expect(second.out()).toBe("");
+  first.process.kill("SIGTERM");
+  expect((await first.ended).code).toBe(143);
+  await second.prints(/up \d+\n/);
+  expect(Number(second.out().slice(3))).toBeGreaterThan(Number(first.out().slice(3)));
+  second.process.kill("SIGTERM");
+  await second.ended;
+  const missing = await runCli(["lead", "scheduler", "--node", `${url}?table=nowhere`, "--", "true"]);
+  expect(missing).toMatchObject({ code: 78, out: "", err: expect.stringContaining("does not exist") });
+});
+
 test("list: searches page by page, and stops at the limit", async () => {
   await query(
     url,
