@@ -115,7 +115,7 @@ export class Claims {
     return row;
   }
 
-  /** Adds the waiter to the lists of held resources. Returns whether any is still held. */
+  /** Adds the waiter to the lists of held resources. Returns whether any resource still keeps it out. */
   async #wait(request: AcquireRequest, names: readonly string[]): Promise<boolean> {
     const values = [arrayOf(names), optional(request.takeover), waiterOf(request), lockTimeoutOf(request)];
     const rows = await this.#query(request, this.#statements.wait, values);

@@ -170,6 +170,10 @@ const keepsSharerOut = (row: string, now: string): string =>
   `(CASE WHEN ${row}.sharers IS NULL THEN ${isClaimed(row, now, "$5::text")}
     ELSE coalesce($2::text IS DISTINCT FROM $5::text AND ${ownEnd(row)} > ${now}, false) END)`;
 
+/** Whether further sharers are kept out, in favour of an exclusive waiter. */
+const favoursOthers = (row: string, now: string): string =>
+  `(${row}.sharers IS NOT NULL AND ${row}.until > ${now} AND ${row}.sharers_denied_until > ${now})`;
+
 /** Whether a row has sharers that stay. */
 const joins = (row: string, now: string): string =>
   `(${row}.sharers IS NOT NULL AND ${anyInForce(`(${row}.sharers - $2::text - coalesce($5::text, ''))`, now)})`;
@@ -256,7 +260,7 @@ const acquiring = (table: string) => ({
         waiting_until > clock_timestamp() + ${listRenewal} AS fresh
       FROM ${table} AS row, LATERAL (
         SELECT ${isClaimed("row", "clock_timestamp()", "$5::text")} AS is_held, ${keepsSharerOut("row", "clock_timestamp()")} AS blocks,
-          $8::boolean AND sharers IS NOT NULL AND until > clock_timestamp() AND sharers_denied_until > clock_timestamp() AS favours
+          $8::boolean AND ${favoursOthers("row", "clock_timestamp()")} AS favours
       ) AS judged
       WHERE name = ANY ($1::text::text[])
     ), ${seen}, weakly AS MATERIALIZED (
@@ -381,15 +385,18 @@ const watching = (table: string, channel: string) => ({
       THEN ${announce(channel, "name", `coalesce(${nameOf("entry")}, '')`)} END::text
     FROM (SELECT * FROM freed UNION ALL SELECT * FROM passed) AS row LEFT JOIN LATERAL unnest(named) AS entry ON true`,
 
-  // A row of the result is a resource that is still held. Lists of free resources lose the waiter and their first one.
+  // A row of the result is a resource that still keeps the waiter out. Lists of free resources lose the waiter and their
+  // first one.
   wait: `
     WITH locked AS MATERIALIZED (
-      SELECT name, owner, until, fence, sharers, CASE WHEN waiting_until > clock_timestamp() THEN waiters END AS list
+      SELECT name, owner, until, fence, sharers, sharers_denied_until,
+        CASE WHEN waiting_until > clock_timestamp() THEN waiters END AS list
       FROM ${table} WHERE name = ANY ($1::text::text[]) AND ${lockTimeout("$4::text")} IS NOT NULL
       ORDER BY name FOR NO KEY UPDATE
     ), clock AS MATERIALIZED (SELECT clock_timestamp() AS now, count(*) AS found FROM locked
     ), rows AS MATERIALIZED (
       SELECT name, fence, list, now, sharers IS NOT NULL AS is_shared, ${isClaimed("locked", "now", "$2::text")} AS held,
+        left($3::text, 1) = 's' AND ${favoursOthers("locked", "now")} AS favours,
         ${without("list", "$3::text")} AS rest, ${has("list", "$3::text")} AS listed
       FROM locked, clock
     ), added AS (
@@ -403,7 +410,7 @@ const watching = (table: string, channel: string) => ({
       UPDATE ${table} AS row SET waiters = ${afterThose("rest", "named")}
       FROM turns WHERE row.name = turns.name RETURNING row.name, turns.named
     )
-    SELECT name FROM added
+    SELECT name FROM rows WHERE held OR favours
     UNION ALL SELECT NULL FROM removed, unnest(named) AS entry
       WHERE entry IS NOT NULL AND ${announce(channel, "name", nameOf("entry"))}::text IS NULL`,
 

@@ -166,6 +166,17 @@ describe("turns", () => {
     await expect.poll(async () => (await share("c")).granted, { timeout: 10_000 }).toBe(true);
   });
 
+  test("acquire() to take over from the only sharer, denied in favour of exclusive waiters, names the first of them once", async () => {
+    const heard: (string | undefined)[] = [];
+    await share("a");
+    for (const waiter of ["A", "B", "C"]) await claim("x", { waiter });
+    await node.watch?.(["r"], (_, next) => heard.push(next));
+    expect(await share("b", { takeover: "a", waiter: "R" })).toMatchObject({ granted: false, holder: "a" });
+    await release("a");
+    await expect.poll(() => heard).toContain("B");
+    expect(heard).toEqual(["A", "B"]);
+  });
+
   test("acquire() lets sharers join again once an exclusive request was granted, and extend() rejoin always", async () => {
     await share("a");
     await claim("x", { waiter: "W" });
