@@ -83,13 +83,14 @@ export function claimFree(
 /**
  * Extends claims if nothing has changed since; otherwise only reads the resources. Each change writes the claim, so that
  * another copy of the transaction finds a changed claim. The owner is compared because a server that has lost its data
- * uses the same revisions again. While others share, they may change the counter.
+ * uses the same revisions again. While others share, they may raise the counter, and write it again with their releases,
+ * which must not hold up an extension: only its value is compared.
  */
 export function extendUnchanged(changes: readonly Change[]): TxnRequest {
   const compares = ({ keys, seen, owner, isShared }: Change): Compare[] => {
     const own = seen.claims.find((claim) => claim.owner === owner && claim.isShared === isShared);
     const isUnchanged = isAt(claimKey(keys, owner, isShared), own?.revision ?? 0);
-    return [isUnchanged, isShared ? isAt(keys.counter, seen.counter.revision) : isOf(keys.claim, owner)];
+    return [isUnchanged, isShared ? hasValue(keys, seen.counter) : isOf(keys.claim, owner)];
   };
   return {
     compare: changes.flatMap(compares),
@@ -235,6 +236,11 @@ function isAt(key: Buffer, modRevision: Int64): Compare {
 
 function isOf(key: Buffer, owner: string): Compare {
   return { key, target: "VALUE", result: "EQUAL", value: encodeText(owner) };
+}
+
+function hasValue({ counter }: Keys, { fence, revision }: CounterState): Compare {
+  if (revision === 0) return isAt(counter, 0);
+  return { key: counter, target: "VALUE", result: "EQUAL", value: encodeFence(fence) };
 }
 
 function noneIn(key: Buffer, rangeEnd: Buffer): Compare {

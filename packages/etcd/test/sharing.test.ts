@@ -60,6 +60,15 @@ test("shared claims of many resources are joined, extended, taken over, rejoined
   expect(await one.acquire(acquire("carol", some))).toEqual({ granted: true, fence: 6 });
 });
 
+test("extend() of a shared claim takes one transaction, although another sharer has released meanwhile", async () => {
+  const one = node({ endpoints: server.url });
+  for (const owner of ["alice", "bob"]) await one.acquire(acquire(owner, { shared: true }));
+  await one.release(release("bob"));
+  const sizes = recordSizes();
+  expect(await one.extend(extend("alice", { shared: true }))).toEqual({ held: true, fence: 1 });
+  expect(sizes).toHaveLength(1);
+});
+
 test("shared claims of one client on one resource end each at its own ttl", async () => {
   const one = node({ endpoints: server.url });
   await one.acquire(acquire("alice", { shared: true }));
