@@ -76,6 +76,49 @@ test("a majority of nodes over Redis, PostgreSQL and etcd excludes others, and i
   for (const fences of [one, several]) expect(fences).toEqual([...new Set(fences)].sort((a, b) => a - b));
 });
 
+test("readers hold a lock over all stores at once, a writer waits for them all, and later readers for the writer", async () => {
+  const [one, two, three] = await Promise.all([openRedlock(), openRedlock(), openRedlock()]);
+  const readers = await Promise.all([one, two, three].map((redlock) => redlock.acquire("read", { mode: "shared" })));
+  expect(await one.tryAcquire("read")).toBeNull();
+  const inspection = await two.inspect("read");
+  expect(inspection.holders.map(({ owner }) => owner).sort()).toEqual(readers.map(({ owner }) => owner).sort());
+  const writing = two.acquire("read");
+  for (const reader of readers) await reader.release();
+  const writer = await writing;
+  for (const reader of readers) expect(writer.fence).toBeGreaterThan(reader.fence);
+  expect(await three.tryAcquire("read", { mode: "shared" })).toBeNull();
+  await writer.release();
+  const later = await three.acquire("read", { mode: "shared" });
+  expect(later.fence).toBeGreaterThan(writer.fence);
+  await later.release();
+});
+
+test("writers over all stores exclude everybody, and the fences of readers and writers follow the order of the locks", async () => {
+  const redlocks = await Promise.all([openRedlock(), openRedlock(), openRedlock()]);
+  const inside = { shared: 0, exclusive: 0 };
+  const latest = { shared: 0, exclusive: 0 };
+  let locks = 0;
+  const use = async (redlock: Redlock, mode: "shared" | "exclusive"): Promise<void> => {
+    await redlock.using(["from:7", "to:9"], { mode }, async ({ fence }) => {
+      inside[mode] += 1;
+      locks += 1;
+      expect(inside.exclusive === 0 || (inside.exclusive === 1 && inside.shared === 0)).toBe(true);
+      expect(fence).toBeGreaterThan(latest.exclusive);
+      if (mode === "exclusive") expect(fence).toBeGreaterThan(latest.shared);
+      latest[mode] = Math.max(latest[mode], fence);
+      await admin.query("SELECT 1");
+      inside[mode] -= 1;
+    });
+  };
+  const work = async (redlock: Redlock): Promise<void> => {
+    for (let round = 0; round < 6; round++) {
+      await Promise.all([use(redlock, "shared"), use(redlock, "shared"), use(redlock, "exclusive")]);
+    }
+  };
+  await Promise.all(redlocks.map(work));
+  expect(locks).toBe(54);
+});
+
 test("a lock is granted and kept by any three of them: without two Redis, and without PostgreSQL and etcd", async () => {
   const redlock = await openRedlock({ ttlMs: 20_000 });
   const rival = await openRedlock();
