@@ -30,7 +30,7 @@ interface Waiting {
  * Requests wait in `Redlock.acquire`, which serves those of one process first come, first served, as the specification
  * requires. The list here exists for `query()`, and because a request with `steal` passes the others: they leave
  * `acquire`, and call it again in the same order once the lock is stolen. Requests that arrive while one with
- * `ifAvailable` or `steal` asks the nodes start after it.
+ * `ifAvailable` or `steal` asks the nodes start after it, unless both are shared.
  */
 export class NamedLocks {
   readonly #redlock: Redlock;
@@ -41,10 +41,8 @@ export class NamedLocks {
   readonly #held = new Set<Held>();
   /** The releases in progress. They never reject. */
   readonly #releases = new Set<Promise<void>>();
-  /** The requests with `ifAvailable` or `steal` that ask the nodes. */
-  readonly #deciding = new Set<Call>();
-  /** Resolves when the last request with `steal` is decided. */
-  #stealing: Promise<unknown> = Promise.resolve();
+  /** The requests with `ifAvailable` or `steal` that ask the nodes, each with a promise that resolves afterwards. */
+  readonly #deciding = new Map<Call, Promise<unknown>>();
 
   /**
    * @param redlock acquires the locks
@@ -71,7 +69,7 @@ export class NamedLocks {
 
   /** The modes of the requests that wait, in order. */
   get pending(): readonly LockMode[] {
-    const steals = [...this.#deciding].filter(({ steal }) => steal);
+    const steals = [...this.#deciding.keys()].filter(({ steal }) => steal);
     return [...steals, ...this.#waiting].map(({ mode }) => mode);
   }
 
@@ -111,10 +109,14 @@ export class NamedLocks {
     });
   }
 
-  /** Starts the requests that have not started, unless another one has to be decided first. */
+  /** Starts the requests that have not started, in order, up to one that must wait until another is decided. */
   #startAll(): void {
-    if (this.#deciding.size > 0) return;
-    for (const waiting of this.#waiting) if (waiting.attempt === undefined) this.#start(waiting);
+    const deciding = [...this.#deciding.keys()];
+    for (const waiting of this.#waiting) {
+      if (waiting.attempt !== undefined) continue;
+      if (!deciding.every((call) => canShare(call, waiting))) return;
+      this.#start(waiting);
+    }
   }
 
   #start(waiting: Waiting): void {
@@ -130,8 +132,8 @@ export class NamedLocks {
   }
 
   async #requestNow(call: Call): Promise<unknown> {
-    const rivals = [...this.#held, ...this.#waiting, ...this.#deciding];
-    const mayBeFree = rivals.every(({ mode }) => mode === "shared" && call.mode === "shared");
+    const rivals = [...this.#held, ...this.#waiting, ...this.#deciding.keys()];
+    const mayBeFree = rivals.every((rival) => canShare(rival, call));
     if (!mayBeFree) {
       await Promise.resolve(); // the callback never runs before request() returns
       return call.callback(null);
@@ -144,12 +146,11 @@ export class NamedLocks {
   }
 
   async #steal(call: Call): Promise<unknown> {
-    const earlier = this.#stealing;
+    const earlier = [...this.#deciding.values()];
     const decision = this.#decide(call, async () => {
-      await earlier;
+      await Promise.all(earlier); // which may hold the lock then
       return this.#takeOver();
     });
-    this.#stealing = decision.catch(() => {});
     return (await decision).result;
   }
 
@@ -158,15 +159,22 @@ export class NamedLocks {
    *
    * @returns the promise of the callback's result, in an object, so that it is not awaited
    */
-  async #decide(call: Call, acquire: () => Promise<Lock | null>): Promise<{ readonly result: unknown }> {
-    this.#deciding.add(call);
-    try {
-      const lock = await acquire();
-      return { result: lock === null ? call.callback(null) : this.#hold(call, lock) };
-    } finally {
-      this.#deciding.delete(call);
-      this.#startAll();
-    }
+  #decide(call: Call, acquire: () => Promise<Lock | null>): Promise<{ readonly result: unknown }> {
+    const decide = async () => {
+      try {
+        const lock = await acquire();
+        return { result: lock === null ? call.callback(null) : this.#hold(call, lock) };
+      } finally {
+        this.#deciding.delete(call);
+        this.#startAll();
+      }
+    };
+    const decision = decide();
+    this.#deciding.set(
+      call,
+      decision.catch(() => {}),
+    );
+    return decision;
   }
 
   /** Acquires the lock by releasing its holders, here and elsewhere. */
@@ -222,6 +230,11 @@ export class NamedLocks {
     this.#releases.add(release);
     return release;
   }
+}
+
+/** Whether two locks can be held at once. */
+function canShare(one: { readonly mode: LockMode }, other: { readonly mode: LockMode }): boolean {
+  return one.mode === "shared" && other.mode === "shared";
 }
 
 function abortError(message: string, cause?: unknown): DOMException {

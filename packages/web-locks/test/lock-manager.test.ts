@@ -159,9 +159,47 @@ describe("request()", () => {
     third.end();
     await clock.until(Promise.all([held, available, last]));
   });
+
+  it("request() of a reader does not wait for later readers with ifAvailable, however many ask the nodes", async () => {
+    const { client, clock } = world();
+    const { locks, nodes } = client();
+    const shared = { mode: "shared" } as const;
+    for (const node of nodes) node.fault = () => ({ requestMs: 5 });
+    const read = (): Promise<unknown> => locks.request("r", { ...shared, ifAvailable: true }, () => {});
+    const readers: Promise<unknown>[] = [];
+    const readFor = async (ms: number) => {
+      for (const endMs = clock.monotonicMs() + ms; clock.monotonicMs() < endMs; await clock.advance(2)) {
+        readers.push(read());
+      }
+    };
+    await readFor(20);
+    const waiting = callback();
+    const request = locks.request("r", shared, waiting.run);
+    await readFor(200);
+    expect(waiting.locks).toHaveLength(1);
+    waiting.end();
+    await clock.until(Promise.all([request, ...readers]));
+  });
 });
 
 describe("steal", () => {
+  it("steal takes the lock from an earlier ifAvailable of this manager that is under way, which learns at once", async () => {
+    const { client, clock } = world();
+    const { locks, nodes } = client();
+    const [holder, thief] = [callback(), callback()];
+    for (const node of nodes) node.fault = ({ method }) => (method === "acquire" ? { replyMs: 40 } : undefined);
+    const held = locks.request("r", { ifAvailable: true }, holder.run).catch(({ name }) => name);
+    await clock.advance(1); // the nodes have granted it
+    for (const node of nodes) node.fault = () => undefined;
+    const stolen = locks.request("r", { steal: true }, thief.run);
+    await clock.advance(100); // less than an extension takes
+    expect([holder.locks, thief.locks].map(([lock]) => lock?.name)).toEqual(["r", "r"]);
+    expect(holder.locks[0]?.signal.aborted).toBe(true);
+    expect(thief.locks[0]?.fence).toBeGreaterThan(holder.locks[0]?.fence as number);
+    thief.end("done");
+    expect(await clock.until(Promise.all([held, stolen]))).toEqual(["AbortError", "done"]);
+  });
+
   it("steal takes the lock from another manager, whose request rejects within half of the ttl", async () => {
     const { client, clock } = world();
     const [one, two, three] = [client(), client(), client()];
