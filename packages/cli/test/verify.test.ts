@@ -39,7 +39,7 @@ test("verify: --json prints one line", async () => {
 test("verify: exits with 69 for a fence that no server has granted, and when too few servers reply", async () => {
   const foreign = await verify("untouched", "7");
   expect(foreign.code).toBe(69);
-  expect(foreign.out).toContain("7 is unknown: no server has granted it for untouched\n");
+  expect(foreign.out).toContain("7 is unknown: no server that answered has granted it for untouched\n");
   const [port] = servers.all.map((server) => server.port);
   const nodes = [`--node=127.0.0.1:${port}`, "--node=127.0.0.1:1", "--node=127.0.0.1:2"];
   const fence = await lockOnce("few");

@@ -64,7 +64,7 @@ function verdictOf({ state, resource, newest, nodes, quorum }: Verification): st
   if (state === "current") return `is ${colors.green("current")}: no newer lock on ${name} was granted`;
   if (state === "superseded") return `is ${colors.yellow("superseded")}: a newer fence of ${name} is ${newest}`;
   const replies = nodes.filter(({ view }) => view !== null).length;
-  if (replies >= quorum) return `is ${colors.red("unknown")}: no server has granted it for ${name}`;
+  if (replies >= quorum) return `is ${colors.red("unknown")}: no server that answered has granted it for ${name}`;
   return `cannot be verified: ${replies} of ${nodes.length} servers ${colors.red("answered")}, too few to tell`;
 }
 
