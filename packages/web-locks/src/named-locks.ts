@@ -112,8 +112,8 @@ export class NamedLocks {
   /** Starts the requests that have not started, in order, up to one that must wait until another is decided. */
   #startAll(): void {
     const deciding = [...this.#deciding.keys()];
-    for (const waiting of this.#waiting) {
-      if (waiting.attempt !== undefined) continue;
+    const lastStarted = this.#waiting.findLastIndex(({ attempt }) => attempt !== undefined);
+    for (const waiting of this.#waiting.slice(lastStarted + 1)) {
       if (!deciding.every((call) => canShare(call, waiting))) return;
       this.#start(waiting);
     }
