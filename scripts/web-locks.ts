@@ -74,7 +74,7 @@ of them. ✗ marks where one differs from the specification.
 
 Tried in ${runtimes.join(", ")}.
 
-The last row counts random programs of up to thirty steps: requests of all kinds, in turn with the ends of callbacks.
+The last row counts random programs of up to forty steps: requests of all kinds, in turn with the ends of callbacks.
 After each step, the results, and what \`query()\` lists, must be what [the algorithms of the
 specification](../../packages/web-locks/test/script.ts) give. Programs with signals, too, run [in the tests of the
 package](../../packages/web-locks/test/differential.test.ts).
