@@ -702,8 +702,8 @@ export const mutants: readonly Mutant[] = [
     rule: "sharing",
     fault: "a process forgets that others still share the lock when one of them ends",
     file: "waiting/resource-queue.ts",
-    from: "if (this.#sharers.delete(waiter)) return false;",
-    to: "this.#sharers.clear();",
+    from: "if (this.#sharers?.delete(waiter)) return false;",
+    to: "this.#sharers?.clear();",
   },
   {
     rule: "sharing",

@@ -31,7 +31,7 @@ it("generatedModule() exports the source and its digest, named after the main fi
     const path = join(folder, script.module);
     await writeFile(path, generatedModule(script, folder));
     const module = await import(pathToFileURL(path).href);
-    const source = "local word = 'a\\n--b'\nreturn word .. [[\\`${]]";
+    const source = "local word='a\\n--b'return word ..[[\\`${]]";
     expect(module).toMatchObject({
       greetScriptSource: source,
       greetScriptSha: createHash("sha1").update(source).digest("hex"),

@@ -441,7 +441,7 @@ const oneOfMany: readonly BrokenWrapper[] = [
   },
   {
     fault: "ends shared claims a tenth before their ttl",
-    caughtBy: "a claim lasts for the whole of a ttl of seconds, however it was made",
+    caughtBy: "a shared claim lasts for the whole of a ttl of seconds",
     breakIt: (node) => ({
       acquire: (request) =>
         node.acquire(request.shared ? { ...request, ttlMs: Math.ceil(request.ttlMs * 0.9) } : request),

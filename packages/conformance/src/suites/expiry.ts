@@ -90,14 +90,38 @@ interface TimedClaim {
   readonly startMs: number;
 }
 
-/** Makes a claim in each way that sets a ttl and that the server supports. */
-async function claimInEveryWay(world: World): Promise<TimedClaim[]> {
-  const { node, rival } = world;
-  const claims: TimedClaim[] = [];
-  const add = async (how: string, claim: (resource: string) => Promise<boolean>): Promise<void> => {
+/** Adds a claim to a list unless it could not be made. */
+type AddClaim = (how: string, claim: (resource: string) => Promise<boolean>) => Promise<void>;
+
+function addingTo(claims: TimedClaim[], world: World): AddClaim {
+  return async (how, claim) => {
     const [resource, startMs] = [`claimed by ${how}`, world.elapsedMs()];
     if (await claim(resource)) claims.push({ how, resource, startMs });
   };
+}
+
+/** Makes a shared claim in each way that sets a ttl. */
+async function shareInEveryWay(world: World): Promise<TimedClaim[]> {
+  const { node, rival } = world;
+  const claims: TimedClaim[] = [];
+  const add = addingTo(claims, world);
+  await add("acquire() of a shared claim", async (resource) => {
+    await node.grant("alice", resource, { ...shared, ttlMs });
+    return true;
+  });
+  await add("acquire() of a shared claim that joins", async (resource) => {
+    await node.grant("bob", resource, { ...shared, ttlMs: ttlMs / 2 });
+    await rival.grant("alice", resource, { ...shared, ttlMs });
+    return true;
+  });
+  return claims;
+}
+
+/** Makes an exclusive claim in each way that sets a ttl and that the server supports. */
+async function claimInEveryWay(world: World): Promise<TimedClaim[]> {
+  const { node, rival } = world;
+  const claims: TimedClaim[] = [];
+  const add = addingTo(claims, world);
   await add("acquire()", async (resource) => {
     await node.grant("alice", resource, { ttlMs });
     return true;
@@ -124,17 +148,6 @@ async function claimInEveryWay(world: World): Promise<TimedClaim[]> {
       return !reply.held && reply.rejoined;
     });
   }
-  if (world.can("sharing")) {
-    await add("acquire() of a shared claim", async (resource) => {
-      await node.grant("alice", resource, { ...shared, ttlMs });
-      return true;
-    });
-    await add("acquire() of a shared claim that joins", async (resource) => {
-      await node.grant("bob", resource, { ...shared, ttlMs: ttlMs / 2 });
-      await rival.grant("alice", resource, { ...shared, ttlMs });
-      return true;
-    });
-  }
   if (world.can("severalResources")) {
     await add("acquire() of several", async (resource) => {
       await node.grant("alice", [resource, "another"], { ttlMs });
@@ -156,6 +169,21 @@ function expectRemaining(world: World, told: string, remainingMs: number, claim:
   );
 }
 
+/** Polls claims until all have ended. Fails if one ends early. */
+async function expectWholeTtl(world: World, claims: readonly TimedClaim[]): Promise<void> {
+  let left = claims;
+  await world.eventually(
+    "the claims end",
+    async () => {
+      const ended = await Promise.all(left.map((claim) => hasEnded(world, claim)));
+      left = left.filter((_, index) => !ended[index]);
+      if (left.length > 0) await world.leap(stepMs);
+      return left.length === 0;
+    },
+    ttlMs + world.timeoutMs,
+  );
+}
+
 /** Polls a claim, and returns whether it has ended. Fails if it ended early, or is reported to end early. */
 async function hasEnded(world: World, claim: TimedClaim): Promise<boolean> {
   const { rival } = world;
@@ -172,17 +200,11 @@ async function hasEnded(world: World, claim: TimedClaim): Promise<boolean> {
 /** The facts about the last few percent of a ttl. */
 const wholeTtlFacts: readonly Fact[] = [
   fact("a claim lasts for the whole of a ttl of seconds, however it was made", async (world) => {
-    let left = await claimInEveryWay(world);
-    await world.eventually(
-      "the claims end",
-      async () => {
-        const ended = await Promise.all(left.map((claim) => hasEnded(world, claim)));
-        left = left.filter((_, index) => !ended[index]);
-        if (left.length > 0) await world.leap(stepMs);
-        return left.length === 0;
-      },
-      ttlMs + world.timeoutMs,
-    );
+    await expectWholeTtl(world, await claimInEveryWay(world));
+  }),
+
+  factNeeding("sharing", "a shared claim lasts for the whole of a ttl of seconds", async (world) => {
+    await expectWholeTtl(world, await shareInEveryWay(world));
   }),
 
   fact("the remaining time, if given, is never less than the ttl minus the time since the request", async (world) => {

@@ -85,7 +85,7 @@ export class ResourceQueue {
   /** The call that tries to lock the resource, holds it, or collects it. Of several that share it, one. */
   holder: Waiter | undefined;
   /** The other calls that share the resource with the holder, or try to. */
-  readonly #sharers = new Set<Waiter>();
+  #sharers: Set<Waiter> | undefined;
   /** The order of the latest calls of this process that locked the resource while other calls wanted it. */
   readonly #served: number[] = [];
   #displaced: Waiter | undefined;
@@ -134,20 +134,21 @@ export class ResourceQueue {
 
   /** Whether other calls than the holder share the resource or have an attempt under way. */
   get hasOthers(): boolean {
-    return this.attempting !== undefined || this.#sharers.size > 0;
+    return this.attempting !== undefined || (this.#sharers?.size ?? 0) > 0;
   }
 
   /** Records that a call tries to join those who share the resource. */
   join(waiter: Waiter): void {
+    this.#sharers ??= new Set();
     this.#sharers.add(waiter);
   }
 
   /** Records that a call of this process has locked the resource. */
   locked(waiter: Waiter): void {
     const { holder } = this;
-    this.#sharers.delete(waiter);
+    this.#sharers?.delete(waiter);
     if (holder !== undefined && holder !== waiter) {
-      if (waiter.isShared && holder.isShared && holder.state !== "queued") this.#sharers.add(holder);
+      if (waiter.isShared && holder.isShared && holder.state !== "queued") this.join(holder);
       else this.#displaced = holder;
     }
     this.holder = waiter;
@@ -165,10 +166,10 @@ export class ResourceQueue {
    * @returns whether no call of this process shares the resource
    */
   drop(waiter: Waiter): boolean {
-    if (this.#sharers.delete(waiter)) return false;
+    if (this.#sharers?.delete(waiter)) return false;
     if (this.holder !== waiter && this.holder !== undefined) return false;
-    const [sharer] = this.#sharers;
-    if (sharer !== undefined) this.#sharers.delete(sharer);
+    const [sharer] = this.#sharers ?? [];
+    if (sharer !== undefined) this.#sharers?.delete(sharer);
     this.holder = sharer ?? this.attempting;
     return sharer === undefined;
   }
