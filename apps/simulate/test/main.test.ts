@@ -17,7 +17,9 @@ function simulate(...args: string[]): Promise<{ code: number; stdout: string; st
 describe("pnpm simulate", () => {
   it("pnpm simulate runs every class, and exits with 0 when every promise was kept", async () => {
     const { code, stdout } = await simulate("--runs", "60");
-    expect(stdout).toMatch(/^survivable: .*\n {2}60 runs, [\d\s]+ operations, [\d\s]+ locks, [\d\s]+ of them shared\n/m);
+    expect(stdout).toMatch(
+      /^survivable: .*\n {2}60 runs, [\d\s]+ operations, [\d\s]+ locks, [\d\s]+ of them shared\n/m,
+    );
     expect(stdout).toMatch(/^lock-breaking: .*\n {2}6 runs, /m);
     expect(stdout).toMatch(/^fence-breaking: .*\n {2}2 runs, /m);
     expect(stdout).toMatch(/\nEvery promise was kept\.\n$/);
