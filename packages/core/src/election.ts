@@ -90,7 +90,7 @@ export interface Election {
    * Yields who leads now, and again after each change. Changes that follow each other more quickly than they are
    * consumed are skipped, except the last one.
    *
-   * @throws {RedlockClosedError} from the iteration, within ten seconds after the `Redlock` is closed
+   * @throws {RedlockClosedError} from the iteration, as soon as the `Redlock` is closed
    *
    * @example
    * ```ts

@@ -25,8 +25,8 @@ export interface Leadership {
 const pollMs = { first: 10, max: 1_000 } as const;
 
 /**
- * The longest time between two looks in any case, in milliseconds: an announcement may be lost, another program's claim
- * may never end, and a `Redlock` does not announce that it is closed.
+ * The longest time between two looks in any case, in milliseconds: an announcement may be lost, and another program's
+ * claim may never end.
  */
 const blindMsMax = 10_000;
 
@@ -82,7 +82,7 @@ export async function* observe(
 ): AsyncGenerator<Leadership, void, undefined> {
   let news = new AbortController();
   const releases = new Releases(redlock, name, () => news.abort());
-  const stopListening = onAbort(signal, () => news.abort());
+  const stopListening = [signal, redlock.closed].map((ending) => onAbort(ending, () => news.abort()));
   let last: Leadership | undefined;
   let delayMs: number = pollMs.first;
   try {
@@ -106,7 +106,7 @@ export async function* observe(
       await pause(redlock.clock, Math.max(1, waitMs - consumedMs), news.signal);
     }
   } finally {
-    stopListening();
+    for (const stop of stopListening) stop();
     releases.stop();
   }
 }
