@@ -183,6 +183,24 @@ export class InvalidReplyError extends Error {
   readonly code = "INVALID_REPLY";
 }
 
+/** A node does not serve clients of this epoch: the `error` of a failed {@link NodeOutcome}. */
+export class EpochError extends Error {
+  /** The `code` of these errors. */
+  static readonly code = "EPOCH";
+  /** The name of the class. */
+  override readonly name = "EpochError";
+  /** Identifies the condition. */
+  readonly code = "EPOCH";
+
+  /**
+   * @param nodeEpoch the epoch of the node, above 0
+   * @param epoch the epoch of the client
+   */
+  constructor(nodeEpoch: number, epoch: number) {
+    super(`serves clients of the epochs ${nodeEpoch} and ${nodeEpoch + 1}, and this one is of epoch ${epoch}`);
+  }
+}
+
 /** Marks the errors of all loaded copies of this package, such as its ES module and CommonJS builds. */
 const brand = Symbol.for("@holdfast/core/error");
 
@@ -211,6 +229,7 @@ function recogniseCopies(base: ErrorClass, family: string): void {
 recogniseCopies(HoldfastError, "operation");
 recogniseCopies(NodeTimeoutError, "node");
 recogniseCopies(InvalidReplyError, "node");
+recogniseCopies(EpochError, "node");
 
 /** A failed operation over all nodes, as its error describes it. */
 export interface FailedOperation {

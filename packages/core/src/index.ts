@@ -3,6 +3,7 @@
 export { type Clock, systemClock } from "./clock.ts";
 export {
   ConfigurationError,
+  EpochError,
   HoldfastError,
   InvalidReplyError,
   type LockError,
@@ -16,6 +17,7 @@ export {
   RedlockClosedError,
   WaitTimeoutError,
 } from "./errors.ts";
+export type { FenceFloor, Floor, FloorRequest, ScannedClaim, ScanPortion, ScanRequest } from "./fence-floor.ts";
 export type { Holder, Inspection, NodeInspection } from "./inspect.ts";
 export type { ExtendOptions, Lock } from "./lock.ts";
 // For authors of adapters

@@ -1,3 +1,4 @@
+import type { FenceFloor } from "./fence-floor.ts";
 import type {
   AcquireHints,
   DenialHints,
@@ -22,11 +23,12 @@ import type {
  * - An adapter may abort its own work after `timeoutMs`; core stops waiting by then anyway.
  * - A request that this page does not allow is rejected and changes nothing (`@holdfast/core/requests` has the checks).
  *
- * Support for waiting clients is optional, and described separately: {@link ReleaseNotifier}.
+ * Two parts are optional, and described separately: {@link ReleaseNotifier} for waiting clients, and {@link FenceFloor}
+ * for servers that are replaced.
  *
  * The conformance suite (`@holdfast/conformance`) tests every sentence on this page.
  */
-export interface LockNode extends ReleaseNotifier {
+export interface LockNode extends ReleaseNotifier, FenceFloor {
   /** The node's name in errors, events and logs. Unique among the nodes of one `Redlock`. */
   readonly name: string;
 
@@ -114,6 +116,8 @@ export interface AcquireRequest extends NodeRequest, AcquireHints {
   readonly takeover?: string;
   /** Whether the claim may be in force together with other shared claims, as those of readers. Default: false. */
   readonly shared?: boolean;
+  /** Which stage of a change of servers the client is in: a positive integer. Default: 1. See {@link FenceFloor}. */
+  readonly epoch?: number;
   /**
    * Which node votes on which server, for nodes that detect when two of them use the same server. All requests of a
    * `Redlock` carry the same map. Core never reads it.
@@ -206,6 +210,8 @@ export interface NodeView {
   readonly sharers?: readonly Sharer[];
   /** The fence counter: 0 if the node has never granted the resource, or has forgotten its counter. */
   readonly fence: number;
+  /** The floor of the node's fence counters, if it has one; see {@link FenceFloor}. */
+  readonly floor?: number;
   /**
    * How long the node will not vote for new locks, in milliseconds, because a restart may have lost claims; absent if
    * it votes.

@@ -65,6 +65,22 @@ export interface RedlockOptions extends LockOptions {
   readonly clock?: Clock | undefined;
   /** The maximum number of calls in progress, including `tryAcquire`; further calls are refused. Default 10 000. */
   readonly maxWaiters?: number | undefined;
+  /**
+   * Counts the stages of changes of the servers: a positive integer. Odd for one set of nodes, even for a
+   * {@link JointSet}. Nodes refuse clients of other epochs than their own and the next one. Default 1.
+   */
+  readonly epoch?: number | undefined;
+}
+
+/**
+ * The nodes while the servers change: a lock needs a quorum of the old set and a quorum of the new set, so it excludes
+ * the clients that know only one of them. A node may be in both sets.
+ */
+export interface JointSet {
+  /** The set before the change. */
+  readonly old: readonly LockNode[];
+  /** The set after the change. */
+  readonly new: readonly LockNode[];
 }
 
 /** Complete, checked options. A field is undefined only if its absence has a meaning. */
@@ -283,7 +299,7 @@ function notNodes(name: string, wanted: string, value: unknown): Error {
 }
 
 /** The options that only a `Redlock` takes. */
-const redlockOptionNames = ["observer", "clock", "maxWaiters"];
+const redlockOptionNames = ["observer", "clock", "maxWaiters", "epoch"];
 
 /**
  * Throws for an unknown option of a `Redlock`. {@link parseLockOptions} checks the values of the lock options.

@@ -48,12 +48,13 @@ export function readReleaseReply(value: unknown): Vote {
 
 /** Reads the reply of `inspect`. */
 export function readNodeView(value: unknown): Vote {
-  const { owner, remainingMs, sharers, fence, recoveringMs } = fieldsOf(value);
+  const { owner, remainingMs, sharers, fence, floor, recoveringMs } = fieldsOf(value);
   const isValid =
     (owner === null || typeof owner === "string") &&
     (remainingMs === null || isDuration(remainingMs)) &&
     (sharers === undefined || (Array.isArray(sharers) && sharers.every(isSharer))) &&
     (fence === 0 || isFence(fence)) &&
+    (floor === undefined || isFence(floor)) &&
     (recoveringMs === undefined || isDuration(recoveringMs));
   if (!isValid) return invalidReply("inspect", value);
   const view = {
@@ -61,6 +62,7 @@ export function readNodeView(value: unknown): Vote {
     remainingMs,
     fence,
     ...(sharers !== undefined && { sharers }),
+    ...(floor !== undefined && { floor }),
     ...(recoveringMs !== undefined && { recoveringMs }),
   };
   return { kind: owner === null ? "not-held" : "held", view };

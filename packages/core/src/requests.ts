@@ -3,6 +3,7 @@
  * ones.
  */
 import { describeValue } from "./arguments.ts";
+import type { FloorRequest } from "./fence-floor.ts";
 import type { AcquireRequest, ExtendRequest, NodeRequest, ReleaseRequest } from "./lock-node.ts";
 
 export { assertOptions, checkInteger, checkMethods, checkType } from "./arguments.ts";
@@ -25,12 +26,14 @@ export { assertOptions, checkInteger, checkMethods, checkType } from "./argument
  * ```
  */
 export const assertAcquire: (request: AcquireRequest) => void = oncePerRequest((request) => {
-  const { ttlMs, fenceHint, takeover, shared, waiter } = request;
+  const { ttlMs, fenceHint, takeover, shared, epoch, waiter } = request;
   assertNames(request);
   assert(Number.isSafeInteger(ttlMs) && ttlMs > 0, "ttlMs must be a positive integer", ttlMs);
   assert(Number.isSafeInteger(fenceHint), "fenceHint must be a safe integer", fenceHint);
   assert(takeover === undefined || isName(takeover), "takeover must be a non-empty string if given", takeover);
   assert(shared === undefined || typeof shared === "boolean", "shared must be true or false if given", shared);
+  const isEpoch = epoch === undefined || (Number.isSafeInteger(epoch) && epoch > 0);
+  assert(isEpoch, "epoch must be a positive integer if given", epoch);
   assertWaiter(waiter);
 });
 
@@ -73,6 +76,23 @@ export const assertRelease: (request: ReleaseRequest) => void = oncePerRequest((
   assert(undo === undefined || typeof undo === "boolean", "undo must be true or false if given", undo);
   assertWaiter(waiter);
 });
+
+/**
+ * Throws unless the contract allows this request to raise the floor.
+ *
+ * @throws {RangeError} naming the field and its required value
+ *
+ * @example
+ * ```ts
+ * import { assertFloor } from "@holdfast/core/requests";
+ *
+ * assertFloor({ floor: 1_700_000_000_000_000, epoch: 2, timeoutMs: 50 });
+ * ```
+ */
+export function assertFloor({ floor, epoch }: FloorRequest): void {
+  assert(Number.isSafeInteger(floor) && floor >= 0, "floor must be a safe integer, 0 or above", floor);
+  assert(Number.isSafeInteger(epoch) && epoch >= 0, "epoch must be a safe integer, 0 or above", epoch);
+}
 
 /** Skips the check for a frozen request that has just passed it: all nodes of a `Redlock` receive the same object. */
 function oncePerRequest<Request extends NodeRequest>(check: (request: Request) => void): (request: Request) => void {

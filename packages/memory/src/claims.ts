@@ -1,4 +1,5 @@
 import type { Clock, NodeRequest } from "@holdfast/core";
+import { createScan, type Portion } from "./scan.ts";
 import { createSweep } from "./sweep.ts";
 
 /** A claim in force. */
@@ -36,6 +37,8 @@ export interface Claims {
   end(resource: string, owner: string): void;
   /** Returns the fence counter of a resource; 0 if there is none. */
   fenceOf(resource: string): number;
+  /** Returns the next resources that have a claim or a counter; see `LockNode.scan`. */
+  scan(cursor: string | undefined): Portion;
 }
 
 /** The state of one resource: an exclusive claim, shared ones, or neither. */
@@ -143,5 +146,7 @@ export function createClaims(clock: Pick<Clock, "monotonicMs">, fenceTtlMs: numb
     },
 
     fenceOf: (resource) => entryOf(resource).fence,
+
+    scan: createScan(entries),
   };
 }

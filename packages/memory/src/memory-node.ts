@@ -1,7 +1,8 @@
-import { type AcquireRequest, type Clock, type Denial, type LockNode, systemClock } from "@holdfast/core";
+import { type AcquireRequest, type Clock, type Denial, EpochError, type LockNode, systemClock } from "@holdfast/core";
 import {
   assertAcquire,
   assertExtend,
+  assertFloor,
   assertOptions,
   assertRelease,
   checkMethods,
@@ -53,6 +54,8 @@ export function memoryNode(options: MemoryNodeOptions = {}): MemoryNode {
   const watchers = new Map<string, Set<(resource: string, next: string | undefined) => void>>();
   const claims = createClaims(clock, fenceTtlMs);
   const waitingLists = createWaitingLists(clock);
+  let floor = 0;
+  let epoch = 0;
 
   const isHeldBy = (owner: string, resources: readonly string[], nowMs: number): boolean =>
     resources.every((resource) => claims.endOf(resource, owner, nowMs) !== undefined);
@@ -122,7 +125,8 @@ export function memoryNode(options: MemoryNodeOptions = {}): MemoryNode {
 
     async acquire(request) {
       assertAcquire(request);
-      const { resources, owner, ttlMs, fenceHint, shared = false, waiter } = request;
+      const { resources, owner, ttlMs, fenceHint, shared = false, epoch: clientEpoch = 1, waiter } = request;
+      if (epoch > 0 && clientEpoch !== epoch && clientEpoch !== epoch + 1) throw new EpochError(epoch, clientEpoch);
       const nowMs = clock.monotonicMs();
       if (isHeldBy(owner, resources, nowMs)) return { granted: true, fence: highestFence(resources) };
       const denial = denialOf(request, nowMs);
@@ -131,7 +135,7 @@ export function memoryNode(options: MemoryNodeOptions = {}): MemoryNode {
         if (waiter !== undefined) waitingLists.remove(resource, waiter, shared);
         if (!shared) waitingLists.endReservation(resource);
       }
-      const highest = highestFence(resources);
+      const highest = Math.max(floor, highestFence(resources));
       const hint = Math.min(fenceHint, Math.floor(clock.wallMs() * 1000) + maxHintAheadUs);
       const fence = claims.joins(request, nowMs) ? highest : Math.max(1 + highest, hint);
       return { granted: true, fence: grant(request, nowMs, nowMs + ttlMs, fence) };
@@ -202,6 +206,31 @@ export function memoryNode(options: MemoryNodeOptions = {}): MemoryNode {
         remainingMs: endMs === undefined ? null : endMs - nowMs,
         ...(sharers.length > 0 && { sharers }),
         fence: claims.fenceOf(resource),
+        ...(floor > 0 && { floor }),
+      };
+    },
+
+    async raiseFloor(request) {
+      assertFloor(request);
+      floor = Math.max(floor, request.floor);
+      epoch = Math.max(epoch, request.epoch);
+      return { floor, epoch };
+    },
+
+    async scan({ cursor: given }) {
+      const { keys: resources, cursor } = claims.scan(given);
+      const nowMs = clock.monotonicMs();
+      const fences = resources.map(claims.fenceOf).filter((fence) => fence > 0);
+      const claimsOf = (resource: string) => {
+        const exclusive = claims.longestOn(resource, nowMs);
+        const all = claims.areShared(resource, nowMs) ? claims.sharedOn(resource, nowMs) : exclusive ? [exclusive] : [];
+        return all.map(({ owner, endMs }) => ({ resource, owner, remainingMs: endMs - nowMs }));
+      };
+      return {
+        counters: fences.length,
+        highest: Math.max(0, ...fences),
+        claims: resources.flatMap(claimsOf),
+        ...(cursor !== undefined && { cursor }),
       };
     },
   };

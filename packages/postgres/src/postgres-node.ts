@@ -36,7 +36,9 @@ export interface DeleteUnusedOptions {
 }
 
 /** A lock node over a table of a PostgreSQL database. */
-export interface PostgresNode extends Required<Omit<LockNode, "watch" | "verifiesServer">>, Pick<LockNode, "watch"> {
+export interface PostgresNode
+  extends Required<Omit<LockNode, "watch" | "verifiesServer" | "raiseFloor" | "scan">>,
+    Pick<LockNode, "watch"> {
   /**
    * Resolves with whether the lock is held, and if so, keeps it held until the end of this transaction: nobody else gets
    * any of its resources before that, however long the transaction takes, whether the ttl ends meanwhile, and whatever

@@ -13,7 +13,7 @@ import { setUpWaitingLists, type WaitingLists } from "./waiting-lists.ts";
 import { createWatch } from "./watch.ts";
 
 /** A lock node over a SQLite file, with all the optional methods. */
-export interface SqliteNode extends Required<Omit<LockNode, "verifiesServer">> {
+export interface SqliteNode extends Required<Omit<LockNode, "verifiesServer" | "raiseFloor" | "scan">> {
   /** The default `nodeTimeoutMs` of a `Redlock`: 1 000 ms, because other processes may be writing to a slow disk. */
   readonly suggestedTimeoutMs: number;
   /**

@@ -1,0 +1,84 @@
+/**
+ * The optional part of the contract that lets lock servers be replaced while clients keep locking. A node keeps two
+ * numbers for all its resources together, besides the fence counter of each. Both only ever rise, are kept as durably as
+ * the counters and without a ttl, and are absent, which means 0, until an operator's tool raises them. `Redlock` never
+ * does.
+ *
+ * - **The floor**: every counter below it counts as the floor. A node that lost its counters, or never had any, thus
+ *   grants no fence again that another node has granted before.
+ * - **The epoch**: which clients the node serves. Each change of the set of servers takes clients through epochs e, e + 1
+ *   and e + 2, and only the clients of neighbouring epochs exclude each other (see {@link RedlockOptions.epoch}).
+ *
+ * A node has both methods or neither. The conformance suite (`@holdfast/conformance`) tests every sentence on this page.
+ */
+export interface FenceFloor {
+  /**
+   * Raises the floor and the epoch, each unless it is as high already, and resolves with both once later requests obey
+   * them. Values of 0 change nothing, so a request of zeros reads.
+   *
+   * - `acquire` counts every counter below the floor as the floor: it grants with `max(1 + the highest of the counters
+   *   and the floor, fenceHint)`, or with the highest of the counters and the floor if the request joins sharers. A
+   *   repeated grant of a claim that is in force stays as it was.
+   * - Once the epoch is above 0, `acquire` rejects with an {@link EpochError}, and changes nothing, unless the epoch of
+   *   the request is the node's or the next one. `extend` and `release` never do: the holders of locks go on.
+   * - `extend` and `inspect` ignore the floor; `inspect` reports it.
+   */
+  raiseFloor?(request: FloorRequest): Promise<Floor>;
+
+  /**
+   * Reads a portion of what the node keeps, in no particular order: call it with the `cursor` of the previous portion until
+   * there is none. Each portion takes about as long as a few locks, so it does not delay others. Changes nothing.
+   *
+   * Counters and claims that exist during the whole series are read at least once. A counter is read with a value that
+   * it had at the first call, or a higher one.
+   */
+  scan?(request: ScanRequest): Promise<ScanPortion>;
+}
+
+/** See {@link FenceFloor.raiseFloor}. */
+export interface FloorRequest {
+  /** The minimum of the floor afterwards: a safe integer, 0 or above. */
+  readonly floor: number;
+  /** The minimum of the epoch afterwards: a safe integer, 0 or above. */
+  readonly epoch: number;
+  /** How long the caller will wait for the reply, in milliseconds. */
+  readonly timeoutMs: number;
+}
+
+/** What a node keeps for all its resources together. */
+export interface Floor {
+  /** Every fence counter below this counts as this; 0 if the node has no floor. */
+  readonly floor: number;
+  /** The node serves clients of this epoch and the next one; 0 if it serves all. */
+  readonly epoch: number;
+}
+
+/** See {@link FenceFloor.scan}. */
+export interface ScanRequest {
+  /** The `cursor` of the previous portion; absent for the first one. */
+  readonly cursor?: string;
+  /** How long the caller will wait for the reply, in milliseconds. */
+  readonly timeoutMs: number;
+}
+
+/** See {@link FenceFloor.scan}. */
+export interface ScanPortion {
+  /** How many fence counters this portion has read. */
+  readonly counters: number;
+  /** The highest of them; 0 if there is none. The floor is not one of them. */
+  readonly highest: number;
+  /** The claims in force that this portion has read: one for each resource and owner. */
+  readonly claims: readonly ScannedClaim[];
+  /** Continues after this portion; absent at the end. A non-empty string that only this node can read. */
+  readonly cursor?: string;
+}
+
+/** A claim that is in force on a node. */
+export interface ScannedClaim {
+  /** The name of the resource. */
+  readonly resource: string;
+  /** Signs the claim. */
+  readonly owner: string;
+  /** How long the node will keep the claim, in milliseconds; `Infinity` if a foreign program's key never expires. */
+  readonly remainingMs: number;
+}
