@@ -1,4 +1,3 @@
-import type { LockNode } from "@holdfast/core";
 import { Redlock as SesamecareRedlock } from "@sesamecare-oss/redlock";
 import { Redis } from "ioredis";
 import { defaultTimeoutOptions, Mutex } from "redis-semaphore";
@@ -6,6 +5,7 @@ import { IoredisAdapter, RedLock, SimpleLock } from "redlock-universal";
 import Redlock4 from "redlock4";
 import Redlock5 from "redlock5";
 import { expect, test } from "vitest";
+import type { NodeSets } from "../../../packages/core/src/node-sets.ts";
 import { parseLockOptions } from "../../../packages/core/src/options.ts";
 import { parseOptions } from "../../../packages/redis/src/options.ts";
 import { optionRows, pageAbout } from "./pages.ts";
@@ -33,7 +33,7 @@ const theirs: Readonly<Record<string, Defaults>> = {
   },
 };
 const ours: Defaults = {
-  ...parseLockOptions({}, new Array<LockNode>(3).fill({} as LockNode)),
+  ...parseLockOptions({}, { nodes: new Array(3).fill({}), isJoint: false, majority: 2 } as unknown as NodeSets),
   prefix: JSON.stringify(parseOptions({}, "any").prefix),
 };
 

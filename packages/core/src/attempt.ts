@@ -11,9 +11,10 @@ import {
 import { agreeOnFence, type HighestFence, highestFence } from "./fence.ts";
 import { elapsedMs, type Moment, readClocks, validityMs } from "./lease.ts";
 import type { LockNode } from "./lock-node.ts";
+import { type NodeSets, reaches } from "./node-sets.ts";
 import type { Settings } from "./options.ts";
 import { isCertain, noVotes, type Tally } from "./quorum-call.ts";
-import type { Vote } from "./replies.ts";
+import { hasCode, type Vote } from "./replies.ts";
 
 /** The terms of one attempt. */
 export interface AttemptTerms {
@@ -44,7 +45,7 @@ export interface AttemptWon {
 
 /**
  * Another owner holds a resource (`held`); too few nodes replied, they did not agree, or the attempt took too long
- * (`unreachable`); or a node reported that retrying cannot help (`misconfigured`).
+ * (`unreachable`); or a node reported that retrying cannot help, or too few nodes serve this epoch (`misconfigured`).
  */
 export interface AttemptFailed {
   readonly outcome: "held" | "unreachable" | "misconfigured";
@@ -66,21 +67,21 @@ export interface AttemptFailed {
 export function attempt(context: RedlockContext, terms: AttemptTerms, startedAt: Moment): Promise<Attempt> {
   const { resources, wanted, settings, predecessor, waiter } = terms;
   const { ttlMs, nodeTimeoutMs: timeoutMs, quorum, signal, label } = settings;
-  const claim = new Claim(context, wanted, freshOwner(label), settings, resources);
+  const claim = new Claim(context, wanted, freshOwner(label, context.epoch), settings, resources);
   const fenceHint = context.fenceHint.next(startedAt.wallMs);
   const { firstLock, openCalls } = context;
   const isDecided = (tally: Tally) => {
     if (tally.misconfigured > 0) return true;
     if (!isCertain(tally, quorum)) return false;
-    if (tally.yes < quorum || tally.missing === 0 || !firstLock.isAwaited) return true;
+    if (!reaches(tally.yes, quorum) || tally.missing === 0 || !firstLock.isAwaited) return true;
     firstLock.startTimer(settings);
     return false;
   };
   const rule = { timeoutMs, signal, openCalls, isYes: isGrant, isDecided };
   // Not `async`, which would cost extra promises on attempts that need no second round.
   return claim.acquire({ ttlMs, fenceHint, predecessor, waiter }, rule).then((tally) => {
-    const token = highestFence(tally.votes);
-    if (tally.yes < quorum || token.agreed >= quorum) {
+    const token = highestFence(tally.votes, context.sets);
+    if (!reaches(tally.yes, quorum) || reaches(token.agreed, quorum)) {
       return settleAttempt(context, terms, startedAt, claim, tally, token);
     }
     const raising = raiseFences(context, claim, settings, tally.votes, startedAt);
@@ -99,13 +100,13 @@ function settleAttempt(
 ): Attempt {
   const { clock, observer, fenceHint } = context;
   const { ttlMs, driftFactor, quorum } = settings;
-  let outcome = outcomeOf(tally, quorum, context.firstLock.isAwaited);
+  let outcome = outcomeOf(tally, context.sets, quorum, context.firstLock.isAwaited);
   const settledAt = readClocks(clock);
   const tookMs = elapsedMs(startedAt, settledAt);
   let remark: string | undefined;
   if (outcome === "acquired") {
     fenceHint.saw(token.fence);
-    if (token.agreed < quorum) remark = "the nodes did not agree on a fencing token in time";
+    if (!reaches(token.agreed, quorum)) remark = "the nodes did not agree on a fencing token in time";
     else if (tookMs >= validityMs(ttlMs, driftFactor)) {
       remark = `the quorum arrived too late, ${Math.round(tookMs)} ms into a ttl of ${ttlMs} ms`;
     }
@@ -137,18 +138,21 @@ function isGrant({ kind }: Vote): boolean {
  * @param isFirstLock whether no lock was granted yet, in which case a misconfigured node fails even a quorum of grants
  */
 function outcomeOf(
-  { yes, no, missing, misconfigured }: Tally,
+  { votes, yes, no, missing, misconfigured }: Tally,
+  sets: NodeSets,
   quorum: number,
   isFirstLock: boolean,
 ): Attempt["outcome"] {
-  if (yes >= quorum && !(isFirstLock && misconfigured > 0)) return "acquired";
+  if (reaches(yes, quorum) && !(isFirstLock && misconfigured > 0)) return "acquired";
   if (misconfigured > 0) return "misconfigured";
-  return no > 0 && yes + no + missing >= quorum ? "held" : "unreachable";
+  const serving = sets.nodes.filter((_, index) => !hasCode(votes[index], "EPOCH"));
+  if (!reaches(sets.countOf(serving), quorum)) return "misconfigured";
+  return no > 0 && reaches(yes + no + missing, quorum) ? "held" : "unreachable";
 }
 
 /** Agrees on a token within `nodeTimeoutMs` or the remaining validity, whichever is shorter. */
 function raiseFences(
-  { nodes, clock }: RedlockContext,
+  { sets, nodes, clock }: RedlockContext,
   claim: Claim,
   { ttlMs, driftFactor, nodeTimeoutMs, quorum, signal }: Settings,
   votes: Tally["votes"],
@@ -156,6 +160,7 @@ function raiseFences(
 ): Promise<HighestFence> {
   const validLeftMs = validityMs(ttlMs, driftFactor) - elapsedMs(startedAt, readClocks(clock));
   return agreeOnFence(votes, {
+    sets,
     clock,
     quorum,
     signal,
@@ -189,13 +194,13 @@ export interface FailedCall {
  * @param heldHere one of the resources, if this process already holds it
  */
 export function attemptError(
-  { nodes }: RedlockContext,
+  { sets }: RedlockContext,
   { resources, settings: { quorum, waitTimeoutMs }, attempts }: FailedCall,
   failure: AttemptFailed | undefined,
   hasWaited: boolean,
   heldHere: string | undefined,
 ): HoldfastError {
-  const operation = { resources, nodes, quorum };
+  const operation = { resources, sets, quorum };
   const ownLock =
     heldHere !== undefined &&
     `this process already holds ${heldHere} (a call nested in another for the same name waits for itself)`;

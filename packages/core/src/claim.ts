@@ -70,10 +70,11 @@ export class Claim {
   /** Requests the claim from all nodes. */
   acquire({ ttlMs, fenceHint, predecessor, waiter }: AcquireTerms, rule: VoteRule): Promise<Tally> {
     const { resources, owner } = this;
-    const { nodes, servers } = this.#context;
+    const { nodes, servers, epoch } = this.#context;
     const { timeoutMs } = rule;
     const request: Writable<AcquireRequest> = { resources, owner, ttlMs, fenceHint, timeoutMs, servers };
     if (this.#isShared) request.shared = true;
+    if (epoch !== undefined) request.epoch = epoch;
     if (waiter !== undefined) request.waiter = waiter;
     if (predecessor !== undefined) {
       request.takeover = predecessor.owner;
@@ -203,8 +204,11 @@ let used = pool.length;
 
 const hexOf = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
 
-/** Returns a fresh value of 128 random bits that signs one attempt, prefixed by the label if there is one. */
-export function freshOwner(label?: string): string {
+/**
+ * Returns a fresh value of 128 random bits that signs one attempt, prefixed by the label if there is one. The tools that
+ * change servers read the epoch at its end.
+ */
+export function freshOwner(label?: string, epoch?: number): string {
   if (used === pool.length) {
     crypto.getRandomValues(pool);
     used = 0;
@@ -212,5 +216,5 @@ export function freshOwner(label?: string): string {
   used += ownerBytes;
   let owner = label === undefined ? "" : `${label}:`;
   for (let index = used - ownerBytes; index < used; index++) owner += hexOf[pool[index] as number];
-  return owner;
+  return epoch === undefined ? owner : `${owner}.${epoch}`;
 }

@@ -1,3 +1,5 @@
+import type { NodeSet, NodeSets } from "./node-sets.ts";
+
 /** The operation that failed, as the error's message names it: "could not lock …". */
 export type LockAction = "lock" | "keep" | "release" | "inspect";
 
@@ -234,8 +236,7 @@ recogniseCopies(EpochError, "node");
 /** A failed operation over all nodes, as its error describes it. */
 export interface FailedOperation {
   readonly resources: readonly string[];
-  /** In the order of the votes. */
-  readonly nodes: readonly { readonly name: string }[];
+  readonly sets: NodeSets;
   readonly quorum: number;
 }
 
@@ -245,12 +246,12 @@ export interface FailedOperation {
  *
  * @param action the operation that failed
  * @param operation its resources, nodes and quorum
- * @param votes the nodes' replies; empty if no node was asked
+ * @param votes the nodes' replies, in their order; empty if no node was asked
  * @param remark the reason, where the votes do not show it
  */
 export function failureDetails(
   action: LockAction,
-  { resources, nodes, quorum }: FailedOperation,
+  { resources, sets, quorum }: FailedOperation,
   votes: readonly (Omit<NodeOutcome, "node"> | undefined)[],
   remark?: string,
 ): [message: string, resources: readonly string[], outcomes: readonly NodeOutcome[]] {
@@ -258,13 +259,18 @@ export function failureDetails(
     node,
     ...(votes[index] ?? { kind: "unanswered" }),
   });
-  const outcomes = votes.length > 0 ? nodes.map(outcomeOf) : [];
+  const outcomes = votes.length > 0 ? sets.nodes.map(outcomeOf) : [];
   const [verb, ...wanted] = goals[action];
-  const count = outcomes.filter(({ kind }) => wanted.includes(kind)).length;
+  const successful = new Set(outcomes.filter(({ kind }) => wanted.includes(kind)).map(({ node }) => node));
+  const describeSet = ({ nodes, quorum: needed }: NodeSet, index: number): string => {
+    const which = sets.isJoint ? ["old ", "new "][index] : "";
+    const count = nodes.filter((node) => successful.has(node)).length;
+    return `${count} of ${nodes.length} ${which}nodes ${verb}, ${needed} needed`;
+  };
   // A node whose reply was still missing when the outcome became certain did nothing wrong.
   const others = outcomes.filter(({ kind }) => !wanted.includes(kind) && kind !== "unanswered");
-  const counts = outcomes.length > 0 && `${count} of ${outcomes.length} nodes ${verb}, ${quorum} needed`;
-  const parts = [remark, counts, others.map(describeOutcome).join(", ")].filter(Boolean);
+  const counts = outcomes.length > 0 ? sets.withQuorum(quorum).map(describeSet) : [];
+  const parts = [remark, ...counts, others.map(describeOutcome).join(", ")].filter(Boolean);
   return [`could not ${action} ${resources.join(", ")}: ${parts.join("; ")}`, resources, outcomes];
 }
 
@@ -293,7 +299,7 @@ function describeOutcome({ node, kind, retryAfterMs, holderLabel, error }: NodeO
 
 /** Returns the label that prefixes an owner, or null if there is none, as in a foreign program's value. */
 export function labelOf(owner: string): string | null {
-  const [, label = ""] = /^(.+):[0-9a-f]{32}$/s.exec(owner) ?? [];
+  const [, label = ""] = /^(.+):[0-9a-f]{32}(\.\d+)?$/s.exec(owner) ?? [];
   return isLabel(label) ? label : null;
 }
 

@@ -1,5 +1,5 @@
 import type { Claim } from "./claim.ts";
-import type { LockNode } from "./lock-node.ts";
+import { type NodeSets, reaches } from "./node-sets.ts";
 import type { Tally } from "./quorum-call.ts";
 
 /** The terms of one extension round. */
@@ -24,8 +24,10 @@ export interface Extension {
 }
 
 /** Makes one extension round: asks every node once to keep the claim. */
-export async function extendOnce(nodes: readonly LockNode[], claim: Claim, terms: ExtensionTerms): Promise<Extension> {
+export async function extendOnce(sets: NodeSets, claim: Claim, terms: ExtensionTerms): Promise<Extension> {
   const { ttlMs, fence, quorum, timeoutMs, absent } = terms;
+  const { nodes } = sets;
+  const all = sets.countOf(nodes);
   const tally = await claim.extend(
     nodes,
     { ttlMs, fence, rejoin: true },
@@ -35,22 +37,22 @@ export async function extendOnce(nodes: readonly LockNode[], claim: Claim, terms
         absent[index] ||= kind !== "held";
         return !absent[index];
       },
-      isDecided: (votesSoFar) => outcomeOf(votesSoFar, nodes.length, quorum) !== undefined,
+      isDecided: (votesSoFar) => outcomeOf(votesSoFar, all, quorum) !== undefined,
     },
   );
-  return { outcome: outcomeOf(tally, nodes.length, quorum) ?? "unreachable", votes: tally.votes };
+  return { outcome: outcomeOf(tally, all, quorum) ?? "unreachable", votes: tally.votes };
 }
 
 /** Returns the outcome if no missing reply can change it, else undefined. */
 function outcomeOf(
   { yes, no, missing, misconfigured }: Tally,
-  nodeCount: number,
+  all: number,
   quorum: number,
 ): Extension["outcome"] | undefined {
   /** Whether the remaining nodes are no quorum once this many have dropped out. */
-  const isHopelessWithout = (dropped: number): boolean => nodeCount - dropped < quorum;
-  if (yes >= quorum) return "held";
+  const isHopelessWithout = (dropped: number): boolean => !reaches(all - dropped, quorum);
+  if (reaches(yes, quorum)) return "held";
   if (isHopelessWithout(no)) return "lost";
-  if (yes + missing >= quorum || isHopelessWithout(no + missing)) return undefined;
+  if (reaches(yes + missing, quorum) || isHopelessWithout(no + missing)) return undefined;
   return isHopelessWithout(misconfigured) ? "misconfigured" : "unreachable";
 }

@@ -1,6 +1,7 @@
 import type { Clock } from "./clock.ts";
 import { elapsedMs, type Moment, readClocks } from "./lease.ts";
-import type { Tally, VoteRule } from "./quorum-call.ts";
+import { type NodeSets, reaches } from "./node-sets.ts";
+import { isCertain, type Tally, type VoteRule } from "./quorum-call.ts";
 import type { Vote } from "./replies.ts";
 
 /**
@@ -26,20 +27,20 @@ export class FenceHint {
   }
 }
 
-/** The highest fence that nodes granted for a claim, and how many nodes granted exactly that one. */
+/** The highest fence that nodes granted for a claim, and the count of the nodes that granted exactly that one. */
 export interface HighestFence {
   readonly fence: number;
   readonly agreed: number;
 }
 
-/** Returns the highest fence among the votes. */
-export function highestFence(votes: Tally["votes"]): HighestFence {
+/** Returns the highest fence among the votes of all nodes. */
+export function highestFence(votes: Tally["votes"], sets: NodeSets): HighestFence {
   let highest = 0;
   let agreed = 0;
-  for (const vote of votes) {
-    const fence = vote?.fence ?? 0;
+  for (const [index, node] of sets.nodes.entries()) {
+    const fence = votes[index]?.fence ?? 0;
     if (fence > highest) agreed = 0;
-    if (fence >= highest) agreed += 1;
+    if (fence >= highest) agreed += sets.weightOf(node);
     highest = Math.max(highest, fence);
   }
   return { fence: highest, agreed };
@@ -54,6 +55,7 @@ const maxProposals = 3;
 
 /** The parameters of {@link agreeOnFence}. */
 export interface FenceAgreement {
+  readonly sets: NodeSets;
   readonly clock: Clock;
   readonly quorum: number;
   readonly signal: AbortSignal | undefined;
@@ -74,15 +76,15 @@ export interface FenceAgreement {
  * @returns the highest fence, and how many nodes agreed on it, which may be fewer than a quorum
  */
 export async function agreeOnFence(votes: Tally["votes"], agreement: FenceAgreement): Promise<HighestFence> {
-  const { clock, quorum, signal, timeoutMs, raise } = agreement;
+  const { sets, clock, quorum, signal, timeoutMs, raise } = agreement;
   const beganAt: Moment = readClocks(clock);
   /** The last reply of each node about this claim. */
   const known = [...votes];
   let proposed = 0;
   for (let proposals = 0; ; proposals++) {
-    const token = highestFence(known);
+    const token = highestFence(known, sets);
     const { fence, agreed } = token;
-    if (agreed >= quorum || fence === proposed || proposals === maxProposals) return token;
+    if (reaches(agreed, quorum) || fence === proposed || proposals === maxProposals) return token;
     const leftMs = timeoutMs - elapsedMs(beganAt, readClocks(clock));
     if (leftMs <= 0 || signal?.aborted) return token;
     proposed = fence;
@@ -95,7 +97,7 @@ export async function agreeOnFence(votes: Tally["votes"], agreement: FenceAgreem
         return vote.fence === fence;
       },
       isDecided: ({ yes, missing }) =>
-        highestFence(known).fence > fence || agreed + yes >= quorum || agreed + yes + missing < quorum,
+        highestFence(known, sets).fence > fence || isCertain({ yes: agreed + yes, missing }, quorum),
     });
   }
 }

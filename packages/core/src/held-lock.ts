@@ -11,6 +11,7 @@ import {
 import { type Extension, extendOnce } from "./extend.ts";
 import { autoExtend, elapsedMs, Lease, readClocks, type Term } from "./lease.ts";
 import type { ExtendOptions, Lock } from "./lock.ts";
+import { reaches } from "./node-sets.ts";
 import type { LockEvent } from "./observer.ts";
 import { parseExtension } from "./options.ts";
 import { Pause, retryDelay } from "./pause.ts";
@@ -132,7 +133,7 @@ export class HeldLock implements Lock {
   }
 
   async #extendUntilSettled(nextTtlMs: () => number | undefined): Promise<void> {
-    const { nodes, clock } = this.#context;
+    const { sets, clock } = this.#context;
     const { settings } = this.#waiter;
     const { nodeTimeoutMs, quorum } = settings;
     const absent: boolean[] = [];
@@ -143,7 +144,7 @@ export class HeldLock implements Lock {
       // A node that rejoins must keep the claim as long as the nodes that the current validity depends on.
       const ttlMs = Math.max(wantedMs, this.#lease.ttlLeftMs());
       const term = { startedAt: readClocks(clock), ttlMs };
-      const { outcome, votes } = await extendOnce(nodes, this.#won.claim, {
+      const { outcome, votes } = await extendOnce(sets, this.#won.claim, {
         ttlMs,
         fence: this.fence,
         quorum,
@@ -200,7 +201,7 @@ export class HeldLock implements Lock {
     return this.#limit.run(handOverOrRelease, { untilMs: Infinity, isUrgent: true }).then((tally) => {
       requests.end();
       const votes = tally?.votes ?? noVotes;
-      const confirmed = handedOver || (tally?.yes ?? 0) >= quorum;
+      const confirmed = handedOver || reaches(tally?.yes ?? 0, quorum);
       if (isFirst) {
         observer.released?.({ ...this.facts, heldMs, confirmed, handedOver });
         this.#queues.leave(this.#waiter, votes);
@@ -243,8 +244,8 @@ export class HeldLock implements Lock {
   }
 
   #details(action: LockAction, votes: Tally["votes"], remark?: string): ReturnType<typeof failureDetails> {
-    const { nodes } = this.#context;
-    const operation = { resources: this.resources, nodes, quorum: this.#waiter.settings.quorum };
+    const { sets } = this.#context;
+    const operation = { resources: this.resources, sets, quorum: this.#waiter.settings.quorum };
     return failureDetails(action, operation, votes, remark);
   }
 }

@@ -37,6 +37,7 @@ export type {
   ServerVotes,
   Sharer,
 } from "./lock-node.ts";
+export type { JointSet, NodeSet } from "./node-sets.ts";
 export type {
   AcquiredEvent,
   AcquireFailedEvent,

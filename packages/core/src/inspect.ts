@@ -1,6 +1,7 @@
 import type { RedlockContext } from "./context.ts";
 import { labelOf } from "./errors.ts";
 import type { NodeView } from "./lock-node.ts";
+import type { NodeSet } from "./node-sets.ts";
 import type { Settings } from "./options.ts";
 import { anyVote, type NodeCall, QuorumCall } from "./quorum-call.ts";
 import { readNodeView } from "./replies.ts";
@@ -10,8 +11,8 @@ export interface Inspection {
   /** The resource that was inspected. */
   readonly resource: string;
   /**
-   * `held` if a quorum of nodes names the same owner; `free` if no owner can have a quorum, whatever the nodes that did
-   * not reply may hold; `unknown` if too few replied to tell.
+   * `held` if a quorum of a set of nodes names the same owner; `free` if no owner can have a quorum, whatever the nodes
+   * that did not reply may hold; `unknown` if too few replied to tell.
    */
   readonly state: "held" | "free" | "unknown";
   /** Whether the lock is shared; null if not held. */
@@ -26,8 +27,8 @@ export interface Inspection {
   readonly holders: readonly Holder[];
   /** The highest fence counter that a node reported; 0 if none did. */
   readonly fence: number;
-  /** How many nodes are a quorum. */
-  readonly quorum: number;
+  /** The nodes and how many are a quorum: one set, or while servers change the old one and the new one. */
+  readonly sets: readonly NodeSet[];
   /** Each node's view or error, in the order in which the nodes were given. */
   readonly nodes: readonly NodeInspection[];
 }
@@ -72,43 +73,47 @@ export async function inspectResource(
     const { view = null, error = null } = votes[index] ?? {};
     return { node, view, error };
   });
-  const views = inspections.flatMap(({ view }) => view ?? []);
-  return { resource, quorum, ...verdictOf(views, nodes.length, quorum), nodes: inspections };
+  const sets = context.sets.withQuorum(quorum);
+  return { resource, sets, ...verdictOf(inspections, sets), nodes: inspections };
 }
 
 const nobody = { owner: null, label: null, remainingMs: null };
 
 function verdictOf(
-  views: readonly NodeView[],
-  nodeCount: number,
-  quorum: number,
-): Omit<Inspection, "resource" | "quorum" | "nodes"> {
-  /** How long each node keeps the claim of an owner, by the position of its view. */
-  const claims = new Map<string, (number | undefined)[]>();
-  let mostVotes = 0;
-  for (const [index, view] of views.entries()) {
-    for (const { owner, remainingMs } of view.sharers ?? [view]) {
+  inspections: readonly NodeInspection[],
+  sets: readonly NodeSet[],
+): Omit<Inspection, "resource" | "sets" | "nodes"> {
+  const views = inspections.flatMap(({ view }) => view ?? []);
+  /** How long each node keeps the claim of an owner. */
+  const claims = new Map<string, Map<string, number>>();
+  for (const { node, view } of inspections) {
+    for (const { owner, remainingMs } of view?.sharers ?? [view ?? nobody]) {
       if (owner === null) continue;
-      const kept = claims.get(owner) ?? [];
-      kept[index] = remainingMs ?? Infinity;
-      claims.set(owner, kept);
+      claims.set(owner, (claims.get(owner) ?? new Map<string, number>()).set(node, remainingMs ?? Infinity));
     }
   }
+  const failed = new Set(inspections.filter(({ view }) => view === null).map(({ node }) => node));
   const holders: Holder[] = [];
-  for (const [owner, kept] of claims) {
-    const remaining = kept.filter((ms) => ms !== undefined).sort((a, b) => b - a);
-    mostVotes = Math.max(mostVotes, remaining.length);
-    const remainingMs = remaining[quorum - 1];
-    if (remainingMs !== undefined) holders.push({ owner, label: labelOf(owner), remainingMs });
+  let isFree = true;
+  for (const { nodes, quorum } of sets) {
+    const missing = nodes.filter((node) => failed.has(node)).length;
+    isFree &&= missing < quorum;
+    for (const [owner, kept] of claims) {
+      const remaining = nodes.flatMap((node) => kept.get(node) ?? []).sort((a, b) => b - a);
+      isFree &&= remaining.length + missing < quorum;
+      const remainingMs = remaining[quorum - 1];
+      if (remainingMs !== undefined) holders.push({ owner, label: labelOf(owner), remainingMs });
+    }
   }
-  const [first] = holders.sort((a, b) => b.remainingMs - a.remainingMs);
+  holders.sort((a, b) => b.remainingMs - a.remainingMs);
+  const distinct = holders.filter(({ owner }, index) => holders.findIndex((other) => other.owner === owner) === index);
+  const [first] = distinct;
   const isShared = views.some(({ sharers }) => sharers?.some(({ owner }) => owner === first?.owner));
-  const isFree = mostVotes + nodeCount - views.length < quorum;
   return {
     state: first ? "held" : isFree ? "free" : "unknown",
     mode: first ? (isShared ? "shared" : "exclusive") : null,
     ...(first ?? nobody),
-    holders,
+    holders: distinct,
     fence: Math.max(0, ...views.map(({ fence }) => fence)),
   };
 }

@@ -1,9 +1,10 @@
-import { assertOptions, checkInteger, checkType, describeValue, wrong } from "./arguments.ts";
+import { assertOptions, checkInteger, checkType, wrong } from "./arguments.ts";
 import type { Clock } from "./clock.ts";
 import { isLabel } from "./errors.ts";
 import { driftMs } from "./lease.ts";
 import type { ExtendOptions } from "./lock.ts";
 import type { LockNode } from "./lock-node.ts";
+import type { NodeSets } from "./node-sets.ts";
 import type { Observer } from "./observer.ts";
 
 /** How locks are acquired and kept. Pass them to `Redlock` for all its locks, or to a call for one lock. */
@@ -32,7 +33,7 @@ export interface LockOptions {
   readonly mode?: "exclusive" | "shared" | undefined;
   /** How far clocks may drift apart during the ttl, as a fraction of it, from 0 to below 1. Default 0.01. */
   readonly driftFactor?: number | undefined;
-  /** How many nodes must grant: from a majority, the default, to all of them. */
+  /** How many nodes must grant: from a majority, the default, to all of them. Not while servers change. */
   readonly quorum?: number | undefined;
   /** Cancels the call when it aborts; the call then rejects with the signal's reason. Has no effect on a held lock. */
   readonly signal?: AbortSignal | undefined;
@@ -66,21 +67,11 @@ export interface RedlockOptions extends LockOptions {
   /** The maximum number of calls in progress, including `tryAcquire`; further calls are refused. Default 10 000. */
   readonly maxWaiters?: number | undefined;
   /**
-   * Counts the stages of changes of the servers: a positive integer. Odd for one set of nodes, even for a
-   * {@link JointSet}. Nodes refuse clients of other epochs than their own and the next one. Default 1.
+   * Counts the stages of changes of the servers: a positive integer. Odd for one set of nodes; even while servers
+   * change, for the nodes before and after it. Nodes do not serve clients that have missed a stage, or skip one.
+   * Default 1.
    */
   readonly epoch?: number | undefined;
-}
-
-/**
- * The nodes while the servers change: a lock needs a quorum of the old set and a quorum of the new set, so it excludes
- * the clients that know only one of them. A node may be in both sets.
- */
-export interface JointSet {
-  /** The set before the change. */
-  readonly old: readonly LockNode[];
-  /** The set after the change. */
-  readonly new: readonly LockNode[];
 }
 
 /** Complete, checked options. A field is undefined only if its absence has a meaning. */
@@ -90,6 +81,7 @@ export interface Settings {
   readonly nodeTimeoutMs: number;
   readonly waitTimeoutMs: number;
   readonly driftFactor: number;
+  /** A count of {@link NodeSets}. */
   readonly quorum: number;
   readonly signal: AbortSignal | undefined;
   readonly label: string | undefined;
@@ -98,14 +90,6 @@ export interface Settings {
   readonly autoExtend: boolean | undefined;
   readonly maxHoldMs: number;
   readonly awaitRelease: boolean;
-}
-
-/**
- * Returns the smallest quorum of N nodes: ⌊N/2⌋+1, so that any two quorums share a node (distlock page, "The Redlock
- * Algorithm", step 3).
- */
-export function majorityOf(nodeCount: number): number {
-  return Math.floor(nodeCount / 2) + 1;
 }
 
 /**
@@ -144,14 +128,14 @@ const lockOptionNames = ["nodeTimeoutMs", "quorum", ...Object.keys(defaults)];
  * Checks lock options and fills in defaults.
  *
  * @param options the options of a call or of a `Redlock`
- * @param nodes the nodes, checked
+ * @param sets the nodes
  * @param base the options that apply where `options` has none
  * @throws {TypeError} for an unknown option or a value of the wrong type
  * @throws {RangeError} for a value that is out of range or conflicts with another option
  */
-export function parseLockOptions(options: LockOptions, nodes: readonly LockNode[], base: LockOptions = {}): Settings {
+export function parseLockOptions(options: LockOptions, sets: NodeSets, base: LockOptions = {}): Settings {
   assertOptions(options, lockOptionNames, "a lock");
-  const majority = majorityOf(nodes.length);
+  const { nodes, isJoint, majority } = sets;
   const merged = { ...defaults, quorum: majority, ...withoutUndefined(base), ...withoutUndefined(options) };
   for (const [name, value] of Object.entries(defaults)) {
     if (value !== undefined) checkType(name, typeof value, merged[name as keyof LockOptions]);
@@ -168,7 +152,8 @@ export function parseLockOptions(options: LockOptions, nodes: readonly LockNode[
   insist(waitTimeoutMs >= 0, "waitTimeoutMs", "at least 0", waitTimeoutMs);
   checkInteger("quorum", quorum);
   const range = `from the majority, ${majority}, to all ${nodes.length} of the nodes`;
-  insist(quorum >= majority && quorum <= nodes.length, "quorum", range, quorum);
+  if (isJoint) insist(quorum === majority, "quorum", "left out while servers change", quorum);
+  else insist(quorum >= majority && quorum <= nodes.length, "quorum", range, quorum);
   insist(retryDelayMs > 0, "retryDelayMs", "above 0", retryDelayMs);
   const isOrdered = retryDelayMaxMs >= retryDelayMs;
   insist(isOrdered, "retryDelayMaxMs", `at least retryDelayMs, ${retryDelayMs}`, retryDelayMaxMs);
@@ -253,51 +238,6 @@ export function parseResources(resources: string | readonly string[]): readonly 
 /** ES2024 has this method, and so does every supported runtime, but the type library in use does not. */
 type WellFormed = string & { isWellFormed(): boolean };
 
-/**
- * Checks the nodes and returns a frozen copy of the list.
- *
- * @throws {TypeError} unless this is a list of lock nodes
- * @throws {RangeError} for an empty list, or a duplicate node or name: the node would vote twice
- */
-export function parseNodes(nodes: readonly LockNode[]): readonly LockNode[] {
-  if (!Array.isArray(nodes)) throw notNodes("nodes", "a list of lock nodes", nodes);
-  if (nodes.length === 0) throw new RangeError("nodes must have at least one lock node, not none");
-  const names = new Set<string>();
-  for (const node of nodes as readonly (LockNode | null | undefined)[]) {
-    const methods = [node?.acquire, node?.extend, node?.release];
-    if (!methods.every((method) => typeof method === "function")) {
-      throw notNodes("a node", "a lock node with acquire, extend and release", node);
-    }
-    const name: unknown = node?.name;
-    if (typeof name !== "string" || name === "") throw wrong("a node's name", "a non-empty string", name, TypeError);
-    if (names.has(name)) {
-      throw new RangeError(`nodes and their names must be distinct: two are called ${name}`);
-    }
-    const suggestedMs = node?.suggestedTimeoutMs;
-    if (suggestedMs !== undefined) checkInteger("a node's suggestedTimeoutMs", suggestedMs);
-    names.add(name);
-  }
-  return Object.freeze([...nodes]);
-}
-
-/** The function that wraps a client as a node, keyed by a method that only clients of that library have. */
-const wrappers = {
-  evalsha: "ioredisNode",
-  evalSha: "nodeRedisNode",
-  customCommand: "valkeyGlideNode",
-  query: "postgresNode",
-  unsafe: "postgresNode",
-};
-
-/**
- * Creates the error for something other than a node, with advice for the most common mistake: passing a bare client.
- */
-function notNodes(name: string, wanted: string, value: unknown): Error {
-  const [, wrapper] = Object.entries(wrappers).find(([method]) => typeof Object(value)[method] === "function") ?? [];
-  const advice = wrapper === undefined ? "" : `: wrap each client with ${wrapper}(client)`;
-  return new TypeError(`${name} must be ${wanted}, not ${describeValue(value)}${advice}`);
-}
-
 /** The options that only a `Redlock` takes. */
 const redlockOptionNames = ["observer", "clock", "maxWaiters", "epoch"];
 
@@ -308,4 +248,16 @@ const redlockOptionNames = ["observer", "clock", "maxWaiters", "epoch"];
  */
 export function assertRedlockOptions(options: unknown): asserts options is RedlockOptions {
   assertOptions(options, [...redlockOptionNames, ...lockOptionNames], "a Redlock");
+}
+
+/**
+ * Throws unless a client of these nodes can have this epoch.
+ *
+ * @throws {TypeError | RangeError} naming the epochs that it can have
+ */
+export function checkEpoch(epoch: number | undefined, { isJoint }: NodeSets): void {
+  if (epoch !== undefined) checkInteger("epoch", epoch);
+  const isOdd = (epoch ?? 1) % 2 === 1;
+  if (isJoint) insist(!isOdd, "epoch", "even while servers change", epoch);
+  else insist(isOdd, "epoch", "odd unless servers change", epoch);
 }

@@ -1,11 +1,14 @@
 import type { Clock } from "./clock.ts";
 import { NodeTimeoutError } from "./errors.ts";
 import type { LockNode } from "./lock-node.ts";
+import { type NodeSets, reaches } from "./node-sets.ts";
 import type { NodeFailedEvent, Observer } from "./observer.ts";
 import { onAbort, Pause } from "./pause.ts";
-import { isMisconfigured, readFailure, type Vote } from "./replies.ts";
+import { hasCode, readFailure, type Vote } from "./replies.ts";
 
-/** The votes so far, counted. A node that is in none of `yes`, `no` and `missing` has failed. */
+/**
+ * The votes so far, as counts of {@link NodeSets}. A node that is in none of `yes`, `no` and `missing` has failed.
+ */
 export interface Tally {
   /** In the order of the nodes; undefined for a node that has not replied. */
   readonly votes: readonly (Vote | undefined)[];
@@ -54,12 +57,13 @@ export function anyVote(): boolean {
 }
 
 /** Whether a quorum voted yes, or no quorum can any more. */
-export function isCertain({ yes, missing }: Tally, quorum: number): boolean {
-  return yes >= quorum || yes + missing < quorum;
+export function isCertain({ yes, missing }: Pick<Tally, "yes" | "missing">, quorum: number): boolean {
+  return reaches(yes, quorum) || !reaches(yes + missing, quorum);
 }
 
 /** The part of the context that a quorum call uses. */
 export interface CallContext {
+  readonly sets: NodeSets;
   readonly clock: Clock;
   readonly observer: Observer;
   readonly deadlines: Deadlines;
@@ -191,7 +195,8 @@ export class QuorumCall {
     this.#call = call;
     this.#rule = rule;
     this.#votes = new Array(call.nodes.length).fill(undefined);
-    this.#tally = { votes: noVotes, yes: 0, no: 0, missing: call.nodes.length, misconfigured: 0 };
+    const missing = context.sets.countOf(call.nodes);
+    this.#tally = { votes: noVotes, yes: 0, no: 0, missing, misconfigured: 0 };
   }
 
   /**
@@ -273,10 +278,11 @@ export class QuorumCall {
     this.#votes[index] = vote;
     if (!this.#isSettled) {
       const tally = this.#tally;
-      tally.missing -= 1;
-      if (vote.kind === "failed") this.#countFailure(index, vote);
-      else if (this.#rule.isYes(vote, index)) tally.yes += 1;
-      else tally.no += 1;
+      const weight = this.#context.sets.weightOf(this.#call.nodes[index] as LockNode);
+      tally.missing -= weight;
+      if (vote.kind === "failed") this.#countFailure(index, vote, weight);
+      else if (this.#rule.isYes(vote, index)) tally.yes += weight;
+      else tally.no += weight;
     }
     const follower = this.#followers?.get(index);
     if (follower === undefined) return;
@@ -285,8 +291,8 @@ export class QuorumCall {
     follower(vote);
   }
 
-  #countFailure(index: number, vote: Vote): void {
-    if (isMisconfigured(vote)) this.#tally.misconfigured += 1;
+  #countFailure(index: number, vote: Vote, weight: number): void {
+    if (hasCode(vote, "MISCONFIGURED")) this.#tally.misconfigured += weight;
     const { nodes, method, resources } = this.#call;
     const { name: node } = nodes[index] as LockNode;
     this.#context.observer.nodeFailed?.({ node, method, resources, error: vote.error as Error });

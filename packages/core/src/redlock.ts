@@ -13,12 +13,13 @@ import { type Inspection, inspectResource } from "./inspect.ts";
 import { type Moment, readClocks } from "./lease.ts";
 import type { Lock } from "./lock.ts";
 import type { LockNode } from "./lock-node.ts";
+import { type JointSet, NodeSets } from "./node-sets.ts";
 import { assertObserver, safeObserver } from "./observer.ts";
 import {
   assertRedlockOptions,
+  checkEpoch,
   type LockOptions,
   parseLockOptions,
-  parseNodes,
   parseResources,
   type RedlockOptions,
   rememberingLast,
@@ -46,7 +47,7 @@ const users = new WeakMap<LockNode, number>();
  * checks `lock.fence` can reject late writes of this one (Kleppmann, "How to do distributed locking").
  */
 export class Redlock implements AsyncDisposable {
-  /** The nodes, in the order in which they were given. */
+  /** The nodes, in the order in which they were given; while servers change, those of both sets. */
   readonly nodes: readonly LockNode[];
   /** The clocks and timers in use, for what is built on locks. */
   readonly clock: Clock;
@@ -63,7 +64,8 @@ export class Redlock implements AsyncDisposable {
   /**
    * Creates a client of these nodes. Sends nothing.
    *
-   * @param nodes the lock servers: an odd number of independent primaries, each listed once
+   * @param nodes the lock servers: an odd number of independent primaries, each listed once; or those before and after
+   *   a change of servers
    * @param options the defaults for all locks, which a call can override
    * @throws {TypeError | RangeError} for bad nodes or options
    *
@@ -74,31 +76,34 @@ export class Redlock implements AsyncDisposable {
    * await redlock.using("invoice:42", () => console.log("alone with it"));
    * ```
    */
-  constructor(nodes: readonly LockNode[], options: RedlockOptions = {}) {
-    const checkedNodes = parseNodes(nodes);
+  constructor(nodes: readonly LockNode[] | JointSet, options: RedlockOptions = {}) {
+    const sets = new NodeSets(nodes);
     assertRedlockOptions(options);
-    const { observer, clock = systemClock, maxWaiters = 10_000, ...lockOptions } = options;
+    const { observer, clock = systemClock, maxWaiters = 10_000, epoch, ...lockOptions } = options;
     checkMethods("clock", Object.keys(systemClock), clock);
     if (observer !== undefined) assertObserver(observer);
     checkInteger("maxWaiters", maxWaiters);
-    this.#settings = parseLockOptions(lockOptions, checkedNodes);
-    this.#settingsFor = rememberingLast((given) => parseLockOptions(given, checkedNodes, lockOptions));
+    checkEpoch(epoch, sets);
+    this.#settings = parseLockOptions(lockOptions, sets);
+    this.#settingsFor = rememberingLast((given) => parseLockOptions(given, sets, lockOptions));
     const openCalls = new Set<QuorumCall>();
-    this.nodes = checkedNodes;
+    this.nodes = sets.nodes;
     this.clock = clock;
     this.#context = {
-      nodes: checkedNodes,
+      sets,
+      nodes: sets.nodes,
+      epoch: epoch === 1 ? undefined : epoch,
       clock,
       observer: safeObserver(observer),
       fenceHint: new FenceHint(),
       deadlines: new Deadlines(clock),
       requests: new RequestsInFlight(clock),
       openCalls,
-      firstLock: new FirstLock(clock, checkedNodes, openCalls),
+      firstLock: new FirstLock(clock, sets.nodes, openCalls),
       servers: new Map(),
       waiterName: freshOwner(),
     };
-    for (const node of checkedNodes) users.set(node, (users.get(node) ?? 0) + 1);
+    for (const node of sets.nodes) users.set(node, (users.get(node) ?? 0) + 1);
     this.#queues = new LocalQueues(this.#context, maxWaiters);
     this.#limit = new ConcurrencyLimit(clock, inFlightMax);
   }
@@ -252,7 +257,7 @@ export class Redlock implements AsyncDisposable {
 
   #assertOpen(action: "lock" | "inspect", resources: readonly string[]): void {
     if (this.#closing === undefined) return;
-    const operation = { resources, nodes: this.#context.nodes, quorum: this.#settings.quorum };
+    const operation = { resources, sets: this.#context.sets, quorum: this.#settings.quorum };
     throw new RedlockClosedError(...failureDetails(action, operation, noVotes, "the Redlock is closed"));
   }
 

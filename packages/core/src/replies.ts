@@ -1,5 +1,5 @@
 import { describeFields, describeValue } from "./arguments.ts";
-import { type ConfigurationError, InvalidReplyError, labelOf, type NodeOutcome } from "./errors.ts";
+import { InvalidReplyError, labelOf, type NodeOutcome } from "./errors.ts";
 import type { NodeView, Sharer } from "./lock-node.ts";
 
 /** A node's reply, or failure to reply, as core counts it. */
@@ -73,10 +73,10 @@ export function readFailure(reason: unknown): Vote {
   return { kind: "failed", error: toError(reason) };
 }
 
-/** Whether the node reported a configuration error. Compares codes, as the error may come from another copy of core. */
-export function isMisconfigured({ error }: Vote): boolean {
+/** Whether the node failed with an error of this code. The error may come from another copy of core. */
+export function hasCode(vote: Vote | undefined, code: "MISCONFIGURED" | "EPOCH"): boolean {
   try {
-    return (error as Partial<ConfigurationError> | undefined)?.code === "MISCONFIGURED";
+    return (vote?.error as { readonly code?: unknown } | undefined)?.code === code;
   } catch {
     return false; // a getter that throws
   }

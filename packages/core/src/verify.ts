@@ -1,5 +1,5 @@
 /** Verification of a fencing token by a service that has no storage of its own to keep the newest token in. */
-import type { NodeInspection, Redlock } from "@holdfast/core";
+import type { NodeInspection, NodeSet, Redlock } from "@holdfast/core";
 import { checkInteger, checkMethods } from "@holdfast/core/requests";
 
 /** What the nodes know about a fencing token. Each node's view was true at some moment during the call. */
@@ -16,8 +16,8 @@ export interface Verification {
   readonly state: "current" | "superseded" | "unknown";
   /** The highest fence counter that a node reported; 0 if none did. */
   readonly newest: number;
-  /** How many nodes are a quorum. */
-  readonly quorum: number;
+  /** The nodes and how many are a quorum: one set, or while servers change the old one and the new one. */
+  readonly sets: readonly NodeSet[];
   /** Each node's view or error, in the order in which the nodes were given. */
   readonly nodes: readonly NodeInspection[];
 }
@@ -60,9 +60,12 @@ export async function verify(
 ): Promise<Verification> {
   checkMethods("redlock", ["inspect"], redlock);
   checkInteger("fence", fence);
-  const { fence: newest, quorum, nodes } = await redlock.inspect(resource);
-  const replies = nodes.filter(({ view }) => view !== null).length;
-  const isCurrent = replies >= quorum && newest === fence;
+  const { fence: newest, sets, nodes } = await redlock.inspect(resource);
+  // A counter below a floor may have been lost together with a higher value.
+  const known = nodes.filter(({ view }) => view !== null && (view.fence >= fence || (view.floor ?? 0) <= fence));
+  const replies = new Set(known.map(({ node }) => node));
+  const hasQuorum = sets.every(({ nodes, quorum }) => nodes.filter((node) => replies.has(node)).length >= quorum);
+  const isCurrent = hasQuorum && newest === fence;
   const state = newest > fence ? "superseded" : isCurrent ? "current" : "unknown";
-  return { resource, fence, state, newest, quorum, nodes };
+  return { resource, fence, state, newest, sets, nodes };
 }

@@ -1,4 +1,11 @@
-import { defaultNodeTimeoutMs, type Lock, type LockOptions, type NodeView, type Redlock } from "@holdfast/core";
+import {
+  defaultNodeTimeoutMs,
+  type Lock,
+  type LockOptions,
+  type NodeSet,
+  type NodeView,
+  type Redlock,
+} from "@holdfast/core";
 
 /** The upper limits of the random delay between two rounds, in milliseconds: the first one, and any. */
 const delayMs = 25;
@@ -18,9 +25,9 @@ const timeoutMs = defaultNodeTimeoutMs(10_000);
  */
 export async function takeOver(redlock: Redlock, resource: string, options: LockOptions): Promise<Lock> {
   for (let limitMs = delayMs; ; limitMs = Math.min(2 * limitMs, delayMsMax)) {
-    const { nodes, quorum } = await redlock.inspect(resource);
+    const { nodes, sets } = await redlock.inspect(resource);
     const owners = new Set(nodes.flatMap(({ view }) => (view === null ? [] : ownersIn(view))));
-    await Promise.all([...owners].map((owner) => release(redlock, resource, owner, quorum)));
+    await Promise.all([...owners].map((owner) => release(redlock, resource, owner, sets)));
     const lock = await redlock.tryAcquire(resource, options);
     if (lock !== null) return lock;
     await pause(redlock, Math.random() * limitMs); // another client was faster, or steals as well
@@ -31,19 +38,21 @@ function ownersIn({ owner, sharers = [] }: NodeView): string[] {
   return [...(owner === null ? [] : [owner]), ...sharers.map((sharer) => sharer.owner)];
 }
 
-/** Releases an owner on all nodes, and waits until a quorum has done so, all have replied, or {@link timeoutMs}. */
-function release({ nodes, clock }: Redlock, resource: string, owner: string, quorum: number): Promise<void> {
+/** Releases an owner on all nodes, and waits until quorums have done so, all have replied, or {@link timeoutMs}. */
+function release({ nodes, clock }: Redlock, resource: string, owner: string, sets: readonly NodeSet[]): Promise<void> {
   const request = Object.freeze({ resources: Object.freeze([resource]), owner, timeoutMs, undo: true });
   return new Promise((resolve) => {
     const cancelTimer = clock.startTimer(timeoutMs, resolve);
-    let released = 0;
+    const released = new Set<string>();
+    const hasReleased = ({ nodes: names, quorum }: NodeSet): boolean =>
+      names.filter((name) => released.has(name)).length >= quorum;
     let settled = 0;
     for (const node of nodes) {
       const call = async () => node.release(request);
       const count = (isReleased: boolean) => {
         settled += 1;
-        if (isReleased) released += 1;
-        if (released < quorum && settled < nodes.length) return;
+        if (isReleased) released.add(node.name);
+        if (!sets.every(hasReleased) && settled < nodes.length) return;
         cancelTimer();
         resolve();
       };

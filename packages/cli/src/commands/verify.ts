@@ -59,12 +59,14 @@ function textOf(verification: Verification, servers: readonly Server[]): string 
   return [verdict, "", table(["server", "fence", ""], rows)].join("\n");
 }
 
-function verdictOf({ state, resource, newest, nodes, quorum }: Verification): string {
+function verdictOf({ state, resource, newest, nodes, sets }: Verification): string {
   const name = colors.bold(printable(resource));
   if (state === "current") return `is ${colors.green("current")}: no newer lock on ${name} was granted`;
   if (state === "superseded") return `is ${colors.yellow("superseded")}: a newer fence of ${name} is ${newest}`;
-  const replies = nodes.filter(({ view }) => view !== null).length;
-  if (replies >= quorum) return `is ${colors.red("unknown")}: no server that answered has granted it for ${name}`;
+  const answered = nodes.filter(({ view }) => view !== null).map(({ node }) => node);
+  const replies = answered.length;
+  if (sets.every((set) => set.nodes.filter((node) => answered.includes(node)).length >= set.quorum))
+    return `is ${colors.red("unknown")}: no server that answered has granted it for ${name}`;
   return `cannot be verified: ${replies} of ${nodes.length} servers ${colors.red("answered")}, too few to tell`;
 }
 

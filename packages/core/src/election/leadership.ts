@@ -43,9 +43,12 @@ function leadershipOf(inspection: Inspection): Leadership {
  * Returns the number of the owner's term: the highest counter that a quorum of the nodes has reached which name the
  * owner. A node outside of the quorum that confirmed the term may be ahead of it.
  */
-function fenceOf(owner: string, { nodes, quorum }: Inspection): number {
-  const fences = nodes.flatMap(({ view }) => (view?.owner === owner ? [view.fence] : []));
-  return fences.sort((a, b) => b - a)[quorum - 1] ?? 0;
+function fenceOf(owner: string, { nodes, sets }: Inspection): number {
+  const fences = new Map(nodes.flatMap(({ node, view }) => (view?.owner === owner ? [[node, view.fence]] : [])));
+  const reached = sets.map(({ nodes: names, quorum }) => {
+    return names.flatMap((name) => fences.get(name) ?? []).sort((a, b) => b - a)[quorum - 1] ?? 0;
+  });
+  return Math.max(...reached);
 }
 
 /**
@@ -60,13 +63,13 @@ export async function leaderOf(redlock: Redlock, name: string): Promise<Leader |
   return leader;
 }
 
-function unknownLeader({ resource, nodes, quorum }: Inspection): QuorumUnreachableError {
+function unknownLeader({ resource, nodes, sets }: Inspection): QuorumUnreachableError {
   const outcomes = nodes.map(({ node, view, error }): NodeOutcome => {
     if (view === null) return { node, kind: "failed", ...(error && { error }) };
     return { node, kind: view.owner === null ? "not-held" : "held" };
   });
   const failures = nodes.flatMap(({ node, error }) => (error === null ? [] : `${node} failed: ${error.message}`));
-  const count = `${nodes.length - failures.length} of ${nodes.length} nodes replied, a quorum is ${quorum}`;
+  const count = `${nodes.length - failures.length} of ${nodes.length} nodes replied, a quorum is ${sets.map(({ quorum }) => quorum).join(" and ")}`;
   const message = `could not tell who leads ${resource}: ${[count, ...failures].join("; ")}`;
   return new QuorumUnreachableError(message, [resource], outcomes);
 }

@@ -122,7 +122,7 @@ export class LocalQueues {
    */
   enqueue(resources: readonly string[], settings: Settings, mayWait: boolean): Waiter {
     if (this.#callsUnderWay >= this.#maxWaiters) {
-      const operation = { resources, nodes: this.#context.nodes, quorum: settings.quorum };
+      const operation = { resources, sets: this.#context.sets, quorum: settings.quorum };
       const remark = `${this.#callsUnderWay} calls are in progress, as many as maxWaiters`;
       throw new QueueFullError(...failureDetails("lock", operation, noVotes, remark));
     }

@@ -1,6 +1,6 @@
 import type { RedlockContext } from "../context.ts";
 import type { LockNode } from "../lock-node.ts";
-import { majorityOf } from "../options.ts";
+import { majorityOf } from "../node-sets.ts";
 import type { Unwatch } from "../release-notifier.ts";
 
 /** The minimum time for which a resource is left to another process that was named, in milliseconds. */

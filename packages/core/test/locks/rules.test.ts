@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { freshOwner } from "../../src/claim.ts";
 import { labelOf } from "../../src/errors.ts";
 import { driftMs } from "../../src/lease.ts";
-import { majorityOf } from "../../src/options.ts";
+import { majorityOf } from "../../src/node-sets.ts";
 import { retryDelay } from "../../src/pause.ts";
 
 describe("rules", () => {
@@ -22,6 +22,8 @@ describe("rules", () => {
     expect([...owners].filter((owner) => !/^[0-9a-f]{32}$/.test(owner))).toEqual([]);
     expect(labelOf(freshOwner(undefined))).toBeNull();
     expect(labelOf(freshOwner("host:17: a b"))).toBe("host:17: a b");
+    expect(labelOf(freshOwner("host:17: a b", 12))).toBe("host:17: a b");
+    expect(freshOwner("host", 12)).toMatch(/^host:[0-9a-f]{32}\.12$/);
   });
 
   it("retryDelay() is random, grows with the failures, is capped, and is never zero", () => {

@@ -1,3 +1,4 @@
+import { memoryNode } from "@holdfast/memory";
 import { fuzzSeed, VirtualClock } from "@holdfast/testkit";
 import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
@@ -6,7 +7,7 @@ import { Claim } from "../../src/claim.ts";
 import type { RedlockContext } from "../../src/context.ts";
 import { FenceHint } from "../../src/fence.ts";
 import { FirstLock } from "../../src/first-lock.ts";
-import type { LockNode } from "../../src/lock-node.ts";
+import { NodeSets } from "../../src/node-sets.ts";
 import { parseLockOptions } from "../../src/options.ts";
 import { Deadlines, RequestsInFlight } from "../../src/quorum-call.ts";
 import { LocalQueues, type Waiter } from "../../src/waiting/index.ts";
@@ -14,8 +15,9 @@ import { WaiterGroup } from "../../src/waiting/resource-queue.ts";
 
 fc.configureGlobal({ seed: fuzzSeed });
 
+const sets = new NodeSets([memoryNode()]);
 const settings = {
-  ...parseLockOptions({}, [{} as LockNode]),
+  ...parseLockOptions({}, sets),
   waitTimeoutMs: 60_000,
   retryDelayMs: 10,
   retryDelayMaxMs: 10,
@@ -25,7 +27,9 @@ const names = ["a", "b", "c", "d"];
 function createQueues(maxWaiters = 100_000) {
   const clock = new VirtualClock();
   const context: RedlockContext = {
+    sets,
     nodes: [],
+    epoch: undefined,
     clock,
     observer: {},
     fenceHint: new FenceHint(),
