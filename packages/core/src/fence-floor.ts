@@ -27,7 +27,8 @@ export interface FenceFloor {
 
   /**
    * Reads a portion of what the node keeps, in no particular order: call it with the `cursor` of the previous portion until
-   * there is none. Each portion takes about as long as a few locks, so it does not delay others. Changes nothing.
+   * there is none. Each portion has a thousand counters or so, so that it does not delay locks. Changes nothing. A portion
+   * whose reply was lost can be read again with the same cursor. A cursor that the node did not make is rejected.
    *
    * Counters and claims that exist during the whole series are read at least once. A counter is read with a value that
    * it had at the first call, or a higher one.

@@ -3,11 +3,15 @@ import type {
   AcquireRequest,
   ExtendReply,
   ExtendRequest,
+  Floor,
+  FloorRequest,
   LockNode,
   NodeRequest,
   NodeView,
   ReleaseReply,
   ReleaseRequest,
+  ScanPortion,
+  ScanRequest,
   Unwatch,
 } from "@holdfast/core";
 import type { VirtualClock } from "./virtual-clock.ts";
@@ -30,7 +34,7 @@ export interface Fault {
 
 /** One recorded call. */
 export interface Call {
-  readonly method: "acquire" | "extend" | "release" | "inspect" | "watch";
+  readonly method: "acquire" | "extend" | "release" | "inspect" | "watch" | "raiseFloor" | "scan";
   readonly request: Partial<AcquireRequest & ExtendRequest> & NodeRequest;
   readonly atMs: number;
 }
@@ -84,6 +88,14 @@ export class FaultyNode implements LockNode {
     return this.#send("inspect", request, () => this.#node.inspect?.(resource) ?? Promise.reject(new Error("no")));
   }
 
+  raiseFloor(request: FloorRequest): Promise<Floor> {
+    return this.#send("raiseFloor", forNode(request), async () => present(this.#node.raiseFloor?.(request)));
+  }
+
+  scan(request: ScanRequest): Promise<ScanPortion> {
+    return this.#send("scan", forNode(request), async () => present(this.#node.scan?.(request)));
+  }
+
   #send<Reply>(method: Call["method"], request: NodeRequest, act: () => Promise<Reply>): Promise<Reply> {
     const call = { method, request, atMs: this.#clock.monotonicMs() };
     this.calls.push(call);
@@ -108,4 +120,13 @@ export class FaultyNode implements LockNode {
   #arrival(delayMs: number | undefined): Promise<void> | undefined {
     return delayMs === undefined ? undefined : new Promise((resolve) => this.#clock.deliver(delayMs, resolve));
   }
+}
+
+/** Returns the request as calls record it: it is about the node, and names no resource or owner. */
+function forNode<Request extends object>(request: Request): Request & Pick<NodeRequest, "resources" | "owner"> {
+  return { resources: [], owner: "", ...request };
+}
+
+function present<T>(reply: Promise<T> | undefined): Promise<T> {
+  return reply ?? Promise.reject(new Error("the node does not have this method"));
 }

@@ -1,0 +1,243 @@
+import type { JointSet, LockNode } from "@holdfast/core";
+import { checkInteger } from "@holdfast/core/requests";
+import {
+  type EarlierClaim,
+  MembershipError,
+  type MembershipOptions,
+  type NodeContent,
+  type NodeFloor,
+  Operation,
+  type Quorum,
+  quorumsOf,
+  signerOf,
+} from "./operation.ts";
+
+/** The options of {@link migration}. */
+export interface MigrationOptions extends MembershipOptions {
+  /** The epoch of the clients before the change: odd. 1 if they have none. */
+  readonly epoch: number;
+  /**
+   * For how long no client of an earlier stage may hold a lock before a step refuses such clients, in milliseconds. Longer
+   * than the longest pause between two locks of a client that was forgotten. Default 10 000.
+   */
+  readonly watchMs?: number | undefined;
+  /**
+   * How long `join` and `end` wait until clients of earlier stages have no locks left, in milliseconds, before they reject.
+   * Default 60 000.
+   */
+  readonly settleMs?: number | undefined;
+}
+
+/** How far a change of servers is. */
+export interface MigrationStatus {
+  /**
+   * `none`: the change has not begun. `begun`: clients may become joint. `joined`: all clients are joint, and may leave the
+   * old set. `ended`: the old set is not needed any more.
+   */
+  readonly stage: "none" | "begun" | "joined" | "ended";
+  /** The epochs of the clients that a quorum serves now, in ascending order: those of the stage and of the next one. */
+  readonly epochs: readonly number[];
+  /** The floor and the epoch of each node, or its error. */
+  readonly nodes: readonly NodeFloor[];
+}
+
+/**
+ * A change from one set of nodes to another while clients go on locking. Clients go through three stages, each with its
+ * epoch: `new Redlock(old, { epoch })`, `new Redlock({ old, new }, { epoch: epoch + 1 })` and `new Redlock(new, { epoch:
+ * epoch + 2 })`. Clients of neighbouring stages exclude each other. The three steps separate the stages: call each when
+ * all clients are in the stage that it names. They can be repeated, also after a failure.
+ */
+export interface Migration {
+  /**
+   * Reads how far the change is. Changes nothing, and does not reject because a node fails.
+   *
+   * @throws {MembershipError} when a node serves clients of later epochs than this change has
+   */
+  status(): Promise<MigrationStatus>;
+
+  /**
+   * The first step, while all clients use the old set: from then on, nodes refuse clients that skip the joint stage.
+   * Afterwards, make the clients joint, one after the other.
+   *
+   * @throws {MembershipError} when too few nodes reply
+   */
+  begin(): Promise<MigrationStatus>;
+
+  /**
+   * The second step, when all clients are joint. Waits until no client of an earlier stage has held a lock for `watchMs`,
+   * and then refuses such clients, so that every later lock has a quorum of the new set. Writes a floor to the new
+   * set, above all tokens that were granted before. Afterwards, let the clients leave the old set, one after the other.
+   *
+   * @throws {MembershipError} when too few nodes reply, or clients of an earlier stage lock for longer than `settleMs`;
+   *   its `claims` tell which
+   */
+  join(): Promise<MigrationStatus>;
+
+  /**
+   * The last step, when no client uses the old set any more. Waits until no joint client has held a lock for `watchMs`, and
+   * then refuses joint clients. Afterwards, stop the old servers, and begin another change whenever you want.
+   *
+   * @throws {MembershipError} when too few nodes reply, or joint clients lock for longer than `settleMs`; its `claims` tell
+   *   which
+   */
+  end(): Promise<MigrationStatus>;
+}
+
+/** How long to wait between two readings of claims, in milliseconds. */
+const pollMs = 500;
+
+/**
+ * Plans a change of servers. Sends nothing until one of its steps is called. Any process may call them, but only one at a
+ * time should.
+ *
+ * The steps rest on two assumptions that no node can check: each client has the epoch of the nodes that it uses, and nobody
+ * locks without an epoch, such as clients of other Redlock libraries, which the nodes cannot tell to stop.
+ *
+ * @param set the nodes before and after the change
+ * @param options the epoch of the clients before the change, and how long to wait
+ * @throws {TypeError | RangeError} for bad nodes or options
+ *
+ * @example
+ * ```ts
+ * import { migration } from "@holdfast/core/membership";
+ *
+ * const old = ["a", "b", "c"].map((name) => memoryNode({ name }));
+ * const next = ["d", "e", "f"].map((name) => memoryNode({ name }));
+ * const change = migration({ old, new: next }, { epoch: 1, watchMs: 1_000 });
+ * await change.begin(); // then: new Redlock({ old, new: next }, { epoch: 2 }) in all clients
+ * await change.join(); // then: new Redlock(next, { epoch: 3 }) in all clients
+ * await change.end(); // then stop a, b and c
+ * ```
+ */
+export function migration(set: JointSet, options: MigrationOptions): Migration {
+  const { epoch, watchMs = 10_000, ...rest } = options;
+  const operation = new Operation(rest, ["epoch", "watchMs"], "migration");
+  checkInteger("epoch", epoch);
+  if (epoch % 2 === 0) throw new RangeError(`epoch must be odd, that of the clients before the change, not ${epoch}`);
+  checkInteger("watchMs", watchMs);
+  return new Change(operation, set, epoch, watchMs);
+}
+
+class Change implements Migration {
+  readonly #operation: Operation;
+  readonly #epoch: number;
+  readonly #watchMs: number;
+  readonly #old: Quorum;
+  readonly #new: Quorum;
+  readonly #nodes: readonly LockNode[];
+
+  constructor(operation: Operation, set: JointSet, epoch: number, watchMs: number) {
+    const [old, next] = quorumsOf(set) as [Quorum, Quorum];
+    this.#operation = operation;
+    this.#epoch = epoch;
+    this.#watchMs = watchMs;
+    this.#old = old;
+    this.#new = next;
+    this.#nodes = [...new Set([...old.nodes, ...next.nodes])];
+  }
+
+  async status(): Promise<MigrationStatus> {
+    const read = (node: LockNode) => this.#operation.raise(node, { floor: 0, epoch: 0 });
+    const { results, failures } = await this.#operation.onEach(this.#nodes, read);
+    const nodes = this.#nodes.map((node): NodeFloor => {
+      const error = failures.find((failure) => failure.node === node.name)?.error ?? null;
+      return { node: node.name, floor: results.get(node) ?? null, error };
+    });
+    /** The highest epoch that a quorum of the set has reached. */
+    const reached = ({ nodes: members, needed }: Quorum): number => {
+      const epochs = members.map((node) => results.get(node)?.epoch ?? 0);
+      return epochs.sort((a, b) => b - a)[needed - 1] ?? 0;
+    };
+    const [old, next, epoch] = [reached(this.#old), reached(this.#new), this.#epoch];
+    const latest = (node: LockNode): number => (this.#new.nodes.includes(node) ? epoch + 2 : epoch + 1);
+    const later = this.#nodes.find((node) => (results.get(node)?.epoch ?? 0) > latest(node));
+    if (later !== undefined) {
+      const found = `${later.name} serves clients of epoch ${results.get(later)?.epoch}`;
+      throw new MembershipError(`${found}: the clients before this change do not have epoch ${epoch}`);
+    }
+    if (next >= epoch + 2) return { stage: "ended", epochs: [epoch + 2, epoch + 3], nodes };
+    if (old > epoch && next > epoch) return { stage: "joined", epochs: [epoch + 1, epoch + 2], nodes };
+    return { stage: next >= epoch ? "begun" : "none", epochs: [epoch, epoch + 1], nodes };
+  }
+
+  async begin(): Promise<MigrationStatus> {
+    const { stage } = await this.status();
+    if (stage === "none" || stage === "begun") {
+      const epoch = this.#epoch;
+      const raise = (node: LockNode) => this.#operation.raise(node, { floor: 0, epoch });
+      await this.#operation.onQuorum("begin the change", [this.#old, this.#new], raise);
+    }
+    return this.status();
+  }
+
+  async join(): Promise<MigrationStatus> {
+    const { stage } = await this.status();
+    if (stage === "none") throw new MembershipError("could not join: the change has not begun");
+    if (stage === "ended") return this.status();
+    const epoch = this.#epoch + 1;
+    const operation = this.#operation;
+    if (stage === "begun") await this.#untilQuiet([this.#old], epoch, this.#watchMs);
+    const raised = await operation.onQuorum("refuse clients of earlier epochs", [this.#old], (node) =>
+      operation.raise(node, { floor: 0, epoch }),
+    );
+    // An attempt that was in progress may have become a lock. Each quorum has one of these nodes.
+    const refusing = { ...this.#old, nodes: [...raised.keys()] };
+    await this.#untilQuiet([refusing], epoch, 0);
+    const contents = await operation.onQuorum("read the counters", [refusing], (node) => operation.read(node));
+    const floor = 1 + Math.max(...[...contents.values()].map(({ highest }) => highest));
+    await operation.onQuorum("write the floor", [this.#new], (node) => operation.raise(node, { floor, epoch }));
+    return this.status();
+  }
+
+  async end(): Promise<MigrationStatus> {
+    const { stage } = await this.status();
+    if (stage === "none" || stage === "begun") throw new MembershipError("could not end: the clients have not joined");
+    const epoch = this.#epoch + 2;
+    if (stage === "joined") await this.#untilQuiet([this.#old, this.#new], epoch, this.#watchMs);
+    const raise = (node: LockNode) => this.#operation.raise(node, { floor: 0, epoch });
+    await this.#operation.onQuorum("refuse clients of earlier epochs", [this.#new], raise);
+    return this.status();
+  }
+
+  /** Waits until no claim of an earlier epoch has been on a quorum of these nodes for some time. */
+  async #untilQuiet(quorums: readonly Quorum[], epoch: number, quietMs: number): Promise<void> {
+    const operation = this.#operation;
+    const startMs = operation.clock.monotonicMs();
+    let quietSinceMs = startMs;
+    for (;;) {
+      const contents = await operation.onQuorum("read the claims", quorums, (node) => operation.read(node));
+      const claims = earlierClaims(contents, epoch);
+      const nowMs = operation.clock.monotonicMs();
+      if (claims.length > 0) quietSinceMs = nowMs;
+      else if (nowMs - quietSinceMs >= quietMs) return;
+      if (claims.length > 0 && nowMs - startMs >= operation.settleMs) throw stillLocking(epoch, claims);
+      const leftMs = Math.max(0, quietSinceMs + quietMs - nowMs);
+      operation.report({ doing: "waiting", claims, leftMs });
+      await operation.pause(Math.min(pollMs, Math.max(1, leftMs)));
+    }
+  }
+}
+
+/** Returns the claims of clients of earlier epochs. */
+function earlierClaims(contents: ReadonlyMap<LockNode, NodeContent>, epoch: number): readonly EarlierClaim[] {
+  const found = new Map<string, EarlierClaim>();
+  for (const [{ name }, { claims }] of contents) {
+    for (const claim of claims) {
+      const signer = signerOf(claim.owner);
+      if (signer.epoch >= epoch) continue;
+      const key = JSON.stringify([claim.resource, claim.owner]);
+      const { nodes = [], remainingMs = 0 } = found.get(key) ?? {};
+      const longestMs = Math.max(remainingMs, claim.remainingMs);
+      found.set(key, { ...claim, ...signer, remainingMs: longestMs, nodes: [...nodes, name] });
+    }
+  }
+  return [...found.values()];
+}
+
+function stillLocking(epoch: number, claims: readonly EarlierClaim[]): MembershipError {
+  const [first] = claims as [EarlierClaim];
+  const who = first.label ?? "a client without a label";
+  const others = claims.length === 1 ? "" : `, and ${claims.length - 1} more`;
+  const example = `${who} of epoch ${first.epoch} holds ${first.resource} on ${first.nodes.join(", ")}${others}`;
+  return new MembershipError(`clients of epochs below ${epoch} still lock: ${example}`, [], claims);
+}

@@ -1,0 +1,316 @@
+import {
+  type Clock,
+  type Floor,
+  InvalidReplyError,
+  type JointSet,
+  type LockNode,
+  NodeTimeoutError,
+  type ScannedClaim,
+  type ScanPortion,
+  systemClock,
+} from "@holdfast/core";
+import { assertOptions, checkInteger, checkMethods } from "@holdfast/core/requests";
+
+/** The options that all operations on servers share. */
+export interface MembershipOptions {
+  /** How long each node may take for one request, in milliseconds. Requests are repeated a few times. Default 5 000. */
+  readonly nodeTimeoutMs?: number | undefined;
+  /**
+   * How long attempts may still be in progress: the longest ttl of any lock, in milliseconds. What it means is said where
+   * it is used. Default 60 000.
+   */
+  readonly settleMs?: number | undefined;
+  /** Ends the operation when it aborts, with the signal's reason. What was written stays; the operation can be repeated. */
+  readonly signal?: AbortSignal | undefined;
+  /** Replaces the clocks and timers of this process, for tests and simulations. */
+  readonly clock?: Clock | undefined;
+  /** Called while the operation reads or waits. */
+  readonly onProgress?: ((progress: MembershipProgress) => void) | undefined;
+}
+
+/** What an operation is doing. */
+export type MembershipProgress =
+  | {
+      /** Reads the fence counters of a node. */
+      readonly doing: "reading";
+      /** The name of the node. */
+      readonly node: string;
+      /** How many counters were read, and the highest of them. */
+      readonly counters: number;
+      readonly highest: number;
+      /** Whether all of them were read. */
+      readonly done: boolean;
+    }
+  | {
+      /** Waits until attempts and claims of an earlier time have ended. */
+      readonly doing: "waiting";
+      /** The claims of clients of earlier stages that are in force; empty when healing. */
+      readonly claims: readonly EarlierClaim[];
+      /** How long it will wait at least from now, in milliseconds. */
+      readonly leftMs: number;
+    };
+
+/** A claim of a client that is in an earlier stage of the change. */
+export interface EarlierClaim extends ScannedClaim {
+  /** The label of the owner, or null. */
+  readonly label: string | null;
+  /** The epoch of the client; 1 for clients that have none, such as those of other libraries. */
+  readonly epoch: number;
+  /** The names of the nodes that have the claim. */
+  readonly nodes: readonly string[];
+}
+
+/** A node that failed. */
+export interface NodeFailure {
+  /** The name of the node. */
+  readonly node: string;
+  readonly error: Error;
+}
+
+/** The floor and the epoch of a node, or its error. */
+export interface NodeFloor {
+  /** The name of the node. */
+  readonly node: string;
+  /** Its floor and epoch, or null if it failed. */
+  readonly floor: Floor | null;
+  /** Its error, or null if it replied. */
+  readonly error: Error | null;
+}
+
+/**
+ * An operation on servers could not go on: too few nodes replied, or clients of earlier stages still lock. What it had
+ * written stays, and is safe; the operation can be repeated. `cause` is the error of the first node that failed.
+ */
+export class MembershipError extends Error {
+  /** The `code` of these errors. */
+  static readonly code = "MEMBERSHIP";
+  /** The name of the class. */
+  override readonly name = "MembershipError";
+  /** Identifies the condition. */
+  readonly code = "MEMBERSHIP";
+  /** The nodes that failed. */
+  readonly failures: readonly NodeFailure[];
+  /** The claims of clients that are in an earlier stage. */
+  readonly claims: readonly EarlierClaim[];
+
+  /**
+   * @param message what could not be done, and why
+   * @param failures the nodes that failed
+   * @param claims the claims of clients that are in an earlier stage
+   */
+  constructor(message: string, failures: readonly NodeFailure[] = [], claims: readonly EarlierClaim[] = []) {
+    const reasons = failures.map(({ node, error }) => `${node} failed: ${error.message}`);
+    const [first] = failures;
+    super([message, ...reasons].join("; "), first && { cause: first.error });
+    this.failures = failures;
+    this.claims = claims;
+  }
+}
+
+/** How often a request to a node is repeated, and how long to wait before, in milliseconds. */
+const repeatsMax = 3;
+const repeatDelayMs = 200;
+
+/** Nodes, and how many of them are needed. */
+export interface Quorum {
+  /** What the nodes are, for errors. */
+  readonly which: string;
+  readonly nodes: readonly LockNode[];
+  readonly needed: number;
+}
+
+/** Sends requests to nodes for one operation. */
+export class Operation {
+  readonly clock: Clock;
+  readonly settleMs: number;
+  readonly #timeoutMs: number;
+  readonly #signal: AbortSignal | undefined;
+  readonly #onProgress: (progress: MembershipProgress) => void;
+
+  /** @throws {TypeError | RangeError} for an unknown or bad option */
+  constructor(options: MembershipOptions, names: readonly string[], subject: string) {
+    assertOptions(options, ["nodeTimeoutMs", "settleMs", "signal", "clock", "onProgress", ...names], subject);
+    const { nodeTimeoutMs = 5_000, settleMs = 60_000, signal, clock = systemClock, onProgress = () => {} } = options;
+    checkInteger("nodeTimeoutMs", nodeTimeoutMs);
+    if (settleMs !== 0) checkInteger("settleMs", settleMs);
+    checkMethods("clock", ["monotonicMs", "startTimer"], clock);
+    if (signal !== undefined) checkMethods("signal", ["addEventListener", "throwIfAborted"], signal);
+    if (typeof onProgress !== "function") throw new TypeError("onProgress must be a function");
+    this.clock = clock;
+    this.settleMs = settleMs;
+    this.#timeoutMs = nodeTimeoutMs;
+    this.#signal = signal;
+    this.#onProgress = onProgress;
+  }
+
+  /** Reports what the operation is doing. */
+  report(progress: MembershipProgress): void {
+    this.#onProgress(progress);
+  }
+
+  /** Waits, unless the signal aborts. */
+  pause(delayMs: number): Promise<void> {
+    return this.#within(delayMs, () => new Promise<void>(() => {}), undefined);
+  }
+
+  /** Raises the floor and the epoch of a node; zeros read them. */
+  raise(node: LockNode, { floor, epoch }: Floor): Promise<Floor> {
+    return this.#ask(node, (timeoutMs) => node.raiseFloor?.({ floor, epoch, timeoutMs }), readFloor);
+  }
+
+  /** Reads all portions of a node. Returns its floor and epoch, its highest counter or floor, and its claims. */
+  async read(node: LockNode): Promise<NodeContent> {
+    const before = await this.raise(node, { floor: 0, epoch: 0 });
+    const claims: ScannedClaim[] = [];
+    let counters = 0;
+    let highest = before.floor;
+    let cursor: string | undefined;
+    do {
+      const given = cursor === undefined ? {} : { cursor };
+      const portion = await this.#ask(node, (timeoutMs) => node.scan?.({ ...given, timeoutMs }), readPortion);
+      claims.push(...portion.claims);
+      counters += portion.counters;
+      highest = Math.max(highest, portion.highest);
+      cursor = portion.cursor;
+      this.report({ doing: "reading", node: node.name, counters, highest, done: cursor === undefined });
+    } while (cursor !== undefined);
+    return { ...before, counters, highest, claims };
+  }
+
+  /**
+   * Does something on all of these nodes at the same time. Returns the results by node.
+   *
+   * @throws {MembershipError} unless enough nodes of each set have done it
+   */
+  async onQuorum<T>(
+    what: string,
+    sets: readonly Quorum[],
+    act: (node: LockNode) => Promise<T>,
+  ): Promise<Map<LockNode, T>> {
+    const nodes = [...new Set(sets.flatMap((set) => set.nodes))];
+    const { results, failures } = await this.onEach(nodes, act);
+    for (const { which, nodes: members, needed } of sets) {
+      const count = members.filter((node) => results.has(node)).length;
+      if (count >= needed) continue;
+      throw new MembershipError(
+        `could not ${what}: ${count} of ${members.length} ${which} did, ${needed} needed`,
+        failures,
+      );
+    }
+    return results;
+  }
+
+  /** Does something on all of these nodes at the same time. Rejects only when the signal aborts. */
+  async onEach<T>(
+    nodes: readonly LockNode[],
+    act: (node: LockNode) => Promise<T>,
+  ): Promise<{ results: Map<LockNode, T>; failures: NodeFailure[] }> {
+    const results = new Map<LockNode, T>();
+    const failures: NodeFailure[] = [];
+    await Promise.all(
+      nodes.map((node) =>
+        act(node).then(
+          (result) => void results.set(node, result),
+          (reason) => void failures.push({ node: node.name, error: toError(reason) }),
+        ),
+      ),
+    );
+    this.#signal?.throwIfAborted();
+    return { results, failures };
+  }
+
+  /** Sends a request, and repeats it if it fails. */
+  async #ask<T>(
+    node: LockNode,
+    send: (timeoutMs: number) => Promise<T> | undefined,
+    read: (value: unknown) => T,
+  ): Promise<T> {
+    if (node.raiseFloor === undefined || node.scan === undefined) {
+      throw new Error("does not implement raiseFloor() and scan(): its counters cannot be read or raised");
+    }
+    for (let repeats = 0; ; repeats++) {
+      try {
+        const timeoutMs = this.#timeoutMs;
+        const timeout = new NodeTimeoutError(timeoutMs);
+        return read(await this.#within(timeoutMs, () => send(timeoutMs) as Promise<T>, timeout));
+      } catch (error) {
+        this.#signal?.throwIfAborted();
+        if (repeats === repeatsMax) throw error;
+        await this.pause(repeatDelayMs * 2 ** repeats);
+      }
+    }
+  }
+
+  /** Settles as `act`, but rejects when the signal aborts, and after some time, with `late`; resolves if that is undefined. */
+  #within<T>(timeMs: number, act: () => Promise<T>, late: Error | undefined): Promise<T> {
+    const signal = this.#signal;
+    return new Promise<T>((resolve, reject) => {
+      signal?.throwIfAborted();
+      const end = (): void => {
+        cancelTimer();
+        signal?.removeEventListener("abort", onAbort);
+      };
+      const onAbort = (): void => {
+        end();
+        reject(signal?.reason);
+      };
+      const cancelTimer = this.clock.startTimer(timeMs, () => {
+        end();
+        if (late === undefined) resolve(undefined as T);
+        else reject(late);
+      });
+      signal?.addEventListener("abort", onAbort);
+      const settle = async (): Promise<T> => act();
+      void settle().finally(end).then(resolve, reject);
+    });
+  }
+}
+
+/** All that a node keeps. */
+export interface NodeContent extends Floor {
+  readonly counters: number;
+  /** The highest counter, or the floor if that is higher. */
+  readonly highest: number;
+  readonly claims: readonly ScannedClaim[];
+}
+
+/** Returns the nodes in sets, each with the size of a majority: one set, or the old one and the new one. */
+export function quorumsOf(given: readonly LockNode[] | JointSet): readonly Quorum[] {
+  const sets = "old" in given ? [given.old, given.new] : [given as readonly LockNode[]];
+  const names = "old" in given ? ["old nodes", "new nodes"] : ["nodes"];
+  return sets.map((nodes, index) => ({
+    which: names[index] as string,
+    nodes,
+    needed: Math.floor(nodes.length / 2) + 1,
+  }));
+}
+
+/** Returns the epoch and the label of the client that signs with this value. */
+export function signerOf(owner: string): { readonly epoch: number; readonly label: string | null } {
+  const [, label = null, epoch = "1"] = /^(?:(.+):)?[0-9a-f]{32}(?:\.(\d+))?$/s.exec(owner) ?? [];
+  return { label, epoch: Number(epoch) };
+}
+
+function readFloor(value: unknown): Floor {
+  const { floor, epoch } = Object(value) as Partial<Floor>;
+  if (!isCount(floor) || !isCount(epoch)) throw new InvalidReplyError("answered raiseFloor() with something else");
+  return { floor, epoch };
+}
+
+function readPortion(value: unknown): ScanPortion {
+  const { counters, highest, claims, cursor } = Object(value) as Partial<ScanPortion>;
+  const isClaim = ({ resource, owner }: ScannedClaim) => typeof resource === "string" && typeof owner === "string";
+  const hasCursor = cursor === undefined || (typeof cursor === "string" && cursor !== "");
+  if (!isCount(counters) || !isCount(highest) || !Array.isArray(claims) || !claims.every(isClaim) || !hasCursor) {
+    throw new InvalidReplyError("answered scan() with something else");
+  }
+  return { counters, highest, claims, ...(cursor !== undefined && { cursor }) };
+}
+
+function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
+}
+
+function toError(reason: unknown): Error {
+  return reason instanceof Error ? reason : new Error(String(reason));
+}
