@@ -199,7 +199,7 @@ export class EpochError extends Error {
    * @param epoch the epoch of the client
    */
   constructor(nodeEpoch: number, epoch: number) {
-    super(`serves clients of the epochs ${nodeEpoch} and ${nodeEpoch + 1}, and this one is of epoch ${epoch}`);
+    super(`does not serve clients of epoch ${epoch}: it is at epoch ${nodeEpoch}, and the two may differ by 1`);
   }
 }
 

@@ -6,8 +6,9 @@
  *
  * - **The floor**: every counter below it counts as the floor. A node that lost its counters, or never had any, thus
  *   grants no fence again that another node has granted before.
- * - **The epoch**: which clients the node serves. Each change of the set of servers takes clients through epochs e, e + 1
- *   and e + 2, and only the clients of neighbouring epochs exclude each other (see {@link RedlockOptions.epoch}).
+ * - **The epoch**: which clients the node serves, those whose epoch differs from its own by 1 at most. The epochs of
+ *   clients are odd. A change of the set of servers takes clients from epoch e to e + 2 and e + 4, and nodes from e + 1,
+ *   which serves the first two, over e + 2, e + 3 and so on (see {@link RedlockOptions.epoch}).
  *
  * A node has both methods or neither. The conformance suite (`@holdfast/conformance`) tests every sentence on this page.
  */
@@ -19,8 +20,8 @@ export interface FenceFloor {
    * - `acquire` counts every counter below the floor as the floor: it grants with `max(1 + the highest of the counters
    *   and the floor, fenceHint)`, or with the highest of the counters and the floor if the request joins sharers. A
    *   repeated grant of a claim that is in force stays as it was.
-   * - Once the epoch is above 0, `acquire` rejects with an {@link EpochError}, and changes nothing, unless the epoch of
-   *   the request is the node's or the next one. `extend` and `release` never do: the holders of locks go on.
+   * - Once the epoch is above 0, `acquire` rejects with an {@link EpochError}, and changes nothing, if the epoch of the
+   *   request differs from it by more than 1. `extend` and `release` never do: the holders of locks go on.
    * - `extend` and `inspect` ignore the floor; `inspect` reports it.
    */
   raiseFloor?(request: FloorRequest): Promise<Floor>;
@@ -50,7 +51,7 @@ export interface FloorRequest {
 export interface Floor {
   /** Every fence counter below this counts as this; 0 if the node has no floor. */
   readonly floor: number;
-  /** The node serves clients of this epoch and the next one; 0 if it serves all. */
+  /** The node serves clients whose epoch differs from this by 1 at most; 0 if it serves all. */
   readonly epoch: number;
 }
 

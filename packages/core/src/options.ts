@@ -67,8 +67,8 @@ export interface RedlockOptions extends LockOptions {
   /** The maximum number of calls in progress, including `tryAcquire`; further calls are refused. Default 10 000. */
   readonly maxWaiters?: number | undefined;
   /**
-   * Counts the stages of changes of the servers: a positive integer. Odd for one set of nodes; even while servers
-   * change, for the nodes before and after it. Nodes do not serve clients that have missed a stage, or skip one.
+   * Counts the stages of changes of the servers: 1 before the first change, 3 during it, with the nodes before and after
+   * it, and 5 afterwards; then 7, 9 and so on. Nodes do not serve clients that have missed a stage, or skip one.
    * Default 1.
    */
   readonly epoch?: number | undefined;
@@ -257,7 +257,7 @@ export function assertRedlockOptions(options: unknown): asserts options is Redlo
  */
 export function checkEpoch(epoch: number | undefined, { isJoint }: NodeSets): void {
   if (epoch !== undefined) checkInteger("epoch", epoch);
-  const isOdd = (epoch ?? 1) % 2 === 1;
-  if (isJoint) insist(!isOdd, "epoch", "even while servers change", epoch);
-  else insist(isOdd, "epoch", "odd unless servers change", epoch);
+  const rest = (epoch ?? 1) % 4;
+  if (isJoint) insist(rest === 3, "epoch", "3, 7, 11 and so on while servers change", epoch);
+  else insist(rest === 1, "epoch", "1, 5, 9 and so on unless servers change", epoch);
 }

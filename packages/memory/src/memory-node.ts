@@ -126,7 +126,7 @@ export function memoryNode(options: MemoryNodeOptions = {}): MemoryNode {
     async acquire(request) {
       assertAcquire(request);
       const { resources, owner, ttlMs, fenceHint, shared = false, epoch: clientEpoch = 1, waiter } = request;
-      if (epoch > 0 && clientEpoch !== epoch && clientEpoch !== epoch + 1) throw new EpochError(epoch, clientEpoch);
+      if (epoch > 0 && Math.abs(clientEpoch - epoch) > 1) throw new EpochError(epoch, clientEpoch);
       const nowMs = clock.monotonicMs();
       if (isHeldBy(owner, resources, nowMs)) return { granted: true, fence: highestFence(resources) };
       const denial = denialOf(request, nowMs);

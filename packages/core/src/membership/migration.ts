@@ -1,4 +1,4 @@
-import type { JointSet, LockNode } from "@holdfast/core";
+import type { Floor, JointSet, LockNode } from "@holdfast/core";
 import { checkInteger } from "@holdfast/core/requests";
 import {
   type EarlierClaim,
@@ -14,7 +14,7 @@ import {
 
 /** The options of {@link migration}. */
 export interface MigrationOptions extends MembershipOptions {
-  /** The epoch of the clients before the change: odd. 1 if they have none. */
+  /** The epoch of the clients before the change: 1 if they have none, otherwise 5, 9 and so on. */
   readonly epoch: number;
   /**
    * For how long no client of an earlier stage may hold a lock before a step refuses such clients, in milliseconds. Longer
@@ -35,16 +35,16 @@ export interface MigrationStatus {
    * old set. `ended`: the old set is not needed any more.
    */
   readonly stage: "none" | "begun" | "joined" | "ended";
-  /** The epochs of the clients that a quorum serves now, in ascending order: those of the stage and of the next one. */
-  readonly epochs: readonly number[];
+  /** The epochs that clients may have now: that of the stage, and that of the next one. */
+  readonly epochs: readonly [number, number];
   /** The floor and the epoch of each node, or its error. */
   readonly nodes: readonly NodeFloor[];
 }
 
 /**
  * A change from one set of nodes to another while clients go on locking. Clients go through three stages, each with its
- * epoch: `new Redlock(old, { epoch })`, `new Redlock({ old, new }, { epoch: epoch + 1 })` and `new Redlock(new, { epoch:
- * epoch + 2 })`. Clients of neighbouring stages exclude each other. The three steps separate the stages: call each when
+ * epoch: `new Redlock(old, { epoch })`, `new Redlock({ old, new }, { epoch: epoch + 2 })` and `new Redlock(new, { epoch:
+ * epoch + 4 })`. Clients of neighbouring stages exclude each other. The three steps separate the stages: call each when
  * all clients are in the stage that it names. They can be repeated, also after a failure.
  */
 export interface Migration {
@@ -104,8 +104,8 @@ const pollMs = 500;
  * const old = ["a", "b", "c"].map((name) => memoryNode({ name }));
  * const next = ["d", "e", "f"].map((name) => memoryNode({ name }));
  * const change = migration({ old, new: next }, { epoch: 1, watchMs: 1_000 });
- * await change.begin(); // then: new Redlock({ old, new: next }, { epoch: 2 }) in all clients
- * await change.join(); // then: new Redlock(next, { epoch: 3 }) in all clients
+ * await change.begin(); // then: new Redlock({ old, new: next }, { epoch: 3 }) in all clients
+ * await change.join(); // then: new Redlock(next, { epoch: 5 }) in all clients
  * await change.end(); // then stop a, b and c
  * ```
  */
@@ -113,7 +113,8 @@ export function migration(set: JointSet, options: MigrationOptions): Migration {
   const { epoch, watchMs = 10_000, ...rest } = options;
   const operation = new Operation(rest, ["epoch", "watchMs"], "migration");
   checkInteger("epoch", epoch);
-  if (epoch % 2 === 0) throw new RangeError(`epoch must be odd, that of the clients before the change, not ${epoch}`);
+  if (epoch % 4 !== 1)
+    throw new RangeError(`epoch must be that of clients between two changes, 1 or 5 or 9, not ${epoch}`);
   checkInteger("watchMs", watchMs);
   return new Change(operation, set, epoch, watchMs);
 }
@@ -127,7 +128,8 @@ class Change implements Migration {
   readonly #nodes: readonly LockNode[];
 
   constructor(operation: Operation, set: JointSet, epoch: number, watchMs: number) {
-    const [old, next] = quorumsOf(set) as [Quorum, Quorum];
+    const [old, next] = quorumsOf(set);
+    if (old === undefined || next === undefined) throw new TypeError("set must have the fields old and new");
     this.#operation = operation;
     this.#epoch = epoch;
     this.#watchMs = watchMs;
@@ -148,64 +150,73 @@ class Change implements Migration {
       const epochs = members.map((node) => results.get(node)?.epoch ?? 0);
       return epochs.sort((a, b) => b - a)[needed - 1] ?? 0;
     };
-    const [old, next, epoch] = [reached(this.#old), reached(this.#new), this.#epoch];
-    const latest = (node: LockNode): number => (this.#new.nodes.includes(node) ? epoch + 2 : epoch + 1);
+    const epoch = this.#epoch;
+    const next = reached(this.#new);
+    const latest = (node: LockNode): number => (this.#new.nodes.includes(node) ? epoch + 4 : epoch + 2);
     const later = this.#nodes.find((node) => (results.get(node)?.epoch ?? 0) > latest(node));
     if (later !== undefined) {
-      const found = `${later.name} serves clients of epoch ${results.get(later)?.epoch}`;
-      throw new MembershipError(`${found}: the clients before this change do not have epoch ${epoch}`);
+      const found = `${later.name} is at epoch ${results.get(later)?.epoch}`;
+      throw new MembershipError(`${found}: the clients before this change cannot have epoch ${epoch}`);
     }
-    if (next >= epoch + 2) return { stage: "ended", epochs: [epoch + 2, epoch + 3], nodes };
-    if (old > epoch && next > epoch) return { stage: "joined", epochs: [epoch + 1, epoch + 2], nodes };
-    return { stage: next >= epoch ? "begun" : "none", epochs: [epoch, epoch + 1], nodes };
+    if (next >= epoch + 4) return { stage: "ended", epochs: [epoch + 4, epoch + 6], nodes };
+    if (next >= epoch + 3) return { stage: "joined", epochs: [epoch + 2, epoch + 4], nodes };
+    return { stage: next > epoch ? "begun" : "none", epochs: [epoch, epoch + 2], nodes };
   }
 
   async begin(): Promise<MigrationStatus> {
-    const { stage } = await this.status();
-    if (stage === "none" || stage === "begun") {
-      const epoch = this.#epoch;
-      const raise = (node: LockNode) => this.#operation.raise(node, { floor: 0, epoch });
-      await this.#operation.onQuorum("begin the change", [this.#old, this.#new], raise);
-    }
+    const stage = await this.#stage();
+    if (stage === "none" || stage === "begun") await this.#raise("begin the change", [this.#old, this.#new], 0, 1);
     return this.status();
   }
 
   async join(): Promise<MigrationStatus> {
-    const { stage } = await this.status();
+    const stage = await this.#stage();
     if (stage === "none") throw new MembershipError("could not join: the change has not begun");
     if (stage === "ended") return this.status();
-    const epoch = this.#epoch + 1;
     const operation = this.#operation;
-    if (stage === "begun") await this.#untilQuiet([this.#old], epoch, this.#watchMs);
-    const raised = await operation.onQuorum("refuse clients of earlier epochs", [this.#old], (node) =>
-      operation.raise(node, { floor: 0, epoch }),
-    );
+    if (stage === "begun") await this.#untilQuiet(this.#old, this.#epoch + 2, this.#watchMs);
+    const raised = await this.#raise("refuse clients of earlier epochs", [this.#old], 0, 2);
     // An attempt that was in progress may have become a lock. Each quorum has one of these nodes.
     const refusing = { ...this.#old, nodes: [...raised.keys()] };
-    await this.#untilQuiet([refusing], epoch, 0);
+    await this.#untilQuiet(refusing, this.#epoch + 2, 0);
     const contents = await operation.onQuorum("read the counters", [refusing], (node) => operation.read(node));
     const floor = 1 + Math.max(...[...contents.values()].map(({ highest }) => highest));
-    await operation.onQuorum("write the floor", [this.#new], (node) => operation.raise(node, { floor, epoch }));
+    await this.#raise("write the floor", [this.#new], floor, 3);
     return this.status();
   }
 
   async end(): Promise<MigrationStatus> {
-    const { stage } = await this.status();
+    const stage = await this.#stage();
     if (stage === "none" || stage === "begun") throw new MembershipError("could not end: the clients have not joined");
-    const epoch = this.#epoch + 2;
-    if (stage === "joined") await this.#untilQuiet([this.#old, this.#new], epoch, this.#watchMs);
-    const raise = (node: LockNode) => this.#operation.raise(node, { floor: 0, epoch });
-    await this.#operation.onQuorum("refuse clients of earlier epochs", [this.#new], raise);
+    if (stage === "joined") await this.#untilQuiet(this.#new, this.#epoch + 4, this.#watchMs);
+    await this.#raise("refuse clients of earlier epochs", [this.#new], 0, 4);
     return this.status();
   }
 
+  /** Returns the stage, or rejects unless a quorum of the new set tells it. */
+  async #stage(): Promise<MigrationStatus["stage"]> {
+    const { stage, nodes } = await this.status();
+    const failures = nodes.flatMap(({ node, error }) => (error === null ? [] : { node, error }));
+    const { nodes: members, needed, which } = this.#new;
+    const count = members.filter(({ name }) => !failures.some(({ node }) => node === name)).length;
+    if (count >= needed) return stage;
+    const message = `could not tell the stage: ${count} of ${members.length} ${which} replied, ${needed} needed`;
+    throw new MembershipError(message, failures);
+  }
+
+  /** Raises the floor, and the epoch to so many above that of the clients before the change. */
+  #raise(what: string, quorums: readonly Quorum[], floor: number, above: number): Promise<Map<LockNode, Floor>> {
+    const epoch = this.#epoch + above;
+    return this.#operation.onQuorum(what, quorums, (node) => this.#operation.raise(node, { floor, epoch }));
+  }
+
   /** Waits until no claim of an earlier epoch has been on a quorum of these nodes for some time. */
-  async #untilQuiet(quorums: readonly Quorum[], epoch: number, quietMs: number): Promise<void> {
+  async #untilQuiet(quorum: Quorum, epoch: number, quietMs: number): Promise<void> {
     const operation = this.#operation;
     const startMs = operation.clock.monotonicMs();
     let quietSinceMs = startMs;
     for (;;) {
-      const contents = await operation.onQuorum("read the claims", quorums, (node) => operation.read(node));
+      const contents = await operation.onQuorum("read the claims", [quorum], (node) => operation.read(node));
       const claims = earlierClaims(contents, epoch);
       const nowMs = operation.clock.monotonicMs();
       if (claims.length > 0) quietSinceMs = nowMs;

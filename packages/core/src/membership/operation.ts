@@ -274,15 +274,23 @@ export interface NodeContent extends Floor {
   readonly claims: readonly ScannedClaim[];
 }
 
-/** Returns the nodes in sets, each with the size of a majority: one set, or the old one and the new one. */
+/**
+ * Returns the nodes in sets, each with the size of a majority: one set, or the old one and the new one.
+ *
+ * @throws {TypeError} unless these are lists of lock nodes, none of them empty
+ */
 export function quorumsOf(given: readonly LockNode[] | JointSet): readonly Quorum[] {
-  const sets = "old" in given ? [given.old, given.new] : [given as readonly LockNode[]];
-  const names = "old" in given ? ["old nodes", "new nodes"] : ["nodes"];
-  return sets.map((nodes, index) => ({
-    which: names[index] as string,
-    nodes,
-    needed: Math.floor(nodes.length / 2) + 1,
-  }));
+  const { old, new: next } = Object(given) as Partial<JointSet>;
+  if (old === undefined || next === undefined) return [quorumOf("nodes", "nodes", given)];
+  return [quorumOf("old nodes", "old", old), quorumOf("new nodes", "new", next)];
+}
+
+function quorumOf(which: string, name: string, nodes: unknown): Quorum {
+  const isNode = (node: unknown) => typeof (Object(node) as Partial<LockNode>).name === "string";
+  if (!Array.isArray(nodes) || nodes.length === 0 || !nodes.every(isNode)) {
+    throw new TypeError(`${name} must be a list of at least one lock node`);
+  }
+  return { which, nodes, needed: Math.floor(nodes.length / 2) + 1 };
 }
 
 /** Returns the epoch and the label of the client that signs with this value. */

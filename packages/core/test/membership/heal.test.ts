@@ -1,0 +1,181 @@
+import { Redlock } from "@holdfast/core";
+import { heal, type MembershipProgress } from "@holdfast/core/membership";
+import { type MemoryNode, memoryNode } from "@holdfast/memory";
+import { FaultyNode, fuzzSeed, VirtualClock } from "@holdfast/testkit";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+
+fc.configureGlobal({ seed: fuzzSeed });
+
+/** Nodes that can lose all they keep, behind faulty networks. */
+function servers(names: string) {
+  const clock = new VirtualClock();
+  const inner = new Map<string, MemoryNode>();
+  const start = (name: string) => inner.set(name, memoryNode({ name, clock }));
+  for (const name of names) start(name);
+  const nodes = [...names].map((name) => {
+    const forward = <Key extends "acquire" | "extend" | "release" | "inspect" | "raiseFloor" | "scan">(method: Key) =>
+      ((argument: never) => (inner.get(name) as MemoryNode)[method](argument)) as MemoryNode[Key];
+    const methods = ["acquire", "extend", "release", "inspect", "raiseFloor", "scan"] as const;
+    const node = Object.fromEntries(methods.map((method) => [method, forward(method)]));
+    return new FaultyNode({ name, ...node } as unknown as MemoryNode, clock);
+  });
+  return {
+    clock,
+    nodes,
+    node: (name: string) => nodes.find((node) => node.name === name) as FaultyNode,
+    inner: (name: string) => inner.get(name) as MemoryNode,
+    loseAll: (name: string) => void start(name),
+    lock: async (some: string, resource: string, wallMs = 1_000) => {
+      const used = nodes.filter(({ name }) => some.includes(name));
+      const others = nodes.filter(({ name }) => !some.includes(name));
+      for (const node of others) node.fault = () => ({ reject: new Error("down") });
+      const redlock = new Redlock(nodes, { clock: { ...virtual(clock), wallMs: () => wallMs }, nodeTimeoutMs: 50 });
+      const lock = await clock.until(redlock.acquire(resource));
+      await clock.until(lock.release());
+      for (const node of [...used, ...others]) node.fault = () => undefined;
+      return lock.fence;
+    },
+  };
+}
+
+function virtual(clock: VirtualClock) {
+  return {
+    monotonicMs: () => clock.monotonicMs(),
+    startTimer: clock.startTimer.bind(clock),
+    afterPendingIo: clock.afterPendingIo.bind(clock),
+  };
+}
+
+const quick = { settleMs: 0, nodeTimeoutMs: 50 };
+
+describe("heal()", () => {
+  it("heal() makes tokens grow again after a node lost its counters and a clock went back", async () => {
+    const { clock, nodes, lock, loseAll } = servers("abc");
+    const before = await lock("ac", "r", 1_000_000);
+    loseAll("c");
+    expect(await lock("bc", "r")).toBeLessThan(before); // the fault
+    loseAll("c");
+    const healed = await clock.until(heal(nodes, "c", { ...quick, clock }));
+    expect(healed).toMatchObject({ nodes: ["c"], floor: before + 1, epoch: 0, read: ["a", "b"] });
+    expect(await lock("bc", "r")).toBeGreaterThan(before);
+  });
+
+  it("heal() reads N - q + 1 of the other nodes, and does without the rest", async () => {
+    const { clock, nodes, node, lock } = servers("abcde");
+    const before = await lock("abcde", "r", 1_000_000);
+    node("a").fault = () => ({ reject: new Error("down") });
+    expect((await clock.until(heal(nodes, "e", { ...quick, clock }))).read).toEqual(["b", "c", "d"]);
+    node("b").fault = () => ({ lose: "reply" });
+    const failure = clock.until(heal(nodes, "e", { ...quick, clock }));
+    await expect(failure).rejects.toMatchObject({ code: "MEMBERSHIP" });
+    await expect(failure).rejects.toThrow(
+      "could not read the counters to heal e: 2 of 4 other nodes did, 3 needed; a failed: down; b failed: timed out after 50 ms",
+    );
+    expect(before).toBeGreaterThan(0);
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  it("heal() of several nodes reads none of them, and refuses if too few others are left", async () => {
+    const { clock, nodes } = servers("abcde");
+    expect((await clock.until(heal(nodes, ["a", "b"], { ...quick, clock }))).read).toEqual(["c", "d", "e"]);
+    await expect(heal(nodes, ["a", "b", "c"], { ...quick, clock })).rejects.toThrow(
+      "could not heal a, b, c: 2 other nodes are left, 3 needed",
+    );
+    await expect(heal([memoryNode({ name: "x" })], "x", { clock })).rejects.toThrow("0 other nodes are left, 1 needed");
+  });
+
+  it("heal() takes the floors and the highest epoch of the other nodes over", async () => {
+    const { clock, nodes, inner } = servers("abc");
+    await inner("a").raiseFloor({ floor: 5_000, epoch: 3, timeoutMs: 50 });
+    expect(await clock.until(heal(nodes, "c", { ...quick, clock }))).toMatchObject({ floor: 5_001, epoch: 3 });
+    expect(await inner("c").raiseFloor({ floor: 0, epoch: 0, timeoutMs: 50 })).toEqual({ floor: 5_001, epoch: 3 });
+  });
+
+  it("heal() reads the others of each set that has the node, while servers change", async () => {
+    const { clock, nodes, lock } = servers("abcde");
+    await lock("abcde", "r", 1_000_000);
+    const joint = { old: nodes.slice(0, 3), new: nodes.slice(2) };
+    expect((await clock.until(heal(joint, "c", { ...quick, clock }))).read).toEqual(["a", "b", "d", "e"]);
+    expect((await clock.until(heal(joint, "a", { ...quick, clock }))).read).toEqual(["b", "c"]);
+  });
+
+  it("heal() reads again after settleMs, for attempts that were in progress when the node lost its counters", async () => {
+    const { clock, nodes, inner } = servers("abc");
+    const progress: MembershipProgress[] = [];
+    const healing = heal(nodes, "c", { clock, settleMs: 10_000, onProgress: (event) => void progress.push(event) });
+    await clock.advance(5_000);
+    const late = { resources: ["r"], owner: "late", ttlMs: 1_000, fenceHint: 7_000, timeoutMs: 50 };
+    await inner("b").acquire(late);
+    expect(await clock.until(healing)).toMatchObject({ floor: 7_001 });
+    expect(clock.monotonicMs()).toBeGreaterThanOrEqual(10_000);
+    expect(progress.map(({ doing }) => doing)).toEqual(["reading", "reading", "waiting", "reading", "reading"]);
+  });
+
+  it("heal() repeats requests that fail, and goes on after the portions that it has", async () => {
+    const { clock, nodes, node, inner } = servers("abc");
+    for (let index = 0; index < 3_000; index++) {
+      await inner("a").acquire({ resources: [`r${index}`], owner: "o", ttlMs: 1, fenceHint: index + 1, timeoutMs: 50 });
+    }
+    let failures = 0;
+    node("a").fault = ({ method }) => (method === "scan" && failures++ % 2 === 1 ? { lose: "reply" } : undefined);
+    const healed = await clock.until(heal(nodes, "c", { ...quick, clock }));
+    expect(healed.floor).toBe(3_001);
+    expect(node("a").callsOf("scan").length).toBeLessThan(10);
+  });
+
+  it("heal() ends with the reason of its signal, and leaves no timer", async () => {
+    const { clock, nodes, node } = servers("abc");
+    node("a").fault = () => ({ lose: "reply" });
+    const controller = new AbortController();
+    const healing = heal(nodes, "c", { clock, signal: controller.signal });
+    await clock.advance(10);
+    controller.abort(new Error("enough"));
+    await expect(clock.until(healing)).rejects.toThrow("enough");
+    expect(clock.pendingTimers).toBe(0);
+    await expect(heal(nodes, "c", { clock, signal: controller.signal })).rejects.toThrow("enough");
+  });
+
+  it("heal() names nodes without the methods, and refuses bad arguments", async () => {
+    const { clock, nodes } = servers("abc");
+    const { raiseFloor, ...without } = memoryNode({ name: "d" });
+    expect(raiseFloor).toBeTypeOf("function");
+    await expect(clock.until(heal([...nodes.slice(0, 2), without], "d", { ...quick, clock }))).rejects.toThrow(
+      "could not heal d: 0 of 1 nodes did, 1 needed; d failed: does not implement raiseFloor() and scan()",
+    );
+    await expect(heal(nodes, "z")).rejects.toThrow(RangeError);
+    await expect(heal(nodes, [])).rejects.toThrow(RangeError);
+    await expect(heal(nodes, "c", { wait: 1 } as object)).rejects.toThrow("wait is not an option of heal");
+    await expect(heal(nodes, "c", { settleMs: -1 })).rejects.toThrow("settleMs must be a positive integer");
+  });
+
+  it("heal() keeps tokens growing, whichever node lost its counters and whichever nodes grant", {
+    timeout: 60_000,
+  }, async () => {
+    const names = "abcde";
+    const step = fc.oneof(
+      {
+        weight: 4,
+        arbitrary: fc.record({ quorum: fc.subarray([...names], { minLength: 3 }), wallMs: fc.nat(1_000_000) }),
+      },
+      { weight: 1, arbitrary: fc.record({ lost: fc.subarray([...names], { minLength: 1, maxLength: 2 }) }) },
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 3, maxLength: 12 }), async (steps) => {
+        const { clock, nodes, lock, loseAll } = servers(names);
+        let last = 0;
+        for (const next of steps) {
+          if ("lost" in next) {
+            for (const name of next.lost) loseAll(name);
+            await clock.until(heal(nodes, next.lost, { ...quick, clock }));
+            continue;
+          }
+          const fence = await lock(next.quorum.join(""), "r", next.wallMs);
+          expect(fence).toBeGreaterThan(last);
+          last = fence;
+        }
+      }),
+      { numRuns: 60 },
+    );
+  });
+});

@@ -1,0 +1,246 @@
+import { type JointSet, type LockNode, Redlock, type RedlockOptions } from "@holdfast/core";
+import { memoryNode } from "@holdfast/memory";
+import { FaultyNode, fuzzSeed, VirtualClock } from "@holdfast/testkit";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { NodeSets, reaches } from "../../src/node-sets.ts";
+
+fc.configureGlobal({ seed: fuzzSeed });
+
+/** Nodes with these names, and clients of any sets of them. */
+function servers(names: string) {
+  const clock = new VirtualClock();
+  const inner = new Map([...names].map((name) => [name, memoryNode({ name, clock })]));
+  const all = new Map([...inner].map(([name, node]) => [name, new FaultyNode(node, clock)]));
+  const named = (some: string): FaultyNode[] => [...some].map((name) => all.get(name) as FaultyNode);
+  const options = { clock, nodeTimeoutMs: 50, waitTimeoutMs: 0, label: "me" };
+  return {
+    clock,
+    named,
+    node: (name: string) => inner.get(name) as ReturnType<typeof memoryNode>,
+    fail(some: string) {
+      for (const node of all.values()) {
+        const isDown = some.includes(node.name);
+        node.fault = () => (isDown ? { reject: new Error("down") } : undefined);
+      }
+    },
+    one: (some: string, given: RedlockOptions = {}) => new Redlock(named(some), { ...options, ...given }),
+    joint: (old: string, next: string, given: RedlockOptions = {}) =>
+      new Redlock({ old: named(old), new: named(next) }, { ...options, epoch: 3, ...given }),
+  };
+}
+
+describe("new Redlock({ old, new })", () => {
+  it.each([
+    ["all nodes", "", true],
+    ["a majority of both sets", "cfg", true],
+    ["no majority of the old set", "bc", false],
+    ["no majority of the new set", "efg", false],
+  ])("acquire() needs a quorum of each set: with %s", async (_, down, isEnough) => {
+    const { clock, joint, fail } = servers("abcdefgh");
+    const redlock = joint("abc", "defgh");
+    fail(down);
+    const attempt = clock.until(redlock.acquire("r"));
+    if (isEnough) expect((await attempt).resources).toEqual(["r"]);
+    else await expect(attempt).rejects.toMatchObject({ code: "QUORUM_UNREACHABLE" });
+  });
+
+  it("acquire() counts both sets in its error", async () => {
+    const { clock, joint, fail } = servers("abcdefgh");
+    fail("bcd");
+    await expect(clock.until(joint("abc", "defgh").acquire("r"))).rejects.toThrow(
+      /^could not lock r: \d of 3 old nodes granted, 2 needed; \d of 5 new nodes granted, 3 needed; b failed: down/,
+    );
+  });
+
+  it("acquire() counts a node of both sets in both", async () => {
+    const { clock, joint, fail } = servers("abcde");
+    const redlock = joint("abc", "abcde");
+    expect(redlock.nodes.map(({ name }) => name)).toEqual(["a", "b", "c", "d", "e"]);
+    fail("de");
+    const lock = await clock.until(redlock.acquire("r"));
+    await clock.until(lock.release());
+    fail("ade");
+    await expect(clock.until(redlock.acquire("r"))).rejects.toThrow(/\d of 3 old nodes granted, 2 needed; \d of 5 new/);
+  });
+
+  it.each(["old", "new"])(
+    "acquire() excludes, and is excluded by, a client that knows only the %s set",
+    async (side) => {
+      const { clock, one, joint } = servers("abcdef");
+      const [other, both] = [
+        one(side === "old" ? "abc" : "def", { epoch: side === "old" ? 1 : 5 }),
+        joint("abc", "def"),
+      ];
+      const lock = await clock.until(both.acquire("r"));
+      await expect(clock.until(other.acquire("r"))).rejects.toMatchObject({ code: "LOCK_HELD" });
+      await clock.until(lock.release());
+      const second = await clock.until(other.acquire("r"));
+      await expect(clock.until(both.acquire("r"))).rejects.toMatchObject({ code: "LOCK_HELD" });
+      expect(second.fence).toBeGreaterThan(lock.fence);
+      await clock.until(second.release());
+      expect((await clock.until(both.acquire("r"))).fence).toBeGreaterThan(second.fence);
+    },
+  );
+
+  it("extend() loses the lock when one of the two sets has no quorum of it", async () => {
+    const { clock, joint, node } = servers("abcdef");
+    const lock = await clock.until(joint("abc", "def").acquire("r"));
+    for (const name of "de") {
+      await node(name).release({ resources: ["r"], owner: lock.owner, timeoutMs: 50 });
+      await node(name).acquire({ resources: ["r"], owner: "other", ttlMs: 60_000, fenceHint: 1, timeoutMs: 50 });
+    }
+    await expect(clock.until(lock.extend())).rejects.toMatchObject({ code: "LOCK_LOST", reason: "not-held" });
+  });
+
+  it("acquire() agrees on a token with a quorum of each set", async () => {
+    const { clock, joint, node, fail } = servers("abcdef");
+    const claim = { resources: ["r"], ttlMs: 1, fenceHint: 5e15, timeoutMs: 50 };
+    for (const name of "ad") await node(name).acquire({ ...claim, owner: `before-${name}` });
+    await clock.advance(10);
+    const highest = (await node("a").inspect("r")).fence;
+    fail("c");
+    const lock = await clock.until(joint("abc", "def").acquire("r"));
+    expect(lock.fence).toBeGreaterThan(highest);
+    for (const name of "abde") expect((await node(name).inspect("r")).fence).toBe(lock.fence);
+  });
+
+  it("release() is confirmed by a quorum of each set", async () => {
+    const { clock, joint, fail } = servers("abcdef");
+    const lock = await clock.until(joint("abc", "def").acquire("r"));
+    fail("de");
+    await expect(clock.until(lock.release())).rejects.toThrow(
+      /\d of 3 old nodes answered, 2 needed; \d of 3 new nodes answered, 2 needed; d failed/,
+    );
+  });
+
+  it("inspect() names the owner that has a quorum of either set, and both quorums", async () => {
+    const { clock, one, joint } = servers("abcdefgh");
+    const old = await clock.until(one("abc").acquire("r"));
+    const inspection = await clock.until(joint("abc", "defgh").inspect("r"));
+    expect(inspection).toMatchObject({ state: "held", owner: old.owner, label: "me" });
+    expect(inspection.holders).toHaveLength(1);
+    expect(inspection.sets).toEqual([
+      { nodes: ["a", "b", "c"], quorum: 2 },
+      { nodes: ["d", "e", "f", "g", "h"], quorum: 3 },
+    ]);
+    expect(await clock.until(joint("abc", "defgh").inspect("other"))).toMatchObject({ state: "free", holders: [] });
+  });
+
+  it("inspect() cannot tell when a set has too few replies, and nobody else can be seen", async () => {
+    const { clock, joint, fail } = servers("abcdefgh");
+    fail("ab");
+    expect(await clock.until(joint("abc", "defgh").inspect("r"))).toMatchObject({ state: "unknown" });
+  });
+
+  it.each<[string, JointSet, RedlockOptions, string]>([
+    [
+      "no new set",
+      { old: [memoryNode()] } as unknown as JointSet,
+      { epoch: 3 },
+      "new must be a list of lock nodes, not undefined",
+    ],
+    ["an empty set", { old: [memoryNode()], new: [] }, { epoch: 3 }, "new must have at least one lock node, not none"],
+    [
+      "no epoch",
+      { old: [memoryNode()], new: [memoryNode()] },
+      {},
+      "epoch must be 3, 7, 11 and so on while servers change, not undefined",
+    ],
+    [
+      "the epoch of one set",
+      { old: [memoryNode()], new: [memoryNode()] },
+      { epoch: 5 },
+      "epoch must be 3, 7, 11 and so on while servers change, not 5",
+    ],
+    [
+      "a quorum",
+      { old: [memoryNode()], new: [memoryNode()] },
+      { epoch: 3, quorum: 1 },
+      "quorum must be left out while servers change, not 1",
+    ],
+    [
+      "two nodes of one name",
+      { old: [memoryNode({ name: "x" })], new: [memoryNode({ name: "x" })] },
+      { epoch: 3 },
+      "nodes and their names must be distinct: two are called x",
+    ],
+    [
+      "a third set",
+      { old: [memoryNode()], new: [memoryNode()], next: [] } as JointSet,
+      { epoch: 3 },
+      "next is not an option of a joint set",
+    ],
+  ])("refuses %s", (_, set, options, message) => {
+    expect(() => new Redlock(set, options)).toThrow(message);
+  });
+
+  it("new Redlock(nodes) refuses the epoch of a joint set, and anything but a positive integer", () => {
+    for (const epoch of [0, 2, 3, -1, 1.5, Number.NaN])
+      expect(() => new Redlock([memoryNode()], { epoch })).toThrow("epoch must be");
+  });
+});
+
+describe("epochs", () => {
+  it("acquire() sends the epoch of its Redlock, and signs with it unless it is 1", async () => {
+    const { clock, named, one, joint } = servers("abc");
+    const locks = [
+      await clock.until(one("abc").acquire("r1")),
+      await clock.until(joint("abc", "abc").acquire("r2")),
+      await clock.until(one("abc", { epoch: 5 }).acquire("r3")),
+    ];
+    expect(locks.map(({ owner }) => owner.replace(/[0-9a-f]{32}/, "random"))).toEqual([
+      "me:random",
+      "me:random.3",
+      "me:random.5",
+    ]);
+    expect(
+      named("a")[0]
+        ?.callsOf("acquire")
+        .map(({ request }) => request.epoch),
+    ).toEqual([undefined, 3, 5]);
+  });
+
+  it("acquire() fails at once when the nodes that serve its epoch are no quorum", async () => {
+    const { clock, one, node } = servers("abc");
+    for (const name of "ab") await node(name).raiseFloor({ floor: 0, epoch: 3, timeoutMs: 50 });
+    const attempt = clock.until(one("abc", { waitTimeoutMs: Infinity }).acquire("r"));
+    await expect(attempt).rejects.toMatchObject({ code: "MISCONFIGURED", cause: { code: "EPOCH" } });
+    await expect(attempt).rejects.toThrow(
+      "a failed: does not serve clients of epoch 1: it is at epoch 3, and the two may differ by 1",
+    );
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  it("acquire() succeeds while a quorum of the nodes serves its epoch, and a first lock too", async () => {
+    const { clock, one, node } = servers("abc");
+    await node("a").raiseFloor({ floor: 0, epoch: 3, timeoutMs: 50 });
+    expect((await clock.until(one("abc").acquire("r"))).fence).toBeGreaterThan(0);
+  });
+
+  it("extend() and release() of a lock go on when the nodes have left its epoch behind", async () => {
+    const { clock, one, node } = servers("abc");
+    const lock = await clock.until(one("abc").acquire("r"));
+    for (const name of "abc") await node(name).raiseFloor({ floor: 0, epoch: 3, timeoutMs: 50 });
+    await clock.until(lock.extend());
+    await clock.until(lock.release());
+    for (const name of "abc") expect(await node(name).inspect("r")).toMatchObject({ owner: null });
+  });
+});
+
+describe("NodeSets", () => {
+  it("reaches() is true exactly if a majority of each set is among the nodes", () => {
+    const names = [..."abcdefg"];
+    const nodes: LockNode[] = names.map((name) => memoryNode({ name }));
+    const subset = fc.subarray(nodes, { minLength: 1 });
+    fc.assert(
+      fc.property(subset, subset, fc.subarray(nodes), (old, next, some) => {
+        const sets = new NodeSets({ old, new: next });
+        const isMajority = (set: readonly LockNode[]) =>
+          2 * set.filter((node) => some.includes(node)).length > set.length;
+        const asked = some.filter((node) => sets.nodes.includes(node));
+        expect(reaches(sets.countOf(asked), sets.majority)).toBe(isMajority(old) && isMajority(next));
+      }),
+    );
+  });
+});

@@ -1,0 +1,232 @@
+import { Redlock, type RedlockOptions } from "@holdfast/core";
+import { type MembershipProgress, type MigrationOptions, migration } from "@holdfast/core/membership";
+import { type MemoryNode, memoryNode } from "@holdfast/memory";
+import { FaultyNode, VirtualClock } from "@holdfast/testkit";
+import { describe, expect, it } from "vitest";
+
+/** Nodes with these names, a change between some of them, and clients of each stage. */
+function change(old: string, next: string, epoch = 1, options: Partial<MigrationOptions> = {}) {
+  const clock = new VirtualClock();
+  const names = [...new Set([...old, ...next])];
+  const inner = new Map(names.map((name) => [name, memoryNode({ name, clock })]));
+  const all = new Map([...inner].map(([name, node]) => [name, new FaultyNode(node, clock)]));
+  const node = (name: string) => all.get(name) as FaultyNode;
+  const set = { old: [...old].map(node), new: [...next].map(node) };
+  const given = { clock, nodeTimeoutMs: 50, watchMs: 2_000, settleMs: 5_000, epoch, ...options };
+  const base = { clock, nodeTimeoutMs: 50, waitTimeoutMs: 0 };
+  const lockOf = async (redlock: Redlock, resource = "r") => clock.until(redlock.acquire(resource));
+  return {
+    clock,
+    node,
+    inner: (name: string) => inner.get(name) as MemoryNode,
+    steps: migration(set, given),
+    floors: async (some: string) =>
+      Promise.all([...some].map((name) => inner.get(name)?.raiseFloor({ floor: 0, epoch: 0, timeoutMs: 50 }))),
+    clients: (more: RedlockOptions = {}) => ({
+      old: new Redlock(set.old, { ...base, epoch, label: "old", ...more }),
+      joint: new Redlock(set, { ...base, epoch: epoch + 2, label: "joint", ...more }),
+      new: new Redlock(set.new, { ...base, epoch: epoch + 4, label: "new", ...more }),
+    }),
+    lockOf,
+    use: async (redlock: Redlock, resource = "r") => {
+      const lock = await lockOf(redlock, resource);
+      await clock.until(lock.release());
+      return lock.fence;
+    },
+  };
+}
+
+const refused = { code: "MISCONFIGURED", cause: { code: "EPOCH" } };
+
+describe("migration()", () => {
+  it.each([
+    ["abc", "defgh"],
+    ["abc", "abcde"],
+    ["abcde", "abc"],
+    ["abc", "cde"],
+    ["a", "bcd"],
+  ])("migration() leads from %s to %s, serves two stages at a time, and keeps tokens growing", async (old, next) => {
+    const { clock, steps, clients, use } = change(old, next);
+    const stage = clients();
+    // The wall clocks of later clients stand far behind, so that only floors and counters keep their tokens growing.
+    const wallMs = (ms: number) => ({ clock: { ...timers(clock), wallMs: () => ms } });
+    const early = clients(wallMs(9_000_000)).old;
+    const late = clients(wallMs(1_000));
+    expect(await steps.status()).toMatchObject({ stage: "none", epochs: [1, 3] });
+    const fences = [await use(early), await use(early, "only-before")];
+    expect(await clock.until(steps.begin())).toMatchObject({ stage: "begun", epochs: [1, 3] });
+    await expect(use(stage.new)).rejects.toMatchObject(refused);
+    fences.push(await use(stage.old, "other"), await use(late.joint));
+    expect(await clock.until(steps.join())).toMatchObject({ stage: "joined", epochs: [3, 5] });
+    await expect(use(stage.old)).rejects.toMatchObject(refused);
+    fences.push(await use(late.joint), await use(late.new));
+    expect(await clock.until(steps.end())).toMatchObject({ stage: "ended", epochs: [5, 7] });
+    await expect(use(stage.joint)).rejects.toMatchObject(refused);
+    fences.push(await use(late.new));
+    const [r1, before, , r2, r3, r4, r5] = fences as [number, number, number, number, number, number, number];
+    const growing = [r1, r2, r3, r4, r5];
+    expect(growing).toEqual([...new Set(growing)].sort((a, b) => a - b));
+    expect(await use(late.new, "only-before")).toBeGreaterThan(before);
+  });
+
+  it("migration() steps can be repeated, and each returns the status", async () => {
+    const { clock, steps, floors } = change("abc", "def");
+    for (let times = 0; times < 2; times++) await clock.until(steps.begin());
+    expect(await floors("ad")).toEqual([
+      { floor: 0, epoch: 2 },
+      { floor: 0, epoch: 2 },
+    ]);
+    for (let times = 0; times < 2; times++) expect(await clock.until(steps.join())).toMatchObject({ stage: "joined" });
+    expect(await clock.until(steps.begin())).toMatchObject({ stage: "joined" });
+    for (let times = 0; times < 2; times++) expect(await clock.until(steps.end())).toMatchObject({ stage: "ended" });
+    expect(await clock.until(steps.join())).toMatchObject({ stage: "ended" });
+    expect((await floors("ad")).map((floor) => floor?.epoch)).toEqual([3, 5]);
+  });
+
+  it("join() and end() refuse to go before the steps before them", async () => {
+    const { clock, steps } = change("abc", "def");
+    await expect(clock.until(steps.join())).rejects.toThrow("could not join: the change has not begun");
+    await expect(clock.until(steps.end())).rejects.toThrow("could not end: the clients have not joined");
+    await clock.until(steps.begin());
+    await expect(clock.until(steps.end())).rejects.toThrow("could not end: the clients have not joined");
+  });
+
+  it("join() names clients of the old stage that still lock, and refuses nobody then", async () => {
+    const { clock, steps, clients, lockOf, use } = change("abc", "def");
+    const { old } = clients();
+    await clock.until(steps.begin());
+    const lock = await lockOf(old, "jobs");
+    const keeping = setIntervalOn(clock, 1_000, () => void lock.extend());
+    const failure = clock.until(steps.join());
+    await expect(failure).rejects.toMatchObject({
+      code: "MEMBERSHIP",
+      claims: [{ resource: "jobs", owner: lock.owner, label: "old", epoch: 1, nodes: ["a", "b", "c"] }],
+    });
+    await expect(failure).rejects.toThrow("clients of epochs below 3 still lock: old of epoch 1 holds jobs on a, b, c");
+    keeping();
+    expect(await use(old, "other")).toBeGreaterThan(0);
+    await clock.until(lock.release());
+    expect(await clock.until(steps.join())).toMatchObject({ stage: "joined" });
+  });
+
+  it("join() sees a forgotten client that locks now and then", async () => {
+    const { clock, steps, clients } = change("abc", "def");
+    const { old } = clients();
+    await clock.until(steps.begin());
+    const visits = setIntervalOn(clock, 1_200, async () => {
+      const lock = await old.acquire("jobs");
+      clock.startTimer(600, () => void lock.release());
+    });
+    await expect(clock.until(steps.join())).rejects.toMatchObject({ code: "MEMBERSHIP", claims: [{ label: "old" }] });
+    visits();
+  });
+
+  it("join() waits for an attempt of the old stage that became a lock while it refused them", async () => {
+    const { clock, steps, clients, inner, node, lockOf } = change("abc", "def");
+    await clock.until(steps.begin());
+    const late: { fence?: number } = {};
+    let locked = false;
+    node("a").fault = ({ method, request }) => {
+      if (method !== "raiseFloor" || (request as { epoch?: number }).epoch !== 3 || locked) return undefined;
+      locked = true;
+      const attempt = { resources: ["late"], owner: "0".repeat(32), ttlMs: 3_000, timeoutMs: 50 };
+      for (const name of "ab") void inner(name).acquire({ ...attempt, fenceHint: 8e15 });
+      return undefined;
+    };
+    await clock.until(steps.join());
+    late.fence = (await inner("a").inspect("late")).fence;
+    expect(locked).toBe(true);
+    expect((await inner("a").inspect("late")).owner).toBeNull();
+    expect((await lockOf(clients().new, "late")).fence).toBeGreaterThan(late.fence);
+  });
+
+  it("end() names joint clients that still lock", async () => {
+    const { clock, steps, clients, lockOf } = change("abc", "def");
+    await clock.until(steps.begin());
+    await clock.until(steps.join());
+    await lockOf(clients({ ttlMs: 60_000 }).joint, "jobs");
+    await expect(clock.until(steps.end())).rejects.toThrow(
+      "clients of epochs below 5 still lock: joint of epoch 3 holds jobs on d, e, f",
+    );
+  });
+
+  it("migration() goes on with a quorum of each set, and says which nodes are too few", async () => {
+    const { clock, steps, node, floors } = change("abc", "def");
+    for (const name of "ad") node(name).fault = () => ({ reject: new Error("down") });
+    await clock.until(steps.begin());
+    expect(await clock.until(steps.join())).toMatchObject({
+      stage: "joined",
+      nodes: [{ node: "a", floor: null }, {}, {}, {}, {}, {}],
+    });
+    node("e").fault = () => ({ reject: new Error("down") });
+    const failure = clock.until(steps.end());
+    await expect(failure).rejects.toThrow(
+      "could not tell the stage: 1 of 3 new nodes replied, 2 needed; a failed: down; d failed: down; e failed: down",
+    );
+    for (const name of "ade") node(name).fault = () => undefined;
+    expect(await clock.until(steps.end())).toMatchObject({ stage: "ended" });
+    expect((await floors("def")).map((floor) => floor?.epoch)).toEqual([5, 5, 5]);
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  it("migration() refuses the epoch of another change", async () => {
+    const first = change("abc", "def");
+    for (const step of ["begin", "join", "end"] as const) await first.clock.until(first.steps[step]());
+    const nodes = { old: [..."def"].map(first.node), new: [..."abc"].map(first.node) };
+    const options = { clock: first.clock, nodeTimeoutMs: 50, watchMs: 10 };
+    const wrong = migration(nodes, { ...options, epoch: 1 });
+    await expect(first.clock.until(wrong.begin())).rejects.toThrow(
+      "d is at epoch 5: the clients before this change cannot have epoch 1",
+    );
+    const back = migration(nodes, { ...options, epoch: 5 });
+    for (const step of ["begin", "join", "end"] as const) await first.clock.until(back[step]());
+    expect(await back.status()).toMatchObject({ stage: "ended", epochs: [9, 11] });
+  });
+
+  it("migration() reports what it reads and for what it waits", async () => {
+    const progress: MembershipProgress[] = [];
+    const { clock, steps } = change("abc", "def", 1, { onProgress: (event) => void progress.push(event) });
+    await clock.until(steps.begin());
+    await clock.until(steps.join());
+    expect(new Set(progress.map(({ doing }) => doing))).toEqual(new Set(["reading", "waiting"]));
+    const waits = progress.flatMap((event) => (event.doing === "waiting" ? event.leftMs : []));
+    expect(waits).toEqual([...waits].sort((a, b) => b - a));
+  });
+
+  it("migration() refuses bad arguments", () => {
+    const set = { old: [memoryNode()], new: [memoryNode()] };
+    expect(() => migration(set, { epoch: 2 })).toThrow(
+      "epoch must be that of clients between two changes, 1 or 5 or 9, not 2",
+    );
+    expect(() => migration(set, {} as MigrationOptions)).toThrow("epoch must be a number, not undefined");
+    expect(() => migration(set, { epoch: 1, watch: 5 } as MigrationOptions)).toThrow(
+      "watch is not an option of migration",
+    );
+    expect(() => migration(set, { epoch: 1, watchMs: 0 })).toThrow("watchMs must be a positive integer");
+    expect(() => migration(set.old as never, { epoch: 1 })).toThrow("set must have the fields old and new");
+    expect(() => migration({ old: [], new: set.new }, { epoch: 1 })).toThrow(
+      "old must be a list of at least one lock node",
+    );
+  });
+});
+
+function timers(clock: VirtualClock) {
+  return {
+    monotonicMs: () => clock.monotonicMs(),
+    startTimer: clock.startTimer.bind(clock),
+    afterPendingIo: clock.afterPendingIo.bind(clock),
+  };
+}
+
+/** Calls `act` again and again, until the returned function is called. */
+function setIntervalOn(clock: VirtualClock, everyMs: number, act: () => unknown): () => void {
+  let cancel = () => {};
+  const next = () => {
+    cancel = clock.startTimer(everyMs, () => {
+      act();
+      next();
+    });
+  };
+  next();
+  return () => cancel();
+}
