@@ -173,16 +173,17 @@ class Change implements Migration {
     const stage = await this.#stage();
     if (stage === "none") throw new MembershipError("could not join: the change has not begun");
     if (stage === "ended") return this.status();
-    const operation = this.#operation;
     if (stage === "begun") await this.#untilQuiet(this.#old, this.#epoch + 2, this.#watchMs);
     const raised = await this.#raise("refuse clients of earlier epochs", [this.#old], 0, 2);
     // An attempt that was in progress may have become a lock. Each quorum has one of these nodes.
     const refusing = { ...this.#old, nodes: [...raised.keys()] };
-    await this.#untilQuiet(refusing, this.#epoch + 2, 0);
-    const contents = await operation.onQuorum("read the counters", [refusing], (node) => operation.read(node));
+    const contents = await this.#untilQuiet(refusing, this.#epoch + 2, pollMs);
     const floor = 1 + Math.max(...[...contents.values()].map(({ highest }) => highest));
     await this.#raise("write the floor", [this.#new], floor, 3);
-    return this.status();
+    const status = await this.status();
+    this.#assertKept(status, [...contents.keys()], { floor: 0, epoch: this.#epoch + 2 }, this.#old);
+    this.#assertKept(status, this.#new.nodes, { floor, epoch: this.#epoch + 3 }, this.#new);
+    return status;
   }
 
   async end(): Promise<MigrationStatus> {
@@ -204,25 +205,47 @@ class Change implements Migration {
     throw new MembershipError(message, failures);
   }
 
+  /** Throws unless enough of these nodes still have what was written, as one may have lost its memory in between. */
+  #assertKept({ nodes }: MigrationStatus, members: readonly LockNode[], wrote: Floor, { which, needed }: Quorum): void {
+    const names = members.map(({ name }) => name);
+    const kept = nodes.filter(({ node, floor }) => {
+      return names.includes(node) && floor !== null && floor.floor >= wrote.floor && floor.epoch >= wrote.epoch;
+    });
+    if (kept.length >= needed) return;
+    const count = `${kept.length} of ${names.length} ${which} have kept what was written, ${needed} needed`;
+    throw new MembershipError(`could not join: ${count}; repeat this step`);
+  }
+
   /** Raises the floor, and the epoch to so many above that of the clients before the change. */
   #raise(what: string, quorums: readonly Quorum[], floor: number, above: number): Promise<Map<LockNode, Floor>> {
     const epoch = this.#epoch + above;
     return this.#operation.onQuorum(what, quorums, (node) => this.#operation.raise(node, { floor, epoch }));
   }
 
-  /** Waits until no claim of an earlier epoch has been on a quorum of these nodes for some time. */
-  async #untilQuiet(quorum: Quorum, epoch: number, quietMs: number): Promise<void> {
+  /**
+   * Waits until no claim of an earlier epoch has been on these nodes for some time. A lock whose claims come and go on single
+   * nodes, as extensions get lost and nodes rejoin, is on one of them at any time; two readings within its ttl see it.
+   * Nodes that fail are left out, as long as the others are enough, and the time begins again.
+   *
+   * @returns what the nodes keep, as of the last reading
+   */
+  async #untilQuiet(quorum: Quorum, epoch: number, quietMs: number): Promise<ReadonlyMap<LockNode, NodeContent>> {
     const operation = this.#operation;
     const startMs = operation.clock.monotonicMs();
-    let quietSinceMs = startMs;
+    let quietSinceMs: number | undefined;
+    let { nodes } = quorum;
     for (;;) {
-      const contents = await operation.onQuorum("read the claims", [quorum], (node) => operation.read(node));
+      const contents = await operation.onQuorum("read the claims", [{ ...quorum, nodes }], (node) =>
+        operation.read(node),
+      );
       const claims = earlierClaims(contents, epoch);
       const nowMs = operation.clock.monotonicMs();
-      if (claims.length > 0) quietSinceMs = nowMs;
-      else if (nowMs - quietSinceMs >= quietMs) return;
+      if (claims.length > 0 || contents.size < nodes.length) quietSinceMs = undefined;
+      else if (nowMs - (quietSinceMs ?? Infinity) >= quietMs) return contents;
+      else quietSinceMs ??= nowMs;
+      nodes = [...contents.keys()];
       if (claims.length > 0 && nowMs - startMs >= operation.settleMs) throw stillLocking(epoch, claims);
-      const leftMs = Math.max(0, quietSinceMs + quietMs - nowMs);
+      const leftMs = Math.max(0, (quietSinceMs ?? nowMs) + quietMs - nowMs);
       operation.report({ doing: "waiting", claims, leftMs });
       await operation.pause(Math.min(pollMs, Math.max(1, leftMs)));
     }
