@@ -1,5 +1,5 @@
 import type { Clock, NodeRequest } from "@holdfast/core";
-import { createScan, type Portion } from "./scan.ts";
+import { type Numbered, type Portion, portionOf } from "./scan.ts";
 import { createSweep } from "./sweep.ts";
 
 /** A claim in force. */
@@ -42,7 +42,7 @@ export interface Claims {
 }
 
 /** The state of one resource: an exclusive claim, shared ones, or neither. */
-interface Entry {
+interface Entry extends Numbered {
   /** The owner of the exclusive claim. */
   readonly owner: string | null;
   /** When the exclusive claim, or the last of the shared ones, ends, or would have ended without a release. */
@@ -57,11 +57,15 @@ interface Sharers {
   readonly forgetEnded: () => void;
 }
 
-const unknown: Entry = { owner: null, endMs: -Infinity, sharers: null, fence: 0 };
+const unknown: Entry = { owner: null, endMs: -Infinity, sharers: null, fence: 0, number: -1 };
+
+let setsMade = 0;
 
 /** Creates an empty set of claims, which keeps a counter for `fenceTtlMs` after the last claim would have ended. */
 export function createClaims(clock: Pick<Clock, "monotonicMs">, fenceTtlMs: number): Claims {
   const entries = new Map<string, Entry>();
+  let added = 0;
+  const id = `scan-${++setsMade}`;
   const forgetUnused = createSweep(entries, ({ endMs }) => clock.monotonicMs() >= endMs + fenceTtlMs);
 
   const entryOf = (resource: string): Entry => entries.get(resource) ?? unknown;
@@ -126,8 +130,9 @@ export function createClaims(clock: Pick<Clock, "monotonicMs">, fenceTtlMs: numb
     grant(request, nowMs, endMs, fence) {
       const { resources, owner, shared = false } = request;
       for (const resource of resources) {
-        const exclusive = { owner, endMs, sharers: null, fence };
-        entries.set(resource, shared ? { ...share(resource, request, nowMs, endMs), fence } : exclusive);
+        const claim = shared ? share(resource, request, nowMs, endMs) : { owner, endMs, sharers: null };
+        const { number } = entries.get(resource) ?? { number: added++ };
+        entries.set(resource, { ...claim, fence, number });
         forgetUnused();
       }
     },
@@ -147,6 +152,6 @@ export function createClaims(clock: Pick<Clock, "monotonicMs">, fenceTtlMs: numb
 
     fenceOf: (resource) => entryOf(resource).fence,
 
-    scan: createScan(entries),
+    scan: (cursor) => portionOf(entries, id, added, cursor),
   };
 }

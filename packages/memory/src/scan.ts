@@ -1,38 +1,45 @@
 /** How many entries a portion visits. */
-const portion = 1_000;
+const portionSize = 1_000;
 
-/** How many series may be in progress. Starting another one ends the oldest. */
-const seriesMax = 16;
+/** An entry of a map that gives each new entry the next number, so that the numbers ascend in the order of the map. */
+export interface Numbered {
+  readonly number: number;
+}
 
-/** A portion of the keys of a map, and the cursor of the next portion, or undefined at the end. */
+/** The next keys of a map, and the cursor of the portion after them, or undefined at the end. */
 export interface Portion {
   readonly keys: readonly string[];
   readonly cursor: string | undefined;
 }
 
 /**
- * Returns a function that returns the next keys of the series with a cursor, or without one the first keys of a new
- * series. An iterator of a map visits each entry that stays, however the map changes meanwhile.
+ * Returns the next keys after a cursor, or the first ones without one. A cursor holds the number of the entry that comes
+ * next, and the end of the series, so that entries that are added meanwhile do not prolong it. It needs no state: a
+ * series that is abandoned costs nothing, and a portion can be read again.
  *
- * @throws {RangeError} if no series in progress has this cursor
+ * @param id distinguishes the map, so that the cursor of another one is rejected
+ * @param end the number of the next new entry
+ * @throws {RangeError} if the cursor is none of this map
  */
-export function createScan(map: ReadonlyMap<string, unknown>): (cursor: string | undefined) => Portion {
-  const series = new Map<string, MapIterator<string>>();
-  let started = 0;
-  return (given) => {
-    const rest = given === undefined ? map.keys() : series.get(given);
-    if (rest === undefined) throw new RangeError("no scan in progress has this cursor");
-    const cursor = given ?? `scan-${++started}`;
-    series.delete(cursor);
-    const keys: string[] = [];
-    while (keys.length < portion) {
-      const { value: key } = rest.next();
-      if (key === undefined) return { keys, cursor: undefined };
-      keys.push(key);
-    }
-    series.set(cursor, rest);
-    const [oldest] = series.keys();
-    if (series.size > seriesMax && oldest !== undefined) series.delete(oldest);
-    return { keys, cursor };
-  };
+export function portionOf(
+  map: ReadonlyMap<string, Numbered>,
+  id: string,
+  end: number,
+  cursor: string | undefined,
+): Portion {
+  const [next, last] = cursor === undefined ? [0, end] : positionOf(id, cursor);
+  const keys: string[] = [];
+  for (const [key, { number }] of map) {
+    if (number < next) continue;
+    if (number >= last) break;
+    if (keys.length === portionSize) return { keys, cursor: `${id}:${number}:${last}` };
+    keys.push(key);
+  }
+  return { keys, cursor: undefined };
+}
+
+function positionOf(id: string, cursor: unknown): readonly [next: number, end: number] {
+  const parts = typeof cursor === "string" ? /^(.+):(\d+):(\d+)$/.exec(cursor) : null;
+  if (parts === null || parts[1] !== id) throw new RangeError("this node has not made the cursor of the scan");
+  return [Number(parts[2]), Number(parts[3])];
 }
