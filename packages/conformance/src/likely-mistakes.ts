@@ -246,6 +246,34 @@ const byStatement: Readonly<Record<string, string>> = {
     "each release of a sharer names a waiter, although the resource is not free",
   "acquire() treats waiters of shared and of exclusive requests as different, even with one value":
     "one value stands for one waiter, although a process may wait both to share and to hold alone",
+  "raiseFloor() with zeros returns 0 and 0 on a fresh node, and changes nothing":
+    "a request of zeros raises something, or a fresh subject is not empty",
+  "raiseFloor() keeps every digit of the floor and the epoch":
+    "digits of large numbers are lost, as in a floating-point number that becomes a string",
+  "raiseFloor() rejects a malformed request, and changes nothing":
+    "requests are not checked: call assertFloor of @holdfast/core/requests",
+  "acquire() grants one more than the counter if that is not below the floor":
+    "the floor replaces the counter instead of being a minimum",
+  "acquire() of a shared claim that joins counters above the floor leaves them alone":
+    "the floor replaces the counter instead of being a minimum",
+  "acquire() without an epoch counts as one of epoch 1": "a request without an epoch is always served, or never",
+  "raiseFloor() changes no waiting list": "raiseFloor() deletes more than it writes",
+  "raiseFloor() and scan() reject in time while the server is unreachable":
+    "a lost connection is returned as a reply, or the call waits for the connection",
+  "Redlock grants fences above the floor of a majority of its nodes": "a grant does not obey the floor",
+  "scan() of a fresh node reads no counter and no claim":
+    "other entries of the store are read, or the series has no end",
+  "scan() reads each claim in force with its owner and its remaining time":
+    "remaining times are not in milliseconds, or those of another claim",
+  "scan() reads the claim of every sharer with its own remaining time, and no ended one":
+    "scan() reads the key of shared claims instead of each sharer",
+  "scan() reads names and owners exactly as they were given":
+    "names are read from keys without undoing the encoding, or are used as patterns",
+  "scan() does not prolong claims": "scan() writes what it reads",
+  "the node offers neither raiseFloor() nor scan()": "the node has a method that it declares not to have",
+  "acquire() with an epoch is granted and denied as without one":
+    "a node without an epoch looks at the epoch of requests",
+  "calls of raiseFloor() and scan() leave no connection open": "each call opens a connection of its own",
   "names that are not well-formed Unicode are rejected, or are separate resources":
     "names are kept as UTF-8, in which all half surrogates are the same",
   "owners are kept exactly, including their labels": "owners are cut, folded or interpreted",

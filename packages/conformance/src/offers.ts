@@ -21,6 +21,7 @@ export async function offersOf({ create, noServer, noOtherProcess, timeoutMs }: 
       watch: node.watch !== undefined,
       inspect: node.inspect !== undefined,
       close: node.close !== undefined,
+      floor: node.raiseFloor !== undefined || node.scan !== undefined,
       server: server !== undefined,
       otherProcess: rivalModule !== undefined,
       advance: advance !== undefined,

@@ -60,6 +60,7 @@ function capabilities(offers: Offers, settings: Findings["settings"]): readonly 
     ["`waiter`: releases name the next waiter", yes(offers.waitingLists)],
     ["`inspect`: shows the holder of a resource", yes(offers.inspect)],
     ["`close`: ends watches", yes(offers.close)],
+    ["`raiseFloor` and `scan`: servers can be replaced", yes(offers.floor)],
     ["outages and connections", tested(noServer)],
     ["exclusion between processes", tested(noOtherProcess)],
     ...[...cannot].map(([limit, reason]) => [`\`${limit}\``, `cannot: ${reason}`]),

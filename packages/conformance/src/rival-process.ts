@@ -12,18 +12,26 @@ export type RivalRequest = { readonly id: number } & (
 );
 
 /** The methods of a node that can be called from another process. */
-export type RivalMethod = "acquire" | "extend" | "release" | "inspect";
+export type RivalMethod = "acquire" | "extend" | "release" | "inspect" | "raiseFloor" | "scan";
 
 /** The reply to the request with this `id`. */
 export type RivalReply = { readonly id: number } & (
   | { readonly value: unknown; readonly error?: undefined }
-  | { readonly error: { readonly message: string; readonly stack: string | undefined } }
+  | { readonly error: RivalError }
 );
+
+/** The fields of an error that the suite looks at. */
+export interface RivalError {
+  readonly message: string;
+  readonly stack: string | undefined;
+  readonly code?: unknown;
+}
 
 /** The value of the reply to `open`: facts that the suite cannot see from outside. */
 export interface OpenedRival {
   readonly name: string;
   readonly inspect: boolean;
+  readonly floor: boolean;
 }
 
 const opened = new Map<number, OpenedNode>();
@@ -32,12 +40,16 @@ process.on("message", async (request: RivalRequest) => {
   reply(
     await answer(request).then(
       (value) => ({ id: request.id, value }),
-      (error) => ({ id: request.id, error: { message: String(error?.message ?? error), stack: error?.stack } }),
+      (error) => ({ id: request.id, error: fieldsOf(error) }),
     ),
   );
 });
 // The suite has ended, for any reason.
 process.on("disconnect", () => process.exit());
+
+function fieldsOf(error: Partial<RivalError> | undefined): RivalError {
+  return { message: String(error?.message ?? error), stack: error?.stack, code: error?.code };
+}
 
 function reply(message: RivalReply): void {
   if (process.connected) process.send?.(message);
@@ -57,5 +69,6 @@ async function open(handle: number, url: string, options: unknown): Promise<Open
   if (typeof openNode !== "function") throw new TypeError(`${url} must export a function openNode`);
   const rival = await openNode(options);
   opened.set(handle, { node: rival.node, close: () => rival.close() });
-  return { name: rival.node.name, inspect: rival.node.inspect !== undefined };
+  const { name, inspect, raiseFloor, scan } = rival.node;
+  return { name, inspect: inspect !== undefined, floor: raiseFloor !== undefined && scan !== undefined };
 }

@@ -1,9 +1,9 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
-import type { LockNode } from "@holdfast/core";
+import { EpochError, type LockNode } from "@holdfast/core";
 import type { Contest, Winnings } from "./contend.ts";
-import type { OpenedRival, RivalMethod, RivalReply, RivalRequest } from "./rival-process.ts";
+import type { OpenedRival, RivalError, RivalMethod, RivalReply, RivalRequest } from "./rival-process.ts";
 import type { OpenedNode, RivalModule } from "./subject.ts";
 import { within } from "./world/within.ts";
 
@@ -95,7 +95,7 @@ function startProcess(execArgv: readonly string[]): RivalProcess {
     isRunning: () => child.connected,
     async open({ url, options }) {
       const handle = handles++;
-      const { name, inspect } = (await ask({ kind: "open", handle, url: String(url), options })) as OpenedRival;
+      const { name, inspect, floor } = (await ask({ kind: "open", handle, url: String(url), options })) as OpenedRival;
       const call = (method: RivalMethod, argument: unknown): Promise<never> =>
         ask({ kind: "call", handle, method, argument }) as Promise<never>;
       const node: LockNode = {
@@ -104,6 +104,10 @@ function startProcess(execArgv: readonly string[]): RivalProcess {
         extend: (request) => call("extend", request),
         release: (request) => call("release", request),
         ...(inspect && { inspect: (resource: string) => call("inspect", resource) }),
+        ...(floor && {
+          raiseFloor: (request) => call("raiseFloor", request),
+          scan: (request) => call("scan", request),
+        }),
       };
       const close = async (): Promise<void> => {
         if (child.connected) await ask({ kind: "close", handle });
@@ -139,11 +143,17 @@ function askerOf(child: ChildProcess): (question: Question) => Promise<unknown> 
     new Promise((resolve, reject) => {
       const id = ids++;
       waiting.set(id, ({ error, ...reply }) => {
-        if (error) reject(Object.assign(new Error(error.message), error.stack && { stack: error.stack }));
+        if (error) reject(revived(error));
         else resolve((reply as { readonly value: unknown }).value);
       });
       child.send({ id, ...question } as RivalRequest, (problem) => {
         if (problem) fail(`the rival's process cannot be reached: ${problem.message}`);
       });
     });
+}
+
+/** Returns an error of another process, as an instance of the class that the suite looks for. */
+function revived({ message, stack, code }: RivalError): Error {
+  const error = code === EpochError.code ? new EpochError(0, 0) : new Error();
+  return Object.assign(error, { message }, stack && { stack });
 }

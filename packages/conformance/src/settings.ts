@@ -41,6 +41,7 @@ const limits: readonly string[] = [
   "sharing",
   "longTtl",
   "exactTtl",
+  "floor",
   "manyResources",
   "longNames",
 ] satisfies readonly Limit[];

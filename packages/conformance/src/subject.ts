@@ -109,6 +109,11 @@ export interface LockNodeLimits {
    * other owner's claim is in force, and blocks all others.
    */
   readonly sharing?: string;
+  /**
+   * It cannot keep a floor of its fence counters. Instead, it has neither `raiseFloor` nor `scan`, and ignores the
+   * `epoch` of requests.
+   */
+  readonly floor?: string;
   /** It cannot keep a claim for thirty days. Instead, a request for that rejects and claims nothing. */
   readonly longTtl?: string;
   /**

@@ -10,6 +10,17 @@ import { connectionFacts, inspectConnectionFacts, watchConnectionFacts } from ".
 import { expiryFacts } from "./suites/expiry.ts";
 import { extendFacts } from "./suites/extend.ts";
 import { fenceFacts } from "./suites/fence.ts";
+import {
+  floorFacts,
+  floorOfferFacts,
+  inspectFloorFacts,
+  lastingFloorFacts,
+  lastingProcessFloorFacts,
+  outageFloorFacts,
+  processFloorFacts,
+  redlockFloorFacts,
+  waitingFloorFacts,
+} from "./suites/floor.ts";
 import { inspectFacts, noInspectFacts } from "./suites/inspect.ts";
 import { lastingFacts, lastingMs, lastingOutageFacts, lastingProcessFacts } from "./suites/lasting.ts";
 import { limitFacts } from "./suites/limits.ts";
@@ -19,6 +30,7 @@ import { inspectOutageFacts, noServerFacts, outageFacts, watchOutageFacts } from
 import { redlockFacts, redlockOutageFacts } from "./suites/redlock.ts";
 import { rejoinFacts } from "./suites/rejoin.ts";
 import { releaseFacts } from "./suites/release.ts";
+import { floorConnectionFacts, scanFacts } from "./suites/scan.ts";
 import { sharingFacts } from "./suites/sharing.ts";
 import { sizeFacts } from "./suites/sizes.ts";
 import { takeoverFacts } from "./suites/takeover.ts";
@@ -41,6 +53,8 @@ export interface Offers {
   readonly watch: boolean;
   readonly inspect: boolean;
   readonly close: boolean;
+  /** Whether the node has `raiseFloor` or `scan`. */
+  readonly floor: boolean;
   readonly server: boolean;
   /** Whether the suite can open a node in another process. */
   readonly otherProcess: boolean;
@@ -88,6 +102,7 @@ export function proofOf(statement: string): Proof | undefined {
     watch: true,
     inspect: true,
     close: true,
+    floor: true,
     server: true,
     otherProcess: true,
     advance: true,
@@ -97,12 +112,19 @@ export function proofOf(statement: string): Proof | undefined {
   return topics.flatMap(({ proofs }) => proofs).find((proof) => proof.statement === statement);
 }
 
-function topicsOf({ watch, inspect, close, server, otherProcess, advance, waitingLists }: Offers): readonly Topic[] {
-  const outages = [...outageFacts, ...(watch ? watchOutageFacts : []), ...(inspect ? inspectOutageFacts : [])];
+function topicsOf(offers: Offers): readonly Topic[] {
+  const { watch, inspect, close, floor, server, otherProcess, advance, waitingLists } = offers;
+  const outages = [
+    ...outageFacts,
+    ...(watch ? watchOutageFacts : []),
+    ...(inspect ? inspectOutageFacts : []),
+    ...(floor ? outageFloorFacts : []),
+  ];
   const connections = [
     ...connectionFacts,
     ...(watch ? watchConnectionFacts : []),
     ...(inspect ? inspectConnectionFacts : []),
+    ...(floor ? floorConnectionFacts : []),
   ];
   const listFacts = waitingLists
     ? [
@@ -117,6 +139,14 @@ function topicsOf({ watch, inspect, close, server, otherProcess, advance, waitin
     ...(waitingLists ? lastingTurnFacts : []),
     ...(server ? lastingOutageFacts : []),
     ...(otherProcess ? lastingProcessFacts : []),
+    ...(floor ? lastingFloorFacts : []),
+    ...(floor && otherProcess ? lastingProcessFloorFacts : []),
+  ];
+  const floorAndEpoch = [
+    ...floorFacts,
+    ...(inspect ? inspectFloorFacts : []),
+    ...(waitingLists ? waitingFloorFacts : []),
+    ...(otherProcess ? processFloorFacts : []),
   ];
   return [
     overOneNode("acquire", acquireFacts),
@@ -127,6 +157,8 @@ function topicsOf({ watch, inspect, close, server, otherProcess, advance, waitin
     overOneNode("fence", fenceFacts),
     overOneNode("takeover", takeoverFacts),
     overOneNode("shared claims", sharingFacts),
+    overOneNode("floor and epoch", [...floorOfferFacts, ...(floor ? floorAndEpoch : [])]),
+    overOneNode("scan", floor ? scanFacts : []),
     overOneNode("names and owners", nameFacts),
     overOneNode("many resources and claims", sizeFacts),
     overOneNode("malformed requests", malformedFacts),
@@ -139,7 +171,11 @@ function topicsOf({ watch, inspect, close, server, otherProcess, advance, waitin
     overOneNode("closing", close ? [...closeFacts, ...(watch ? watchCloseFacts : [])] : []),
     overOneNode("outages", server ? outages : noServerFacts),
     overOneNode("connections", server ? connections : []),
-    overFiveNodes("Redlock over five nodes", [...redlockFacts, ...(server ? redlockOutageFacts : [])]),
+    overFiveNodes("Redlock over five nodes", [
+      ...redlockFacts,
+      ...(floor ? redlockFloorFacts : []),
+      ...(server ? redlockOutageFacts : []),
+    ]),
     { title: "lasting claims and counters", proofs: lasting.map(lastingProof) },
   ];
 }

@@ -19,6 +19,7 @@ const completeNode: CorrectNode = { name: "a correct node", makeFrom: (node) => 
 /** The correct node without the methods that the contract calls optional. */
 export const bareNode: CorrectNode = {
   name: "a correct node without optional methods",
+  cannot: { floor: "its counters cannot be raised together" },
   makeFrom: ({ name, acquire, extend, release }) => ({ name, acquire, extend, release }),
 };
 
@@ -36,6 +37,7 @@ export const limitedNode: CorrectNode = {
     takeover: "claims are not passed on",
     rejoin: "a lost claim is lost",
     sharing: "all claims are exclusive",
+    floor: "its counters cannot be raised together",
     longTtl: "at most a week",
     exactTtl: "its clock ticks every 50 ms",
     longNames: { max: 200, reason: "its keys have 200 bytes" },
@@ -48,8 +50,9 @@ export const limitedNode: CorrectNode = {
       refuse(request.ttlMs > 7 * dayMs, "at most a week");
       return { ...request, ttlMs: Math.ceil(request.ttlMs / tickMs) * tickMs };
     };
+    const { raiseFloor: _, scan: __, ...others } = node;
     return {
-      ...node,
+      ...others,
       async acquire(request) {
         assertAcquire(request);
         const { takeover: _, shared: __, ...claim } = prepare(request);

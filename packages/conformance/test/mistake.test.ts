@@ -6,6 +6,7 @@ import { statementsWithMistake } from "../src/likely-mistakes.ts";
 import { parseOptions } from "../src/settings.ts";
 import type { LockNodeSubject } from "../src/subject.ts";
 import { proofOf } from "../src/topics.ts";
+import { bareNode } from "./correct-nodes.ts";
 import { noOtherProcess, nothing, remoteSubject } from "./subjects.ts";
 
 /** Runs a test of the suite, and returns its failure. */
@@ -45,6 +46,11 @@ describe("a failed test", () => {
     ["loses its latest change when the connection is lost", /^acquire\(\) replies before the commit is certain/],
     ["releases the claim of any owner", /^a release does not compare owners: /],
     ["ignores `shared`, and does not declare it", /declare that it ignores it with cannot: \{ sharing: reason \}/],
+    ["keeps a floor and ignores it", /^a grant is below the floor/],
+    ["serves clients of older epochs", /^the epoch of a request is not compared .*: acquire\(\) of epoch 1 granted/],
+    ["scans the first portion only", /^scan\(\) misses claims or counters/],
+    ["scans without an end", /^the series of portions does not end/],
+    ["begins anew when it does not know a cursor", /^scan\(\) accepts a cursor that it did not make/],
     ["never advances the counter for a shared claim", /^shared claims never advance the counter/],
     ["names waiters of shared requests first even after sharers", /^readers are named after readers/],
     ["ignores the hint", /^the hint is ignored, or cut to 32 bits: /],
@@ -52,6 +58,12 @@ describe("a failed test", () => {
   ];
   test.each(mistakes)("names the likely mistake of a node that %s", async (fault, message) => {
     expect((await failureWith(fault)).message).toMatch(message);
+  });
+
+  test("tells what to do with a node that has no floor, and does not declare it", async () => {
+    const create = () => remoteSubject(bareNode.makeFrom);
+    const { message } = await failureOf("the node offers raiseFloor() and scan()", create);
+    expect(message).toMatch(/must have raiseFloor\(\) and scan\(\), or declare .* cannot: \{ floor: reason \}/);
   });
 
   test.each(statementsWithMistake)("has a likely mistake for an existing statement: %s", (statement) => {

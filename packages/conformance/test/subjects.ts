@@ -36,13 +36,15 @@ export async function remoteSubject(makeFrom = (node: MemoryNode): LockNode => n
     return send();
   };
   const client = (): LockNode => {
-    const { watch, inspect } = server;
+    const { watch, inspect, raiseFloor, scan } = server;
     return {
       name: server.name,
       acquire: (request) => call(() => server.acquire(request)),
       extend: (request) => call(() => server.extend(request)),
       release: (request) => call(() => server.release(request)),
       ...(inspect && { inspect: (resource) => call(() => inspect(resource)) }),
+      ...(raiseFloor && { raiseFloor: (request) => call(() => raiseFloor(request)) }),
+      ...(scan && { scan: (request) => call(() => scan(request)) }),
       ...(watch && {
         watch: (resources, onReleased) =>
           call(async () => {

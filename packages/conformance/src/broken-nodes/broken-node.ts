@@ -17,7 +17,15 @@ export interface BrokenNode {
 }
 
 /** The optional parts of a subject. */
-export type SubjectPart = "watch" | "inspect" | "close" | "server" | "otherProcess" | "advance" | "waitingLists";
+export type SubjectPart =
+  | "watch"
+  | "inspect"
+  | "close"
+  | "floor"
+  | "server"
+  | "otherProcess"
+  | "advance"
+  | "waitingLists";
 
 /** A broken node that wraps a correct one. */
 export type BrokenWrapper = Omit<BrokenNode, "create"> &
@@ -34,7 +42,7 @@ interface BlindWrapper<N> {
 
 /** A wrapper that calls an optional method of the correct node, or breaks it. */
 interface SeeingWrapper extends Omit<BlindWrapper<Required<LockNode>>, "sees"> {
-  readonly sees: "watch" | "inspect" | "close";
+  readonly sees: "watch" | "inspect" | "close" | "floor";
 }
 
 /** Turns a wrapper of nodes into a broken node, which applies it to the nodes of a subject. */

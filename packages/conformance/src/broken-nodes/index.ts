@@ -2,11 +2,13 @@ import { type BrokenNode, brokenNodeOf } from "./broken-node.ts";
 import { brokenClaims } from "./claims.ts";
 import { brokenCloses } from "./close.ts";
 import { brokenFences } from "./fences.ts";
+import { brokenFloors } from "./floor.ts";
 import { brokenKeptClaims } from "./kept-claims.ts";
 import { brokenLimits } from "./limits.ts";
 import { brokenNames } from "./names.ts";
 import { brokenOutages } from "./outages.ts";
 import { brokenReplies } from "./replies.ts";
+import { brokenScans } from "./scan.ts";
 import { brokenSharing } from "./sharing.ts";
 import { brokenSizes } from "./sizes.ts";
 import { brokenTimes } from "./times.ts";
@@ -21,6 +23,8 @@ export const brokenNodes: readonly BrokenNode[] = [
   ...brokenFences,
   ...brokenTimes,
   ...brokenSharing,
+  ...brokenFloors,
+  ...brokenScans,
   ...brokenNames,
   ...brokenWakeUps,
   ...brokenWaitingLists,

@@ -1,3 +1,4 @@
+import { EpochError } from "@holdfast/core";
 import { minuteMs } from "../world/durations.ts";
 import { renamedNode } from "../world/renamed-node.ts";
 import type { BrokenWrapper } from "./broken-node.ts";
@@ -55,6 +56,24 @@ export const brokenLimits: readonly BrokenWrapper[] = [
     cannot: { sharing: "all claims are exclusive" },
     caughtBy: "extend() of a shared claim keeps it, and rejoins nothing while another owner holds the resource",
     breakIt: () => ({}),
+  },
+  {
+    fault: "declares that it cannot keep a floor, and has raiseFloor() and scan()",
+    cannot: { floor: "counters are raised one by one" },
+    needs: ["floor"],
+    caughtBy: "the node offers neither raiseFloor() nor scan()",
+    breakIt: () => ({}),
+  },
+  {
+    fault: "declares that it cannot keep a floor, and refuses later epochs",
+    cannot: { floor: "counters are raised one by one" },
+    caughtBy: "acquire() with an epoch is granted and denied as without one",
+    breakIt: (node) => ({
+      async acquire(request) {
+        if ((request.epoch ?? 1) > 2) throw new EpochError(1, request.epoch ?? 1);
+        return node.acquire(request);
+      },
+    }),
   },
   {
     fault: "declares that it cannot keep a claim for thirty days, and cuts it short instead of rejecting it",

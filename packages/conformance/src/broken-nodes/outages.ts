@@ -178,6 +178,18 @@ export const brokenOutages: readonly BrokenWrapper[] = [
     }),
   },
   {
+    fault: "keeps a connection open for each scan",
+    caughtBy: "calls of raiseFloor() and scan() leave no connection open",
+    sees: "watch",
+    needs: ["floor", "server"],
+    breakIt: (node) => ({
+      async scan(request) {
+        await leak(node);
+        return node.scan(request);
+      },
+    }),
+  },
+  {
     fault: "keeps one more connection open after each outage",
     caughtBy: "outages leave no connection open",
     sees: "watch",

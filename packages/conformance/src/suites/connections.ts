@@ -9,7 +9,7 @@ const roundsOfCalls = 10;
 const outages = 2;
 
 /** Repeats an action, and fails if more connections stay open than after one call of each client. */
-async function expectNoGrowth(
+export async function expectNoGrowth(
   world: World,
   act: (round: number) => Promise<void>,
   rounds: number = roundsOfCalls,

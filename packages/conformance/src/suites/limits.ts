@@ -110,6 +110,24 @@ export const limitFacts: Readonly<Record<Limit, readonly Fact[]>> = {
     ),
   ],
 
+  floor: [
+    fact("the node offers neither raiseFloor() nor scan()", async ({ node, rival }) => {
+      for (const { raiseFloor, scan } of [node.node, rival.node])
+        expect([raiseFloor, scan]).toEqual([undefined, undefined]);
+    }),
+
+    fact("acquire() with an epoch is granted and denied as without one", async ({ node, rival }) => {
+      for (const [index, epoch] of [1, 2, 7, 1_000_000].entries()) {
+        const fence = await node.grant("alice", "r", { epoch });
+        expect(fence).toBe(index + 1);
+        expect(await rival.grant("alice", "r", { epoch: epoch + 5 }), "sent again").toBe(fence);
+        await rival.deny("bob", "r", { epoch, fenceHint: 1_000 });
+        expect(await node.hold("alice", "r")).toBe(fence);
+        await node.free("alice", "r");
+      }
+    }),
+  ],
+
   longTtl: [
     fact("acquire() rejects a claim for thirty days, and claims nothing", async ({ node, rival }) => {
       await expect(node.acquire("alice", "r", { ttlMs: thirtyDaysMs })).rejects.toThrow("rejected");

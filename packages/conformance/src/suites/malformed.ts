@@ -22,12 +22,13 @@ const fences: Flaws = badNumbers.map((fence) => ({ fence }));
 const takeovers: Flaws = [42, "", null].map((takeover) => ({ takeover }));
 const waiters: Flaws = [42, "", null].map((waiter) => ({ waiter }));
 const shares: Flaws = ["no", 1, null].map((shared) => ({ shared }));
+const epochs: Flaws = [0, -1, ...badNumbers].filter((epoch) => epoch !== undefined).map((epoch) => ({ epoch }));
 const undos: Flaws = ["no", 1, null].map((undo) => ({ undo }));
 // The string "no" is truthy in JavaScript, and would rejoin.
 const rejoins: Flaws = ["no", 1, null, undefined].map((rejoin) => ({ rejoin }));
 
 /** Sends a valid request with each of the flaws, and fails unless all reject. */
-async function expectRejections<R extends object>(
+export async function expectRejections<R extends object>(
   method: string,
   send: (request: R) => Promise<unknown>,
   valid: R,
@@ -62,7 +63,7 @@ export const malformedFacts: readonly Fact[] = [
       fenceHint: 1_000,
       timeoutMs,
     };
-    const flaws = [...anyRequest, ...ttls, ...hints, ...takeovers, ...shares, ...waiters];
+    const flaws = [...anyRequest, ...ttls, ...hints, ...takeovers, ...shares, ...epochs, ...waiters];
     await expectRejections("acquire()", (flawed) => node.node.acquire(flawed), request, flaws);
     expect(await nextFence(rival, "r")).toBe(1);
   }),

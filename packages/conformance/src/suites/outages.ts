@@ -23,7 +23,7 @@ function releaseRequest(owner: string): ReleaseRequest {
 }
 
 /** Fails unless the call rejects in time. */
-async function expectRejection({ timeoutMs }: World, what: string, call: () => Promise<unknown>): Promise<void> {
+export async function expectRejection({ timeoutMs }: World, what: string, call: () => Promise<unknown>): Promise<void> {
   const outcome = within(timeoutMs + timeoutMs, `${what} while the server is unreachable`, settled(call));
   expect(await outcome, `${what} while the server is unreachable`).toBe("rejected");
 }

@@ -18,10 +18,10 @@ const samples = 20;
 /**
  * Runs a step for each item, some at a time, and returns the results in order. Stops early when `limitMs` has passed.
  */
-async function each<Item, Result>(
+export async function each<Item, Result>(
   items: readonly Item[],
   step: (item: Item) => Promise<Result>,
-  limitMs = Number.POSITIVE_INFINITY,
+  limitMs: number = Number.POSITIVE_INFINITY,
 ): Promise<Result[]> {
   const results: Result[] = [];
   const startMs = performance.now();
@@ -32,7 +32,7 @@ async function each<Item, Result>(
 }
 
 /** Returns names that sort in the order of their numbers. */
-function numbered(kind: string, count: number): string[] {
+export function numbered(kind: string, count: number): string[] {
   return Array.from({ length: count }, (_, index) => `${kind} ${String(index + 1).padStart(5, "0")}`);
 }
 

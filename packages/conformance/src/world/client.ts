@@ -1,7 +1,24 @@
-import type { AcquireReply, ExtendReply, LockNode, NodeView, Unwatch } from "@holdfast/core";
+import {
+  type AcquireReply,
+  EpochError,
+  type ExtendReply,
+  type Floor,
+  type LockNode,
+  type NodeView,
+  type ScannedClaim,
+  type ScanPortion,
+  type Unwatch,
+} from "@holdfast/core";
 import { type CallSite, callSiteOf, errorAt, rejectionAt } from "../mistake.ts";
 import { minuteMs } from "./durations.ts";
-import { readAcquireReply, readExtendReply, readNodeView, readReleaseReply } from "./replies.ts";
+import {
+  readAcquireReply,
+  readExtendReply,
+  readFloor,
+  readNodeView,
+  readReleaseReply,
+  readScanPortion,
+} from "./replies.ts";
 import { within } from "./within.ts";
 
 /** A ttl that does not end during a test, even on a slow machine. */
@@ -20,6 +37,7 @@ export interface ClaimTerms {
   readonly takeover?: string;
   readonly shared?: boolean;
   readonly waiter?: string;
+  readonly epoch?: number;
 }
 
 /** Optional parts of an extension. Default: `longMs`, a fence below every counter, no rejoin. */
@@ -36,6 +54,17 @@ export interface ReleaseTerms {
   readonly undo?: boolean;
 }
 
+/** What a whole series of portions has read. */
+export interface Scanned {
+  /** How many counters the portions have read, some of them perhaps twice. */
+  readonly counters: number;
+  /** The highest counter. */
+  readonly highest: number;
+  /** The claims: one for each resource and owner, in ascending order, the one that was read last. */
+  readonly claims: readonly ScannedClaim[];
+  readonly portions: readonly ScanPortion[];
+}
+
 /**
  * A node as tests use it: requests are well-formed, and every reply is validated before use. A failure points at the
  * line that made the call, and names the likely mistake.
@@ -47,6 +76,8 @@ export interface Client {
   grant(owner: string, resources: Resources, terms?: ClaimTerms, mistake?: string): Promise<number>;
   /** Acquires, fails unless that is denied, and returns the `retryAfterMs` of the reply. */
   deny(owner: string, resources: Resources, terms?: ClaimTerms, mistake?: string): Promise<number | undefined>;
+  /** Acquires, and fails unless that rejects with an {@link EpochError}. */
+  refuse(owner: string, resources: Resources, terms?: ClaimTerms, mistake?: string): Promise<void>;
   extend(owner: string, resources: Resources, terms?: ExtendTerms): Promise<ExtendReply>;
   /** Extends, fails unless the claim is held, and returns the fence. */
   hold(owner: string, resources: Resources, terms?: ExtendTerms, mistake?: string): Promise<number>;
@@ -56,6 +87,12 @@ export interface Client {
   free(owner: string, resources: Resources, terms?: ReleaseTerms, mistake?: string): Promise<string | undefined>;
   /** Fails if the node does not offer it. */
   inspect(resource: string): Promise<NodeView>;
+  /** Raises the floor and the epoch, both by default to 0. Fails if the node does not offer it. */
+  raiseFloor(minimum?: Partial<Floor>): Promise<Floor>;
+  /** Reads one portion. Fails if the node does not offer it. */
+  scanPortion(cursor?: string): Promise<ScanPortion>;
+  /** Reads all portions of a series. Fails if the node does not offer it, or if the series does not end. */
+  scan(): Promise<Scanned>;
   /** Fails if the node does not offer it. */
   watch(resources: Resources, onReleased: (resource: string, next?: string) => void): Promise<Unwatch>;
   /** Fails if the node does not offer it. */
@@ -67,12 +104,16 @@ export function freshOwner(): string {
   return crypto.randomUUID();
 }
 
+/** How many portions a series may have. An endless one has more. */
+const portionsMax = 1_000;
+
 /** The likely mistakes if a test does not name one. */
 const mistakes = {
   denied: "the node does not free claims that have ended, or confuses two names or owners",
   granted: "two owners hold one resource",
   notHeld: "a claim was lost before its end, or belongs to another owner",
   nothingFreed: "a claim was lost before its release",
+  served: "the epoch of a request is not compared with the node's",
 };
 
 /** Returns an error that names a mistake: that of the test if it names one, and otherwise the usual one. */
@@ -114,6 +155,11 @@ export function clientOf(node: LockNode, timeoutMs: number): Client {
     const reply = await answer(site, "release()", () => node.release(request));
     return read(site, () => readReleaseReply(reply));
   };
+  const scanPortion = async (site: CallSite, cursor: string | undefined) => {
+    const request = Object.freeze({ timeoutMs, ...(cursor !== undefined && { cursor }) });
+    const portion = await answer(site, "scan()", () => offered(node.scan, "scan").call(node, request));
+    return read(site, () => readScanPortion(portion));
+  };
   const client: Client = {
     node,
     async acquire(owner, resources, terms) {
@@ -140,6 +186,19 @@ export function clientOf(node: LockNode, timeoutMs: number): Client {
         `acquire() granted ${say(resources)} to ${say(owner)}, but must deny it`,
         mistake,
       );
+    },
+    async refuse(owner, resources, terms, mistake) {
+      const site = callSiteOf(client.refuse);
+      const request = { ...requestOf(owner, resources, timeoutMs), ttlMs: longMs, fenceHint: 1, ...terms };
+      const call = Promise.resolve().then(() => node.acquire(Object.freeze(request)));
+      const outcome = within(timeoutMs, "acquire()", call).then(
+        ({ granted }) => (granted ? "granted" : "denied"),
+        (error) => (error instanceof EpochError ? undefined : `rejected with ${error}`),
+      );
+      const answered = await outcome;
+      if (answered === undefined) return;
+      const result = `acquire() of epoch ${terms?.epoch ?? "1, which is the default,"} ${answered}`;
+      throw failed(site, mistakes.served, `${result}, but must reject with an EpochError`, mistake);
     },
     async extend(owner, resources, terms) {
       return extend(callSiteOf(client.extend), owner, resources, terms);
@@ -171,6 +230,28 @@ export function clientOf(node: LockNode, timeoutMs: number): Client {
       const view = await answer(site, "inspect()", () => offered(node.inspect, "inspect").call(node, resource));
       return read(site, () => readNodeView(view));
     },
+    async raiseFloor({ floor = 0, epoch = 0 } = {}) {
+      const site = callSiteOf(client.raiseFloor);
+      const request = Object.freeze({ floor, epoch, timeoutMs });
+      const reply = await answer(site, "raiseFloor()", () =>
+        offered(node.raiseFloor, "raiseFloor").call(node, request),
+      );
+      return read(site, () => readFloor(reply, request));
+    },
+    async scanPortion(cursor) {
+      return scanPortion(callSiteOf(client.scanPortion), cursor);
+    },
+    async scan() {
+      const site = callSiteOf(client.scan);
+      const portions: ScanPortion[] = [];
+      for (let cursor: string | undefined; portions.length < portionsMax; ) {
+        const portion = await scanPortion(site, cursor);
+        portions.push(portion);
+        if (portion.cursor === undefined) return seriesOf(portions);
+        cursor = portion.cursor;
+      }
+      throw errorAt(site, `scan() has not ended after ${portionsMax} portions`, "the series of portions does not end");
+    },
     async watch(resources, onReleased) {
       const site = callSiteOf(client.watch);
       const names = sorted(resources);
@@ -184,6 +265,17 @@ export function clientOf(node: LockNode, timeoutMs: number): Client {
     },
   };
   return client;
+}
+
+function seriesOf(portions: readonly ScanPortion[]): Scanned {
+  const read = portions.flatMap(({ claims }) => claims);
+  const claims = new Map(read.map((claim) => [JSON.stringify([claim.resource, claim.owner]), claim]));
+  return {
+    counters: portions.reduce((sum, { counters }) => sum + counters, 0),
+    highest: Math.max(...portions.map(({ highest }) => highest)),
+    claims: [...claims].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, claim]) => claim),
+    portions,
+  };
 }
 
 /** Sorts resources as requests must. Frozen, because a node must not change its caller's list. */

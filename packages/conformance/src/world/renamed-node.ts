@@ -9,10 +9,12 @@ export function plainNode<N extends LockNode>(node: N, name: string = node.name)
     extend: (request) => node.extend(request),
     release: (request) => node.release(request),
   };
-  const { watch, inspect, close } = node;
+  const { watch, inspect, close, raiseFloor, scan } = node;
   if (watch) plain.watch = watch.bind(node);
   if (inspect) plain.inspect = inspect.bind(node);
   if (close) plain.close = close.bind(node);
+  if (raiseFloor) plain.raiseFloor = raiseFloor.bind(node);
+  if (scan) plain.scan = scan.bind(node);
   return plain as N;
 }
 
@@ -20,16 +22,24 @@ function suggestionOf({ suggestedTimeoutMs }: LockNode): Pick<LockNode, "suggest
   return { ...(suggestedTimeoutMs !== undefined && { suggestedTimeoutMs }) };
 }
 
-/** Returns a node that keeps each resource under another name. */
-export function renamedNode<N extends LockNode>(node: N, keptAs: (resource: string) => string): N {
-  const renamed = <R extends { readonly resources: readonly string[] }>(request: R): R => ({
-    ...request,
-    resources: request.resources.map(keptAs).sort(),
-  });
+/**
+ * Returns a node that keeps each resource under another name.
+ *
+ * @param given the names of claimed resources by the names under which they are kept, which clients of one server share
+ */
+export function renamedNode<N extends LockNode>(
+  node: N,
+  keptAs: (resource: string) => string,
+  given: Map<string, string> = new Map(),
+): N {
+  const renamed = <R extends { readonly resources: readonly string[] }>(request: R): R => {
+    for (const resource of request.resources) given.set(keptAs(resource), resource);
+    return { ...request, resources: request.resources.map(keptAs).sort() };
+  };
   /** Maps the kept names of these resources back to their own. */
   const givenNames = (resources: readonly string[]): ((kept: string) => string) => {
-    const given = new Map(resources.map((resource) => [keptAs(resource), resource]));
-    return (kept) => given.get(kept) ?? kept;
+    const names = new Map(resources.map((resource) => [keptAs(resource), resource]));
+    return (kept) => names.get(kept) ?? kept;
   };
   const result: LockNode = {
     name: node.name,
@@ -52,6 +62,17 @@ export function renamedNode<N extends LockNode>(node: N, keptAs: (resource: stri
     };
   }
   if (node.inspect) result.inspect = (resource) => (node as Required<LockNode>).inspect(keptAs(resource));
+  if (node.raiseFloor) result.raiseFloor = (request) => (node as Required<LockNode>).raiseFloor(request);
+  if (node.scan) {
+    result.scan = async (request) => {
+      const portion = await (node as Required<LockNode>).scan(request);
+      const claims = portion.claims?.map((claim) => ({
+        ...claim,
+        resource: given.get(claim.resource) ?? claim.resource,
+      }));
+      return { ...portion, claims };
+    };
+  }
   if (node.close) result.close = () => (node as Required<LockNode>).close();
   return result as N;
 }

@@ -1,4 +1,13 @@
-import type { AcquireReply, ExtendReply, NodeView, ReleaseReply, Sharer } from "@holdfast/core";
+import type {
+  AcquireReply,
+  ExtendReply,
+  Floor,
+  NodeView,
+  ReleaseReply,
+  ScannedClaim,
+  ScanPortion,
+  Sharer,
+} from "@holdfast/core";
 
 /*
  * Validates the shape of replies before tests look at their meaning. The suite does not use core's validation, so that
@@ -57,12 +66,14 @@ export function readReleaseReply(value: unknown): ReleaseReply {
 
 /** Validates the reply of `inspect`. Throws an error that says what is wrong with it. */
 export function readNodeView(value: unknown): NodeView {
-  const { owner, remainingMs, sharers, fence } = fieldsOf("inspect()", value);
-  assertReply(fence === 0 || isFence(fence), "inspect()", value, "fence must be 0 or a positive safe integer");
+  const { owner, remainingMs, sharers, fence, floor } = fieldsOf("inspect()", value);
+  assertReply(isCounter(fence), "inspect()", value, "fence must be 0 or a positive safe integer");
+  assertReply(floor === undefined || isFence(floor), "inspect()", value, "floor must be a positive integer if given");
+  const counters = { fence, ...(floor !== undefined && { floor }) };
   if (owner === null) {
     assertReply(remainingMs === null, "inspect()", value, "remainingMs must be null where owner is null");
     assertReply(sharers === undefined, "inspect()", value, "a free resource must have no sharers");
-    return { owner, remainingMs, fence };
+    return { owner, remainingMs, ...counters };
   }
   assertReply(typeof owner === "string", "inspect()", value, "owner must be a string or null");
   assertReply(
@@ -71,12 +82,42 @@ export function readNodeView(value: unknown): NodeView {
     value,
     "remainingMs of a held resource must be a finite number of at least 0",
   );
-  if (sharers === undefined) return { owner, remainingMs, fence };
+  if (sharers === undefined) return { owner, remainingMs, ...counters };
   const areSharers = Array.isArray(sharers) && areDifferentOwners(sharers) && sharers.every(hasDuration);
   assertReply(areSharers, "inspect()", value, "sharers must list different owners and their remaining times, if given");
   const own = (sharers as readonly Sharer[]).find((sharer) => sharer.owner === owner);
   assertReply(own?.remainingMs === remainingMs, "inspect()", value, "the owner must be among the sharers, if given");
-  return { owner, remainingMs, sharers: sharers as readonly Sharer[], fence };
+  return { owner, remainingMs, sharers: sharers as readonly Sharer[], ...counters };
+}
+
+/** Validates the reply of `raiseFloor` to a request. Throws an error that says what is wrong with it. */
+export function readFloor(value: unknown, atLeast: Floor): Floor {
+  const { floor, epoch } = fieldsOf("raiseFloor()", value);
+  assertReply(isCounter(floor), "raiseFloor()", value, "floor must be a safe integer, 0 or above");
+  assertReply(isCounter(epoch), "raiseFloor()", value, "epoch must be a safe integer, 0 or above");
+  assertReply(floor >= atLeast.floor, "raiseFloor()", value, `the floor must be at least ${atLeast.floor}`);
+  assertReply(epoch >= atLeast.epoch, "raiseFloor()", value, `the epoch must be at least ${atLeast.epoch}`);
+  return { floor, epoch };
+}
+
+/** Validates the reply of `scan`. Throws an error that says what is wrong with it. */
+export function readScanPortion(value: unknown): ScanPortion {
+  const { counters, highest, claims, cursor } = fieldsOf("scan()", value);
+  assertReply(isCounter(counters), "scan()", value, "counters must be a safe integer, 0 or above");
+  assertReply(isCounter(highest), "scan()", value, "highest must be 0 or a positive safe integer");
+  assertReply(counters === 0 || highest > 0, "scan()", value, "highest must be one of the counters");
+  assertReply(counters > 0 || highest === 0, "scan()", value, "highest must be 0 if there is no counter");
+  assertReply(Array.isArray(claims), "scan()", value, "claims must be a list");
+  const areClaims = claims.every(isScannedClaim);
+  assertReply(areClaims, "scan()", value, "each claim must have a resource, an owner, and a remainingMs of 0 or above");
+  if (cursor === undefined) return { counters, highest, claims };
+  assertReply(isName(cursor), "scan()", value, "cursor must be a non-empty string if given");
+  return { counters, highest, claims, cursor };
+}
+
+function isScannedClaim(value: unknown): value is ScannedClaim {
+  const { resource, owner, remainingMs } = fieldsOf("scan()", value);
+  return isName(resource) && isName(owner) && (isDuration(remainingMs) || remainingMs === Infinity);
 }
 
 function areDifferentOwners(sharers: readonly unknown[]): boolean {
@@ -95,6 +136,14 @@ function fieldsOf(method: string, value: unknown): Record<string, unknown> {
 
 function isFence(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) > 0;
+}
+
+function isCounter(value: unknown): value is number {
+  return value === 0 || isFence(value);
+}
+
+function isName(value: unknown): value is string {
+  return typeof value === "string" && value !== "";
 }
 
 /** Whether a value lists one or more of these resources, each once. */

@@ -81,9 +81,10 @@ export function worldOf(subject: LockNodeSubject, settings: Settings): World {
     throw new TypeError("a subject must have related() if unrelatedResources is declared");
   }
   const bare = { node: clientOf(subject.node, timeoutMs), rival: clientOf(subject.rival, timeoutMs) };
+  const given = new Map<string, string>();
   const clientOfRelated = (node: LockNode): Client =>
     clientOf(
-      renamedNode(node, (resource) => related?.call(subject, resource) ?? resource),
+      renamedNode(node, (resource) => related?.call(subject, resource) ?? resource, given),
       timeoutMs,
     );
   const remotes: RemoteNode[] = [];

@@ -1,0 +1,726 @@
+import { setImmediate, setTimeout } from "node:timers/promises";
+import { type AcquireReply, type AcquireRequest, EpochError, type FloorRequest, type LockNode } from "@holdfast/core";
+import { assertFloor } from "@holdfast/core/requests";
+import { dayMs } from "../world/durations.ts";
+import { type BrokenWrapper, withDenials } from "./broken-node.ts";
+
+/** A floor and an epoch that a wrapper keeps or has seen. */
+interface State {
+  floor: number;
+  epoch: number;
+}
+
+/** Raises each number on its own, as a correct node does. */
+function raise(state: State, { floor, epoch }: FloorRequest): void {
+  state.floor = Math.max(state.floor, floor);
+  state.epoch = Math.max(state.epoch, epoch);
+}
+
+/** Keeps the floor and the epoch in the wrapper, where the node does not see them. */
+function keeping(change: typeof raise = raise): { state: State; methods: Pick<Required<LockNode>, "raiseFloor"> } {
+  const state = { floor: 0, epoch: 0 };
+  return {
+    state,
+    methods: {
+      async raiseFloor(request) {
+        assertFloor(request);
+        change(state, request);
+        return { ...state };
+      },
+    },
+  };
+}
+
+/**
+ * Keeps the floor in the wrapper, and obeys it by a higher hint, which shared claims that join ignore.
+ *
+ * @param obeys whether a request obeys the floor
+ */
+function hinting(
+  node: LockNode,
+  obeys: (request: AcquireRequest) => boolean | Promise<boolean> = () => true,
+  change?: typeof raise,
+): Partial<LockNode> {
+  const { state, methods } = keeping(change);
+  return {
+    ...methods,
+    async acquire(request) {
+      if (!(await obeys(request))) return node.acquire(request);
+      return node.acquire({ ...request, fenceHint: Math.max(request.fenceHint, state.floor + 1) });
+    },
+  };
+}
+
+/** Changes a node that obeys the floor and the epoch. `state` is what it has been raised to. */
+function knowing(node: Required<LockNode>, change: (state: Readonly<State>) => Partial<LockNode>): Partial<LockNode> {
+  const state = { floor: 0, epoch: 0 };
+  return {
+    async raiseFloor(request) {
+      const reply = await node.raiseFloor(request);
+      raise(state, { ...reply, timeoutMs: 0 });
+      return reply;
+    },
+    ...change(state),
+  };
+}
+
+/** Changes what happens to requests that the node refuses for their epoch. */
+function refusing(
+  node: Required<LockNode>,
+  change: (request: AcquireRequest, state: Readonly<State>, error: EpochError) => Promise<AcquireReply>,
+): Partial<LockNode> {
+  return knowing(node, (state) => ({
+    acquire: (request) =>
+      node.acquire(request).catch((error) => {
+        if (error instanceof EpochError) return change(request, state, error);
+        throw error;
+      }),
+  }));
+}
+
+/** Does something for each request that the node refuses for its epoch, before it is refused. */
+function meddling(
+  node: Required<LockNode>,
+  meddle: (request: AcquireRequest, state: Readonly<State>) => Promise<unknown>,
+): Partial<LockNode> {
+  return refusing(node, async (request, state, error) => {
+    await meddle(request, state);
+    throw error;
+  });
+}
+
+/** Changes the epochs of requests. */
+function pretending(
+  node: Required<LockNode>,
+  epochOf: (epoch: number | undefined, nodeEpoch: number) => number | undefined,
+): Partial<LockNode> {
+  return knowing(node, (state) => ({
+    acquire({ epoch, ...request }) {
+      const pretended = epochOf(epoch, state.epoch);
+      return node.acquire(pretended === undefined ? request : { ...request, epoch: pretended });
+    },
+  }));
+}
+
+/** Refuses the owners of some epochs in other calls than `acquire`. */
+function refusingHolders(node: Required<LockNode>, method: "extend" | "release"): Partial<LockNode> {
+  const epochs = new Map<string, number>();
+  return knowing(node, (state) => ({
+    async acquire(request) {
+      const reply = await node.acquire(request);
+      if (reply.granted) epochs.set(request.owner, request.epoch ?? 1);
+      return reply;
+    },
+    async [method](request: never) {
+      const epoch = epochs.get((request as AcquireRequest).owner);
+      if (epoch !== undefined && epoch < state.epoch) throw new EpochError(state.epoch, epoch);
+      return node[method](request);
+    },
+  }));
+}
+
+async function isHeld(node: Required<LockNode>, resource: string): Promise<boolean> {
+  return (await node.inspect(resource)).owner !== null;
+}
+
+const grants = "acquire() grants one more than the floor if the counter is lower, through either client";
+const bothRise = "raiseFloor() raises the floor and the epoch each only if it is lower, for both clients";
+
+/** Faults of nodes that do not keep the floor, or do not obey it. */
+const floors: readonly BrokenWrapper[] = [
+  {
+    fault: "has raiseFloor() and not scan()",
+    caughtBy: "the node offers raiseFloor() and scan()",
+    sees: "floor",
+    breakIt: () => ({ scan: undefined }) as unknown as Partial<LockNode>,
+  },
+  {
+    fault: "keeps a floor and ignores it",
+    caughtBy: grants,
+    sees: "floor",
+    breakIt: () => keeping().methods,
+  },
+  {
+    fault: "obeys the floor only for resources without a counter",
+    caughtBy: grants,
+    sees: "floor",
+    needs: ["inspect"],
+    breakIt: (node) => hinting(node, async ({ resources }) => (await node.inspect(resources[0] as string)).fence === 0),
+  },
+  {
+    fault: "advances the floor with each grant",
+    caughtBy: grants,
+    sees: "floor",
+    breakIt: (node) => ({
+      async acquire(request) {
+        const reply = await node.acquire(request);
+        if (reply.granted) await node.raiseFloor({ floor: reply.fence, epoch: 0, timeoutMs: request.timeoutMs });
+        return reply;
+      },
+    }),
+  },
+  {
+    fault: "grants one more than the floor even if the counter is higher",
+    caughtBy: "acquire() grants one more than the counter if that is not below the floor",
+    sees: "floor",
+    breakIt: (node) =>
+      knowing(node, (state) => ({
+        async acquire(request) {
+          const reply = await node.acquire(request);
+          return reply.granted && state.floor > 0 ? { granted: true, fence: state.floor + 1 } : reply;
+        },
+      })),
+  },
+  {
+    fault: "ignores the hint once it has a floor",
+    caughtBy: "acquire() grants exactly the hint if that is above the floor",
+    sees: "floor",
+    breakIt: (node) =>
+      knowing(node, (state) => ({
+        acquire: (request) => node.acquire({ ...request, fenceHint: state.floor > 0 ? 1 : request.fenceHint }),
+      })),
+  },
+  {
+    fault: "limits the floor like a hint",
+    caughtBy: "acquire() obeys a floor that is further ahead of the clock than a hint may be",
+    sees: "floor",
+    breakIt: (node) => hinting(node),
+  },
+  {
+    fault: "ignores the floor for requests of several resources",
+    caughtBy: "acquire() of several resources grants one more than the highest of the floor and their counters",
+    sees: "floor",
+    breakIt: (node) => hinting(node, ({ resources }) => resources.length === 1),
+  },
+  {
+    fault: "ignores the floor in a takeover",
+    caughtBy: "acquire() with takeover grants one more than the floor",
+    sees: "floor",
+    breakIt: (node) => hinting(node, ({ takeover }) => takeover === undefined),
+  },
+  {
+    fault: "raises the counter of a held resource to the floor when it denies",
+    caughtBy: "acquire() that is denied changes no counter, however high the floor",
+    sees: "floor",
+    needs: ["inspect"],
+    breakIt: (node) =>
+      knowing(node, (state) =>
+        withDenials(node, async (denial, request) => {
+          const { owner, remainingMs } = await node.inspect(request.resources[0] as string);
+          const claim = { ...request, owner: owner as string, ttlMs: Math.ceil(remainingMs as number), rejoin: false };
+          await node.extend({ ...claim, fence: Math.max(1, state.floor) });
+          return denial;
+        }),
+      ),
+  },
+  {
+    fault: "applies the floor to a repeated grant",
+    caughtBy: "acquire() resent by the holder grants again with its fence, however high the floor",
+    sees: "floor",
+    breakIt: (node) =>
+      knowing(node, (state) => ({
+        async acquire(request) {
+          const reply = await node.acquire(request);
+          return reply.granted ? { granted: true, fence: Math.max(reply.fence, state.floor + 1) } : reply;
+        },
+      })),
+  },
+  {
+    fault: "applies the floor to a repeated grant of several resources",
+    caughtBy: "acquire() resent for several resources grants with their highest counter, however high the floor",
+    sees: "floor",
+    breakIt: (node) =>
+      knowing(node, (state) => ({
+        async acquire(request) {
+          const reply = await node.acquire(request);
+          if (!reply.granted || request.resources.length === 1) return reply;
+          return { granted: true, fence: Math.max(reply.fence, state.floor + 1) };
+        },
+      })),
+  },
+  {
+    fault: "grants the largest safe integer twice",
+    caughtBy: "acquire() grants the largest safe integer, and then rejects and claims nothing",
+    sees: "floor",
+    breakIt: (node) => ({
+      acquire: (request) => node.acquire(request).catch(() => ({ granted: true, fence: Number.MAX_SAFE_INTEGER })),
+    }),
+  },
+  {
+    fault: "claims before it finds that no safe integer is left",
+    caughtBy: "acquire() grants the largest safe integer, and then rejects and claims nothing",
+    sees: "floor",
+    breakIt: (node) => ({
+      acquire: (request) =>
+        node.acquire(request).catch(async (error) => {
+          await node.extend({ ...request, fence: 1, rejoin: true }).catch(() => {});
+          throw error;
+        }),
+    }),
+  },
+  {
+    fault: "ignores the floor for a shared claim that joins",
+    caughtBy:
+      "acquire() of a shared claim grants one more than the floor, or the floor itself if it joins lower counters",
+    sees: "floor",
+    breakIt: (node) => hinting(node),
+  },
+  {
+    fault: "advances the counter beyond the floor for a shared claim that joins",
+    caughtBy:
+      "acquire() of a shared claim grants one more than the floor, or the floor itself if it joins lower counters",
+    sees: "floor",
+    breakIt: (node) =>
+      knowing(node, (state) => ({
+        async acquire(request) {
+          const reply = await node.acquire(request);
+          if (!reply.granted || !request.shared || reply.fence > state.floor || state.floor === 0) return reply;
+          await node.extend({ ...request, fence: state.floor + 1, rejoin: false });
+          return { granted: true, fence: state.floor + 1 };
+        },
+      })),
+  },
+  {
+    fault: "sets the counter of sharers back to the floor",
+    caughtBy: "acquire() of a shared claim that joins counters above the floor leaves them alone",
+    sees: "floor",
+    breakIt: (node) =>
+      knowing(node, (state) => ({
+        async acquire(request) {
+          const reply = await node.acquire(request);
+          return reply.granted && request.shared && state.floor > 0 ? { granted: true, fence: state.floor } : reply;
+        },
+      })),
+  },
+  {
+    fault: "applies the floor to extensions",
+    caughtBy: "extend() ignores the floor, and raises the counter no further than its fence",
+    sees: "floor",
+    breakIt: (node) =>
+      knowing(node, (state) => ({
+        extend: (request) => node.extend({ ...request, fence: Math.max(request.fence, state.floor) }),
+      })),
+  },
+  {
+    fault: "applies the floor when it rejoins",
+    caughtBy: "extend() with rejoin ignores the floor, and advances the counter itself",
+    sees: "floor",
+    breakIt: (node) =>
+      knowing(node, (state) => ({
+        async extend(request) {
+          const reply = await node.extend({ ...request, rejoin: false });
+          if (reply.held || !request.rejoin) return reply;
+          return node.extend({ ...request, fence: Math.max(request.fence, state.floor + 1) });
+        },
+      })),
+  },
+  {
+    fault: "applies the floor when it rejoins a shared claim",
+    caughtBy: "extend() with rejoin of a shared claim ignores the floor where it joins",
+    sees: "floor",
+    breakIt: (node) =>
+      knowing(node, (state) => ({
+        extend: (request) =>
+          node.extend(request.shared && request.rejoin ? { ...request, fence: Math.max(1, state.floor) } : request),
+      })),
+  },
+  {
+    fault: "inspects counters as if they were as high as the floor",
+    caughtBy: "inspect() returns the floor beside the counter, and none if there is none",
+    sees: "floor",
+    needs: ["inspect"],
+    breakIt: (node) =>
+      knowing(node, (state) => ({
+        async inspect(resource) {
+          const view = await node.inspect(resource);
+          return { ...view, fence: Math.max(view.fence, state.floor) };
+        },
+      })),
+  },
+  {
+    fault: "does not show its floor",
+    caughtBy: "inspect() returns the floor beside the counter, and none if there is none",
+    sees: "floor",
+    needs: ["inspect"],
+    breakIt: (node) => ({
+      async inspect(resource) {
+        const { floor: _, ...view } = await node.inspect(resource);
+        return view;
+      },
+    }),
+  },
+];
+
+/** Faults of nodes that lose the floor, or do not raise it as they reply. */
+const raises: readonly BrokenWrapper[] = [
+  {
+    fault: "sets the floor and the epoch to those of the latest request",
+    caughtBy: bothRise,
+    sees: "floor",
+    breakIt: (node) => hinting(node, undefined, (state, { floor, epoch }) => Object.assign(state, { floor, epoch })),
+  },
+  {
+    fault: "raises the floor and the epoch only if both are higher",
+    caughtBy: bothRise,
+    sees: "floor",
+    breakIt: (node) =>
+      hinting(node, undefined, (state, request) => {
+        if (request.floor >= state.floor && request.epoch >= state.epoch) raise(state, request);
+      }),
+  },
+  {
+    fault: "keeps the floor and the epoch in each client",
+    caughtBy: bothRise,
+    sees: "floor",
+    breakIt: (node) => hinting(node),
+    breakRival: (node) => hinting(node),
+  },
+  {
+    fault: "loses the last digits of a large floor",
+    caughtBy: "raiseFloor() keeps every digit of the floor and the epoch",
+    sees: "floor",
+    breakIt: (node) => ({
+      async raiseFloor(request) {
+        const floor = request.floor > 10 ** 14 ? Math.floor(request.floor / 100) * 100 : request.floor;
+        const reply = await node.raiseFloor({ ...request, floor });
+        return { ...reply, floor: Math.max(reply.floor, request.floor) };
+      },
+    }),
+  },
+  {
+    fault: "accepts any floor",
+    caughtBy: "raiseFloor() rejects a malformed request, and changes nothing",
+    sees: "floor",
+    breakIt: (node) => ({
+      raiseFloor: (request) =>
+        node.raiseFloor({ ...request, floor: Math.max(0, Math.trunc(Number(request.floor)) || 0) }),
+    }),
+  },
+  {
+    fault: "reads the floor, compares it, and writes it in a second step",
+    caughtBy: "raiseFloor() sent many times at once leaves the highest floor and the highest epoch",
+    sees: "floor",
+    breakIt() {
+      let stored = { floor: 0, epoch: 0 };
+      return {
+        async raiseFloor(request) {
+          const state = { ...stored };
+          await setImmediate();
+          raise(state, request);
+          stored = state;
+          return { ...state };
+        },
+      };
+    },
+  },
+  {
+    fault: "replies to raiseFloor() before the floor is in force",
+    caughtBy: "acquire() that is sent after raiseFloor() has resolved obeys it, among many concurrent calls",
+    sees: "floor",
+    breakIt: raisingLater,
+  },
+  {
+    fault: "replies to raiseFloor() before the epoch is in force",
+    caughtBy: "acquire() that is sent after raiseFloor() has raised the epoch is refused, among many calls",
+    sees: "floor",
+    breakIt: raisingLater,
+  },
+  {
+    fault: "forgets the floor with the counters, after a day",
+    caughtBy: "the floor and the epoch outlive claims and counters",
+    sees: "floor",
+    needs: ["advance"],
+    breakIt: (node, elapsedMs) => forgettingAfter(node, elapsedMs, dayMs),
+  },
+  {
+    fault: "forgets the floor after two seconds",
+    caughtBy: "the floor and the epoch last for seconds",
+    sees: "floor",
+    breakIt: (node, elapsedMs) => forgettingAfter(node, elapsedMs, 2_000),
+  },
+  {
+    fault: "loses the floor when its connection is lost",
+    caughtBy: "the floor and the epoch outlive the connection that raised them",
+    sees: "floor",
+    needs: ["server"],
+    breakIt(node) {
+      const { state, methods } = keeping();
+      return {
+        ...hinting(node),
+        async raiseFloor(request) {
+          await node.raiseFloor({ ...request, floor: 0, epoch: 0 }).catch((error) => {
+            Object.assign(state, { floor: 0, epoch: 0 });
+            throw error;
+          });
+          return methods.raiseFloor(request);
+        },
+      };
+    },
+  },
+  {
+    fault: "confirms a floor while its server is unreachable",
+    caughtBy: "raiseFloor() and scan() reject in time while the server is unreachable",
+    sees: "floor",
+    needs: ["server"],
+    breakIt: (node) => ({ raiseFloor: (request) => node.raiseFloor(request).catch(() => request) }),
+  },
+  {
+    fault: "keeps the floor in its process",
+    caughtBy: "a floor and an epoch that one process raises are obeyed by another, at once",
+    sees: "floor",
+    needs: ["otherProcess"],
+    breakIt: (node) => hinting(node),
+  },
+  {
+    fault: "names no more waiters once the floor was raised",
+    caughtBy: "raiseFloor() changes no waiting list",
+    sees: "floor",
+    needs: ["waitingLists"],
+    breakIt: (node) =>
+      knowing(node, (state) => ({
+        release: (request) => node.release(state.floor > 0 ? { ...request, undo: true } : request),
+      })),
+  },
+];
+
+/** Replies at once, and raises a moment later. */
+function raisingLater(node: Required<LockNode>): Partial<LockNode> {
+  const { state, methods } = keeping();
+  return {
+    async raiseFloor(request) {
+      await methods.raiseFloor(request);
+      setTimeout(5)
+        .then(() => node.raiseFloor(request))
+        .catch(() => {});
+      return { ...state };
+    },
+  };
+}
+
+/** Forgets the floor and the epoch some time after they were raised. */
+function forgettingAfter(node: Required<LockNode>, elapsedMs: () => number, afterMs: number): Partial<LockNode> {
+  let raisedAtMs = 0;
+  const { state, methods } = keeping();
+  const current = (): State => (elapsedMs() - raisedAtMs < afterMs ? state : { floor: 0, epoch: 0 });
+  return {
+    async raiseFloor(request) {
+      if (request.floor > 0 || request.epoch > 0) raisedAtMs = elapsedMs();
+      await methods.raiseFloor(request);
+      return { ...current() };
+    },
+    async acquire(request) {
+      const { floor, epoch } = current();
+      const { epoch: clientEpoch = 1 } = request;
+      if (epoch > 0 && Math.abs(clientEpoch - epoch) > 1) throw new EpochError(epoch, clientEpoch);
+      return node.acquire({ ...request, fenceHint: Math.max(request.fenceHint, floor + 1) });
+    },
+  };
+}
+
+const neighbours = "acquire() is served if its epoch differs from that of the node by 1 at most, and no other";
+
+/** Faults in the choice of clients that are served. */
+const epochs: readonly BrokenWrapper[] = [
+  {
+    fault: "serves clients of older epochs",
+    caughtBy: neighbours,
+    sees: "floor",
+    breakIt: (node) => pretending(node, (epoch = 1, nodeEpoch) => Math.max(epoch, nodeEpoch)),
+  },
+  {
+    fault: "serves clients of the epoch after the next one",
+    caughtBy: neighbours,
+    sees: "floor",
+    breakIt: (node) =>
+      pretending(node, (epoch = 1, nodeEpoch) => (nodeEpoch > 0 && epoch === nodeEpoch + 2 ? nodeEpoch : epoch)),
+  },
+  {
+    fault: "refuses clients of the next epoch",
+    caughtBy: neighbours,
+    sees: "floor",
+    breakIt: (node) =>
+      pretending(node, (epoch = 1, nodeEpoch) => (nodeEpoch > 0 && epoch === nodeEpoch + 1 ? nodeEpoch + 2 : epoch)),
+  },
+  {
+    fault: "refuses clients of the previous epoch",
+    caughtBy: neighbours,
+    sees: "floor",
+    breakIt: (node) => pretending(node, (epoch = 1, nodeEpoch) => (epoch === nodeEpoch - 1 ? nodeEpoch + 2 : epoch)),
+  },
+  {
+    fault: "rejects with an error that does not tell that the epoch is the reason",
+    caughtBy: neighbours,
+    sees: "floor",
+    breakIt: (node) =>
+      refusing(node, async (_request, _state, { message }) => {
+        throw new Error(message);
+      }),
+  },
+  {
+    fault: "denies requests of other epochs",
+    caughtBy: neighbours,
+    sees: "floor",
+    breakIt: (node) => refusing(node, async () => ({ granted: false })),
+  },
+  {
+    fault: "serves every request without an epoch",
+    caughtBy: "acquire() without an epoch counts as one of epoch 1",
+    sees: "floor",
+    breakIt: (node) => pretending(node, (epoch, nodeEpoch) => (nodeEpoch > 0 ? (epoch ?? nodeEpoch) : epoch)),
+  },
+  {
+    fault: "refuses later epochs while it has none",
+    caughtBy: "acquire() is served whatever its epoch while the epoch of the node is 0",
+    sees: "floor",
+    breakIt: (node) => ({
+      async acquire(request) {
+        if ((request.epoch ?? 1) > 2) throw new EpochError(1, request.epoch ?? 1);
+        return node.acquire(request);
+      },
+    }),
+  },
+  {
+    fault: "refuses a request for its epoch, and has claimed the resource",
+    caughtBy: "acquire() that is refused for its epoch claims nothing, and changes no counter",
+    sees: "floor",
+    breakIt: (node) => meddling(node, (request, { epoch }) => node.acquire({ ...request, epoch })),
+  },
+  {
+    fault: "refuses a request for its epoch, and has advanced the counter",
+    caughtBy: "acquire() that is refused for its epoch claims nothing, and changes no counter",
+    sees: "floor",
+    breakIt: (node) =>
+      meddling(node, async (request, { epoch }) => {
+        const { granted } = await node.acquire({ ...request, epoch });
+        if (granted) await node.release(request);
+      }),
+  },
+  {
+    fault: "refuses a request for its epoch, and has claimed the first of several resources",
+    caughtBy: "acquire() of several resources that is refused for its epoch claims none of them",
+    sees: "floor",
+    breakIt: (node) =>
+      meddling(node, async (request, { epoch }) => {
+        const resources = request.resources.slice(0, 1);
+        if (request.resources.length > 1) await node.acquire({ ...request, resources, epoch });
+      }),
+  },
+  {
+    fault: "refuses a shared request for its epoch, and has joined",
+    caughtBy: "acquire() of a shared claim is refused for its epoch, and does not join",
+    sees: "floor",
+    breakIt: (node) =>
+      meddling(node, async (request, { epoch }) => {
+        if (request.shared) await node.acquire({ ...request, epoch });
+      }),
+  },
+  {
+    fault: "refuses a takeover for its epoch, and has ended the old claim",
+    caughtBy: "acquire() is refused for its epoch while another owner holds the resource, and changes nothing",
+    sees: "floor",
+    breakIt: (node) =>
+      meddling(node, async (request) => {
+        if (request.takeover !== undefined) await node.release({ ...request, owner: request.takeover });
+      }),
+  },
+  {
+    fault: "looks at the epoch only when nothing else blocks the request",
+    caughtBy: "acquire() is refused for its epoch while another owner holds the resource, and changes nothing",
+    sees: "floor",
+    needs: ["inspect"],
+    breakIt: (node) =>
+      refusing(node, async (request, _state, error) => {
+        if (await isHeld(node, request.resources[0] as string)) return { granted: false };
+        throw error;
+      }),
+  },
+  {
+    fault: "repeats a grant to a holder whose epoch it no longer serves",
+    caughtBy: "acquire() resent by a holder of an older epoch is refused, and its claim stays",
+    sees: "floor",
+    needs: ["inspect"],
+    breakIt: (node) =>
+      refusing(node, async (request, _state, error) => {
+        const { owner, fence } = await node.inspect(request.resources[0] as string);
+        if (owner === request.owner) return { granted: true, fence };
+        throw error;
+      }),
+  },
+  {
+    fault: "does not extend the claims of older epochs",
+    caughtBy: "extend() and release() serve holders of all epochs",
+    sees: "floor",
+    breakIt: (node) => refusingHolders(node, "extend"),
+  },
+  {
+    fault: "does not release the claims of older epochs",
+    caughtBy: "extend() and release() serve holders of all epochs",
+    sees: "floor",
+    breakIt: (node) => refusingHolders(node, "release"),
+  },
+  {
+    fault: "ends the claims of older epochs",
+    caughtBy: "extend() and release() serve holders of all epochs",
+    sees: "floor",
+    breakIt(node) {
+      const claims: AcquireRequest[] = [];
+      return {
+        async acquire(request) {
+          const reply = await node.acquire(request);
+          if (reply.granted) claims.push(request);
+          return reply;
+        },
+        async raiseFloor(request) {
+          const reply = await node.raiseFloor(request);
+          for (const claim of claims) if ((claim.epoch ?? 1) < reply.epoch) await node.release(claim);
+          return reply;
+        },
+      };
+    },
+  },
+  {
+    fault: "rejoins nothing once it has an epoch",
+    caughtBy: "extend() with rejoin serves holders of all epochs",
+    sees: "floor",
+    breakIt: (node) =>
+      knowing(node, (state) => ({
+        extend: (request) => node.extend(state.epoch > 0 ? { ...request, rejoin: false } : request),
+      })),
+  },
+  {
+    fault: "refuses a request for its epoch, and has added its waiter to the list",
+    caughtBy: "acquire() that is refused for its epoch adds its waiter to no waiting list",
+    sees: "floor",
+    needs: ["inspect", "waitingLists"],
+    breakIt: enlistingRefused,
+  },
+  {
+    fault: "refuses a request for its epoch, and has removed its waiter from the list",
+    caughtBy: "acquire() that is refused for its epoch removes no waiter from a waiting list",
+    sees: "floor",
+    needs: ["waitingLists"],
+    breakIt: (node) =>
+      meddling(node, async (request, { epoch }) => {
+        const owner = crypto.randomUUID();
+        const { granted } = await node.acquire({ ...request, owner, epoch });
+        if (granted) await node.release({ ...request, owner, undo: true });
+      }),
+  },
+  {
+    fault: "favours a writer that it refuses for its epoch",
+    caughtBy: "acquire() of an exclusive claim that is refused for its epoch keeps nobody from sharing",
+    sees: "floor",
+    needs: ["inspect", "waitingLists"],
+    breakIt: enlistingRefused,
+  },
+];
+
+/** Treats a request that is refused for its epoch as one that waits. */
+function enlistingRefused(node: Required<LockNode>): Partial<LockNode> {
+  return meddling(node, async (request, { epoch }) => {
+    if (await isHeld(node, request.resources[0] as string)) await node.acquire({ ...request, epoch });
+  });
+}
+
+/** Faults in the floor and the epoch. Each of them can repeat fences, or let two clients hold one lock. */
+export const brokenFloors: readonly BrokenWrapper[] = [...floors, ...raises, ...epochs];
