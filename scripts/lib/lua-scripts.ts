@@ -16,6 +16,7 @@ export interface LuaScript {
 export const luaScripts: readonly LuaScript[] = [
   { main: "packages/redis/src/lua/lock.lua", module: "packages/redis/src/lock-script.ts" },
   { main: "packages/redis/src/fenced/fenced.lua", module: "packages/redis/src/fenced/fenced-script.ts" },
+  { main: "packages/redis/src/floor/floor.lua", module: "packages/redis/src/floor/floor-script.ts" },
 ];
 
 /** Returns the lines of a script, with those of the files that it includes. */

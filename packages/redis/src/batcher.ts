@@ -1,5 +1,6 @@
 import type { RedisConnection } from "./connection.ts";
 import { within } from "./deadline.ts";
+import type { CallHeader } from "./encoding.ts";
 import { notConnected } from "./not-connected.ts";
 import { Operation, type OperationRecord } from "./operation.ts";
 import { PendingClaims } from "./pending-claims.ts";
@@ -46,15 +47,15 @@ export class Batcher {
 
   /**
    * @param connection sends the calls
-   * @param guardMs how long after its start the server does not vote
+   * @param header see {@link CallHeader}
    * @param onDisconnected called when the connection turns out to be lost
    */
-  constructor(connection: RedisConnection, guardMs: number, onDisconnected: () => void) {
+  constructor(connection: RedisConnection, header: CallHeader, onDisconnected: () => void) {
     this.#connection = connection;
     this.#onDisconnected = onDisconnected;
     this.#sendsOneByOne = connection.isCluster || connection.settlesInTime === true;
     this.#pendingClaims = new PendingClaims(connection, () => this.#flushSoon());
-    this.#executor = new ScriptExecutor(connection, guardMs, {
+    this.#executor = new ScriptExecutor(connection, header, {
       onEnded: (operations) => this.#onEnded(operations),
       onDisconnected,
     });

@@ -54,17 +54,17 @@ function createEncoder({ prefix, fenceTtlMs, restartGuardMs, isCluster }: Encodi
   return {
     acquire: rememberingLast((request) => {
       assertAcquire(request);
-      const { resources, owner, ttlMs, fenceHint, takeover = "", shared = false, waiter = "" } = request;
+      const { resources, owner, ttlMs, fenceHint, takeover = "", shared = false, epoch = 1, waiter = "" } = request;
       const keys = lockKeys(resources);
       const count = keys.length;
       for (let index = 0; index < count; index++) keys.push(fenceKey(keys[index] as string));
-      const claim = [owner, String(fenceHint), String(ttlMs), keepMs(ttlMs)];
+      const claim = [owner, String(fenceHint), String(ttlMs), keepMs(ttlMs), String(epoch)];
       const isCommon = count === 1 && !shared && takeover === "" && waiter === "" && restartGuardMs === 0;
       const words = isCommon
         ? ["acquire-one", ...claim]
         : [shared ? "acquire-shared" : "acquire", String(count), ...claim, takeover, waiter];
       if (waiter !== "") for (let index = 0; index < count; index++) keys.push(waitingListKey(keys[index] as string));
-      return { name: "acquire", resources, keys, words, fenceHint, read: readAcquire };
+      return { name: "acquire", resources, keys, words, fenceHint, epoch, read: readAcquire };
     }),
     extend: rememberingLast((request) => {
       assertExtend(request);
@@ -128,10 +128,18 @@ function rememberingLast<Request extends NodeRequest>(
   };
 }
 
+/** What a node tells the script in each call. */
+export interface CallHeader {
+  /** How long after its start the server does not vote, in milliseconds. */
+  readonly guardMs: number;
+  /** The key of the floor and the epoch; empty if the node has none. */
+  readonly floorKey: string;
+}
+
 /** The records of a call, shared by all nodes that are sent the same operations in one tick. */
 interface CallTemplate {
   readonly records: readonly OperationRecord[];
-  readonly guardMs: number;
+  readonly header: CallHeader;
   readonly keyCount: number;
   /** A number that the reply must repeat, so that the reply to another call is recognised. */
   readonly callId: number;
@@ -147,10 +155,10 @@ let latestTemplate: CallTemplate | undefined;
  * Returns the template for the operations. Core sends the same requests to all nodes of a `Redlock` in a row, so their
  * calls of one tick are equal, and encoded once.
  */
-function templateFor(operations: readonly Operation[], guardMs: number): CallTemplate {
+function templateFor(operations: readonly Operation[], header: CallHeader): CallTemplate {
   const { length } = operations;
   let template = latestTemplate;
-  if (template !== undefined && template.guardMs === guardMs && template.records.length === length) {
+  if (template !== undefined && isSameHeader(template.header, header) && template.records.length === length) {
     let index = 0;
     while (index < length && template.records[index] === (operations[index] as Operation).record) index += 1;
     if (index === length) return template;
@@ -162,9 +170,13 @@ function templateFor(operations: readonly Operation[], guardMs: number): CallTem
     records[index] = record;
     keyCount += record.keys.length;
   }
-  template = { records, guardMs, keyCount, callId: newCallId(), text: "", command: "", script: "" };
+  template = { records, header, keyCount, callId: newCallId(), text: "", command: "", script: "" };
   latestTemplate = template;
   return template;
+}
+
+function isSameHeader(a: CallHeader, b: CallHeader): boolean {
+  return a.guardMs === b.guardMs && a.floorKey === b.floorKey;
 }
 
 const live = ".";
@@ -180,9 +192,9 @@ export class EncodedCall implements ScriptCall {
   /** The marks of the operations, once `keysAndArguments` has returned them. */
   #marks: Buffer | undefined;
 
-  /** @param guardMs how long after its start the server does not vote */
-  constructor(operations: readonly Operation[], guardMs: number) {
-    const template = templateFor(operations, guardMs);
+  /** @param header see {@link CallHeader} */
+  constructor(operations: readonly Operation[], header: CallHeader) {
+    const template = templateFor(operations, header);
     this.operations = operations;
     this.callId = template.callId;
     this.keyCount = template.keyCount;
@@ -216,21 +228,14 @@ export class EncodedCall implements ScriptCall {
   }
 
   #encode(command: string, script: string): string {
-    const words = this.#words(this.#currentMarks());
-    const parts = [`*${words.length + 3}`];
-    pushBulk(parts, command);
-    pushBulk(parts, script);
-    pushBulk(parts, String(this.keyCount));
-    for (const word of words) pushBulk(parts, word);
-    parts.push("\r\n");
-    return parts.join("");
+    return encodeCommand([command, script, String(this.keyCount), ...this.#words(this.#currentMarks())]);
   }
 
   #words<Marks>(marks: Marks): (string | Marks)[] {
-    const { records, callId, guardMs } = this.#template;
+    const { records, callId, header } = this.#template;
     const words: (string | Marks)[] = [];
     for (const { keys } of records) for (const key of keys) words.push(key);
-    words.push(String(callId), marks, String(guardMs));
+    words.push(String(callId), marks, String(header.guardMs), header.floorKey);
     for (const record of records) for (const word of record.words) words.push(word);
     return words;
   }
@@ -240,6 +245,14 @@ export class EncodedCall implements ScriptCall {
     for (const operation of this.operations) marks += operation.isGivenUp ? struckOut : live;
     return marks;
   }
+}
+
+/** Returns a command in the Redis protocol. */
+export function encodeCommand(words: readonly string[]): string {
+  const parts = [`*${words.length}`];
+  for (const word of words) pushBulk(parts, word);
+  parts.push("\r\n");
+  return parts.join("");
 }
 
 /** Adds a word as a bulk string of the Redis protocol. The next part starts with the line break that ends this one. */

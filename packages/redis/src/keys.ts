@@ -4,6 +4,12 @@ import { clusterSlot, hashTag, tagOfSlot } from "./cluster-slot.ts";
 /** The prefix of all fence counters. No lock key may begin with it. */
 export const fenceKeyPrefix = "holdfast:fence:";
 
+/**
+ * The prefix of all floors; the prefix of the lock keys follows. Whoever may use fence counters may use floors, too. It
+ * is the name of no fence counter, because a brace follows the prefix of those.
+ */
+const floorKeyPrefix = `${fenceKeyPrefix}floor:`;
+
 /** The prefix of all waiting lists. */
 const waitingListPrefix = "holdfast:line:";
 
@@ -90,6 +96,18 @@ export function fenceKey(lockKey: string): string {
   // Without a hash tag, the whole key determines the slot. It can serve as the tag unless it contains a closing brace.
   if (!lockKey.includes("}")) return `${fenceKeyPrefix}{${lockKey}}`;
   return `${fenceKeyPrefix}{${tagOfSlot(clusterSlot(lockKey))}}${lockKey}`;
+}
+
+/**
+ * Returns the key of the floor and the epoch of a node, for programs that inspect or clean up servers. Its value is both
+ * numbers in decimal digits with a space between them; it has no ttl. Nodes on a Redis Cluster have none.
+ *
+ * @param prefix the node's option `prefix`
+ * @example
+ *   floorKey("lock:"); // "holdfast:fence:floor:lock:"
+ */
+export function floorKey(prefix: string): string {
+  return floorKeyPrefix + prefix;
 }
 
 /** Returns the key of the waiting list of a lock key, in the same slot. */

@@ -4,8 +4,9 @@ export interface OperationRecord {
   readonly resources: readonly string[];
   readonly keys: readonly string[];
   readonly words: readonly string[];
-  /** The hint of an acquire. */
+  /** The hint of an acquire, and the epoch of its client. */
   readonly fenceHint?: number;
+  readonly epoch?: number;
   /** Reads the answer. */
   readonly read: AnswerReader;
 }

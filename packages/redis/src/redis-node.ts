@@ -4,15 +4,20 @@ import {
   ConfigurationError,
   type ExtendReply,
   type ExtendRequest,
+  type Floor,
+  type FloorRequest,
   type LockNode,
   type NodeView,
   type ReleaseReply,
+  type ScanPortion,
+  type ScanRequest,
   type Unwatch,
 } from "@holdfast/core";
 import { Batcher } from "./batcher.ts";
 import type { RedisConnection } from "./connection.ts";
 import { encoderFor } from "./encoding.ts";
-import { channelPrefix, keyNames } from "./keys.ts";
+import { floorCalls } from "./floor/floor-calls.ts";
+import { channelPrefix, floorKey, keyNames } from "./keys.ts";
 import { Notifications } from "./notifications.ts";
 import { parseOptions, type RedisNodeOptions } from "./options.ts";
 import { ServerCheck, type ServerIdentity } from "./server-check.ts";
@@ -24,6 +29,16 @@ export interface RedisNode extends LockNode {
 
   /** See {@link LockNode.inspect}. `remainingMs` is also null if another program keeps the key without a ttl. */
   inspect(resource: string): Promise<NodeView>;
+
+  /** See {@link LockNode.raiseFloor}. Absent on a Redis Cluster. Needs the permission `+info`. */
+  raiseFloor?(request: FloorRequest): Promise<Floor>;
+
+  /**
+   * See {@link LockNode.scan}. Absent on a Redis Cluster. Needs the permissions `+scan` and `+info`. Rejects if the
+   * server has restarted since the first portion. A claim is found by its fence counter: a claim whose counter another
+   * program has deleted is not found.
+   */
+  scan?(request: ScanRequest): Promise<ScanPortion>;
 
   /**
    * Ends all watches and closes their connection, the only thing that the node owns. The client stays open, and locks
@@ -44,8 +59,11 @@ export interface RedisNode extends LockNode {
 export function redisNode(connection: RedisConnection, options: RedisNodeOptions = {}): RedisNode {
   const settings = parseOptions(options, connection.name);
   const { name, prefix, wakeUps, restartGuardMs, verifyServer } = settings;
-  const encoder = encoderFor({ ...settings, isCluster: connection.isCluster });
-  const batcher = new Batcher(connection, restartGuardMs, () => serverCheck?.invalidate());
+  const { isCluster } = connection;
+  const encoder = encoderFor({ ...settings, isCluster });
+  // The floor of a cluster would be in another slot than most locks.
+  const header = { guardMs: restartGuardMs, floorKey: isCluster ? "" : floorKey(prefix) };
+  const batcher = new Batcher(connection, header, () => serverCheck?.invalidate());
   const identify = async (request: AcquireRequest) =>
     (await batcher.identify(encoder.identify(request), request.timeoutMs)) as ServerIdentity;
   const serverCheck = verifyServer ? new ServerCheck(name, identify) : undefined;
@@ -83,9 +101,11 @@ export function redisNode(connection: RedisConnection, options: RedisNodeOptions
     async close() {
       notifications?.close();
     },
+
+    ...(!isCluster && floorCalls(connection, prefix)),
   };
   if (notifications) {
-    const { lockKeys } = keyNames(prefix, connection.isCluster);
+    const { lockKeys } = keyNames(prefix, isCluster);
     node.watch = async (resources, onReleased) => {
       const keys = resources.flatMap((resource) => lockKeys([resource]));
       batcher.assertConnected(keys[0] as string);

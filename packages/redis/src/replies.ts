@@ -1,4 +1,11 @@
-import type { AcquireReply, ExtendReply, NodeView, ReleaseReply, Sharer } from "@holdfast/core";
+import {
+  type AcquireReply,
+  EpochError,
+  type ExtendReply,
+  type NodeView,
+  type ReleaseReply,
+  type Sharer,
+} from "@holdfast/core";
 import type { OperationRecord } from "./operation.ts";
 import type { ServerIdentity } from "./server-check.ts";
 
@@ -53,6 +60,7 @@ export function readAcquire(answer: unknown, record: OperationRecord): AcquireRe
   if (status === "recovering" && ms !== undefined && ms > 0) {
     throw new Error(`recovering from a restart, ${seconds(ms)} left`);
   }
+  if (status === "epoch" && ms !== undefined && ms > 0) throw new EpochError(ms, record.epoch ?? 1);
   throw nonsense("acquire", answer);
 }
 
@@ -83,22 +91,24 @@ export function readIdentity(answer: unknown): ServerIdentity {
 
 /** Reads the answer to `inspect`. */
 export function readNodeView(answer: unknown): NodeView {
-  const isView = Array.isArray(answer) && (answer.length === 4 || answer.length === 5);
+  const isView = Array.isArray(answer) && (answer.length === 5 || answer.length === 6);
   if (!isView) detailsOf(answer);
-  const [holder, left, counter, recovering, claims] = isView ? answer : [];
+  const [holder, left, counter, recovering, lowest, claims] = isView ? answer : [];
   const owner = holder === null ? null : textOf(holder);
   const leftMs = integerOf(left);
   const fence = integerOf(counter);
   const recoveringMs = integerOf(recovering);
+  const floor = integerOf(lowest);
   if (recoveringMs === -1) throw unknownUptime();
   const sharers = claims === undefined ? [] : sharersIn(claims);
   const isComplete = owner !== undefined && leftMs !== undefined && sharers !== undefined;
-  if (!isComplete || !isCount(fence) || !isCount(recoveringMs)) throw nonsense("inspect", answer);
+  if (!isComplete || !isCount(fence) || !isCount(recoveringMs) || !isCount(floor)) throw nonsense("inspect", answer);
   return {
     owner,
     remainingMs: leftMs < 0 ? null : leftMs,
     ...(sharers.length > 0 && { sharers }),
     fence,
+    ...(floor > 0 && { floor }),
     ...(recoveringMs > 0 && { recoveringMs }),
   };
 }
@@ -143,18 +153,20 @@ function seconds(ms: number): string {
 }
 
 /** Reads an integer, which may be text. Returns undefined if it is none, or not a safe one. */
-function integerOf(value: unknown): number | undefined {
+export function integerOf(value: unknown): number | undefined {
   if (Number.isSafeInteger(value)) return value as number;
   const text = textOf(value);
   if (text === undefined || !/^(0|-?[1-9]\d*)$/.test(text)) return undefined;
   return Number.isSafeInteger(Number(text)) ? Number(text) : undefined;
 }
 
-function textOf(value: unknown): string | undefined {
+/** Reads a text, which may be bytes. Returns undefined if it is none. */
+export function textOf(value: unknown): string | undefined {
   return typeof value === "string" || Buffer.isBuffer(value) ? String(value) : undefined;
 }
 
-function nonsense(operation: string, reply: unknown): Error {
+/** Returns an error about a reply that the script cannot have sent. */
+export function nonsense(operation: string, reply: unknown): Error {
   const text = JSON.stringify(reply) ?? String(reply);
   return new Error(
     `the server answered ${operation} with ${text.slice(0, 100)}, which is not an answer of the lock script`,

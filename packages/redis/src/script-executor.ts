@@ -1,5 +1,5 @@
 import type { RedisConnection } from "./connection.ts";
-import { EncodedCall } from "./encoding.ts";
+import { type CallHeader, EncodedCall } from "./encoding.ts";
 import { lockScriptSha, lockScriptSource } from "./lock-script.ts";
 import { messageOf } from "./message-of.ts";
 import { notConnected } from "./not-connected.ts";
@@ -19,13 +19,13 @@ type Command = "EVALSHA" | "EVAL";
 /** Sends the operations of one node as calls of the script, and settles each of them. */
 export class ScriptExecutor {
   readonly #connection: RedisConnection;
-  readonly #guardMs: number;
+  readonly #header: CallHeader;
   readonly #listener: ExecutorListener;
 
-  /** @param guardMs how long after its start the server does not vote */
-  constructor(connection: RedisConnection, guardMs: number, listener: ExecutorListener) {
+  /** @param header see {@link CallHeader} */
+  constructor(connection: RedisConnection, header: CallHeader, listener: ExecutorListener) {
     this.#connection = connection;
-    this.#guardMs = guardMs;
+    this.#header = header;
     this.#listener = listener;
   }
 
@@ -41,7 +41,7 @@ export class ScriptExecutor {
       if (live.length > 0) this.send(live, command);
       return;
     }
-    this.#run(new EncodedCall(operations, this.#guardMs), command);
+    this.#run(new EncodedCall(operations, this.#header), command);
   }
 
   #run(call: EncodedCall, command: Command): void {

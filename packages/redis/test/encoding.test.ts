@@ -116,7 +116,7 @@ describe("a record", () => {
   ): Promise<{ keys: unknown[]; words: unknown[] }> {
     const [call] = (await callsOf(1, (node) => ignore(ask(node)), options)) as [ScriptCall];
     const words = call.keysAndArguments();
-    return { keys: words.slice(0, call.keyCount), words: words.slice(call.keyCount + 3) };
+    return { keys: words.slice(0, call.keyCount), words: words.slice(call.keyCount + 4) };
   }
 
   const lock = "lock:r";
@@ -128,10 +128,12 @@ describe("a record", () => {
   test("of acquire() is short for one resource without takeover, waiter and guard", async () => {
     expect(await recordOf(({ acquire }) => acquire(acquireRequest("alice", terms)))).toEqual({
       keys: [lock, fence],
-      words: ["acquire-one", "alice", "7", "5000", String(dayMs + 5_000)],
+      words: ["acquire-one", "alice", "7", "5000", String(dayMs + 5_000), "1"],
     });
     const forEver = await recordOf(({ acquire }) => acquire(acquireRequest("alice", terms)), { fenceTtlMs: Infinity });
-    expect(forEver.words.at(-1)).toBe("0");
+    expect(forEver.words.at(-2)).toBe("0");
+    const later = await recordOf(({ acquire }) => acquire(acquireRequest("alice", { ...terms, epoch: 3 })));
+    expect(later.words.at(-1)).toBe("3");
   });
 
   test.each([
@@ -143,7 +145,7 @@ describe("a record", () => {
     const record = await recordOf(({ acquire }) => acquire(acquireRequest("alice", { ...terms, ...more })), options);
     expect(record).toEqual({
       keys,
-      words: ["acquire", count, "alice", "7", "5000", String(dayMs + 5_000), ...last],
+      words: ["acquire", count, "alice", "7", "5000", String(dayMs + 5_000), "1", ...last],
     });
   });
 
@@ -161,7 +163,7 @@ describe("a record", () => {
     const claim = acquireRequest("alice", { ...terms, shared: true });
     expect(await recordOf(({ acquire }) => acquire(claim))).toEqual({
       keys: [lock, fence],
-      words: ["acquire-shared", "1", "alice", "7", "5000", String(dayMs + 5_000), "", ""],
+      words: ["acquire-shared", "1", "alice", "7", "5000", String(dayMs + 5_000), "1", "", ""],
     });
     const extension = extendRequest("alice", { ttlMs: 5_000, fence: 9, shared: true });
     expect(await recordOf(({ extend }) => extend(extension))).toEqual({
@@ -195,14 +197,14 @@ describe("the header of a call", () => {
   const headerOf = (call: ScriptCall) =>
     call
       .keysAndArguments()
-      .slice(call.keyCount, call.keyCount + 3)
+      .slice(call.keyCount, call.keyCount + 4)
       .map(String);
 
-  test("has a unique call id, the marks, and the guard of the node", async () => {
+  test("has a unique call id, the marks, the guard of the node, and the key of its floor", async () => {
     const [call] = (await callsOf(1, askForMuch)) as [ScriptCall];
-    const [callId, marks, guardMs] = headerOf(call);
+    const [callId, marks, ...others] = headerOf(call);
     expect(callId).toMatch(/^\d+$/);
-    expect([marks, guardMs]).toEqual([".....", "0"]);
+    expect([marks, ...others]).toEqual([".....", "0", "holdfast:fence:floor:lock:"]);
     const guard = { restartGuardMs: longMs };
     const [guarded, another] = await callsOf(2, ({ inspect }) => ignore(inspect("r")), guard);
     expect(headerOf(guarded as ScriptCall)[2]).toBe(String(longMs));

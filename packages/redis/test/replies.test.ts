@@ -36,18 +36,18 @@ const noDenial = [
   ["denied", 1, 2],
 ];
 const noRecovery = [["recovering"], ["recovering", 0], ["recovering", -2], ["recovering", "x"], ["recovering", 1.5]];
-const view: readonly unknown[] = ["a", 1, 1, 0];
+const noEpoch = [["epoch"], ["epoch", 0], ["epoch", -1], ["epoch", "x"], ["epoch", null]];
+const view: readonly unknown[] = ["a", 1, 1, 0, 0];
 
 describe("an answer that the script never gives", () => {
-  test.each([...nonsense, ...noGrant, ...noDenial, ...noRecovery, ["next", "w"], view].map((each) => [each]))(
-    "%j makes acquire() reject",
-    async (answer) => {
-      const { acquire } = distorted(() => [answer]);
-      await expect(acquire(acquireRequest("alice"))).rejects.toThrow("which is not an answer of the lock script");
-    },
-  );
+  test.each(
+    [...nonsense, ...noGrant, ...noDenial, ...noRecovery, ...noEpoch, ["next", "w"], view].map((each) => [each]),
+  )("%j makes acquire() reject", async (answer) => {
+    const { acquire } = distorted(() => [answer]);
+    await expect(acquire(acquireRequest("alice"))).rejects.toThrow("which is not an answer of the lock script");
+  });
 
-  test.each([...nonsense, -2, ["denied", 1, 0], ["recovering", 1], view].map((each) => [each]))(
+  test.each([...nonsense, -2, ["denied", 1, 0], ["recovering", 1], ["epoch", 2], view].map((each) => [each]))(
     "%j makes extend() reject",
     async (answer) => {
       const { extend } = distorted(() => [answer]);
@@ -65,12 +65,13 @@ describe("an answer that the script never gives", () => {
 
   test.each(
     [
-      ...[...nonsense, 1, view.slice(0, 3), [...view, 0]],
+      ...[...nonsense, 1, view.slice(0, 4), [...view, 0]],
       ...[[], ["alice"], ["alice", -1], [1, 1], ["alice", 1, "bob"]].map((sharers) => [...view, sharers]),
       ...[1, undefined, {}].map((owner) => view.with(0, owner)),
       ...["x", null, 1.5].map((remainingMs) => view.with(1, remainingMs)),
       ...[-1, null, "x"].map((fence) => view.with(2, fence)),
       ...["x", null, -2].map((recoveringMs) => view.with(3, recoveringMs)),
+      ...["x", null, -1].map((floor) => view.with(4, floor)),
     ].map((each) => [each]),
   )("%j makes inspect() reject", async (answer) => {
     const { inspect } = distorted(() => [answer]);

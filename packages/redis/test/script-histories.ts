@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import type { Redis } from "ioredis";
-import { channelPrefix, fenceKey, sharersKey, waitingListKey } from "../src/keys.ts";
+import { channelPrefix, fenceKey, floorKey, sharersKey, waitingListKey } from "../src/keys.ts";
 
 /*
  * Random histories of the lock script. Each is played in several ways on one server, with separate keys: with records of
@@ -30,7 +30,7 @@ type Fence = number | { readonly hours: number };
 
 /** One operation of a call. `acquire` and `release` have a short path. */
 export type ScriptOperation =
-  | { do: "acquire"; resource: Resource; owner: string; hint: Fence; ttlMs: number; keepMs: number }
+  | { do: "acquire"; resource: Resource; owner: string; hint: Fence; ttlMs: number; keepMs: number; epoch: number }
   | { do: "release"; resource: Resource; owner: string }
   | {
       do: "acquire in general";
@@ -39,6 +39,7 @@ export type ScriptOperation =
       hint: Fence;
       ttlMs: number;
       keepMs: number;
+      epoch: number;
       takeover: string;
       shared: boolean;
       waiter: string;
@@ -60,6 +61,7 @@ export type ScriptOperation =
 /** A call, or a change to keys or to the server between calls. */
 export type ScriptStep =
   | { do: "write"; part: "lock" | "fence" | "list"; resource: Resource; value: string | null; lifeMs: number }
+  | { do: "floor"; value: string | null }
   | { do: "break"; part: Part; resource: Resource }
   | { do: "drop"; part: Part; resource: Resource }
   | { do: "wait"; resource: Resource; waiter: string; since: number }
@@ -71,6 +73,7 @@ const anyOwner = fc.constantFrom(...owners);
 const anyWaiter = fc.constantFrom("", ...waiters);
 const anyTtlMs = fc.constantFrom(...ttlsMs);
 const anyMode = fc.boolean();
+const anyEpoch = fc.constantFrom(1, 2, 3);
 const anyKeepMs = fc.constantFrom(...keptMs);
 const severalResources = fc.uniqueArray(anyResource, { minLength: 1, maxLength: 3 }).map((names) => names.sort());
 const largest = Number.MAX_SAFE_INTEGER;
@@ -98,6 +101,7 @@ const acquire = fc.record({
   hint: anyFence,
   ttlMs: anyTtlMs,
   keepMs: anyKeepMs,
+  epoch: anyEpoch,
 });
 const release = fc.record({ do: fc.constant("release" as const), resource: anyResource, owner: anyOwner });
 const anyOperation: fc.Arbitrary<ScriptOperation> = fc.oneof(
@@ -112,6 +116,7 @@ const anyOperation: fc.Arbitrary<ScriptOperation> = fc.oneof(
       hint: anyFence,
       ttlMs: anyTtlMs,
       keepMs: anyKeepMs,
+      epoch: anyEpoch,
       takeover: fc.constantFrom("", ...owners),
       shared: anyMode,
       waiter: anyWaiter,
@@ -142,6 +147,18 @@ const anyOperation: fc.Arbitrary<ScriptOperation> = fc.oneof(
   },
   { weight: 1, arbitrary: fc.record({ do: fc.constant("inspect" as const), resource: anyResource }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant("identify" as const), resource: anyResource }) },
+);
+
+/** Floors with epochs, and values that are none. */
+const anyFloor = fc.constantFrom(
+  "0 1",
+  "7 0",
+  "500 2",
+  `${largest - 1} 1`,
+  `${largest} 0`,
+  `${largest + 1} 0`,
+  "7",
+  "",
 );
 
 const anyStep: fc.Arbitrary<ScriptStep> = fc.oneof(
@@ -181,6 +198,7 @@ const anyStep: fc.Arbitrary<ScriptStep> = fc.oneof(
       lifeMs: fc.constantFrom(...livesMs),
     }),
   },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant("floor" as const), value: fc.option(anyFloor) }) },
   {
     weight: 1,
     arbitrary: fc.record({
@@ -297,6 +315,7 @@ function distinct(lifeMs: number, { index }: Moment, operation = 0): number {
 async function play(step: ScriptStep, way: Way, { client, sha }: Stage, moment: Moment): Promise<unknown> {
   if (step.do === "memory") return client.config("SET", "maxmemory", step.isFull ? "1" : "0");
   if (step.do === "call") return call(step, way, client, sha, moment);
+  if (step.do === "floor") return writeFloor(step.value, way, client);
   const key = keyOf(way, step.do === "wait" ? "list" : step.part, step.resource);
   // A change may fail on a server that is out of memory.
   const trying = (command: Promise<unknown>) => command.catch((error: Error) => error.message.split(" ")[0]);
@@ -315,6 +334,11 @@ async function play(step: ScriptStep, way: Way, { client, sha }: Stage, moment: 
   return trying(client.set(key, step.value, "PX", distinct(step.lifeMs, moment)));
 }
 
+function writeFloor(value: string | null, way: Way, client: Redis): Promise<unknown> {
+  const key = floorKey(tagOf(way));
+  return value === null ? client.del(key) : client.set(key, value).catch((error: Error) => error.message.split(" ")[0]);
+}
+
 type CallStep = Extract<ScriptStep, { do: "call" }>;
 
 async function call(step: CallStep, way: Way, client: Redis, sha: string, moment: Moment): Promise<unknown> {
@@ -330,7 +354,13 @@ async function call(step: CallStep, way: Way, client: Redis, sha: string, moment
     const keys = records.flatMap((record) => record.keys);
     const callId = String(Math.floor(Math.random() * 2 ** 48));
     const marks = records.map(({ mark }) => mark).join("");
-    const words = [callId, marks, step.isGuarded ? 10 ** 9 : 0, ...records.flatMap((record) => record.words)];
+    const words = [
+      callId,
+      marks,
+      step.isGuarded ? 10 ** 9 : 0,
+      floorKey(tagOf(way)),
+      ...records.flatMap((record) => record.words),
+    ];
     const [told, ...answers] = (await client.evalsha(sha, keys.length, ...keys, ...words)) as unknown[];
     return String(told) === callId ? answers : [`the id of another call: ${told}`];
   });
@@ -351,8 +381,8 @@ function recordOf(
   const number = (fence: Fence) => String(typeof fence === "number" ? fence : nowUs + fence.hours * hourUs);
   switch (operation.do) {
     case "acquire": {
-      const { resource, owner, hint, ttlMs } = operation;
-      const claim = [owner, number(hint), String(ttlMs), String(operation.keepMs)];
+      const { resource, owner, hint, ttlMs, keepMs, epoch } = operation;
+      const claim = [owner, number(hint), String(ttlMs), String(keepMs), String(epoch)];
       const isShort = way.isShort && !isGuarded;
       return [
         keysOfParts([resource], "lock", "fence"),
@@ -367,11 +397,11 @@ function recordOf(
       ];
     }
     case "acquire in general": {
-      const { owner, hint, ttlMs, keepMs, takeover, shared, waiter } = operation;
+      const { owner, hint, ttlMs, keepMs, epoch, takeover, shared, waiter } = operation;
       const name = shared ? "acquire-shared" : "acquire";
       const parts = ["lock", "fence", ...(waiter === "" ? [] : (["list"] as const))] as const;
       const count = String(operation.resources.length);
-      const claim = [owner, number(hint), String(ttlMs), String(keepMs)];
+      const claim = [owner, number(hint), String(ttlMs), String(keepMs), String(epoch)];
       return [keysOfParts(operation.resources, ...parts), [name, count, ...claim, takeover, waiter]];
     }
     case "extend": {

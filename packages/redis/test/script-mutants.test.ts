@@ -72,9 +72,9 @@ function inTwoSteps(connection: RedisConnection): RedisConnection {
     ...connection,
     async runScript(command, script, call) {
       const words = call.keysAndArguments().map(String);
-      const [callId, marks = "", , ...records] = words.slice(call.keyCount);
-      // The short form of an acquire: its name, the owner and three other fields.
-      const areClaims = records.every((word, index) => index % 5 !== 0 || word === "acquire-one");
+      const [callId, marks = "", , , ...records] = words.slice(call.keyCount);
+      // The short form of an acquire: its name, the owner and four other fields.
+      const areClaims = records.every((word, index) => index % 6 !== 0 || word === "acquire-one");
       if (!areClaims) return connection.runScript(command, script, call);
       const look = client.get(call.firstKey);
       lastLook = look;

@@ -35,7 +35,7 @@ const raiseInExtend = "raiseCounters(before, count, counters, fence, atLeast, ke
 
 /** Claims without checking the holder, for a node that checks in another call. */
 export const blindClaims: readonly LuaEdit[] = [
-  { file: "acquire-one.lua", from: "if redis.pcall('GET', lockKey) then return nil end", to: "" },
+  { file: "acquire-one.lua", from: "if try('GET', lockKey) then return nil end", to: "" },
   { file: "acquire.lua", from: whereDenied, to: "if false then return" },
 ];
 
@@ -126,7 +126,7 @@ export const nodeMutants: readonly NodeMutant[] = [
       },
       {
         file: "fence-counters.lua",
-        from: "raised == tonumber(printed) and printed or string.format('%.0f', raised)",
+        from: "raised == tonumber(printed) and printed or digits(raised)",
         to: "tostring(raised)",
       },
     ],
@@ -255,8 +255,8 @@ export const nodeMutants: readonly NodeMutant[] = [
     edits: [
       {
         file: "inspect.lua",
-        from: "if not sharing then",
-        to: "if not holder then highest = 0 end if not sharing then",
+        from: "local claims = sharing",
+        to: "if not holder then highest = 0 end local claims = sharing",
       },
     ],
   },
@@ -332,7 +332,7 @@ export const sharingMutants: readonly NodeMutant[] = [
   inSharers(
     "lets the lock key end with the first sharer",
     "several shared claims last until the last of them ends, and then the resource is free",
-    "    call('PEXPIREAT', lockKey, string.format('%.0f', untilMs))\n",
+    "    call('PEXPIREAT', lockKey, digits(untilMs))\n",
     "",
   ),
   inSharers(
@@ -404,14 +404,14 @@ export const sharingMutants: readonly NodeMutant[] = [
   inSharers(
     "names one of several readers that wait",
     "release() of an exclusive claim removes all waiters of shared requests, and names one of them",
-    "    if #others > 0 then redis.pcall('ZREMRANGEBYSCORE', list, '-inf', '(0') end\n",
+    "    if #others > 0 then try('ZREMRANGEBYSCORE', list, '-inf', '(0') end\n",
     "",
     "waiting-lists.lua",
   ),
   inSharers(
     "names readers and writers in the order in which they joined",
     "release() names waiters of shared requests before exclusive ones that joined earlier",
-    "local sharedOffset = -9007199254740992",
+    "local sharedOffset = -2 ^ 53",
     "local sharedOffset = 0",
     "waiting-lists.lua",
   ),
@@ -451,23 +451,25 @@ const lifeOfCounter = "if ms == -1 then lifeMs = '0' elseif ms > tonumber(keepMs
 
 /** Faults in which the paths of the script differ, or operations of a call affect each other. */
 export const pathMutants: readonly ScriptMutant[] = [
-  inAcquireOne("claims held resources in the short path", "if redis.pcall('GET', lockKey) then return nil end", ""),
+  inAcquireOne("claims held resources in the short path", "if try('GET', lockKey) then return nil end", ""),
   inAcquireOne(
     "does not read the counter in the short path",
-    "local counter = redis.pcall('GET', fenceKey)",
+    "local counter = try('GET', fenceKey)",
     "local counter = false",
   ),
   inAcquireOne(
     "accepts any counter as a number in the short path",
-    "and string.find(counter, '^%d+$') and tonumber(counter)",
-    "and tonumber(counter)",
+    "string.find(counter.err or counter, '^%d+$') and tonumber(counter)",
+    "tonumber(counter)",
   ),
   inAcquireOne(
     "restarts an invalid counter in the short path",
-    "if not highest or highest > 9007199254740990 then return nil end",
+    "if not highest then return nil end",
     "highest = highest or 0",
   ),
-  inAcquireOne("exceeds the largest fence in the short path", " or highest > 9007199254740990", ""),
+  inAcquireOne("exceeds the largest fence in the short path", "if highest >= fenceMax then return nil end", ""),
+  inAcquireOne("ignores the floor in the short path", "highest = math.max(highest, floor)", ""),
+  inAcquireOne("serves clients of every epoch in the short path", "if refusal then return refusal end", ""),
   inAcquireOne("accepts any hint in the short path", clamps[0], "hint"),
   inAcquireOne("ignores the hint in the short path", clamps[0], "1"),
   inAcquireOne("does not advance the counter in the short path", advance, "highest)"),
@@ -494,7 +496,7 @@ export const pathMutants: readonly ScriptMutant[] = [
   ),
   inAcquireOne(
     "replies in the short path with a number that clients read inexactly",
-    "return fence < 4503599627370496 and fence or value",
+    "return fence < 2 ^ 52 and fence or value",
     "return fence",
   ),
   inAcquireOne(
@@ -526,8 +528,8 @@ export const pathMutants: readonly ScriptMutant[] = [
   inReleaseOne("names no waiter in the short path", "local next = first[1]", "local next"),
   inReleaseOne(
     "keeps, in the short path, the named waiter in the list",
-    "redis.pcall('ZPOPMIN', list)",
-    "redis.pcall('ZRANGE', list, 0, 0, 'WITHSCORES')",
+    "try('ZPOPMIN', list)",
+    "try('ZRANGE', list, 0, 0, 'WITHSCORES')",
   ),
   inReleaseOne(
     "omits the named waiter from the reply of the short path",
@@ -536,7 +538,7 @@ export const pathMutants: readonly ScriptMutant[] = [
   ),
   inReleaseOne(
     "publishes nothing in the short path",
-    "redis.pcall('PUBLISH', 'holdfast:released:' .. lockKey, next or '')",
+    "try('PUBLISH', 'holdfast:released:' .. lockKey, next or '')",
     "",
   ),
   inReleaseOne("omits the next waiter from the message of the short path", "lockKey, next or '')", "lockKey, '')"),
@@ -556,19 +558,23 @@ export const pathMutants: readonly ScriptMutant[] = [
       { file: "lock.lua", from: "local ok, answer, taken, fields, keys\n", to: "" },
       {
         file: "lock.lua",
-        from: "local name = ARGV[4]\n",
-        to: "local name = ARGV[4]\nlocal ok, answer, taken, fields, keys\n",
+        from: "local name = ARGV[5]\n",
+        to: "local name = ARGV[5]\nlocal ok, answer, taken, fields, keys\n",
       },
     ],
   },
   {
     fault: "ends a call with the first operation that fails",
-    edits: [{ file: "lock.lua", from: "answer = { 'error', message }", to: "return redis.error_reply(message)" }],
+    edits: [{ file: "lock.lua", from: "answer = { 'error', message }", to: "return { err = message }" }],
   },
   {
     fault: "uses the waiter of an operation for later ones too",
     edits: [
-      { file: "general-path.lua", from: "local givenUp = ", to: "local lastWaiter = ''\n  local givenUp = " },
+      {
+        file: "general-path.lua",
+        from: "local function refuse()",
+        to: "local lastWaiter = ''\n  local function refuse()",
+      },
       {
         file: "general-path.lua",
         from: "if ok and waiter ~= '' then",
@@ -580,11 +586,15 @@ export const pathMutants: readonly ScriptMutant[] = [
   {
     fault: "uses the takeover of an operation for later ones too",
     edits: [
-      { file: "general-path.lua", from: "local givenUp = ", to: "local lastTakeover = ''\n  local givenUp = " },
       {
         file: "general-path.lua",
-        from: "local count, takeover, waiter = tonumber(ARGV[at + 1]), ARGV[at + 6], ARGV[at + 7]",
-        to: `local count, takeover, waiter = tonumber(ARGV[at + 1]), ARGV[at + 6], ARGV[at + 7]
+        from: "local function refuse()",
+        to: "local lastTakeover = ''\n  local function refuse()",
+      },
+      {
+        file: "general-path.lua",
+        from: "local takeover, waiter = ARGV[at + 7], ARGV[at + 8]",
+        to: `local takeover, waiter = ARGV[at + 7], ARGV[at + 8]
         if takeover == '' then takeover = lastTakeover else lastTakeover = takeover end`,
       },
     ],

@@ -1,23 +1,27 @@
--- Returns whether a value has the form of a Holdfast owner: it ends in 32 hexadecimal digits and is short enough.
-local function isOwner(value) return #value < 512 and string.find(value, string.rep('%x', 32) .. '$') ~= nil end
+-- Returns whether a value has the form of a Holdfast owner: it ends in 32 hexadecimal digits, perhaps with an epoch, and
+-- is short enough.
+local function isOwner(value)
+  return #value < 512 and string.find(value, string.rep('%x', 32) .. '%.?%d*$')
+end
 
 -- Claims all resources, or none. takeover is nil if there is none. Everything that can fail comes before the first
 -- write, and counters are written before claims: if the rest is lost, a counter that is too high does no harm, but a
 -- claim without its counter would. Also returns what is read of shared resources, by the positions of their keys, or
 -- nil.
-local function acquire(before, count, owner, fenceHint, ttlMs, keepMs, takeover, shared)
+local function acquire(before, count, takeover, shared, owner, fenceHint, ttlMs, keepMs, epoch)
+  local floor, refusal = floorFor(epoch)
+  if refusal then return refusal end
   local notYetMs = recoveringMs()
   if notYetMs ~= 0 then return { 'recovering', notYetMs } end
 
   -- The longest remaining time among the blocking claims, or -1 if one of them has no end; the position of that claim,
   -- or 0 if it is this owner's; and its owner, or empty for the value of another program, which may be long, or secret.
-  local mine, retryAfterMs, held, heldBy, sharings, joined = 0, nil, 0, nil, nil, 0
+  local mine, retryAfterMs, held, heldBy, sharings, joined = 0, nil, 0, nil, {}, 0
   for i = before + 1, before + count do
     local holder = get(KEYS[i])
     local sharing = holder and sharingOf(holder)
     local isMine, ms, by = holder == owner, nil, holder
     if sharing then
-      sharings = sharings or {}
       sharings[i] = sharing
       ms, by, isMine = sharing:blockerOf(KEYS[i], owner, takeover, shared)
       if sharing:longestOf(owner, takeover) then joined = joined + 1 end
@@ -35,16 +39,17 @@ local function acquire(before, count, owner, fenceHint, ttlMs, keepMs, takeover,
 
   local highest, counters, isMarked = readCounters(before, count)
   if isResent then
-    if highest == 0 then error({ err = 'ERR the fence counter of ' .. KEYS[before + 1] .. ' is lost' }) end
+    if highest == 0 then fail('of ', before + 1, 'lost') end
     return exact(highest)
   end
   -- A sharer that joins others everywhere has their fence. If that is lost, it gets a new one.
   local joins = shared and joined == count and highest > 0
+  highest = math.max(highest, floor)
   local fence = joins and highest or math.max(math.min(tonumber(fenceHint), latestHint()), highest + 1)
   assertFence(fence, before)
   raiseCounters(before, count, counters, fence, fenceHint, keepMs, joins and isMarked)
   for i = before + 1, before + count do
-    local sharing = sharings and sharings[i]
+    local sharing = sharings[i]
     if not shared then
       call('SET', KEYS[i], owner, 'PX', ttlMs)
       if sharing then call('DEL', sharing.set) end

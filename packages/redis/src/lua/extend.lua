@@ -3,14 +3,13 @@
 -- If the server may have forgotten a vote for another lock, a claim that was made again must not count as held
 -- throughout until that other lock has ended. It is answered as if it had just been made again, and its counter is
 -- marked. A claim that the server has kept does count.
-local function extend(before, count, owner, atLeast, ttlMs, keepMs, mayRejoin, shared)
-  local mine, others, joined, sharings = 0, 0, 0, nil
+local function extend(before, count, mayRejoin, shared, owner, atLeast, ttlMs, keepMs)
+  local mine, others, joined, sharings = 0, 0, 0, {}
   for i = before + 1, before + count do
     local holder = get(KEYS[i])
     local sharing = shared and holder and sharingOf(holder)
     local isMine, isOther = holder == owner, holder and holder ~= owner
     if sharing then
-      sharings = sharings or {}
       sharings[i] = sharing
       isMine = sharing:endOf(owner) ~= nil
       local isJoined = sharing:longestOf(owner) ~= nil
@@ -29,7 +28,7 @@ local function extend(before, count, owner, atLeast, ttlMs, keepMs, mayRejoin, s
   assertFence(fence, before)
   raiseCounters(before, count, counters, fence, atLeast, keepMs, isVoteDoubtful)
   for i = before + 1, before + count do
-    local sharing = sharings and sharings[i]
+    local sharing = sharings[i]
     if sharing and isHeld then
       sharing:keep(KEYS[i], owner, ttlMs)
     elseif sharing then

@@ -10,9 +10,10 @@
 --   call id   the reply repeats it
 --   marks     a character for each operation: "x" if the operation was given up and must have no effect
 --   guardMs   how long after its start the server does not vote for new locks; 0: it votes at once
+--   floorKey  the key of the floor and the epoch, which is not among KEYS; empty: there is none, as on a cluster
 -- A record is the name of the operation and its fields, in fixed positions:
---   acquire-one   owner, fence hint, ttlMs, keepMs (one resource, no takeover, no waiter, no guard)
---   acquire       count, owner, fence hint, ttlMs, keepMs, takeover, waiter; or acquire-shared
+--   acquire-one   owner, fence hint, ttlMs, keepMs, epoch (one resource, no takeover, no waiter, no guard)
+--   acquire       count, owner, fence hint, ttlMs, keepMs, epoch, takeover, waiter; or acquire-shared
 --   extend        count, owner, fence, ttlMs, keepMs, rejoin (0 or 1); or extend-shared
 --   release-one   owner (one resource, announced, no waiter)
 --   release       count, owner, announced (0 or 1), waiter
@@ -25,36 +26,38 @@
 --   any operation   {"error", message}
 --   acquire         0: granted, with the hint as its fence; any other fence;
 --                   {"denied", retryAfterMs or -1, position of a held resource or 0, its owner};
---                   {"recovering", ms, or -1 if the server does not report its uptime}
+--                   {"recovering", ms, or -1 if the server does not report its uptime};
+--                   {"epoch", the epoch of the node, which does not serve that of the request}
 --   extend          the fence; 0: not held; -1: rejoined
 --   release         how many claims it ended; {"next", waiter} if a resource is free then, and a waiter is next
---   inspect         {owner or false, remaining ms as of PTTL, fence, recovering ms}; for a shared resource also a list
---                   of the sharers that last longest: owner, remaining ms, and so on
+--   inspect         {owner or false, remaining ms as of PTTL, fence, recovering ms, floor}; for a shared resource also
+--                   a list of the sharers that last longest: owner, remaining ms, and so on
 --   identify        {run id, role}; both empty if the user may not ask
 --
 -- Commands take most of the time of an operation; printing a number takes about as long as a command.
 
 -- The common case has a short path. Lua creates functions again in every call, which takes as long as a command, so the
 -- general path is created only when it is needed.
-local call = redis.call
+local call, try = redis.call, redis.pcall
+local fenceMax = 2 ^ 53 - 1
 -- @include "latest-hint"
+-- @include "floor"
 -- @include "acquire-one"
 -- @include "release-one"
 -- @include "general-path"
 
 local marks = ARGV[2]
-local anyGivenUp = string.find(marks, 'x', 1, true)
+local anyGivenUp = string.find(marks, 'x')
 local reply = { tonumber(ARGV[1]) }
 local general
 -- The position of the next record, the number of keys before its own, and the position of its answer.
-local at, before, number = 4, 0, 1
-local name = ARGV[4]
+local at, before, number = 5, 0, 1
+local name = ARGV[5]
 while name do
   local ok, answer, taken, fields, keys
   if name == 'acquire-one' and not anyGivenUp then
-    fields, keys = 4, 2
-    local lockKey, fenceKey = KEYS[before + 1], KEYS[before + 2]
-    ok, answer = pcall(acquireOne, lockKey, fenceKey, ARGV[at + 1], ARGV[at + 2], ARGV[at + 3], ARGV[at + 4])
+    fields, keys = 5, 2
+    ok, answer = pcall(acquireOne, KEYS[before + 1], KEYS[before + 2], unpack(ARGV, at + 1, at + 5))
   elseif name == 'release-one' then
     fields, keys = 1, 2
     ok, answer, taken = pcall(releaseOne, KEYS[before + 1], KEYS[before + 2], ARGV[at + 1])
@@ -65,9 +68,9 @@ while name do
     fields, keys, ok, answer = general(name, at, before, isGivenUp, taken)
   end
   if not ok then
-    local message = type(answer) == 'table' and answer.err or answer
+    local message = answer.err or answer
     -- A replica has written nothing in this call, and will not. Clients act on errors of a whole call: they reconnect.
-    if string.find(message, '^READONLY ') then return redis.error_reply(message) end
+    if string.find(message, '^READONLY ') then return { err = message } end
     answer = { 'error', message }
   end
   number = number + 1

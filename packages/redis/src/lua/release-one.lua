@@ -3,15 +3,15 @@
 -- general path must go on: if the lock is shared, before anything is written; or if the waiter wants to share it, with
 -- that waiter.
 local function releaseOne(lockKey, list, owner)
-  local holder = redis.pcall('GET', lockKey)
+  local holder = try('GET', lockKey)
   if holder ~= owner then
-    if type(holder) == 'string' and string.find(holder, '^holdfast:shared\255') then return nil end
+    if holder and string.find(holder.err or holder, '^holdfast:shared\255') then return nil end
     return 0
   end
   call('DEL', lockKey)
-  local first = redis.pcall('ZPOPMIN', list)
+  local first = try('ZPOPMIN', list)
   local next = first[1]
   if next and string.byte(next) == 255 then return nil, first end
-  redis.pcall('PUBLISH', 'holdfast:released:' .. lockKey, next or '')
+  try('PUBLISH', 'holdfast:released:' .. lockKey, next or '')
   return next and { 'next', next } or 1
 end

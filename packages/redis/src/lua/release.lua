@@ -4,7 +4,7 @@ local function release(before, count, owner, isAnnounced, waiter)
   local ended, named = 0, nil
   for i = before + 1, before + count do
     local key = KEYS[i]
-    local holder = redis.pcall('GET', key)
+    local holder = try('GET', key)
     local sharing = type(holder) == 'string' and holder ~= owner and sharingOf(holder)
     local isFree = holder == owner
     if isFree then
@@ -20,7 +20,7 @@ local function release(before, count, owner, isAnnounced, waiter)
       local list = KEYS[i + count]
       local next, since = nameNext(key, list, sharing)
       if next and waiter ~= '' then
-        local last = redis.pcall('ZREVRANGE', list, 0, 0, 'WITHSCORES')
+        local last = try('ZREVRANGE', list, 0, 0, 'WITHSCORES')
         enterList(list, math.max(since, last[2] or 0) + 1, waiter)
       end
       if not next then announce(key, '') end

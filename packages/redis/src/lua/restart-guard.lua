@@ -8,8 +8,8 @@ local function recoveringMs()
   local guardMs = ARGV[3]
   if guardMs == '0' then return 0 end
   if not recoveringForMs then
-    local info = redis.pcall('INFO', 'server')
-    local seconds = type(info) == 'string' and string.match(info, 'uptime_in_seconds:(-?%d+)')
+    local info = try('INFO', 'server')
+    local seconds = string.match(info.err or info, 'uptime_in_seconds:(-?%d+)')
     recoveringForMs = seconds and math.max(0, guardMs - (seconds - 1) * 1000) or -1
   end
   return recoveringForMs

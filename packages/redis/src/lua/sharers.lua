@@ -74,27 +74,22 @@ local function sharingOf(value, fenceKey)
     return isReserved and reservedMs or nil, longest, false
   end
 
-  -- Returns whether owners other than takeover share the resource.
-  function sharers:hasOthers(takeover)
-    return self:longestOf(takeover) ~= nil or not self:longestOf()
-  end
-
   -- Denies further sharers for a while. XX: a lock key without a ttl must not come into being.
   function sharers:reserve(lockKey)
-    redis.pcall('SET', lockKey, markOf(self, nowMs + reservationMs), 'XX', 'KEEPTTL')
+    try('SET', lockKey, markOf(self, nowMs + reservationMs), 'XX', 'KEEPTTL')
   end
 
   -- Makes both keys last as long as the longest claim.
   local function alignExpiry(lockKey, set, untilMs)
-    call('PEXPIREAT', set, string.format('%.0f', untilMs))
-    call('PEXPIREAT', lockKey, string.format('%.0f', untilMs))
+    call('PEXPIREAT', set, digits(untilMs))
+    call('PEXPIREAT', lockKey, digits(untilMs))
   end
 
   -- Adds a sharer to a resource that is free, or held by an exclusive claim that it replaces.
   function sharers:begin(lockKey, owner, ttlMs)
     local endMs = nowMs + ttlMs
     call('DEL', self.set)
-    call('ZADD', self.set, string.format('%.0f', endMs), owner)
+    call('ZADD', self.set, digits(endMs), owner)
     call('SET', lockKey, markOf(self, 0), 'PX', ttlMs)
     alignExpiry(lockKey, self.set, endMs)
   end
@@ -102,8 +97,8 @@ local function sharingOf(value, fenceKey)
   -- Adds a sharer, and removes the claim of takeover and those that have ended.
   function sharers:join(lockKey, owner, ttlMs, takeover)
     local set = self.set
-    call('ZREMRANGEBYSCORE', set, '-inf', string.format('(%.0f', nowMs))
-    call('ZADD', set, string.format('%.0f', nowMs + ttlMs), owner)
+    call('ZREMRANGEBYSCORE', set, '-inf', '(' .. digits(nowMs))
+    call('ZADD', set, digits(nowMs + ttlMs), owner)
     if takeover and takeover ~= owner then call('ZREM', set, takeover) end
     local _, longestMs = self:longestOf()
     alignExpiry(lockKey, set, longestMs)

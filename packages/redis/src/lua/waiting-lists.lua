@@ -8,18 +8,18 @@
 local listMs = 10000
 
 -- Added to the scores of waiters of shared requests.
-local sharedOffset = -9007199254740992
+local sharedOffset = -2 ^ 53
 
 -- Adds a waiter to a list, unless it is already there.
 local function enterList(list, since, waiter, shared)
   if shared then since, waiter = since + sharedOffset, '\255' .. waiter end
-  redis.pcall('ZADD', list, 'NX', string.format('%.0f', since), waiter)
-  redis.pcall('PEXPIRE', list, listMs)
+  try('ZADD', list, 'NX', digits(since), waiter)
+  try('PEXPIRE', list, listMs)
 end
 
 -- Notifies the watchers of a resource that it was released, and names the next waiter if there is one.
 local function announce(lockKey, next)
-  redis.pcall('PUBLISH', 'holdfast:released:' .. lockKey, next)
+  try('PUBLISH', 'holdfast:released:' .. lockKey, next)
 end
 
 -- The waiters whose turn it is leave the list, and are named: the first, or all that want to share the resource if the
@@ -27,17 +27,17 @@ end
 -- which it enqueued, or nil. first: a waiter that was taken from the list already.
 local function nameNext(lockKey, list, isAfterSharers, first)
   if isAfterSharers then
-    first = redis.pcall('ZRANGEBYSCORE', list, 0, '+inf', 'WITHSCORES', 'LIMIT', 0, 1)
-    if first[1] then redis.pcall('ZREM', list, first[1]) else first = nil end
+    first = try('ZRANGEBYSCORE', list, 0, '+inf', 'WITHSCORES', 'LIMIT', 0, 1)
+    if first[1] then try('ZREM', list, first[1]) else first = nil end
   end
-  first = first or redis.pcall('ZPOPMIN', list)
+  first = first or try('ZPOPMIN', list)
   local next, since = first[1], tonumber(first[2])
   if next and string.byte(next) == 255 then
     next, since = string.sub(next, 2), since - sharedOffset
     announce(lockKey, next)
-    local others = redis.pcall('ZRANGEBYSCORE', list, '-inf', '(0')
+    local others = try('ZRANGEBYSCORE', list, '-inf', '(0')
     for _, other in ipairs(others) do announce(lockKey, string.sub(other, 2)) end
-    if #others > 0 then redis.pcall('ZREMRANGEBYSCORE', list, '-inf', '(0') end
+    if #others > 0 then try('ZREMRANGEBYSCORE', list, '-inf', '(0') end
   elseif next then
     announce(lockKey, next)
   end
@@ -53,16 +53,17 @@ local function updateWaitingLists(before, count, answer, takeover, waiter, share
   for i = before + 1, before + count do
     local list, sharing, isInTheWay = KEYS[i + 2 * count], sharings and sharings[i], isDenied
     if isDenied and sharing then
-      isInTheWay = sharing:hasOthers(takeover)
+      -- Others than takeover share it, or unknown ones.
+      isInTheWay = sharing:longestOf(takeover) or not sharing:longestOf()
     elseif isDenied and count > 1 then
-      local holder = redis.pcall('GET', KEYS[i])
+      local holder = try('GET', KEYS[i])
       isInTheWay = holder and holder ~= takeover
     end
     if isInTheWay then
-      enterList(list, tonumber(redis.pcall('GET', KEYS[i + count])) or 0, waiter, shared)
+      enterList(list, tonumber(try('GET', KEYS[i + count])) or 0, waiter, shared)
       if sharing and not shared then sharing:reserve(KEYS[i]) end
     else
-      redis.pcall('ZREM', list, shared and '\255' .. waiter or waiter)
+      try('ZREM', list, shared and '\255' .. waiter or waiter)
       if isDenied then nameNext(KEYS[i], list) end
     end
   end
