@@ -1,14 +1,17 @@
+import type { RedisNode } from "@holdfast/redis";
 import { type RedisCluster, type RedisReply, type RedisServer, startRedisServer } from "@holdfast/testkit";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import type { ClientUnderTest } from "./adapter-tools.ts";
 import { allow, documentedPermissions } from "./permissions.ts";
-import { acquireRequest, extendRequest, releaseRequest } from "./requests.ts";
+import { acquireRequest, extendRequest, longMs, releaseRequest } from "./requests.ts";
 import { eventually } from "./timing.ts";
 
 /** Creates a client that connects as the `user` of `permissions.ts`, to a logical database. */
 export type MakeUserClient = (port: number, database: number) => ClientUnderTest;
 
 const permissions = await documentedPermissions();
+/** What tools that heal and replace servers need besides. */
+const forOperators = ["+scan", "+info"];
 const forSharing = permissions.slice(permissions.indexOf("+zscore"));
 const forExclusive = permissions.filter((permission) => !forSharing.includes(permission));
 const forWaitingLists = forExclusive.filter((permission) => permission.startsWith("+z"));
@@ -94,6 +97,22 @@ export function describeAccess(name: string, makeClient: MakeUserClient): void {
       await expect(shareInTurn(client)).rejects.toThrow();
       await server.command("FLUSHALL");
       expect(await namesInTurn(client)).toEqual(["first", "second", undefined]);
+    });
+
+    test("the permissions for operators' tools let them raise the floor and scan; raiseFloor() needs no +scan", async () => {
+      const { raiseFloor, scan, acquire } = connect().node as Required<RedisNode>;
+      const raise = () => raiseFloor({ floor: 7, epoch: 0, timeoutMs: longMs });
+      await allow(server, [...permissions, ...forOperators]);
+      await eventually(async () => expect(await raise()).toEqual({ floor: 7, epoch: 0 }));
+      await acquire(acquireRequest("alice"));
+      await acquire(acquireRequest("bob", { resources: ["s"], shared: true }));
+      expect(await scan({ timeoutMs: longMs })).toMatchObject({ counters: 2, highest: 8, claims: [{}, {}] });
+      await allow(server, [...permissions, "+info"]);
+      expect(await raise()).toEqual({ floor: 7, epoch: 0 });
+      await expect(scan({ timeoutMs: longMs })).rejects.toThrow(/scan/);
+      await allow(server, [...permissions, "+scan"]);
+      await expect(raise()).rejects.toThrow("+info");
+      await expect(scan({ timeoutMs: longMs })).rejects.toThrow("+info");
     });
 
     test("claims and counters are in the client's database; a release in another one is announced, and frees nothing", async () => {

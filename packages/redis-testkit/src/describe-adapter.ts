@@ -8,6 +8,7 @@ import {
   notConnected,
   releaseWhileNotConnected,
 } from "./adapter/connections.ts";
+import { floors } from "./adapter/floors.ts";
 import { silentSubscriber, watchLifetime, watchReconnection } from "./adapter/notifications.ts";
 import { restartGuard } from "./adapter/restart-guard.ts";
 import { hangingServer, serverWithoutScript, silentServer } from "./adapter/servers.ts";
@@ -40,6 +41,7 @@ export function describeAdapter(name: string, makeClient: MakeClient): void {
       batchesWithoutAnswer(tools);
     });
     describe("a server without the script", () => serverWithoutScript(tools));
+    describe("a server that operators heal or replace", () => floors(tools));
     describe("a server that has restarted", () => restartGuard(tools));
     describe("a process that stalls", () => stalledProcess(tools));
     describe("watches after a lost connection", () => watchReconnection(tools));

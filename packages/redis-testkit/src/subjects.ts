@@ -103,6 +103,7 @@ export const noOtherVersion = "independent of the version of the client: tested 
 /** The limits that subjects of a cluster declare. */
 export const clusterLimits = {
   unrelatedResources: "a script reaches the keys of one slot: resources locked together share a hash tag",
+  floor: "one key would be in another slot than most locks, and each shard would need its own",
 };
 
 /** Reason why subjects of a cluster have no `server`. */

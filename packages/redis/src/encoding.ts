@@ -140,6 +140,8 @@ export interface CallHeader {
 interface CallTemplate {
   readonly records: readonly OperationRecord[];
   readonly header: CallHeader;
+  /** The key of the floor; empty if no operation of the call reads it. */
+  readonly floorKey: string;
   readonly keyCount: number;
   /** A number that the reply must repeat, so that the reply to another call is recognised. */
   readonly callId: number;
@@ -165,12 +167,14 @@ function templateFor(operations: readonly Operation[], header: CallHeader): Call
   }
   const records = new Array<OperationRecord>(length);
   let keyCount = 0;
+  let floorKey = "";
   for (let index = 0; index < length; index++) {
     const { record } = operations[index] as Operation;
     records[index] = record;
     keyCount += record.keys.length;
+    if (record.name === "acquire" || record.name === "inspect") floorKey = header.floorKey;
   }
-  template = { records, header, keyCount, callId: newCallId(), text: "", command: "", script: "" };
+  template = { records, header, floorKey, keyCount, callId: newCallId(), text: "", command: "", script: "" };
   latestTemplate = template;
   return template;
 }
@@ -232,10 +236,10 @@ export class EncodedCall implements ScriptCall {
   }
 
   #words<Marks>(marks: Marks): (string | Marks)[] {
-    const { records, callId, header } = this.#template;
+    const { records, callId, header, floorKey } = this.#template;
     const words: (string | Marks)[] = [];
     for (const { keys } of records) for (const key of keys) words.push(key);
-    words.push(String(callId), marks, String(header.guardMs), header.floorKey);
+    words.push(String(callId), marks, String(header.guardMs), floorKey);
     for (const record of records) for (const word of record.words) words.push(word);
     return words;
   }

@@ -18,9 +18,9 @@ error({err='ERR the floor '..key ..' is unusable: '.. (value.err or'not two safe
 end
 floor,nodeEpoch=first+0,second+0
 end
-local ahead= (epoch or nodeEpoch)-nodeEpoch
-if nodeEpoch==0 or ahead==0 or ahead==1 then return floor end
-return floor,{'epoch',nodeEpoch}end
+if nodeEpoch==0 or not epoch then return floor end
+local ahead=epoch-nodeEpoch
+return floor,ahead~=0 and ahead~=1 and{'epoch',nodeEpoch}end
 local function acquireOne(lockKey,fenceKey,owner,fenceHint,ttlMs,keepMs,epoch)local floor,refusal=floorFor(epoch)if refusal then return refusal end
 local highest,lifeMs=0,keepMs
 local counter=try('GET',fenceKey)if counter then
@@ -30,7 +30,8 @@ if try('GET',lockKey)then return nil end
 if counter then
 local ms=call('PTTL',fenceKey)if ms==-1 then lifeMs='0'elseif ms>tonumber(keepMs)then lifeMs=ms end
 end
-highest=math.max(highest,floor)if highest>=fenceMax then return nil end
+if floor>highest then highest=floor end
+if highest>=fenceMax then return nil end
 local hint=tonumber(fenceHint)local fence=math.max(math.min(hint,latestHint()),highest+1)local value=fence==hint and fenceHint or string.format('%.0f',fence)if keepMs=='0'or lifeMs=='0'then
 call('SET',fenceKey,value)else
 call('SET',fenceKey,value,'PX',lifeMs)end
@@ -273,4 +274,4 @@ name=ARGV[at]end
 return reply`;
 
 /** What `EVALSHA` takes: the SHA-1 digest of the source. */
-export const lockScriptSha: string = "e1ddf3a6586e74f761fade45d4b22d13bb427283";
+export const lockScriptSha: string = "b7db708f6ff918961c67d93e1ac4d4cb4f24cf81";

@@ -208,6 +208,8 @@ describe("the header of a call", () => {
     const guard = { restartGuardMs: longMs };
     const [guarded, another] = await callsOf(2, ({ inspect }) => ignore(inspect("r")), guard);
     expect(headerOf(guarded as ScriptCall)[2]).toBe(String(longMs));
+    const [release] = (await callsOf(1, (node) => ignore(node.release(releaseRequest("alice"))))) as [ScriptCall];
+    expect(headerOf(release)[3]).toBe("");
     const ids = [call, guarded, another].map((each) => headerOf(each as ScriptCall)[0]);
     expect(new Set(ids).size).toBe(3);
   });

@@ -468,7 +468,7 @@ export const pathMutants: readonly ScriptMutant[] = [
     "highest = highest or 0",
   ),
   inAcquireOne("exceeds the largest fence in the short path", "if highest >= fenceMax then return nil end", ""),
-  inAcquireOne("ignores the floor in the short path", "highest = math.max(highest, floor)", ""),
+  inAcquireOne("ignores the floor in the short path", "if floor > highest then highest = floor end", ""),
   inAcquireOne("serves clients of every epoch in the short path", "if refusal then return refusal end", ""),
   inAcquireOne("accepts any hint in the short path", clamps[0], "hint"),
   inAcquireOne("ignores the hint in the short path", clamps[0], "1"),

@@ -163,7 +163,15 @@ export function batches({ server, connected }: Tools): void {
     const { port, command } = await server();
     const { node } = await connected(port);
     await node.acquire(acquireRequest("alice"));
-    await command("ACL", "SETUSER", "default", "resetkeys", "~lock:r*", "~holdfast:*:{lock:r*", "~holdfast:fence:floor:*");
+    await command(
+      "ACL",
+      "SETUSER",
+      "default",
+      "resetkeys",
+      "~lock:r*",
+      "~holdfast:*:{lock:r*",
+      "~holdfast:fence:floor:*",
+    );
     const [before, secret, released, after] = await Promise.allSettled([
       node.acquire(acquireRequest("bob", { resources: ["r1"] })),
       node.acquire(acquireRequest("bob", { resources: ["secret"] })),

@@ -32,7 +32,8 @@ local function scan(callId,cursor,runIdBefore,prefix,pattern)local runId=identif
 error({err='ERR the server has restarted, so the scan must begin again'})end
 local reply,counters,highest,looks={callId,cursor,runId,0,0},0,0,0
 repeat
-local found=call('SCAN',cursor,'MATCH',pattern,'COUNT',looksAtOnce)cursor,looks=found[1],looks+looksAtOnce
+local found=try('SCAN',cursor,'MATCH',pattern,'COUNT',looksAtOnce)if found.err then error({err=found.err ..' (scan)'})end
+cursor,looks=found[1],looks+looksAtOnce
 for _,fenceKey in ipairs(found[2])do
 local tag,rest=string.match(fenceKey,'^holdfast:fence:{([^}]*)}(.*)$')local lockKey=rest==''and tag or rest
 if lockKey and#lockKey>#prefix and string.sub(lockKey,1,#prefix)==prefix then
@@ -45,4 +46,4 @@ end
 local actions={raise=raise,scan=scan}return actions[ARGV[1]](tonumber(ARGV[2]),unpack(ARGV,3))`;
 
 /** What `EVALSHA` takes: the SHA-1 digest of the source. */
-export const floorScriptSha: string = "c366a9bfc294f1948b6df372e43d7f2ad2da79c0";
+export const floorScriptSha: string = "c40ef68d80a5a37cd8d6e73bdd2711a2e0e08937";

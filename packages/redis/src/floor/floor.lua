@@ -82,7 +82,8 @@ local function scan(callId, cursor, runIdBefore, prefix, pattern)
   end
   local reply, counters, highest, looks = { callId, cursor, runId, 0, 0 }, 0, 0, 0
   repeat
-    local found = call('SCAN', cursor, 'MATCH', pattern, 'COUNT', looksAtOnce)
+    local found = try('SCAN', cursor, 'MATCH', pattern, 'COUNT', looksAtOnce)
+    if found.err then error({ err = found.err .. ' (scan)' }) end
     cursor, looks = found[1], looks + looksAtOnce
     for _, fenceKey in ipairs(found[2]) do
       -- Either the lock key is in braces, or it follows its hash tag, which is in braces.

@@ -15,7 +15,7 @@ local function acquireOne(lockKey, fenceKey, owner, fenceHint, ttlMs, keepMs, ep
     if ms == -1 then lifeMs = '0' elseif ms > tonumber(keepMs) then lifeMs = ms end
   end
 
-  highest = math.max(highest, floor)
+  if floor > highest then highest = floor end
   if highest >= fenceMax then return nil end
   local hint = tonumber(fenceHint)
   local fence = math.max(math.min(hint, latestHint()), highest + 1)

@@ -15,7 +15,7 @@ local function floorFor(epoch)
     end
     floor, nodeEpoch = first + 0, second + 0
   end
-  local ahead = (epoch or nodeEpoch) - nodeEpoch
-  if nodeEpoch == 0 or ahead == 0 or ahead == 1 then return floor end
-  return floor, { 'epoch', nodeEpoch }
+  if nodeEpoch == 0 or not epoch then return floor end
+  local ahead = epoch - nodeEpoch
+  return floor, ahead ~= 0 and ahead ~= 1 and { 'epoch', nodeEpoch }
 end

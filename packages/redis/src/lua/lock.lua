@@ -10,7 +10,8 @@
 --   call id   the reply repeats it
 --   marks     a character for each operation: "x" if the operation was given up and must have no effect
 --   guardMs   how long after its start the server does not vote for new locks; 0: it votes at once
---   floorKey  the key of the floor and the epoch, which is not among KEYS; empty: there is none, as on a cluster
+--   floorKey  the key of the floor and the epoch, which is not among KEYS; empty if there is none, as on a cluster, and
+--             in a call without acquire and inspect
 -- A record is the name of the operation and its fields, in fixed positions:
 --   acquire-one   owner, fence hint, ttlMs, keepMs, epoch (one resource, no takeover, no waiter, no guard)
 --   acquire       count, owner, fence hint, ttlMs, keepMs, epoch, takeover, waiter; or acquire-shared
