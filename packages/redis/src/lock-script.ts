@@ -19,8 +19,7 @@ end
 floor,nodeEpoch=first+0,second+0
 end
 if nodeEpoch==0 or not epoch then return floor end
-local ahead=epoch-nodeEpoch
-return floor,ahead~=0 and ahead~=1 and{'epoch',nodeEpoch}end
+return floor,math.abs(epoch-nodeEpoch)>1 and{'epoch',nodeEpoch}end
 local function acquireOne(lockKey,fenceKey,owner,fenceHint,ttlMs,keepMs,epoch)local floor,refusal=floorFor(epoch)if refusal then return refusal end
 local highest,lifeMs=0,keepMs
 local counter=try('GET',fenceKey)if counter then
@@ -274,4 +273,4 @@ name=ARGV[at]end
 return reply`;
 
 /** What `EVALSHA` takes: the SHA-1 digest of the source. */
-export const lockScriptSha: string = "b7db708f6ff918961c67d93e1ac4d4cb4f24cf81";
+export const lockScriptSha: string = "6aaa0de214885e2891326d7e5bd89b3be0cced0b";

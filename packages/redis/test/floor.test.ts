@@ -273,8 +273,8 @@ describe("an epoch", () => {
   test.each([
     [0, [1, 2, 3, 1000], []],
     [1, [1, 2], [3, 4]],
-    [2, [2, 3], [1, 4]],
-    [3, [3, 4], [1, 2, 5]],
+    [2, [1, 2, 3], [4, 5]],
+    [4, [3, 4, 5], [1, 2, 6, 7]],
   ])("of %i lets clients of the epochs %j lock, and not those of %j", async (epoch, served, refused) => {
     const it = floorNode();
     await raise(it, 0, epoch);

@@ -16,6 +16,5 @@ local function floorFor(epoch)
     floor, nodeEpoch = first + 0, second + 0
   end
   if nodeEpoch == 0 or not epoch then return floor end
-  local ahead = epoch - nodeEpoch
-  return floor, ahead ~= 0 and ahead ~= 1 and { 'epoch', nodeEpoch }
+  return floor, math.abs(epoch - nodeEpoch) > 1 and { 'epoch', nodeEpoch }
 end
