@@ -16,9 +16,9 @@ local value=key~=''and try('GET',key)if value then
 first,second=string.match(value.err or value,'^(%d+) (%d+)$')if not first or math.max(first,second)>fenceMax then
 error({err='ERR the floor '..key ..' is unusable: '.. (value.err or'not two safe integers')})end
 end
-floor,nodeEpoch=first+0,second+0
+floor,nodeEpoch=first+0,second
 end
-if nodeEpoch==0 or not epoch then return floor end
+if not epoch or nodeEpoch+0==0 then return floor end
 return floor,math.abs(epoch-nodeEpoch)>1 and{'epoch',nodeEpoch}end
 local function acquireOne(lockKey,fenceKey,owner,fenceHint,ttlMs,keepMs,epoch)local floor,refusal=floorFor(epoch)if refusal then return refusal end
 local highest,lifeMs=0,keepMs
@@ -273,4 +273,4 @@ name=ARGV[at]end
 return reply`;
 
 /** What `EVALSHA` takes: the SHA-1 digest of the source. */
-export const lockScriptSha: string = "6aaa0de214885e2891326d7e5bd89b3be0cced0b";
+export const lockScriptSha: string = "67f187f94f43b86e8f4d399eba3a20eca0a19fc9";

@@ -275,6 +275,7 @@ describe("an epoch", () => {
     [1, [1, 2], [3, 4]],
     [2, [1, 2, 3], [4, 5]],
     [4, [3, 4, 5], [1, 2, 6, 7]],
+    [largest - 1, [largest - 2, largest - 1, largest], [1, largest - 3]],
   ])("of %i lets clients of the epochs %j lock, and not those of %j", async (epoch, served, refused) => {
     const it = floorNode();
     await raise(it, 0, epoch);

@@ -1,3 +1,4 @@
+-- The epoch is text, because clients lose precision on integers near the largest safe one.
 local floor, nodeEpoch
 
 -- Returns the floor of the node, or 0; and the answer to an acquire of an epoch that the node does not serve, or nil.
@@ -13,8 +14,8 @@ local function floorFor(epoch)
         error({ err = 'ERR the floor ' .. key .. ' is unusable: ' .. (value.err or 'not two safe integers') })
       end
     end
-    floor, nodeEpoch = first + 0, second + 0
+    floor, nodeEpoch = first + 0, second
   end
-  if nodeEpoch == 0 or not epoch then return floor end
+  if not epoch or nodeEpoch + 0 == 0 then return floor end
   return floor, math.abs(epoch - nodeEpoch) > 1 and { 'epoch', nodeEpoch }
 end
