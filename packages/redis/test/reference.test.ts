@@ -1,4 +1,14 @@
-import type { AcquireReply, AcquireRequest, ExtendRequest, LockNode, NodeView, ReleaseRequest } from "@holdfast/core";
+import {
+  type AcquireReply,
+  type AcquireRequest,
+  EpochError,
+  type ExtendRequest,
+  type FloorRequest,
+  type LockNode,
+  type NodeView,
+  type ReleaseRequest,
+  type ScanPortion,
+} from "@holdfast/core";
 import { type MemoryNode, memoryNode } from "@holdfast/memory";
 import { acquireRequest, extendRequest, longMs, releaseRequest } from "@holdfast/redis-testkit/requests";
 import { fuzzSeed } from "@holdfast/testkit";
@@ -9,8 +19,8 @@ import { channelPrefix } from "../src/keys.ts";
 import { connectionOver, startBench } from "./connection.ts";
 
 /*
- * Random histories of exclusive and shared requests, which a node on a server and the memory node, the reference, answer
- * alike. They also name the same waiters.
+ * Random histories of exclusive and shared requests and of floors, which a node on a server and the memory node, the
+ * reference, answer alike. They also name the same waiters, and their scans find the same.
  */
 
 const { client } = await startBench();
@@ -28,6 +38,7 @@ type Step =
   | { do: "acquire"; request: AcquireRequest }
   | { do: "extend"; request: ExtendRequest }
   | { do: "release"; request: ReleaseRequest }
+  | { do: "raise"; request: FloorRequest }
   | { do: "inspect"; resource: string };
 
 const isReader = (owner: string): boolean => owner.startsWith("reader");
@@ -54,6 +65,7 @@ const anyStep: fc.Arbitrary<Step> = fc.oneof(
         resources: anyResources,
         ttlMs: anyTtlMs,
         fenceHint: fc.constantFrom(1, 1, 20),
+        epoch: fc.constantFrom(1, 1, 2, 3),
         takeover: fc.option(anyOwner, { nil: undefined, freq: 2 }),
         waiter: anyWaiter,
       })
@@ -85,10 +97,28 @@ const anyStep: fc.Arbitrary<Step> = fc.oneof(
         return { do: "release", request: { ...releaseRequest(owner, resources), ...terms } };
       }),
   },
+  {
+    weight: 1,
+    arbitrary: fc
+      .record({ floor: fc.constantFrom(0, 5, 25, 50), epoch: fc.constantFrom(0, 0, 0, 1, 2) })
+      .map((floor): Step => ({ do: "raise", request: { ...floor, timeoutMs: longMs } })),
+  },
   { weight: 1, arbitrary: fc.record({ do: fc.constant("inspect" as const), resource: fc.constantFrom(...resources) }) },
 );
 
-function play(node: LockNode, step: Step): Promise<unknown> {
+type FloorNode = LockNode & Required<Pick<LockNode, "raiseFloor" | "scan">>;
+
+/** Resolves with the reply, or with the error of a refused epoch. */
+async function play(node: FloorNode, step: Step): Promise<unknown> {
+  try {
+    return await replyTo(node, step);
+  } catch (error) {
+    if (error instanceof EpochError) return { refused: error.message };
+    throw error;
+  }
+}
+
+function replyTo(node: FloorNode, step: Step): Promise<unknown> {
   switch (step.do) {
     case "acquire":
       return node.acquire(step.request);
@@ -96,6 +126,8 @@ function play(node: LockNode, step: Step): Promise<unknown> {
       return node.extend(step.request);
     case "release":
       return node.release(step.request);
+    case "raise":
+      return node.raiseFloor(step.request);
     case "inspect":
       return node.inspect?.(step.resource) as Promise<NodeView>;
   }
@@ -131,6 +163,22 @@ function rounded(ms: number): number {
   return ms <= 1_000 ? 0 : Math.ceil((ms - toleranceMs) / longMs) * longMs;
 }
 
+/** Reads all portions, and returns what is in them in a comparable form. */
+async function scanned({ scan }: FloorNode): Promise<string> {
+  const portions: ScanPortion[] = [];
+  for (let cursor: string | undefined, isLast = false; !isLast; isLast = cursor === undefined) {
+    const portion = await scan({ ...(cursor !== undefined && { cursor }), timeoutMs: longMs });
+    portions.push(portion);
+    cursor = portion.cursor;
+  }
+  const claims = portions.flatMap((portion) => portion.claims);
+  return JSON.stringify([
+    portions.reduce((sum, { counters }) => sum + counters, 0),
+    Math.max(...portions.map(({ highest }) => highest)),
+    claims.map(({ resource, owner, remainingMs }) => [resource, owner, rounded(remainingMs)].join()).sort(),
+  ]);
+}
+
 let histories = 0;
 
 /** Plays a history on both nodes. Returns the first difference, or undefined if there is none, or if it took too long. */
@@ -139,8 +187,8 @@ async function differenceIn(
   listen: (prefix: string) => Promise<Heard>,
 ): Promise<string | undefined> {
   const prefix = `history ${++histories}:`;
-  const node = redisNode(connectionOver(client), { prefix, wakeUps: false, verifyServer: false });
-  const reference = memoryNode();
+  const node = redisNode(connectionOver(client), { prefix, wakeUps: false, verifyServer: false }) as FloorNode;
+  const reference = memoryNode() as MemoryNode & FloorNode;
   const heard = await listen(prefix);
   const expected: string[] = [];
   await reference.watch(resources, (resource, next = "") => expected.push(`${resource} ${next}`));
@@ -164,7 +212,9 @@ async function differenceIn(
     }
   }
   const named = await heard.end();
+  const [found, known] = [await scanned(node), await scanned(reference)];
   if (isTooLate()) return undefined;
+  if (found !== known) return `the scans: ${found}, not ${known}`;
   const [actual, wanted] = [named, expected].map((all) => JSON.stringify(byResource(all)));
   return actual === wanted ? undefined : `the messages: ${actual}, not ${wanted}`;
 }
@@ -182,6 +232,7 @@ async function withoutIdleWaiter(step: Step, reference: MemoryNode): Promise<Ste
 }
 
 function resourcesOf(step: Step): readonly string[] {
+  if (step.do === "raise") return [];
   return step.do === "inspect" ? [step.resource] : step.request.resources;
 }
 
