@@ -442,6 +442,13 @@ describe("scan()", () => {
     await expect(floorNode().scan(other)).rejects.toThrow("the server has restarted");
   });
 
+  test.each(["", "0", "5", "@", `0@${"0".repeat(40)}`, `5@${"0".repeat(39)}`, `x@${"0".repeat(40)}`])(
+    "rejects the cursor %j, which it did not make",
+    async (cursor) => {
+      await expect(floorNode().scan({ cursor, timeoutMs: longMs })).rejects.toThrow(RangeError);
+    },
+  );
+
   test("changes nothing", async () => {
     const it = floorNode();
     await it.acquire(acquireRequest("alice"));

@@ -44,9 +44,9 @@ export function floorCalls(connection: RedisConnection, prefix: string): Require
       const answer = await run("raise", [String(request.floor), String(request.epoch)], request.timeoutMs);
       return readFloor(answer);
     },
-    async scan({ cursor = "", timeoutMs }) {
-      const [position = "", runId = ""] = cursor.split("@");
-      return readPortion(await run("scan", [position || "0", runId, prefix, pattern], timeoutMs));
+    async scan({ cursor, timeoutMs }) {
+      const [position, runId] = cursor === undefined ? ["0", ""] : partsOf(cursor);
+      return readPortion(await run("scan", [position, runId, prefix, pattern], timeoutMs));
     },
   };
 }
@@ -78,7 +78,14 @@ function readFloor(answer: readonly unknown[]): Floor {
   return { floor, epoch };
 }
 
-/** Reads a portion. Its cursor is that of the server and the run id, because each run has its own order of keys. */
+/** Returns the server's cursor in one of ours, and the run id, because each run has its own order of keys. */
+function partsOf(cursor: string): [position: string, runId: string] {
+  const [, position, runId] = /^([1-9]\d{0,19})@([0-9a-f]{40})$/.exec(cursor) ?? [];
+  if (position !== undefined && runId !== undefined) return [position, runId];
+  throw new RangeError("cursor must be one that a portion of this node had");
+}
+
+/** Reads a portion. */
 function readPortion(answer: readonly unknown[]): ScanPortion {
   const position = textOf(answer[0]);
   const runId = textOf(answer[1]);
