@@ -50,7 +50,7 @@ describe("a failed test", () => {
     ["serves clients of older epochs", /^the epoch of a request is not compared .*: acquire\(\) of epoch 1 granted/],
     ["scans the first portion only", /^scan\(\) misses claims or counters/],
     ["scans without an end", /^the series of portions does not end/],
-    ["begins anew when it does not know a cursor", /^scan\(\) accepts a cursor that it did not make/],
+    ["starts again when it does not know a cursor", /^scan\(\) accepts a cursor that it did not make/],
     ["never advances the counter for a shared claim", /^shared claims never advance the counter/],
     ["names waiters of shared requests first even after sharers", /^readers are named after readers/],
     ["ignores the hint", /^the hint is ignored, or cut to 32 bits: /],

@@ -185,7 +185,7 @@ export const brokenScans: readonly BrokenWrapper[] = [
       }),
   },
   {
-    fault: "begins anew when it does not know a cursor",
+    fault: "starts again when it does not know a cursor",
     caughtBy: "scan() rejects a cursor that it did not make, and changes nothing",
     sees: "floor",
     breakIt: (node) => ({
