@@ -21,7 +21,7 @@ test("the guide shows files of the published adapter unchanged", async () => {
   for (const step of await guideSteps(join(app, "README.md"))) {
     if (step.kind === "write") written.set(step.path, step.content);
   }
-  for (const file of ["acquire.ts", "extend.ts", "inspect.ts", "lock-file.ts", "release.ts", "watch.ts"]) {
+  for (const file of ["acquire.ts", "extend.ts", "floor.ts", "inspect.ts", "lock-file.ts", "release.ts", "watch.ts"]) {
     const published = await readFile(join(app, "../../packages/sqlite/src", file), "utf8");
     expect(written.get(`src/${file}`), file).toBe(`// src/${file}\n${published}`);
   }

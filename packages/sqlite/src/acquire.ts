@@ -1,4 +1,4 @@
-import type { AcquireReply, AcquireRequest, Denial } from "@holdfast/core";
+import { type AcquireReply, type AcquireRequest, type Denial, EpochError } from "@holdfast/core";
 import { assertAcquire } from "@holdfast/core/requests";
 import type { Claim, Claims } from "./lock-file.ts";
 
@@ -7,7 +7,9 @@ const dayUs = 24 * 60 * 60 * 1_000_000;
 /** Claims all the resources, or none. */
 export function acquire(claims: Claims, request: AcquireRequest): AcquireReply {
   assertAcquire(request);
-  const { resources, owner, ttlMs, fenceHint, takeover } = request;
+  const { resources, owner, ttlMs, fenceHint, takeover, epoch = 1 } = request;
+  const { floor, epoch: served } = claims.readFloor();
+  if (served > 0 && Math.abs(epoch - served) > 1) throw new EpochError(served, epoch);
   const found = resources.map(claims.read);
   if (found.every((claim) => claim.owner === owner)) {
     return { granted: true, fence: highestFence(found) }; // the command was resent
@@ -15,7 +17,7 @@ export function acquire(claims: Claims, request: AcquireRequest): AcquireReply {
   const blocking = found.filter((claim) => claim.owner !== null && claim.owner !== takeover);
   if (blocking.length > 0) return denial(claims.nowMs, blocking, owner);
   const hint = Math.min(fenceHint, claims.nowMs * 1_000 + dayUs);
-  return { granted: true, fence: grant(claims, found, owner, ttlMs, hint) };
+  return { granted: true, fence: grant(claims, found, owner, ttlMs, Math.max(1 + floor, hint)) };
 }
 
 /** Describes the blocking claims. They may be of the same owner, if it holds only some of the resources. */

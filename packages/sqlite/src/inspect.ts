@@ -1,9 +1,11 @@
 import type { NodeView } from "@holdfast/core";
 import type { LockFile } from "./lock-file.ts";
 
-/** Returns the owner of the resource, its remaining time, and the fence counter. */
+/** Returns the owner of the resource, its remaining time, the fence counter, and the floor of all counters. */
 export function inspect(file: LockFile, resource: string): NodeView {
-  const { nowMs, read } = file.look();
+  const { nowMs, read, readFloor } = file.look();
   const { owner, expiresAtMs, fence } = read(resource);
-  return { owner, remainingMs: owner === null ? null : expiresAtMs - nowMs, fence };
+  const { floor } = readFloor();
+  const remainingMs = owner === null ? null : expiresAtMs - nowMs;
+  return { owner, remainingMs, fence, ...(floor > 0 && { floor }) };
 }

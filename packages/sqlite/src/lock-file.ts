@@ -1,5 +1,6 @@
 import { utimesSync } from "node:fs";
 import { setTimeout } from "node:timers/promises";
+import type { Floor } from "@holdfast/core";
 import { isBusy, type SqliteDatabase } from "./database.ts";
 
 /** What the file stores about one resource. */
@@ -17,8 +18,19 @@ export interface Claims {
   readonly nowMs: number;
   read(resource: string): Claim;
   write(claim: Claim): void;
+  /** The floor of all counters, and the epoch of the clients that are served. */
+  readFloor(): Floor;
+  writeFloor(floor: Floor): void;
   /** Reports a release to the watchers of all processes, with the waiter that it names, if any. */
   announce(resource: string, next?: string): void;
+}
+
+/** Some of what the file stores: see {@link LockFile.page}. */
+export interface Page {
+  readonly nowMs: number;
+  readonly claims: readonly Claim[];
+  /** The key of the last row; absent on the last page. */
+  readonly last?: string;
 }
 
 /** A release that was announced. Later ones have larger numbers. */
@@ -36,7 +48,9 @@ export interface LockFile {
    */
   transaction<T>(timeoutMs: number, work: (claims: Claims) => T): Promise<T>;
   /** The claims as they are now, read-only. */
-  look(): Pick<Claims, "nowMs" | "read">;
+  look(): Pick<Claims, "nowMs" | "read" | "readFloor">;
+  /** The rows after a key, in the order of their keys: at most a page of them. The first page is after "". */
+  page(after: string): Page;
   /** The number of the latest announced release. */
   latestRelease(): number;
   /** The releases that were announced after this one. */
@@ -50,6 +64,9 @@ export interface LockFile {
 
 const setUpMs = 10_000;
 
+/** How many resources a page has. */
+const pageSize = 1_000;
+
 // With WAL, readers do not wait for writers. With FULL, grants survive a power failure; macOS also needs `fullfsync`.
 const setUp = `
   PRAGMA busy_timeout = 0;
@@ -62,6 +79,11 @@ const setUp = `
     expires_at_ms INTEGER NOT NULL,
     fence INTEGER NOT NULL
   ) STRICT, WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS holdfast_floor (
+    id INTEGER PRIMARY KEY CHECK (id = 1),
+    floor INTEGER NOT NULL,
+    epoch INTEGER NOT NULL
+  ) STRICT;
   CREATE TABLE IF NOT EXISTS holdfast_releases (
     id INTEGER PRIMARY KEY,
     resource TEXT NOT NULL,
@@ -81,6 +103,7 @@ export async function openLockFile(path: string, database: SqliteDatabase, nowMs
     throw error;
   }
   const claimsAt = claimStatements(database);
+  const pageAt = pageStatement(database);
   const changing = `${path}-wal`;
   const closing = new AbortController();
   return {
@@ -100,6 +123,7 @@ export async function openLockFile(path: string, database: SqliteDatabase, nowMs
         return result;
       }),
     look: () => claimsAt(nowMs()),
+    page: (after) => pageAt(nowMs(), after),
     changing,
     closed: closing.signal,
     close: () => {
@@ -138,6 +162,8 @@ function touch(file: string): void {
 function claimStatements(database: SqliteDatabase): (nowMs: number) => Claims {
   const select = database.prepare("SELECT owner, expires_at_ms, fence FROM holdfast_claims WHERE resource = ?");
   const replace = database.prepare("REPLACE INTO holdfast_claims VALUES (?, ?, ?, ?)");
+  const selectFloor = database.prepare("SELECT floor, epoch FROM holdfast_floor");
+  const replaceFloor = database.prepare("REPLACE INTO holdfast_floor VALUES (1, ?, ?)");
   const log = database.prepare("INSERT INTO holdfast_releases (resource, next) VALUES (?, ?)");
   const forget = database.prepare("DELETE FROM holdfast_releases WHERE id <= last_insert_rowid() - 1000");
 
@@ -146,21 +172,48 @@ function claimStatements(database: SqliteDatabase): (nowMs: number) => Claims {
     nowMs,
     read(resource) {
       const row = select.get(JSON.stringify(resource)) as ClaimRow | null | undefined;
-      if (!row) return { resource, owner: null, expiresAtMs: 0, fence: 0 };
-      const { owner, expires_at_ms: expiresAtMs, fence } = row;
-      const isHeld = owner !== null && expiresAtMs > nowMs;
-      return { resource, owner: isHeld ? JSON.parse(owner) : null, expiresAtMs, fence };
+      return row ? claimOf(resource, row, nowMs) : { resource, owner: null, expiresAtMs: 0, fence: 0 };
     },
     write({ resource, owner, expiresAtMs, fence }) {
       const ownerText = owner === null ? null : JSON.stringify(owner);
       const latestMs = Math.min(expiresAtMs, Number.MAX_SAFE_INTEGER);
       replace.run(JSON.stringify(resource), ownerText, BigInt(latestMs), BigInt(fence));
     },
+    readFloor() {
+      const { floor, epoch } = (selectFloor.get() as Floor | null | undefined) ?? { floor: 0, epoch: 0 };
+      return { floor, epoch };
+    },
+    writeFloor({ floor, epoch }) {
+      replaceFloor.run(BigInt(floor), BigInt(epoch));
+    },
     announce(resource, next) {
       log.run(JSON.stringify(resource), next === undefined ? null : JSON.stringify(next));
       forget.run();
     },
   });
+}
+
+/** Returns what a row says at a moment. */
+function claimOf(resource: string, { owner, expires_at_ms: expiresAtMs, fence }: ClaimRow, nowMs: number): Claim {
+  const isHeld = owner !== null && expiresAtMs > nowMs;
+  return { resource, owner: isHeld ? JSON.parse(owner) : null, expiresAtMs, fence };
+}
+
+/** Prepares the statement that reads pages. */
+function pageStatement(database: SqliteDatabase): (nowMs: number, after: string) => Page {
+  const select = database.prepare(
+    `SELECT resource, owner, expires_at_ms, fence FROM holdfast_claims
+    WHERE resource > ? ORDER BY resource LIMIT ${pageSize}`,
+  );
+  return (nowMs, after) => {
+    const rows = select.all(after) as (ClaimRow & { readonly resource: string })[];
+    const last = rows.length < pageSize ? undefined : rows.at(-1);
+    return {
+      nowMs,
+      claims: rows.map((row) => claimOf(JSON.parse(row.resource), row, nowMs)),
+      ...(last && { last: last.resource }),
+    };
+  };
 }
 
 /** Prepares the statements that read releases. */

@@ -4,16 +4,17 @@ import type { LockNode } from "@holdfast/core";
 import { assertOptions, checkType } from "@holdfast/core/requests";
 import { driverNames, openDatabase, type SqliteDriver } from "./database.ts";
 import { extend } from "./extend.ts";
+import { raiseFloor, scan } from "./floor.ts";
 import { inspect } from "./inspect.ts";
 import { list } from "./list.ts";
-import { type Claims, openLockFile } from "./lock-file.ts";
+import { type Claims, openLockFile, untilNotBusy } from "./lock-file.ts";
 import { createSameFileCheck } from "./same-file.ts";
 import { acquireOrWait, releaseToNext } from "./waiting.ts";
 import { setUpWaitingLists, type WaitingLists } from "./waiting-lists.ts";
 import { createWatch } from "./watch.ts";
 
 /** A lock node over a SQLite file, with all the optional methods. */
-export interface SqliteNode extends Required<Omit<LockNode, "verifiesServer" | "raiseFloor" | "scan">> {
+export interface SqliteNode extends Required<Omit<LockNode, "verifiesServer">> {
   /** The default `nodeTimeoutMs` of a `Redlock`: 1 000 ms, because other processes may be writing to a slow disk. */
   readonly suggestedTimeoutMs: number;
   /**
@@ -98,6 +99,12 @@ export async function sqliteNode(path: string, options: SqliteNodeOptions = {}):
     release: (request) => transaction(request.timeoutMs, (claims, lists) => releaseToNext(claims, lists, request)),
     watch: async (resources, onReleased) => watch(resources, onReleased),
     inspect: async (resource) => inspect(file, resource),
+    raiseFloor: (request) => transaction(request.timeoutMs, (claims) => raiseFloor(claims, request)),
+    scan: ({ timeoutMs, cursor }) =>
+      untilNotBusy(timeoutMs, () => {
+        assertSameFile();
+        return scan(file, cursor);
+      }),
     list: () => list(database, wholeMs),
     close: () => file.close(),
   };
