@@ -3,32 +3,51 @@ import {
   type AcquireRequest,
   ConfigurationError,
   type Denial,
+  EpochError,
   type ExtendReply,
   type ExtendRequest,
+  type Floor,
+  type FloorRequest,
   type NodeRequest,
   type NodeView,
   type ReleaseReply,
   type ReleaseRequest,
+  type ScanPortion,
+  type ScanRequest,
   type Sharer,
 } from "@holdfast/core";
-import { assertAcquire, assertExtend, assertRelease } from "@holdfast/core/requests";
+import { assertAcquire, assertExtend, assertFloor, assertRelease } from "@holdfast/core/requests";
 import { ClaimEnds } from "./claim-ends.ts";
 import type { EtcdClient } from "./etcd-client.ts";
 import { EtcdError } from "./failures.ts";
-import { claimRange, type Keys, keysOf, resourceOf } from "./keys.ts";
+import {
+  claimRange,
+  counterRange,
+  decodeFence,
+  floorKey,
+  type KeyRange,
+  type Keys,
+  keysOf,
+  resourceOf,
+} from "./keys.ts";
 import { type Lease, Leases, lasts, remainingMs } from "./leases.ts";
-import { leaseTimeToLive, type TxnRequest, type TxnResponse, txn } from "./messages.ts";
+import { type KeyValue, leaseTimeToLive, type TxnRequest, type TxnResponse, txn } from "./messages.ts";
 import {
   type ClaimState,
   type CounterState,
   claimFree,
+  claimIn,
   claimUnchanged,
   deleteOwned,
   deletionsIn,
+  entriesIn,
   extendUnchanged,
+  type FloorGuard,
+  type FloorState,
+  floorIn,
   type Grant,
-  keysIn,
   type ResourceState,
+  raiseUnchanged,
   read,
   readKeys,
   statesIn,
@@ -36,8 +55,11 @@ import {
 
 const dayMs = 24 * 60 * 60 * 1_000;
 
-/** How many keys `list` reads at a time. */
+/** How many keys `list` and `scan` read at a time. */
 const pageSize = 1_000;
+
+/** How many claims `scan` reads at a time: each may be on a lease of its own, and takes another request then. */
+const claimsPageSize = 200;
 
 /** How long `inspect` and `list` wait for each reply, and `close` for the leases. */
 const inspectTimeoutMs = 5_000;
@@ -49,6 +71,9 @@ interface Term {
   readonly lastsMs: number;
 }
 
+/** What a grant replaces and writes, and the floor that it relies on, if any. */
+type GrantTerms = Pick<Grant, "replaced" | "joins"> & { readonly fence: number; readonly guard?: FloorGuard };
+
 /** Returns a lease for a claim that lasts so many milliseconds from now. */
 type FindLease = (ttlMs: number) => Promise<Lease>;
 
@@ -56,6 +81,10 @@ type FindLease = (ttlMs: number) => Promise<Lease>;
 export class Claims {
   readonly #client: EtcdClient;
   readonly #prefix: string;
+  readonly #floorKey: Buffer;
+  /** The floor as this client has seen it last: transactions that rely on it compare it. */
+  #floor: FloorState = { floor: 0, epoch: 0 };
+  readonly #txnOpsMax: number;
   readonly #resourcesMax: number;
   readonly #leases: Leases;
   readonly #ends: ClaimEnds;
@@ -63,14 +92,16 @@ export class Claims {
   /**
    * @param client the client of the cluster
    * @param prefix what the names of all keys start with
-   * @param resourcesMax how many resources one transaction can change
+   * @param txnOpsMax how many operations, or comparisons, one transaction can have
    */
-  constructor(client: EtcdClient, prefix: string, resourcesMax: number) {
+  constructor(client: EtcdClient, prefix: string, txnOpsMax: number) {
     this.#client = client;
     this.#prefix = prefix;
-    this.#resourcesMax = resourcesMax;
+    this.#floorKey = floorKey(prefix);
+    this.#txnOpsMax = txnOpsMax;
+    this.#resourcesMax = Math.floor((txnOpsMax - 1) / 2); // one is for the floor
     this.#leases = new Leases(client);
-    this.#ends = new ClaimEnds(client, resourcesMax);
+    this.#ends = new ClaimEnds(client, this.#resourcesMax);
   }
 
   /** Returns the keys of a resource. */
@@ -89,19 +120,27 @@ export class Claims {
   }
 
   async #claim(request: AcquireRequest, lease: Lease, deadlineMs: number): Promise<AcquireReply> {
-    const { resources, owner, ttlMs, takeover, shared: isShared = false } = request;
+    const { resources, owner, ttlMs, takeover, shared: isShared = false, epoch = 1 } = request;
     const keys = resources.map((resource) => this.keysOf(resource));
     const hint = Math.max(1, Math.min(request.fenceHint, 1_000 * (Date.now() + dayMs)));
     const terms = resources.map((): Term => ({ lease, lastsMs: ttlMs }));
-    const first = await this.#send(claimFree(keys, { owner, isShared, lease: lease.id, fence: hint }), deadlineMs);
-    if (first.succeeded) {
-      const { revision } = first.header;
+    let seen = this.#floor;
+    const likely = Math.max(1 + seen.floor, hint);
+    const isLikely = serves(seen, epoch) && Number.isSafeInteger(likely);
+    const change = { owner, isShared, lease: lease.id, fence: likely };
+    const claimOrRead = isLikely ? claimFree(keys, change, this.#guard(seen)) : read(keys, this.#floorKey);
+    let reply = await this.#send(claimOrRead, deadlineMs);
+    if (isLikely && reply.succeeded) {
+      const { revision } = reply.header;
       const claim = { owner, isShared, revision, version: 1, lease: lease.id };
-      for (const each of keys) this.#remember(each, claim, { fence: hint, revision }, { lease, lastsMs: ttlMs });
-      return { granted: true, fence: hint };
+      for (const each of keys) this.#remember(each, claim, { fence: likely, revision }, { lease, lastsMs: ttlMs });
+      return { granted: true, fence: likely };
     }
-    // Each round fails only because another client has changed a resource, and at the latest at the deadline.
-    for (let states = statesIn(first, keys); ; ) {
+    // Each round fails only because another client has changed something, and at the latest at the deadline.
+    for (;;) {
+      const states = statesIn(reply, keys);
+      seen = this.#learnFloor(reply);
+      if (!serves(seen, epoch)) throw new EpochError(seen.epoch, epoch);
       const owned = states.map(({ claims }) => claims.find((claim) => claim.owner === owner));
       if (owned.every((claim) => claim !== undefined && (isShared || !claim.isShared))) {
         this.#rememberLost(request, states);
@@ -109,14 +148,14 @@ export class Claims {
       }
       const denial = denialOf(request, states);
       if (denial !== undefined) return denial;
-      const highest = highestFence(states);
+      const highest = Math.max(seen.floor, highestFence(states));
       const joins = joinsAll(request, states, takeover);
       const fence = assertFence(joins ? highest : Math.max(1 + highest, hint), resources);
-      const grant = { replaced: takeover, joins, fence };
+      const grant = { replaced: takeover, joins, fence, guard: this.#guard(seen) };
       const changed = await this.#grant(request, states, terms, grant, deadlineMs);
       if (changed === undefined) return { granted: true, fence };
       if (changed === "too large") return { granted: false };
-      states = changed;
+      reply = changed;
     }
   }
 
@@ -187,7 +226,9 @@ export class Claims {
     const change = () => this.#grant(request, states, terms, grant, deadlineMs);
     const changed = await this.#suspectIfUnknown(request, lease, change);
     if (changed === "too large") return { held: false, rejoined: false };
-    return changed ? { changed } : { held: false, rejoined: true };
+    if (changed === undefined) return { held: false, rejoined: true };
+    const keys = resources.map((resource) => this.keysOf(resource));
+    return { changed: statesIn(changed, keys) };
   }
 
   /**
@@ -226,24 +267,29 @@ export class Claims {
   /** See `LockNode.inspect`. */
   async inspect(resource: string): Promise<NodeView> {
     return this.#withDeadline({ resources: [resource], timeoutMs: inspectTimeoutMs }, async (deadlineMs) => {
+      const keys = this.keysOf(resource);
       for (;;) {
-        const [{ claims, counter }] = (await this.#read([resource], deadlineMs)) as [ResourceState];
-        const { fence } = counter;
-        if (claims.length === 0) return { owner: null, remainingMs: null, fence };
-        const holders = await this.#remaining(resource, claims, deadlineMs);
-        const [longest] = holders ?? [];
-        if (holders === undefined || longest === undefined) continue; // a claim has changed meanwhile
-        return { ...longest, ...(claims[0]?.isShared && { sharers: holders }), fence };
+        const reply = await this.#send(read([keys], this.#floorKey), deadlineMs);
+        const [{ claims, counter }] = statesIn(reply, [keys]) as [ResourceState];
+        const { floor } = this.#learnFloor(reply);
+        const counters = { fence: counter.fence, ...(floor > 0 && { floor }) };
+        if (claims.length === 0) return { owner: null, remainingMs: null, ...counters };
+        const found = claims.map((claim) => ({ keys, claim }));
+        const leftMs = await this.#remainingMs(found, deadlineMs);
+        if (leftMs === undefined) continue; // a claim has changed meanwhile
+        const sharers = claims
+          .map(({ owner }, index) => ({ owner, remainingMs: leftMs[index] as number }))
+          .sort((a, b) => b.remainingMs - a.remainingMs);
+        return { ...(sharers[0] as Sharer), ...(claims[0]?.isShared && { sharers }), ...counters };
       }
     });
   }
 
-  /** Returns the claims with the time that is left for them, the longest first; undefined if one has changed. */
-  async #remaining(
-    resource: string,
-    claims: readonly ClaimState[],
+  /** Returns how long each claim will last, in milliseconds; undefined if one has changed. */
+  async #remainingMs(
+    found: readonly { readonly keys: Keys; readonly claim: ClaimState }[],
     deadlineMs: number,
-  ): Promise<readonly Sharer[] | undefined> {
+  ): Promise<readonly number[] | undefined> {
     const leftMs = new Map<number, Promise<number>>();
     const leftOf = (lease: number): Promise<number> => {
       const asked =
@@ -252,35 +298,88 @@ export class Claims {
       leftMs.set(lease, asked);
       return asked;
     };
-    const holders = await Promise.all(
-      claims.map(async ({ owner, revision, lease }) => {
-        const own = this.#ends.get(this.keysOf(resource), owner);
-        const isOwn = own?.claim.revision === revision;
-        return { owner, remainingMs: isOwn ? Math.max(0, own.endMs - performance.now()) : await leftOf(lease), lease };
+    const remainingMs = await Promise.all(
+      found.map(async ({ keys, claim: { owner, revision, lease } }) => {
+        const own = this.#ends.get(keys, owner);
+        if (own?.claim.revision === revision) return Math.max(0, own.endMs - performance.now());
+        return lease === 0 ? Infinity : await leftOf(lease); // another program has written a key without a lease
       }),
     );
-    if (holders.some(({ remainingMs, lease }) => remainingMs < 0 && lease !== 0)) return undefined;
-    return holders
-      .map(({ owner, remainingMs }) => ({ owner, remainingMs: Math.max(0, remainingMs) }))
-      .sort((a, b) => b.remainingMs - a.remainingMs);
+    return remainingMs.some((ms) => ms < 0) ? undefined : remainingMs;
+  }
+
+  /** See `LockNode.raiseFloor`. */
+  async raiseFloor(request: FloorRequest): Promise<Floor> {
+    assertFloor(request);
+    return this.#withDeadline({ resources: [], timeoutMs: request.timeoutMs }, async (deadlineMs) => {
+      let reply = await this.#send(read([], this.#floorKey), deadlineMs);
+      for (;;) {
+        const seen = this.#learnFloor(reply);
+        const raised = { floor: Math.max(seen.floor, request.floor), epoch: Math.max(seen.epoch, request.epoch) };
+        if (raised.floor === seen.floor && raised.epoch === seen.epoch) return raised;
+        reply = await this.#send(raiseUnchanged(this.#guard(seen), raised), deadlineMs);
+        if (reply.succeeded) return raised;
+      }
+    });
+  }
+
+  /** See `LockNode.scan`. Reads the claims, and then the counters. A cursor is the first key of the next portion. */
+  async scan({ cursor, timeoutMs }: ScanRequest): Promise<ScanPortion> {
+    const [claims, counters] = [claimRange(this.#prefix), counterRange(this.#prefix)];
+    const from = cursor === undefined ? claims.start : Buffer.from(cursor, "base64url");
+    const isIn = ({ start, end }: KeyRange): boolean => from.compare(start) >= 0 && from.compare(end) < 0;
+    if (!isIn(claims) && !isIn(counters)) throw new RangeError("no scan of this node has this cursor");
+    return this.#withDeadline({ resources: [], timeoutMs }, async (deadlineMs) => {
+      if (isIn(counters)) {
+        const { entries, next } = await this.#readPage(from, counters.end, pageSize, deadlineMs);
+        const fences = entries.map(({ value }) => decodeFence(value));
+        const highest = Math.max(0, ...fences);
+        return { counters: fences.length, highest, claims: [], ...(next && { cursor: next.toString("base64url") }) };
+      }
+      for (;;) {
+        const { entries, next = counters.start } = await this.#readPage(from, claims.end, claimsPageSize, deadlineMs);
+        const found = entries.map((entry) => {
+          const resource = resourceOf(entry.key, claims.start);
+          const keys = this.keysOf(resource);
+          return { resource, keys, claim: claimIn(entry, !entry.key.equals(keys.claim)) };
+        });
+        const leftMs = await this.#remainingMs(found, deadlineMs);
+        if (leftMs === undefined) continue; // a claim has changed meanwhile, and may be on another lease now
+        const scanned = found.map(({ resource, claim: { owner } }, index) => {
+          return { resource, owner, remainingMs: leftMs[index] as number };
+        });
+        return { counters: 0, highest: 0, claims: scanned, cursor: next.toString("base64url") };
+      }
+    });
+  }
+
+  /** Reads the entries from a key up to `end`, but not more than a page. `next` starts the next page, if any. */
+  async #readPage(
+    from: Buffer,
+    end: Buffer,
+    size: number,
+    deadlineMs: number,
+  ): Promise<{ readonly entries: readonly KeyValue[]; readonly next?: Buffer }> {
+    const entries = entriesIn(await this.#send(readKeys(from, end, size), deadlineMs));
+    const last = entries.length < size ? undefined : entries.at(-1)?.key;
+    return { entries, ...(last && { next: Buffer.concat([last, Buffer.of(0)]) }) };
   }
 
   /** See `EtcdNode.list`. */
   async *list(): AsyncGenerator<string> {
     const { start, end } = claimRange(this.#prefix);
     let lastName: string | undefined;
-    for (let from: Buffer | undefined = start; from !== undefined; ) {
-      const page = readKeys(from, end, pageSize);
-      const keys: readonly Buffer[] = await this.#withDeadline(
-        { resources: [], timeoutMs: inspectTimeoutMs },
-        async (deadlineMs) => keysIn(await this.#send(page, deadlineMs)),
+    let from: Buffer | undefined = start;
+    while (from !== undefined) {
+      const first: Buffer = from;
+      const page = await this.#withDeadline({ resources: [], timeoutMs: inspectTimeoutMs }, (deadlineMs) =>
+        this.#readPage(first, end, pageSize, deadlineMs),
       );
-      for (const name of keys.map((key) => resourceOf(key, start))) {
+      for (const name of page.entries.map(({ key }) => resourceOf(key, start))) {
         if (name !== lastName) yield name; // the keys of its sharers follow each other
         lastName = name;
       }
-      const last: Buffer | undefined = keys.length < pageSize ? undefined : keys.at(-1);
-      from = last && Buffer.concat([last, Buffer.of(0)]);
+      from = page.next;
     }
   }
 
@@ -290,16 +389,16 @@ export class Claims {
     await this.#leases.revokeUnused(performance.now() + closeTimeoutMs).catch(() => {});
   }
 
-  /** Makes claims if nothing has changed since; otherwise returns what the resources are now. */
+  /** Makes claims if nothing has changed since; otherwise returns the reply, which shows what is there now. */
   async #grant(
     { resources, owner, shared: isShared = false }: AcquireRequest | ExtendRequest,
     states: readonly ResourceState[],
     terms: readonly Term[],
-    { replaced, joins, fence }: Pick<Grant, "replaced" | "joins"> & { readonly fence: number },
+    { replaced, joins, fence, guard }: GrantTerms,
     deadlineMs: number,
-  ): Promise<ResourceState[] | "too large" | undefined> {
+  ): Promise<TxnResponse | "too large" | undefined> {
     // A third comparison for each resource replaces the write of the counter, if there is room for it.
-    const writesCounters = !joins || 3 * resources.length > 2 * this.#resourcesMax;
+    const writesCounters = !joins || 3 * resources.length + 1 > this.#txnOpsMax;
     const keys = resources.map((resource) => this.keysOf(resource));
     const grants = states.map((seen, index): Grant => {
       const { lease } = terms[index] as Term;
@@ -307,11 +406,11 @@ export class Claims {
       const change = { owner, isShared, lease: lease.id, replaced, joins, fence: isWritten ? fence : undefined };
       return { keys: keys[index] as Keys, seen, ...change };
     });
-    const request = claimUnchanged(grants);
+    const request = claimUnchanged(grants, guard);
     // One that replaces sharers takes more operations than others.
-    if (Math.max(request.compare.length, request.success.length) > 2 * this.#resourcesMax) return "too large";
+    if (Math.max(request.compare.length, request.success.length) > this.#txnOpsMax) return "too large";
     const reply = await this.#send(request, deadlineMs);
-    if (!reply.succeeded) return statesIn(reply, keys);
+    if (!reply.succeeded) return reply;
     const { revision } = reply.header;
     for (const [index, { keys, seen, lease, fence }] of grants.entries()) {
       const before = seen.claims.find((claim) => claim.isShared === isShared && (!isShared || claim.owner === owner));
@@ -320,6 +419,16 @@ export class Claims {
       this.#remember(keys, claim, counter, terms[index] as Term);
     }
     return undefined;
+  }
+
+  /** Returns the floor that a transaction has read, and remembers it for the next claim. */
+  #learnFloor(reply: TxnResponse): FloorState {
+    this.#floor = floorIn(reply);
+    return this.#floor;
+  }
+
+  #guard(seen: FloorState): FloorGuard {
+    return { key: this.#floorKey, seen };
   }
 
   /** Remembers a claim that a transaction has just written. */
@@ -400,6 +509,11 @@ export class Claims {
       throw new ConfigurationError(error.message, resources);
     }
   }
+}
+
+/** Whether a node with this floor serves the clients of an epoch. */
+function serves({ epoch: served }: Floor, epoch: number): boolean {
+  return served === 0 || Math.abs(epoch - served) <= 1;
 }
 
 function denialOf(

@@ -1,4 +1,4 @@
-import type { LockNode, NodeView, Unwatch } from "@holdfast/core";
+import type { Floor, FloorRequest, LockNode, NodeView, ScanPortion, ScanRequest, Unwatch } from "@holdfast/core";
 import { Claims } from "./claims.ts";
 import { EtcdClient } from "./etcd-client.ts";
 import type { EtcdNodeOptions } from "./options.ts";
@@ -11,6 +11,10 @@ export interface EtcdNode extends LockNode {
   watch(resources: readonly string[], onReleased: (resource: string) => void): Promise<Unwatch>;
   /** See {@link LockNode.inspect}. `remainingMs` is what the lease has left, unless this node made the claim. */
   inspect(resource: string): Promise<NodeView>;
+  /** See {@link LockNode.raiseFloor}. */
+  raiseFloor(request: FloorRequest): Promise<Floor>;
+  /** See {@link LockNode.scan}. `remainingMs` is as in {@link inspect}. */
+  scan(request: ScanRequest): Promise<ScanPortion>;
   /**
    * Lists the resources that are held at the moment, page by page, in no particular order.
    *
@@ -48,7 +52,7 @@ const suggestedTimeoutMs = 500;
 export function etcdNode(options: EtcdNodeOptions): EtcdNode {
   const { name, prefix, maxTxnOps, ...access } = parseOptions(options);
   const client = new EtcdClient(access);
-  const claims = new Claims(client, prefix, Math.floor(maxTxnOps / 2));
+  const claims = new Claims(client, prefix, maxTxnOps);
   const watches = new Watches(client, (resource) => claims.keysOf(resource));
   return {
     name,
@@ -57,6 +61,8 @@ export function etcdNode(options: EtcdNodeOptions): EtcdNode {
     extend: (request) => claims.extend(request),
     release: (request) => claims.release(request),
     inspect: (resource) => claims.inspect(resource),
+    raiseFloor: (request) => claims.raiseFloor(request),
+    scan: (request) => claims.scan(request),
     list: () => claims.list(),
     watch: (resources, onReleased) => watches.watch(resources, onReleased),
     async close() {

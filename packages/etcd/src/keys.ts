@@ -1,4 +1,8 @@
-/** The keys and values in etcd. Each resource has a key for its claim, or one for each sharer, and one for its counter. */
+/**
+ * The keys and values in etcd. Each resource has a key for its claim, or one for each sharer, and one for its counter.
+ * All resources together have one for their floor.
+ */
+import type { Floor } from "@holdfast/core";
 
 /** The keys of one resource. */
 export interface Keys {
@@ -40,10 +44,25 @@ export function resourceOf(key: Buffer, start: Buffer): string {
   return decodeText(end < 0 ? name : name.subarray(0, end));
 }
 
+/** The keys from `start` up to `end`. */
+export interface KeyRange {
+  readonly start: Buffer;
+  readonly end: Buffer;
+}
+
 /** Returns the range of the keys of all claims: each is the start and the name, and that of a sharer goes on. */
-export function claimRange(prefix: string): { readonly start: Buffer; readonly end: Buffer } {
-  const { claim } = keysOf(prefix, "");
-  return { start: claim, end: encodeText(`${prefix}c0`) }; // "0" follows "/"
+export function claimRange(prefix: string): KeyRange {
+  return { start: keysOf(prefix, "").claim, end: encodeText(`${prefix}c0`) }; // "0" follows "/"
+}
+
+/** Returns the range of the keys of all counters. */
+export function counterRange(prefix: string): KeyRange {
+  return { start: keysOf(prefix, "").counter, end: encodeText(`${prefix}f0`) };
+}
+
+/** Returns the key of the floor and the epoch. It exists from when one of them is raised, for good. */
+export function floorKey(prefix: string): Buffer {
+  return encodeText(`${prefix}floor`);
 }
 
 /**
@@ -80,4 +99,23 @@ export function decodeFence(bytes: Buffer): number {
     throw new Error("a fence counter in etcd is not a number of 16 digits: another program has changed it");
   }
   return fence;
+}
+
+/** Encodes the floor like a counter, followed by the epoch. */
+export function encodeFloor({ floor, epoch }: Floor): Buffer {
+  return Buffer.concat([encodeFence(floor), encodeText(` ${epoch}`)]);
+}
+
+/**
+ * Decodes the floor and the epoch.
+ *
+ * @throws {Error} if another program has written them
+ */
+export function decodeFloor(bytes: Buffer): Floor {
+  const [, floor, epoch] = /^(\d{16}) (\d{1,16})$/.exec(bytes.toString()) ?? [];
+  const decoded = { floor: Number(floor), epoch: Number(epoch) };
+  if (!Number.isSafeInteger(decoded.floor) || !Number.isSafeInteger(decoded.epoch)) {
+    throw new Error("the floor in etcd is not a number of 16 digits and an epoch: another program has changed it");
+  }
+  return decoded;
 }

@@ -21,7 +21,8 @@ export interface EtcdNodeOptions {
   /** The user's password. Needs `username`. */
   readonly password?: string | undefined;
   /**
-   * The server's own `--max-txn-ops`. A call can claim half as many resources. Default 128, which is etcd's default.
+   * The server's own `--max-txn-ops`. A call can claim one less than half as many resources. Default 128, which is
+   * etcd's default: 63 resources.
    */
   readonly maxTxnOps?: number | undefined;
 }

@@ -32,7 +32,8 @@ export function parseOptions(options: EtcdNodeOptions): Settings {
   const { prefix = "lock/", tls, username, password, maxTxnOps = 128 } = options;
   checkType("prefix", "string", prefix);
   checkInteger("maxTxnOps", maxTxnOps);
-  if (maxTxnOps < 2) throw new RangeError("maxTxnOps must be at least 2: each resource takes two operations");
+  if (maxTxnOps < 3)
+    throw new RangeError("maxTxnOps must be at least 3: a resource takes two operations, the floor one");
   if ((username === undefined) !== (password === undefined)) {
     throw new TypeError("username and password must be given together");
   }

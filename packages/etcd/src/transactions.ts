@@ -1,5 +1,15 @@
 /** The transactions over the keys of resources, and what their replies say. */
-import { claimKey, decodeFence, decodeText, encodeFence, encodeText, type Keys } from "./keys.ts";
+import type { Floor } from "@holdfast/core";
+import {
+  claimKey,
+  decodeFence,
+  decodeFloor,
+  decodeText,
+  encodeFence,
+  encodeFloor,
+  encodeText,
+  type Keys,
+} from "./keys.ts";
 import type { Compare, Int64, KeyValue, RequestOp, TxnRequest, TxnResponse } from "./messages.ts";
 
 /** A claim at one moment. */
@@ -22,6 +32,18 @@ export interface CounterState {
 export interface ResourceState {
   readonly claims: readonly ClaimState[];
   readonly counter: CounterState;
+}
+
+/** The floor and the epoch at one moment: both 0 if their key does not exist. */
+export interface FloorState extends Floor {
+  /** The value of the key, if it exists. */
+  readonly value?: Buffer;
+}
+
+/** The key of the floor, and what a transaction relies on. */
+export interface FloorGuard {
+  readonly key: Buffer;
+  readonly seen: FloorState;
 }
 
 /** A claim that this client has made, and the counter that it found or wrote. */
@@ -50,33 +72,38 @@ export interface Grant extends Change {
   readonly joins: boolean;
 }
 
-/** A transaction that only reads the resources. */
-export function read(keys: readonly Keys[]): TxnRequest {
-  return { compare: [], success: reads(keys), failure: [] };
+/** A transaction that only reads the resources, and the floor if its key is given. */
+export function read(keys: readonly Keys[], floor?: Buffer): TxnRequest {
+  return { compare: [], success: reads(keys, floor), failure: [] };
 }
 
-/** A transaction that reads a part of the keys between two keys, in order: see {@link keysIn}. */
+/** A transaction that reads a part of the entries between two keys, in order: see {@link entriesIn}. */
 export function readKeys(from: Uint8Array, end: Uint8Array, limit: number): TxnRequest {
   return { compare: [], success: [{ requestRange: { key: from, rangeEnd: end, limit } }], failure: [] };
 }
 
-/** Returns the keys that a transaction has read, in order. */
-export function keysIn({ responses }: TxnResponse): readonly Buffer[] {
-  return responses.flatMap(({ responseRange }) => responseRange?.kvs ?? []).map(({ key }) => key);
+/** Returns the entries that a transaction has read, in order. */
+export function entriesIn({ responses }: TxnResponse): readonly KeyValue[] {
+  return responses.flatMap(({ responseRange }) => responseRange?.kvs ?? []);
 }
 
-/** Claims resources that are free, with counters below the fence; otherwise only reads them. */
+/**
+ * Claims resources that are free, with counters below the fence, if the floor has not changed since; otherwise only
+ * reads both.
+ */
 export function claimFree(
   keys: readonly Keys[],
   { owner, isShared, lease, fence }: Pick<Change, "owner" | "isShared" | "lease"> & { readonly fence: number },
+  floor: FloorGuard,
 ): TxnRequest {
+  const compares = keys.flatMap((each): Compare[] => [
+    noneIn(each.claim, each.end),
+    { key: each.counter, target: "VALUE", result: "LESS", value: encodeFence(fence) },
+  ]);
   return {
-    compare: keys.flatMap((each): Compare[] => [
-      noneIn(each.claim, each.end),
-      { key: each.counter, target: "VALUE", result: "LESS", value: encodeFence(fence) },
-    ]),
+    compare: [...compares, isFloor(floor)],
     success: keys.flatMap((each) => writes({ keys: each, owner, isShared, lease, fence })),
-    failure: reads(keys),
+    failure: reads(keys, floor.key),
   };
 }
 
@@ -99,10 +126,13 @@ export function extendUnchanged(changes: readonly Change[]): TxnRequest {
   };
 }
 
-/** Makes claims if nothing has changed since that matters to them; otherwise only reads the resources. */
-export function claimUnchanged(grants: readonly Grant[]): TxnRequest {
+/**
+ * Makes claims if nothing has changed since that matters to them; otherwise only reads the resources. The floor matters
+ * if it is given, and is then read as well.
+ */
+export function claimUnchanged(grants: readonly Grant[], floor?: FloorGuard): TxnRequest {
   return {
-    compare: grants.flatMap(comparesOf),
+    compare: [...grants.flatMap(comparesOf), ...(floor ? [isFloor(floor)] : [])],
     success: grants.flatMap((grant) => {
       const { keys, seen, owner, isShared, replaced } = grant;
       const own = claimKey(keys, owner, isShared);
@@ -112,7 +142,19 @@ export function claimUnchanged(grants: readonly Grant[]): TxnRequest {
         .filter((key) => !key.equals(own));
       return [...deleted.map((key): RequestOp => ({ requestDeleteRange: { key } })), ...writes(grant)];
     }),
-    failure: reads(grants.map(({ keys }) => keys)),
+    failure: reads(
+      grants.map(({ keys }) => keys),
+      floor?.key,
+    ),
+  };
+}
+
+/** Writes the floor and the epoch if nobody else has changed them since; otherwise only reads them. */
+export function raiseUnchanged(floor: FloorGuard, raised: Floor): TxnRequest {
+  return {
+    compare: [isFloor(floor)],
+    success: [{ requestPut: { key: floor.key, value: encodeFloor(raised) } }],
+    failure: reads([], floor.key),
   };
 }
 
@@ -206,22 +248,28 @@ export function statesIn({ responses }: TxnResponse, keys: readonly Keys[]): Res
 
 function stateOf(keys: Keys, claims: readonly KeyValue[], counter: KeyValue | undefined): ResourceState {
   return {
-    claims: claims.map(({ key, value, modRevision, version, lease }) => ({
-      owner: decodeText(value),
-      isShared: !key.equals(keys.claim),
-      revision: modRevision,
-      version,
-      lease,
-    })),
+    claims: claims.map((entry) => claimIn(entry, !entry.key.equals(keys.claim))),
     counter: { fence: counter ? decodeFence(counter.value) : 0, revision: counter?.modRevision ?? 0 },
   };
 }
 
-function reads(keys: readonly Keys[]): RequestOp[] {
-  return keys.flatMap(({ claim, end, counter }) => [
+/** Returns the claim that an entry holds. */
+export function claimIn({ value, modRevision, version, lease }: KeyValue, isShared: boolean): ClaimState {
+  return { owner: decodeText(value), isShared, revision: modRevision, version, lease };
+}
+
+/** Returns the floor that a transaction has read after the resources. */
+export function floorIn({ responses }: TxnResponse): FloorState {
+  const value = responses.at(-1)?.responseRange?.kvs[0]?.value;
+  return value === undefined ? { floor: 0, epoch: 0 } : { ...decodeFloor(value), value };
+}
+
+function reads(keys: readonly Keys[], floor?: Buffer): RequestOp[] {
+  const ofResources = keys.flatMap(({ claim, end, counter }): RequestOp[] => [
     { requestRange: { key: claim, rangeEnd: end } },
     { requestRange: { key: counter } },
   ]);
+  return floor ? [...ofResources, { requestRange: { key: floor } }] : ofResources;
 }
 
 function writes({ keys, owner, isShared, lease, fence }: Omit<Change, "seen">): RequestOp[] {
@@ -241,6 +289,11 @@ function isOf(key: Buffer, owner: string): Compare {
 function hasValue({ counter }: Keys, { fence, revision }: CounterState): Compare {
   if (revision === 0) return isAt(counter, 0);
   return { key: counter, target: "VALUE", result: "EQUAL", value: encodeFence(fence) };
+}
+
+/** Compares the value, because a server that has lost its data uses the same revisions again. */
+function isFloor({ key, seen: { value } }: FloorGuard): Compare {
+  return value === undefined ? isAt(key, 0) : { key, target: "VALUE", result: "EQUAL", value };
 }
 
 function noneIn(key: Buffer, rangeEnd: Buffer): Compare {

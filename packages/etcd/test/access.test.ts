@@ -209,7 +209,7 @@ describe("etcdNode()", () => {
     [{ endpoints: "host", username: "locks" }, "must be given together"],
     [{ endpoints: "host", tls: { cert: secret } }, "must be given together"],
     [{ endpoints: "host", tls: { cert: secret, key: secret } }, "must be in PEM format"],
-    [{ endpoints: "host", maxTxnOps: 1 }, "maxTxnOps must be at least 2"],
+    [{ endpoints: "host", maxTxnOps: 2 }, "maxTxnOps must be at least 3"],
     [{ endpoints: "host", prefx: "a" }, "did you mean prefix"],
   ])("throws for the options %o, and shows no secret", (options, message) => {
     const create = () => etcdNode(options as unknown as Parameters<typeof etcdNode>[0]);
@@ -225,12 +225,12 @@ describe("etcdNode()", () => {
 
   test("claims as many resources in one call as --max-txn-ops allows, and names the flag if it is lower", async () => {
     const started = await server({ maxTxnOps: 600 });
-    const names = Array.from({ length: 300 }, (_, index) => `r${index}`).sort();
+    const names = Array.from({ length: 299 }, (_, index) => `r${index}`).sort();
     const one = node({ endpoints: started.url, maxTxnOps: 600 });
     expect(await one.acquire(acquire("alice", { resources: names }))).toEqual({ granted: true, fence: 1 });
     expect(await one.release(release("alice", { resources: names }))).toEqual({ released: true });
     const tooMany = node({ endpoints: started.url, maxTxnOps: 700 });
-    const more = Array.from({ length: 350 }, (_, index) => `r${index}`).sort();
+    const more = Array.from({ length: 300 }, (_, index) => `r${index}`).sort();
     await expect(tooMany.acquire(acquire("bob", { resources: more }))).rejects.toThrow("--max-txn-ops");
     await expect(one.acquire(acquire("bob", { resources: more }))).rejects.toThrow("--max-txn-ops");
   });

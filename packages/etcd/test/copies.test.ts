@@ -1,7 +1,7 @@
 import { startEtcdServer } from "@holdfast/testkit/etcd-server";
 import { afterAll, describe, expect, test } from "vitest";
 import { EtcdClient } from "../src/etcd-client.ts";
-import { type Keys, keysOf } from "../src/keys.ts";
+import { floorKey, type Keys, keysOf } from "../src/keys.ts";
 import { leaseGrant, type TxnRequest, type TxnResponse, txn } from "../src/messages.ts";
 import { parseOptions } from "../src/settings.ts";
 import {
@@ -12,8 +12,12 @@ import {
   deleteUnchanged,
   deletionsIn,
   extendUnchanged,
+  type FloorGuard,
+  type FloorState,
+  floorIn,
   type OwnState,
   type ResourceState,
+  raiseUnchanged,
   read,
   statesIn,
 } from "../src/transactions.ts";
@@ -39,36 +43,72 @@ async function newLease(id: number): Promise<number> {
 }
 const [older, newer] = [await newLease(1), await newLease(2)];
 
-/** One resource, and the transactions of the calls upon it. */
+/** A resource at one moment, and its floor. */
+interface State extends ResourceState {
+  readonly floor: FloorState;
+}
+
+/** One resource with a floor of its own, and the transactions of the calls upon it. */
 class Resource {
   readonly keys: Keys;
+  readonly #floorKey: Buffer;
   /** The tokens of all grants, in order. */
   readonly fences: number[] = [];
 
   constructor(name: string) {
     this.keys = keysOf("copies/", name);
+    this.#floorKey = floorKey(`copies/${name} `);
   }
 
   /** The counter that the client of each sharer knows. */
   readonly #counters = new Map<string, CounterState>();
 
-  async state(): Promise<ResourceState> {
-    return statesIn(await send(read([this.keys])), [this.keys])[0] as ResourceState;
+  async state(): Promise<State> {
+    const reply = await send(read([this.keys], this.#floorKey));
+    return { ...(statesIn(reply, [this.keys])[0] as ResourceState), floor: floorIn(reply) };
+  }
+
+  /** A claim of the free resource, of which the comparison of the floor fits the present state. */
+  async claimFree(owner: string, isShared: boolean, fence: number): Promise<TxnRequest> {
+    const { floor } = await this.state();
+    return claimFree([this.keys], { owner, isShared, lease: older, fence }, this.guard(floor));
+  }
+
+  guard(seen: FloorState): FloorGuard {
+    return { key: this.#floorKey, seen };
+  }
+
+  /** Raises the floor and the epoch above all that was before. */
+  async raising(): Promise<TxnRequest> {
+    const { counter, floor } = await this.state();
+    const raised = { floor: Math.max(counter.fence, floor.floor) + 100, epoch: floor.epoch + 1 };
+    return raiseUnchanged(this.guard(floor), raised);
   }
 
   /** A claim, of which the compares fit the present state. */
   async claim(owner: string, lease: number, hint = 0, replaced?: string): Promise<TxnRequest> {
     const seen = await this.state();
+    const fence = Math.max(seen.counter.fence + 1, seen.floor.floor + 1, hint);
+    const grant = { keys: this.keys, seen, owner, isShared: false, lease, fence, replaced, joins: false };
+    return claimUnchanged([grant], this.guard(seen.floor));
+  }
+
+  /** A claim that ignores the floor, as one that rejoins. */
+  async rejoin(owner: string, lease: number, hint: number): Promise<TxnRequest> {
+    const seen = await this.state();
     const fence = Math.max(seen.counter.fence + 1, hint);
-    return claimUnchanged([{ keys: this.keys, seen, owner, isShared: false, lease, fence, replaced, joins: false }]);
+    return claimUnchanged([{ keys: this.keys, seen, owner, isShared: false, lease, fence, joins: false }]);
   }
 
   /** A shared claim, of which the compares fit the present state. It joins if there are other sharers. */
   async share(owner: string, lease: number, raisedTo?: number, replaced?: string): Promise<TxnRequest> {
     const seen = await this.state();
     const joins = seen.claims.some((claim) => claim.isShared && claim.owner !== owner && claim.owner !== replaced);
-    const fence = joins ? raisedTo : Math.max(seen.counter.fence + 1, raisedTo ?? 0);
-    return claimUnchanged([{ keys: this.keys, seen, owner, isShared: true, lease, fence, replaced, joins }]);
+    const { floor } = seen.floor;
+    const raised = floor > seen.counter.fence ? floor : undefined;
+    const fence = joins ? (raisedTo ?? raised) : Math.max(seen.counter.fence + 1, floor + 1, raisedTo ?? 0);
+    const grant = { keys: this.keys, seen, owner, isShared: true, lease, fence, replaced, joins };
+    return claimUnchanged([grant], this.guard(seen.floor));
   }
 
   /** An extension, of which the compares fit the present state. */
@@ -135,18 +175,28 @@ const eventsAmongSharers: typeof events = {
   "dave shares": (resource) => resource.join("dave"),
 };
 
+/** Other calls where the floor rises. */
+const eventsUnderFloor: typeof events = {
+  "the floor rises": async (resource) => void (await send(await resource.raising())),
+  "alice releases": (resource) => resource.release("alice"),
+  "bob acquires": (resource) => resource.grant("bob"),
+  "bob releases": (resource) => resource.release("bob"),
+};
+
 interface Subject {
   /** Makes the state in which the call sends its transaction. */
   prepare(resource: Resource): Promise<void>;
   /** Returns the transaction. */
   request(resource: Resource): Promise<TxnRequest>;
   /** Whether the contract lets it take effect now. */
-  mayTakeEffect(now: ResourceState, sent: ResourceState): boolean;
+  mayTakeEffect(now: State, sent: State): boolean;
   readonly isGrant?: boolean;
   /** Whether a second copy may take effect, on another claim of the same owner. */
   readonly isRepeatable?: boolean;
   /** Whether other calls share the resource. */
   readonly isShared?: boolean;
+  /** Whether the floor rises meanwhile. */
+  readonly hasFloor?: boolean;
 }
 
 const hint = 1_000;
@@ -154,6 +204,8 @@ const isSame = (now: ResourceState, sent: ResourceState): boolean =>
   JSON.stringify([now.claims, now.counter.fence]) === JSON.stringify([sent.claims, sent.counter.fence]);
 const isSameCounter = (now: ResourceState, sent: ResourceState): boolean =>
   now.counter.revision === sent.counter.revision;
+const isSameFloor = (now: State, sent: State): boolean =>
+  now.floor.floor === sent.floor.floor && now.floor.epoch === sent.floor.epoch;
 const ownOf = ({ claims }: ResourceState) => claims.find(({ owner }) => owner === "alice");
 const areShared = ({ claims }: ResourceState): boolean =>
   claims.some(({ isShared, owner }) => isShared && owner !== "alice");
@@ -175,9 +227,41 @@ const deletionAtEnd = (keys: Keys, state: ResourceState): TxnRequest => {
 const subjects: Readonly<Record<string, Subject>> = {
   "acquire with a token ahead of the counter": {
     prepare: free,
-    request: async ({ keys }) => claimFree([keys], { owner: "alice", isShared: false, lease: older, fence: hint }),
+    request: (resource) => resource.claimFree("alice", false, hint),
     mayTakeEffect: ({ claims, counter }) => claims.length === 0 && counter.fence < hint,
     isGrant: true,
+  },
+  "acquire with a token ahead of the counter and the floor": {
+    hasFloor: true,
+    prepare: free,
+    request: (resource) => resource.claimFree("alice", false, hint),
+    mayTakeEffect: (now, sent) => now.claims.length === 0 && now.counter.fence < hint && isSameFloor(now, sent),
+    isGrant: true,
+  },
+  "acquire with a token behind the floor": {
+    hasFloor: true,
+    prepare: async (resource) => {
+      await free(resource);
+      await send(await resource.raising());
+    },
+    request: (resource) => resource.claim("alice", older),
+    mayTakeEffect: (now, sent) => isSame(now, sent) && isSameFloor(now, sent),
+    isGrant: true,
+  },
+  "acquire that joins below the floor": {
+    hasFloor: true,
+    prepare: async (resource) => {
+      await resource.join("carol");
+      await send(await resource.raising());
+    },
+    request: (resource) => resource.share("alice", older),
+    mayTakeEffect: (now, sent) => isSame(now, sent) && isSameFloor(now, sent),
+  },
+  raiseFloor: {
+    hasFloor: true,
+    prepare: free,
+    request: (resource) => resource.raising(),
+    mayTakeEffect: isSameFloor,
   },
   "acquire with a token behind the counter": {
     prepare: free,
@@ -209,7 +293,7 @@ const subjects: Readonly<Record<string, Subject>> = {
   },
   "extend that rejoins": {
     prepare: free,
-    request: (resource) => resource.claim("alice", older, 500),
+    request: (resource) => resource.rejoin("alice", older, 500),
     mayTakeEffect: isSame,
     isGrant: true,
   },
@@ -227,7 +311,7 @@ const subjects: Readonly<Record<string, Subject>> = {
   "acquire of a shared claim with a token ahead of the counter": {
     isShared: true,
     prepare: free,
-    request: async ({ keys }) => claimFree([keys], { owner: "alice", isShared: true, lease: older, fence: hint }),
+    request: (resource) => resource.claimFree("alice", true, hint),
     mayTakeEffect: ({ claims, counter }) => claims.length === 0 && counter.fence < hint,
     isGrant: true,
   },
@@ -328,7 +412,7 @@ async function play(subject: Subject, calls: typeof events, order: readonly stri
   let effects = 0;
   let before = sent;
   for (const step of order) {
-    let after: ResourceState;
+    let after: State;
     if (step !== "copy") {
       await calls[step]?.(resource);
       after = await resource.state();
@@ -339,10 +423,14 @@ async function play(subject: Subject, calls: typeof events, order: readonly stri
       if (succeeded && !subject.isRepeatable) await resource.learn("alice");
       expect(succeeded).toBe(subject.mayTakeEffect(before, sent));
       if (!succeeded) expect(after).toEqual(before);
-      if (succeeded && subject.isGrant) resource.fences.push(after.counter.fence);
+      if (succeeded && subject.isGrant) {
+        resource.fences.push(after.counter.fence);
+        if (subject.hasFloor) expect(after.counter.fence).toBeGreaterThan(after.floor.floor);
+      }
       effects += Number(succeeded);
     }
     expect(after.counter.fence).toBeGreaterThanOrEqual(before.counter.fence);
+    expect(after.floor.floor).toBeGreaterThanOrEqual(before.floor.floor);
     before = after;
   }
   expect(resource.fences).toEqual([...new Set(resource.fences)].sort((a, b) => a - b));
@@ -359,7 +447,7 @@ describe("etcdNode() whose transactions arrive twice, at any time", () => {
       ? "frees nothing of another owner"
       : "takes effect once at most, if nothing changed";
     test(`${name}: ${fact}`, { timeout: 120_000 }, async () => {
-      const calls = subject.isShared ? eventsAmongSharers : events;
+      const calls = subject.hasFloor ? eventsUnderFloor : subject.isShared ? eventsAmongSharers : events;
       const all = sequences(Object.keys(calls), lengthMax).flatMap(orders);
       let effects = 0;
       const playAll = async (): Promise<void> => {

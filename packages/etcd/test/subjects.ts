@@ -6,8 +6,8 @@ import { etcdNode } from "../src/index.ts";
 export const limits: LockNodeLimits = {
   exactTtl: "leases last whole seconds; a claim lasts as long as its lease if the client cannot delete it at its ttl",
   manyResources: {
-    max: 64,
-    reason: "a transaction has at most 128 operations (--max-txn-ops), and a resource takes two",
+    max: 63,
+    reason: "a transaction has at most 128 operations (--max-txn-ops): a resource takes two, and the floor one",
   },
 };
 
