@@ -15,11 +15,13 @@ export interface HealOptions extends MembershipOptions {
 export interface Healed {
   /** The names of the healed nodes. */
   readonly nodes: readonly string[];
-  /** Their floor and epoch now, at least. */
+  /** The floor that they have, at least. */
   readonly floor: number;
+  /** The epoch that they have, at least. */
   readonly epoch: number;
-  /** The names of the nodes whose counters were read, and how many counters those were. */
+  /** The names of the nodes whose counters were read. */
   readonly read: readonly string[];
+  /** How many counters were read. */
   readonly counters: number;
 }
 

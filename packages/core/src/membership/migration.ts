@@ -152,7 +152,10 @@ class Change implements Migration {
     };
     const epoch = this.#epoch;
     const next = reached(this.#new);
-    const latest = (node: LockNode): number => (this.#new.nodes.includes(node) ? epoch + 4 : epoch + 2);
+    // A node of the old set alone may have been healed from nodes of both sets, with their epoch.
+    const inBoth = this.#old.nodes.filter((node) => this.#new.nodes.includes(node));
+    const healed = Math.max(epoch + 2, ...inBoth.map((node) => results.get(node)?.epoch ?? 0));
+    const latest = (node: LockNode): number => (this.#new.nodes.includes(node) ? epoch + 4 : healed);
     const later = this.#nodes.find((node) => (results.get(node)?.epoch ?? 0) > latest(node));
     if (later !== undefined) {
       const found = `${later.name} is at epoch ${results.get(later)?.epoch}`;

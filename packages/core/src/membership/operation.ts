@@ -16,11 +16,11 @@ export interface MembershipOptions {
   /** How long each node may take for one request, in milliseconds. Requests are repeated a few times. Default 5 000. */
   readonly nodeTimeoutMs?: number | undefined;
   /**
-   * How long attempts may still be in progress: the longest ttl of any lock, in milliseconds. What it means is said where
-   * it is used. Default 60 000.
+   * How long attempts and locks of an earlier time may last, in milliseconds. The operations say what they do with it.
+   * Default 60 000.
    */
   readonly settleMs?: number | undefined;
-  /** Ends the operation when it aborts, with the signal's reason. What was written stays; the operation can be repeated. */
+  /** Ends the operation when it aborts, with the signal's reason. The operation can be repeated: what it wrote is safe. */
   readonly signal?: AbortSignal | undefined;
   /** Replaces the clocks and timers of this process, for tests and simulations. */
   readonly clock?: Clock | undefined;
@@ -35,8 +35,9 @@ export type MembershipProgress =
       readonly doing: "reading";
       /** The name of the node. */
       readonly node: string;
-      /** How many counters were read, and the highest of them. */
+      /** How many counters were read. */
       readonly counters: number;
+      /** The highest of them, or the floor if that is higher. */
       readonly highest: number;
       /** Whether all of them were read. */
       readonly done: boolean;
@@ -64,6 +65,7 @@ export interface EarlierClaim extends ScannedClaim {
 export interface NodeFailure {
   /** The name of the node. */
   readonly node: string;
+  /** Its error. */
   readonly error: Error;
 }
 
@@ -78,8 +80,8 @@ export interface NodeFloor {
 }
 
 /**
- * An operation on servers could not go on: too few nodes replied, or clients of earlier stages still lock. What it had
- * written stays, and is safe; the operation can be repeated. `cause` is the error of the first node that failed.
+ * An operation on servers could not go on: too few nodes replied, or clients of earlier stages still lock. The
+ * operation can be repeated: what it wrote is safe. `cause` is the error of the first node that failed.
  */
 export class MembershipError extends Error {
   /** The `code` of these errors. */

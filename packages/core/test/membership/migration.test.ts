@@ -1,5 +1,5 @@
 import { Redlock, type RedlockOptions } from "@holdfast/core";
-import { type MembershipProgress, type MigrationOptions, migration } from "@holdfast/core/membership";
+import { heal, type MembershipProgress, type MigrationOptions, migration } from "@holdfast/core/membership";
 import { type MemoryNode, memoryNode } from "@holdfast/memory";
 import { FaultyNode, VirtualClock } from "@holdfast/testkit";
 import { describe, expect, it } from "vitest";
@@ -181,6 +181,16 @@ describe("migration()", () => {
     const back = migration(nodes, { ...options, epoch: 5 });
     for (const step of ["begin", "join", "end"] as const) await first.clock.until(back[step]());
     expect(await back.status()).toMatchObject({ stage: "ended", epochs: [9, 11] });
+  });
+
+  it("migration() goes on after a node of the old set alone was healed from nodes of both", async () => {
+    const { clock, steps, node } = change("abc", "bcdef");
+    const nodes = { old: [..."abc"].map(node), new: [..."bcdef"].map(node) };
+    await clock.until(steps.begin());
+    await clock.until(steps.join());
+    expect(await clock.until(heal(nodes, "a", { clock, settleMs: 0 }))).toMatchObject({ epoch: 4 });
+    expect(await clock.until(steps.end())).toMatchObject({ stage: "ended" });
+    expect(await steps.status()).toMatchObject({ stage: "ended" });
   });
 
   it("migration() reports what it reads and for what it waits", async () => {
