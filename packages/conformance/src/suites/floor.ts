@@ -478,15 +478,19 @@ const epochs: readonly Fact[] = [
     ["severalResources"],
   ),
 
-  floored("acquire() of a shared claim is refused for its epoch, and does not join", async (world) => {
-    const { node, rival } = world;
-    await node.grant("alice", "r", shared);
-    await node.raiseFloor({ epoch: 3, floor: 100 });
-    await rival.refuse("bob", "r", shared);
-    expect(await rival.hold("alice", "r", shared), mistakes.claimed).toBe(1);
-    await node.free("alice", "r");
-    expect(await rival.grant("carol", "r", { epoch: 3 }, mistakes.claimed)).toBe(101);
-  }),
+  floored(
+    "acquire() of a shared claim is refused for its epoch, and does not join",
+    async (world) => {
+      const { node, rival } = world;
+      await node.grant("alice", "r", shared);
+      await node.raiseFloor({ epoch: 3, floor: 100 });
+      await rival.refuse("bob", "r", shared);
+      expect(await rival.hold("alice", "r", shared), mistakes.claimed).toBe(1);
+      await node.free("alice", "r");
+      expect(await rival.grant("carol", "r", { epoch: 3 }, mistakes.claimed)).toBe(101);
+    },
+    ["sharing"],
+  ),
 
   floored("acquire() resent by a holder of an older epoch is refused, and its claim stays", async (world) => {
     const { node, rival } = world;
