@@ -7,11 +7,11 @@ import type { Figures } from "../src/measure/measures.ts";
  */
 export const limits: Readonly<Record<string, Readonly<Record<string, Figures>>>> = {
   "holdfast/ioredis": {
-    "one at a time": most(2.02, 2.02, 2_760, 4, 50),
+    "one at a time": most(2.02, 2.02, 2_990, 4, 50),
     "100 in one tick": most(0.05, 0.05, 1_560, 4, 30),
   },
   "holdfast/node-redis": {
-    "one at a time": most(2.02, 2.02, 2_760, 4, 50),
+    "one at a time": most(2.02, 2.02, 2_990, 4, 50),
     "100 in one tick": most(0.05, 0.05, 1_560, 4, 30),
   },
   "holdfast/memory": {

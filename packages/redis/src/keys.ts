@@ -5,8 +5,8 @@ import { clusterSlot, hashTag, tagOfSlot } from "./cluster-slot.ts";
 export const fenceKeyPrefix = "holdfast:fence:";
 
 /**
- * The prefix of all floors; the prefix of the lock keys follows. Whoever may use fence counters may use floors, too. It
- * is the name of no fence counter, because a brace follows the prefix of those.
+ * The prefix of all floors; the prefix of the lock keys follows. The permissions for fence counters cover floors. No
+ * fence counter has such a name, because a brace follows the prefix of those.
  */
 const floorKeyPrefix = `${fenceKeyPrefix}floor:`;
 

@@ -1,4 +1,4 @@
-import { EpochError, type LockNode, type ScannedClaim, type ScanPortion } from "@holdfast/core";
+import { type AcquireRequest, EpochError, type LockNode, type ScannedClaim, type ScanPortion } from "@holdfast/core";
 import { acquireRequest, extendRequest, longMs, releaseRequest } from "@holdfast/redis-testkit/requests";
 import { eventually } from "@holdfast/redis-testkit/timing";
 import { startRedisServer } from "@holdfast/testkit";
@@ -163,7 +163,7 @@ describe("a floor", () => {
     expect(await client.get(fenceKey("lock:r"))).toBe("72");
   });
 
-  test.each([
+  test.each<[string, Partial<AcquireRequest>]>([
     ["several resources", { resources: ["q", "r"] }],
     ["a waiter", { waiter: "w" }],
     ["a shared claim of a free resource", { shared: true }],
