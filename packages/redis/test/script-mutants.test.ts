@@ -8,6 +8,7 @@ import fc from "fast-check";
 import { Redis } from "ioredis";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type RedisConnection, type RedisNode, redisNode } from "../src/index.ts";
+import { lockScriptSha, lockScriptSource } from "../src/lock-script.ts";
 import { connectionOver } from "./connection.ts";
 import { anyHistory, differenceIn, historyCount } from "./script-histories.ts";
 import { blindClaims, nodeMutants, pathMutants, sharingMutants } from "./script-mutants.ts";
@@ -56,7 +57,11 @@ function withScript(source: string): Wrap {
   const sha = createHash("sha1").update(source).digest("hex");
   return (connection) => ({
     ...connection,
-    runScript: (command, _, call) => connection.runScript(command, command === "EVAL" ? source : sha, call),
+    runScript(command, script, call) {
+      const isLockScript = script === lockScriptSha || script === lockScriptSource;
+      const other = command === "EVAL" ? source : sha;
+      return connection.runScript(command, isLockScript ? other : script, call);
+    },
   });
 }
 

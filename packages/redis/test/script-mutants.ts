@@ -260,6 +260,19 @@ export const nodeMutants: readonly NodeMutant[] = [
       },
     ],
   },
+  {
+    fault: "ignores the floor",
+    caughtBy: "acquire() grants one more than the floor if the counter is lower, through either client",
+    edits: [
+      { file: "acquire-one.lua", from: "if floor > highest then highest = floor end", to: "" },
+      { file: "acquire.lua", from: "highest = math.max(highest, floor)", to: "" },
+    ],
+  },
+  {
+    fault: "ignores the floor for several resources",
+    caughtBy: "acquire() of several resources grants one more than the highest of the floor and their counters",
+    edits: [{ file: "acquire.lua", from: "highest = math.max(highest, floor)", to: "" }],
+  },
 ];
 
 /** Returns a mutant of shared claims. */
