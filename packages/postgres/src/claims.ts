@@ -3,18 +3,23 @@ import {
   type AcquireRequest,
   ConfigurationError,
   type Denial,
+  EpochError,
   type ExtendReply,
   type ExtendRequest,
+  type Floor,
+  type FloorRequest,
   type NodeRequest,
   type NodeView,
   type ReleaseReply,
   type ReleaseRequest,
+  type ScanPortion,
+  type ScanRequest,
   type Sharer,
 } from "@holdfast/core";
-import { assertAcquire, assertExtend, assertRelease } from "@holdfast/core/requests";
+import { assertAcquire, assertExtend, assertFloor, assertRelease } from "@holdfast/core/requests";
 import { codeOf, type Database, isOfStatement, type Row, type Value } from "./client.ts";
-import type { Statement, Statements } from "./statements.ts";
-import { arrayOf, asciiOf, storedName, textOf } from "./table.ts";
+import { raiseOf, type Statement, type Statements } from "./statements.ts";
+import { arrayOf, asciiOf, beginningOf, resourceOf, storedName, textOf } from "./table.ts";
 
 /** How often a call is repeated because another one came first. One of the others succeeded each time. */
 const triesMax = 20;
@@ -25,8 +30,14 @@ const longestMs = 2 ** 31 - 1;
 /** How long requests that core does not wait for may wait for a connection, in milliseconds. */
 const patienceMs = 10_000;
 
-/** Another transaction has locked a row for longer than the statement waits: it has called `holds`. */
+/** Another transaction has locked a row or the table for longer than the statement waits. It may have called `holds`. */
 const lockTimedOut = "55P03";
+
+/** How long a table lock waits for claims in progress at first, in milliseconds. New claims wait behind it. */
+const tableLockTimeoutMs = 200;
+
+/** Begins the cursors of `scan`, which go on with the last name of the portion. */
+const cursorPrefix = "after:";
 
 /** A conflict at an isolation level above `READ COMMITTED`, as it may be the default of the database; or a deadlock. */
 const conflicts: readonly string[] = ["40001", "40P01"];
@@ -72,9 +83,8 @@ export class Claims {
     const names = request.resources.map(storedName);
     return this.#repeat(async () => {
       try {
-        const outcome = await (names.length === 1 && !request.shared
-          ? this.#acquireOne(request, names)
-          : this.#acquireAll(request, names));
+        const isOne = names.length === 1 && !request.shared;
+        const outcome = await (isOne ? this.#acquireOne(request, names) : this.#acquireAll(request, names));
         if (outcome === undefined || "granted" in outcome) return outcome;
         const isWaiting = request.waiter !== undefined && !outcome.isListed;
         if (isWaiting && !(await this.#wait(request, names))) return undefined; // released meanwhile
@@ -88,27 +98,50 @@ export class Claims {
 
   async #acquireOne(request: AcquireRequest, names: readonly string[]): Promise<AcquireReply | Refusal | undefined> {
     const { resources, owner } = request;
-    const values = [...names, ...claimOf(request)];
+    const values = [...names, ...claimOf(request), epochOf(request)];
     const [row] = await this.#query(request, this.#statements.acquireOne, values);
     if (row === undefined) return undefined; // another claim came first
-    const [holder, fence, wait, listed, isShared] = row;
+    const [holder, fence, wait, listed, isShared, refusing, isolation] = row;
+    assertServed(request, refusing);
     const isResent = holder === asciiOf(owner) && isShared === "false";
-    if (holder === null || isResent) return { granted: true, fence: Number(fence) };
+    if (isResent) return { granted: true, fence: Number(fence) };
+    if (holder === null) return this.#confirmed(request, Number(fence), isolation);
     return { denial: denialOf(owner, holder, wait, resources), isListed: listed === "true" };
   }
 
   async #acquireAll(request: AcquireRequest, names: readonly string[]): Promise<AcquireReply | Refusal | undefined> {
-    const [verdict, fence, holder, wait, held, listed] = await this.#grantAll(request, names, true);
-    if (verdict === "granted" || verdict === "resent") return { granted: true, fence: Number(fence) };
+    const row = await this.#grantAll(request, names, true);
+    const [verdict, fence, holder, wait, held, listed, refusing, isolation] = row;
+    assertServed(request, refusing);
+    if (verdict === "resent") return { granted: true, fence: Number(fence) };
+    if (verdict === "granted") return this.#confirmed(request, Number(fence), isolation);
     if (verdict !== "denied") return undefined;
     const isHeld = new Set<string>(JSON.parse(held ?? "[]"));
     const heldResources = request.resources.filter((_, index) => isHeld.has(names[index] as string));
     return { denial: denialOf(request.owner, holder, wait, heldResources), isListed: listed === "true" };
   }
 
+  /**
+   * Grants, unless the epoch was raised since the snapshot of the statement. Above `READ COMMITTED`, the snapshot may be
+   * older than the table lock for which the statement waited.
+   */
+  async #confirmed(
+    request: AcquireRequest,
+    fence: number,
+    isolation: string | null | undefined,
+  ): Promise<AcquireReply> {
+    if (isolation === "read committed") return { granted: true, fence };
+    const { resources, owner, timeoutMs } = request;
+    const { epoch } = await this.#floor(timeoutMs);
+    const own = epochOf(request);
+    if (epoch === 0 || Math.abs(own - epoch) <= 1) return { granted: true, fence };
+    await this.release({ resources, owner, undo: true, timeoutMs });
+    throw new EpochError(epoch, own);
+  }
+
   /** Claims all resources. Inserts rows that are missing, so that the next try can lock them. */
-  async #grantAll(request: AcquireRequest, names: readonly string[], isHint: boolean): Promise<Row> {
-    const values = [arrayOf(names), ...claimOf(request), isHint];
+  async #grantAll(request: AcquireRequest, names: readonly string[], isNew: boolean): Promise<Row> {
+    const values = [arrayOf(names), ...claimOf(request), isNew, epochOf(request)];
     const statement = request.shared ? this.#statements.share : this.#statements.acquireAll;
     const [row = []] = await this.#query(request, statement, values);
     if (row[0] === "missing") await this.#query(request, this.#statements.insert, [arrayOf(names)]);
@@ -170,19 +203,79 @@ export class Claims {
   /** See `LockNode.inspect`. */
   async inspect(resource: string): Promise<NodeView> {
     const [row] = await this.run(this.#statements.inspect, [storedName(resource)], [resource]);
-    const [owner = null, wait, fence, sharers] = row ?? [];
+    const [owner = null, wait, fence, sharers, floor] = row ?? [];
     const isHeld = owner !== null;
     return {
       owner: isHeld ? textOf(owner) : null,
       remainingMs: isHeld ? Math.max(0, Number(wait)) : null,
       ...(isHeld && sharers != null && { sharers: sharersOf(sharers) }),
       fence: Number(fence ?? 0),
+      ...(Number(floor) > 0 && { floor: Number(floor) }),
+    };
+  }
+
+  /** See `LockNode.raiseFloor`. */
+  async raiseFloor(request: FloorRequest): Promise<Floor> {
+    assertFloor(request);
+    const { floor, epoch, timeoutMs } = request;
+    const endMs = performance.now() + timeoutMs;
+    const stored = await this.#floor(timeoutMs);
+    if (stored.floor >= floor && stored.epoch >= epoch) return stored;
+    // Each try waits for longer: PostgreSQL cancels an autovacuum of the table when a lock has waited for a second.
+    for (let waitMs = tableLockTimeoutMs; ; waitMs *= 2) {
+      try {
+        const text = raiseOf(this.#table, { floor, epoch }, Math.min(waitMs, longestMs));
+        const [[raisedFloor, raisedEpoch] = []] = await this.#script(text);
+        return { floor: Number(raisedFloor), epoch: Number(raisedEpoch) };
+      } catch (error) {
+        const isBusy = codeOf(error) === lockTimedOut || conflicts.includes(codeOf(error));
+        if (!isBusy || performance.now() > endMs) throw error;
+      }
+    }
+  }
+
+  /** Reads the floor and the epoch. */
+  async #floor(timeoutMs: number): Promise<Floor> {
+    const [[floor, epoch, isStandby] = []] = await this.#query(
+      { resources: [], timeoutMs },
+      this.#statements.floor,
+      [],
+    );
+    assertPrimary(isStandby);
+    return { floor: Number(floor), epoch: Number(epoch) };
+  }
+
+  /** See `LockNode.scan`. */
+  async scan({ cursor = cursorPrefix, timeoutMs }: ScanRequest): Promise<ScanPortion> {
+    if (!cursor.startsWith(cursorPrefix))
+      throw new RangeError(`cursor must be of this node, not ${JSON.stringify(cursor)}`);
+    const after = cursor.slice(cursorPrefix.length);
+    const [row = []] = await this.#query({ resources: [], timeoutMs }, this.#statements.scan, [after]);
+    const [counters, highest, last, json, isStandby] = row;
+    assertPrimary(isStandby);
+    const claims: [string, string, number][] = JSON.parse(json ?? "[]");
+    return {
+      counters: Number(counters),
+      highest: Number(highest),
+      claims: claims.map(([name, owner, wait]) => {
+        const resource = resourceOf(name) ?? `${beginningOf(name)}…`;
+        return { resource, owner: textOf(owner), remainingMs: Math.max(0, wait) };
+      }),
+      ...(last != null && { cursor: `${cursorPrefix}${last}` }),
     };
   }
 
   /** Runs a statement that belongs to no request. */
   run(statement: Statement, values: readonly Value[], resources: readonly string[] = []): Promise<readonly Row[]> {
     return this.#query({ resources, timeoutMs: patienceMs }, statement, values);
+  }
+
+  async #script(text: string): Promise<readonly Row[]> {
+    try {
+      return await this.#database.script(text);
+    } catch (error) {
+      throw this.#explained(error, []);
+    }
   }
 
   async #query(
@@ -227,6 +320,21 @@ export class Claims {
 function claimOf(request: AcquireRequest): Value[] {
   const { owner, ttlMs, fenceHint, takeover } = request;
   return [asciiOf(owner), ttlMs, fenceHint, optional(takeover), waiterOf(request), lockTimeoutOf(request)];
+}
+
+/** Returns the epoch of the client. */
+function epochOf({ epoch = 1 }: Pick<AcquireRequest, "epoch">): number {
+  return epoch;
+}
+
+/** Throws if the table's epoch refuses the client. */
+function assertServed(request: AcquireRequest, refusing: string | null | undefined): void {
+  if (refusing != null) throw new EpochError(Number(refusing), epochOf(request));
+}
+
+/** Throws if the server is a standby, which may not have the latest counters. */
+function assertPrimary(isStandby: string | null | undefined): void {
+  if (isStandby === "true") throw new Error("the server is a standby: connect to the primary server");
 }
 
 /** Returns a waiter as lists name it: with its kind. */

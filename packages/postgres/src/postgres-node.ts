@@ -1,4 +1,4 @@
-import type { Lock, LockNode } from "@holdfast/core";
+import type { Floor, FloorRequest, Lock, LockNode, ScanPortion, ScanRequest } from "@holdfast/core";
 import { assertOptions, checkInteger, checkType } from "@holdfast/core/requests";
 import { Claims } from "./claims.ts";
 import { databaseOf, type PostgresClient } from "./client.ts";
@@ -65,6 +65,16 @@ export interface PostgresNode
    * ```
    */
   holds(transaction: Transaction, lock: Pick<Lock, "resources" | "owner" | "fence">): Promise<boolean>;
+  /**
+   * See `FenceFloor` of `@holdfast/core`. Waits for the claims in progress, and holds up new ones; rejects (SQLSTATE 55P03)
+   * and changes nothing if a claim takes longer than `timeoutMs`, and may then be called again.
+   */
+  raiseFloor(request: FloorRequest): Promise<Floor>;
+  /**
+   * See `FenceFloor` of `@holdfast/core`. Of names that are longer than about a thousand characters, it reports the
+   * beginning and an ellipsis. Rejects on a standby server.
+   */
+  scan(request: ScanRequest): Promise<ScanPortion>;
   /**
    * Lists the resources that are held at the moment, page by page, in no particular order. Names that are longer than
    * about a thousand characters are left out, because the table does not store the whole of them.
@@ -138,6 +148,8 @@ export function postgresNode(client: PostgresClient, options: PostgresNodeOption
     extend: (request) => claims.extend(request),
     release: (request) => claims.release(request),
     inspect: (resource) => claims.inspect(resource),
+    raiseFloor: (request) => claims.raiseFloor(request),
+    scan: (request) => claims.scan(request),
     ...(wakeUps && {
       watch: (resources, onReleased) => notifications.watch(resources.map(storedName), resources, onReleased),
     }),

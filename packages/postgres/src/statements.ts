@@ -1,3 +1,4 @@
+import type { Floor } from "@holdfast/core";
 import { digestOf } from "./table.ts";
 
 /** A statement, with the name under which a connection may keep it prepared. */
@@ -8,11 +9,14 @@ export interface Statement {
 
 /** The statements over one table. Each is atomic, commits by itself, and returns all values as text. */
 export interface Statements {
-  /** Claims one resource alone: name, owner, ttl, hint, takeover, waiter, lock timeout. */
+  /** Claims one resource alone: name, owner, ttl, hint, takeover, waiter, lock timeout, epoch. */
   readonly acquireOne: Statement;
-  /** Claims several whose rows exist: names, owner, ttl, hint, takeover, waiter, lock timeout, whether the hint is clamped. */
+  /**
+   * Claims several whose rows exist: names, owner, ttl, hint, takeover, waiter, lock timeout, whether this is a new claim,
+   * epoch. Otherwise the owner rejoins: the hint is its fence, and the floor and the epoch do not count.
+   */
   readonly acquireAll: Statement;
-  /** Claims resources whose rows exist, to share them: as `acquireAll`, and denies in favour of waiters if it clamps. */
+  /** Claims resources whose rows exist, to share them: as `acquireAll`. A new claim is denied in favour of waiters. */
   readonly share: Statement;
   /** Inserts rows for the names that have none: names. */
   readonly insert: Statement;
@@ -26,6 +30,10 @@ export interface Statements {
   readonly inspect: Statement;
   /** Reads the names of held resources after a name, in order, up to {@link pageSize}: name. */
   readonly list: Statement;
+  /** Reads the floor and the epoch. */
+  readonly floor: Statement;
+  /** Reads the counters and claims after a name, in order, up to {@link pageSize} rows: name. */
+  readonly scan: Statement;
   /** Has releases announced: names. */
   readonly watch: Statement;
   /** Locks the rows of a claim until the end of the transaction: names, owner, fence. */
@@ -42,7 +50,23 @@ const deleted = "''";
 const knownFence = (table: string, name: string): string =>
   `coalesce((SELECT max(known.fence) FROM ${table} AS known WHERE known.name IN (${deleted}, ${name})), 0)`;
 
-/** How many names the statement `list` returns. */
+/**
+ * The floor and the epoch of the table are in rows of their own, as fence counters. No resource has such a name: the stored
+ * name of a resource does not begin with a tab. The rows have no owner and never end, so no release deletes them as unused.
+ */
+const floorRow = "E'\\tfloor'";
+const epochRow = "E'\\tepoch'";
+
+/** A number that the table keeps in one of these rows. */
+const kept = (table: string, row: string): string => `coalesce((SELECT fence FROM ${table} WHERE name = ${row}), 0)`;
+
+/** The floor, and the epoch if it excludes a client of the given one. */
+const stage = (table: string, epoch: string): string => `stage AS MATERIALIZED (
+      SELECT floor, CASE WHEN epoch > 0 AND abs(${epoch} - epoch) > 1 THEN epoch END AS refusing
+      FROM (SELECT ${kept(table, floorRow)} AS floor, ${kept(table, epochRow)} AS epoch) AS stored
+    )`;
+
+/** How many rows the statements `list` and `scan` read. */
 export const pageSize = 1_000;
 
 /** How long a waiting list is kept after the last request that renewed it. Waiters try again sooner than that. */
@@ -119,14 +143,18 @@ const lockTimeout = (parameter: string): string => `set_config('lock_timeout', $
  * transaction that has called `holds` has locked the row `FOR KEY SHARE`, so a claim of another owner waits for its end;
  * and `holds` itself re-reads a row that was claimed since its snapshot. Extensions and releases lock rows `FOR NO KEY
  * UPDATE`, which does not conflict. So do sharers that join others: transactions of sharers do not exclude them, and any
- * other claim has ended before the first sharer came. All lock rows in the order of their names, so that no two wait for
- * each other.
+ * other claim has ended before the first sharer came.
+ *
+ * No two statements wait for each other. All lock rows in the order of their names, and then write the rows with `INSERT …
+ * ON CONFLICT`, which finds the version of a row that is locked. An `UPDATE` begins with the version that the statement's
+ * snapshot shows. While a transaction with `holds` has a lock on that version, the `UPDATE` waits for other statements that
+ * do the same, and those wait for the row. For the same reason, no statement locks the same rows twice.
  *
  * @param table the qualified, quoted name
  * @param channel the channel of notifications
  */
 export function statementsOver(table: string, channel: string): Statements {
-  const texts = { ...acquiring(table), ...keeping(table), ...watching(table, channel) };
+  const texts = { ...acquiring(table), ...keeping(table), ...reading(table), ...watching(table, channel) };
   const named = Object.entries(texts).map(([name, text]) => [
     name,
     // Behind a pooler, clients of different versions and tables share the prepared statements of a connection.
@@ -155,6 +183,25 @@ export function deletionOf(table: string, unusedForMs: number): string {
       ON CONFLICT (name) DO UPDATE SET fence = greatest(row.fence, excluded.fence)
     )
     SELECT count(*)::text FROM gone`;
+}
+
+/**
+ * Returns a transaction that raises the floor and the epoch, and then returns both. The table lock waits for statements that
+ * have read the old values, so none of them takes effect after the transaction. They are on the disk afterwards, even if
+ * claims need not be.
+ */
+export function raiseOf(table: string, { floor, epoch }: Floor, lockTimeoutMs: number): string {
+  return `
+    SET LOCAL lock_timeout = '${lockTimeoutMs} ms';
+    LOCK TABLE ${table} IN SHARE ROW EXCLUSIVE MODE;
+    SELECT set_config('synchronous_commit', 'on', true) WHERE current_setting('synchronous_commit') = 'off';
+    WITH raised AS (
+      INSERT INTO ${table} AS row (name, until, fence)
+      VALUES (${epochRow}, 'infinity', ${epoch}), (${floorRow}, 'infinity', ${floor})
+      ON CONFLICT (name) DO UPDATE SET fence = greatest(row.fence, excluded.fence) RETURNING name, fence
+    )
+    SELECT max(fence) FILTER (WHERE name = ${floorRow})::text, max(fence) FILTER (WHERE name = ${epochRow})::text
+    FROM raised`;
 }
 
 // "clock" counts the locked rows, so that it reads the time when all of them are locked.
@@ -187,42 +234,60 @@ const seen = `seen AS (
       FROM rows
     )`;
 
+const isolation = "current_setting('transaction_isolation')";
+
 const verdicts = `SELECT
-      CASE WHEN seen.own = cardinality($1::text::text[]) THEN 'resent' WHEN seen.claims > 0 THEN 'denied'
+      CASE WHEN refusing IS NOT NULL THEN 'refused' WHEN seen.own = cardinality($1::text::text[]) THEN 'resent' WHEN seen.claims > 0 THEN 'denied'
         WHEN verdict.found < cardinality($1::text::text[]) THEN 'missing' WHEN verdict.claims > 0 THEN 'raced'
         ELSE 'granted' END AS verdict,
       coalesce((SELECT max(fence) FROM granted), seen.fence)::text AS fence, seen.holder,
       (${millisecondsUntil("seen.until", "clock_timestamp()")})::text AS wait,
-      array_to_json(seen.held)::text AS held, seen.listed::text
-    FROM seen, verdict`;
+      array_to_json(seen.held)::text AS held, seen.listed::text, refusing::text, ${isolation}
+    FROM seen, verdict, stage`;
+
+/** The counter of a claim that joins no sharers on one of its resources, or more. */
+const fenceOfNewClaim = `greatest(highest + 1, CASE WHEN $8::boolean
+          THEN greatest(${clamped("$4::bigint", "now")}, 1 + floor) ELSE $4::bigint END)`;
+
+/** The floor and the epoch for a new claim. A claim that rejoins is served as the claim that it was. */
+const stageUnlessRejoining = (table: string): string => stage(table, "CASE WHEN $8::boolean THEN $9::bigint END");
+
+/** Replaces the claims of a row by those of sharers. */
+const sharedClaim = `owner = excluded.owner, until = excluded.until, fence = excluded.fence, sharers = excluded.sharers,
+        waiters = CASE WHEN row.waiters IS NOT NULL THEN ${without("row.waiters", "$6::text")} END`;
 
 const acquiring = (table: string) => ({
   // Returns a row (null, fence) for a grant; (owner, fence, …) for a claim in the way, which may be that of the same
-  // owner; no row if another claim arrived at the same time. "name = excluded.name" makes the row lock FOR UPDATE.
+  // owner; no row if another claim arrived at the same time; and a row that ends with the epoch if it refuses the client.
+  // "name = excluded.name" makes the row lock FOR UPDATE.
   acquireOne: `
-    WITH claim AS (
+    WITH ${stage(table, "$8::bigint")}, claim AS (
       SELECT * FROM ${table} AS row WHERE name = $1::text AND ${isClaimed("row", "clock_timestamp()", "$5::text")}
+        AND (SELECT refusing IS NULL FROM stage)
     ), granted AS (
       INSERT INTO ${table} AS row (name, owner, until, fence)
       SELECT $1::text, $2::text, ${after("clock_timestamp()", "$3::float8")},
         greatest(${clamped("$4::bigint", "clock_timestamp()")},
-          1 + ${knownFence(table, "$1::text")})
-      FROM ${lockTimeout("$7::text")} WHERE NOT EXISTS (SELECT FROM claim)
+          1 + greatest(${knownFence(table, "$1::text")}, floor))
+      FROM ${lockTimeout("$7::text")}, stage WHERE NOT EXISTS (SELECT FROM claim) AND refusing IS NULL
       ON CONFLICT (name) DO UPDATE SET name = excluded.name, owner = excluded.owner,
-        until = ${after("clock_timestamp()", "$3::float8")}, fence = greatest(row.fence + 1, ${clamped("$4::bigint", "clock_timestamp()")}),
+        until = ${after("clock_timestamp()", "$3::float8")}, 
+        fence = greatest(row.fence + 1, ${clamped("$4::bigint", "clock_timestamp()")}, 1 + (SELECT floor FROM stage)),
         waiters = CASE WHEN row.waiters IS NOT NULL THEN ${without("row.waiters", "$6::text")} END,
         sharers = NULL, sharers_denied_until = NULL
       WHERE NOT ${isClaimed("row", "clock_timestamp()", "$5::text")}
       RETURNING fence
     )
-    SELECT NULL AS owner, fence::text AS fence, NULL AS wait, NULL AS listed, NULL AS is_shared FROM granted
+    SELECT NULL AS owner, fence::text AS fence, NULL AS wait, NULL AS listed, NULL AS is_shared, NULL AS refusing,
+      ${isolation} FROM granted
+    UNION ALL SELECT NULL, NULL, NULL, NULL, NULL, refusing::text, NULL FROM stage WHERE refusing IS NOT NULL
     UNION ALL SELECT coalesce(nullif(owner, $5::text), ''), fence::text, (${millisecondsUntil(blockedUntil, "clock_timestamp()")})::text,
       (waiting_until > clock_timestamp() + ${listRenewal} AND ${has("waiters", "$6::text")} AND ${isOnTurn})::text,
-      (sharers IS NOT NULL)::text FROM claim`,
+      (sharers IS NOT NULL)::text, NULL, NULL FROM claim`,
 
   // Returns one row: the verdict, the fence, and the claims in the way.
   acquireAll: `
-    WITH rows AS (
+    WITH ${stageUnlessRejoining(table)}, rows AS (
       SELECT name, fence, sharers IS NULL AND owner = $2::text AND until > clock_timestamp() AS own, claimed,
         CASE WHEN claimed THEN coalesce(nullif(owner, $5::text), '') END AS owner, CASE WHEN claimed THEN ${blockedUntil} END AS until,
         CASE WHEN waiting_until > clock_timestamp() THEN waiters END AS list,
@@ -232,27 +297,29 @@ const acquiring = (table: string) => ({
     ), ${seen}, locked AS MATERIALIZED (
       SELECT name, owner, until, fence, sharers FROM ${table}
       WHERE name = ANY ($1::text::text[]) AND ${lockTimeout("$7::text")} IS NOT NULL
-        AND (SELECT claims = 0 FROM seen)
+        AND (SELECT claims = 0 AND refusing IS NULL FROM seen, stage)
       ORDER BY name FOR UPDATE
     ), clock AS MATERIALIZED (
       SELECT clock_timestamp() AS now, count(*) AS found, max(fence) AS highest FROM locked
     ), verdict AS MATERIALIZED (
-      SELECT now, found, greatest(highest + 1, CASE WHEN $8::boolean THEN ${clamped("$4::bigint", "now")} ELSE $4::bigint END) AS fence,
+      SELECT now, found, ${fenceOfNewClaim} AS fence,
         (SELECT count(*) FROM locked WHERE ${isClaimed("locked", "now", "$5::text")}) AS claims
-      FROM clock
+      FROM clock, stage
     ), granted AS (
-      UPDATE ${table} AS row SET owner = $2::text, until = ${after("verdict.now", "$3::float8")}, fence = verdict.fence,
+      INSERT INTO ${table} AS row (name, owner, until, fence)
+      SELECT name, $2::text, ${after("verdict.now", "$3::float8")}, verdict.fence FROM locked, verdict
+      WHERE verdict.claims = 0 AND verdict.found = cardinality($1::text::text[])
+      ON CONFLICT (name) DO UPDATE SET owner = excluded.owner, until = excluded.until, fence = excluded.fence,
         waiters = CASE WHEN row.waiters IS NOT NULL THEN ${without("row.waiters", "$6::text")} END,
         sharers = NULL, sharers_denied_until = NULL
-      FROM verdict WHERE row.name = ANY ($1::text::text[]) AND verdict.claims = 0 AND verdict.found = cardinality($1::text::text[])
       RETURNING row.fence
     )
     ${verdicts}`,
 
-  // The same for a request that shares. It first locks the rows against other claims, and then, except for those whose
-  // sharers it joins, against transactions.
+  // The same for a request that shares. It locks the rows against other claims, and writes those whose sharers it does not
+  // join as if it changed their key: that waits for transactions.
   share: `
-    WITH rows AS (
+    WITH ${stageUnlessRejoining(table)}, rows AS (
       SELECT name, fence, ${ownEnd("row")} > clock_timestamp() AS own, is_held AS claimed,
         CASE WHEN blocks AND sharers IS NOT NULL THEN $2::text WHEN blocks OR favours THEN owner END AS owner,
         CASE WHEN blocks AND sharers IS NOT NULL THEN ${ownEnd("row")} WHEN blocks THEN until WHEN favours THEN sharers_denied_until END AS until,
@@ -263,40 +330,36 @@ const acquiring = (table: string) => ({
           $8::boolean AND ${favoursOthers("row", "clock_timestamp()")} AS favours
       ) AS judged
       WHERE name = ANY ($1::text::text[])
-    ), ${seen}, weakly AS MATERIALIZED (
+    ), ${seen}, locked AS MATERIALIZED (
       SELECT name, owner, until, fence, sharers FROM ${table}
       WHERE name = ANY ($1::text::text[]) AND ${lockTimeout("$7::text")} IS NOT NULL
-        AND (SELECT claims = 0 FROM seen)
+        AND (SELECT claims = 0 AND refusing IS NULL FROM seen, stage)
       ORDER BY name FOR NO KEY UPDATE
-    ), joined AS MATERIALIZED (
-      SELECT * FROM weakly WHERE ${joins("weakly", "clock_timestamp()")}
-    ), fully AS MATERIALIZED (
-      SELECT name, owner, until, fence, sharers FROM ${table}
-      WHERE name = ANY ($1::text::text[]) AND ${lockTimeout("$7::text")} IS NOT NULL
-        AND (SELECT claims = 0 FROM seen) AND name <> ALL (coalesce((SELECT array_agg(name) FROM joined), '{}'))
-      ORDER BY name FOR UPDATE
-    ), locked AS MATERIALIZED (
-      SELECT *, false AS must_join FROM fully UNION ALL SELECT *, true FROM joined
     ), clock AS MATERIALIZED (
       SELECT clock_timestamp() AS now, count(*) AS found, max(fence) AS highest FROM locked
     ), states AS MATERIALIZED (
-      SELECT name, joins, ${keepsSharerOut("locked", "now")} OR must_join AND NOT joins AS claimed,
+      SELECT name, joins, ${keepsSharerOut("locked", "now")} AS claimed,
         (SELECT jsonb_object_agg(key, value) FROM jsonb_each(sharers - $2::text - coalesce($5::text, ''))
           WHERE ${endOf("value")} > ${microsecondsOf("now")}) AS others
       FROM locked, clock, LATERAL (SELECT ${joins("locked", "now")} AS joins) AS judged
     ), verdict AS MATERIALIZED (
       SELECT now, found, ${after("now", "$3::float8")} AS ends, (SELECT count(*) FROM states WHERE claimed) AS claims,
-        CASE WHEN (SELECT bool_and(joins) FROM states) THEN greatest(highest, CASE WHEN NOT $8::boolean THEN $4::bigint END)
-          ELSE greatest(highest + 1, CASE WHEN $8::boolean THEN ${clamped("$4::bigint", "now")} ELSE $4::bigint END) END AS fence
-      FROM clock
-    ), granted AS (
-      UPDATE ${table} AS row SET fence = verdict.fence, until = greatest(${endIn("others")}, ends),
-        owner = CASE WHEN ${endIn("others")} > ends THEN ${longestIn("others")} ELSE $2::text END,
-        sharers = coalesce(others, '{}') || jsonb_build_object($2::text, jsonb_build_array(${microsecondsOf("ends")}, verdict.fence)),
-        waiters = CASE WHEN row.waiters IS NOT NULL THEN ${without("row.waiters", "$6::text")} END
-      FROM verdict, states
-      WHERE row.name = states.name AND verdict.claims = 0 AND verdict.found = cardinality($1::text::text[])
-      RETURNING row.fence
+        CASE WHEN (SELECT bool_and(joins) FROM states)
+          THEN greatest(highest, CASE WHEN $8::boolean THEN floor ELSE $4::bigint END) ELSE ${fenceOfNewClaim} END AS fence
+      FROM clock, stage
+    ), granted AS MATERIALIZED (
+      SELECT name, joins, CASE WHEN ${endIn("others")} > ends THEN ${longestIn("others")} ELSE $2::text END AS owner,
+        greatest(${endIn("others")}, ends) AS until, fence,
+        coalesce(others, '{}') || jsonb_build_object($2::text, jsonb_build_array(${microsecondsOf("ends")}, fence)) AS sharers
+      FROM verdict, states WHERE verdict.claims = 0 AND verdict.found = cardinality($1::text::text[])
+    ), joining AS (
+      INSERT INTO ${table} AS row (name, owner, until, fence, sharers)
+      SELECT name, owner, until, fence, sharers FROM granted WHERE joins
+      ON CONFLICT (name) DO UPDATE SET ${sharedClaim}
+    ), beginning AS (
+      INSERT INTO ${table} AS row (name, owner, until, fence, sharers)
+      SELECT name, owner, until, fence, sharers FROM granted WHERE NOT joins ORDER BY name
+      ON CONFLICT (name) DO UPDATE SET name = excluded.name, ${sharedClaim}
     )
     ${verdicts}`,
 
@@ -320,24 +383,15 @@ const keeping = (table: string) => ({
           WHERE NOT (sharers IS NOT NULL AND $6::boolean) AND ${isClaimed("locked", "now", "$2::text")}) AS others
       FROM clock
     ), extended AS (
-      UPDATE ${table} AS row SET until = greatest(row.until, verdict.ends), fence = greatest(row.fence, $4::bigint),
-        owner = CASE WHEN verdict.ends > row.until THEN $2::text ELSE row.owner END,
+      INSERT INTO ${table} AS row (name, owner, until, fence)
+      SELECT name, $2::text, verdict.ends, $4::bigint FROM locked, verdict WHERE verdict.held
+      ON CONFLICT (name) DO UPDATE SET until = greatest(row.until, excluded.until), fence = greatest(row.fence, excluded.fence),
+        owner = CASE WHEN excluded.until > row.until THEN excluded.owner ELSE row.owner END,
         sharers = jsonb_set(row.sharers, ARRAY[$2::text, '0'],
-          to_jsonb(greatest(${endOf("(row.sharers -> $2::text)")}, ${microsecondsOf("verdict.ends")})))
-      FROM verdict WHERE row.name = ANY ($1::text::text[]) AND verdict.held RETURNING row.fence
+          to_jsonb(greatest(${endOf("(row.sharers -> $2::text)")}, ${microsecondsOf("excluded.until")})))
+      RETURNING row.fence
     )
     SELECT held::text, (SELECT max(fence) FROM extended)::text AS fence, others::text FROM verdict`,
-
-  inspect: `
-    SELECT CASE WHEN until > now THEN owner END AS owner,
-      CASE WHEN until > now THEN (${millisecondsUntil("until", "now")})::text END AS wait, fence::text,
-      (SELECT json_agg(json_build_array(key, ${millisecondsUntil(timeOf(endOf("value")), "now")}) ORDER BY ${endOf("value")} DESC)
-        FROM jsonb_each(sharers) WHERE ${timeOf(endOf("value"))} > now)::text AS sharers
-    FROM ${table} AS row, clock_timestamp() AS now WHERE name = $1::text`,
-
-  list: `
-    SELECT name FROM ${table}
-    WHERE name > $1::text AND owner IS NOT NULL AND until > clock_timestamp() ORDER BY name LIMIT ${pageSize}`,
 
   holds: `
     SELECT name FROM ${table} AS row
@@ -345,6 +399,40 @@ const keeping = (table: string) => ({
       CASE WHEN sharers IS NULL THEN fence = $3::bigint
         ELSE $3::bigint BETWEEN (sharers -> $2::text ->> 1)::bigint AND fence END
     ORDER BY name FOR KEY SHARE`,
+});
+
+const reading = (table: string) => ({
+  inspect: `
+    SELECT CASE WHEN until > now THEN owner END AS owner,
+      CASE WHEN until > now THEN (${millisecondsUntil("until", "now")})::text END AS wait, fence::text,
+      (SELECT json_agg(json_build_array(key, ${millisecondsUntil(timeOf(endOf("value")), "now")}) ORDER BY ${endOf("value")} DESC)
+        FROM jsonb_each(sharers) WHERE ${timeOf(endOf("value"))} > now)::text AS sharers,
+      ${kept(table, floorRow)}::text AS floor
+    FROM clock_timestamp() AS now LEFT JOIN ${table} AS row ON name = $1::text`,
+
+  list: `
+    SELECT name FROM ${table}
+    WHERE name > $1::text AND owner IS NOT NULL AND until > clock_timestamp() ORDER BY name LIMIT ${pageSize}`,
+
+  floor: `SELECT ${kept(table, floorRow)}::text, ${kept(table, epochRow)}::text, pg_is_in_recovery()::text`,
+
+  // Returns one row: how many counters, the highest of them, the name to go on after, and the claims. Each portion counts the
+  // highest counter of deleted rows, because a row may be deleted before its portion is read.
+  scan: `
+    WITH portion AS MATERIALIZED (
+      (SELECT name, owner, until, fence, sharers FROM ${table}
+        WHERE name > $1::text AND name NOT IN (${floorRow}, ${epochRow}) ORDER BY name LIMIT ${pageSize})
+      UNION ALL SELECT name, owner, until, fence, sharers FROM ${table} WHERE name = ${deleted}
+    ), claims AS (
+      SELECT name, owner, until FROM portion WHERE owner IS NOT NULL AND sharers IS NULL
+      UNION ALL SELECT name, key, ${timeOf(endOf("value"))} FROM portion, jsonb_each(sharers)
+    )
+    SELECT count(*) FILTER (WHERE fence > 0)::text, max(fence)::text,
+      CASE WHEN count(*) FILTER (WHERE name <> ${deleted}) = ${pageSize} THEN max(name) END,
+      (SELECT json_agg(json_build_array(name, owner, ${millisecondsUntil("until", "now")}))
+        FROM claims, clock_timestamp() AS now WHERE until > now)::text,
+      pg_is_in_recovery()::text
+    FROM portion`,
 });
 
 /** Announces a release to the watchers of this row, and names a waiter. */
@@ -356,11 +444,11 @@ const watching = (table: string, channel: string) => ({
   // A row of the result is a resource that the owner held, and a waiter that was named, if any.
   release: `
     WITH locked AS MATERIALIZED (
-      SELECT name, owner, until, watched_until, waiting_until, waiters, sharers FROM ${table}
+      SELECT name, owner, until, fence, watched_until, waiting_until, waiters, sharers FROM ${table}
       WHERE name = ANY ($1::text::text[]) AND (owner = $2::text OR sharers -> $2::text IS NOT NULL)
       ORDER BY name FOR NO KEY UPDATE
     ), held AS MATERIALIZED (
-      SELECT name, left_over, sharers IS NOT NULL AS was_shared,
+      SELECT name, until, fence, left_over, sharers IS NOT NULL AS was_shared,
         CASE WHEN waiting_until > now AND NOT $4::boolean AND left_over IS NULL THEN waiters END AS list,
         watched_until > now AND NOT $4::boolean AND left_over IS NULL AS watched
       FROM locked, clock_timestamp() AS now, LATERAL (
@@ -368,22 +456,26 @@ const watching = (table: string, channel: string) => ({
       ) AS rest
       WHERE ${ownEnd("locked")} > now
     ), freed AS (
-      UPDATE ${table} AS row SET sharers = left_over, owner = CASE WHEN left_over IS NOT NULL THEN ${longestIn("left_over")} END,
-        until = CASE WHEN left_over IS NOT NULL THEN ${endIn("left_over")} ELSE row.until END
-      FROM held WHERE row.name = held.name AND held.list IS NULL RETURNING held.name, held.watched, NULL::text[] AS named
-    ), turns AS (
-      SELECT name, list, watched, ${firstOf("list", "was_shared")} AS named FROM held WHERE list IS NOT NULL
+      INSERT INTO ${table} AS row (name, owner, until, fence, sharers)
+      SELECT name, CASE WHEN left_over IS NOT NULL THEN ${longestIn("left_over")} END,
+        CASE WHEN left_over IS NOT NULL THEN ${endIn("left_over")} ELSE until END, fence, left_over
+      FROM held WHERE list IS NULL
+      ON CONFLICT (name) DO UPDATE SET sharers = excluded.sharers, owner = excluded.owner, until = excluded.until
+    ), turns AS MATERIALIZED (
+      SELECT name, until, fence, list, watched, ${firstOf("list", "was_shared")} AS named FROM held WHERE list IS NOT NULL
     ), passed AS (
-      UPDATE ${table} AS row SET owner = NULL, sharers = NULL,
-        waiters = ${afterThose("list", "named")} ||
+      INSERT INTO ${table} AS row (name, until, fence, waiters)
+      SELECT name, until, fence, ${afterThose("list", "named")} ||
           CASE WHEN $3::text IS NOT NULL AND NOT ${has(afterThose("list", "named"), "$3::text")}
-            THEN ARRAY[${entryOf(`1 + (SELECT left(max(entry), 16)::bigint FROM unnest(list) AS entry)`, "$3::text")}] END,
-        waiting_until = CASE WHEN $3::text IS NOT NULL THEN clock_timestamp() + ${listTtl} ELSE waiting_until END
-      FROM turns WHERE row.name = turns.name RETURNING turns.name, turns.watched, turns.named
+            THEN ARRAY[${entryOf(`1 + (SELECT left(max(entry), 16)::bigint FROM unnest(list) AS entry)`, "$3::text")}] END
+      FROM turns
+      ON CONFLICT (name) DO UPDATE SET owner = NULL, sharers = NULL, waiters = excluded.waiters,
+        waiting_until = CASE WHEN $3::text IS NOT NULL THEN clock_timestamp() + ${listTtl} ELSE row.waiting_until END
     )
     SELECT ${nameOf("entry")} AS next, CASE WHEN watched OR entry IS NOT NULL
       THEN ${announce(channel, "name", `coalesce(${nameOf("entry")}, '')`)} END::text
-    FROM (SELECT * FROM freed UNION ALL SELECT * FROM passed) AS row LEFT JOIN LATERAL unnest(named) AS entry ON true`,
+    FROM (SELECT name, watched, NULL::text[] AS named FROM held WHERE list IS NULL
+      UNION ALL SELECT name, watched, named FROM turns) AS row LEFT JOIN LATERAL unnest(named) AS entry ON true`,
 
   // A row of the result is a resource that still keeps the waiter out. Lists of free resources lose the waiter and their
   // first one.
@@ -395,23 +487,27 @@ const watching = (table: string, channel: string) => ({
       ORDER BY name FOR NO KEY UPDATE
     ), clock AS MATERIALIZED (SELECT clock_timestamp() AS now, count(*) AS found FROM locked
     ), rows AS MATERIALIZED (
-      SELECT name, fence, list, now, sharers IS NOT NULL AS is_shared, ${isClaimed("locked", "now", "$2::text")} AS held,
+      SELECT name, until, fence, sharers_denied_until, list, now, sharers IS NOT NULL AS is_shared, ${isClaimed("locked", "now", "$2::text")} AS held,
         left($3::text, 1) = 's' AND ${favoursOthers("locked", "now")} AS favours,
         ${without("list", "$3::text")} AS rest, ${has("list", "$3::text")} AS listed
       FROM locked, clock
     ), added AS (
-      UPDATE ${table} AS row SET waiting_until = rows.now + ${listTtl},
-        sharers_denied_until =
-          CASE WHEN is_shared AND left($3::text, 1) = 'x' THEN rows.now + ${turnTtl} ELSE row.sharers_denied_until END,
-        waiters = CASE WHEN listed OR cardinality(list) >= ${waitersMax} THEN list ELSE list || ${entryOf("rows.fence", "$3::text")} END
-      FROM rows WHERE row.name = rows.name AND held RETURNING row.name
-    ), turns AS (SELECT name, rest, ${firstOf("rest", "false")} AS named FROM rows WHERE NOT held AND list IS NOT NULL
+      INSERT INTO ${table} AS row (name, until, fence, waiters, waiting_until, sharers_denied_until)
+      SELECT name, until, fence,
+        CASE WHEN listed OR cardinality(list) >= ${waitersMax} THEN list ELSE list || ${entryOf("fence", "$3::text")} END,
+        now + ${listTtl}, CASE WHEN is_shared AND left($3::text, 1) = 'x' THEN now + ${turnTtl} ELSE sharers_denied_until END
+      FROM rows WHERE held
+      ON CONFLICT (name) DO UPDATE SET waiters = excluded.waiters, waiting_until = excluded.waiting_until,
+        sharers_denied_until = excluded.sharers_denied_until
+    ), turns AS MATERIALIZED (
+      SELECT name, until, fence, rest, ${firstOf("rest", "false")} AS named FROM rows WHERE NOT held AND list IS NOT NULL
     ), removed AS (
-      UPDATE ${table} AS row SET waiters = ${afterThose("rest", "named")}
-      FROM turns WHERE row.name = turns.name RETURNING row.name, turns.named
+      INSERT INTO ${table} AS row (name, until, fence, waiters)
+      SELECT name, until, fence, ${afterThose("rest", "named")} FROM turns
+      ON CONFLICT (name) DO UPDATE SET waiters = excluded.waiters
     )
     SELECT name FROM rows WHERE held OR favours
-    UNION ALL SELECT NULL FROM removed, unnest(named) AS entry
+    UNION ALL SELECT NULL FROM turns, unnest(named) AS entry
       WHERE entry IS NOT NULL AND ${announce(channel, "name", nameOf("entry"))}::text IS NULL`,
 
   watch: `

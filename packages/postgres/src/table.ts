@@ -77,6 +77,12 @@ export function resourceOf(name: string): string | undefined {
   return textOf(name);
 }
 
+/** Returns the beginning of the resource that is stored under a name that ends with a digest. */
+export function beginningOf(name: string): string {
+  const [escaped = ""] = /^(?:[^\\\t]|\\[^u]|\\u[\da-f]{4})*/.exec(name) ?? []; // the last escape may be cut
+  return textOf(escaped);
+}
+
 /** Spells any string in ASCII, with the escapes of JSON. */
 export function asciiOf(text: string): string {
   const escaped = JSON.stringify(text).slice(1, -1);

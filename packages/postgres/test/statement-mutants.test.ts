@@ -31,14 +31,14 @@ const mutants: readonly Mutant[] = [
   {
     fault: "shortens a claim",
     caughtBy: "extend() of a held claim with less than its remaining ttl does not shorten it",
-    from: "greatest(row.until, verdict.ends)",
-    to: "verdict.ends",
+    from: "greatest(row.until, excluded.until)",
+    to: "excluded.until",
   },
   {
     fault: "lowers the counter",
     caughtBy: "the counter is not lowered by an extension with a lower fence",
-    from: "fence = greatest(row.fence, $4::bigint)",
-    to: "fence = $4::bigint",
+    from: "fence = greatest(row.fence, excluded.fence)",
+    to: "fence = excluded.fence",
   },
   {
     fault: "does not advance the counter of a free resource",
@@ -49,8 +49,8 @@ const mutants: readonly Mutant[] = [
   {
     fault: "advances each of several counters by itself",
     caughtBy: "the fence of several resources is one more than their highest counter, for each of them",
-    from: "fence = verdict.fence",
-    to: "fence = row.fence + 1",
+    from: "fence = excluded.fence,\n",
+    to: "fence = row.fence + 1,\n",
   },
   {
     fault: "rejoins without advancing the counter",
@@ -67,8 +67,8 @@ const mutants: readonly Mutant[] = [
   {
     fault: "deletes the counter with a release",
     caughtBy: "release() keeps the counter",
-    from: "SET sharers = left_over,",
-    to: "SET fence = 0, sharers = left_over,",
+    from: "SET sharers = excluded.sharers,",
+    to: "SET fence = 0, sharers = excluded.sharers,",
   },
   {
     fault: "looks who holds the resource, and claims it without looking again",
@@ -109,7 +109,7 @@ const mutants: readonly Mutant[] = [
   {
     fault: "looks whether a resource is shared, and joins without looking again",
     caughtBy: "acquire() grants one exclusive claim or only shared ones of many sent at once",
-    from: /\(CASE WHEN locked\.sharers IS NULL[\s\S]*?END\) OR must_join AND NOT joins AS claimed/g,
+    from: /\(CASE WHEN locked\.sharers IS NULL[\s\S]*?END\) AS claimed/g,
     to: "false AS claimed",
   },
   {
@@ -140,7 +140,7 @@ const mutants: readonly Mutant[] = [
     fault: "rejoins sharers without raising the counter to the fence",
     caughtBy:
       "extend() with rejoin of a shared claim joins the sharers, and raises the counter no further than its fence",
-    from: "greatest(highest, CASE WHEN NOT $8::boolean THEN $4::bigint END)",
+    from: "greatest(highest, CASE WHEN $8::boolean THEN floor ELSE $4::bigint END)",
     to: "highest",
   },
   {
@@ -152,8 +152,8 @@ const mutants: readonly Mutant[] = [
   {
     fault: "keeps the end of the longest sharer that was released",
     caughtBy: "a resource is free when its last shared claim ends, although a longer one was released",
-    from: /until = CASE WHEN left_over IS NOT NULL THEN [\s\S]*? ELSE row\.until END/g,
-    to: "until = row.until",
+    from: /CASE WHEN left_over IS NOT NULL THEN [^;]*? ELSE until END, fence/g,
+    to: "CASE WHEN left_over IS NOT NULL THEN (SELECT max(key) FROM jsonb_each(left_over)) END, until, fence",
   },
   {
     fault: "shortens a shared claim",

@@ -37,14 +37,18 @@ test("24 workers on overlapping resources: no overlap, no repeated fence, no par
   }));
 
 test("24 workers that read and write: no writer overlaps with another claim, nobody's claim is lost, no deadlock", () =>
-  storm("mixed", checkSharing));
+  storm("mixed", (changes) => checkSharing(changes, 50)));
+
+test("24 workers whose transactions hold the locks: no overlap, nobody's claim is lost, no deadlock", () =>
+  storm("transactions", (changes) => checkSharing(changes, 5)));
 
 /** Lets workers claim the same resources at once, and judges the changes of the rows and what the workers received. */
 async function storm(
-  kind: "exclusive" | "mixed",
+  kind: "exclusive" | "mixed" | "transactions",
   judge: (changes: readonly Change[], outcomes: readonly Outcome[]) => void,
 ): Promise<void> {
-  const server = await startPostgresServer();
+  // The server reports a deadlock long before the lock timeout of a statement ends it.
+  const server = await startPostgresServer({ settings: { deadlock_timeout: "10ms" } });
   const { connectionString } = server;
   const table = await freshTable(connectionString);
   const client = new pg.Client(connectionString);
@@ -87,10 +91,7 @@ async function storm(
     );
     await Promise.all(ends);
     const { rows: changes } = await client.query<Change>("SELECT * FROM changes ORDER BY id");
-    const { rows } = await client.query(
-      "SELECT deadlocks::int FROM pg_stat_database WHERE datname = current_database()",
-    );
-    expect(rows).toEqual([{ deadlocks: 0 }]);
+    expect(await server.log()).not.toContain("deadlock detected");
     judge(changes, outcomes);
   } catch (error) {
     throw new Error(`with seed ${seed}`, { cause: error });
@@ -144,7 +145,7 @@ function checkOutcomes(outcomes: readonly Outcome[], changes: readonly Change[])
 }
 
 /** A new claim replaces none but the one that it takes over. A writer is alone and has a higher fence, readers meet no writer. */
-function checkSharing(changes: readonly Change[]): void {
+function checkSharing(changes: readonly Change[], countMin: number): void {
   const counts = { writers: 0, joined: 0 };
   for (const change of changes) {
     const { old_claims: before, new_claims: after } = change;
@@ -162,6 +163,6 @@ function checkSharing(changes: readonly Change[]): void {
     counts.writers += Number(after[newcomer] === "x");
     counts.joined += Number(Object.keys(after).length > 1);
   }
-  expect(counts.writers).toBeGreaterThan(50);
-  expect(counts.joined).toBeGreaterThan(50);
+  expect(counts.writers).toBeGreaterThan(countMin);
+  expect(counts.joined).toBeGreaterThan(countMin);
 }
