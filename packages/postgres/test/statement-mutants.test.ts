@@ -191,6 +191,31 @@ const mutants: readonly Mutant[] = [
     from: "AND NOT was_shared",
     to: "AND true",
   },
+  {
+    fault: "ignores the floor for one resource",
+    caughtBy: "acquire() grants one more than the floor if the counter is lower, through either client",
+    from: ", 1 + (SELECT floor FROM stage))",
+    to: ")",
+  },
+  {
+    fault: "ignores the floor for several resources",
+    caughtBy: "acquire() of several resources grants one more than the highest of the floor and their counters",
+    from: ", 1 + floor)",
+    to: ")",
+  },
+  {
+    fault: "lets sharers join below the floor",
+    caughtBy:
+      "acquire() of a shared claim grants one more than the floor, or the floor itself if it joins lower counters",
+    from: "THEN floor ELSE $4::bigint END)",
+    to: "THEN 0 ELSE $4::bigint END)",
+  },
+  {
+    fault: "serves clients of every epoch",
+    caughtBy: "acquire() is served if its epoch differs from that of the node by 1 at most, and no other",
+    from: "epoch > 0 AND abs",
+    to: "false AND abs",
+  },
 ];
 
 const server = await serverOfFile();
