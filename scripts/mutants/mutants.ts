@@ -768,8 +768,8 @@ export const mutants: readonly Mutant[] = [
     rule: "change",
     fault: "the floor is read before attempts of the old stage have settled",
     file: "membership/migration.ts",
-    from: "this.#untilQuiet(refusing, this.#epoch + 2, pollMs)",
-    to: "this.#untilQuiet(refusing, 0, pollMs)",
+    from: "this.#untilQuiet(refusing, this.#epoch + 2, 0)",
+    to: "this.#untilQuiet(refusing, 0, 0)",
   },
   {
     rule: "change",

@@ -180,7 +180,7 @@ class Change implements Migration {
     const raised = await this.#raise("refuse clients of earlier epochs", [this.#old], 0, 2);
     // An attempt that was in progress may have become a lock. Each quorum has one of these nodes.
     const refusing = { ...this.#old, nodes: [...raised.keys()] };
-    const contents = await this.#untilQuiet(refusing, this.#epoch + 2, pollMs);
+    const contents = await this.#untilQuiet(refusing, this.#epoch + 2, 0);
     const floor = 1 + Math.max(...[...contents.values()].map(({ highest }) => highest));
     await this.#raise("write the floor", [this.#new], floor, 3);
     const status = await this.status();
@@ -226,8 +226,9 @@ class Change implements Migration {
   }
 
   /**
-   * Waits until no claim of an earlier epoch has been on these nodes for some time. A lock whose claims come and go on single
-   * nodes, as extensions get lost and nodes rejoin, is on one of them at any time; two readings within its ttl see it.
+   * Waits until no claim of an earlier epoch has been on these nodes for some time, in two readings at least. A lock whose
+   * claims come and go on single nodes, as extensions get lost and nodes rejoin, is on one of them at any time; two
+   * readings within its ttl see it.
    * Nodes that fail are left out, as long as the others are enough, and the time begins again.
    *
    * @returns what the nodes keep, as of the last reading
