@@ -2,15 +2,28 @@
  * Maps all states that differ only in names to one state.
  *
  * Fences are only compared, never computed with, so only their order matters: those in use become 2, 4, 6, …, which
- * leaves a number in each gap, and 0 for none. Nodes differ only in their state, so they are sorted.
+ * leaves a number in each gap, and 0 for none. Nodes of the same sets differ only in their state, so they are sorted.
  */
+#ifndef EXTENDED
+#define EACH_OTHER_FENCE(DO)
+#define SETS_OF(node) 0
+#define OTHER_STATE(node) 0
+#endif
+
 #define EACH_FENCE(DO) \
   for (n = 0; n < NODES; n++) DO(now.node[n].counter); \
   for (c = 0; c < CLIENTS; c++) { \
     DO(now.client[c].token); \
     for (n = 0; n < NODES; n++) DO(now.client[c].heard[n]); \
     for (n = 0; n < PROPOSALS; n++) DO(now.client[c].proposed[n]); \
-  }
+  } \
+  EACH_OTHER_FENCE(DO)
+
+#ifdef WITHOUT_TOKENS
+#define NEXT_RANK (last = 1)
+#else
+#define NEXT_RANK (last += 2)
+#endif
 
 static void rankFences(void)
 {
@@ -20,14 +33,17 @@ static void rankFences(void)
 #define RANK(fence) fence = rank[fence]
   EACH_FENCE(USE)
   rank[0] = 0;
-  for (fence = 1; fence <= now.top; fence++) if (rank[fence]) rank[fence] = last += 2;
+  for (fence = 1; fence <= now.top; fence++) if (rank[fence]) rank[fence] = NEXT_RANK;
   EACH_FENCE(RANK)
   now.top = last + 1;
 }
 
+/* Nodes of the same sets are neighbours. */
 static int compareNodes(int a, int b)
 {
   int c, order = now.node[a].holders - now.node[b].holders;
+  if (SETS_OF(a) != SETS_OF(b)) return -1;
+  if (!order) order = OTHER_STATE(a) - OTHER_STATE(b);
   if (!order) order = now.node[a].counter - now.node[b].counter;
   for (c = 0; c < CLIENTS && !order; c++) order = now.client[c].heard[a] - now.client[c].heard[b];
   return order;

@@ -8,6 +8,9 @@
  *
  * The code of a wrong variant is under an #ifdef with the name of the variant.
  *
+ * heal.pml and change.pml add servers that lose their memory, and servers that are replaced: they include this file,
+ * and define the macros of the section "For the models that include this one".
+ *
  * A hand-over is an acquire that may replace the claim of another owner. For tokens, the owner does not matter: here,
  * any acquire may replace any claim. EXCLUSION models the other half: no claim expires while its client relies on it, a
  * claim may replace only a claim of the client that hands over to it, and no two clients may have the lock at once,
@@ -23,6 +26,7 @@
 #ifndef QUORUM
 #define QUORUM (NODES / 2 + 1)
 #endif
+#define SIZE(set) (((set) & 1) + ((set) >> 1 & 1) + ((set) >> 2 & 1) + ((set) >> 3 & 1) + ((set) >> 4 & 1))
 #ifndef PROPOSALS
 #define PROPOSALS 3 /* maxProposals in fence.ts */
 #endif
@@ -64,9 +68,23 @@
 #define OWNER (c + 1)
 #endif
 
+/* For the models that include this one: what else there is in a state, and what it changes. */
+#ifndef EXTENDED
+#define NODE_STATE
+#define CLIENT_STATE
+#define IS_QUORUM(set) (SIZE(set) >= QUORUM) /* of this client's nodes, a set of bits */
+#define KNOWS_NODE true /* whether this node is one of this client's */
+#define SERVES true /* whether this node grants claims to this client */
+#define GRANTS_FROM NODE.counter
+#define JOINS_AT NODE.counter
+#define begun()
+#define settled()
+#endif
+
 typedef Node {
   byte holders;
   byte counter
+  NODE_STATE
 }
 
 typedef Client {
@@ -79,6 +97,7 @@ typedef Client {
 #ifdef EXCLUSION
   byte takesOver; /* the owner whose claims it may replace, or 0 */
 #endif
+  CLIENT_STATE
   byte before /* a bit for each client that had its lock when this one started */
 }
 
@@ -87,14 +106,20 @@ Client client[CLIENTS];
 byte started;
 
 /* The variables of the current step. They are 0 between steps, so that they do not distinguish states. */
-byte c, n, i, fence, count, left;
+byte c, n, i, fence, voters, left;
 
 #define CLIENT client[c]
 #define NODE node[n]
 #define BIT (1 << OWNER)
 #define IS_HOLDER ((NODE.holders & BIT) > 0)
 #define IS_FREE(claims) (((claims) & (255 - SHARERS)) == NOBODY)
-#define CAN_ADVANCE (NODE.counter < top)
+#ifdef WITHOUT_TOKENS /* for EXCLUSION alone: all fences count as equal, so that nodes agree on any */
+#define CAN_ADVANCE true
+#define CAN_REJOIN true
+#else
+#define CAN_ADVANCE (GRANTS_FROM < top)
+#define CAN_REJOIN (NODE.counter < top)
+#endif
 #define MAX(a, b) ((a) > (b) -> (a) : (b))
 #define NAME(c) (65 + (c))
 
@@ -114,9 +139,9 @@ inline endStep() {
   printf("NODES");
   for (i : 0 .. NODES - 1) { printf(" %d:%d", node[i].holders, node[i].counter) }
   printf("\n");
-  c = 0; n = 0; i = 0; fence = 0; count = 0; left = 0
+  c = 0; n = 0; i = 0; fence = 0; voters = 0; left = 0
 #else
-  c_code { canonical(); now.c = now.n = now.i = now.fence = now.count = now.left = 0; }
+  c_code { canonical(); now.c = now.n = now.i = now.fence = now.voters = now.left = 0; }
 #endif
 }
 
@@ -135,11 +160,12 @@ inline start() {
   d_step {
     for (i : 0 .. CLIENTS - 1) { CLIENT.before = CLIENT.before | ((client[i].token > 0) << i) }
   }
+  begun();
   if
   :: CLIENT.shared -> printf("STEP %c starts, and asks all nodes to share\n", NAME(c))
   :: else -> printf("STEP %c starts, and asks all nodes\n", NAME(c))
   fi;
-#ifdef EXCLUSION
+#if defined(EXCLUSION) && !defined(EXTENDED)
   select(i : 0 .. CLIENTS - 1);
   if
   :: client[i].stage == HELD ->
@@ -163,6 +189,7 @@ inline end() {
 #endif
     CLIENT.before = 0
   }
+  settled()
 }
 
 inline endClaim(at) {
@@ -211,12 +238,14 @@ inline complete() {
        printf("WRONG %c and %c have the lock at the same time\n", NAME(i), NAME(c));
        stop()
 #endif
+#ifndef WITHOUT_TOKENS
     :: i != c && !(client[i].shared && CLIENT.shared) && client[i].token == fence ->
        printf("WRONG %c and %c have the same token, %d\n", NAME(i), NAME(c), fence);
        stop()
     :: (CLIENT.before & (1 << i)) && client[i].token > fence ->
        printf("WRONG %c had its lock before %c started, and has the larger token\n", NAME(i), NAME(c));
        stop()
+#endif
     :: else
     fi
   }
@@ -226,16 +255,16 @@ inline complete() {
   end()
 }
 
-/* Finds the highest fence received, and how many nodes returned it. */
+/* Finds the highest fence received, and the nodes that returned it. */
 inline tally() {
   d_step {
     fence = 0;
     for (i : 0 .. NODES - 1) { fence = MAX(fence, CLIENT.heard[i]) }
-    count = 0;
-    for (i : 0 .. NODES - 1) { count = count + (CLIENT.heard[i] == fence) }
+    voters = 0;
+    for (i : 0 .. NODES - 1) { voters = voters | ((CLIENT.heard[i] == fence) << i) }
   }
 #ifdef NO_AGREEMENT
-  count = NODES
+  voters = 255
 #endif
 }
 
@@ -254,15 +283,15 @@ inline hearVote() {
   CLIENT.heard[n] = NODE.counter;
   printf("ALSO %c hears it\n", NAME(c));
   d_step {
-    count = 0;
-    for (i : 0 .. NODES - 1) { count = count + (CLIENT.heard[i] > 0) }
+    voters = 0;
+    for (i : 0 .. NODES - 1) { voters = voters | ((CLIENT.heard[i] > 0) << i) }
   }
   if
-  :: count < QUORUM
+  :: !IS_QUORUM(voters)
   :: else ->
      tally();
      if
-     :: count >= QUORUM -> complete()
+     :: IS_QUORUM(voters) -> complete()
      :: else -> propose()
      fi
   fi
@@ -289,7 +318,7 @@ inline hearRaise() {
   :: else ->
      tally();
      if
-     :: count < QUORUM
+     :: !IS_QUORUM(voters)
      :: else -> complete()
      fi
   fi
@@ -323,10 +352,14 @@ inline findRemaining() {
 
 /* By any amount, because of the client's hint, the node's clock, and strangers in between. */
 inline advanceFurther() {
+#ifdef WITHOUT_TOKENS
+  skip
+#else
   do
   :: CAN_ADVANCE -> NODE.counter++
   :: break
   od
+#endif
 }
 
 /* While a claim is shared, proposals of strangers may raise the counter. It matters only when the client hears it. */
@@ -361,12 +394,13 @@ inline claim() {
 #endif
 
 inline join() {
+  NODE.counter = JOINS_AT;
   claim();
   printf("STEP node %d lets %c join: fence %d\n", n + 1, NAME(c), NODE.counter)
 }
 
 inline grant() {
-  NODE.counter = NODE.counter + ADVANCES;
+  NODE.counter = GRANTS_FROM + ADVANCES;
   claim();
 #if WITHOUT_STRANGERS
   advanceFurther();
@@ -419,7 +453,10 @@ inline proposalArrives() {
 }
 
 #define CAN_EXTEND (IS_HOLDER -> NODE.counter < CLIENT.token : MAY_REJOIN)
-#define MAY_REJOIN (JOINS_AGAIN || IS_FREE(NODE.holders) && CAN_ADVANCE)
+#ifndef REJOINS
+#define REJOINS true /* whether this node lets this client claim it again */
+#endif
+#define MAY_REJOIN (REJOINS && (JOINS_AGAIN || IS_FREE(NODE.holders) && CAN_REJOIN))
 #define JOINS_AGAIN (CLIENT.shared && (NODE.holders & SHARERS))
 
 #ifdef EXCLUSIVE_REJOIN_WITHOUT_ADVANCE
@@ -445,7 +482,9 @@ inline extensionArrives() {
 
 /* A client stops relying on its claims before they expire: its attempt fails, or its lock ends. */
 #ifdef EXCLUSION
+#ifndef IS_RELIED_ON
 #define IS_RELIED_ON (CLIENT.stage <= HELD)
+#endif
 #define MAY_RELEASE (CLIENT.stage > HELD)
 #else
 #define IS_RELIED_ON false
@@ -478,7 +517,7 @@ inline claimExpires() {
 inline messageArrives() {
   findRemaining();
   if
-  :: MAY_ACQUIRE -> acquireArrives()
+  :: SERVES && MAY_ACQUIRE -> acquireArrives()
   :: CLIENT.proposals > 0 && MAY_RAISE -> proposalArrives()
   :: (CLIENT.stage == HELD || CLIENT.stage == ENDED) && CAN_EXTEND -> extensionArrives()
   :: MAY_RELEASE && IS_HOLDER -> releaseArrives()
@@ -487,21 +526,28 @@ inline messageArrives() {
   fi
 }
 
+inline clientStep() {
+  select(c : 0 .. started - 1);
+  if
+  :: CLIENT.stage < HELD -> fail(); printf("STEP %c gives up\n", NAME(c))
+#ifdef EXCLUSION
+  :: CLIENT.stage == HELD -> CLIENT.stage = ENDED; printf("STEP %c is done with its lock\n", NAME(c))
+#endif
+  :: CLIENT.stage < FORGET ->
+     select(n : 0 .. NODES - 1);
+     if
+     :: KNOWS_NODE -> messageArrives()
+     :: else
+     fi
+  :: else
+  fi
+}
+
+#ifndef EXTENDED
 init {
   do
   :: atomic { started < CLIENTS -> start(); endStep() }
-  :: atomic {
-       started > 0 ->
-       select(c : 0 .. started - 1);
-       if
-       :: CLIENT.stage < HELD -> fail(); printf("STEP %c gives up\n", NAME(c))
-#ifdef EXCLUSION
-       :: CLIENT.stage == HELD -> CLIENT.stage = ENDED; printf("STEP %c is done with its lock\n", NAME(c))
-#endif
-       :: CLIENT.stage < FORGET -> select(n : 0 .. NODES - 1); messageArrives()
-       :: else
-       fi;
-       endStep()
-     }
+  :: atomic { started > 0 -> clientStep(); endStep() }
   od
 }
+#endif

@@ -16,13 +16,13 @@ export function problemsOf(search: Search, result: Result, run: Run | undefined)
   if (search.expects === "run") {
     return [
       ...(result.errors > 0 ? [] : ["found no run: the model cannot distinguish it from the protocol"]),
-      ...(run === undefined ? ["found no run with small numbers"] : []),
+      ...(run === undefined && search.model === undefined ? ["found no run with small numbers"] : []),
     ];
   }
   return [
     ...(result.errors === 0 ? [] : ["the property does not hold"]),
     ...(result.incomplete === undefined ? [] : [`the search is not complete: ${result.incomplete}`]),
-    ...result.unreached.map((step) => `a step that is never taken: ${step}`),
+    ...(search.model === undefined ? result.unreached : []).map((step) => `a step that is never taken: ${step}`),
   ];
 }
 

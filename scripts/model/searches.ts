@@ -2,6 +2,8 @@
 export interface Search {
   /** Its title in the report. */
   readonly title: string;
+  /** The file in `spec/`. Default: `fencing`. Only its runs are told step by step. */
+  readonly model?: "fencing" | "heal" | "change";
   /** The macros that the model is compiled with. */
   readonly defines: readonly string[];
   /** Whether optimising takes longer than searching. Default: true if a run is expected. */
@@ -10,12 +12,33 @@ export interface Search {
   readonly expects: "holds" | "run";
 }
 
+/** Exclusion during a change of servers. Fences do not matter there, so the agreement on a token is left out. */
+const exclusion = ["EXCLUSION", "WITHOUT_TOKENS", "SHARED=0", "PROPOSALS=1"];
+const shrinking = ["NODES=3", "OLD=7", "NEW=1"];
+const growing = ["NODES=3", "OLD=1", "NEW=7"];
+/** Tokens during a change of servers, of clients that are not joint. */
+const tokens = ["WITHOUT_JOINT", "FORGET=HELD", "SHARED=0", "PROPOSALS=1"];
+const heal = ["SHARED=0", "PROPOSALS=1"];
+
 /** The protocol of core, which `pnpm model` proves. */
 export const proofs: readonly Search[] = [
   { title: "3 nodes, 2 clients", defines: [], expects: "holds" },
   {
     title: "3 clients that hand over",
     defines: ["EXCLUSION", "CLIENTS=3"],
+    expects: "holds",
+  },
+  { title: "a change from 3 nodes to another: exclusion", model: "change", defines: exclusion, expects: "holds" },
+  {
+    title: "a change from 3 nodes to one of them: exclusion",
+    model: "change",
+    defines: [...exclusion, ...shrinking],
+    expects: "holds",
+  },
+  {
+    title: "a change from 1 node to 3 with it: exclusion",
+    model: "change",
+    defines: [...exclusion, ...growing],
     expects: "holds",
   },
 ];
@@ -30,6 +53,9 @@ export const longProofs: readonly Search[] = [
     defines: ["EXCLUSIVE_REJOIN_WITHOUT_ADVANCE"],
     expects: "holds",
   },
+  { title: "a node is healed, exclusive locks", model: "heal", defines: heal, expects: "holds" },
+  { title: "a node is healed, exclusive and shared locks", model: "heal", defines: ["PROPOSALS=1"], expects: "holds" },
+  { title: "a change from 3 nodes to another: tokens", model: "change", defines: tokens, expects: "holds" },
 ];
 
 /** Two locks, one after the other: shows that the model does something, as one that does nothing would be safe. */
@@ -63,4 +89,29 @@ export const variants: readonly Search[] = [
   { title: "a node loses its memory", defines: ["NODE_FORGETS"] },
   { title: "two attempts have the same owner", defines: ["SHARED_OWNER"] },
   { title: "one node of three is a quorum", defines: ["QUORUM=1"] },
+  ...(
+    [
+      ["clients of the old and the new set at once, and nodes ignore epochs", ["EPOCH_IGNORED"]],
+      ["a change without its first step", ["BEGIN_LEFT_OUT"]],
+      ["a joint client needs a majority of all nodes", ["MAJORITY_OF_UNION"]],
+      ["too few old nodes refuse older clients", ["RAISED_ON_TOO_FEW"]],
+      ["the tool does not wait until older claims have ended", ["WITHOUT_WAITING"]],
+      ["the tool looks for older claims node by node", ["SCANNED_ONE_BY_ONE"]],
+      ["clients of the new set are served before the floor is written", ["SERVED_BEFORE_FLOOR"]],
+      ["old nodes serve clients of the new set too early", ["OPENED_TOO_EARLY", ...shrinking]],
+    ] as const
+  ).map(([title, defines]) => ({ title, model: "change" as const, defines: [...exclusion, ...defines] })),
 ].map((variant) => ({ ...variant, expects: "run" }));
+
+/** The variants that `pnpm model --long` searches as well. */
+export const longVariants: readonly Search[] = (
+  [
+    ["a healed node has no floor", ["NO_FLOOR", ...heal]],
+    ["the floor of a healed node is from too few nodes", ["READS=1", ...heal]],
+    ["the floor is read before attempts in progress have ended", ["READ_TOO_EARLY", ...heal]],
+    ["the floor is read before the loss", ["READ_BEFORE_LOSS", ...heal]],
+    ["only missing counters obey the floor", ["FLOOR_FOR_MISSING_COUNTERS", ...heal]],
+    ["a sharer that joins ignores the floor", ["JOINER_IGNORES_FLOOR", "SHARED=2", "PROPOSALS=1"]],
+    ["the floor is the highest fence, not above it", ["FLOOR_IS_HIGHEST", "SHARED=2", "PROPOSALS=1"]],
+  ] as const
+).map(([title, defines]) => ({ title, model: "heal", defines, expects: "run" }));

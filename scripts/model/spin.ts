@@ -6,7 +6,6 @@ import { root } from "../lib/workspace.ts";
 import { type Outcome, type Run, readOutcome, readRun } from "./output.ts";
 import type { Search } from "./searches.ts";
 
-const model = join(root, "spec/fencing.pml");
 const longestRunMs = 60 * 60_000;
 const memoryLimitMb = 6_000;
 const stackDepth = 3_000_000;
@@ -20,10 +19,10 @@ export interface Result extends Outcome {
 }
 
 /** Searches all states, up to the first that violates the property. */
-export function search({ defines, expects, isSmall = expects === "run" }: Search): Promise<Result> {
+export function search({ model, defines, expects, isSmall = expects === "run" }: Search): Promise<Result> {
   return withTemporaryFolder(async (folder) => {
     const startedAt = performance.now();
-    await compile(folder, defines, isSmall ? "-O0" : "-O2");
+    await compile(folder, model, defines, isSmall ? "-O0" : "-O2");
     const output = await verify(folder, stackDepth);
     return { ...readOutcome(output), seconds: (performance.now() - startedAt) / 1_000 };
   });
@@ -33,9 +32,9 @@ export function search({ defines, expects, isSmall = expects === "run" }: Search
  * Finds a short run with small numbers that violates the property: searches to a depth, which it increases until it
  * finds one.
  */
-export function findRun({ defines }: Search): Promise<Run | undefined> {
+export function findRun({ model, defines }: Search): Promise<Run | undefined> {
   return withTemporaryFolder(async (folder) => {
-    await compile(folder, [...defines, `NUMBERS=${largestFence}`], "-O0");
+    await compile(folder, model, [...defines, `NUMBERS=${largestFence}`], "-O0");
     for (let depth = 120; depth <= 400; depth += 40) {
       await verify(folder, depth);
       if (!existsSync(join(folder, "fencing.pml.trail"))) continue;
@@ -45,8 +44,13 @@ export function findRun({ defines }: Search): Promise<Run | undefined> {
   });
 }
 
-async function compile(folder: string, defines: readonly string[], optimization: string): Promise<void> {
-  await run("spin", ["-a", ...defines.map((define) => `-D${define}`), model], folder);
+async function compile(
+  folder: string,
+  model: Search["model"] = "fencing",
+  defines: readonly string[],
+  optimization: string,
+): Promise<void> {
+  await run("spin", ["-a", ...defines.map((define) => `-D${define}`), join(root, `spec/${model}.pml`)], folder);
   // Checks assertions only. The model has a single process, so partial order reduction would change nothing.
   const options = ["-DSAFETY", "-DNOREDUCE", `-DMEMLIM=${memoryLimitMb}`];
   await run("gcc", [optimization, "-w", ...options, "-o", "pan", "pan.c"], folder);
