@@ -35,9 +35,6 @@
 #else
 #define SERVES (NODE.epoch == 0 || NODE.epoch <= CLIENT.epoch + 1 && CLIENT.epoch <= NODE.epoch + 1)
 #endif
-#ifdef REJOIN_OBEYS_EPOCH
-#define REJOINS SERVES
-#endif
 #if defined(WITHOUT_TOKENS)
 #define GRANTS_FROM 0
 #elif defined(NO_FLOOR)

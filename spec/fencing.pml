@@ -453,10 +453,7 @@ inline proposalArrives() {
 }
 
 #define CAN_EXTEND (IS_HOLDER -> NODE.counter < CLIENT.token : MAY_REJOIN)
-#ifndef REJOINS
-#define REJOINS true /* whether this node lets this client claim it again */
-#endif
-#define MAY_REJOIN (REJOINS && (JOINS_AGAIN || IS_FREE(NODE.holders) && CAN_REJOIN))
+#define MAY_REJOIN (JOINS_AGAIN || IS_FREE(NODE.holders) && CAN_REJOIN)
 #define JOINS_AGAIN (CLIENT.shared && (NODE.holders & SHARERS))
 
 #ifdef EXCLUSIVE_REJOIN_WITHOUT_ADVANCE
