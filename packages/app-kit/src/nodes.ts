@@ -26,21 +26,21 @@ export interface NodesOptions extends ClientOptions {
   readonly wakeUps?: boolean;
 }
 
-/** Connects a lock node to each server, and resolves when all are ready. */
+/** Connects a lock node to each server, and resolves when all are ready, or patience ends. */
 export async function connectNodes(
   library: ClientLibrary,
   addresses: readonly Address[],
-  { reconnectMs, names = [], ...options }: NodesOptions = {},
+  { reconnectMs, patienceMs, names = [], ...options }: NodesOptions = {},
 ): Promise<ConnectedNodes> {
   const named = (index: number) => (names[index] === undefined ? options : { ...options, name: names[index] });
   if (library === "ioredis") {
-    const clients = await connectIoredis(addresses, { reconnectMs });
+    const clients = await connectIoredis(addresses, { reconnectMs, patienceMs });
     return connected(
       clients,
       clients.map((client, index) => ioredisNode(client, named(index))),
     );
   }
-  const clients = await connectNodeRedis(addresses, { reconnectMs });
+  const clients = await connectNodeRedis(addresses, { reconnectMs, patienceMs });
   return connected(
     clients,
     clients.map((client, index) => nodeRedisNode(client, named(index))),
