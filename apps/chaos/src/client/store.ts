@@ -2,65 +2,76 @@ import { Redis } from "ioredis";
 import type { Sets } from "../history/visit.ts";
 
 /**
- * Two sets, each under one key of a server that is not attacked. Adding an element means reading the set and writing it back
- * with one more: two clients that do so at the same time lose an element.
+ * Two sets on a server that is not attacked. Adding an element means reading the set and writing it back with one more: two
+ * clients that do so at the same time lose an element. Each element names the last one that its writer has read, so
+ * reads and writes stay small: an element is in the set if the newest one leads back to it.
  */
 export interface Store {
   /** The set that accepts any write. */
   readonly plain: {
-    read(): Promise<readonly string[]>;
-    write(elements: readonly string[]): Promise<void>;
+    /** Resolves with the newest element; empty at first. */
+    read(): Promise<string>;
+    /** Writes the set back as it was with that newest element, and with one more. */
+    write(newest: string, element: string): Promise<void>;
   };
   /** The set that remembers the largest token that it was shown, and replies null to smaller ones. */
   readonly fenced: {
-    read(fence: number): Promise<readonly string[] | null>;
-    write(fence: number, elements: readonly string[]): Promise<readonly string[] | null>;
+    read(fence: number): Promise<string | null>;
+    write(fence: number, newest: string, element: string): Promise<string | null>;
   };
 }
 
-/** ARGV is the token, and for a write the new elements. */
+/** KEYS are the token and the writes. ARGV is the token, or empty, and for a write the newest element and the added one. */
 const touch = `
-local newest = redis.call('HGET', KEYS[1], 'fence')
-if newest and tonumber(ARGV[1]) < tonumber(newest) then return false end
-redis.call('HSET', KEYS[1], 'fence', ARGV[1])
-if ARGV[2] then redis.call('HSET', KEYS[1], 'elements', ARGV[2]) end
-return redis.call('HGET', KEYS[1], 'elements') or ''
+if ARGV[1] ~= '' then
+  local largest = redis.call('GET', KEYS[1])
+  if largest and tonumber(ARGV[1]) < tonumber(largest) then return false end
+  redis.call('SET', KEYS[1], ARGV[1])
+end
+if ARGV[3] then redis.call('RPUSH', KEYS[2], ARGV[2] .. ' ' .. ARGV[3]) end
+return redis.call('LINDEX', KEYS[2], -1) or ''
 `;
 
 /** Connects to the server of the sets. */
 export async function connectStore(url: string) {
   const redis = new Redis(url, { lazyConnect: true });
   await redis.connect();
-  const touchFenced = async (key: string, ...args: (string | number)[]): Promise<readonly string[] | null> => {
-    const text = await redis.eval(touch, 1, key, ...args);
-    return text === null ? null : elementsOf(String(text));
+  const touchSet = async (key: string, ...args: (string | number)[]): Promise<string | null> => {
+    const write = await redis.eval(touch, 2, `${key}:fence`, `${key}:writes`, ...args);
+    return write === null ? null : (String(write).split(" ")[1] ?? "");
   };
+  const look = async (key: string): Promise<readonly string[]> =>
+    elementsOf(await redis.lrange(`${key}:writes`, 0, -1));
   return {
-    /** Returns the sets of one slice of the run. */
-    of(slice: number): Store {
-      const plainKey = `plain:${slice}`;
-      const fencedKey = `fenced:${slice}`;
+    /** Returns the sets of one slice of the run, or of one resource. */
+    of(name: number | string): Store {
+      const plainKey = `plain:${name}`;
+      const fencedKey = `fenced:${name}`;
       return {
         plain: {
-          read: async () => elementsOf((await redis.get(plainKey)) ?? ""),
-          write: async (elements) => void (await redis.set(plainKey, elements.join(" "))),
+          read: async () => (await touchSet(plainKey, "")) ?? "",
+          write: async (newest, element) => void (await touchSet(plainKey, "", newest, element)),
         },
         fenced: {
-          read: (fence) => touchFenced(fencedKey, fence),
-          write: (fence, elements) => touchFenced(fencedKey, fence, elements.join(" ")),
+          read: (fence) => touchSet(fencedKey, fence),
+          write: (fence, newest, element) => touchSet(fencedKey, fence, newest, element),
         },
       };
     },
-    /** Returns the current elements of the sets of a slice. */
-    async look(slice: number): Promise<Sets> {
-      const plain = await redis.get(`plain:${slice}`);
-      const fenced = await redis.hget(`fenced:${slice}`, "elements");
-      return { plain: elementsOf(plain ?? ""), fenced: elementsOf(fenced ?? "") };
-    },
+    /** Returns the current elements of these sets. */
+    look: async (name: number | string): Promise<Sets> => ({
+      plain: await look(`plain:${name}`),
+      fenced: await look(`fenced:${name}`),
+    }),
     close: (): void => redis.disconnect(),
   };
 }
 
-function elementsOf(text: string): string[] {
-  return text === "" ? [] : text.split(" ");
+/** Returns the elements to which the last write leads back, the oldest first. */
+export function elementsOf(writes: readonly string[]): readonly string[] {
+  const newestBefore = new Map(writes.map((write) => write.split(" ").reverse() as [string, string]));
+  const elements: string[] = [];
+  let [, element = ""] = writes.at(-1)?.split(" ") ?? [];
+  for (; element !== ""; element = newestBefore.get(element) ?? "") elements.push(element);
+  return elements.reverse();
 }

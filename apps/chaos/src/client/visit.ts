@@ -36,21 +36,21 @@ export async function visit(lock: Hold, { store, tell, ...errand }: Errand): Pro
   const { fence } = lock;
   const { grantedAtMs } = belief;
   tell({ kind: "granted", fence, attemptAtMs, grantedAtMs });
-  const plainElements = await store.plain.read();
-  const fencedElements = await store.fenced.read(fence);
+  const plainNewest = await store.plain.read();
+  const fencedNewest = await store.fenced.read(fence);
   await sleep(dwellMs / 2);
   if (errand.extend) await lock.extend().then(belief.renew, () => {}); // a failure shows in the signal
   let plain: Visit["plain"] = "skipped";
   let wroteAtMs: number | null = null;
-  let fenced: Visit["fenced"] = fencedElements === null ? "refused" : "skipped";
+  let fenced: Visit["fenced"] = fencedNewest === null ? "refused" : "skipped";
   if (!lock.signal.aborted) {
     tell({ kind: "writing", fence });
     await sleep(dwellMs / 2);
-    await store.plain.write([...plainElements, element]);
+    await store.plain.write(plainNewest, element);
     wroteAtMs = monotonicMs();
     plain = wroteAtMs <= belief.validUntilMs() ? "written" : "late";
-    if (fencedElements !== null)
-      fenced = (await store.fenced.write(fence, [...fencedElements, element])) === null ? "refused" : "written";
+    if (fencedNewest !== null)
+      fenced = (await store.fenced.write(fence, fencedNewest, element)) === null ? "refused" : "written";
   }
   const { heldUntilMs, end } = belief.end();
   await lock.release().catch(() => {}); // too few nodes replied: the lock ends with its ttl
@@ -59,20 +59,26 @@ export async function visit(lock: Hold, { store, tell, ...errand }: Errand): Pro
 
 /** Records how long a client may rely on its lock. */
 function believe(lock: Hold) {
-  // The clock is read first, so that a pause in between shortens the time, and never lengthens it.
-  const validUntil = (): number => monotonicMs() + lock.remainingMs();
   const grantedAtMs = monotonicMs();
-  let validUntilMs = validUntil();
+  let validUntilMs = grantedAtMs;
+  const renew = (): void => {
+    const nowMs = monotonicMs(); // read first, so that a pause in between shortens the time, and never lengthens it
+    const leftMs = lock.remainingMs();
+    if (leftMs > 0) validUntilMs = nowMs + leftMs; // otherwise it ended earlier, such as during a pause
+  };
+  renew();
   lock.signal.addEventListener("abort", () => {
     validUntilMs = Math.min(validUntilMs, monotonicMs());
   });
   return {
     grantedAtMs,
-    validUntilMs: (): number => validUntilMs,
-    renew(): void {
-      validUntilMs = validUntil();
+    renew,
+    validUntilMs(): number {
+      renew(); // the lock may have been extended automatically
+      return validUntilMs;
     },
     end(): Pick<Visit, "heldUntilMs" | "end"> {
+      renew();
       const nowMs = monotonicMs();
       return { heldUntilMs: Math.min(nowMs, validUntilMs), end: nowMs < validUntilMs ? "released" : "lost" };
     },
