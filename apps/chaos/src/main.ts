@@ -5,6 +5,10 @@ import { headOf, isClean, lineOf, summaryOf } from "./report/lines.ts";
 import { type Result, run } from "./run.ts";
 
 await runProgram("chaos", parseCommand(process.argv.slice(2)), async (options, cleanup, signal) => {
+  if (options.membership) {
+    const { playMembership } = await import("./membership/main.ts");
+    return playMembership(options, cleanup, signal);
+  }
   const watch = {
     begun: () => console.log(headOf(options)),
     attacked: (result: Result) => console.log(lineOf(result)),

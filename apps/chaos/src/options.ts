@@ -14,6 +14,8 @@ export interface ChaosOptions {
   readonly ttlMs: number;
   /** Whether clients stand for election, and so hold the lock in terms. */
   readonly election: boolean;
+  /** Whether the set of servers changes, instead of the attacks. */
+  readonly membership: boolean;
   readonly nemeses: readonly Nemesis[];
   readonly seed: number;
   /** The folder for the report, if one is wanted. */
@@ -30,9 +32,11 @@ Usage: pnpm chaos [options]
   --nemesis A,B    only these (default: all)
   --list           prints all of them
   --nodes N        how many servers hold the locks, from 3 to 9 (default 5)
-  --clients N      how many client processes, from 2 to 16 (default 4)
+  --clients N      how many client processes, from 2 to 32 (default 4)
   --ttl N          the ttl of the locks, in milliseconds, from 300 to 10000 (default 1000)
   --election       clients stand for election (\`@holdfast/core/election\`) instead of taking locks
+  --membership     three servers become five, and then five others, under load and under faults; only --seconds (the
+                   time between the changes, default 12), --clients (default 20), --ttl (default 3000), --seed and --report
   --seed N         draws the same attacks again; their outcome differs from run to run
   --report DIR     writes a report with pictures into this folder
   --adapter FILE   the module that connects clients to the servers; several take turns (default: ioredis, node-redis)
@@ -49,13 +53,14 @@ export function parseCommand(args: readonly string[]): Command<ChaosOptions> {
     const { values } = parseArgs({
       args: given,
       options: {
-        seconds: { type: "string", default: "20" },
+        seconds: { type: "string" },
         nemesis: { type: "string" },
         list: { type: "boolean", default: false },
-        nodes: { type: "string", default: "5" },
-        clients: { type: "string", default: "4" },
-        ttl: { type: "string", default: "1000" },
+        nodes: { type: "string" },
+        clients: { type: "string" },
+        ttl: { type: "string" },
         election: { type: "boolean", default: false },
+        membership: { type: "boolean", default: false },
         seed: { type: "string", default: String(Math.floor(Math.random() * 1_000_000)) },
         report: { type: "string" },
         adapter: { type: "string", multiple: true },
@@ -64,22 +69,38 @@ export function parseCommand(args: readonly string[]): Command<ChaosOptions> {
     });
     if (values.help) return help;
     if (values.list) return list();
+    const { membership } = values;
+    if (membership) refuseWithMembership(values);
+    const [seconds, clients, ttl] = membership ? ["12", "20", "3000"] : ["20", "4", "1000"];
+    const chosen = membership ? [] : nemeses;
     return {
-      seconds: integer("--seconds", values.seconds, 1, 86_400),
-      nodes: integer("--nodes", values.nodes, 3, 9),
-      clients: integer("--clients", values.clients, 2, 16),
-      ttlMs: integer("--ttl", values.ttl, 300, 10_000),
+      seconds: integer("--seconds", values.seconds ?? seconds, 1, 86_400),
+      nodes: integer("--nodes", values.nodes ?? "5", 3, 9),
+      clients: integer("--clients", values.clients ?? clients, 2, 32),
+      ttlMs: integer("--ttl", values.ttl ?? ttl, 300, 10_000),
       election: values.election,
+      membership,
       seed: integer("--seed", values.seed, 0, 2 ** 31 - 1),
-      nemeses: values.nemesis === undefined ? nemeses : values.nemesis.split(",").map(nemesisNamed),
+      nemeses: values.nemesis === undefined ? chosen : values.nemesis.split(",").map(nemesisNamed),
       report: values.report,
       adapters: values.adapter?.map(file) ?? ours,
     };
   });
 }
 
+/** The options that a change of servers does without. */
+const notWithMembership = ["nemesis", "nodes", "election", "adapter"] as const;
+
+function refuseWithMembership(values: Partial<Record<(typeof notWithMembership)[number], unknown>>): void {
+  const given = notWithMembership.find((name) => values[name]);
+  if (given !== undefined) throw new RangeError(`--${given} has no effect with --membership`);
+}
+
 /** Returns the command that draws the same attacks again. */
 export function commandOf({ seconds, nodes, clients, ttlMs, seed, ...options }: ChaosOptions): string {
+  if (options.membership) {
+    return `pnpm chaos --membership --seconds ${seconds} --clients ${clients} --ttl ${ttlMs} --seed ${seed}`;
+  }
   const chosen = options.nemeses === nemeses ? "" : ` --nemesis ${options.nemeses.map(({ name }) => name).join(",")}`;
   const mode = options.election ? " --election" : "";
   const adapters = options.adapters === ours ? "" : options.adapters.map((path) => ` --adapter ${path}`).join("");

@@ -17,6 +17,7 @@ describe("parseCommand()", () => {
       clients: 4,
       ttlMs: 1000,
       election: false,
+      membership: false,
       nemeses,
       report: undefined,
     });
@@ -28,10 +29,15 @@ describe("parseCommand()", () => {
     const adapter = new URL(import.meta.url).pathname;
     const options = parsed("--", "--seconds=9", "--nodes", "3", "--clients", "2", "--ttl", "500", "--seed", "4");
     const chosen = parsed("--election", "--nemesis", "calm,delay", "--adapter", adapter, "--adapter", adapter);
-    for (const each of [options, chosen]) {
+    for (const each of [options, chosen, parsed("--membership", "--clients", "6")]) {
       const words = commandOf(each).split(" ").slice(2);
       expect(parsed(...words)).toEqual(each);
     }
+  });
+
+  test("parseCommand() has other defaults for a change of servers, and no nemeses", () => {
+    const options = { seconds: 12, clients: 20, ttlMs: 3000, membership: true, nemeses: [] };
+    expect(parsed("--membership")).toMatchObject(options);
   });
 
   test("parseCommand() prints the help, and lists all nemeses", () => {
@@ -46,11 +52,12 @@ describe("parseCommand()", () => {
   test.each([
     [["--seconds", "0"], "--seconds must be a whole number from 1 to 86400"],
     [["--nodes", "2"], "--nodes must be a whole number from 3 to 9"],
-    [["--clients", "1"], "--clients must be a whole number from 2 to 16"],
+    [["--clients", "1"], "--clients must be a whole number from 2 to 32"],
     [["--ttl", "1s"], "--ttl must be a whole number from 300 to 10000"],
     [["--seed", "-1"], "--seed"],
     [["--nemesis", "calm,godzilla"], 'there is no nemesis "godzilla"'],
     [["--adapter", "/no/such/file.ts"], "there is no file /no/such/file.ts"],
+    [["--membership", "--nodes", "5"], "--nodes has no effect with --membership"],
     [["--fast"], "--fast"],
   ])("parseCommand() refuses %j and names it", (args, message) => {
     expect(parseCommand(args)).toEqual({ kind: "bad", message: expect.stringContaining(message) });

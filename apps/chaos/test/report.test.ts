@@ -12,7 +12,17 @@ import { historyOf, visit } from "./visits.ts";
 const lanes = { clients: ["c1", "c2"], nodes: ["n1", "n2", "n3"] };
 const forgetting = nemeses.find(({ name }) => name === "crash-forgetting") as Nemesis;
 const options = {
-  ...{ seconds: 30, nodes: 3, clients: 2, ttlMs: 1000, election: false, seed: 7, report: undefined, adapters: [] },
+  ...{
+    seconds: 30,
+    nodes: 3,
+    clients: 2,
+    ttlMs: 1000,
+    election: false,
+    membership: false,
+    seed: 7,
+    report: undefined,
+    adapters: [],
+  },
   nemeses: [forgetting],
 };
 

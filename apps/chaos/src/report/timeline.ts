@@ -2,14 +2,12 @@ import { svgOf } from "@holdfast/app-kit/chart";
 import { lossesOf } from "../history/losses.ts";
 import type { Band, Visit } from "../history/visit.ts";
 import type { Result } from "../run.ts";
+import { type Bar, bars, right, width } from "./bars.ts";
 
-const width = 1000;
 const laneHeight = 24;
 const top = 52;
 const bottom = 56;
 const left = 44;
-const right = 12;
-const letterWidth = 6;
 const colors = { held: "#4c78a8", twice: "#d62728", fault: "#f6c768", ink: "#1f2937", refused: "#7c3aed" };
 
 const faultStyle = { color: colors.fault, height: 22, ink: colors.ink };
@@ -73,46 +71,6 @@ export function timelineOf({ slice, history, findings }: Result, lanes: Lanes): 
       }),
     ],
   });
-}
-
-/** Lane, start and end in milliseconds, and a label. */
-type Bar = [lane: string, fromMs: number, toMs: number, label: string];
-
-/** The part of the echarts API for custom series that is used here. */
-interface DrawingApi {
-  value(dimension: number): number;
-  coord(point: [number, number]): [number, number];
-}
-
-interface BarStyle {
-  readonly color: string;
-  readonly height: number;
-  /** The colour of a label inside the bar. */
-  readonly ink: string;
-  /** Where the labels are, by default inside if there is room, or else nowhere. */
-  readonly labels?: "beside" | "inside or beside";
-}
-
-function bars(name: string, data: Bar[], { color, height, ink, labels }: BarStyle): object {
-  return {
-    ...{ name, type: "custom", color, encode: { x: [1, 2], y: 0 }, data },
-    renderItem({ dataIndex }: { dataIndex: number }, api: DrawingApi) {
-      const [fromX, y] = api.coord([api.value(1), api.value(0)]);
-      const [toX] = api.coord([api.value(2), api.value(0)]);
-      const length = Math.max(toX - fromX, 2);
-      const bar = {
-        type: "rect",
-        shape: { x: fromX, y: y - height / 2, width: length, height },
-        style: { fill: color },
-      };
-      const text = data[dataIndex]?.[3] ?? "";
-      const textWidth = text.length * letterWidth + 6;
-      const isInside = labels !== "beside" && textWidth <= length;
-      const x = isInside ? fromX + 4 : Math.min(fromX + length + 4, width - right - textWidth);
-      const label = { type: "text", silent: true, style: { x, y: y - 5, text, fill: isInside ? ink : colors.ink } };
-      return { type: "group", children: isInside || labels !== undefined ? [bar, label] : [bar] };
-    },
-  };
 }
 
 const cross = "path://M0,2L2,0L6,4L10,0L12,2L8,6L12,10L10,12L6,8L2,12L0,10L4,6Z";

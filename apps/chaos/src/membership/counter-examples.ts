@@ -1,0 +1,55 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Cleanup } from "@holdfast/testkit/cleanup";
+import { names } from "../names.ts";
+import { allServed, enterAll } from "./crew.ts";
+import { type Findings, judgeRun } from "./judge.ts";
+import { type Change, changesOf } from "./stages.ts";
+import { startWorld, type World, type WorldOptions } from "./world.ts";
+
+/** How long the clients lock in each stage, in milliseconds. */
+const phaseMs = 2_000;
+
+/**
+ * Half of the clients go from three servers to three others at once, without being joint. Nodes refuse them, unless
+ * `without` is `epochs`.
+ */
+export function skipStage(options: WorldOptions, cleanup: Cleanup): Promise<Findings> {
+  return change(options, cleanup, async ({ members, operator }, { after }) => {
+    await operator.step(twoSets, "begin");
+    await sleep(phaseMs);
+    const early = members.filter((_, index) => index % 2 === 0);
+    await enterAll(early, after, 0);
+    await sleep(phaseMs);
+  });
+}
+
+/** All clients go from three servers to three others, and nothing is struck. */
+export function changeCalmly(options: WorldOptions, cleanup: Cleanup): Promise<Findings> {
+  return change(options, cleanup, async ({ members, operator }, { joint, after }) => {
+    await sleep(phaseMs);
+    await operator.step(twoSets, "begin");
+    await enterAll(members, joint, 0);
+    await operator.step(twoSets, "join");
+    await enterAll(members, after, 0);
+    await sleep(phaseMs);
+    await operator.step(twoSets, "end");
+  });
+}
+
+const servers = names("n", 6);
+const [twoSets] = changesOf([servers.slice(0, 3), servers.slice(3)]) as [Change];
+
+async function change(
+  options: WorldOptions,
+  cleanup: Cleanup,
+  act: (world: World, change: Change) => Promise<void>,
+): Promise<Findings> {
+  const world = await startWorld(options, [twoSets], () => {}, cleanup);
+  const play = async (): Promise<Findings> => {
+    await allServed(world.members, twoSets.before, world.recorder);
+    await act(world, twoSets);
+    await Promise.all(world.members.map((member) => member.leave()));
+    return judgeRun(world.recorder.chronicle, await world.look(), []);
+  };
+  return Promise.race([play(), world.broken]);
+}

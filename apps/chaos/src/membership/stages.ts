@@ -1,0 +1,44 @@
+import { names } from "../names.ts";
+
+/** What clients are configured with at one time: a set of servers, or the two sets of a change. */
+export interface Stage {
+  /** See `RedlockOptions.epoch`: 1, 5, 9, … for one set, 3, 7, … for two. */
+  readonly epoch: number;
+  /** The names of the servers: of one set, or of the old and the new one. */
+  readonly sets: readonly [readonly string[]] | readonly [old: readonly string[], new: readonly string[]];
+}
+
+/** A change of the set of servers: the stages before, during and after it. */
+export interface Change {
+  readonly before: Stage;
+  readonly joint: Stage;
+  readonly after: Stage;
+}
+
+/** Returns the changes that lead from the first set of servers to the last one. */
+export function changesOf(sets: readonly (readonly string[])[]): readonly Change[] {
+  return sets.slice(1).map((after, index) => {
+    const before = sets[index] as readonly string[];
+    const epoch = 4 * index + 1;
+    return {
+      before: { epoch, sets: [before] },
+      joint: { epoch: epoch + 2, sets: [before, after] },
+      after: { epoch: epoch + 4, sets: [after] },
+    };
+  });
+}
+
+const all = names("n", 11);
+
+/** Three servers become five, two of which were there before, and then five others. */
+export const threeToFiveToFive: readonly (readonly string[])[] = [all.slice(0, 3), all.slice(1, 6), all.slice(6)];
+
+/** Returns the names of all servers of a stage. */
+export function serversOf({ sets }: Stage): readonly string[] {
+  return [...new Set(sets.flat())];
+}
+
+/** Describes a stage, such as `epoch 3: n1 n2 n3 and n2 n3 n4`. */
+export function describeStage({ epoch, sets }: Stage): string {
+  return `epoch ${epoch}: ${sets.map((set) => set.join(" ")).join(" and ")}`;
+}

@@ -1,0 +1,121 @@
+import { fileURLToPath } from "node:url";
+import { bundlePrograms } from "@holdfast/app-kit/bundle";
+import { createDice, type Dice } from "@holdfast/app-kit/dice";
+import { startRedisServer } from "@holdfast/testkit";
+import type { Cleanup } from "@holdfast/testkit/cleanup";
+import { connectStore } from "../client/store.ts";
+import type { Sets } from "../history/visit.ts";
+import { names } from "../names.ts";
+import type { ChaosOptions } from "../options.ts";
+import { type Chronicler, type Moment, startChronicle } from "./chronicle.ts";
+import { createMember, type Member } from "./crew.ts";
+import type { MemberOrder, ServerAddresses } from "./messages.ts";
+import { createOperator, type Operator } from "./operator.ts";
+import { type MemberServer, startMemberServer } from "./servers.ts";
+import { type Change, type Stage, serversOf } from "./stages.ts";
+
+const app = fileURLToPath(new URL("../..", import.meta.url));
+const programs = { client: "src/membership/member-process.ts", operator: "src/membership/operator-process.ts" };
+
+/** Clients' clocks are wrong by up to half a day; a node accepts tokens of up to a day ahead. */
+const clockErrorMsMax = 12 * 60 * 60 * 1_000;
+
+/** How long a step of a change waits for the locks of older clients, in milliseconds. */
+const settlePatienceMs = 30_000;
+
+/** For how long no older client may have held a lock before a step goes on, in milliseconds. */
+const watchMs = 1_000;
+
+const shortResources = names("stock-", 6);
+const quietResources = names("rare-", 4);
+const longResources = names("job-", 5);
+
+/** What a world is made of. */
+export interface WorldOptions extends Pick<ChaosOptions, "clients" | "ttlMs" | "seed"> {
+  /** How long a server does not vote after its start, in milliseconds. Default: 0. */
+  readonly restartGuardMs?: number;
+  /** Whether nothing checks epochs, or writes floors: the counter-examples. */
+  readonly without?: "epochs" | "floors";
+}
+
+/** The parts of a run. */
+export interface World {
+  readonly dice: Dice;
+  readonly servers: ReadonlyMap<string, MemberServer>;
+  readonly members: readonly Member[];
+  readonly operator: Operator;
+  readonly recorder: Chronicler;
+  readonly restartGuardMs: number;
+  look(): Promise<ReadonlyMap<string, Sets>>;
+  /** Rejects when a process ends that nobody has ended. */
+  readonly broken: Promise<never>;
+}
+
+/** Starts everything, and resolves when all clients take locks. */
+export async function startWorld(
+  options: WorldOptions,
+  changes: readonly Change[],
+  onMoment: (moment: Moment) => void,
+  cleanup: Cleanup,
+): Promise<World> {
+  const { ttlMs, restartGuardMs = 0 } = options;
+  const dice = createDice(options.seed);
+  const bundles = await bundlePrograms(app, programs, cleanup);
+  const serverNames = [...new Set(changes.flatMap(({ joint }) => serversOf(joint)))];
+  const started = await Promise.all(serverNames.map((name) => startMemberServer(name, cleanup)));
+  const servers = new Map(started.map((server) => [server.name, server]));
+  const storeServer = await startRedisServer();
+  cleanup.defer(() => storeServer.stop());
+  const store = await connectStore(storeServer.url);
+  cleanup.defer(() => store.close());
+
+  let recorder: Chronicler;
+  let reportBroken: (error: Error) => void = () => {};
+  const broken = new Promise<never>((_, reject) => {
+    reportBroken = reject;
+  });
+  broken.catch(() => {});
+  const addresses = {
+    urls: Object.fromEntries(started.map(({ name, url }) => [name, url])),
+    library: "ioredis",
+    restartGuardMs,
+  } satisfies ServerAddresses;
+  const orderOf = (client: string, index: number): MemberOrder => ({
+    ...addresses,
+    library: index % 2 === 0 ? "ioredis" : "node-redis",
+    client,
+    stage: changes[0]?.before as Stage,
+    storeUrl: storeServer.url,
+    ttlMs,
+    ignoresEpochs: options.without === "epochs",
+    clockAheadMs: dice.integer(-clockErrorMsMax, clockErrorMsMax),
+    resources: shortResources,
+    quietResources,
+    longResource: longResources[index % longResources.length] as string,
+  });
+  const members = names("c", options.clients).map((name, index) =>
+    createMember(bundles.client, orderOf(name, index), () => recorder, reportBroken, cleanup),
+  );
+  recorder = startChronicle(() => countBy(members.map(({ stage }) => stage.epoch)), onMoment);
+  const operatorOrder = {
+    ...addresses,
+    nodeTimeoutMs: 1_000,
+    ttlMs,
+    watchMs,
+    settleMs: settlePatienceMs,
+    ignoresFloors: options.without === "floors",
+  };
+  const operator = createOperator(bundles.operator, operatorOrder, { dice, recorder, cleanup });
+  await Promise.all(members.map((member) => member.start()));
+  const look = async (): Promise<ReadonlyMap<string, Sets>> => {
+    const resources = [...shortResources, ...quietResources, ...longResources];
+    return new Map(await Promise.all(resources.map(async (name) => [name, await store.look(name)] as const)));
+  };
+  return { dice, servers, members, operator, recorder, restartGuardMs, look, broken };
+}
+
+function countBy(values: readonly number[]): ReadonlyMap<number, number> {
+  const counts = new Map<number, number>();
+  for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1);
+  return counts;
+}

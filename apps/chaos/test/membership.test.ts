@@ -1,0 +1,59 @@
+import { readFile, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { type Cleanup, createCleanup } from "@holdfast/testkit/cleanup";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { changeCalmly, skipStage } from "../src/membership/counter-examples.ts";
+import { playMembership } from "../src/membership/main.ts";
+import { type Change, changesOf, threeToFiveToFive } from "../src/membership/stages.ts";
+import type { ChaosOptions } from "../src/options.ts";
+
+const directory = fileURLToPath(new URL("..", import.meta.url));
+const small = { clients: 6, ttlMs: 3_000, seed: 1 };
+
+/** Stops everything that a test has started. */
+function cleanupOfTest(): Cleanup {
+  const cleanup = createCleanup();
+  onTestFinished(() => cleanup.run());
+  return cleanup;
+}
+
+describe("pnpm chaos --membership", () => {
+  test("clients lock without an error while servers change and are struck, and the report says so", async () => {
+    const report = join(directory, "reports", "membership");
+    await rm(report, { recursive: true, force: true });
+    const options: ChaosOptions = {
+      ...{ ...small, seconds: 1, nodes: 5, election: false, membership: true, nemeses: [], adapters: [] },
+      report,
+    };
+    const lines: string[] = [];
+    const [change] = changesOf(threeToFiveToFive);
+    const show = { changes: [change as Change], print: (text: string) => void lines.push(text) };
+    const isClean = await playMembership(options, cleanupOfTest(), new AbortController().signal, show);
+    expect(lines.join("\n")).toContain("Nothing was violated.");
+    expect(isClean).toBe(true);
+    expect(await readFile(join(report, "README.md"), "utf8")).toMatch(
+      /refused: does not serve clients of epoch 1: it is at epoch [34]/,
+    );
+    expect(await readFile(join(report, "timeline.svg"), "utf8")).toMatch(/^<svg .*locks of epoch 5/s);
+  });
+
+  test("clients that skip a stage are refused", async () => {
+    const { errors, overlaps, locksByEpoch } = await skipStage(small, cleanupOfTest());
+    expect([...locksByEpoch.keys()]).toEqual([1]);
+    expect(overlaps).toBe(0);
+    expect(errors[0]?.message).toContain("does not serve clients of epoch 5: it is at epoch 2");
+  });
+
+  test("clients that skip a stage hold locks that others hold if nodes do not check epochs", async () => {
+    const { overlaps, violations } = await skipStage({ ...small, without: "epochs" }, cleanupOfTest());
+    expect(overlaps).toBeGreaterThan(0);
+    expect(violations.join()).toContain("grants while another client held the lock");
+  });
+
+  test("tokens go back if the operator writes no floor", async () => {
+    const { tokenFaults, violations } = await changeCalmly({ ...small, without: "floors" }, cleanupOfTest());
+    expect(tokenFaults).toBeGreaterThan(0);
+    expect(violations).toEqual([`tokens that are not larger than all before: ${tokenFaults}`]);
+  });
+});
