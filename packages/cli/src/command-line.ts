@@ -3,9 +3,11 @@ import type { Argv, CommandModule } from "yargs";
 import { benchCommand } from "./commands/bench.ts";
 import { createTableCommand } from "./commands/create-table.ts";
 import { doctorCommand } from "./commands/doctor.ts";
+import { healCommand } from "./commands/heal.ts";
 import { inspectCommand } from "./commands/inspect.ts";
 import { leadCommand } from "./commands/lead.ts";
 import { listCommand } from "./commands/list.ts";
+import { migrateCommand } from "./commands/migrate.ts";
 import { releaseCommand } from "./commands/release.ts";
 import { runCommand, runPlainly } from "./commands/run.ts";
 import { verifyCommand } from "./commands/verify.ts";
@@ -22,6 +24,8 @@ export const commands: readonly CommandModule<object, any>[] = [
   listCommand,
   releaseCommand,
   doctorCommand,
+  healCommand,
+  migrateCommand,
   benchCommand,
   createTableCommand,
 ];

@@ -1,10 +1,10 @@
 /** Converts errors into messages and exit codes for the user. */
-import type { LockError } from "@holdfast/core";
+import type { LockError, NodeOutcome } from "@holdfast/core";
 import { exitCodes, Failure, UsageError } from "./exit-codes.ts";
 import { printable, withoutArguments } from "./output/print.ts";
 import type { Server } from "./servers/server.ts";
 
-const codes: Readonly<Record<LockError["code"], number>> = {
+const codes: Readonly<Record<LockError["code"] | "MEMBERSHIP", number>> = {
   LOCK_HELD: exitCodes.held,
   WAIT_TIMEOUT: exitCodes.held,
   QUORUM_UNREACHABLE: exitCodes.noQuorum,
@@ -12,6 +12,7 @@ const codes: Readonly<Record<LockError["code"], number>> = {
   MISCONFIGURED: exitCodes.misconfigured,
   CLOSED: exitCodes.internal,
   QUEUE_FULL: exitCodes.internal,
+  MEMBERSHIP: exitCodes.noQuorum,
 };
 
 /** The command line options by the names of the options in core and redis. */
@@ -21,20 +22,23 @@ const optionNames: Readonly<Record<string, string>> = {
   maxHoldMs: "--max-hold",
   waitTimeoutMs: "--wait",
   restartGuardMs: "--restart-guard",
+  settleMs: "--settle",
+  watchMs: "--watch-for",
   label: "--label",
   prefix: "--prefix",
+  epoch: "--epoch",
 };
 
 /** Replaces the names of core's options in a message with those of the command line. */
 export function inOptionNames(message: string): string {
-  return message.replaceAll(/\b[a-zA-Z]+Ms\b|^(label|prefix)\b/g, (word) => optionNames[word] ?? word);
+  return message.replaceAll(/\b[a-zA-Z]+Ms\b|^(label|prefix|epoch)\b/g, (word) => optionNames[word] ?? word);
 }
 
 /** Converts any thrown value into a failure. An unforeseen error counts as a bug in this program. */
 export function failureOf(error: unknown): Failure {
   if (error instanceof Failure) return error;
-  const { message, stack, code } = error as LockError;
-  if (Object.hasOwn(codes, String(code))) return new Failure(message, codes[code]);
+  const { message, stack, code, outcomes } = error as LockError;
+  if (Object.hasOwn(codes, String(code))) return new Failure(message + epochAdvice(outcomes), codes[code]);
   return new Failure(`unexpected: ${stack ?? String(error)}`, exitCodes.internal);
 }
 
@@ -51,6 +55,12 @@ export async function withUsageErrors<T>(call: () => T | PromiseLike<T>): Promis
     const isTime = /\b[a-zA-Z]+Ms\b/.test(error.message);
     throw new UsageError(`${inOptionNames(error.message)}${isTime ? " (in ms)" : ""}`);
   }
+}
+
+/** Returns a line of advice if servers refused the epoch of this client. */
+function epochAdvice(outcomes: readonly NodeOutcome[] = []): string {
+  const isRefused = outcomes.some(({ error }) => (error as NodeJS.ErrnoException | undefined)?.code === "EPOCH");
+  return isRefused ? "\n  the servers are at another stage of a change: see holdfast migrate status, and --epoch" : "";
 }
 
 /** Returns a line with the reason for each server that is not connected. */

@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import type { Facts } from "../src/doctor/facts.ts";
 import { judge } from "../src/doctor/judge.ts";
 import { wrapped } from "../src/doctor/render.ts";
+import type { Stored } from "../src/doctor/stored.ts";
 import { leastTtlMs, recommendedNodeTimeoutMs } from "../src/doctor/timeouts.ts";
 import { longMs, shortMs } from "../src/output/format.ts";
 import { terminalOf } from "../src/output/terminal.ts";
@@ -49,6 +50,53 @@ test("judge() reports servers on one machine only if there is no quorum without 
   });
   expect(codes(onMachines(["a", "a", "b", "b", "c"]))).toEqual([]);
   expect(codes(onMachines(["a", "a", "a", "b", "c"]))).toEqual(["same-machine"]);
+});
+
+/** Returns facts about healthy servers that keep these things. */
+function factsWith(...kept: readonly Partial<Stored>[]): Facts {
+  const facts = factsOf(...kept.map(() => ({})));
+  const servers = facts.servers.map((server, index) => {
+    return { ...server, stored: { floor: 0, epoch: 0, counters: 100, isComplete: true, ...kept[index] } };
+  });
+  return { ...facts, servers };
+}
+
+test("judge() asks to heal a server with few counters only if nothing else explains them", () => {
+  expect(codes(factsWith({}, {}, { counters: 9 }))).toEqual(["needs-heal"]);
+  expect(codes(factsWith({}, {}, { counters: 10 }))).toEqual([]);
+  expect(codes(factsWith({}, {}, { counters: 9, isComplete: false }))).toEqual([]);
+  expect(codes(factsWith({}, {}, { counters: 9, floor: 5 }))).toEqual([]);
+  expect(codes(factsWith({}, {}, { counters: null }))).toEqual([]);
+  expect(codes(factsWith({ counters: 19 }, { counters: 19 }, { counters: 0 }))).toEqual([]);
+  expect(codes(factsWith({}, { counters: 0 }, { counters: 0 }))).toEqual(["needs-heal", "needs-heal"]);
+});
+
+test("judge() misses a floor only where a majority of the set has one", () => {
+  expect(codes(factsWith({ floor: 5 }, { floor: 5 }, {}))).toEqual(["floor-missing"]);
+  expect(codes(factsWith({ floor: 5 }, {}, {}))).toEqual([]);
+});
+
+test("judge() reports servers of an earlier epoch than others, and those that refuse the user's clients", () => {
+  expect(codes({ ...factsWith({ epoch: 5 }, { epoch: 5 }, { epoch: 4 }), epoch: 5 })).toEqual(["epoch-behind"]);
+  expect(codes({ ...factsWith({ epoch: 4 }, { epoch: 4 }, { epoch: 4 }), epoch: 3 })).toEqual([]);
+  expect(codes({ ...factsWith({ epoch: 3 }, { epoch: 3 }, { epoch: 3 }), epoch: 1 })).toEqual(
+    Array(3).fill("epoch-refused"),
+  );
+  expect(codes({ ...factsWith({}, {}, {}), epoch: 7 })).toEqual([]);
+});
+
+test("judge() judges each set of a change by itself", () => {
+  const joint = { old: [0, 1, 2], new: [3, 4, 5] };
+  const empty = { counters: 0 };
+  expect(codes({ ...factsWith({}, {}, {}, empty, empty, empty), joint, epoch: 3 })).toEqual([]);
+  expect(codes({ ...factsWith({}, {}, empty, {}, {}, {}), joint, epoch: 3 })).toEqual(["needs-heal"]);
+  const [left, floored] = [{ epoch: 2 }, { epoch: 4, floor: 5 }];
+  const joined = factsWith({ epoch: 3 }, { epoch: 3 }, left, floored, floored, left);
+  expect(codes({ ...joined, joint, epoch: 3 })).toEqual(["epoch-behind", "floor-missing"]);
+  const down = factsOf({}, {}, {}, {}, { lockFailure: "ERR" }, { lockFailure: "ERR" });
+  expect(judge({ ...down, joint, epoch: 3 }).findings[0]).toMatchObject({
+    ...{ code: "no-quorum", message: "in the new set, 1 of 3 servers grant locks, 2 needed" },
+  });
 });
 
 test("judge() does not mistake Valkey for an old Redis", () => {

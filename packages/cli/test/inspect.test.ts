@@ -55,7 +55,7 @@ test("inspect: --json prints one line with the same keys for a held and a free l
   const free = await inspect("untouched", "--json");
   const remainingMs = expect.any(Number);
   const names = servers.all.map(({ port }) => `127.0.0.1:${port}`);
-  const unused = { sharers: null, recoveringMs: null, error: null };
+  const unused = { sharers: null, floor: null, recoveringMs: null, error: null };
   expect(held.out.trim().split("\n")).toHaveLength(1);
   expect(JSON.parse(held.out)).toEqual({
     ...{ resource: "json", state: "held", mode: "exclusive", owner, label: "alice", remainingMs, fence: Number(fence) },

@@ -4,6 +4,7 @@ import { beforeEach, expect, onTestFinished, test } from "vitest";
 import { findResources, type SearchResult } from "../src/list/find-resources.ts";
 import { readServerOptions, type ServerArguments } from "../src/options/server-options.ts";
 import { closeServers, openServers, untilConnected } from "../src/servers/servers.ts";
+import { setsOf } from "../src/servers/sets.ts";
 import { send, startUrlForUser } from "./doctor/lab.ts";
 import { runCli, startCli } from "./support/program.ts";
 import { withServers } from "./support/servers.ts";
@@ -83,7 +84,7 @@ test("list: --json prints one line, with the report of inspect for each lock", a
   const ofNodes = (owners: readonly (string | null)[]) =>
     owners.map((owner, index) => ({
       ...{ node: names[index], owner, remainingMs: owner === null ? null : remainingMs, fence: 0 },
-      ...{ sharers: null, recoveringMs: null, error: null },
+      ...{ sharers: null, floor: null, recoveringMs: null, error: null },
     }));
   const [owner, label] = [alice, "alice"];
   expect(JSON.parse(out)).toEqual({
@@ -239,7 +240,7 @@ test("findResources() stops at its timeout, and reports the servers that were no
   const options = await readServerOptions({} as ServerArguments, servers.env);
   const opened = await openServers(options);
   onTestFinished(() => closeServers(opened));
-  await untilConnected(opened);
+  await untilConnected(setsOf(opened, undefined));
   const search = { ...options, nodeTimeoutMs: 1_000, pattern: "*", limit: 10, searchTimeoutMs: 60_000 };
   const errorsOf = ({ searches }: SearchResult) => searches.map(({ error }) => error?.message);
   const late = await findResources(opened, { ...search, searchTimeoutMs: 0 });

@@ -103,7 +103,17 @@ const lines = Number(process.env.HOLDFAST_FUZZ_RUNS ?? 500);
 const flags = ["--memory", "--no-wait", "--process-group", "--verbose"];
 const options = [
   ...["--wait", "--ttl", "--label", "--prefix", "--node", "--max-hold", "--kill-after", "--conflict-exit-code", "-E"],
-  ...["--config", "--node-timeout", "--restart-guard", "--tls-ca", "--tls-cert", "--tls-key"],
+  ...[
+    "--config",
+    "--old",
+    "--new",
+    "--epoch",
+    "--node-timeout",
+    "--restart-guard",
+    "--tls-ca",
+    "--tls-cert",
+    "--tls-key",
+  ],
 ];
 const oddOptions = [
   ...["--no-memory", "--no-verbose", "--no-process-group", "--no-label", "--no-no-wait", "--noWait", "--processGroup"],

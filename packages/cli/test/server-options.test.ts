@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { readServerOptions, type ServerArguments } from "../src/options/server-options.ts";
 import { wrongSchemeOf } from "../src/servers/redis/wrong-scheme.ts";
 import { closeServers, openServers, untilConnected } from "../src/servers/servers.ts";
+import { setsOf } from "../src/servers/sets.ts";
 import { folderWith } from "./support/folder.ts";
 import { runCli, type StartOptions } from "./support/program.ts";
 
@@ -82,7 +83,7 @@ test("openServers() detects an address with the wrong scheme at once, without a 
     const options = await readServerOptions({ node: [node] } as unknown as ServerArguments, {});
     const servers = await openServers(options);
     const startMs = performance.now();
-    await untilConnected(servers);
+    await untilConnected(setsOf(servers, undefined));
     // The deadline for a connection is five seconds.
     expect(performance.now() - startMs).toBeLessThan(2_500);
     expect(servers.map((server) => server.connectionError()?.message)).toEqual([expect.stringContaining(why)]);

@@ -16,6 +16,7 @@ import { print } from "../output/print.ts";
 import { terminalOf } from "../output/terminal.ts";
 import { withLockService } from "../servers/lock-service.ts";
 import type { Server } from "../servers/server.ts";
+import { arranged } from "../servers/sets.ts";
 import { listenToSignals } from "../signals.ts";
 
 interface BenchArguments extends ServerArguments {
@@ -104,10 +105,10 @@ async function measure(
   servers: readonly Server[],
   signal: AbortSignal,
 ): Promise<void> {
-  const { ttlMs, nodeTimeoutMs } = options;
+  const { joint, epoch, ttlMs, nodeTimeoutMs } = options;
   const { nodes, clear, dispose } = await benchNodes(servers);
   const { Redlock } = await import("@holdfast/core");
-  const redlock = new Redlock(nodes, { ttlMs, nodeTimeoutMs });
+  const redlock = new Redlock(arranged(nodes, joint), { epoch, ttlMs, nodeTimeoutMs });
   const limits = { seconds: plan.secondsEach, pairs: pairsMax, signal };
   const used: string[] = [];
   const measureLoad = async (load: Load): Promise<void> => {

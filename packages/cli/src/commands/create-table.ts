@@ -5,6 +5,7 @@ import { readServerOptions, type ServerArguments, withServerOptions } from "../o
 import { print } from "../output/print.ts";
 import type { Server, ServerTable } from "../servers/server.ts";
 import { closeServers, openServers, untilConnected } from "../servers/servers.ts";
+import { setsOf } from "../servers/sets.ts";
 
 interface CreateTableArguments extends ServerArguments {
   readonly print: boolean | undefined;
@@ -44,7 +45,7 @@ export const createTableCommand: CommandModule<object, CreateTableArguments> = {
 };
 
 async function createTables(servers: readonly TableServer[]): Promise<void> {
-  await untilConnected(servers);
+  await untilConnected(setsOf(servers, undefined));
   for (const server of servers) {
     if (!(await server.firstConnection)) {
       throw new Failure(`could not create the table${connectionProblems([server])}`, exitCodes.noQuorum);

@@ -13,6 +13,7 @@ import { print } from "../output/print.ts";
 import { terminalOf } from "../output/terminal.ts";
 import { withLockService } from "../servers/lock-service.ts";
 import type { Server } from "../servers/server.ts";
+import { haveQuorum, setsOf } from "../servers/sets.ts";
 
 interface DoctorArguments extends ServerArguments {
   readonly json: boolean | undefined;
@@ -55,8 +56,7 @@ async function doctor(
   return exitCodeOf(report);
 }
 
-function exitCodeOf({ servers, quorum, ok }: Report): number {
-  const reachable = servers.filter(({ view }) => view !== null).length;
-  if (reachable < quorum) return exitCodes.noQuorum;
+function exitCodeOf({ servers, joint, ok }: Report): number {
+  if (!haveQuorum(setsOf(servers, joint ?? undefined), ({ view }) => view !== null)) return exitCodes.noQuorum;
   return ok ? exitCodes.ok : exitCodes.no;
 }

@@ -1,4 +1,4 @@
-import type { Inspection, Redlock } from "@holdfast/core";
+import type { Inspection } from "@holdfast/core";
 import type { Argv, CommandModule } from "yargs";
 import { exitCodes, UsageError } from "../exit-codes.ts";
 import { reasonOf, withUsageErrors } from "../failures.ts";
@@ -17,7 +17,7 @@ import { listed } from "../output/format.ts";
 import { print, printable, printMessage } from "../output/print.ts";
 import { type LockService, withLockService } from "../servers/lock-service.ts";
 import type { SearchOptions, Server } from "../servers/server.ts";
-import { quorumOf } from "../servers/servers.ts";
+import { haveQuorum, setsOf } from "../servers/sets.ts";
 
 interface ListArguments extends ServerArguments {
   readonly pattern: string | undefined;
@@ -72,28 +72,28 @@ function readLimit(args: ListArguments): number {
   throw new UsageError(`--limit must be a number from 1 to ${limitMax}, not ${JSON.stringify(given)}`);
 }
 
-async function list(
-  { json }: ListArguments,
-  options: SearchOptions,
-  { redlock, servers }: LockService,
-): Promise<number> {
+async function list({ json }: ListArguments, options: SearchOptions, service: LockService): Promise<number> {
+  const { servers } = service;
   const found = await findResources(servers, options);
-  const locks = await inspectAll(redlock, found.resources);
+  const locks = await inspectAll(service, found.resources);
   if (json) print(listJson(locks, found, servers));
   else if (locks.length > 0) print(listText(locks));
-  return explain(found, locks, options, servers);
+  return explain(found, locks, options, service);
 }
 
 /** Inspects resources. Those that a majority reports as released in the meantime are left out. */
-async function inspectAll(redlock: Redlock, resources: readonly string[]): Promise<readonly Inspection[]> {
+async function inspectAll(
+  { redlock, joint }: LockService,
+  resources: readonly string[],
+): Promise<readonly Inspection[]> {
   const inspections: Inspection[] = [];
   for (let start = 0; start < resources.length; start += inspectionsMax) {
     const batch = resources.slice(start, start + inspectionsMax);
     inspections.push(...(await Promise.all(batch.map((resource) => withUsageErrors(() => redlock.inspect(resource))))));
   }
   return inspections.filter((inspection) => {
-    const answered = inspection.nodes.filter(({ view }) => view !== null).length;
-    return claimsOf(inspection).length > 0 || answered < quorumOf(inspection.nodes.length);
+    const haveAnswered = haveQuorum(setsOf(inspection.nodes, joint), ({ view }) => view !== null);
+    return claimsOf(inspection).length > 0 || !haveAnswered;
   });
 }
 
@@ -102,11 +102,11 @@ function explain(
   { isCut, notUtf8, searches }: SearchResult,
   locks: readonly Inspection[],
   { pattern, limit }: SearchOptions,
-  servers: readonly Server[],
+  { servers, joint }: LockService,
 ): number {
   const failed = searches.flatMap(({ node, error }) => (error === null ? [] : [`${node}: ${reasonOf(error)}`]));
   const searched = servers.length - failed.length;
-  const isWhole = searched >= quorumOf(servers.length);
+  const isWhole = haveQuorum(setsOf(searches, joint), ({ error }) => error === null);
   if (failed.length > 0) {
     const loss = isWhole ? "every lock that a majority holds is listed" : "locks may be missing";
     printMessage([`searched ${searched} of ${servers.length} servers completely: ${loss}`, ...failed].join("\n  "));

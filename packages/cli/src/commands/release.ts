@@ -15,6 +15,7 @@ import {
 import { colors, print, printable, printMessage } from "../output/print.ts";
 import { table } from "../output/table.ts";
 import { type LockService, withLockService } from "../servers/lock-service.ts";
+import { haveQuorum, setsOf } from "../servers/sets.ts";
 import { within } from "../within.ts";
 
 interface ReleaseArguments extends ServerArguments {
@@ -64,7 +65,7 @@ async function release(
   { resource, yes }: ReleaseArguments,
   owner: string,
   timeoutMs: number,
-  { redlock, nodes, servers }: LockService,
+  { redlock, nodes, servers, joint }: LockService,
 ): Promise<number> {
   const inspection = await withUsageErrors(() => redlock.inspect(resource));
   print(inspectionText(inspection, servers));
@@ -83,7 +84,7 @@ async function release(
   const releases = await releaseEverywhere(nodes, resource, owner, timeoutMs);
   print(`\n${table(["server", "release"], releases.map(rowOf))}`);
   const answers = releases.filter(({ released }) => released !== undefined).length;
-  if (answers > nodes.length / 2) return exitCodes.ok;
+  if (haveQuorum(setsOf(releases, joint), ({ released }) => released !== undefined)) return exitCodes.ok;
   printMessage(`${answers} of ${nodes.length} servers replied: on the others, the lock ends with its ttl`);
   return exitCodes.noQuorum;
 }

@@ -2,12 +2,13 @@ import { type EtcdCode, etcdKinds, etcdSpecialist } from "../servers/etcd/etcd-f
 import { type PostgresCode, postgresKinds, postgresSpecialist } from "../servers/postgres/postgres-findings.ts";
 import { type RedisCode, redisKinds, redisSpecialist } from "../servers/redis/redis-findings.ts";
 import { type SqliteCode, sqliteKinds, sqliteSpecialist } from "../servers/sqlite/sqlite-findings.ts";
+import { type ChangeCode, changeKinds, changeRules } from "./change-findings.ts";
 import { type CommonCode, commonKinds, commonRules } from "./common-findings.ts";
 import type { KindName, ServerView } from "./facts.ts";
 import type { FindingKind, Rule, Specialist, Summary } from "./finding-kind.ts";
 
 /** The findings about a single server. */
-export type ServerCode = CommonCode | RedisCode | PostgresCode | EtcdCode | SqliteCode;
+export type ServerCode = CommonCode | ChangeCode | RedisCode | PostgresCode | EtcdCode | SqliteCode;
 
 /** The findings about all servers together. */
 export type SetCode =
@@ -103,6 +104,7 @@ const setKinds: Readonly<Record<SetCode, FindingKind>> = {
 export const kinds: Readonly<Record<Code, FindingKind>> = {
   ...setKinds,
   ...commonKinds,
+  ...changeKinds,
   ...redisKinds,
   ...postgresKinds,
   ...etcdKinds,
@@ -118,7 +120,7 @@ const specialists: Readonly<Record<KindName, Specialist<never>>> = {
 
 /** Returns the rules about a server, by code. */
 export function rulesFor({ kind }: ServerView): readonly (readonly [Code, Rule])[] {
-  return Object.entries({ ...commonRules, ...specialistFor(kind).rules }) as [Code, Rule][];
+  return Object.entries({ ...commonRules, ...changeRules, ...specialistFor(kind).rules }) as [Code, Rule][];
 }
 
 /** Returns what the report shows about a server. */

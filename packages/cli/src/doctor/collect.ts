@@ -2,11 +2,12 @@ import { reasonOf } from "../failures.ts";
 import { nodeTimeoutOf, type ServerOptions } from "../options/server-options.ts";
 import type { ExamineOptions, Server } from "../servers/server.ts";
 import { within } from "../within.ts";
-import type { Facts, ServerFacts, ServerView } from "./facts.ts";
+import type { Facts, ServerFacts } from "./facts.ts";
+import { readStored } from "./stored.ts";
 
 /** The options of {@link collectFacts}. */
 export interface CollectOptions
-  extends Pick<ServerOptions, "ttlMs" | "nodeTimeoutMs" | "restartGuardMs">,
+  extends Pick<ServerOptions, "joint" | "epoch" | "ttlMs" | "nodeTimeoutMs" | "restartGuardMs">,
     Partial<ExamineOptions> {}
 
 /** The timeout for all facts of one server, in milliseconds. */
@@ -17,10 +18,12 @@ const serverTimeoutMs = 20_000;
  * do.
  */
 export async function collectFacts(servers: readonly Server[], options: CollectOptions): Promise<Facts> {
-  const { ttlMs, restartGuardMs } = options;
+  const { joint = null, epoch, ttlMs, restartGuardMs } = options;
   const nodes = servers.map(({ node }) => node);
   return {
     servers: await Promise.all(servers.map((server) => collectFrom(server, options))),
+    joint,
+    epoch,
     ttlMs,
     nodeTimeoutMs: await nodeTimeoutOf(options, nodes),
     suggestedNodeTimeoutMs: Math.max(0, ...nodes.map(({ suggestedTimeoutMs = 0 }) => suggestedTimeoutMs)),
@@ -31,16 +34,20 @@ export async function collectFacts(servers: readonly Server[], options: CollectO
 async function collectFrom(server: Server, options: CollectOptions): Promise<ServerFacts> {
   const { name } = server;
   try {
-    const view = await within(serverTimeoutMs, look(server, options));
-    return { name, address: server.address(), failure: null, view };
+    const seen = await within(serverTimeoutMs, look(server, options));
+    return { name, address: server.address(), failure: null, ...seen };
   } catch (error) {
-    return { name, address: server.address(), failure: reasonOf(error as Error), view: null };
+    return { name, address: server.address(), failure: reasonOf(error as Error), view: null, stored: null };
   }
 }
 
-async function look(server: Server, { pings = 100, answerTimeoutMs = 3_000 }: CollectOptions): Promise<ServerView> {
+async function look(
+  server: Server,
+  { pings = 100, answerTimeoutMs = 3_000 }: CollectOptions,
+): Promise<Pick<ServerFacts, "view" | "stored">> {
   if (!(await within(answerTimeoutMs, server.firstConnection))) {
     throw server.connectionError() ?? new Error("the connection was closed");
   }
-  return server.examine({ pings, answerTimeoutMs });
+  const stored = await readStored(server.node, answerTimeoutMs);
+  return { view: await server.examine({ pings, answerTimeoutMs }), stored };
 }

@@ -1,8 +1,14 @@
 /** The observed facts about the servers. Nothing here says whether they are good: see `judge.ts`. */
+import type { JointPositions } from "../servers/sets.ts";
+import type { Stored } from "./stored.ts";
 
 /** The facts to judge. */
 export interface Facts {
   readonly servers: readonly ServerFacts[];
+  /** Which of the servers are in the old and in the new set, by position; null if they are one set. */
+  readonly joint: JointPositions | null;
+  /** The epoch of the user's clients. */
+  readonly epoch: number;
   /** The longest ttl of the user's locks, in milliseconds. */
   readonly ttlMs: number;
   /** The timeout of each server, in milliseconds. */
@@ -21,6 +27,8 @@ export interface ServerFacts {
   readonly failure: string | null;
   /** The observations; null if it cannot be used. */
   readonly view: ServerView | null;
+  /** The floor, the epoch and the number of fence counters; null if it has no such things, or does not tell. */
+  readonly stored: Stored | null;
 }
 
 /** The location of a server, and the connection to it. */

@@ -1,4 +1,4 @@
-import { quorumOf } from "../servers/servers.ts";
+import { setsOf, spareOf } from "../servers/sets.ts";
 import { type Code, kinds, rulesFor, type SetCode } from "./catalogue.ts";
 import type { Facts, ServerFacts } from "./facts.ts";
 import { type Severity, severities } from "./finding-kind.ts";
@@ -24,9 +24,9 @@ export interface Finding {
 export interface Diagnosis {
   /** The highest level that no finding contradicts; null if there is none. */
   readonly level: Level | null;
-  /** The number of servers that must grant a lock. */
+  /** The number of servers that grant a lock, whichever they are. In joint sets, fewer may be enough. */
   readonly quorum: number;
-  /** The number of servers that may fail while locks remain available. */
+  /** The number of servers that may fail, whichever they are, while locks remain available. */
   readonly mayFail: number;
   /** The recommended node timeout in milliseconds; null if no latency was measured. */
   readonly recommendedNodeTimeoutMs: number | null;
@@ -37,11 +37,11 @@ export interface Diagnosis {
 /** Draws conclusions from the facts. The result depends on the facts alone. */
 export function judge(facts: Facts): Diagnosis {
   const findings = [...findingsOfSet(facts), ...facts.servers.flatMap((server) => findingsOf(server, facts))];
-  const quorum = quorumOf(facts.servers.length);
+  const mayFail = spareOf(setsOf(facts.servers, facts.joint ?? undefined));
   return {
     level: levelOf(findings),
-    quorum,
-    mayFail: facts.servers.length - quorum,
+    quorum: facts.servers.length - mayFail,
+    mayFail,
     recommendedNodeTimeoutMs: recommendedNodeTimeoutMs(facts),
     findings: findings.sort(byWeight),
   };

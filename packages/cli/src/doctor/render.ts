@@ -20,9 +20,11 @@ export function renderReport(report: Report, terminal: Terminal): string {
   ].join("\n\n");
 }
 
-function headingOf({ servers, quorum, mayFail }: Report): string {
+function headingOf({ servers, joint, quorum, mayFail }: Report): string {
   const number = servers.length === 1 ? "1 lock server" : `${servers.length} lock servers`;
-  return `${number}: a quorum is ${quorum}, ${mayFail === 0 ? "none" : mayFail} may fail`;
+  const failures = `${mayFail === 0 ? "none" : mayFail} may fail`;
+  if (joint === null) return `${number}: a quorum is ${quorum}, ${failures}`;
+  return `${number}, ${joint.old.length} in the old set and ${joint.new.length} in the new: ${failures}`;
 }
 
 /** All findings of one kind: the names of the servers by message. */

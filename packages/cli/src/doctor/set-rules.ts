@@ -1,8 +1,8 @@
 import { listed, longMs, shortMs } from "../output/format.ts";
-import { quorumOf } from "../servers/servers.ts";
+import { quorumOf, setsOf } from "../servers/sets.ts";
 import { type SetCode, summaryOf } from "./catalogue.ts";
 import { clockDifferenceMsMax } from "./common-findings.ts";
-import type { ClockFacts, Facts } from "./facts.ts";
+import type { ClockFacts, Facts, ServerFacts } from "./facts.ts";
 import { leastTtlMs, slowestMs } from "./timeouts.ts";
 
 /** A rule about all servers together: returns a message, or null if there is nothing to report. */
@@ -10,10 +10,10 @@ type Rule = (facts: Facts) => string | null;
 
 /** The rules for findings about all servers together. */
 export const setRules: Readonly<Record<SetCode, Rule>> = {
-  "no-quorum": (facts) => {
-    const [votes, quorum] = [votersOf(facts), quorumOf(facts.servers.length)];
-    return votes < quorum ? `${votes} of ${facts.servers.length} servers grant locks, ${quorum} needed` : null;
-  },
+  "no-quorum": ofEachSet((servers) => {
+    const [votes, quorum] = [votersOf(servers), quorumOf(servers.length)];
+    return votes < quorum ? `${votes} of ${servers.length} servers grant locks, ${quorum} needed` : null;
+  }),
 
   "same-server": ({ servers }) => {
     const identities = servers.map(({ name, view }) => [view && summaryOf(view).identity, name] as const);
@@ -37,15 +37,14 @@ export const setRules: Readonly<Record<SetCode, Rule>> = {
     return last - first > clockDifferenceMsMax ? `the clocks of the servers are ${shortMs(last - first)} apart` : null;
   },
 
-  "same-machine": (facts) => {
-    const { servers } = facts;
+  "same-machine": ofEachSet((servers) => {
     const machines = groups(servers.map(({ name, address: { machine } }) => [machine, name] as const));
-    const spare = servers.length - quorumOf(facts.servers.length);
+    const spare = servers.length - quorumOf(servers.length);
     const [machine, names = []] = [...machines].find(([, those]) => those.length > Math.max(1, spare)) ?? [];
     if (machine === undefined) return null;
     const which = names.length === servers.length ? `all ${names.length} servers` : `the servers ${listed(names)}`;
     return `${which} are on ${machine === "local" ? "this machine" : `one machine (${machine})`}: without it there is no quorum`;
-  },
+  }),
 
   "node-timeout-too-short": (facts) => {
     const p99Ms = slowestMs(facts);
@@ -59,18 +58,17 @@ export const setRules: Readonly<Record<SetCode, Rule>> = {
     return `the ttl, ${longMs(facts.ttlMs)}, is short for these latencies: use ${longMs(leastMs)} or more`;
   },
 
-  "single-server": ({ servers: [server, ...others] }) => {
+  "single-server": ofEachSet(([server, ...others]) => {
     if (server === undefined || others.length > 0) return null;
     const { members = 1 } = server.view === null ? {} : summaryOf(server.view);
     return members === 1 ? "there is one server: none may fail" : null;
-  },
+  }),
 
-  "even-number": (facts) => {
-    const { length } = facts.servers;
+  "even-number": ofEachSet(({ length }) => {
     if (length % 2 === 1) return null;
-    const mayFail = length - quorumOf(facts.servers.length);
+    const mayFail = length - quorumOf(length);
     return `there are ${length} servers: ${mayFail === 0 ? "none" : mayFail} may fail, as with ${length - 1}`;
-  },
+  }),
 
   "different-versions": ({ servers }) => {
     const versions = groups(servers.map(({ view }) => [view && summaryOf(view).version, view?.kind ?? ""] as const));
@@ -87,8 +85,20 @@ export const setRules: Readonly<Record<SetCode, Rule>> = {
   },
 };
 
+/** Returns a rule that holds for each of the joint sets, or for all servers. */
+function ofEachSet(rule: (servers: readonly ServerFacts[]) => string | null): Rule {
+  return ({ servers, joint }) => {
+    const messages = setsOf(servers, joint ?? undefined).flatMap(({ name, members }) => {
+      const message = rule(members);
+      if (message === null) return [];
+      return name === null ? message : `in the ${name} set, ${message}`;
+    });
+    return messages.length > 0 ? messages.join("; ") : null;
+  };
+}
+
 /** Returns the number of servers that can grant a lock. */
-function votersOf({ servers }: Facts): number {
+function votersOf(servers: readonly ServerFacts[]): number {
   return servers.filter(({ view }) => view !== null && view.lockFailure === null).length;
 }
 

@@ -33,7 +33,9 @@ export async function tryLock(
   const timely = <T>(reply: Promise<T>): Promise<T> => within(answerTimeoutMs, reply);
   const outcome = (lockFailure: string | null, latency: Latency | null = null): Trial => ({ lockFailure, latency });
   try {
-    const acquired = await timely(node.acquire({ ...claim, fenceHint: 1 }));
+    const acquired = await timely(
+      node.acquire({ ...claim, fenceHint: 1, ...(await servedEpoch(node, answerTimeoutMs)) }),
+    );
     // Another doctor that holds the lock shows that locks are granted.
     if (!acquired.granted) {
       return outcome(acquired.holder?.startsWith("doctor-") ? null : "a lock that nobody holds was denied");
@@ -48,5 +50,16 @@ export async function tryLock(
   } catch (error) {
     node.release(request).catch(() => {});
     return outcome(reasonOf(error as Error));
+  }
+}
+
+/** Returns an epoch of clients that the node serves, whichever the user's are of: the trial tests the rest. */
+async function servedEpoch(node: LockNode, timeoutMs: number): Promise<{ readonly epoch?: number }> {
+  if (node.raiseFloor === undefined) return {};
+  try {
+    const { epoch } = await within(timeoutMs, node.raiseFloor({ floor: 0, epoch: 0, timeoutMs }));
+    return epoch > 1 ? { epoch: epoch % 2 === 1 ? epoch : epoch + 1 } : {};
+  } catch {
+    return {};
   }
 }

@@ -41,6 +41,7 @@ export function inspectionRecord(inspection: Inspection, servers: readonly Serve
       remainingMs: rounded(view?.remainingMs),
       sharers: view?.sharers?.map((sharer) => ({ ...sharer, remainingMs: rounded(sharer.remainingMs) })) ?? null,
       fence: view?.fence ?? null,
+      floor: view?.floor ?? null,
       recoveringMs: view?.recoveringMs ?? null,
       error: error === null ? null : problemOf(error, servers[index]),
     })),
@@ -53,6 +54,7 @@ export function essenceOf({ state, holders, fence, nodes }: Inspection): string 
   const views = nodes.map(({ view, error }) => [
     view && ownersOn(view).sort(),
     view?.fence,
+    view?.floor,
     view?.recoveringMs !== undefined,
     error !== null,
   ]);
@@ -97,11 +99,15 @@ function factsOf({ state, holders, fence, remainingMs }: Inspection): string[] {
 
 function rowOf({ node, view, error }: NodeInspection, inspection: Inspection, server: Server | undefined): string[] {
   if (view === null) return [node, "", "", "", colors.red(error === null ? "no answer" : problemOf(error, server))];
-  const { owner, remainingMs, fence, recoveringMs } = view;
+  const { owner, remainingMs, fence, floor, recoveringMs } = view;
   const labels = new Map(inspection.holders.map((holder) => [holder.owner, holder.label]));
   const holder = shortList(ownersOn(view).map((name) => printable(labels.get(name) ?? name)));
-  const note = recoveringMs === undefined ? "" : `does not vote for ${timeOf(recoveringMs)}`;
-  return [node, owner === null ? "" : holder, owner === null ? "" : timeOf(remainingMs), String(fence), note];
+  const notes = [
+    ...(floor === undefined ? [] : [`floor ${floor}`]),
+    ...(recoveringMs === undefined ? [] : [`does not vote for ${timeOf(recoveringMs)}`]),
+  ];
+  const time = owner === null ? "" : timeOf(remainingMs);
+  return [node, owner === null ? "" : holder, time, String(fence), notes.join(", ")];
 }
 
 /**

@@ -6,6 +6,9 @@ import { resolveSqlitePath } from "../servers/sqlite/sqlite-kind.ts";
 /** The content of a configuration file. Options on the command line override it. */
 export interface Config {
   readonly nodes?: readonly string[];
+  readonly old?: readonly string[];
+  readonly new?: readonly string[];
+  readonly epoch?: number;
   readonly prefix?: string;
   readonly ttl?: string;
   readonly nodeTimeout?: string;
@@ -15,11 +18,15 @@ export interface Config {
   readonly tlsKey?: string;
 }
 
+/** The keys whose values are lists of servers. */
+const listKeys: ReadonlySet<string> = new Set<keyof Config>(["nodes", "old", "new"]);
+
 /** The keys whose values are paths, relative to the folder of the file. */
 const pathKeys: ReadonlySet<string> = new Set<keyof Config>(["tlsCa", "tlsCert", "tlsKey"]);
 
 const keys: ReadonlySet<string> = new Set<keyof Config>([
-  "nodes",
+  ...(listKeys as ReadonlySet<keyof Config>),
+  "epoch",
   "prefix",
   "ttl",
   "nodeTimeout",
@@ -72,10 +79,8 @@ function parseConfig(path: string, text: string): Config {
     throw new UsageError(`${path} has unknown keys: ${unknown.join(", ")}; the known keys are ${[...keys].join(", ")}`);
   }
   for (const [key, value] of Object.entries(config)) {
-    const wanted = key === "nodes" ? "a list of strings" : "a string";
-    if (!(key === "nodes" ? isList(value) : typeof value === "string")) {
-      throw new UsageError(`${key} in ${path} must be ${wanted}`);
-    }
+    const wanted = listKeys.has(key) ? "a list of strings" : key === "epoch" ? "a positive integer" : "a string";
+    if (!isValid(key, value)) throw new UsageError(`${key} in ${path} must be ${wanted}`);
     if (pathKeys.has(key)) config[key] = resolve(dirname(path), value as string);
     if (isList(value)) config[key] = value.map((node) => resolveSqlitePath(node, dirname(path)));
   }
@@ -92,6 +97,11 @@ function parseObject(path: string, text: string): Record<string, unknown> {
   }
   if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
   throw new UsageError(`${path} must be an object with ${[...keys].join(", ")}`);
+}
+
+function isValid(key: string, value: unknown): boolean {
+  if (listKeys.has(key)) return isList(value);
+  return key === "epoch" ? Number.isSafeInteger(value) && Number(value) > 0 : typeof value === "string";
 }
 
 function isList(value: unknown): value is readonly string[] {

@@ -34,7 +34,7 @@ export function readPlainArguments(
   for (const [name, given = []] of Object.entries(parsed.values)) {
     const { array = false, conflicts } = definitions[name] ?? {};
     if (!array && given.length > 1) return undefined;
-    if (typeof conflicts === "string" && parsed.values[conflicts] !== undefined) return undefined;
+    if ([conflicts ?? []].flat().some((other) => parsed.values[String(other)] !== undefined)) return undefined;
     values[camelCase(name)] = array ? (given as string[]) : (given[0] as string | boolean);
   }
   return { positionals: parsed.positionals, values };

@@ -4,6 +4,7 @@ import type { Argv, Options } from "yargs";
 import { UsageError } from "../exit-codes.ts";
 import { parseServerAddress, type ServerAddress } from "../servers/kinds.ts";
 import type { ConnectOptions, TlsOptions } from "../servers/server.ts";
+import type { JointPositions } from "../servers/sets.ts";
 import { type Config, readConfig, readText } from "./config-file.ts";
 import { parseDuration } from "./duration.ts";
 
@@ -11,8 +12,12 @@ import { parseDuration } from "./duration.ts";
 export interface ServerOptions extends ConnectOptions {
   /** Whether to use a single node in this process, for trials, instead of servers. */
   readonly memory: boolean;
-  /** The addresses of the servers; empty with `memory`. */
+  /** The addresses of the servers, each once; empty with `memory`. */
   readonly addresses: readonly ServerAddress[];
+  /** Which of them are in the old and in the new set while the servers change; undefined if they are one set. */
+  readonly joint: JointPositions | undefined;
+  /** The stage of a change of servers: 1, 5, 9 and so on, or 3, 7 and so on while they change. */
+  readonly epoch: number;
   /** How long the servers keep a lock that is not extended, in milliseconds. */
   readonly ttlMs: number;
   /**
@@ -24,6 +29,9 @@ export interface ServerOptions extends ConnectOptions {
 /** The options as yargs returns them: text until {@link readServerOptions} parses it. */
 export interface ServerArguments {
   readonly node: readonly string[] | undefined;
+  readonly old: readonly string[] | undefined;
+  readonly new: readonly string[] | undefined;
+  readonly epoch: string | undefined;
   readonly config: string | undefined;
   readonly memory: boolean | undefined;
   readonly prefix: string | undefined;
@@ -47,11 +55,14 @@ export const serverOptionDefinitions: Readonly<Record<string, Options>> = {
     array: true,
     describe: "A lock server, repeated for each: redis://, unix://, postgres://, etcd://, sqlite:PATH",
   },
+  old: { ...text, array: true, describe: "A server of the old set, instead of --node, while the servers change" },
+  new: { ...text, array: true, describe: "A server of the new set; locks then need a majority of both sets" },
+  epoch: { ...text, describe: "The stage of a change of servers (default: 1, and 3 with --old and --new)" },
   config: { ...text, describe: "A configuration file, instead of holdfast.config.json or .holdfastrc" },
   memory: {
     type: "boolean",
     group,
-    conflicts: "node",
+    conflicts: ["node", "old", "new"],
     describe: "Lock inside this process only, without servers, for trials",
   },
   prefix: { ...text, describe: "Prefix of the keys in Redis and etcd (default: lock: and lock/)" },
@@ -72,7 +83,7 @@ export function withServerOptions<Others>(yargs: Argv<Others>): Argv<Others & Se
 }
 
 /**
- * Reads the options. The command line overrides `HOLDFAST_NODES`, which overrides the configuration file.
+ * Reads the options. The command line overrides the environment, which overrides the configuration file.
  *
  * @throws {UsageError} naming the problem, without any password
  */
@@ -82,15 +93,26 @@ export async function readServerOptions(args: ServerArguments, env: NodeJS.Proce
     only(option, args[name]) ?? config[name] ?? serverDefaults[name];
   const nodeTimeout = only("--node-timeout", args.nodeTimeout) ?? config.nodeTimeout;
   const memory = args.memory === true;
+  const { addresses, joint } = memory ? { addresses: [], joint: undefined } : addressesOf(args, env, config);
   return {
     memory,
-    addresses: memory ? [] : addressesOf(args, env, config),
+    addresses,
+    joint,
+    epoch: parseEpoch(only("--epoch", args.epoch) ?? env.HOLDFAST_EPOCH) ?? config.epoch ?? (joint ? 3 : 1),
     tls: memory ? {} : await readTls(args, config),
     prefix: only("--prefix", args.prefix) ?? config.prefix,
     ttlMs: parseDuration("--ttl", choose("ttl", "--ttl")),
     nodeTimeoutMs: nodeTimeout === undefined ? undefined : parseDuration("--node-timeout", nodeTimeout),
     restartGuardMs: parseDuration("--restart-guard", choose("restartGuard", "--restart-guard")),
   };
+}
+
+/** @throws {UsageError} unless this is a positive integer, or absent */
+function parseEpoch(given: string | undefined): number | undefined {
+  if (given === undefined || given === "") return undefined;
+  const epoch = /^\d{1,15}$/.test(given) ? Number(given) : 0;
+  if (epoch > 0) return epoch;
+  throw new UsageError(`--epoch must be a positive integer, not ${JSON.stringify(given)}`);
 }
 
 /** Returns the timeout of each server in milliseconds: the given one, or the default of the library for these nodes. */
@@ -113,21 +135,69 @@ export function only(option: string, value: string | undefined): string | undefi
   return value;
 }
 
-function addressesOf(args: ServerArguments, env: NodeJS.ProcessEnv, config: Config): readonly ServerAddress[] {
-  const fromEnv = wordsOf(env.HOLDFAST_NODES ?? "");
-  const sources: readonly [name: string, nodes: readonly string[]][] = [
-    ["--node", args.node ?? []],
-    ["HOLDFAST_NODES", fromEnv],
-    ["the configuration file", config.nodes ?? []],
+/** The servers that one source names: as one set, or as the two sets of a change. */
+interface NamedServers {
+  /** Names the source and its list in an error. */
+  readonly where: { readonly nodes: string; readonly old: string; readonly new: string };
+  readonly nodes: readonly string[];
+  readonly old: readonly string[];
+  readonly new: readonly string[];
+}
+
+/** Returns the servers of the first source that names any. */
+function addressesOf(
+  args: ServerArguments,
+  env: NodeJS.ProcessEnv,
+  config: Config,
+): Pick<ServerOptions, "addresses" | "joint"> {
+  const { HOLDFAST_NODES: nodes = "", HOLDFAST_OLD: before = "", HOLDFAST_NEW: after = "" } = env;
+  const inFile = (key: string): string => `${key} in the configuration file`;
+  const sources: readonly NamedServers[] = [
+    {
+      where: { nodes: "--node", old: "--old", new: "--new" },
+      ...{ nodes: args.node ?? [], old: args.old ?? [], new: args.new ?? [] },
+    },
+    {
+      where: { nodes: "HOLDFAST_NODES", old: "HOLDFAST_OLD", new: "HOLDFAST_NEW" },
+      ...{ nodes: wordsOf(nodes), old: wordsOf(before), new: wordsOf(after) },
+    },
+    {
+      where: { nodes: "the configuration file", old: inFile("old"), new: inFile("new") },
+      ...{ nodes: config.nodes ?? [], old: config.old ?? [], new: config.new ?? [] },
+    },
   ];
-  const [name, nodes] = sources.find(([, list]) => list.length > 0) ?? [];
-  if (nodes === undefined) {
+  const source = sources.find((each) => each.nodes.length + each.old.length + each.new.length > 0);
+  if (source === undefined) {
     throw new UsageError(
       "no lock servers: name them with --node redis://host:6379 (once for each), in HOLDFAST_NODES, or as nodes in " +
         "holdfast.config.json; or use --memory to try it without servers",
     );
   }
-  return nodes.map((node, index) => parseServerAddress(node, `node ${index + 1} of ${name}`));
+  const parse = (kind: "nodes" | "old" | "new"): readonly ServerAddress[] =>
+    source[kind].map((node, index) => parseServerAddress(node, `node ${index + 1} of ${source.where[kind]}`));
+  if (source.old.length + source.new.length === 0) return { addresses: parse("nodes"), joint: undefined };
+  const { where } = source;
+  if (source.nodes.length > 0)
+    throw new UsageError(`name the servers in ${where.nodes}, or in ${where.old} and ${where.new}`);
+  if (source.old.length * source.new.length === 0) {
+    throw new UsageError(`${where.old} and ${where.new} go together: name the servers of both sets`);
+  }
+  return joined(parse("old"), parse("new"));
+}
+
+/** Lists the servers of both sets, those in both once. */
+function joined(
+  before: readonly ServerAddress[],
+  after: readonly ServerAddress[],
+): Pick<ServerOptions, "addresses" | "joint"> {
+  const addresses = [...before];
+  const isSame = (a: ServerAddress, b: ServerAddress): boolean =>
+    a.kind === b.kind && JSON.stringify(a.where) === JSON.stringify(b.where);
+  const positions = after.map((address) => {
+    const position = before.findIndex((each) => isSame(each, address));
+    return position < 0 ? addresses.push(address) - 1 : position;
+  });
+  return { addresses, joint: { old: before.map((_, position) => position), new: positions } };
 }
 
 /** Splits a list at spaces and commas. Commas within the address of an etcd cluster separate its members. */

@@ -24,7 +24,7 @@ export interface LeadOptions extends SupervisedCommand {
  */
 export async function runAsLeader(options: LeadOptions, service: LockService, signals: Signals): Promise<number> {
   const { name, label, maxHoldMs } = options;
-  assertQuorumPossible(service.servers, [name]);
+  assertQuorumPossible(service, [name]);
   const { election } = await import("@holdfast/core/election");
   const terms = await withUsageErrors(() =>
     election(service.redlock, name, { label, maxHoldMs }).campaign({ signal: signals.interrupted }),

@@ -5,8 +5,7 @@ import { exitCodes, Failure } from "../exit-codes.ts";
 import { connectionProblems, withUsageErrors } from "../failures.ts";
 import { printable, printMessage } from "../output/print.ts";
 import type { LockService } from "../servers/lock-service.ts";
-import type { Server } from "../servers/server.ts";
-import { quorumOf } from "../servers/servers.ts";
+import { haveQuorum, setsOf } from "../servers/sets.ts";
 import type { Signals } from "../signals.ts";
 import { type SupervisedCommand, supervise } from "./supervise.ts";
 
@@ -50,10 +49,11 @@ export async function runUnderLock(options: RunOptions, service: LockService, si
 /** Acquires the lock or the permits. Returns undefined if a signal arrives first. */
 async function acquire(
   { resources, mode, permits, waitMs, conflictExitCode, maxHoldMs, label }: RunOptions,
-  { redlock, servers }: LockService,
+  service: LockService,
   { interrupted }: Signals,
 ): Promise<Lock | Permits | undefined> {
-  assertQuorumPossible(servers, resources);
+  const { redlock, servers } = service;
+  assertQuorumPossible(service, resources);
   const options = { waitTimeoutMs: waitMs, autoExtend: true, maxHoldMs, label, signal: interrupted };
   try {
     const held = await withUsageErrors(async () => {
@@ -81,9 +81,12 @@ async function acquire(
  *
  * @throws {Failure} if too many addresses are wrong for a quorum ever to reply
  */
-export function assertQuorumPossible(servers: readonly Server[], resources: readonly string[]): void {
+export function assertQuorumPossible(
+  { servers, joint }: Pick<LockService, "servers" | "joint">,
+  resources: readonly string[],
+): void {
   const useless = servers.filter(({ isMisaddressed }) => isMisaddressed());
-  if (servers.length === 0 || servers.length - useless.length >= quorumOf(servers.length)) return;
+  if (servers.length === 0 || haveQuorum(setsOf(servers, joint), (server) => !useless.includes(server))) return;
   const what = `could not lock ${resources.join(", ")}: ${useless.length} of ${servers.length} addresses are wrong`;
   throw new Failure(what + connectionProblems(useless), exitCodes.misconfigured);
 }
@@ -105,7 +108,7 @@ async function conflictMessage(redlock: Redlock, resources: readonly string[], w
 /** Returns a name for the holder. The value of another program is not shown, because it may be a secret. */
 function nameOf(label: string | null, owner: string): string {
   if (label !== null) return printable(label);
-  return /^[0-9a-f]{32}$/.test(owner) ? owner : "another program";
+  return /^[0-9a-f]{32}(\.\d+)?$/.test(owner) ? owner : "another program";
 }
 
 /** Returns what the command is told. Each of several permits has a line of its own in every variable. */

@@ -1,16 +1,21 @@
-import type { LockNode, Observer, Redlock } from "@holdfast/core";
+import type { JointSet, LockNode, Observer, Redlock } from "@holdfast/core";
 import { withUsageErrors } from "../failures.ts";
 import type { ServerOptions } from "../options/server-options.ts";
 import type { Server } from "./server.ts";
 import { closeServers, openServers, untilConnected } from "./servers.ts";
+import { arranged, type JointPositions, setsOf } from "./sets.ts";
 
 /** A Redlock over the user's servers. */
 export interface LockService {
   readonly redlock: Redlock;
-  /** The nodes of the Redlock. */
+  /** The nodes of the Redlock, each once. */
   readonly nodes: readonly LockNode[];
-  /** The servers behind the nodes; empty if the only node is in this process. */
+  /** The nodes by sets, as core takes them. */
+  readonly arranged: readonly LockNode[] | JointSet;
+  /** The servers behind the nodes, in the same order; empty if the only node is in this process. */
   readonly servers: readonly Server[];
+  /** Which of the servers form which set; undefined if they are one set. */
+  readonly joint: JointPositions | undefined;
 }
 
 /** The options of {@link withLockService}. */
@@ -37,10 +42,11 @@ export async function withLockService<T>(
     // Libraries are loaded on demand, because loading them takes most of the time of a short command.
     const { Redlock } = await import("@holdfast/core");
     const nodes = options.memory ? await nodesInMemory() : servers.map(({ node }) => node);
-    const { ttlMs, nodeTimeoutMs } = options;
-    redlock = await withUsageErrors(() => new Redlock(nodes, { ttlMs, nodeTimeoutMs, observer }));
-    await untilConnected(servers, interrupted);
-    return await use({ redlock, nodes, servers });
+    const { joint, epoch, ttlMs, nodeTimeoutMs } = options;
+    const inSets = arranged(nodes, joint);
+    redlock = await withUsageErrors(() => new Redlock(inSets, { epoch, ttlMs, nodeTimeoutMs, observer }));
+    await untilConnected(setsOf(servers, joint), interrupted);
+    return await use({ redlock, nodes, arranged: inSets, servers, joint });
   } finally {
     await redlock?.close();
     await closeServers(servers);

@@ -1,6 +1,7 @@
 import { UsageError } from "../exit-codes.ts";
 import { type ServerAddress, serverOpener } from "./kinds.ts";
 import { type ConnectOptions, connectTimeoutMs, type Server } from "./server.ts";
+import { haveQuorum, type ServerSet } from "./sets.ts";
 
 /** How long to wait for the other servers at the start once a quorum is connected, in milliseconds. */
 const lateMs = 250;
@@ -32,38 +33,35 @@ export async function openServers(
 }
 
 /**
- * Resolves when every server is connected or has refused; shortly after a majority is connected, because one
+ * Resolves when every server is connected or has refused; shortly after a majority of each set is connected, because one
  * unreachable server must not delay everything; and after a few seconds in any case. Other servers are added when they
  * connect.
  *
  * @param interrupted resolves it at once when it aborts
  */
-export async function untilConnected(servers: readonly Server[], interrupted?: AbortSignal): Promise<void> {
-  if (servers.length === 0) return;
-  const quorum = quorumOf(servers.length);
+export async function untilConnected(sets: readonly ServerSet<Server>[], interrupted?: AbortSignal): Promise<void> {
+  const servers = new Set(sets.flatMap(({ members }) => members));
+  if (servers.size === 0) return;
   const { promise, resolve } = deferred();
   let timer = setTimeout(resolve, connectTimeoutMs);
   interrupted?.addEventListener("abort", resolve);
   if (interrupted?.aborted) resolve();
   let settled = 0;
-  let ready = 0;
-  for (const { firstConnection } of servers) {
-    void firstConnection.then((isReady) => {
+  const ready = new Set<Server>();
+  const isReady = (server: Server): boolean => ready.has(server);
+  for (const server of servers) {
+    void server.firstConnection.then((isConnected) => {
       settled += 1;
-      if (isReady) ready += 1;
-      if (settled === servers.length) resolve();
-      if (!isReady || ready !== quorum) return;
+      if (settled === servers.size) resolve();
+      if (!isConnected || haveQuorum(sets, isReady)) return;
+      ready.add(server);
+      if (!haveQuorum(sets, isReady)) return;
       clearTimeout(timer);
       timer = setTimeout(resolve, lateMs);
     });
   }
   await promise;
   clearTimeout(timer);
-}
-
-/** Returns the majority of a number of servers. */
-export function quorumOf(count: number): number {
-  return Math.floor(count / 2) + 1;
 }
 
 function deferred(): { readonly promise: Promise<void>; readonly resolve: () => void } {

@@ -35,9 +35,18 @@ export function factsOf(...views: readonly Partial<RedisView>[]): Facts {
       address: { machine: `192.0.2.${index}`, isTls: true, database: 0 },
       failure: null,
       view: { ...healthyView, ...changes },
+      stored: { floor: 0, epoch: 0, counters: 1_000, isComplete: true },
     }),
   );
-  return { servers, ttlMs: 30_000, nodeTimeoutMs: 500, suggestedNodeTimeoutMs: 0, restartGuardMs: 0 };
+  return {
+    servers,
+    joint: null,
+    epoch: 1,
+    ttlMs: 30_000,
+    nodeTimeoutMs: 500,
+    suggestedNodeTimeoutMs: 0,
+    restartGuardMs: 0,
+  };
 }
 
 /** A report about five servers, all with different problems except the first. */
@@ -56,7 +65,7 @@ function exampleReport(): Report {
     {},
   );
   const servers = facts.servers.map((server, index) => ({ ...server, name: `locks-${index + 1}.internal:6379` }));
-  servers[4] = { ...(servers[4] as ServerFacts), view: null, failure: "connect ETIMEDOUT" };
+  servers[4] = { ...(servers[4] as ServerFacts), view: null, stored: null, failure: "connect ETIMEDOUT" };
   const complete = { ...facts, servers };
   return reportOf(complete, judge(complete), "exclusion");
 }

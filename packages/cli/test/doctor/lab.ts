@@ -3,6 +3,7 @@ import { spawn } from "node:child_process";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { startTcpProxy } from "@holdfast/conformance/tcp-proxy";
+import { ioredisNode } from "@holdfast/ioredis";
 import { freePort, type RedisServer, reapedDirectory, startRedisServer, startTamperingProxy } from "@holdfast/testkit";
 import { Redis } from "ioredis";
 import { expect, onTestFinished } from "vitest";
@@ -30,6 +31,25 @@ export async function startServer(args: readonly string[] = []): Promise<RedisSe
 /** Returns the address of a port with the password. */
 export function urlOf({ port }: { readonly port: number }): string {
   return `redis://:${password}@127.0.0.1:${port}`;
+}
+
+/** Starts a server with a floor and an epoch, and fence counters of this many resources, and returns its address. */
+export async function startUrlWith(kept: { floor?: number; epoch?: number; counters?: number }): Promise<string> {
+  const url = await startUrl();
+  const client = new Redis(url);
+  try {
+    await client.ping(); // the node refuses requests while the client connects
+    const { floor = 0, epoch = 0, counters = 0 } = kept;
+    const node = ioredisNode(client, { wakeUps: false });
+    await node.raiseFloor?.({ floor, epoch, timeoutMs: 10_000 });
+    for (let index = 0; index < counters; index++) {
+      await client.set(`holdfast:fence:{lock:job-${index}}`, index + 1, "PX", 600_000);
+    }
+    await node.close();
+    return url;
+  } finally {
+    client.disconnect();
+  }
 }
 
 /** Starts a server, and returns its address. */
@@ -127,7 +147,16 @@ export type LabOptions = Partial<ServerOptions & CollectOptions & { readonly req
 /** Examines servers as the doctor does. */
 export async function examineServers(nodes: readonly string[], options: LabOptions = {}): Promise<Report> {
   const complete = {
-    ...{ memory: false, tls: {}, prefix: undefined, ttlMs: 600_000, nodeTimeoutMs: 5_000, restartGuardMs: 0 },
+    ...{
+      memory: false,
+      joint: undefined,
+      epoch: 1,
+      tls: {},
+      prefix: undefined,
+      ttlMs: 600_000,
+      nodeTimeoutMs: 5_000,
+      restartGuardMs: 0,
+    },
     ...{ addresses: nodes.map((node) => parseServerAddress(node, "a node")), pings: 10, answerTimeoutMs: 10_000 },
     ...options,
   };

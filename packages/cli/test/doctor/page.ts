@@ -36,15 +36,16 @@ the doctor and the server changes replies where the table says so.`;
 
 const outro = `## Effects on the servers
 
-For a fraction of a second, the doctor sends to all servers concurrently: a hundred pings, one after the other (fewer if
-they take more than three seconds); \`TIME\`, \`INFO\`, \`CONFIG GET\` of the persistence settings, and \`PUBSUB NUMSUB\`;
-each command that locks need, with names that begin with \`holdfast-doctor-\` under the prefix; and a lock on such a name.
-The doctor removes all its keys; if it is killed, they expire within seconds. A missing permission leaves an entry in
-\`ACL LOG\`. PostgreSQL, etcd and SQLite get a hundred extensions of one lock in place of the pings, each of which is written to
-disk. One row or counter of the doctor stays, \`holdfast-doctor\`; PostgreSQL also gets queries of its settings, its
-standbys and its connections, and a notification on a channel of its own; etcd, requests for its status, members and
-alarms. In addition to the permissions [for locks](../redis/README.md#operating-the-servers), the doctor uses
-\`+info +config|get +pubsub|numsub\`.
+For a fraction of a second, the doctor sends to all servers concurrently: a hundred pings, one after the other (fewer
+if they take more than three seconds); \`TIME\`, \`INFO\`, \`CONFIG GET\` of the persistence settings, and \`PUBSUB
+NUMSUB\`; each command that locks need, with names that begin with \`holdfast-doctor-\` under the prefix; and a lock
+on such a name. It reads the floor, and up to a hundred thousand fence counters, a thousand at a time. The doctor
+removes all its keys; if it is killed, they expire within seconds. A missing permission leaves an entry in \`ACL
+LOG\`. PostgreSQL, etcd and SQLite get a hundred extensions of one lock in place of the pings, each of which is
+written to disk. One row or counter of the doctor stays, \`holdfast-doctor\`; PostgreSQL also gets queries of its
+settings, its standbys and its connections, and a notification on a channel of its own; etcd, requests for its status,
+members and alarms. In addition to the permissions [for locks](../redis/README.md#operating-the-servers), the doctor
+uses \`+info +config|get +pubsub|numsub\`, and \`+scan\` to count fence counters.
 
 The doctor ends within half a minute whatever the servers do. A server that hangs counts as unreachable after a few seconds.
 
@@ -60,10 +61,11 @@ the ttl. A slow server then does not count as down, and a server that is down co
 | --- | --- |
 | \`ok\`, \`required\` | whether the required level is reached, and the required level |
 | \`level\` | the level that is reached: \`efficiency\`, \`exclusion\`, \`fenced\`, or null |
-| \`quorum\`, \`mayFail\` | how many servers must grant a lock, and how many may fail |
+| \`quorum\`, \`mayFail\` | how many servers must grant a lock, and how many may fail; in joint sets, whichever they are |
 | \`recommendedNodeTimeoutMs\` | see above; null if no latency was measured |
 | \`findings\` | a list of \`code\`, \`severity\`, \`server\` (its name, or null), \`message\`, \`remedy\`, and the \`level\` that is missed because of it, or null |
-| \`servers\` | the facts about each server: \`name\`, \`address\`, \`failure\` (or null), and \`view\` (or null) |
+| \`servers\` | the facts about each server: \`name\`, \`address\`, \`failure\` (or null), and \`view\` (or null), and \`stored\`: the \`floor\`, the \`epoch\`, how many fence \`counters\` were read, and whether these are all (\`isComplete\`), or null |
+| \`joint\`, \`epoch\` | the positions of the servers in the \`old\` and in the \`new\` set while servers change, or null; and the epoch from \`--epoch\` |
 | \`ttlMs\`, \`nodeTimeoutMs\`, \`restartGuardMs\` | the options that the judgement is based on |
 
 Keys and codes may be added, but existing ones do not change.`;

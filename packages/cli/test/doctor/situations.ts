@@ -14,6 +14,7 @@ import {
   startUrlAhead,
   startUrlForUser,
   startUrlOfVersion,
+  startUrlWith,
   urlOf,
 } from "./lab.ts";
 import { postgresSituations } from "./postgres-situations.ts";
@@ -177,6 +178,31 @@ const redisSituations: readonly Situation[] = [
     how: "an ACL user with only the permissions for locks",
     also: ["single-server"],
     examine: async () => examineServers([await startUrlForUser(locking)]),
+  },
+  {
+    code: "epoch-refused",
+    how: "a server at epoch 3, and clients of epoch 1",
+    also: ["single-server"],
+    examine: async () => examineServers([await startUrlWith({ epoch: 3 })]),
+  },
+  {
+    code: "epoch-behind",
+    how: "two servers, one at epoch 2 and one without",
+    also: ["same-machine", "even-number"],
+    examine: async () => examineServers([await startUrlWith({ epoch: 2 }), await startUrl()]),
+  },
+  {
+    code: "needs-heal",
+    how: "two servers, one with 30 fence counters and one with 2",
+    also: ["same-machine", "even-number"],
+    examine: async () => examineServers([await startUrlWith({ counters: 30 }), await startUrlWith({ counters: 2 })]),
+  },
+  {
+    code: "floor-missing",
+    how: "three servers, two with a floor",
+    also: ["same-machine"],
+    examine: async () =>
+      examineServers([await startUrlWith({ floor: 7 }), await startUrlWith({ floor: 7 }), await startUrl()]),
   },
   {
     code: "forgets-counters",

@@ -1,0 +1,140 @@
+import type { LockNode } from "@holdfast/core";
+import type { Healed } from "@holdfast/core/membership";
+import type { Argv, CommandModule } from "yargs";
+import { exitCodes, exitCodesHelp, Failure, UsageError } from "../exit-codes.ts";
+import { withUsageErrors } from "../failures.ts";
+import { showingProgress } from "../membership/progress.ts";
+import { servedText } from "../membership/stages.ts";
+import { parseDuration } from "../options/duration.ts";
+import {
+  only,
+  readServerOptions,
+  type ServerArguments,
+  type ServerOptions,
+  withServerOptions,
+} from "../options/server-options.ts";
+import { listed } from "../output/format.ts";
+import { print, printMessage } from "../output/print.ts";
+import { type LockService, withLockService } from "../servers/lock-service.ts";
+import { arranged } from "../servers/sets.ts";
+import { listenToSignals } from "../signals.ts";
+
+interface HealArguments extends ServerArguments {
+  readonly server: readonly string[];
+  readonly settle: string | undefined;
+  readonly dryRun: boolean | undefined;
+  readonly json: boolean | undefined;
+}
+
+/** What to heal, and how. */
+interface Plan {
+  readonly names: readonly string[];
+  readonly settleMs: number;
+  readonly isDry: boolean;
+}
+
+const defaultSettle = "60s";
+
+/** `holdfast heal`: gives servers that lost their fence counters a floor above all tokens of the others. */
+export const healCommand: CommandModule<object, HealArguments> = {
+  command: "heal <server..>",
+  describe: "Give a server that lost its fence counters a floor above all tokens",
+  builder: (yargs) =>
+    withServerOptions(yargs)
+      .usage(
+        "$0 heal <server..> [options]\n\n" +
+          "Gives servers that lost their fence counters, or never had them, a floor above every token that\n" +
+          "the others have granted. Name all servers with --node, and those to heal as inspect shows them.",
+      )
+      .positional("server", { type: "string", describe: "The servers to heal, by their names: host:port" })
+      .options({
+        settle: {
+          type: "string",
+          requiresArg: true,
+          describe:
+            "The longest ttl of any lock, less the time since the servers came back: how long attempts from before may " +
+            `still become locks (default: ${defaultSettle})`,
+        },
+        "dry-run": { type: "boolean", describe: "Read, and say what would be written" },
+        json: { type: "boolean", describe: "Print one line of JSON" },
+      })
+      .epilogue(exitCodesHelp) as unknown as Argv<HealArguments>,
+  handler: async (args) => {
+    const options = await readServerOptions(args, process.env);
+    if (options.memory) throw new UsageError("--memory has no servers to heal");
+    const isDry = args.dryRun === true;
+    const settleMs = parseDuration("--settle", only("--settle", args.settle) ?? defaultSettle);
+    process.exitCode = await heal({ names: args.server, settleMs: isDry ? 0 : settleMs, isDry }, args, options);
+  },
+};
+
+async function heal(plan: Plan, { json }: HealArguments, options: ServerOptions): Promise<number> {
+  const signals = listenToSignals();
+  try {
+    const healed = await withLockService(options, signals, (service) => {
+      return healServers(plan, options, service, signals.interrupted);
+    });
+    print(json ? JSON.stringify({ ...healed, dryRun: plan.isDry }) : textOf(healed, plan));
+    return exitCodes.ok;
+  } catch (error) {
+    if (!signals.interrupted.aborted) throw error;
+    printMessage(`interrupted: ${listed(plan.names)} is not healed yet. Run the same command again; it begins again`);
+    return signals.exitCode;
+  } finally {
+    signals.stopListening();
+  }
+}
+
+async function healServers(
+  { names, settleMs, isDry }: Plan,
+  { joint, nodeTimeoutMs }: ServerOptions,
+  { nodes }: LockService,
+  signal: AbortSignal,
+): Promise<Healed> {
+  const unknown = names.filter((name) => !nodes.some((node) => node.name === name));
+  if (unknown.length > 0) {
+    throw new UsageError(`${listed(unknown)} is none of the servers: ${nodes.map(({ name }) => name).join(", ")}`);
+  }
+  for (const { name, raiseFloor } of nodes) {
+    if (raiseFloor !== undefined || !names.includes(name)) continue;
+    throw new Failure(`could not heal ${name}: this kind of server keeps no floor`, exitCodes.misconfigured);
+  }
+  const used = isDry ? nodes.map((node) => (names.includes(node.name) ? unchanged(node) : node)) : nodes;
+  const { heal } = await import("@holdfast/core/membership");
+  const display = await showingProgress("attempts from before have ended, to read once more");
+  try {
+    const { onProgress } = display;
+    const healed = await withUsageErrors(() =>
+      heal(arranged(used, joint), names, { settleMs, nodeTimeoutMs, signal, onProgress }),
+    );
+    // In the order of the options, not of the replies.
+    const read = nodes.map(({ name }) => name).filter((name) => healed.read.includes(name));
+    return { ...healed, read };
+  } finally {
+    display.end();
+  }
+}
+
+/** Returns the node for a dry run: it answers as if its floor were raised. */
+function unchanged(node: LockNode): LockNode {
+  return {
+    name: node.name,
+    acquire: (request) => node.acquire(request),
+    extend: (request) => node.extend(request),
+    release: (request) => node.release(request),
+    scan: async (request) => node.scan?.(request) ?? { counters: 0, highest: 0, claims: [] },
+    async raiseFloor({ floor, epoch, timeoutMs }) {
+      const seen = await node.raiseFloor?.({ floor: 0, epoch: 0, timeoutMs });
+      return { floor: Math.max(floor, seen?.floor ?? 0), epoch: Math.max(epoch, seen?.epoch ?? 0) };
+    },
+  };
+}
+
+function textOf({ nodes, floor, epoch, read, counters }: Healed, { isDry }: Plan): string {
+  return [
+    isDry ? `would heal ${listed(nodes)}, and has changed nothing` : `healed ${listed(nodes)}`,
+    `  read   ${counters} fence counters of ${listed(read)}`,
+    `  floor  ${floor}: no later token is below it`,
+    ...(epoch > 0 ? [`  epoch  ${epoch}: serves ${servedText(epoch)}`] : []),
+  ].join("\n");
+}

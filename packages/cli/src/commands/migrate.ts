@@ -1,0 +1,147 @@
+import type { Migration, MigrationStatus } from "@holdfast/core/membership";
+import type { Argv, CommandModule } from "yargs";
+import { exitCodes, exitCodesHelp, Failure, UsageError } from "../exit-codes.ts";
+import { connectionProblems, withUsageErrors } from "../failures.ts";
+import { claimRecords, claimsTable } from "../membership/claims.ts";
+import { showingProgress } from "../membership/progress.ts";
+import { type Change, nextText, remainderText, statusJson, statusText } from "../membership/stages.ts";
+import { parseDuration } from "../options/duration.ts";
+import {
+  only,
+  readServerOptions,
+  type ServerArguments,
+  type ServerOptions,
+  withServerOptions,
+} from "../options/server-options.ts";
+import { print, printMessage } from "../output/print.ts";
+import { type LockService, withLockService } from "../servers/lock-service.ts";
+import { setsOf } from "../servers/sets.ts";
+import { listenToSignals } from "../signals.ts";
+
+const steps = ["status", "begin", "join", "end"] as const;
+
+interface MigrateArguments extends ServerArguments {
+  readonly step: (typeof steps)[number];
+  readonly watchFor: string | undefined;
+  readonly settle: string | undefined;
+  readonly json: boolean | undefined;
+}
+
+/** The step to take, and how long it may wait. */
+interface Plan {
+  readonly step: (typeof steps)[number];
+  readonly watchMs: number;
+  readonly settleMs: number;
+  readonly json: boolean;
+}
+
+const defaults = { watchFor: "10s", settle: "60s" } as const;
+
+/** `holdfast migrate`: leads clients from one set of servers to another while they lock. */
+export const migrateCommand: CommandModule<object, MigrateArguments> = {
+  command: "migrate <step>",
+  describe: "Change the servers step by step while clients lock: status, begin, join, end",
+  builder: (yargs) =>
+    withServerOptions(yargs)
+      .usage(
+        "$0 migrate <step> --old … --new … [options]\n\n" +
+          "Changes the set of servers while clients lock. Each step says what to do before the next one:\n" +
+          "begin, then give all clients both sets; join, then give all clients the new set; end. Any step\n" +
+          "can be repeated.",
+      )
+      .positional("step", { choices: steps, type: "string", describe: "The step; status changes nothing" })
+      .options({
+        "watch-for": {
+          type: "string",
+          requiresArg: true,
+          describe:
+            "How long no client of an earlier stage may hold a lock before join and end refuse such clients " +
+            `(default: ${defaults.watchFor})`,
+        },
+        settle: {
+          type: "string",
+          requiresArg: true,
+          describe: `How long join and end wait for locks of such clients to end (default: ${defaults.settle})`,
+        },
+        json: { type: "boolean", describe: "Print one line of JSON" },
+      })
+      .epilogue(exitCodesHelp) as unknown as Argv<MigrateArguments>,
+  handler: async (args) => {
+    const options = await readServerOptions(args, process.env);
+    if (options.joint === undefined) {
+      throw new UsageError("name the servers before and after the change: --old and --new, once for each server");
+    }
+    const plan = {
+      step: args.step,
+      watchMs: parseDuration("--watch-for", only("--watch-for", args.watchFor) ?? defaults.watchFor),
+      settleMs: parseDuration("--settle", only("--settle", args.settle) ?? defaults.settle),
+      json: args.json === true,
+    };
+    if (plan.watchMs === 0) throw new UsageError("--watch-for must be longer than 0");
+    process.exitCode = await migrate(plan, options);
+  },
+};
+
+async function migrate(plan: Plan, options: ServerOptions): Promise<number> {
+  const signals = listenToSignals();
+  try {
+    // The epoch of the joint clients is given as well: it is in their configuration file.
+    const before = options.epoch % 4 === 3 ? options.epoch - 2 : options.epoch;
+    return await withLockService({ ...options, epoch: before + 2 }, signals, (service) => {
+      return take(plan, before, options, service, signals.interrupted);
+    });
+  } catch (error) {
+    if (!signals.interrupted.aborted) throw error;
+    printMessage(`interrupted: nothing has to be undone. Repeat holdfast migrate ${plan.step}`);
+    return signals.exitCode;
+  } finally {
+    signals.stopListening();
+  }
+}
+
+async function take(
+  { step, watchMs, settleMs, json }: Plan,
+  epoch: number,
+  { nodeTimeoutMs }: ServerOptions,
+  { arranged, servers, joint }: LockService,
+  signal: AbortSignal,
+): Promise<number> {
+  if (!("old" in arranged)) throw new UsageError("name the servers of both sets with --old and --new");
+  const names = servers.map(({ name }) => name);
+  const change: Change = { epoch, sets: setsOf(names, joint) };
+  const { migration } = await import("@holdfast/core/membership");
+  const display = await showingProgress("it is certain that no client of an earlier stage locks");
+  const { onProgress } = display;
+  const migrating = await withUsageErrors(() =>
+    migration(arranged, { epoch, watchMs, settleMs, nodeTimeoutMs, signal, onProgress }),
+  );
+  try {
+    const status = await migrating[step]();
+    display.end();
+    print(json ? statusJson(status, change) : statusText(status, change));
+    return exitCodes.ok;
+  } catch (error) {
+    display.end();
+    throw await explained(error, { step, json }, change, migrating, connectionProblems(servers));
+  }
+}
+
+/** Returns a failure that says what is left to do, after the stragglers were printed. */
+async function explained(
+  error: unknown,
+  { step, json }: Pick<Plan, "step" | "json">,
+  change: Change,
+  migrating: Migration,
+  problems: string,
+): Promise<unknown> {
+  const { MembershipError } = await import("@holdfast/core/membership");
+  if (!(error instanceof MembershipError)) return error;
+  const { message, claims, failures } = error;
+  if (json) print(JSON.stringify({ error: message, claims: claimRecords(claims) }));
+  else if (claims.length > 0) print(claimsTable(claims));
+  const status: MigrationStatus | null = step === "status" ? null : await migrating.status().catch(() => null);
+  const isTooEarly = claims.length === 0 && failures.length === 0;
+  const rest =
+    status === null ? "" : `\n  ${isTooEarly ? nextText(status, change) : remainderText(status, change, step)}`;
+  return new Failure(message + problems + rest, failures.length > 0 ? exitCodes.noQuorum : exitCodes.no);
+}

@@ -1,0 +1,89 @@
+/** The findings about floors and epochs: servers that lost their counters, and servers that change. */
+import { servedText } from "../membership/stages.ts";
+import { quorumOf, type ServerSet, setsOf } from "../servers/sets.ts";
+import type { Facts, ServerFacts } from "./facts.ts";
+import type { FindingKind, Rule } from "./finding-kind.ts";
+import type { Stored } from "./stored.ts";
+
+/** The codes of the findings. */
+export type ChangeCode = "epoch-refused" | "epoch-behind" | "needs-heal" | "floor-missing";
+
+/** A server with fewer than this share of the counters of another one has lost counters, or never had them. */
+const counterShareMin = 0.1;
+/** If no server has more counters than this, a difference says little. */
+const telltaleCounters = 20;
+
+const healing = "Run holdfast heal for this server: until then, tokens depend on the clocks of clients.";
+
+/** The kinds of findings. */
+export const changeKinds: Readonly<Record<ChangeCode, FindingKind>> = {
+  "epoch-refused": {
+    severity: "error",
+    level: "efficiency",
+    when: "it does not serve clients of the epoch from `--epoch`",
+    remedy:
+      "Give the clients the epoch and the servers of the current stage, which holdfast migrate status shows, or pass " +
+      "theirs to the doctor with --epoch.",
+  },
+  "epoch-behind": {
+    severity: "warning",
+    level: "exclusion",
+    when: "it is at an earlier epoch than another server of its set",
+    remedy: "Repeat the last step of holdfast migrate, or run holdfast heal for this server: both raise its epoch.",
+  },
+  "needs-heal": {
+    severity: "warning",
+    level: "fenced",
+    when: "it has no floor and less than a tenth of the fence counters of another server: it came back empty, or is new",
+    remedy: healing,
+  },
+  "floor-missing": {
+    severity: "warning",
+    level: "fenced",
+    when: "it has no floor, and a majority of its set has: a change of servers did not reach it, or it came back empty",
+    remedy: healing,
+  },
+};
+
+/** The rules. They need to know nothing about the kind of server. */
+export const changeRules: Readonly<Record<ChangeCode, Rule>> = {
+  "epoch-refused": (_, { epoch }, { stored }) => {
+    if (stored === null || stored.epoch === 0 || Math.abs(stored.epoch - epoch) <= 1) return null;
+    return `serves ${servedBy(stored)}, and yours are of epoch ${epoch}`;
+  },
+
+  "epoch-behind": (_, facts, { name, stored }) => {
+    // A change deliberately leaves servers of the old set behind.
+    const sets = setsWith(name, facts).filter((set) => set.name !== "old");
+    const peers = sets.flatMap(({ members }) => members.flatMap((each) => each.stored ?? []));
+    const [newest] = peers.sort((a, b) => b.epoch - a.epoch);
+    if (stored === null || newest === undefined || newest.epoch <= stored.epoch) return null;
+    return `is at epoch ${stored.epoch} and serves ${servedBy(stored)}, and another server of its set is at ${newest.epoch}`;
+  },
+
+  "needs-heal": (_, facts, { name, stored }) => {
+    if (stored === null || stored.counters === null || !stored.isComplete || stored.floor > 0) return null;
+    // The new set needs floors only when clients use it alone. By then `floor-missing` finds servers without one.
+    const sets = setsWith(name, facts).filter((set) => set.name !== "new");
+    const most = Math.max(0, ...sets.flatMap(({ members }) => members.map((each) => each.stored?.counters ?? 0)));
+    if (most < telltaleCounters || stored.counters >= most * counterShareMin) return null;
+    return `has no floor, and ${stored.counters} fence counters where another has ${most}`;
+  },
+
+  "floor-missing": (_, facts, { name, stored }) => {
+    if (stored === null || stored.floor > 0) return null;
+    const isMissed = setsWith(name, facts).some(({ members }) => {
+      return members.filter((each) => (each.stored?.floor ?? 0) > 0).length >= quorumOf(members.length);
+    });
+    return isMissed ? "has no floor, and most servers of its set have one" : null;
+  },
+};
+
+/** Returns the sets that a server is in. */
+function setsWith(name: string, { servers, joint }: Facts): readonly ServerSet<ServerFacts>[] {
+  return setsOf(servers, joint ?? undefined).filter(({ members }) => members.some((member) => member.name === name));
+}
+
+function servedBy({ epoch }: Stored): string {
+  return epoch === 0 ? "all clients" : servedText(epoch);
+}

@@ -1,0 +1,122 @@
+import { type RedisServer, startRedisServer } from "@holdfast/testkit";
+import { expect, onTestFinished, test } from "vitest";
+import { runCli, startAtTerminal, startCli } from "./support/program.ts";
+
+/** Starts servers without persistence, and returns them with the environment that names them. */
+async function startServers(count: number, args: readonly string[] = []) {
+  const servers = await Promise.all(Array.from({ length: count }, () => startRedisServer({ args: [...args] })));
+  onTestFinished(async () => void (await Promise.all(servers.map((server) => server.stop()))));
+  const names = servers.map(({ port }) => `127.0.0.1:${port}`);
+  return { servers, names, env: { HOLDFAST_NODES: names.join(" ") } };
+}
+
+type Env = Readonly<Record<string, string>>;
+
+async function lock(resource: string, env: Env, ...args: readonly string[]): Promise<number> {
+  const { out, err } = await runCli(["run", resource, ...args, "--", "sh", "-c", "echo $HOLDFAST_FENCE"], { env });
+  expect(err).toBe("");
+  return Number(out);
+}
+
+/** Sets the fence counter of a resource on a server, as a lock of a client with a clock ahead would. */
+async function setCounter(server: RedisServer, resource: string, fence: number): Promise<void> {
+  await server.command("SET", `holdfast:fence:{lock:${resource}}`, fence, "PX", 1_000_000);
+}
+
+test("heal: writes a floor above all counters of the others, and says what it has read and written", async () => {
+  const { servers, names, env } = await startServers(3);
+  const [a, b, c] = servers as [RedisServer, RedisServer, RedisServer];
+  const far = Date.now() * 1_000 + 3_600e6; // an hour ahead of the clocks
+  await setCounter(a, "x", far - 1);
+  await setCounter(b, "x", far - 1);
+  await setCounter(a, "y", far);
+  await setCounter(b, "z", far + 6);
+  await c.command("FLUSHALL");
+  const { code, out, err } = await runCli(["heal", `${names[2]}`, "--settle", "0"], { env });
+  expect({ code, err, lines: out.split("\n") }).toEqual({
+    code: 0,
+    err: "",
+    lines: [
+      `healed ${names[2]}`,
+      `  read   4 fence counters of ${names[0]} and ${names[1]}`,
+      `  floor  ${far + 7}: no later token is below it`,
+      "",
+    ],
+  });
+  const inspected = await runCli(["inspect", "y"], { env });
+  expect(inspected.out).toMatch(new RegExp(`${names[2]} +0 +floor ${far + 7}\n`));
+  expect(JSON.parse((await runCli(["inspect", "y", "--json"], { env })).out)).toMatchObject({
+    nodes: [{ floor: null }, { floor: null }, { floor: far + 7 }],
+  });
+  await a.stop();
+  expect(await lock("y", env)).toBeGreaterThanOrEqual(far + 7);
+});
+
+test("heal: --dry-run reads, and writes nothing", async () => {
+  const { names, env } = await startServers(3);
+  await lock("x", env);
+  const { code, out } = await runCli(["heal", `${names[0]}`, "--dry-run"], { env });
+  expect({ code, first: out.split("\n")[0] }).toEqual({
+    code: 0,
+    first: `would heal ${names[0]}, and has changed nothing`,
+  });
+  const inspected = await runCli(["inspect", "x", "--json"], { env });
+  expect(JSON.parse(inspected.out)).toMatchObject({ nodes: [{ floor: null }, { floor: null }, { floor: null }] });
+});
+
+test("heal: --json prints one line", async () => {
+  const { servers, names, env } = await startServers(3);
+  await setCounter(servers[0] as RedisServer, "x", 7);
+  await setCounter(servers[2] as RedisServer, "x", 6);
+  const { out } = await runCli(["heal", `${names[1]}`, "--settle", "0", "--json"], { env });
+  expect(JSON.parse(out)).toEqual({
+    ...{ nodes: [names[1]], floor: 8, epoch: 0, read: [names[0], names[2]], counters: 2, dryRun: false },
+  });
+});
+
+test("heal: reads again after --settle, and waits for it on standard error", async () => {
+  const { servers, names, env } = await startServers(3);
+  const healing = startCli(["heal", `${names[2]}`, "--settle", "3s"], { env });
+  await expect.poll(() => healing.err()).toMatch(/^holdfast: waiting 3 s until attempts from before have ended/);
+  const far = Date.now() * 1_000 + 3_600e6;
+  await setCounter(servers[0] as RedisServer, "late", far);
+  const { code, out } = await healing.ended;
+  expect({ code, out }).toEqual({ code: 0, out: expect.stringContaining(`floor  ${far + 1}:`) });
+});
+
+test("heal: ends at Ctrl-C while it waits, and can be repeated", async () => {
+  const { names, env } = await startServers(3);
+  const healing = startAtTerminal(["heal", `${names[2]}`], { env });
+  await healing.prints("waiting");
+  healing.write("\u0003");
+  const { code, out } = await healing.ended;
+  expect({ code, out }).toEqual({ code: 130, out: expect.stringContaining("is not healed yet. Run the same command") });
+  expect(await runCli(["heal", `${names[2]}`, "--settle", "0"], { env })).toMatchObject({ code: 0 });
+});
+
+test("heal: exits with 69 when too few other servers reply, and writes nothing", async () => {
+  const { servers, names, env } = await startServers(3);
+  await servers[0]?.kill();
+  const { code, out, err } = await runCli(["heal", `${names[2]}`, "--settle", "0", "--node-timeout", "300ms"], { env });
+  expect({ code, out }).toEqual({ code: 69, out: "" });
+  expect(err).toContain(`could not read the counters to heal ${names[2]}: 1 of 2 other nodes did, 2 needed`);
+  expect(err).toContain(`${names[0]} failed: `);
+});
+
+test("heal: names the servers when it is given another name", async () => {
+  const { names, env } = await startServers(2);
+  const { code, err } = await runCli(["heal", "nowhere:1"], { env });
+  expect({ code, err }).toEqual({
+    code: 64,
+    err: `holdfast: nowhere:1 is none of the servers: ${names.join(", ")}\n`,
+  });
+});
+
+test("heal: shows no password", async () => {
+  const { names, servers } = await startServers(3, ["--requirepass", "s3cret"]);
+  const env = { HOLDFAST_NODES: servers.map(({ port }) => `redis://:s3cret@127.0.0.1:${port}`).join(" ") };
+  const healed = await runCli(["heal", `${names[0]}`, "--settle", "0"], { env });
+  const mistaken = await runCli(["heal", `redis://:s3cret@${names[0]}`, "--settle", "0"], { env });
+  expect([healed.code, mistaken.code]).toEqual([0, 64]);
+  expect(healed.out + healed.err + mistaken.out + mistaken.err).not.toContain("s3cret");
+});
