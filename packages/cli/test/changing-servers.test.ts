@@ -1,0 +1,74 @@
+/** Runs the commands of docs/changing-servers.md, in their order, and compares what they print. */
+import { chmod, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { RedisServer } from "@holdfast/testkit";
+import { expect, test } from "vitest";
+import { busyMachineFolder, packageFolder, type Started, shellWords, start } from "./support/program.ts";
+import { withServers } from "./support/servers.ts";
+
+const servers = withServers(5);
+
+/** Watches for a shorter time than the defaults. */
+const wrapper = `#!/bin/sh
+case "$1 $2" in
+  "migrate join" | "migrate end") set -- "$@" --watch-for 500ms --settle "\${SETTLE:-20s}" ;;
+esac
+exec ${shellWords} "$@"
+`;
+
+/** Removes what differs between two runs: servers, owners, numbers, and the widths of columns. */
+function essence(text: string): string {
+  return text
+    .replaceAll(/\b[0-9a-f]{32}\b/g, "OWNER")
+    .replaceAll(/\d+/g, "N")
+    .replaceAll(/ +/g, " ")
+    .trim();
+}
+
+function withPorts(text: string): string {
+  return text.replaceAll(/\b700(\d)\b/g, (_, digit) => String(servers.all[digit - 1]?.port));
+}
+
+/** Empties the third server, while the others have counters of many resources. */
+async function loseCounters(): Promise<void> {
+  const [a, b, c] = servers.all as [RedisServer, RedisServer, RedisServer];
+  for (const server of [a, b]) {
+    for (let index = 0; index < 30; index++) {
+      await server.command("SET", `holdfast:fence:{lock:job-${index}}`, Date.now() * 1_000, "PX", 600_000);
+    }
+  }
+  await c.command("FLUSHALL");
+}
+
+test("docs/changing-servers.md: every command prints the output that is shown", async () => {
+  const page = await readFile(join(packageFolder, "../../docs/changing-servers.md"), "utf8");
+  const blocks = [...page.matchAll(/^```(\w+)(.*)\n([\s\S]*?)^```$/gm)];
+  const folder = await busyMachineFolder();
+  await writeFile(join(folder, "holdfast"), wrapper);
+  await chmod(join(folder, "holdfast"), 0o755);
+  const PATH = `${folder}:${process.env.PATH}`;
+  const inFolder = (script: string, env = {}): Started =>
+    start("sh", ["-ec", withPorts(script)], { env: { PATH, ...env }, cwd: folder });
+  let runs = 0;
+  for (const [index, [, language, remark = "", script = ""]] of blocks.entries()) {
+    if (language !== "sh") continue;
+    const fails = remark === " fails";
+    expect(remark).toMatch(/^( fails)?$/);
+    // The client that was forgotten.
+    const words = ["run", "backup", "--config", "now.json", "--label", "cron", "--", "sh", "-c"];
+    const hold = fails && inFolder(`exec holdfast ${words.join(" ")} 'echo locked; exec sleep 1000'`);
+    if (hold) await hold.prints("locked");
+    const quick = script.replace("--settle 30s", "--settle 100ms");
+    const { code, out, err } = await inFolder(quick, { SETTLE: fails ? "1s" : "20s" }).ended;
+    if (hold) {
+      hold.process.kill("SIGTERM");
+      await hold.ended;
+    }
+    expect({ script, code, err }).toEqual({ script, code: fails ? 1 : 0, err: expect.any(String) });
+    const [, shown, , text = ""] = blocks[index + 1] ?? [];
+    if (shown === "text") expect(essence(out)).toBe(essence(text));
+    runs += 1;
+    if (runs === 1) await loseCounters();
+  }
+  expect(runs).toBe(10);
+}, 240_000);
