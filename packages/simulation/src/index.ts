@@ -16,7 +16,7 @@ export {
   type Hazard,
   type OrdinaryKind,
 } from "./scenario/fault-classes.ts";
-export type { Operation, Scenario, ScenarioClient, ScenarioSettings } from "./scenario/scenario.ts";
+export type { Membership, Operation, Scenario, ScenarioClient, ScenarioSettings } from "./scenario/scenario.ts";
 export { shrink } from "./shrink.ts";
 export { type Run, type SimulateOptions, simulate } from "./simulate.ts";
 export {
@@ -30,3 +30,4 @@ export {
   type Tally,
 } from "./simulate-seeds.ts";
 export type { CreateNode, NodeSite } from "./world/node-host.ts";
+export type { Tools } from "./world/tools.ts";

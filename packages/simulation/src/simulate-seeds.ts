@@ -34,6 +34,10 @@ export interface Tally {
   readonly notifications: number;
   /** Notifications that named the receiving client as the next. */
   readonly turns: number;
+  /** Changes of the set of nodes that were completed. */
+  readonly changes: number;
+  /** Nodes that came back empty and that an operator healed. */
+  readonly healings: number;
   /** How often a fault of each kind struck. */
   readonly faults: Readonly<Partial<Record<FaultKind, number>>>;
   /** In how many runs each checker found something, and the first seed for which it did. */
@@ -94,7 +98,8 @@ export function emptyTally(): Tally {
   const none: FoundBy = { runs: 0, firstSeed: undefined };
   const violations = Object.fromEntries(Object.keys(checkers).map((checker) => [checker, none]));
   return {
-    ...{ runs: 0, operations: 0, locks: 0, sharedLocks: 0, handOvers: 0, notifications: 0, turns: 0, faults: {} },
+    ...{ runs: 0, operations: 0, locks: 0, sharedLocks: 0, handOvers: 0, notifications: 0, turns: 0 },
+    ...{ changes: 0, healings: 0, faults: {} },
     violations: violations as Record<Checker, FoundBy>,
     lostUpdates: { "checks all": 0, "checks writes": 0, "checks nothing": 0 },
     nonrepeatableReads: { "checks all": 0, "checks writes": 0, "checks nothing": 0 },
@@ -116,6 +121,8 @@ export function addTallies(a: Tally, b: Tally): Tally {
     handOvers: a.handOvers + b.handOvers,
     notifications: a.notifications + b.notifications,
     turns: a.turns + b.turns,
+    changes: a.changes + b.changes,
+    healings: a.healings + b.healings,
     faults: combine(a.faults, b.faults, sum),
     violations: combine(a.violations, b.violations, first) as Tally["violations"],
     lostUpdates: combine(a.lostUpdates, b.lostUpdates, sum) as Tally["lostUpdates"],
@@ -136,7 +143,8 @@ function combine<Key extends string, T>(
   return joined;
 }
 
-function tallyOf({ operations, notifications, turns, history, struck, violations }: Run, seed: number): Tally {
+function tallyOf(run: Run, seed: number): Tally {
+  const { operations, notifications, turns, changes, history, struck, violations } = run;
   const found = [...new Set(violations.map(({ checker }) => checker))];
   const none = emptyTally();
   return {
@@ -147,6 +155,8 @@ function tallyOf({ operations, notifications, turns, history, struck, violations
     handOvers: history.locks.filter(({ takenOverFrom }) => takenOverFrom !== undefined).length,
     notifications,
     turns,
+    changes,
+    healings: history.emptySpells.filter(({ healedAtMs }) => healedAtMs !== undefined).length,
     faults: counted(struck.map(({ kind }) => kind)),
     violations: {
       ...none.violations,

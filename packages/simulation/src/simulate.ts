@@ -10,12 +10,15 @@ import { assertKnownNames, complete, type FullScenario, type Scenario } from "./
 import { playOut } from "./world/ending.ts";
 import type { CreateNode } from "./world/node-host.ts";
 import { setStage } from "./world/stage.ts";
+import { coreTools, type Tools } from "./world/tools.ts";
 import { World } from "./world/world.ts";
 
 /** Options of a simulation. */
 export interface SimulateOptions {
   /** Creates the nodes. Default: memory nodes. */
   readonly createNode?: CreateNode | undefined;
+  /** Parts of core to replace, such as by wrong variants that the checkers must find. Default: the unchanged core. */
+  readonly tools?: Partial<Tools> | undefined;
   /** Limits of waiting that replace the defaults. */
   readonly limits?: Partial<WaitingLimits> | undefined;
   /** Whether to record the timeline. Default false. */
@@ -30,6 +33,8 @@ export interface Run {
   readonly violations: readonly Violation[];
   /** How many operations ended. */
   readonly operations: number;
+  /** How many changes of the set of nodes were completed. */
+  readonly changes: number;
   /** How many notifications reached clients. */
   readonly notifications: number;
   /** How many of them named the receiving client as the next. */
@@ -75,14 +80,15 @@ async function simulateAlone(scenario: FullScenario, options: SimulateOptions): 
   const recorder = new Recorder(options.timeline ? write : () => {}, scenario.faults.length === 0);
   const strayDice = new Dice(scenario.seed);
   await withGlobals({ random: () => (world.running?.dice ?? strayDice).next() }, () =>
-    playOut(setStage(scenario, world, recorder, options.createNode ?? memory)),
+    playOut(setStage(scenario, world, recorder, options.createNode ?? memory, { ...coreTools, ...options.tools })),
   );
-  const { operations, notifications, turns, faults: struck } = recorder;
+  const { operations, changes, notifications, turns, faults: struck } = recorder;
   const { events } = world;
   return {
     history: recorder,
     violations: check(recorder, options.limits),
     operations,
+    changes,
     notifications,
     turns,
     struck,

@@ -12,6 +12,7 @@ const uneventful: History = {
     nonrepeatableReads: [],
     misbehaviour: [],
     leaks: [],
+    emptySpells: [],
   },
   ...{ isFaultless: true, recovery: undefined, completion: undefined },
 };

@@ -2,6 +2,7 @@ import { drawScenario, type FaultClassName, faultClasses, type Operation } from 
 import { describe, expect, it } from "vitest";
 
 const names = Object.keys(faultClasses) as FaultClassName[];
+const withOperator: readonly FaultClassName[] = ["healed", "changing"];
 const scenarios = names.flatMap((faults) =>
   Array.from({ length: 200 }, (_, index) => ({ faults, scenario: drawScenario(faults, index + 1) })),
 );
@@ -87,7 +88,7 @@ describe("drawScenario()", () => {
     const survivable = scenarios.filter(({ faults }) => faults === "survivable").map(({ scenario }) => scenario);
     expect(survivable.filter(({ faults = [] }) => faults.length === 0).length).toBeGreaterThan(20);
     expect(survivable.some(({ clients }) => clients.some(({ listens }) => listens === false))).toBe(true);
-    const others = scenarios.filter(({ faults }) => faults !== "survivable");
+    const others = scenarios.filter(({ faults }) => faultClasses[faults].hazards.length > 0);
     expect(others.filter(({ scenario }) => scenario.faults?.length === 0)).toEqual([]);
   });
 
@@ -99,6 +100,38 @@ describe("drawScenario()", () => {
     expect(sharing.length / scenarios.length).toBeGreaterThan(0.25);
     expect(sharing.length / scenarios.length).toBeLessThan(0.45);
     expect(modes.filter((those) => those.includes("exclusive")).length).toBeGreaterThan(10);
+  });
+
+  it("drawScenario() heals each node that forgets where there is an operator, and crashes none for good", () => {
+    const crashes = withOperator
+      .flatMap((faults) => faultsOf(faults).flat())
+      .filter(({ kind }) => kind === "node crash");
+    const forgetful = crashes.filter((fault) => "memory" in fault && fault.memory === "lost");
+    expect(forgetful.length).toBeGreaterThan(300);
+    for (const fault of forgetful) expect(fault).toHaveProperty("healed");
+    expect(crashes.filter((fault) => "forMs" in fault && fault.forMs === Infinity)).toEqual([]);
+    const early = forgetful.filter((fault) => "healed" in fault && fault.healed === "while it votes");
+    expect(early.length).toBeGreaterThan(50);
+  });
+
+  it("drawScenario() draws changes to more nodes, to fewer, to others, to some of both, and back", () => {
+    const memberships = scenarios.flatMap(({ scenario }) => scenario.membership ?? []);
+    expect(memberships.length).toBe(200);
+    const changes = memberships.flatMap(({ sets }) =>
+      sets.slice(1).map((set, index) => [sets[index] ?? [], set] as const),
+    );
+    const count = (isSo: (old: readonly string[], next: readonly string[]) => boolean): number =>
+      changes.filter(([old, next]) => isSo(old, next)).length;
+    const common = (old: readonly string[], next: readonly string[]) =>
+      next.filter((name) => old.includes(name)).length;
+    expect(count((old, next) => next.length > old.length)).toBeGreaterThan(20);
+    expect(count((old, next) => next.length < old.length)).toBeGreaterThan(20);
+    expect(count((old, next) => common(old, next) === 0)).toBeGreaterThan(20);
+    expect(count((old, next) => common(old, next) > 0 && common(old, next) < next.length)).toBeGreaterThan(20);
+    expect(memberships.filter(({ sets }) => sets.length > 2 && sets.at(-1) === sets[0]).length).toBeGreaterThan(3);
+    for (const discipline of ["in order", "operator hurries", "clients hurry"]) {
+      expect(memberships.filter((membership) => membership.discipline === discipline).length).toBeGreaterThan(20);
+    }
   });
 
   it("drawScenario() sometimes draws a process with more calls than may be in flight at once", () => {

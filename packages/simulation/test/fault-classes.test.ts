@@ -31,4 +31,18 @@ describe("faultClasses", () => {
     expect(complaints("fence-breaking", tally)).toEqual([]);
     expect(tally.violations["fence order"].runs).toBeGreaterThan(0);
   });
+
+  it("faultClasses.healed violates no checker, although nodes lose their counters and clocks are wrong", async () => {
+    const tally = await simulateSeeds({ faults: "healed", count: 40 });
+    expect(complaints("healed", tally)).toEqual([]);
+    expect(tally.healings).toBeGreaterThan(30);
+  });
+
+  it("faultClasses.changing violates no checker while sets of nodes change", async () => {
+    const tally = await simulateSeeds({ faults: "changing", count: 40 });
+    expect(complaints("changing", tally)).toEqual([]);
+    expect(tally.changes).toBeGreaterThan(60);
+    expect(tally.healings).toBeGreaterThan(3);
+    expect(tally.faults["client crash"]).toBeGreaterThan(10);
+  });
 });

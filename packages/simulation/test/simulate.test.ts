@@ -84,7 +84,7 @@ describe("simulate()", () => {
 
   it("drawScenario() rejects an unknown class, and simulateSeeds() an invalid count", async () => {
     expect(() => drawScenario("all" as never, 1)).toThrow(
-      'faults must be survivable, lock-breaking, fence-breaking, not "all"',
+      'faults must be survivable, lock-breaking, fence-breaking, healed, changing, not "all"',
     );
     await expect(simulateSeeds({ faults: "survivable", count: Number.NaN })).rejects.toThrow(
       "count must be a whole number from 1, not NaN",

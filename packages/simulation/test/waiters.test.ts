@@ -17,7 +17,7 @@ async function waitersAfter(
   const process = new ClientProcess(world, "client 1", new Dice(1));
   const records: Waiter[] = [];
   const locks = new LockMap();
-  const queue = new Waiters(process, terms, locks, records);
+  const queue = new Waiters(process, process.name, terms, locks, records);
   for (const [atMs, happen] of actions) process.receive(atMs, () => happen(queue, process, locks));
   await world.runUntil(10_000);
   return records;

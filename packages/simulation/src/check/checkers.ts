@@ -1,6 +1,7 @@
 import type { Finding, History, LockRecord } from "../history/history.ts";
 import { conflict, overlap } from "../history/resources.ts";
 import { backlogs, expenses } from "./cost-checkers.ts";
+import { mayBeUnordered } from "./empty-spells.ts";
 import { queueJumps, starvation } from "./order-checkers.ts";
 import { delays, monopolies, standstills } from "./waiting-checkers.ts";
 import { type WaitingLimits, waitingLimits } from "./waiting-limits.ts";
@@ -71,8 +72,9 @@ function overlaps({ locks }: History): Finding[] {
  * Finds tokens of a resource that repeat, or that do not grow from a lock to one requested after it was granted. Shared
  * locks may have the same token.
  */
-function disorder({ locks }: History): Finding[] {
+function disorder({ locks, emptySpells }: History): Finding[] {
   return pairsOf(locks).flatMap(([a, b]) => {
+    if (mayBeUnordered(a, b, emptySpells)) return [];
     const atMs = Math.max(a.grantedAtMs, b.grantedAtMs);
     const [first, second] = a.grantedAtMs < b.startedAtMs ? [a, b] : [b, a];
     if (a.fence === b.fence) {
@@ -85,22 +87,37 @@ function disorder({ locks }: History): Finding[] {
   });
 }
 
-function lostInFencedStorage({ lostUpdates }: History): Finding[] {
+function lostInFencedStorage({ lostUpdates, locks, emptySpells }: History): Finding[] {
+  const areOrdered = areOrderedIn(locks, emptySpells);
   return lostUpdates
-    .filter(({ storage }) => storage === "checks all")
+    .filter(({ storage, lost, by }) => storage === "checks all" && areOrdered(lost, by))
     .map(({ atMs, resource, lost, by }) => ({
       atMs,
       what: `lock ${by} overwrote the update of lock ${lost} on ${resource}, in a storage that checks every token`,
     }));
 }
 
-function changedInFencedStorage({ nonrepeatableReads }: History): Finding[] {
+function changedInFencedStorage({ nonrepeatableReads, locks, emptySpells }: History): Finding[] {
+  const areOrdered = areOrderedIn(locks, emptySpells);
   return nonrepeatableReads
-    .filter(({ storage }) => storage === "checks all")
+    .filter(({ storage, reader, writer }) => storage === "checks all" && areOrdered(reader, writer))
     .map(({ atMs, resource, reader, writer }) => ({
       atMs,
       what: `lock ${writer} changed ${resource} between two reads of lock ${reader}, in a storage that checks every token`,
     }));
+}
+
+/** Returns whether the tokens of two attempts, by their names, must be in order. */
+function areOrderedIn(
+  locks: readonly LockRecord[],
+  spells: History["emptySpells"],
+): (one: string, other: string) => boolean {
+  if (spells.length === 0) return () => true;
+  const lockOf = new Map(locks.map((lock) => [lock.attempt, lock]));
+  return (one, other) => {
+    const [a, b] = [lockOf.get(one), lockOf.get(other)];
+    return a === undefined || b === undefined || !mayBeUnordered(a, b, spells);
+  };
 }
 
 function stagnation({ recovery }: History): Finding[] {

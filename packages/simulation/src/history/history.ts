@@ -24,6 +24,20 @@ export interface History {
   readonly leaks: readonly Incident[];
   /** The outcome of the final test, when no fault is left. */
   readonly recovery: Recovery | undefined;
+  /** The times during which a node lacked the counters that it had lost, until an operator healed it. */
+  readonly emptySpells: readonly EmptySpell[];
+}
+
+/** From the moment when a node lost its memory until an operator had healed it. */
+export interface EmptySpell {
+  /** The node. */
+  readonly node: string;
+  /** When it lost its counters. */
+  readonly lostAtMs: number;
+  /** When it voted again; undefined if it did not vote before it was healed. */
+  readonly votesFromMs: number | undefined;
+  /** When the operator learned that it was healed; undefined if it never was. */
+  readonly healedAtMs: number | undefined;
 }
 
 /** Whether a lock excludes all others on its resources, or only exclusive ones. */

@@ -1,4 +1,4 @@
-import type { AcquireRequest, Lock } from "@holdfast/core";
+import { type AcquireRequest, type AttemptSettledEvent, EpochError, type Lock } from "@holdfast/core";
 import { describeFault } from "../report/describe-fault.ts";
 import type { Log } from "../report/timeline.ts";
 import type { Fault } from "../scenario/fault.ts";
@@ -7,6 +7,7 @@ import type {
   AttemptRecord,
   CollectionRecord,
   Completion,
+  EmptySpell,
   History,
   Incident,
   LockMode,
@@ -61,7 +62,7 @@ export class HeldRecord implements LockRecord {
    */
   constructor(process: ClientProcess, lock: Lock, attempt: Attempt, handOver: HandOver | undefined, use: LockUse) {
     this.process = process;
-    this.client = process.name;
+    this.client = attempt.client;
     this.attempt = attempt.name;
     this.takenOverFrom = handOver?.from.attempt;
     this.startedAtMs = attempt.startedAtMs;
@@ -129,6 +130,22 @@ interface HandOver {
   readonly startedAtAwakeMs: number;
 }
 
+/** When clients of an epoch are served. */
+interface Served {
+  readonly fromMs: number;
+  untilMs: number;
+}
+
+/** The name of a client in each epoch, as each of its `Redlock`s waits on its own. */
+export function nameInEpoch(client: string, epoch: number): string {
+  return epoch === 1 ? client : `${client} in epoch ${epoch}`;
+}
+
+/** The epoch of the client that signed a claim. */
+function epochOf(owner: string): number {
+  return Number(/\.(\d+)$/.exec(owner)?.[1] ?? 1);
+}
+
 /** What identifies an attempt. */
 type Claimed = Pick<AcquireRequest, "owner" | "resources" | "takeover">;
 
@@ -146,6 +163,9 @@ export class Recorder implements History {
   readonly misbehaviour: Incident[] = [];
   readonly leaks: Incident[] = [];
   recovery: Recovery | undefined;
+  readonly emptySpells: EmptySpell[] = [];
+  /** How many changes of the set of nodes have been completed. */
+  changes = 0;
   /** The faults that struck. */
   readonly faults: Fault[] = [];
   /** How many operations have ended. */
@@ -160,6 +180,9 @@ export class Recorder implements History {
   readonly #excuses = new Set<string>();
   readonly #attemptsOf = new Map<string, number>();
   readonly #waiters = new Map<string, Waiters>();
+  readonly #served = new Map<number, Served>([[1, { fromMs: 0, untilMs: Infinity }]]);
+  /** The owners of attempts that a node refused because of the epoch. */
+  readonly #refused = new Set<string>();
   readonly #lockMap = new LockMap();
   readonly #ownerless = new Map<string, ClientProcess>();
   readonly #onTheWay = new Map<string, number>();
@@ -175,11 +198,41 @@ export class Recorder implements History {
     this.isFaultless = isFaultless;
   }
 
-  /** Starts recording how the calls of a process wait. */
-  follow(process: ClientProcess, terms: WaitingTerms): Waiters {
-    const waiters = new Waiters(process, terms, this.#lockMap, this.waiters);
-    this.#waiters.set(process.name, waiters);
+  /** Starts recording how the calls of a process wait in an epoch. */
+  follow(process: ClientProcess, terms: WaitingTerms, epoch = 1): Waiters {
+    const name = nameInEpoch(process.name, epoch);
+    const waiters = new Waiters(process, name, terms, this.#lockMap, this.waiters);
+    this.#waiters.set(name, waiters);
     return waiters;
+  }
+
+  #waitersOf(owner: string, process: ClientProcess): Waiters | undefined {
+    return this.#waiters.get(nameInEpoch(process.name, epochOf(owner)));
+  }
+
+  /** Notes that nodes serve clients of an epoch from now on. */
+  serves(epoch: number, atMs: number): void {
+    this.#served.set(epoch, { fromMs: atMs, untilMs: Infinity });
+  }
+
+  /** Notes that the operator starts to make nodes refuse the clients of an epoch. */
+  stopsServing(epoch: number, atMs: number): void {
+    const served = this.#served.get(epoch);
+    if (served !== undefined) served.untilMs = Math.min(served.untilMs, atMs);
+  }
+
+  /** Notes that a node rejected a request of an attempt. */
+  refused(owner: string, reason: unknown): void {
+    if (reason instanceof EpochError) this.#refused.add(owner);
+  }
+
+  /** Records an attempt that failed because of its epoch, although clients of this epoch were served all the time. */
+  #checkEpoch({ name, owner, startedAtMs }: Attempt, process: ClientProcess): void {
+    if (!this.#refused.has(owner)) return;
+    const epoch = epochOf(owner);
+    const { fromMs, untilMs } = this.#served.get(epoch) ?? { fromMs: Infinity, untilMs: -Infinity };
+    if (startedAtMs < fromMs || process.nowMs > untilMs) return;
+    this.misbehaved(process.nowMs, process.name, `cannot make attempt ${name}: nodes refuse its epoch, ${epoch}`);
   }
 
   /** Notes that all faults, and what they left behind, are over: resources without a lock can be locked. */
@@ -192,10 +245,11 @@ export class Recorder implements History {
   attemptOf({ owner, resources, takeover }: Claimed, process: ClientProcess): Attempt {
     const known = this.#attempts.get(owner);
     if (known !== undefined) return known;
-    const { name: client, nowMs: startedAtMs, awakeMs: startedAtAwakeMs } = process;
-    const number = (this.#attemptsOf.get(client) ?? 0) + 1;
-    this.#attemptsOf.set(client, number);
-    const name = `${client}.${number}`.replace(/^client /, "");
+    const { nowMs: startedAtMs, awakeMs: startedAtAwakeMs } = process;
+    const number = (this.#attemptsOf.get(process.name) ?? 0) + 1;
+    this.#attemptsOf.set(process.name, number);
+    const name = `${process.name}.${number}`.replace(/^client /, "");
+    const client = nameInEpoch(process.name, epochOf(owner));
     const times = { startedAtMs, startedAtAwakeMs, settledAtMs: undefined, collectedSinceMs: undefined };
     const takesOver = takeover === undefined ? undefined : this.#attempts.get(takeover);
     const attempt: Attempt = { name, client, owner, resources, takesOver, ...times };
@@ -206,13 +260,14 @@ export class Recorder implements History {
   }
 
   /** Notes the outcome of an attempt. */
-  settled(owner: string, isWon: boolean, process: ClientProcess): void {
+  settled(owner: string, outcome: AttemptSettledEvent["outcome"], process: ClientProcess): void {
     const attempt = this.#attempts.get(owner);
-    this.#waiters.get(process.name)?.settles(owner);
+    this.#waitersOf(owner, process)?.settles(owner);
     this.#setOwnerless(owner, process);
     if (attempt === undefined) return;
     attempt.settledAtMs = process.nowMs;
-    if (!isWon) return;
+    if (outcome === "misconfigured") this.#checkEpoch(attempt, process);
+    if (outcome !== "acquired" && outcome !== "collected") return;
     const predecessor = attempt.takesOver;
     attempt.collectedSinceMs = predecessor?.collectedSinceMs ?? process.awakeMs;
     if (predecessor !== undefined) this.#endCollection(predecessor, process);
@@ -221,7 +276,7 @@ export class Recorder implements History {
   /** Notes that a claim is being released. */
   givesUp(owner: string, process: ClientProcess): void {
     const attempt = this.#attempts.get(owner);
-    this.#waiters.get(process.name)?.settles(owner);
+    this.#waitersOf(owner, process)?.settles(owner);
     if (attempt !== undefined) this.#endCollection(attempt, process);
   }
 
@@ -238,7 +293,7 @@ export class Recorder implements History {
   ended(owner: string, process: ClientProcess): void {
     const record = this.#held.get(owner);
     if (record !== undefined) record.endedAtMs ??= process.nowMs;
-    this.#waiters.get(process.name)?.ends(owner);
+    this.#waitersOf(owner, process)?.ends(owner);
     this.#setOwnerless(owner, process);
   }
 
@@ -277,7 +332,7 @@ export class Recorder implements History {
   #isCollected(owner: string, process: ClientProcess): boolean {
     const attempt = this.#attempts.get(owner);
     if (attempt?.collectedSinceMs === undefined || this.#collected.has(attempt)) return false;
-    return this.#waiters.get(process.name)?.isCollected(attempt.resources) ?? false;
+    return this.#waitersOf(owner, process)?.isCollected(attempt.resources) ?? false;
   }
 
   /** The lock that an attempt took over, directly or through collected claims. */

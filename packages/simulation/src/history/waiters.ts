@@ -61,9 +61,14 @@ export class Waiter implements WaiterRecord {
   readonly #process: ClientProcess;
   readonly #calledAtAwakeMs: number;
 
-  constructor(process: ClientProcess, { resources, mode = "exclusive", timeoutMs }: Call, terms: WaitingTerms) {
+  constructor(
+    process: ClientProcess,
+    client: string,
+    { resources, mode = "exclusive", timeoutMs }: Call,
+    terms: WaitingTerms,
+  ) {
     this.#process = process;
-    this.client = process.name;
+    this.client = client;
     this.resources = resources.toSorted();
     this.mode = mode;
     this.timeoutMs = timeoutMs;
@@ -107,6 +112,7 @@ export class Waiter implements WaiterRecord {
  */
 export class Waiters {
   readonly #process: ClientProcess;
+  readonly #name: string;
   /** How its core waits. */
   readonly terms: WaitingTerms;
   readonly #locks: LockMap;
@@ -124,12 +130,14 @@ export class Waiters {
 
   /**
    * @param process the process that makes the calls
+   * @param name the name of the process in the records
    * @param terms how its core waits
    * @param locks the locks of all processes
    * @param records receives all calls, in order of arrival
    */
-  constructor(process: ClientProcess, terms: WaitingTerms, locks: LockMap, records: Waiter[]) {
+  constructor(process: ClientProcess, name: string, terms: WaitingTerms, locks: LockMap, records: Waiter[]) {
     this.#process = process;
+    this.#name = name;
     this.terms = terms;
     this.#locks = locks;
     this.#records = records;
@@ -137,7 +145,7 @@ export class Waiters {
 
   /** Adds a call that starts to wait. */
   enter(call: Call): Waiter {
-    const waiter = new Waiter(this.#process, call, { ...this.terms, attemptMs: this.#attemptMs });
+    const waiter = new Waiter(this.#process, this.#name, call, { ...this.terms, attemptMs: this.#attemptMs });
     this.#records.push(waiter);
     for (const resource of waiter.resources) {
       const queue = this.#queues.get(resource) ?? new Set();

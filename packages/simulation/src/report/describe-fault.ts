@@ -26,7 +26,8 @@ export function describeFault(fault: Fault): string {
     case "node crash": {
       const manner = fault.isSilent ? "goes silent" : "crashes";
       const guard = fault.guardMs === undefined ? "" : `; then it does not vote for ${ms(fault.guardMs)}`;
-      const memory = fault.memory === "lost" ? `, and forgets everything${guard}` : "";
+      const healing = fault.healed === undefined ? "" : `; the operator heals it ${fault.healed}`;
+      const memory = fault.memory === "lost" ? `, and forgets everything${guard}${healing}` : "";
       return `node ${fault.node} ${manner} ${Number.isFinite(fault.forMs) ? `for ${ms(fault.forMs)}` : "for good"}${memory}`;
     }
     case "client crash":

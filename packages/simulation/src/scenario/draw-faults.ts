@@ -1,7 +1,7 @@
 import type { Dice } from "./dice.ts";
 import type { Fault } from "./fault.ts";
 import type { FaultClass, Hazard, OrdinaryKind } from "./fault-classes.ts";
-import type { FullSettings } from "./scenario.ts";
+import { type FullSettings, operatorName } from "./scenario.ts";
 
 /** The parts of a scenario that its faults depend on. */
 export interface Outline {
@@ -14,6 +14,8 @@ export interface Outline {
   readonly longestTtlMs: number;
   /** Roughly how long the work takes: faults strike within this time. */
   readonly horizonMs: number;
+  /** Whether the set of nodes changes meanwhile. */
+  readonly isChanging: boolean;
 }
 
 /** The longest pause before an access, in milliseconds: less than the margin that careful clients keep. */
@@ -160,7 +162,80 @@ const hazards: Readonly<Record<Hazard, (dice: Dice, outline: Outline) => Fault[]
     const clients = dice.some(outline.clients, dice.integer(1, outline.clients.length));
     return [...amnesia(dice, outline, atMs), ...clients.map((of) => jump(of, atMs, -dice.between(1000, 5000)))];
   },
+
+  // Clocks that are wrong by more than a day also make nodes cap the tokens that clients propose.
+  "empty restart": (dice, outline) => {
+    const wrong = dice.some(outline.clients, dice.integer(0, outline.clients.length));
+    return [
+      ...many(dice, 4, () => emptyRestart(dice, outline, dice.chance(0.7))).flat(),
+      ...wrong.map((of) => jump(of, moment(dice, outline), -dice.between(1000, 5000))),
+      ...wrongClocks(dice.fork("clocks"), outline),
+    ];
+  },
 };
+
+const dayMs = 86_400_000;
+
+/** Wall clocks that are wrong from the start: those of clients, and in some worlds those of nodes. */
+function wrongClocks(dice: Dice, { clients, nodes }: Outline): Fault[] {
+  if (dice.chance(0.3)) return [];
+  const areNodesWrong = dice.chance(0.3);
+  return [
+    ...clients.map((of) => jump(of, 0, dice.between(-farMs, farMs))),
+    ...nodes.filter(() => areNodesWrong && dice.chance(0.5)).map((of) => jump(of, 0, dice.between(-3, 1) * dayMs)),
+  ];
+}
+
+/**
+ * A node that comes back empty, and that an operator heals at once or later. In half of the cases, clients reach only
+ * some of the other nodes before it, and only the rest of them afterwards: then all depends on the counters of this one.
+ */
+function emptyRestart(dice: Dice, outline: Outline, isHeldBack: boolean): Fault[] {
+  const { nodes, clients, longestTtlMs } = outline;
+  const node = dice.pick(nodes);
+  const [atMs, forMs, guardMs] = [moment(dice, outline), dice.between(1, longestTtlMs / 10), longestTtlMs * 1.02];
+  const healAfterMs = dice.pick([0, dice.between(0, longestTtlMs), dice.between(1, 3) * longestTtlMs]);
+  const healed = isHeldBack ? "before it votes" : "while it votes";
+  const isSilent = dice.chance(0.5);
+  const crash: Fault = {
+    kind: "node crash",
+    node,
+    atMs,
+    memory: "lost",
+    forMs,
+    isSilent,
+    guardMs,
+    healed,
+    healAfterMs,
+  };
+  if (dice.chance(0.5)) return [crash];
+  const others = dice.some(
+    nodes.filter((other) => other !== node),
+    nodes.length - 1,
+  );
+  const half = Math.floor(others.length / 2);
+  const lockers = clients.filter((client) => client !== operatorName);
+  const cut = (cutOff: readonly string[], fromMs: number, lastsMs: number): Fault => {
+    return { kind: "partition", clients: lockers, nodes: cutOff, part: "both", atMs: fromMs, forMs: lastsMs };
+  };
+  const healedMs = atMs + Math.max(forMs + guardMs, healAfterMs) + 4 * outline.settings.nodeTimeoutMs;
+  const beforeMs = dice.between(0.5, 2) * longestTtlMs;
+  return [
+    crash,
+    cut(others.slice(half), Math.max(0, atMs - beforeMs), Math.min(atMs, beforeMs)),
+    cut(others.slice(0, half), healedMs, dice.between(0.5, 2) * longestTtlMs),
+  ];
+}
+
+/** Faults that strike the operator and, in some worlds, nodes that come back empty while their set changes. */
+function drawChangingFaults(dice: Dice, outline: Outline): Fault[] {
+  const crash = (): Fault => ({ kind: "client crash", client: operatorName, atMs: moment(dice, outline) });
+  return [
+    ...(dice.chance(0.5) ? many(dice, 4, crash) : []),
+    ...(dice.chance(0.3) ? many(dice, 3, () => emptyRestart(dice, outline, true)).flat() : []),
+    ...wrongClocks(dice.fork("clocks"), outline),
+  ];
+}
 
 /**
  * Once counters are lost, the order of tokens depends on clients with correct wall clocks and attempts that start after
@@ -174,17 +249,31 @@ const spared: Readonly<Record<Hazard, readonly OrdinaryKind[]>> = {
   "node clock jump": [],
   "memory loss": notWithLostCounters,
   "memory loss and a clock set back": [],
+  // If the wall clock is set back while the monotonic one stands still, no clock is right.
+  "empty restart": ["delayed restart", "suspension"],
 };
 
 /**
  * Draws the faults of a class. Each kind strikes in about half of the runs, as some faults hide the effect of others.
  */
 export function drawFaults(dice: Dice, { faults, hazards: possible }: FaultClass, outline: Outline): Fault[] {
+  const { isChanging } = outline;
   const hazard = possible.length > 0 ? dice.fork("hazard").pick(possible) : undefined;
-  const impossible = new Set([...(hazard === undefined ? [] : spared[hazard]), ...excluded(dice, outline)]);
+  const impossible = new Set([
+    ...(hazard === undefined ? [] : spared[hazard]),
+    ...excluded(dice, outline),
+    ...(isChanging ? ["delayed restart"] : []),
+  ]);
   const kinds = faults.filter((kind) => !impossible.has(kind) && dice.fork(kind).fork("strikes").chance(0.5));
   const drawn = kinds.flatMap((kind) => ordinary[kind](dice.fork(kind), outline));
+  if (isChanging) return [...drawn.filter(isPassing), ...drawChangingFaults(dice.fork("changing"), outline)];
+  if (hazard === "empty restart") return [...drawn.filter(isPassing), ...hazards[hazard](dice.fork(hazard), outline)];
   return hazard === undefined ? drawn : [...drawn, ...hazards[hazard](dice.fork(hazard), outline)];
+}
+
+/** Whether a fault ends by itself: without enough nodes, an operator cannot finish. */
+function isPassing(fault: Fault): boolean {
+  return fault.kind !== "node crash" || Number.isFinite(fault.forMs);
 }
 
 /** Draws the kinds to leave out because no lock survives their combination. */

@@ -1,5 +1,6 @@
 import { Dice } from "./dice.ts";
 import { drawFaults, longestSlipMs } from "./draw-faults.ts";
+import { drawMembership, drawSteadyWorkers } from "./draw-membership.ts";
 import { drawBusyWorkers, drawOrder, drawPrograms, drawStorm, type Workers } from "./draw-programs.ts";
 import { drawReaders, drawSharing, withModes } from "./draw-sharing.ts";
 import { type FaultClassName, faultClasses } from "./fault-classes.ts";
@@ -8,6 +9,7 @@ import {
   longestTtlMs,
   nodeNames,
   type Operation,
+  operatorName,
   quorumOf,
   type Scenario,
   type ScenarioClient,
@@ -23,22 +25,28 @@ export function drawScenario(faults: FaultClassName, seed: number): Scenario {
     throw new RangeError(`faults must be ${Object.keys(faultClasses).join(", ")}, not ${JSON.stringify(faults)}`);
   }
   const dice = new Dice(seed).fork(faults);
-  const nodes = dice.pick([1, 2, 3, 3, 3, 3, 3, 4, 5, 5]);
+  const { isChanging = false, hazards } = faultClasses[faults];
+  const isHealing = hazards.includes("empty restart");
+  const few = dice.pick([1, 2, 3, 3, 3, 3, 3, 4, 5, 5]);
   const ttlMs = dice.pick([200, 500, 1000, 3000]);
-  const horizonMs = 4 * ttlMs;
-  const { clients, isFaultless, isReading } = drawWork(dice, ttlMs);
+  const membership = isChanging ? drawMembership(dice.fork("membership"), ttlMs) : undefined;
+  const nodes = membership === undefined ? few : 10;
+  const isSteady = isChanging || (isHealing && dice.fork("steady").chance(0.7));
+  const horizonMs = (isChanging ? 12 : isHealing ? 6 : 4) * ttlMs;
+  const { clients, isFaultless, isReading } = drawWork(dice, ttlMs, isSteady);
   const settings = {
-    ...drawSettings(dice.fork("settings"), ttlMs, isReading ? undefined : nodes),
+    ...drawSettings(dice.fork("settings"), ttlMs, isReading || isChanging || isHealing ? undefined : nodes),
     unwatchable: drawUnwatchable(dice.fork("unwatchable"), nodeNames(nodes)),
     calmAfterMs: horizonMs,
   };
-  const scenario = complete({ seed, nodes, clients, settings });
+  const scenario = complete({ seed, nodes, clients, settings, membership });
   if (isFaultless && faultClasses[faults].hazards.length === 0) return scenario;
   const outline = {
-    ...{ nodes: nodeNames(nodes), clients: clients.map(({ name }) => name) },
+    ...{ nodes: membership === undefined ? nodeNames(nodes) : [...new Set(membership.sets.flat())], isChanging },
+    clients: [...clients.map(({ name }) => name), ...(isChanging || isHealing ? [operatorName] : [])],
     ...{
       settings: scenario.settings,
-      minority: nodes - quorumOf(scenario),
+      minority: nodes - quorumOf(nodes, scenario.settings),
       horizonMs,
       longestTtlMs: longestTtlMs(scenario),
     },
@@ -58,7 +66,7 @@ interface Work {
  * Draws what the clients do: mixed operations in most worlds; programs, crowds, storms and readers that test waiting in
  * others. In some worlds of each kind, clients share locks.
  */
-function drawWork(dice: Dice, ttlMs: number): Work {
+function drawWork(dice: Dice, ttlMs: number, isSteady: boolean): Work {
   const kind = dice.fork("kind").next();
   const few = dice.pick([2, 2, 3, 4]);
   const contention = drawContention(dice.fork("waiters"));
@@ -66,6 +74,7 @@ function drawWork(dice: Dice, ttlMs: number): Work {
   const sharing = drawSharing(dice.fork("sharing"));
   const drawWorkersOf = (name: string): Workers => {
     const own = dice.fork(name);
+    if (isSteady) return drawSteadyWorkers(own, ttlMs);
     if (sharing.isReading) return drawReaders(own, ttlMs);
     if (kind < 0.01) return name === "client 1" ? drawStorm(own, ttlMs) : drawPrograms(own, ttlMs, order);
     if (kind < 0.05) return drawBusyWorkers(own, ttlMs, order);
@@ -74,7 +83,8 @@ function drawWork(dice: Dice, ttlMs: number): Work {
     return isCrowded ? drawCrowd(own, ttlMs) : drawWorkers(own, ttlMs);
   };
   const isDeaf = dice.fork("deaf").chance(0.2);
-  const clients = Array.from({ length: few + contention.more }, (_, index) => {
+  // Many processes that never rest would split most votes for as long as they run.
+  const clients = Array.from({ length: isSteady ? few : few + contention.more }, (_, index) => {
     const name = `client ${index + 1}`;
     const listens = !isDeaf || dice.fork(`deaf ${name}`).chance(0.5);
     const client = { name, workers: drawWorkersOf(name), ...(listens ? {} : { listens }) };

@@ -9,6 +9,8 @@ export interface FaultClass {
   readonly faults: readonly OrdinaryKind[];
   /** In each run, one of these strikes as well and may break what `mayBreak` lists. */
   readonly hazards: readonly Hazard[];
+  /** Whether the set of nodes changes while clients lock. Default: it does not. */
+  readonly isChanging?: boolean;
   /** The checkers that may find violations; many runs must show one by the first of them. All others must find none. */
   readonly mayBreak: readonly Checker[];
 }
@@ -19,11 +21,16 @@ export interface FaultClass {
  */
 export type OrdinaryKind = Exclude<FaultKind, "late access"> | "delayed restart";
 
-/** A fault beyond what a lock that times out can survive. */
-export type Hazard = "late act" | "node clock jump" | "memory loss" | "memory loss and a clock set back";
+/** A fault beyond what a lock that times out can survive, unless an operator heals nodes that have lost counters. */
+export type Hazard =
+  | "late act"
+  | "node clock jump"
+  | "memory loss"
+  | "memory loss and a clock set back"
+  | "empty restart";
 
 /** The names of the classes. */
-export type FaultClassName = "survivable" | "lock-breaking" | "fence-breaking";
+export type FaultClassName = "survivable" | "lock-breaking" | "fence-breaking" | "healed" | "changing";
 
 const ordinary: readonly OrdinaryKind[] = [
   "lost message",
@@ -64,5 +71,18 @@ export const faultClasses: Readonly<Record<FaultClassName, FaultClass>> = {
     faults: ordinary,
     hazards: ["memory loss and a clock set back"],
     mayBreak: ["fence order", "mutual exclusion", "fenced storage"],
+  },
+  healed: {
+    meaning: "nodes that come back empty until an operator heals them, and wrong clocks",
+    faults: ordinary,
+    hazards: ["empty restart"],
+    mayBreak: [],
+  },
+  changing: {
+    meaning: "an operator changes the set of nodes meanwhile, and crashes",
+    faults: ordinary,
+    hazards: [],
+    isChanging: true,
+    mayBreak: [],
   },
 };

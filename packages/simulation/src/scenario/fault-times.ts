@@ -10,9 +10,12 @@ export function endOf(fault: Fault): number {
   return startMs + durationOf(fault);
 }
 
-/** Returns how long claims may outlast their ttl because nodes' clocks are set back, in milliseconds. */
+/**
+ * Returns how long claims may outlast their ttl because nodes' clocks are set back, in milliseconds. A clock that is
+ * wrong from the start expires claims correctly.
+ */
 export function setBackMs({ faults }: FullScenario, nodes: readonly string[]): number {
-  const jumps = faults.filter((fault) => fault.kind === "clock jump" && nodes.includes(fault.of));
+  const jumps = faults.filter((fault) => fault.kind === "clock jump" && fault.atMs > 0 && nodes.includes(fault.of));
   return jumps.reduce((sum, jump) => sum + Math.abs("byMs" in jump ? jump.byMs : 0), 0);
 }
 
@@ -29,10 +32,13 @@ export function calmFromMs(scenario: FullScenario, nodes: readonly string[]): nu
   return lastMs + (longestTtlMs(scenario) + setBackMs(scenario, nodes)) * slowest;
 }
 
+type Duration = "forMs" | "byMs" | "afterMs" | "guardMs" | "healAfterMs";
+
 /** How long a fault lasts, or delays a message. */
 function durationOf(fault: Fault): number {
-  const { forMs, byMs, afterMs, guardMs } = fault as Partial<Record<"forMs" | "byMs" | "afterMs" | "guardMs", number>>;
-  const lastsMs = forMs !== undefined && Number.isFinite(forMs) ? forMs + (guardMs ?? 0) : 0;
+  const { forMs, byMs, afterMs, guardMs, healAfterMs } = fault as Partial<Record<Duration, number>>;
+  const lastsMs =
+    forMs !== undefined && Number.isFinite(forMs) ? Math.max(forMs + (guardMs ?? 0), healAfterMs ?? 0) : 0;
   const lateMs = fault.kind === "clock jump" ? 0 : (byMs ?? 0);
   return Math.max(lastsMs, lateMs, afterMs ?? 0);
 }

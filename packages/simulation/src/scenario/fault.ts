@@ -143,6 +143,13 @@ export interface NodeCrash extends FaultOf<"node crash">, Span {
    * memory. Default 0.
    */
   readonly guardMs?: number;
+  /**
+   * Whether the operator heals it: before it votes again, or later, while it votes. Only if it has lost its memory. It
+   * keeps its memory after all if too few nodes of one of its sets would be left to heal it. Default: nobody heals it.
+   */
+  readonly healed?: "before it votes" | "while it votes";
+  /** When the operator begins to heal it, in milliseconds after the crash. Default: when its guard is over. */
+  readonly healAfterMs?: number;
 }
 
 /** A client that stops without releasing anything. */

@@ -17,6 +17,32 @@ export interface Scenario {
   readonly faults?: readonly Fault[];
   /** The settings of clients and network. */
   readonly settings?: ScenarioSettings;
+  /** How the set of nodes changes. Default: clients use all nodes all the time. */
+  readonly membership?: Membership | undefined;
+}
+
+/**
+ * Changes of the set of nodes while clients lock. An operator takes the nodes from each set to the next one with
+ * `migration()` of core, and repeats each step until it succeeds. Clients follow: each opens another `Redlock` for each
+ * stage, and closes the one before when its locks have ended.
+ */
+export interface Membership {
+  /** The names of the nodes in each set: the one at the start, and the one after each change. */
+  readonly sets: readonly (readonly string[])[];
+  /** When the first change begins, in milliseconds. Default 0. */
+  readonly startMs?: number;
+  /** The longest time after which a client follows to a stage that it may enter, in milliseconds. Default 0. */
+  readonly followMs?: number;
+  /**
+   * `in order`: the operator goes on when all clients have followed. `operator hurries`: it does not wait for them, so
+   * clients that are late are refused. `clients hurry`: some clients skip the joint stage of a change as soon as it has
+   * begun, and are refused until that stage is over. Default `in order`.
+   */
+  readonly discipline?: "in order" | "operator hurries" | "clients hurry";
+  /** When a client closes the `Redlock` of the stage before. Calls that wait are then repeated. Default: without calls. */
+  readonly closes?: "at once" | "without calls";
+  /** See `MigrationOptions` of core, in milliseconds. Default: one ttl. */
+  readonly watchMs?: number;
 }
 
 /** The settings that all clients of a scenario share. Durations are in milliseconds. */
@@ -96,8 +122,9 @@ export interface Operation {
 }
 
 /** A scenario with all defaults filled in. */
-export interface FullScenario extends Required<Scenario> {
+export interface FullScenario extends Required<Omit<Scenario, "membership">> {
   readonly settings: FullSettings;
+  readonly membership: Required<Membership> | undefined;
 }
 
 /** Settings with all defaults filled in, except those that core decides. */
@@ -105,12 +132,18 @@ export type FullSettings = Required<Omit<ScenarioSettings, "quorum">> & Pick<Sce
 
 /** Fills in the defaults. */
 export function complete(scenario: Scenario): FullScenario {
-  const { seed = 1, nodes = 5, clients, faults = [], settings = {} } = scenario;
+  const { seed = 1, clients, faults = [], settings = {}, membership } = scenario;
+  const { nodes = membership === undefined ? 5 : highestOf(membership.sets) } = scenario;
+  const { ttlMs = 1000 } = settings;
   return {
     seed,
     nodes,
     clients,
     faults,
+    membership: membership && {
+      ...{ startMs: 0, followMs: 0, discipline: "in order", closes: "without calls", watchMs: ttlMs },
+      ...membership,
+    },
     settings: {
       ttlMs: 1000,
       nodeTimeoutMs: 50,
@@ -132,15 +165,46 @@ export function nodeNames(count: number): string[] {
   return Array.from({ length: count }, (_, index) => String.fromCharCode("A".charCodeAt(0) + index));
 }
 
-/** How many nodes must grant a lock. */
-export function quorumOf({ nodes, settings }: Pick<FullScenario, "nodes" | "settings">): number {
+/** Returns the position of the highest name in any of these sets, from 1. */
+function highestOf(sets: Membership["sets"]): number {
+  return 1 + Math.max(...sets.flat().map((name) => nodeNames(26).indexOf(name)));
+}
+
+/** How many of so many nodes must grant a lock. */
+export function quorumOf(nodes: number, settings: Pick<FullSettings, "quorum">): number {
   return settings.quorum ?? Math.floor(nodes / 2) + 1;
 }
 
-/** Whether a majority of the nodes notifies a client of releases, so that it misses none. */
-export function isNotified({ nodes, settings }: FullScenario, { listens = true }: ScenarioClient): boolean {
-  return listens && nodes - settings.unwatchable.length > nodes / 2;
+/** By how much the epochs of two neighbouring stages differ. A change has two: joint clients, and the new set. */
+export const epochsPerStage = 2;
+
+/** The epoch of clients that have gone through this many changes, and have not begun another. */
+export function epochAfter(changes: number): number {
+  return 1 + 2 * epochsPerStage * changes;
 }
+
+/** The sets of nodes of which clients of an epoch need a quorum each: one, or the old and the new one. */
+export function setsAt(epoch: number, { nodes, membership }: FullScenario): readonly (readonly string[])[] {
+  if (membership === undefined) return [nodeNames(nodes)];
+  const changes = (epoch - 1) / (2 * epochsPerStage);
+  return membership.sets.slice(Math.floor(changes), Math.ceil(changes) + 1);
+}
+
+/** The epoch of clients after all changes. */
+export function lastEpoch({ membership }: FullScenario): number {
+  return membership === undefined ? 1 : epochAfter(membership.sets.length - 1);
+}
+
+/** Whether a majority of the nodes of each set notifies a client of releases, so that it misses none. */
+export function isNotified(scenario: FullScenario, epoch: number, { listens = true }: ScenarioClient): boolean {
+  const { unwatchable } = scenario.settings;
+  const isEnough = (set: readonly string[]): boolean =>
+    set.filter((name) => !unwatchable.includes(name)).length > set.length / 2;
+  return listens && setsAt(epoch, scenario).every(isEnough);
+}
+
+/** The name of the process that changes the set of nodes, and heals nodes. */
+export const operatorName = "operator";
 
 /** Returns all operations of the clients, nested ones included. */
 export function operationsOf(clients: FullScenario["clients"]): Operation[] {
@@ -175,11 +239,11 @@ export function longestTtlMs({ clients, settings }: Pick<FullScenario, "clients"
  * @throws {RangeError} if a fault names a client or node that the scenario does not have, so that it would never strike
  */
 export function assertKnownNames({ nodes, clients, faults }: FullScenario): void {
-  const known = new Set([...nodeNames(nodes), ...clients.map(({ name }) => name)]);
+  const known = new Set([...nodeNames(nodes), ...clients.map(({ name }) => name), operatorName]);
   for (const fault of faults) {
     const unknown = namesIn(fault).find((name) => !known.has(name));
     if (unknown === undefined) continue;
-    const names = [...known].join(", ");
+    const names = [...known].filter((name) => name !== operatorName).join(", ");
     throw new RangeError(`the fault "${fault.kind}" names ${JSON.stringify(unknown)}, which is not one of ${names}`);
   }
 }

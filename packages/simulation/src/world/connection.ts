@@ -1,32 +1,14 @@
 import type { AcquireReply, ExtendReply, LockNode, ReleaseReply } from "@holdfast/core";
 import { type Asked, describeReply, describeRequest, type Method } from "../report/describe-reply.ts";
-import type { Remark } from "../report/timeline.ts";
-import type { Dice } from "../scenario/dice.ts";
-import type { Fault, LateMessage, LostMessage, RepeatedMessage } from "../scenario/fault.ts";
+import type { Fault } from "../scenario/fault.ts";
 import type { ClientProcess } from "./client-process.ts";
-import { type Network, Wire } from "./network.ts";
+import { Link } from "./link.ts";
+import type { Network } from "./network.ts";
 import { holdersIn, type NodeHost } from "./node-host.ts";
-import { type InFlight, Traffic } from "./traffic.ts";
+import { Traffic } from "./traffic.ts";
 import { WatchConnection, type WatchFault } from "./watch-connection.ts";
-import { phase } from "./world.ts";
-
-type PerMessage = LostMessage | LateMessage | RepeatedMessage;
 
 type Reply = AcquireReply | ExtendReply | ReleaseReply;
-
-/** A request in flight, and the promise of its reply. */
-interface Sent {
-  readonly number: number;
-  readonly method: Method;
-  readonly request: Asked;
-  /** How often the node had crashed when it was sent; undefined for a repeated message, which survives restarts. */
-  readonly life: number | undefined;
-  readonly faults: readonly PerMessage[];
-  readonly dice: Dice;
-  readonly inFlight: InFlight;
-  readonly resolve: (reply: never) => void;
-  readonly reject: (reason: Error) => void;
-}
 
 /** The connection of one client to one node: to the client it is a `LockNode`, with a network behind it. */
 export class Connection implements LockNode {
@@ -36,12 +18,8 @@ export class Connection implements LockNode {
   readonly #client: ClientProcess;
   readonly #host: NodeHost;
   readonly #network: Network;
-  readonly #faults = new Map<number, readonly PerMessage[]>();
-  readonly #dice: Dice;
-  readonly #toNode: Wire;
-  readonly #toClient: Wire;
+  readonly #link: Link;
   readonly #traffic: Traffic;
-  #requests = 0;
 
   /**
    * @param client the client that sends requests
@@ -55,18 +33,11 @@ export class Connection implements LockNode {
     this.#client = client;
     this.#host = host;
     this.#network = network;
-    this.#dice = client.dice.fork(host.name);
-    this.#toNode = new Wire(network);
-    this.#toClient = new Wire(network);
+    this.#link = new Link(client, host, network, faults);
     this.#traffic = new Traffic(client.name, host.name, () => client.nowMs);
     network.recorder.traffic.push(this.#traffic);
     if (listens && host.isWatchable)
       this.watch = new WatchConnection(client, host, network, faults.filter(isOfWatching)).watch;
-    for (const fault of faults) {
-      if (!("message" in fault)) continue;
-      const others = this.#faults.get(fault.message) ?? [];
-      this.#faults.set(fault.message, [...others, fault]);
-    }
   }
 
   acquire: LockNode["acquire"] = (request) => this.#send("acquire", request);
@@ -76,7 +47,6 @@ export class Connection implements LockNode {
   #send<Answer>(method: Method, asked: Asked): Promise<Answer> {
     const client = this.#client;
     client.step();
-    const number = ++this.#requests;
     const { recorder, waiterNames } = this.#network;
     const { waiter } = asked;
     const request = waiter === undefined ? asked : { ...asked, waiter: waiterNames.nameOf(waiter, client.name) };
@@ -85,69 +55,33 @@ export class Connection implements LockNode {
     recorder.log(client.nowMs, client.name, () => {
       return { attempt: attempt.name, to: this.name, what: describeRequest(method, request, attempt) };
     });
-    return new Promise((resolve, reject) => {
-      const faults = this.#network.isCalm ? [] : (this.#faults.get(number) ?? []);
-      const life = this.#host.lives;
-      const inFlight = this.#traffic.send(asked.timeoutMs, method !== "extend");
-      const dice = this.#dice.fork(number);
-      const sent: Sent = { number, method, request, life, faults, dice, inFlight, resolve, reject };
-      if (!this.#isLost(sent, "request")) this.#transmit(client.nowMs, sent);
-      for (const fault of faults) {
-        if (fault.kind !== "repeated message") continue;
-        this.#network.struck(fault);
-        this.#excuse(sent);
-        this.#transmit(client.nowMs + fault.afterMs, { ...sent, life: undefined });
-      }
+    const inFlight = this.#traffic.send(asked.timeoutMs, method !== "extend");
+    const forEachOwner = (note: (owner: string, node: string) => void): void => {
+      for (const owner of ownersOf(request)) note(owner, this.name);
+    };
+    const reply = this.#link.send<Reply>({
+      what: () => `${method} ${attempt.name}`,
+      ask: (node) => node[method](request as never) as Promise<Reply>,
+      departs: () => forEachOwner((owner, node) => recorder.departs(owner, node)),
+      arrives: () => {
+        forEachOwner((owner, node) => recorder.arrives(owner, node));
+        inFlight.isAnswered = true;
+      },
+      excuse: () => forEachOwner((owner, node) => recorder.excuse(owner, node)),
+      replied: (answer) => {
+        if (isDenial(answer)) void this.#reportHolders(request);
+      },
+      describe: (answer) => ({ from: this.name, ...describeReply(answer, attempt.name) }),
+      refused: (reason) => recorder.refused(request.owner, reason),
+      read: (answer) => this.#asClientSees(answer),
     });
-  }
-
-  /** Sends the request over the network. The node that is running when it arrives answers it. */
-  #transmit(departsMs: number, sent: Sent): void {
-    const { world } = this.#network;
-    const atMs = this.#toNode.carry(departsMs, this.#delayMs(sent, "request"), sent.life === undefined);
-    for (const owner of ownersOf(sent)) this.#network.recorder.departs(owner, this.name);
-    world.at(atMs, phase.input, () => {
-      if (this.#isAway(sent)) return;
-      const { node } = this.#host;
-      new Promise<Reply>((resolve) => resolve(node[sent.method](sent.request as never) as Promise<Reply>)).then(
-        (reply) => {
-          if (isDenial(reply)) void this.#reportHolders(sent.request);
-          this.#log(() => ({ from: this.name, ...describeReply(reply, this.#attemptOf(sent)) }));
-          this.#answer(sent, () => sent.resolve(this.#asClientSees(reply) as never));
-        },
-        (reason) => {
-          this.#log(() => `fails to ${sent.method} ${this.#attemptOf(sent)}: ${reason}`);
-          this.#answer(sent, () => sent.reject(reason));
-        },
-      );
-    });
+    return reply as Promise<Answer>;
   }
 
   /** The reply with the waiter names that the client's core uses. */
   #asClientSees(reply: Reply): Reply {
     const next = (reply as Partial<ReleaseReply> | undefined)?.next;
     return next === undefined ? reply : { ...reply, next: this.#network.waiterNames.waiterOf(next) };
-  }
-
-  /** Whether the node is down, or has crashed since the request was sent: the request is then lost. */
-  #isAway(sent: Sent): boolean {
-    const host = this.#host;
-    const hasCrashed = sent.life !== undefined && sent.life !== host.lives;
-    if (!host.isDown && !hasCrashed) return false;
-    this.#log(() => `does not get the request to ${sent.method} ${this.#attemptOf(sent)}`);
-    this.#excuse(sent);
-    if (!host.isSilent) this.#answer(sent, () => sent.reject(new Error("connection refused")));
-    return true;
-  }
-
-  #answer(sent: Sent, arrive: () => void): void {
-    if (this.#isLost(sent, "reply")) return;
-    const atMs = this.#toClient.carry(this.#network.world.nowMs, this.#delayMs(sent, "reply"));
-    this.#client.receive(atMs, () => {
-      for (const owner of ownersOf(sent)) this.#network.recorder.arrives(owner, this.name);
-      sent.inFlight.isAnswered = true;
-      arrive();
-    });
   }
 
   /** Reports the owners that made the node deny a request. */
@@ -159,43 +93,10 @@ export class Connection implements LockNode {
       for (const owner of holdersIn(view)) recorder.blocks(owner, this.name, world.nowMs);
     }
   }
-
-  #isLost(sent: Sent, part: "request" | "reply"): boolean {
-    const parts = part === "request" ? "requests" : "replies";
-    const fault = sent.faults.find((candidate) => candidate.kind === "lost message" && candidate.part === part);
-    if (fault !== undefined) this.#network.struck(fault);
-    const isLost = fault !== undefined || this.#network.isCut(this.#client.name, this.name, parts);
-    if (isLost) this.#excuse(sent);
-    return isLost;
-  }
-
-  #delayMs(sent: Sent, part: "request" | "reply"): number {
-    const [least, most] = this.#network.latencyMs;
-    let delayMs = sent.dice.between(least, most);
-    for (const fault of sent.faults) {
-      if (fault.kind !== "late message" || fault.part !== part) continue;
-      this.#network.struck(fault);
-      delayMs += fault.byMs;
-    }
-    return delayMs;
-  }
-
-  #excuse(sent: Sent): void {
-    for (const owner of ownersOf(sent)) this.#network.recorder.excuse(owner, this.name);
-  }
-
-  #attemptOf({ request }: Sent): string {
-    return this.#network.recorder.attemptOf(request, this.#client).name;
-  }
-
-  #log(remark: () => Remark | string): void {
-    const { recorder, world } = this.#network;
-    recorder.log(world.nowMs, `node ${this.name}`, remark);
-  }
 }
 
 /** The owners whose claims a request may end or leave behind: a takeover also releases the predecessor's claim. */
-function ownersOf({ request: { owner, takeover } }: Sent): string[] {
+function ownersOf({ owner, takeover }: Asked): string[] {
   return takeover === undefined ? [owner] : [owner, takeover];
 }
 

@@ -1,14 +1,17 @@
 import { calmFromMs, endOf, setBackMs, slowest } from "../scenario/fault-times.ts";
 import {
   type FullScenario,
+  lastEpoch,
   longestTtlMs,
   nodeNames,
   type Operation,
   operationsOf,
   quorumOf,
+  setsAt,
 } from "../scenario/scenario.ts";
 import { holdersIn } from "./node-host.ts";
-import type { Stage, StagedClient } from "./stage.ts";
+import type { Stage } from "./stage.ts";
+import type { StagedClient } from "./staged-client.ts";
 import { microtasks } from "./world.ts";
 
 /** Operations wait for seconds at most. One that has not ended after this much virtual time hangs. */
@@ -25,8 +28,10 @@ const watchLingerMs = 1000;
 
 /** Runs a stage until all work is done and all faults are over, then tests that locks work and nothing has leaked. */
 export async function playOut(stage: Stage): Promise<void> {
-  const { world, recorder, network, clients } = stage;
-  await world.runUntil(longestRunMs, () => clients.every((client) => isIdle(client, world.nowMs)));
+  const { world, recorder, network, clients, operator } = stage;
+  const isDone = (): boolean => operator.isDone && clients.every((client) => isIdle(client, world.nowMs));
+  await world.runUntil(longestRunMs, isDone);
+  if (!operator.isDone) recorder.misbehaved(world.nowMs, operator.process.name, `does not end: ${operator.state}`);
   for (const { process } of clients.filter((client) => !isIdle(client, world.nowMs))) {
     recorder.misbehaved(world.nowMs, process.name, "has an operation that does not end");
   }
@@ -36,6 +41,8 @@ export async function playOut(stage: Stage): Promise<void> {
   await world.runUntil(Math.max(...stage.scenario.faults.map(endOf), world.nowMs));
   network.calmDown();
   for (const { process } of clients) process.calmDown();
+  operator.process.calmDown();
+  await operator.finish();
   await untilExpired(stage);
   await recover(stage);
   await untilQuiet(stage);
@@ -52,8 +59,8 @@ function isIdle({ process, working }: StagedClient, nowMs: number): boolean {
 }
 
 /** Records how all operations ended, if the end of the last fault is known. */
-function recordCompletion({ world, recorder, scenario, clients }: Stage): void {
-  const fromMs = calmFromMs(scenario, nodeNames(scenario.nodes));
+function recordCompletion({ world, recorder, scenario, clients, operator }: Stage): void {
+  const fromMs = Math.max(calmFromMs(scenario, nodeNames(scenario.nodes)), operator.calmFromMs);
   if (fromMs === Infinity) return;
   const isDone = clients.every((client) => isIdle(client, world.nowMs));
   const operations = operationsOf(scenario.clients);
@@ -71,8 +78,8 @@ function longestMs(operation: Operation, { settings }: FullScenario): number {
 }
 
 /** Runs until no message is in flight, and none waits for a paused client. */
-async function untilQuiet({ world, network, clients }: Stage): Promise<void> {
-  const living = clients.map(({ process }) => process).filter(({ isDead }) => !isDead);
+async function untilQuiet({ world, network, clients, operator }: Stage): Promise<void> {
+  const living = [operator, ...clients].map(({ process }) => process).filter(({ isDead }) => !isDead);
   const quietAtMs = (): number => Math.max(network.quietAtMs, ...living.map(({ heldUntilMs }) => heldUntilMs));
   do await world.runUntil(Math.max(world.nowMs, quietAtMs()));
   while (quietAtMs() > world.nowMs);
@@ -94,14 +101,18 @@ async function recover(stage: Stage): Promise<void> {
   const { world, recorder, scenario, hosts } = stage;
   const { retryDelayMaxMs, nodeTimeoutMs, trust } = scenario.settings;
   const living = stage.clients.filter(({ process }) => !process.isDead);
-  if (living.length === 0 || hosts.filter(({ isDown }) => !isDown).length < quorumOf(scenario)) return;
+  const isUp = (name: string): boolean => hosts.some((host) => host.name === name && !host.isDown);
+  const hasQuorum = (set: readonly string[]): boolean =>
+    set.filter(isUp).length >= quorumOf(set.length, scenario.settings);
+  if (living.length === 0 || !setsAt(lastEpoch(scenario), scenario).every(hasQuorum)) return;
   const resources = resourcesOf(scenario).slice(0, mostRecovered);
   if (resources.length === 0) return;
   const fromMs = world.nowMs;
   const boundMs = recoveryAttempts * (retryDelayMaxMs + 2 * nodeTimeoutMs);
   let lockedAtMs: number | undefined;
   let waiting = living.length;
-  for (const { process, redlock, waiters } of living) {
+  for (const { process, session } of living) {
+    const { redlock, waiters } = session;
     process.receive(fromMs, () => {
       const waiter = waiters.enter({ resources, timeoutMs: 4 * boundMs });
       const acquired = redlock.acquire(resources, { waitTimeoutMs: 4 * boundMs }).then(async (lock) => {
@@ -154,7 +165,9 @@ async function findLeaks({ world, recorder, clients, hosts, scenario }: Stage): 
     }
     for (const resource of resourcesOf(scenario)) {
       const probe = { resources: [resource], owner: "probe", timeoutMs: 1 };
-      const reply = await answerOf(async () => node.acquire({ ...probe, ttlMs: 1, fenceHint: 1 }));
+      const kept = await answerOf(async () => node.raiseFloor?.({ floor: 0, epoch: 0, timeoutMs: 1 }));
+      const epoch = kept instanceof Error ? 1 : Math.max(1, kept?.epoch ?? 1);
+      const reply = await answerOf(async () => node.acquire({ ...probe, ttlMs: 1, fenceHint: 1, epoch }));
       if (reply instanceof Error) recorder.leaked(world.nowMs, `node ${name} cannot be locked: ${reply.message}`);
       else if (!reply?.granted) recorder.leaked(world.nowMs, `node ${name} still keeps a claim on ${resource}`);
       await answerOf(async () => node.release(probe));

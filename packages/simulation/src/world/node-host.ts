@@ -1,4 +1,5 @@
 import type { Clock, LockNode, NodeView, Unwatch } from "@holdfast/core";
+import type { EmptySpell } from "../history/history.ts";
 import type { Dice } from "../scenario/dice.ts";
 import type { NodeCrash } from "../scenario/fault.ts";
 import type { World } from "./world.ts";
@@ -30,6 +31,9 @@ export interface OpenWatch {
   isExcused: boolean;
 }
 
+/** An {@link EmptySpell} that may not be over. */
+export type Spell = { -readonly [Name in keyof EmptySpell]: EmptySpell[Name] };
+
 /** Returns the owners of all claims on a resource. */
 export function holdersIn(view: NodeView | undefined): readonly string[] {
   if (view?.sharers !== undefined) return view.sharers.map(({ owner }) => owner);
@@ -46,9 +50,11 @@ export class NodeHost {
   #node: LockNode;
   #rate = 1;
   #offsetMs = 0;
+  #wallOffsetMs = 0;
   #upAtMs = 0;
   #lives = 0;
   #isSilent = false;
+  #spell: Spell | undefined;
 
   /**
    * @param world the world that it is part of
@@ -61,7 +67,7 @@ export class NodeHost {
     this.#world = world;
     this.#canBeWatched = canBeWatched;
     this.name = name;
-    const clock = { monotonicMs: () => this.#clockMs(), wallMs: () => this.#clockMs() };
+    const clock = { monotonicMs: () => this.#clockMs(), wallMs: () => this.#clockMs() + this.#wallOffsetMs };
     this.#create = () => createNode({ name, clock, random: () => dice.next() });
     this.#node = this.#create();
   }
@@ -126,20 +132,46 @@ export class NodeHost {
     return forgotten.length > 0;
   }
 
+  /** The time during which it lacks its counters, if an operator is to heal it. */
+  get spell(): Spell | undefined {
+    return this.#spell;
+  }
+
+  /** When it is up again. */
+  get upAtMs(): number {
+    return this.#upAtMs;
+  }
+
+  /** Ends its present spell: an operator has healed it. */
+  heal(): void {
+    if (this.#spell !== undefined) this.#spell.healedAtMs = this.#world.nowMs;
+    this.#spell = undefined;
+  }
+
   /** Stops the node for `forMs`. It restarts with or without its memory, and without watches. */
-  crash({ forMs, memory, isSilent, guardMs = 0 }: NodeCrash): void {
+  crash({ forMs, memory, isSilent, guardMs = 0, healed }: NodeCrash): void {
     this.#lives += 1;
     this.#upAtMs = Math.max(this.#upAtMs, this.#world.nowMs + forMs);
     this.#isSilent = isSilent;
     this.forgetWatches();
     if (memory === "kept") return;
     const votesAtMs = this.#upAtMs + guardMs;
-    this.#node = recoveringNode(this.#create(), () => this.#world.nowMs >= votesAtMs);
+    const waits = healed === "before it votes";
+    const times = { lostAtMs: this.#world.nowMs, votesFromMs: waits ? undefined : votesAtMs, healedAtMs: undefined };
+    const spell: Spell | undefined = healed && { node: this.name, ...times };
+    this.#spell = spell;
+    const isOver = (): boolean =>
+      this.#world.nowMs >= votesAtMs && !(waits && this.#spell !== undefined && this.#spell === spell);
+    this.#node = recoveringNode(this.#create(), isOver);
   }
 
-  /** Sets the clock forward, or back if `byMs` is negative. */
+  /**
+   * Sets the clock forward, or back if `byMs` is negative. A clock that is wrong from the start expires claims correctly, so
+   * only the wall clock shows it.
+   */
   setClock(byMs: number): void {
-    this.#offsetMs += byMs;
+    if (this.#world.nowMs === 0) this.#wallOffsetMs += byMs;
+    else this.#offsetMs += byMs;
   }
 
   /** Sets the rate of the clock relative to true time, counted from the start of the run. */
@@ -154,7 +186,8 @@ export class NodeHost {
 
 /**
  * A node that has lost its memory and stays out of every quorum until `isOver()`, as with `restartGuardMs` of the Redis
- * adapters: it rejects `acquire`, and answers each extension of a claim that it has rejoined with `rejoined` again.
+ * adapters: it rejects `acquire`, and answers each extension of a claim that it has rejoined with `rejoined` again. It
+ * also rejects `scan`, as its counters do not show what it has granted.
  */
 function recoveringNode(node: LockNode, isOver: () => boolean): LockNode {
   const rejoinedOwners = new Set<string>();
@@ -172,6 +205,13 @@ function recoveringNode(node: LockNode, isOver: () => boolean): LockNode {
     },
     release: (request) => node.release(request),
     ...(node.watch && { watch: (...args) => (node.watch as Required<LockNode>["watch"])(...args) }),
+    ...(node.raiseFloor && { raiseFloor: (request) => (node.raiseFloor as Required<LockNode>["raiseFloor"])(request) }),
+    ...(node.scan && {
+      async scan(request) {
+        if (!isOver()) throw new Error("recovering from a restart");
+        return (node.scan as Required<LockNode>["scan"])(request);
+      },
+    }),
     ...(node.inspect && { inspect: (resource) => (node.inspect as Required<LockNode>["inspect"])(resource) }),
   };
 }

@@ -1,4 +1,4 @@
-import { type Observer, Redlock } from "@holdfast/core";
+import type { JointSet, Observer, RedlockOptions } from "@holdfast/core";
 import type { Recorder } from "../history/recorder.ts";
 import type { WaitingTerms } from "../history/waiters.ts";
 import { Dice } from "../scenario/dice.ts";
@@ -6,18 +6,22 @@ import type { Fault } from "../scenario/fault.ts";
 import { calmFromMs } from "../scenario/fault-times.ts";
 import {
   type FullScenario,
-  type FullSettings,
   isNotified,
   nodeNames,
+  operatorName,
   type ScenarioClient,
+  setsAt,
 } from "../scenario/scenario.ts";
 import { ClientProcess } from "./client-process.ts";
 import { Connection } from "./connection.ts";
 import { inject, type Targets } from "./inject.ts";
 import { Network } from "./network.ts";
 import { type CreateNode, NodeHost } from "./node-host.ts";
+import { Operator } from "./operator.ts";
+import { type Session, StagedClient } from "./staged-client.ts";
 import { Storage } from "./storage.ts";
-import { type Workplace, work } from "./worker.ts";
+import type { Tools } from "./tools.ts";
+import { work } from "./worker.ts";
 import { phase, type World } from "./world.ts";
 
 /** A world that is set up and ready to run. */
@@ -28,15 +32,17 @@ export interface Stage {
   readonly network: Network;
   readonly hosts: readonly NodeHost[];
   readonly clients: readonly StagedClient[];
-}
-
-/** A client process, and how many of its workers are still at work. */
-export interface StagedClient extends Workplace {
-  working: number;
+  readonly operator: Operator;
 }
 
 /** Sets up the nodes, clients and faults of a scenario. Nothing has run yet. */
-export function setStage(scenario: FullScenario, world: World, recorder: Recorder, createNode: CreateNode): Stage {
+export function setStage(
+  scenario: FullScenario,
+  world: World,
+  recorder: Recorder,
+  createNode: CreateNode,
+  tools: Tools,
+): Stage {
   const dice = new Dice(scenario.seed);
   const { settings } = scenario;
   const network = new Network(world, recorder, settings);
@@ -51,53 +57,78 @@ export function setStage(scenario: FullScenario, world: World, recorder: Recorde
       (host) =>
         new Connection(process, host, network, scenario.faults.filter(isOnConnection(name, host.name)), listens),
     );
-    const waiters = recorder.follow(process, waitingTermsOf(scenario, each));
-    const redlock = redlockOf(process, connections, settings, {
-      extended: ({ owner }) => recorder.extended(owner),
-      attemptSettled: ({ owner, outcome }) =>
-        recorder.settled(owner, outcome === "acquired" || outcome === "collected", process),
-      released: ({ owner }) => recorder.ended(owner, process),
-      lost: ({ owner }) => recorder.ended(owner, process),
+    const client = new StagedClient({
+      ...{ process, storage, recorder, settings, workers: workers.length },
+      closes: scenario.membership?.closes ?? "without calls",
+      open: (epoch) => openSession(scenario, each, { process, connections, recorder, tools }, epoch),
     });
-    const client = { process, redlock, waiters, storage, recorder, settings, working: workers.length };
     for (const operations of workers) {
       world.at(0, phase.input, () => void work(client, operations).then(() => client.working--), process);
     }
     return client;
   });
-  const targets = { world, network, clients: byName(clients.map(({ process }) => process)), hosts: byName(hosts) };
+  const processes = new Map(clients.map(({ process }) => [process.name, process]));
+  const onProcess = (process: ClientProcess): void => void processes.set(process.name, process);
+  const own = { dice: dice.fork(operatorName), tools, onProcess };
+  const operator = new Operator({ world, network, recorder, scenario, hosts, clients, ...own });
+  const targets = { world, network, clients: processes, hosts: byName(hosts), operator };
   for (const fault of scenario.faults) inject(fault, targets);
-  calmDownInTime(scenario, targets, recorder);
-  return { scenario, world, recorder, network, hosts, clients };
+  calmDownInTime(scenario, targets, operator, recorder);
+  return { scenario, world, recorder, network, hosts, clients, operator };
 }
 
-function redlockOf(
-  process: ClientProcess,
-  nodes: readonly Connection[],
-  { ttlMs, nodeTimeoutMs, retryDelayMs, retryDelayMaxMs, quorum }: FullSettings,
-  observer: Observer,
-): Redlock {
-  return new Redlock(nodes, {
-    ...{ ttlMs, nodeTimeoutMs, retryDelayMs, retryDelayMaxMs, quorum, clock: process },
-    observer,
-  });
+/** What the `Redlock`s of a client have in common. */
+interface SessionParts {
+  readonly process: ClientProcess;
+  readonly connections: readonly Connection[];
+  readonly recorder: Recorder;
+  readonly tools: Tools;
+}
+
+/** Opens the `Redlock` of a client in an epoch. */
+function openSession(
+  scenario: FullScenario,
+  client: ScenarioClient,
+  { process, connections, recorder, tools }: SessionParts,
+  epoch: number,
+): Pick<Session, "redlock" | "waiters"> {
+  const { ttlMs, nodeTimeoutMs, retryDelayMs, retryDelayMaxMs, quorum } = scenario.settings;
+  const sets = setsAt(epoch, scenario).map((set) => connections.filter(({ name }) => set.includes(name)));
+  const observer: Observer = {
+    extended: ({ owner }) => recorder.extended(owner),
+    attemptSettled: ({ owner, outcome }) => recorder.settled(owner, outcome, process),
+    released: ({ owner }) => recorder.ended(owner, process),
+    lost: ({ owner }) => recorder.ended(owner, process),
+  };
+  const options: RedlockOptions = { ttlMs, nodeTimeoutMs, retryDelayMs, retryDelayMaxMs, clock: process, observer };
+  const [old = [], next] = sets;
+  const nodes: readonly Connection[] | JointSet = next === undefined ? old : { old, new: next };
+  return {
+    redlock: tools.createRedlock(nodes, { ...options, quorum, ...(epoch > 1 && { epoch }) }),
+    waiters: recorder.follow(process, waitingTermsOf(scenario, client, epoch), epoch),
+  };
 }
 
 /** An attempt takes one round to ask for votes, and up to three to agree on the token. */
 const mostRounds = 4;
 
-function waitingTermsOf(scenario: FullScenario, client: ScenarioClient): WaitingTerms {
+function waitingTermsOf(scenario: FullScenario, client: ScenarioClient, epoch: number): WaitingTerms {
   const { nodeTimeoutMs, retryDelayMs, retryDelayMaxMs } = scenario.settings;
   return {
     attemptMs: mostRounds * (nodeTimeoutMs + 1),
     // A waiter that waits for a claim to expire adds a random moment, so that waiters do not all retry together.
     backOffMs: retryDelayMaxMs + retryDelayMs,
-    isNotified: isNotified(scenario, client),
+    isNotified: isNotified(scenario, epoch, client),
   };
 }
 
 /** Schedules the end of single-message faults, and records when all faults are over. */
-function calmDownInTime(scenario: FullScenario, { world, network, clients }: Targets, recorder: Recorder): void {
+function calmDownInTime(
+  scenario: FullScenario,
+  { world, network, clients }: Targets,
+  operator: Operator,
+  recorder: Recorder,
+): void {
   const { calmAfterMs } = scenario.settings;
   const calmDown = (): void => {
     network.calmDown();
@@ -105,7 +136,11 @@ function calmDownInTime(scenario: FullScenario, { world, network, clients }: Tar
   };
   if (calmAfterMs < Infinity) world.at(calmAfterMs, phase.fault, calmDown);
   const calmMs = calmFromMs(scenario, nodeNames(scenario.nodes));
-  if (calmMs < Infinity) world.at(calmMs, phase.fault, () => recorder.calmDown());
+  const calmWithOperator = (): void => {
+    if (operator.calmFromMs === Infinity) operator.whenDone(calmWithOperator);
+    else world.at(operator.calmFromMs, phase.fault, () => recorder.calmDown());
+  };
+  if (calmMs < Infinity) world.at(calmMs, phase.fault, calmWithOperator);
 }
 
 function isOnConnection(client: string, node: string) {

@@ -1,25 +1,14 @@
-import { HoldfastError, type Lock, type LockOptions, type Redlock } from "@holdfast/core";
-import type { HeldRecord, Recorder } from "../history/recorder.ts";
+import { HoldfastError, type Lock, type LockOptions, RedlockClosedError } from "@holdfast/core";
+import type { HeldRecord } from "../history/recorder.ts";
 import type { Waiter, Waiters } from "../history/waiters.ts";
-import type { FullSettings, Operation } from "../scenario/scenario.ts";
-import type { ClientProcess } from "./client-process.ts";
-import type { Storage } from "./storage.ts";
-
-/** What a worker needs. */
-export interface Workplace {
-  readonly process: ClientProcess;
-  readonly redlock: Redlock;
-  readonly waiters: Waiters;
-  readonly storage: Storage;
-  readonly recorder: Recorder;
-  readonly settings: FullSettings;
-}
+import type { Operation } from "../scenario/scenario.ts";
+import type { Session, StagedClient } from "./staged-client.ts";
 
 /** The abort reason of a caller that gives up. */
 const gaveUp = new Error("gave up waiting");
 
 /** Performs operations one after another. */
-export async function work(place: Workplace, operations: readonly Operation[]): Promise<void> {
+export async function work(place: StagedClient, operations: readonly Operation[]): Promise<void> {
   const { process, recorder } = place;
   for (const operation of operations) {
     if (operation.afterMs !== undefined) await process.sleep(operation.afterMs);
@@ -36,8 +25,24 @@ export async function work(place: Workplace, operations: readonly Operation[]): 
   }
 }
 
-async function perform(place: Workplace, operation: Operation): Promise<void> {
-  const { process, redlock, waiters } = place;
+/** Performs an operation in the present session, and again in the next one if the session was closed before its lock. */
+async function perform(place: StagedClient, operation: Operation): Promise<void> {
+  for (;;) {
+    const { session } = place;
+    place.begin(session);
+    try {
+      return await performIn(place, session, operation);
+    } catch (error) {
+      if (!(error instanceof RedlockClosedError) || session === place.session) throw error;
+    } finally {
+      place.end(session);
+    }
+  }
+}
+
+async function performIn(place: StagedClient, session: Session, operation: Operation): Promise<void> {
+  const { process } = place;
+  const { redlock, waiters } = session;
   const { by, resources, mode, abortAfterMs } = operation;
   const controller = new AbortController();
   const cancelAbort =
@@ -46,12 +51,12 @@ async function perform(place: Workplace, operation: Operation): Promise<void> {
   const waiter = waiters.enter({ resources, mode, timeoutMs: timeoutMsOf(operation) });
   try {
     if (by === "using") {
-      await redlock.using(resources, options, (lock) => hold(place, operation, lock, waiter));
+      await redlock.using(resources, options, (lock) => hold(place, operation, lock, waiters, waiter));
       return;
     }
     const lock = await redlock[by](resources, options);
     if (lock !== null) {
-      const record = await hold(place, operation, lock, waiter);
+      const record = await hold(place, operation, lock, waiters, waiter);
       await finish(operation, lock, record);
     }
   } finally {
@@ -70,8 +75,14 @@ function optionsOf({ mode, ttlMs, waitTimeoutMs, autoExtend, maxHoldMs }: Operat
 }
 
 /** Updates what the lock protects while the lock is valid, and takes nested locks. */
-async function hold(place: Workplace, operation: Operation, lock: Lock, waiter: Waiter): Promise<HeldRecord> {
-  const { process, recorder, settings, waiters } = place;
+async function hold(
+  place: StagedClient,
+  operation: Operation,
+  lock: Lock,
+  waiters: Waiters,
+  waiter: Waiter,
+): Promise<HeldRecord> {
+  const { process, recorder, settings } = place;
   const record = recorder.granted(process, lock, { mode: waiter.mode, trust: settings.trust });
   waiters.succeed(waiter, record.attempt, lock.owner);
   try {
@@ -102,7 +113,7 @@ function thinkMsOf({ thinkMs = 1 }: Operation, update: number): number {
  * if it was no longer valid.
  */
 async function updateOnce(
-  { process, storage, settings }: Workplace,
+  { process, storage, settings }: StagedClient,
   thinkMs: number,
   lock: HeldRecord,
   resource: string,
