@@ -26,6 +26,8 @@ const defaultRuns: Readonly<Record<FaultClassName, number>> = {
   survivable: 10_000,
   "lock-breaking": 1000,
   "fence-breaking": 200,
+  healed: 300,
+  changing: 300,
 };
 
 /** What `--help` prints. */

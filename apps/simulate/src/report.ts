@@ -7,13 +7,15 @@ export function progressLine(faults: FaultClassName, { runs, operations }: Tally
 
 /** The results of a class of faults. */
 export function reportOf(faults: FaultClassName, tally: Tally): string {
-  const { runs, operations, locks, sharedLocks, handOvers, notifications, turns } = tally;
+  const { runs, operations, locks, sharedLocks, handOvers, notifications, turns, changes, healings } = tally;
   const checkers = Object.keys(tally.violations) as Checker[];
   return [
     `${faults}: ${faultClasses[faults].meaning}`,
     `  ${grouped(runs)} runs, ${grouped(operations)} operations, ${grouped(locks)} locks, ${grouped(sharedLocks)} of them shared`,
     `  ${grouped(handOvers)} locks handed over within a process`,
     `  ${grouped(notifications)} notifications, ${grouped(turns)} of them naming the next waiter`,
+    ...(changes > 0 ? [`  ${grouped(changes)} changes of the set of nodes`] : []),
+    ...(healings > 0 ? [`  ${grouped(healings)} empty nodes healed`] : []),
     `  faults that struck: ${list(tally.faults)}`,
     `  lost updates, in a storage that ${list(tally.lostUpdates)}`,
     `  nonrepeatable reads, in a storage that ${list(tally.nonrepeatableReads)}`,

@@ -5,14 +5,14 @@ const many = { kind: "many", from: 1, operations: 0 };
 
 describe("parseCommand()", () => {
   it("parseCommand() has runs of every class by default", () => {
-    const runs = { survivable: 10_000, "lock-breaking": 1000, "fence-breaking": 200 };
+    const runs = { survivable: 10_000, "lock-breaking": 1000, "fence-breaking": 200, healed: 300, changing: 300 };
     expect(parseCommand([])).toEqual({ kind: "run", task: { ...many, runs } });
   });
 
   it("parseCommand() reads runs for one class, or in proportion for all, also behind the -- that pnpm passes on", () => {
     expect(parseCommand(["--", "--runs", "500"])).toEqual({
       kind: "run",
-      task: { ...many, runs: { survivable: 500, "lock-breaking": 50, "fence-breaking": 10 } },
+      task: { ...many, runs: { survivable: 500, "lock-breaking": 50, "fence-breaking": 10, healed: 15, changing: 15 } },
     });
     expect(parseCommand(["--faults=lock-breaking", "--runs", "500", "--seed", "7"])).toEqual({
       kind: "run",
@@ -26,7 +26,7 @@ describe("parseCommand()", () => {
       task: {
         ...many,
         operations: 1_000_000,
-        runs: { survivable: 0, "lock-breaking": 1000, "fence-breaking": 200 },
+        runs: { survivable: 0, "lock-breaking": 1000, "fence-breaking": 200, healed: 300, changing: 300 },
       },
     });
   });
@@ -51,7 +51,7 @@ describe("parseCommand()", () => {
   });
 
   it.each([
-    [["--faults", "some"], "--faults must be survivable, lock-breaking, fence-breaking"],
+    [["--faults", "some"], "--faults must be survivable, lock-breaking, fence-breaking, healed, changing"],
     [["--runs", "0"], "--runs must be a whole number from 1"],
     [["--runs", "1e3"], "--runs must be a whole number"],
     [["--seed", "-1"], "--seed"],
