@@ -8,8 +8,10 @@ export interface Mutant {
   readonly file: string;
   readonly from: string;
   readonly to: string;
-  /** Whether the simulation also finds a violation, under survivable faults. */
+  /** Whether the simulation also finds a violation. */
   readonly isSimulated?: boolean;
+  /** The class of faults under which it finds it. Default `survivable`. */
+  readonly faults?: "survivable" | "healed" | "changing";
 }
 
 /** For the first mutant of each rule, a test file of core that fails. */
@@ -735,6 +737,7 @@ export const mutants: readonly Mutant[] = [
     from: " && count >>> 16 >= quorum >>> 16",
     to: "",
     isSimulated: true,
+    faults: "changing",
   },
   {
     rule: "change",
@@ -742,6 +745,8 @@ export const mutants: readonly Mutant[] = [
     file: "claim.ts",
     from: "    if (epoch !== undefined) request.epoch = epoch;\n",
     to: "",
+    isSimulated: true,
+    faults: "changing",
   },
   {
     rule: "change",
@@ -749,6 +754,8 @@ export const mutants: readonly Mutant[] = [
     file: "attempt.ts",
     from: "freshOwner(label, context.epoch), settings",
     to: "freshOwner(label), settings",
+    isSimulated: true,
+    faults: "changing",
   },
   {
     rule: "change",
@@ -756,6 +763,8 @@ export const mutants: readonly Mutant[] = [
     file: "membership/migration.ts",
     from: "[this.#old, this.#new], 0, 1)",
     to: "[this.#old], 0, 1)",
+    isSimulated: true,
+    faults: "changing",
   },
   {
     rule: "change",
@@ -763,6 +772,8 @@ export const mutants: readonly Mutant[] = [
     file: "membership/migration.ts",
     from: "[this.#old], 0, 2)",
     to: "[this.#old], 0, 1)",
+    isSimulated: true,
+    faults: "changing",
   },
   {
     rule: "change",
@@ -770,6 +781,8 @@ export const mutants: readonly Mutant[] = [
     file: "membership/migration.ts",
     from: "this.#untilQuiet(refusing, this.#epoch + 2, 0)",
     to: "this.#untilQuiet(refusing, 0, 0)",
+    isSimulated: true,
+    faults: "changing",
   },
   {
     rule: "change",
@@ -777,6 +790,8 @@ export const mutants: readonly Mutant[] = [
     file: "membership/migration.ts",
     from: "[this.#new], floor, 3)",
     to: "[this.#new], 0, 3)",
+    isSimulated: true,
+    faults: "changing",
   },
   {
     rule: "change",
@@ -784,6 +799,8 @@ export const mutants: readonly Mutant[] = [
     file: "membership/heal.ts",
     from: "members.length - quorum + 1",
     to: "members.length - quorum",
+    isSimulated: true,
+    faults: "healed",
   },
   {
     rule: "change",

@@ -20,7 +20,7 @@ const seeds = 2000;
 /** A mutant may loop forever. All seeds together need a fraction of this time. */
 const longestRunMs = 300_000;
 
-/** Simulates a mutant of core under survivable faults, seed after seed, until a checker finds a violation. */
+/** Simulates a mutant of core under its class of faults, seed after seed, until a checker finds a violation. */
 export function simulateMutant(mutant: Mutant): Promise<Finding | undefined> {
   return withTemporaryFolder(async (folder) => {
     const outfile = join(folder, "find-violation.mjs");
@@ -35,7 +35,7 @@ export function simulateMutant(mutant: Mutant): Promise<Finding | undefined> {
       logLevel: "silent",
       plugins: [inject(mutant)],
     });
-    return firstFinding(new Worker(outfile, { workerData: { seeds } }));
+    return firstFinding(new Worker(outfile, { workerData: { seeds, faults: mutant.faults ?? "survivable" } }));
   });
 }
 
