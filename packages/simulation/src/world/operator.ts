@@ -7,6 +7,7 @@ import {
   epochAfter,
   epochsPerStage,
   type FullScenario,
+  lastEpoch,
   longestTtlMs,
   operatorName,
   quorumOf,
@@ -104,10 +105,13 @@ export class Operator {
     else this.#onDone = callback;
   }
 
-  /** Runs until everything is done, or for a long time. */
+  /** Runs until everything is done and all clients have followed, or for a long time. */
   async finish(): Promise<void> {
-    const { world } = this.#parts;
-    await world.runUntil(world.nowMs + longestFinishMs, () => this.isDone);
+    const { world, clients, scenario } = this.#parts;
+    const last = lastEpoch(scenario);
+    const haveFollowed = (): boolean =>
+      clients.every(({ process, session }) => process.isDead || session.epoch >= last);
+    await world.runUntil(world.nowMs + longestFinishMs, () => this.isDone && haveFollowed());
   }
 
   /** Starts another process after the present one has crashed. */
@@ -268,10 +272,10 @@ export class Operator {
     return tools.heal(this.#nodes(), node, options);
   }
 
-  /** Runs a tool until it succeeds. */
+  /** Runs a tool until it succeeds, less and less often. */
   async #insist(process: ClientProcess, what: string, run: () => Promise<unknown>): Promise<void> {
     const { recorder } = this.#parts;
-    for (;;) {
+    for (let failures = 0; ; failures++) {
       recorder.log(process.nowMs, process.name, () => `starts to ${what}`);
       try {
         await run();
@@ -280,7 +284,7 @@ export class Operator {
       } catch (error) {
         recorder.log(process.nowMs, process.name, () => `fails to ${what}: ${(error as Error).message}`);
       }
-      await process.sleep(this.#pollMs);
+      await process.sleep(this.#pollMs * 2 ** Math.max(0, Math.min(failures - 20, 8)));
     }
   }
 
