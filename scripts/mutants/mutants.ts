@@ -781,8 +781,6 @@ export const mutants: readonly Mutant[] = [
     file: "membership/migration.ts",
     from: "this.#untilQuiet(refusing, this.#epoch + 2, 0)",
     to: "this.#untilQuiet(refusing, 0, 0)",
-    isSimulated: true,
-    faults: "changing",
   },
   {
     rule: "change",
@@ -799,8 +797,6 @@ export const mutants: readonly Mutant[] = [
     file: "membership/heal.ts",
     from: "members.length - quorum + 1",
     to: "members.length - quorum",
-    isSimulated: true,
-    faults: "healed",
   },
   {
     rule: "change",
