@@ -20,7 +20,7 @@ export interface FenceFloor {
    * - `acquire` counts every counter below the floor as the floor: it grants with `max(1 + the highest of the counters
    *   and the floor, fenceHint)`, or with the highest of the counters and the floor if the request joins sharers. A
    *   repeated grant of a claim that is in force stays as it was.
-   * - Once the epoch is above 0, `acquire` rejects with an {@link EpochError}, and changes nothing, if the epoch of the
+   * - Once the epoch is above 0, `acquire` rejects with an `EpochError`, and changes nothing, if the epoch of the
    *   request differs from it by more than 1. `extend` and `release` never do: the holders of locks go on.
    * - `extend` and `inspect` ignore the floor; `inspect` reports it.
    */
