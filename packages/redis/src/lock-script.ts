@@ -9,17 +9,17 @@ local now=call('TIME')latestHintUs=now[1]*1000000+now[2]+24*60*60*1000000
 end
 return latestHintUs
 end
-local floor,nodeEpoch
-local function floorFor(epoch)if not floor then
+local nodeFloor,nodeEpoch
+local function floorFor(epoch)if not nodeFloor then
 local key,first,second=ARGV[4],0,0
 local value=key~=''and try('GET',key)if value then
 first,second=string.match(value.err or value,'^(%d+) (%d+)$')if not first or math.max(first,second)>fenceMax then
 error({err='ERR the floor '..key ..' is unusable: '.. (value.err or'not two safe integers')})end
 end
-floor,nodeEpoch=first+0,second
+nodeFloor,nodeEpoch=first+0,second
 end
-if not epoch or nodeEpoch+0==0 then return floor end
-return floor,math.abs(epoch-nodeEpoch)>1 and{'epoch',nodeEpoch}end
+if not epoch or nodeEpoch+0==0 then return nodeFloor end
+return nodeFloor,math.abs(epoch-nodeEpoch)>1 and{'epoch',nodeEpoch}end
 local function acquireOne(lockKey,fenceKey,owner,fenceHint,ttlMs,keepMs,epoch)local floor,refusal=floorFor(epoch)if refusal then return refusal end
 local highest,lifeMs=0,keepMs
 local counter=try('GET',fenceKey)if counter then
@@ -273,4 +273,4 @@ name=ARGV[at]end
 return reply`;
 
 /** What `EVALSHA` takes: the SHA-1 digest of the source. */
-export const lockScriptSha: string = "67f187f94f43b86e8f4d399eba3a20eca0a19fc9";
+export const lockScriptSha: string = "c54d1a32dfa02ce322b263594bb75e3181c335de";

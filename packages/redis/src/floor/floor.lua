@@ -4,8 +4,8 @@
 -- KEYS: the key of the floor and the epoch, see lua/floor.lua.
 -- ARGV: the name of the action and a call id, which the reply repeats as a number, then
 --   raise   the minimum of the floor, and of the epoch
---   scan    the cursor, 0 at first; the run id of the server at the first portion, empty at first; the prefix of the lock
---           keys; a pattern that the fence keys match, and perhaps others
+--   scan    the cursor, 0 at first; the run id of the server at the first portion, empty at first; the prefix of the
+--           lock keys; a pattern that the fence keys match, and perhaps others
 -- Reply: a list
 --   raise   call id, floor, epoch
 --   scan    call id, the next cursor, 0 at the end; run id; the number of counters; the highest of them; and for each
