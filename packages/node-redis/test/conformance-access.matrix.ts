@@ -7,7 +7,7 @@ import { over6By } from "./clients.ts";
 
 const server = await startRedisServer({ tls: true });
 afterAll(() => server.stop());
-await allow(server, [...(await documentedPermissions()), "+select"]);
+await allow(server, [...(await documentedPermissions()), "+select", "+scan", "+info"]);
 const { port, ca } = server.tls as TlsEndpoint;
 
 describeLockNode("nodeRedisNode() by TLS, as a user with the fewest permissions, in database 3", {
