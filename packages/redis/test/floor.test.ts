@@ -149,6 +149,20 @@ describe("raiseFloor()", () => {
   });
 });
 
+describe("an error of raiseFloor() or scan()", () => {
+  test("says what acquire() says, without the place in the script", async () => {
+    const it = floorNode();
+    await client.set(key, "not a floor");
+    const message = `ERR the floor ${key} is unusable: not two safe integers`;
+    await expect(raise(it, 1)).rejects.toThrow(new Error(message));
+    await expect(it.acquire(acquireRequest("alice"))).rejects.toThrow(new Error(message));
+    const restarted = `1@${"0".repeat(40)}`;
+    await expect(it.scan({ cursor: restarted, timeoutMs: longMs })).rejects.toThrow(
+      new Error("ERR the server has restarted, so the scan must begin again"),
+    );
+  });
+});
+
 describe("a floor", () => {
   const granted = (fence: number) => ({ granted: true, fence });
 

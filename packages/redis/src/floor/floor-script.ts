@@ -43,7 +43,7 @@ end
 until cursor=='0'or counters>=countersMax or looks>=looksMax
 reply[2],reply[4],reply[5]=cursor,counters,string.format('%.0f',highest)return reply
 end
-local actions={raise=raise,scan=scan}return actions[ARGV[1]](tonumber(ARGV[2]),unpack(ARGV,3))`;
+local actions={raise=raise,scan=scan}local ok,reply=pcall(actions[ARGV[1]],tonumber(ARGV[2]),unpack(ARGV,3))return ok and reply or{err=reply.err or reply}`;
 
 /** What `EVALSHA` takes: the SHA-1 digest of the source. */
-export const floorScriptSha: string = "c40ef68d80a5a37cd8d6e73bdd2711a2e0e08937";
+export const floorScriptSha: string = "c3d8a0662701df479da956856df5ccd25100e2fb";

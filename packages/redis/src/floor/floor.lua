@@ -101,4 +101,6 @@ local function scan(callId, cursor, runIdBefore, prefix, pattern)
 end
 
 local actions = { raise = raise, scan = scan }
-return actions[ARGV[1]](tonumber(ARGV[2]), unpack(ARGV, 3))
+local ok, reply = pcall(actions[ARGV[1]], tonumber(ARGV[2]), unpack(ARGV, 3))
+-- Not thrown: Redis 6 replaces an error that is a table, and later versions add the place in the script.
+return ok and reply or { err = reply.err or reply }
