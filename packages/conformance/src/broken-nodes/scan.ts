@@ -248,6 +248,43 @@ export const brokenScans: readonly BrokenWrapper[] = [
     }),
   },
   {
+    fault: "scans the latest changes first, so that an extension moves a claim to what was read already",
+    caughtBy: "scan() reads the claims that are extended between its portions",
+    sees: "floor",
+    breakIt(node) {
+      const changes = new Map<string, number>();
+      let latest = 0;
+      const note = ({ resources }: { readonly resources: readonly string[] }): void => {
+        for (const resource of resources) changes.set(resource, ++latest);
+      };
+      const changeOf = ({ resource }: ScannedClaim): number => changes.get(resource) ?? 0;
+      return {
+        acquire(request) {
+          note(request);
+          return node.acquire(request);
+        },
+        extend(request) {
+          note(request);
+          return node.extend(request);
+        },
+        // The claims come first, and then the portions of the correct node for its counters.
+        async scan({ cursor = "Infinity", timeoutMs }) {
+          if (cursor.startsWith("after the claims")) {
+            const position = cursor.slice("after the claims".length);
+            const portion = await node.scan({ timeoutMs, ...(position !== "" && { cursor: position }) });
+            const next = portion.cursor !== undefined && { cursor: `after the claims${portion.cursor}` };
+            return { ...portion, claims: [], ...next };
+          }
+          const { claims: all } = await readAll(node, { timeoutMs });
+          const rest = all.filter((claim) => changeOf(claim) < Number(cursor));
+          const read = rest.sort((one, other) => changeOf(other) - changeOf(one)).slice(0, 500);
+          const next = read.length < rest.length ? String(read.slice(-1).map(changeOf)) : "after the claims";
+          return { counters: 0, highest: 0, claims: read, cursor: next };
+        },
+      };
+    },
+  },
+  {
     fault: "misses the claims that were made after the first release",
     caughtBy: "scan() reads everything that lasts while other resources are claimed and released",
     sees: "floor",

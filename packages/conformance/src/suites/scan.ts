@@ -2,7 +2,7 @@ import type { ScannedClaim } from "@holdfast/core";
 import { expect } from "vitest";
 import { type Fact, factNeeding } from "../fact.ts";
 import type { Limit } from "../settings.ts";
-import { type Client, freshOwner, type Scanned, shared } from "../world/client.ts";
+import { type Client, freshOwner, longMs, type Scanned, shared } from "../world/client.ts";
 import { minuteMs } from "../world/durations.ts";
 import {
   briefMs,
@@ -373,6 +373,22 @@ const series: readonly Fact[] = [
       lasting.filter((name) => !found.has(name)),
       mistakes.missed,
     ).toEqual([]);
+  }),
+
+  scanning("scan() reads the claims that are extended between its portions", async (world) => {
+    const { node, rival } = world;
+    const claimed = await claimMany(world);
+    const rest = [...claimed];
+    const found = new Set<string>();
+    for (let cursor: string | undefined; ; ) {
+      const portion = await rival.scanPortion(cursor);
+      for (const { resource } of portion.claims) found.add(resource);
+      if (portion.cursor === undefined) break;
+      cursor = portion.cursor;
+      const part = rest.splice(0, Math.ceil(claimed.size / 10));
+      await each(part, ([owner, names]) => node.hold(owner, names, { ttlMs: 2 * longMs }));
+    }
+    expect([...found].sort(), mistakes.missed).toEqual([...claimed.values()].flat());
   }),
 ];
 
