@@ -29,7 +29,8 @@ export interface FenceFloor {
   /**
    * Reads a portion of what the node keeps, in no particular order: call it with the `cursor` of the previous portion until
    * there is none. Each portion has a thousand counters or so, so that it does not delay locks. Changes nothing. A portion
-   * whose reply was lost can be read again with the same cursor. A cursor that the node did not make is rejected.
+   * whose reply was lost can be read again with the same cursor. Anything that is not a cursor is rejected; the cursor of
+   * another node may be accepted, and its portion then misses what comes before.
    *
    * Counters and claims that exist during the whole series are read at least once. A counter is read with a value that
    * it had at the first call, or a higher one.
@@ -71,7 +72,7 @@ export interface ScanPortion {
   readonly highest: number;
   /** The claims in force that this portion has read: one for each resource and owner. */
   readonly claims: readonly ScannedClaim[];
-  /** Continues after this portion; absent at the end. A non-empty string that only this node can read. */
+  /** Continues after this portion; absent at the end. A non-empty string, for this node alone. */
   readonly cursor?: string;
 }
 
