@@ -24,7 +24,7 @@ export interface MembershipOptions {
   readonly signal?: AbortSignal | undefined;
   /** Replaces the clocks and timers of this process, for tests and simulations. */
   readonly clock?: Clock | undefined;
-  /** Called while the operation reads or waits. */
+  /** Called while the operation reads or waits. Its errors are ignored. */
   readonly onProgress?: ((progress: MembershipProgress) => void) | undefined;
 }
 
@@ -135,7 +135,7 @@ export class Operation {
     const { nodeTimeoutMs = 5_000, settleMs = 60_000, signal, clock = systemClock, onProgress = () => {} } = options;
     checkInteger("nodeTimeoutMs", nodeTimeoutMs);
     if (settleMs !== 0) checkInteger("settleMs", settleMs);
-    checkMethods("clock", ["monotonicMs", "startTimer"], clock);
+    checkMethods("clock", ["monotonicMs", "startTimer", "afterPendingIo"], clock);
     if (signal !== undefined) checkMethods("signal", ["addEventListener", "throwIfAborted"], signal);
     if (typeof onProgress !== "function") throw new TypeError("onProgress must be a function");
     this.clock = clock;
@@ -147,7 +147,11 @@ export class Operation {
 
   /** Reports what the operation is doing. */
   report(progress: MembershipProgress): void {
-    this.#onProgress(progress);
+    try {
+      this.#onProgress(progress);
+    } catch {
+      // An error here is neither the fault of a node nor a reason to stop half-way.
+    }
   }
 
   /** Waits, unless the signal aborts. */
@@ -156,8 +160,10 @@ export class Operation {
   }
 
   /** Raises the floor and the epoch of a node; zeros read them. */
-  raise(node: LockNode, { floor, epoch }: Floor): Promise<Floor> {
-    return this.#ask(node, (timeoutMs) => node.raiseFloor?.({ floor, epoch, timeoutMs }), readFloor);
+  raise(node: LockNode, least: Floor): Promise<Floor> {
+    const { floor, epoch } = least;
+    const send = (timeoutMs: number) => node.raiseFloor?.({ floor, epoch, timeoutMs });
+    return this.#ask(node, send, (value) => readFloor(value, least));
   }
 
   /** Reads all portions of a node. Returns its floor and epoch, its highest counter or floor, and its claims. */
@@ -169,12 +175,15 @@ export class Operation {
     let cursor: string | undefined;
     do {
       const given = cursor === undefined ? {} : { cursor };
-      const portion = await this.#ask(node, (timeoutMs) => node.scan?.({ ...given, timeoutMs }), readPortion);
+      const send = (timeoutMs: number) => node.scan?.({ ...given, timeoutMs });
+      const portion = await this.#ask(node, send, (value) => readPortion(value, cursor));
       claims.push(...portion.claims);
       counters += portion.counters;
       highest = Math.max(highest, portion.highest);
       cursor = portion.cursor;
       this.report({ doing: "reading", node: node.name, counters, highest, done: cursor === undefined });
+      // A node that reads a file or memory of this process would otherwise block the event loop until the end.
+      await new Promise<void>((resolve) => this.clock.afterPendingIo(resolve));
     } while (cursor !== undefined);
     return { ...before, counters, highest, claims };
   }
@@ -280,11 +289,14 @@ export interface NodeContent extends Floor {
  * Returns the nodes in sets, each with the size of a majority: one set, or the old one and the new one.
  *
  * @throws {TypeError} unless these are lists of lock nodes, none of them empty
+ * @throws {RangeError} for a duplicate node or name
  */
 export function quorumsOf(given: readonly LockNode[] | JointSet): readonly Quorum[] {
   const { old, new: next } = Object(given) as Partial<JointSet>;
   if (old === undefined || next === undefined) return [quorumOf("nodes", "nodes", given)];
-  return [quorumOf("old nodes", "old", old), quorumOf("new nodes", "new", next)];
+  const quorums = [quorumOf("old nodes", "old", old), quorumOf("new nodes", "new", next)];
+  assertDistinct("nodes", [...new Set([...old, ...next])]);
+  return quorums;
 }
 
 function quorumOf(which: string, name: string, nodes: unknown): Quorum {
@@ -292,7 +304,16 @@ function quorumOf(which: string, name: string, nodes: unknown): Quorum {
   if (!Array.isArray(nodes) || nodes.length === 0 || !nodes.every(isNode)) {
     throw new TypeError(`${name} must be a list of at least one lock node`);
   }
+  assertDistinct(name, nodes);
   return { which, nodes, needed: Math.floor(nodes.length / 2) + 1 };
+}
+
+/** Throws if two nodes have the same name: a node that is listed twice would count twice. */
+function assertDistinct(list: string, nodes: readonly LockNode[]): void {
+  const names = nodes.map(({ name }) => name);
+  const twice = names.find((name, index) => names.indexOf(name) < index);
+  if (twice === undefined) return;
+  throw new RangeError(`${list} and their names must be distinct: two are called ${twice}`);
 }
 
 /** Returns the epoch and the label of the client that signs with this value. */
@@ -301,20 +322,27 @@ export function signerOf(owner: string): { readonly epoch: number; readonly labe
   return { label, epoch: Number(epoch) };
 }
 
-function readFloor(value: unknown): Floor {
+function readFloor(value: unknown, least: Floor): Floor {
   const { floor, epoch } = Object(value) as Partial<Floor>;
   if (!isCount(floor) || !isCount(epoch)) throw new InvalidReplyError("answered raiseFloor() with something else");
+  if (floor < least.floor || epoch < least.epoch) throw new InvalidReplyError("answered raiseFloor() without raising");
   return { floor, epoch };
 }
 
-function readPortion(value: unknown): ScanPortion {
+function readPortion(value: unknown, given: string | undefined): ScanPortion {
   const { counters, highest, claims, cursor } = Object(value) as Partial<ScanPortion>;
-  const isClaim = ({ resource, owner }: ScannedClaim) => typeof resource === "string" && typeof owner === "string";
   const hasCursor = cursor === undefined || (typeof cursor === "string" && cursor !== "");
   if (!isCount(counters) || !isCount(highest) || !Array.isArray(claims) || !claims.every(isClaim) || !hasCursor) {
     throw new InvalidReplyError("answered scan() with something else");
   }
-  return { counters, highest, claims, ...(cursor !== undefined && { cursor }) };
+  if (cursor === undefined) return { counters, highest, claims };
+  if (cursor === given) throw new InvalidReplyError("answered scan() with the cursor that it was given");
+  return { counters, highest, claims, cursor };
+}
+
+function isClaim(value: unknown): boolean {
+  const { resource, owner, remainingMs } = Object(value) as Partial<ScannedClaim>;
+  return typeof resource === "string" && typeof owner === "string" && typeof remainingMs === "number";
 }
 
 function isCount(value: unknown): value is number {

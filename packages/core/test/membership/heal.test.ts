@@ -136,6 +136,56 @@ describe("heal()", () => {
     await expect(heal(nodes, "c", { clock, signal: controller.signal })).rejects.toThrow("enough");
   });
 
+  it("heal() refuses a node or a name that is listed twice, as it would count twice", async () => {
+    const { clock, nodes } = servers("abc");
+    const [a, b, c] = nodes as [FaultyNode, FaultyNode, FaultyNode];
+    const twin = memoryNode({ name: "b" });
+    await expect(heal([b, b, c], "c", { clock })).rejects.toThrow("nodes and their names must be distinct");
+    await expect(heal([b, twin, c], "c", { clock })).rejects.toThrow("two are called b");
+    await expect(heal({ old: [a, b], new: [twin, c] }, "c", { clock })).rejects.toThrow("two are called b");
+  });
+
+  it("heal() does not believe a node that confirms a lower floor", async () => {
+    const { clock, nodes, node, inner } = servers("abc");
+    await inner("a").raiseFloor({ floor: 10, epoch: 0, timeoutMs: 50 });
+    node("c").fault = ({ method }) => (method === "raiseFloor" ? { answer: { floor: 10, epoch: 0 } } : undefined);
+    await expect(clock.until(heal(nodes, "c", { ...quick, clock }))).rejects.toThrow(
+      "could not heal c: 0 of 1 nodes did, 1 needed; c failed: answered raiseFloor() without raising",
+    );
+  });
+
+  it.each<[string, unknown]>([
+    ["something else", { counters: 1, highest: 1, claims: [null] }],
+    ["the cursor that it was given", { counters: 1, highest: 1, claims: [], cursor: "again" }],
+  ])("heal() rejects a scan that answers with %s", async (what, answer) => {
+    const { clock, nodes, node } = servers("abc");
+    node("b").fault = ({ method }) => (method === "scan" ? { answer } : undefined);
+    await expect(clock.until(heal(nodes, "c", { ...quick, clock }))).rejects.toThrow(
+      `b failed: answered scan() with ${what}`,
+    );
+  });
+
+  it("heal() can be ended while a node answers without I/O and without an end", async () => {
+    const { clock, nodes, node } = servers("abc");
+    let portions = 0;
+    node("b").fault = ({ method }) =>
+      method === "scan" ? { answer: { counters: 1, highest: 1, claims: [], cursor: `${portions++}` } } : undefined;
+    const controller = new AbortController();
+    clock.startTimer(10, () => controller.abort(new Error("enough")));
+    const afterPendingIo = (callback: () => void) => clock.deliver(1, callback);
+    const healing = heal(nodes, "c", { ...quick, clock: { ...clock, afterPendingIo }, signal: controller.signal });
+    await expect(clock.until(healing)).rejects.toThrow("enough");
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  it("heal() goes on when onProgress throws", async () => {
+    const { clock, nodes } = servers("abc");
+    const onProgress = () => {
+      throw new Error("a bug of the caller");
+    };
+    expect(await clock.until(heal(nodes, "c", { ...quick, clock, onProgress }))).toMatchObject({ read: ["a", "b"] });
+  });
+
   it("heal() names nodes without the methods, and refuses bad arguments", async () => {
     const { clock, nodes } = servers("abc");
     const { raiseFloor, ...without } = memoryNode({ name: "d" });
