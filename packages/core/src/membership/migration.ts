@@ -181,11 +181,19 @@ class Change implements Migration {
     // An attempt that was in progress may have become a lock. Each quorum has one of these nodes.
     const refusing = { ...this.#old, nodes: [...raised.keys()] };
     const contents = await this.#untilQuiet(refusing, this.#epoch + 2, 0);
+    const refusal = { floor: 0, epoch: this.#epoch + 2 };
+    // A node that had lost its memory when it was read may have been healed when the status is read.
+    const found = [...contents].map(([{ name: node }, { floor, epoch }]) => ({ node, floor: { floor, epoch } }));
+    const kept = keepersOf(found, refusal, this.#old);
     const floor = 1 + Math.max(...[...contents.values()].map(({ highest }) => highest));
     await this.#raise("write the floor", [this.#new], floor, 3);
     const status = await this.status();
-    this.#assertKept(status, [...contents.keys()], { floor: 0, epoch: this.#epoch + 2 }, this.#old);
-    this.#assertKept(status, this.#new.nodes, { floor, epoch: this.#epoch + 3 }, this.#new);
+    keepersOf(
+      status.nodes.filter(({ node }) => kept.includes(node)),
+      refusal,
+      this.#old,
+    );
+    keepersOf(status.nodes, { floor, epoch: this.#epoch + 3 }, this.#new);
     return status;
   }
 
@@ -206,17 +214,6 @@ class Change implements Migration {
     if (count >= needed) return stage;
     const message = `could not tell the stage: ${count} of ${members.length} ${which} replied, ${needed} needed`;
     throw new MembershipError(message, failures);
-  }
-
-  /** Throws unless enough of these nodes still have what was written, as one may have lost its memory in between. */
-  #assertKept({ nodes }: MigrationStatus, members: readonly LockNode[], wrote: Floor, { which, needed }: Quorum): void {
-    const names = members.map(({ name }) => name);
-    const kept = nodes.filter(({ node, floor }) => {
-      return names.includes(node) && floor !== null && floor.floor >= wrote.floor && floor.epoch >= wrote.epoch;
-    });
-    if (kept.length >= needed) return;
-    const count = `${kept.length} of ${names.length} ${which} have kept what was written, ${needed} needed`;
-    throw new MembershipError(`could not join: ${count}; repeat this step`);
   }
 
   /** Raises the floor, and the epoch to so many above that of the clients before the change. */
@@ -254,6 +251,24 @@ class Change implements Migration {
       await operation.pause(Math.min(pollMs, Math.max(1, leftMs)));
     }
   }
+}
+
+/**
+ * Returns the names of those of the nodes that still have what was written, and throws unless they are enough, as one may
+ * have lost its memory in between.
+ */
+function keepersOf(
+  floors: readonly Pick<NodeFloor, "node" | "floor">[],
+  wrote: Floor,
+  { which, nodes, needed }: Quorum,
+): readonly string[] {
+  const members = floors.filter(({ node }) => nodes.some(({ name }) => name === node));
+  const kept = members.filter(({ floor }) => floor && floor.floor >= wrote.floor && floor.epoch >= wrote.epoch);
+  if (kept.length >= needed) return kept.map(({ node }) => node);
+  const count = `${kept.length} of ${members.length} ${which} have kept what was written, ${needed} needed`;
+  const lost = members.filter((member) => member.floor && !kept.includes(member)).map(({ node }) => node);
+  const advice = lost.length === 0 ? "repeat this step" : `heal ${lost.join(", ")}, and repeat this step`;
+  throw new MembershipError(`could not join: ${count}; ${advice}`);
 }
 
 /** Returns the claims of clients of earlier epochs. */

@@ -140,6 +140,33 @@ describe("migration()", () => {
     expect((await lockOf(clients().new, "late")).fence).toBeGreaterThan(late.fence);
   });
 
+  it("join() counts no node that had lost its memory when it was read, although it was healed since", async () => {
+    const { clock, steps, node, inner, lockOf, clients } = change("abc", "def");
+    await clock.until(steps.begin());
+    const claim = { resources: ["r"], owner: "0".repeat(32), ttlMs: 1, fenceHint: 8e15, timeoutMs: 50 };
+    for (const name of "bc") await inner(name).acquire(claim);
+    const { fence } = await inner("b").inspect("r");
+    await clock.advance(10);
+    node("c").fault = () => ({ reject: new Error("down") });
+    const wrote = (name: string, epoch: number) =>
+      node(name).calls.some(({ request }) => (request as { epoch?: number }).epoch === epoch);
+    let isEmpty = false;
+    node("b").fault = ({ method, request }) => {
+      if (!isEmpty) {
+        isEmpty = (request as { epoch?: number }).epoch === 3;
+        return undefined;
+      }
+      if (method === "scan") return { answer: { counters: 0, highest: 0, claims: [] } };
+      return { answer: wrote("d", 4) ? { floor: fence + 1, epoch: 3 } : { floor: 0, epoch: 0 } };
+    };
+    await expect(clock.until(steps.join())).rejects.toThrow(
+      "could not join: 1 of 2 old nodes have kept what was written, 2 needed; heal b, and repeat this step",
+    );
+    for (const name of "bc") node(name).fault = () => undefined;
+    await clock.until(steps.join());
+    expect((await lockOf(clients().new)).fence).toBeGreaterThan(fence);
+  });
+
   it("end() names joint clients that still lock", async () => {
     const { clock, steps, clients, lockOf } = change("abc", "def");
     await clock.until(steps.begin());
@@ -214,6 +241,9 @@ describe("migration()", () => {
     );
     expect(() => migration(set, { epoch: 1, watchMs: 0 })).toThrow("watchMs must be a positive integer");
     expect(() => migration(set.old as never, { epoch: 1 })).toThrow("set must have the fields old and new");
+    expect(() => migration({ old: [set.old[0], set.old[0]] as never, new: set.new }, { epoch: 1 })).toThrow(
+      "old and their names must be distinct: two are called memory",
+    );
     expect(() => migration({ old: [], new: set.new }, { epoch: 1 })).toThrow(
       "old must be a list of at least one lock node",
     );
