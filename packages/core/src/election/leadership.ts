@@ -1,4 +1,12 @@
-import { type Inspection, type NodeOutcome, QuorumUnreachableError, type Redlock, type Unwatch } from "@holdfast/core";
+import {
+  type Inspection,
+  type LockNode,
+  type NodeOutcome,
+  type NodeSet,
+  QuorumUnreachableError,
+  type Redlock,
+  type Unwatch,
+} from "@holdfast/core";
 import { onAbort, pause } from "./stopping.ts";
 
 /** A leader, as a quorum of nodes names it. */
@@ -92,7 +100,8 @@ export async function* observe(
     while (!signal.aborted) {
       news = new AbortController(); // an announcement during the look may be newer than its result
       releases.watch();
-      const leadership = leadershipOf(await redlock.inspect(name));
+      const inspection = await redlock.inspect(name);
+      const leadership = leadershipOf(inspection);
       if (signal.aborted) return;
       const lookedAtMs = redlock.clock.monotonicMs();
       const isNew = leadership.state !== last?.state || leadership.leader?.owner !== last.leader?.owner;
@@ -103,7 +112,7 @@ export async function* observe(
       } else delayMs = Math.min(2 * delayMs, pollMs.max);
       if (signal.aborted) return;
       const { leader } = leadership;
-      const limitMs = releases.areAnnounced ? blindMsMax : pollMs.max;
+      const limitMs = releases.areAnnouncedBy(inspection.sets) ? blindMsMax : pollMs.max;
       const waitMs = leader === null ? delayMs : Math.min(leader.remainingMs, limitMs);
       const consumedMs = redlock.clock.monotonicMs() - lookedAtMs; // by the body of the loop
       await pause(redlock.clock, Math.max(1, waitMs - consumedMs), news.signal);
@@ -120,7 +129,8 @@ class Releases {
   readonly #name: string;
   readonly #onNews: () => void;
   readonly #watches: (Promise<Unwatch | undefined> | undefined)[] = [];
-  #watching = 0;
+  /** The names of the watched nodes. */
+  readonly #watched = new Set<string>();
 
   constructor(redlock: Redlock, name: string, onNews: () => void) {
     this.#redlock = redlock;
@@ -128,14 +138,17 @@ class Releases {
     this.#onNews = onNews;
   }
 
-  /** Whether so many nodes are watched that each majority has one of them. */
-  get areAnnounced(): boolean {
-    return this.#watching >= Math.ceil(this.#redlock.nodes.length / 2);
+  /** Whether so many nodes of each set are watched that each quorum has one of them. */
+  areAnnouncedBy(sets: readonly NodeSet[]): boolean {
+    return sets.every(({ nodes, quorum }) => {
+      const watched = nodes.filter((node) => this.#watched.has(node));
+      return watched.length > nodes.length - quorum;
+    });
   }
 
   /** Watches the nodes that are not watched yet. */
   watch(): void {
-    for (const index of this.#redlock.nodes.keys()) this.#watches[index] ??= this.#watchNode(index);
+    for (const [index, node] of this.#redlock.nodes.entries()) this.#watches[index] ??= this.#watchNode(node, index);
   }
 
   /** Stops watching, also the nodes that have not confirmed their watch yet. */
@@ -143,12 +156,12 @@ class Releases {
     for (const watch of this.#watches) watch?.then((unwatch) => unwatch?.()).catch(() => {});
   }
 
-  async #watchNode(index: number): Promise<Unwatch | undefined> {
+  async #watchNode(node: LockNode, index: number): Promise<Unwatch | undefined> {
     try {
       await undefined; // so that a node which throws at once is also tried again
-      const unwatch = await this.#redlock.nodes[index]?.watch?.([this.#name], this.#onNews);
+      const unwatch = await node.watch?.([this.#name], this.#onNews);
       if (unwatch === undefined) return undefined;
-      this.#watching += 1;
+      this.#watched.add(node.name);
       this.#onNews(); // a release before this moment may have been missed
       return unwatch;
     } catch {

@@ -1,3 +1,4 @@
+import { Redlock } from "@holdfast/core";
 import { election, type Leadership } from "@holdfast/core/election";
 import { describe, expect, it } from "vitest";
 import { claimOf, type World, world } from "../world.ts";
@@ -56,6 +57,21 @@ describe("leader()", () => {
 });
 
 describe("observe()", () => {
+  it("observe() soon notices the end of a leader that knows only one of two sets, which announces nothing", async () => {
+    const all = world(8);
+    const [old, next] = [all.nodes.slice(0, 3), all.nodes.slice(3)];
+    for (const node of old) delete node.watch;
+    const redlock = new Redlock({ old, new: next }, { clock: all.clock, epoch: 3 });
+    const lock = await new Redlock(old, { clock: all.clock }).acquire("jobs", { ttlMs: 60_000 });
+    const { seen, stop, ended } = watcher({ ...all, redlock });
+    await all.clock.advance(5_000);
+    await lock.release();
+    await all.clock.advance(1_100); // the longest time between two looks where releases are not announced
+    expect(seen.map(({ state }) => state)).toEqual(["led", "vacant"]);
+    stop();
+    await ended;
+  });
+
   it("observe() yields each leader soon after it is elected, and a leader that resigns immediately", async () => {
     const all = world(3);
     const { seen, stop, ended } = watcher(all);
