@@ -1,6 +1,6 @@
 import type { RedlockContext } from "../context.ts";
 import type { LockNode } from "../lock-node.ts";
-import { majorityOf } from "../node-sets.ts";
+import type { NodeSet } from "../node-sets.ts";
 import type { Unwatch } from "../release-notifier.ts";
 
 /** The minimum time for which a resource is left to another process that was named, in milliseconds. */
@@ -30,12 +30,12 @@ export class ReleaseNotifications {
   readonly #context: RedlockContext;
   readonly #resource: string;
   readonly #onRelease: (delayMs: number | undefined) => void;
-  /** How many nodes must announce a release before an attempt can get a quorum. */
-  readonly #needed: number;
+  /** The sets of nodes, and how many of each must announce a release before an attempt can get a quorum. */
+  readonly #sets: readonly NodeSet[];
   readonly #watches: (Promise<Unwatch | undefined> | undefined)[] = [];
   /** The nodes that announced a release since the last attempt started and named this process, or no waiter at all. */
-  readonly #namedBy = new Set<number>();
-  #watching = 0;
+  readonly #namedBy = new Set<string>();
+  readonly #watching = new Set<string>();
   #deferMs = deferMsMin;
   #othersUntilMs = -Infinity;
   /** When the last blocking claim ends, unless a release was announced since. */
@@ -56,16 +56,19 @@ export class ReleaseNotifications {
    *   to try, or undefined if this process should not try
    */
   constructor(context: RedlockContext, resource: string, onRelease: (delayMs: number | undefined) => void) {
-    const { nodes } = context;
+    const { sets } = context;
+    const watchable = new Set(sets.nodes.filter(({ watch }) => watch).map(({ name }) => name));
     this.#context = context;
     this.#resource = resource;
     this.#onRelease = onRelease;
-    this.#needed = Math.min(majorityOf(nodes.length), nodes.filter(({ watch }) => watch).length);
+    this.#sets = sets.withQuorum(sets.majority).map(({ nodes, quorum }) => {
+      return { nodes, quorum: Math.min(quorum, countIn(watchable, nodes)) };
+    });
   }
 
   /** Whether enough nodes are watched to notice every release. */
   get isWatching(): boolean {
-    return this.#needed > 0 && this.#watching >= this.#needed;
+    return this.#reachedBy(this.#watching) === this.#sets.length;
   }
 
   /** How much longer to leave the resource to another process, in milliseconds; 0 if none was named. */
@@ -135,9 +138,9 @@ export class ReleaseNotifications {
 
   async #watchNode(node: LockNode, index: number): Promise<Unwatch | undefined> {
     try {
-      const unwatch = await node.watch?.([this.#resource], (_, next) => this.#onReleased(index, next));
+      const unwatch = await node.watch?.([this.#resource], (_, next) => this.#onReleased(node, next));
       // Try now, as a release before this moment may have been missed.
-      if (unwatch && ++this.#watching === this.#needed) this.#onRelease(0);
+      if (unwatch && this.#addTo(this.#watching, node)) this.#onRelease(0);
       return unwatch;
     } catch {
       this.#watches[index] = undefined; // the next attempt that fails tries again
@@ -145,7 +148,7 @@ export class ReleaseNotifications {
     }
   }
 
-  #onReleased(index: number, next: string | undefined): void {
+  #onReleased(node: LockNode, next: string | undefined): void {
     this.#unannouncedEndMs = undefined;
     if (next !== undefined && next !== this.#context.waiterName) {
       this.deferToOthers();
@@ -153,10 +156,27 @@ export class ReleaseNotifications {
       return;
     }
     // Without a name, any process may try: the node's list is empty.
-    this.#namedBy.add(index);
-    const named = this.#namedBy.size;
+    const isNew = this.#addTo(this.#namedBy, node);
+    const sets = this.#reachedBy(this.#namedBy);
     // If nodes name different waiters there is no quorum; each named waiter retries after a random back-off.
-    if (named < this.#needed) this.#onRelease((1 + Math.random() * partialDefersMax) * this.#deferMs);
-    else this.#onRelease(named === this.#needed ? 0 : undefined);
+    if (sets === 0) this.#onRelease((1 + Math.random() * partialDefersMax) * this.#deferMs);
+    // The other set follows immediately, unless the holder knew only this one.
+    else if (isNew) this.#onRelease(sets < this.#sets.length ? this.#deferMs : 0);
+    else this.#onRelease(undefined);
   }
+
+  /** Adds a node. Returns whether one more set has enough nodes now. */
+  #addTo(names: Set<string>, { name }: LockNode): boolean {
+    const before = this.#reachedBy(names);
+    return this.#reachedBy(names.add(name)) > before;
+  }
+
+  /** Returns how many sets have enough of these nodes. */
+  #reachedBy(names: ReadonlySet<string>): number {
+    return this.#sets.filter(({ nodes, quorum }) => quorum > 0 && countIn(names, nodes) >= quorum).length;
+  }
+}
+
+function countIn(names: ReadonlySet<string>, nodes: readonly string[]): number {
+  return nodes.filter((name) => names.has(name)).length;
 }

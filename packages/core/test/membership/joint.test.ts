@@ -114,6 +114,24 @@ describe("new Redlock({ old, new })", () => {
     );
   });
 
+  it.each([
+    ["the old set", "abc", 3],
+    ["both sets", "", 0],
+  ])("acquire() waits and gets the lock soon after a client of %s has released it", async (_, known, withinMs) => {
+    for (let round = 0; round < 10; round++) {
+      const { clock, one, joint } = servers("abcdefgh");
+      const holder = known === "" ? joint("abc", "defgh") : one(known);
+      const waiting = { waitTimeoutMs: 60_000, retryDelayMs: 60_000, retryDelayMaxMs: 60_000 };
+      const lock = await clock.until(holder.acquire("r", { ttlMs: 60_000 }));
+      const next = joint("abc", "defgh", waiting).acquire("r");
+      await clock.advance(500);
+      const releasedAtMs = clock.monotonicMs();
+      await lock.release();
+      await clock.until(next);
+      expect(clock.monotonicMs() - releasedAtMs).toBeLessThanOrEqual(withinMs);
+    }
+  });
+
   it("inspect() names the owner that has a quorum of either set, and both quorums", async () => {
     const { clock, one, joint } = servers("abcdefgh");
     const old = await clock.until(one("abc").acquire("r"));
