@@ -88,7 +88,7 @@ const pollMs = 500;
 
 /**
  * Plans a change of servers. Sends nothing until one of its steps is called. Any process may call them, but only one at a
- * time should.
+ * time should, and none while a node is being healed.
  *
  * The steps rest on two assumptions that no node can check: each client has the epoch of the nodes that it uses, and nobody
  * locks without an epoch, such as clients of other Redlock libraries, which the nodes cannot tell to stop.
@@ -167,24 +167,27 @@ class Change implements Migration {
   }
 
   async begin(): Promise<MigrationStatus> {
-    const stage = await this.#stage();
+    const { stage } = await this.#stage();
     if (stage === "none" || stage === "begun") await this.#raise("begin the change", [this.#old, this.#new], 0, 1);
     return this.status();
   }
 
   async join(): Promise<MigrationStatus> {
-    const stage = await this.#stage();
+    const { stage, nodes } = await this.#stage();
     if (stage === "none") throw new MembershipError("could not join: the change has not begun");
     if (stage === "ended") return this.status();
-    if (stage === "begun") await this.#untilQuiet(this.#old, this.#epoch + 2, this.#watchMs);
-    const raised = await this.#raise("refuse clients of earlier epochs", [this.#old], 0, 2);
+    const isBegun = stage === "begun";
+    const found = isBegun ? floorsOf(await this.#untilQuiet(this.#old, this.#epoch + 2, this.#watchMs)) : nodes;
+    // A node that has forgotten the change has forgotten counters as well, and must not look as if it had not.
+    const begun = keepersOf(found, { floor: 0, epoch: this.#epoch + 1 }, this.#old);
+    const members = { ...this.#old, nodes: this.#old.nodes.filter(({ name }) => begun.includes(name)) };
+    const raised = await this.#raise("refuse clients of earlier epochs", [members], 0, 2);
     // An attempt that was in progress may have become a lock. Each quorum has one of these nodes.
     const refusing = { ...this.#old, nodes: [...raised.keys()] };
     const contents = await this.#untilQuiet(refusing, this.#epoch + 2, 0);
     const refusal = { floor: 0, epoch: this.#epoch + 2 };
     // A node that had lost its memory when it was read may have been healed when the status is read.
-    const found = [...contents].map(([{ name: node }, { floor, epoch }]) => ({ node, floor: { floor, epoch } }));
-    const kept = keepersOf(found, refusal, this.#old);
+    const kept = keepersOf(floorsOf(contents), refusal, this.#old);
     const floor = 1 + Math.max(...[...contents.values()].map(({ highest }) => highest));
     await this.#raise("write the floor", [this.#new], floor, 3);
     const status = await this.status();
@@ -198,20 +201,21 @@ class Change implements Migration {
   }
 
   async end(): Promise<MigrationStatus> {
-    const stage = await this.#stage();
+    const { stage } = await this.#stage();
     if (stage === "none" || stage === "begun") throw new MembershipError("could not end: the clients have not joined");
     if (stage === "joined") await this.#untilQuiet(this.#new, this.#epoch + 4, this.#watchMs);
     await this.#raise("refuse clients of earlier epochs", [this.#new], 0, 4);
     return this.status();
   }
 
-  /** Returns the stage, or rejects unless a quorum of the new set tells it. */
-  async #stage(): Promise<MigrationStatus["stage"]> {
-    const { stage, nodes } = await this.status();
+  /** Returns the status, or rejects unless a quorum of the new set tells the stage. */
+  async #stage(): Promise<MigrationStatus> {
+    const status = await this.status();
+    const { nodes } = status;
     const failures = nodes.flatMap(({ node, error }) => (error === null ? [] : { node, error }));
     const { nodes: members, needed, which } = this.#new;
     const count = members.filter(({ name }) => !failures.some(({ node }) => node === name)).length;
-    if (count >= needed) return stage;
+    if (count >= needed) return status;
     const message = `could not tell the stage: ${count} of ${members.length} ${which} replied, ${needed} needed`;
     throw new MembershipError(message, failures);
   }
@@ -253,15 +257,18 @@ class Change implements Migration {
   }
 }
 
+/** The floors of nodes, by name. */
+type Floors = readonly Pick<NodeFloor, "node" | "floor">[];
+
+function floorsOf(contents: ReadonlyMap<LockNode, NodeContent>): Floors {
+  return [...contents].map(([{ name: node }, { floor, epoch }]) => ({ node, floor: { floor, epoch } }));
+}
+
 /**
  * Returns the names of those of the nodes that still have what was written, and throws unless they are enough, as one may
  * have lost its memory in between.
  */
-function keepersOf(
-  floors: readonly Pick<NodeFloor, "node" | "floor">[],
-  wrote: Floor,
-  { which, nodes, needed }: Quorum,
-): readonly string[] {
+function keepersOf(floors: Floors, wrote: Floor, { which, nodes, needed }: Quorum): readonly string[] {
   const members = floors.filter(({ node }) => nodes.some(({ name }) => name === node));
   const kept = members.filter(({ floor }) => floor && floor.floor >= wrote.floor && floor.epoch >= wrote.epoch);
   if (kept.length >= needed) return kept.map(({ node }) => node);

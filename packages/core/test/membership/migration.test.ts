@@ -140,6 +140,26 @@ describe("migration()", () => {
     expect((await lockOf(clients().new, "late")).fence).toBeGreaterThan(late.fence);
   });
 
+  it("join() counts no node that has lost its memory since begin()", async () => {
+    const { clock, steps, node, inner, lockOf, clients } = change("abc", "def");
+    await clock.until(steps.begin());
+    const claim = { resources: ["r"], owner: "0".repeat(32), ttlMs: 1, fenceHint: 8e15, timeoutMs: 50 };
+    await inner("c").acquire(claim);
+    const { fence } = await inner("c").inspect("r");
+    await clock.advance(10);
+    node("c").fault = () => ({ reject: new Error("down") });
+    const empty = memoryNode({ name: "b", clock });
+    node("b").fault = ({ method, request }) => ({ answer: empty[method](request as never) });
+    await expect(clock.until(steps.join())).rejects.toThrow(
+      "could not join: 1 of 2 old nodes have kept what was written, 2 needed; heal b, and repeat this step",
+    );
+    expect(await empty.raiseFloor({ floor: 0, epoch: 0, timeoutMs: 50 })).toEqual({ floor: 0, epoch: 0 });
+    node("c").fault = () => undefined;
+    await clock.until(steps.join());
+    expect(await empty.raiseFloor({ floor: 0, epoch: 0, timeoutMs: 50 })).toEqual({ floor: 0, epoch: 0 });
+    expect((await lockOf(clients().new)).fence).toBeGreaterThan(fence);
+  });
+
   it("join() counts no node that had lost its memory when it was read, although it was healed since", async () => {
     const { clock, steps, node, inner, lockOf, clients } = change("abc", "def");
     await clock.until(steps.begin());
