@@ -35,7 +35,8 @@ export interface Verification {
  * no part in the lock, and among shared locks, which may have the same token but need not.
  *
  * A newer lock that was granted before the call is never missed as long as any two quorums share a node that keeps its
- * fence counters, and `redlock` has the same nodes as the clients that lock.
+ * fence counters, and `redlock` has the same nodes as the clients that lock. A healed node does not count for tokens below
+ * its floor, unless a late extension of that lock has reached it.
  *
  * @param redlock a client of the nodes
  * @param resource one of the resources of the lock
