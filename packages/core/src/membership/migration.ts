@@ -59,7 +59,7 @@ export interface Migration {
    * The first step, while all clients use the old set: from then on, nodes refuse clients that skip the joint stage.
    * Afterwards, make the clients joint, one after the other.
    *
-   * @throws {MembershipError} when too few nodes reply
+   * @throws {MembershipError} when too few nodes reply, or an earlier change of the old set has not ended
    */
   begin(): Promise<MigrationStatus>;
 
@@ -145,13 +145,8 @@ class Change implements Migration {
       const error = failures.find((failure) => failure.node === node.name)?.error ?? null;
       return { node: node.name, floor: results.get(node) ?? null, error };
     });
-    /** The highest epoch that a quorum of the set has reached. */
-    const reached = ({ nodes: members, needed }: Quorum): number => {
-      const epochs = members.map((node) => results.get(node)?.epoch ?? 0);
-      return epochs.sort((a, b) => b - a)[needed - 1] ?? 0;
-    };
     const epoch = this.#epoch;
-    const next = reached(this.#new);
+    const next = epochReached(nodes, this.#new);
     // A node of the old set alone may have been healed from nodes of both sets, with their epoch.
     const inBoth = this.#old.nodes.filter((node) => this.#new.nodes.includes(node));
     const healed = Math.max(epoch + 2, ...inBoth.map((node) => results.get(node)?.epoch ?? 0));
@@ -167,7 +162,12 @@ class Change implements Migration {
   }
 
   async begin(): Promise<MigrationStatus> {
-    const { stage } = await this.#stage();
+    const { stage, nodes } = await this.#stage();
+    const before = epochReached(nodes, this.#old);
+    if (stage === "none" && before > 0 && before < this.#epoch) {
+      const found = `the old nodes are at epoch ${before}`;
+      throw new MembershipError(`could not begin: ${found}, so the change before this one has not ended`);
+    }
     if (stage === "none" || stage === "begun") await this.#raise("begin the change", [this.#old, this.#new], 0, 1);
     return this.status();
   }
@@ -255,6 +255,12 @@ class Change implements Migration {
       await operation.pause(Math.min(pollMs, Math.max(1, leftMs)));
     }
   }
+}
+
+/** Returns the highest epoch that a quorum of the set has reached. */
+function epochReached(floors: Floors, { nodes, needed }: Quorum): number {
+  const members = floors.filter(({ node }) => nodes.some(({ name }) => name === node));
+  return members.map(({ floor }) => floor?.epoch ?? 0).sort((a, b) => b - a)[needed - 1] ?? 0;
 }
 
 /** The floors of nodes, by name. */

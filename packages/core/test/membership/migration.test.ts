@@ -230,6 +230,18 @@ describe("migration()", () => {
     expect(await back.status()).toMatchObject({ stage: "ended", epochs: [9, 11] });
   });
 
+  it("begin() refuses the epoch after a change that has not ended, and goes on serving clients", async () => {
+    const { clock, steps, inner, floors, use, clients } = change("abc", "def", 5);
+    for (const name of "abc") await inner(name).raiseFloor({ floor: 0, epoch: 4, timeoutMs: 50 });
+    await expect(clock.until(steps.begin())).rejects.toThrow(
+      "could not begin: the old nodes are at epoch 4, so the change before this one has not ended",
+    );
+    expect((await floors("abcdef")).map((floor) => floor?.epoch)).toEqual([4, 4, 4, 0, 0, 0]);
+    for (const name of "ab") await inner(name).raiseFloor({ floor: 0, epoch: 5, timeoutMs: 50 });
+    expect(await clock.until(steps.begin())).toMatchObject({ stage: "begun" });
+    expect(await use(clients().old)).toBeGreaterThan(0);
+  });
+
   it("migration() goes on after a node of the old set alone was healed from nodes of both", async () => {
     const { clock, steps, node } = change("abc", "bcdef");
     const nodes = { old: [..."abc"].map(node), new: [..."bcdef"].map(node) };
