@@ -181,11 +181,12 @@ class Change implements Migration {
     // A node that has forgotten the change has forgotten counters as well, and must not look as if it had not.
     const begun = keepersOf(found, { floor: 0, epoch: this.#epoch + 1 }, this.#old);
     const members = { ...this.#old, nodes: this.#old.nodes.filter(({ name }) => begun.includes(name)) };
-    const raised = await this.#raise("refuse clients of earlier epochs", [members], 0, 2);
+    const refusal: Floor = { floor: 0, epoch: this.#epoch + 2 };
+    const refuse = (node: LockNode) => this.#operation.raise(node, refusal);
+    const raised = await this.#operation.onQuorum("refuse clients of earlier epochs", [members], refuse);
     // An attempt that was in progress may have become a lock. Each quorum has one of these nodes.
     const refusing = { ...this.#old, nodes: [...raised.keys()] };
     const contents = await this.#untilQuiet(refusing, this.#epoch + 2, 0);
-    const refusal = { floor: 0, epoch: this.#epoch + 2 };
     // A node that had lost its memory when it was read may have been healed when the status is read.
     const kept = keepersOf(floorsOf(contents), refusal, this.#old);
     const floor = 1 + Math.max(...[...contents.values()].map(({ highest }) => highest));

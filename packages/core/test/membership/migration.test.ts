@@ -149,7 +149,9 @@ describe("migration()", () => {
     await clock.advance(10);
     node("c").fault = () => ({ reject: new Error("down") });
     const empty = memoryNode({ name: "b", clock });
-    node("b").fault = ({ method, request }) => ({ answer: empty[method](request as never) });
+    node("b").fault = ({ method, request }) => ({
+      answer: method === "scan" ? empty.scan(request as never) : empty.raiseFloor(request as never),
+    });
     await expect(clock.until(steps.join())).rejects.toThrow(
       "could not join: 1 of 2 old nodes have kept what was written, 2 needed; heal b, and repeat this step",
     );
