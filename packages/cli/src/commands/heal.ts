@@ -104,12 +104,9 @@ async function healServers(
   const display = await showingProgress("attempts from before have ended, to read once more");
   try {
     const { onProgress } = display;
-    const healed = await withUsageErrors(() =>
+    return await withUsageErrors(() =>
       heal(arranged(used, joint), names, { settleMs, nodeTimeoutMs, signal, onProgress }),
     );
-    // In the order of the options, not of the replies.
-    const read = nodes.map(({ name }) => name).filter((name) => healed.read.includes(name));
-    return { ...healed, read };
   } finally {
     display.end();
   }

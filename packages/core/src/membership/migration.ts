@@ -51,7 +51,7 @@ export interface Migration {
   /**
    * Reads how far the change is. Changes nothing, and does not reject because a node fails.
    *
-   * @throws {MembershipError} when a node serves clients of later epochs than this change has
+   * @throws {MembershipError} when the epochs of the nodes are too high or too low for this change: it has another `epoch`
    */
   status(): Promise<MigrationStatus>;
 
@@ -156,18 +156,18 @@ class Change implements Migration {
       const found = `${later.name} is at epoch ${results.get(later)?.epoch}`;
       throw new MembershipError(`${found}: the clients before this change cannot have epoch ${epoch}`);
     }
+    const before = epochReached(nodes, this.#old);
+    if (before > 0 && before < epoch) {
+      const found = `the old nodes are at epoch ${before}`;
+      throw new MembershipError(`${found}: the clients before this change cannot all have epoch ${epoch} yet`);
+    }
     if (next >= epoch + 4) return { stage: "ended", epochs: [epoch + 4, epoch + 6], nodes };
     if (next >= epoch + 3) return { stage: "joined", epochs: [epoch + 2, epoch + 4], nodes };
     return { stage: next > epoch ? "begun" : "none", epochs: [epoch, epoch + 2], nodes };
   }
 
   async begin(): Promise<MigrationStatus> {
-    const { stage, nodes } = await this.#stage();
-    const before = epochReached(nodes, this.#old);
-    if (stage === "none" && before > 0 && before < this.#epoch) {
-      const found = `the old nodes are at epoch ${before}`;
-      throw new MembershipError(`could not begin: ${found}, so the change before this one has not ended`);
-    }
+    const { stage } = await this.#stage();
     if (stage === "none" || stage === "begun") await this.#raise("begin the change", [this.#old, this.#new], 0, 1);
     return this.status();
   }

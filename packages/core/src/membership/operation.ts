@@ -211,22 +211,20 @@ export class Operation {
     return results;
   }
 
-  /** Does something on all of these nodes at the same time. Rejects only when the signal aborts. */
+  /** Does something on all of these nodes at the same time; reports in their order. Rejects only when the signal aborts. */
   async onEach<T>(
     nodes: readonly LockNode[],
     act: (node: LockNode) => Promise<T>,
   ): Promise<{ results: Map<LockNode, T>; failures: NodeFailure[] }> {
+    const settled = await Promise.allSettled(nodes.map(act));
+    this.#signal?.throwIfAborted();
     const results = new Map<LockNode, T>();
     const failures: NodeFailure[] = [];
-    await Promise.all(
-      nodes.map((node) =>
-        act(node).then(
-          (result) => void results.set(node, result),
-          (reason) => void failures.push({ node: node.name, error: toError(reason) }),
-        ),
-      ),
-    );
-    this.#signal?.throwIfAborted();
+    for (const [index, node] of nodes.entries()) {
+      const outcome = settled[index] as PromiseSettledResult<T>;
+      if (outcome.status === "fulfilled") results.set(node, outcome.value);
+      else failures.push({ node: node.name, error: toError(outcome.reason) });
+    }
     return { results, failures };
   }
 

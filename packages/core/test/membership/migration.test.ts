@@ -236,12 +236,38 @@ describe("migration()", () => {
     const { clock, steps, inner, floors, use, clients } = change("abc", "def", 5);
     for (const name of "abc") await inner(name).raiseFloor({ floor: 0, epoch: 4, timeoutMs: 50 });
     await expect(clock.until(steps.begin())).rejects.toThrow(
-      "could not begin: the old nodes are at epoch 4, so the change before this one has not ended",
+      "the old nodes are at epoch 4: the clients before this change cannot all have epoch 5 yet",
     );
     expect((await floors("abcdef")).map((floor) => floor?.epoch)).toEqual([4, 4, 4, 0, 0, 0]);
     for (const name of "ab") await inner(name).raiseFloor({ floor: 0, epoch: 5, timeoutMs: 50 });
     expect(await clock.until(steps.begin())).toMatchObject({ stage: "begun" });
     expect(await use(clients().old)).toBeGreaterThan(0);
+  });
+
+  it("migration() refuses an epoch that the nodes do not serve yet, and raises nothing", async () => {
+    const { clock, steps, node, floors } = change("abc", "abcde");
+    const at = (epoch: number) => {
+      return migration(
+        { old: [..."abcde"].map(node), new: [..."abc"].map(node) },
+        { clock, nodeTimeoutMs: 50, watchMs: 10, epoch },
+      );
+    };
+    for (const step of ["begin", "join"] as const) await clock.until(steps[step]());
+    const early = "the old nodes are at epoch 4: the clients before this change cannot all have epoch 5";
+    await expect(clock.until(at(5).begin())).rejects.toThrow(early);
+    await clock.until(steps.end());
+    const skipping = "the old nodes are at epoch 5: the clients before this change cannot all have epoch 9";
+    await expect(clock.until(at(9).begin())).rejects.toThrow(skipping);
+    expect((await floors("abcde")).map((floor) => floor?.epoch)).toEqual([5, 5, 5, 5, 5]);
+    expect(await clock.until(at(5).begin())).toMatchObject({ stage: "begun" });
+  });
+
+  it("migration() names nodes in the order of the sets, whichever replies first", async () => {
+    const { clock, steps, node, clients, lockOf } = change("abc", "def");
+    await clock.until(steps.begin());
+    await lockOf(clients({ ttlMs: 60_000 }).old, "jobs");
+    node("a").fault = () => ({ replyMs: 20 });
+    await expect(clock.until(steps.join())).rejects.toMatchObject({ claims: [{ nodes: ["a", "b", "c"] }] });
   });
 
   it("migration() goes on after a node of the old set alone was healed from nodes of both", async () => {
