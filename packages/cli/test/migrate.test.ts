@@ -174,9 +174,54 @@ test("migrate: names the servers that failed, and exits with 69 if they are too 
   const failed = await step("begin", change, "--node-timeout", "300ms");
   expect(failed).toMatchObject({ code: 69, error: expect.stringContaining("1 of 3 new nodes") });
   for (const name of change.names.slice(4)) expect(failed.err).toContain(`${name}: `);
-  const { out } = await runCli(["migrate", "status", "--node-timeout", "300ms"], { env: change.jointEnv });
-  expect(out).toContain("the change is not begun");
+  expect(failed.err).toMatch(/\n {2}Nothing has to be undone: repeat holdfast migrate begin\n$/);
+});
+
+test("migrate: status says that too few servers of the new set reply to tell the stage", async () => {
+  const change = await startChange(0, 3, 3);
+  await step("begin", change);
+  await Promise.all(change.new.slice(1).map((server) => server.kill()));
+  const args = ["migrate", "status", "--node-timeout", "300ms"];
+  const { code, out } = await runCli(args, { env: change.jointEnv });
+  expect({ code, first: out.split("\n")[0] }).toEqual({
+    code: 69,
+    first: "how far the change is cannot be told: too few of the new servers replied",
+  });
+  expect(out).toMatch(new RegExp(`^${change.names[0]} +old +2 +0`, "m"));
   expect(out).toMatch(new RegExp(`^${change.names[4]} +new +\\S`, "m"));
+  const json = await runCli([...args, "--json"], { env: change.jointEnv });
+  expect({ code: json.code, ...JSON.parse(json.out) }).toMatchObject({ code: 69, stage: null, epochs: null });
+});
+
+test("migrate: status tells of a join that ended before the floor was written", async () => {
+  const change = await startChange(0, 3, 3);
+  await step("begin", change);
+  await Promise.all(change.old.map((server) => server.command("SET", "holdfast:fence:floor:lock:", "0 3")));
+  const { code, out } = await runCli(["migrate", "status"], { env: change.jointEnv });
+  expect({ code, lines: out.split("\n").slice(0, 3) }).toEqual({
+    code: 0,
+    lines: [
+      expect.stringMatching(
+        /^the change is begun: .*; clients of epoch 1 are already refused by 127.* and joint ones go/,
+      ),
+      "  next: holdfast migrate join again: it has not ended",
+      "",
+    ],
+  });
+  expect(await lock(change.oldEnv)).toMatchObject({ code: 78 });
+  expect(await lock(change.jointEnv)).toMatchObject({ fence: expect.any(Number) });
+  expect(await step("join", change)).toMatchObject({ code: 0, stage: "joined" });
+});
+
+test("migrate: begin refuses an epoch that the servers do not serve yet, and clients go on", async () => {
+  const change = await startChange(0, 1, 1);
+  for (const name of steps) await step(name, change);
+  const next = { ...change, jointEnv: { HOLDFAST_OLD: urls(change.new), HOLDFAST_NEW: urls(change.old) } };
+  expect(await step("begin", next, "--epoch", "9")).toMatchObject({
+    code: 1,
+    error: expect.stringContaining("at epoch 5 at most: the clients before this change cannot all have epoch 9"),
+  });
+  expect(await lock(change.newEnv)).toMatchObject({ fence: expect.any(Number) });
 });
 
 test("migrate: ends at Ctrl-C while it watches, and can be repeated", async () => {

@@ -4,7 +4,7 @@ import { exitCodes, exitCodesHelp, Failure, UsageError } from "../exit-codes.ts"
 import { connectionProblems, withUsageErrors } from "../failures.ts";
 import { claimRecords, claimsTable } from "../membership/claims.ts";
 import { showingProgress } from "../membership/progress.ts";
-import { type Change, nextText, remainderText, statusJson, statusText } from "../membership/stages.ts";
+import { type Change, isKnown, nextText, remainderText, statusJson, statusText } from "../membership/stages.ts";
 import { parseDuration } from "../options/duration.ts";
 import {
   only,
@@ -119,7 +119,7 @@ async function take(
     const status = await migrating[step]();
     display.end();
     print(json ? statusJson(status, change) : statusText(status, change));
-    return exitCodes.ok;
+    return isKnown(status, change) ? exitCodes.ok : exitCodes.noQuorum;
   } catch (error) {
     display.end();
     throw await explained(error, { step, json }, change, migrating, connectionProblems(servers));

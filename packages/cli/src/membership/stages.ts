@@ -4,7 +4,7 @@ import { reasonOf } from "../failures.ts";
 import { listed } from "../output/format.ts";
 import { colors } from "../output/print.ts";
 import { table } from "../output/table.ts";
-import type { ServerSet } from "../servers/sets.ts";
+import { haveQuorum, type ServerSet } from "../servers/sets.ts";
 
 /** A change of servers, for reports. */
 export interface Change {
@@ -32,12 +32,14 @@ export function statusText(status: MigrationStatus, change: Change): string {
     floor === null ? "" : String(floor.floor),
     error === null ? "" : colors.red(reasonOf(error)),
   ]);
+  const lines = table(["server", "set", "epoch", "floor", ""], rows);
+  if (!isKnown(status, change)) return [unknownText, "", lines].join("\n");
   return [
-    `the change is ${colors.bold(verdicts[status.stage])}`,
-    `  clients may have the epochs ${status.epochs.join(" and ")}`,
-    ...nextSteps(status.stage, change).map((step, index) => `  ${index === 0 ? "next: " : "      "}${step}`),
+    `the change is ${colors.bold(verdicts[status.stage])}${halfDoneText(status, change)}`,
+    ...(isHalfJoined(status, change) ? [] : [`  clients may have the epochs ${status.epochs.join(" and ")}`]),
+    ...nextSteps(status, change).map((step, index) => `  ${index === 0 ? "next: " : "      "}${step}`),
     "",
-    table(["server", "set", "epoch", "floor", ""], rows),
+    lines,
   ].join("\n");
 }
 
@@ -46,12 +48,13 @@ export function statusText(status: MigrationStatus, change: Change): string {
  *
  * @returns one line of JSON
  */
-export function statusJson({ stage, epochs, nodes }: MigrationStatus, change: Change): string {
+export function statusJson(status: MigrationStatus, change: Change): string {
+  const known = isKnown(status, change);
   return JSON.stringify({
-    stage,
+    stage: known ? status.stage : null,
     epoch: change.epoch,
-    epochs,
-    nodes: nodes.map(({ node, floor, error }) => ({
+    epochs: known ? status.epochs : null,
+    nodes: status.nodes.map(({ node, floor, error }) => ({
       node,
       sets: setsWith(node, change),
       epoch: floor?.epoch ?? null,
@@ -62,13 +65,36 @@ export function statusJson({ stage, epochs, nodes }: MigrationStatus, change: Ch
 }
 
 /** Says how far the change is after a step has failed. What the step has written stays, and is safe. */
-export function remainderText({ stage, nodes }: MigrationStatus, { epoch }: Change, step: string): string {
-  const raised = nodes.filter(({ floor }) => (floor?.epoch ?? 0) > epoch + 1).map(({ node }) => node);
-  const isHalfDone = stage === "begun" && raised.length > 0;
-  const already = isHalfDone
-    ? `; ${listed(raised)} already refuse clients of epoch ${epoch}, and joint ones go on`
-    : "";
-  return `the change is ${verdicts[stage]}${already}. Nothing has to be undone: repeat holdfast migrate ${step}`;
+export function remainderText(status: MigrationStatus, change: Change, step: string): string {
+  const repeat = `Nothing has to be undone: repeat holdfast migrate ${step}`;
+  // A beginning that has reached only one of the sets has no stage of its own.
+  if (step === "begin" || !isKnown(status, change)) return repeat;
+  return `the change is ${verdicts[status.stage]}${halfDoneText(status, change)}. ${repeat}`;
+}
+
+/** Returns whether enough servers of the new set have replied to tell the stage. */
+export function isKnown({ nodes }: MigrationStatus, { sets }: Change): boolean {
+  const replied = nodes.filter(({ error }) => error === null).map(({ node }) => node);
+  const after = sets.filter(({ name }) => name === "new");
+  return haveQuorum(after, (name) => replied.includes(name));
+}
+
+const unknownText = "how far the change is cannot be told: too few of the new servers replied";
+
+/** Returns the servers that refuse clients of the old set, although the change has not joined. */
+function refusing({ stage, nodes }: MigrationStatus, { epoch }: Change): readonly string[] {
+  return stage === "begun" ? nodes.flatMap(({ node, floor }) => ((floor?.epoch ?? 0) > epoch + 1 ? node : [])) : [];
+}
+
+/** Returns whether `join` has ended between refusing clients of the old set and writing the floor. */
+function isHalfJoined(status: MigrationStatus, change: Change): boolean {
+  return refusing(status, change).length > 0;
+}
+
+function halfDoneText(status: MigrationStatus, change: Change): string {
+  if (!isHalfJoined(status, change)) return "";
+  const servers = listed(refusing(status, change));
+  return `; clients of epoch ${change.epoch} are already refused by ${servers}, and joint ones go on`;
 }
 
 /** Names the clients that a server at this epoch serves. The epochs of clients are odd. */
@@ -77,11 +103,14 @@ export function servedText(epoch: number): string {
 }
 
 /** Says what to do next, in one line. */
-export function nextText({ stage }: MigrationStatus, change: Change): string {
-  return `next: ${nextSteps(stage, change).join(" ")}`;
+export function nextText(status: MigrationStatus, change: Change): string {
+  return `next: ${nextSteps(status, change).join(" ")}`;
 }
 
-function nextSteps(stage: Stage, { epoch, sets }: Change): readonly string[] {
+function nextSteps(status: MigrationStatus, change: Change): readonly string[] {
+  const { stage } = status;
+  const { epoch, sets } = change;
+  if (isHalfJoined(status, change)) return ["holdfast migrate join again: it has not ended"];
   if (stage === "none") return [`holdfast migrate begin, while all clients use the old set with epoch ${epoch}`];
   if (stage === "begun") {
     return [
@@ -97,7 +126,11 @@ function nextSteps(stage: Stage, { epoch, sets }: Change): readonly string[] {
   }
   const [before = [], after = []] = sets.map(({ members }) => members);
   const unused = before.filter((name) => !after.includes(name));
-  return [unused.length > 0 ? `stop ${listed(unused)}: no client needs them` : "nothing: all servers stay in use"];
+  return [
+    unused.length > 0
+      ? `stop ${listed(unused)}: no client needs ${unused.length === 1 ? "it" : "them"}`
+      : "nothing: all servers stay in use",
+  ];
 }
 
 function setsWith(node: string, { sets }: Change): readonly string[] {
