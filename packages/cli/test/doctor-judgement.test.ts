@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Facts } from "../src/doctor/facts.ts";
+import type { Facts, ServerFacts } from "../src/doctor/facts.ts";
 import { judge } from "../src/doctor/judge.ts";
 import { wrapped } from "../src/doctor/render.ts";
 import type { Stored } from "../src/doctor/stored.ts";
@@ -7,6 +7,7 @@ import { leastTtlMs, recommendedNodeTimeoutMs } from "../src/doctor/timeouts.ts"
 import { longMs, shortMs } from "../src/output/format.ts";
 import { terminalOf } from "../src/output/terminal.ts";
 import type { Info } from "../src/servers/redis/redis-view.ts";
+import type { SqliteView } from "../src/servers/sqlite/sqlite-findings.ts";
 import { factsOf, healthyView as view } from "./doctor/example.ts";
 
 const codes = (facts: Facts): string[] => judge(facts).findings.map(({ code }) => code);
@@ -72,8 +73,29 @@ test("judge() asks to heal a server with few counters only if nothing else expla
 });
 
 test("judge() misses a floor only where a majority of the set has one", () => {
-  expect(codes(factsWith({ floor: 5 }, { floor: 5 }, {}))).toEqual(["floor-missing"]);
+  expect(codes(factsWith({ floor: 5 }, { floor: 5 }, { counters: 50 }))).toEqual(["floor-missing"]);
   expect(codes(factsWith({ floor: 5 }, {}, {}))).toEqual([]);
+});
+
+test("judge() misses no floor on a server that kept its counters while the others were healed one by one", () => {
+  const healed = { floor: 5, counters: 100 };
+  expect(codes(factsWith(healed, healed, { counters: 90 }))).toEqual([]);
+  expect(codes(factsWith(healed, healed, { counters: 89 }))).toEqual(["floor-missing"]);
+  expect(codes(factsWith(healed, healed, { counters: null }))).toEqual(["floor-missing"]);
+  const few = { floor: 5, counters: 1 };
+  expect(codes(factsWith(few, few, { counters: 20 }))).toEqual([]);
+  expect(codes(factsWith(few, few, { counters: 19 }))).toEqual(["floor-missing"]);
+});
+
+test("judge() compares the counters of servers of one kind, because Redis keeps them for a day and others for good", () => {
+  const { servers, ...facts } = factsWith({}, {}, { counters: 5 });
+  const [redis, other, few] = servers as [ServerFacts, ServerFacts, ServerFacts];
+  const fileSystem = { name: "ext4", isRemote: false, isInMemory: false, freeBytes: 1e12 };
+  const file = { identity: "", mode: 0o600, fileSystem };
+  const sqlite: SqliteView = { kind: "sqlite", latency: null, clock: null, lockFailure: null, ...file };
+  const asSqlite = (server: ServerFacts): ServerFacts => ({ ...server, view: sqlite });
+  expect(codes({ ...facts, servers: [asSqlite(redis), asSqlite(other), few] })).not.toContain("needs-heal");
+  expect(codes({ ...facts, servers: [asSqlite(redis), other, few] })).toContain("needs-heal");
 });
 
 test("judge() reports servers of an earlier epoch than others, and those that refuse the user's clients", () => {
@@ -90,7 +112,10 @@ test("judge() judges each set of a change by itself", () => {
   const empty = { counters: 0 };
   expect(codes({ ...factsWith({}, {}, {}, empty, empty, empty), joint, epoch: 3 })).toEqual([]);
   expect(codes({ ...factsWith({}, {}, empty, {}, {}, {}), joint, epoch: 3 })).toEqual(["needs-heal"]);
-  const [left, floored] = [{ epoch: 2 }, { epoch: 4, floor: 5 }];
+  const [left, floored] = [
+    { epoch: 2, counters: 50 },
+    { epoch: 4, floor: 5 },
+  ];
   const joined = factsWith({ epoch: 3 }, { epoch: 3 }, left, floored, floored, left);
   expect(codes({ ...joined, joint, epoch: 3 })).toEqual(["epoch-behind", "floor-missing"]);
   const down = factsOf({}, {}, {}, {}, { lockFailure: "ERR" }, { lockFailure: "ERR" });

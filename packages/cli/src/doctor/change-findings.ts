@@ -10,6 +10,8 @@ export type ChangeCode = "epoch-refused" | "epoch-behind" | "needs-heal" | "floo
 
 /** A server with fewer than this share of the counters of another one has lost counters, or never had them. */
 const counterShareMin = 0.1;
+/** A server with at least this share of the counters of others has all of them: a few locks meet a majority only. */
+const fullShareMin = 0.9;
 /** If no server has more counters than this, a difference says little. */
 const telltaleCounters = 20;
 
@@ -34,13 +36,17 @@ export const changeKinds: Readonly<Record<ChangeCode, FindingKind>> = {
   "needs-heal": {
     severity: "warning",
     level: "fenced",
-    when: "it has no floor and less than a tenth of the fence counters of another server: it came back empty, or is new",
+    when:
+      "it has no floor and less than a tenth of the fence counters of another server of its kind: it came back empty, is " +
+      "new, or unused counters were deleted",
     remedy: healing,
   },
   "floor-missing": {
     severity: "warning",
     level: "fenced",
-    when: "it has no floor, and a majority of its set has: a change of servers did not reach it, or it came back empty",
+    when:
+      "it has no floor and fewer fence counters than those with a floor, which are a majority of its set: a change of " +
+      "servers did not reach it, or it came back empty",
     remedy: healing,
   },
 };
@@ -61,11 +67,13 @@ export const changeRules: Readonly<Record<ChangeCode, Rule>> = {
     return `is at epoch ${stored.epoch} and serves ${servedBy(stored)}, and another server of its set is at ${newest.epoch}`;
   },
 
-  "needs-heal": (_, facts, { name, stored }) => {
+  "needs-heal": (view, facts, { name, stored }) => {
     if (stored === null || stored.counters === null || !stored.isComplete || stored.floor > 0) return null;
     // The new set needs floors only when clients use it alone. By then `floor-missing` finds servers without one.
     const sets = setsWith(name, facts).filter((set) => set.name !== "new");
-    const most = Math.max(0, ...sets.flatMap(({ members }) => members.map((each) => each.stored?.counters ?? 0)));
+    // Redis keeps a counter for a day, other kinds for good.
+    const peers = sets.flatMap(({ members }) => members.filter((each) => each.view?.kind === view.kind));
+    const most = mostCounters(peers);
     if (most < telltaleCounters || stored.counters >= most * counterShareMin) return null;
     return `has no floor, and ${stored.counters} fence counters where another has ${most}`;
   },
@@ -73,11 +81,21 @@ export const changeRules: Readonly<Record<ChangeCode, Rule>> = {
   "floor-missing": (_, facts, { name, stored }) => {
     if (stored === null || stored.floor > 0) return null;
     const isMissed = setsWith(name, facts).some(({ members }) => {
-      return members.filter((each) => (each.stored?.floor ?? 0) > 0).length >= quorumOf(members.length);
+      const floored = members.filter((each) => (each.stored?.floor ?? 0) > 0);
+      return floored.length >= quorumOf(members.length) && !neverLost(stored, mostCounters(floored));
     });
     return isMissed ? "has no floor, and most servers of its set have one" : null;
   },
 };
+
+/** Returns whether a server has always had its counters, while others were healed. */
+function neverLost({ counters }: Stored, most: number): boolean {
+  return counters !== null && counters >= telltaleCounters && counters >= most * fullShareMin;
+}
+
+function mostCounters(servers: readonly ServerFacts[]): number {
+  return Math.max(0, ...servers.map(({ stored }) => stored?.counters ?? 0));
+}
 
 /** Returns the sets that a server is in. */
 function setsWith(name: string, { servers, joint }: Facts): readonly ServerSet<ServerFacts>[] {
