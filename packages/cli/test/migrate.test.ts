@@ -193,7 +193,7 @@ test("migrate: status says that too few servers of the new set reply to tell the
   expect({ code: json.code, ...JSON.parse(json.out) }).toMatchObject({ code: 69, stage: null, epochs: null });
 });
 
-test("migrate: status tells of a join that ended before the floor was written", async () => {
+test("migrate: status reports a join that ended before the floor was written", async () => {
   const change = await startChange(0, 3, 3);
   await step("begin", change);
   await Promise.all(change.old.map((server) => server.command("SET", "holdfast:fence:floor:lock:", "0 3")));

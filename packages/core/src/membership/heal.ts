@@ -5,8 +5,8 @@ import { MembershipError, type MembershipOptions, Operation, quorumsOf } from ".
 export interface HealOptions extends MembershipOptions {
   /**
    * How long to wait before the final reading, in milliseconds: the longest ttl of any lock, less the time since the nodes
-   * lost their counters. An attempt that a node had granted before it lost its memory can still become a lock until
-   * its ttl ends, with a token that no other node has yet. Default 60 000.
+   * lost their counters if they have not voted since. An attempt that a node granted before it lost its memory, or before
+   * it had the floor, can still become a lock until its ttl ends, with a token that no other node has yet. Default 60 000.
    */
   readonly settleMs?: number | undefined;
 }
