@@ -9,7 +9,7 @@ import pLimit from "p-limit";
 import { ensureSpin } from "./lib/programs.ts";
 import type { Run } from "./model/output.ts";
 import { problemsOf, type Report, table, told } from "./model/report.ts";
-import { example, longProofs, longVariants, proofs, type Search, variants } from "./model/searches.ts";
+import { example, longProofs, proofs, type Search, variants } from "./model/searches.ts";
 import { findRun, search } from "./model/spin.ts";
 
 const unknown = process.argv.slice(2).filter((word) => word !== "--long");
@@ -25,7 +25,7 @@ await ensureSpin().catch((error: Error) => {
   process.exit(2);
 });
 const limit = pLimit(inParallel);
-const searches = [...proofs, ...variants, ...(isLong ? [...longProofs, ...longVariants] : [])];
+const searches = [...proofs, ...variants, ...(isLong ? longProofs : [])];
 const checks = searches.map((each) => limit(check, each));
 const run = await limit(findRun, example);
 show({ title: example.title, run, problems: run ? [] : ["found no run: the model does nothing"] });

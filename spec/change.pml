@@ -47,7 +47,9 @@
 
 /* With EXCLUSION, a lock rests on any quorum that holds it, so its claims may expire elsewhere, and rejoin there. */
 #define HOLDS(at) (((node[at].holders & BIT) > 0) << (at))
-#if NODES > 3
+#if NODES == 5
+#define HOLDING (HOLDS(0) | HOLDS(1) | HOLDS(2) | HOLDS(3) | HOLDS(4))
+#elif NODES == 4
 #define HOLDING (HOLDS(0) | HOLDS(1) | HOLDS(2) | HOLDS(3))
 #else
 #define HOLDING (HOLDS(0) | HOLDS(1) | HOLDS(2))
@@ -66,7 +68,9 @@ byte highest; /* what the tool has read on nodes of the old set */
 bit isSettled; /* no claim of epoch 1 counts any more */
 
 inline begun() {
-#ifdef WITHOUT_JOINT
+#if defined(OLD_FIRST) /* a small part of the states, for variants */
+  client[c].epoch = (c == 0 -> 1 : 5);
+#elif defined(WITHOUT_JOINT)
   if
   :: client[c].epoch = 1
   :: client[c].epoch = 5
@@ -166,7 +170,9 @@ inline raiseNew() {
 
 /* When a majority of the new set has the floor, clients of epoch 5 replace the others. */
 #define HAS_FLOOR(at) ((node[at].floor > 0) << (at))
-#if NODES > 3
+#if NODES == 5
+#define HAVE_FLOOR (HAS_FLOOR(0) | HAS_FLOOR(1) | HAS_FLOOR(2) | HAS_FLOOR(3) | HAS_FLOOR(4))
+#elif NODES == 4
 #define HAVE_FLOOR (HAS_FLOOR(0) | HAS_FLOOR(1) | HAS_FLOOR(2) | HAS_FLOOR(3))
 #else
 #define HAVE_FLOOR (HAS_FLOOR(0) | HAS_FLOOR(1) | HAS_FLOOR(2))

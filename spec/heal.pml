@@ -71,9 +71,20 @@ inline loseMemory() {
 #define HAVE_ENDED !(client[0].isOld || client[1].isOld || client[2].isOld)
 #endif
 #ifdef READ_BEFORE_LOSS
-#define MAY_READ (!NODE.isLost && !NODE.isRead)
+#define MAY_LOSE (losses < LOSSES && reads >= READS && !NODE.isRead && MAY_LOSE_NOW)
+#define MAY_READ (losses < LOSSES && reads < READS && !NODE.isRead)
 #else
+#define MAY_LOSE (losses < LOSSES && !isHealing && MAY_LOSE_NOW)
 #define MAY_READ (isHealing && !NODE.isLost && !NODE.isRead && HAVE_ENDED)
+#endif
+
+/* A small part of the states, for variants: one client starts before the loss, and the other one after the floor. */
+#ifdef HEALED_BETWEEN
+#define MAY_LOSE_NOW (started == 1)
+#define MAY_START (started == (losses == LOSSES && !isHealing))
+#else
+#define MAY_LOSE_NOW true
+#define MAY_START (started < CLIENTS)
 #endif
 
 inline readNode() {
@@ -122,7 +133,7 @@ inline strangerRejoins() {
 inline toolStep() {
   select(n : 0 .. NODES - 1);
   if
-  :: losses < LOSSES && !isHealing -> loseMemory()
+  :: MAY_LOSE -> loseMemory()
   :: MAY_READ -> readNode()
   :: NODE.isLost && reads >= READS -> raiseFloor()
   :: MAY_BE_REJOINED -> strangerRejoins()
@@ -132,7 +143,7 @@ inline toolStep() {
 
 init {
   do
-  :: atomic { started < CLIENTS -> start(); endStep() }
+  :: atomic { MAY_START -> start(); endStep() }
   :: atomic { started > 0 -> clientStep(); endStep() }
   :: atomic { toolStep(); endStep() }
   od

@@ -16,9 +16,10 @@ export interface Search {
 const exclusion = ["EXCLUSION", "WITHOUT_TOKENS", "SHARED=0", "PROPOSALS=1"];
 const shrinking = ["NODES=3", "OLD=7", "NEW=1"];
 const growing = ["NODES=3", "OLD=1", "NEW=7"];
-/** Tokens during a change of servers, of clients that are not joint. */
-const tokens = ["WITHOUT_JOINT", "FORGET=HELD", "SHARED=0", "PROPOSALS=1"];
-const heal = ["SHARED=0", "PROPOSALS=1"];
+const overlapping = ["NODES=4", "OLD=7", "NEW=14"];
+/** Tokens of clients that are forgotten once they have a lock. */
+const tokens = ["FORGET=HELD", "PROPOSALS=1"];
+const exclusiveTokens = [...tokens, "SHARED=0"];
 
 /** The protocol of core, which `pnpm model` proves. */
 export const proofs: readonly Search[] = [
@@ -41,6 +42,19 @@ export const proofs: readonly Search[] = [
     defines: [...exclusion, ...growing],
     expects: "holds",
   },
+  {
+    title: "a change of one node of 3: exclusion",
+    model: "change",
+    defines: [...exclusion, ...overlapping],
+    expects: "holds",
+  },
+  {
+    title: "a change from 3 nodes to another: tokens",
+    model: "change",
+    defines: ["WITHOUT_JOINT", ...exclusiveTokens],
+    expects: "holds",
+  },
+  { title: "a node is healed, exclusive locks", model: "heal", defines: ["SHARED=0", "PROPOSALS=1"], expects: "holds" },
 ];
 
 /** The variants that `pnpm model --long` proves as well. */
@@ -53,9 +67,19 @@ export const longProofs: readonly Search[] = [
     defines: ["EXCLUSIVE_REJOIN_WITHOUT_ADVANCE"],
     expects: "holds",
   },
-  { title: "a node is healed, exclusive locks", model: "heal", defines: heal, expects: "holds" },
   { title: "a node is healed, exclusive and shared locks", model: "heal", defines: ["PROPOSALS=1"], expects: "holds" },
-  { title: "a change from 3 nodes to another: tokens", model: "change", defines: tokens, expects: "holds" },
+  {
+    title: "a change from 3 nodes to another: tokens of exclusive and shared locks",
+    model: "change",
+    defines: ["WITHOUT_JOINT", ...tokens],
+    expects: "holds",
+  },
+  {
+    title: "a change of two nodes of 3: exclusion",
+    model: "change",
+    defines: [...exclusion, "NODES=5", "OLD=7", "NEW=28"],
+    expects: "holds",
+  },
 ];
 
 /** Two locks, one after the other: shows that the model does something, as one that does nothing would be safe. */
@@ -101,17 +125,30 @@ export const variants: readonly Search[] = [
       ["old nodes serve clients of the new set too early", ["OPENED_TOO_EARLY", ...shrinking]],
     ] as const
   ).map(([title, defines]) => ({ title, model: "change" as const, defines: [...exclusion, ...defines] })),
+  ...(
+    [
+      ["a change without a floor", ["NO_FLOOR"]],
+      ["the floor of a change is from one node", ["FLOOR_FROM_ONE_NODE"]],
+      ["the floor of a change is read before older attempts have ended", ["WITHOUT_WAITING"]],
+    ] as const
+  ).map(([title, defines]) => ({
+    title,
+    model: "change" as const,
+    defines: ["OLD_FIRST", ...exclusiveTokens, ...defines],
+  })),
+  ...(
+    [
+      ["a healed node has no floor", ["NO_FLOOR", "SHARED=0"]],
+      ["the floor of a healed node is from too few nodes", ["READS=1", "SHARED=0"]],
+      ["the floor is read before attempts in progress have ended", ["READ_TOO_EARLY", "SHARED=0"]],
+      ["the floor is read before the loss", ["READ_BEFORE_LOSS", "SHARED=0"]],
+      ["only missing counters obey the floor", ["FLOOR_FOR_MISSING_COUNTERS", "SHARED=0"]],
+      ["a sharer that joins ignores the floor", ["JOINER_IGNORES_FLOOR", "SHARED=2"]],
+      ["the floor is the highest fence, not above it", ["FLOOR_IS_HIGHEST", "SHARED=2"]],
+    ] as const
+  ).map(([title, defines]) => ({
+    title,
+    model: "heal" as const,
+    defines: ["HEALED_BETWEEN", ...tokens, ...defines],
+  })),
 ].map((variant) => ({ ...variant, expects: "run" }));
-
-/** The variants that `pnpm model --long` searches as well. */
-export const longVariants: readonly Search[] = (
-  [
-    ["a healed node has no floor", ["NO_FLOOR", ...heal]],
-    ["the floor of a healed node is from too few nodes", ["READS=1", ...heal]],
-    ["the floor is read before attempts in progress have ended", ["READ_TOO_EARLY", ...heal]],
-    ["the floor is read before the loss", ["READ_BEFORE_LOSS", ...heal]],
-    ["only missing counters obey the floor", ["FLOOR_FOR_MISSING_COUNTERS", ...heal]],
-    ["a sharer that joins ignores the floor", ["JOINER_IGNORES_FLOOR", "SHARED=2", "PROPOSALS=1"]],
-    ["the floor is the highest fence, not above it", ["FLOOR_IS_HIGHEST", "SHARED=2", "PROPOSALS=1"]],
-  ] as const
-).map(([title, defines]) => ({ title, model: "heal", defines, expects: "run" }));
