@@ -219,7 +219,7 @@ test("migrate: begin refuses an epoch that the servers do not serve yet, and cli
   const next = { ...change, jointEnv: { HOLDFAST_OLD: urls(change.new), HOLDFAST_NEW: urls(change.old) } };
   expect(await step("begin", next, "--epoch", "9")).toMatchObject({
     code: 1,
-    error: expect.stringContaining("at epoch 5 at most: the clients before this change cannot all have epoch 9"),
+    error: expect.stringContaining("at epoch 5: the clients before this change cannot all have epoch 9"),
   });
   expect(await lock(change.newEnv)).toMatchObject({ fence: expect.any(Number) });
 });
