@@ -83,7 +83,7 @@ export class Operator {
     return this.#steps === steps.length * this.#changes && this.#patients.size === 0;
   }
 
-  /** Which nodes still have to be healed, as text. */
+  /** How many steps are done, and which nodes still have to be healed, as text. */
   get state(): string {
     const nodes = [...this.#patients].map(({ host }) => host.name).join(", ") || "none";
     return `${this.#steps} of ${steps.length * this.#changes} steps are done, nodes to heal: ${nodes}`;
