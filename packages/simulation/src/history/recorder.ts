@@ -137,7 +137,7 @@ interface Served {
 }
 
 /** The name of a client in each epoch, as each of its `Redlock`s waits on its own. */
-export function nameInEpoch(client: string, epoch: number): string {
+function nameInEpoch(client: string, epoch: number): string {
   return epoch === 1 ? client : `${client} in epoch ${epoch}`;
 }
 
