@@ -4,7 +4,7 @@ import type { LockNode } from "./lock-node.ts";
 /**
  * The nodes while the servers change: a lock needs a quorum of the old set and a quorum of the new set, so it excludes
  * the clients that know only one of them (joint consensus: Ongaro and Ousterhout, "In Search of an Understandable
- * Consensus Algorithm", section 6). A node may be in both sets.
+ * Consensus Algorithm", section 6). A node that is in both sets is the same object in both.
  */
 export interface JointSet {
   /** The set before the change. */

@@ -77,7 +77,8 @@ function unknownLeader({ resource, nodes, sets }: Inspection): QuorumUnreachable
     return { node, kind: view.owner === null ? "not-held" : "held" };
   });
   const failures = nodes.flatMap(({ node, error }) => (error === null ? [] : `${node} failed: ${error.message}`));
-  const count = `${nodes.length - failures.length} of ${nodes.length} nodes replied, a quorum is ${sets.map(({ quorum }) => quorum).join(" and ")}`;
+  const quorums = sets.map(({ quorum }) => quorum).join(" and ");
+  const count = `${nodes.length - failures.length} of ${nodes.length} nodes replied, a quorum is ${quorums}`;
   const message = `could not tell who leads ${resource}: ${[count, ...failures].join("; ")}`;
   return new QuorumUnreachableError(message, [resource], outcomes);
 }
