@@ -15,6 +15,7 @@ const outputs: Readonly<Record<string, readonly (RegExp | string)[]>> = {
     /^2 of 5 permits, 2 fences\nslot [0-4] null\n$/,
     /^host-3 leads in term \d{16}\n$/,
     "current\nsuperseded\n",
+    "alone, in both sets\nalone, in the new set\n",
   ],
   memory: [quickStart],
   redis: [/^\{ owner: null, remainingMs: null, fence: 0 \}\n$/, /^100 EUR\n$/],
@@ -29,6 +30,7 @@ const outputs: Readonly<Record<string, readonly (RegExp | string)[]>> = {
   simulation: [
     /^20 runs, \d+ locks, 0 complaints$/m,
     await timelineOfSimulation(),
+    /^seed \d+: .+$/m,
     /VIOLATED +mutual exclusion[\s\S]+\[ 'the storage that checks nothing has lost an update' \]/,
   ],
 };
