@@ -50,7 +50,7 @@ const claims: Claim[] = [
       check: tool(depcruise, ["--config", "scripts/.dependency-cruiser.mjs", "packages", "apps", "scripts"]),
     },
     {
-      claim: "core stays under 15.5 kB, minified and gzipped, and its CommonJS build under 16.1 kB",
+      claim: "core stays under 16.6 kB, minified and gzipped, and its CommonJS build under 17.2 kB",
       check: built(sizes),
     },
     { claim: "pages, comments and messages read plainly", check: proseIsPlain },

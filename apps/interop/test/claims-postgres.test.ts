@@ -1,5 +1,6 @@
 /** The statements of from-pg-advisory-locks.md and from-row-locks.md about PostgreSQL, beyond the code on these pages. */
 
+import { setTimeout as sleep } from "node:timers/promises";
 import { Redlock } from "@holdfast/core";
 import { createTable, postgresNode } from "@holdfast/postgres";
 import { startPgBouncer } from "@holdfast/testkit/pgbouncer";
@@ -15,9 +16,16 @@ const redlock = new Redlock([node], { ttlMs: 60_000 });
 beforeAll(() => pool.query(createTable()));
 afterAll(async () => {
   await redlock.close();
+  // Other libraries end their connections without waiting for that, and do not expect errors on them afterwards.
+  while ((await clientsBesidesPool()) > 0) await sleep(20);
   await pool.end();
   await server.stop();
 });
+
+async function clientsBesidesPool(): Promise<number> {
+  const { rows } = await pool.query("SELECT FROM pg_stat_activity WHERE backend_type = 'client backend'");
+  return rows.length - pool.totalCount;
+}
 
 const endIdle =
   "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname <> ''";

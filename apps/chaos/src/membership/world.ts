@@ -36,6 +36,8 @@ export interface WorldOptions extends Pick<ChaosOptions, "clients" | "ttlMs" | "
   readonly restartGuardMs?: number;
   /** Whether nothing checks epochs, or writes floors: the counter-examples. */
   readonly without?: "epochs" | "floors";
+  /** Whether the clocks of the first half of the clients are behind, and the others ahead. Default: random. */
+  readonly areClocksOrdered?: boolean;
 }
 
 /** The parts of a run. */
@@ -88,7 +90,7 @@ export async function startWorld(
     storeUrl: storeServer.url,
     ttlMs,
     ignoresEpochs: options.without === "epochs",
-    clockAheadMs: dice.integer(-clockErrorMsMax, clockErrorMsMax),
+    clockAheadMs: clockErrorOf(index, dice, options),
     resources: shortResources,
     quietResources,
     longResource: longResources[index % longResources.length] as string,
@@ -112,6 +114,12 @@ export async function startWorld(
     return new Map(await Promise.all(resources.map(async (name) => [name, await store.look(name)] as const)));
   };
   return { dice, servers, members, operator, recorder, restartGuardMs, look, broken };
+}
+
+/** Returns how far the clock of a client is ahead, in milliseconds. */
+function clockErrorOf(index: number, dice: Dice, { clients, areClocksOrdered }: WorldOptions): number {
+  if (areClocksOrdered) return index < clients / 2 ? -clockErrorMsMax : clockErrorMsMax;
+  return dice.integer(-clockErrorMsMax, clockErrorMsMax);
 }
 
 function countBy(values: readonly number[]): ReadonlyMap<number, number> {
