@@ -22,7 +22,8 @@ test(
         await writeFile(join(folder, name), code.replace("7001", String(server.port)));
       }
       await cp(inPackages("ioredis/test/fixtures/my-node.ts"), join(folder, "my-node.ts"));
-      const results = await runVitest(folder);
+      // All broken nodes are tested with the adapters.
+      const results = await runVitest(folder, {}, /^(?!.*caught by)|caught by "release/);
       expect(results.filter(({ status }) => status === "failed")).toEqual([]);
       expect(results.filter(({ status }) => status === "passed").length).toBeGreaterThan(180);
     } finally {

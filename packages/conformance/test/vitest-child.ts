@@ -19,12 +19,16 @@ export interface Result {
   readonly status: "passed" | "failed" | "skipped";
 }
 
-/** Runs the tests of a folder in a separate vitest, and returns all results. */
-export async function runVitest(folder: string, env: NodeJS.ProcessEnv = {}): Promise<readonly Result[]> {
+/** Runs the tests of a folder, or those whose names match, in a separate vitest, and returns all results. */
+export async function runVitest(
+  folder: string,
+  env: NodeJS.ProcessEnv = {},
+  names?: RegExp,
+): Promise<readonly Result[]> {
   const reportFolder = await mkdtemp(join(tmpdir(), "holdfast-conformance-"));
   try {
     const report = join(reportFolder, "report.json");
-    const options = ["--root", folder, "--config", config];
+    const options = ["--root", folder, "--config", config, ...(names ? ["--testNamePattern", names.source] : [])];
     const command = [vitest, "run", ...options, "--reporter", "json", "--outputFile", report];
     const child = spawn(process.execPath, command, { timeout: childTimeoutMs, env: { ...process.env, ...env } });
     let output = "";

@@ -2,7 +2,7 @@ import { describeLockNode } from "@holdfast/conformance";
 import { subjectsOver } from "@holdfast/redis-testkit/subjects";
 import { startRedisServer } from "@holdfast/testkit";
 import { afterAll } from "vitest";
-import { over5, overValkey } from "./clients.ts";
+import { over5 } from "./clients.ts";
 
 const server = await startRedisServer();
 afterAll(() => server.stop());
@@ -11,11 +11,5 @@ describeLockNode("ioredisNode() over ioredis 5", {
   create: subjectsOver(server.port, (port, options) => over5({ port }, options), {
     url: new URL("./fixtures/rival.ts", import.meta.url),
     client: "over5",
-  }),
-});
-describeLockNode("ioredisNode() over iovalkey", {
-  create: subjectsOver(server.port, (port, options) => overValkey({ port }, options), {
-    url: new URL("./fixtures/rival.ts", import.meta.url),
-    client: "overValkey",
   }),
 });

@@ -1,5 +1,5 @@
 import { describeLockNode } from "@holdfast/conformance";
-import { directSubjectsOver, noOtherProtocol, subjectsOver } from "@holdfast/redis-testkit/subjects";
+import { subjectsOver } from "@holdfast/redis-testkit/subjects";
 import { startRedisServer } from "@holdfast/testkit";
 import { afterAll } from "vitest";
 import { over5 } from "./clients.ts";
@@ -12,9 +12,4 @@ describeLockNode("nodeRedisNode() over @redis/client 5, RESP2", {
     url: new URL("./fixtures/rival.ts", import.meta.url),
     client: "over5",
   }),
-});
-describeLockNode("nodeRedisNode() over @redis/client 5, RESP3", {
-  create: directSubjectsOver((options) => over5(server.port, options, { RESP: 3 })),
-  noServer: noOtherProtocol,
-  noOtherProcess: noOtherProtocol,
 });
