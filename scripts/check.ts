@@ -33,7 +33,7 @@ const claims: Claim[] = [
     },
     {
       claim: "locks keep their guarantees in simulated worlds",
-      check: tool("pnpm", ["--silent", "simulate", "--runs", "3000"]),
+      check: tool("pnpm", ["--silent", "simulate", "--runs", "2000"]),
     },
     {
       claim: "the simulation finds what breaks a safety rule",
