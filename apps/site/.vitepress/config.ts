@@ -1,0 +1,46 @@
+import { resolve } from "node:path";
+import { slug } from "github-slugger";
+import { defineConfig, type Plugin } from "vitepress";
+import { linkPages } from "../src/pages/links.ts";
+import { nav, sidebar } from "../src/pages/navigation.ts";
+import { notPages, pageOf } from "../src/pages/routes.ts";
+
+const root = resolve(import.meta.dirname, "../../..");
+
+/** Pages outside this package cannot resolve Vue, which the bundle of the build's server imports at run time. */
+const externalVue: Plugin = {
+  name: "external-vue",
+  enforce: "pre",
+  resolveId: (id, _importer, { ssr }) => (ssr && /^vue(\/server-renderer)?$/.test(id) ? { id, external: true } : null),
+};
+
+/** The site's pages are the Markdown files of the repository, where they are. */
+export default defineConfig({
+  srcDir: root,
+  srcExclude: [...notPages],
+  rewrites: pageOf,
+  outDir: resolve(import.meta.dirname, "dist"),
+  cacheDir: resolve(import.meta.dirname, "../node_modules/.cache/vitepress"),
+  cleanUrls: true,
+  lang: "en",
+  title: "Holdfast",
+  description: "Distributed locks for TypeScript that state what they guarantee, and keep it.",
+  markdown: {
+    // Text such as `<name>` is text, as on a code host.
+    html: false,
+    anchor: { slugify: slug },
+    config: (md) => linkPages(md, root),
+  },
+  themeConfig: {
+    nav,
+    sidebar,
+    outline: [2, 3],
+    search: { provider: "local" },
+  },
+  vite: {
+    resolve: { conditions: ["@holdfast/source"] },
+    ssr: { resolve: { conditions: ["@holdfast/source"] } },
+    plugins: [externalVue],
+    esbuild: { jsx: "automatic", jsxImportSource: "vue" },
+  },
+});

@@ -1,0 +1,3 @@
+import Theme from "vitepress/theme-without-fonts";
+
+export default Theme;

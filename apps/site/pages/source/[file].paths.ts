@@ -1,0 +1,3 @@
+import { sourcePages } from "../../src/pages/source-pages.ts";
+
+export default { paths: sourcePages };
