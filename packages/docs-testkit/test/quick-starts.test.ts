@@ -10,24 +10,29 @@ import { expect, it } from "vitest";
 import { readmeExamples, runExample } from "../src/index.ts";
 
 const root = fileURLToPath(new URL("../../..", import.meta.url));
-const readme = resolve(root, "README.md");
-const [memory, one, three] = (await readmeExamples(readme)).map(({ code }) => code);
+const start = resolve(root, "docs/start.md");
+const [short] = await readmeExamples(resolve(root, "README.md"));
+const [memory, one, three] = (await readmeExamples(start)).map(({ code }) => code);
 const ioredis = resolve(root, "packages/ioredis");
 
-it("the README's first quick start runs unchanged", { timeout: 90_000 }, async () => {
+it("the README's quick start is the first one of docs/start.md", () => {
+  expect(short?.code).toBe(memory);
+});
+
+it("the first quick start runs unchanged", { timeout: 90_000 }, async () => {
   const printed = await runExample(memory ?? "", resolve(root, "packages/memory"));
   expect(printed).toMatch(/^alone with invoice:42, fence \d{16}\n$/);
 });
 
-it("the README's second quick start gets a lock over one server", { timeout: 90_000 }, async () => {
+it("the second quick start gets a lock over one server", { timeout: 90_000 }, async () => {
   const printed = await runExample(one?.replace("6379", "7001") ?? "", ioredis);
   expect(printed).toMatch(/^alone with invoice:42, fence \d{16}\n$/);
 });
 
-it("the README's third quick start gets a lock over the servers that its shell line starts", {
+it("the third quick start gets a lock over the servers that its shell line starts", {
   timeout: 90_000,
 }, async () => {
-  const [line] = /^for port in .*; done$/m.exec(await readFile(readme, "utf8")) ?? [];
+  const [line] = /^for port in .*; done$/m.exec(await readFile(start, "utf8")) ?? [];
   const ports = await Promise.all([freePort(), freePort(), freePort()]);
   const withPorts = (text = "") => text.replace(/\b700([123])\b/g, (_, digit) => String(ports[Number(digit) - 1]));
   const directory = await mkdtemp(join(tmpdir(), "holdfast-readme-"));
@@ -47,7 +52,7 @@ it("the README's third quick start gets a lock over the servers that its shell l
   }
 });
 
-it("the compose file of the README starts servers on the ports of its third quick start", async () => {
+it("the compose file starts servers on the ports of the third quick start", async () => {
   const compose = await readFile(resolve(root, "docs/compose.yaml"), "utf8");
   for (const port of three?.match(/\b700\d\b/g) ?? [""]) expect(compose).toContain(`"127.0.0.1:${port}:6379"`);
 });

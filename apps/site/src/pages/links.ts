@@ -5,7 +5,7 @@ import MarkdownIt from "markdown-it";
 import type { MarkdownRenderer } from "vitepress";
 import { isPage, pageOf, routeOf, sourceRouteOf } from "./routes.ts";
 
-/** What VitePress tells of the page that it renders. */
+/** The page that VitePress renders. */
 interface PageEnvironment {
   /** The page's path, after rewriting. */
   readonly path: string;
