@@ -24,10 +24,14 @@ export function sourcePages(): SourcePage[] {
   }));
 }
 
+/** Files with more characters are shown without colors, which would make the page ten times as large. */
+const mostColored = 50_000;
+
 function filePage(file: string): string {
   const text = readFileSync(join(root, file), "utf8");
   const fence = "`".repeat(Math.max(3, ...[...text.matchAll(/`+/g)].map(([run]) => run.length + 1)));
-  return `# ${file}\n\n${fence}${languageOf(file)}\n${text.trimEnd()}\n${fence}\n`;
+  const language = text.length > mostColored ? "txt" : languageOf(file);
+  return `# ${file}\n\n${fence}${language}\n${text.trimEnd()}\n${fence}\n`;
 }
 
 function languageOf(file: string): string {
