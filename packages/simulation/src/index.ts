@@ -5,6 +5,7 @@ export type { WaitingLimits } from "./check/waiting-limits.ts";
 export { type CritiquedCase, critique } from "./critique.ts";
 export type * from "./history/history.ts";
 export type { Trust } from "./history/recorder.ts";
+export type * from "./history/trace.ts";
 export { explain, tellStory } from "./report/explain.ts";
 export { formatTimeline, type TimelineEvent } from "./report/timeline.ts";
 export { drawScenario } from "./scenario/draw-scenario.ts";

@@ -3,6 +3,7 @@ import { check, type Violation } from "./check/checkers.ts";
 import type { WaitingLimits } from "./check/waiting-limits.ts";
 import type { History } from "./history/history.ts";
 import { Recorder } from "./history/recorder.ts";
+import type { Trace } from "./history/trace.ts";
 import type { Log, TimelineEvent } from "./report/timeline.ts";
 import { Dice } from "./scenario/dice.ts";
 import type { Fault } from "./scenario/fault.ts";
@@ -23,6 +24,8 @@ export interface SimulateOptions {
   readonly limits?: Partial<WaitingLimits> | undefined;
   /** Whether to record the timeline. Default false. */
   readonly timeline?: boolean | undefined;
+  /** Whether to record the trace: all that a picture of the run needs. Default false. */
+  readonly trace?: boolean | undefined;
 }
 
 /** The result of a simulation. */
@@ -45,6 +48,8 @@ export interface Run {
   readonly events: number;
   /** All events, if `timeline` is set. */
   readonly timeline: readonly TimelineEvent[];
+  /** What the run looked like, if `trace` is set. */
+  readonly trace?: Trace | undefined;
 }
 
 const memory: CreateNode = ({ name, clock }) => memoryNode({ name, clock, fenceTtlMs: Infinity });
