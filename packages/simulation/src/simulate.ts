@@ -4,13 +4,14 @@ import type { WaitingLimits } from "./check/waiting-limits.ts";
 import type { History } from "./history/history.ts";
 import { Recorder } from "./history/recorder.ts";
 import type { Trace } from "./history/trace.ts";
+import { Tracer } from "./history/tracer.ts";
 import type { Log, TimelineEvent } from "./report/timeline.ts";
 import { Dice } from "./scenario/dice.ts";
 import type { Fault } from "./scenario/fault.ts";
 import { assertKnownNames, complete, type FullScenario, type Scenario } from "./scenario/scenario.ts";
 import { playOut } from "./world/ending.ts";
 import type { CreateNode } from "./world/node-host.ts";
-import { setStage } from "./world/stage.ts";
+import { setStage, traced } from "./world/stage.ts";
 import { coreTools, type Tools } from "./world/tools.ts";
 import { World } from "./world/world.ts";
 
@@ -82,11 +83,15 @@ async function simulateAlone(scenario: FullScenario, options: SimulateOptions): 
     const remarked = remark();
     timeline.push({ atMs, who, ...(typeof remarked === "string" ? { what: remarked } : remarked) });
   };
-  const recorder = new Recorder(options.timeline ? write : () => {}, scenario.faults.length === 0);
+  const isTold = options.timeline || options.trace;
+  const recorder = new Recorder(isTold ? write : () => {}, scenario.faults.length === 0);
   const strayDice = new Dice(scenario.seed);
-  await withGlobals({ random: () => (world.running?.dice ?? strayDice).next() }, () =>
-    playOut(setStage(scenario, world, recorder, options.createNode ?? memory, { ...coreTools, ...options.tools })),
-  );
+  await withGlobals({ random: () => (world.running?.dice ?? strayDice).next() }, () => {
+    const tools = { ...coreTools, ...options.tools };
+    const stage = setStage(scenario, world, recorder, options.createNode ?? memory, tools);
+    if (options.trace) recorder.tracer = new Tracer(traced(stage));
+    return playOut(stage);
+  });
   const { operations, changes, notifications, turns, faults: struck } = recorder;
   const { events } = world;
   return {
@@ -98,7 +103,8 @@ async function simulateAlone(scenario: FullScenario, options: SimulateOptions): 
     turns,
     struck,
     events,
-    timeline,
+    timeline: options.timeline ? timeline : [],
+    trace: recorder.tracer?.trace(timeline, recorder.emptySpells),
   };
 }
 

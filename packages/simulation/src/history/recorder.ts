@@ -19,6 +19,7 @@ import type {
 } from "./history.ts";
 import { LockMap } from "./lock-map.ts";
 import { conflict } from "./resources.ts";
+import type { TracedLease, Tracer } from "./tracer.ts";
 import { type Waiter, Waiters, type WaitingTerms } from "./waiters.ts";
 
 /** How a client tells whether it still holds its lock. */
@@ -51,6 +52,8 @@ export class HeldRecord implements LockRecord {
   readonly #lock: Lock;
   /** Read once: each read of `lock.signal` reads the clocks, which a program that trusts a signal does not do. */
   readonly #signal: AbortSignal | undefined;
+  /** Records what the client does with its lock, if there is a trace. */
+  trace: TracedLease | undefined;
   #isOver = false;
 
   /**
@@ -89,6 +92,7 @@ export class HeldRecord implements LockRecord {
   look(marginMs = 0): boolean {
     if (this.isOver) return false;
     const leftMs = this.process.undisturbed(() => this.#leftMs());
+    this.trace?.looks(leftMs);
     if (leftMs <= 0) return false;
     this.believe();
     return leftMs > marginMs;
@@ -108,6 +112,13 @@ export class HeldRecord implements LockRecord {
 
   end(): void {
     this.#isOver = true;
+    this.trace?.ends();
+  }
+
+  /** Lets the lock expire. */
+  forget(): void {
+    this.isForgotten = true;
+    this.trace?.leavesToExpire();
   }
 }
 
@@ -175,6 +186,8 @@ export class Recorder implements History {
   /** How many of them named the receiving client as the next. */
   turns = 0;
   readonly log: Log;
+  /** Records the trace, if there is one. */
+  tracer: Tracer | undefined;
   readonly #attempts = new Map<string, Attempt>();
   readonly #held = new Map<string, HeldRecord>();
   readonly #excuses = new Set<string>();
@@ -196,6 +209,11 @@ export class Recorder implements History {
   constructor(log: Log, isFaultless: boolean) {
     this.log = log;
     this.isFaultless = isFaultless;
+  }
+
+  /** Returns the name of an owner's attempt, if it has made one. */
+  nameOf(owner: string): string | undefined {
+    return this.#attempts.get(owner)?.name;
   }
 
   /** Starts recording how the calls of a process wait in an epoch. */
@@ -289,6 +307,12 @@ export class Recorder implements History {
     this.collections.push({ attempt: name, client, resources, endedAtMs: process.nowMs, keptMs, attemptMs });
   }
 
+  /** Notes that a lock was lost. */
+  lost(owner: string, process: ClientProcess): void {
+    this.tracer?.lost(owner, process.nowMs);
+    this.ended(owner, process);
+  }
+
   /** Notes that a lock was released or lost. */
   ended(owner: string, process: ClientProcess): void {
     const record = this.#held.get(owner);
@@ -357,6 +381,7 @@ export class Recorder implements History {
     const record = new HeldRecord(process, lock, attempt, this.#handOverTo(attempt), use);
     this.locks.push(record);
     this.#held.set(lock.owner, record);
+    record.trace = this.tracer?.granted(lock.owner, process, record);
     this.#ownerless.delete(lock.owner);
     attempt.collectedSinceMs = undefined;
     const kind = use.mode === "shared" ? "shared lock" : "lock";
@@ -372,9 +397,10 @@ export class Recorder implements History {
   }
 
   /** Notes that a client extended its lock and saw it valid, and makes the holders of locks that it excludes look at theirs. */
-  extended(owner: string): void {
+  extended(owner: string, remainingMs: number): void {
     const record = this.#held.get(owner);
     if (record === undefined) return;
+    this.tracer?.extended(owner, remainingMs);
     this.log(record.process.nowMs, record.client, () => `has extended lock ${record.attempt}`);
     record.believe();
     this.othersLook(record);
@@ -391,6 +417,7 @@ export class Recorder implements History {
 
   faultStruck(atMs: number, fault: Fault): void {
     this.faults.push(fault);
+    this.tracer?.struck(atMs, fault);
     this.log(atMs, "fault", () => describeFault(fault));
   }
 

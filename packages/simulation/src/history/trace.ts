@@ -93,7 +93,7 @@ export interface MessageTrace {
   readonly outcome: ReplyOutcome | undefined;
   /** The fencing token in it, if any. */
   readonly fence: number | undefined;
-  /** The message in words, without its sender, such as `granted 1.1, fence 1377`. */
+  /** The message in words that continue its sender, or "asks" and the receiver, such as `granted 1.1, fence 1377`. */
   readonly what: string;
   /** Whether it is a second copy that a fault sent. */
   readonly isRepeated: boolean;
@@ -234,7 +234,7 @@ export interface AccessTrace {
 export interface AccessResult {
   /** `skipped`: a client does not send a write to a storage that refused the read before it. */
   readonly outcome: "accepted" | "refused" | "skipped";
-  /** The highest token that the storage had been shown before, whether it checks tokens or not. */
+  /** The highest token that the storage has accepted, this one included; 0 if it does not check tokens. */
   readonly highest: number;
   /** The value afterwards: the number of the write that made it, counted over all resources from 1; 0 at the start. */
   readonly value: number;

@@ -6,6 +6,7 @@ import type {
   ReleaseReply,
   ReleaseRequest,
 } from "@holdfast/core";
+import type { ReplyOutcome } from "../history/trace.ts";
 import type { Remark } from "./timeline.ts";
 
 /** The methods of a node that send a request. */
@@ -51,6 +52,14 @@ export function describeReply(reply: AcquireReply | ExtendReply | ReleaseReply, 
     attempt,
     what: reply.released ? `freed ${attempt}${describeNext(reply.next, ";")}` : `had no claim of ${attempt}`,
   };
+}
+
+/** What a node's reply amounts to. */
+export function outcomeOf(reply: AcquireReply | ExtendReply | ReleaseReply): ReplyOutcome {
+  if (typeof reply !== "object" || reply === null) return "done";
+  if ("granted" in reply) return reply.granted ? "granted" : "denied";
+  if ("held" in reply) return reply.held ? "held" : reply.rejoined ? "rejoined" : "not held";
+  return reply.released ? "released" : "no claim";
 }
 
 /** Describes the next waiter, if the node named one. */

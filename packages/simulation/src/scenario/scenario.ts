@@ -211,6 +211,11 @@ export function operationsOf(clients: FullScenario["clients"]): Operation[] {
   return clients.flatMap(({ workers }) => workers.flat()).flatMap(withNested);
 }
 
+/** Returns every resource that the clients lock. */
+export function resourcesOf({ clients }: Pick<FullScenario, "clients">): string[] {
+  return [...new Set(operationsOf(clients).flatMap(({ resources }) => resources))];
+}
+
 function withNested(operation: Operation): Operation[] {
   return [operation, ...(operation.under ?? []).flatMap(withNested)];
 }

@@ -79,8 +79,13 @@ export class ClientProcess implements Actor, Clock {
 
   readonly wallMs = (): number => {
     this.step();
-    return this.nowMs * this.#wallRate + this.#wallOffsetMs;
+    return this.#wallMs();
   };
+
+  /** What its clocks show. Reading them here is not a step. */
+  get readings(): { readonly monotonicMs: number; readonly wallMs: number } {
+    return { monotonicMs: this.#monotonicMs(), wallMs: this.#wallMs() };
+  }
 
   /** Starts a timer as real ones are: whole milliseconds, at least one, and a little late. */
   readonly startTimer = (delayMs: number, callback: () => void): (() => void) => {
@@ -196,6 +201,10 @@ export class ClientProcess implements Actor, Clock {
   /** Crashes the process: it runs and sends nothing from here on. */
   die(): void {
     this.#isDead = true;
+  }
+
+  #wallMs(): number {
+    return this.nowMs * this.#wallRate + this.#wallOffsetMs;
   }
 
   #monotonicMs(): number {

@@ -1,5 +1,5 @@
-import type { AcquireReply, ExtendReply, LockNode, ReleaseReply } from "@holdfast/core";
-import { type Asked, describeReply, describeRequest, type Method } from "../report/describe-reply.ts";
+import type { AcquireReply, ExtendReply, Grant, LockNode, ReleaseReply } from "@holdfast/core";
+import { type Asked, describeReply, describeRequest, type Method, outcomeOf } from "../report/describe-reply.ts";
 import type { Fault } from "../scenario/fault.ts";
 import type { ClientProcess } from "./client-process.ts";
 import { Link } from "./link.ts";
@@ -55,12 +55,17 @@ export class Connection implements LockNode {
     recorder.log(client.nowMs, client.name, () => {
       return { attempt: attempt.name, to: this.name, what: describeRequest(method, request, attempt) };
     });
+    if ("ttlMs" in request) recorder.tracer?.asks(request.owner, attempt.name, Number(request.ttlMs), client);
     const inFlight = this.#traffic.send(asked.timeoutMs, method !== "extend");
     const forEachOwner = (note: (owner: string, node: string) => void): void => {
       for (const owner of ownersOf(request)) note(owner, this.name);
     };
     const reply = this.#link.send<Reply>({
       what: () => `${method} ${attempt.name}`,
+      topic: () => ({
+        ...{ exchange: request.undo ? "undo" : method, attempt: attempt.name, resources: request.resources },
+        what: describeRequest(method, request, attempt),
+      }),
       ask: (node) => node[method](request as never) as Promise<Reply>,
       departs: () => forEachOwner((owner, node) => recorder.departs(owner, node)),
       arrives: () => {
@@ -72,6 +77,14 @@ export class Connection implements LockNode {
         if (isDenial(answer)) void this.#reportHolders(request);
       },
       describe: (answer) => ({ from: this.name, ...describeReply(answer, attempt.name) }),
+      outcome: (answer) => ({ outcome: outcomeOf(answer), fence: (answer as Partial<Grant>).fence }),
+      answered: () =>
+        recorder.tracer?.look(
+          this.#host,
+          this.#network.world.nowMs,
+          method === "release" ? "released" : "taken over",
+          request.resources,
+        ),
       refused: (reason) => recorder.refused(request.owner, reason),
       read: (answer) => this.#asClientSees(answer),
     });

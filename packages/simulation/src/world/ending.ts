@@ -7,6 +7,7 @@ import {
   type Operation,
   operationsOf,
   quorumOf,
+  resourcesOf,
   setsAt,
 } from "../scenario/scenario.ts";
 import { holdersIn } from "./node-host.ts";
@@ -35,6 +36,7 @@ export async function playOut(stage: Stage): Promise<void> {
   for (const { process } of clients.filter((client) => !isIdle(client, world.nowMs))) {
     recorder.misbehaved(world.nowMs, process.name, "has an operation that does not end");
   }
+  recorder.tracer?.end(world.nowMs);
   recordCompletion(stage);
   await untilQuiet(stage);
   await findAbandonedClaims(stage);
@@ -179,9 +181,4 @@ async function findLeaks({ world, recorder, clients, hosts, scenario }: Stage): 
 async function answerOf<T>(ask: () => Promise<T>): Promise<T | Error> {
   const silence = microtasks().then(() => new Error("it does not reply"));
   return Promise.race([ask(), silence]).catch((error: unknown) => new Error(String(error)));
-}
-
-/** Every resource that the clients of a scenario lock. */
-function resourcesOf({ clients }: Stage["scenario"]): string[] {
-  return [...new Set(operationsOf(clients).flatMap(({ resources }) => resources))];
 }

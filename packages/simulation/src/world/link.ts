@@ -1,4 +1,6 @@
 import type { LockNode } from "@holdfast/core";
+import type { MessageTrace } from "../history/trace.ts";
+import type { Answer, Topic } from "../history/tracer.ts";
 import type { Remark } from "../report/timeline.ts";
 import type { Dice } from "../scenario/dice.ts";
 import type { Fault, LateMessage, LostMessage, RepeatedMessage } from "../scenario/fault.ts";
@@ -13,6 +15,8 @@ type PerMessage = LostMessage | LateMessage | RepeatedMessage;
 export interface Exchange<Reply> {
   /** Describes the request, as a continuation of "fails to". */
   readonly what: () => string;
+  /** What a trace says about the request. */
+  topic(): Topic;
   /** Asks the node. */
   ask(node: LockNode): Promise<Reply>;
   /** Called when a copy of the request leaves. */
@@ -24,7 +28,11 @@ export interface Exchange<Reply> {
   /** Called at the node with its reply. */
   replied?(reply: Reply): void;
   /** Describes the node's reply. */
-  describe(reply: Reply): Remark | string;
+  describe(reply: Reply): Remark;
+  /** What the reply amounts to, and the token in it. Default: `done`. */
+  outcome?(reply: Reply): Pick<MessageTrace, "outcome" | "fence">;
+  /** Called at the node when it has answered, or failed to. */
+  answered?(): void;
   /** Returns the reply as the process sees it. Default: unchanged. */
   read?(reply: Reply): Reply;
   /** Called at the node if it rejects the request. */
@@ -38,6 +46,7 @@ interface Sent<Reply> {
   readonly life: number | undefined;
   readonly faults: readonly PerMessage[];
   readonly dice: Dice;
+  readonly departsMs: number;
   readonly resolve: (reply: Reply) => void;
   readonly reject: (reason: unknown) => void;
 }
@@ -79,57 +88,86 @@ export class Link {
     const faults = this.#network.isCalm ? [] : (this.#faults.get(number) ?? []);
     return new Promise((resolve, reject) => {
       const { lives: life } = this.#host;
-      const sent: Sent<Reply> = { exchange, life, faults, dice: this.#dice.fork(number), resolve, reject };
       const departsMs = this.#client.nowMs;
-      if (!this.#isLost(sent, "request")) this.#transmit(departsMs, sent);
+      const sent: Sent<Reply> = { exchange, life, faults, dice: this.#dice.fork(number), departsMs, resolve, reject };
+      if (this.#isLost(sent, "request")) this.#trace(sent, undefined);
+      else this.#transmit(sent);
       for (const fault of faults) {
         if (fault.kind !== "repeated message") continue;
         this.#network.struck(fault);
         exchange.excuse?.();
-        this.#transmit(departsMs + fault.afterMs, { ...sent, life: undefined });
+        this.#transmit({ ...sent, life: undefined, departsMs: departsMs + fault.afterMs });
       }
     });
   }
 
   /** Sends the request over the network. The node that is running when it arrives answers it. */
-  #transmit<Reply>(departsMs: number, sent: Sent<Reply>): void {
+  #transmit<Reply>(sent: Sent<Reply>): void {
     const { world } = this.#network;
-    const { exchange } = sent;
+    const { exchange, departsMs } = sent;
     const atMs = this.#toNode.carry(departsMs, this.#delayMs(sent, "request"), sent.life === undefined);
+    const request = this.#trace(sent, atMs);
     exchange.departs?.();
     world.at(atMs, phase.input, () => {
-      if (this.#isAway(sent)) return;
+      if (this.#isAway(sent, request)) return;
+      if (request !== undefined) request.readAtMs = world.nowMs;
       const { node } = this.#host;
       new Promise<Reply>((resolve) => resolve(exchange.ask(node))).then(
         (reply) => {
           exchange.replied?.(reply);
           this.#log(() => exchange.describe(reply));
-          this.#answer(sent, () => sent.resolve(exchange.read?.(reply) ?? reply));
+          exchange.answered?.();
+          const about = (): Answer => ({ ...exchange.describe(reply), outcome: "done", ...exchange.outcome?.(reply) });
+          this.#answer(sent, request, about, () => sent.resolve(exchange.read?.(reply) ?? reply));
         },
         (reason) => {
+          const what = (): string => `fails to ${exchange.what()}: ${reason}`;
           exchange.refused?.(reason);
-          this.#log(() => `fails to ${exchange.what()}: ${reason}`);
-          this.#answer(sent, () => sent.reject(reason));
+          this.#log(what);
+          exchange.answered?.();
+          this.#answer(
+            sent,
+            request,
+            () => ({ what: what(), outcome: "failed" }),
+            () => sent.reject(reason),
+          );
         },
       );
     });
   }
 
+  /** Records a request, if there is a trace. */
+  #trace<Reply>(sent: Sent<Reply>, arrivesAtMs: number | undefined): MessageTrace | undefined {
+    const [from, to] = [this.#client.name, this.#host.name];
+    return this.#network.recorder.tracer?.sends(sent.exchange.topic(), {
+      ...{ from, to, part: "request", sentAtMs: sent.departsMs, arrivesAtMs },
+      isRepeated: sent.life === undefined,
+    });
+  }
+
   /** Whether the node is down, or has crashed since the request was sent: the request is then lost. */
-  #isAway<Reply>(sent: Sent<Reply>): boolean {
+  #isAway<Reply>(sent: Sent<Reply>, request: MessageTrace | undefined): boolean {
     const host = this.#host;
     const hasCrashed = sent.life !== undefined && sent.life !== host.lives;
     if (!host.isDown && !hasCrashed) return false;
     this.#log(() => `does not get the request to ${sent.exchange.what()}`);
+    if (request !== undefined) request.isLost = true;
     sent.exchange.excuse?.();
-    if (!host.isSilent) this.#answer(sent, () => sent.reject(new Error("connection refused")));
+    const reason = "connection refused";
+    const refuse = (): void => sent.reject(new Error(reason));
+    if (!host.isSilent) this.#answer(sent, request, () => ({ what: reason, outcome: "refused" }), refuse);
     return true;
   }
 
-  #answer<Reply>(sent: Sent<Reply>, arrive: () => void): void {
-    if (this.#isLost(sent, "reply")) return;
-    const atMs = this.#toClient.carry(this.#network.world.nowMs, this.#delayMs(sent, "reply"));
+  #answer<Reply>(sent: Sent<Reply>, request: MessageTrace | undefined, about: () => Answer, arrive: () => void): void {
+    const { world, recorder } = this.#network;
+    const atMs = this.#isLost(sent, "reply")
+      ? undefined
+      : this.#toClient.carry(world.nowMs, this.#delayMs(sent, "reply"));
+    const reply = request && recorder.tracer?.answers(request, about(), world.nowMs, atMs);
+    if (atMs === undefined) return;
     this.#client.receive(atMs, () => {
+      if (reply !== undefined) reply.readAtMs = this.#client.nowMs;
       sent.exchange.arrives?.();
       arrive();
     });

@@ -1,5 +1,6 @@
 import type { JointSet, Observer, RedlockOptions } from "@holdfast/core";
 import type { Recorder } from "../history/recorder.ts";
+import type { TracedWorld } from "../history/tracer.ts";
 import type { WaitingTerms } from "../history/waiters.ts";
 import { Dice } from "../scenario/dice.ts";
 import type { Fault } from "../scenario/fault.ts";
@@ -9,6 +10,7 @@ import {
   isNotified,
   nodeNames,
   operatorName,
+  resourcesOf,
   type ScenarioClient,
   setsAt,
 } from "../scenario/scenario.ts";
@@ -77,6 +79,19 @@ export function setStage(
   return { scenario, world, recorder, network, hosts, clients, operator };
 }
 
+/** Returns what a tracer needs to know of a stage. */
+export function traced({ scenario, recorder, hosts, clients, operator }: Stage): TracedWorld {
+  const names = new Map(clients.map(({ process }) => [process.name, process]));
+  return {
+    hosts: byName(hosts),
+    processOf: (name) => (name === operatorName ? operator.process : names.get(name)),
+    clients: [...names.keys()],
+    resources: resourcesOf(scenario),
+    leastLatencyMs: scenario.settings.latencyMs[0],
+    attemptOf: (owner) => recorder.nameOf(owner),
+  };
+}
+
 /** What the `Redlock`s of a client have in common. */
 interface SessionParts {
   readonly process: ClientProcess;
@@ -95,10 +110,10 @@ function openSession(
   const { ttlMs, nodeTimeoutMs, retryDelayMs, retryDelayMaxMs, quorum } = scenario.settings;
   const sets = setsAt(epoch, scenario).map((set) => connections.filter(({ name }) => set.includes(name)));
   const observer: Observer = {
-    extended: ({ owner }) => recorder.extended(owner),
+    extended: ({ owner, remainingMs }) => recorder.extended(owner, remainingMs),
     attemptSettled: ({ owner, outcome }) => recorder.settled(owner, outcome, process),
     released: ({ owner }) => recorder.ended(owner, process),
-    lost: ({ owner }) => recorder.ended(owner, process),
+    lost: ({ owner }) => recorder.lost(owner, process),
   };
   const options: RedlockOptions = { ttlMs, nodeTimeoutMs, retryDelayMs, retryDelayMaxMs, clock: process, observer };
   const [old = [], next] = sets;

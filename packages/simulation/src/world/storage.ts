@@ -1,11 +1,12 @@
 import type { LockMode, StorageKind } from "../history/history.ts";
 import type { HeldRecord, Recorder } from "../history/recorder.ts";
+import type { AccessResult, AccessTrace } from "../history/trace.ts";
 import type { Fault, LateAccess } from "../scenario/fault.ts";
 import type { ClientProcess } from "./client-process.ts";
 import { phase, type World } from "./world.ts";
 
-/** The result of a read: the number of the last write in each kind of storage, or null if it refused the token. */
-export type Seen = Readonly<Record<StorageKind, number | null>>;
+/** What each kind of storage did with an access. */
+export type Seen = Readonly<Record<StorageKind, AccessResult>>;
 
 /** One value in one kind of storage. Each write stores its own number, which makes lost updates visible. */
 interface Register {
@@ -14,6 +15,9 @@ interface Register {
   /** The highest tokens of accesses under a shared lock, and under an exclusive one. */
   readonly highest: Record<LockMode, number>;
 }
+
+/** What is special about an access. */
+type Remarks = Partial<Pick<AccessResult, "lost" | "isNonrepeatable">>;
 
 const kinds: readonly StorageKind[] = ["checks all", "checks writes", "checks nothing"];
 
@@ -46,60 +50,69 @@ export class Storage {
 
   /** Reads a value that the lock protects. */
   read(lock: HeldRecord, resource: string): Promise<Seen> {
-    return this.#access(lock, `reads ${resource}`, () => this.#forEach((kind) => this.#read(kind, lock, resource)));
+    return this.#access(lock, "read", resource, (kind) => this.#read(kind, lock, resource));
   }
 
   /** Reads a value once more, to see whether it has changed. */
-  readAgain(lock: HeldRecord, resource: string, seen: Seen): Promise<void> {
-    return this.#access(lock, `reads ${resource} again`, () => {
-      this.#forEach((kind) => this.#readAgain(kind, lock, resource, seen[kind]));
-    });
+  readAgain(lock: HeldRecord, resource: string, seen: Seen): Promise<Seen> {
+    return this.#access(lock, "read again", resource, (kind) => this.#readAgain(kind, lock, resource, seen[kind]));
   }
 
   /** Replaces the value in each storage that did not refuse the read. */
-  write(lock: HeldRecord, resource: string, seen: Seen): Promise<void> {
-    return this.#access(lock, `writes ${resource}`, () => {
-      this.#writes += 1;
-      this.#forEach((kind) => this.#write(kind, lock, resource, seen[kind]));
-    });
+  write(lock: HeldRecord, resource: string, seen: Seen): Promise<Seen> {
+    return this.#access(lock, "write", resource, (kind) => this.#write(kind, lock, resource, seen[kind]));
   }
 
   /** Makes an access: there and back over the network. */
-  #access<T>(lock: HeldRecord, what: string, perform: () => T): Promise<T> {
-    const { process } = lock;
+  #access(
+    lock: HeldRecord,
+    kind: AccessTrace["kind"],
+    resource: string,
+    perform: (kind: StorageKind) => AccessResult,
+  ): Promise<Seen> {
+    const { process, attempt, mode, fence } = lock;
     process.beforeActing();
     lock.believe();
-    this.#recorder.log(process.nowMs, process.name, () => `${what} under lock ${lock.attempt}`);
+    this.#recorder.log(process.nowMs, process.name, () => `${describeAccess(kind, resource)} under lock ${attempt}`);
     return new Promise((resolve) => {
-      const arrivesMs = process.nowMs + this.#delayMs(process) + this.#latenessMs(process);
-      this.#world.at(arrivesMs, phase.input, () => {
-        const result = perform();
-        process.receive(this.#world.nowMs + this.#delayMs(process), () => resolve(result));
+      const sentAtMs = process.nowMs;
+      const arrivesAtMs = sentAtMs + this.#delayMs(process) + this.#latenessMs(process);
+      const facts = { client: process.name, attempt, mode, fence, resource, kind, sentAtMs, arrivesAtMs };
+      const trace = this.#recorder.tracer?.accesses(facts);
+      this.#world.at(arrivesAtMs, phase.input, () => {
+        if (kind === "write") this.#writes += 1;
+        const results = Object.fromEntries(kinds.map((each) => [each, perform(each)])) as Record<
+          StorageKind,
+          AccessResult
+        >;
+        if (trace !== undefined) trace.results = results;
+        process.receive(this.#world.nowMs + this.#delayMs(process), () => resolve(results));
       });
     });
   }
 
-  #read(kind: StorageKind, lock: HeldRecord, resource: string): number | null {
+  #read(kind: StorageKind, lock: HeldRecord, resource: string): AccessResult {
     const register = this.#register(kind, resource);
-    if (kind === "checks all" && !this.#admits(register, lock, kind)) return null;
-    return register.lastWrite;
+    const isRefused = kind === "checks all" && !this.#admits(register, lock, kind);
+    return resultOf(register, isRefused ? "refused" : "accepted");
   }
 
-  #readAgain(kind: StorageKind, lock: HeldRecord, resource: string, before: number | null): null {
-    const value = this.#read(kind, lock, resource);
-    if (before === null || value === null || value === before) return null;
+  #readAgain(kind: StorageKind, lock: HeldRecord, resource: string, before: AccessResult): AccessResult {
+    const result = this.#read(kind, lock, resource);
+    if (before.outcome !== "accepted" || result.outcome !== "accepted" || result.value === before.value) return result;
     const { lastLock: writer } = this.#register(kind, resource);
     const atMs = this.#world.nowMs;
     this.#recorder.nonrepeatableReads.push({ atMs, storage: kind, resource, reader: lock.attempt, writer });
     this.#log(() => `(${kind}) shows lock ${lock.attempt} another value of ${resource} than before: of lock ${writer}`);
-    return null;
+    return { ...result, isNonrepeatable: true };
   }
 
-  #write(kind: StorageKind, lock: HeldRecord, resource: string, basis: number | null): null {
+  #write(kind: StorageKind, lock: HeldRecord, resource: string, basis: AccessResult): AccessResult {
     const register = this.#register(kind, resource);
-    if (basis === null || (kind !== "checks nothing" && !this.#admits(register, lock, kind))) return null;
-    if (basis !== register.lastWrite) {
-      const lost = register.lastLock;
+    if (basis.outcome !== "accepted") return resultOf(register, "skipped");
+    if (kind !== "checks nothing" && !this.#admits(register, lock, kind)) return resultOf(register, "refused");
+    const lost = basis.value === register.lastWrite ? undefined : register.lastLock;
+    if (lost !== undefined) {
       this.#recorder.lostUpdates.push({ atMs: this.#world.nowMs, storage: kind, resource, lost, by: lock.attempt });
       this.#log(
         () => `(${kind}) loses the update of lock ${lost} on ${resource}: lock ${lock.attempt} had not read it`,
@@ -107,7 +120,7 @@ export class Storage {
     }
     register.lastWrite = this.#writes;
     register.lastLock = lock.attempt;
-    return null;
+    return resultOf(register, "accepted", { lost });
   }
 
   #admits(register: Register, lock: HeldRecord, kind: StorageKind): boolean {
@@ -131,10 +144,6 @@ export class Storage {
     return fresh;
   }
 
-  #forEach(perform: (kind: StorageKind) => number | null): Seen {
-    return Object.fromEntries(kinds.map((kind) => [kind, perform(kind)])) as Record<StorageKind, number | null>;
-  }
-
   #delayMs(process: ClientProcess): number {
     return process.storageDice.between(...this.#latencyMs);
   }
@@ -152,4 +161,15 @@ export class Storage {
   #log(what: () => string): void {
     this.#recorder.log(this.#world.nowMs, "storage", what);
   }
+}
+
+function describeAccess(kind: AccessTrace["kind"], resource: string): string {
+  return kind === "read again" ? `reads ${resource} again` : `${kind}s ${resource}`;
+}
+
+function resultOf(register: Register, outcome: AccessResult["outcome"], remarks: Remarks = {}): AccessResult {
+  const { lastWrite: value, lastLock, highest } = register;
+  const writtenBy = value === 0 ? undefined : lastLock;
+  const { lost, isNonrepeatable = false } = remarks;
+  return { outcome, highest: Math.max(highest.exclusive, highest.shared), value, writtenBy, lost, isNonrepeatable };
 }

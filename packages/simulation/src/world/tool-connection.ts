@@ -1,4 +1,6 @@
 import type { Floor, LockNode, ScanPortion } from "@holdfast/core";
+import type { ExchangeKind } from "../history/trace.ts";
+import type { Topic } from "../history/tracer.ts";
 import type { Fault } from "../scenario/fault.ts";
 import type { ClientProcess } from "./client-process.ts";
 import { type Exchange, Link } from "./link.ts";
@@ -32,14 +34,14 @@ export class ToolConnection implements LockNode {
   raiseFloor: Required<LockNode>["raiseFloor"] = (request) => {
     const { floor, epoch } = request;
     const what = floor + epoch === 0 ? "read the floor" : `raise the floor to ${floor} and the epoch to ${epoch}`;
-    return this.#send<Floor>(what, {
+    return this.#send<Floor>("raise floor", what, {
       ask: async (node) => methodOf(node, "raiseFloor")(request),
       describe: (kept) => ({ from: this.name, what: `has the floor ${kept.floor} and the epoch ${kept.epoch}` }),
     });
   };
 
   scan: Required<LockNode>["scan"] = (request) => {
-    return this.#send<ScanPortion>("scan its counters and claims", {
+    return this.#send<ScanPortion>("scan", "scan its counters and claims", {
       ask: async (node) => methodOf(node, "scan")(request),
       describe: ({ counters, highest, claims }) => {
         return { from: this.name, what: `has ${counters} counters up to ${highest}, and ${claims.length} claims` };
@@ -47,11 +49,12 @@ export class ToolConnection implements LockNode {
     });
   };
 
-  #send<Reply>(what: string, exchange: Pick<Exchange<Reply>, "ask" | "describe">): Promise<Reply> {
+  #send<Reply>(kind: ExchangeKind, what: string, exchange: Pick<Exchange<Reply>, "ask" | "describe">): Promise<Reply> {
     const process = this.#process;
     process.step();
     this.#network.recorder.log(process.nowMs, process.name, () => ({ to: this.name, what: `to ${what}` }));
-    return this.#link.send<Reply>({ ...exchange, what: () => what });
+    const topic = (): Topic => ({ exchange: kind, resources: [], what: `to ${what}` });
+    return this.#link.send<Reply>({ ...exchange, what: () => what, topic });
   }
 }
 

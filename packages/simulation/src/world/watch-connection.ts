@@ -1,4 +1,6 @@
 import type { LockNode, Unwatch } from "@holdfast/core";
+import type { MessageTrace, ReplyOutcome } from "../history/trace.ts";
+import type { Answer, Topic } from "../history/tracer.ts";
 import { describeNext } from "../report/describe-reply.ts";
 import type { Dice } from "../scenario/dice.ts";
 import type { FailedWatch, LateNotification, LostNotification, RepeatedNotification } from "../scenario/fault.ts";
@@ -9,6 +11,9 @@ import { phase } from "./world.ts";
 
 /** The faults that strike single watches and notifications. */
 export type WatchFault = LostNotification | LateNotification | RepeatedNotification | FailedWatch;
+
+/** The answer to a watch that was set up or ended. */
+const done: Answer = { what: "done", outcome: "done" };
 
 type Watch = Required<LockNode>["watch"];
 
@@ -48,18 +53,19 @@ export class WatchConnection {
     const dice = this.#dice.fork("watch").fork(number);
     const fault = this.#faultsOf("watch", number)[0];
     return new Promise((resolve, reject) => {
-      this.#ask(`to watch ${resources.join(" and ")}`);
+      const topic = this.#ask("watch", `to watch ${resources.join(" and ")}`, resources);
       if (fault !== undefined) this.#network.struck(fault);
-      if (fault?.isSilent || this.#isCut("requests")) return;
-      const refuse = (reason: string): void => void this.#answer(dice, () => reject(new Error(reason)));
-      const arrive = async (): Promise<void> => {
-        if (fault !== undefined) return refuse("the watch failed");
+      if (fault?.isSilent || this.#isCut("requests")) return void this.#trace(topic);
+      const refuse = (what: string, request: MessageTrace | undefined, outcome: ReplyOutcome = "failed"): void =>
+        void this.#answer(dice, request, { what, outcome }, () => reject(new Error(what)));
+      const arrive = async (request: MessageTrace | undefined): Promise<void> => {
+        if (fault !== undefined) return refuse("the watch failed", request);
         const announce = (resource: string, next?: string): void => this.#notification(resource, next, onReleased);
         const open = await this.#host.watch(this.#client.name, resources, announce);
-        if (open instanceof Error) return refuse(open.message);
-        open.isExcused = !this.#answer(dice, () => resolve(this.#unwatchOf(open, dice.fork("end"))));
+        if (open instanceof Error) return refuse(open.message, request);
+        open.isExcused = !this.#answer(dice, request, done, () => resolve(this.#unwatchOf(open, dice.fork("end"))));
       };
-      this.#reach(dice, arrive, () => refuse("connection refused"));
+      this.#reach(dice, topic, arrive, (request) => refuse("connection refused", request, "refused"));
     });
   };
 
@@ -67,14 +73,18 @@ export class WatchConnection {
     let ended: Promise<void> | undefined;
     const end = (): Promise<void> =>
       new Promise((resolve, reject) => {
-        this.#ask(`to stop watching ${open.resources.join(" and ")}`);
+        const { resources } = open;
+        const topic = this.#ask("stop watching", `to stop watching ${resources.join(" and ")}`, resources);
         open.isExcused = this.#isCut("requests");
-        if (open.isExcused) return;
-        const arrive = (): void => {
+        if (open.isExcused) return void this.#trace(topic);
+        const arrive = (request: MessageTrace | undefined): void => {
           this.#host.unwatch(open);
-          this.#answer(dice, resolve);
+          this.#answer(dice, request, done, resolve);
         };
-        this.#reach(dice, arrive, () => void this.#answer(dice, () => reject(new Error("connection refused"))));
+        const what = "connection refused";
+        this.#reach(dice, topic, arrive, (request) => {
+          this.#answer(dice, request, { what, outcome: "refused" }, () => reject(new Error(what)));
+        });
       });
     return () => {
       ended ??= end();
@@ -88,16 +98,27 @@ export class WatchConnection {
     const { world, recorder, latencyMs, waiterNames } = this.#network;
     const { name } = this.#host;
     const client = this.#client.name;
-    recorder.log(world.nowMs, `node ${name}`, () => {
-      return { from: name, what: `notified ${client} that ${resource} was released${describeNext(next, ", and")}` };
-    });
+    const told = (): string => `that ${resource} was released${describeNext(next, ", and")}`;
+    recorder.log(world.nowMs, `node ${name}`, () => ({ from: name, what: `notified ${client} ${told()}` }));
+    const trace = (
+      sentAtMs: number,
+      arrivesAtMs: number | undefined,
+      isRepeated: boolean,
+    ): MessageTrace | undefined => {
+      const way = { from: name, to: client, part: "notification" as const, sentAtMs, arrivesAtMs, isRepeated };
+      return recorder.tracer?.sends({ exchange: "notification", resources: [resource], what: told() }, way);
+    };
     const faults = this.#faultsOf("notification", number);
     for (const fault of faults) this.#network.struck(fault);
-    if (faults.some(({ kind }) => kind === "lost notification") || this.#isCut("replies")) return;
+    if (faults.some(({ kind }) => kind === "lost notification") || this.#isCut("replies")) {
+      return void trace(world.nowMs, undefined, false);
+    }
     const dice = this.#dice.fork("notification").fork(number);
     const arrive = (afterMs: number, overtakes = false): void => {
       const atMs = this.#toClient.carry(world.nowMs + afterMs, dice.between(...latencyMs), overtakes);
+      const message = trace(world.nowMs + (overtakes ? afterMs : 0), atMs, overtakes);
       this.#client.receive(atMs, () => {
+        if (message !== undefined) message.readAtMs = this.#client.nowMs;
         recorder.notifications += 1;
         if (next === client) recorder.turns += 1;
         onReleased(resource, next && waiterNames.waiterOf(next));
@@ -108,30 +129,54 @@ export class WatchConnection {
   }
 
   /** Records that the client sends the node a request. */
-  #ask(what: string): void {
+  #ask(exchange: "watch" | "stop watching", what: string, resources: readonly string[]): Topic {
     const client = this.#client;
     client.step();
     this.#network.recorder.log(client.nowMs, client.name, () => ({ to: this.#host.name, what }));
+    return { exchange, resources, what };
+  }
+
+  /** Records a request, if there is a trace. It is lost unless it has a moment of arrival. */
+  #trace(topic: Topic, arrivesAtMs?: number): MessageTrace | undefined {
+    const { name: from, nowMs: sentAtMs } = this.#client;
+    const way = { from, to: this.#host.name, part: "request" as const, sentAtMs, arrivesAtMs };
+    return this.#network.recorder.tracer?.sends(topic, way);
   }
 
   /**
    * Sends a request over the network. It is lost if the client dies, or if the node is down or has crashed meanwhile.
    */
-  #reach(dice: Dice, arrive: () => void, refused: () => void): void {
+  #reach(
+    dice: Dice,
+    topic: Topic,
+    arrive: (request: MessageTrace | undefined) => void,
+    refused: (request: MessageTrace | undefined) => void,
+  ): void {
     const { lives } = this.#host;
     const atMs = this.#toNode.carry(this.#client.nowMs, dice.between(...this.#network.latencyMs));
+    const request = this.#trace(topic, atMs);
     this.#network.world.at(atMs, phase.input, () => {
-      if (this.#client.isDead) return;
-      if (!this.#host.isDown && lives === this.#host.lives) arrive();
-      else if (!this.#host.isSilent) refused();
+      const isReached = !this.#client.isDead && !this.#host.isDown && lives === this.#host.lives;
+      if (request !== undefined) {
+        request.isLost = !isReached;
+        request.readAtMs = isReached ? atMs : undefined;
+      }
+      if (isReached) arrive(request);
+      else if (!this.#client.isDead && !this.#host.isSilent) refused(request);
     });
   }
 
   /** Sends the node's reply over the network. Returns whether it will arrive. */
-  #answer(dice: Dice, arrive: () => void): boolean {
-    if (this.#isCut("replies")) return false;
-    const { world, latencyMs } = this.#network;
-    this.#client.receive(this.#toClient.carry(world.nowMs, dice.between(...latencyMs)), arrive);
+  #answer(dice: Dice, request: MessageTrace | undefined, answer: Answer, arrive: () => void): boolean {
+    const { world, latencyMs, recorder } = this.#network;
+    const isCut = this.#isCut("replies");
+    const atMs = isCut ? undefined : this.#toClient.carry(world.nowMs, dice.between(...latencyMs));
+    const reply = request && recorder.tracer?.answers(request, answer, world.nowMs, atMs);
+    if (atMs === undefined) return false;
+    this.#client.receive(atMs, () => {
+      if (reply !== undefined) reply.readAtMs = this.#client.nowMs;
+      arrive();
+    });
     return true;
   }
 

@@ -49,6 +49,7 @@ async function performIn(place: StagedClient, session: Session, operation: Opera
     abortAfterMs === undefined ? () => {} : process.startTimer(abortAfterMs, () => controller.abort(gaveUp));
   const options = { ...optionsOf(operation), signal: controller.signal };
   const waiter = waiters.enter({ resources, mode, timeoutMs: timeoutMsOf(operation) });
+  const call = place.recorder.tracer?.calls({ ...operation, client: process.name }, waiter);
   try {
     if (by === "using") {
       await redlock.using(resources, options, (lock) => hold(place, operation, lock, waiters, waiter));
@@ -59,8 +60,12 @@ async function performIn(place: StagedClient, session: Session, operation: Opera
       const record = await hold(place, operation, lock, waiters, waiter);
       await finish(operation, lock, record);
     }
+  } catch (error) {
+    call?.rejects(error);
+    throw error;
   } finally {
     waiters.leave(waiter);
+    call?.ends();
     cancelAbort();
   }
 }
@@ -129,7 +134,7 @@ async function updateOnce(
 
 async function finish({ end = "release" }: Operation, lock: Lock, record: HeldRecord): Promise<void> {
   if (end === "forget") {
-    record.isForgotten = true;
+    record.forget();
     return;
   }
   const releases = end === "release" ? [lock.release()] : [lock.release(), lock.release()];
