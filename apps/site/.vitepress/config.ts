@@ -29,7 +29,7 @@ export default defineConfig({
     // Text such as `<name>` is text, as on a code host.
     html: false,
     anchor: { slugify: slug },
-    languageAlias: { cron: "txt" },
+    languageAlias: { cron: "sh" },
     config: (md) => linkPages(md, root),
   },
   themeConfig: {
