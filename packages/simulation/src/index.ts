@@ -7,7 +7,7 @@ export type * from "./history/history.ts";
 export type { Trust } from "./history/recorder.ts";
 export type * from "./history/trace.ts";
 export { explain, tellStory } from "./report/explain.ts";
-export { formatTimeline, type TimelineEvent } from "./report/timeline.ts";
+export { formatTimeline, type TimelineEvent, type TimelineLine, timelineLines } from "./report/timeline.ts";
 export { drawScenario } from "./scenario/draw-scenario.ts";
 export type * from "./scenario/fault.ts";
 export {

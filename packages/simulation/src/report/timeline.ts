@@ -22,13 +22,27 @@ export type Remark = Omit<TimelineEvent, "atMs" | "who">;
 /** Receives an event. The text is made only if a timeline is written. */
 export type Log = (atMs: number, who: string, remark: () => Remark | string) => void;
 
+/** A line of a timeline: when, the subject, and what it did. */
+export type TimelineLine = Pick<TimelineEvent, "atMs" | "who" | "what">;
+
 /**
- * Formats events as lines of time, subject and event. A request to several nodes at once is one line, and so is the
- * same reply from several nodes at once. Attempts that no node granted anything are only counted.
+ * Returns events as lines, the earliest first. A request to several nodes at once is one line, and so is the same reply
+ * from several nodes at once. Attempts that no node granted anything are only counted.
+ *
+ * @example
+ * ```ts
+ * const { timeline } = await simulate(scenario, { timeline: true });
+ * const last = timelineLines(timeline).at(-1);
+ * ```
  */
-export function formatTimeline(events: readonly TimelineEvent[]): string {
+export function timelineLines(events: readonly TimelineEvent[]): TimelineLine[] {
   const sorted = [...events].sort((a, b) => a.atMs - b.atMs);
-  const lines = joinNodes(sideBySide(withoutVainAttempts(sorted)));
+  return joinNodes(sideBySide(withoutVainAttempts(sorted)));
+}
+
+/** Formats events as lines of time, subject and event, as `timelineLines` joins them. */
+export function formatTimeline(events: readonly TimelineEvent[]): string {
+  const lines = timelineLines(events);
   const times = lines.map(({ atMs }) => atMs.toFixed(2));
   const timeWidth = Math.max(2, ...times.map((time) => time.length));
   const whoWidth = Math.max(3, ...lines.map(({ who }) => who.length));
@@ -37,9 +51,6 @@ export function formatTimeline(events: readonly TimelineEvent[]): string {
   const body = lines.map(({ who, what }, index) => line(times[index] ?? "", who, what));
   return [line("ms", "who", "what"), ...body].join("\n");
 }
-
-/** The content of a line. */
-type Line = Pick<TimelineEvent, "atMs" | "who" | "what">;
 
 /** Replaces each series of attempts that no node granted by one event. */
 function withoutVainAttempts(events: readonly TimelineEvent[]): TimelineEvent[] {
@@ -81,8 +92,8 @@ function sideBySide(events: readonly TimelineEvent[]): TimelineEvent[] {
 }
 
 /** Joins a client's simultaneous requests to several nodes, and equal simultaneous replies of several nodes. */
-function joinNodes(events: readonly TimelineEvent[]): Line[] {
-  const lines: Line[] = [];
+function joinNodes(events: readonly TimelineEvent[]): TimelineLine[] {
+  const lines: TimelineLine[] = [];
   let previous: TimelineEvent | undefined;
   let nodes: string[] = [];
   for (const event of events) {
@@ -102,7 +113,7 @@ function areAlike(a: TimelineEvent, b: TimelineEvent): boolean {
   return isSameWay && a.atMs === b.atMs && a.what === b.what && (a.from !== undefined || a.who === b.who);
 }
 
-function lineOf({ atMs, who, what, to, from }: TimelineEvent, nodes: readonly string[]): Line {
+function lineOf({ atMs, who, what, to, from }: TimelineEvent, nodes: readonly string[]): TimelineLine {
   if (to !== undefined) return { atMs, who, what: `asks ${nodes.join(", ")} ${what}` };
   return { atMs, who: from !== undefined && nodes.length > 1 ? `nodes ${nodes.join(" ")}` : who, what };
 }
