@@ -193,7 +193,7 @@ function fieldsOf(fault: PlayFault): (string | number)[] {
 /** Reads a fault that `writeFault` has written. */
 function readFault(text: string): PlayFault {
   const [verb = "", ...fields] = text.split(":");
-  const read = readers[verb];
+  const read = Object.hasOwn(readers, verb) ? readers[verb] : undefined;
   if (read === undefined) throw new Error(`"${verb}" is not a fault`);
   const [least, most] = read.fields;
   if (fields.length < least || fields.length > most) throw new Error(`"${text}" is not a whole fault`);

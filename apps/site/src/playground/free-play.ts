@@ -33,8 +33,8 @@ export const playLimits: Readonly<Record<keyof FreePlay, readonly [least: number
   nodes: [1, 7],
   clients: [1, 4],
   ttlMs: [100, 10_000],
-  thinkMs: [1, 5_000],
-  forMs: [500, 20_000],
+  thinkMs: [10, 5_000],
+  forMs: [500, 10_000],
 };
 
 /** The faults that a reader can add. */

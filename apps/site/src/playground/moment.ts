@@ -1,7 +1,6 @@
 import {
   type AccessTrace,
   type ClaimTrace,
-  type ClockTrace,
   type Expiry,
   type LeaseTrace,
   type MessageTrace,
@@ -11,6 +10,7 @@ import {
   type Trace,
   timelineLines,
 } from "@holdfast/simulation";
+import { indexOf, lastAt, type TraceIndex } from "./trace-index.ts";
 
 /** Everything that a picture of a run shows at one moment. Durations are in milliseconds. */
 export interface Moment {
@@ -83,9 +83,8 @@ export interface LockMoment extends Pick<LeaseTrace, "attempt" | "resources" | "
   readonly rivals: readonly string[];
 }
 
-/** A message on its way. */
-export interface MessageMoment {
-  readonly message: MessageTrace;
+/** A message on its way: what is known of it when it has been sent. */
+export interface MessageMoment extends Omit<MessageTrace, "readAtMs"> {
   /** How much of its way it has gone: from 0 to 1. */
   readonly progress: number;
 }
@@ -123,23 +122,38 @@ export interface Cut {
 
 /** Returns what a picture shows at a moment, from 0 to `trace.endedAtMs`. Depends on nothing else. */
 export function momentAt(trace: Trace, atMs: number): Moment {
-  const held = trace.leases.filter((lease) => isDuring(lease, atMs));
+  const now = nowIn(trace, atMs);
   return {
     atMs,
-    nodes: trace.nodes.map((name) => nodeAt(trace, name, atMs)),
-    clients: trace.clients.map((name) => clientAt(trace, name, atMs, held)),
-    messages: trace.messages
-      .filter(({ sentAtMs, arrivesAtMs }) => sentAtMs <= atMs && atMs < arrivesAtMs)
-      .map((message) => ({ message, progress: share(message.sentAtMs, atMs, message.arrivesAtMs) })),
+    nodes: trace.nodes.map((name) => nodeAt(now, name)),
+    clients: trace.clients.map((name) => clientAt(now, name)),
+    messages: now.index.messagesAt(atMs).map(({ readAtMs, ...message }) => {
+      return { ...message, progress: share(message.sentAtMs, atMs, message.arrivesAtMs) };
+    }),
     storages: storagesAt(trace, atMs),
-    cuts: cutsAt(trace, atMs),
-    events: eventsUntil(trace, atMs),
+    cuts: cutsAt(now),
+    // Many events are the same request to several nodes, which is one line.
+    events: timelineLines(now.index.eventsUntil(atMs, seenEvents)).slice(-shownEvents),
   };
 }
 
-/** Whether a moment is within a span. */
-function isDuring({ fromMs, untilMs }: { readonly fromMs: number; readonly untilMs: number }, atMs: number): boolean {
-  return fromMs <= atMs && atMs < untilMs;
+/** How many events to show, and how many to look at. */
+const shownEvents = 8;
+const seenEvents = 160;
+
+/** What is the case at a moment. */
+interface Now {
+  readonly trace: Trace;
+  readonly index: TraceIndex;
+  readonly atMs: number;
+  readonly claims: readonly ClaimTrace[];
+  readonly leases: readonly LeaseTrace[];
+}
+
+function nowIn(trace: Trace, atMs: number): Now {
+  const index = indexOf(trace);
+  const isInForce = ({ expiries }: ClaimTrace): boolean => leftAt(expiries, atMs).remainingMs > 0;
+  return { trace, index, atMs, claims: index.claimsAt(atMs).filter(isInForce), leases: index.leasesAt(atMs) };
 }
 
 /** How much of a way from one moment to another is behind: from 0 to 1. */
@@ -149,37 +163,32 @@ function share(fromMs: number, atMs: number, untilMs: number): number {
 
 /** What is left until the expiry that is known at a moment. */
 function leftAt(expiries: readonly Expiry[], atMs: number): Pick<LockMoment, "remainingMs" | "remainingShare"> {
-  const { atMs: fromMs, untilMs } = expiries.findLast((each) => each.atMs <= atMs) ?? { atMs, untilMs: atMs };
+  const { atMs: fromMs, untilMs } = lastAt(expiries, atMs) ?? { atMs, untilMs: atMs };
   return { remainingMs: Math.max(0, untilMs - atMs), remainingShare: 1 - share(fromMs, atMs, untilMs) };
 }
 
-function clockAt(clocks: readonly ClockTrace[], name: string, atMs: number): ClockMoment {
-  const clock = clocks.findLast((each) => each.of === name && each.atMs <= atMs);
+function clockAt({ index, atMs }: Now, name: string): ClockMoment {
+  const clock = index.clockAt(name, atMs);
   return { clockAheadMs: clock === undefined ? 0 : clock.offsetMs + (clock.rate - 1) * atMs };
 }
 
-function nodeAt(trace: Trace, name: string, atMs: number): NodeMoment {
-  const outages = trace.outages.filter(
-    (outage) => outage.node === name && outage.fromMs <= atMs && atMs < outage.votesFromMs,
-  );
-  const state = outages.some((outage) => isDuring(outage, atMs)) ? "down" : outages.length > 0 ? "guarded" : "up";
+function nodeAt(now: Now, name: string): NodeMoment {
+  const { trace, index, atMs } = now;
+  const outages = index.outagesAt(atMs).filter(({ node }) => node === name);
+  const state = outages.some(({ untilMs }) => atMs < untilMs) ? "down" : outages.length > 0 ? "guarded" : "up";
   const backOf = ({ untilMs, votesFromMs }: OutageTrace): number => (state === "down" ? untilMs : votesFromMs);
-  const claims = trace.claims.filter((claim) => claim.node === name && isDuring(claim, atMs));
   const counters = trace.resources.map((resource) => {
-    const last = trace.counters.findLast(
-      (each) => each.node === name && each.resource === resource && each.atMs <= atMs,
-    );
-    return { resource, counter: last?.counter ?? 0 };
+    return { resource, counter: index.counterAt(name, resource, atMs)?.counter ?? 0 };
   });
   return {
     name,
     state,
     backAtMs: state === "up" ? undefined : Math.max(...outages.map(backOf)),
-    claims: claims
-      .map((claim) => ({ ...factsOf(claim), ...leftAt(claim.expiries, atMs) }))
-      .filter(({ remainingMs }) => remainingMs > 0),
+    claims: now.claims
+      .filter(({ node }) => node === name)
+      .map((claim) => ({ ...factsOf(claim), ...leftAt(claim.expiries, atMs) })),
     counters: counters.filter(({ counter }) => counter > 0),
-    ...clockAt(trace.clocks, name, atMs),
+    ...clockAt(now, name),
   };
 }
 
@@ -189,58 +198,43 @@ function factsOf({ resource, attempt, client, fence, mode }: ClaimTrace): Omit<C
 
 type LeftMoment = ReturnType<typeof leftAt>;
 
-function clientAt(trace: Trace, name: string, atMs: number, held: readonly LeaseTrace[]): ClientMoment {
+function clientAt(now: Now, name: string): ClientMoment {
+  const { trace, index, atMs } = now;
   const isOwn = ({ client }: { readonly client: string }): boolean => client === name;
-  const locks = held.filter(isOwn).map((lease) => lockAt(trace, lease, atMs, held));
-  const waits = trace.calls.filter((call) => isOwn(call) && isDuring(call, atMs));
+  const locks = now.leases.filter(isOwn).map((lease) => lockAt(now, lease));
+  const waits = index.callsAt(atMs).filter(isOwn);
   const hasCrashed = trace.deaths.some((death) => isOwn(death) && death.atMs <= atMs);
-  const pauses = trace.pauses.filter((pause) => isOwn(pause) && isDuring(pause, atMs));
-  const isUnread = ({ to, arrivesAtMs, readAtMs = Infinity, isLost }: MessageTrace): boolean =>
-    to === name && !isLost && arrivesAtMs <= atMs && atMs < readAtMs;
+  const pauses = index.pausesAt(atMs).filter(isOwn);
   return {
     name,
     state: hasCrashed ? "crashed" : locks.length > 0 ? "holding" : waits.length > 0 ? "waiting" : "idle",
     pausedUntilMs: pauses.length === 0 ? undefined : Math.max(...pauses.map(({ untilMs }) => untilMs)),
     waitsFor: hasCrashed ? [] : [...new Set(waits.flatMap(({ resources }) => resources))],
     locks: hasCrashed ? [] : locks,
-    unread: hasCrashed ? 0 : trace.messages.filter(isUnread).length,
-    ...clockAt(trace.clocks, name, atMs),
+    unread: hasCrashed ? 0 : index.unreadAt(atMs).filter(({ to }) => to === name).length,
+    ...clockAt(now, name),
   };
 }
 
-function lockAt(trace: Trace, lease: LeaseTrace, atMs: number, held: readonly LeaseTrace[]): LockMoment {
+function lockAt({ trace, atMs, claims, leases }: Now, lease: LeaseTrace): LockMoment {
   const { attempt, resources, fence, mode, client, validity } = lease;
-  const claims = trace.claims.filter((claim) => claim.attempt === attempt && isDuring(claim, atMs));
+  const own = claims.filter((claim) => claim.attempt === attempt);
   const isOn = (node: string, resource: string): boolean =>
-    claims.some(
-      (claim) => claim.node === node && claim.resource === resource && leftAt(claim.expiries, atMs).remainingMs > 0,
-    );
+    own.some((claim) => claim.node === node && claim.resource === resource);
   const nodes = trace.nodes.filter((node) => resources.every((resource) => isOn(node, resource)));
   const excludes = (other: LeaseTrace): boolean =>
     (mode === "exclusive" || other.mode === "exclusive") && other.resources.some((each) => resources.includes(each));
   return {
     ...{ attempt, resources, fence, mode, nodes, ...leftAt(validity, atMs) },
     hasMajority: nodes.length > trace.nodes.length / 2,
-    rivals: held.filter((other) => other.client !== client && excludes(other)).map((other) => other.client),
+    rivals: leases.filter((other) => other.client !== client && excludes(other)).map((other) => other.client),
   };
 }
 
-function cutsAt({ partitions }: Trace, atMs: number): Cut[] {
-  return partitions
-    .filter((partition) => isDuring(partition, atMs))
+function cutsAt({ index, atMs }: Now): Cut[] {
+  return index
+    .partitionsAt(atMs)
     .flatMap(({ clients, nodes, part }) => clients.flatMap((client) => nodes.map((node) => ({ client, node, part }))));
-}
-
-/** How many events to show, and how many to look at: many of them are the same request to several nodes. */
-const shownEvents = 8;
-const seenEvents = 160;
-
-function eventsUntil({ events }: Trace, atMs: number): TimelineLine[] {
-  const end = events.findLastIndex((event) => event.atMs <= atMs) + 1;
-  const start = Math.max(0, end - seenEvents);
-  // Attempts that were never granted are joined, so earlier grants belong to the lines.
-  const grants = events.slice(0, start).filter(({ isGrant }) => isGrant);
-  return timelineLines([...grants, ...events.slice(start, end)]).slice(-shownEvents);
 }
 
 const storageKinds: readonly StorageKind[] = ["checks nothing", "checks writes", "checks all"];
@@ -257,7 +251,7 @@ function storagesAt(trace: Trace, atMs: number): readonly StorageMoment[] {
   const known = storedIn.get(trace);
   const stored = known ?? storedOf(trace);
   if (known === undefined) storedIn.set(trace, stored);
-  return stored.findLast((each) => each.atMs <= atMs)?.storages ?? [];
+  return lastAt(stored, atMs)?.storages ?? [];
 }
 
 /** Returns the storages at the start and after each access. */
@@ -356,7 +350,7 @@ function stateOf({ state, waitsFor, locks }: ClientMoment, subject: string): str
 function describeLock({ remainingMs, nodes, hasMajority, rivals, mode }: LockMoment): string {
   const belief = remainingMs > 0 ? `valid for ${round(remainingMs)} milliseconds more` : "no longer valid";
   const truth = `${nodes.length === 0 ? "no node keeps" : `${counted(nodes.length, "node")} keep${nodes.length === 1 ? "s" : ""}`} its claim`;
-  const lack = hasMajority ? "" : ", which is no majority";
+  const lack = hasMajority || nodes.length === 0 ? "" : ", which is no majority";
   const also =
     rivals.length === 0
       ? ""

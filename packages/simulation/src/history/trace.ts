@@ -101,9 +101,12 @@ export interface MessageTrace {
   readonly sentAtMs: number;
   /** When it arrived at the receiver's machine. If it was lost on its way: when it would have arrived at the earliest. */
   readonly arrivesAtMs: number;
-  /** Whether it was lost: on its way, or because the receiving node was down or had crashed meanwhile. */
-  isLost: boolean;
-  /** When the receiver read it: later than it arrived if the client was paused. Undefined if it never did. */
+  /** Whether it was lost on its way. */
+  readonly isLost: boolean;
+  /**
+   * When the receiver read it: later than it arrived if the client was paused. Undefined if it never did: it was lost, or
+   * arrived at a node that was down or had crashed meanwhile, or at a client that had crashed.
+   */
   readAtMs: number | undefined;
 }
 

@@ -151,7 +151,6 @@ export class Link {
     const hasCrashed = sent.life !== undefined && sent.life !== host.lives;
     if (!host.isDown && !hasCrashed) return false;
     this.#log(() => `does not get the request to ${sent.exchange.what()}`);
-    if (request !== undefined) request.isLost = true;
     sent.exchange.excuse?.();
     const reason = "connection refused";
     const refuse = (): void => sent.reject(new Error(reason));

@@ -157,10 +157,7 @@ export class WatchConnection {
     const request = this.#trace(topic, atMs);
     this.#network.world.at(atMs, phase.input, () => {
       const isReached = !this.#client.isDead && !this.#host.isDown && lives === this.#host.lives;
-      if (request !== undefined) {
-        request.isLost = !isReached;
-        request.readAtMs = isReached ? atMs : undefined;
-      }
+      if (request !== undefined && isReached) request.readAtMs = atMs;
       if (isReached) arrive(request);
       else if (!this.#client.isDead && !this.#host.isSilent) refused(request);
     });

@@ -1,0 +1,133 @@
+import type {
+  CallTrace,
+  ClaimTrace,
+  ClockTrace,
+  CounterTrace,
+  LeaseTrace,
+  MessageTrace,
+  OutageTrace,
+  PartitionTrace,
+  PauseTrace,
+  TimelineEvent,
+  Trace,
+} from "@holdfast/simulation";
+
+/** Finds what is the case at a moment of a run without looking at all of the run. */
+export interface TraceIndex {
+  /** The messages on their way. */
+  messagesAt(atMs: number): readonly MessageTrace[];
+  /** The messages that have arrived and are not read yet. Those that nobody ever reads are not among them. */
+  unreadAt(atMs: number): readonly MessageTrace[];
+  claimsAt(atMs: number): readonly ClaimTrace[];
+  leasesAt(atMs: number): readonly LeaseTrace[];
+  /** The calls that wait. */
+  callsAt(atMs: number): readonly CallTrace[];
+  /** The outages of nodes that do not vote. */
+  outagesAt(atMs: number): readonly OutageTrace[];
+  pausesAt(atMs: number): readonly PauseTrace[];
+  partitionsAt(atMs: number): readonly PartitionTrace[];
+  counterAt(node: string, resource: string, atMs: number): CounterTrace | undefined;
+  clockAt(name: string, atMs: number): ClockTrace | undefined;
+  /** The last events, `count` at most, and the earlier grants of the attempts in them. */
+  eventsUntil(atMs: number, count: number): readonly TimelineEvent[];
+}
+
+const indexes = new WeakMap<Trace, TraceIndex>();
+
+/** Returns the index of a trace, which is made once. */
+export function indexOf(trace: Trace): TraceIndex {
+  const index = indexes.get(trace) ?? createIndex(trace);
+  indexes.set(trace, index);
+  return index;
+}
+
+function createIndex(trace: Trace): TraceIndex {
+  const { endedAtMs } = trace;
+  const read = trace.messages.filter(({ readAtMs }) => readAtMs !== undefined);
+  const counters = grouped(trace.counters, ({ node, resource }) => `${node} ${resource}`);
+  const clocks = grouped(trace.clocks, ({ of }) => of);
+  return {
+    messagesAt: spans(trace.messages, endedAtMs, ({ sentAtMs, arrivesAtMs }) => [sentAtMs, arrivesAtMs]),
+    unreadAt: spans(read, endedAtMs, ({ arrivesAtMs, readAtMs = Infinity }) => [arrivesAtMs, readAtMs]),
+    claimsAt: spans(trace.claims, endedAtMs, fromUntil),
+    leasesAt: spans(trace.leases, endedAtMs, fromUntil),
+    callsAt: spans(trace.calls, endedAtMs, fromUntil),
+    outagesAt: spans(trace.outages, endedAtMs, ({ fromMs, votesFromMs }) => [fromMs, votesFromMs]),
+    pausesAt: spans(trace.pauses, endedAtMs, fromUntil),
+    partitionsAt: spans(trace.partitions, endedAtMs, fromUntil),
+    counterAt: (node, resource, atMs) => lastAt(counters.get(`${node} ${resource}`) ?? [], atMs),
+    clockAt: (name, atMs) => lastAt(clocks.get(name) ?? [], atMs),
+    eventsUntil: lastEvents(trace.events),
+  };
+}
+
+function fromUntil({ fromMs, untilMs }: { readonly fromMs: number; readonly untilMs: number }): [number, number] {
+  return [fromMs, untilMs];
+}
+
+/** The most parts into which the time of a run is divided. */
+const mostParts = 4096;
+
+/** Returns a function that finds the items whose span includes a moment, in their order. */
+function spans<T>(
+  items: readonly T[],
+  endMs: number,
+  spanOf: (item: T) => readonly [fromMs: number, untilMs: number],
+): (atMs: number) => T[] {
+  const count = Math.max(1, Math.min(mostParts, items.length));
+  const partOf = (atMs: number): number => Math.max(0, Math.min(count - 1, Math.floor((atMs / endMs) * count) || 0));
+  const parts: T[][] = Array.from({ length: count }, () => []);
+  for (const item of items) {
+    const [fromMs, untilMs] = spanOf(item);
+    for (let part = partOf(fromMs); part <= partOf(untilMs); part++) parts[part]?.push(item);
+  }
+  return (atMs) =>
+    (parts[partOf(atMs)] ?? []).filter((item) => {
+      const [fromMs, untilMs] = spanOf(item);
+      return fromMs <= atMs && atMs < untilMs;
+    });
+}
+
+function grouped<T>(items: readonly T[], keyOf: (item: T) => string): Map<string, T[]> {
+  const groups = new Map<string, T[]>();
+  for (const item of items) {
+    const group = groups.get(keyOf(item));
+    if (group === undefined) groups.set(keyOf(item), [item]);
+    else group.push(item);
+  }
+  return groups;
+}
+
+/** Returns how many of the items, which are sorted by their moments, are not after a moment. */
+export function countUntil(items: readonly { readonly atMs: number }[], atMs: number): number {
+  let [low, high] = [0, items.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((items[middle]?.atMs ?? Infinity) <= atMs) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** Returns the last of the items, which are sorted by their moments, that is not after a moment. */
+export function lastAt<T extends { readonly atMs: number }>(items: readonly T[], atMs: number): T | undefined {
+  return items[countUntil(items, atMs) - 1];
+}
+
+function lastEvents(events: readonly TimelineEvent[]): TraceIndex["eventsUntil"] {
+  const grants = grouped(
+    events.filter(({ isGrant }) => isGrant),
+    ({ attempt = "" }) => attempt,
+  );
+  return (atMs, count) => {
+    const end = countUntil(events, atMs);
+    const last = events.slice(Math.max(0, end - count), end);
+    const sinceMs = last[0]?.atMs ?? 0;
+    const attempts = new Set(last.map(({ attempt = "" }) => attempt));
+    const earlier = [...attempts].flatMap((attempt) => {
+      const own = grants.get(attempt) ?? [];
+      return own.slice(0, countUntil(own, sinceMs)).filter((grant) => !last.includes(grant));
+    });
+    return [...earlier, ...last];
+  };
+}

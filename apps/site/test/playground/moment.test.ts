@@ -1,0 +1,164 @@
+import { drawScenario, type Fault, type Scenario, simulate, type Trace } from "@holdfast/simulation";
+import { describe, expect, it } from "vitest";
+import { type ClientMoment, describeMoment, type Moment, momentAt, steps } from "../../src/playground/moment.ts";
+import { stories } from "../../src/playground/stories.ts";
+
+async function traceOf(scenario: Scenario): Promise<Trace> {
+  const { trace } = await simulate(scenario, { trace: true });
+  if (trace === undefined) throw new Error("there is no trace");
+  return trace;
+}
+
+function storyTrace(id: string): Promise<Trace> {
+  const story = stories.find((each) => each.id === id);
+  if (story === undefined) throw new Error(`there is no story ${id}`);
+  return traceOf(story.scenario);
+}
+
+function clientOf(moment: Moment, number: number): ClientMoment {
+  const client = moment.clients[number - 1];
+  if (client === undefined) throw new Error(`there is no client ${number}`);
+  return client;
+}
+
+function alone(faults: readonly Fault[] = []): Scenario {
+  const work = [{ by: "acquire" as const, resources: ["file"], thinkMs: 300 }];
+  return { nodes: 3, clients: [{ name: "client 1", workers: [work] }], faults, settings: { latencyMs: [2, 2] } };
+}
+
+describe("momentAt()", () => {
+  it("momentAt() shows requests and replies on their way, and how far they are", async () => {
+    const trace = await traceOf(alone());
+    const [there, back] = [momentAt(trace, 0.5).messages, momentAt(trace, 3).messages];
+    expect(there).toMatchObject(["A", "B", "C"].map((to) => ({ to, part: "request", progress: 0.25 })));
+    expect(back).toMatchObject(["A", "B", "C"].map((from) => ({ from, outcome: "granted", progress: 0.5 })));
+  });
+
+  it("momentAt() shows a client that waits for its lock, and then what it believes beside the truth", async () => {
+    const trace = await traceOf(alone());
+    expect(clientOf(momentAt(trace, 3), 1)).toMatchObject({ state: "waiting", waitsFor: ["file"], locks: [] });
+    const { state, locks } = clientOf(momentAt(trace, 104), 1);
+    expect(state).toBe("holding");
+    expect(locks).toMatchObject([{ attempt: "1.1", nodes: ["A", "B", "C"], hasMajority: true, rivals: [] }]);
+    expect(locks[0]?.remainingMs).toBeCloseTo(884, 6);
+    expect(clientOf(momentAt(trace, trace.endedAtMs), 1).state).toBe("idle");
+  });
+
+  it("momentAt() shows the claims of nodes, and how long they last", async () => {
+    const trace = await traceOf(alone());
+    const [node] = momentAt(trace, 502 - 250).nodes;
+    expect(node).toMatchObject({ name: "A", state: "up", claims: [{ attempt: "1.1", remainingMs: 750 }] });
+    expect(node?.claims[0]?.remainingShare).toBeCloseTo(0.75, 6);
+    expect(node?.counters).toEqual([{ resource: "file", counter: 1 }]);
+  });
+
+  it("momentAt() shows a paused client whose lock another has, and messages that it has not read", async () => {
+    const trace = await storyTrace("pause");
+    const paused = trace.pauses[0];
+    const second = trace.leases[1];
+    const moment = momentAt(trace, (second?.fromMs ?? 0) + 20);
+    expect(clientOf(moment, 1)).toMatchObject({ state: "holding", pausedUntilMs: paused?.untilMs });
+    expect(clientOf(moment, 1).locks).toMatchObject([
+      { remainingMs: 0, nodes: [], hasMajority: false, rivals: ["client 2"] },
+    ]);
+    expect(clientOf(moment, 2).locks).toMatchObject([{ hasMajority: true, rivals: ["client 1"] }]);
+    const early = await traceOf(alone([{ kind: "pause", client: "client 1", atMs: 3, forMs: 50, step: 0 }]));
+    expect([1, 10, 60].map((atMs) => clientOf(momentAt(early, atMs), 1).unread)).toEqual([0, 3, 0]);
+  });
+
+  it("momentAt() counts lost updates and refusals of each storage", async () => {
+    const trace = await storyTrace("pause");
+    const { storages } = momentAt(trace, trace.endedAtMs);
+    expect(storages).toMatchObject([
+      { kind: "checks nothing", updates: 2, lostUpdates: 1, refusals: 0, values: [{ value: 1, writtenBy: "1.1" }] },
+      { kind: "checks writes", updates: 1, lostUpdates: 0, refusals: 1, values: [{ value: 1 }] },
+      { kind: "checks all", updates: 1, lostUpdates: 0, refusals: 1, values: [{ value: 1 }] },
+    ]);
+    expect(momentAt(trace, 0).storages).toMatchObject([{ updates: 0 }, { updates: 0 }, { updates: 0 }]);
+  });
+
+  it("momentAt() shows nodes that are down or guarded, cut links and wrong clocks", async () => {
+    const guarded = await storyTrace("restart-guard");
+    const states = [29, 30.5, 500, 1032].map((atMs) => momentAt(guarded, atMs).nodes[2]?.state);
+    expect(states).toEqual(["up", "down", "guarded", "up"]);
+    expect(momentAt(guarded, 500).nodes[2]).toMatchObject({ backAtMs: 1031, claims: [], counters: [] });
+    expect(momentAt(guarded, 500).cuts).toContainEqual({ client: "client 1", node: "D", part: "both" });
+    const clock = await storyTrace("client-clock");
+    expect([99, 101].map((atMs) => clientOf(momentAt(clock, atMs), 1).clockAheadMs)).toEqual([0, -10_000]);
+  });
+
+  it("momentAt() shows a crashed client, and its claims until they expire", async () => {
+    const trace = await traceOf(alone([{ kind: "client crash", client: "client 1", atMs: 100 }]));
+    const moment = momentAt(trace, trace.endedAtMs);
+    expect(clientOf(moment, 1)).toMatchObject({ state: "crashed", locks: [], unread: 0 });
+    expect(moment.nodes.map(({ claims }) => claims.length)).toEqual([1, 1, 1]);
+  });
+
+  it("momentAt() tells the last events until the moment, and none after it", async () => {
+    const trace = await traceOf(alone());
+    const { events } = momentAt(trace, 4);
+    expect(events.map(({ what }) => what)).toEqual([
+      "asks A, B, C for file, 1.1",
+      "granted 1.1, fence 1",
+      "has lock 1.1 on file, fence 1",
+      "reads file under lock 1.1",
+    ]);
+    expect(momentAt(trace, 0).events).toHaveLength(1);
+  });
+
+  it("momentAt() shows a moment of a large run quickly enough to be drawn", async () => {
+    const trace = await traceOf(drawScenario("lock-breaking", 1));
+    expect(trace.messages.length).toBeGreaterThan(4000);
+    for (let index = 0; index <= 100; index++) momentAt(trace, (trace.endedAtMs * index) / 100);
+  });
+});
+
+describe("steps()", () => {
+  it("steps() are sorted, differ, and begin and end with the run", async () => {
+    const trace = await traceOf(alone());
+    const all = steps(trace);
+    expect(all).toEqual([...new Set(all)].sort((a, b) => a - b));
+    expect([all[0], all.at(-1)]).toEqual([0, trace.endedAtMs]);
+    expect(all.slice(0, 3)).toEqual([0, 2, 4]);
+  });
+
+  it("steps() leave out no change of the picture", async () => {
+    const trace = await storyTrace("pause");
+    const stateAt = (atMs: number): unknown => {
+      const { nodes, clients, storages, messages } = momentAt(trace, atMs);
+      return {
+        nodes: nodes.map(({ state, claims }) => [state, claims.map(({ attempt }) => attempt)]),
+        clients: clients.map(({ state, unread, locks }) => [state, unread, locks.map(({ nodes: on }) => on)]),
+        messages: messages.map(({ id }) => id),
+        storages,
+      };
+    };
+    const all = steps(trace);
+    for (const [index, fromMs] of all.slice(0, -1).entries()) {
+      const untilMs = all[index + 1] ?? fromMs;
+      expect(stateAt(fromMs + (untilMs - fromMs) * 0.99)).toEqual(stateAt(fromMs));
+    }
+  });
+});
+
+describe("describeMoment()", () => {
+  it("describeMoment() tells each client's view beside the truth", async () => {
+    const trace = await storyTrace("pause");
+    const text = describeMoment(momentAt(trace, (trace.leases[1]?.fromMs ?? 0) + 20));
+    expect(text).toMatch(/^At \d+ milliseconds\. Client 1 holds file with token \d+\. /);
+    expect(text).toContain("By its clocks the lock is no longer valid; in truth no node keeps its claim");
+    expect(text).toContain("Client 2 holds it, too.");
+    expect(text).toContain("Client 1 is paused until");
+    const end = describeMoment(momentAt(trace, trace.endedAtMs));
+    expect(end).toContain("The storage that checks nothing has lost 1 update.");
+  });
+
+  it("describeMoment() tells of nodes and clocks", async () => {
+    expect(describeMoment(momentAt(await storyTrace("restart-guard"), 500))).toContain(
+      "Node C is up and does not vote yet.",
+    );
+    expect(describeMoment(momentAt(await storyTrace("node-clock"), 100))).toContain(
+      "The clock of node C is 1000 milliseconds ahead.",
+    );
+  });
+});
