@@ -2,7 +2,7 @@
 import { complaints, type FaultClassName, faultClasses, type Tally } from "@holdfast/simulation";
 import { type Assignment, callCrew } from "./crew.ts";
 import { help, parseCommand, type Task } from "./options.ts";
-import { progressLine, replayCommand, reportOf } from "./report.ts";
+import { progressLine, reportOf, waysToReplay } from "./report.ts";
 import { showCritique } from "./show-critique.ts";
 import { showSeed } from "./show-seed.ts";
 
@@ -71,7 +71,7 @@ async function showFirstFailure(faults: FaultClassName, { violations }: Tally): 
   for (const [checker, { firstSeed }] of Object.entries(violations)) {
     if (firstSeed === undefined || faultClasses[faults].mayBreak.some((allowed) => allowed === checker)) continue;
     const { text } = await showSeed(faults, firstSeed);
-    print(`${text}\n\nTo replay: ${replayCommand(faults, firstSeed)}\n`);
+    print(`${text}\n\nTo replay: ${waysToReplay(faults, firstSeed)}\n`);
     return;
   }
 }

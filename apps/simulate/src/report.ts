@@ -37,9 +37,9 @@ function verdictOn(checker: Checker, faults: FaultClassName, tally: Tally): stri
   return faultClasses[faults].mayBreak.includes(checker) ? `✔ ${verdict}, as expected` : `✘ ${verdict}`;
 }
 
-/** The command that shows one seed again. */
-export function replayCommand(faults: FaultClassName, seed: number): string {
-  return `pnpm simulate --faults ${faults} --seed ${seed}`;
+/** The command that tells one seed again, and the end of the address at which the playground of the site shows it. */
+export function waysToReplay(faults: FaultClassName, seed: number): string {
+  return `pnpm simulate --faults ${faults} --seed ${seed}, or playground#${faults}=${seed}`;
 }
 
 function list(counts: Readonly<Partial<Record<string, number>>>): string {
