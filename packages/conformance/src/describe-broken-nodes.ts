@@ -23,7 +23,17 @@ export interface DescribeBrokenNodesOptions extends DescribeLockNodeOptions {
  *
  * @example
  * ```ts
- * describeBrokenNodes("my node", { create: createSubject });
+ * import { describeBrokenNodes } from "@holdfast/conformance";
+ * import { memoryNode } from "@holdfast/memory";
+ *
+ * describeBrokenNodes("my node", {
+ *   create: async () => {
+ *     const node = memoryNode();
+ *     return { node, rival: node, close: async () => {} };
+ *   },
+ *   noServer: "it keeps its claims in this process",
+ *   noOtherProcess: "it keeps its claims in this process",
+ * });
  * ```
  */
 export function describeBrokenNodes(name: string, options: DescribeBrokenNodesOptions): void {

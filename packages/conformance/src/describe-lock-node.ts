@@ -17,7 +17,17 @@ import { type Proof, type Topic, topicsFor } from "./topics.ts";
  *
  * @example
  * ```ts
- * describeLockNode("my node", { create: createSubject });
+ * import { describeLockNode } from "@holdfast/conformance";
+ * import { memoryNode } from "@holdfast/memory";
+ *
+ * describeLockNode("my node", {
+ *   create: async () => {
+ *     const node = memoryNode();
+ *     return { node, rival: node, close: async () => {} };
+ *   },
+ *   noServer: "it keeps its claims in this process",
+ *   noOtherProcess: "it keeps its claims in this process",
+ * });
  * ```
  */
 export function describeLockNode(name: string, options: DescribeLockNodeOptions): void {

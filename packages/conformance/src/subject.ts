@@ -56,6 +56,10 @@ export interface RivalModule {
  *
  * @example
  * ```ts
+ * import type { OpenNode } from "@holdfast/conformance";
+ * import { ioredisNode } from "@holdfast/ioredis";
+ * import { Redis } from "ioredis";
+ *
  * export const openNode: OpenNode<{ port: number; prefix: string }> = async ({ port, prefix }) => {
  *   const client = new Redis(port);
  *   return { node: ioredisNode(client, { prefix }), close: async () => client.disconnect() };

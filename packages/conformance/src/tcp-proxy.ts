@@ -71,8 +71,13 @@ interface Link {
 /**
  * Starts a proxy on a free port of 127.0.0.1 that forwards all connections to the target.
  *
+ * @param target the server
+ *
  * @example
  * ```ts
+ * import { startTcpProxy } from "@holdfast/conformance/tcp-proxy";
+ * import { Redis } from "ioredis";
+ *
  * const proxy = await startTcpProxy({ port: 6379 });
  * const client = new Redis({ port: proxy.port });
  * await proxy.stop(); // the client loses its connection and cannot reconnect

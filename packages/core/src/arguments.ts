@@ -44,6 +44,9 @@ export function wrong(name: string, wanted: string, value: unknown, type: ErrorC
 /**
  * Throws unless the value has this type.
  *
+ * @param name the argument's name, for the message
+ * @param type what `typeof` returns for it
+ * @param value the value that was passed
  * @throws {TypeError} naming the argument, and both types
  *
  * @example
@@ -60,6 +63,9 @@ export function checkType(name: string, type: string, value: unknown): void {
 /**
  * Throws unless the value has all of these methods.
  *
+ * @param name the argument's name, for the message
+ * @param methods the names of the methods
+ * @param value the value that was passed
  * @throws {TypeError} naming the argument and the missing method
  *
  * @example
@@ -76,7 +82,20 @@ export function checkMethods(name: string, methods: readonly string[], value: un
   }
 }
 
-/** @throws {TypeError | RangeError} if the value is not a positive integer */
+/**
+ * Throws unless the value is a positive safe integer.
+ *
+ * @param name the argument's name, for the message
+ * @param value the value that was passed
+ * @throws {TypeError | RangeError} naming the argument and what it must be
+ *
+ * @example
+ * ```ts
+ * import { checkInteger } from "@holdfast/core/requests";
+ *
+ * checkInteger("timeoutMs", 250);
+ * ```
+ */
 export function checkInteger(name: string, value: unknown): void {
   checkType(name, "number", value);
   if (!Number.isSafeInteger(value) || (value as number) <= 0) throw wrong(name, "a positive integer", value);

@@ -18,7 +18,7 @@ export { type Term, type TermEnd, TermEndedError } from "./election/term.ts";
 
 /** The options of {@link election}. */
 export interface ElectionOptions {
-  /** A human-readable name that shows others who leads: up to 100 printable characters. */
+  /** A human-readable name that shows others who leads: up to 100 printable characters. Default: none. */
   readonly label?: string | undefined;
   /**
    * How long the nodes keep the claim of a leader that does not extend it, in milliseconds. When a leader dies, the next

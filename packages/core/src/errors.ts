@@ -43,6 +43,18 @@ export type LossReason =
  * The base class of the errors that lock operations reject with. Bad arguments cause a `TypeError` or `RangeError`
  * instead. `instanceof` also recognises errors from another copy of this package. `cause` is the error of the first
  * node that failed, if any did.
+ *
+ * @example
+ * ```ts
+ * import { HoldfastError } from "@holdfast/core";
+ *
+ * try {
+ *   await redlock.using("invoice:42", () => console.log("alone with it"));
+ * } catch (error) {
+ *   if (!(error instanceof HoldfastError)) throw error; // a bad argument, or an error of the routine
+ *   console.error(error.code, error.outcomes);
+ * }
+ * ```
  */
 export abstract class HoldfastError extends Error {
   /** The `code` of this class's errors. */
@@ -84,21 +96,63 @@ export abstract class HoldfastError extends Error {
   }
 }
 
-/** Another owner holds one of the resources, and the call does not wait. */
+/**
+ * Another owner holds one of the resources, and the call does not wait.
+ *
+ * @example
+ * ```ts
+ * import { LockHeldError } from "@holdfast/core";
+ *
+ * try {
+ *   await redlock.using("nightly-report", { waitTimeoutMs: 0 }, () => console.log("making it"));
+ * } catch (error) {
+ *   if (!(error instanceof LockHeldError)) throw error;
+ *   console.log("another process makes it");
+ * }
+ * ```
+ */
 export class LockHeldError extends HoldfastError {
   override readonly name = "LockHeldError";
   static override readonly code = "LOCK_HELD";
   readonly code = "LOCK_HELD";
 }
 
-/** Another owner, or earlier waiters of this process, kept one of the resources for all of `waitTimeoutMs`. */
+/**
+ * Another owner, or earlier waiters of this process, kept one of the resources for all of `waitTimeoutMs`.
+ *
+ * @example
+ * ```ts
+ * import { WaitTimeoutError } from "@holdfast/core";
+ *
+ * try {
+ *   await redlock.using("invoice:42", { waitTimeoutMs: 2_000 }, () => console.log("alone with it"));
+ * } catch (error) {
+ *   if (!(error instanceof WaitTimeoutError)) throw error;
+ *   console.log(error.message); // "could not lock invoice:42: waited 2000 ms; …", and who holds it
+ * }
+ * ```
+ */
 export class WaitTimeoutError extends HoldfastError {
   override readonly name = "WaitTimeoutError";
   static override readonly code = "WAIT_TIMEOUT";
   readonly code = "WAIT_TIMEOUT";
 }
 
-/** Too few nodes replied in time, or the nodes did not agree on a fencing token in time. */
+/**
+ * Too few nodes replied in time, or the nodes did not agree on a fencing token in time.
+ *
+ * @example
+ * ```ts
+ * import { QuorumUnreachableError } from "@holdfast/core";
+ *
+ * try {
+ *   await redlock.using("invoice:42", () => console.log("alone with it"));
+ * } catch (error) {
+ *   if (!(error instanceof QuorumUnreachableError)) throw error;
+ *   for (const outcome of error.outcomes) console.error(outcome.node, outcome.error?.message ?? outcome.kind);
+ * }
+ * ```
+ */
 export class QuorumUnreachableError extends HoldfastError {
   override readonly name = "QuorumUnreachableError";
   static override readonly code = "QUORUM_UNREACHABLE";
@@ -109,6 +163,20 @@ export class QuorumUnreachableError extends HoldfastError {
  * Retrying cannot help until the configuration changes: for example, the same server is listed twice, or the resources
  * cannot be locked together. If a node rejects `acquire` with this error, the call ends immediately. `extend` ends
  * immediately when the remaining nodes are no quorum, and leaves the lock as it was.
+ *
+ * @example
+ * ```ts
+ * import { ConfigurationError, type LockNode } from "@holdfast/core";
+ *
+ * const node: LockNode = {
+ *   ...memoryNode(),
+ *   async acquire({ resources }) {
+ *     throw new ConfigurationError("this server is a replica", resources);
+ *   },
+ * };
+ * const redlock = new Redlock([node]);
+ * await redlock.acquire("invoice:42").catch((error) => console.error(error.message));
+ * ```
  */
 export class ConfigurationError extends HoldfastError {
   override readonly name = "ConfigurationError";
@@ -116,7 +184,21 @@ export class ConfigurationError extends HoldfastError {
   readonly code = "MISCONFIGURED";
 }
 
-/** The lock is no longer held. The lock's `signal` aborts with this error as its reason. */
+/**
+ * The lock is no longer held. The lock's `signal` aborts with this error as its reason.
+ *
+ * @example
+ * ```ts
+ * import { LockLostError } from "@holdfast/core";
+ *
+ * const lock = await redlock.acquire("invoice:42");
+ * lock.signal.addEventListener("abort", () => {
+ *   const error = lock.signal.reason;
+ *   if (error instanceof LockLostError) console.error(error.reason); // "expired", for example
+ * });
+ * await lock.release();
+ * ```
+ */
 export class LockLostError extends HoldfastError {
   override readonly name = "LockLostError";
   static override readonly code = "LOCK_LOST";
@@ -136,14 +218,43 @@ export class LockLostError extends HoldfastError {
   }
 }
 
-/** The call was refused because `maxWaiters` calls of this `Redlock` are already in progress. */
+/**
+ * The call was refused because `maxWaiters` calls of this `Redlock` are already in progress.
+ *
+ * @example
+ * ```ts
+ * import { QueueFullError } from "@holdfast/core";
+ *
+ * const redlock = new Redlock([memoryNode()], { maxWaiters: 1 });
+ * const first = redlock.acquire("a");
+ * await redlock.acquire("b").catch((error) => {
+ *   if (!(error instanceof QueueFullError)) throw error;
+ *   console.log("too busy: try again later");
+ * });
+ * await (await first).release();
+ * ```
+ */
 export class QueueFullError extends HoldfastError {
   override readonly name = "QueueFullError";
   static override readonly code = "QUEUE_FULL";
   readonly code = "QUEUE_FULL";
 }
 
-/** The `Redlock` was closed before the call, or while it waited. */
+/**
+ * The `Redlock` was closed before the call, or while it waited.
+ *
+ * @example
+ * ```ts
+ * import { RedlockClosedError } from "@holdfast/core";
+ *
+ * const redlock = new Redlock([memoryNode()]);
+ * await redlock.close();
+ * await redlock.acquire("invoice:42").catch((error) => {
+ *   if (!(error instanceof RedlockClosedError)) throw error;
+ *   console.log("this process shuts down");
+ * });
+ * ```
+ */
 export class RedlockClosedError extends HoldfastError {
   static override readonly code = "CLOSED";
   override readonly name = "RedlockClosedError";
@@ -160,7 +271,21 @@ export type LockError =
   | QueueFullError
   | RedlockClosedError;
 
-/** A node did not reply in time: the `error` of a failed {@link NodeOutcome}. */
+/**
+ * A node did not reply in time: the `error` of a failed {@link NodeOutcome}.
+ *
+ * @example
+ * ```ts
+ * import { NodeTimeoutError, type Observer } from "@holdfast/core";
+ *
+ * const observer: Observer = {
+ *   nodeFailed({ node, error }) {
+ *     if (error instanceof NodeTimeoutError) console.warn(`${node} is slow or down`);
+ *   },
+ * };
+ * const redlock = new Redlock([memoryNode()], { observer });
+ * ```
+ */
 export class NodeTimeoutError extends Error {
   /** The `code` of these errors. */
   static readonly code = "NODE_TIMEOUT";
@@ -175,7 +300,21 @@ export class NodeTimeoutError extends Error {
   }
 }
 
-/** A node sent a reply that the contract does not allow: the `error` of a failed {@link NodeOutcome}. */
+/**
+ * A node sent a reply that the contract does not allow: the `error` of a failed {@link NodeOutcome}.
+ *
+ * @example
+ * ```ts
+ * import { InvalidReplyError, type Observer } from "@holdfast/core";
+ *
+ * const observer: Observer = {
+ *   nodeFailed({ node, error }) {
+ *     if (error instanceof InvalidReplyError) console.warn(`the adapter of ${node} has a bug: ${error.message}`);
+ *   },
+ * };
+ * const redlock = new Redlock([memoryNode()], { observer });
+ * ```
+ */
 export class InvalidReplyError extends Error {
   /** The `code` of these errors. */
   static readonly code = "INVALID_REPLY";
@@ -185,7 +324,21 @@ export class InvalidReplyError extends Error {
   readonly code = "INVALID_REPLY";
 }
 
-/** A node does not serve clients of this epoch: the `error` of a failed {@link NodeOutcome}. */
+/**
+ * A node does not serve clients of this epoch: the `error` of a failed {@link NodeOutcome}.
+ *
+ * @example
+ * ```ts
+ * import { EpochError, type Observer } from "@holdfast/core";
+ *
+ * const observer: Observer = {
+ *   nodeFailed({ node, error }) {
+ *     if (error instanceof EpochError) console.warn(`the servers have changed, and this client has not: ${node} ${error.message}`);
+ *   },
+ * };
+ * const redlock = new Redlock([memoryNode()], { observer });
+ * ```
+ */
 export class EpochError extends Error {
   /** The `code` of these errors. */
   static readonly code = "EPOCH";

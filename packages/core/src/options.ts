@@ -37,7 +37,9 @@ export interface LockOptions {
   readonly quorum?: number | undefined;
   /** Cancels the call when it aborts; the call then rejects with the signal's reason. Has no effect on a held lock. */
   readonly signal?: AbortSignal | undefined;
-  /** A human-readable name that prefixes the owner value on the nodes: up to 100 printable characters. */
+  /**
+   * A human-readable name that prefixes the owner value on the nodes: up to 100 printable characters. Default: none.
+   */
   readonly label?: string | undefined;
   /** The upper limit of the first random delay between attempts, in milliseconds. Doubles with each one. Default 25. */
   readonly retryDelayMs?: number | undefined;
@@ -95,6 +97,9 @@ export interface Settings {
 /**
  * Returns the default `nodeTimeoutMs` for a ttl: a twentieth of it, rounded up, at most 500 ms. Nodes with a
  * `suggestedTimeoutMs` extend it to their suggestion, at most half of the ttl.
+ *
+ * @param ttlMs the ttl of the locks, in milliseconds
+ * @param nodes the nodes of the `Redlock`, for their suggestions
  *
  * @example
  * ```ts

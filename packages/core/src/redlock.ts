@@ -111,6 +111,8 @@ export class Redlock implements AsyncDisposable {
   /**
    * Acquires a lock on one resource, or on several at once: all of them or none. Waits up to `waitTimeoutMs`.
    *
+   * @param resources the names to lock, in any order: non-empty strings
+   * @param options override those of the `Redlock`
    * @throws {WaitTimeoutError} when others held a resource for all of `waitTimeoutMs`
    * @throws {LockHeldError} when another owner holds a resource and `waitTimeoutMs` is 0
    * @throws {QuorumUnreachableError} when too few nodes replied
@@ -137,6 +139,8 @@ export class Redlock implements AsyncDisposable {
   /**
    * Makes one attempt to acquire a lock, without waiting for other owners.
    *
+   * @param resources the names to lock, in any order: non-empty strings
+   * @param options override those of the `Redlock`
    * @returns the lock, or null when another owner holds one of the resources
    * @throws {QuorumUnreachableError} when too few nodes replied
    * @throws {ConfigurationError} immediately, when a node reports a configuration error
@@ -161,6 +165,8 @@ export class Redlock implements AsyncDisposable {
    * too few nodes confirm is not an error: the lock then expires with its ttl. `awaitRelease` decides whether to wait
    * for it.
    *
+   * @param resources the names to lock, in any order: non-empty strings
+   * @param routine called with the lock; it should stop when `lock.signal` aborts
    * @returns the result of the routine
    * @throws the error of the routine, or any error of {@link Redlock.acquire}
    * @throws {LockLostError} when the routine succeeded, but the lock was lost before it ended
@@ -200,6 +206,7 @@ export class Redlock implements AsyncDisposable {
    * Returns who holds a resource, by majority and node by node. A node that does not reply within `nodeTimeoutMs` is
    * listed with its error.
    *
+   * @param resource the name of the resource
    * @throws {TypeError | RangeError} for a bad resource
    * @throws {RedlockClosedError} when the `Redlock` is closed
    *

@@ -80,6 +80,7 @@ export const assertRelease: (request: ReleaseRequest) => void = oncePerRequest((
 /**
  * Throws unless the contract allows this request to raise the floor.
  *
+ * @param request as the node received it
  * @throws {RangeError} naming the field and its required value
  *
  * @example

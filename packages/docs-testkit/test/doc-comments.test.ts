@@ -5,72 +5,118 @@ import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import { runExample } from "../src/index.ts";
 
-const core = fileURLToPath(new URL("../../core/", import.meta.url));
+const root = fileURLToPath(new URL("../../..", import.meta.url));
+
+/** Packages whose examples run without servers. Those of the others are in their READMEs, too, which are run. */
+const runnable = ["core", "memory", "opentelemetry", "web-locks"];
 
 /** The imports and variables that every example in a doc comment may use. */
-const preamble = `
-import { Redlock } from "@holdfast/core";
+const preamble = `import { Redlock } from "@holdfast/core";
 import { memoryNode } from "@holdfast/memory";
-const shared = new Redlock([memoryNode(), memoryNode(), memoryNode()]);
-`;
+const shared = new Redlock([memoryNode(), memoryNode(), memoryNode()]);`;
 
-/** Returns one program of all `@example` blocks in the sources of core and memory, each in a scope of its own. */
-async function programOfExamples(): Promise<string> {
-  const imports: string[] = [];
-  const scopes: string[] = [];
-  for (const source of await sources()) {
-    for (const [, lines = ""] of source.matchAll(/@example\n\s*\* ```ts\n([\s\S]*?)\s*\* ```/g)) {
-      const code = lines.replace(/^\s*\* ?/gm, "").replace(/^import .*$/gm, (line) => {
-        imports.push(line);
-        return "";
-      });
-      const ownsRedlock = code.includes("const redlock =");
-      scopes.push(`await (async () => {\n${ownsRedlock ? "" : "const redlock = shared;\n"}${code}\n})();`);
-    }
-  }
-  expect(scopes.length).toBeGreaterThanOrEqual(16);
-  return [preamble, ...new Set(imports), ...scopes].join("\n");
-}
-
-async function sources(): Promise<string[]> {
-  const folders = [`${core}src/`, `${core}../memory/src/`];
-  const files = await Promise.all(
-    folders.map(async (folder) => (await readdir(folder, { recursive: true })).map((name) => `${folder}${name}`)),
+/** Returns the code of the `@example` blocks in the sources of a package. */
+async function examplesOf(folder: string): Promise<string[]> {
+  const source = `${root}packages/${folder}/src/`;
+  const names = (await readdir(source, { recursive: true })).filter((name) => name.endsWith(".ts"));
+  const examples = await Promise.all(
+    names.map(async (name) => {
+      const comments = (await readFile(source + name, "utf8")).match(/@example[\s\S]*?(?=\n\s*\*\/|\n\s*\* @)/g) ?? [];
+      return comments.map((comment) => codeOf(comment, `packages/${folder}/src/${name}`));
+    }),
   );
-  return Promise.all(files.flatMap((names) => names.filter(isSource).map((name) => readFile(name, "utf8"))));
+  return examples.flat();
 }
 
-function isSource(name: string): boolean {
-  return name.endsWith(".ts");
+function codeOf(comment: string, where: string): string {
+  const [, lines] = /^@example\n\s*\* ```ts\n([\s\S]*?)\s*\* ```$/.exec(comment) ?? [];
+  if (lines === undefined) throw new Error(`${where}: an example is a single block of "ts", not ${comment}`);
+  return lines.replace(/^\s*\* ?/gm, "");
 }
 
-/** Rejects with the output of the compiler if the code has type errors. */
-async function checkTypes(code: string): Promise<void> {
-  const folder = `${core}reports/doc-examples/`; // not under version control
+/** Returns one program of all examples, each in a scope of its own. */
+function programOf(examples: readonly string[]): string {
+  const imports: string[] = [];
+  const withoutImports = (code: string) =>
+    code.replace(/^import .*$/gm, (line) => {
+      imports.push(line);
+      return "";
+    });
+  const scopes = examples.map((example) => {
+    const code = withoutImports(example).replace(/^export /gm, "");
+    return `await (async () => {\n${code.includes("const redlock =") ? "" : "const redlock = shared;\n"}${code}\n})();`;
+  });
+  const variables = withoutImports(preamble);
+  return [merged(imports), variables, ...scopes].join("\n");
+}
+
+/** Returns one import of each module, because a program may import a name only once. */
+function merged(imports: readonly string[]): string {
+  const modules = new Map<string, Set<string>>();
+  for (const line of imports) {
+    const [, type = "", names = "", module = ""] = /^import (type )?\{ (.*) \} from (".*");$/.exec(line) ?? [];
+    if (module === "") throw new Error(`an example imports names: import { … } from …, unlike ${line}`);
+    const known = modules.get(module) ?? new Set();
+    modules.set(module, known);
+    for (const name of names.split(", ")) known.add(type === "" ? name : `type ${name}`);
+  }
+  return [...modules]
+    .map(([module, names]) => {
+      const needed = [...names].filter((name) => !names.has(name.replace(/^type /, "")) || !name.startsWith("type "));
+      return `import { ${needed.join(", ")} } from ${module};`;
+    })
+    .join("\n");
+}
+
+/** Rejects with the output of the compiler if a program has type errors. */
+async function checkTypes(programs: ReadonlyMap<string, string>): Promise<void> {
+  const folder = `${root}packages/core/reports/doc-examples/`; // not under version control
+  const files = new Map([...programs].map(([name, code]) => [`${root}packages/${name}/reports/doc-examples.ts`, code]));
   const config = {
-    extends: "../../../../tsconfig.json",
+    extends: `${root}tsconfig.json`,
     compilerOptions: { noUnusedLocals: false },
-    files: ["examples.ts"],
+    files: [...files.keys()],
     include: [],
+    references: [],
   };
   await mkdir(folder, { recursive: true });
-  await writeFile(`${folder}examples.ts`, code);
   await writeFile(`${folder}tsconfig.json`, JSON.stringify(config));
-  const tsc = `${core}../../node_modules/.bin/tsc`;
-  await promisify(execFile)(tsc, ["--project", folder]).catch((error: { stdout: string }) => {
-    throw new Error(error.stdout);
-  });
-  await rm(folder, { recursive: true });
+  for (const [file, code] of files) {
+    await mkdir(file.replace(/[^/]*$/, ""), { recursive: true });
+    await writeFile(file, code);
+  }
+  await promisify(execFile)(`${root}node_modules/.bin/tsc`, ["--project", folder]).catch(
+    (error: { stdout: string }) => {
+      throw new Error(error.stdout);
+    },
+  );
+  await Promise.all([...files.keys(), folder].map((path) => rm(path, { recursive: true })));
+}
+
+async function publishedPackages(): Promise<string[]> {
+  const folders = await readdir(`${root}packages`);
+  const isPublished = async (folder: string) =>
+    JSON.parse(await readFile(`${root}packages/${folder}/package.json`, "utf8")).private !== true;
+  const published = await Promise.all(folders.map(isPublished));
+  return folders.filter((_, index) => published[index]);
 }
 
 describe("the examples in doc comments", { timeout: 90_000 }, () => {
-  it("the examples in doc comments have no type errors", async () => {
-    await checkTypes(await programOfExamples());
+  it("have no type errors", async () => {
+    const programs = new Map<string, string>();
+    for (const folder of await publishedPackages()) {
+      // The examples of the conformance suite use a client, which that package does not install.
+      const name = folder === "conformance" ? "ioredis" : folder;
+      const examples = [...(await examplesOf(folder)), ...(name === "ioredis" ? await examplesOf("conformance") : [])];
+      if (folder !== "conformance" && examples.length > 0) programs.set(name, programOf(examples));
+    }
+    expect(programs.size).toBeGreaterThanOrEqual(11);
+    await checkTypes(programs);
   });
 
-  it("the examples in doc comments run", async () => {
-    const printed = await runExample(await programOfExamples(), core);
-    expect(printed).toContain("alone with it");
-    expect(printed).toContain("true");
+  it.each(runnable)("run: %s", async (folder) => {
+    const examples = await examplesOf(folder);
+    expect(examples).not.toEqual([]);
+    await runExample(programOf(examples), `${root}packages/${folder}`);
   });
 });

@@ -20,6 +20,9 @@ export interface EtcdNode extends LockNode {
    *
    * @example
    * ```ts
+   * import { etcdNode } from "@holdfast/etcd";
+   *
+   * const node = etcdNode({ endpoints: ["http://10.0.0.1:2379"] });
    * for await (const resource of node.list()) console.log(resource);
    * ```
    */
@@ -45,6 +48,9 @@ const suggestedTimeoutMs = 500;
  * @throws {TypeError | RangeError} naming the option that is wrong
  * @example
  * ```ts
+ * import { Redlock } from "@holdfast/core";
+ * import { etcdNode } from "@holdfast/etcd";
+ *
  * const node = etcdNode({ endpoints: ["http://10.0.0.1:2379", "http://10.0.0.2:2379", "http://10.0.0.3:2379"] });
  * const redlock = new Redlock([node]);
  * ```

@@ -12,12 +12,18 @@ import { whyNotReady } from "./why-not-ready.ts";
  * @param client a `Redis` or a `Cluster`
  * @param options see {@link FencedStoreOptions}
  * @throws {TypeError | RangeError} if the client or an option cannot be used, naming it and the reason
+ *
  * @example
- *   const store = ioredisFencedStore(new Redis({ port: 7004 }));
- *   await redlock.using("visits", async (lock) => {
- *     const { value } = await store.read("visits", lock.fence);
- *     await store.write("visits", String(1 + Number(value ?? 0)), lock.fence);
- *   });
+ * ```ts
+ * import { ioredisFencedStore } from "@holdfast/ioredis";
+ * import { Redis } from "ioredis";
+ *
+ * const store = ioredisFencedStore(new Redis({ port: 7004 }));
+ * await redlock.using("visits", async (lock) => {
+ *   const { value } = await store.read("visits", lock.fence);
+ *   await store.write("visits", String(1 + Number(value ?? 0)), lock.fence);
+ * });
+ * ```
  */
 export function ioredisFencedStore(client: IoredisClient, options: FencedStoreOptions = {}): FencedStore {
   assertClient(client, (keyPrefix) => `: use one without it, and put ${JSON.stringify(keyPrefix)} before each key`);

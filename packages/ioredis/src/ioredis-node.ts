@@ -20,9 +20,16 @@ import { whyNotReady } from "./why-not-ready.ts";
  * @param client a `Redis`, or a `Cluster`, on which all resources of one lock must share a slot
  * @param options see {@link RedisNodeOptions}
  * @throws {TypeError | RangeError} if the client or an option cannot be used, naming it and the reason
+ *
  * @example
- *   const clients = [7001, 7002, 7003].map((port) => new Redis({ port }));
- *   const redlock = new Redlock(clients.map((client) => ioredisNode(client)));
+ * ```ts
+ * import { Redlock } from "@holdfast/core";
+ * import { ioredisNode } from "@holdfast/ioredis";
+ * import { Redis } from "ioredis";
+ *
+ * const clients = [7001, 7002, 7003].map((port) => new Redis({ port }).on("error", console.error));
+ * const redlock = new Redlock(clients.map((client) => ioredisNode(client)));
+ * ```
  */
 export function ioredisNode(client: IoredisClient, options: RedisNodeOptions = {}): RedisNode {
   assertClient(

@@ -35,6 +35,7 @@ let nodesMade = 0;
  * Creates a lock node whose claims live in this process: for locks within one process, for tests, and as a reference
  * implementation of the `LockNode` contract. Callers exclude each other only if they share the node object.
  *
+ * @param options see {@link MemoryNodeOptions}
  * @throws {TypeError | RangeError} naming the bad option
  *
  * @example

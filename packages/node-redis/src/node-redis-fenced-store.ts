@@ -18,12 +18,18 @@ const commandOptions: NodeRedisCommandOptions = { timeout: 0, typeMapping: { 36:
  * @param client created by `createClient` or `createCluster`
  * @param options see {@link FencedStoreOptions}
  * @throws {TypeError | RangeError} if the client or an option cannot be used, naming it and the reason
+ *
  * @example
- *   const store = nodeRedisFencedStore(await createClient({ socket: { port: 7004 } }).connect());
- *   await redlock.using("visits", async (lock) => {
- *     const { value } = await store.read("visits", lock.fence);
- *     await store.write("visits", String(1 + Number(value ?? 0)), lock.fence);
- *   });
+ * ```ts
+ * import { nodeRedisFencedStore } from "@holdfast/node-redis";
+ * import { createClient } from "@redis/client";
+ *
+ * const store = nodeRedisFencedStore(await createClient({ socket: { port: 7004 } }).connect());
+ * await redlock.using("visits", async (lock) => {
+ *   const { value } = await store.read("visits", lock.fence);
+ *   await store.write("visits", String(1 + Number(value ?? 0)), lock.fence);
+ * });
+ * ```
  */
 export function nodeRedisFencedStore(
   client: NodeRedisClient | NodeRedisCluster,

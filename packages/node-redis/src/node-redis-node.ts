@@ -27,10 +27,17 @@ const commandOptions: NodeRedisCommandOptions = { timeout: 0 };
  *   Pools and sentinel clients are refused: over several connections, a release may overtake the acquire that it undoes
  * @param options see {@link RedisNodeOptions}
  * @throws {TypeError | RangeError} if the client or an option cannot be used, naming it and the reason
+ *
  * @example
- *   const clients = [7001, 7002, 7003].map((port) => createClient({ socket: { port } }).on("error", console.error));
- *   await Promise.all(clients.map((client) => client.connect()));
- *   const redlock = new Redlock(clients.map((client) => nodeRedisNode(client)));
+ * ```ts
+ * import { Redlock } from "@holdfast/core";
+ * import { nodeRedisNode } from "@holdfast/node-redis";
+ * import { createClient } from "@redis/client";
+ *
+ * const clients = [7001, 7002, 7003].map((port) => createClient({ socket: { port } }).on("error", console.error));
+ * await Promise.all(clients.map((client) => client.connect()));
+ * const redlock = new Redlock(clients.map((client) => nodeRedisNode(client)));
+ * ```
  */
 export function nodeRedisNode(client: NodeRedisClient | NodeRedisCluster, options: RedisNodeOptions = {}): RedisNode {
   if (isCluster(client)) return redisNode(clusterConnection(client), options);

@@ -23,8 +23,14 @@ const losses: readonly TermEnd[] = ["expired", "not-held"];
  *
  * @param options as for `openTelemetryObserver`; `resourceAttribute` is given the name of the election
  * @throws {TypeError} for an unknown option
+ *
  * @example
- *   const jobs = election(redlock, "jobs", { observer: openTelemetryElectionObserver() });
+ * ```ts
+ * import { election } from "@holdfast/core/election";
+ * import { openTelemetryElectionObserver } from "@holdfast/opentelemetry";
+ *
+ * const jobs = election(redlock, "jobs", { observer: openTelemetryElectionObserver() });
+ * ```
  */
 export function openTelemetryElectionObserver(options: OpenTelemetryObserverOptions = {}): ElectionObserver {
   assertOptions(options, ["meter", "tracer", "resourceAttribute"], "openTelemetryElectionObserver");

@@ -28,9 +28,14 @@ export interface OpenTelemetryObserverOptions {
  *
  * @param options see {@link OpenTelemetryObserverOptions}
  * @throws {TypeError} for an unknown option
+ *
  * @example
- *   const observer = openTelemetryObserver({ resourceAttribute: ([name]) => name?.split(":")[0] });
- *   const redlock = new Redlock(nodes, { observer });
+ * ```ts
+ * import { openTelemetryObserver } from "@holdfast/opentelemetry";
+ *
+ * const observer = openTelemetryObserver({ resourceAttribute: ([name]) => name?.split(":")[0] });
+ * const redlock = new Redlock([memoryNode()], { observer });
+ * ```
  */
 export function openTelemetryObserver(options: OpenTelemetryObserverOptions = {}): Observer {
   assertOptions(options, ["meter", "tracer", "resourceAttribute"], "openTelemetryObserver");

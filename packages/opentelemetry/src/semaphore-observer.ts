@@ -28,9 +28,15 @@ interface Instruments {
  *
  * @param options see {@link OpenTelemetrySemaphoreObserverOptions}
  * @throws {TypeError} for an unknown option
+ *
  * @example
- *   const observer = openTelemetrySemaphoreObserver({ nameAttribute: (name) => name });
- *   const api = semaphore(redlock, "api", 5, { observer });
+ * ```ts
+ * import { semaphore } from "@holdfast/core/semaphore";
+ * import { openTelemetrySemaphoreObserver } from "@holdfast/opentelemetry";
+ *
+ * const observer = openTelemetrySemaphoreObserver({ nameAttribute: (name) => name });
+ * const api = semaphore(redlock, "api", 5, { observer });
+ * ```
  */
 export function openTelemetrySemaphoreObserver(
   options: OpenTelemetrySemaphoreObserverOptions = {},

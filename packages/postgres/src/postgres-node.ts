@@ -25,7 +25,10 @@ export interface PostgresNodeOptions extends TableOptions {
    * retry after a back-off. Default true.
    */
   readonly wakeUps?: boolean | undefined;
-  /** A client that connects to the server directly, if `client` goes through a pooler: for notifications. */
+  /**
+   * A client that connects to the server directly, if `client` goes through a pooler: for notifications. Default:
+   * `client`.
+   */
   readonly listener?: PostgresClient | undefined;
 }
 
@@ -54,13 +57,19 @@ export interface PostgresNode
    * @throws {TypeError} if this is not a client in a transaction: the lock would end with the statement
    *
    * @example
-   * ```ts no-run: needs a database
-   * await client.query("BEGIN");
-   * if (await node.holds(client, lock)) {
-   *   await client.query("UPDATE invoices SET paid = true WHERE id = 42");
-   *   await client.query("COMMIT");
-   * } else {
-   *   await client.query("ROLLBACK");
+   * ```ts
+   * import type { Lock } from "@holdfast/core";
+   * import type { PostgresNode } from "@holdfast/postgres";
+   * import type { PoolClient } from "pg";
+   *
+   * async function pay(node: PostgresNode, lock: Lock, client: PoolClient): Promise<void> {
+   *   await client.query("BEGIN");
+   *   if (await node.holds(client, lock)) {
+   *     await client.query("UPDATE invoices SET paid = true WHERE id = 42");
+   *     await client.query("COMMIT");
+   *   } else {
+   *     await client.query("ROLLBACK");
+   *   }
    * }
    * ```
    */
@@ -80,7 +89,11 @@ export interface PostgresNode
    * about a thousand characters are left out, because the table does not store the whole of them.
    *
    * @example
-   * ```ts no-run: needs a database
+   * ```ts
+   * import { postgresNode } from "@holdfast/postgres";
+   * import { Pool } from "pg";
+   *
+   * const node = postgresNode(new Pool({ connectionString: "postgres://localhost/app" }));
    * for await (const resource of node.list()) console.log(resource);
    * ```
    */
@@ -94,7 +107,11 @@ export interface PostgresNode
    * @throws {TypeError | RangeError} for bad options
    *
    * @example
-   * ```ts no-run: needs a database
+   * ```ts
+   * import { postgresNode } from "@holdfast/postgres";
+   * import { Pool } from "pg";
+   *
+   * const node = postgresNode(new Pool({ connectionString: "postgres://localhost/app" }));
    * while ((await node.deleteUnused({ unusedForMs: 30 * 24 * 3_600_000 })) > 0);
    * ```
    */
@@ -117,11 +134,17 @@ const suggestedTimeoutMs = 250;
  * The server's clock ends claims. A failover keeps claims and fence counters only if replication is synchronous.
  *
  * @param client a `Pool` of `pg`; or a `Client` of `pg` that does nothing else; or an instance of postgres.js
+ * @param options see {@link PostgresNodeOptions}
  * @throws {TypeError | RangeError} naming the bad argument
  *
  * @example
- * ```ts no-run: needs a database
- * const node = postgresNode(new pg.Pool({ connectionString }), { schema: "app", table: "locks" });
+ * ```ts
+ * import { Redlock } from "@holdfast/core";
+ * import { postgresNode } from "@holdfast/postgres";
+ * import { Pool } from "pg";
+ *
+ * const pool = new Pool({ connectionString: "postgres://localhost/app" });
+ * const node = postgresNode(pool, { schema: "app", table: "locks" });
  * const redlock = new Redlock([node]);
  * ```
  */

@@ -19,6 +19,7 @@ const identifierBytesMax = 63;
  * Returns the statement that creates the table, if it does not exist. Run it once, as a migration, in any schema that
  * exists. The users that lock need `SELECT`, `INSERT` and `UPDATE` on the table, and `DELETE` for `deleteUnused`.
  *
+ * @param options the names of the schema and of the table
  * @throws {TypeError | RangeError} naming the bad option
  *
  * @example

@@ -11,10 +11,17 @@ const crcTable = Uint16Array.from({ length: 256 }, (_, byte) => {
 });
 
 /**
- * Returns the Redis Cluster slot of a key, from 0 to 16383.
+ * Returns the Redis Cluster slot of a key, from 0 to 16383, as the Redis Cluster specification defines it: the CRC16 of
+ * its hash tag, or of the whole key without one.
+ *
+ * @param key the name of the key on the server
  *
  * @example
- *   clusterSlot("{order:7}:payment") === clusterSlot("order:7"); // true
+ * ```ts
+ * import { clusterSlot } from "@holdfast/redis";
+ *
+ * console.log(clusterSlot("{order:7}:payment") === clusterSlot("order:7")); // true
+ * ```
  */
 export function clusterSlot(key: string): number {
   let crc = 0;
@@ -40,8 +47,14 @@ let numbersTried = 0;
  * Returns the hash tag that stands for a slot: the first of 0, 1, … 9, a, b, … z, 10, 11, … (base 36) that belongs to
  * it. Names of keys on servers depend on this choice, so it must never change.
  *
+ * @param slot from 0 to 16383
+ *
  * @example
- *   clusterSlot(tagOfSlot(5000)); // 5000
+ * ```ts
+ * import { clusterSlot, tagOfSlot } from "@holdfast/redis";
+ *
+ * console.log(clusterSlot(tagOfSlot(5000))); // 5000
+ * ```
  */
 export function tagOfSlot(slot: number): string {
   // Each slot has its tag among the first 200 000 numbers. The search stores every tag that it passes.

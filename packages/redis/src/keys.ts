@@ -48,8 +48,13 @@ export interface LockNames {
  * @param prefix the node's option `prefix`
  * @param resource the name that is locked
  * @throws {ConfigurationError} if the resource cannot be locked
+ *
  * @example
- *   lockNames("lock:", "invoice:42").fence; // "holdfast:fence:{lock:invoice:42}"
+ * ```ts
+ * import { lockNames } from "@holdfast/redis";
+ *
+ * console.log(lockNames("lock:", "invoice:42").fence); // "holdfast:fence:{lock:invoice:42}"
+ * ```
  */
 export function lockNames(prefix: string, resource: string): LockNames {
   const [lock] = keyNames(prefix, false).lockKeys([resource]) as [string];
@@ -103,8 +108,13 @@ export function fenceKey(lockKey: string): string {
  * numbers in decimal digits with a space between them; it has no ttl. Nodes on a Redis Cluster have none.
  *
  * @param prefix the node's option `prefix`
+ *
  * @example
- *   floorKey("lock:"); // "holdfast:fence:floor:lock:"
+ * ```ts
+ * import { floorKey } from "@holdfast/redis";
+ *
+ * console.log(floorKey("lock:")); // "holdfast:fence:floor:lock:"
+ * ```
  */
 export function floorKey(prefix: string): string {
   return floorKeyPrefix + prefix;

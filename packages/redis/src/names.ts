@@ -14,8 +14,14 @@ export interface Address {
  * Returns the default name of a node on one server: "host:port" or the path of its socket, and the database unless it
  * is 0.
  *
+ * @param address where the client connects to
+ *
  * @example
- *   serverName({ host: "redis-1", port: 6380, database: 2 }); // "redis-1:6380/2"
+ * ```ts
+ * import { serverName } from "@holdfast/redis";
+ *
+ * console.log(serverName({ host: "redis-1", port: 6380, database: 2 })); // "redis-1:6380/2"
+ * ```
  */
 export function serverName({ host = "localhost", port = 6379, path, database = 0 }: Address): string {
   const server = path || `${host.includes(":") ? `[${host}]` : host}:${port}`;
@@ -26,8 +32,14 @@ export function serverName({ host = "localhost", port = 6379, path, database = 0
  * Returns the default name of a node on a cluster: the address of one of its servers, or a random name if none is
  * known.
  *
+ * @param server one of the cluster's servers
+ *
  * @example
- *   clusterName({ host: "redis-1", port: 7000 }); // "cluster redis-1:7000"
+ * ```ts
+ * import { clusterName } from "@holdfast/redis";
+ *
+ * console.log(clusterName({ host: "redis-1", port: 7000 })); // "cluster redis-1:7000"
+ * ```
  */
 export function clusterName(server: Address | undefined): string {
   return `cluster ${server === undefined ? randomName() : serverName(server)}`;
@@ -38,7 +50,11 @@ export function clusterName(server: Address | undefined): string {
  * `Redlock` must not share a name.
  *
  * @example
- *   const name = `my-client ${randomName()}`; // "my-client 5f3a91c2", for example
+ * ```ts
+ * import { randomName } from "@holdfast/redis";
+ *
+ * console.log(`my-client ${randomName()}`); // "my-client 5f3a91c2", for example
+ * ```
  */
 export function randomName(): string {
   return Math.floor(Math.random() * 2 ** 32)

@@ -29,9 +29,15 @@ const lastErrors = new WeakMap<object, { error: unknown }>();
  *
  * @param client the client to observe
  * @returns a function that returns the last error since the client was last `ready`, if any
+ *
  * @example
- *   const lastError = watchErrors(client);
- *   const whyNotReady = () => lastError() ?? "call connect() first";
+ * ```ts
+ * import { watchErrors } from "@holdfast/redis";
+ * import { Redis } from "ioredis";
+ *
+ * const lastError = watchErrors(new Redis({ port: 6379 }));
+ * const whyNotReady = () => lastError() ?? "call connect() first";
+ * ```
  */
 export function watchErrors(client: Partial<ErrorEmitter>): () => unknown {
   const seen = lastErrors.get(client);

@@ -53,8 +53,15 @@ export interface RedisNode extends LockNode {
  * @param connection sends the commands
  * @param options see {@link RedisNodeOptions}
  * @throws {TypeError | RangeError} naming the option that is wrong
+ *
  * @example
- *   const node = redisNode(connection, { prefix: "shop:lock:" });
+ * ```ts
+ * import { type RedisConnection, type RedisNode, redisNode } from "@holdfast/redis";
+ *
+ * function nodeOver(connection: RedisConnection): RedisNode {
+ *   return redisNode(connection, { prefix: "shop:lock:" });
+ * }
+ * ```
  */
 export function redisNode(connection: RedisConnection, options: RedisNodeOptions = {}): RedisNode {
   const settings = parseOptions(options, connection.name);

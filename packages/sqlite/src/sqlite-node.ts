@@ -22,6 +22,9 @@ export interface SqliteNode extends Required<Omit<LockNode, "verifiesServer">> {
    *
    * @example
    * ```ts
+   * import { sqliteNode } from "@holdfast/sqlite";
+   *
+   * const node = await sqliteNode("locks.db");
    * for await (const resource of node.list()) console.log(resource);
    * ```
    */
@@ -58,6 +61,9 @@ const suggestedTimeoutMs = 1_000;
  *
  * @example
  * ```ts
+ * import { Redlock } from "@holdfast/core";
+ * import { sqliteNode } from "@holdfast/sqlite";
+ *
  * const node = await sqliteNode("locks.db");
  * const redlock = new Redlock([node]);
  * await redlock.using("invoice:42", () => console.log("alone with it"));

@@ -10,12 +10,19 @@ import { assertClient, reworded, wordSender } from "./send-words.ts";
  * @param client a `GlideClient` or a `GlideClusterClient`
  * @param options see {@link FencedStoreOptions}
  * @throws {TypeError | RangeError} if the client or an option cannot be used, naming it and the reason
+ *
  * @example
- *   const store = valkeyGlideFencedStore(client);
- *   await redlock.using("visits", async (lock) => {
- *     const { value } = await store.read("visits", lock.fence);
- *     await store.write("visits", String(1 + Number(value ?? 0)), lock.fence);
- *   });
+ * ```ts
+ * import { valkeyGlideFencedStore } from "@holdfast/valkey-glide";
+ * import { GlideClient } from "@valkey/valkey-glide";
+ *
+ * const client = await GlideClient.createClient({ addresses: [{ host: "127.0.0.1", port: 7004 }] });
+ * const store = valkeyGlideFencedStore(client);
+ * await redlock.using("visits", async (lock) => {
+ *   const { value } = await store.read("visits", lock.fence);
+ *   await store.write("visits", String(1 + Number(value ?? 0)), lock.fence);
+ * });
+ * ```
  */
 export function valkeyGlideFencedStore(client: ValkeyGlideClient, options: FencedStoreOptions = {}): FencedStore {
   assertClient(client);

@@ -40,12 +40,18 @@ const pingTimeoutMs = 1_000;
  * @param client a `GlideClient`, or a `GlideClusterClient`, on which all resources of one lock must share a slot
  * @param options see {@link ValkeyGlideNodeOptions}
  * @throws {TypeError | RangeError} if the client or an option cannot be used, naming it and the reason
+ *
  * @example
- *   const server = { addresses: [{ host: "127.0.0.1", port: 7001 }] };
- *   const node = valkeyGlideNode(await GlideClient.createClient(server), {
- *     name: "valkey-1",
- *     subscriber: () => GlideClient.createClient(server),
- *   });
+ * ```ts
+ * import { valkeyGlideNode } from "@holdfast/valkey-glide";
+ * import { GlideClient } from "@valkey/valkey-glide";
+ *
+ * const server = { addresses: [{ host: "127.0.0.1", port: 7001 }] };
+ * const node = valkeyGlideNode(await GlideClient.createClient(server), {
+ *   name: "valkey-1",
+ *   subscriber: () => GlideClient.createClient(server),
+ * });
+ * ```
  */
 export function valkeyGlideNode(client: ValkeyGlideClient, options: ValkeyGlideNodeOptions = {}): RedisNode {
   assertClient(client);

@@ -13,7 +13,21 @@ export type TermEnd =
   /** The term lasted for `maxHoldMs`. */
   | "max-hold";
 
-/** A term has ended. The `signal` of the term aborts with this error as its reason. */
+/**
+ * A term has ended. The `signal` of the term aborts with this error as its reason.
+ *
+ * @example
+ * ```ts
+ * import { election, TermEndedError } from "@holdfast/core/election";
+ *
+ * for await (const term of election(redlock, "jobs").campaign()) {
+ *   const { signal } = term;
+ *   await term.resign();
+ *   if (signal.reason instanceof TermEndedError) console.log(signal.reason.reason); // "resigned"
+ *   break;
+ * }
+ * ```
+ */
 export class TermEndedError extends HoldfastError {
   override readonly name = "TermEndedError";
   static override readonly code = "TERM_ENDED";

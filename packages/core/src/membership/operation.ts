@@ -82,6 +82,19 @@ export interface NodeFloor {
 /**
  * An operation on servers could not go on: too few nodes replied, or clients of earlier stages still lock. The
  * operation can be repeated: what it wrote is safe. `cause` is the error of the first node that failed.
+ *
+ * @example
+ * ```ts
+ * import { heal, MembershipError } from "@holdfast/core/membership";
+ *
+ * const nodes = ["a", "b", "c"].map((name) => memoryNode({ name }));
+ * try {
+ *   await heal(nodes, "c", { settleMs: 1_000 });
+ * } catch (error) {
+ *   if (!(error instanceof MembershipError)) throw error;
+ *   for (const { node, error: reason } of error.failures) console.error(node, reason.message);
+ * }
+ * ```
  */
 export class MembershipError extends Error {
   /** The `code` of these errors. */

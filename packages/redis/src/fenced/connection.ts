@@ -3,10 +3,17 @@
  * it to use a client for which Holdfast has no adapter.
  *
  * @example
- *   const connection: FencedConnection = {
- *     isReady: () => client.status === "ready",
- *     runScript: (command, script, key, args) => client.callBuffer(command, script, 1, key, ...args),
- *   };
+ * ```ts
+ * import { type FencedConnection, fencedStore } from "@holdfast/redis";
+ * import { Redis } from "ioredis";
+ *
+ * const client = new Redis({ port: 6379 });
+ * const connection: FencedConnection = {
+ *   isReady: () => client.status === "ready",
+ *   runScript: (command, script, key, args) => client.callBuffer(command, script, 1, key, ...args),
+ * };
+ * const store = fencedStore(connection);
+ * ```
  */
 export interface FencedConnection {
   /** Whether a command with this key can be written to its server now, without waiting for a connection. */

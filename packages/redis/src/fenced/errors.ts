@@ -8,6 +8,21 @@ export type FencedAction = "read" | "write" | "delete";
  *
  * A client that resends commands after a reconnection (ioredis does unless `autoResendUnfulfilledCommands` is false) may
  * have executed the call before it was refused.
+ *
+ * @example
+ * ```ts
+ * import { type FencedStore, StaleFenceError } from "@holdfast/redis";
+ *
+ * async function save(store: FencedStore, total: string, fence: number): Promise<boolean> {
+ *   try {
+ *     await store.write("total", total, fence);
+ *     return true;
+ *   } catch (error) {
+ *     if (!(error instanceof StaleFenceError)) throw error;
+ *     return false; // a newer lock was granted: read again under a lock of your own
+ *   }
+ * }
+ * ```
  */
 export class StaleFenceError extends Error {
   /** The name of the class. */
@@ -35,7 +50,23 @@ export class StaleFenceError extends Error {
   }
 }
 
-/** The server did not reply in time. If the command was sent by then, it may have taken effect, or may still do so. */
+/**
+ * The server did not reply in time. If the command was sent by then, it may have taken effect, or may still do so.
+ *
+ * @example
+ * ```ts
+ * import { type FencedStore, type FencedValue, StoreTimeoutError } from "@holdfast/redis";
+ *
+ * async function readTotal(store: FencedStore, fence: number): Promise<FencedValue> {
+ *   try {
+ *     return await store.read("total", fence);
+ *   } catch (error) {
+ *     if (error instanceof StoreTimeoutError) console.warn(`${error.key}: the server is slow or down`);
+ *     throw error;
+ *   }
+ * }
+ * ```
+ */
 export class StoreTimeoutError extends Error {
   /** The name of the class. */
   override readonly name = "StoreTimeoutError";

@@ -35,9 +35,15 @@ export interface FencedValue {
  * effect in any order: await one before the next.
  *
  * @example
+ * ```ts
+ * import type { FencedStore } from "@holdfast/redis";
+ *
+ * async function pay(store: FencedStore): Promise<void> {
  *   await using lock = await redlock.acquire("invoice:42");
  *   const { value } = await store.read("invoice:42", lock.fence);
  *   await store.write("invoice:42", `${value ?? ""} paid`, lock.fence);
+ * }
+ * ```
  */
 export interface FencedStore {
   /**
@@ -82,8 +88,15 @@ const givenUpMark = "-";
  * @param connection sends the script
  * @param options see {@link FencedStoreOptions}
  * @throws {TypeError | RangeError} naming the option that is wrong
+ *
  * @example
- *   const store = fencedStore(connection, { timeoutMs: 500 });
+ * ```ts
+ * import { type FencedConnection, type FencedStore, fencedStore } from "@holdfast/redis";
+ *
+ * function storeOver(connection: FencedConnection): FencedStore {
+ *   return fencedStore(connection, { timeoutMs: 500 });
+ * }
+ * ```
  */
 export function fencedStore(connection: FencedConnection, options: FencedStoreOptions = {}): FencedStore {
   const { timeoutMs, fenceTtlMs } = parseStoreOptions(options);
