@@ -4,8 +4,11 @@ import { defineConfig, type Plugin } from "vitepress";
 import { linkPages } from "../src/pages/links.ts";
 import { nav, sidebar } from "../src/pages/navigation.ts";
 import { notPages, pageOf } from "../src/pages/routes.ts";
+import { linkSymbols, referenceSidebar } from "../src/reference.ts";
+import { referenceModules } from "../src/reference-symbols.ts";
 
 const root = resolve(import.meta.dirname, "../../..");
+const reference = referenceModules(root);
 
 /** Pages outside this package cannot resolve Vue, which the bundle of the build's server imports at run time. */
 const externalVue: Plugin = {
@@ -30,11 +33,14 @@ export default defineConfig({
     html: false,
     anchor: { slugify: slug },
     languageAlias: { cron: "sh" },
-    config: (md) => linkPages(md, root),
+    config: (md) => {
+      linkPages(md, root);
+      linkSymbols(md, reference);
+    },
   },
   themeConfig: {
     nav,
-    sidebar,
+    sidebar: { "/": sidebar, "/reference/": referenceSidebar(reference) },
     outline: [2, 3],
     search: { provider: "local" },
   },

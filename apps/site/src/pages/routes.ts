@@ -42,7 +42,10 @@ export function isPage(file: string): boolean {
 /** Returns the page of a Markdown file; both are paths that end with `.md`. */
 export function pageOf(file: string): string {
   for (const [pattern, page] of rules) {
-    if (pattern.test(file)) return file.replace(pattern, page).toLowerCase();
+    if (!pattern.test(file)) continue;
+    const path = file.replace(pattern, page);
+    // Pages of the reference are named after symbols.
+    return path.startsWith("reference/") ? path : path.toLowerCase();
   }
   throw new Error(`no rule of routes.ts gives ${file} a route`);
 }
