@@ -4,6 +4,7 @@ import { defineConfig, type Plugin } from "vitepress";
 import { linkPages } from "../src/pages/links.ts";
 import { nav, sidebar } from "../src/pages/navigation.ts";
 import { notPages, pageOf } from "../src/pages/routes.ts";
+import { searchOptions } from "../src/pages/search.ts";
 import { linkSymbols, referenceSidebar } from "../src/reference.ts";
 import { referenceModules } from "../src/reference-symbols.ts";
 
@@ -31,6 +32,8 @@ export default defineConfig({
   markdown: {
     // Text such as `<name>` is text, as on a code host.
     html: false,
+    // The colors of other light themes are too faint on the background of code.
+    theme: { light: "github-light-high-contrast", dark: "github-dark-default" },
     anchor: { slugify: slug },
     languageAlias: { cron: "sh" },
     config: (md) => {
@@ -42,7 +45,8 @@ export default defineConfig({
     nav,
     sidebar: { "/": sidebar, "/reference/": referenceSidebar(reference) },
     outline: [2, 3],
-    search: { provider: "local" },
+    search: { provider: "local", options: { miniSearch: { searchOptions } } },
+    notFound: { linkLabel: "Take me home" },
   },
   vite: {
     resolve: { conditions: ["@holdfast/source"] },

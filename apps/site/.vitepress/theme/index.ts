@@ -1,3 +1,13 @@
-import Theme from "vitepress/theme-without-fonts";
+import type { Theme } from "vitepress";
+import DefaultTheme from "vitepress/theme-without-fonts";
+import { describeSidebar } from "./accessibility.ts";
+import "./style.css";
 
-export default Theme;
+const theme: Theme = {
+  extends: DefaultTheme,
+  enhanceApp({ app }) {
+    describeSidebar(app);
+  },
+};
+
+export default theme;
