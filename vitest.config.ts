@@ -31,6 +31,10 @@ const forPg = conditions.filter((condition) => condition !== "import");
 const overPg: UserWorkspaceConfig = { resolve: { conditions: forPg }, ssr: { resolve: { conditions: forPg } } };
 const overServersAndProcesses: UserWorkspaceConfig = { test: { testTimeout: 100_000 } };
 const simulations: UserWorkspaceConfig = { test: { testTimeout: 120_000 } };
+/** The first test that needs the built site waits for its build, and one test opens all pages. */
+const site: UserWorkspaceConfig = {
+  test: { globalSetup: join(root, "apps/site/test/support/setup.ts"), testTimeout: 300_000, hookTimeout: 300_000 },
+};
 /** Each change is synced to the disk. That takes milliseconds on a real one. */
 const inMemory: UserWorkspaceConfig = { test: { env: existsSync("/dev/shm") ? { TMPDIR: "/dev/shm" } : {} } };
 
@@ -43,6 +47,7 @@ const own: Readonly<Record<string, UserWorkspaceConfig>> = {
   "apps/interop": { ...overPg, ...overServersAndProcesses },
   "apps/recipes": { ...overPg, test: { globalSetup: join(root, "apps/recipes/test/build-programs.ts") } },
   "apps/simulate": simulations,
+  "apps/site": site,
   // Core draws random bytes ahead, which would make seeded tests depend on the files before them.
   "packages/core": { test: { isolate: true } },
   "packages/cli": { ...overPg, test: { globalSetup: join(root, "packages/cli/test/support/bundle.ts") } },

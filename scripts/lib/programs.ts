@@ -1,4 +1,5 @@
 import { fileURLToPath } from "node:url";
+import { findChromium } from "@holdfast/testkit/find-chromium";
 import { findPostgres } from "@holdfast/testkit/find-postgres";
 import { exec } from "tinyexec";
 import { findFaketime } from "../../apps/chaos/src/world/find-faketime.ts";
@@ -65,6 +66,18 @@ const pgBouncer: Program = {
   ],
 };
 
+const chromium: Program = {
+  name: "Chromium",
+  isThere: async () => (await findChromium()) !== undefined,
+  packages: ["chromium-headless-shell"],
+  advice: [
+    "The tests of the site need Chromium, and neither chromium nor google-chrome is on the PATH. Please install one:",
+    "  Debian          sudo apt-get install chromium-headless-shell",
+    "  macOS           brew install google-chrome",
+    "  other systems   the package of your system that brings chromium",
+  ],
+};
+
 const spin: Program = {
   name: "spin",
   isThere: () => succeeds("spin", "-V"),
@@ -125,6 +138,11 @@ export function ensurePostgres(): Promise<void> {
 /** Installs PgBouncer unless it is on the PATH. */
 export function ensurePgBouncer(): Promise<void> {
   return ensure(pgBouncer);
+}
+
+/** Installs Chromium unless it or a browser built from it is found. */
+export function ensureChromium(): Promise<void> {
+  return ensure(chromium);
 }
 
 /** Installs the model checker, and the compiler that it needs, unless they are on the PATH. */
