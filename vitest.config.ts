@@ -48,8 +48,7 @@ const own: Readonly<Record<string, UserWorkspaceConfig>> = {
   "apps/recipes": { ...overPg, test: { globalSetup: join(root, "apps/recipes/test/build-programs.ts") } },
   "apps/simulate": simulations,
   "apps/site": site,
-  // Core draws random bytes ahead, which would make seeded tests depend on the files before them.
-  "packages/core": { test: { isolate: true } },
+  "packages/core": { test: { setupFiles: join(root, "packages/core/test/support/own-modules.ts") } },
   "packages/cli": { ...overPg, test: { globalSetup: join(root, "packages/cli/test/support/bundle.ts") } },
   "packages/docs-testkit": overPg,
   "packages/etcd": inMemory,
