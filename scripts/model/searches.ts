@@ -8,6 +8,8 @@ export interface Search {
   readonly defines: readonly string[];
   /** Whether optimising takes longer than searching. Default: true if a run is expected. */
   readonly isSmall?: boolean;
+  /** The depth at which the search for a short run begins, where smaller ones find none. Default: 120 steps. */
+  readonly runDepth?: number;
   /** Whether the property must hold in every state, or the search must find a run that violates it. */
   readonly expects: "holds" | "run";
 }
@@ -29,17 +31,25 @@ export const proofs: readonly Search[] = [
     defines: ["EXCLUSION", "CLIENTS=3"],
     expects: "holds",
   },
-  { title: "a change from 3 nodes to another: exclusion", model: "change", defines: exclusion, expects: "holds" },
+  {
+    title: "a change from 3 nodes to another: exclusion",
+    model: "change",
+    defines: exclusion,
+    isSmall: true,
+    expects: "holds",
+  },
   {
     title: "a change from 3 nodes to one of them: exclusion",
     model: "change",
     defines: [...exclusion, ...shrinking],
+    isSmall: true,
     expects: "holds",
   },
   {
     title: "a change from 1 node to 3 with it: exclusion",
     model: "change",
     defines: [...exclusion, ...growing],
+    isSmall: true,
     expects: "holds",
   },
   {
@@ -83,12 +93,17 @@ export const longProofs: readonly Search[] = [
 ];
 
 /** Two locks, one after the other: shows that the model does something, as one that does nothing would be safe. */
-export const example: Search = { title: "two locks, the second by a proposal", defines: ["REACHABLE"], expects: "run" };
+export const example: Search = {
+  title: "two locks, the second by a proposal",
+  defines: ["REACHABLE"],
+  runDepth: 200,
+  expects: "run",
+};
 
 /** The variants that must lead to two locks with the same token, in the wrong order, or that exclude each other. */
 export const variants: readonly Search[] = [
   { title: "the token is the highest fence granted, though only one node may have it", defines: ["NO_AGREEMENT"] },
-  { title: "a raise is accepted although the counter is already higher", defines: ["RAISE_MISTAKEN"] },
+  { title: "a raise is accepted although the counter is already higher", defines: ["RAISE_MISTAKEN"], runDepth: 240 },
   { title: "a claim that has expired is confirmed", defines: ["EXPIRED_CONFIRMED"] },
   { title: "a proposal makes a claim again without advancing the counter", defines: ["CLAIM_RECREATED"] },
   { title: "a grant does not advance the counter", defines: ["GRANT_WITHOUT_ADVANCE"] },
@@ -104,6 +119,7 @@ export const variants: readonly Search[] = [
   {
     title: "a node that a sharer rejoins alone does not advance",
     defines: ["SHARED_REJOIN_WITHOUT_ADVANCE", "CLIENTS=3", "PROPOSALS=1", "SHARED=5"],
+    runDepth: 340,
   },
   { title: "a sharer joins a writer", defines: ["SHARES_WITH_WRITER", "SHARED=2"] },
   { title: "a sharer joins a writer that relies on its lock", defines: ["EXCLUSION", "SHARES_WITH_WRITER"] },

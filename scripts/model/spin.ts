@@ -23,7 +23,7 @@ export function search({ model, defines, expects, isSmall = expects === "run" }:
   return withTemporaryFolder(async (folder) => {
     const startedAt = performance.now();
     await compile(folder, model, defines, isSmall ? "-O0" : "-O2");
-    const output = await verify(folder, stackDepth);
+    const output = await verify(folder, stackDepth, isSmall);
     return { ...readOutcome(output), seconds: (performance.now() - startedAt) / 1_000 };
   });
 }
@@ -32,11 +32,11 @@ export function search({ model, defines, expects, isSmall = expects === "run" }:
  * Finds a short run with small numbers that violates the property: searches to a depth, which it increases until it
  * finds one.
  */
-export function findRun({ model, defines }: Search): Promise<Run | undefined> {
+export function findRun({ model, defines, runDepth = 120 }: Search): Promise<Run | undefined> {
   return withTemporaryFolder(async (folder) => {
     await compile(folder, model, [...defines, `NUMBERS=${largestFence}`], "-O0");
-    for (let depth = 120; depth <= 400; depth += 40) {
-      await verify(folder, depth);
+    for (let depth = runDepth; depth <= 400; depth += 40) {
+      await verify(folder, depth, true);
       if (!existsSync(join(folder, "fencing.pml.trail"))) continue;
       return readRun(await run("./pan", ["-r", "fencing.pml.trail", "-n"], folder));
     }
@@ -56,6 +56,9 @@ async function compile(
   await run("gcc", [optimization, "-w", ...options, "-o", "pan", "pan.c"], folder);
 }
 
-function verify(folder: string, depth: number): Promise<string> {
-  return run("./pan", [`-m${depth}`, "-w22"], folder, { timeoutMs: longestRunMs });
+/** Runs the search. A large one takes less time with more places for its states, and with large pages of memory. */
+function verify(folder: string, depth: number, isSmall: boolean): Promise<string> {
+  const hashBits = isSmall ? 22 : 24;
+  const env: Record<string, string> = isSmall ? {} : { GLIBC_TUNABLES: "glibc.malloc.hugetlb=1" };
+  return run("./pan", [`-m${depth}`, `-w${hashBits}`], folder, { env, timeoutMs: longestRunMs });
 }
