@@ -242,11 +242,11 @@ describe("trace", () => {
 
 describe("simulate()", () => {
   it("simulate() gives the same history in a runtime without process.nextTick()", async () => {
-    const inNode = [];
+    const inNode: string[] = [];
     for (const faults of classes) inNode.push(textOf(await simulate(drawScenario(faults, 1))));
     vi.stubGlobal("process", undefined);
     try {
-      const elsewhere = [];
+      const elsewhere: string[] = [];
       for (const faults of classes) elsewhere.push(textOf(await simulate(drawScenario(faults, 1))));
       expect(elsewhere.map((text, index) => text === inNode[index])).toEqual(classes.map(() => true));
     } finally {
