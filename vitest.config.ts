@@ -71,13 +71,20 @@ const projects = [...folders, "scripts"]
     return { ...shared, root: join(root, folder), ...rest, test: { ...shared.test, name, isolate, ...test } };
   });
 
-/** Starts the longest files first: most of their time is waiting, which the other files then fill. */
+const isLong = ({ moduleId }: TestSpecification): boolean =>
+  /(conformance|broken-nodes|-node|rolling-restart|guide|demo)\.test\.ts$|conformance\/test\/readme/.test(moduleId);
+
+/**
+ * Starts the longest files first: most of their time is waiting, which the other files then fill. The files of a project stay
+ * together, because a worker whose next file belongs to another project is replaced by a new process.
+ */
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files);
-    const isLong = ({ moduleId }: TestSpecification) =>
-      /(conformance|broken-nodes|-node|rolling-restart|guide|demo)\.test\.ts$|conformance\/test\/readme/.test(moduleId);
-    return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))];
+    const firstLong = sorted.filter(isLong).map(({ project }) => project.name);
+    const names = [...new Set([...firstLong, ...sorted.map(({ project }) => project.name)])];
+    const rank = (file: TestSpecification): number => 2 * names.indexOf(file.project.name) + Number(!isLong(file));
+    return sorted.toSorted((a, b) => rank(a) - rank(b));
   }
 }
 
