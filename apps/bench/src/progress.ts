@@ -1,8 +1,9 @@
 /** The progress of a run. */
+
+import { valueText } from "@holdfast/app-kit/charts";
 import { measureNamed } from "./measure/measures.ts";
 import type { Step } from "./plan.ts";
 import type { Slice } from "./record.ts";
-import { valueText } from "./report/text.ts";
 import { countOf } from "./workloads/workload.ts";
 
 /** The first line: the number of slices, and the estimated time. */
@@ -22,7 +23,7 @@ export function sliceText({ workload, contender, round }: Step, slice: Slice, el
   const text =
     value === undefined
       ? (slice.error ?? "nothing measured")
-      : `${valueText(value, measure)}${measure.format === "ms" ? "" : ` ${measure.title}`}`;
+      : `${valueText(value, measure.format)}${measure.format === "ms" ? "" : ` ${measure.title}`}`;
   const stuck = slice.figures?.stuck ? ", stuck" : "";
   const place = `${workload.name}, ${slice.cell}`;
   return `${clock(elapsedMs)}  ${round}  ${place.padEnd(58)}  ${contender.name.padEnd(32)}  ${text}${stuck}`;

@@ -1,13 +1,15 @@
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { chartSvg } from "@holdfast/app-kit/charts";
 import { expect, onTestFinished, test } from "vitest";
+import { chartsOf } from "../src/report/charts.ts";
 import { pageOf } from "../src/report/page.ts";
 import { ratioLines } from "../src/report/ratios.ts";
 import { storesPageOf } from "../src/report/stores-page.ts";
 import { summaryOf } from "../src/report/summary.ts";
-import { quartilesText, valueText } from "../src/report/text.ts";
-import { writeReport } from "../src/report/write.ts";
+import { quartilesText } from "../src/report/text.ts";
+import { type ReportFigures, writeReport } from "../src/report/write.ts";
 import { recording, storesRecording } from "./recording.ts";
 
 const summary = summaryOf(recording.slices);
@@ -76,21 +78,35 @@ test("writeReport() writes the page, the charts that it shows, and a row of figu
     ...{ ...uncontended, contender: "holdfast/ioredis", rounds: 2, pairsPerSecond: [18_750, 22_500, 26_250] },
     ...{ clientCpuUs: [12.5, 15, 17.5], serverCpuUs: [20, 20, 20] },
   });
-  const shown = [...page.matchAll(/\]\(\.\/(charts\/.*?\.svg)\)/g)].map(([, file]) => file as string);
-  expect(shown).toEqual(["charts/5-servers.svg"]);
-  expect(await readdir(join(folder, "charts"))).toEqual(["5-servers.svg"]);
-  const svg = await readFile(join(folder, "charts/5-servers.svg"), "utf8");
-  expect(svg).toMatch(/^<svg /);
-  expect(svg).toContain("holdfast/ioredis");
+  const shown = [...page.matchAll(/\]\(\.\/charts\/(.*?\.svg)\)/g)].map(([, file]) => file as string);
+  expect(shown.toSorted()).toEqual(await readdir(join(folder, "charts")));
+  expect(shown).toContain("uncontended-5-servers.svg");
+  expect(shown).toContain("contended-wait-p99.svg");
+  const svg = await readFile(join(folder, "charts/uncontended-5-servers.svg"), "utf8");
+  for (const text of ["holdfast/ioredis", "22,500", "raw ioredis", "3,750"]) expect(svg).toContain(`>${text}</text>`);
   expect(svg).not.toContain("NaN");
 });
 
-test("valueText() writes three digits, and whole numbers whole", () => {
-  const formats = ["ms", "whole", "ratio", "digits"] as const;
-  const texts = (value: number): string[] => formats.map((format) => valueText(value, { format }));
-  expect(texts(0.123456)).toEqual(["0.123 ms", "0", "0.12", "0.123"]);
-  expect(texts(12_345.6)).toEqual(["12,346 ms", "12,346", "12345.60", "12,346"]);
-  expect(texts(0)).toEqual(["0 ms", "0", "0.00", "0"]);
+test("chartsOf() marks what each library promises, and not what it promises only over several servers", () => {
+  const notesOf = (servers: string) => {
+    const cell = `${servers}, 1 at a time`;
+    const names = ["holdfast/ioredis", "redlock 4", "redlock-universal/ioredis", "raw ioredis"];
+    const slices = names.map((contender) => ({ workload: "uncontended", cell, contender, round: 1, othersShare: 0 }));
+    return chartsOf(summaryOf(slices))[0]?.notes;
+  };
+  expect(notesOf("5 servers")).toEqual({
+    ...{ "holdfast/ioredis": "T V W E", "redlock 4": "V", "redlock-universal/ioredis": "V E" },
+  });
+  expect(notesOf("1 server")).toMatchObject({ "redlock 4": "V", "redlock-universal/ioredis": "E" });
+});
+
+test("chartSvg() draws every chart of the published report from its figures", async () => {
+  const folder = join(import.meta.dirname, "../../../docs/generated/benchmark");
+  const figures: ReportFigures = JSON.parse(await readFile(join(folder, "figures.json"), "utf8"));
+  expect((await readdir(join(folder, "charts"))).length).toBe(figures.charts.length);
+  for (const chart of figures.charts) {
+    expect(await readFile(join(folder, chart.file), "utf8")).toBe(chartSvg(figures, chart));
+  }
 });
 
 test("quartilesText() omits quartiles that equal the median", () => {

@@ -1,3 +1,6 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { chartSvg, type Figures } from "@holdfast/app-kit/charts";
 import { describe, expect, test } from "vitest";
 import { elementsOf } from "../src/client/store.ts";
 import { startChronicle } from "../src/membership/chronicle.ts";
@@ -116,5 +119,18 @@ test("pageOf() and pictureOf() show each line of the transcript, and what was vi
   expect(page).toContain("pnpm chaos --membership --seconds 1 --clients 2 --ttl 1000 --seed 7 --report folder");
   expect(page).toMatch(/ 0\.0 s +0 .*all begins\n.* 1 +0\.0 s .*n1 is stopped/);
   expect(page).toContain("VIOLATED: c2 got no lock at the last stage");
-  expect(pictureOf(chronicle)).toMatch(/^<svg (?!.*(NaN|Infinity)).*n2.*<\/svg>\n$/s);
+  const chart = pictureOf(chronicle);
+  expect(chart.timeline.lanes).toEqual(["operator", "n1", "n2", "clients"]);
+  expect(chart.timeline.curves?.curves.map(({ name, counts }) => [name, counts.length])).toEqual([
+    ["locks of epoch 1", 1],
+  ]);
+  expect(chartSvg({ rows: [], charts: [] }, chart)).toMatch(/^<svg (?!.*(NaN|Infinity)).*n2.*<\/svg>\n$/s);
+});
+
+test("chartSvg() draws the picture of the published transcript from its figures", async () => {
+  const folder = join(import.meta.dirname, "../../../docs/generated/membership");
+  const figures: Figures = JSON.parse(await readFile(join(folder, "figures.json"), "utf8"));
+  for (const chart of figures.charts) {
+    expect(await readFile(join(folder, chart.file), "utf8")).toBe(chartSvg(figures, chart));
+  }
 });

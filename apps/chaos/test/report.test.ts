@@ -1,11 +1,16 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { chartSvg } from "@holdfast/app-kit/charts";
 import { describe, expect, test } from "vitest";
 import type { History } from "../src/history/visit.ts";
 import { judge } from "../src/judge.ts";
 import { nemeses } from "../src/nemeses/index.ts";
 import type { Nemesis } from "../src/nemeses/nemesis.ts";
+import { timelineChart } from "../src/report/charts.ts";
+import { reportFiguresOf } from "../src/report/figures.ts";
 import { lineOf, summaryOf } from "../src/report/lines.ts";
 import { markdownOf } from "../src/report/markdown.ts";
-import { timelineOf } from "../src/report/timeline.ts";
+import { filesOf } from "../src/report/write.ts";
 import type { Result } from "../src/run.ts";
 import { historyOf, visit } from "./visits.ts";
 
@@ -39,37 +44,61 @@ const broken = resultOf(
 );
 const violated = resultOf(historyOf([visit("c1", 100, 200)], { sets: { plain: [], fenced: [] } }));
 
-describe("timelineOf()", () => {
-  test("timelineOf() draws each lock with its token, each fault, and lost and refused writes", () => {
-    const svg = timelineOf(broken, lanes);
-    expect(svg).toMatch(/^<svg .*>\n[\s\S]*<\/svg>\n$/);
-    for (const lane of [...lanes.clients, ...lanes.nodes]) expect(svg).toContain(`>${lane}</text>`);
-    expect(svg).toContain("tokens: 1100 + the number");
-    for (const label of ["+0", "+200", "killed &lt;empty&gt;"]) expect(svg).toContain(`>${label}</text>`);
-    const without = timelineOf(resultOf(historyOf([visit("c1", 100, 600)])), lanes);
-    const shapes = (picture: string, color: string): number => picture.split(`fill="${color}"`).length;
-    expect(shapes(svg, "#d62728") - shapes(without, "#d62728")).toBe(2); // both locks
-    expect(shapes(svg, "#1f2937")).toBeGreaterThan(shapes(without, "#1f2937")); // the lost update
-    expect(shapes(svg, "#7c3aed") - shapes(without, "#7c3aed")).toBe(1); // the refused write
+describe("timelineChart()", () => {
+  test("timelineChart() shows each lock with its token, each fault, and lost and refused writes", () => {
+    const { timeline, description } = timelineChart(broken, lanes);
+    expect(timeline.lanes).toEqual([...lanes.clients, ...lanes.nodes]);
+    expect(description).toContain("less 1100.");
+    const named = (name: string) => timeline.bars.filter((some) => some.name === name).flatMap(({ bars }) => bars);
+    expect(named("fault")).toEqual([{ lane: "n2", label: "killed <empty>", fromMs: 200, toMs: 250 }]);
+    expect(named("holds the lock")).toEqual([]);
+    expect(named("two hold the lock at once")).toEqual([
+      { lane: "c1", label: "+0", fromMs: 100, toMs: 600 },
+      { lane: "c2", label: "+200", fromMs: 300, toMs: 700 },
+    ]);
+    const [lost, refused] = timeline.marks ?? [];
+    expect(lost?.marks.map(({ lane }) => lane)).toEqual(["c1"]);
+    expect(refused?.marks.map(({ lane }) => lane)).toEqual(["c2"]);
   });
 
-  test("timelineOf() draws an attack during which no client had a lock", () => {
-    expect(timelineOf(resultOf(historyOf([])), lanes)).not.toMatch(/NaN|Infinity/);
+  test("timelineChart() shows an attack during which no client had a lock", () => {
+    const chart = timelineChart(resultOf(historyOf([])), lanes);
+    expect(chartSvg({ rows: [], charts: [] }, chart)).not.toMatch(/NaN|Infinity/);
   });
 });
 
 describe("markdownOf()", () => {
-  test("markdownOf() has a row with the figures of each nemesis, and its picture", () => {
-    const page = markdownOf(options, [broken, broken]);
+  test("markdownOf() has a row with the figures of each nemesis, and its pictures", () => {
+    const page = markdownOf(reportFiguresOf(options, [broken, broken]));
     expect(page).toContain("Nothing was violated");
     expect(page).toMatch(/\| \[crash-forgetting\]\(#crash-forgetting\) \|.*\| 2 \| 4 \| .* \| 2 \| 2 \| 0 \| 2 \|\n/);
     expect(page).toContain("](./timelines/crash-forgetting.svg)");
+    expect(page).toContain("](./charts/lock-breaking.svg)");
     expect(page).toContain("--seed 7 --nemesis crash-forgetting");
   });
 
   test("markdownOf() says what was violated", () => {
-    const page = markdownOf(options, [broken, violated]);
+    const page = markdownOf(reportFiguresOf(options, [broken, violated]));
     expect(page).toMatch(/\*\*Violated\*\* in 1 of 2 attacks:\n\n- crash-forgetting: updates lost though/);
+  });
+});
+
+describe("filesOf()", () => {
+  test("filesOf() has the page, every picture that it shows, and the figures of both", () => {
+    const figures = reportFiguresOf(options, [broken, violated]);
+    const files = filesOf(figures);
+    expect([...files.keys()]).toEqual([
+      ...["README.md", "figures.json", "charts/lock-breaking.svg", "timelines/crash-forgetting.svg"],
+    ]);
+    expect(JSON.parse(files.get("figures.json") ?? "")).toEqual(figures);
+    const shown = [...(files.get("README.md") ?? "").matchAll(/!\[.*?\]\(\.\/(.*?)\)/g)].map(([, file]) => file);
+    expect(shown).toEqual(figures.charts.map(({ file }) => file));
+  });
+
+  test("filesOf() makes every file of the published report from its figures", async () => {
+    const folder = join(import.meta.dirname, "../../../docs/generated/chaos");
+    const figures = JSON.parse(await readFile(join(folder, "figures.json"), "utf8"));
+    for (const [path, text] of filesOf(figures)) expect(await readFile(join(folder, path), "utf8")).toBe(text);
   });
 });
 

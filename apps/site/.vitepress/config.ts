@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import { slug } from "github-slugger";
 import { defineConfig, type Plugin } from "vitepress";
+import { drawPictures, loadDraw } from "../src/charts/pictures.ts";
 import { linkPages } from "../src/pages/links.ts";
 import { nav, sidebar } from "../src/pages/navigation.ts";
 import { notPages, pageOf } from "../src/pages/routes.ts";
@@ -36,9 +37,10 @@ export default defineConfig({
     theme: { light: "github-light-high-contrast", dark: "github-dark-default" },
     anchor: { slugify: slug },
     languageAlias: { cron: "sh" },
-    config: (md) => {
+    config: async (md) => {
       linkPages(md, root);
       linkSymbols(md, reference);
+      drawPictures(md, await loadDraw());
     },
   },
   themeConfig: {

@@ -1,5 +1,4 @@
-/** How a value is written: in milliseconds, as a whole number, with two decimals, or with three digits. */
-export type Format = "ms" | "whole" | "ratio" | "digits";
+import type { Format } from "@holdfast/app-kit/charts";
 
 /** A measure, and its format. */
 export interface Measure {

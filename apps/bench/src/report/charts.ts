@@ -1,113 +1,98 @@
-import { svgOf } from "@holdfast/app-kit/chart";
+import type { BarChart, Kind } from "@holdfast/app-kit/charts";
 import { type Contender, overSeveralServers, type Promises } from "../contenders/contender.ts";
 import { librariesAndRaw } from "../contenders/index.ts";
-import { uncontended } from "../workloads/uncontended.ts";
-import { type Cell, countOf } from "../workloads/workload.ts";
+import { type MeasureName, measureNamed } from "../measure/measures.ts";
+import { contended } from "../workloads/contended.ts";
+import { handOver } from "../workloads/hand-over.ts";
+import { roundTrips, separateCoresWorkload, uncontended } from "../workloads/uncontended.ts";
+import { type Cell, countOf, type Workload } from "../workloads/workload.ts";
 import { cellName, measuredCells } from "./cells.ts";
 import { groupBy, type Summary } from "./summary.ts";
 
-/** A chart in a file. */
-export interface Chart {
-  readonly file: string;
-  readonly title: string;
-  /** Draws it as SVG. */
-  draw(): string;
-}
-
-/** The promises that the charts mark, and their titles. */
+/** The promises that the charts mark with letters, and their titles. */
 export const promiseTitles = [
-  ["fencingToken", "fencing token", "token"],
-  ["checkedValidity", "checked validity", "validity"],
-  ["waitingWithoutPolling", "waits without polling", "no polling"],
-  ["extension", "automatic extension", "extends"],
+  ["fencingToken", "fencing token", "T"],
+  ["checkedValidity", "checked validity", "V"],
+  ["waitingWithoutPolling", "waits without polling", "W"],
+  ["extension", "automatic extension", "E"],
 ] as const satisfies readonly (readonly [keyof Promises, string, string])[];
 
-const nameWidth = 190;
-const markWidth = 56;
-const panelWidth = 145;
-const panelLeft = nameWidth + markWidth * promiseTitles.length + 8;
-const top = 58;
-const rowHeight = 22;
-const colors = { holdfast: "#1d4ed8", peer: "#94a3b8", reference: "#0f766e" };
-const font = "12px Helvetica, Arial, sans-serif";
-const ink = "#334155";
+const promisesKey = promiseTitles.map(([, title, letter]) => `${letter}: ${title}`).join(", ");
+const rangesKey = "Bars are medians, lines are quartiles.";
 
-/** Makes a chart for each number of servers: pairs a second by library, with a panel for each number of locks at a time. */
-export function chartsOf(summary: Summary): Chart[] {
-  const measured = measuredCells(uncontended, summary);
-  return [...groupBy(measured, ({ servers }) => servers)].map(([servers, cells]) => {
-    const title = `Pairs of acquire and release in a second, ${countOf(servers, "server")}`;
-    const contenders = librariesAndRaw.filter((one) => cells.some((cell) => median(one, cell) !== undefined));
-    const panels = cells.map((cell) => ({
-      title: `${cell.atATime.toLocaleString("en")} at a time`,
-      values: contenders.map((contender) => median(contender, cell)),
-    }));
-    return { title, file: `charts/${servers}-servers.svg`, draw: () => draw(title, servers, contenders, panels) };
-  });
+/** The measures of the workloads that have charts. */
+const charted: readonly (readonly [Workload, readonly MeasureName[]])[] = [
+  [roundTrips, ["pairsPerSecond"]],
+  [uncontended, ["pairsPerSecond"]],
+  [separateCoresWorkload, ["pairsPerSecond"]],
+  [contended, ["locksPerSecond", "waitP99Ms"]],
+  [handOver, ["handOverP50Ms", "handOverP99Ms"]],
+];
 
-  function median({ name }: Contender, cell: Cell): number | undefined {
-    return summary.value(cellName(uncontended, cell), name, "pairsPerSecond")?.median;
-  }
+/** The charts of all workloads, each with a panel for each cell. */
+export function chartsOf(summary: Summary): BarChart[] {
+  return charted.flatMap(([workload]) => workloadCharts(workload, summary));
 }
 
-interface Panel {
-  readonly title: string;
-  /** One for each contender. */
-  readonly values: readonly (number | undefined)[];
+/** The charts of a workload: for each number of servers, or for each measure. */
+export function workloadCharts(workload: Workload, summary: Summary): BarChart[] {
+  const measures = charted.find(([one]) => one === workload)?.[1] ?? [];
+  const cells = measuredCells(workload, summary);
+  const groups = [...groupBy(cells, ({ servers }) => servers)];
+  return groups.flatMap(([servers, some]) =>
+    measures.map((measure) => {
+      const { title } = measureNamed(measure);
+      const choice = measures.length > 1 ? title : countOf(servers, "server");
+      return {
+        ...{ type: "bars", file: `charts/${workload.name}-${choice.replace(/\W+/g, "-")}.svg`, choice },
+        title: `${workload.title}: ${title}, ${countOf(servers, "server")}`,
+        ...contendersOf(workload, some, summary),
+        panels: some.map((cell) => panelOf(workload, cell, measure)),
+      };
+    }),
+  );
 }
 
-function draw(title: string, servers: number, contenders: readonly Contender[], panels: readonly Panel[]): string {
-  const grid = panels.map((_, index) => ({
-    ...{ left: panelLeft + index * panelWidth, width: panelWidth - 56, top, height: contenders.length * rowHeight },
-  }));
-  return svgOf(panelLeft + panels.length * panelWidth, top + contenders.length * rowHeight + 10, {
-    grid,
-    graphic: [
-      text(title, 8, 10, "bold 14px Helvetica, Arial, sans-serif"),
-      ...names(contenders, servers),
-      ...heads(panels),
-    ],
-    xAxis: panels.map((_, gridIndex) => ({ gridIndex, type: "value", show: false })),
-    yAxis: panels.map((_, gridIndex) => ({
-      gridIndex,
-      type: "category",
-      inverse: true,
-      show: false,
-      data: contenders.map(({ name }) => name),
-    })),
-    series: panels.map(({ values }, index) => ({
-      ...{ type: "bar", xAxisIndex: index, yAxisIndex: index, barWidth: 12 },
-      data: contenders.map(({ role }, row) => ({ value: values[row] ?? "-", itemStyle: { color: colors[role] } })),
-      label: {
-        ...{ show: true, position: "right", color: ink, fontSize: 11 },
-        formatter: ({ value }: { value: unknown }) => Math.round(Number(value)).toLocaleString("en"),
-      },
-    })),
-  });
+/** What the contenders stand for. */
+export function kindsOf(contenders: readonly Contender[]): Record<string, Kind> {
+  const kinds = { holdfast: "own", peer: "other", reference: "reference" } as const;
+  return Object.fromEntries(contenders.map(({ name, role }) => [name, kinds[role]]));
 }
 
-function names(contenders: readonly Contender[], servers: number): object[] {
-  return contenders.flatMap(({ name, promises }, row) => {
-    const y = top + row * rowHeight + 5;
-    const marks = promiseTitles.flatMap(([promise], column) =>
-      promises?.[promise] === undefined || (servers === 1 && promises[promise] === overSeveralServers)
-        ? []
-        : [text("●", nameWidth + column * markWidth + 14, y)],
-    );
-    return [text(name, 8, y), ...marks];
-  });
+function contendersOf(
+  workload: Workload,
+  cells: readonly Cell[],
+  summary: Summary,
+): Required<Pick<BarChart, "only" | "notes" | "key">> {
+  const measured = new Set(cells.flatMap((cell) => summary.contendersIn(cellName(workload, cell))));
+  // The locks written by hand are the bounds of a lock with a token, which have a page of their own.
+  const shown = [...measured].filter((one) => workload !== uncontended || librariesAndRaw.includes(one));
+  const servers = cells[0]?.servers ?? 1;
+  // Only libraries with default settings have promises to compare.
+  const notes = shown.flatMap(({ name, promises }) =>
+    promises === undefined ? [] : [[name, lettersOf(promises, servers)] as const],
+  );
+  const key = notes.length === 0 ? rangesKey : `${rangesKey} ${promisesKey}.`;
+  return { only: shown.map(({ name }) => name), notes: Object.fromEntries(notes), key };
 }
 
-function heads(panels: readonly Panel[]): object[] {
-  const y = top - 20;
-  return [
-    ...promiseTitles.map(([, , short], column) =>
-      text(short, nameWidth + column * markWidth, y, "11px Helvetica, Arial, sans-serif"),
-    ),
-    ...panels.map((panel, index) => text(panel.title, panelLeft + index * panelWidth, y)),
-  ];
+function lettersOf(promises: Promises, servers: number): string {
+  const isKept = (promise: string | undefined) =>
+    promise !== undefined && (servers > 1 || promise !== overSeveralServers);
+  return promiseTitles.flatMap(([promise, , letter]) => (isKept(promises[promise]) ? letter : [])).join(" ");
 }
 
-function text(value: string, left: number, y: number, style = font): object {
-  return { type: "text", left, top: y, silent: true, style: { text: value, font: style, fill: ink } };
+function panelOf(workload: Workload, cell: Cell, measure: MeasureName): BarChart["panels"][number] {
+  const { format, better } = measureNamed(measure);
+  return {
+    title: titleOf(workload, cell),
+    where: { ...cellName(workload, cell) },
+    ...{ name: "contender", value: measure, format, first: better === "more" ? "largest" : "smallest" },
+  };
+}
+
+function titleOf(workload: Workload, { name, atATime, roundTripMs }: Cell): string {
+  if (workload === contended || workload === handOver) return name;
+  const network = roundTripMs === undefined ? "" : `${roundTripMs} ms, `;
+  return `${network}${atATime.toLocaleString("en")} at a time`;
 }

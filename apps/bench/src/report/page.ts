@@ -10,7 +10,7 @@ import { handOver } from "../workloads/hand-over.ts";
 import { roundTrips, separateCoresWorkload, uncontended } from "../workloads/uncontended.ts";
 import { type Cell, countOf, type Workload } from "../workloads/workload.ts";
 import { cellName, measuredCells } from "./cells.ts";
-import { chartsOf, promiseTitles } from "./charts.ts";
+import { promiseTitles, workloadCharts } from "./charts.ts";
 import { comparisons, peerRatio } from "./ratios.ts";
 import { slowerPart } from "./slower.ts";
 import { groupBy, type Summary, summaryOf } from "./summary.ts";
@@ -88,6 +88,11 @@ function overview(
   );
 }
 
+/** The charts of a workload. */
+function picturesOf(workload: Workload, summary: Summary): string[] {
+  return workloadCharts(workload, summary).map(({ title, file }) => `![${title}](./${file})`);
+}
+
 /** An overview for each number of servers. */
 function overviews(
   workload: Workload,
@@ -111,6 +116,7 @@ function roundTripPart(summary: Summary): string[] {
         "release takes two round trips with every library, so the network decides how fast one lock at a time is. The " +
         "libraries differ where many locks share the processor.",
     ),
+    ...picturesOf(roundTrips, summary),
     ...overviews(roundTrips, cells, titleOf, summary),
   ];
 }
@@ -135,8 +141,8 @@ ${tableText(["library", ...promiseTitles.map(([, title]) => title), "how it wait
 function uncontendedPart(summary: Summary): string[] {
   const cells = measuredCells(uncontended, summary);
   if (cells.length === 0) return [];
-  const charts = chartsOf(summary).map(({ title, file }) => `![${title}](./${file})`);
-  return ["## Without a network: what a library itself costs", wrapped(uncontended.description), ...charts].concat(
+  const head = ["## Without a network: what a library itself costs", wrapped(uncontended.description)];
+  return [...head, ...picturesOf(uncontended, summary)].concat(
     overviews(uncontended, cells, ({ atATime }) => `${atATime.toLocaleString("en")} at a time`, summary),
   );
 }
@@ -147,6 +153,7 @@ function separateCoresPart(summary: Summary): string[] {
   return [
     `## ${separateCoresWorkload.title}`,
     wrapped(separateCoresWorkload.description),
+    ...picturesOf(separateCoresWorkload, summary),
     overview(separateCoresWorkload, cells, ({ name }) => name, summary),
   ];
 }
@@ -158,6 +165,7 @@ function tablesPart(workload: Workload, summary: Summary): string[] {
   return [
     `## ${workload.title}`,
     wrapped(workload.description),
+    ...picturesOf(workload, summary),
     ...cells.map((cell) => `### ${cell.name}\n\n${cellTable(workload, cell, summary)}`),
   ];
 }
@@ -212,7 +220,7 @@ function handOverPart(summary: Summary): string[] {
       ]);
     return `### ${cell.name}\n\n${tableText(["", "p50", "÷ bare", "p99", "÷ bare", "hand-overs a round"], rows)}`;
   });
-  return [`## ${handOver.title}`, wrapped(handOver.description), ...tables];
+  return [`## ${handOver.title}`, wrapped(handOver.description), ...picturesOf(handOver, summary), ...tables];
 }
 
 /** Explains the columns of these workloads. */

@@ -1,10 +1,11 @@
 /** The part of the page about the cells in which Holdfast is slower. */
+import { valueText } from "@holdfast/app-kit/charts";
 import type { MeasureName } from "../measure/measures.ts";
 import { roundTrips, uncontended } from "../workloads/uncontended.ts";
 import { cellName, measuredCells } from "./cells.ts";
 import { comparisons, peerRatio } from "./ratios.ts";
 import type { Summary } from "./summary.ts";
-import { quartilesText, tableText, valueText, wrapped } from "./text.ts";
+import { quartilesText, tableText, wrapped } from "./text.ts";
 
 const ratioFormat = { format: "ratio" } as const;
 
@@ -38,7 +39,7 @@ export function slowerPart(summary: Summary): string[] {
       const reason = client[0] - client[1] > servers[0] - servers[1] ? "client" : "servers";
       found.add(reason);
       const texts = [client, servers].map((pair) =>
-        pair.map((value) => valueText(value, { format: "digits" })).join(" instead of "),
+        pair.map((value) => valueText(value, "digits")).join(" instead of "),
       );
       return [
         [at.cell, comparison.contender, `${quartilesText(ratio, ratioFormat)} of ${ratio.peer.name}`, ...texts, reason],

@@ -1,35 +1,21 @@
+import { valueText } from "@holdfast/app-kit/charts";
 import type { Measure } from "../measure/measures.ts";
 import type { Quartiles } from "../measure/statistics.ts";
 
 /** A cell without a value. */
 const nothing = "–";
 
-/** A value in the format of its measure. */
-export function valueText(value: number, { format }: Pick<Measure, "format">): string {
-  if (format === "ms") return `${digits(value)} ms`;
-  if (format === "whole") return Math.round(value).toLocaleString("en");
-  if (format === "ratio") return value.toFixed(2);
-  return digits(value);
-}
-
 /** A median, and its quartiles where they differ from it. */
 export function quartilesText(quartiles: Quartiles | undefined, measure: Pick<Measure, "format">): string {
   if (quartiles === undefined) return nothing;
   const { low, median, high } = quartiles;
-  const [from, middle, to] = [low, median, high].map((value) => valueText(value, measure));
+  const [from, middle, to] = [low, median, high].map((value) => valueText(value, measure.format));
   return from === middle && to === middle ? `${middle}` : `${middle} (${from} – ${to})`;
 }
 
 /** A median alone. */
 export function medianText(quartiles: Quartiles | undefined, measure: Pick<Measure, "format">): string {
-  return quartiles === undefined ? nothing : valueText(quartiles.median, measure);
-}
-
-/** Three digits, and all digits before the point. */
-function digits(value: number): string {
-  if (value === 0) return "0";
-  const decimals = Math.min(3, Math.max(0, 2 - Math.floor(Math.log10(Math.abs(value)))));
-  return value.toLocaleString("en", { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
+  return quartiles === undefined ? nothing : valueText(quartiles.median, measure.format);
 }
 
 /** A Markdown table. The first column is text, and the others are numbers by default. */

@@ -1,18 +1,21 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { chartSvg, type Figures, type Row } from "@holdfast/app-kit/charts";
+import { everyone } from "../contenders/index.ts";
 import type { MeasureName } from "../measure/measures.ts";
 import type { Recording } from "../record.ts";
-import { chartsOf } from "./charts.ts";
+import { chartsOf, kindsOf } from "./charts.ts";
 import { pageOf } from "./page.ts";
 import { storesPageOf } from "./stores-page.ts";
 import { groupBy, type Summary, summaryOf } from "./summary.ts";
 
-/** Writes the report of a run: a page, its charts, and figures. Resolves with the path of the page. */
+/** Writes the report of a run: a page, its charts, and their figures. Resolves with the path of the page. */
 export async function writeReport(folder: string, recording: Recording): Promise<string> {
   const summary = summaryOf(recording.slices);
+  const figures = figuresOf(recording, summary);
   await mkdir(join(folder, "charts"), { recursive: true });
-  for (const { file, draw } of chartsOf(summary)) await writeFile(join(folder, file), draw());
-  await writeFile(join(folder, "figures.json"), figuresText(recording, summary));
+  for (const chart of figures.charts) await writeFile(join(folder, chart.file), chartSvg(figures, chart));
+  await writeFile(join(folder, "figures.json"), figuresText(figures));
   const page = join(folder, "README.md");
   await writeFile(page, pageOf(recording));
   return page;
@@ -26,10 +29,16 @@ export async function writeStoresReport(folder: string, recording: Recording): P
   return page;
 }
 
-/** JSON with a row for each contender in a cell: each measure with its lower quartile, median and upper quartile. */
-function figuresText({ slices, ...about }: Recording, summary: Summary): string {
-  const rows = groupBy(slices, ({ workload, cell, contender }) => JSON.stringify([workload, cell, contender]));
-  const lines = [...rows.values()].flatMap((some) => {
+/** The content of `figures.json`. */
+export interface ReportFigures extends Figures {
+  /** How the figures were measured. */
+  readonly run: Omit<Recording, "slices">;
+}
+
+/** A row for each contender in a cell: each measure with its lower quartile, median and upper quartile. */
+export function figuresOf({ slices, ...run }: Recording, summary: Summary): ReportFigures {
+  const groups = groupBy(slices, ({ workload, cell, contender }) => JSON.stringify([workload, cell, contender]));
+  const rows = [...groups.values()].flatMap((some): Row[] => {
     const [first] = some;
     if (first === undefined) return [];
     const { workload, cell, contender } = first;
@@ -38,7 +47,19 @@ function figuresText({ slices, ...about }: Recording, summary: Summary): string 
       const { low, median, high } = summary.value(first, contender, measure) ?? {};
       return [measure, [low, median, high].map((value) => Number(value?.toPrecision(4)))];
     });
-    return JSON.stringify({ workload, cell, contender, rounds: some.length, ...Object.fromEntries(values) });
+    return [{ workload, cell, contender, rounds: some.length, ...Object.fromEntries(values) }];
   });
-  return `{\n"run": ${JSON.stringify(about)},\n"rows": [\n${lines.sort().join(",\n")}\n]\n}\n`;
+  const measured = new Set(rows.map(({ contender }) => contender));
+  return { run, kinds: kindsOf(everyone.filter(({ name }) => measured.has(name))), charts: chartsOf(summary), rows };
+}
+
+/** Writes figures as JSON, one row or chart on a line. */
+export function figuresText({ run, kinds, charts, rows }: ReportFigures): string {
+  const lines = (values: readonly unknown[]): string[] => values.map((value) => JSON.stringify(value));
+  return `{
+"run": ${JSON.stringify(run)},
+"kinds": ${JSON.stringify(kinds)},
+"charts": [\n${lines(charts).join(",\n")}\n],
+"rows": [\n${lines(rows).sort().join(",\n")}\n]
+}\n`;
 }

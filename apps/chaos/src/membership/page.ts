@@ -1,18 +1,21 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { chartSvg } from "@holdfast/app-kit/charts";
 import { type ChaosOptions, commandOf } from "../options.ts";
-import { pictureOf } from "./picture.ts";
+import { pictureOf, pictureTitle } from "./picture.ts";
 import type { MembershipRun } from "./run.ts";
 import { columns, lineOf, verdictOf } from "./transcript.ts";
 
-/** Writes the report of a run, with its picture, and resolves with its path. */
+/** Writes the report of a run, with its picture and figures, and resolves with its path. */
 export async function writeMembershipReport(
   directory: string,
   options: ChaosOptions,
   run: MembershipRun,
 ): Promise<string> {
   await mkdir(directory, { recursive: true });
-  await writeFile(join(directory, "timeline.svg"), pictureOf(run.chronicle));
+  const figures = { rows: [], charts: [pictureOf(run.chronicle)] };
+  for (const chart of figures.charts) await writeFile(join(directory, chart.file), chartSvg(figures, chart));
+  await writeFile(join(directory, "figures.json"), `${JSON.stringify(figures)}\n`);
   const path = join(directory, "README.md");
   await writeFile(path, pageOf(options, run));
   return path;
@@ -47,7 +50,7 @@ ${run.chronicle.moments.map(lineOf).join("\n")}
 ${verdictOf(options, run)}
 \`\`\`
 
-![The servers in use, the faults, and the locks in each second](./timeline.svg)
+![${pictureTitle}](./timeline.svg)
 
 ## Clients of other stages
 

@@ -1,4 +1,9 @@
+import type { Figures as ChartedFigures } from "@holdfast/app-kit/charts";
+import { names } from "../names.ts";
+import type { Nemesis } from "../nemeses/nemesis.ts";
+import { type ChaosOptions, commandOf } from "../options.ts";
 import type { Result } from "../run.ts";
+import { nemesisCharts, timelineChart } from "./charts.ts";
 
 /** The sums over several attacks. */
 export interface Figures {
@@ -32,4 +37,83 @@ export function figuresOf(results: readonly Result[]): Figures {
     tokenFaults: sum(({ findings }) => findings.tokenFaults),
     violations: sum(({ findings }) => findings.violations.length),
   };
+}
+
+/** Everything that the page of a run says, as in its `figures.json`. */
+export interface ReportFigures extends ChartedFigures {
+  readonly run: {
+    readonly command: string;
+    readonly seconds: number;
+    readonly nodes: number;
+    readonly clients: number;
+    readonly ttlMs: number;
+    /** All attacks, and what they violated, in words. */
+    readonly attacks: number;
+    readonly violated: readonly { readonly nemesis: string; readonly violations: readonly string[] }[];
+  };
+  readonly rows: readonly NemesisRow[];
+}
+
+/** The figures of a nemesis. */
+export type NemesisRow = Readonly<Record<string, unknown>> & {
+  readonly nemesis: string;
+  readonly description: string;
+  readonly kind: Nemesis["kind"];
+  readonly attacks: number;
+  readonly locks: number;
+  /** Rounded down to hundredths. */
+  readonly availability: number;
+  /** Rounded to milliseconds. */
+  readonly longestGapMs: number;
+  readonly twoAtOnce: number;
+  readonly lostWithoutTokens: number;
+  readonly lostWithTokens: number;
+  readonly refused: number;
+};
+
+/** Collects the figures of a run, and the data of its charts. */
+export function reportFiguresOf(options: ChaosOptions, results: readonly Result[]): ReportFigures {
+  const { nodes, clients, ttlMs, nemeses, report } = options;
+  const lanes = { clients: names("c", clients), nodes: names("n", nodes) };
+  const of = (nemesis: Nemesis): Result[] => results.filter(({ slice }) => slice.nemesis === nemesis);
+  const rows = nemeses.map((nemesis) => rowOf(nemesis, of(nemesis)));
+  return {
+    run: {
+      command: `${commandOf(options)}${report === undefined ? "" : ` --report ${report}`}`,
+      seconds: Math.round((results.at(-1)?.atMs ?? 0) / 1_000),
+      ...{ nodes, clients, ttlMs, attacks: results.length },
+      violated: results
+        .filter(({ findings }) => findings.violations.length > 0)
+        .map(({ slice, findings }) => ({ nemesis: slice.nemesis.name, violations: findings.violations })),
+    },
+    rows,
+    charts: [
+      ...nemesisCharts(rows),
+      ...pictured(nemeses).flatMap((nemesis) => {
+        const attacks = of(nemesis);
+        return attacks.length === 0 ? [] : [timelineChart(mostTelling(attacks), lanes)];
+      }),
+    ],
+  };
+}
+
+function rowOf({ name, description, kind }: Nemesis, results: readonly Result[]): NemesisRow {
+  const { attacks, locks, availability, longestGapMs, overlaps, lostPlain, lostFenced, refused } = figuresOf(results);
+  return {
+    ...{ nemesis: name, description, kind, attacks, locks },
+    ...{ availability: Math.floor(availability * 100) / 100, longestGapMs: Math.round(longestGapMs) },
+    ...{ twoAtOnce: overlaps, lostWithoutTokens: lostPlain, lostWithTokens: lostFenced, refused },
+  };
+}
+
+/** The nemeses with a picture, those that break locks first. */
+function pictured(nemeses: readonly Nemesis[]): readonly Nemesis[] {
+  return nemeses.filter((nemesis) => nemesis.pictured).sort((a, b) => a.kind.localeCompare(b.kind));
+}
+
+/** The attack that did the most harm; of those, the first. */
+function mostTelling(results: readonly Result[]): Result {
+  const harm = ({ findings }: Result): number =>
+    1_000 * findings.violations.length + 10 * findings.overlaps.length + findings.lostPlain;
+  return results.reduce((worst, result) => (harm(result) > harm(worst) ? result : worst));
 }

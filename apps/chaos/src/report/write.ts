@@ -1,33 +1,34 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { names } from "../names.ts";
+import { chartSvg } from "@holdfast/app-kit/charts";
 import type { ChaosOptions } from "../options.ts";
 import type { Result } from "../run.ts";
-import { markdownOf, pictured, pictureOf } from "./markdown.ts";
-import { timelineOf } from "./timeline.ts";
+import { type ReportFigures, reportFiguresOf } from "./figures.ts";
+import { markdownOf } from "./markdown.ts";
 
-/** Writes the report of a run, with its pictures, and resolves with its path. */
+/** Writes the report of a run: a page, its pictures, and their figures. Resolves with the path of the page. */
 export async function writeReport(
   directory: string,
   options: ChaosOptions,
   results: readonly Result[],
 ): Promise<string> {
-  const lanes = { clients: names("c", options.clients), nodes: names("n", options.nodes) };
-  for (const nemesis of pictured(options.nemeses)) {
-    const path = join(directory, pictureOf(nemesis));
-    await mkdir(dirname(path), { recursive: true });
-    const attacks = results.filter(({ slice }) => slice.nemesis === nemesis);
-    await writeFile(path, timelineOf(mostTelling(attacks), lanes));
+  const figures = reportFiguresOf(options, results);
+  for (const [path, text] of filesOf(figures)) {
+    await mkdir(dirname(join(directory, path)), { recursive: true });
+    await writeFile(join(directory, path), text);
   }
-  const path = join(directory, "README.md");
-  await mkdir(directory, { recursive: true });
-  await writeFile(path, markdownOf(options, results));
-  return path;
+  return join(directory, "README.md");
 }
 
-/** The attack that did the most harm; of those, the first. */
-function mostTelling(results: readonly Result[]): Result {
-  const harm = ({ findings }: Result): number =>
-    1_000 * findings.violations.length + 10 * findings.overlaps.length + findings.lostPlain;
-  return results.reduce((worst, result) => (harm(result) > harm(worst) ? result : worst));
+/** Returns the files of a report, by their paths. */
+export function filesOf(figures: ReportFigures): ReadonlyMap<string, string> {
+  const lists = (["rows", "charts"] as const).map((key) => {
+    const lines = figures[key].map((value) => JSON.stringify(value));
+    return `"${key}": [\n${lines.join(",\n")}\n]`;
+  });
+  return new Map([
+    ["README.md", markdownOf(figures)],
+    ["figures.json", `{\n"run": ${JSON.stringify(figures.run)},\n${lists.join(",\n")}\n}\n`],
+    ...figures.charts.map((chart) => [chart.file, chartSvg(figures, chart)] as const),
+  ]);
 }
