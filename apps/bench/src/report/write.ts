@@ -36,7 +36,7 @@ export interface ReportFigures extends Figures {
 }
 
 /** A row for each contender in a cell: each measure with its lower quartile, median and upper quartile. */
-export function figuresOf({ slices, ...run }: Recording, summary: Summary): ReportFigures {
+function figuresOf({ slices, ...run }: Recording, summary: Summary): ReportFigures {
   const groups = groupBy(slices, ({ workload, cell, contender }) => JSON.stringify([workload, cell, contender]));
   const rows = [...groups.values()].flatMap((some): Row[] => {
     const [first] = some;
@@ -54,7 +54,7 @@ export function figuresOf({ slices, ...run }: Recording, summary: Summary): Repo
 }
 
 /** Writes figures as JSON, one row or chart on a line. */
-export function figuresText({ run, kinds, charts, rows }: ReportFigures): string {
+function figuresText({ run, kinds, charts, rows }: ReportFigures): string {
   const lines = (values: readonly unknown[]): string[] => values.map((value) => JSON.stringify(value));
   return `{
 "run": ${JSON.stringify(run)},

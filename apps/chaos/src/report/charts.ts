@@ -1,8 +1,25 @@
 import type { BarChart, PanelSource, TimelineBar, TimelineChart } from "@holdfast/app-kit/charts";
 import { lossesOf } from "../history/losses.ts";
 import type { Band, Visit } from "../history/visit.ts";
+import type { Nemesis } from "../nemeses/nemesis.ts";
 import type { Result } from "../run.ts";
-import type { NemesisRow } from "./figures.ts";
+
+/** The figures of a nemesis. */
+export type NemesisRow = Readonly<Record<string, unknown>> & {
+  readonly nemesis: string;
+  readonly description: string;
+  readonly kind: Nemesis["kind"];
+  readonly attacks: number;
+  readonly locks: number;
+  /** Rounded down to hundredths. */
+  readonly availability: number;
+  /** Rounded to milliseconds. */
+  readonly longestGapMs: number;
+  readonly twoAtOnce: number;
+  readonly lostWithoutTokens: number;
+  readonly lostWithTokens: number;
+  readonly refused: number;
+};
 
 /** The files of the charts over all nemeses. */
 export const nemesisChartFiles = { survivable: "charts/survivable.svg", "lock-breaking": "charts/lock-breaking.svg" };

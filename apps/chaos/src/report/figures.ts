@@ -3,7 +3,7 @@ import { names } from "../names.ts";
 import type { Nemesis } from "../nemeses/nemesis.ts";
 import { type ChaosOptions, commandOf } from "../options.ts";
 import type { Result } from "../run.ts";
-import { nemesisCharts, timelineChart } from "./charts.ts";
+import { type NemesisRow, nemesisCharts, timelineChart } from "./charts.ts";
 
 /** The sums over several attacks. */
 export interface Figures {
@@ -53,23 +53,6 @@ export interface ReportFigures extends ChartedFigures {
   };
   readonly rows: readonly NemesisRow[];
 }
-
-/** The figures of a nemesis. */
-export type NemesisRow = Readonly<Record<string, unknown>> & {
-  readonly nemesis: string;
-  readonly description: string;
-  readonly kind: Nemesis["kind"];
-  readonly attacks: number;
-  readonly locks: number;
-  /** Rounded down to hundredths. */
-  readonly availability: number;
-  /** Rounded to milliseconds. */
-  readonly longestGapMs: number;
-  readonly twoAtOnce: number;
-  readonly lostWithoutTokens: number;
-  readonly lostWithTokens: number;
-  readonly refused: number;
-};
 
 /** Collects the figures of a run, and the data of its charts. */
 export function reportFiguresOf(options: ChaosOptions, results: readonly Result[]): ReportFigures {

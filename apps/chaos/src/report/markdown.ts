@@ -1,5 +1,5 @@
-import { nemesisChartFiles, timelineFile } from "./charts.ts";
-import type { NemesisRow, ReportFigures } from "./figures.ts";
+import { type NemesisRow, nemesisChartFiles, timelineFile } from "./charts.ts";
+import type { ReportFigures } from "./figures.ts";
 
 /** Writes the page of a run. */
 export function markdownOf(figures: ReportFigures): string {

@@ -18,7 +18,7 @@ export async function loadDraw(): Promise<Draw> {
   return charts.chartParts;
 }
 
-/** A token of markdown-it, as far as it is used here. */
+/** The part of markdown-it's tokens that is used here. */
 type Token = MarkdownToken & { readonly children: readonly MarkdownToken[] | null };
 
 interface MarkdownToken {

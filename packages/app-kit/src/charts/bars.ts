@@ -124,7 +124,7 @@ type Layout = ReturnType<typeof layoutOf>;
 function layoutOf({ rows, format }: BarPanel) {
   const namesWidth = Math.max(0, ...rows.map(({ name, kind }) => widthOf(name, weightOf(kind)))) + gap;
   const values = rows.map(({ range, kind }) => widthOf(range ? valueText(range[1], format) : "–", weightOf(kind)));
-  const names: keyof typeof rowHeights = namesWidth < 0.4 * panelWidth ? "beside" : "above";
+  const names: keyof typeof rowHeights = namesWidth < 0.45 * panelWidth ? "beside" : "above";
   return {
     names,
     namesWidth: names === "beside" ? namesWidth : 0,

@@ -182,8 +182,9 @@ function barSeries(
       const labelWidth = widthOf(label) + 6;
       const isInside = labels !== "beside" && labelWidth <= length;
       const timeX = (ms: number): number => api.coord([ms, 0])[0];
-      const isMarked = marks.some((some) => some.marks.some((mark) => mark.lane === lane && mark.atMs === toMs));
-      const after = x + length + (isMarked ? markSize + 8 : 4);
+      const isNear = (ms: number): boolean => Math.abs(timeX(ms) - x - length) < 2 * markSize;
+      const isMarked = marks.some((some) => some.marks.some((mark) => mark.lane === lane && isNear(mark.atMs)));
+      const after = x + length + (isMarked ? 2.5 * markSize : 4);
       const isAtEnd = after + labelWidth > width;
       const labelX = isInside ? x + 4 : isAtEnd ? x - labelWidth : after;
       const others = bars.filter((bar) => bar.lane === lane && bar !== bars[dataIndex]);
