@@ -68,7 +68,6 @@ function contendersOf(
   // The locks written by hand are the bounds of a lock with a token, which have a page of their own.
   const shown = [...measured].filter((one) => workload !== uncontended || librariesAndRaw.includes(one));
   const servers = cells[0]?.servers ?? 1;
-  // Only libraries with default settings have promises to compare.
   const notes = shown.flatMap(({ name, promises }) =>
     promises === undefined ? [] : [[name, lettersOf(promises, servers)] as const],
   );
