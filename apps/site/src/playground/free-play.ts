@@ -63,7 +63,7 @@ export function scenarioOfPlay({ nodes, clients, ttlMs, thinkMs, forMs }: FreePl
   };
 }
 
-/** Returns the scenario with more faults. What happened before the first of them does not change. */
+/** Returns the scenario with more faults. The run does not change before the first of them strikes. */
 export function withFaults(scenario: Scenario, faults: readonly Fault[]): Scenario {
   return faults.length === 0 ? scenario : { ...scenario, faults: [...(scenario.faults ?? []), ...faults] };
 }

@@ -57,7 +57,7 @@ export interface ClaimMoment extends Pick<ClaimTrace, "resource" | "attempt" | "
 /** A client at one moment. */
 export interface ClientMoment extends ClockMoment {
   readonly name: string;
-  /** `holding`: it has a lock, as far as it knows. `waiting`: it calls for one, and has none. */
+  /** `holding`: it has a lock in its own view. `waiting`: it calls for one, and has none. */
   readonly state: "idle" | "waiting" | "holding" | "crashed";
   /** When its pause ends; undefined if it is not paused. */
   readonly pausedUntilMs: number | undefined;
@@ -79,7 +79,7 @@ export interface LockMoment extends Pick<LeaseTrace, "attempt" | "resources" | "
   readonly nodes: readonly string[];
   /** Whether these are a majority of the nodes. */
   readonly hasMajority: boolean;
-  /** The clients that hold locks that this one excludes, as far as they know. */
+  /** The clients that hold locks that this one excludes, in their own view. */
   readonly rivals: readonly string[];
 }
 
@@ -141,7 +141,7 @@ export function momentAt(trace: Trace, atMs: number): Moment {
 const shownEvents = 8;
 const seenEvents = 160;
 
-/** What is the case at a moment. */
+/** The state of a run at a moment, and how to find more. */
 interface Now {
   readonly trace: Trace;
   readonly index: TraceIndex;
@@ -161,7 +161,7 @@ function share(fromMs: number, atMs: number, untilMs: number): number {
   return untilMs <= fromMs ? 1 : Math.min(1, Math.max(0, (atMs - fromMs) / (untilMs - fromMs)));
 }
 
-/** What is left until the expiry that is known at a moment. */
+/** The time left until the expiry that is known at a moment. */
 function leftAt(expiries: readonly Expiry[], atMs: number): Pick<LockMoment, "remainingMs" | "remainingShare"> {
   const { atMs: fromMs, untilMs } = lastAt(expiries, atMs) ?? { atMs, untilMs: atMs };
   return { remainingMs: Math.max(0, untilMs - atMs), remainingShare: 1 - share(fromMs, atMs, untilMs) };

@@ -99,7 +99,7 @@ function grouped<T>(items: readonly T[], keyOf: (item: T) => string): Map<string
 }
 
 /** Returns how many of the items, which are sorted by their moments, are not after a moment. */
-export function countUntil(items: readonly { readonly atMs: number }[], atMs: number): number {
+function countUntil(items: readonly { readonly atMs: number }[], atMs: number): number {
   let [low, high] = [0, items.length];
   while (low < high) {
     const middle = (low + high) >>> 1;

@@ -153,7 +153,7 @@ describe("describeMoment()", () => {
     expect(end).toContain("The storage that checks nothing has lost 1 update.");
   });
 
-  it("describeMoment() tells of nodes and clocks", async () => {
+  it("describeMoment() describes nodes and clocks", async () => {
     expect(describeMoment(momentAt(await storyTrace("restart-guard"), 500))).toContain(
       "Node C is up and does not vote yet.",
     );

@@ -16,7 +16,7 @@ interface Register {
   readonly highest: Record<LockMode, number>;
 }
 
-/** What is special about an access. */
+/** The exceptional effects of an access. */
 type Remarks = Partial<Pick<AccessResult, "lost" | "isNonrepeatable">>;
 
 const kinds: readonly StorageKind[] = ["checks all", "checks writes", "checks nothing"];
