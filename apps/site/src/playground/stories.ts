@@ -69,10 +69,10 @@ function lateRequests(client: string, nodes: string): Fault[] {
   return [...nodes].map((node) => ({ kind: "late message", client, node, message: 1, part: "request", byMs: 5 }));
 }
 
-/** Nodes restart one after another. Each keeps its memory, and is down for 200 ms. */
+/** Nodes restart one after another. Each keeps its memory, and is down for 150 ms. */
 function rollingRestart(nodes: string): Fault[] {
   return [...nodes].map((node, index) => {
-    return { kind: "node crash", node, atMs: 200 + 300 * index, forMs: 200, memory: "kept", isSilent: false };
+    return { kind: "node crash", node, atMs: 200 + 500 * index, forMs: 150, memory: "kept", isSilent: false };
   });
 }
 
@@ -161,12 +161,12 @@ export const stories: readonly Story[] = [
   told(
     "rolling-restart",
     "A rolling restart",
-    "The nodes restart one after another, and keep their memory. Four of five are a majority: the clients take turns all the " +
-      "time.",
+    "The nodes restart one after another, and keep their memory. Four of five are a majority, so the clients take turns all the " +
+      "time. A node that was down keeps claims that have been released, until their ttl ends: the next node stops after that.",
     scene(
-      [1, 2].map(() => Array.from({ length: 8 }, () => update({ afterMs: 20, thinkMs: 80 }))),
+      [1, 2].map(() => Array.from({ length: 6 }, () => update({ afterMs: 20, thinkMs: 200, ttlMs: 400 }))),
       rollingRestart("ABCDE"),
     ),
-    16,
+    12,
   ),
 ];

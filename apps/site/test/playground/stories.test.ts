@@ -11,6 +11,14 @@ describe("stories", () => {
     expect({ violated: violations.map(({ checker }) => checker), losers, locks }).toEqual(end);
   });
 
+  it("stories: rolling-restart lets clients take turns all the time", async () => {
+    const story = stories.find(({ id }) => id === "rolling-restart");
+    const { trace } = await simulate(story?.scenario ?? { clients: [] }, { trace: true });
+    const leases = trace?.leases ?? [];
+    const gaps = leases.slice(1).map(({ fromMs }, index) => fromMs - (leases[index]?.untilMs ?? 0));
+    expect(Math.max(...gaps)).toBeLessThan(100);
+  });
+
   it("stories have ids that differ and fit an address", () => {
     const ids = stories.map(({ id }) => id);
     expect(new Set(ids).size).toBe(ids.length);
