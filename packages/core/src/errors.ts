@@ -333,7 +333,7 @@ export class InvalidReplyError extends Error {
  *
  * const observer: Observer = {
  *   nodeFailed({ node, error }) {
- *     if (error instanceof EpochError) console.warn(`the servers have changed, and this client has not: ${node} ${error.message}`);
+ *     if (error instanceof EpochError) console.warn(`${node} ${error.message}`); // the servers have changed
  *   },
  * };
  * const redlock = new Redlock([memoryNode()], { observer });
