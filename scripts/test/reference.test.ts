@@ -1,0 +1,153 @@
+import { readdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { beforeAll, describe, expect, it } from "vitest";
+import { withTemporaryFolder } from "../lib/temporary-folder.ts";
+import { scripts } from "../lib/workspace.ts";
+import { readReference } from "../reference/reference.ts";
+
+const main = `/** What the package is for. */
+
+/**
+ * Something is odd.
+ *
+ * @example
+ * \`\`\`ts
+ * throw new OddError();
+ * \`\`\`
+ */
+export class OddError extends Error {
+  /** How odd. */
+  readonly degree: number = 1;
+}
+
+/** A vote. */
+export interface Election {
+  readonly name: string;
+}
+
+/**
+ * Starts an election: see {@link Election}, and [a page](./page.md#votes).
+ *
+ * @param name its name
+ * @throws {OddError} when it is odd
+ * @throws {TypeError | RangeError} for a bad name
+ *
+ * @example
+ * \`\`\`ts
+ * election("a");
+ * \`\`\`
+ */
+export function election(name: string): Election {
+  return { name };
+}
+
+/** Has no example, and {@link nothing}. */
+export function bare(): void {}
+`;
+
+const entry = `import { OddError } from "./main.ts";
+
+export { OddError };
+`;
+
+const pages = new Map<string, string>();
+let shortcomings: readonly string[];
+let symbols: unknown;
+
+beforeAll(async () => {
+  await withTemporaryFolder(async (folder) => {
+    const write = (name: string, text: string) => writeFile(join(folder, name), text);
+    await write("main.ts", main);
+    await write("entry.ts", entry);
+    await write("page.md", "# Votes\n");
+    const compilerOptions = { target: "ES2022", module: "NodeNext", strict: true, types: [], noEmit: true };
+    const settings = { ...compilerOptions, allowImportingTsExtensions: true };
+    await write("tsconfig.json", JSON.stringify({ compilerOptions: settings, files: ["main.ts", "entry.ts"] }));
+    const options = { extends: [join(scripts, "reference/typedoc.json")], tsconfig: "./tsconfig.json" };
+    await write("typedoc.json", JSON.stringify(options));
+
+    const modules = [
+      { name: "@scope/main", file: join(folder, "main.ts") },
+      { name: "@scope/main/entry", file: join(folder, "entry.ts") },
+    ];
+    const reference = await readReference(modules, join(folder, "typedoc.json"));
+    await reference.write(join(folder, "reference"));
+    shortcomings = reference.shortcomings();
+    for (const page of await readdir(join(folder, "reference"), { recursive: true })) {
+      if (page.endsWith(".md")) pages.set(page, await readFile(join(folder, "reference", page), "utf8"));
+    }
+    symbols = JSON.parse(await readFile(join(folder, "reference/symbols.json"), "utf8"));
+  });
+});
+
+describe("readReference()", () => {
+  it("finds functions without an example", () => {
+    expect(shortcomings).toContain("bare of @scope/main has no @example");
+    expect(shortcomings.join("\n")).not.toMatch(/(OddError|election) of/);
+  });
+
+  it("finds symbols and modules without a comment, and links that lead nowhere", () => {
+    const text = shortcomings.join("\n");
+    expect(text).toContain("@scope/main/entry has no comment at its beginning");
+    expect(text).toMatch(/Election\.name.*does not have any documentation/);
+    expect(text).toMatch(/Failed to resolve link to "nothing"/);
+    expect(shortcomings).toHaveLength(4);
+  });
+});
+
+describe("write()", () => {
+  it("writes a page for each module and symbol, under names that differ on every file system", () => {
+    expect([...pages.keys()].sort()).toEqual([
+      "index.md",
+      "main/Election.md",
+      "main/OddError.md",
+      "main/bare.md",
+      "main/election-function.md",
+      "main/entry/index.md",
+      "main/index.md",
+    ]);
+  });
+
+  it("shows how to import a symbol, its parameters and its example", () => {
+    const page = pages.get("main/election-function.md");
+    expect(page).toMatch(/^# election\(\)\n\n```ts\nimport \{ election \} from "@scope\/main";\n```\n/);
+    expect(page).toContain("- `name`: its name");
+    expect(page).toContain('**Example**\n\n```ts\nelection("a");\n```');
+    expect(pages.get("main/Election.md")).toContain('import type { Election } from "@scope/main";');
+  });
+
+  it("lists what a function throws, with links", () => {
+    const list = "- [`OddError`](OddError.md): when it is odd\n- `TypeError` or `RangeError`: for a bad name\n";
+    expect(pages.get("main/election-function.md")).toContain(`**Throws**\n\n${list}`);
+  });
+
+  it("links to symbols, and to files where they are", () => {
+    const page = pages.get("main/election-function.md");
+    expect(page).toContain("see [Election](Election.md), and [a page](../../page.md#votes)");
+  });
+
+  it("describes each module on the first page, with the comment at its beginning", () => {
+    expect(pages.get("index.md")).toContain("| [@scope/main](main/index.md) | What the package is for. |");
+  });
+
+  it("leads from a module that exports a symbol again to the page of this symbol", () => {
+    expect(pages.get("main/entry/index.md")).toContain("[OddError](../OddError.md) | Something is odd.");
+  });
+
+  it("lists all symbols for the site", () => {
+    const error = { name: "OddError", kind: "class", page: "main/OddError.md", members: { degree: "degree" } };
+    expect(symbols).toEqual([
+      {
+        name: "@scope/main",
+        page: "main/index.md",
+        symbols: [
+          { name: "bare", kind: "function", page: "main/bare.md", members: {} },
+          { name: "election", kind: "function", page: "main/election-function.md", members: {} },
+          { name: "Election", kind: "interface", page: "main/Election.md", members: { name: "name" } },
+          error,
+        ],
+      },
+      { name: "@scope/main/entry", page: "main/entry/index.md", symbols: [error] },
+    ]);
+  });
+});
