@@ -27,6 +27,8 @@ export default defineConfig({
   outDir: resolve(import.meta.dirname, "dist"),
   cacheDir: resolve(import.meta.dirname, "../node_modules/.cache/vitepress"),
   cleanUrls: true,
+  // Otherwise each page contains the list of all pages, and the navigation of all of them.
+  metaChunk: true,
   lang: "en",
   title: "Holdfast",
   description: "Distributed locks for TypeScript that state what they guarantee, and keep it.",
@@ -45,7 +47,7 @@ export default defineConfig({
   },
   themeConfig: {
     nav,
-    sidebar: { "/": sidebar, "/reference/": referenceSidebar(reference) },
+    sidebar: { "/": sidebar, ...referenceSidebar(reference) },
     outline: [2, 3],
     search: { provider: "local", options: { miniSearch: { searchOptions } } },
     notFound: { linkLabel: "Take me home" },
