@@ -6,10 +6,10 @@ const open = useBrowser();
 /** What readers type, and the page that they look for. */
 const searches = {
   "fencing token": "/guarantees",
-  waitTimeoutMs: "/core/",
+  waitTimeoutMs: "/reference/core/LockOptions",
   pgbouncer: "/postgres/",
   "split vote": "/playground",
-  LockLostError: "/reference/core/locklosterror",
+  LockLostError: "/reference/core/LockLostError",
   semaphore: "/semaphore",
 };
 

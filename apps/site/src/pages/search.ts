@@ -8,7 +8,8 @@ export const searchOptions = {
    */
   boostDocument(route: string): number {
     if (/^\/(contributing|migrating)\//.test(route)) return 0.3;
-    if (/^\/evidence\//.test(route)) return 0.5;
+    if (/^\/reference\/simulation\//.test(route)) return 0.3;
+    if (/^\/(evidence|reference)\//.test(route)) return 0.5;
     const isGuide = /^\/[^/]+$/.test(route);
     return isGuide ? 2 : 1;
   },
