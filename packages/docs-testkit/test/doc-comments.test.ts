@@ -8,7 +8,7 @@ import { runExample } from "../src/index.ts";
 const root = fileURLToPath(new URL("../../..", import.meta.url));
 
 /** Packages whose examples run without servers. Those of the others are in their READMEs, too, which are run. */
-const runnable = ["core", "memory", "opentelemetry", "web-locks"];
+const runnable = ["core", "memory", "opentelemetry", "simulation", "web-locks"];
 
 /** The imports and variables that every example in a doc comment may use. */
 const preamble = `import { Redlock } from "@holdfast/core";
@@ -98,8 +98,7 @@ async function publishedPackages(): Promise<string[]> {
   const isPublished = async (folder: string) =>
     JSON.parse(await readFile(`${root}packages/${folder}/package.json`, "utf8")).private !== true;
   const published = await Promise.all(folders.map(isPublished));
-  // Examples of the simulation are not complete yet.
-  return folders.filter((folder, index) => published[index] && folder !== "simulation");
+  return folders.filter((_, index) => published[index]);
 }
 
 describe("the examples in doc comments", { timeout: 90_000 }, () => {
@@ -111,7 +110,7 @@ describe("the examples in doc comments", { timeout: 90_000 }, () => {
       const examples = [...(await examplesOf(folder)), ...(name === "ioredis" ? await examplesOf("conformance") : [])];
       if (folder !== "conformance" && examples.length > 0) programs.set(name, programOf(examples));
     }
-    expect(programs.size).toBeGreaterThanOrEqual(11);
+    expect(programs.size).toBeGreaterThanOrEqual(12);
     await checkTypes(programs);
   });
 

@@ -22,7 +22,19 @@ const mostEvents = 10_000_000;
  * debugging: Zeller, "Yesterday, my program worked. Today, it does not. Why?"), and reduces operations to one update if
  * one is enough.
  *
+ * @param scenario a scenario in which the checker finds a violation
+ * @param checker the checker
+ * @param options as in the run
  * @returns the smaller scenario, or the same scenario if the checker finds nothing in it
+ *
+ * @example
+ * ```ts
+ * import { drawScenario, shrink, simulate } from "@holdfast/simulation";
+ *
+ * const scenario = drawScenario("lock-breaking", 1);
+ * const [violation] = (await simulate(scenario)).violations;
+ * if (violation !== undefined) console.log(await shrink(scenario, violation.checker));
+ * ```
  */
 export async function shrink(scenario: Scenario, checker: Checker, options?: SimulateOptions): Promise<Scenario> {
   const full = complete(scenario);

@@ -60,6 +60,14 @@ export interface FoundBy {
  * Simulates the scenarios of many seeds. The same seeds always give the same tally.
  *
  * @throws {RangeError} (as a rejection) if there is no such class, or `count` is not a whole number from 1
+ *
+ * @example
+ * ```ts
+ * import { complaints, simulateSeeds } from "@holdfast/simulation";
+ *
+ * const tally = await simulateSeeds({ faults: "survivable", count: 5 });
+ * console.log(tally.locks, complaints("survivable", tally)); // … []
+ * ```
  */
 export async function simulateSeeds({ faults, from = 1, count, createNode }: SeedsOptions): Promise<Tally> {
   if (!(Number.isSafeInteger(count) && count > 0))
@@ -72,7 +80,19 @@ export async function simulateSeeds({ faults, from = 1, count, createNode }: See
   return tally;
 }
 
-/** Describes how the runs violate what the class of faults guarantees. Empty if they do not. */
+/**
+ * Describes how the runs violate what the class of faults guarantees. Empty if they do not.
+ *
+ * @param faults the class of the faults of all these runs
+ * @param tally the tally of the runs
+ *
+ * @example
+ * ```ts
+ * import { complaints, simulateSeeds } from "@holdfast/simulation";
+ *
+ * console.log(complaints("survivable", await simulateSeeds({ faults: "survivable", count: 5 }))); // []
+ * ```
+ */
 export function complaints(faults: FaultClassName, tally: Tally): string[] {
   const { mayBreak } = faultClasses[faults];
   const found = Object.entries(tally.violations) as [Checker, FoundBy][];
@@ -84,7 +104,20 @@ export function complaints(faults: FaultClassName, tally: Tally): string[] {
   return [...broken, `${unbroken} holds in all ${tally.runs} runs, although these faults should violate it`];
 }
 
-/** Returns the checker that these faults should have made fail in this many runs, if it did not. */
+/**
+ * Returns the checker that these faults should have made fail in this many runs, if it did not.
+ *
+ * @param faults the class of the faults of all these runs
+ * @param tally the tally of the runs
+ *
+ * @example
+ * ```ts
+ * import { mustShow, simulateSeeds } from "@holdfast/simulation";
+ *
+ * const tally = await simulateSeeds({ faults: "lock-breaking", count: 5 });
+ * console.log(mustShow("lock-breaking", tally)); // undefined: five runs are too few to tell
+ * ```
+ */
 export function mustShow(faults: FaultClassName, { runs, violations }: Tally): Checker | undefined {
   const [checker] = faultClasses[faults].mayBreak;
   return checker !== undefined && runs >= enoughRuns && violations[checker].runs === 0 ? checker : undefined;
@@ -93,7 +126,18 @@ export function mustShow(faults: FaultClassName, { runs, violations }: Tally): C
 /** In this many runs, faults that can break a guarantee do break it. */
 const enoughRuns = 100;
 
-/** Returns the tally of no runs. */
+/**
+ * Returns the tally of no runs.
+ *
+ * @example
+ * ```ts
+ * import { addTallies, emptyTally, simulateSeeds } from "@holdfast/simulation";
+ *
+ * let all = emptyTally();
+ * for (const from of [1, 6]) all = addTallies(all, await simulateSeeds({ faults: "survivable", from, count: 5 }));
+ * console.log(all.runs); // 10
+ * ```
+ */
 export function emptyTally(): Tally {
   const none: FoundBy = { runs: 0, firstSeed: undefined };
   const violations = Object.fromEntries(Object.keys(checkers).map((checker) => [checker, none]));
@@ -106,7 +150,18 @@ export function emptyTally(): Tally {
   };
 }
 
-/** Adds two tallies. The order does not matter. */
+/**
+ * Adds two tallies. The order does not matter.
+ *
+ * @example
+ * ```ts
+ * import { addTallies, simulateSeeds } from "@holdfast/simulation";
+ *
+ * const first = await simulateSeeds({ faults: "survivable", from: 1, count: 5 });
+ * const second = await simulateSeeds({ faults: "survivable", from: 6, count: 5 });
+ * console.log(addTallies(first, second).runs); // 10
+ * ```
+ */
 export function addTallies(a: Tally, b: Tally): Tally {
   const first = (one: FoundBy, other: FoundBy): FoundBy => {
     const seeds = [one.firstSeed, other.firstSeed].filter((seed) => seed !== undefined);

@@ -61,7 +61,21 @@ let previous: Promise<unknown> = Promise.resolve();
  * Simulates a scenario: the unchanged core over nodes in this process, in virtual time. The same scenario always gives
  * the same history. Concurrent calls run one after another, as each simulation replaces `Math.random` while it runs.
  *
+ * @param scenario what the clients do, and which faults strike
+ * @param options what to record, and what replaces the nodes and the tools
  * @throws {RangeError} (as a rejection) if a fault names a client or node that the scenario does not have
+ *
+ * @example
+ * ```ts
+ * import { simulate } from "@holdfast/simulation";
+ *
+ * const { violations } = await simulate({
+ *   nodes: 3,
+ *   clients: [{ name: "client 1", workers: [[{ by: "acquire", resources: ["stock"] }]] }],
+ *   faults: [{ kind: "node crash", node: "C", atMs: 1, forMs: 500, memory: "kept", isSilent: false }],
+ * });
+ * console.log(violations); // []
+ * ```
  */
 export async function simulate(scenario: Scenario, options: SimulateOptions = {}): Promise<Run> {
   const full = complete(scenario);

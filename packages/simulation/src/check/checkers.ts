@@ -42,7 +42,16 @@ export const checkers: Readonly<Record<Checker, (history: History, limits: Waiti
 /**
  * Returns all violations in a history, the earliest first.
  *
+ * @param history what happened in a run
  * @param limits limits of waiting that replace the defaults
+ *
+ * @example
+ * ```ts
+ * import { check, drawScenario, simulate } from "@holdfast/simulation";
+ *
+ * const { history } = await simulate(drawScenario("survivable", 1));
+ * console.log(check(history, { requestsPerCall: 100 }).length); // 0
+ * ```
  */
 export function check(history: History, limits: Partial<WaitingLimits> = {}): Violation[] {
   const all = { ...waitingLimits, ...limits };

@@ -31,7 +31,9 @@ export type TimelineLine = Pick<TimelineEvent, "atMs" | "who" | "what">;
  *
  * @example
  * ```ts
- * const { timeline } = await simulate(scenario, { timeline: true });
+ * import { drawScenario, simulate, timelineLines } from "@holdfast/simulation";
+ *
+ * const { timeline } = await simulate(drawScenario("survivable", 1), { timeline: true });
  * const last = timelineLines(timeline).at(-1);
  * ```
  */
@@ -40,7 +42,18 @@ export function timelineLines(events: readonly TimelineEvent[]): TimelineLine[] 
   return joinNodes(sideBySide(withoutVainAttempts(sorted)));
 }
 
-/** Formats events as lines of time, subject and event, as `timelineLines` joins them. */
+/**
+ * Formats events as lines of time, subject and event, as `timelineLines` joins them.
+ *
+ * @param events in the order of time
+ *
+ * @example
+ * ```ts
+ * import { formatTimeline } from "@holdfast/simulation";
+ *
+ * console.log(formatTimeline([{ atMs: 1.5, who: "client 1", what: "asks A, B, C for stock" }]));
+ * ```
+ */
 export function formatTimeline(events: readonly TimelineEvent[]): string {
   const lines = timelineLines(events);
   const times = lines.map(({ atMs }) => atMs.toFixed(2));

@@ -18,7 +18,17 @@ import {
 /**
  * Draws the scenario of a seed: what the clients do, and which faults of the class strike.
  *
+ * @param faults the class of faults
+ * @param seed a whole number
  * @throws {RangeError} if there is no such class
+ *
+ * @example
+ * ```ts
+ * import { drawScenario } from "@holdfast/simulation";
+ *
+ * const { nodes, clients, faults } = drawScenario("survivable", 7);
+ * console.log(nodes, clients.length, faults);
+ * ```
  */
 export function drawScenario(faults: FaultClassName, seed: number): Scenario {
   if (!Object.hasOwn(faultClasses, faults)) {
