@@ -51,7 +51,7 @@ function labelled(svg: string, id: string, title: string, text: string): string 
 function tableHtml(title: string, [head = [], ...rows]: ChartParts["table"]): string {
   const headCells = head.map((text) => (text === "" ? "<td></td>" : `<th scope="col">${escaped(text)}</th>`));
   const lines = rows.map(([name = "", ...values]) => {
-    const cells = values.map((value) => `<td>${escaped(value)}</td>`);
+    const cells = values.map((value) => `<td${/^[\d–]/.test(value) ? "" : ' class="text"'}>${escaped(value)}</td>`);
     return `<tr><th scope="row">${escaped(name)}</th>${cells.join("")}</tr>`;
   });
   return `<div class="figures" role="region" tabindex="0" aria-label="${escaped(title)}, figures">
