@@ -6,6 +6,7 @@ export { type CritiquedCase, critique } from "./critique.ts";
 export type * from "./history/history.ts";
 export type { Trust } from "./history/recorder.ts";
 export type * from "./history/trace.ts";
+export { describeFault } from "./report/describe-fault.ts";
 export { explain, tellStory } from "./report/explain.ts";
 export { formatTimeline, type TimelineEvent, type TimelineLine, timelineLines } from "./report/timeline.ts";
 export { drawScenario } from "./scenario/draw-scenario.ts";

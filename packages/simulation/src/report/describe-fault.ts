@@ -1,6 +1,15 @@
 import type { Fault } from "../scenario/fault.ts";
 
-/** Describes a fault at the moment when it strikes. */
+/**
+ * Describes a fault at the moment when it strikes.
+ *
+ * @example
+ * ```ts
+ * import { describeFault } from "@holdfast/simulation";
+ *
+ * console.log(describeFault({ kind: "client crash", client: "client 1", atMs: 20 })); // client 1 crashes
+ * ```
+ */
 export function describeFault(fault: Fault): string {
   switch (fault.kind) {
     case "lost message":
