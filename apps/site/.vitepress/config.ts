@@ -53,9 +53,21 @@ export default defineConfig({
     notFound: { linkLabel: "Take me home" },
   },
   vite: {
-    resolve: { conditions: ["@holdfast/source"] },
+    resolve: {
+      conditions: ["@holdfast/source"],
+      alias: [
+        // VitePress resolves it from the root of the repository, which does not depend on Vue.
+        {
+          find: "vue/jsx-runtime",
+          replacement: resolve(import.meta.dirname, "../node_modules/vue/jsx-runtime/index.mjs"),
+        },
+      ],
+    },
     ssr: { resolve: { conditions: ["@holdfast/source"] } },
+    worker: { format: "es" },
+    // Bundled by itself while serving, it would bring a second Vue.
+    optimizeDeps: { exclude: ["vue/jsx-runtime"] },
     plugins: [externalVue],
-    esbuild: { jsx: "automatic", jsxImportSource: "vue" },
+    esbuild: { jsx: "automatic", jsxImportSource: "vue", jsxDev: false },
   },
 });

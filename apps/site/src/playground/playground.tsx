@@ -1,0 +1,362 @@
+/** The page on which a reader sees what distributed locks promise. */
+import "./playground.css";
+import { type TimelineLine, type Trace, timelineLines } from "@holdfast/simulation";
+import { Content } from "vitepress";
+import {
+  computed,
+  type DefineSetupFnComponent,
+  defineComponent,
+  nextTick,
+  onMounted,
+  ref,
+  type VNode,
+  watch,
+} from "vue";
+import { Chooser } from "./chooser.tsx";
+import { FaultList, FaultsPanel } from "./faults-panel.tsx";
+import { outcomeOf } from "./outcome.ts";
+import { Picture } from "./picture.tsx";
+import { type PaceName, paces } from "./player.ts";
+import { type Session, useSession } from "./session.ts";
+import { storyTexts } from "./story-texts.ts";
+import { lastIndexUpTo } from "./time-scale.ts";
+import { steer, Timeline } from "./timeline.tsx";
+import { ms } from "./words.ts";
+
+/** The playground. */
+const Playground: DefineSetupFnComponent<object> = defineComponent(() => {
+  const session = useSession();
+  const target = ref<string>();
+  const root = ref<HTMLElement>();
+  watch(
+    () => session.address.value.subject,
+    () => {
+      target.value = undefined;
+    },
+  );
+  /** Opens the faults of a node or client, or closes them, and takes the focus along. */
+  async function choose(name: string | undefined): Promise<void> {
+    const previous = target.value;
+    target.value = name === previous ? undefined : name;
+    await nextTick();
+    const selector = target.value === undefined ? `[data-faults-of="${previous}"]` : "#pg-faults-title";
+    root.value?.querySelector<HTMLElement>(selector)?.focus();
+  }
+  return () => {
+    const { run, moment, isBusy, error } = session;
+    return (
+      <main
+        class="playground"
+        ref={root}
+        data-playground
+        data-state={error.value !== undefined ? "failed" : isBusy.value ? "busy" : "ready"}
+      >
+        <Content class="lead" />
+        {/* A browser that runs scripts has a text in it, no element: it must not be compared. */}
+        <noscript innerHTML="The playground needs JavaScript. The page “Choosing a lock” says in words what it shows." />
+        <Chooser session={session} />
+        {error.value !== undefined && (
+          <div class="notice bad" role="alert" data-error>
+            <p>{error.value}</p>
+            <button type="button" onClick={() => session.open({ kind: "story", id: storyTexts[0]?.id ?? "" })}>
+              Open the first story
+            </button>
+          </div>
+        )}
+        {error.value === undefined && (
+          <>
+            <Watch session={session} />
+            <Clock session={session} />
+          </>
+        )}
+        <p class="visually-hidden" role="status" data-said>
+          {session.said.value}
+        </p>
+        {run.value && moment.value && (
+          <>
+            <Picture
+              key={run.value.trace.nodes.length * 100 + run.value.trace.clients.length}
+              trace={run.value.trace}
+              moment={moment.value}
+              target={target.value}
+              choose={choose}
+            />
+            {target.value !== undefined && (
+              <FaultsPanel
+                session={session}
+                ttlMs={run.value.ttlMs}
+                target={target.value}
+                close={() => choose(undefined)}
+              />
+            )}
+            <Legend />
+            <section aria-labelledby="pg-timeline">
+              <h2 id="pg-timeline">Timeline</h2>
+              <Timeline session={session} />
+            </section>
+            <div class="lists">
+              <Events session={session} />
+              <FaultList session={session} />
+            </div>
+          </>
+        )}
+        <Keys />
+      </main>
+    );
+  };
+});
+
+export default Playground;
+
+interface SessionProps {
+  readonly session: Session;
+}
+
+/** What to watch, and at the end what happened. */
+function Watch({ session }: SessionProps): VNode {
+  const { subject, faults } = session.address.value;
+  const story = subject.kind === "story" ? storyTexts.find(({ id }) => id === subject.id) : undefined;
+  const run = session.run.value;
+  const isOver = run !== undefined && session.atMs.value >= run.trace.endedAtMs;
+  const violations = run?.violations ?? [];
+  return (
+    <section class="watch" aria-label="The run">
+      {story && (
+        <p data-watch>
+          <b>{story.title}.</b> {story.watch}
+          {faults.length > 0 && " You have added faults."}
+        </p>
+      )}
+      {subject.kind === "seed" && (
+        <p data-watch>
+          <b>
+            Seed {subject.seed}, {subject.faults} faults.
+          </b>{" "}
+          The same run as <code>{`pnpm simulate --faults ${subject.faults} --seed ${subject.seed}`}</code>.
+        </p>
+      )}
+      {subject.kind === "play" && (
+        <p data-watch>
+          <b>Free play.</b> The clients lock, read, think and write, again and again. Play, stop where you like, and add
+          a fault with the button “Faults” of a node or a client.
+        </p>
+      )}
+      {subject.kind !== "story" &&
+        violations.map(({ checker, atMs, what }) => (
+          <p key={`${checker} ${atMs}`} class="violation" data-violation={checker}>
+            <span aria-hidden="true">⚠ </span>
+            <b>{checker} is violated:</b> {what}.{" "}
+            <button type="button" onClick={() => session.seek(atMs)}>
+              Go to {ms(atMs)}
+            </button>
+          </p>
+        ))}
+      {isOver && (
+        <p class="outcome" data-outcome>
+          <b>What happened:</b> {outcomeOf(run)}
+        </p>
+      )}
+    </section>
+  );
+}
+
+/** The clock in the reader's hand. */
+function Clock({ session }: SessionProps): VNode {
+  const { atMs, steps, isPlaying, pace, step, seek, toggle } = session;
+  const last = steps.value.length - 1;
+  const isReady = session.run.value !== undefined;
+  const button = (name: string, shape: string, act: () => void, isPossible = true): VNode => (
+    <button type="button" aria-label={name} title={name} disabled={!isReady} aria-disabled={!isPossible} onClick={act}>
+      <svg width="16" height="16" viewBox="0 0 16 16" aria-hidden="true">
+        <path d={shape} fill="currentColor" />
+      </svg>
+    </button>
+  );
+  return (
+    <section class="clock" aria-label="Time">
+      <div class="buttons">
+        {button("To the start", "M2 2h2v12H2zM14 2v12L5 8z", () => seek(0))}
+        {button("Step back", "M12 2v12L3 8z", () => step(-1))}
+        <button type="button" class="play" data-play disabled={!isReady} onClick={toggle}>
+          {isPlaying.value ? "Pause" : "Play"}
+        </button>
+        {button("Step forward", "M4 2v12l9-6z", () => step(1))}
+        {button("To the end", "M12 2h2v12h-2zM2 2v12l9-6z", () => seek(steps.value[last] ?? 0))}
+      </div>
+      <output class="now" data-now={atMs.value}>
+        {ms(atMs.value)}
+      </output>
+      <input
+        class="slider"
+        type="range"
+        aria-label="Moment"
+        aria-valuetext={ms(atMs.value)}
+        min="0"
+        max={last}
+        step="1"
+        value={lastIndexUpTo(steps.value, atMs.value)}
+        disabled={!isReady}
+        onInput={({ target }) => seek(steps.value[Number((target as HTMLInputElement).value)] ?? 0)}
+        onKeydown={(event) => steer(event, session)}
+      />
+      <label class="pace">
+        <span>Pace</span>
+        <select
+          value={pace.value}
+          onChange={({ target }) => {
+            pace.value = (target as HTMLSelectElement).value as PaceName;
+          }}
+        >
+          {(Object.keys(paces) as PaceName[]).map((name) => (
+            <option key={name} value={name}>
+              {name.endsWith("ms") ? `${name} a second` : `${name}, by events`}
+            </option>
+          ))}
+        </select>
+      </label>
+      <CopyLink session={session} />
+    </section>
+  );
+}
+
+const CopyLink: DefineSetupFnComponent<SessionProps> = defineComponent(
+  ({ session }: SessionProps) => {
+    const text = ref("");
+    watch([session.atMs, session.address], () => {
+      text.value = "";
+    });
+    async function copy(): Promise<void> {
+      const link = session.link();
+      try {
+        await navigator.clipboard.writeText(link);
+        text.value = "Copied";
+      } catch {
+        text.value = "Copy it from the address bar";
+      }
+    }
+    return () => (
+      <span class="copy">
+        <button type="button" data-copy-link onClick={copy}>
+          Copy link
+        </button>
+        <span role="status">{text.value}</span>
+      </span>
+    );
+  },
+  { props: ["session"] },
+);
+
+/** How many events before and after the current one are in the list: a run can have thousands. */
+const eventsAround = 40;
+
+/** The timeline as text. */
+const Events: DefineSetupFnComponent<SessionProps> = defineComponent(
+  ({ session }: SessionProps) => {
+    const list = ref<HTMLElement>();
+    const events = computed(() => linesOf(session.run.value?.trace));
+    const times = computed(() => events.value.map(({ atMs }) => atMs));
+    const current = computed(() =>
+      session.atMs.value < (times.value[0] ?? 0) ? -1 : lastIndexUpTo(times.value, session.atMs.value),
+    );
+    /** Keeps the current event in the middle of the list, without moving the page. */
+    function centre(): void {
+      const item = list.value?.querySelector<HTMLElement>("[aria-current]");
+      if (list.value && item) list.value.scrollTop = item.offsetTop - list.value.clientHeight / 2;
+    }
+    watch([current, events], centre, { flush: "post" });
+    onMounted(centre);
+    return () => {
+      const from = Math.max(0, current.value - eventsAround);
+      const seen = events.value.slice(from, current.value + eventsAround);
+      return (
+        <section class="events" aria-labelledby="pg-events">
+          <h2 id="pg-events">Events</h2>
+          <ol ref={list} tabindex="0" aria-labelledby="pg-events" start={from + 1} data-events>
+            {seen.map(({ atMs, who, what }, index) => (
+              <li
+                key={from + index}
+                aria-current={from + index === current.value ? "step" : undefined}
+                class={{ later: from + index > current.value }}
+              >
+                <button
+                  type="button"
+                  class="when"
+                  tabindex="-1"
+                  aria-label={`Go to ${ms(atMs)}`}
+                  onClick={() => session.seek(atMs)}
+                >
+                  {ms(atMs)}
+                </button>
+                <span>
+                  {who} {what}
+                </span>
+              </li>
+            ))}
+          </ol>
+        </section>
+      );
+    };
+  },
+  { props: ["session"] },
+);
+
+/** Returns the events as lines: requests to several nodes at once are one line, and so are their equal replies. */
+function linesOf(trace: Trace | undefined): readonly TimelineLine[] {
+  if (trace === undefined) return [];
+  return timelineLines(trace.events.filter(({ atMs }) => atMs <= trace.endedAtMs));
+}
+
+function Legend(): VNode {
+  return (
+    <details class="legend">
+      <summary>What the signs mean</summary>
+      <ul>
+        <li>
+          ● with ? asks for a claim, ✓ grants it or keeps it, ✕ denies it, + extends it, − releases it, ! says that a
+          lock is free.
+        </li>
+        <li>
+          ■ with R reads the storage, and with W writes to it. Each access goes to all storages at the same moment.
+        </li>
+        <li>
+          In the timeline, the upper bar of a client is what it believes, with its token; the lower bar is the truth.
+        </li>
+        <li>
+          A striped part of the upper bar is a time in which the client is wrong. A grey band is a pause, or a node that
+          is down.
+        </li>
+        <li>The lines of lost messages end with ✕. Quiet stretches of time are drawn shorter than they are.</li>
+      </ul>
+    </details>
+  );
+}
+
+function Keys(): VNode {
+  return (
+    <details class="keys">
+      <summary>Keys</summary>
+      <p>In the timeline and in the slider of the clock:</p>
+      <dl>
+        <dt>
+          <kbd>Space</kbd>
+        </dt>
+        <dd>play, pause</dd>
+        <dt>
+          <kbd>←</kbd> <kbd>→</kbd>
+        </dt>
+        <dd>one event back, or forward</dd>
+        <dt>
+          <kbd>Page ↑</kbd> <kbd>Page ↓</kbd>
+        </dt>
+        <dd>several events forward, or back</dd>
+        <dt>
+          <kbd>Home</kbd> <kbd>End</kbd>
+        </dt>
+        <dd>to the start, to the end</dd>
+      </dl>
+      <p>
+        Everything else is a button, a list or a field: <kbd>Tab</kbd> goes there.
+      </p>
+    </details>
+  );
+}

@@ -1,0 +1,240 @@
+/** The state of the playground: which run is shown, and at which moment. */
+import {
+  type ComputedRef,
+  computed,
+  onBeforeUnmount,
+  onMounted,
+  type Ref,
+  ref,
+  type ShallowRef,
+  shallowRef,
+} from "vue";
+import { type Address, readAddress, type Subject, writeAddress } from "./address.ts";
+import { type PlayFault, wholeMicroseconds } from "./free-play.ts";
+import { describeMoment, type Moment, momentAt, steps } from "./moment.ts";
+import { type PaceName, startPlaying } from "./player.ts";
+import { startSimulator } from "./simulator.ts";
+import { storyTexts } from "./story-texts.ts";
+import { lastIndexUpTo, type TimeScale, timeScale } from "./time-scale.ts";
+import type { PlayedRun } from "./worker.ts";
+
+/** What the views show, and what the reader may do. */
+export interface Session {
+  /** The run that is asked for. */
+  readonly address: Readonly<ShallowRef<Address>>;
+  /** Why the address of the page names no run, or why the run failed. */
+  readonly error: Readonly<Ref<string | undefined>>;
+  /** The recorded run; undefined until it has been simulated. */
+  readonly run: Readonly<ShallowRef<PlayedRun | undefined>>;
+  /** Whether `run` is not yet the run that is asked for. */
+  readonly isBusy: Readonly<Ref<boolean>>;
+  /** The moments at which something happens. */
+  readonly steps: ComputedRef<readonly number[]>;
+  /** The line of time. */
+  readonly scale: ComputedRef<TimeScale>;
+  /** The cursor, in milliseconds. */
+  readonly atMs: Readonly<Ref<number>>;
+  /** The picture at the cursor. */
+  readonly moment: ComputedRef<Moment | undefined>;
+  /** Whether time runs. */
+  readonly isPlaying: Readonly<Ref<boolean>>;
+  /** How fast it runs. */
+  readonly pace: Ref<PaceName>;
+  /** The sentence for screen readers, after the reader has moved the cursor. */
+  readonly said: Readonly<Ref<string>>;
+  /** Shows another run from its start. */
+  open(subject: Subject): void;
+  /** Changes the faults that the reader has added. Resolves when the new run is shown. */
+  change(faults: readonly PlayFault[]): Promise<void>;
+  /** Moves the cursor to a moment. */
+  seek(atMs: number): void;
+  /** Moves the cursor to the next moments at which something happens, or the ones before. */
+  step(by: number): void;
+  /** Lets time run, or stops it. */
+  toggle(): void;
+  /** Writes the state into the address of the page at once, and returns the whole address. */
+  link(): string;
+}
+
+/** How often the address of the page may change while time runs: browsers limit it. */
+const addressEveryMs = 500;
+
+const firstAddress: Address = { subject: { kind: "story", id: storyTexts[0]?.id ?? "" }, faults: [], atMs: undefined };
+
+/** Creates the state of a mounted page. On a server it stays at the start of the first story, without a run. */
+export function useSession(): Session {
+  const address = shallowRef<Address>(firstAddress);
+  const error = ref<string>();
+  const run = shallowRef<PlayedRun>();
+  const isBusy = ref(true);
+  const atMs = ref(0);
+  const pace = ref<PaceName>("normal");
+  const said = ref("");
+  const stopPlaying = shallowRef<() => void>();
+  const stepList = computed(() => (run.value === undefined ? [0] : steps(run.value.trace)));
+  const scale = computed(() => timeScale(stepList.value));
+  const moment = computed(() => run.value && momentAt(run.value.trace, atMs.value));
+  const bar = addressBar(() => writeAddress({ ...address.value, atMs: atMs.value || undefined }), load);
+  let simulator: ReturnType<typeof startSimulator> | undefined;
+
+  /** Simulates the run of an address. Only the latest one is shown. */
+  async function simulate(wanted: Address): Promise<void> {
+    [address.value, isBusy.value, error.value] = [wanted, true, undefined];
+    try {
+      simulator ??= startSimulator();
+      const seen = await simulator.simulate(wanted);
+      if (address.value !== wanted) return;
+      [run.value, isBusy.value] = [seen, false];
+      atMs.value = Math.min(wanted.atMs ?? 0, seen.trace.endedAtMs);
+    } catch (cause) {
+      if (address.value === wanted) fail(cause instanceof Error ? cause.message : String(cause));
+    }
+  }
+
+  function fail(message: string): void {
+    [run.value, isBusy.value, error.value] = [undefined, false, message];
+  }
+
+  /** Shows what the address of the page names. */
+  function load(hash: string): void {
+    stop();
+    said.value = "";
+    const parsed = readAddress(hash);
+    if ("error" in parsed) fail(parsed.error);
+    else void simulate(parsed);
+  }
+
+  function stop(): void {
+    stopPlaying.value?.();
+    stopPlaying.value = undefined;
+  }
+
+  function move(to: number): void {
+    atMs.value = Math.min(Math.max(0, to), stepList.value.at(-1) ?? 0);
+    bar.update();
+  }
+
+  function say(): void {
+    said.value = moment.value === undefined ? "" : describeMoment(moment.value);
+  }
+
+  function seek(to: number): void {
+    stop();
+    move(to);
+    say();
+  }
+
+  function step(by: number): void {
+    const list = stepList.value;
+    const index = lastIndexUpTo(list, atMs.value);
+    const isBetween = atMs.value > (list[index] ?? 0);
+    seek(list[Math.min(Math.max(0, index + by + (by < 0 && isBetween ? 1 : 0)), list.length - 1)] ?? 0);
+  }
+
+  function open(subject: Subject): void {
+    stop();
+    [atMs.value, said.value] = [0, ""];
+    address.value = { subject, faults: [], atMs: undefined };
+    bar.push();
+    void simulate(address.value);
+  }
+
+  async function change(faults: readonly PlayFault[]): Promise<void> {
+    stop();
+    // The address keeps whole microseconds: the cursor moves to where the fault strikes.
+    atMs.value = wholeMicroseconds(atMs.value);
+    const wanted = { ...address.value, faults, atMs: atMs.value };
+    address.value = wanted;
+    bar.push();
+    await simulate(wanted);
+    say();
+  }
+
+  function toggle(): void {
+    if (stopPlaying.value !== undefined || run.value === undefined) {
+      stop();
+      bar.flush();
+      say();
+      return;
+    }
+    const end = stepList.value.at(-1) ?? 0;
+    if (atMs.value >= end) move(0);
+    const next = (): number => stepList.value[lastIndexUpTo(stepList.value, atMs.value) + 1] ?? end;
+    stopPlaying.value = startPlaying({
+      pace: () => pace.value,
+      scale: () => scale.value,
+      atMs: () => atMs.value,
+      next,
+      move: (to) => (to >= end ? seek(end) : move(to)),
+    });
+  }
+
+  onMounted(() => {
+    bar.listen();
+    load(location.hash);
+  });
+  onBeforeUnmount(() => {
+    stop();
+    bar.close();
+    simulator?.close();
+  });
+  return {
+    ...{ address, error, run, isBusy, steps: stepList, scale, atMs, moment, pace, said },
+    isPlaying: computed(() => stopPlaying.value !== undefined),
+    ...{ open, change, seek, step, toggle, link: bar.flush },
+  };
+}
+
+/** The address of the page: it follows the state, and the state follows it when the reader goes back, or enters another. */
+interface AddressBar {
+  /** Starts to follow. */
+  listen(): void;
+  /** Writes the state soon. */
+  update(): void;
+  /** Writes it now, and returns the whole address. */
+  flush(): string;
+  /** Writes it as a new entry of the browser's history. */
+  push(): void;
+  /** Stops to follow. */
+  close(): void;
+}
+
+function addressBar(hashNow: () => string, load: (hash: string) => void): AddressBar {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let path = "";
+  const follow = (): void => {
+    if (location.pathname === path && location.hash !== hashNow()) load(location.hash);
+  };
+  const stopTimer = (): void => {
+    clearTimeout(timer);
+    timer = undefined;
+  };
+  const flush = (): string => {
+    stopTimer();
+    // The router of the site keeps its own notes in the state.
+    if (location.hash !== hashNow()) history.replaceState(history.state, "", hashNow());
+    return location.href;
+  };
+  return {
+    listen() {
+      path = location.pathname;
+      window.addEventListener("popstate", follow);
+      window.addEventListener("hashchange", follow);
+    },
+    update: () => {
+      timer ??= setTimeout(flush, addressEveryMs);
+    },
+    flush,
+    push() {
+      stopTimer();
+      const state = { scrollPosition: window.scrollY };
+      history.replaceState(state, "");
+      history.pushState(state, "", hashNow());
+    },
+    close() {
+      stopTimer();
+      window.removeEventListener("popstate", follow);
+      window.removeEventListener("hashchange", follow);
+    },
+  };
+}

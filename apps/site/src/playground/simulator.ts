@@ -1,0 +1,42 @@
+/** Runs simulations in a worker, so that the page answers meanwhile. */
+import type { Address } from "./address.ts";
+import type { PlayedRun, PlayReply, PlayRequest } from "./worker.ts";
+
+/** Runs simulations. */
+export interface Simulator {
+  /**
+   * Simulates the scenario of an address.
+   *
+   * @throws {Error} (as a rejection) if the scenario is impossible
+   */
+  simulate(address: Address): Promise<PlayedRun>;
+  /** Ends the worker. */
+  close(): void;
+}
+
+/** Starts the worker. */
+export function startSimulator(): Simulator {
+  const worker = new Worker(new URL("./worker.ts", import.meta.url), { type: "module" });
+  const waiting = new Map<number, { resolve(run: PlayedRun): void; reject(error: Error): void }>();
+  let ids = 0;
+  worker.addEventListener("message", ({ data }: MessageEvent<PlayReply>) => {
+    const call = waiting.get(data.id);
+    waiting.delete(data.id);
+    if ("run" in data) call?.resolve(data.run);
+    else call?.reject(new Error(data.error));
+  });
+  worker.addEventListener("error", ({ message }) => {
+    for (const { reject } of waiting.values()) reject(new Error(message || "the simulation could not be loaded"));
+    waiting.clear();
+  });
+  return {
+    simulate: ({ subject, faults }) =>
+      new Promise((resolve, reject) => {
+        const id = ids++;
+        waiting.set(id, { resolve, reject });
+        const request: PlayRequest = { id, subject, faults };
+        worker.postMessage(request);
+      }),
+    close: () => worker.terminate(),
+  };
+}

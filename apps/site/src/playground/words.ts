@@ -1,0 +1,66 @@
+/** Texts and marks that several views share. */
+import type { MessageTrace, StorageKind, Trace } from "@holdfast/simulation";
+import type { LockMoment } from "./moment.ts";
+
+/** Returns a time in words: `12.35 ms`. */
+export function ms(value: number): string {
+  return `${Number(value.toFixed(Math.abs(value) < 100 ? 2 : 0))} ms`;
+}
+
+/** Returns a change of a clock in words: `1000 ms ahead`. */
+export function clockOffset(offsetMs: number): string {
+  return `${ms(Math.abs(offsetMs))} ${offsetMs < 0 ? "behind" : "ahead"}`;
+}
+
+/** The names of the storages. */
+export const storageNames: Readonly<Record<StorageKind, string>> = {
+  "checks nothing": "Without fencing",
+  "checks writes": "Fencing of writes only",
+  "checks all": "With fencing",
+};
+
+/** Returns the storages to show: the one that checks only writes is shown if it does not do as well as the one that checks all. */
+export function storagesToShow({ accesses }: Trace): readonly StorageKind[] {
+  const loses = accesses.some(({ results }) => results?.["checks writes"].lost !== undefined);
+  return loses ? ["checks nothing", "checks writes", "checks all"] : ["checks nothing", "checks all"];
+}
+
+/** Returns the number of a client's colour, from 0: its position among the clients. */
+export function hueOf(name: string | undefined, { clients }: Trace): number {
+  return Math.max(0, clients.indexOf(name ?? "")) % 6;
+}
+
+/** Returns the client of a message. */
+export function clientOf({ part, from, to }: Pick<MessageTrace, "part" | "from" | "to">): string {
+  return part === "request" ? from : to;
+}
+
+/** Returns a message in one or two words. */
+export function wordOf({ part, exchange, outcome }: Pick<MessageTrace, "part" | "exchange" | "outcome">): string {
+  return part === "reply" ? (outcome ?? "reply") : exchange;
+}
+
+/** Returns the sign of a message: one character in its dot. */
+export function signOf(message: Pick<MessageTrace, "part" | "exchange" | "outcome">): string {
+  return signs[wordOf(message)] ?? "·";
+}
+
+const signs: Readonly<Record<string, string>> = {
+  acquire: "?",
+  extend: "+",
+  release: "−",
+  undo: "−",
+  notification: "!",
+  granted: "✓",
+  held: "✓",
+  rejoined: "✓",
+  denied: "✕",
+  "not held": "✕",
+  failed: "✕",
+  refused: "✕",
+};
+
+/** Whether a client that believes to have a lock is wrong: too few nodes keep its claim, or another client has it, too. */
+export function isWrong({ hasMajority, rivals }: LockMoment): boolean {
+  return !hasMajority || rivals.length > 0;
+}
