@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { slug } from "github-slugger";
 import { defineConfig, type Plugin } from "vitepress";
@@ -18,6 +19,32 @@ const externalVue: Plugin = {
   enforce: "pre",
   resolveId: (id, _importer, { ssr }) => (ssr && /^vue(\/server-renderer)?$/.test(id) ? { id, external: true } : null),
 };
+
+/** Keeps what only operators need out of the worker of the playground until a seed needs it. */
+const membershipLater: Plugin = {
+  name: "membership-later",
+  enforce: "pre",
+  resolveId: (id, importer) =>
+    id === "@holdfast/core/membership" && !importer?.endsWith("/draw.ts")
+      ? resolve(import.meta.dirname, "../src/playground/no-membership.ts")
+      : null,
+};
+
+/**
+ * Shortens the list of all pages for the playground, which would be a twentieth of what it loads. The router loads the whole
+ * list before it goes to another page.
+ *
+ * @throws {Error} if the page does not load such a list
+ */
+function withoutOtherPages(html: string, page: string, outDir: string): string {
+  const [tag, file = ""] = /<script type="module" src="\/([^"]*\/metadata\.[^"]*)"><\/script>/.exec(html) ?? [];
+  if (tag === undefined) throw new Error(`${page} loads no list of pages`);
+  const metadata = readFileSync(resolve(outDir, file), "utf8");
+  const [list = "", json = ""] = /__VP_HASH_MAP__=JSON\.parse\(("(?:[^"\\]|\\.)*")\)/.exec(metadata) ?? [];
+  const hashes: Record<string, string> = JSON.parse(JSON.parse(json));
+  const own = `__VP_HASH_MAP__=${JSON.stringify({ [page]: hashes[page] })}`;
+  return html.replace(tag, () => `<script>${metadata.replace(list, () => own)}</script>`);
+}
 
 /** The site's pages are the Markdown files of the repository, where they are. */
 export default defineConfig({
@@ -52,6 +79,8 @@ export default defineConfig({
     search: { provider: "local", options: { miniSearch: { searchOptions } } },
     notFound: { linkLabel: "Take me home" },
   },
+  transformHtml: (code, _id, { page, siteConfig }) =>
+    page === "playground.md" ? withoutOtherPages(code, page, siteConfig.outDir) : undefined,
   vite: {
     resolve: {
       conditions: ["@holdfast/source"],
@@ -61,10 +90,23 @@ export default defineConfig({
           find: "vue/jsx-runtime",
           replacement: resolve(import.meta.dirname, "../node_modules/vue/jsx-runtime/index.mjs"),
         },
+        // Parts of the theme that no page uses: home pages, teams, links to other sites, and another search.
+        {
+          find: /^\.\/(components\/)?VP(Home|Team|Sponsors|NavBarSocial|NavScreenSocial|NavBarTrans|NavScreenTrans|Carbon|Algolia)\w*\.vue$/,
+          replacement: resolve(import.meta.dirname, "theme/nothing.ts"),
+        },
+        {
+          find: /^\.\/styles\/components\/vp-(sponsor|code-group)\.css$/,
+          replacement: resolve(import.meta.dirname, "theme/nothing.ts"),
+        },
+        { find: "@docsearch/css", replacement: resolve(import.meta.dirname, "theme/nothing.ts") },
       ],
     },
     ssr: { resolve: { conditions: ["@holdfast/source"] } },
-    worker: { format: "es" },
+    // Private fields stay as they are, and nothing here needs Vue's older way to write components.
+    build: { target: "es2022" },
+    worker: { format: "es", plugins: () => [membershipLater] },
+    define: { __VUE_OPTIONS_API__: "false" },
     // Bundled by itself while serving, it would bring a second Vue.
     optimizeDeps: { exclude: ["vue/jsx-runtime"] },
     plugins: [externalVue],
