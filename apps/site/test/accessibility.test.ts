@@ -1,37 +1,62 @@
+import { join } from "node:path";
 import axe from "axe-core";
 import type { BrowserContextOptions, Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
 import { desktop, phone, show, useBrowser } from "./support/site.ts";
 
-/** One page of each kind. */
-const kinds = {
-  "the first page": "/",
-  "a page of a package": "/core/",
-  "a guide": "/changing-servers",
-  "a source file": "/source/packages/core/src/quorum-call-ts",
-  "a source folder": "/source/docs/decisions",
-  evidence: "/evidence/benchmark/",
-  "a missing page": "/404",
+/** A page of each kind, and what a reader has done there. */
+const states: Readonly<Record<string, readonly [route: string, act?: (tab: Page) => Promise<void>]>> = {
+  "first page": ["/"],
+  "page of a package": ["/memory/"],
+  guide: ["/semaphore"],
+  "reference of a class": ["/reference/core/LockLostError"],
+  "source file": ["/source/packages/core/src/quorum-call-ts"],
+  "source folder": ["/source/docs/decisions"],
+  "page with charts": ["/evidence/chaos/"],
+  "missing page": ["/404"],
+  "playground in the middle of a story": ["/playground#story=pause&t=1200", openFaults],
+  "playground at the end of a seed": ["/playground#lock-breaking=10", goToEnd],
+  "playground at a wrong address": ["/playground#nonsense", (tab) => tab.getByRole("alert").waitFor()],
 };
 
 const widths: Readonly<Record<string, BrowserContextOptions>> = { wide: desktop, narrow: phone };
 
 const open = useBrowser();
 
-describe.each(Object.entries(widths))("on a %s screen", (_, width) => {
-  test.each(Object.entries(kinds))("%s meets WCAG 2.1 AA in light and dark", async (_, route) => {
-    // Without motion, colours change at once.
+describe.each(Object.entries(widths))("on a %s screen", (screen, width) => {
+  test.each(Object.entries(states))("%s meets WCAG 2.1 AA in light and dark", async (state, [route, act]) => {
+    // Without motion, colors change at once.
     const tab = await (await open({ ...width, reducedMotion: "reduce" })).newPage();
     await show(tab, route);
-    expect(await violations(tab)).toEqual([]);
-    await darken(tab);
-    expect(await violations(tab)).toEqual([]);
+    await act?.(tab);
+    const inLight = await violations(tab);
+    await keepPicture(tab, `${state}, ${screen}, light`);
+    await tab.emulateMedia({ colorScheme: "dark" });
+    await tab.locator("html.dark").waitFor();
+    const inDark = await violations(tab);
+    await keepPicture(tab, `${state}, ${screen}, dark`);
+    expect({ inLight, inDark }).toEqual({ inLight: [], inDark: [] });
   });
 });
 
-async function darken(tab: Page): Promise<void> {
-  await tab.emulateMedia({ colorScheme: "dark" });
-  await tab.locator("html.dark").waitFor();
+async function openFaults(tab: Page): Promise<void> {
+  await tab.locator('[data-faults-of="client 1"]').click();
+  await tab.locator("[data-faults-panel]").waitFor();
+}
+
+async function goToEnd(tab: Page): Promise<void> {
+  await tab.getByRole("button", { name: "To the end" }).click();
+  await tab.locator("[data-outcome]").waitFor();
+  await tab.evaluate(() => {
+    for (const details of document.querySelectorAll<HTMLDetailsElement>("[data-playground] details"))
+      details.open = true;
+  });
+}
+
+/** Writes a screenshot into the folder that `SITE_SCREENSHOTS` names, if it does. */
+async function keepPicture(tab: Page, name: string): Promise<void> {
+  const folder = process.env.SITE_SCREENSHOTS;
+  if (folder) await tab.screenshot({ path: join(folder, `${name}.png`), fullPage: true });
 }
 
 /** Returns what axe finds wrong with the page that a tab shows. */

@@ -7,7 +7,7 @@ const open = useBrowser();
 /** How many pages load at the same time. */
 const tabs = 3;
 
-/** What is wrong with pages: each entry begins with the page's route. */
+/** The faults of all pages: each entry begins with the page's route. */
 interface Complaints {
   readonly errors: string[];
   readonly failedRequests: string[];
@@ -20,7 +20,7 @@ const none: Complaints = { errors: [], failedRequests: [], foreignRequests: [], 
 test("pages load without an error, a failed request or a foreign request, and fit into 360 pixels", async () => {
   const site = await builtSite();
   const context = await open({ viewport: { width: 360, height: 740 } });
-  const routes = (await builtPages()).map(({ route }) => route).filter((route) => route !== "/404");
+  const routes = pagesToOpen((await builtPages()).map(({ route }) => route));
   const complaints = structuredClone(none);
   const next = routes.values();
   const work = async () => {
@@ -36,6 +36,20 @@ test("pages load without an error, a failed request or a foreign request, and fi
   expect(complaints).toEqual(none);
   expect(routes.length).toBeGreaterThan(100);
 });
+
+/**
+ * Returns all pages but one. Of the pages of the reference, which are made alike, those of modules, and the first of each
+ * module. Their links are checked like all others.
+ */
+function pagesToOpen(routes: readonly string[]): string[] {
+  const folders = new Set<string>();
+  return routes.filter((route) => {
+    const folder = route.replace(/[^/]*$/, "");
+    const isAlike = route.startsWith("/reference/") && route !== folder && folders.has(folder);
+    if (route !== folder) folders.add(folder);
+    return route !== "/404" && !isAlike;
+  });
+}
 
 function watch(tab: Page, site: string, { errors, failedRequests, foreignRequests }: Complaints): void {
   const complain = (list: string[], text: string) => list.push(`${tab.url().replace(site, "")}: ${text}`);

@@ -12,6 +12,7 @@ import sirv from "sirv";
 import type { TestProject } from "vitest/node";
 
 const app = resolve(import.meta.dirname, "../..");
+const root = resolve(app, "../..");
 const dist = join(app, ".vitepress/dist");
 
 declare module "vitest" {
@@ -53,13 +54,14 @@ export default async function setup({ provide }: TestProject): Promise<() => Pro
   };
 }
 
-/** Builds the site, unless `SITE_BUILT` says that it is built. */
+/** Builds the site as `pnpm site:build` does, unless `SITE_BUILT` says that it is built. */
 async function buildSite(signal: AbortSignal): Promise<void> {
   if (process.env.SITE_BUILT) return;
   // A production build, though vitest says that this is a test.
-  const env = { ...process.env, NODE_ENV: "production" };
-  const vitepress = join(app, "node_modules/.bin/vitepress");
-  await promisify(execFile)(vitepress, ["build"], { cwd: app, env, signal, maxBuffer: 2 ** 24 });
+  const options = { env: { ...process.env, NODE_ENV: "production" }, signal, maxBuffer: 2 ** 24 };
+  const run = promisify(execFile);
+  await run(join(root, "node_modules/.bin/tsx"), ["scripts/reference.ts"], { ...options, cwd: root });
+  await run(join(app, "node_modules/.bin/vitepress"), ["build"], { ...options, cwd: app });
 }
 
 async function serveFiles(): Promise<Handler> {

@@ -55,6 +55,10 @@ export function useBrowser(): (options?: BrowserContextOptions) => Promise<Brows
   afterAll(() => browser?.close());
   return async (options = desktop) => {
     const context = await browser.newContext({ baseURL: site, ...options });
+    // The site fetches pages ahead that its links lead to, unless the reader saves data.
+    await context.addInitScript(() => Object.defineProperty(navigator, "connection", { value: { saveData: true } }));
+    // The tests wait for states, which other tests beside them may delay.
+    context.setDefaultTimeout(100_000);
     onTestFinished(() => context.close());
     return context;
   };
