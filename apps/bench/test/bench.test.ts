@@ -44,14 +44,14 @@ test("bench measures stores, writes a page, and leaves nothing running", async (
 });
 
 test("bench stops at a signal, without a report, and leaves nothing running", async () => {
-  const before = await readdir(tmpdir());
+  const folder = await mkdtemp(join(tmpdir(), "holdfast-bench-test-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
   const { code, out } = await bench(["--quick", "--only", "counts"], {
+    env: { TMPDIR: folder },
     onOutput: (text, child) => text.includes("about 1 min") && child.kill("SIGINT"),
   });
   expect({ code, out }).toEqual({ code: 130, out: expect.stringContaining("Stopped before the end") });
-  expect(
-    (await readdir(tmpdir())).filter((name) => name.startsWith("holdfast-bench-") && !before.includes(name)),
-  ).toEqual([]);
+  expect((await readdir(folder)).filter((name) => name.startsWith("holdfast-bench-"))).toEqual([]);
 });
 
 test("bench exits with 2 for an unknown workload or an empty selection, and says why", async () => {
