@@ -199,6 +199,24 @@ describe("trace", () => {
     ]);
   });
 
+  it("trace shows no pause before its fault", async () => {
+    const moments = Array.from({ length: 40 }, (_, index) => 100.001 + index * 7.31);
+    const faults = moments.map((atMs): Fault => ({ kind: "pause", client: "client 1", atMs, forMs: 1.5, step: 0 }));
+    const { pauses } = await traceOf(scene(faults));
+    expect(pauses.filter(({ fromMs }, index) => fromMs !== moments[index])).toEqual([]);
+  });
+
+  it("trace names the quorum that a lock needs in each epoch", async () => {
+    const { quorums, leases, claims } = await traceOf(drawScenario("changing", 1));
+    expect(quorums[0]).toEqual([{ nodes: ["A", "B", "C"], needed: 2 }]);
+    expect(quorums.filter((sets) => sets.length === 2).length).toBeGreaterThan(0);
+    const epochs = new Set(leases.map(({ epoch }) => epoch));
+    expect(epochs.size).toBeGreaterThan(1);
+    expect([...leases, ...claims].filter(({ epoch }) => quorums[epoch - 1] === undefined)).toEqual([]);
+    const [only] = (await traceOf(scene())).quorums;
+    expect(only).toEqual([{ nodes: ["A", "B", "C"], needed: 2 }]);
+  });
+
   it("trace shows a crashed client, a lost lock and a call that fails", async () => {
     const held = update({ thinkMs: 300, autoExtend: false });
     const crashed = await traceOf(scene([{ kind: "client crash", client: "client 1", atMs: 100 }], held));

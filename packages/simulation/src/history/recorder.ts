@@ -153,7 +153,7 @@ function nameInEpoch(client: string, epoch: number): string {
 }
 
 /** The epoch of the client that signed a claim. */
-function epochOf(owner: string): number {
+export function epochOf(owner: string): number {
   return Number(/\.(\d+)$/.exec(owner)?.[1] ?? 1);
 }
 

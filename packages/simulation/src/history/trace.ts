@@ -11,6 +11,8 @@ export interface Trace {
   readonly nodes: readonly string[];
   /** The names of the clients, without the operator. */
   readonly clients: readonly string[];
+  /** For each epoch of the set of nodes, from 1: the sets of which a lock needs a quorum each, one or the old and the new. */
+  readonly quorums: readonly (readonly QuorumTrace[])[];
   /** The names of all resources that clients lock. */
   readonly resources: readonly string[];
   /**
@@ -44,6 +46,14 @@ export interface Trace {
   readonly faults: readonly StruckFault[];
   /** All events in words: the timeline of the run. */
   readonly events: readonly TimelineEvent[];
+}
+
+/** A set of nodes, and how many of them a lock needs. */
+export interface QuorumTrace {
+  /** The names of the nodes. */
+  readonly nodes: readonly string[];
+  /** How many of them must keep the claim: a majority, unless the scenario says otherwise. */
+  readonly needed: number;
 }
 
 /** The kind of exchange that a message is part of. */
@@ -120,6 +130,8 @@ export interface ClaimTrace {
   readonly attempt: string;
   /** The client that made the attempt. */
   readonly client: string;
+  /** The epoch in which the client made it: its place in `quorums`, from 1. */
+  readonly epoch: number;
   /** Whether it excludes all other claims, or only exclusive ones. */
   readonly mode: LockMode;
   /** The fence counter of the resource when the claim was made. */
@@ -160,6 +172,8 @@ export interface LeaseTrace {
   readonly attempt: string;
   /** The client. */
   readonly client: string;
+  /** The epoch in which the client won it: its place in `quorums`, from 1. */
+  readonly epoch: number;
   /** The locked resources. */
   readonly resources: readonly string[];
   /** Whether it is exclusive or shared. */

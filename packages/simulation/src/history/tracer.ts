@@ -52,6 +52,9 @@ export interface TracedWorld {
   readonly leastLatencyMs: number;
   /** The names of the attempts by their owners. */
   attemptOf(owner: string): string | undefined;
+  readonly quorums: Trace["quorums"];
+  /** The epoch in which an owner signs claims. */
+  epochOf(owner: string): number;
 }
 
 /** Why claims that have not expired are gone. */
@@ -205,11 +208,12 @@ export class Tracer {
       this.#counterOf.set(key, view.fence);
       this.#counters.push({ node, resource, atMs, counter: view.fence });
     }
-    const found = new Map<string, number>();
+    const found = new Map<string, { readonly owner: string; readonly untilMs: number }>();
     const { owner, remainingMs, sharers } = view;
     for (const each of sharers ?? (owner === null ? [] : [{ owner, remainingMs: remainingMs ?? 0 }])) {
       const attempt = this.#world.attemptOf(each.owner);
-      if (attempt !== undefined) found.set(attempt, atMs + each.remainingMs / this.#rateOf(node));
+      const untilMs = atMs + each.remainingMs / this.#rateOf(node);
+      if (attempt !== undefined) found.set(attempt, { owner: each.owner, untilMs });
     }
     for (const [attempt, claim] of inForce) {
       const expiresAtMs = claim.expiries.at(-1)?.untilMs ?? Infinity;
@@ -217,16 +221,20 @@ export class Tracer {
       endClaim(claim, atMs, cause);
       inForce.delete(attempt);
     }
-    for (const [attempt, untilMs] of found) {
+    for (const [attempt, { owner: signer, untilMs }] of found) {
       const known = inForce.get(attempt);
       if (known !== undefined) note(known.expiries, { atMs, untilMs });
-      else inForce.set(attempt, this.#claim(node, resource, attempt, view, { atMs, untilMs }));
+      else {
+        const of = { node, resource, attempt, epoch: this.#world.epochOf(signer) };
+        inForce.set(attempt, this.#claim(of, view, { atMs, untilMs }));
+      }
     }
   }
 
-  #claim(node: string, resource: string, attempt: string, view: NodeView, expiry: Expiry): OpenClaim {
+  #claim(of: Pick<ClaimTrace, "node" | "resource" | "attempt" | "epoch">, view: NodeView, expiry: Expiry): OpenClaim {
     const claim = {
-      ...{ node, resource, attempt, client: this.#processOf.get(attempt) ?? "" },
+      ...of,
+      client: this.#processOf.get(of.attempt) ?? "",
       mode: view.sharers === undefined ? ("exclusive" as const) : ("shared" as const),
       ...{ fence: view.fence, fromMs: expiry.atMs, untilMs: Infinity, end: undefined, expiries: [expiry] },
     };
@@ -242,7 +250,8 @@ export class Tracer {
   granted(owner: string, process: ClientProcess, facts: LockFacts): TracedLease {
     const { attempt, resources, mode, fence } = facts;
     const lease: OpenLease = {
-      ...{ attempt, client: process.name, resources, mode, fence, fromMs: process.nowMs, untilMs: Infinity },
+      ...{ attempt, client: process.name, epoch: this.#world.epochOf(owner), resources, mode, fence },
+      ...{ fromMs: process.nowMs, untilMs: Infinity },
       ...{ end: undefined, validity: [], looks: [] },
     };
     const { ttlMs, startedAt: since } = this.#terms.get(owner) ?? { ttlMs: 0, startedAt: process.readings };
@@ -327,10 +336,10 @@ export class Tracer {
         break;
       case "pause":
       case "pause before acting":
-        this.#paused(fault.client, fault.forMs, false);
+        this.#paused(fault.client, atMs, fault.forMs, false);
         break;
       case "suspension":
-        this.#paused(fault.client, fault.forMs, true);
+        this.#paused(fault.client, atMs, fault.forMs, true);
         break;
     }
   }
@@ -368,9 +377,10 @@ export class Tracer {
     this.#predictAgain(name, atMs);
   }
 
-  #paused(name: string, forMs: number, isSuspension: boolean): void {
+  #paused(name: string, atMs: number, forMs: number, isSuspension: boolean): void {
     const untilMs = this.#world.processOf(name)?.heldUntilMs ?? 0;
-    this.#pauses.push({ client: name, fromMs: untilMs - forMs, untilMs, isSuspension });
+    // A difference of two sums may be a little less than the moment itself.
+    this.#pauses.push({ client: name, fromMs: Math.max(atMs, untilMs - forMs), untilMs, isSuspension });
     if (isSuspension) this.#predictAgain(name, untilMs);
   }
 
@@ -399,7 +409,7 @@ export class Tracer {
    * @param spells the times during which nodes waited to be healed
    */
   trace(events: readonly TimelineEvent[], spells: readonly EmptySpell[]): Trace {
-    const { hosts, clients, resources } = this.#world;
+    const { hosts, clients, quorums, resources } = this.#world;
     const endedAtMs = this.#endedAtMs ?? 0;
     for (const outage of this.#outages) {
       const spell = spells.find(({ node, lostAtMs }) => node === outage.node && lostAtMs === outage.fromMs);
@@ -408,6 +418,7 @@ export class Tracer {
     return {
       nodes: [...hosts.keys()],
       clients,
+      quorums,
       resources,
       endedAtMs,
       messages: inOrder(this.#messages),

@@ -1,5 +1,5 @@
 import type { JointSet, Observer, RedlockOptions } from "@holdfast/core";
-import type { Recorder } from "../history/recorder.ts";
+import { epochOf, type Recorder } from "../history/recorder.ts";
 import type { TracedWorld } from "../history/tracer.ts";
 import type { WaitingTerms } from "../history/waiters.ts";
 import { Dice } from "../scenario/dice.ts";
@@ -8,8 +8,10 @@ import { calmFromMs } from "../scenario/fault-times.ts";
 import {
   type FullScenario,
   isNotified,
+  lastEpoch,
   nodeNames,
   operatorName,
+  quorumOf,
   resourcesOf,
   type ScenarioClient,
   setsAt,
@@ -86,10 +88,16 @@ export function traced({ scenario, recorder, hosts, clients, operator }: Stage):
     hosts: byName(hosts),
     processOf: (name) => (name === operatorName ? operator.process : names.get(name)),
     clients: [...names.keys()],
+    quorums: Array.from({ length: lastEpoch(scenario) }, (_, index) => quorumsAt(index + 1, scenario)),
     resources: resourcesOf(scenario),
     leastLatencyMs: scenario.settings.latencyMs[0],
     attemptOf: (owner) => recorder.nameOf(owner),
+    epochOf,
   };
+}
+
+function quorumsAt(epoch: number, scenario: FullScenario): TracedWorld["quorums"][number] {
+  return setsAt(epoch, scenario).map((nodes) => ({ nodes, needed: quorumOf(nodes.length, scenario.settings) }));
 }
 
 /** What the `Redlock`s of a client have in common. */
