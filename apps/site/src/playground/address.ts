@@ -250,7 +250,7 @@ function momentIn(text: string): number {
 }
 
 function durationIn(text: string): number {
-  return numberIn(text, 0.001, longestMs);
+  return numberIn(text, 0, longestMs);
 }
 
 function wholeIn(text: string, least: number, most: number): number {

@@ -132,7 +132,7 @@ export function mendLink(faults: readonly PlayFault[], client: string, node: str
 /** Shortens the faults that last at a moment, so that they end then. */
 function ended(faults: readonly PlayFault[], atMs: number, isOne: (fault: PlayFault) => boolean): PlayFault[] {
   return faults.map((fault) => {
-    const lasts = "forMs" in fault && isOne(fault) && fault.atMs < atMs && atMs < fault.atMs + fault.forMs;
+    const lasts = "forMs" in fault && isOne(fault) && fault.atMs <= atMs && atMs < fault.atMs + fault.forMs;
     return lasts ? { ...fault, forMs: wholeMicroseconds(atMs - fault.atMs) } : fault;
   });
 }

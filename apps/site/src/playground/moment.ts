@@ -4,7 +4,6 @@ import {
   type Expiry,
   type LeaseTrace,
   type MessageTrace,
-  type OutageTrace,
   type StorageKind,
   type TimelineLine,
   type Trace,
@@ -77,7 +76,7 @@ export interface LockMoment extends Pick<LeaseTrace, "attempt" | "resources" | "
   readonly remainingShare: number;
   /** The nodes on which its claim is in force on all its resources. */
   readonly nodes: readonly string[];
-  /** Whether these are a majority of the nodes. */
+  /** Whether these are a majority of the nodes: a quorum of each set of nodes of which the lock needs one. */
   readonly hasMajority: boolean;
   /** The clients that hold locks that this one excludes, in their own view. */
   readonly rivals: readonly string[];
@@ -113,7 +112,7 @@ export interface StoredValue {
   readonly highest: number;
 }
 
-/** A link that loses messages. */
+/** A link that loses messages: there is one for each link. */
 export interface Cut {
   readonly client: string;
   readonly node: string;
@@ -174,16 +173,18 @@ function clockAt({ index, atMs }: Now, name: string): ClockMoment {
 
 function nodeAt(now: Now, name: string): NodeMoment {
   const { trace, index, atMs } = now;
-  const outages = index.outagesAt(atMs).filter(({ node }) => node === name);
-  const state = outages.some(({ untilMs }) => atMs < untilMs) ? "down" : outages.length > 0 ? "guarded" : "up";
-  const backOf = ({ untilMs, votesFromMs }: OutageTrace): number => (state === "down" ? untilMs : votesFromMs);
+  const outages = trace.outages.filter(({ node, fromMs }) => node === name && fromMs <= atMs);
+  const upAtMs = Math.max(0, ...outages.map(({ untilMs }) => untilMs));
+  // A node that loses its memory again starts with a guard of its own, or without one.
+  const votesFromMs = outages.findLast(({ memory }) => memory === "lost")?.votesFromMs ?? 0;
+  const state = atMs < upAtMs ? "down" : atMs < votesFromMs ? "guarded" : "up";
   const counters = trace.resources.map((resource) => {
     return { resource, counter: index.counterAt(name, resource, atMs)?.counter ?? 0 };
   });
   return {
     name,
     state,
-    backAtMs: state === "up" ? undefined : Math.max(...outages.map(backOf)),
+    backAtMs: { up: undefined, down: upAtMs, guarded: votesFromMs }[state],
     claims: now.claims
       .filter(({ node }) => node === name)
       .map((claim) => ({ ...factsOf(claim), ...leftAt(claim.expiries, atMs) })),
@@ -208,7 +209,7 @@ function clientAt(now: Now, name: string): ClientMoment {
   return {
     name,
     state: hasCrashed ? "crashed" : locks.length > 0 ? "holding" : waits.length > 0 ? "waiting" : "idle",
-    pausedUntilMs: pauses.length === 0 ? undefined : Math.max(...pauses.map(({ untilMs }) => untilMs)),
+    pausedUntilMs: hasCrashed || pauses.length === 0 ? undefined : Math.max(...pauses.map(({ untilMs }) => untilMs)),
     waitsFor: hasCrashed ? [] : [...new Set(waits.flatMap(({ resources }) => resources))],
     locks: hasCrashed ? [] : locks,
     unread: hasCrashed ? 0 : index.unreadAt(atMs).filter(({ to }) => to === name).length,
@@ -217,7 +218,8 @@ function clientAt(now: Now, name: string): ClientMoment {
 }
 
 function lockAt({ trace, atMs, claims, leases }: Now, lease: LeaseTrace): LockMoment {
-  const { attempt, resources, fence, mode, client, validity } = lease;
+  const { attempt, resources, fence, mode, client, validity, epoch } = lease;
+  const quorums = trace.quorums[epoch - 1] ?? [];
   const own = claims.filter((claim) => claim.attempt === attempt);
   const isOn = (node: string, resource: string): boolean =>
     own.some((claim) => claim.node === node && claim.resource === resource);
@@ -226,15 +228,22 @@ function lockAt({ trace, atMs, claims, leases }: Now, lease: LeaseTrace): LockMo
     (mode === "exclusive" || other.mode === "exclusive") && other.resources.some((each) => resources.includes(each));
   return {
     ...{ attempt, resources, fence, mode, nodes, ...leftAt(validity, atMs) },
-    hasMajority: nodes.length > trace.nodes.length / 2,
-    rivals: leases.filter((other) => other.client !== client && excludes(other)).map((other) => other.client),
+    hasMajority: quorums.every((quorum) => quorum.nodes.filter((node) => nodes.includes(node)).length >= quorum.needed),
+    rivals: trace.clients.filter(
+      (other) => other !== client && leases.some((each) => each.client === other && excludes(each)),
+    ),
   };
 }
 
 function cutsAt({ index, atMs }: Now): Cut[] {
-  return index
-    .partitionsAt(atMs)
-    .flatMap(({ clients, nodes, part }) => clients.flatMap((client) => nodes.map((node) => ({ client, node, part }))));
+  const cuts = new Map<string, Cut>();
+  for (const { clients, nodes, part } of index.partitionsAt(atMs)) {
+    for (const [client, node] of clients.flatMap((each) => nodes.map((node) => [each, node] as const))) {
+      const other = cuts.get(`${client} ${node}`)?.part ?? part;
+      cuts.set(`${client} ${node}`, { client, node, part: other === part ? part : "both" });
+    }
+  }
+  return [...cuts.values()];
 }
 
 const storageKinds: readonly StorageKind[] = ["checks nothing", "checks writes", "checks all"];
@@ -336,26 +345,28 @@ function describeClient(client: ClientMoment): string {
   const subject = capitalized(name);
   const pause = pausedUntilMs === undefined ? "" : ` ${subject} is paused until ${round(pausedUntilMs)} milliseconds.`;
   const clock = Math.abs(clockAheadMs) < 1 ? "" : ` ${describeClock(name, clockAheadMs)}`;
-  return `${stateOf(client, subject)}${locks.map((lock) => ` ${describeLock(lock)}`).join("")}${pause}${clock}`;
+  const held = locks.map((lock) => ` ${describeLock(lock, locks.length === 1 ? "" : ` with token ${lock.fence}`)}`);
+  return `${stateOf(client, subject)}${held.join("")}${pause}${clock}`;
 }
 
 function stateOf({ state, waitsFor, locks }: ClientMoment, subject: string): string {
   if (state === "crashed") return `${subject} has crashed.`;
-  if (state === "waiting") return `${subject} waits for ${waitsFor.join(" and ")}.`;
+  if (state === "waiting") return `${subject} waits for ${listed(waitsFor)}.`;
   if (state === "idle") return `${subject} is idle.`;
-  const held = locks.map(({ resources, fence }) => `${resources.join(" and ")} with token ${fence}`);
+  const held = locks.map(({ resources, fence }) => `${listed(resources)} with token ${fence}`);
   return `${subject} holds ${held.join(", and ")}.`;
 }
 
-function describeLock({ remainingMs, nodes, hasMajority, rivals, mode }: LockMoment): string {
+/** @param which tells the lock from others of its client */
+function describeLock({ remainingMs, nodes, hasMajority, rivals, mode }: LockMoment, which: string): string {
   const belief = remainingMs > 0 ? `valid for ${round(remainingMs)} milliseconds more` : "no longer valid";
   const truth = `${nodes.length === 0 ? "no node keeps" : `${counted(nodes.length, "node")} keep${nodes.length === 1 ? "s" : ""}`} its claim`;
-  const lack = hasMajority || nodes.length === 0 ? "" : ", which is no majority";
+  const lack = hasMajority || nodes.length === 0 ? "" : ", which is no quorum";
   const also =
     rivals.length === 0
       ? ""
-      : ` ${capitalized(rivals.join(" and "))} ${rivals.length === 1 ? "holds" : "hold"} it, too.`;
-  return `By its clocks the ${mode === "shared" ? "shared lock" : "lock"} is ${belief}; in truth ${truth}${lack}.${also}`;
+      : ` ${capitalized(listed(rivals))} ${rivals.length === 1 ? "believes that it holds" : "believe that they hold"} it, too.`;
+  return `By its clocks the ${mode === "shared" ? "shared lock" : "lock"}${which} is ${belief}; in truth ${truth}${lack}.${also}`;
 }
 
 function describeClock(whose: string, aheadMs: number): string {
@@ -364,6 +375,10 @@ function describeClock(whose: string, aheadMs: number): string {
 
 function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? "" : "s"}`;
+}
+
+function listed(names: readonly string[]): string {
+  return [names.slice(0, -1).join(", "), ...names.slice(-1)].filter((part) => part !== "").join(" and ");
 }
 
 function capitalized(text: string): string {

@@ -5,7 +5,6 @@ import type {
   CounterTrace,
   LeaseTrace,
   MessageTrace,
-  OutageTrace,
   PartitionTrace,
   PauseTrace,
   TimelineEvent,
@@ -16,14 +15,12 @@ import type {
 export interface TraceIndex {
   /** The messages on their way. */
   messagesAt(atMs: number): readonly MessageTrace[];
-  /** The messages that have arrived and are not read yet. Those that nobody ever reads are not among them. */
+  /** The messages that have arrived at clients and are not read yet, also those that nobody ever reads. */
   unreadAt(atMs: number): readonly MessageTrace[];
   claimsAt(atMs: number): readonly ClaimTrace[];
   leasesAt(atMs: number): readonly LeaseTrace[];
   /** The calls that wait. */
   callsAt(atMs: number): readonly CallTrace[];
-  /** The outages of nodes that do not vote. */
-  outagesAt(atMs: number): readonly OutageTrace[];
   pausesAt(atMs: number): readonly PauseTrace[];
   partitionsAt(atMs: number): readonly PartitionTrace[];
   counterAt(node: string, resource: string, atMs: number): CounterTrace | undefined;
@@ -43,16 +40,16 @@ export function indexOf(trace: Trace): TraceIndex {
 
 function createIndex(trace: Trace): TraceIndex {
   const { endedAtMs } = trace;
-  const read = trace.messages.filter(({ readAtMs }) => readAtMs !== undefined);
+  // A client that crashes during a pause never reads them, which must not show before it crashes.
+  const received = trace.messages.filter(({ part, isLost }) => part !== "request" && !isLost);
   const counters = grouped(trace.counters, ({ node, resource }) => `${node} ${resource}`);
   const clocks = grouped(trace.clocks, ({ of }) => of);
   return {
     messagesAt: spans(trace.messages, endedAtMs, ({ sentAtMs, arrivesAtMs }) => [sentAtMs, arrivesAtMs]),
-    unreadAt: spans(read, endedAtMs, ({ arrivesAtMs, readAtMs = Infinity }) => [arrivesAtMs, readAtMs]),
+    unreadAt: spans(received, endedAtMs, ({ arrivesAtMs, readAtMs = Infinity }) => [arrivesAtMs, readAtMs]),
     claimsAt: spans(trace.claims, endedAtMs, fromUntil),
     leasesAt: spans(trace.leases, endedAtMs, fromUntil),
     callsAt: spans(trace.calls, endedAtMs, fromUntil),
-    outagesAt: spans(trace.outages, endedAtMs, ({ fromMs, votesFromMs }) => [fromMs, votesFromMs]),
     pausesAt: spans(trace.pauses, endedAtMs, fromUntil),
     partitionsAt: spans(trace.partitions, endedAtMs, fromUntil),
     counterAt: (node, resource, atMs) => lastAt(counters.get(`${node} ${resource}`) ?? [], atMs),

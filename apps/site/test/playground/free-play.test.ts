@@ -64,6 +64,17 @@ describe("withFaults()", () => {
     }
   });
 
+  it("withFaults() adds nothing before the crash or the second pause of a client that is paused", async () => {
+    const paused = withFaults(play, [pauseClient("client 1", 700.1, 500)]);
+    const without = await traceOf(paused);
+    for (const fault of [crashClient("client 1", cursorMs), pauseClient("client 1", 688.591, 100)]) {
+      const withIt = await traceOf(withFaults(paused, [fault]));
+      const before = (trace: Trace) => steps(trace).filter((each) => each < fault.atMs);
+      expect(before(withIt)).toEqual(before(without));
+      expect(picturesBefore(withIt, fault.atMs)).toEqual(picturesBefore(without, fault.atMs));
+    }
+  });
+
   it("withFaults() adds a late write, before which nothing changes", async () => {
     const without = await traceOf(play);
     const fault = lateWrite(without, "client 1", cursorMs, 1500);
@@ -104,6 +115,17 @@ describe("restartNode()", () => {
     expect(faults).toEqual([...others, crashNode("C", 200, { forMs: 250.001 })]);
     const { outages } = await traceOf(withFaults(play, faults));
     expect(outages.filter(({ node }) => node === "C").map(({ untilMs }) => untilMs)).toEqual([70, 450.001]);
+  });
+});
+
+describe("faults of one moment", () => {
+  it("restartNode() and mendLink() end a fault at the moment at which it began", async () => {
+    const crash = crashNode("C", 450, { memory: "lost" });
+    const faults = mendLink(restartNode([crash, cutLink("client 1", "A", 450)], "C", 450), "client 1", "A", 450);
+    expect(faults).toEqual([{ ...crash, forMs: 0 }, cutLink("client 1", "A", 450, { forMs: 0 })]);
+    const moment = momentAt(await traceOf(withFaults(play, faults)), 450);
+    expect(moment.nodes[2]).toMatchObject({ state: "up", counters: [] });
+    expect(moment.cuts).toEqual([]);
   });
 });
 

@@ -87,6 +87,66 @@ describe("momentAt()", () => {
     expect([99, 101].map((atMs) => clientOf(momentAt(clock, atMs), 1).clockAheadMs)).toEqual([0, -10_000]);
   });
 
+  it("momentAt() counts votes in the sets of nodes of which a lock needs a quorum", async () => {
+    const forgets: Fault = { kind: "node crash", node: "C", atMs: 100, forMs: 1, memory: "lost", isSilent: false };
+    const majority = await traceOf(alone([forgets]));
+    const all = await traceOf({ ...alone([forgets]), settings: { latencyMs: [2, 2], quorum: 3 } });
+    const verdicts = [majority, all].map((trace) => clientOf(momentAt(trace, 150), 1).locks[0]);
+    expect(verdicts).toMatchObject([
+      { nodes: ["A", "B"], hasMajority: true },
+      { nodes: ["A", "B"], hasMajority: false },
+    ]);
+    const changing = await traceOf(drawScenario("changing", 1));
+    const given = changing.leases.map(({ attempt, fromMs }) =>
+      momentAt(changing, fromMs)
+        .clients.flatMap(({ locks }) => locks)
+        .find((lock) => lock.attempt === attempt),
+    );
+    expect(given.some((lock) => (lock?.nodes.length ?? 0) <= changing.nodes.length / 2)).toBe(true);
+    expect(given.filter((lock) => lock?.hasMajority === false)).toEqual([]);
+  });
+
+  it("momentAt() shows the last guard of a node that loses its memory twice", async () => {
+    const crash = { kind: "node crash", node: "C", forMs: 10, memory: "lost", isSilent: false } as const;
+    const trace = await traceOf(
+      alone([
+        { ...crash, atMs: 50, guardMs: 5000 },
+        { ...crash, atMs: 100 },
+      ]),
+    );
+    const seen = [70, 105, 120].map((atMs) => momentAt(trace, atMs).nodes[2]);
+    expect(seen).toMatchObject([
+      { state: "guarded", backAtMs: 5060 },
+      { state: "down", backAtMs: 110 },
+      { state: "up", backAtMs: undefined },
+    ]);
+  });
+
+  it("momentAt() shows one cut of a link that two partitions cut", async () => {
+    const cut = { kind: "partition", clients: ["client 1"], nodes: ["A"], atMs: 10 } as const;
+    const trace = await traceOf(
+      alone([
+        { ...cut, part: "requests", forMs: 50 },
+        { ...cut, part: "replies", forMs: 100 },
+      ]),
+    );
+    const parts = [20, 80].map((atMs) => momentAt(trace, atMs).cuts);
+    expect(parts).toEqual([
+      [{ client: "client 1", node: "A", part: "both" }],
+      [{ client: "client 1", node: "A", part: "replies" }],
+    ]);
+  });
+
+  it("momentAt() shows no pause of a client that has crashed, and what it had not read before", async () => {
+    const pause: Fault = { kind: "pause", client: "client 1", atMs: 3, forMs: 50, step: 0 };
+    const trace = await traceOf(alone([pause, { kind: "client crash", client: "client 1", atMs: 20 }]));
+    const seen = [10, 30].map((atMs) => clientOf(momentAt(trace, atMs), 1));
+    expect(seen).toMatchObject([
+      { state: "waiting", pausedUntilMs: 53, unread: 3 },
+      { state: "crashed", pausedUntilMs: undefined, unread: 0 },
+    ]);
+  });
+
   it("momentAt() shows a crashed client, and its claims until they expire", async () => {
     const trace = await traceOf(alone([{ kind: "client crash", client: "client 1", atMs: 100 }]));
     const moment = momentAt(trace, trace.endedAtMs);
@@ -147,10 +207,27 @@ describe("describeMoment()", () => {
     const text = describeMoment(momentAt(trace, (trace.leases[1]?.fromMs ?? 0) + 20));
     expect(text).toMatch(/^At \d+ milliseconds\. Client 1 holds file with token \d+\. /);
     expect(text).toContain("By its clocks the lock is no longer valid; in truth no node keeps its claim");
-    expect(text).toContain("Client 2 holds it, too.");
+    expect(text).toContain("Client 2 believes that it holds it, too.");
     expect(text).toContain("Client 1 is paused until");
     const end = describeMoment(momentAt(trace, trace.endedAtMs));
     expect(end).toContain("The storage that checks nothing has lost 1 update.");
+  });
+
+  it("describeMoment() tells the locks of a client apart, and names each other client once", async () => {
+    const moment = momentAt(await traceOf(alone()), 104);
+    const [client] = moment.clients;
+    const [lock] = client?.locks ?? [];
+    if (client === undefined || lock === undefined) throw new Error("there is no lock");
+    const rivals = ["client 2", "client 3", "client 4"];
+    const locks = [
+      { ...lock, fence: 7, rivals },
+      { ...lock, fence: 8, resources: ["book", "cash", "mail"], hasMajority: false },
+    ];
+    const text = describeMoment({ ...moment, clients: [{ ...client, locks }] });
+    expect(text).toContain("Client 1 holds file with token 7, and book, cash and mail with token 8.");
+    expect(text).toContain("By its clocks the lock with token 7 is valid");
+    expect(text).toContain("in truth 3 nodes keep its claim, which is no quorum.");
+    expect(text).toContain("Client 2, client 3 and client 4 believe that they hold it, too.");
   });
 
   it("describeMoment() describes nodes and clocks", async () => {
