@@ -217,6 +217,21 @@ describe("trace", () => {
     expect(only).toEqual([{ nodes: ["A", "B", "C"], needed: 2 }]);
   });
 
+  it("trace shows nothing that a client that crashes during a pause would have done after it", async () => {
+    const crash = (atMs: number): Fault => ({ kind: "client crash", client: "client 1", atMs });
+    const pause = { client: "client 1", atMs: 100, forMs: 200 };
+    const stalled = scene([{ kind: "pause before acting", ...pause }, crash(400)]);
+    const held = await simulate(stalled, { trace: true });
+    expect(held.trace?.pauses).toMatchObject([{ client: "client 1" }]);
+    expect(held.trace?.accesses.filter((each) => each.client === "client 1")).toMatchObject([{ kind: "read" }]);
+    expect(held.history.locks[0]?.seenValid?.untilMs).toBeLessThanOrEqual(400);
+    const requesting = await traceOf(scene([{ kind: "pause", ...pause, atMs: 0, step: 3 }, crash(150)]));
+    const late = requesting.messages.filter(({ from, sentAtMs }) => from === "client 1" && sentAtMs > 150);
+    expect(late).toEqual([]);
+    expect(requesting.claims.filter((each) => each.client === "client 1" && each.fromMs > 150)).toEqual([]);
+    expect(requesting.pauses).toHaveLength(1);
+  });
+
   it("trace shows a crashed client, a lost lock and a call that fails", async () => {
     const held = update({ thinkMs: 300, autoExtend: false });
     const crashed = await traceOf(scene([{ kind: "client crash", client: "client 1", atMs: 100 }], held));

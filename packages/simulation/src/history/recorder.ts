@@ -110,6 +110,13 @@ export class HeldRecord implements LockRecord {
     else this.seenValid.untilMs = Math.max(this.seenValid.untilMs, nowMs);
   }
 
+  /** Notes that the client has crashed: it did not live to rely on its lock later. */
+  dies(atMs: number): void {
+    if (this.seenValid === undefined || this.seenValid.untilMs <= atMs) return;
+    const { fromMs } = this.seenValid;
+    this.seenValid = fromMs > atMs ? undefined : { fromMs, untilMs: atMs };
+  }
+
   end(): void {
     this.#isOver = true;
     this.trace?.ends();
@@ -418,6 +425,9 @@ export class Recorder implements History {
   faultStruck(atMs: number, fault: Fault): void {
     this.faults.push(fault);
     this.tracer?.struck(atMs, fault);
+    if (fault.kind === "client crash") {
+      for (const record of this.locks) if (record.client === fault.client) record.dies(atMs);
+    }
     this.log(atMs, "fault", () => describeFault(fault));
   }
 

@@ -1,6 +1,7 @@
 import type { NodeView } from "@holdfast/core";
 import type { TimelineEvent } from "../report/timeline.ts";
 import type { Fault } from "../scenario/fault.ts";
+import { operatorName } from "../scenario/scenario.ts";
 import type { ClientProcess } from "../world/client-process.ts";
 import type { NodeHost } from "../world/node-host.ts";
 import type { EmptySpell, WaiterRecord } from "./history.ts";
@@ -363,7 +364,7 @@ export class Tracer {
   #died(atMs: number, client: string): void {
     this.#deaths.push({ client, atMs });
     for (const { process, lease } of this.#relied.values()) {
-      if (process.name === client) endLease(lease, atMs, "crashed");
+      if (process.name === client && lease.untilMs > atMs) Object.assign(lease, { untilMs: atMs, end: "crashed" });
     }
   }
 
@@ -411,6 +412,10 @@ export class Tracer {
   trace(events: readonly TimelineEvent[], spells: readonly EmptySpell[]): Trace {
     const { hosts, clients, quorums, resources } = this.#world;
     const endedAtMs = this.#endedAtMs ?? 0;
+    // The code of a client that is paused within a turn runs ahead. What it does then is void if the client crashes.
+    const diedAtMs = new Map(this.#deaths.map(({ client, atMs }) => [client, atMs]));
+    const hasLived = (name: string, atMs: number): boolean =>
+      name === operatorName || atMs <= (diedAtMs.get(name) ?? Infinity);
     for (const outage of this.#outages) {
       const spell = spells.find(({ node, lostAtMs }) => node === outage.node && lostAtMs === outage.fromMs);
       if (outage.votesFromMs === Infinity) outage.votesFromMs = spell?.healedAtMs ?? Infinity;
@@ -421,19 +426,30 @@ export class Tracer {
       quorums,
       resources,
       endedAtMs,
-      messages: inOrder(this.#messages),
+      messages: inOrder(
+        this.#messages.filter(({ from, sentAtMs, isRepeated }) => isRepeated || hasLived(from, sentAtMs)),
+      ),
       claims: this.#claims,
       counters: this.#counters,
-      leases: this.#leases.toSorted((a, b) => a.fromMs - b.fromMs),
-      calls: this.#calls.map(callOf).toSorted((a, b) => a.fromMs - b.fromMs),
-      accesses: this.#accesses.toSorted((a, b) => a.sentAtMs - b.sentAtMs),
+      leases: this.#leases
+        .filter(({ client, fromMs }) => hasLived(client, fromMs))
+        .toSorted((a, b) => a.fromMs - b.fromMs),
+      calls: this.#calls
+        .map(callOf)
+        .filter(({ client, fromMs }) => hasLived(client, fromMs))
+        .toSorted((a, b) => a.fromMs - b.fromMs),
+      accesses: this.#accesses
+        .filter(({ client, sentAtMs }) => hasLived(client, sentAtMs))
+        .toSorted((a, b) => a.sentAtMs - b.sentAtMs),
       clocks: this.#clocks,
       outages: this.#outages,
       pauses: this.#pauses.toSorted((a, b) => a.fromMs - b.fromMs),
       partitions: this.#partitions,
       deaths: this.#deaths,
       faults: this.#faults,
-      events: events.filter(({ atMs }) => atMs <= endedAtMs).toSorted((a, b) => a.atMs - b.atMs),
+      events: events
+        .filter(({ who, atMs }) => atMs <= endedAtMs && hasLived(who, atMs))
+        .toSorted((a, b) => a.atMs - b.atMs),
     };
   }
 }

@@ -27,7 +27,7 @@ export class ClientProcess implements Actor, Clock {
   #wallOffsetMs = 0;
   #rate = 1;
   #wallRate = 1;
-  #isDead = false;
+  #diedAtMs = Infinity;
   #isUndisturbed = false;
   #timers = 0;
 
@@ -49,7 +49,12 @@ export class ClientProcess implements Actor, Clock {
   }
 
   get isDead(): boolean {
-    return this.#isDead;
+    return this.#diedAtMs < Infinity;
+  }
+
+  /** Whether it lived to send what its code sent at this moment: after a pause within a turn, its code runs ahead. */
+  livedAt(atMs: number): boolean {
+    return atMs <= this.#diedAtMs;
   }
 
   /** Whether a pause or suspension has only just ended: what the process saw before may be out of date. */
@@ -200,7 +205,7 @@ export class ClientProcess implements Actor, Clock {
 
   /** Crashes the process: it runs and sends nothing from here on. */
   die(): void {
-    this.#isDead = true;
+    this.#diedAtMs = this.#world.nowMs;
   }
 
   #wallMs(): number {

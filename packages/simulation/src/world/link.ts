@@ -47,6 +47,8 @@ interface Sent<Reply> {
   readonly faults: readonly PerMessage[];
   readonly dice: Dice;
   readonly departsMs: number;
+  /** When the client sent it: before `departsMs` if it is a repeated message. */
+  readonly sentAtMs: number;
   readonly resolve: (reply: Reply) => void;
   readonly reject: (reason: unknown) => void;
 }
@@ -89,7 +91,16 @@ export class Link {
     return new Promise((resolve, reject) => {
       const { lives: life } = this.#host;
       const departsMs = this.#client.nowMs;
-      const sent: Sent<Reply> = { exchange, life, faults, dice: this.#dice.fork(number), departsMs, resolve, reject };
+      const sent: Sent<Reply> = {
+        exchange,
+        life,
+        faults,
+        dice: this.#dice.fork(number),
+        departsMs,
+        sentAtMs: departsMs,
+        resolve,
+        reject,
+      };
       if (this.#isLost(sent, "request")) this.#trace(sent, undefined);
       else this.#transmit(sent);
       for (const fault of faults) {
@@ -109,6 +120,7 @@ export class Link {
     const request = this.#trace(sent, atMs);
     exchange.departs?.();
     world.at(atMs, phase.input, () => {
+      if (!this.#client.livedAt(sent.sentAtMs)) return exchange.excuse?.();
       if (this.#isAway(sent, request)) return;
       if (request !== undefined) request.readAtMs = world.nowMs;
       const { node } = this.#host;

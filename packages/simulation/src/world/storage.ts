@@ -80,6 +80,7 @@ export class Storage {
       const facts = { client: process.name, attempt, mode, fence, resource, kind, sentAtMs, arrivesAtMs };
       const trace = this.#recorder.tracer?.accesses(facts);
       this.#world.at(arrivesAtMs, phase.input, () => {
+        if (!process.livedAt(sentAtMs)) return;
         if (kind === "write") this.#writes += 1;
         const results = Object.fromEntries(kinds.map((each) => [each, perform(each)])) as Record<
           StorageKind,
