@@ -1,5 +1,5 @@
 /** The truth about locks over time, whatever their clients believe. */
-import type { ClaimTrace, Trace } from "@holdfast/simulation";
+import type { ClaimTrace, QuorumTrace, Trace } from "@holdfast/simulation";
 
 /** A time during which an attempt had claims on enough nodes. */
 export interface HoldSpan {
@@ -13,32 +13,34 @@ export interface HoldSpan {
   readonly untilMs: number;
 }
 
-/** Returns when each attempt had claims on a majority of the nodes. */
-export function holdSpans({ claims, nodes }: Trace): readonly HoldSpan[] {
-  const needed = Math.floor(nodes.length / 2) + 1;
+/** Returns when each attempt had claims on a quorum of each set of nodes of which it needed one. */
+export function holdSpans({ claims, quorums }: Trace): readonly HoldSpan[] {
   const groups = new Map<string, ClaimTrace[]>();
   for (const claim of claims) {
     const key = `${claim.attempt} ${claim.resource}`;
     groups.set(key, [...(groups.get(key) ?? []), claim]);
   }
-  return [...groups.values()].flatMap((group) => spansOf(group, needed));
+  return [...groups.values()].flatMap((group) => spansOf(group, quorums[(group[0]?.epoch ?? 1) - 1] ?? []));
 }
 
-/** Returns when so many claims of one attempt on one resource were in force. */
-function spansOf(claims: readonly ClaimTrace[], needed: number): HoldSpan[] {
+/** Returns when claims of one attempt on one resource were in force on each quorum. */
+function spansOf(claims: readonly ClaimTrace[], quorums: readonly QuorumTrace[]): HoldSpan[] {
   const changes = claims
-    .flatMap(({ fromMs, untilMs }) => [
-      { atMs: fromMs, by: 1 },
-      { atMs: untilMs, by: -1 },
+    .flatMap(({ node, fromMs, untilMs }) => [
+      { node, atMs: fromMs, isClaimed: true },
+      { node, atMs: untilMs, isClaimed: false },
     ])
-    .sort((a, b) => a.atMs - b.atMs || a.by - b.by);
+    .sort((a, b) => a.atMs - b.atMs || Number(a.isClaimed) - Number(b.isClaimed));
   const [{ attempt, client } = { attempt: "", client: "" }] = claims;
   const spans: HoldSpan[] = [];
-  let [count, fromMs] = [0, 0];
-  for (const { atMs, by } of changes) {
-    if (by === 1 && count === needed - 1) fromMs = atMs;
-    if (by === -1 && count === needed) spans.push({ attempt, client, fromMs, untilMs: atMs });
-    count += by;
+  const claimed = new Set<string>();
+  let fromMs: number | undefined;
+  for (const { node, atMs, isClaimed } of changes) {
+    if (isClaimed) claimed.add(node);
+    else claimed.delete(node);
+    const holds = quorums.every(({ nodes, needed }) => nodes.filter((name) => claimed.has(name)).length >= needed);
+    if (!holds && fromMs !== undefined) spans.push({ attempt, client, fromMs, untilMs: atMs });
+    fromMs = holds ? (fromMs ?? atMs) : undefined;
   }
   return spans;
 }
