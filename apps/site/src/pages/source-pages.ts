@@ -1,5 +1,4 @@
 /** Pages that show the source files and folders that other pages link to. */
-import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { extname, join, resolve } from "node:path";
 import { linkedFiles } from "./links.ts";
@@ -15,13 +14,24 @@ interface SourcePage {
 
 /** Returns a page for each file and folder of the repository, other than pages, that a page links to. */
 export function sourcePages(): SourcePage[] {
-  const pages = execFileSync("git", ["ls-files", "*.md"], { cwd: root, encoding: "utf8" }).split("\n").filter(isPage);
+  const pages = filesBelow("").filter(isPage);
   const linked = pages.flatMap((page) => linkedFiles(readFileSync(join(root, page), "utf8"), join(root, page), root));
   const files = [...new Set(linked)].filter((file) => !isPage(file));
   return files.map((file) => ({
     params: { file: sourceSlug(file) },
     content: statSync(join(root, file)).isDirectory() ? folderPage(file, files) : filePage(file),
   }));
+}
+
+/** Returns the files of a folder of the repository, except hidden, installed and built ones. Works without Git. */
+function filesBelow(folder: string): string[] {
+  const entries = readdirSync(join(root, folder), { withFileTypes: true });
+  return entries.flatMap((entry) => {
+    const path = join(folder, entry.name);
+    if (entry.isFile()) return path;
+    const isLeftOut = /^(\..*|node_modules|dist|reports)$/.test(entry.name);
+    return entry.isDirectory() && !isLeftOut ? filesBelow(path) : [];
+  });
 }
 
 /** Files with more characters are shown without colors, which would make the page ten times as large. */

@@ -1,0 +1,8 @@
+import { expect, test, vi } from "vitest";
+import { sourcePages } from "../src/pages/source-pages.ts";
+
+test("sourcePages() shows linked files and folders in a copy without Git, too", () => {
+  vi.stubEnv("PATH", "");
+  const shown = sourcePages().map(({ params }) => params.file);
+  expect(shown).toEqual(expect.arrayContaining(["docs/compose-yaml", "docs/decisions"]));
+});
