@@ -104,7 +104,7 @@ function routeOfCode(code: string, page: string, modules: readonly ReferenceModu
   // `lock.fence` is a member of `Lock`, as programs name their variables.
   const owner = member === undefined ? name : name.replace(/^./, (letter) => letter.toUpperCase());
   const symbol = symbolNamed(owner, page, modules, (one) =>
-    member === undefined ? isNamedBy(one, call) : one.members[member] !== undefined,
+    member === undefined ? isNamedBy(one, call) : Object.hasOwn(one.members, member),
   );
   if (symbol === undefined) return undefined;
   const anchor = member === undefined ? "" : `#${symbol.members[member]}`;

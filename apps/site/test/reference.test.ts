@@ -67,7 +67,9 @@ describe("linkSymbols()", () => {
   });
 
   it("leaves words alone that are no symbol, or a function that is not called", () => {
-    expect(linksOf("`election`, `lock.color`, `Redlock of another kind`, `ttlMs: 5`, `Lock.x.y`")).toEqual([]);
+    expect(
+      linksOf("`election`, `lock.color`, `lock.constructor`, `Redlock of another kind`, `ttlMs: 5`, `Lock.x.y`"),
+    ).toEqual([]);
   });
 
   it("links a name of two packages only on the pages of one of them", () => {
