@@ -4,6 +4,7 @@ import {
   type Comment,
   type CommentDisplayPart,
   CommentTag,
+  DeclarationReflection,
   type PageDefinition,
   type ProjectReflection,
   type ReferenceReflection,
@@ -59,7 +60,8 @@ export class ReferenceTheme extends MarkdownTheme {
     const { getCommentParts } = context.helpers;
     const { comment } = context.partials;
     Object.assign(context.helpers, {
-      getCommentParts: (parts: CommentDisplayPart[]) => getCommentParts(parts.map((part) => withFile(part, page))),
+      getCommentParts: (parts: CommentDisplayPart[]) =>
+        getCommentParts(parts.map((part) => withFile(withOrigin(part), page))),
     });
     Object.assign(context.partials, {
       comment: (model: Comment, options: object) =>
@@ -77,12 +79,15 @@ function titleOf(model: Reflection): string {
   return model.kind === ReflectionKind.Function ? `${model.name}()` : model.name;
 }
 
-/** Returns the line that imports a symbol, for the top of its page. */
-export function importOf({ page: { model } }: MarkdownThemeContext): string {
+/** Returns the line that imports a symbol, for the top of its page, and the other modules that export it. */
+export function importOf({ page: { model, project } }: MarkdownThemeContext): string {
   if (model.parent?.kind !== ReflectionKind.Module) return "";
   const isType = model.kindOf([ReflectionKind.Interface, ReflectionKind.TypeAlias]);
   const code = `import ${isType ? "type " : ""}{ ${model.name} } from "${model.parent.name}";`;
-  return `\`\`\`ts\n${code}\n\`\`\``;
+  const references = project.getReflectionsByKind(ReflectionKind.Reference) as ReferenceReflection[];
+  const others = references.filter((reference) => reference.tryGetTargetReflectionDeep() === model);
+  const list = others.map(({ parent }) => `\`${parent?.name}\``).join(", ");
+  return `\`\`\`ts\n${code}\n\`\`\`${list && `\n\nAlso exported by ${list}.`}`;
 }
 
 /** Describes the parameters and the result of a function, whose types its signature shows. */
@@ -125,6 +130,13 @@ function errorNamed(name: string, project: ProjectReflection): CommentDisplayPar
   const target = project.getReflectionsByKind(ReflectionKind.Class).find((known) => known.name === name);
   if (target === undefined) return { kind: "code", text: `\`${name}\`` };
   return { kind: "inline-tag", tag: "@linkcode", text: name, target };
+}
+
+/** Lets a link to a member lead to where it is declared: TypeDoc takes any interface that inherits it. */
+function withOrigin(part: CommentDisplayPart): CommentDisplayPart {
+  if (part.kind !== "inline-tag" || !(part.target instanceof DeclarationReflection)) return part;
+  const origin = part.target.inheritedFrom?.reflection;
+  return origin === undefined ? part : { ...part, target: origin };
 }
 
 /** Lets a link to a file lead to this file, instead of a copy in the reference. */

@@ -102,6 +102,10 @@ function arrange(project: ProjectReflection, entryPoints: readonly Documentation
   for (const symbol of project.getReflectionsByKind(ReflectionKind.ClassOrInterface) as DeclarationReflection[]) {
     for (const { children } of symbol.groups ?? []) children.sort(by(isInherited));
   }
+  for (const symbol of project.getReflectionsByKind(ReflectionKind.Function) as DeclarationReflection[]) {
+    // The comment of a function is that of its signature. This one is that of the export: a module's, before its first.
+    delete symbol.comment;
+  }
   for (const reference of project.getReflectionsByKind(ReflectionKind.Reference) as ReferenceReflection[]) {
     const { comment, signatures } = reference.getTargetReflectionDeep() as DeclarationReflection;
     const text = comment ?? signatures?.[0]?.comment;

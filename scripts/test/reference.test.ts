@@ -50,6 +50,36 @@ const entry = `import { OddError } from "./main.ts";
 export { OddError };
 `;
 
+const votes = `/** A person. */
+export interface Person {
+  /** Their name. */
+  readonly name: string;
+}
+
+/** A person who votes. */
+export interface Voter extends Person {
+  /** The chosen one. */
+  readonly choice: string;
+}
+
+/**
+ * Counts votes for each {@link Person.name}.
+ *
+ * @example
+ * \`\`\`ts
+ * count({ twice: true });
+ * \`\`\`
+ */
+export function count(options: { twice?: boolean }): void {
+  void options;
+}
+`;
+
+const other = `/** What counts votes. */
+
+export { count, type Voter, type Person } from "./votes.ts";
+`;
+
 const pages = new Map<string, string>();
 let shortcomings: readonly string[];
 let symbols: unknown;
@@ -59,16 +89,22 @@ beforeAll(async () => {
     const write = (name: string, text: string) => writeFile(join(folder, name), text);
     await write("main.ts", main);
     await write("entry.ts", entry);
+    await write("votes.ts", votes);
+    await write("other.ts", other);
     await write("page.md", "# Votes\n");
     const compilerOptions = { target: "ES2022", module: "NodeNext", strict: true, types: [], noEmit: true };
     const settings = { ...compilerOptions, allowImportingTsExtensions: true };
-    await write("tsconfig.json", JSON.stringify({ compilerOptions: settings, files: ["main.ts", "entry.ts"] }));
+    await write(
+      "tsconfig.json",
+      JSON.stringify({ compilerOptions: settings, files: ["main.ts", "entry.ts", "other.ts"] }),
+    );
     const options = { extends: [join(scripts, "reference/typedoc.json")], tsconfig: "./tsconfig.json" };
     await write("typedoc.json", JSON.stringify(options));
 
     const modules = [
       { name: "@scope/main", file: join(folder, "main.ts") },
       { name: "@scope/main/entry", file: join(folder, "entry.ts") },
+      { name: "@scope/other", file: join(folder, "other.ts") },
     ];
     const reference = await readReference(modules, join(folder, "typedoc.json"));
     await reference.write(join(folder, "reference"));
@@ -105,6 +141,10 @@ describe("write()", () => {
       "main/election-function.md",
       "main/entry/index.md",
       "main/index.md",
+      "other/Person.md",
+      "other/Voter.md",
+      "other/count.md",
+      "other/index.md",
     ]);
   });
 
@@ -114,6 +154,15 @@ describe("write()", () => {
     expect(page).toContain("- `name`: its name");
     expect(page).toContain('**Example**\n\n```ts\nelection("a");\n```');
     expect(pages.get("main/Election.md")).toContain('import type { Election } from "@scope/main";');
+  });
+
+  it("names the other modules that export a symbol", () => {
+    expect(pages.get("main/OddError.md")).toContain("```\n\nAlso exported by `@scope/main/entry`.\n");
+    expect(pages.get("main/Election.md")).not.toContain("Also exported");
+  });
+
+  it("shows the properties of a parameter without a named type", () => {
+    expect(pages.get("other/count.md")).toContain("`twice?`: `boolean`");
   });
 
   it("lists what a function throws, with links", () => {
@@ -126,6 +175,14 @@ describe("write()", () => {
     expect(page).toContain("see [Election](Election.md), and [a page](../../page.md#votes)");
   });
 
+  it("links to a member where it is declared, even if others inherit it", () => {
+    expect(pages.get("other/count.md")).toContain("[Person.name](Person.md#name)");
+  });
+
+  it("describes the first function that a module exports with its own comment", () => {
+    expect(pages.get("other/index.md")).toContain("| [count](count.md) | Counts votes for each");
+  });
+
   it("describes each module on the first page, with the comment at its beginning", () => {
     expect(pages.get("index.md")).toContain("| [@scope/main](main/index.md) | What the package is for. |");
   });
@@ -136,7 +193,7 @@ describe("write()", () => {
 
   it("lists all symbols for the site", () => {
     const error = { name: "OddError", kind: "class", page: "main/OddError.md", members: { degree: "degree" } };
-    expect(symbols).toEqual([
+    expect(symbols).toMatchObject([
       {
         name: "@scope/main",
         page: "main/index.md",
@@ -148,6 +205,7 @@ describe("write()", () => {
         ],
       },
       { name: "@scope/main/entry", page: "main/entry/index.md", symbols: [error] },
+      { name: "@scope/other" },
     ]);
   });
 });
