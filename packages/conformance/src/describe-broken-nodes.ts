@@ -9,7 +9,7 @@ import { type Offers, type Proof, proofOf } from "./topics.ts";
 
 /** Options of {@link describeBrokenNodes}. */
 export interface DescribeBrokenNodesOptions extends DescribeLockNodeOptions {
-  /** The broken nodes to test. Default: {@link brokenNodes}, which the suite is known to catch. */
+  /** The broken nodes to test. Default: `brokenNodes`, which the suite is known to catch. */
   readonly brokenNodes?: readonly BrokenNode[];
 }
 
