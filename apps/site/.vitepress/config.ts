@@ -46,6 +46,8 @@ function withoutOtherPages(html: string, page: string, outDir: string): string {
   return html.replace(tag, () => `<script>${metadata.replace(list, () => own)}</script>`);
 }
 
+const icon = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><path fill="#3451b2" d="M4 7V5a4 4 0 0 1 8 0v2h1v7H3V7zm2 0h4V5a2 2 0 0 0-4 0z"/></svg>`;
+
 /** The site's pages are the Markdown files of the repository, where they are. */
 export default defineConfig({
   srcDir: root,
@@ -57,6 +59,7 @@ export default defineConfig({
   // Otherwise each page contains the list of all pages, and the navigation of all of them.
   metaChunk: true,
   lang: "en",
+  head: [["link", { rel: "icon", href: `data:image/svg+xml,${encodeURIComponent(icon)}` }]],
   title: "Holdfast",
   description: "Distributed locks for TypeScript that state what they guarantee, and keep it.",
   markdown: {
