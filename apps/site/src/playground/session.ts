@@ -74,24 +74,30 @@ export function useSession(): Session {
   const stepList = computed(() => (run.value === undefined ? [0] : steps(run.value.trace)));
   const scale = computed(() => timeScale(stepList.value));
   const moment = computed(() => run.value && momentAt(run.value.trace, atMs.value));
-  const bar = addressBar(() => writeAddress({ ...address.value, atMs: atMs.value || undefined }), load);
+  const bar = addressBar(hashNow, load);
   let simulator: ReturnType<typeof startSimulator> | undefined;
+  let unreadable: string | undefined;
 
   /** Simulates the run of an address. Only the latest one is shown. */
   async function simulate(wanted: Address): Promise<void> {
-    [address.value, isBusy.value, error.value] = [wanted, true, undefined];
+    [address.value, isBusy.value, error.value, unreadable] = [wanted, true, undefined, undefined];
+    const isWanted = (): boolean => address.value === wanted && unreadable === undefined;
     try {
-      simulator ??= startSimulator();
+      simulator ??= startSimulator(() => {
+        simulator = undefined;
+      });
       const seen = await simulator.simulate(wanted);
-      if (address.value !== wanted) return;
+      if (!isWanted()) return;
+      stop();
       [run.value, isBusy.value] = [seen, false];
       atMs.value = Math.min(wanted.atMs ?? 0, seen.trace.endedAtMs);
     } catch (cause) {
-      if (address.value === wanted) fail(cause instanceof Error ? cause.message : String(cause));
+      if (isWanted()) fail(`The run failed: ${cause instanceof Error ? cause.message : cause}.`);
     }
   }
 
   function fail(message: string): void {
+    stop();
     [run.value, isBusy.value, error.value] = [undefined, false, message];
   }
 
@@ -100,8 +106,15 @@ export function useSession(): Session {
     stop();
     said.value = "";
     const parsed = readAddress(hash);
-    if ("error" in parsed) fail(parsed.error);
-    else void simulate(parsed);
+    if ("error" in parsed) {
+      unreadable = hash;
+      fail(parsed.error);
+    } else void simulate(parsed);
+  }
+
+  /** Returns what the address of the page should have after `#`: as it is, if it cannot be read. */
+  function hashNow(): string {
+    return unreadable ?? writeAddress({ ...address.value, atMs: atMs.value || undefined });
   }
 
   function stop(): void {
@@ -134,19 +147,17 @@ export function useSession(): Session {
   function open(subject: Subject): void {
     stop();
     [atMs.value, said.value] = [0, ""];
-    address.value = { subject, faults: [], atMs: undefined };
+    void simulate({ subject, faults: [], atMs: undefined });
     bar.push();
-    void simulate(address.value);
   }
 
   async function change(faults: readonly PlayFault[]): Promise<void> {
     stop();
     // The address keeps whole microseconds: the cursor moves to where the fault strikes.
     atMs.value = wholeMicroseconds(atMs.value);
-    const wanted = { ...address.value, faults, atMs: atMs.value };
-    address.value = wanted;
+    const simulated = simulate({ ...address.value, faults, atMs: atMs.value });
     bar.push();
-    await simulate(wanted);
+    await simulated;
     say();
   }
 
@@ -202,17 +213,21 @@ interface AddressBar {
 function addressBar(hashNow: () => string, load: (hash: string) => void): AddressBar {
   let timer: ReturnType<typeof setTimeout> | undefined;
   let path = "";
-  const follow = (): void => {
-    if (location.pathname === path && location.hash !== hashNow()) load(location.hash);
-  };
   const stopTimer = (): void => {
     clearTimeout(timer);
     timer = undefined;
   };
+  // While the reader leaves, this page is still shown, and the address is already that of the next one.
+  const isHere = (): boolean => location.pathname === path;
+  const follow = (): void => {
+    if (!isHere() || location.hash === hashNow()) return;
+    stopTimer();
+    load(location.hash);
+  };
   const flush = (): string => {
     stopTimer();
     // The router of the site keeps its own notes in the state.
-    if (location.hash !== hashNow()) history.replaceState(history.state, "", hashNow());
+    if (isHere() && location.hash !== hashNow()) history.replaceState(history.state, "", hashNow());
     return location.href;
   };
   return {

@@ -14,8 +14,12 @@ export interface Simulator {
   close(): void;
 }
 
-/** Starts the worker. */
-export function startSimulator(): Simulator {
+/**
+ * Starts the worker.
+ *
+ * @param onBroken called when the worker could not be loaded: it never answers again
+ */
+export function startSimulator(onBroken: () => void): Simulator {
   const worker = new Worker(new URL("./worker.ts", import.meta.url), { type: "module" });
   const waiting = new Map<number, { resolve(run: PlayedRun): void; reject(error: Error): void }>();
   let ids = 0;
@@ -26,6 +30,8 @@ export function startSimulator(): Simulator {
     else call?.reject(new Error(data.error));
   });
   worker.addEventListener("error", ({ message }) => {
+    worker.terminate();
+    onBroken();
     for (const { reject } of waiting.values()) reject(new Error(message || "the simulation could not be loaded"));
     waiting.clear();
   });
