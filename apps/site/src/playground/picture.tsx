@@ -7,8 +7,9 @@ import {
   ref,
   shallowRef,
   type VNode,
+  watch,
 } from "vue";
-import type { ClientMoment, LockMoment, Moment, NodeMoment, StorageMoment } from "./moment.ts";
+import type { ClientMoment, LockMoment, MessageMoment, Moment, NodeMoment, StorageMoment } from "./moment.ts";
 import { clientOf, clockOffset, hueOf, isWrong, ms, signOf, storageNames, storagesToShow, wordOf } from "./words.ts";
 
 /** What the picture shows. */
@@ -45,13 +46,21 @@ export const Picture: DefineSetupFnComponent<PictureProps> = defineComponent(
       });
       if (root.value) for (const row of [root.value, ...root.value.querySelectorAll(".row")]) observer.observe(row);
     });
+    // One more storage changes the cards of its row, and need not change the size of the row.
+    watch(
+      () => storagesToShow(props.trace).length,
+      () => {
+        if (root.value) places.value = placesIn(root.value);
+      },
+      { flush: "post" },
+    );
     onBeforeUnmount(() => observer?.disconnect());
     return () => {
       const { trace, moment, target, choose } = props;
       return (
         <div class="picture" ref={root} data-at-ms={moment.atMs}>
           {places.value.size > 0 && <Traffic trace={trace} moment={moment} places={places.value} />}
-          <div class="row nodes" style={{ "--columns": moment.nodes.length > 7 ? "auto-fit" : moment.nodes.length }}>
+          <div class={["row nodes", { many: moment.nodes.length > 7 }]} style={{ "--columns": moment.nodes.length }}>
             {moment.nodes.map((node) => (
               <NodeCard key={node.name} node={node} trace={trace} isTarget={target === node.name} choose={choose} />
             ))}
@@ -61,6 +70,7 @@ export const Picture: DefineSetupFnComponent<PictureProps> = defineComponent(
               <ClientCard
                 key={client.name}
                 client={client}
+                claimed={claimedBy(client.name, moment)}
                 trace={trace}
                 isTarget={target === client.name}
                 choose={choose}
@@ -140,7 +150,17 @@ function shortName(client: string): string {
   return client.replace(/^client /, "client\u00A0");
 }
 
-function ClientCard({ client, trace, isTarget, choose }: CardProps & { readonly client: ClientMoment }): VNode {
+interface ClientProps extends CardProps {
+  readonly client: ClientMoment;
+  /** On how many nodes it has claims, whether it knows of them or not. */
+  readonly claimed: number;
+}
+
+function claimedBy(client: string, { nodes }: Moment): number {
+  return nodes.filter(({ claims }) => claims.some((claim) => claim.client === client)).length;
+}
+
+function ClientCard({ client, claimed, trace, isTarget, choose }: ClientProps): VNode {
   const { name, pausedUntilMs, clockAheadMs, locks } = client;
   const state = client.state === "crashed" ? "crashed" : pausedUntilMs === undefined ? "runs" : "paused";
   const wrong = locks.find(isWrong);
@@ -163,7 +183,7 @@ function ClientCard({ client, trace, isTarget, choose }: CardProps & { readonly 
         <dt>Believes</dt>
         <dd data-believes={lock ? "holds" : ""}>{believes(client, lock)}</dd>
         <dt>Truth</dt>
-        <dd data-truth>{truthOf(client, lock, trace)}</dd>
+        <dd data-truth>{truthOf(client, lock, claimed, trace)}</dd>
         {isOff(clockAheadMs) && (
           <>
             <dt>Clock</dt>
@@ -200,16 +220,16 @@ function believes({ locks, state, waitsFor }: ClientMoment, lock: LockMoment | u
 
 function verdictOf({ hasMajority, rivals }: LockMoment): string {
   if (!hasMajority) return "Wrong: the lock is lost";
-  return rivals.length === 0 ? "Right" : "Not alone: another client acts, too";
+  return rivals.length === 0 ? "Right" : "Not alone: another client believes the same";
 }
 
-function truthOf({ state, unread }: ClientMoment, lock: LockMoment | undefined, { nodes }: Trace): string {
-  if (state === "crashed") return "it is gone";
+function truthOf({ unread }: ClientMoment, lock: LockMoment | undefined, claimed: number, { nodes }: Trace): string {
   const mail = unread === 0 ? "" : `; ${unread} unread ${unread === 1 ? "message" : "messages"}`;
-  if (lock === undefined) return `has no lock${mail}`;
-  const believe = lock.rivals.length === 1 ? "believes" : "believe";
-  const others = lock.rivals.length === 0 ? "" : `; ${lock.rivals.join(" and ")} ${believe} to hold it, too`;
-  return `claim on ${lock.nodes.length} of ${nodes.length} nodes${others}${mail}`;
+  const { rivals = [], nodes: { length: kept } = { length: claimed } } = lock ?? {};
+  if (lock === undefined && kept === 0) return `no claim${mail}`;
+  const believe = rivals.length === 1 ? "believes it has" : "believe they have";
+  const others = rivals.length === 0 ? "" : `; ${rivals.join(" and ")} also ${believe} the lock`;
+  return `claim on ${kept} of ${nodes.length} nodes${others}${mail}`;
 }
 
 function FaultsButton(props: {
@@ -325,6 +345,8 @@ function Traffic({ trace, moment, places }: TrafficProps): VNode {
     edge(places, client, "bottom", kinds.indexOf(kind), kinds.length),
     edge(places, kind, "top", trace.clients.indexOf(client), trace.clients.length),
   ];
+  // The operator of a seed has no card.
+  const isOfClient = (message: MessageMoment): boolean => places.has(clientOf(message));
   return (
     <svg class={["traffic", { crowded: moment.messages.length > mostWords }]} aria-hidden="true">
       {trace.clients.flatMap((client) => [
@@ -334,7 +356,7 @@ function Traffic({ trace, moment, places }: TrafficProps): VNode {
         }),
         ...kinds.map((kind) => <Link key={`${client} ${kind}`} ends={toStorage(client, kind)} cut={undefined} />),
       ])}
-      {moment.messages.map((message) => {
+      {moment.messages.filter(isOfClient).map((message) => {
         const { id, part, from, to, isLost, progress } = message;
         const client = clientOf(message);
         const [start, end] = link(client, part === "request" ? to : from);
