@@ -35,7 +35,7 @@ export interface BadAddress {
 }
 
 /** The most faults that a reader can add. */
-const mostFaults = 30;
+export const mostFaults = 30;
 
 /** A long time, in milliseconds: no moment and no duration of an address exceeds it. */
 const longestMs = 86_400_000;

@@ -1,6 +1,7 @@
 import { nextTick, type VNode } from "vue";
+import { mostFaults } from "./address.ts";
 import { wholeMicroseconds } from "./free-play.ts";
-import { clientActions, type HandContext, nodeActions } from "./hand-faults.ts";
+import { clientActions, type HandAction, type HandContext, nodeActions } from "./hand-faults.ts";
 import type { Session } from "./session.ts";
 import { ms } from "./words.ts";
 import type { FaultInWords } from "./worker.ts";
@@ -25,18 +26,25 @@ export function FaultsPanel({ session, ttlMs, target, close }: FaultsPanelProps)
   const isNode = trace.nodes.includes(target);
   const context: HandContext = { trace, faults: address.value.faults, atMs: wholeMicroseconds(atMs.value), ttlMs };
   const actions = isNode ? nodeActions(target, context) : clientActions(target, context);
+  const isOver = atMs.value >= trace.endedAtMs;
+  const isPossible = (faults: HandAction["faults"]): boolean =>
+    !isOver && faults !== undefined && faults.length <= mostFaults;
   return (
     <section class="faults-panel" aria-label={`Faults of ${target}`} data-faults-panel={target}>
       <h2 tabindex="-1" id="pg-faults-title">
         {isNode ? `Node ${target}` : target} at {ms(atMs.value)}
       </h2>
+      {isOver && <p data-note>The run has ended. Go back in time to add a fault.</p>}
+      {!isOver && address.value.faults.length >= mostFaults && (
+        <p data-note>{`These are ${mostFaults} faults. Remove one to add another.`}</p>
+      )}
       <div class="actions">
         {actions.map(({ id, label, faults }) => (
           <button
             key={id}
             type="button"
             data-action={id}
-            disabled={faults === undefined}
+            disabled={!isPossible(faults)}
             onClick={() => faults && keepFocus(change(faults), "pg-faults-title")}
           >
             {label}
