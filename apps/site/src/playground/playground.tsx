@@ -53,7 +53,7 @@ const Playground: DefineSetupFnComponent<object> = defineComponent(() => {
       >
         <Content class="lead" />
         {/* A browser that runs scripts has a text in it, no element: it must not be compared. */}
-        <noscript innerHTML="The playground needs JavaScript. The page “Choosing a lock” says in words what it shows." />
+        <noscript innerHTML='The playground needs JavaScript. <a href="/guarantees">Guarantees</a> says it in words.' />
         <Chooser session={session} />
         {error.value !== undefined && (
           <div class="notice bad" role="alert" data-error>
@@ -183,9 +183,10 @@ function Clock({ session }: SessionProps): VNode {
         {button("Step forward", "M4 2v12l9-6z", () => step(1))}
         {button("To the end", "M12 2h2v12h-2zM2 2v12l9-6z", () => seek(steps.value[last] ?? 0))}
       </div>
-      <output class="now" data-now={atMs.value}>
+      {/* No <output>: screen readers would read each frame while time runs. */}
+      <span class="now" data-now={atMs.value}>
         {ms(atMs.value)}
-      </output>
+      </span>
       <input
         class="slider"
         type="range"
@@ -223,7 +224,7 @@ const CopyLink: DefineSetupFnComponent<SessionProps> = defineComponent(
   ({ session }: SessionProps) => {
     const text = ref("");
     watch([session.atMs, session.address], () => {
-      text.value = "";
+      if (!session.isPlaying.value) text.value = "";
     });
     async function copy(): Promise<void> {
       const link = session.link();
