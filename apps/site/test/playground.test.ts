@@ -11,9 +11,10 @@ import { show, useBrowser } from "./support/site.ts";
 
 const open = useBrowser();
 
-/** Opens the playground at an address, and waits for its run. */
-async function openPlayground(hash = ""): Promise<Page> {
+/** Opens the playground at an address, and waits for its run. With a clock, the test can let time of the page pass. */
+async function openPlayground(hash = "", { hasClock = false } = {}): Promise<Page> {
   const tab = await (await open()).newPage();
+  if (hasClock) await tab.clock.install();
   await show(tab, `/playground${hash}`);
   await ready(tab);
   return tab;
@@ -180,7 +181,115 @@ test("links of the playground lead to other pages, and back leads to the same mo
   expect(new URL(tab.url()).hash).toBe(hash);
 });
 
+describe("address that cannot be read", () => {
+  const failed = "[data-playground][data-state=failed]";
+  const enter = (tab: Page, hash: string): Promise<void> =>
+    tab.evaluate((wanted) => {
+      location.hash = wanted;
+    }, hash);
+
+  test("stays as it is while a run played before, and going back shows the run again", async () => {
+    const tab = await openPlayground("#story=pause", { hasClock: true });
+    await tab.locator("[data-play]").click();
+    await enter(tab, "#story=nonsense");
+    await tab.locator(failed).waitFor();
+    await tab.clock.fastForward(10_000);
+    expect(new URL(tab.url()).hash).toBe("#story=nonsense");
+    await tab.goBack();
+    await ready(tab);
+    expect(await tab.locator("[data-story=pause]").getAttribute("aria-pressed")).toBe("true");
+  });
+});
+
+test("time that runs while the reader leaves does not change the address of the next page", async () => {
+  const tab = await openPlayground("#story=pause", { hasClock: true });
+  let release = (): void => {};
+  const held = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  await tab.route(/guarantees\.md.*\.js$/, (route) => held.then(() => route.continue()));
+  await tab.locator("[data-play]").click();
+  await tab.locator(".VPNavBarMenuLink[href='/guarantees']").click();
+  await tab.waitForURL(/guarantees/);
+  await tab.clock.fastForward(10_000);
+  release();
+  await tab.locator(".vp-doc h1").waitFor();
+  expect(new URL(tab.url()).hash).toBe("");
+});
+
+test("a simulation that could not be loaded is loaded again by the next run", async () => {
+  const tab = await (await open()).newPage();
+  await tab.route(/assets\/worker/, (route) => route.abort(), { times: 1 });
+  await show(tab, "/playground");
+  expect(await tab.locator("[data-error] p").textContent()).toMatch(/^The run failed: .*\.$/);
+  await button(tab, "Open the first story").click();
+  await ready(tab);
+  expect(await tab.locator("[data-play]").isEnabled()).toBe(true);
+});
+
+describe("picture", () => {
+  test("draws links to each storage, when the next run has one more", async () => {
+    const tab = await openPlayground("#story=late-write");
+    expect(await tab.locator("[data-storage]").count()).toBe(2);
+    await tab.locator("[data-story=late-write-between]").click();
+    await ready(tab);
+    expect(await tab.locator("[data-storage]").count()).toBe(3);
+    await expect.poll(() => tab.locator(".traffic .link line[x2='0'][y2='0']").count()).toBe(0);
+  });
+
+  test("draws no message of the operator, who has no card", async () => {
+    const { trace } = await runOf("#healed=3");
+    const sent = trace.messages.find(({ from }) => from === "operator");
+    const atMs = ((sent?.sentAtMs ?? 0) + (sent?.arrivesAtMs ?? 0)) / 2;
+    const tab = await openPlayground(`#healed=3&t=${atMs.toFixed(3)}`);
+    expect(momentAt(trace, await momentOn(tab)).messages.map(({ from }) => from)).toContain("operator");
+    await tab.locator(".traffic .link").first().waitFor();
+    expect(await tab.locator(".traffic .dot", { hasText: "raise floor" }).count()).toBe(0);
+  });
+
+  test("shows the claims of a client that has no lock, or has crashed", async () => {
+    const truth = (tab: Page): Promise<string | null> =>
+      tab.locator("[data-client='client 1'] [data-truth]").textContent();
+    expect(await truth(await openPlayground("#story=lost-reply&t=3"))).toBe("claim on 5 of 5 nodes");
+    expect(await truth(await openPlayground("#play=&do=kill:1:50&t=80"))).toBe("claim on 3 of 5 nodes");
+  });
+
+  test("keeps the words of ten nodes in one line each", async () => {
+    const tab = await openPlayground("#changing=3");
+    const heights = await tab
+      .locator("[data-counter]")
+      .evaluateAll((items) => items.map((item) => item.getBoundingClientRect().height));
+    expect(heights).toHaveLength(10);
+    expect(Math.max(...heights)).toBeLessThan(40);
+  });
+});
+
+test("the moment is in no live region, which would be read aloud at each frame", async () => {
+  const tab = await openPlayground();
+  const regions = "output, [role=status], [role=alert], [aria-live]";
+  expect(await tab.locator("[data-now]").evaluate((now, seen) => now.closest(seen), regions)).toBeNull();
+});
+
 describe("fault by hand", () => {
+  test("is impossible when the run has ended", async () => {
+    const tab = await openPlayground("#story=pause&t=80000");
+    await tab.locator("[data-faults-of=A]").click();
+    expect(await tab.locator("[data-faults-panel] [data-action]:enabled").count()).toBe(0);
+    expect(await tab.locator("[data-faults-panel] [data-note]").textContent()).toMatch(/has ended/);
+  });
+
+  test("is impossible if the address could not name it", async () => {
+    const faults = Array.from({ length: 30 }, (_, index) => `clock:A:${100 + index}:5`);
+    const tab = await openPlayground(`#play=&do=${faults.join(",")}&t=200`);
+    await tab.locator("[data-faults-of=C]").click();
+    expect(await tab.locator("[data-faults-panel] [data-action]:enabled").count()).toBe(0);
+    await tab.locator("[data-added-faults]").getByRole("button", { name: "Remove" }).first().click();
+    await ready(tab);
+    await tab.locator("[data-faults-panel] [data-action=crash]").click();
+    await ready(tab);
+    expect(await tab.locator("[data-added-faults] li").count()).toBe(30);
+  });
+
   test("strikes at the cursor, changes nothing before it, and can be removed", async () => {
     const tab = await openPlayground("#play=");
     const node = tab.locator("[data-node=C] [data-state]");
