@@ -255,7 +255,7 @@ describe("picture", () => {
   });
 
   test("keeps the words of ten nodes in one line each", async () => {
-    const tab = await openPlayground("#changing=3");
+    const tab = await openPlayground("#changing=3&t=61000");
     const heights = await tab
       .locator("[data-counter]")
       .evaluateAll((items) => items.map((item) => item.getBoundingClientRect().height));
@@ -326,6 +326,18 @@ describe("fault by hand", () => {
     const wrong = tab.locator(`[data-client="${name}"][data-wrong=true]`);
     await stepUntil(tab, wrong);
     expect(await wrong.textContent()).toMatch(/holds/);
+  });
+});
+
+test.each([390, 640, 1280])("the clock can be pressed at the end of a page %d px wide", async (width) => {
+  const tab = await (await open({ viewport: { width, height: 500 } })).newPage();
+  await show(tab, "/playground");
+  await ready(tab);
+  await tab.evaluate(() => scrollTo(0, document.body.scrollHeight));
+  await tab.waitForFunction(() => {
+    const play = document.querySelector("[data-play]");
+    const { left = 0, top = 0 } = play?.getBoundingClientRect() ?? {};
+    return document.elementFromPoint(left + 8, top + 8) === play;
   });
 });
 
