@@ -265,9 +265,9 @@ export class Claims {
     };
   }
 
-  /** Runs a statement that belongs to no request. */
+  /** Runs a statement that belongs to no request, again if it conflicts with another transaction. */
   run(statement: Statement, values: readonly Value[], resources: readonly string[] = []): Promise<readonly Row[]> {
-    return this.#query({ resources, timeoutMs: patienceMs }, statement, values);
+    return this.#repeat(() => this.#query({ resources, timeoutMs: patienceMs }, statement, values));
   }
 
   async #script(text: string): Promise<readonly Row[]> {

@@ -36,3 +36,26 @@ test.each(["read committed", "repeatable read", "serializable"])(
     await node.close();
   },
 );
+
+test("watch() and inspect() repeat a statement that PostgreSQL could not serialize", async () => {
+  const { connectionString } = await startServer();
+  const { node, pool } = openClient(connectionString);
+  const refused: string[] = [];
+  let isConflicting = false;
+  pool.on("connect", (client) => {
+    const query = client.query.bind(client) as (config: { readonly text: string }) => Promise<unknown>;
+    const conflicting = (config: { readonly text: string }): Promise<unknown> => {
+      if (!isConflicting || !config.text.includes("holdfast_locks")) return query(config);
+      isConflicting = false;
+      refused.push(config.text);
+      return Promise.reject(Object.assign(new Error("could not serialize access"), { code: "40001" }));
+    };
+    Object.assign(client, { query: conflicting });
+  });
+  isConflicting = true;
+  await (await node.watch?.(["watched"], () => {}))?.();
+  isConflicting = true;
+  expect(await node.inspect?.("watched")).toMatchObject({ owner: null });
+  expect(refused).toHaveLength(2);
+  await node.close();
+});
