@@ -4,7 +4,6 @@ export { type Checker, check, checkers, type Violation } from "./check/checkers.
 export type { WaitingLimits } from "./check/waiting-limits.ts";
 export { type CritiquedCase, critique } from "./critique.ts";
 export type * from "./history/history.ts";
-export type { Trust } from "./history/recorder.ts";
 export type * from "./history/trace.ts";
 export { describeFault } from "./report/describe-fault.ts";
 export { explain, tellStory } from "./report/explain.ts";

@@ -43,6 +43,9 @@ export interface EmptySpell {
 /** Whether a lock excludes all others on its resources, or only exclusive ones. */
 export type LockMode = "exclusive" | "shared";
 
+/** How a client tells whether it still holds its lock. */
+export type Trust = "remaining time" | "signal";
+
 /** One lock, from the attempt that won it until the client knew that it had ended. */
 export interface LockRecord {
   /** The attempt that won it, as `client.number`: a name for the owner that is the same in every run of the seed. */

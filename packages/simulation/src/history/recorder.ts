@@ -16,14 +16,12 @@ import type {
   NonrepeatableRead,
   Recovery,
   TrafficRecord,
+  Trust,
 } from "./history.ts";
 import { LockMap } from "./lock-map.ts";
 import { conflict } from "./resources.ts";
 import type { TracedLease, Tracer } from "./tracer.ts";
 import { type Waiter, Waiters, type WaitingTerms } from "./waiters.ts";
-
-/** How a client tells whether it still holds its lock. */
-export type Trust = "remaining time" | "signal";
 
 /** The mode of a lock that a client was given, and how the client checks that it is valid. */
 export interface LockUse {

@@ -1,5 +1,4 @@
-import type { LockMode } from "../history/history.ts";
-import type { Trust } from "../history/recorder.ts";
+import type { LockMode, Trust } from "../history/history.ts";
 import type { Fault } from "./fault.ts";
 
 /**
