@@ -1,7 +1,16 @@
 import type { RedlockContext } from "./context.ts";
 import type { AcquireRequest, ExtendRequest, LockNode, ReleaseRequest } from "./lock-node.ts";
 import type { Settings } from "./options.ts";
-import { anyVote, isCertain, type NodeCall, QuorumCall, sendTo, type Tally, type VoteRule } from "./quorum-call.ts";
+import {
+  anyVote,
+  isCertain,
+  type NodeCall,
+  QuorumCall,
+  sendTo,
+  type Tally,
+  type Timed,
+  type VoteRule,
+} from "./quorum-call.ts";
 import type { ReleaseHints } from "./release-notifier.ts";
 import { readAcquireReply, readExtendReply, readReleaseReply, type Vote } from "./replies.ts";
 
@@ -38,12 +47,16 @@ export class Claim {
   readonly #isShared: boolean;
   readonly #reported: readonly string[];
   #hasEnded = false;
-  #release: QuorumCall | undefined;
+  /** The nodes that have not replied to the latest release, and those of them that have granted meanwhile. */
+  #releasing: Set<LockNode> | undefined;
+  #lateGrants: Map<LockNode, LateGrant> | undefined;
   /** The claim that this one takes over, the nodes that have not replied to the takeover, and those that refused it. */
   #predecessor: Claim | undefined;
   #unconfirmed: readonly LockNode[] = [];
-  readonly #refused: LockNode[] = [];
+  readonly #refused = new Set<LockNode>();
   #hasReplaced = false;
+  /** The claim that takes over this one, or tries to. */
+  #successor: Claim | undefined;
 
   /**
    * @param context the shared state of the `Redlock`
@@ -80,6 +93,7 @@ export class Claim {
       request.takeover = predecessor.owner;
       this.#predecessor = predecessor;
       this.#unconfirmed = nodes;
+      predecessor.#successor = this;
     }
     Object.freeze(request);
     const onReply = (node: LockNode, vote: Vote): void => {
@@ -124,12 +138,18 @@ export class Claim {
     this.end();
     const { nodes } = this.#context;
     const request = this.#releaseRequest(hints);
-    const send = (node: LockNode) => node.release(request);
-    const call: NodeCall = { nodes, method: "release", resources: this.#reported, send, read: readReleaseReply };
+    this.#releasing = new Set(nodes);
+    const call: NodeCall = {
+      nodes,
+      method: "release",
+      resources: this.#reported,
+      send: (node) => node.release(request),
+      read: readReleaseReply,
+      onReply: (node, { kind }) => this.#onReleased(node, kind),
+    };
     // Any reply will do: the node no longer holds the claim, whether or not it did before.
     const isDecided = (tally: Tally) => isCertain(tally, quorum);
-    this.#release = new QuorumCall(this.#context, call, { timeoutMs: this.#timeoutMs, isYes: anyVote, isDecided });
-    return this.#release.run();
+    return new QuorumCall(this.#context, call, { timeoutMs: this.#timeoutMs, isYes: anyVote, isDecided }).run();
   }
 
   /**
@@ -157,7 +177,7 @@ export class Claim {
     if (this.#predecessor === undefined) return;
     this.#hasReplaced = true;
     this.#predecessor.end();
-    this.#predecessor.#releaseOn(this.#refused, undo);
+    this.#predecessor.#releaseOn([...this.#refused], undo);
   }
 
   #confirm(node: LockNode, { kind }: Vote): void {
@@ -166,16 +186,38 @@ export class Claim {
     const predecessor = this.#predecessor;
     if (predecessor === undefined || kind === "granted") return;
     if (this.#hasReplaced) predecessor.#releaseOn([node], undo);
-    else this.#refused.push(node);
+    else this.#refused.add(node);
   }
 
-  /** Undoes a late grant. A failure counts as one, as it does not show what the node did. */
+  /**
+   * Undoes a late grant. A failure counts as one, as it does not show what the node did. Where the reply to a release in
+   * flight may show that it came after the grant, waits for that reply, at most for `nodeTimeoutMs`.
+   */
   #onReply(node: LockNode, { kind, fence }: Vote, proposedFence: number): void {
-    if (!this.#hasEnded || kind === "denied" || kind === "not-held") return;
-    const settleRelease = (release?: Vote): void => {
-      if (release?.kind !== "released") this.#releaseOn([node], undo);
-    };
-    if (this.#isShared || fence !== proposedFence || !this.#release?.whenAnswered(node, settleRelease)) settleRelease();
+    if (kind === "denied" || kind === "not-held") return;
+    if (!this.#hasEnded) {
+      // The node may have granted this claim beside a takeover that overtook it, if both are shared.
+      const successor = this.#successor;
+      if (successor !== undefined && this.#isShared) successor.#refused.add(node);
+      return;
+    }
+    if (this.#isShared || fence !== proposedFence || !this.#releasing?.has(node)) {
+      this.#releaseOn([node], undo);
+      return;
+    }
+    this.#lateGrants ??= new Map();
+    const giveUp = () => this.#onReleased(node, "failed");
+    this.#lateGrants.set(node, new LateGrant(this.#context, this.#timeoutMs, giveUp));
+  }
+
+  /** Repeats a release that has freed nothing on a node that granted late. */
+  #onReleased(node: LockNode, kind: Vote["kind"]): void {
+    this.#releasing?.delete(node);
+    const grant = this.#lateGrants?.get(node);
+    if (grant === undefined) return;
+    this.#lateGrants?.delete(node);
+    if (kind !== "released") this.#releaseOn([node], undo);
+    grant.stop();
   }
 
   #releaseRequest(hints: ReleaseHints | undefined): ReleaseRequest {
@@ -188,11 +230,45 @@ export class Claim {
     if (nodes.length === 0) return;
     const request = this.#releaseRequest(hints);
     const { requests } = this.#context;
-    for (const node of nodes) sendTo(requests, this.#timeoutMs, node, () => node.release(request), ignore, ignore);
+    this.#releasing ??= new Set();
+    for (const node of nodes) {
+      this.#releasing.add(node);
+      const onVote = ({ kind }: Vote): void => this.#onReleased(node, kind);
+      sendTo(requests, this.#timeoutMs, node, (each) => each.release(request), readReleaseReply, onVote);
+    }
   }
 }
 
-function ignore(): void {}
+/** A late grant that waits for the reply to a release in flight, with the deadline of a call. */
+class LateGrant implements Timed {
+  readonly #context: RedlockContext;
+  readonly #timeoutMs: number;
+  readonly #giveUp: () => void;
+  #cancelTimer: (() => void) | undefined;
+  addedAtTurn = 0;
+  earlier: Timed | undefined;
+  later: Timed | undefined;
+
+  constructor(context: RedlockContext, timeoutMs: number, giveUp: () => void) {
+    this.#context = context;
+    this.#timeoutMs = timeoutMs;
+    this.#giveUp = giveUp;
+    context.requests.begin(timeoutMs); // so that `close()` waits for the repeated release
+    context.deadlines.add(this);
+  }
+
+  startTimer(): void {
+    const { clock } = this.#context;
+    const onTimer = () => clock.afterPendingIo(this.#giveUp);
+    this.#cancelTimer = clock.startTimer(this.#timeoutMs, onTimer, { background: true });
+  }
+
+  stop(): void {
+    this.#context.deadlines.remove(this);
+    this.#cancelTimer?.();
+    this.#context.requests.end();
+  }
+}
 
 type Writable<T> = { -readonly [Name in keyof T]: T[Name] };
 

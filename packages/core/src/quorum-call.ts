@@ -70,6 +70,15 @@ export interface CallContext {
   readonly requests: RequestsInFlight;
 }
 
+/** Something with a deadline, and its position in the list of {@link Deadlines}. */
+export interface Timed {
+  addedAtTurn: number;
+  earlier: Timed | undefined;
+  later: Timed | undefined;
+  /** Starts the deadline. */
+  startTimer(): void;
+}
+
 /**
  * Starts the deadline of each call two event-loop turns after the call. By then every client has written its requests,
  * including clients that write at the end of a turn, so a process that stalls after a call does not shorten the nodes'
@@ -78,8 +87,8 @@ export interface CallContext {
  */
 export class Deadlines {
   readonly #clock: Clock;
-  #first: QuorumCall | undefined;
-  #last: QuorumCall | undefined;
+  #first: Timed | undefined;
+  #last: Timed | undefined;
   #turns = 0;
   #isTurning = false;
 
@@ -89,7 +98,7 @@ export class Deadlines {
   }
 
   /** Starts the call's timer after two turns unless the call is removed before. */
-  add(call: QuorumCall): void {
+  add(call: Timed): void {
     call.addedAtTurn = this.#turns;
     call.earlier = this.#last;
     if (this.#last) this.#last.later = call;
@@ -99,7 +108,7 @@ export class Deadlines {
   }
 
   /** Removes a call, if it is in the list. */
-  remove(call: QuorumCall): void {
+  remove(call: Timed): void {
     const { earlier, later } = call;
     if (earlier) earlier.later = later;
     else if (this.#first === call) this.#first = later;
@@ -167,23 +176,19 @@ export class RequestsInFlight {
 }
 
 /** A call to several nodes at once, and the tally of their votes. */
-export class QuorumCall {
+export class QuorumCall implements Timed {
   readonly #context: CallContext;
   readonly #call: NodeCall;
   readonly #rule: VoteRule;
-  /** The vote of each node, including those that arrive after the call has settled. */
   readonly #votes: (Vote | undefined)[];
   readonly #tally: { -readonly [Name in keyof Tally]: Tally[Name] };
   #stopListening: (() => void) | undefined;
   #cancelTimer: (() => void) | undefined;
   #resolve: ((tally: Tally) => void) | undefined;
   #isSettled = false;
-  /** The position in the list of {@link Deadlines}. */
   addedAtTurn = 0;
-  earlier: QuorumCall | undefined;
-  later: QuorumCall | undefined;
-  /** Callbacks that wait for a single node's vote. While there are any, the deadline stays active. */
-  #followers: Map<number, (vote: Vote) => void> | undefined;
+  earlier: Timed | undefined;
+  later: Timed | undefined;
 
   /**
    * @param context the clock, the observer and the shared deadlines
@@ -210,32 +215,12 @@ export class QuorumCall {
       openCalls?.add(this);
       if (signal) this.#stopListening = onAbort(signal, () => this.#settle());
       this.#context.deadlines.add(this);
-      const { nodes, send } = this.#call;
+      const { nodes, send, read } = this.#call;
       for (let index = 0; index < nodes.length; index++) {
-        sendTo(
-          this.#context.requests,
-          timeoutMs,
-          nodes[index] as LockNode,
-          send,
-          (value) => this.#onReply(index, value),
-          (reason) => this.#onVote(index, readFailure(reason)),
-        );
+        const node = nodes[index] as LockNode;
+        sendTo(this.#context.requests, timeoutMs, node, send, read, (vote) => this.#onVote(index, vote));
       }
     });
-  }
-
-  /**
-   * Calls `follower` with this node's reply, even after settling, or with a timeout failure at the deadline.
-   *
-   * @returns false if there is nothing to wait for: the node has replied or missed the deadline
-   */
-  whenAnswered(node: LockNode, follower: (vote: Vote) => void): boolean {
-    const index = this.#call.nodes.indexOf(node);
-    if (this.#votes[index] !== undefined) return false;
-    this.#followers ??= new Map();
-    this.#followers.set(index, follower);
-    if (this.#isSettled && this.#followers.size === 1) this.#context.deadlines.add(this);
-    return true;
   }
 
   /** Settles if the outcome is certain by now. Called when the rule may decide differently. */
@@ -255,40 +240,22 @@ export class QuorumCall {
     this.#cancelTimer = clock.startTimer(this.#rule.timeoutMs, onTimer);
   }
 
-  /** Counts a reply that throws when it is read as a failure. */
-  #onReply(index: number, value: unknown): void {
-    let vote: Vote;
-    try {
-      vote = this.#call.read(value);
-    } catch (error) {
-      vote = readFailure(error);
-    }
-    this.#onVote(index, vote);
-  }
-
   #onVote(index: number, vote: Vote): void {
     const { nodes, onReply } = this.#call;
     onReply?.(nodes[index] as LockNode, vote);
-    if (this.#votes[index] !== undefined) return;
-    this.#record(index, vote);
-    if (!this.#isSettled && (this.#tally.missing === 0 || this.#rule.isDecided(this.#tally))) this.#settle();
+    if (this.#isSettled || this.#votes[index] !== undefined) return;
+    this.#count(index, vote);
+    if (this.#tally.missing === 0 || this.#rule.isDecided(this.#tally)) this.#settle();
   }
 
-  #record(index: number, vote: Vote): void {
+  #count(index: number, vote: Vote): void {
     this.#votes[index] = vote;
-    if (!this.#isSettled) {
-      const tally = this.#tally;
-      const weight = this.#context.sets.weightOf(this.#call.nodes[index] as LockNode);
-      tally.missing -= weight;
-      if (vote.kind === "failed") this.#countFailure(index, vote, weight);
-      else if (this.#rule.isYes(vote, index)) tally.yes += weight;
-      else tally.no += weight;
-    }
-    const follower = this.#followers?.get(index);
-    if (follower === undefined) return;
-    this.#followers?.delete(index);
-    if (this.#isSettled && this.#followers?.size === 0) this.#stopTimer();
-    follower(vote);
+    const tally = this.#tally;
+    const weight = this.#context.sets.weightOf(this.#call.nodes[index] as LockNode);
+    tally.missing -= weight;
+    if (vote.kind === "failed") this.#countFailure(index, vote, weight);
+    else if (this.#rule.isYes(vote, index)) tally.yes += weight;
+    else tally.no += weight;
   }
 
   #countFailure(index: number, vote: Vote, weight: number): void {
@@ -299,39 +266,37 @@ export class QuorumCall {
   }
 
   #onDeadline(): void {
+    if (this.#isSettled) return;
     const failure = readFailure(new NodeTimeoutError(this.#rule.timeoutMs));
     for (let index = 0; index < this.#call.nodes.length; index++) {
-      if (this.#votes[index] === undefined) this.#record(index, failure);
+      if (this.#votes[index] === undefined) this.#count(index, failure);
     }
     this.#settle();
   }
 
   #settle(): void {
-    if (!this.#isSettled) {
-      this.#isSettled = true;
-      this.#rule.openCalls?.delete(this);
-      this.#stopListening?.();
-      this.#tally.votes = this.#votes.slice();
-      this.#resolve?.(this.#tally);
-    }
-    if (this.#followers === undefined || this.#followers.size === 0) this.#stopTimer();
-  }
-
-  #stopTimer(): void {
+    if (this.#isSettled) return;
+    this.#isSettled = true;
+    this.#rule.openCalls?.delete(this);
+    this.#stopListening?.();
     this.#context.deadlines.remove(this);
     this.#cancelTimer?.();
-    this.#cancelTimer = undefined;
+    this.#tally.votes = this.#votes;
+    this.#resolve?.(this.#tally);
   }
 }
 
-/** Sends a request to one node. Treats a synchronous throw as a rejection, and a plain value as a resolution. */
+/**
+ * Sends a request to one node, and reads its reply. Treats a synchronous throw as a rejection, a plain value as a
+ * resolution, and a reply that throws when it is read as a failure.
+ */
 export function sendTo(
   requests: RequestsInFlight,
   timeoutMs: number,
   node: LockNode,
   send: (node: LockNode) => unknown,
-  onReply: (value: unknown) => void,
-  onFailure: (reason: unknown) => void,
+  read: (value: unknown) => Vote,
+  onVote: (vote: Vote) => void,
 ): void {
   requests.begin(timeoutMs);
   let reply: Promise<unknown>;
@@ -342,12 +307,20 @@ export function sendTo(
   }
   reply.then(
     (value) => {
-      onReply(value);
+      onVote(voteIn(value, read));
       requests.end();
     },
     (reason) => {
-      onFailure(reason);
+      onVote(readFailure(reason));
       requests.end();
     },
   );
+}
+
+function voteIn(value: unknown, read: (value: unknown) => Vote): Vote {
+  try {
+    return read(value);
+  } catch (error) {
+    return readFailure(error);
+  }
 }

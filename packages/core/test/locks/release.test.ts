@@ -217,7 +217,7 @@ describe("a grant that arrives while the lock is being released (S4)", () => {
     expect(await releasesOfC(it, 50)).toBe(2);
   });
 
-  it("release() sends a second request at once to a node that grants after its release timed out", async () => {
+  it("release() sends a second request to a node that grants after its release timed out, and stays silent", async () => {
     const it = world(3);
     for (const { name } of it.nodes) travels(it, name, { release: hang });
     travels(it, "c", { acquire: { replyMs: 100 }, release: hang });
@@ -225,9 +225,31 @@ describe("a grant that arrives while the lock is being released (S4)", () => {
     await expect(it.clock.until(lock.release())).rejects.toThrow("3 nodes answered");
     await it.clock.advance(49);
     expect(it.node("c").callsOf("release")).toHaveLength(1);
+    await it.clock.advance(50); // the grant has arrived 49 ms ago
+    expect(it.node("c").callsOf("release")).toHaveLength(1);
     await it.clock.advance(1);
     expect(it.node("c").callsOf("release")).toHaveLength(2);
     expect(it.clock.pendingTimers).toBe(0);
+  });
+
+  it("release() sends no second request to a node whose replies to both all arrive after their timeouts", async () => {
+    const it = await releasedEarly({ acquire: { replyMs: 200 }, release: { replyMs: 220 } });
+    expect(await releasesOfC(it, 500)).toBe(1);
+  });
+
+  it("acquire() undoes each failed attempt once on a node that was silent, and then replies to everything", async () => {
+    const { clock, node, redlock, heldOn, otherClient } = world(3, { waitTimeoutMs: 2_000 });
+    const other = await clock.until(otherClient().acquire("s", { ttlMs: 60_000 }));
+    // The connection to c is stuck: all of its replies arrive together.
+    node("c").fault = () => ({ replyMs: Math.max(0, 1_000 - clock.monotonicMs()) });
+    const calls = Array.from({ length: 40 }, (_, index) => redlock.tryAcquire(["s", `r${index}`]));
+    expect(await clock.until(Promise.all(calls))).toEqual(calls.map(() => null));
+    await clock.until(other.release());
+    expect(node("c").callsOf("release")).toHaveLength(40);
+    await clock.advance(2_000);
+    expect(node("c").callsOf("release")).toHaveLength(40);
+    for (const name of ["s", "r0", "r39"]) expect(await heldOn(name)).toEqual([]);
+    expect(clock.pendingTimers).toBe(0);
   });
 
   it("release() sends a second request to a node whose acquire fails, as it may still take effect", async () => {

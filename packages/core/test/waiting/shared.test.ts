@@ -9,6 +9,8 @@ import {
 import { memoryNode } from "@holdfast/memory";
 import { FaultyNode, VirtualClock } from "@holdfast/testkit";
 import { describe, expect, it } from "vitest";
+import { Claim } from "../../src/claim.ts";
+import { contextOf } from "../support/context.ts";
 import { world } from "../world.ts";
 
 const shared: LockOptions = { mode: "shared" };
@@ -448,5 +450,26 @@ describe("claims of shared locks", () => {
     await clock.until(releasing);
     await clock.advance(20);
     for (const view of await Promise.all(inner.map((each) => each.inspect("r")))) expect(view.sharers).toHaveLength(1);
+  });
+
+  it("replacePredecessor() releases a claim that a node granted beside the one that took it over", async () => {
+    const clock = new VirtualClock();
+    const inner = memoryNode({ clock });
+    const node = new FaultyNode(inner, clock);
+    node.fault = ({ request }) => ({ requestMs: request.takeover === undefined ? 5 : 1, replyMs: 1 });
+    const context = contextOf([node], clock);
+    const settings = { nodeTimeoutMs: 50, mode: "shared" } as const;
+    const rule = { timeoutMs: 50, isYes: () => true, isDecided: () => false };
+    const terms = { ttlMs: 1_000, fenceHint: 1, waiter: undefined };
+    const first = new Claim(context, ["a"], "first", settings);
+    const second = new Claim(context, ["a", "b"], "second", settings);
+    void first.acquire({ ...terms, predecessor: undefined }, rule);
+    const takingOver = second.acquire({ ...terms, predecessor: first }, rule);
+    await clock.advance(10); // the takeover overtakes the claim that it takes over
+    await clock.until(takingOver);
+    expect((await inner.inspect("a")).sharers).toHaveLength(2);
+    second.replacePredecessor();
+    await clock.advance(10);
+    expect((await inner.inspect("a")).sharers).toEqual([expect.objectContaining({ owner: "second" })]);
   });
 });

@@ -1,0 +1,25 @@
+import type { VirtualClock } from "@holdfast/testkit";
+import type { RedlockContext } from "../../src/context.ts";
+import { FenceHint } from "../../src/fence.ts";
+import { FirstLock } from "../../src/first-lock.ts";
+import type { LockNode } from "../../src/lock-node.ts";
+import { NodeSets } from "../../src/node-sets.ts";
+import { Deadlines, RequestsInFlight } from "../../src/quorum-call.ts";
+
+/** The state that a `Redlock` of these nodes would share with its parts. */
+export function contextOf(nodes: readonly LockNode[], clock: VirtualClock): RedlockContext {
+  return {
+    sets: new NodeSets(nodes),
+    nodes,
+    epoch: undefined,
+    clock,
+    observer: {},
+    fenceHint: new FenceHint(),
+    servers: new Map(),
+    deadlines: new Deadlines(clock),
+    requests: new RequestsInFlight(clock),
+    openCalls: new Set(),
+    firstLock: new FirstLock(clock, nodes, new Set()),
+    waiterName: "this process",
+  };
+}
