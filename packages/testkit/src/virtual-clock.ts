@@ -12,6 +12,8 @@ interface Task {
  * packages/simulation runs many processes, each with its own clock, pauses and crashes, to the end of a scenario.
  */
 export class VirtualClock {
+  /** Called after each step of any clock, with its monotonic time: throws if a rule is broken. */
+  static afterEachStep: (nowMs: number) => void = () => {};
   #monotonicMs = 0;
   #wallMs: number;
   #order = 0;
@@ -106,20 +108,21 @@ export class VirtualClock {
     await this.#runDue(this.#deliveries);
     const afterIo = this.#afterIo;
     this.#afterIo = [];
-    for (const callback of afterIo) {
-      callback();
-      await settleMicrotasks();
-    }
+    for (const callback of afterIo) await this.#step(callback);
   }
 
   async #runDue(tasks: Set<Task>): Promise<void> {
     const due = [...tasks].filter((task) => task.dueMs <= this.#monotonicMs);
     due.sort((a, b) => a.dueMs - b.dueMs || a.order - b.order);
     for (const task of due) {
-      if (!tasks.delete(task)) continue; // cancelled by an earlier one
-      task.run();
-      await settleMicrotasks();
+      if (tasks.delete(task)) await this.#step(task.run); // unless an earlier one has cancelled it
     }
+  }
+
+  async #step(run: () => void): Promise<void> {
+    run();
+    await settleMicrotasks();
+    VirtualClock.afterEachStep(this.#monotonicMs);
   }
 
   #pass(ms: number): void {

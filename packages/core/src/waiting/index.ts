@@ -163,10 +163,8 @@ export class LocalQueues {
     waiter.attempts += 1;
     let waiterName: string | undefined;
     for (const queue of wanted) {
-      if (queue.holder === waiter) queue.dueAtMs = Infinity;
-      if (queue.notifications === undefined) continue;
-      queue.notifications.beginAttempt();
-      waiterName = this.#context.waiterName;
+      queue.beginAttempt();
+      if (queue.notifications !== undefined) waiterName = this.#context.waiterName;
     }
     return {
       resources,
@@ -198,16 +196,12 @@ export class LocalQueues {
     const delayMs = retryDelay(waiter.settings, failures, leftMs);
     const dueAtMs = nowMs + (wasSplit ? delayMs : Math.min(delayMs, pollDelayMs(blocked)));
     waiter.state = "queued";
-    for (const queue of wanted) {
-      // A call that wanted to join others has not closed the queue.
-      if (blocked.includes(queue)) queue.dueAtMs = queue.holder === waiter ? Math.min(queue.dueAtMs, dueAtMs) : dueAtMs;
-      else if (queue.holder === waiter) queue.dueAtMs = -Infinity;
-    }
+    for (const queue of blocked) queue.delayUntil(Math.min(dueAtMs, queue.hintedAtMs));
     const collected = wanted.slice(0, waiter.collectedCount);
-    for (const queue of wanted.slice(waiter.collectedCount)) vacate(queue, waiter);
+    for (const queue of wanted.slice(waiter.collectedCount)) queue.vacate(waiter);
     if (collected.some((queue) => blocked.includes(queue))) this.#yieldResources(waiter); // a collected claim is lost
     this.#enterGroup(waiter);
-    this.#serve(wanted);
+    this.#serve(waiter.queues);
   }
 
   /**
@@ -216,18 +210,21 @@ export class LocalQueues {
    * @returns whether the attempt covered all the waiter's resources; if not, the waiter continues to collect
    */
   won(waiter: Waiter, claim: Claim, nowMs: number): boolean {
-    waiter.offer?.settle(true);
-    waiter.offer = undefined;
-    const { wanted } = waiter;
+    const { wanted, offer } = waiter;
+    if (offer !== undefined) {
+      for (const queue of wanted) queue.vacate(offer.holder);
+      waiter.offer = undefined;
+      offer.settle(true);
+    }
     if (wanted.length === waiter.queues.length || waiter.queues.length === 0) {
       this.#hold(waiter, nowMs);
       return true;
     }
     waiter.collected = claim;
     waiter.collectedCount = wanted.length;
-    for (const queue of wanted) queue.dueAtMs = -Infinity;
     waiter.state = "queued";
     this.#enterGroup(waiter);
+    this.#serve(waiter.queues);
     return false;
   }
 
@@ -259,7 +256,9 @@ export class LocalQueues {
    * for a writer, and later name a writer that does not exist.
    */
   releaseHints(waiter: Waiter): ReleaseHints | undefined {
-    return this.#successorOf(waiter)?.isShared === false ? { waiter: this.#context.waiterName } : undefined;
+    const next = this.#successorOf(waiter);
+    if (waiter.isShared) this.#serve(waiter.queues); // readers that were behind a group that is parked elsewhere now
+    return next?.isShared === false ? { waiter: this.#context.waiterName } : undefined;
   }
 
   /**
@@ -276,7 +275,7 @@ export class LocalQueues {
       this.#callsUnderWay -= 1;
       this.#declineOffer(waiter);
       this.#yieldResources(waiter);
-      for (const queue of queues) vacate(queue, waiter);
+      for (const queue of queues) queue.vacate(waiter);
       if (group !== undefined) this.#leaveGroup(waiter, group);
     }
     this.#serve(queues);
@@ -343,8 +342,8 @@ export class LocalQueues {
   /** Starts an attempt of a group's first waiter, or parks the group at a resource that blocks it. */
   #tryOrPark(group: WaiterGroup): void {
     for (let { head } = group; head?.state === "queued"; { head } = group) {
-      const { order, wanted, collectedCount } = head;
       const blocker = this.#blockerOf(head);
+      const { order, wanted, collectedCount } = head; // it may have begun to collect
       const isEarlier = ({ first }: ResourceQueue) => first !== undefined && first.order < order;
       const contested = blocker ?? wanted.slice(collectedCount).find(isEarlier);
       contested?.park(group);
@@ -371,19 +370,15 @@ export class LocalQueues {
         if (first !== undefined && first.order < (oldest?.order ?? Infinity) && queue.isOpenTo(first.head as Waiter))
           oldest = first;
       }
-      if (oldest === undefined) break;
+      if (oldest === undefined) return;
       oldest.parkedAt?.unpark(oldest);
       this.#tryOrPark(oldest);
     }
-    for (const queue of queues) queue.schedule();
   }
 
   #startAttempt(waiter: Waiter): void {
     waiter.state = "attempting";
-    for (const queue of waiter.wanted) {
-      if (waiter.isShared && queue.isSharedWith(waiter)) queue.join(waiter);
-      else queue.holder = waiter;
-    }
+    for (const queue of waiter.wanted) queue.use(waiter);
     this.#attemptsStarted += 1;
     // If nodes reply without I/O, a long queue would otherwise starve the event loop.
     if (this.#attemptsStarted % attemptsInARow === 0) this.#context.clock.afterPendingIo(() => waiter.pause?.wake());
@@ -397,15 +392,14 @@ export class LocalQueues {
    * @param ending the holder of a lock that is about to end, which does not count as blocking
    */
   #blockerOf(waiter: Waiter, ending?: Waiter): ResourceQueue | undefined {
-    if (waiter.queues.length > 1) this.#escalate(waiter);
+    if (waiter.queues.length > 1) this.#escalate(waiter, ending === undefined);
     const { wanted, collectedCount } = waiter;
     let blocker: ResourceQueue | undefined;
     for (let index = collectedCount; index < wanted.length; index++) {
       const queue = wanted[index] as ResourceQueue;
-      const { holder } = queue;
-      if (queue.isOpenTo(waiter) || (queue.isDue && holder !== undefined && isReservedFor(holder, waiter))) {
-        if (waiter.isReserving && !(waiter.isShared && queue.isSharedWith(waiter))) queue.holder = waiter;
-      } else if (ending === undefined || holder !== ending) {
+      if (queue.isOpenTo(waiter)) {
+        if (waiter.isReserving && !(waiter.isShared && queue.isSharedWith(waiter))) queue.use(waiter);
+      } else if (ending === undefined || queue.holder !== ending) {
         blocker ??= queue;
         if (!waiter.isReserving) return blocker;
       }
@@ -413,16 +407,27 @@ export class LocalQueues {
     return blocker;
   }
 
-  /** Decides whether a waiter starts to reserve or collect resources, and for how long. */
-  #escalate(waiter: Waiter): void {
-    if (!waiter.isReserving) waiter.isReserving = wasPassedTooOften(waiter);
-    if (!waiter.isCollecting && this.#collector === undefined) {
-      waiter.isCollecting = this.#wasDeniedTooLong(waiter);
-      if (waiter.isCollecting) this.#collector = waiter;
+  /**
+   * Decides whether a waiter starts to reserve or collect resources, and for how long.
+   *
+   * @param mayCollect false where its group is parked at a resource, which it might no longer want
+   */
+  #escalate(waiter: Waiter, mayCollect: boolean): void {
+    if (!waiter.isReserving && wasPassedTooOften(waiter)) {
+      waiter.isReserving = true;
+      this.#keepFor(waiter, Infinity);
     }
-    if (waiter.keepUntilMs < Infinity || !(waiter.isReserving || waiter.isCollecting)) return;
-    const limitMs = Math.min(keepMs * 2 ** waiter.timesGivenBack, keepMsMax, waiter.settings.ttlMs / 2);
-    waiter.keepUntilMs = this.#context.clock.monotonicMs() + limitMs;
+    if (mayCollect && !waiter.isCollecting && this.#collector === undefined && this.#wasDeniedTooLong(waiter)) {
+      waiter.isCollecting = true;
+      this.#collector = waiter;
+      this.#keepFor(waiter, waiter.settings.ttlMs / 2); // what it has collected must not expire meanwhile
+    }
+  }
+
+  /** Limits how long a waiter reserves or collects: longer each time, at most for `mostMs`. */
+  #keepFor(waiter: Waiter, mostMs: number): void {
+    const limitMs = Math.min(keepMs * 2 ** waiter.timesGivenBack, keepMsMax, mostMs);
+    waiter.keepUntilMs = Math.min(waiter.keepUntilMs, this.#context.clock.monotonicMs() + limitMs);
     waiter.pause?.wake(); // so that next() applies the new limit
   }
 
@@ -476,7 +481,7 @@ export class LocalQueues {
     const missedMs = waiter.queues.length > 1 ? missedNotificationOfSeveralMs : missedNotificationMs;
     for (const queue of waiter.queues) {
       if (namesAnother) this.#listen(queue, 0, waiter.settings.retryDelayMaxMs).deferToOthers();
-      if (!queue.drop(waiter)) continue;
+      if (!queue.vacate(waiter)) continue;
       queue.notifications?.released();
       // A reader may be able to join the one that was named, and is not notified until the nodes have denied it.
       const isLeft = namesAnother && queue.first?.head?.isShared !== true;
@@ -487,7 +492,7 @@ export class LocalQueues {
   /** Leaves a resource to other processes for `delayMs`, at most for `retryDelayMaxMs`. */
   #deferTo(queue: ResourceQueue, delayMs: number, { retryDelayMaxMs }: Settings): void {
     const { clock } = this.#context;
-    queue.dueAtMs = delayMs > 0 ? clock.monotonicMs() + Math.min(delayMs, retryDelayMaxMs) : -Infinity;
+    queue.delayUntil(delayMs > 0 ? clock.monotonicMs() + Math.min(delayMs, retryDelayMaxMs) : -Infinity);
   }
 
   /** Watches a resource that another process wants as well. */
@@ -495,8 +500,7 @@ export class LocalQueues {
     queue.notifications ??= new ReleaseNotifications(this.#context, queue.resource, (delayMs) => {
       queue.releasedSince = this.#calls;
       if (delayMs === undefined) return;
-      const dueAtMs = delayMs > 0 ? this.#context.clock.monotonicMs() + Math.min(delayMs, delayMsMax) : -Infinity;
-      queue.dueAtMs = Math.min(queue.dueAtMs, dueAtMs);
+      queue.hint(delayMs > 0 ? this.#context.clock.monotonicMs() + Math.min(delayMs, delayMsMax) : -Infinity);
       this.#serve([queue]);
     });
     if (!this.#isClosed) queue.notifications.watch(attemptMs);
@@ -527,9 +531,8 @@ export class LocalQueues {
 
   #declineOffer(waiter: Waiter): void {
     if (waiter.offer === undefined) return;
-    const { holder, settle } = waiter.offer;
+    const { settle } = waiter.offer;
     waiter.offer = undefined;
-    for (const queue of holder.queues) if (queue.holder === waiter) queue.holder = holder; // until it is really released
     settle(false);
     waiter.handOvers = 0;
     waiter.handingOverSinceMs = undefined;
@@ -549,7 +552,7 @@ export class LocalQueues {
     waiter.passedSince = this.#calls;
     waiter.denials = 0;
     waiter.deniedSinceMs = Infinity;
-    for (const queue of waiter.queues) vacate(queue, waiter);
+    for (const queue of waiter.queues) queue.vacate(waiter);
     this.#serve(waiter.queues);
   }
 }
@@ -561,18 +564,6 @@ function pollDelayMs(blocked: readonly ResourceQueue[]): number {
 
 function isGranted(vote: Vote | undefined): boolean {
   return vote?.kind === "granted";
-}
-
-/** Whether a resource is only reserved, so that this waiter may take it: as the holder, or by coming before it. */
-function isReservedFor(holder: Waiter, waiter: Waiter): boolean {
-  return holder.state === "queued" && holder.collectedCount === 0 && holder.order >= waiter.order;
-}
-
-/**
- * Gives up a resource on which the waiter holds no lock. The next waiter may try immediately unless a back-off applies.
- */
-function vacate(queue: ResourceQueue, waiter: Waiter): void {
-  if (queue.drop(waiter) && queue.dueAtMs === Infinity) queue.dueAtMs = -Infinity;
 }
 
 /** Whether later calls got each of a waiter's resources, and together more often than allowed. */

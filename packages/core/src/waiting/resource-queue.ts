@@ -82,19 +82,26 @@ export class Waiter {
  */
 export class ResourceQueue {
   readonly resource: string;
-  /** The call that tries to lock the resource, holds it, or collects it. Of several that share it, one. */
+  /**
+   * The call that uses the resource: it tries to lock it, holds it, has collected it, or reserves it. Of several, one.
+   */
   holder: Waiter | undefined;
-  /** The other calls that share the resource with the holder, or try to. */
-  #sharers: Set<Waiter> | undefined;
+  /**
+   * The other calls that use the resource: they share it, take it over, or were overtaken by the holder. A call is the
+   * holder or one of these, never both.
+   */
+  #others: Set<Waiter> | undefined;
+  /** The latest call for an exclusive lock that was overtaken. */
+  #overtaken: Waiter | undefined;
   /** The order of the latest calls of this process that locked the resource while other calls wanted it. */
   readonly #served: number[] = [];
-  #displaced: Waiter | undefined;
   /** The order of the latest call at the time of the last known release by another process. */
   releasedSince: number = -Infinity;
   /** The number of calls that refer to this object. */
   users = 0;
-  /** When the next attempt is due, on the monotonic clock. */
-  dueAtMs: number = -Infinity;
+  #dueAtMs = -Infinity;
+  /** The earliest moment that a hint has named since the latest attempt of any call started, on the monotonic clock. */
+  hintedAtMs: number = Infinity;
   /** Notifications about releases by other processes, once another process has blocked an attempt. */
   notifications: ReleaseNotifications | undefined;
   /** Cancels the timer that drops this object after its last user has left. */
@@ -116,14 +123,43 @@ export class ResourceQueue {
     this.#clock = clock;
     this.#onDue = () => {
       this.#timerAtMs = Infinity;
-      if (this.dueAtMs < clock.monotonicMs() + 1) this.dueAtMs = -Infinity;
+      if (this.#dueAtMs < clock.monotonicMs() + 1) this.#dueAtMs = -Infinity;
+      this.#schedule();
       onDue(this);
     };
   }
 
-  /** The call whose attempt is still in flight after another call of this process got the lock, if any. */
-  get attempting(): Waiter | undefined {
-    return this.#displaced?.state === "attempting" ? this.#displaced : undefined;
+  /** When the next attempt is due, on the monotonic clock: `-Infinity` without a delay. */
+  get dueAtMs(): number {
+    return this.#dueAtMs;
+  }
+
+  /** Whether no delay applies. While groups are parked here, only the timer ends a delay. */
+  get isDue(): boolean {
+    return this.#dueAtMs === -Infinity || (this.#parked.length === 0 && this.#dueAtMs <= this.#clock.monotonicMs());
+  }
+
+  /** When the timer that ends the delay fires, on the monotonic clock: `Infinity` without a delay or parked groups. */
+  get timerAtMs(): number {
+    return this.#timerAtMs;
+  }
+
+  /** Delays the next attempt. `-Infinity` ends the delay. All delays start here. */
+  delayUntil(atMs: number): void {
+    this.#dueAtMs = atMs;
+    this.#schedule();
+  }
+
+  /** Ends the delay by then, as another process has released the resource. */
+  hint(atMs: number): void {
+    this.hintedAtMs = Math.min(this.hintedAtMs, atMs);
+    if (atMs < this.#dueAtMs) this.delayUntil(atMs);
+  }
+
+  /** Notes that an attempt starts: only later hints shorten the delay after it. */
+  beginAttempt(): void {
+    this.hintedAtMs = Infinity;
+    this.notifications?.beginAttempt();
   }
 
   /** Whether a waiter for a shared lock finds one here that it may join. */
@@ -132,28 +168,29 @@ export class ResourceQueue {
     return holder?.state === "holding" && holder.isShared && holder !== waiter;
   }
 
-  /** Whether other calls than the holder share the resource or have an attempt under way. */
+  /** Whether other calls than the holder use the resource. */
   get hasOthers(): boolean {
-    return this.attempting !== undefined || (this.#sharers?.size ?? 0) > 0;
+    return this.#others !== undefined;
   }
 
-  /** Records that a call tries to join those who share the resource. */
-  join(waiter: Waiter): void {
-    this.#sharers ??= new Set();
-    this.#sharers.add(waiter);
+  /** Notes that a call uses the resource: instead of a call that only reserved it, or beside those that use it. */
+  use(waiter: Waiter): void {
+    const { holder } = this;
+    if (holder === waiter || this.#others?.has(waiter)) return;
+    if (holder === undefined || isReservation(holder)) this.holder = waiter;
+    else this.#addOther(waiter);
   }
 
-  /** Records that a call of this process has locked the resource. */
+  /** Notes that a call of this process has locked the resource. */
   locked(waiter: Waiter): void {
     const { holder } = this;
-    this.#sharers?.delete(waiter);
-    if (holder !== undefined && holder !== waiter) {
-      if (waiter.isShared && holder.isShared && holder.state !== "queued") this.join(holder);
-      else this.#displaced = holder;
-    }
+    this.#removeOther(waiter);
     this.holder = waiter;
-    this.dueAtMs = -Infinity;
-    this.schedule();
+    if (holder !== undefined && holder !== waiter && !isReservation(holder)) {
+      this.#addOther(holder);
+      if (!holder.isShared) this.#overtaken = holder;
+    }
+    this.delayUntil(-Infinity);
     this.notifications?.locked();
     if (this.users === 1) return;
     this.#served.push(waiter.order);
@@ -161,17 +198,17 @@ export class ResourceQueue {
   }
 
   /**
-   * Removes a call whose attempt has failed or whose lock has ended.
+   * Removes a call that no longer uses the resource.
    *
-   * @returns whether no call of this process shares the resource
+   * @returns whether no call of this process uses it now
    */
-  drop(waiter: Waiter): boolean {
-    if (this.#sharers?.delete(waiter)) return false;
-    if (this.holder !== waiter && this.holder !== undefined) return false;
-    const [sharer] = this.#sharers ?? [];
-    if (sharer !== undefined) this.#sharers?.delete(sharer);
-    this.holder = sharer ?? this.attempting;
-    return sharer === undefined;
+  vacate(waiter: Waiter): boolean {
+    this.#removeOther(waiter);
+    if (this.holder === waiter) {
+      [this.holder] = this.#others ?? [];
+      if (this.holder !== undefined) this.#removeOther(this.holder);
+    }
+    return this.holder === undefined;
   }
 
   /** Counts the recent locks of calls with a higher order than `since`, at most 8. */
@@ -181,17 +218,17 @@ export class ResourceQueue {
     return count;
   }
 
-  /** Whether this waiter may try to lock the resource now. A sharer joins others only in turn (W2). */
+  /**
+   * Whether this waiter may try to lock the resource now, or reserve it. A reservation holds against later calls only. A
+   * sharer joins others only in turn (W2).
+   */
   isOpenTo(waiter: Waiter): boolean {
     if (!this.isDue) return false;
-    if (this.holder === undefined) return true;
-    const earliest = Math.min(this.first?.order ?? Infinity, this.attempting?.order ?? Infinity);
+    const { holder } = this;
+    if (holder === undefined || (isReservation(holder) && holder.order >= waiter.order)) return true;
+    const overtaken = this.#overtaken?.state === "attempting" ? this.#overtaken.order : Infinity;
+    const earliest = Math.min(this.first?.order ?? Infinity, overtaken);
     return waiter.isShared && this.isSharedWith(waiter) && waiter.order <= earliest;
-  }
-
-  /** Whether no delay applies. While groups are parked here, only the timer ends a delay. */
-  get isDue(): boolean {
-    return this.dueAtMs === -Infinity || (this.#parked.length === 0 && this.dueAtMs <= this.#clock.monotonicMs());
   }
 
   /** The parked group whose first waiter is the oldest. */
@@ -199,13 +236,20 @@ export class ResourceQueue {
     return this.#parked[0];
   }
 
-  /** Parks a group here, and schedules its reconsideration for the end of the current delay. */
+  /**
+   * Parks a group here, and schedules its reconsideration for the end of the current delay, which is not longer than the
+   * delays of its first waiter.
+   */
   park(group: WaiterGroup): void {
+    if (group.head !== undefined && this.#dueAtMs > -Infinity) {
+      const { retryDelayMs, retryDelayMaxMs } = group.head.settings;
+      this.#dueAtMs = Math.min(this.#dueAtMs, this.#clock.monotonicMs() + retryDelayMaxMs + retryDelayMs);
+    }
     group.parkedAt = this;
     group.position = this.#parked.length;
     this.#parked.push(group);
     this.#rise(group);
-    this.schedule();
+    this.#schedule();
   }
 
   /** Removes a group that is parked here. */
@@ -217,12 +261,22 @@ export class ResourceQueue {
       this.#sink(last);
     }
     group.parkedAt = undefined;
-    if (this.#parked.length === 0) this.schedule();
+    if (this.#parked.length === 0) this.#schedule();
   }
 
-  /** Starts the timer that ends the current delay, if groups are parked here. */
-  schedule(): void {
-    const timerAtMs = this.#parked.length > 0 && this.dueAtMs > -Infinity ? this.dueAtMs : Infinity;
+  #addOther(waiter: Waiter): void {
+    this.#others ??= new Set();
+    this.#others.add(waiter);
+  }
+
+  /** Drops an empty set: V8 keeps the contents of a Set that often changes alive for long. */
+  #removeOther(waiter: Waiter): void {
+    if (this.#others?.delete(waiter) && this.#others.size === 0) this.#others = undefined;
+  }
+
+  /** Keeps the timer in step: it ends the current delay, if groups are parked here. */
+  #schedule(): void {
+    const timerAtMs = this.#parked.length > 0 && this.#dueAtMs > -Infinity ? this.#dueAtMs : Infinity;
     if (timerAtMs === this.#timerAtMs) return;
     this.#cancelTimer?.();
     this.#cancelTimer = undefined;
@@ -259,6 +313,11 @@ export class ResourceQueue {
     group.position = position;
     this.#parked[position] = group;
   }
+}
+
+/** Whether a call only reserves its resources: it neither tries, nor has locked or collected any. */
+function isReservation({ state, collectedCount }: Waiter): boolean {
+  return state === "queued" && collectedCount === 0;
 }
 
 /** The waiters of one process for the same set of resources, in order of arrival: a linked list. */

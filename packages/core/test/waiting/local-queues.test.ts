@@ -1,17 +1,15 @@
 import { memoryNode } from "@holdfast/memory";
 import { fuzzSeed, VirtualClock } from "@holdfast/testkit";
+import { watchForSleepers } from "@holdfast/testkit/sleepers";
 import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
 import type { AttemptFailed } from "../../src/attempt.ts";
 import { Claim } from "../../src/claim.ts";
-import type { RedlockContext } from "../../src/context.ts";
-import { FenceHint } from "../../src/fence.ts";
-import { FirstLock } from "../../src/first-lock.ts";
 import { NodeSets } from "../../src/node-sets.ts";
 import { parseLockOptions } from "../../src/options.ts";
-import { Deadlines, RequestsInFlight } from "../../src/quorum-call.ts";
 import { LocalQueues, type Waiter } from "../../src/waiting/index.ts";
 import { WaiterGroup } from "../../src/waiting/resource-queue.ts";
+import { contextOf } from "../support/context.ts";
 
 fc.configureGlobal({ seed: fuzzSeed });
 
@@ -26,20 +24,7 @@ const names = ["a", "b", "c", "d"];
 
 function createQueues(maxWaiters = 100_000) {
   const clock = new VirtualClock();
-  const context: RedlockContext = {
-    sets,
-    nodes: [],
-    epoch: undefined,
-    clock,
-    observer: {},
-    fenceHint: new FenceHint(),
-    servers: new Map(),
-    deadlines: new Deadlines(clock),
-    requests: new RequestsInFlight(clock),
-    openCalls: new Set(),
-    firstLock: new FirstLock(clock, [], new Set()),
-    waiterName: "this process",
-  };
+  const context = contextOf([memoryNode({ clock })], clock);
   const queues = new LocalQueues(context, maxWaiters);
   const claim = () => new Claim(context, ["r"], "owner", { nodeTimeoutMs: 50, mode: "exclusive" });
   return { clock, queues, claim };
@@ -89,6 +74,7 @@ describe("LocalQueues compared with a naive queue", { timeout: 30_000 }, () => {
     await fc.assert(
       fc.asyncProperty(fc.array(anyStep, { minLength: 1, maxLength: 200 }), async (steps) => {
         const { clock, queues, claim } = createQueues();
+        const findSleeper = watchForSleepers();
         const naive = new NaiveQueue();
         let delays = 0;
         const remove = (waiter: Waiter) => {
@@ -143,12 +129,105 @@ describe("LocalQueues compared with a naive queue", { timeout: 30_000 }, () => {
           const expected = naive.waiters.map(({ waiter, state }) => `${waiter.order} ${waiter.resources} ${state}`);
           const actual = naive.waiters.map(({ waiter }) => `${waiter.order} ${waiter.resources} ${waiter.state}`);
           expect(actual).toEqual(expected);
+          expect(findSleeper(clock.monotonicMs())).toBeUndefined();
         }
         for (const { waiter } of naive.waiters) queues.leave(waiter);
         await clock.advance(2000);
         expect(queues.isEmpty).toBe(true);
         expect(clock.pendingTimers).toBe(0);
         vi.restoreAllMocks();
+      }),
+      { numRuns: 1000 },
+    );
+  });
+});
+
+/** A step of a random program. It applies to one of the calls in a suitable state, which `pick` selects. */
+const anyCallStep = fc.record({
+  kind: fc.constantFrom(
+    "enqueue",
+    "enqueue",
+    "win",
+    "win",
+    "deny",
+    "deny",
+    "deny",
+    "release",
+    "give up",
+    "try",
+    "wait",
+  ),
+  pick: fc.nat(),
+  isShared: fc.boolean(),
+  resources: fc.uniqueArray(fc.constantFrom("a", "b", "c"), { minLength: 1, maxLength: 3 }),
+  waitMs: fc.constantFrom(0, 5, 150, 600),
+});
+
+describe("random programs of calls for exclusive and shared locks (W8)", { timeout: 60_000 }, () => {
+  it("LocalQueues has something that will wake each queued call, after every step, and ends empty", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(anyCallStep, { minLength: 20, maxLength: 200 }), async (steps) => {
+        const { clock, queues, claim } = createQueues();
+        const findSleeper = watchForSleepers();
+        const calls: Waiter[] = [];
+        const pick = (state: Waiter["state"], index: number): Waiter | undefined => {
+          const some = calls.filter((call) => call.state === state);
+          return some[index % some.length];
+        };
+        const waits = new Map<Waiter, Promise<void>>();
+        const requeue = (call: Waiter): void => {
+          const before = waits.get(call) ?? Promise.resolve();
+          waits.set(
+            call,
+            before.then(() => queues.next(call, Infinity)),
+          );
+        };
+        const win = (call: Waiter): void => {
+          queues.begin(call);
+          queues.won(call, claim(), clock.monotonicMs());
+          requeue(call);
+        };
+        for (const { kind, pick: index, isShared, resources, waitMs } of steps) {
+          const names = Object.freeze([...resources].sort());
+          const mode = isShared ? "shared" : "exclusive";
+          if (kind === "enqueue" || kind === "try") {
+            const call = queues.enqueue(names, { ...settings, ttlMs: 1_000, mode }, kind === "enqueue");
+            calls.push(call);
+            if (kind === "try") win(call);
+            else requeue(call);
+          } else if (kind === "win" || kind === "deny") {
+            const call = pick("attempting", index);
+            if (call === undefined) continue;
+            if (kind === "win") win(call);
+            else {
+              queues.begin(call);
+              const held = call.wanted[index % call.wanted.length]?.resource as string;
+              const vote = { kind: "denied", ...(isShared ? {} : { heldResources: [held] }) } as const;
+              queues.failed(call, { outcome: "held", votes: [vote], tookMs: 1 });
+              requeue(call);
+            }
+          } else if (kind === "wait") await clock.advance(waitMs);
+          else {
+            const call = pick(kind === "release" ? "holding" : index % 2 === 0 ? "queued" : "attempting", index);
+            if (call === undefined) continue;
+            const isTaken = kind === "release" ? queues.handOver(call, claim()) : undefined;
+            if (isTaken !== undefined) void isTaken.then(() => queues.leave(call));
+            else {
+              if (kind === "release") queues.releaseHints(call);
+              queues.leave(call);
+              call.pause?.wake();
+            }
+          }
+          await Promise.resolve();
+          expect(findSleeper(clock.monotonicMs())).toBeUndefined();
+        }
+        for (const call of calls) {
+          queues.leave(call);
+          call.pause?.wake();
+        }
+        await clock.advance(3_000);
+        expect(queues.isEmpty).toBe(true);
+        expect(clock.pendingTimers).toBe(0);
       }),
       { numRuns: 1000 },
     );
@@ -208,6 +287,137 @@ describe("a waiter that collects", () => {
     expect(older.state).toBe("queued");
     await clock.advance(1000);
     expect(collector.state).toBe("attempting");
+  });
+});
+
+describe("calls that something must wake (W8)", () => {
+  /** Queues with short names for what happens to a call. */
+  function setUp() {
+    const { clock, queues, claim } = createQueues();
+    const findSleeper = watchForSleepers();
+    const of =
+      (mode: "exclusive" | "shared", mayWait: boolean) =>
+      (...resources: string[]) =>
+        queues.enqueue(Object.freeze(resources), { ...settings, mode }, mayWait);
+    const win = (waiter: Waiter): Waiter => {
+      expect(waiter.state).toBe("attempting");
+      queues.begin(waiter);
+      queues.won(waiter, claim(), clock.monotonicMs());
+      return waiter;
+    };
+    const deny = (waiter: Waiter, resource: string): void => {
+      expect(waiter.state).toBe("attempting");
+      queues.begin(waiter);
+      queues.failed(waiter, { outcome: "held", votes: [{ kind: "denied", heldResources: [resource] }], tookMs: 1 });
+    };
+    const expectAwake = (): void => expect(findSleeper(clock.monotonicMs())).toBeUndefined();
+    const lock = of("exclusive", true);
+    const share = of("shared", true);
+    const tryLock = of("exclusive", false);
+    const tryShare = of("shared", false);
+    /** Lets another call of the process pass: it locks the resource, and releases it. */
+    const pass = (resource: string): void => queues.leave(win(tryLock(resource)));
+    return { clock, queues, claim, lock, share, tryLock, tryShare, win, deny, pass, expectAwake };
+  }
+
+  it("won() leaves no call behind as the holder of what it had collected and shared", async () => {
+    const { clock, queues, lock, share, tryShare, win, deny, pass, expectAwake } = setUp();
+    const collector = share("a", "z");
+    pass("a");
+    pass("z");
+    for (let denials = 0; denials < 4; denials++) {
+      deny(collector, "z");
+      await clock.advance(denials < 3 ? 150 : 0);
+    }
+    const reader = win(tryShare("a"));
+    const another = share("a");
+    expect(another.state).toBe("attempting"); // joins the reader
+    await clock.advance(20);
+    expect([collector.state, collector.isCollecting]).toEqual(["attempting", true]); // joins them, too
+    queues.leave(reader);
+    win(collector);
+    expect(collector.state).toBe("attempting"); // has collected a, and tries both
+    deny(collector, "z");
+    queues.leave(another);
+    queues.leave(collector);
+    expectAwake();
+    expect(lock("a").state).toBe("attempting");
+  });
+
+  it("leave() lets a waiter that has just begun to collect try, although an older one waits for the rest", async () => {
+    const { clock, queues, lock, tryLock, win, deny, pass, expectAwake } = setUp();
+    const blocker = win(lock("x"));
+    const older = lock("x", "z");
+    const collector = lock("a", "z");
+    for (let denials = 0; denials < 4; denials++) {
+      deny(collector, "z");
+      await clock.advance(150);
+    }
+    const holder = win(tryLock("a"));
+    deny(collector, "z"); // waits for a
+    queues.leave(blocker); // the older one waits for z
+    pass("z");
+    deny(older, "z");
+    queues.leave(holder);
+    expectAwake();
+    expect([collector.state, collector.isCollecting, older.state]).toEqual(["attempting", true, "queued"]);
+  });
+
+  it("handOver() moves no waiter to the front of a resource that it does not want any more", async () => {
+    const { clock, queues, claim, lock, tryLock, win, deny, pass, expectAwake } = setUp();
+    const waiter = lock("a", "z");
+    for (let denials = 0; denials < 4; denials++) {
+      deny(waiter, "z");
+      await clock.advance(150);
+    }
+    const holder = win(tryLock("z"));
+    deny(waiter, "z"); // waits for the holder
+    pass("a"); // now it may collect
+    void queues.handOver(holder, claim());
+    expectAwake();
+    queues.leave(holder);
+    expect(waiter.state).toBe("attempting");
+  });
+
+  it("failed() reserves nothing that an older call waits for", () => {
+    const { queues, lock, win, deny, pass, expectAwake } = setUp();
+    const holder = win(lock("c"));
+    const older = lock("b", "c");
+    const later = lock("a", "b");
+    for (let passes = 0; passes < 4; passes++) {
+      pass("a");
+      pass("b");
+    }
+    queues.leave(holder);
+    expect(older.state).toBe("queued"); // behind the attempt for b
+    deny(later, "a");
+    expectAwake();
+    expect([older.state, later.isReserving]).toEqual(["attempting", true]);
+  });
+
+  it("park() shortens a delay to the delays of an impatient call", async () => {
+    const { clock, queues, lock, deny, expectAwake } = setUp();
+    vi.spyOn(Math, "random").mockReturnValue(0.9);
+    const patient = queues.enqueue(["a"], { ...settings, retryDelayMs: 4_000, retryDelayMaxMs: 4_000 }, true);
+    deny(patient, "a");
+    const impatient = lock("a");
+    queues.leave(patient);
+    expectAwake();
+    await clock.advance(25);
+    expect(impatient.state).toBe("attempting");
+  });
+
+  it("releaseHints() lets readers join that were behind a waiter for other resources as well", () => {
+    const { queues, claim, lock, share, win, expectAwake } = setUp();
+    const first = win(share("a"));
+    const other = lock("b");
+    const both = lock("a", "b");
+    const second = share("a");
+    expect([other.state, both.state, second.state]).toEqual(["attempting", "queued", "queued"]);
+    expect(queues.handOver(first, claim())).toBeUndefined();
+    queues.releaseHints(first);
+    expectAwake();
+    expect(second.state).toBe("attempting");
   });
 });
 
