@@ -33,7 +33,11 @@ export interface LockOptions {
   readonly mode?: "exclusive" | "shared" | undefined;
   /** How far clocks may drift apart during the ttl, as a fraction of it, from 0 to below 1. Default 0.01. */
   readonly driftFactor?: number | undefined;
-  /** How many nodes must grant: from a majority, the default, to all of them. Not while servers change. */
+  /**
+   * How many nodes must grant: from a majority, the default, to all of them. Not while servers change. With more than a
+   * majority, two clients can split the vote, so a lock that several processes want takes longer to get: keep
+   * `retryDelayMaxMs` several times as long as a round trip.
+   */
   readonly quorum?: number | undefined;
   /** Cancels the call when it aborts; the call then rejects with the signal's reason. Has no effect on a held lock. */
   readonly signal?: AbortSignal | undefined;
