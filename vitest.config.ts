@@ -38,6 +38,10 @@ const site: UserWorkspaceConfig = {
 /** Each change is synced to the disk. That takes milliseconds on a real one. */
 const inMemory: UserWorkspaceConfig = { test: { env: existsSync("/dev/shm") ? { TMPDIR: "/dev/shm" } : {} } };
 
+/** Tests on a virtual clock. */
+const seededRandom = join(root, "scripts/lib/seeded-random.ts");
+const seeded: UserWorkspaceConfig = { test: { setupFiles: seededRandom } };
+
 /** The settings in which a package differs. */
 const own: Readonly<Record<string, UserWorkspaceConfig>> = {
   "apps/bench": overPg,
@@ -48,14 +52,17 @@ const own: Readonly<Record<string, UserWorkspaceConfig>> = {
   "apps/recipes": { ...overPg, test: { globalSetup: join(root, "apps/recipes/test/build-programs.ts") } },
   "apps/simulate": simulations,
   "apps/site": site,
-  "packages/core": { test: { setupFiles: join(root, "packages/core/test/support/own-modules.ts") } },
+  "packages/core": { test: { setupFiles: [seededRandom, join(root, "packages/core/test/support/own-modules.ts")] } },
   "packages/cli": { ...overPg, test: { globalSetup: join(root, "packages/cli/test/support/bundle.ts") } },
   "packages/docs-testkit": overPg,
   "packages/etcd": inMemory,
+  "packages/memory": seeded,
+  "packages/opentelemetry": seeded,
   "packages/postgres": { ...overPg, ...overServersAndProcesses },
   "packages/simulation": simulations,
   "packages/sqlite": inMemory,
   "packages/testkit": overPg,
+  "packages/web-locks": seeded,
 };
 
 const folders = ["packages", "apps"].flatMap((parent) =>
