@@ -19,7 +19,7 @@ export {
 } from "./scenario/fault-classes.ts";
 export type { Membership, Operation, Scenario, ScenarioClient, ScenarioSettings } from "./scenario/scenario.ts";
 export { shrink } from "./shrink.ts";
-export { type Run, type SimulateOptions, simulate } from "./simulate.ts";
+export { type Run, type SimulateOptions, type StartInvariant, simulate } from "./simulate.ts";
 export {
   addTallies,
   complaints,

@@ -13,9 +13,9 @@ import { type SimulateOptions, simulateUnchecked } from "./simulate.ts";
 /** A part that a scenario can be tried without: a fault, or an operation of a worker. */
 type Part = { readonly fault: Fault } | { readonly operation: Operation };
 
-/** Limits of one shrinking: the number of simulations, and of events in all of them together. */
+/** Limits of one shrinking: the number of simulations, and of events in all of them together, which take some 20 s. */
 const mostTrials = 1000;
-const mostEvents = 10_000_000;
+const mostEvents = 2_000_000;
 
 /**
  * Removes all faults and operations from a scenario that the checker does not need to find a violation (delta

@@ -3,7 +3,7 @@ import type { StorageKind } from "./history/history.ts";
 import { drawScenario } from "./scenario/draw-scenario.ts";
 import type { FaultKind } from "./scenario/fault.ts";
 import { type FaultClassName, faultClasses } from "./scenario/fault-classes.ts";
-import { type Run, simulate } from "./simulate.ts";
+import { type Run, type StartInvariant, simulate } from "./simulate.ts";
 import type { CreateNode } from "./world/node-host.ts";
 
 /** Options of `simulateSeeds`. */
@@ -16,6 +16,8 @@ export interface SeedsOptions {
   readonly count: number;
   /** Creates the nodes. Default: memory nodes. */
   readonly createNode?: CreateNode | undefined;
+  /** A further check of each step. Default: none. */
+  readonly invariant?: StartInvariant | undefined;
 }
 
 /** The summed results of many seeds. */
@@ -69,12 +71,12 @@ export interface FoundBy {
  * console.log(tally.locks, complaints("survivable", tally)); // … []
  * ```
  */
-export async function simulateSeeds({ faults, from = 1, count, createNode }: SeedsOptions): Promise<Tally> {
+export async function simulateSeeds({ faults, from = 1, count, ...options }: SeedsOptions): Promise<Tally> {
   if (!(Number.isSafeInteger(count) && count > 0))
     throw new RangeError(`count must be a whole number from 1, not ${count}`);
   let tally = emptyTally();
   for (let seed = from; seed < from + count; seed++) {
-    const run = await simulate(drawScenario(faults, seed), { createNode });
+    const run = await simulate(drawScenario(faults, seed), options);
     tally = addTallies(tally, tallyOf(run, seed));
   }
   return tally;

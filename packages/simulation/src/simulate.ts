@@ -23,11 +23,19 @@ export interface SimulateOptions {
   readonly tools?: Partial<Tools> | undefined;
   /** Limits of waiting that replace the defaults. */
   readonly limits?: Partial<WaitingLimits> | undefined;
+  /** A further check of each step. Default: none. */
+  readonly invariant?: StartInvariant | undefined;
   /** Whether to record the timeline. Default false. */
   readonly timeline?: boolean | undefined;
   /** Whether to record the trace: all that a picture of the run needs. Default false. */
   readonly trace?: boolean | undefined;
 }
+
+/**
+ * Called at the start of a run. Returns a check, called after each event, that returns what is wrong, if anything: that
+ * breaks liveness. It must not read the clock of a client, as a pause may strike there.
+ */
+export type StartInvariant = () => () => string | undefined;
 
 /** The result of a simulation. */
 export interface Run {
@@ -91,7 +99,11 @@ export function simulateUnchecked(scenario: FullScenario, options: SimulateOptio
 }
 
 async function simulateAlone(scenario: FullScenario, options: SimulateOptions): Promise<Run> {
-  const world = new World();
+  const invariant = options.invariant?.();
+  const world = new World(() => {
+    const broken = invariant?.();
+    if (broken !== undefined) recorder.broke(world.nowMs, broken);
+  });
   const timeline: TimelineEvent[] = [];
   const write: Log = (atMs, who, remark) => {
     const remarked = remark();

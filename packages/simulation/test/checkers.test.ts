@@ -8,6 +8,7 @@ const uneventful: History = {
     attempts: [],
     collections: [],
     traffic: [],
+    brokenInvariants: [],
     lostUpdates: [],
     nonrepeatableReads: [],
     misbehaviour: [],
@@ -163,7 +164,8 @@ function waiter(facts: Partial<WaiterRecord> = {}): WaiterRecord {
       endedAtMs: 20,
       attempt: undefined,
     },
-    ...{ timeoutMs: 100, isNotified: true, waitedMs: 20, attemptMs: 48, backOffMs: 48, idleMs: 5, freeMs: 5 },
+    ...{ timeoutMs: 100, isNotified: true, waitedMs: 20, idleMs: 5, freeMs: 5 },
+    ...{ attemptMs: 48, backOffMs: 48, pollMs: 2, splitMs: 0 },
     ...facts,
   };
 }
@@ -266,6 +268,7 @@ describe("check() of waiters", () => {
 
   it("check() finds a call that waits for unlocked resources, as behind another call that is blocked", () => {
     expect(found({ waiters: [waiter({ freeMs: 2598 })] })).toEqual([]);
+    expect(found({ waiters: [waiter({ freeMs: 2698, splitMs: 100 })] })).toEqual([]);
     expect(found({ waiters: [waiter({ freeMs: 2599 })] })).toEqual([
       "20 progress: a call of client 1 for stock, made at 0 ms, waited for 2599 ms on unlocked resources, although the limit is 2598 ms",
     ]);
@@ -397,21 +400,30 @@ describe("check() of waiters", () => {
 
   it("check() finds more requests than the calls and their back-offs account for", () => {
     const waiters = [waiter({ calledAtMs: 0, endedAtMs: 96 }), waiter({ calledAtMs: 0, endedAtMs: 96 })];
+    const sent = { claims: 0, repeatedReleases: 0, mostInFlight: 1, inFlight: 0 };
     const traffic = (requests: number) => [
-      { client: "client 1", node: "A", requests: requests - 1, mostInFlight: 1, inFlight: 0 },
-      { client: "client 2", node: "A", requests: 1, mostInFlight: 1, inFlight: 0 },
-      { client: "client 1", node: "B", requests: 40, mostInFlight: 1, inFlight: 0 },
+      { client: "client 1", node: "A", requests: requests - 1, ...sent },
+      { client: "client 2", node: "A", requests: 1, ...sent },
+      { client: "client 1", node: "B", requests: 40, ...sent },
     ];
     expect(found({ waiters, traffic: traffic(60) })).toEqual([]);
     expect(found({ waiters, traffic: traffic(61) })).toEqual([
       "96 cost: node A got 61 requests, although 2 calls that wait for 2 back-offs account for 60",
     ]);
     expect(found({ waiters, traffic: traffic(61), isFaultless: false })).toEqual([]);
+    // Without notifications, ten delays between polls allow for as many requests as a back-off.
+    const polling = waiters.map((each) => ({ ...each, isNotified: false }));
+    expect(found({ waiters: polling, traffic: traffic(116) })).toEqual([]);
+    expect(found({ waiters: polling, traffic: traffic(117) })).toHaveLength(1);
   });
 
   it("check() finds too many requests in flight to a node, and requests in flight at the end", () => {
-    const sent = { client: "client 1", node: "A", requests: 0, mostInFlight: 1500, inFlight: 0 };
+    const counts = { requests: 0, claims: 3, repeatedReleases: 3, mostInFlight: 1500, inFlight: 0 };
+    const sent = { client: "client 1", node: "A", ...counts };
     expect(found({ traffic: [sent] })).toEqual([]);
+    expect(found({ traffic: [{ ...sent, repeatedReleases: 4 }] })).toEqual([
+      "0 bounds: client 1 repeated 4 releases to node A, which it had sent 3 claims",
+    ]);
     expect(found({ traffic: [{ ...sent, mostInFlight: 1501, inFlight: 2 }] })).toEqual([
       "0 bounds: client 1 had 1501 requests in flight to node A at the same time",
       "0 bounds: client 1 had 2 requests in flight to node A at the end",

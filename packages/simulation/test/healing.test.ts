@@ -107,7 +107,15 @@ describe("check() after an empty restart", () => {
   };
   const judge = (startedAtMs: number, votesFromMs: number | undefined) =>
     check({
-      ...{ waiters: [], attempts: [], collections: [], traffic: [], nonrepeatableReads: [], misbehaviour: [] },
+      ...{
+        waiters: [],
+        attempts: [],
+        collections: [],
+        traffic: [],
+        nonrepeatableReads: [],
+        misbehaviour: [],
+        brokenInvariants: [],
+      },
       ...{ leaks: [], isFaultless: false, recovery: undefined, completion: undefined },
       lostUpdates: [{ atMs: 99, storage: "checks all", resource: "stock", lost: "1.1", by: "2.1" }],
       locks: [before, after(startedAtMs)],

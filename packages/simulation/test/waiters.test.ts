@@ -6,7 +6,7 @@ import { Dice } from "../src/scenario/dice.ts";
 import { ClientProcess } from "../src/world/client-process.ts";
 import { World } from "../src/world/world.ts";
 
-const terms = { attemptMs: 50, backOffMs: 40, isNotified: true };
+const terms = { attemptMs: 50, backOffMs: 40, pollMs: 20, splitMs: 0, isNotified: true };
 const stock = { resources: ["stock"], timeoutMs: 100 };
 
 /** Runs actions on the waiters of a process at given moments, and returns the records of all of its calls. */

@@ -13,9 +13,9 @@ export function expenses({ waiters, traffic, isFaultless }: History, limits: Wai
   });
 }
 
-/** Finds too many requests in flight from one client to one node, and requests that never end. */
+/** Finds too many requests in flight from one client to one node, requests that never end, and needless releases. */
 export function backlogs({ waiters, traffic }: History, limits: WaitingLimits): Finding[] {
-  return traffic.flatMap(({ client, node, mostInFlight, inFlight }) => {
+  return traffic.flatMap(({ client, node, mostInFlight, inFlight, claims, repeatedReleases }) => {
     const found = [];
     const atMs = endOf(waiters);
     if (mostInFlight > limits.inFlight) {
@@ -23,6 +23,10 @@ export function backlogs({ waiters, traffic }: History, limits: WaitingLimits): 
     }
     if (inFlight > 0)
       found.push({ atMs, what: `${client} had ${inFlight} requests in flight to node ${node} at the end` });
+    if (repeatedReleases > claims) {
+      const what = `${client} repeated ${repeatedReleases} releases to node ${node}, which it had sent ${claims} claims`;
+      found.push({ atMs, what });
+    }
     return found;
   });
 }
@@ -33,11 +37,18 @@ function requestsOf(traffic: readonly TrafficRecord[]): Readonly<Record<string, 
   return counts;
 }
 
-/** Returns how many back-offs fit into the waiting of all processes, counted once for each process and resource. */
+/** This many delays of a process that is not notified, at two requests each, cost as much as a back-off may. */
+const pollsPerBackOff = 10;
+
+/**
+ * Returns how many back-offs fit into the waiting of all processes, counted once for each process and resource. A
+ * process that is not notified polls: it has its back-off more often.
+ */
 function backOffsOf(waiters: readonly WaiterRecord[]): number {
   const untilMs = new Map<string, number>();
   let backOffs = 0;
-  for (const { client, resources, calledAtMs, endedAtMs = calledAtMs, backOffMs } of waiters) {
+  for (const { client, resources, calledAtMs, endedAtMs = calledAtMs, isNotified, ...waiter } of waiters) {
+    const backOffMs = isNotified ? waiter.backOffMs : Math.min(waiter.backOffMs, pollsPerBackOff * waiter.pollMs);
     for (const resource of resources) {
       const key = `${client} ${resource}`;
       const fromMs = Math.max(calledAtMs, untilMs.get(key) ?? 0);

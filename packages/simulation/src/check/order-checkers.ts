@@ -1,5 +1,5 @@
 import type { AttemptRecord, Finding, History, LockRecord, WaiterRecord } from "../history/history.ts";
-import { conflict, isPartOf, overlap } from "../history/resources.ts";
+import { conflict, overlap } from "../history/resources.ts";
 import { nameOf } from "./describe-waiter.ts";
 import type { WaitingLimits } from "./waiting-limits.ts";
 
@@ -14,8 +14,9 @@ export function queueJumps(history: History): Finding[] {
     const { attempt, endedAtMs: atMs } = late;
     if (attempt === undefined || atMs === undefined || late.timeoutMs === 0) return [];
     const lock = lockOf.get(attempt);
-    const early = waiters.slice(0, index).find((waiter) => {
-      if (waiter.client !== late.client || !conflict(waiter, late) || hadEnough(waiter, atMs)) return false;
+    const early = waiters.find((waiter, position) => {
+      if (position >= index || waiter.client !== late.client || hadEnough(waiter, atMs)) return false;
+      if (!conflict(waiter, late)) return false;
       return areEqual(waiter, late) || (isFaultless && lock !== undefined && !wasBlocked(waiter, lock, history));
     });
     if (early === undefined) return [];
@@ -38,8 +39,9 @@ export function starvation({ waiters, locks, isFaultless }: History, { passes }:
     const passed = new Map<string, number>();
     const clients = new Set<string>();
     for (const lock of locks) {
+      if (!isDuring(waiter, lock.grantedAtMs) || !conflict(waiter, lock)) continue;
       const call = callOf.get(lock.attempt);
-      if (call === undefined || !conflict(waiter, lock) || !isDuring(waiter, lock.grantedAtMs)) continue;
+      if (call === undefined) continue;
       if (call.index > index && mayCompare(waiter, call.waiter)) {
         clients.add(lock.client);
         for (const resource of lock.resources) passed.set(resource, (passed.get(resource) ?? 0) + 1);
@@ -74,20 +76,21 @@ function areEqual(a: WaiterRecord, b: WaiterRecord): boolean {
 }
 
 /**
- * Whether another resource of a call was locked, or tried by another process, when a later call of its process started
- * to win its lock, or shortly before: its process may learn of the change only after a back-off and the time left to
- * another process. A call that collects its resources one by one leaves alone those that it has not reached yet.
+ * Whether another resource of a call was locked or tried when a later call of its process started to win its lock, or
+ * shortly before: its process may learn of the change only after a back-off and the time left to another process. An
+ * attempt of another call of its process counts, as well, and so do its own attempts for the first few resources: a call
+ * that collects leaves alone those that it has not reached yet.
  */
 function wasBlocked(waiter: WaiterRecord, lock: LockRecord, { locks, attempts }: History): boolean {
   const others = { resources: waiter.resources.filter((resource) => !lock.resources.includes(resource)) };
   const sinceMs = lock.startedAtMs - (2 * waiter.backOffMs + waiter.attemptMs) * fastest - roundingMs;
   const isRecent = (fromMs: number, untilMs = Infinity): boolean => fromMs <= lock.grantedAtMs && untilMs >= sinceMs;
-  const isKnown = ({ client, resources }: AttemptRecord): boolean =>
-    client !== waiter.client || isPartOf(resources, waiter.resources);
+  const isOther = ({ client, resources }: AttemptRecord): boolean =>
+    client !== waiter.client || resources.join() !== waiter.resources.join();
   return (
     locks.some((other) => overlap(other, others) && isRecent(other.startedAtMs, other.endedAtMs)) ||
     attempts.some((other) => {
-      return isKnown(other) && overlap(other, others) && isRecent(other.startedAtMs, other.settledAtMs);
+      return isOther(other) && overlap(other, others) && isRecent(other.startedAtMs, other.settledAtMs);
     })
   );
 }

@@ -49,8 +49,8 @@ export function monopolies({ locks, waiters }: History): Finding[] {
  */
 export function standstills({ waiters, collections, completion }: History, { keepMs }: WaitingLimits): Finding[] {
   const kept = waiters.flatMap((waiter) => {
-    const { attemptMs, backOffMs, freeMs, endedAtMs: atMs } = waiter;
-    const mayTakeMs = keepMs + backOffMs + attemptMs + lateTimersMs;
+    const { attemptMs, backOffMs, splitMs, freeMs, endedAtMs: atMs } = waiter;
+    const mayTakeMs = keepMs + backOffMs + attemptMs + splitMs + lateTimersMs;
     const call = `${nameOf(waiter)}, made at ${ms(waiter.calledAtMs)},`;
     const what = `${call} waited for ${ms(freeMs)} on unlocked resources, although the limit is ${ms(mayTakeMs)}`;
     return atMs === undefined ? [] : findings(atMs, freeMs > mayTakeMs && what);

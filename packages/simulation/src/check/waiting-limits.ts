@@ -13,11 +13,15 @@ export interface WaitingLimits {
   readonly passes: number;
   /** How many requests a node may get for each call for a lock. Default 10. */
   readonly requestsPerCall: number;
-  /** How many requests a node may get during a back-off, for each resource that a process waits for. Default 20. */
+  /**
+   * How many requests a node may get during a back-off, for each resource that a process waits for. Default 20: ten polls,
+   * of two requests each. A process that is not notified has as many in ten times its `retryDelayMs`, if that is shorter.
+   */
   readonly requestsPerBackOff: number;
   /**
-   * How many requests of one client may be in flight to one node. Default 1500; the adapters for real servers hold back
-   * requests beyond a few hundred.
+   * How many requests of one client may be in flight to one node, without repeated releases. Default 1500: worlds have at
+   * most 700 calls at once, each with a claim and its release, and some other workers. The adapters for real servers hold
+   * back requests beyond a few hundred.
    */
   readonly inFlight: number;
 }

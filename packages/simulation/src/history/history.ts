@@ -18,6 +18,8 @@ export interface History {
   readonly isFaultless: boolean;
   /** How the work of all clients ended; undefined if the end of the last fault is unknown. */
   readonly completion: Completion | undefined;
+  /** When the invariant of `SimulateOptions` was broken first, and how; empty if it never was. */
+  readonly brokenInvariants: readonly Incident[];
   /** Operations that ended in a way that they must not. */
   readonly misbehaviour: readonly Incident[];
   /** Everything that was left behind at the end. */
@@ -110,6 +112,10 @@ export interface WaiterRecord {
   readonly attemptMs: number;
   /** The longest delay between two attempts, in milliseconds: one back-off, even if no notification arrives. */
   readonly backOffMs: number;
+  /** How long the clients may split each other's votes until one of them wins, in milliseconds. */
+  readonly splitMs: number;
+  /** The mean delay between two attempts of a process that is not notified, in milliseconds: its `retryDelayMs`. */
+  readonly pollMs: number;
   /** The longest time without an attempt for it while it was first in its process, in milliseconds. */
   readonly idleMs: number;
   /**
@@ -160,7 +166,15 @@ export interface TrafficRecord {
   readonly node: string;
   /** How many requests the client sent, not counting extensions. */
   readonly requests: number;
-  /** The highest number of requests of any kind in flight at one time: neither answered nor given up. */
+  /** How many requests the client sent whose late reply makes it repeat a release: acquisitions and extensions. */
+  readonly claims: number;
+  /** How many releases the client repeated. */
+  readonly repeatedReleases: number;
+  /**
+   * The highest number of requests in flight at one time, neither answered nor given up. Repeated releases count only if
+   * one was enough, because the node had granted an exclusive claim with exactly the proposed token. Each of the others
+   * follows a late reply, so a node that replies to everything at once causes as many at once.
+   */
   readonly mostInFlight: number;
   /** How many requests were in flight at the end. */
   readonly inFlight: number;

@@ -177,6 +177,7 @@ export class Recorder implements History {
   readonly isFaultless: boolean;
   completion: Completion | undefined;
   readonly misbehaviour: Incident[] = [];
+  readonly brokenInvariants: Incident[] = [];
   readonly leaks: Incident[] = [];
   recovery: Recovery | undefined;
   readonly emptySpells: EmptySpell[] = [];
@@ -203,7 +204,8 @@ export class Recorder implements History {
   readonly #refused = new Set<string>();
   readonly #lockMap = new LockMap();
   readonly #ownerless = new Map<string, ClientProcess>();
-  readonly #onTheWay = new Map<string, number>();
+  /** How many requests of each owner are in flight to each node. */
+  readonly #onTheWay = new Map<string, Map<string, number>>();
   /** Attempts whose claim was granted, then given up or taken over without becoming a lock. */
   readonly #collected = new Set<Attempt>();
 
@@ -333,12 +335,14 @@ export class Recorder implements History {
 
   /** Notes that a request of an attempt is in flight to a node. */
   departs(owner: string, node: string): void {
-    this.#onTheWay.set(`${node} ${owner}`, (this.#onTheWay.get(`${node} ${owner}`) ?? 0) + 1);
+    const counts = this.#onTheWay.get(owner) ?? new Map();
+    this.#onTheWay.set(owner, counts.set(node, (counts.get(node) ?? 0) + 1));
   }
 
   /** Notes that its reply has reached the client. */
   arrives(owner: string, node: string): void {
-    this.#onTheWay.set(`${node} ${owner}`, (this.#onTheWay.get(`${node} ${owner}`) ?? 0) - 1);
+    const counts = this.#onTheWay.get(owner);
+    counts?.set(node, (counts.get(node) ?? 0) - 1);
   }
 
   /** Notes that no caller has this attempt's lock: it is over, or it was won and not handed out yet. */
@@ -350,7 +354,7 @@ export class Recorder implements History {
   blocks(owner: string, node: string, atMs: number): void {
     const process = this.#ownerless.get(owner);
     if (process === undefined || process.isDead || process.nowMs > atMs) return;
-    if (this.#onTheWay.get(`${node} ${owner}`) || this.#isCollected(owner, process)) return;
+    if (this.#onTheWay.get(owner)?.get(node) || this.#isCollected(owner, process)) return;
     const attempt = this.unexcused(owner, node);
     if (attempt === undefined) return;
     this.#ownerless.delete(owner); // once is enough
@@ -432,6 +436,13 @@ export class Recorder implements History {
   /** Records something that was left behind. */
   leaked(atMs: number, what: string): void {
     this.leaks.push({ atMs, what });
+    this.log(atMs, "check", () => what);
+  }
+
+  /** Records that the invariant of `SimulateOptions` is broken, for the first time. */
+  broke(atMs: number, what: string): void {
+    if (this.brokenInvariants.length > 0) return;
+    this.brokenInvariants.push({ atMs, what });
     this.log(atMs, "check", () => what);
   }
 

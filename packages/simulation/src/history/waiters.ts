@@ -18,6 +18,10 @@ export interface WaitingTerms {
   readonly attemptMs: number;
   /** The longest delay between attempts, in milliseconds. */
   readonly backOffMs: number;
+  /** The mean delay between attempts if it is not notified, in milliseconds. */
+  readonly pollMs: number;
+  /** How long the processes may split each other's votes, in milliseconds. */
+  readonly splitMs: number;
   /** Whether enough nodes notify it of releases. */
   readonly isNotified: boolean;
 }
@@ -51,6 +55,8 @@ export class Waiter implements WaiterRecord {
   readonly timeoutMs: number;
   readonly attemptMs: number;
   readonly backOffMs: number;
+  readonly pollMs: number;
+  readonly splitMs: number;
   readonly isNotified: boolean;
   readonly calledAtMs: number;
   endedAtMs: number | undefined;
@@ -74,6 +80,8 @@ export class Waiter implements WaiterRecord {
     this.timeoutMs = timeoutMs;
     this.attemptMs = terms.attemptMs;
     this.backOffMs = terms.backOffMs;
+    this.pollMs = terms.pollMs;
+    this.splitMs = terms.splitMs;
     this.isNotified = terms.isNotified;
     this.calledAtMs = process.nowMs;
     this.#calledAtAwakeMs = process.awakeMs;

@@ -26,10 +26,25 @@ export function setBackMs({ faults }: FullScenario, nodes: readonly string[]): n
 export function calmFromMs(scenario: FullScenario, nodes: readonly string[]): number {
   const { faults, settings } = scenario;
   if (faults.length === 0) return 0;
+  const lateMs = latestMs(faults);
   const lastMs = Math.max(
-    ...faults.map((fault) => (isTimed(fault) ? endOf(fault) : settings.calmAfterMs + durationOf(fault))),
+    ...faults.map((fault) => (isTimed(fault) ? endOf(fault) : settings.calmAfterMs + durationOf(fault) + lateMs)),
   );
   return lastMs + (longestTtlMs(scenario) + setBackMs(scenario, nodes)) * slowest;
+}
+
+/**
+ * How long messages may be late in all: the delays of one message add up, and where connections keep the order, those of
+ * a request and of a reply ahead of its own.
+ */
+function latestMs(faults: readonly Fault[]): number {
+  const lateMs = { request: new Map<string, number>(), reply: new Map<string, number>() };
+  for (const fault of faults) {
+    if (fault.kind !== "late message") continue;
+    const message = `${fault.client} ${fault.node} ${fault.message}`;
+    lateMs[fault.part].set(message, (lateMs[fault.part].get(message) ?? 0) + fault.byMs);
+  }
+  return Math.max(0, ...lateMs.request.values()) + Math.max(0, ...lateMs.reply.values());
 }
 
 type Duration = "forMs" | "byMs" | "afterMs" | "guardMs" | "healAfterMs";

@@ -168,6 +168,7 @@ export class ClientProcess implements Actor, Clock {
   hold(ms: number): void {
     this.#heldUntilMs = this.nowMs + ms;
     this.#heldMs += ms;
+    this.#world.at(this.#heldUntilMs, phase.fault, () => {}); // a run may end when it resumes
   }
 
   /** Schedules a pause after `stepsLeft` more steps; 0 means at the next one. */

@@ -1,4 +1,4 @@
-import type { AcquireReply, ExtendReply, Grant, LockNode, ReleaseReply } from "@holdfast/core";
+import type { AcquireReply, AcquireRequest, ExtendReply, Grant, LockNode, ReleaseReply } from "@holdfast/core";
 import { type Asked, describeReply, describeRequest, type Method, outcomeOf } from "../report/describe-reply.ts";
 import type { Fault } from "../scenario/fault.ts";
 import type { ClientProcess } from "./client-process.ts";
@@ -56,7 +56,7 @@ export class Connection implements LockNode {
       return { attempt: attempt.name, to: this.name, what: describeRequest(method, request, attempt) };
     });
     if ("ttlMs" in request) recorder.tracer?.asks(request.owner, attempt.name, Number(request.ttlMs), client);
-    const inFlight = this.#traffic.send(asked.timeoutMs, method !== "extend");
+    const inFlight = this.#traffic.send(method, request.owner, asked.timeoutMs);
     const forEachOwner = (note: (owner: string, node: string) => void): void => {
       for (const owner of ownersOf(request)) note(owner, this.name);
     };
@@ -86,7 +86,11 @@ export class Connection implements LockNode {
           request.resources,
         ),
       refused: (reason) => recorder.refused(request.owner, reason),
-      read: (answer) => this.#asClientSees(answer),
+      read: (answer) => {
+        const { shared = false, fenceHint } = request as Partial<AcquireRequest>;
+        if (!shared && (answer as Partial<Grant>).fence === fenceHint) this.#traffic.readsPlainGrant(request.owner);
+        return this.#asClientSees(answer);
+      },
     });
     return reply as Promise<Answer>;
   }

@@ -1,3 +1,4 @@
+import { waitingLimits } from "../check/waiting-limits.ts";
 import { calmFromMs, endOf, setBackMs, slowest } from "../scenario/fault-times.ts";
 import {
   type FullScenario,
@@ -10,13 +11,14 @@ import {
   resourcesOf,
   setsAt,
 } from "../scenario/scenario.ts";
+import { splitMs } from "../scenario/split-votes.ts";
 import { holdersIn } from "./node-host.ts";
 import type { Stage } from "./stage.ts";
 import type { StagedClient } from "./staged-client.ts";
 import { microtasks } from "./world.ts";
 
-/** Operations wait for seconds at most. One that has not ended after this much virtual time hangs. */
-const longestRunMs = 600_000;
+/** Operations wait for seconds at most. If their work takes less, one that has not ended by then hangs. */
+const usualRunMs = 600_000;
 
 /** The number of attempts within which some client must get the lock once the last claim has expired. */
 const recoveryAttempts = 10;
@@ -31,7 +33,7 @@ const watchLingerMs = 1000;
 export async function playOut(stage: Stage): Promise<void> {
   const { world, recorder, network, clients, operator } = stage;
   const isDone = (): boolean => operator.isDone && clients.every((client) => isIdle(client, world.nowMs));
-  await world.runUntil(longestRunMs, isDone);
+  await world.runUntil(runLimitMs(stage), isDone);
   if (!operator.isDone) recorder.misbehaved(world.nowMs, operator.process.name, `does not end: ${operator.state}`);
   for (const { process } of clients.filter((client) => !isIdle(client, world.nowMs))) {
     recorder.misbehaved(world.nowMs, process.name, "has an operation that does not end");
@@ -60,14 +62,29 @@ function isIdle({ process, working }: StagedClient, nowMs: number): boolean {
   return (working === 0 && process.nowMs <= nowMs) || process.isDead;
 }
 
+/**
+ * How long a run may take, in milliseconds: as long as its operations may take after the last fault. A slow world is
+ * still at work after the usual time.
+ */
+function runLimitMs({ scenario }: Stage): number {
+  const calmMs = calmFromMs(scenario, nodeNames(scenario.nodes));
+  const operations = operationsOf(scenario.clients);
+  const workMs = workMsOf(operations, scenario) + operations.length * waitingLimits.keepMs;
+  return Math.max(usualRunMs, (calmMs < Infinity ? calmMs : 0) + workMs);
+}
+
 /** Records how all operations ended, if the end of the last fault is known. */
 function recordCompletion({ world, recorder, scenario, clients, operator }: Stage): void {
   const fromMs = Math.max(calmFromMs(scenario, nodeNames(scenario.nodes)), operator.calmFromMs);
   if (fromMs === Infinity) return;
   const isDone = clients.every((client) => isIdle(client, world.nowMs));
   const operations = operationsOf(scenario.clients);
-  const workMs = operations.reduce((sum, operation) => sum + longestMs(operation, scenario), 0);
+  const workMs = workMsOf(operations, scenario);
   recorder.completion = { fromMs, endedAtMs: isDone ? world.nowMs : undefined, workMs, calls: operations.length };
+}
+
+function workMsOf(operations: readonly Operation[], scenario: FullScenario): number {
+  return operations.reduce((sum, operation) => sum + longestMs(operation, scenario), 0);
 }
 
 /** How long an operation without rivals may take, in milliseconds, not counting nested operations. */
@@ -110,7 +127,7 @@ async function recover(stage: Stage): Promise<void> {
   const resources = resourcesOf(scenario).slice(0, mostRecovered);
   if (resources.length === 0) return;
   const fromMs = world.nowMs;
-  const boundMs = recoveryAttempts * (retryDelayMaxMs + 2 * nodeTimeoutMs);
+  const boundMs = recoveryAttempts * (retryDelayMaxMs + 2 * nodeTimeoutMs) + splitMs(scenario, lastEpoch(scenario));
   let lockedAtMs: number | undefined;
   let waiting = living.length;
   for (const { process, session } of living) {

@@ -16,6 +16,7 @@ import {
   type ScenarioClient,
   setsAt,
 } from "../scenario/scenario.ts";
+import { splitMs } from "../scenario/split-votes.ts";
 import { ClientProcess } from "./client-process.ts";
 import { Connection } from "./connection.ts";
 import { inject, type Targets } from "./inject.ts";
@@ -141,6 +142,8 @@ function waitingTermsOf(scenario: FullScenario, client: ScenarioClient, epoch: n
     attemptMs: mostRounds * (nodeTimeoutMs + 1),
     // A waiter that waits for a claim to expire adds a random moment, so that waiters do not all retry together.
     backOffMs: retryDelayMaxMs + retryDelayMs,
+    pollMs: retryDelayMs,
+    splitMs: splitMs(scenario, epoch),
     isNotified: isNotified(scenario, epoch, client),
   };
 }

@@ -1,4 +1,5 @@
 import type { TrafficRecord } from "../history/history.ts";
+import type { Method } from "../report/describe-reply.ts";
 
 /** A request that has been sent. */
 export interface InFlight {
@@ -12,8 +13,14 @@ export class Traffic implements TrafficRecord {
   readonly client: string;
   readonly node: string;
   requests = 0;
+  claims = 0;
+  repeatedReleases = 0;
   mostInFlight = 0;
   readonly #nowMs: () => number;
+  /** The owners whose claims the client has released on the node. */
+  readonly #released = new Set<string>();
+  /** The owners of exclusive claims that the node granted with exactly the proposed token: one release of each is enough. */
+  readonly #plainGrants = new Set<string>();
   #sent: InFlight[] = [];
 
   /**
@@ -31,13 +38,24 @@ export class Traffic implements TrafficRecord {
     return this.#stillSent().length;
   }
 
+  /** Notes that the client has read such a grant. */
+  readsPlainGrant(owner: string): void {
+    this.#plainGrants.add(owner);
+  }
+
   /** Counts a request that is sent and has a reply until `timeoutMs` from now. */
-  send(timeoutMs: number, isCounted: boolean): InFlight {
-    if (isCounted) this.requests += 1;
+  send(method: Method, owner: string, timeoutMs: number): InFlight {
+    if (method !== "extend") this.requests += 1;
+    const isRepeated = method === "release" && this.#released.has(owner);
+    if (isRepeated) this.repeatedReleases += 1;
+    else if (method === "release") this.#released.add(owner);
+    else this.claims += 1;
     const request = { untilMs: this.#nowMs() + timeoutMs, isAnswered: false };
-    this.#sent = this.#stillSent();
-    this.#sent.push(request);
-    this.mostInFlight = Math.max(this.mostInFlight, this.#sent.length);
+    if (!isRepeated || this.#plainGrants.has(owner)) this.#sent.push(request);
+    if (this.#sent.length > this.mostInFlight) {
+      this.#sent = this.#stillSent();
+      this.mostInFlight = Math.max(this.mostInFlight, this.#sent.length);
+    }
     return request;
   }
 

@@ -44,10 +44,9 @@ async function performIn(place: StagedClient, session: Session, operation: Opera
   const { process } = place;
   const { redlock, waiters } = session;
   const { by, resources, mode, abortAfterMs } = operation;
-  const controller = new AbortController();
-  const cancelAbort =
-    abortAfterMs === undefined ? () => {} : process.startTimer(abortAfterMs, () => controller.abort(gaveUp));
-  const options = { ...optionsOf(operation), signal: controller.signal };
+  const controller = abortAfterMs === undefined ? undefined : new AbortController();
+  const cancelAbort = controller && process.startTimer(abortAfterMs ?? 0, () => controller.abort(gaveUp));
+  const options = { ...optionsOf(operation), signal: controller?.signal };
   const waiter = waiters.enter({ resources, mode, timeoutMs: timeoutMsOf(operation) });
   const call = place.recorder.tracer?.calls({ ...operation, client: process.name }, waiter);
   try {
@@ -66,7 +65,7 @@ async function performIn(place: StagedClient, session: Session, operation: Opera
   } finally {
     waiters.leave(waiter);
     call?.ends();
-    cancelAbort();
+    cancelAbort?.();
   }
 }
 

@@ -25,7 +25,7 @@ interface WorldEvent {
 }
 
 /** More than any healthy run needs: a run that reaches this limit is in an endless loop. */
-const mostEvents = 1_000_000;
+const mostEvents = 10_000_000;
 
 /**
  * True time, which no process can read, and the queue of future events. Separate from testkit's `VirtualClock`, which
@@ -37,10 +37,16 @@ export class World {
   #serial = 0;
   #events = 0;
   #running: Actor | undefined;
+  readonly #afterEach: () => void;
   readonly #queue = new TinyQueue<WorldEvent>(
     [],
     (a, b) => a.atMs - b.atMs || a.phase - b.phase || a.serial - b.serial,
   );
+
+  /** @param afterEach called after each event */
+  constructor(afterEach: () => void = () => {}) {
+    this.#afterEach = afterEach;
+  }
 
   /**
    * True time in milliseconds. The world and its wall clocks start at 0, so a token reads as microseconds since then.
@@ -110,6 +116,7 @@ export class World {
     run();
     await microtasks();
     this.#running = undefined;
+    this.#afterEach();
   }
 }
 
