@@ -28,7 +28,11 @@ const seedsPerTurn = 50;
 /** Starts the threads. */
 export async function callCrew(): Promise<Crew> {
   const code = await bundleWorker();
-  const workers = Array.from({ length: availableParallelism() }, () => new Worker(code, { eval: true }));
+  const resourceLimits = { maxYoungGenerationSizeMb: 64 }; // most objects of a run die young
+  const workers = Array.from(
+    { length: availableParallelism() },
+    () => new Worker(code, { eval: true, resourceLimits }),
+  );
   return {
     async simulate(assignment, onProgress) {
       const { faults, from, runs, operations } = assignment;
@@ -55,11 +59,11 @@ export async function callCrew(): Promise<Crew> {
 
 function simulateOn(worker: Worker, seeds: { faults: FaultClassName; from: number; count: number }): Promise<Tally> {
   return new Promise((resolve, reject) => {
-    worker.once("message", (tally: Tally) => {
+    const settle = (tally: Tally): void => {
       worker.off("error", reject);
       resolve(tally);
-    });
-    worker.once("error", reject);
+    };
+    worker.once("message", settle).once("error", reject);
     worker.postMessage(seeds);
   });
 }

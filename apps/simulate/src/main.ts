@@ -1,6 +1,7 @@
 /** `pnpm simulate`: see README.md. */
 import { complaints, type FaultClassName, faultClasses, type Tally } from "@holdfast/simulation";
 import { type Assignment, callCrew } from "./crew.ts";
+import { brokenBy, keepSeeds } from "./kept-seeds.ts";
 import { help, parseCommand, type Task } from "./options.ts";
 import { progressLine, reportOf, waysToReplay } from "./report.ts";
 import { showCritique } from "./show-critique.ts";
@@ -44,7 +45,7 @@ async function simulateOne(faults: FaultClassName, seed: number): Promise<boolea
   return broken.every((checker) => faultClasses[faults].mayBreak.includes(checker));
 }
 
-async function simulateMany({ runs, from, operations }: Task & { kind: "many" }): Promise<boolean> {
+async function simulateMany({ runs, from, operations, keeps }: Task & { kind: "many" }): Promise<boolean> {
   const crew = await callCrew();
   let isClean = true;
   try {
@@ -57,21 +58,21 @@ async function simulateMany({ runs, from, operations }: Task & { kind: "many" })
       if (stdout.isTTY) stdout.write(clearLine);
       print(reportOf(faults, tally));
       if (complaints(faults, tally).length > 0) isClean = false;
+      if (keeps) await keepSeeds(faults, tally);
       await showFirstFailure(faults, tally);
     }
   } finally {
     await crew.dismiss();
   }
+  print(`Seeds from ${from}. For more: --long, --fresh, --operations N (see --help).`);
   print(isClean ? "Every promise was kept." : "A promise was violated.");
   return isClean;
 }
 
 /** Prints the story of the first violation. */
-async function showFirstFailure(faults: FaultClassName, { violations }: Tally): Promise<void> {
-  for (const [checker, { firstSeed }] of Object.entries(violations)) {
-    if (firstSeed === undefined || faultClasses[faults].mayBreak.some((allowed) => allowed === checker)) continue;
-    const { text } = await showSeed(faults, firstSeed);
-    print(`${text}\n\nTo replay: ${waysToReplay(faults, firstSeed)}\n`);
-    return;
-  }
+async function showFirstFailure(faults: FaultClassName, tally: Tally): Promise<void> {
+  const [first] = brokenBy(faults, tally);
+  if (first === undefined) return;
+  const { text } = await showSeed(faults, first.seed);
+  print(`${text}\n\nTo replay: ${waysToReplay(faults, first.seed)}\n`);
 }

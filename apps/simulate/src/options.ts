@@ -9,6 +9,8 @@ export type Task =
       readonly runs: Readonly<Partial<Record<FaultClassName, number>>>;
       readonly from: number;
       readonly operations: number;
+      /** Whether to keep seeds that break a promise: see `kept-seeds.ts`. */
+      readonly keeps: boolean;
     }
   | { readonly kind: "one"; readonly faults: FaultClassName; readonly seed: number }
   | { readonly kind: "critique" };
@@ -30,6 +32,12 @@ const defaultRuns: Readonly<Record<FaultClassName, number>> = {
   changing: 300,
 };
 
+/** The number of runs of each class with `--long`. */
+const longRuns = 100_000;
+
+/** How many seeds lie between those of two days with `--fresh`. */
+const seedsPerDay = 1_000_000;
+
 /** What `--help` prints. */
 export const help = `Simulates locks under faults, on virtual time: the same seed always leads to the same history.
 
@@ -40,6 +48,9 @@ ${classNames.map((name) => `                     ${name.padEnd(15)} ${faultClass
   --seed N         simulates this seed, and prints what happens (default class: survivable); with --runs, begins there
   --runs N         how many runs (default ${defaultRuns.survivable} survivable, fewer of the others)
   --operations N   continues until clients have ended N operations
+  --long           ${longRuns} runs of each class: more than an hour on two cores
+  --fresh          begins at a seed made from today's date, which no other day has
+  --keep           adds seeds that break a promise to those that \`pnpm test\` simulates
   --critique       plays the failures that the critique of Redlock describes
   --help           prints this
 
@@ -56,6 +67,9 @@ export function parseCommand(args: readonly string[]): Command {
         seed: { type: "string" },
         runs: { type: "string" },
         operations: { type: "string" },
+        long: { type: "boolean", default: false },
+        fresh: { type: "boolean", default: false },
+        keep: { type: "boolean", default: false },
         critique: { type: "boolean", default: false },
         help: { type: "boolean", default: false },
       },
@@ -67,16 +81,25 @@ export function parseCommand(args: readonly string[]): Command {
   }
 }
 
-function taskOf(values: Readonly<Partial<Record<"faults" | "seed" | "runs" | "operations", string>>>): Task {
+/** The values of the options that `taskOf` reads. */
+type Values = Readonly<
+  Partial<Record<"faults" | "seed" | "runs" | "operations", string>> & Record<"long" | "fresh" | "keep", boolean>
+>;
+
+function taskOf({ long, fresh, keep, ...values }: Values): Task {
   const faults = values.faults === undefined ? undefined : classOf(values.faults);
   const seed = integer("--seed", values.seed, 0);
   const runs = integer("--runs", values.runs, 1);
   const operations = integer("--operations", values.operations, 1) ?? 0;
-  if (seed !== undefined && runs === undefined && operations === 0) {
+  if (fresh && seed !== undefined) throw new RangeError("--fresh and --seed exclude each other");
+  if (long && (runs !== undefined || operations > 0)) throw new RangeError("--long takes no --runs or --operations");
+  if (seed !== undefined && runs === undefined && operations === 0 && !long) {
+    if (keep) throw new RangeError("--keep needs --runs, --operations or --long beside --seed");
     return { kind: "one", faults: faults ?? "survivable", seed };
   }
   const selected = faults === undefined ? classNames : [faults];
   const share = (name: FaultClassName): number => {
+    if (long) return longRuns;
     const asked = runs ?? (operations > 0 && name === selected[0] ? 0 : undefined);
     if (asked === undefined) return defaultRuns[name];
     return faults === undefined ? Math.ceil((asked * defaultRuns[name]) / defaultRuns.survivable) : asked;
@@ -84,9 +107,15 @@ function taskOf(values: Readonly<Partial<Record<"faults" | "seed" | "runs" | "op
   return {
     kind: "many",
     runs: Object.fromEntries(selected.map((name) => [name, share(name)])),
-    from: seed ?? 1,
+    from: fresh ? firstSeedOf(Date.now()) : (seed ?? 1),
     operations,
+    keeps: keep,
   };
+}
+
+/** The first seed of a day: its number since 1970, and six digits. */
+function firstSeedOf(nowMs: number): number {
+  return Math.floor(nowMs / 86_400_000) * seedsPerDay;
 }
 
 function classOf(text: string): FaultClassName {

@@ -1,7 +1,7 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { parseCommand } from "../src/options.ts";
 
-const many = { kind: "many", from: 1, operations: 0 };
+const many = { kind: "many", from: 1, operations: 0, keeps: false };
 
 describe("parseCommand()", () => {
   it("parseCommand() has runs of every class by default", () => {
@@ -31,6 +31,14 @@ describe("parseCommand()", () => {
     });
   });
 
+  it("parseCommand() reads --long, --fresh and --keep", () => {
+    vi.spyOn(Date, "now").mockReturnValue(Date.UTC(2026, 10, 23, 12));
+    expect(parseCommand(["--long", "--fresh", "--keep", "--faults", "healed"])).toEqual({
+      kind: "run",
+      task: { ...many, from: 20_780_000_000, keeps: true, runs: { healed: 100_000 } },
+    });
+  });
+
   it("parseCommand() reads a seed alone as a run to show", () => {
     expect(parseCommand(["--seed", "17"])).toEqual({
       kind: "run",
@@ -57,6 +65,8 @@ describe("parseCommand()", () => {
     [["--seed", "-1"], "--seed"],
     [["--operations"], "--operations"],
     [["--fast"], "--fast"],
+    [["--fresh", "--seed", "1"], "--fresh and --seed"],
+    [["--long", "--runs", "1"], "--long takes no --runs"],
     [["17"], "17"],
   ])("parseCommand() refuses %j and names it", (args, message) => {
     expect(parseCommand(args)).toEqual({ kind: "bad", message: expect.stringContaining(message) });
