@@ -425,8 +425,8 @@ export const mutants: readonly Mutant[] = [
     rule: "S12",
     fault: "a reply that throws when it is read fails the operation",
     file: "quorum-call.ts",
-    from: "  try {\n    return read(value);\n  } catch (error) {\n    return readFailure(error);\n  }",
-    to: "  return read(value);",
+    from: "      try {\n        vote = read(value);\n      } catch (error) {\n        vote = readFailure(error);\n      }",
+    to: "      vote = read(value);",
   },
   {
     rule: "S10",

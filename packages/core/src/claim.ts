@@ -49,7 +49,7 @@ export class Claim {
   #hasEnded = false;
   /** The nodes that have not replied to the latest release, and those of them that have granted meanwhile. */
   #releasing: Set<LockNode> | undefined;
-  #lateGrants: Map<LockNode, LateGrant> | undefined;
+  #lateGrants: LateGrants | undefined;
   /** The claim that this one takes over, the nodes that have not replied to the takeover, and those that refused it. */
   #predecessor: Claim | undefined;
   #unconfirmed: readonly LockNode[] = [];
@@ -205,19 +205,19 @@ export class Claim {
       this.#releaseOn([node], undo);
       return;
     }
-    this.#lateGrants ??= new Map();
-    const giveUp = () => this.#onReleased(node, "failed");
-    this.#lateGrants.set(node, new LateGrant(this.#context, this.#timeoutMs, giveUp));
+    this.#lateGrants ??= new LateGrants(this.#context, this.#timeoutMs, (silent) => this.#onReleased(silent, "failed"));
+    this.#lateGrants.nodes.add(node);
   }
 
   /** Repeats a release that has freed nothing on a node that granted late. */
   #onReleased(node: LockNode, kind: Vote["kind"]): void {
     this.#releasing?.delete(node);
-    const grant = this.#lateGrants?.get(node);
-    if (grant === undefined) return;
-    this.#lateGrants?.delete(node);
+    const grants = this.#lateGrants;
+    if (!grants?.nodes.delete(node)) return;
     if (kind !== "released") this.#releaseOn([node], undo);
-    grant.stop();
+    if (grants.nodes.size > 0) return;
+    this.#lateGrants = undefined;
+    grants.stop();
   }
 
   #releaseRequest(hints: ReleaseHints | undefined): ReleaseRequest {
@@ -239,27 +239,31 @@ export class Claim {
   }
 }
 
-/** A late grant that waits for the reply to a release in flight, with the deadline of a call. */
-class LateGrant implements Timed {
+/** The nodes whose late grants wait for the reply to a release in flight, all until one deadline. */
+class LateGrants implements Timed {
+  readonly nodes = new Set<LockNode>();
   readonly #context: RedlockContext;
   readonly #timeoutMs: number;
-  readonly #giveUp: () => void;
+  readonly #onSilent: (node: LockNode) => void;
   #cancelTimer: (() => void) | undefined;
   addedAtTurn = 0;
   earlier: Timed | undefined;
   later: Timed | undefined;
 
-  constructor(context: RedlockContext, timeoutMs: number, giveUp: () => void) {
+  constructor(context: RedlockContext, timeoutMs: number, onSilent: (node: LockNode) => void) {
     this.#context = context;
     this.#timeoutMs = timeoutMs;
-    this.#giveUp = giveUp;
+    this.#onSilent = onSilent;
     context.requests.begin(timeoutMs); // so that `close()` waits for the repeated release
     context.deadlines.add(this);
   }
 
   startTimer(): void {
     const { clock } = this.#context;
-    const onTimer = () => clock.afterPendingIo(this.#giveUp);
+    const onDeadline = () => {
+      for (const node of [...this.nodes]) this.#onSilent(node);
+    };
+    const onTimer = () => clock.afterPendingIo(onDeadline);
     this.#cancelTimer = clock.startTimer(this.#timeoutMs, onTimer, { background: true });
   }
 

@@ -307,7 +307,13 @@ export function sendTo(
   }
   reply.then(
     (value) => {
-      onVote(voteIn(value, read));
+      let vote: Vote;
+      try {
+        vote = read(value);
+      } catch (error) {
+        vote = readFailure(error);
+      }
+      onVote(vote);
       requests.end();
     },
     (reason) => {
@@ -315,12 +321,4 @@ export function sendTo(
       requests.end();
     },
   );
-}
-
-function voteIn(value: unknown, read: (value: unknown) => Vote): Vote {
-  try {
-    return read(value);
-  } catch (error) {
-    return readFailure(error);
-  }
 }

@@ -184,13 +184,13 @@ export class ResourceQueue {
   /** Notes that a call of this process has locked the resource. */
   locked(waiter: Waiter): void {
     const { holder } = this;
-    this.#removeOther(waiter);
+    if (this.#others !== undefined) this.#removeOther(waiter);
     this.holder = waiter;
     if (holder !== undefined && holder !== waiter && !isReservation(holder)) {
       this.#addOther(holder);
       if (!holder.isShared) this.#overtaken = holder;
     }
-    this.delayUntil(-Infinity);
+    if (this.#dueAtMs > -Infinity) this.delayUntil(-Infinity);
     this.notifications?.locked();
     if (this.users === 1) return;
     this.#served.push(waiter.order);
