@@ -164,8 +164,16 @@ test("graphile-worker starts a job again after four hours, although it still run
     await finished;
     await lock.release();
   };
+  // By default, a worker looks for jobs of dead workers at a random moment of its first minute.
+  const reset = { minResetLockedInterval: 500, maxResetLockedInterval: 500 };
   const start = () =>
-    run({ connectionString: server.connectionString, logger, noHandleSignals: true, taskList: { long: task } });
+    run({
+      connectionString: server.connectionString,
+      logger,
+      noHandleSignals: true,
+      taskList: { long: task },
+      ...reset,
+    });
   await quickAddJob({ pgPool: pool, logger }, "long", {});
   const first = await start();
   await expect.poll(() => outcomes).toEqual(["alone"]);
