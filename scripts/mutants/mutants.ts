@@ -608,13 +608,6 @@ export const mutants: readonly Mutant[] = [
   },
   {
     rule: "W8",
-    fault: "a call that shares a resource becomes its holder with its next attempt, and remains it",
-    file: "waiting/resource-queue.ts",
-    from: "    if (holder === waiter || this.#others?.has(waiter)) return;\n    if (holder === undefined || isReservation(holder)) this.holder = waiter;\n    else this.#addOther(waiter);",
-    to: "    if (holder === waiter) return;\n    if (waiter.isShared && this.isSharedWith(waiter)) this.#addOther(waiter);\n    else this.holder = waiter;",
-  },
-  {
-    rule: "W8",
     fault: "a later call reserves what an older one waits for, and both sleep",
     file: "waiting/resource-queue.ts",
     from: " || (isReservation(holder) && holder.order >= waiter.order)",

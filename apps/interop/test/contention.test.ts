@@ -44,8 +44,8 @@ describe("contend()", () => {
   });
 
   test("loses updates without locks", async () => {
-    const { lostUpdates } = await contest(none);
-    expect(lostUpdates).toBeGreaterThan(0);
+    // On a busy machine, one process may be done before the next begins.
+    await expect.poll(async () => (await contest(none)).lostUpdates).toBeGreaterThan(0);
   });
 });
 

@@ -79,8 +79,8 @@ describe("holds()", () => {
       expect(await node.holds(client, lock)).toBe(true);
       await end();
       for (const resource of lock.resources)
-        expect(await rival.tryAcquire(resource, { nodeTimeoutMs: 200 })).toBeNull();
-      expect(await rival.tryAcquire(lock.resources, { nodeTimeoutMs: 200 })).toBeNull();
+        expect(await rival.tryAcquire(resource, { nodeTimeoutMs: 5_000 })).toBeNull();
+      expect(await rival.tryAcquire(lock.resources, { nodeTimeoutMs: 5_000 })).toBeNull();
       waiting = rival.acquire(lock.resources).finally(() => order.push("the rival has the lock"));
       await new Promise((resolve) => setTimeout(resolve, 300));
       order.push("the transaction ends");
@@ -157,7 +157,7 @@ describe("holds()", () => {
     await client.query("PREPARE TRANSACTION 'later'");
     client.release(true);
     await expire();
-    expect(await rival.tryAcquire("invoice:42", { nodeTimeoutMs: 200 })).toBeNull();
+    expect(await rival.tryAcquire("invoice:42", { nodeTimeoutMs: 5_000 })).toBeNull();
     await pool.query("COMMIT PREPARED 'later'");
     expect(await rival.tryAcquire("invoice:42")).not.toBeNull();
   });
@@ -176,7 +176,7 @@ describe("holds()", () => {
       await inTransaction(async (client) => {
         expect(await node.holds(client, lock)).toBe(true);
         await expire();
-        expect(await new Redlock([node]).tryAcquire("invoice:42", { nodeTimeoutMs: 200 })).toBeNull();
+        expect(await new Redlock([node]).tryAcquire("invoice:42", { nodeTimeoutMs: 5_000 })).toBeNull();
       }, begin);
     });
 
@@ -232,7 +232,7 @@ describe("holds()", () => {
     await sql.begin(async (transaction) => {
       expect(await node.holds(transaction, lock)).toBe(true);
       await expire();
-      expect(await rival.tryAcquire("invoice:42", { nodeTimeoutMs: 200 })).toBeNull();
+      expect(await rival.tryAcquire("invoice:42", { nodeTimeoutMs: 5_000 })).toBeNull();
     });
     expect(await rival.tryAcquire("invoice:42")).not.toBeNull();
     await sql.end();
