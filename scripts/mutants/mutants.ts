@@ -187,7 +187,7 @@ export const mutants: readonly Mutant[] = [
     fault: "a call waits for all nodes",
     file: "quorum-call.ts",
     from: "(this.#tally.missing === 0 || this.#rule.isDecided(this.#tally))",
-    to: "this.#tally.missing === 0",
+    to: "(this.#tally.missing === 0)",
   },
   {
     rule: "S7",
