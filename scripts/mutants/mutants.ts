@@ -133,7 +133,7 @@ export const mutants: readonly Mutant[] = [
     rule: "S4",
     fault: "a late grant waits for the reply to its release forever",
     file: "claim.ts",
-    from: "    context.deadlines.add(this);",
+    from: "    context.openCalls.add(this);",
     to: "",
   },
   {
@@ -702,10 +702,10 @@ export const mutants: readonly Mutant[] = [
   },
   {
     rule: "S6",
-    fault: "a call whose timer has fired stays in the list of deadlines",
+    fault: "a call whose timer has fired stays in the list of open calls",
     file: "quorum-call.ts",
-    from: "    this.#context.deadlines.remove(this);\n    this.#cancelTimer?.();",
-    to: "    if (this.#cancelTimer) this.#cancelTimer();\n    else this.#context.deadlines.remove(this);\n    if (this.#cancelTimer) return;",
+    from: "    this.#context.openCalls.remove(this);\n    this.#cancelTimer?.();",
+    to: "    if (this.#cancelTimer) this.#cancelTimer();\n    else this.#context.openCalls.remove(this);\n    if (this.#cancelTimer) return;",
   },
   {
     rule: "W7",

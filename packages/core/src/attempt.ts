@@ -69,7 +69,7 @@ export function attempt(context: RedlockContext, terms: AttemptTerms, startedAt:
   const { ttlMs, nodeTimeoutMs: timeoutMs, quorum, signal, label } = settings;
   const claim = new Claim(context, wanted, freshOwner(label, context.epoch), settings, resources);
   const fenceHint = context.fenceHint.next(startedAt.wallMs);
-  const { firstLock, openCalls } = context;
+  const { firstLock } = context;
   const isDecided = (tally: Tally) => {
     if (tally.misconfigured > 0) return true;
     if (!isCertain(tally, quorum)) return false;
@@ -77,7 +77,7 @@ export function attempt(context: RedlockContext, terms: AttemptTerms, startedAt:
     firstLock.startTimer(settings);
     return false;
   };
-  const rule = { timeoutMs, signal, openCalls, isYes: isGrant, isDecided };
+  const rule = { timeoutMs, signal, endsOnClose: true, isYes: isGrant, isDecided };
   // Not `async`, which would cost extra promises on attempts that need no second round.
   return claim.acquire({ ttlMs, fenceHint, predecessor, waiter }, rule).then((tally) => {
     const token = highestFence(tally.votes, context.sets);

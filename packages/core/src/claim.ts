@@ -255,7 +255,7 @@ class LateGrants implements Timed {
     this.#timeoutMs = timeoutMs;
     this.#onSilent = onSilent;
     context.requests.begin(timeoutMs); // so that `close()` waits for the repeated release
-    context.deadlines.add(this);
+    context.openCalls.add(this);
   }
 
   startTimer(): void {
@@ -268,7 +268,7 @@ class LateGrants implements Timed {
   }
 
   stop(): void {
-    this.#context.deadlines.remove(this);
+    this.#context.openCalls.remove(this);
     this.#cancelTimer?.();
     this.#context.requests.end();
   }

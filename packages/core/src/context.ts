@@ -4,7 +4,7 @@ import type { FirstLock } from "./first-lock.ts";
 import type { LockNode, ServerVotes } from "./lock-node.ts";
 import type { NodeSets } from "./node-sets.ts";
 import type { Observer } from "./observer.ts";
-import type { Deadlines, QuorumCall, RequestsInFlight } from "./quorum-call.ts";
+import type { OpenCalls, RequestsInFlight } from "./quorum-call.ts";
 
 /** The state that all operations of one `Redlock` share. */
 export interface RedlockContext {
@@ -17,10 +17,8 @@ export interface RedlockContext {
   /** Never throws. */
   readonly observer: Observer;
   readonly fenceHint: FenceHint;
-  readonly deadlines: Deadlines;
   readonly requests: RequestsInFlight;
-  /** The quorum calls of attempts in progress. */
-  readonly openCalls: Set<QuorumCall>;
+  readonly openCalls: OpenCalls;
   readonly firstLock: FirstLock;
   /** Passed along as `AcquireRequest.servers`. Only the nodes read and write it. */
   readonly servers: ServerVotes;

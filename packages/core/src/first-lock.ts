@@ -1,7 +1,7 @@
 import type { Clock } from "./clock.ts";
 import type { LockNode } from "./lock-node.ts";
 import { defaultNodeTimeoutMs, type Settings } from "./options.ts";
-import type { QuorumCall } from "./quorum-call.ts";
+import type { OpenCalls } from "./quorum-call.ts";
 
 /**
  * Makes attempts wait for the replies of all nodes until the first lock of a `Redlock` is granted, if nodes verify
@@ -10,7 +10,7 @@ import type { QuorumCall } from "./quorum-call.ts";
  */
 export class FirstLock {
   readonly #clock: Clock;
-  readonly #openCalls: Set<QuorumCall>;
+  readonly #openCalls: OpenCalls;
   #cancelTimer: (() => void) | undefined;
   /** Whether attempts must wait for all nodes: no lock was granted yet, and nodes verify their servers. */
   isAwaited: boolean;
@@ -18,9 +18,9 @@ export class FirstLock {
   /**
    * @param clock measures the wait
    * @param nodes the nodes of the `Redlock`
-   * @param openCalls the quorum calls of attempts in progress
+   * @param openCalls the calls of attempts in progress, among others
    */
-  constructor(clock: Clock, nodes: readonly LockNode[], openCalls: Set<QuorumCall>) {
+  constructor(clock: Clock, nodes: readonly LockNode[], openCalls: OpenCalls) {
     this.#clock = clock;
     this.#openCalls = openCalls;
     this.isAwaited = nodes.some(({ verifiesServer }) => verifiesServer);
@@ -39,6 +39,6 @@ export class FirstLock {
   end(): void {
     this.isAwaited = false;
     this.#cancelTimer?.();
-    for (const call of [...this.#openCalls]) call.reconsider();
+    for (const call of this.#openCalls.list()) call.reconsider?.();
   }
 }

@@ -61,24 +61,41 @@ export class Pause {
   }
 }
 
-const listenersOf = new WeakMap<AbortSignal, Set<() => void>>();
+interface Listener {
+  readonly notify: () => void;
+  /** The position in the list of its signal; -1 once it is removed. */
+  position: number;
+}
+
+// Lists, not Sets, see `OpenCalls`.
+const listenersOf = new WeakMap<AbortSignal, Listener[]>();
 
 /**
- * Calls `listener` when the signal aborts. Returns a function that removes the listener. Core adds a single event
+ * Calls `notify` when the signal aborts. Returns a function that removes the listener. Core adds a single event
  * listener to each signal, however many callers wait for it: runtimes warn of a leak beyond ten.
  */
-export function onAbort(signal: AbortSignal, listener: () => void): () => void {
-  const listeners = listenersOf.get(signal) ?? new Set();
-  if (listeners.size === 0) {
+export function onAbort(signal: AbortSignal, notify: () => void): () => void {
+  const listeners = listenersOf.get(signal) ?? [];
+  if (listeners.length === 0) {
     listenersOf.set(signal, listeners);
     signal.addEventListener("abort", notifyAll);
   }
-  listeners.add(listener);
+  const listener = { notify, position: listeners.length };
+  listeners.push(listener);
   return () => {
-    if (listeners.delete(listener) && listeners.size === 0) signal.removeEventListener("abort", notifyAll);
+    const { position } = listener;
+    if (position < 0) return;
+    listener.position = -1;
+    const last = listeners.pop() as Listener;
+    if (last !== listener) {
+      listeners[position] = last;
+      last.position = position;
+    } else if (position === 0) signal.removeEventListener("abort", notifyAll);
   };
 }
 
 function notifyAll(this: AbortSignal): void {
-  for (const listener of listenersOf.get(this) ?? []) listener();
+  for (const listener of [...(listenersOf.get(this) ?? [])]) {
+    if (listener.position >= 0) listener.notify();
+  }
 }

@@ -27,8 +27,8 @@ export interface VoteRule {
   readonly timeoutMs: number;
   /** Lets the caller give up: when it aborts, the call settles with the votes so far. */
   readonly signal?: AbortSignal | undefined;
-  /** Contains the call until it settles. */
-  readonly openCalls?: Set<QuorumCall>;
+  /** Whether the call settles with the votes so far when the `Redlock` is closed. */
+  readonly endsOnClose?: boolean;
   /** Whether this is the desired reply. Never called for a failure. */
   isYes(vote: Vote, index: number): boolean;
   /** Whether the outcome is certain. */
@@ -66,29 +66,37 @@ export interface CallContext {
   readonly sets: NodeSets;
   readonly clock: Clock;
   readonly observer: Observer;
-  readonly deadlines: Deadlines;
+  readonly openCalls: OpenCalls;
   readonly requests: RequestsInFlight;
 }
 
-/** Something with a deadline, and its position in the list of {@link Deadlines}. */
+/** Something with a deadline, and its position among the {@link OpenCalls}. */
 export interface Timed {
   addedAtTurn: number;
   earlier: Timed | undefined;
   later: Timed | undefined;
   /** Starts the deadline. */
   startTimer(): void;
+  /**
+   * Settles if the outcome is certain by now: called when the rule may decide differently, or when the `Redlock` closes.
+   */
+  reconsider?(isClosing?: boolean): void;
 }
 
 /**
- * Starts the deadline of each call two event-loop turns after the call. By then every client has written its requests,
- * including clients that write at the end of a turn, so a process that stalls after a call does not shorten the nodes'
- * time (W7). A call that settles earlier needs no timer. The calls form a linked list, which produces no garbage when
- * calls start and settle within one turn.
+ * The calls that have not settled. Starts the deadline of each two event-loop turns after the call. By then every client
+ * has written its requests, including clients that write at the end of a turn, so a process that stalls after a call
+ * does not shorten the nodes' time (W7). A call that settles earlier needs no timer.
+ *
+ * The calls form a linked list. A `Set` would keep much garbage: V8 links each of its tables to the next, so one that
+ * has survived for a while keeps all later ones, and what was in them, until the next full collection.
  */
-export class Deadlines {
+export class OpenCalls {
   readonly #clock: Clock;
   #first: Timed | undefined;
   #last: Timed | undefined;
+  /** The first call whose deadline has not started. */
+  #untimed: Timed | undefined;
   #turns = 0;
   #isTurning = false;
 
@@ -97,23 +105,25 @@ export class Deadlines {
     this.#clock = clock;
   }
 
-  /** Starts the call's timer after two turns unless the call is removed before. */
+  /** Adds a call. Starts its timer after two turns unless it is removed before. */
   add(call: Timed): void {
     call.addedAtTurn = this.#turns;
     call.earlier = this.#last;
     if (this.#last) this.#last.later = call;
     else this.#first = call;
     this.#last = call;
+    this.#untimed ??= call;
     this.#turn();
   }
 
-  /** Removes a call, if it is in the list. */
+  /** Removes a call. */
   remove(call: Timed): void {
     const { earlier, later } = call;
+    if (this.#untimed === call) this.#untimed = later;
     if (earlier) earlier.later = later;
-    else if (this.#first === call) this.#first = later;
+    else this.#first = later;
     if (later) later.earlier = earlier;
-    else if (this.#last === call) this.#last = earlier;
+    else this.#last = earlier;
     call.earlier = undefined;
     call.later = undefined;
   }
@@ -127,12 +137,19 @@ export class Deadlines {
   readonly #onTurn = (): void => {
     this.#isTurning = false;
     this.#turns += 1;
-    for (let call = this.#first; call && call.addedAtTurn + 2 <= this.#turns; call = this.#first) {
-      this.remove(call);
+    for (let call = this.#untimed; call && call.addedAtTurn + 2 <= this.#turns; call = this.#untimed) {
+      this.#untimed = call.later;
       call.startTimer();
     }
-    if (this.#first) this.#turn();
+    if (this.#untimed) this.#turn();
   };
+
+  /** The calls at this moment. */
+  list(): readonly Timed[] {
+    const calls: Timed[] = [];
+    for (let call = this.#first; call; call = call.later) calls.push(call);
+    return calls;
+  }
 }
 
 /** Counts the requests and releases of a `Redlock` that are in flight, so that `close()` can wait for them. */
@@ -191,7 +208,7 @@ export class QuorumCall implements Timed {
   later: Timed | undefined;
 
   /**
-   * @param context the clock, the observer and the shared deadlines
+   * @param context the clock, the observer, and the other open calls
    * @param call the request to send to each node
    * @param rule how to count the votes
    */
@@ -211,10 +228,9 @@ export class QuorumCall implements Timed {
   run(): Promise<Tally> {
     return new Promise((resolve) => {
       this.#resolve = resolve;
-      const { signal, timeoutMs, openCalls } = this.#rule;
-      openCalls?.add(this);
+      const { signal, timeoutMs } = this.#rule;
       if (signal) this.#stopListening = onAbort(signal, () => this.#settle());
-      this.#context.deadlines.add(this);
+      this.#context.openCalls.add(this);
       const { nodes, send, read } = this.#call;
       for (let index = 0; index < nodes.length; index++) {
         const node = nodes[index] as LockNode;
@@ -223,14 +239,8 @@ export class QuorumCall implements Timed {
     });
   }
 
-  /** Settles if the outcome is certain by now. Called when the rule may decide differently. */
-  reconsider(): void {
-    if (!this.#isSettled && this.#rule.isDecided(this.#tally)) this.#settle();
-  }
-
-  /** Settles with the votes so far. */
-  abandon(): void {
-    this.#settle();
+  reconsider(isClosing?: boolean): void {
+    if ((isClosing && this.#rule.endsOnClose) || this.#rule.isDecided(this.#tally)) this.#settle();
   }
 
   /** Starts the deadline, which is checked only after pending input was handled (S6). */
@@ -277,9 +287,8 @@ export class QuorumCall implements Timed {
   #settle(): void {
     if (this.#isSettled) return;
     this.#isSettled = true;
-    this.#rule.openCalls?.delete(this);
     this.#stopListening?.();
-    this.#context.deadlines.remove(this);
+    this.#context.openCalls.remove(this);
     this.#cancelTimer?.();
     this.#tally.votes = this.#votes;
     this.#resolve?.(this.#tally);

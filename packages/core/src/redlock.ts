@@ -26,7 +26,7 @@ import {
   type Settings,
 } from "./options.ts";
 import { Pause } from "./pause.ts";
-import { Deadlines, noVotes, type QuorumCall, RequestsInFlight } from "./quorum-call.ts";
+import { noVotes, OpenCalls, RequestsInFlight } from "./quorum-call.ts";
 import { ConcurrencyLimit, LocalQueues, type Waiter } from "./waiting/index.ts";
 
 /**
@@ -86,7 +86,7 @@ export class Redlock implements AsyncDisposable {
     checkEpoch(epoch, sets);
     this.#settings = parseLockOptions(lockOptions, sets);
     this.#settingsFor = rememberingLast((given) => parseLockOptions(given, sets, lockOptions));
-    const openCalls = new Set<QuorumCall>();
+    const openCalls = new OpenCalls(clock);
     this.nodes = sets.nodes;
     this.clock = clock;
     this.#context = {
@@ -96,7 +96,6 @@ export class Redlock implements AsyncDisposable {
       clock,
       observer: safeObserver(observer),
       fenceHint: new FenceHint(),
-      deadlines: new Deadlines(clock),
       requests: new RequestsInFlight(clock),
       openCalls,
       firstLock: new FirstLock(clock, sets.nodes, openCalls),
@@ -249,7 +248,7 @@ export class Redlock implements AsyncDisposable {
     this.#closed.abort();
     this.#queues.close();
     this.#limit.dismiss();
-    for (const call of [...openCalls]) call.abandon(); // which sends the undo of its attempt
+    for (const call of openCalls.list()) call.reconsider?.(true); // which sends the undo of its attempt
     await requests.drain();
     const pause = new Pause(clock);
     const unused = nodes.filter((node) => {

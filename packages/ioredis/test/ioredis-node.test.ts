@@ -1,4 +1,5 @@
 import { describeAdapter } from "@holdfast/redis-testkit/describe-adapter";
+import { describeGarbage } from "@holdfast/redis-testkit/describe-garbage";
 import { describeProcessEnd } from "@holdfast/redis-testkit/describe-process-end";
 import { describeReasons, type WayToServer } from "@holdfast/redis-testkit/describe-reasons";
 import { describeSecrets } from "@holdfast/redis-testkit/describe-secrets";
@@ -33,6 +34,7 @@ function nodeOf(client: Redis | Redis5) {
 }
 
 describeProcessEnd("ioredisNode()", new URL("./fixtures/lock-and-leave.ts", import.meta.url));
+describeGarbage("ioredisNode()", new URL("./fixtures/lock-pairs.ts", import.meta.url));
 
 describe("ioredisNode()", () => {
   const idle = { lazyConnect: true };

@@ -1,5 +1,6 @@
 import { startTcpProxy } from "@holdfast/conformance/tcp-proxy";
 import { describeAdapter } from "@holdfast/redis-testkit/describe-adapter";
+import { describeGarbage } from "@holdfast/redis-testkit/describe-garbage";
 import { describeProcessEnd } from "@holdfast/redis-testkit/describe-process-end";
 import { describeReasons, type WayToServer } from "@holdfast/redis-testkit/describe-reasons";
 import { describeSecrets } from "@holdfast/redis-testkit/describe-secrets";
@@ -44,6 +45,7 @@ function nodeOf(
 }
 
 describeProcessEnd("nodeRedisNode()", new URL("./fixtures/lock-and-leave.ts", import.meta.url));
+describeGarbage("nodeRedisNode()", new URL("./fixtures/lock-pairs.ts", import.meta.url));
 
 describe("nodeRedisNode()", () => {
   test("has the address of the server as its name, without any password", () => {

@@ -186,24 +186,40 @@ function isSameHeader(a: CallHeader, b: CallHeader): boolean {
 const live = ".";
 const struckOut = "x";
 
+const noOperations: readonly Operation[] = [];
+const noTemplate: CallTemplate = {
+  records: [],
+  header: { guardMs: 0, floorKey: "" },
+  floorKey: "",
+  keyCount: 0,
+  callId: 0,
+  text: "",
+  command: "",
+  script: "",
+};
+
 /** A script call that runs operations of one node. */
 export class EncodedCall implements ScriptCall {
-  readonly operations: readonly Operation[];
   /** A number that the reply must repeat. */
   readonly callId: number;
   readonly keyCount: number;
-  readonly #template: CallTemplate;
+  #operations: readonly Operation[];
+  #template: CallTemplate;
   /** The marks of the operations, once `keysAndArguments` has returned them. */
   #marks: Buffer | undefined;
 
   /** @param header see {@link CallHeader} */
   constructor(operations: readonly Operation[], header: CallHeader) {
     const template = templateFor(operations, header);
-    this.operations = operations;
+    this.#operations = operations;
     this.callId = template.callId;
     this.keyCount = template.keyCount;
     this.#template = template;
     for (const operation of operations) operation.call = this;
+  }
+
+  get operations(): readonly Operation[] {
+    return this.#operations;
   }
 
   get firstKey(): string {
@@ -217,7 +233,7 @@ export class EncodedCall implements ScriptCall {
 
   encode(command: "EVALSHA" | "EVAL", script: string): string {
     const template = this.#template;
-    for (const { isGivenUp } of this.operations) if (isGivenUp) return this.#encode(command, script);
+    for (const { isGivenUp } of this.#operations) if (isGivenUp) return this.#encode(command, script);
     if (template.command !== command || template.script !== script) {
       template.text = this.#encode(command, script);
       template.command = command;
@@ -228,7 +244,16 @@ export class EncodedCall implements ScriptCall {
 
   /** Strikes out an operation: it has no effect unless it is already written to the socket. */
   strikeOut(operation: Operation): void {
-    this.#marks?.write(struckOut, this.operations.indexOf(operation), "latin1");
+    this.#marks?.write(struckOut, this.#operations.indexOf(operation), "latin1");
+  }
+
+  /**
+   * Drops the operations of a call that was answered. Queues of clients link each command to the next: one that has
+   * survived for a while keeps all later ones, and what they refer to, until the next full garbage collection.
+   */
+  forget(): void {
+    this.#operations = noOperations;
+    this.#template = noTemplate;
   }
 
   #encode(command: string, script: string): string {
@@ -246,7 +271,7 @@ export class EncodedCall implements ScriptCall {
 
   #currentMarks(): string {
     let marks = "";
-    for (const operation of this.operations) marks += operation.isGivenUp ? struckOut : live;
+    for (const operation of this.#operations) marks += operation.isGivenUp ? struckOut : live;
     return marks;
   }
 }

@@ -60,7 +60,9 @@ export class ScriptExecutor {
     );
   }
 
-  #onReply({ operations, callId }: EncodedCall, reply: unknown): void {
+  #onReply(call: EncodedCall, reply: unknown): void {
+    const { operations, callId } = call;
+    call.forget();
     this.#listener.onEnded(operations);
     try {
       assertReply(reply, callId, operations);

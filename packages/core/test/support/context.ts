@@ -4,10 +4,11 @@ import { FenceHint } from "../../src/fence.ts";
 import { FirstLock } from "../../src/first-lock.ts";
 import type { LockNode } from "../../src/lock-node.ts";
 import { NodeSets } from "../../src/node-sets.ts";
-import { Deadlines, RequestsInFlight } from "../../src/quorum-call.ts";
+import { OpenCalls, RequestsInFlight } from "../../src/quorum-call.ts";
 
 /** The state that a `Redlock` of these nodes would share with its parts. */
 export function contextOf(nodes: readonly LockNode[], clock: VirtualClock): RedlockContext {
+  const openCalls = new OpenCalls(clock);
   return {
     sets: new NodeSets(nodes),
     nodes,
@@ -16,10 +17,9 @@ export function contextOf(nodes: readonly LockNode[], clock: VirtualClock): Redl
     observer: {},
     fenceHint: new FenceHint(),
     servers: new Map(),
-    deadlines: new Deadlines(clock),
     requests: new RequestsInFlight(clock),
-    openCalls: new Set(),
-    firstLock: new FirstLock(clock, nodes, new Set()),
+    openCalls,
+    firstLock: new FirstLock(clock, nodes, openCalls),
     waiterName: "this process",
   };
 }
