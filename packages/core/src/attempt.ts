@@ -15,6 +15,7 @@ import { type NodeSets, reaches } from "./node-sets.ts";
 import type { Settings } from "./options.ts";
 import { isCertain, noVotes, type Tally } from "./quorum-call.ts";
 import { hasCode, type Vote } from "./replies.ts";
+import { operationsMax } from "./request-limit.ts";
 
 /** The terms of one attempt. */
 export interface AttemptTerms {
@@ -170,6 +171,12 @@ function raiseFences(
       return claim.extend(asked, { ttlMs, fence, rejoin: false }, rule);
     },
   });
+}
+
+/** Returns the outcome of an attempt that got no permit in time. */
+export function notSent(timeoutMs: number): AttemptFailed {
+  const remark = `waited ${timeoutMs} ms for ${operationsMax} other operations of this process, which are in flight`;
+  return { outcome: "unreachable", votes: noVotes, tookMs: 0, remark };
 }
 
 /** Returns how long the blocking claims may still last, in milliseconds, if the nodes know. */

@@ -229,12 +229,17 @@ export class Claim {
   #releaseOn(nodes: readonly LockNode[], hints: ReleaseHints): void {
     if (nodes.length === 0) return;
     const request = this.#releaseRequest(hints);
-    const { requests } = this.#context;
+    const { limit } = this.#context;
+    const call = {
+      method: "release",
+      send: (node: LockNode) => node.release(request),
+      read: readReleaseReply,
+    } as const;
     this.#releasing ??= new Set();
     for (const node of nodes) {
       this.#releasing.add(node);
       const onVote = ({ kind }: Vote): void => this.#onReleased(node, kind);
-      sendTo(requests, this.#timeoutMs, node, (each) => each.release(request), readReleaseReply, onVote);
+      sendTo(limit, this.#timeoutMs, node, call, onVote);
     }
   }
 }
@@ -254,7 +259,7 @@ class LateGrants implements Timed {
     this.#context = context;
     this.#timeoutMs = timeoutMs;
     this.#onSilent = onSilent;
-    context.requests.begin(timeoutMs); // so that `close()` waits for the repeated release
+    context.limit.begin(timeoutMs); // so that `close()` waits for the repeated release
     context.openCalls.add(this);
   }
 
@@ -270,7 +275,7 @@ class LateGrants implements Timed {
   stop(): void {
     this.#context.openCalls.remove(this);
     this.#cancelTimer?.();
-    this.#context.requests.end();
+    this.#context.limit.end();
   }
 }
 

@@ -4,7 +4,8 @@ import type { FirstLock } from "./first-lock.ts";
 import type { LockNode, ServerVotes } from "./lock-node.ts";
 import type { NodeSets } from "./node-sets.ts";
 import type { Observer } from "./observer.ts";
-import type { OpenCalls, RequestsInFlight } from "./quorum-call.ts";
+import type { OpenCalls } from "./quorum-call.ts";
+import type { RequestLimit } from "./request-limit.ts";
 
 /** The state that all operations of one `Redlock` share. */
 export interface RedlockContext {
@@ -17,7 +18,7 @@ export interface RedlockContext {
   /** Never throws. */
   readonly observer: Observer;
   readonly fenceHint: FenceHint;
-  readonly requests: RequestsInFlight;
+  readonly limit: RequestLimit;
   readonly openCalls: OpenCalls;
   readonly firstLock: FirstLock;
   /** Passed along as `AcquireRequest.servers`. Only the nodes read and write it. */

@@ -16,7 +16,8 @@ import type { LockEvent } from "./observer.ts";
 import { parseExtension } from "./options.ts";
 import { Pause, retryDelay } from "./pause.ts";
 import { noVotes, type Tally } from "./quorum-call.ts";
-import type { ConcurrencyLimit, LocalQueues, Waiter } from "./waiting/index.ts";
+import type { PermitWait } from "./request-limit.ts";
+import type { LocalQueues, Waiter } from "./waiting/index.ts";
 
 /** The implementation of {@link Lock}. */
 export class HeldLock implements Lock {
@@ -25,7 +26,6 @@ export class HeldLock implements Lock {
   readonly fence: number;
   readonly #context: RedlockContext;
   readonly #queues: LocalQueues;
-  readonly #limit: ConcurrencyLimit;
   /** The call that acquired the lock. It stays in the queues until the lock ends. */
   readonly #waiter: Waiter;
   readonly #won: AttemptWon;
@@ -43,18 +43,16 @@ export class HeldLock implements Lock {
   /**
    * @param context the shared state of the `Redlock`
    * @param queues notified when the lock ends
-   * @param limit grants the permit for the release
    * @param waiter the call that acquired the lock
    * @param won the attempt that won the lock
    */
-  constructor(context: RedlockContext, queues: LocalQueues, limit: ConcurrencyLimit, waiter: Waiter, won: AttemptWon) {
+  constructor(context: RedlockContext, queues: LocalQueues, waiter: Waiter, won: AttemptWon) {
     const { ttlMs, driftFactor } = waiter.settings;
     this.resources = waiter.resources;
     this.owner = won.claim.owner;
     this.fence = won.fence;
     this.#context = context;
     this.#queues = queues;
-    this.#limit = limit;
     this.#waiter = waiter;
     this.#won = won;
     const term = { startedAt: won.startedAt, ttlMs };
@@ -133,24 +131,15 @@ export class HeldLock implements Lock {
   }
 
   async #extendUntilSettled(nextTtlMs: () => number | undefined): Promise<void> {
-    const { sets, clock } = this.#context;
+    const { clock, limit } = this.#context;
     const { settings } = this.#waiter;
-    const { nodeTimeoutMs, quorum } = settings;
     const absent: boolean[] = [];
     for (let failures = 1; ; failures++) {
-      const timeoutMs = Math.min(nodeTimeoutMs, this.#remainingOrThrow());
-      const wantedMs = nextTtlMs();
-      if (wantedMs === undefined) return;
-      // A node that rejoins must keep the claim as long as the nodes that the current validity depends on.
-      const ttlMs = Math.max(wantedMs, this.#lease.ttlLeftMs());
-      const term = { startedAt: readClocks(clock), ttlMs };
-      const { outcome, votes } = await extendOnce(sets, this.#won.claim, {
-        ttlMs,
-        fence: this.fence,
-        quorum,
-        timeoutMs,
-        absent,
-      });
+      const untilMs = clock.monotonicMs() + this.#remainingOrThrow();
+      const round = await limit.run(() => this.#extendOnce(nextTtlMs, absent), { untilMs, isUrgent: true });
+      if (round === null) return;
+      if (round === undefined) continue; // no permit while the lock was valid
+      const { outcome, votes, term } = round;
       this.#failedExtension = outcome === "held" ? noVotes : votes;
       if (outcome === "lost") this.#lose("not-held");
       const stillMs = this.#remainingOrThrow();
@@ -159,6 +148,23 @@ export class HeldLock implements Lock {
       this.#retryPause ??= new Pause(clock);
       await this.#retryPause.wait(Math.min(retryDelay(settings, failures), stillMs));
     }
+  }
+
+  /** Makes one extension round. Returns null if there is nothing to gain. */
+  async #extendOnce(
+    nextTtlMs: () => number | undefined,
+    absent: boolean[],
+  ): Promise<(Extension & { readonly term: Term }) | null> {
+    const { sets, clock } = this.#context;
+    const { nodeTimeoutMs, quorum } = this.#waiter.settings;
+    const timeoutMs = Math.min(nodeTimeoutMs, this.#remainingOrThrow());
+    const wantedMs = nextTtlMs();
+    if (wantedMs === undefined) return null;
+    // A node that rejoins must keep the claim as long as the nodes that the current validity depends on.
+    const ttlMs = Math.max(wantedMs, this.#lease.ttlLeftMs());
+    const term = { startedAt: readClocks(clock), ttlMs };
+    const terms = { ttlMs, fence: this.fence, quorum, timeoutMs, absent };
+    return { ...(await extendOnce(sets, this.#won.claim, terms)), term };
   }
 
   #extended(term: Term): void {
@@ -175,9 +181,9 @@ export class HeldLock implements Lock {
   }
 
   #release(): Promise<void> {
-    const { observer, requests } = this.#context;
+    const { observer, clock, limit } = this.#context;
     const { claim } = this.#won;
-    const { quorum } = this.#waiter.settings;
+    const { quorum, nodeTimeoutMs } = this.#waiter.settings;
     const isFirst = !this.#isReleased;
     if (!isFirst && this.#lease.remainingMs() <= 0) {
       claim.withdraw({});
@@ -197,9 +203,17 @@ export class HeldLock implements Lock {
         return isTaken ? undefined : release();
       });
     };
-    requests.begin(this.#waiter.settings.nodeTimeoutMs);
-    return this.#limit.run(handOverOrRelease, { untilMs: Infinity, isUrgent: true }).then((tally) => {
-      requests.end();
+    limit.begin(nodeTimeoutMs);
+    const lease = this.#lease;
+    const wait: PermitWait = {
+      // A claim that has ended by then needs no release.
+      get untilMs() {
+        return clock.monotonicMs() + Math.max(nodeTimeoutMs, lease.ttlLeftMs());
+      },
+      isUrgent: true,
+    };
+    return limit.run(handOverOrRelease, wait).then((tally) => {
+      limit.end();
       const votes = tally?.votes ?? noVotes;
       const confirmed = handedOver || reaches(tally?.yes ?? 0, quorum);
       if (isFirst) {

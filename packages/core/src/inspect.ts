@@ -1,3 +1,4 @@
+import { notSent } from "./attempt.ts";
 import type { RedlockContext } from "./context.ts";
 import { labelOf } from "./errors.ts";
 import type { NodeView } from "./lock-node.ts";
@@ -59,7 +60,7 @@ export async function inspectResource(
   resource: string,
   { quorum, nodeTimeoutMs: timeoutMs }: Settings,
 ): Promise<Inspection> {
-  const { nodes } = context;
+  const { nodes, clock, limit } = context;
   const call: NodeCall = {
     nodes,
     method: "inspect",
@@ -68,9 +69,11 @@ export async function inspectResource(
     read: readNodeView,
   };
   const rule = { timeoutMs, isYes: anyVote, isDecided: () => false };
-  const { votes } = await new QuorumCall(context, call, rule).run();
+  const untilMs = clock.monotonicMs() + timeoutMs;
+  const tally = await limit.run(() => new QuorumCall(context, call, rule).run(), { untilMs });
+  const failed = tally === undefined ? new Error(notSent(timeoutMs).remark) : null;
   const inspections = nodes.map(({ name: node }, index): NodeInspection => {
-    const { view = null, error = null } = votes[index] ?? {};
+    const { view = null, error = failed } = tally?.votes[index] ?? {};
     return { node, view, error };
   });
   const sets = context.sets.withQuorum(quorum);

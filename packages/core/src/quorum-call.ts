@@ -3,8 +3,9 @@ import { NodeTimeoutError } from "./errors.ts";
 import type { LockNode } from "./lock-node.ts";
 import { type NodeSets, reaches } from "./node-sets.ts";
 import type { NodeFailedEvent, Observer } from "./observer.ts";
-import { onAbort, Pause } from "./pause.ts";
+import { onAbort } from "./pause.ts";
 import { hasCode, readFailure, type Vote } from "./replies.ts";
+import type { RequestLimit } from "./request-limit.ts";
 
 /**
  * The votes so far, as counts of {@link NodeSets}. A node that is in none of `yes`, `no` and `missing` has failed.
@@ -67,7 +68,7 @@ export interface CallContext {
   readonly clock: Clock;
   readonly observer: Observer;
   readonly openCalls: OpenCalls;
-  readonly requests: RequestsInFlight;
+  readonly limit: RequestLimit;
 }
 
 /** Something with a deadline, and its position among the {@link OpenCalls}. */
@@ -152,46 +153,6 @@ export class OpenCalls {
   }
 }
 
-/** Counts the requests and releases of a `Redlock` that are in flight, so that `close()` can wait for them. */
-export class RequestsInFlight {
-  readonly #clock: Clock;
-  #count = 0;
-  #longestMs = 0;
-  #pause: Pause | undefined;
-
-  /** @param clock measures the wait in {@link drain} */
-  constructor(clock: Clock) {
-    this.#clock = clock;
-  }
-
-  /** Adds a request whose reply may take this long, in milliseconds. */
-  begin(timeoutMs: number): void {
-    if (this.#count === 0) this.#longestMs = 0;
-    this.#count += 1;
-    this.#longestMs = Math.max(this.#longestMs, timeoutMs);
-  }
-
-  /**
-   * Removes a request. Call it after beginning any request that the reply triggers, so that the count stays above 0.
-   */
-  end(): void {
-    this.#count -= 1;
-    if (this.#count === 0) this.#pause?.wake();
-  }
-
-  /** Waits until no request is in flight, for at most the longest time that any of their replies may take. */
-  async drain(): Promise<void> {
-    const startMs = this.#clock.monotonicMs();
-    for (;;) {
-      await new Promise<void>((resolve) => this.#clock.afterPendingIo(resolve));
-      const leftMs = startMs + this.#longestMs - this.#clock.monotonicMs();
-      if (this.#count === 0 || leftMs <= 0) return;
-      this.#pause = new Pause(this.#clock);
-      await this.#pause.wait(leftMs);
-    }
-  }
-}
-
 /** A call to several nodes at once, and the tally of their votes. */
 export class QuorumCall implements Timed {
   readonly #context: CallContext;
@@ -231,10 +192,10 @@ export class QuorumCall implements Timed {
       const { signal, timeoutMs } = this.#rule;
       if (signal) this.#stopListening = onAbort(signal, () => this.#settle());
       this.#context.openCalls.add(this);
-      const { nodes, send, read } = this.#call;
+      const { nodes } = this.#call;
       for (let index = 0; index < nodes.length; index++) {
         const node = nodes[index] as LockNode;
-        sendTo(this.#context.requests, timeoutMs, node, send, read, (vote) => this.#onVote(index, vote));
+        sendTo(this.#context.limit, timeoutMs, node, this.#call, (vote) => this.#onVote(index, vote));
       }
     });
   }
@@ -296,19 +257,24 @@ export class QuorumCall implements Timed {
 }
 
 /**
- * Sends a request to one node, and reads its reply. Treats a synchronous throw as a rejection, a plain value as a
- * resolution, and a reply that throws when it is read as a failure.
+ * Sends a request to one node, unless the node owes too many replies, and reads its reply. Treats a synchronous throw as
+ * a rejection, a plain value as a resolution, and a reply that throws when it is read as a failure.
  */
 export function sendTo(
-  requests: RequestsInFlight,
+  limit: RequestLimit,
   timeoutMs: number,
   node: LockNode,
-  send: (node: LockNode) => unknown,
-  read: (value: unknown) => Vote,
+  { method, send, read }: Pick<NodeCall, "method" | "send" | "read">,
   onVote: (vote: Vote) => void,
 ): void {
-  requests.begin(timeoutMs);
   let reply: Promise<unknown>;
+  let number: number;
+  try {
+    number = limit.begin(timeoutMs, node, method === "release");
+  } catch (reason) {
+    Promise.reject(reason).catch((error) => onVote(readFailure(error)));
+    return;
+  }
   try {
     reply = Promise.resolve(send(node));
   } catch (reason) {
@@ -323,11 +289,11 @@ export function sendTo(
         vote = readFailure(error);
       }
       onVote(vote);
-      requests.end();
+      limit.end(number, node);
     },
     (reason) => {
       onVote(readFailure(reason));
-      requests.end();
+      limit.end(number, node);
     },
   );
 }

@@ -1,7 +1,7 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 
 import { checkInteger, checkMethods, wrong } from "./arguments.ts";
-import { type Attempt, type AttemptFailed, attempt, attemptError } from "./attempt.ts";
+import { type Attempt, type AttemptFailed, attempt, attemptError, notSent } from "./attempt.ts";
 import { freshOwner } from "./claim.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import type { RedlockContext } from "./context.ts";
@@ -26,14 +26,9 @@ import {
   type Settings,
 } from "./options.ts";
 import { Pause } from "./pause.ts";
-import { noVotes, OpenCalls, RequestsInFlight } from "./quorum-call.ts";
-import { ConcurrencyLimit, LocalQueues, type Waiter } from "./waiting/index.ts";
-
-/**
- * The maximum number of attempts and releases of one `Redlock` in flight. More would not be faster: the last of a
- * thousand requests would queue in clients and servers while its node timeout runs.
- */
-const inFlightMax = 128;
+import { noVotes, OpenCalls } from "./quorum-call.ts";
+import { RequestLimit } from "./request-limit.ts";
+import { LocalQueues, type Waiter } from "./waiting/index.ts";
 
 /** The number of open `Redlock`s that use each node. The last one to close also closes the node. */
 const users = new WeakMap<LockNode, number>();
@@ -58,7 +53,6 @@ export class Redlock implements AsyncDisposable {
   readonly #settings: Settings;
   readonly #settingsFor: (options: LockOptions) => Settings;
   readonly #queues: LocalQueues;
-  readonly #limit: ConcurrencyLimit;
   #closing: Promise<void> | undefined;
 
   /**
@@ -96,7 +90,7 @@ export class Redlock implements AsyncDisposable {
       clock,
       observer: safeObserver(observer),
       fenceHint: new FenceHint(),
-      requests: new RequestsInFlight(clock),
+      limit: new RequestLimit(clock, sets.nodes),
       openCalls,
       firstLock: new FirstLock(clock, sets.nodes, openCalls),
       servers: new Map(),
@@ -104,7 +98,6 @@ export class Redlock implements AsyncDisposable {
     };
     for (const node of sets.nodes) users.set(node, (users.get(node) ?? 0) + 1);
     this.#queues = new LocalQueues(this.#context, maxWaiters);
-    this.#limit = new ConcurrencyLimit(clock, inFlightMax);
   }
 
   /**
@@ -244,12 +237,12 @@ export class Redlock implements AsyncDisposable {
   }
 
   async #close(): Promise<void> {
-    const { nodes, clock, requests, openCalls } = this.#context;
+    const { nodes, clock, limit, openCalls } = this.#context;
     this.#closed.abort();
     this.#queues.close();
-    this.#limit.dismiss();
+    limit.dismiss();
     for (const call of openCalls.list()) call.reconsider?.(true); // which sends the undo of its attempt
-    await requests.drain();
+    await limit.drain();
     const pause = new Pause(clock);
     const unused = nodes.filter((node) => {
       const others = (users.get(node) ?? 1) - 1;
@@ -272,12 +265,12 @@ export class Redlock implements AsyncDisposable {
   async #acquire(names: Names, options: LockOptions | undefined, kind: Kind): Promise<HeldLock | null> {
     const resources = parseResources(names);
     const settings = options === undefined ? this.#settings : this.#settingsFor(options);
-    const { clock, observer } = this.#context;
+    const { clock, observer, limit } = this.#context;
     const { signal, waitTimeoutMs } = settings;
     const mayWait = kind.mayWait && waitTimeoutMs > 0;
     const calledAt = readClocks(clock);
     const deadlineMs = mayWait ? calledAt.monotonicMs + waitTimeoutMs : Infinity;
-    let startedAt = this.#limit.isSaturated ? undefined : calledAt;
+    let startedAt = limit.isSaturated ? undefined : calledAt;
     let waiter: Waiter | undefined;
     let failure: AttemptFailed | undefined;
     try {
@@ -294,11 +287,12 @@ export class Redlock implements AsyncDisposable {
         if (startedAt === undefined && clock.monotonicMs() >= deadlineMs) {
           throw attemptError(this.#context, waiter, failure, true, this.#queues.heldHere(resources));
         }
-        const result = await this.#attempt(waiter, startedAt, deadlineMs);
+        const untilMs = mayWait ? deadlineMs : calledAt.monotonicMs + settings.nodeTimeoutMs;
+        const result = await this.#attempt(waiter, startedAt, untilMs);
         startedAt = undefined;
         if (result?.outcome === "acquired") {
           if (!this.#queues.won(waiter, result.claim, result.settledAt.monotonicMs)) continue;
-          const lock = new HeldLock(this.#context, this.#queues, this.#limit, waiter, result);
+          const lock = new HeldLock(this.#context, this.#queues, waiter, result);
           if (this.#closing !== undefined) await lock[Symbol.asyncDispose]();
           this.#assertOpen("lock", resources);
           if (settings.autoExtend ?? kind.autoExtend) lock.startAutoExtend();
@@ -306,11 +300,11 @@ export class Redlock implements AsyncDisposable {
           return lock;
         }
         signal?.throwIfAborted();
-        if (result === undefined) continue; // no permit in time
-        failure = result;
         this.#assertOpen("lock", resources);
-        if (!mayWait || result.outcome === "misconfigured") break;
-        this.#queues.failed(waiter, result);
+        if (result === undefined && mayWait) continue; // no permit in time
+        failure = result ?? notSent(settings.nodeTimeoutMs);
+        if (!mayWait || failure.outcome === "misconfigured") break;
+        this.#queues.failed(waiter, failure);
       }
       if (!kind.mayWait && failure.outcome === "held" && observer.acquireFailed === undefined) {
         this.#queues.leave(waiter);
@@ -329,7 +323,7 @@ export class Redlock implements AsyncDisposable {
   #attempt(waiter: Waiter, startedAt: Moment | undefined, untilMs: number): Promise<Attempt | undefined> {
     const context = this.#context;
     const run = () => attempt(context, this.#queues.begin(waiter), startedAt ?? readClocks(context.clock));
-    return waiter.offer !== undefined ? run() : this.#limit.run(run, { untilMs, signal: waiter.settings.signal });
+    return waiter.offer !== undefined ? run() : context.limit.run(run, { untilMs, signal: waiter.settings.signal });
   }
 
   #msSince(moment: Moment): number {

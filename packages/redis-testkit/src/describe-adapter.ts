@@ -11,7 +11,7 @@ import {
 import { floors } from "./adapter/floors.ts";
 import { silentSubscriber, watchLifetime, watchReconnection } from "./adapter/notifications.ts";
 import { restartGuard } from "./adapter/restart-guard.ts";
-import { hangingServer, serverWithoutScript, silentServer } from "./adapter/servers.ts";
+import { hangingServer, serverWithoutScript } from "./adapter/servers.ts";
 import { stalledProcess } from "./adapter/stalls.ts";
 import { type MakeClient, toolsFor } from "./adapter-tools.ts";
 
@@ -34,7 +34,6 @@ export function describeAdapter(name: string, makeClient: MakeClient): void {
     });
     describe("a server that hangs", () => {
       hangingServer(tools);
-      silentServer(tools);
     });
     describe("several operations at once", () => {
       batches(tools);

@@ -7,31 +7,17 @@ import { PendingClaims } from "./pending-claims.ts";
 import { ScriptExecutor } from "./script-executor.ts";
 
 /**
- * The most claims in flight; further ones are held back. A hung server stays connected for minutes before anyone
- * notices, and then first executes everything that it was sent. A claim that is held back costs it nothing, and has
- * usually been given up by then.
- */
-const claimsInFlightMax = 256;
-
-/**
- * The most other operations in flight. They are never held back: each claim may need a release, and so may earlier
- * locks.
- */
-const othersInFlightMax = 2 * claimsInFlightMax;
-
-/** The most claims that are held back. */
-const heldBackMax = 10_000;
-
-/**
  * The most resources in one call. A larger batch is divided evenly, so that the server executes one call while the
  * client reads the reply to the one before. Each call has a fixed cost, so there should be few.
  */
 const resourcesInCallMax = 64;
 
 /**
- * Sends the operations of one node, and limits how many are in flight. The operations of one tick leave together, in
- * order, in as few script calls as possible. On a cluster, and with a library that settles each call in time, every
- * operation is a call of its own. A method that throws has sent nothing.
+ * Sends the operations of one node. The operations of one tick leave together, in order, in as few script calls as
+ * possible. On a cluster, and with a library that settles each call in time, every operation is a call of its own. A
+ * method that throws has sent nothing.
+ *
+ * Core limits how many operations are in flight.
  */
 export class Batcher {
   readonly #connection: RedisConnection;
@@ -40,10 +26,7 @@ export class Batcher {
   readonly #executor: ScriptExecutor;
   readonly #sendsOneByOne: boolean;
   #queue: Operation[] = [];
-  #isHoldingBack = false;
   #isFlushDue = false;
-  #claimsInFlight = 0;
-  #othersInFlight = 0;
 
   /**
    * @param connection sends the calls
@@ -54,7 +37,7 @@ export class Batcher {
     this.#connection = connection;
     this.#onDisconnected = onDisconnected;
     this.#sendsOneByOne = connection.isCluster || connection.settlesInTime === true;
-    this.#pendingClaims = new PendingClaims(connection, () => this.#flushSoon());
+    this.#pendingClaims = new PendingClaims(connection);
     this.#executor = new ScriptExecutor(connection, header, {
       onEnded: (operations) => this.#onEnded(operations),
       onDisconnected,
@@ -80,7 +63,7 @@ export class Batcher {
   release(record: OperationRecord, owner: string, undo: boolean): Promise<unknown> {
     const wasNeverSent = this.#pendingClaims.giveUp(owner);
     if (undo && wasNeverSent) return Promise.resolve(record.read(0, record));
-    const release = this.#newOperation(record);
+    const release = new Operation(record, undefined, Infinity, 0);
     this.#enqueue(release);
     return release.answer;
   }
@@ -88,7 +71,7 @@ export class Batcher {
   /** Sends a read-only operation. */
   inspect(record: OperationRecord): Promise<unknown> {
     this.assertReady(record.keys[0] as string);
-    const inspection = this.#newOperation(record);
+    const inspection = new Operation(record, undefined, Infinity, 0);
     this.#enqueue(inspection);
     return inspection.answer;
   }
@@ -100,50 +83,30 @@ export class Batcher {
   identify(record: OperationRecord, timeoutMs: number): Promise<unknown> {
     this.assertReady(record.keys[0] as string);
     this.#flush(); // keeps the order
-    const operation = this.#newOperation(record);
+    const operation = new Operation(record, undefined, Infinity, 0);
     this.#executor.send([operation], "EVAL");
     return within(timeoutMs, operation.answer, () => new Error("timed out before the server replied"));
   }
 
   /**
-   * Throws if an operation with this key cannot be written to its server now, or if too many claims are held back.
+   * Throws if an operation with this key cannot be written to its server now.
    *
    * @param acquirer the owner of an `acquire`, which then needs no release
    */
   assertReady(key: string, acquirer?: string): void {
-    const isConnected = this.#connection.isReady(key);
-    if (isConnected && this.#queue.length < heldBackMax) return;
-    if (acquirer !== undefined) this.#pendingClaims.refuse(acquirer);
-    if (isConnected) throw new Error(`${this.#queue.length} claims are already waiting to be sent`);
-    this.assertConnected(key);
-  }
-
-  /** Throws if an operation with this key cannot be written to its server now. */
-  assertConnected(key: string): void {
     if (this.#connection.isReady(key)) return;
+    if (acquirer !== undefined) this.#pendingClaims.refuse(acquirer);
     this.#onDisconnected();
     throw notConnected(this.#connection.whyNotReady?.(key));
   }
 
-  #newOperation(record: OperationRecord): Operation {
-    if (this.#othersInFlight >= othersInFlightMax) {
-      throw new Error(`${this.#othersInFlight} commands are already waiting for a reply`);
-    }
-    this.#othersInFlight += 1;
-    return new Operation(record, undefined, Infinity, 0);
-  }
-
   #enqueue(operation: Operation): void {
     this.#queue.push(operation);
-    if (!this.#sendsOneByOne) {
-      if (!this.#isFlushDue) this.#flushSoon();
-    } else if (!(this.#isHoldingBack && operation.owner !== undefined)) this.#flush();
-  }
-
-  #flushSoon(): void {
-    if (this.#isFlushDue) return;
-    this.#isFlushDue = true;
-    process.nextTick(this.#onTick);
+    if (this.#sendsOneByOne) this.#flush();
+    else if (!this.#isFlushDue) {
+      this.#isFlushDue = true;
+      process.nextTick(this.#onTick);
+    }
   }
 
   readonly #onTick = (): void => {
@@ -151,58 +114,22 @@ export class Batcher {
     this.#flush();
   };
 
-  /** Sends the operations that are due. The timeout of a claim starts now. */
+  /** Sends the operations in the queue. The timeout of a claim starts now. */
   #flush(): void {
-    const operations = this.#takeDue();
-    if (operations.length === 0) return;
-    const nowMs = performance.now();
-    for (const operation of operations) {
-      if (operation.owner === undefined) continue;
-      this.#claimsInFlight += 1;
-      operation.endMs = nowMs + operation.timeoutMs;
-    }
-    if (operations.length === 1) this.#executor.send(operations);
-    else
-      for (const call of splitIntoCalls(operations, this.#sendsOneByOne ? 1 : resourcesInCallMax))
-        this.#executor.send(call);
-  }
-
-  /**
-   * Takes the operations that are due from the queue, and leaves the claims that exceed the limit. It also takes claims
-   * that were given up, or whose connection was lost: the executor rejects them.
-   */
-  #takeDue(): readonly Operation[] {
     const operations = this.#queue;
+    if (operations.length === 0) return;
     this.#queue = [];
-    let room = claimsInFlightMax - this.#claimsInFlight;
-    if (!this.#isHoldingBack && operations.length <= room) return operations;
-    const due: Operation[] = [];
-    const heldBack: Operation[] = [];
-    for (const operation of operations) {
-      if (operation.owner === undefined || operation.isGivenUp) due.push(operation);
-      else if (!this.#connection.isReady(operation.record.keys[0] as string)) {
-        operation.giveUp();
-        due.push(operation);
-      } else if (room > 0) {
-        room -= 1;
-        due.push(operation);
-      } else heldBack.push(operation);
-    }
-    this.#isHoldingBack = heldBack.length > 0;
-    this.#queue = heldBack;
-    return due;
+    const nowMs = performance.now();
+    for (const operation of operations) operation.endMs = nowMs + operation.timeoutMs;
+    if (operations.length === 1) this.#executor.send(operations);
+    else for (const call of splitIntoCalls(operations)) this.#executor.send(call);
   }
 
   #onEnded(operations: readonly Operation[]): void {
     for (const operation of operations) {
       operation.call = undefined; // a reference to the operation must not keep its call in memory
-      if (operation.owner === undefined) this.#othersInFlight -= 1;
-      else {
-        this.#claimsInFlight -= 1;
-        this.#pendingClaims.remove(operation);
-      }
+      if (operation.owner !== undefined) this.#pendingClaims.remove(operation);
     }
-    if (this.#isHoldingBack) this.#flushSoon();
   }
 }
 
@@ -210,16 +137,16 @@ export class Batcher {
  * Divides operations into the fewest calls, in order and as evenly as possible. An operation with more resources than a
  * call may have gets a call of its own.
  */
-function splitIntoCalls(operations: readonly Operation[], resourcesMax: number): readonly (readonly Operation[])[] {
+function splitIntoCalls(operations: readonly Operation[]): readonly (readonly Operation[])[] {
   let total = 0;
   for (const { record } of operations) total += record.resources.length;
-  const share = Math.ceil(total / Math.ceil(total / resourcesMax));
+  const share = Math.ceil(total / Math.ceil(total / resourcesInCallMax));
   const calls: Operation[][] = [];
   let call: Operation[] | undefined;
   let count = 0;
   for (const operation of operations) {
     const { length } = operation.record.resources;
-    if (call === undefined || count >= share || count + length > resourcesMax) {
+    if (call === undefined || count >= share || count + length > resourcesInCallMax) {
       call = [];
       calls.push(call);
       count = 0;

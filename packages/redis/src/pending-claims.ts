@@ -28,7 +28,6 @@ const unsentMax = 256;
  */
 export class PendingClaims {
   readonly #connection: Pick<RedisConnection, "isReady" | "settlesInTime">;
-  readonly #onUnsent: () => void;
   // Linked lists, by a hash of the owner: a Map that changes constantly costs more garbage collection than everything
   // else that a claim does.
   readonly #buckets = new Array<Operation | undefined>(hashes).fill(undefined);
@@ -38,10 +37,8 @@ export class PendingClaims {
   #unsent = new Set<string>();
   #unsentBefore = new Set<string>();
 
-  /** @param onUnsent called when an unsent claim was given up */
-  constructor(connection: Pick<RedisConnection, "isReady" | "settlesInTime">, onUnsent: () => void) {
+  constructor(connection: Pick<RedisConnection, "isReady" | "settlesInTime">) {
     this.#connection = connection;
-    this.#onUnsent = onUnsent;
   }
 
   /** Adds a claim at the time `nowMs` of `performance.now()`. */
@@ -124,12 +121,8 @@ export class PendingClaims {
 
   #abandon(claim: Operation): void {
     claim.giveUp();
-    if (claim.call !== undefined) {
-      this.#rejectIfLost(claim);
-      return;
-    }
-    if (claim.record.name === "acquire") this.refuse(claim.owner as string);
-    this.#onUnsent();
+    if (claim.call !== undefined) this.#rejectIfLost(claim);
+    else if (claim.record.name === "acquire") this.refuse(claim.owner as string);
   }
 }
 

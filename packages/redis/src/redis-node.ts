@@ -115,7 +115,7 @@ export function redisNode(connection: RedisConnection, options: RedisNodeOptions
     const { lockKeys } = keyNames(prefix, isCluster);
     node.watch = async (resources, onReleased) => {
       const keys = resources.flatMap((resource) => lockKeys([resource]));
-      batcher.assertConnected(keys[0] as string);
+      batcher.assertReady(keys[0] as string);
       const channels = keys.map((key) => channelPrefix + key);
       return notifications.watch(channels, resources, onReleased);
     };

@@ -15,7 +15,6 @@ import type { Vote } from "../replies.ts";
 import { ReleaseNotifications } from "./release-notifications.ts";
 import { ResourceQueue, servedMax, Waiter, WaiterGroup } from "./resource-queue.ts";
 
-export { ConcurrencyLimit } from "./concurrency-limit.ts";
 export type { Waiter } from "./resource-queue.ts";
 
 /** The maximum number of consecutive hand-overs in this process before the lock is really released. */

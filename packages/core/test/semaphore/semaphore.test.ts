@@ -65,7 +65,8 @@ test("acquire() returns permits fresh that took much of their ttl to acquire", a
   for (const node of nodes) node.fault = () => ({ requestMs: 20, replyMs: 20 });
   const permits = await clock.until(semaphore(redlock, "api", 600, { ttlMs: 1_000 }).acquire(600));
   expect(clock.monotonicMs()).toBeGreaterThan(400); // rounds of 64 slots
-  expect(permits.remainingMs()).toBeGreaterThan(800);
+  // Without their extension, which takes five rounds of 128, the first would have less than 600 ms left.
+  expect(permits.remainingMs()).toBeGreaterThan(700);
 });
 
 test("tryAcquire() finds the only free slot of many", async () => {

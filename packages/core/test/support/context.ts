@@ -4,7 +4,8 @@ import { FenceHint } from "../../src/fence.ts";
 import { FirstLock } from "../../src/first-lock.ts";
 import type { LockNode } from "../../src/lock-node.ts";
 import { NodeSets } from "../../src/node-sets.ts";
-import { OpenCalls, RequestsInFlight } from "../../src/quorum-call.ts";
+import { OpenCalls } from "../../src/quorum-call.ts";
+import { RequestLimit } from "../../src/request-limit.ts";
 
 /** The state that a `Redlock` of these nodes would share with its parts. */
 export function contextOf(nodes: readonly LockNode[], clock: VirtualClock): RedlockContext {
@@ -17,7 +18,7 @@ export function contextOf(nodes: readonly LockNode[], clock: VirtualClock): Redl
     observer: {},
     fenceHint: new FenceHint(),
     servers: new Map(),
-    requests: new RequestsInFlight(clock),
+    limit: new RequestLimit(clock, nodes),
     openCalls,
     firstLock: new FirstLock(clock, nodes, openCalls),
     waiterName: "this process",

@@ -1,13 +1,16 @@
+import { memoryNode } from "@holdfast/memory";
 import { VirtualClock } from "@holdfast/testkit";
 import { describe, expect, it } from "vitest";
-import { ConcurrencyLimit } from "../../src/waiting/index.ts";
+import { operationsMax, RequestLimit } from "../../src/request-limit.ts";
 import { world } from "../world.ts";
 
 const forever = { untilMs: Number.POSITIVE_INFINITY };
 
+/** A limit of which all but some permits are in use. */
 function limitOf(permits: number) {
   const clock = new VirtualClock();
-  const limit = new ConcurrencyLimit(clock, permits);
+  const limit = new RequestLimit(clock, []);
+  for (let taken = permits; taken < operationsMax; taken++) void limit.run(() => new Promise(() => {}), forever);
   const ran: string[] = [];
   /** Creates a task that takes this long, and fails if an error is given. */
   const task = (name: string, ms: number, error?: Error) => () => {
@@ -19,7 +22,7 @@ function limitOf(permits: number) {
   return { clock, limit, ran, task };
 }
 
-describe("ConcurrencyLimit (W6)", () => {
+describe("RequestLimit (W6)", () => {
   it("run() starts tasks immediately while there are permits, and others in order as permits are returned", async () => {
     const { clock, limit, ran, task } = limitOf(2);
     const all = ["a", "b", "c", "d"].map((name, index) => limit.run(task(name, 10 + index), forever));
@@ -27,7 +30,7 @@ describe("ConcurrencyLimit (W6)", () => {
     expect(limit.isSaturated).toBe(true);
     await clock.until(Promise.all(all));
     expect(ran).toEqual(["a", "b", "c", "d"]);
-    expect(limit.inFlight).toBe(0);
+    expect(limit.isSaturated).toBe(false);
     expect(clock.pendingTimers).toBe(0);
   });
 
@@ -38,7 +41,7 @@ describe("ConcurrencyLimit (W6)", () => {
     await clock.until(urgent);
     expect(ran.slice(0, 2)).toEqual(["a", "release"]);
     await clock.until(Promise.all(all));
-    expect(limit.inFlight).toBe(0);
+    expect(limit.isSaturated).toBe(false);
   });
 
   it("run() returns the permit of a task that rejects", async () => {
@@ -48,7 +51,7 @@ describe("ConcurrencyLimit (W6)", () => {
     await expect(clock.until(failed)).rejects.toThrow("no");
     await clock.until(next);
     expect(ran).toEqual(["a", "b"]);
-    expect(limit.inFlight).toBe(0);
+    expect(limit.isSaturated).toBe(false);
   });
 
   it("run() gives up at the deadline or on the signal without running the task or using a permit", async () => {
@@ -65,7 +68,7 @@ describe("ConcurrencyLimit (W6)", () => {
     await clock.until(first);
     await clock.until(last);
     expect(ran).toEqual(["a", "last"]);
-    expect(limit.inFlight).toBe(0);
+    expect(limit.isSaturated).toBe(false);
     expect(clock.pendingTimers).toBe(0);
   });
 
@@ -76,7 +79,7 @@ describe("ConcurrencyLimit (W6)", () => {
     const last = limit.run(task("last", 1), forever);
     await clock.until(Promise.all([first, late, last]));
     expect(ran).toEqual(["a", "last"]);
-    expect(limit.inFlight).toBe(0);
+    expect(limit.isSaturated).toBe(false);
   });
 
   it("run() does not pass a permit to a task that gives up in the tick in which the permit is returned", async () => {
@@ -96,7 +99,86 @@ describe("ConcurrencyLimit (W6)", () => {
     controller.abort();
     expect(await clock.until(Promise.all([first, late, last]))).toEqual(["first", undefined, "last"]);
     expect(ran).toEqual(["last"]);
-    expect(limit.inFlight).toBe(0);
+    expect(limit.isSaturated).toBe(false);
+  });
+});
+
+describe("a node that owes replies (W5)", () => {
+  const timeoutMs = 100;
+
+  /** A limit for one node, and the numbers of the requests that it owes. */
+  function owing() {
+    const clock = new VirtualClock();
+    const node = memoryNode({ name: "a", clock });
+    const limit = new RequestLimit(clock, [node]);
+    const sent: number[] = [];
+    /** Sends requests until one is refused or this many are sent, and returns how many were sent. */
+    const send = (count: number, isRelease = false): number => {
+      for (let index = 0; index < count; index++) {
+        try {
+          sent.push(limit.begin(timeoutMs, node, isRelease));
+        } catch {
+          return index;
+        }
+      }
+      return count;
+    };
+    const answer = (count: number): void => {
+      for (const number of sent.splice(0, count)) limit.end(number, node);
+    };
+    return { clock, node, limit, send, answer };
+  }
+
+  it("makes operations wait while it owes 512 and answers", async () => {
+    const { clock, limit, send, answer } = owing();
+    send(511);
+    expect(limit.isSaturated).toBe(false);
+    send(100);
+    expect(limit.isSaturated).toBe(true);
+    const waiting = limit.run(async () => "ran", forever);
+    for (let round = 0; round < 5; round++) {
+      await clock.advance(40);
+      answer(10);
+      expect(limit.isSaturated).toBe(true);
+    }
+    answer(60);
+    expect(await waiting).toBe("ran");
+    expect(clock.pendingTimers).toBe(0);
+  });
+
+  it("is not waited for once it has been silent for 50 ms, and gets no more until it answers", async () => {
+    const { clock, limit, send, answer } = owing();
+    send(600);
+    const waiting = limit.run(async () => "ran", forever);
+    await clock.advance(49);
+    expect(limit.isSaturated).toBe(true);
+    await clock.advance(1);
+    expect(await waiting).toBe("ran");
+    expect(clock.pendingTimers).toBe(0);
+    await clock.advance(timeoutMs);
+    expect(send(2)).toBe(1); // finds out whether it answers again
+    expect(send(1_000, true)).toBe(1024 - 601);
+    for (let times = 0; times < 3; times++) {
+      await clock.advance(timeoutMs - 1);
+      expect(send(1, true)).toBe(0);
+      await clock.advance(1);
+      expect(send(2, true)).toBe(1);
+    }
+    expect(limit.isSaturated).toBe(false);
+    answer(1);
+    expect(send(1)).toBe(1);
+    expect(limit.isSaturated).toBe(true);
+  });
+
+  it("owes nothing that was sent before a request that it has answered", () => {
+    const { limit, node, send } = owing();
+    send(600);
+    limit.end(600, node);
+    limit.end(1, node);
+    send(511);
+    expect(limit.isSaturated).toBe(false);
+    send(1);
+    expect(limit.isSaturated).toBe(true);
   });
 });
 
