@@ -605,7 +605,7 @@ export const mutants: readonly Mutant[] = [
     fault: "inspections need no permit",
     file: "inspect.ts",
     from: "await limit.run(() => new QuorumCall(context, call, rule).run(), { untilMs })",
-    to: "await new QuorumCall(context, call, rule).run().finally(() => void limit.run.bind(limit, untilMs))",
+    to: "await new QuorumCall(context, call, rule).run()",
   },
   {
     rule: "W6",
