@@ -16,7 +16,6 @@ import type { LockEvent } from "./observer.ts";
 import { parseExtension } from "./options.ts";
 import { Pause, retryDelay } from "./pause.ts";
 import { noVotes, type Tally } from "./quorum-call.ts";
-import type { PermitWait } from "./request-limit.ts";
 import type { LocalQueues, Waiter } from "./waiting/index.ts";
 
 /** The implementation of {@link Lock}. */
@@ -135,8 +134,9 @@ export class HeldLock implements Lock {
     const { settings } = this.#waiter;
     const absent: boolean[] = [];
     for (let failures = 1; ; failures++) {
-      const untilMs = clock.monotonicMs() + this.#remainingOrThrow();
-      const round = await limit.run(() => this.#extendOnce(nextTtlMs, absent), { untilMs, isUrgent: true });
+      const leftMs = this.#remainingOrThrow();
+      const wait = { patienceMs: () => leftMs, isUrgent: true };
+      const round = await limit.run(() => this.#extendOnce(nextTtlMs, absent), wait);
       if (round === null) return;
       if (round === undefined) continue; // no permit while the lock was valid
       const { outcome, votes, term } = round;
@@ -181,7 +181,7 @@ export class HeldLock implements Lock {
   }
 
   #release(): Promise<void> {
-    const { observer, clock, limit } = this.#context;
+    const { observer, limit } = this.#context;
     const { claim } = this.#won;
     const { quorum, nodeTimeoutMs } = this.#waiter.settings;
     const isFirst = !this.#isReleased;
@@ -204,15 +204,9 @@ export class HeldLock implements Lock {
       });
     };
     limit.begin(nodeTimeoutMs);
-    const lease = this.#lease;
-    const wait: PermitWait = {
-      // A claim that has ended by then needs no release.
-      get untilMs() {
-        return clock.monotonicMs() + Math.max(nodeTimeoutMs, lease.ttlLeftMs());
-      },
-      isUrgent: true,
-    };
-    return limit.run(handOverOrRelease, wait).then((tally) => {
+    // A claim that has ended by then needs no release.
+    const patienceMs = () => Math.max(nodeTimeoutMs, this.#lease.ttlLeftMs());
+    return limit.run(handOverOrRelease, { patienceMs, isUrgent: true }).then((tally) => {
       limit.end();
       const votes = tally?.votes ?? noVotes;
       const confirmed = handedOver || reaches(tally?.yes ?? 0, quorum);

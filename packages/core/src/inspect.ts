@@ -60,7 +60,7 @@ export async function inspectResource(
   resource: string,
   { quorum, nodeTimeoutMs: timeoutMs }: Settings,
 ): Promise<Inspection> {
-  const { nodes, clock, limit } = context;
+  const { nodes, limit } = context;
   const call: NodeCall = {
     nodes,
     method: "inspect",
@@ -69,8 +69,7 @@ export async function inspectResource(
     read: readNodeView,
   };
   const rule = { timeoutMs, isYes: anyVote, isDecided: () => false };
-  const untilMs = clock.monotonicMs() + timeoutMs;
-  const tally = await limit.run(() => new QuorumCall(context, call, rule).run(), { untilMs });
+  const tally = await limit.run(() => new QuorumCall(context, call, rule).run(), { patienceMs: () => timeoutMs });
   const failed = tally === undefined ? new Error(notSent(timeoutMs).remark) : null;
   const inspections = nodes.map(({ name: node }, index): NodeInspection => {
     const { view = null, error = failed } = tally?.votes[index] ?? {};

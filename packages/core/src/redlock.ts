@@ -287,8 +287,7 @@ export class Redlock implements AsyncDisposable {
         if (startedAt === undefined && clock.monotonicMs() >= deadlineMs) {
           throw attemptError(this.#context, waiter, failure, true, this.#queues.heldHere(resources));
         }
-        const untilMs = mayWait ? deadlineMs : calledAt.monotonicMs + settings.nodeTimeoutMs;
-        const result = await this.#attempt(waiter, startedAt, untilMs);
+        const result = await this.#attempt(waiter, startedAt, deadlineMs);
         startedAt = undefined;
         if (result?.outcome === "acquired") {
           if (!this.#queues.won(waiter, result.claim, result.settledAt.monotonicMs)) continue;
@@ -320,10 +319,13 @@ export class Redlock implements AsyncDisposable {
   }
 
   /** Makes an attempt once a permit is free. A takeover runs under the permit of the predecessor's release. */
-  #attempt(waiter: Waiter, startedAt: Moment | undefined, untilMs: number): Promise<Attempt | undefined> {
+  #attempt(waiter: Waiter, startedAt: Moment | undefined, deadlineMs: number): Promise<Attempt | undefined> {
     const context = this.#context;
+    const { signal, nodeTimeoutMs } = waiter.settings;
+    // A call that does not wait for other owners has no deadline.
+    const patienceMs = () => (deadlineMs === Infinity ? nodeTimeoutMs : deadlineMs - context.clock.monotonicMs());
     const run = () => attempt(context, this.#queues.begin(waiter), startedAt ?? readClocks(context.clock));
-    return waiter.offer !== undefined ? run() : context.limit.run(run, { untilMs, signal: waiter.settings.signal });
+    return waiter.offer !== undefined ? run() : context.limit.run(run, { patienceMs, signal });
   }
 
   #msSince(moment: Moment): number {

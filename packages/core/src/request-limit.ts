@@ -27,8 +27,8 @@ interface Traffic {
 
 /** How an operation waits for its permit. */
 export interface PermitWait {
-  /** When the operation gives up, on the monotonic clock. */
-  readonly untilMs: number;
+  /** Returns how long the operation waits, in milliseconds. Called once, if there is no permit. */
+  readonly patienceMs: () => number;
   /** Makes the operation give up when it aborts. */
   readonly signal?: AbortSignal | undefined;
   /** Whether it goes ahead of all operations that are not urgent. */
@@ -90,11 +90,14 @@ export class RequestLimit {
     return running;
   }
 
-  async #runLater<T>(operation: () => Promise<T>, { untilMs, signal, isUrgent }: PermitWait): Promise<T | undefined> {
+  async #runLater<T>(
+    operation: () => Promise<T>,
+    { patienceMs, signal, isUrgent }: PermitWait,
+  ): Promise<T | undefined> {
     const waiting = isUrgent ? this.#urgent : this.#ordinary;
     const pause = new Pause(this.#clock);
     waiting.add(pause);
-    await pause.wait(untilMs - this.#clock.monotonicMs(), signal);
+    await pause.wait(patienceMs(), signal);
     const hasPermit = !waiting.delete(pause);
     return hasPermit ? this.#runNow(operation) : undefined;
   }

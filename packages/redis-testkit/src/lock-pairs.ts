@@ -13,7 +13,7 @@ const agings = 10;
  * `--expose-gc`.
  */
 export async function lockPairs(nodes: readonly LockNode[], atOnce: number): Promise<void> {
-  await using redlock = new Redlock(nodes, { ttlMs: 30_000 });
+  await using redlock = new Redlock(nodes, { ttlMs: 60_000, nodeTimeoutMs: 10_000 });
   let left = 0;
   // What survives two collections is old.
   const makeOld = (): void => {
