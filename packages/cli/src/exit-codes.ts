@@ -5,7 +5,7 @@
 export const exitCodes = {
   ok: 0,
   /**
-   * `doctor`: the required level is not reached; `release`: not confirmed; `verify`: superseded; `migrate`: the step cannot
+   * `doctor`: the required level is not reached; `release`: not confirmed; `verify`: not held; `migrate`: the step cannot
    * be taken yet.
    */
   no: 1,
@@ -56,7 +56,7 @@ export class UsageError extends Failure {
 /** The exit codes as the help shows them. */
 export const exitCodesHelp = `Exit codes:
   1         doctor: the required level is not reached; release: not confirmed;
-            verify: superseded; migrate: not possible yet
+            verify: not held; migrate: not possible yet
   64        the command line or the configuration is wrong
   69        too few servers replied; verify: unknown
   75        another owner held the lock; see run --conflict-exit-code

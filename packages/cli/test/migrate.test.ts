@@ -256,7 +256,7 @@ test("inspect, list, verify, release and doctor use both sets with --old and --n
   expect(owner).toMatch(/\.3$/);
   const { fence, nodes } = JSON.parse((await runCli(["inspect", "x", "--json", ...args])).out);
   expect(nodes.map(({ node }: { node: string }) => node)).toEqual(change.names);
-  expect(await runCli(["verify", "x", String(fence), ...args])).toMatchObject({ code: 0 });
+  expect(await runCli(["verify", "x", owner, String(fence), ...args])).toMatchObject({ code: 0 });
   const listed = await runCli(["list", ...args]);
   expect(listed).toMatchObject({ code: 0, out: expect.stringMatching(/^x .* 5 of 5$/m) });
   const report = await runCli(["doctor", "--require", "efficiency", "--ttl", "10m", "--json", ...args]);

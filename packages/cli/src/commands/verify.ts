@@ -1,8 +1,9 @@
+import type { NodeView } from "@holdfast/core";
 import { type Verification, verify } from "@holdfast/core/verify";
 import type { Argv, CommandModule } from "yargs";
 import { exitCodes, UsageError } from "../exit-codes.ts";
 import { withUsageErrors } from "../failures.ts";
-import { problemOf } from "../inspect/inspection-report.ts";
+import { problemOf, rounded, timeOf } from "../inspect/inspection-report.ts";
 import { readServerOptions, type ServerArguments, withServerOptions } from "../options/server-options.ts";
 import { colors, print, printable } from "../output/print.ts";
 import { table } from "../output/table.ts";
@@ -11,23 +12,25 @@ import type { Server } from "../servers/server.ts";
 
 interface VerifyArguments extends ServerArguments {
   readonly resource: string;
+  readonly owner: string;
   readonly fence: string;
   readonly json: boolean | undefined;
 }
 
-const codes = { current: exitCodes.ok, superseded: exitCodes.no, unknown: exitCodes.noQuorum };
+const codes = { held: exitCodes.ok, "not-held": exitCodes.no, unknown: exitCodes.noQuorum };
 
-/** `holdfast verify`: tells whether a fencing token is still the newest one. */
+/** `holdfast verify`: tells whether a lock is still held. */
 export const verifyCommand: CommandModule<object, VerifyArguments> = {
-  command: "verify <resource> <fence>",
-  describe: "Tell whether a fencing token is still the newest one",
+  command: "verify <resource> <owner> <fence>",
+  describe: "Tell whether a lock is still held",
   builder: (yargs) =>
     withServerOptions(yargs)
       .usage(
-        "$0 verify <resource> <fence> [options]\n\n" +
-          "Tells whether a lock with a larger fencing token has been granted. The lock itself may have ended.",
+        "$0 verify <resource> <owner> <fence> [options]\n\n" +
+          "Tells whether the lock with this owner and this fencing token is still held.",
       )
       .positional("resource", { type: "string", describe: "The resource" })
+      .positional("owner", { type: "string", describe: "The owner of the lock, as in HOLDFAST_OWNER" })
       .positional("fence", { type: "string", describe: "The fencing token, as in HOLDFAST_FENCE" })
       .options({
         json: { type: "boolean", describe: "Print one line of JSON" },
@@ -36,7 +39,9 @@ export const verifyCommand: CommandModule<object, VerifyArguments> = {
     const fence = parseFence(args.fence);
     const servers = await readServerOptions(args, process.env);
     process.exitCode = await withLockService(servers, {}, async (service) => {
-      const verification = await withUsageErrors(() => verify(service.redlock, args.resource, fence));
+      const verification = await withUsageErrors(() =>
+        verify(service.redlock, args.resource, { owner: args.owner, fence }),
+      );
       print(args.json ? verificationJson(verification, service.servers) : textOf(verification, service.servers));
       return codes[verification.state];
     });
@@ -52,31 +57,33 @@ function parseFence(text: string): number {
 function textOf(verification: Verification, servers: readonly Server[]): string {
   const rows = verification.nodes.map(({ node, view, error }, index) => [
     node,
+    view === null ? "" : holds(view, verification.owner) ? "yes" : "no",
     view === null ? "" : String(view.fence),
     error === null ? "" : colors.red(problemOf(error, servers[index])),
   ]);
-  const verdict = `${verification.fence} ${verdictOf(verification)}`;
-  return [verdict, "", table(["server", "fence", ""], rows)].join("\n");
+  return [verdictOf(verification), "", table(["server", "has it", "fence", ""], rows)].join("\n");
 }
 
-function verdictOf({ state, resource, newest, nodes, sets }: Verification): string {
-  const name = colors.bold(printable(resource));
-  if (state === "current") return `is ${colors.green("current")}: no newer lock on ${name} was granted`;
-  if (state === "superseded") return `is ${colors.yellow("superseded")}: a newer fence of ${name} is ${newest}`;
-  const answered = nodes.filter(({ view }) => view !== null).map(({ node }) => node);
-  const replies = answered.length;
-  if (sets.every((set) => set.nodes.filter((node) => answered.includes(node)).length >= set.quorum))
-    return `is ${colors.red("unknown")}: no server that answered has granted it for ${name}`;
-  return `cannot be verified: ${replies} of ${nodes.length} servers ${colors.red("answered")}, too few to tell`;
+function verdictOf({ state, resource, fence, remainingMs, nodes }: Verification): string {
+  const lock = `the lock on ${colors.bold(printable(resource))} with fence ${fence}`;
+  if (state === "held") return `${lock} is ${colors.green("held")}, for ${timeOf(remainingMs)} unless it is extended`;
+  if (state === "not-held") return `${lock} is ${colors.yellow("not held")}: no majority of the servers has it`;
+  const replies = nodes.filter(({ view }) => view !== null).length;
+  return `${lock} cannot be verified: ${replies} of ${nodes.length} servers ${colors.red("answered")}, too few to tell`;
+}
+
+function holds({ owner, sharers }: NodeView, wanted: string): boolean {
+  return owner === wanted || (sharers?.some((sharer) => sharer.owner === wanted) ?? false);
 }
 
 /** Returns one line of JSON. Keys may be added, but existing ones do not change. */
 function verificationJson({ nodes, ...verification }: Verification, servers: readonly Server[]): string {
-  const { resource, fence, state, newest } = verification;
+  const { resource, owner, fence, state, remainingMs } = verification;
   const nodeRecords = nodes.map(({ node, view, error }, index) => ({
     node,
+    holds: view && holds(view, owner),
     fence: view?.fence ?? null,
     error: error === null ? null : problemOf(error, servers[index]),
   }));
-  return JSON.stringify({ resource, fence, state, newest, nodes: nodeRecords });
+  return JSON.stringify({ resource, owner, fence, state, remainingMs: rounded(remainingMs), nodes: nodeRecords });
 }

@@ -71,7 +71,8 @@ export function ownersOn({ owner, sharers }: NodeView): string[] {
   return sharers?.map((sharer) => sharer.owner) ?? (owner === null ? [] : [owner]);
 }
 
-function rounded(durationMs: number | null | undefined): number | null {
+/** Rounds a duration for JSON, which has no infinity. */
+export function rounded(durationMs: number | null | undefined): number | null {
   return durationMs == null ? null : Math.round(durationMs);
 }
 

@@ -9,7 +9,7 @@ import { folderWith } from "./folder.ts";
 import "yargs";
 
 export const packageFolder: string = fileURLToPath(new URL("../..", import.meta.url));
-const program = `${packageFolder}reports/holdfast.js`;
+export const program = `${packageFolder}reports/holdfast.js`;
 
 /** Returns a folder whose configuration file sets a longer node timeout, for busy machines. */
 export async function busyMachineFolder(): Promise<string> {
