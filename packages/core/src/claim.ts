@@ -24,6 +24,8 @@ export interface AcquireTerms {
   readonly waiter: string | undefined;
 }
 
+const notHeld: Vote = { kind: "not-held" };
+
 /** Marks the release of a claim that never became a lock. */
 const undo: ReleaseHints = { undo: true };
 
@@ -47,6 +49,8 @@ export class Claim {
   readonly #isShared: boolean;
   readonly #reported: readonly string[];
   #hasEnded = false;
+  /** The nodes that were not sent the claim. */
+  #unsent: Set<LockNode> | undefined;
   /** The nodes that have not replied to the latest release, and those of them that have granted meanwhile. */
   #releasing: Set<LockNode> | undefined;
   #lateGrants: LateGrants | undefined;
@@ -126,7 +130,10 @@ export class Claim {
       nodes,
       method: "extend",
       resources: this.#reported,
-      send: (node) => node.extend(request),
+      send: (node) => {
+        this.#unsent?.delete(node); // it may claim the resources again
+        return node.extend(request);
+      },
       read: (value) => readExtendReply(value, terms.fence),
       onReply: (node, vote) => this.#onReply(node, vote, 0),
     };
@@ -145,6 +152,7 @@ export class Claim {
       resources: this.#reported,
       send: (node) => node.release(request),
       read: readReleaseReply,
+      known: (node) => (this.#unsent?.has(node) ? notHeld : undefined),
       onReply: (node, { kind }) => this.#onReleased(node, kind),
     };
     // Any reply will do: the node no longer holds the claim, whether or not it did before.
@@ -193,7 +201,13 @@ export class Claim {
    * Undoes a late grant. A failure counts as one, as it does not show what the node did. Where the reply to a release in
    * flight may show that it came after the grant, waits for that reply, at most for `nodeTimeoutMs`.
    */
-  #onReply(node: LockNode, { kind, fence }: Vote, proposedFence: number): void {
+  #onReply(node: LockNode, { kind, fence, isUnsent }: Vote, proposedFence: number): void {
+    if (isUnsent) {
+      if (proposedFence === 0) return; // an extension
+      this.#unsent ??= new Set();
+      this.#unsent.add(node);
+      return;
+    }
     if (kind === "denied" || kind === "not-held") return;
     if (!this.#hasEnded) {
       // The node may have granted this claim beside a takeover that overtook it, if both are shared.
@@ -237,6 +251,7 @@ export class Claim {
     } as const;
     this.#releasing ??= new Set();
     for (const node of nodes) {
+      if (this.#unsent?.has(node)) continue;
       this.#releasing.add(node);
       const onVote = ({ kind }: Vote): void => this.#onReleased(node, kind);
       sendTo(limit, this.#timeoutMs, node, call, onVote);

@@ -45,6 +45,8 @@ export interface NodeCall {
   send(node: LockNode): unknown;
   /** Reads what the node resolved with. */
   read(value: unknown): Vote;
+  /** Returns the vote of a node that need not be asked. */
+  known?(node: LockNode): Vote | undefined;
   /** Called with each reply or failure, even after the call has settled, but not when a node misses the deadline. */
   onReply?(node: LockNode, vote: Vote): void;
 }
@@ -256,25 +258,30 @@ export class QuorumCall implements Timed {
   }
 }
 
+/** The vote of a node that was not asked. */
+const unsent: Vote = {
+  ...readFailure(new Error("silent: hundreds of earlier requests wait for its reply")),
+  isUnsent: true,
+};
+
 /**
- * Sends a request to one node, unless the node owes too many replies, and reads its reply. Treats a synchronous throw as
+ * Sends a request to one node, unless its vote is known or it is silent, and reads its reply. Treats a synchronous throw as
  * a rejection, a plain value as a resolution, and a reply that throws when it is read as a failure.
  */
 export function sendTo(
   limit: RequestLimit,
   timeoutMs: number,
   node: LockNode,
-  { method, send, read }: Pick<NodeCall, "method" | "send" | "read">,
+  { method, send, read, known }: Pick<NodeCall, "method" | "send" | "read" | "known">,
   onVote: (vote: Vote) => void,
 ): void {
-  let reply: Promise<unknown>;
-  let number: number;
-  try {
-    number = limit.begin(timeoutMs, node, method === "release");
-  } catch (reason) {
-    Promise.reject(reason).catch((error) => onVote(readFailure(error)));
+  const vote = known?.(node);
+  const number = vote === undefined ? limit.begin(timeoutMs, node, method === "release") : undefined;
+  if (number === undefined) {
+    void Promise.resolve(vote ?? unsent).then(onVote);
     return;
   }
+  let reply: Promise<unknown>;
   try {
     reply = Promise.resolve(send(node));
   } catch (reason) {

@@ -8,6 +8,8 @@ export interface Vote extends Omit<NodeOutcome, "node"> {
   readonly view?: NodeView;
   /** The waiter that the node named in reply to `release`. */
   readonly next?: string;
+  /** Whether the request was not sent, as the node is silent. */
+  readonly isUnsent?: boolean;
 }
 
 /*

@@ -8,7 +8,8 @@ export const operationsMax = 128;
 /** How many replies a node may owe before operations wait for it. */
 const owedMax = 512;
 
-/** How long a node that owes so many replies may be silent until operations no longer wait for it, in milliseconds. */
+/** How many it may owe before it must answer something within this time, in milliseconds, or count as silent. */
+const owedUnwatchedMax = 256;
 const silentMs = 50;
 
 /** What one node was sent. */
@@ -17,8 +18,10 @@ interface Traffic {
   sent: number;
   /** The number of the latest of them that it has answered. It owes the later ones: earlier ones may be lost. */
   answered: number;
-  /** Cancels the timer that looks for new answers, while operations wait for the node. */
+  /** Cancels the timer that looks for new answers. */
   cancelTimer: (() => void) | undefined;
+  /** Whether operations wait for the node. */
+  isAwaited: boolean;
   /** Whether the node owes much, and has answered nothing for a while. */
   isSilent: boolean;
   /** When it was last sent a request although it was silent, on the monotonic clock. */
@@ -41,8 +44,9 @@ export interface PermitWait {
  * Each operation needs a permit: a thousand requests at once can take longer than the node timeout, so that all of them
  * would time out, and all retries as well. The permit is returned when the operation settles, which may be before all
  * nodes have replied. Operations therefore also wait while a node lags far behind the others, so that its claims and
- * releases are not lost. A node that hangs is not waited for, and gets no more requests until it answers, so it costs the
- * others nothing and has to work off only hundreds of requests when it recovers (W5). Undoing an attempt needs no permit.
+ * releases are not lost. A node that hangs is not waited for, and until it answers, it gets no more requests but the
+ * releases of what it was sent. So it costs the others nothing, and has to work off only hundreds of requests when it
+ * recovers (W5). Undoing an attempt needs no permit.
  */
 export class RequestLimit {
   readonly #clock: Clock;
@@ -63,7 +67,7 @@ export class RequestLimit {
    */
   constructor(clock: Clock, nodes: readonly LockNode[]) {
     this.#clock = clock;
-    const idle = { sent: 0, answered: 0, cancelTimer: undefined, isSilent: false, triedAtMs: 0 };
+    const idle = { sent: 0, answered: 0, cancelTimer: undefined, isAwaited: false, isSilent: false, triedAtMs: 0 };
     this.#traffic = new Map(nodes.map((node) => [node, { ...idle }]));
   }
 
@@ -129,22 +133,21 @@ export class RequestLimit {
    * Adds a request to a node, or another step that `drain` waits for, which may take this long in milliseconds. Call
    * {@link end} when it has ended.
    *
-   * @returns the number of the request
-   * @throws if the node is silent and owes too much. To find out whether it answers again, it gets one request each
-   *   `timeoutMs`
+   * @returns the number of the request; undefined if it must not be sent, as the node is silent and owes too much, and it
+   *   is no release. To find out whether the node answers again, it gets one request each `timeoutMs`
    */
-  begin(timeoutMs: number, node?: LockNode, isRelease = false): number {
+  begin(timeoutMs: number, node?: LockNode, isRelease = false): number | undefined {
     const traffic = node && this.#traffic.get(node);
-    if (traffic?.isSilent) this.#assertMayTry(traffic, timeoutMs, isRelease);
+    if (traffic?.isSilent && !isRelease && !this.#mayTry(traffic, timeoutMs)) return undefined;
     if (this.#unsettled === 0) this.#longestMs = 0;
     this.#unsettled += 1;
     this.#longestMs = Math.max(this.#longestMs, timeoutMs);
     if (traffic === undefined) return 0;
     traffic.sent += 1;
-    const isLagging = traffic.sent - traffic.answered >= owedMax;
-    if (isLagging && !traffic.isSilent && traffic.cancelTimer === undefined) {
-      this.#lagging += 1;
-      this.#watch(traffic);
+    const owed = traffic.sent - traffic.answered;
+    if (owed > owedUnwatchedMax && !traffic.isSilent) {
+      if (traffic.cancelTimer === undefined) this.#watch(traffic);
+      if (owed >= owedMax && !traffic.isAwaited) this.#await(traffic, true);
     }
     return traffic.sent;
   }
@@ -158,39 +161,48 @@ export class RequestLimit {
     if (traffic) {
       traffic.answered = Math.max(traffic.answered, number);
       traffic.isSilent = false;
-      const hasCaughtUp = traffic.sent - traffic.answered < owedMax;
-      if (hasCaughtUp && traffic.cancelTimer !== undefined) this.#stopWaiting(traffic);
+      const owed = traffic.sent - traffic.answered;
+      if (owed <= owedUnwatchedMax && traffic.cancelTimer !== undefined) this.#unwatch(traffic);
+      if (owed < owedMax && traffic.isAwaited) this.#await(traffic, false);
     }
     this.#unsettled -= 1;
     if (this.#unsettled === 0) this.#drained?.wake();
   }
 
-  #assertMayTry(traffic: Traffic, timeoutMs: number, isRelease: boolean): void {
-    const owed = traffic.sent - traffic.answered;
-    // An attempt that is undone on a silent node may need as many releases again.
-    if (owed < (isRelease ? 2 * owedMax : owedMax)) return;
+  #mayTry(traffic: Traffic, timeoutMs: number): boolean {
+    if (traffic.sent - traffic.answered < owedMax) return true;
     const nowMs = this.#clock.monotonicMs();
-    if (nowMs < traffic.triedAtMs + timeoutMs) throw new Error(`${owed} earlier requests wait for its reply`);
-    traffic.triedAtMs = nowMs;
+    const isTime = nowMs >= traffic.triedAtMs + timeoutMs;
+    if (isTime) traffic.triedAtMs = nowMs;
+    return isTime;
   }
 
-  /** Makes operations wait until the node has caught up, for as long as it answers at all. */
+  /** Looks, again and again, whether the node has answered anything. */
   #watch(traffic: Traffic): void {
     const { answered } = traffic;
     const look = (): void => {
       if (traffic.cancelTimer !== cancelTimer) return;
-      traffic.isSilent = traffic.answered === answered;
-      if (traffic.isSilent) this.#stopWaiting(traffic);
-      else this.#watch(traffic);
+      if (traffic.answered > answered) {
+        this.#watch(traffic);
+        return;
+      }
+      this.#unwatch(traffic);
+      traffic.isSilent = true;
+      if (traffic.isAwaited) this.#await(traffic, false);
     };
     const cancelTimer = this.#clock.startTimer(silentMs, () => this.#clock.afterPendingIo(look), { background: true });
     traffic.cancelTimer = cancelTimer;
   }
 
-  #stopWaiting(traffic: Traffic): void {
+  #unwatch(traffic: Traffic): void {
     traffic.cancelTimer?.();
     traffic.cancelTimer = undefined;
-    this.#lagging -= 1;
+  }
+
+  /** Makes operations wait for the node, or no longer. */
+  #await(traffic: Traffic, isAwaited: boolean): void {
+    traffic.isAwaited = isAwaited;
+    this.#lagging += isAwaited ? 1 : -1;
     this.#admit();
   }
 

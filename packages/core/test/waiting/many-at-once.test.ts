@@ -111,6 +111,10 @@ describe("many locks at once", () => {
     for (let round = 0; round < 10; round++) await clock.until(releaseEach(await clock.until(lockEach(redlock))));
     expect(clock.monotonicMs()).toBeLessThan(500);
     expect(silent.calls.length - before).toBeLessThanOrEqual(1024 + 2);
+    const sent = silent.calls.slice(before);
+    const claimed = new Set(sent.filter(({ method }) => method === "acquire").map(({ request }) => request.owner));
+    const released = new Set(sent.filter(({ method }) => method === "release").map(({ request }) => request.owner));
+    expect(released).toEqual(claimed);
     silent.fault = fault;
     await clock.advance(1_000);
     await clock.until(releaseEach([await clock.until(redlock.acquire("r0"))]));
@@ -122,6 +126,24 @@ describe("many locks at once", () => {
       });
     }
     await clock.until(releaseEach(locks));
+  });
+
+  it("release() reaches a node on which only an extension has made the claim", async () => {
+    const { clock, redlock, nodes } = countedWorld();
+    const [, , silent] = nodes as [unknown, unknown, (typeof nodes)[number]];
+    const { fault } = silent;
+    silent.fault = () => ({ lose: "request" });
+    for (let round = 0; round < 3; round++) await clock.until(releaseEach(await clock.until(lockEach(redlock))));
+    const lock = await clock.until(redlock.acquire("mine"));
+    expect(silent.calls.filter(({ request }) => request.owner === lock.owner)).toEqual([]);
+    silent.fault = fault;
+    await clock.advance(1_000);
+    await clock.until(lock.extend());
+    await clock.advance(5);
+    expect((await clock.until(redlock.inspect("mine"))).nodes[2]?.view?.owner).toBe(lock.owner);
+    await clock.until(lock.release());
+    await clock.advance(5);
+    expect((await clock.until(redlock.inspect("mine"))).nodes[2]?.view?.owner).toBeNull();
   });
 
   it("acquire() measures the validity from the request, not from the call", async () => {
