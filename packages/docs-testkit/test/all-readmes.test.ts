@@ -14,7 +14,7 @@ const outputs: Readonly<Record<string, readonly (RegExp | string)[]>> = {
     "true\n",
     /^2 of 5 permits, 2 fences\nslot [0-4] null\n$/,
     /^host-3 leads in term \d{16}\n$/,
-    "current\nsuperseded\n",
+    "held\nnot-held\n",
     "alone, in both sets\nalone, in the new set\n",
   ],
   memory: [quickStart],
