@@ -553,6 +553,13 @@ export const mutants: readonly Mutant[] = [
   },
   {
     rule: "W3",
+    fault: "a call that holds the resource takes the place of the overtaken one that still tries",
+    file: "waiting/resource-queue.ts",
+    from: ' && holder.state === "attempting") this.#overtaken',
+    to: ") this.#overtaken",
+  },
+  {
+    rule: "W3",
     fault: "an older waiter for other resources is passed although it could continue",
     file: "waiting/index.ts",
     from: "first !== undefined && first.order < order",

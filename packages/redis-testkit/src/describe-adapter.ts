@@ -6,6 +6,7 @@ import {
   fullSocket,
   lostConnection,
   notConnected,
+  refusedClaim,
   releaseWhileNotConnected,
 } from "./adapter/connections.ts";
 import { floors } from "./adapter/floors.ts";
@@ -28,6 +29,7 @@ export function describeAdapter(name: string, makeClient: MakeClient): void {
     });
     describe("a connection that is lost", () => {
       lostConnection(tools);
+      refusedClaim(tools);
       connectionLostForGood(tools);
       firstClaimLost(tools);
       fullSocket(tools);

@@ -188,7 +188,7 @@ export class ResourceQueue {
     this.holder = waiter;
     if (holder !== undefined && holder !== waiter && !isReservation(holder)) {
       this.#addOther(holder);
-      if (!holder.isShared) this.#overtaken = holder;
+      if (!holder.isShared && holder.state === "attempting") this.#overtaken = holder;
     }
     if (this.#dueAtMs > -Infinity) this.delayUntil(-Infinity);
     this.notifications?.locked();

@@ -73,6 +73,34 @@ function referee() {
 }
 
 describe("shared locks of one process", () => {
+  it("acquire() of a reader stays behind an earlier writer that is overtaken twice while it tries", async () => {
+    const { clock, redlock, nodes } = world(3);
+    const slowTtlMs = 9_000;
+    for (const node of nodes) {
+      node.fault = ({ method, request }) => {
+        const isSlow = method === "acquire" && (request as AcquireRequest).ttlMs === slowTtlMs;
+        return { requestMs: isSlow ? 20 : 1, replyMs: method === "release" ? 10 : 1 };
+      };
+    }
+    const order: string[] = [];
+    const writer = redlock.acquire("r", { ttlMs: slowTtlMs }).then((lock) => {
+      order.push("writer");
+      return lock.release();
+    });
+    const reader = redlock.acquire("r", shared).then((lock) => {
+      order.push("reader");
+      return lock.release();
+    });
+    const first = await clock.until(redlock.tryAcquire("r"));
+    void first?.release();
+    await clock.advance(1.5);
+    const second = await clock.until(redlock.tryAcquire("r", shared)); // before the first release is confirmed
+    expect(second).not.toBeNull();
+    await clock.until((second as Lock).release());
+    await clock.until(Promise.all([writer, reader]));
+    expect(order).toEqual(["writer", "reader"]);
+  });
+
   it("acquire() grants shared locks together, and an exclusive one when all of them have ended", async () => {
     const { clock, redlock } = world(3);
     const readers = await clock.until(Promise.all([1, 2, 3].map(() => redlock.acquire("r", shared))));

@@ -60,8 +60,23 @@ export function releaseWhileNotConnected({ server, proxy, connected }: Tools): v
   });
 }
 
+/** Tests a release after a claim that was refused without a connection. Not for clients that do not tell. */
+export function refusedClaim({ server, proxy, connected }: Tools): void {
+  test("release() of an acquire() that rejected without a connection is not queued for the next connection", async () => {
+    const redis = await server();
+    const network = await proxy(redis);
+    const client = await connected(network.port);
+    await warmUp(client);
+    await network.refuse();
+    network.cut();
+    await eventually(() => expect(client.isReady()).toBe(false));
+    await expect(client.node.acquire(acquireRequest("alice"))).rejects.toThrow("the client is not connected");
+    expect(await client.node.release({ ...releaseRequest("alice"), undo: true })).toEqual({ released: false });
+  });
+}
+
 /** Tests operations that are in flight when the connection is lost. */
-export function lostConnection({ server, proxy, connected }: Tools): void {
+export function lostConnection({ server, connected }: Tools): void {
   test("acquire() in flight when the connection is cut is not resent after timeoutMs", async () => {
     const { port, command } = await server();
     const client = await connected(port);
@@ -103,18 +118,6 @@ export function lostConnection({ server, proxy, connected }: Tools): void {
     await mortal.restart();
     await comeBack(client);
     await expectNeverClaimed(mortal.command);
-  });
-
-  test("release() of an acquire() that rejected without a connection is not queued for the next connection", async () => {
-    const redis = await server();
-    const network = await proxy(redis);
-    const client = await connected(network.port);
-    await warmUp(client);
-    await network.refuse();
-    network.cut();
-    await eventually(() => expect(client.isReady()).toBe(false));
-    await expect(client.node.acquire(acquireRequest("alice"))).rejects.toThrow("the client is not connected");
-    expect(await client.node.release({ ...releaseRequest("alice"), undo: true })).toEqual({ released: false });
   });
 }
 
