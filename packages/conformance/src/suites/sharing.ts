@@ -431,12 +431,14 @@ const expiries: readonly Fact[] = [
 
   sharing("a shared claim is not prolonged by a longer one that joins or is extended", async (world) => {
     const { node, rival } = world;
-    await node.grant("alice", "r", { ...shared, ttlMs: briefMs });
-    await rival.grant("bob", "r", shared, mistakes.ignored);
-    await rival.hold("bob", "r", shared);
-    await expireBriefClaims(world);
-    expect(await node.extend("alice", "r", shared)).toEqual(notHeld);
-    await rival.hold("bob", "r", shared);
+    const { resource, ttlMs } = await whileAlive(world, async (name, briefTtlMs) => {
+      await node.grant("alice", name, { ...shared, ttlMs: briefTtlMs });
+      await rival.grant("bob", name, shared, mistakes.ignored);
+      await rival.hold("bob", name, shared);
+    });
+    await expireBriefClaims(world, ttlMs);
+    expect(await node.extend("alice", resource, shared)).toEqual(notHeld);
+    await rival.hold("bob", resource, shared);
   }),
 
   sharing("a resource is free when its last shared claim ends, although a longer one was released", async (world) => {
