@@ -63,7 +63,7 @@ export class Batcher {
   release(record: OperationRecord, owner: string, undo: boolean): Promise<unknown> {
     const wasNeverSent = this.#pendingClaims.giveUp(owner);
     if (undo && wasNeverSent) return Promise.resolve(record.read(0, record));
-    const release = new Operation(record, undefined, Infinity, 0);
+    const release = new Operation(record);
     this.#enqueue(release);
     return release.answer;
   }
@@ -71,7 +71,7 @@ export class Batcher {
   /** Sends a read-only operation. */
   inspect(record: OperationRecord): Promise<unknown> {
     this.assertReady(record.keys[0] as string);
-    const inspection = new Operation(record, undefined, Infinity, 0);
+    const inspection = new Operation(record);
     this.#enqueue(inspection);
     return inspection.answer;
   }
@@ -83,7 +83,7 @@ export class Batcher {
   identify(record: OperationRecord, timeoutMs: number): Promise<unknown> {
     this.assertReady(record.keys[0] as string);
     this.#flush(); // keeps the order
-    const operation = new Operation(record, undefined, Infinity, 0);
+    const operation = new Operation(record);
     this.#executor.send([operation], "EVAL");
     return within(timeoutMs, operation.answer, () => new Error("timed out before the server replied"));
   }

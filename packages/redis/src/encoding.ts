@@ -203,7 +203,7 @@ export class EncodedCall implements ScriptCall {
   /** A number that the reply must repeat. */
   readonly callId: number;
   readonly keyCount: number;
-  #operations: readonly Operation[];
+  operations: readonly Operation[];
   #template: CallTemplate;
   /** The marks of the operations, once `keysAndArguments` has returned them. */
   #marks: Buffer | undefined;
@@ -211,15 +211,11 @@ export class EncodedCall implements ScriptCall {
   /** @param header see {@link CallHeader} */
   constructor(operations: readonly Operation[], header: CallHeader) {
     const template = templateFor(operations, header);
-    this.#operations = operations;
+    this.operations = operations;
     this.callId = template.callId;
     this.keyCount = template.keyCount;
     this.#template = template;
     for (const operation of operations) operation.call = this;
-  }
-
-  get operations(): readonly Operation[] {
-    return this.#operations;
   }
 
   get firstKey(): string {
@@ -233,7 +229,7 @@ export class EncodedCall implements ScriptCall {
 
   encode(command: "EVALSHA" | "EVAL", script: string): string {
     const template = this.#template;
-    for (const { isGivenUp } of this.#operations) if (isGivenUp) return this.#encode(command, script);
+    for (const { isGivenUp } of this.operations) if (isGivenUp) return this.#encode(command, script);
     if (template.command !== command || template.script !== script) {
       template.text = this.#encode(command, script);
       template.command = command;
@@ -244,7 +240,7 @@ export class EncodedCall implements ScriptCall {
 
   /** Strikes out an operation: it has no effect unless it is already written to the socket. */
   strikeOut(operation: Operation): void {
-    this.#marks?.write(struckOut, this.#operations.indexOf(operation), "latin1");
+    this.#marks?.write(struckOut, this.operations.indexOf(operation), "latin1");
   }
 
   /**
@@ -252,7 +248,7 @@ export class EncodedCall implements ScriptCall {
    * survived for a while keeps all later ones, and what they refer to, until the next full garbage collection.
    */
   forget(): void {
-    this.#operations = noOperations;
+    this.operations = noOperations;
     this.#template = noTemplate;
   }
 
@@ -271,7 +267,7 @@ export class EncodedCall implements ScriptCall {
 
   #currentMarks(): string {
     let marks = "";
-    for (const operation of this.#operations) marks += operation.isGivenUp ? struckOut : live;
+    for (const operation of this.operations) marks += operation.isGivenUp ? struckOut : live;
     return marks;
   }
 }

@@ -42,7 +42,7 @@ export class Operation {
   earlier: Operation | undefined;
   later: Operation | undefined;
 
-  constructor(record: OperationRecord, owner: string | undefined, timeoutMs: number, nowMs: number) {
+  constructor(record: OperationRecord, owner?: string, timeoutMs: number = Infinity, nowMs: number = 0) {
     this.record = record;
     this.owner = owner;
     this.timeoutMs = timeoutMs;

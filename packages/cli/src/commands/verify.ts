@@ -1,9 +1,8 @@
-import type { NodeView } from "@holdfast/core";
 import { type Verification, verify } from "@holdfast/core/verify";
 import type { Argv, CommandModule } from "yargs";
 import { exitCodes, UsageError } from "../exit-codes.ts";
 import { withUsageErrors } from "../failures.ts";
-import { problemOf, rounded, timeOf } from "../inspect/inspection-report.ts";
+import { ownersOn, problemOf, rounded, timeOf } from "../inspect/inspection-report.ts";
 import { readServerOptions, type ServerArguments, withServerOptions } from "../options/server-options.ts";
 import { colors, print, printable } from "../output/print.ts";
 import { table } from "../output/table.ts";
@@ -57,7 +56,7 @@ function parseFence(text: string): number {
 function textOf(verification: Verification, servers: readonly Server[]): string {
   const rows = verification.nodes.map(({ node, view, error }, index) => [
     node,
-    view === null ? "" : holds(view, verification.owner) ? "yes" : "no",
+    view === null ? "" : ownersOn(view).includes(verification.owner) ? "yes" : "no",
     view === null ? "" : String(view.fence),
     error === null ? "" : colors.red(problemOf(error, servers[index])),
   ]);
@@ -72,16 +71,12 @@ function verdictOf({ state, resource, fence, remainingMs, nodes }: Verification)
   return `${lock} cannot be verified: ${replies} of ${nodes.length} servers ${colors.red("answered")}, too few to tell`;
 }
 
-function holds({ owner, sharers }: NodeView, wanted: string): boolean {
-  return owner === wanted || (sharers?.some((sharer) => sharer.owner === wanted) ?? false);
-}
-
 /** Returns one line of JSON. Keys may be added, but existing ones do not change. */
 function verificationJson({ nodes, ...verification }: Verification, servers: readonly Server[]): string {
   const { resource, owner, fence, state, remainingMs } = verification;
   const nodeRecords = nodes.map(({ node, view, error }, index) => ({
     node,
-    holds: view && holds(view, owner),
+    holds: view && ownersOn(view).includes(owner),
     fence: view?.fence ?? null,
     error: error === null ? null : problemOf(error, servers[index]),
   }));
