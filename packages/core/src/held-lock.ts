@@ -207,6 +207,7 @@ export class HeldLock implements Lock {
     // A claim that has ended by then needs no release.
     const patienceMs = () => Math.max(nodeTimeoutMs, this.#lease.ttlLeftMs());
     return limit.run(handOverOrRelease, { patienceMs, isUrgent: true }).then((tally) => {
+      claim.end(); // also without a permit
       limit.end();
       const votes = tally?.votes ?? noVotes;
       const confirmed = handedOver || reaches(tally?.yes ?? 0, quorum);

@@ -252,6 +252,23 @@ describe("a grant that arrives while the lock is being released (S4)", () => {
     expect(clock.pendingTimers).toBe(0);
   });
 
+  it("release() undoes a grant that arrives after the end of the lock, although it got no permit until then", async () => {
+    const { redlock, clock, nodes, node, inner } = world(3, { ttlMs: 200 });
+    const names = Array.from({ length: 900 }, (_, index) => `other ${index}`);
+    const others = await clock.until(Promise.all(names.map((name) => redlock.acquire(name))));
+    node("c").fault = () => ({ requestMs: 300 });
+    const lock = await clock.until(redlock.acquire("r"));
+    for (const each of nodes) each.fault = ({ request }) => (request.owner === lock.owner ? undefined : hang);
+    await clock.until(Promise.allSettled([...others, lock].map((each) => each.release())), 250);
+    const sent = () => node("c").calls.flatMap(({ method, request }) => (request.owner === lock.owner ? method : []));
+    expect(sent()).toEqual(["acquire"]);
+    await clock.advance(100);
+    expect(sent()).toEqual(["acquire", "release"]);
+    expect((await inner[2]?.inspect("r"))?.owner).toBeNull();
+    await clock.advance(1_000);
+    expect(clock.pendingTimers).toBe(0);
+  });
+
   it("release() sends a second request to a node whose acquire fails, as it may still take effect", async () => {
     const failure = { requestMs: 1.5, reject: new Error("broken") };
     const it = await releasedEarly({ acquire: failure, release: { replyMs: 20 } });
