@@ -537,10 +537,17 @@ export class LocalQueues {
     waiter.handingOverSinceMs = undefined;
   }
 
-  /** Gives up a waiter's reserved and collected resources. It may reserve again once it was passed too often again. */
+  /**
+   * Gives up a waiter's reserved and collected resources. It may reserve again once it was passed too often again, and
+   * collect once each of them was released again; if it had collected, once it was denied too long again as well (W2).
+   */
   #yieldResources(waiter: Waiter): void {
     if (waiter.keepUntilMs === Infinity) return;
-    if (this.#collector === waiter) this.#collector = undefined;
+    if (this.#collector === waiter) {
+      this.#collector = undefined;
+      waiter.denials = 0;
+      waiter.deniedSinceMs = Infinity;
+    }
     waiter.collected?.withdraw({});
     waiter.collected = undefined;
     waiter.collectedCount = 0;
@@ -549,8 +556,6 @@ export class LocalQueues {
     waiter.keepUntilMs = Infinity;
     waiter.timesGivenBack += 1;
     waiter.passedSince = this.#calls;
-    waiter.denials = 0;
-    waiter.deniedSinceMs = Infinity;
     for (const queue of waiter.queues) queue.vacate(waiter);
     this.#serve(waiter.queues);
   }

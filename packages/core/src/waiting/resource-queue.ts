@@ -47,7 +47,7 @@ export class Waiter {
    * A lock whose order exceeds this has passed the waiter: its own order, or the latest when it last gave resources up.
    */
   passedSince: number;
-  /** The number of its attempts denied since then, and when the first one was. */
+  /** The number of its attempts denied since it last gave up collecting, and when the first one was. */
   denials = 0;
   deniedSinceMs: number = Infinity;
   /** Whether this process reserves free resources for it. */

@@ -344,6 +344,29 @@ describe("calls that something must wake (W8)", () => {
     expect(lock("a").state).toBe("attempting");
   });
 
+  it("next() still counts the denials of a waiter that gives up what it had only reserved (W2)", async () => {
+    const { clock, queues, lock, deny, pass } = setUp();
+    const waiter = lock("a", "z");
+    for (let passes = 0; passes < 4; passes++) {
+      pass("a");
+      pass("z");
+    }
+    for (let denials = 0; denials < 3; denials++) {
+      deny(waiter, "z");
+      expect([waiter.isReserving, waiter.isCollecting]).toEqual([true, false]);
+      await clock.advance(90);
+    }
+    deny(waiter, "z");
+    const waiting = queues.next(waiter, Infinity);
+    expect([waiter.isReserving, waiter.isCollecting]).toEqual([false, false]);
+    await clock.until(waiting);
+    await clock.advance(150);
+    pass("a");
+    pass("z");
+    deny(waiter, "z");
+    expect(waiter.isCollecting).toBe(true);
+  });
+
   it("leave() lets a waiter that has just begun to collect try, although an older one waits for the rest", async () => {
     const { clock, queues, lock, tryLock, win, deny, pass, expectAwake } = setUp();
     const blocker = win(lock("x"));
