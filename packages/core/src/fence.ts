@@ -48,8 +48,8 @@ export function highestFence(votes: Tally["votes"], sets: NodeSets): HighestFenc
 
 /**
  * The maximum number of rounds that propose a token after nodes granted different ones. One round is enough unless a
- * node raises its counter while it holds this claim: because of a resent or late message, or because other sharers agree
- * on their tokens at the same time.
+ * counter rises while its node holds this claim: because of a resent or late message, because other sharers agree on
+ * their tokens at the same time, or because another resource shares the counter.
  */
 const maxProposals = 3;
 

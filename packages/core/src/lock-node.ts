@@ -20,6 +20,12 @@ import type {
  * - Requests of one client may overtake each other, as over a pool of connections or the streams of HTTP/2: a release may
  *   take effect before an acquire that was sent earlier. Each reply is true for the order in which they took effect, and
  *   core releases again when it learns of a late grant.
+ * - The *fence counter* of a resource is whatever number of the node is read and raised for it. Several resources, or all,
+ *   may share one, so it may advance at any moment for another resource. It never goes down, and advances whenever a
+ *   resource that it covers passes to another owner. Nothing may assume that a counter stands still while its resource
+ *   does: each reply reports the counter at its own moment, which may be higher than in an earlier reply. Attempts that
+ *   share a counter at the same moment may need more round trips to agree on their tokens, and hundreds of them hardly
+ *   succeed, so a node should have many more counters than locks that are acquired at once.
  * - An adapter may abort its own work after `timeoutMs`; core stops waiting by then anyway.
  * - A request that this page does not allow is rejected and changes nothing (`@holdfast/core/requests` has the checks).
  *
@@ -40,15 +46,18 @@ export interface LockNode extends ReleaseNotifier, FenceFloor {
    *   `max(1 + the highest of their counters, fenceHint)`, and grant with that counter. But if the request *joins* the
    *   shared claims of other owners on every one of the resources, set each counter to the highest of their counters
    *   instead: sharers may have the same fence, and would otherwise never agree on one.
-   * - The same `owner` already holds them all (the command was resent): grant again with the highest of their counters,
-   *   unchanged, and leave the remaining ttl alone.
+   * - The same `owner` already holds them all (the command was resent): change nothing, and grant again with the highest of
+   *   their counters.
    * - Otherwise: change nothing and deny.
    *
    * A node may deny a shared request that nothing blocks, in favour of a client that waits to hold the resource alone. A
    * node that ignores `shared` denies more than it must, and is safe.
    *
-   * `fenceHint` is capped at the wall clock of the store in microseconds plus one day, so that a client with a broken
-   * clock cannot exhaust the number range. A store without a clock leaves this to the clock of the adapter.
+   * A `fenceHint` that is more than an hour above the highest of the counters is capped at the wall clock of the store in
+   * microseconds plus one day, so that a client with a broken clock cannot exhaust the number range. A node may cap
+   * smaller ones as well, or take them as they are: a clock that is far ahead is capped every time, and one that is just
+   * ahead of the counter raises it no faster than it runs. A store without a clock leaves this to the clock of the
+   * adapter.
    */
   acquire(request: AcquireRequest): Promise<AcquireReply>;
 
@@ -143,7 +152,7 @@ export type AcquireReply = Grant | Denial;
 export interface Grant {
   /** Distinguishes a grant from a {@link Denial}. */
   readonly granted: true;
-  /** The fence counter of the resources: a positive safe integer. */
+  /** The highest fence counter of the resources at the moment of this reply: a positive safe integer. */
   readonly fence: number;
 }
 
@@ -170,7 +179,7 @@ export type ExtendReply =
   | {
       /** The owner held all the resources, and keeps them for at least another ttl. */
       readonly held: true;
-      /** The fence counter of the resources afterwards: at least the `fence` of the request. */
+      /** The highest fence counter of the resources afterwards: at least the `fence` of the request, and perhaps more. */
       readonly fence: number;
     }
   | {
@@ -208,9 +217,12 @@ export interface NodeView {
    * resource is free or the claim is exclusive.
    */
   readonly sharers?: readonly Sharer[];
-  /** The fence counter: 0 if the node has never granted the resource, or has forgotten its counter. */
+  /**
+   * The fence counter: 0 if nothing has raised it, or the node has forgotten it. It may be higher than the fence of every
+   * lock on the resource, as other resources may share it, and a floor may have raised it.
+   */
   readonly fence: number;
-  /** The floor of the node's fence counters, if it has one; see {@link FenceFloor}. */
+  /** The floor of the node's fence counters, if it keeps one as a number of its own; see {@link FenceFloor}. */
   readonly floor?: number;
   /**
    * How long the node will not vote for new locks, in milliseconds, because a restart may have lost claims; absent if

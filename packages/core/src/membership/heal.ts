@@ -83,7 +83,7 @@ export async function heal(
   const subject = [...lost].join(", ");
   const readOthers = async (): Promise<Healed> => {
     const contents = await operation.onQuorum(`read the counters to heal ${subject}`, sources, (node) =>
-      operation.read(node),
+      operation.read(node, { claims: false }),
     );
     const all = [...contents.values()];
     const raised: Floor = {

@@ -7,6 +7,7 @@ import {
   NodeTimeoutError,
   type ScannedClaim,
   type ScanPortion,
+  type ScanRequest,
   systemClock,
 } from "@holdfast/core";
 import { assertOptions, checkInteger, checkMethods } from "@holdfast/core/requests";
@@ -179,15 +180,15 @@ export class Operation {
     return this.#ask(node, send, (value) => readFloor(value, least));
   }
 
-  /** Reads all portions of a node. Returns its floor and epoch, its highest counter or floor, and its claims. */
-  async read(node: LockNode): Promise<NodeContent> {
+  /** Reads all portions of a node. Returns its floor and epoch, its highest counter or floor, and its claims if wanted. */
+  async read(node: LockNode, wants: Pick<ScanRequest, "claims"> = {}): Promise<NodeContent> {
     const before = await this.raise(node, { floor: 0, epoch: 0 });
     const claims: ScannedClaim[] = [];
     let counters = 0;
     let highest = before.floor;
     let cursor: string | undefined;
     do {
-      const given = cursor === undefined ? {} : { cursor };
+      const given = { ...wants, ...(cursor !== undefined && { cursor }) };
       const send = (timeoutMs: number) => node.scan?.({ ...given, timeoutMs });
       const portion = await this.#ask(node, send, (value) => readPortion(value, cursor));
       claims.push(...portion.claims);

@@ -8,10 +8,10 @@ import { describe, expect, it } from "vitest";
 fc.configureGlobal({ seed: fuzzSeed });
 
 /** Nodes that can lose all they keep, behind faulty networks. */
-function servers(names: string) {
+function servers(names: string, counters?: number) {
   const clock = new VirtualClock();
   const inner = new Map<string, MemoryNode>();
-  const start = (name: string) => inner.set(name, memoryNode({ name, clock }));
+  const start = (name: string) => inner.set(name, memoryNode({ name, clock, counters }));
   for (const name of names) start(name);
   const nodes = [...names].map((name) => {
     const forward = <Key extends "acquire" | "extend" | "release" | "inspect" | "raiseFloor" | "scan">(method: Key) =>
@@ -98,6 +98,29 @@ describe("heal()", () => {
     const joint = { old: nodes.slice(0, 3), new: nodes.slice(2) };
     expect((await clock.until(heal(joint, "c", { ...quick, clock }))).read).toEqual(["a", "b", "d", "e"]);
     expect((await clock.until(heal(joint, "a", { ...quick, clock }))).read).toEqual(["b", "c"]);
+  });
+
+  it("heal() makes tokens grow again where all resources share a counter, which the floor raises", async () => {
+    const { clock, nodes, inner, lock, loseAll } = servers("abc", 1);
+    const before = await lock("ac", "r", 1_000_000);
+    const other = await lock("ac", "other");
+    loseAll("c");
+    const healed = await clock.until(heal(nodes, "c", { ...quick, clock }));
+    expect(healed.floor).toBe(Math.max(before, other) + 1);
+    expect((await inner("c").inspect("never claimed")).fence).toBe(healed.floor);
+    expect(await lock("bc", "r")).toBeGreaterThan(healed.floor);
+    expect(await lock("bc", "other")).toBeGreaterThan(healed.floor);
+  });
+
+  it("heal() asks for no claims", async () => {
+    const { clock, nodes, node } = servers("abc");
+    await clock.until(heal(nodes, "c", { ...quick, clock }));
+    for (const name of "ab") {
+      const requests = node(name)
+        .callsOf("scan")
+        .map(({ request }) => request);
+      expect(requests).toMatchObject([{ claims: false }]);
+    }
   });
 
   it("heal() reads again after settleMs, for attempts that were in progress when the node lost its counters", async () => {
