@@ -1,5 +1,6 @@
 import type { Clock, NodeRequest } from "@holdfast/core";
-import { type Numbered, type Portion, portionOf } from "./scan.ts";
+import { firstCursor, type Numbered, portionOf } from "./scan.ts";
+import { createSharedCounters } from "./shared-counters.ts";
 import { createSweep } from "./sweep.ts";
 
 /** A claim in force. */
@@ -37,8 +38,17 @@ export interface Claims {
   end(resource: string, owner: string): void;
   /** Returns the fence counter of a resource; 0 if there is none. */
   fenceOf(resource: string): number;
-  /** Returns the next resources that have a claim or a counter; see `LockNode.scan`. */
-  scan(cursor: string | undefined): Portion;
+  /** Raises all counters if resources share them, and returns the lowest; undefined if each has its own. */
+  raiseAll(atLeast: number): number | undefined;
+  /** Returns the next counters, and the next resources that may have a claim; see `LockNode.scan`. */
+  scan(cursor: string | undefined, wantsClaims: boolean): Scanned;
+}
+
+/** A portion of the counters and claims. */
+export interface Scanned {
+  readonly fences: readonly number[];
+  readonly resources: readonly string[];
+  readonly cursor: string | undefined;
 }
 
 /** The state of one resource: an exclusive claim, shared ones, or neither. */
@@ -61,12 +71,17 @@ const unknown: Entry = { owner: null, endMs: -Infinity, sharers: null, fence: 0,
 
 let setsMade = 0;
 
-/** Creates an empty set of claims, which keeps a counter for `fenceTtlMs` after the last claim would have ended. */
-export function createClaims(clock: Pick<Clock, "monotonicMs">, fenceTtlMs: number): Claims {
+/**
+ * Creates an empty set of claims. With a finite number of counters, the resources share them, forever. Otherwise each
+ * has its own, which is kept for `fenceTtlMs` after the last claim would have ended.
+ */
+export function createClaims(clock: Pick<Clock, "monotonicMs">, fenceTtlMs: number, counters: number): Claims {
   const entries = new Map<string, Entry>();
   let added = 0;
   const id = `scan-${++setsMade}`;
-  const forgetUnused = createSweep(entries, ({ endMs }) => clock.monotonicMs() >= endMs + fenceTtlMs);
+  const sharedCounters = counters === Infinity ? undefined : createSharedCounters(counters, `counters-${setsMade}`);
+  const keptMs = sharedCounters ? 0 : fenceTtlMs;
+  const forgetUnused = createSweep(entries, ({ endMs }) => clock.monotonicMs() >= endMs + keptMs);
 
   const entryOf = (resource: string): Entry => entries.get(resource) ?? unknown;
 
@@ -133,6 +148,7 @@ export function createClaims(clock: Pick<Clock, "monotonicMs">, fenceTtlMs: numb
         const claim = shared ? share(resource, request, nowMs, endMs) : { owner, endMs, sharers: null };
         const { number } = entries.get(resource) ?? { number: added++ };
         entries.set(resource, { ...claim, fence, number });
+        sharedCounters?.raise(resource, fence);
         forgetUnused();
       }
     },
@@ -142,6 +158,7 @@ export function createClaims(clock: Pick<Clock, "monotonicMs">, fenceTtlMs: numb
       const { ends } = entry.sharers ?? {};
       ends?.set(owner, Math.max(ends.get(owner) ?? endMs, endMs));
       entries.set(resource, { ...entry, endMs: Math.max(entry.endMs, endMs), fence: Math.max(entry.fence, atLeast) });
+      sharedCounters?.raise(resource, atLeast);
     },
 
     end(resource, owner) {
@@ -150,8 +167,21 @@ export function createClaims(clock: Pick<Clock, "monotonicMs">, fenceTtlMs: numb
       else if (entry.owner === owner) entries.set(resource, { ...entry, owner: null });
     },
 
-    fenceOf: (resource) => entryOf(resource).fence,
+    fenceOf: (resource) => sharedCounters?.fenceOf(resource) ?? entryOf(resource).fence,
 
-    scan: (cursor) => portionOf(entries, id, added, cursor),
+    raiseAll(atLeast) {
+      sharedCounters?.raiseAll(atLeast);
+      return sharedCounters?.lowest();
+    },
+
+    scan(given, wantsClaims) {
+      if (sharedCounters && (given === undefined || sharedCounters.continues(given))) {
+        const { fences, cursor = wantsClaims ? firstCursor(id, added) : undefined } = sharedCounters.scan(given);
+        return { fences, resources: [], cursor };
+      }
+      const { keys, cursor } = portionOf(entries, id, added, given);
+      const fences = sharedCounters ? [] : keys.map((resource) => entryOf(resource).fence);
+      return { fences, resources: wantsClaims ? keys : [], cursor };
+    },
   };
 }

@@ -22,13 +22,19 @@ export interface MemoryNodeOptions {
   readonly clock?: Pick<Clock, "monotonicMs" | "wallMs"> | undefined;
   /**
    * How long the node keeps a fence counter after its last claim would have expired, in milliseconds. Default: 24
-   * hours. `Infinity` keeps it forever.
+   * hours. `Infinity` keeps it forever. No effect with a finite number of `counters`, which are kept forever.
    */
   readonly fenceTtlMs?: number | undefined;
+  /**
+   * How many fence counters all resources share, by a hash of the name: an integer from 1 to 16 384. `raiseFloor` then
+   * raises all of them. Default: `Infinity`, one for each resource, and a floor of its own.
+   */
+  readonly counters?: number | undefined;
 }
 
 const dayMs = 24 * 60 * 60 * 1000;
 const maxHintAheadUs = dayMs * 1000;
+const countersMax = 16_384;
 let nodesMade = 0;
 
 /**
@@ -45,15 +51,16 @@ let nodesMade = 0;
  * ```
  */
 export function memoryNode(options: MemoryNodeOptions = {}): MemoryNode {
-  assertOptions(options, ["name", "clock", "fenceTtlMs"], "memoryNode");
+  assertOptions(options, ["name", "clock", "fenceTtlMs", "counters"], "memoryNode");
   nodesMade += 1;
-  const { name = `memory-${nodesMade}`, clock = systemClock, fenceTtlMs = dayMs } = options;
+  const { name = `memory-${nodesMade}`, clock = systemClock, fenceTtlMs = dayMs, counters = Infinity } = options;
   checkMethods("clock", ["monotonicMs", "wallMs"], clock);
   checkType("name", "string", name);
   checkType("fenceTtlMs", "number", fenceTtlMs);
   if (!(fenceTtlMs >= 0)) throw new RangeError(`fenceTtlMs must be at least 0, not ${fenceTtlMs}`);
+  checkCounters(counters);
   const watchers = new Map<string, Set<(resource: string, next: string | undefined) => void>>();
-  const claims = createClaims(clock, fenceTtlMs);
+  const claims = createClaims(clock, fenceTtlMs, counters);
   const waitingLists = createWaitingLists(clock);
   let floor = 0;
   let epoch = 0;
@@ -213,15 +220,15 @@ export function memoryNode(options: MemoryNodeOptions = {}): MemoryNode {
 
     async raiseFloor(request) {
       assertFloor(request);
-      floor = Math.max(floor, request.floor);
+      const lowest = claims.raiseAll(request.floor);
+      if (lowest === undefined) floor = Math.max(floor, request.floor);
       epoch = Math.max(epoch, request.epoch);
-      return { floor, epoch };
+      return { floor: lowest ?? floor, epoch };
     },
 
-    async scan({ cursor: given }) {
-      const { keys: resources, cursor } = claims.scan(given);
+    async scan({ cursor: given, claims: wantsClaims = true }) {
+      const { fences, resources, cursor } = claims.scan(given, wantsClaims);
       const nowMs = clock.monotonicMs();
-      const fences = resources.map(claims.fenceOf).filter((fence) => fence > 0);
       const claimsOf = (resource: string) => {
         const exclusive = claims.longestOn(resource, nowMs);
         const all = claims.areShared(resource, nowMs) ? claims.sharedOn(resource, nowMs) : exclusive ? [exclusive] : [];
@@ -235,4 +242,10 @@ export function memoryNode(options: MemoryNodeOptions = {}): MemoryNode {
       };
     },
   };
+}
+
+function checkCounters(counters: number): void {
+  checkType("counters", "number", counters);
+  if (counters === Infinity || (Number.isInteger(counters) && counters >= 1 && counters <= countersMax)) return;
+  throw new RangeError(`counters must be an integer from 1 to ${countersMax}, or Infinity, not ${counters}`);
 }

@@ -38,6 +38,11 @@ export function portionOf(
   return { keys, cursor: undefined };
 }
 
+/** Returns a cursor at which {@link portionOf} begins. */
+export function firstCursor(id: string, end: number): string {
+  return `${id}:0:${end}`;
+}
+
 function positionOf(id: string, cursor: unknown): readonly [next: number, end: number] {
   const parts = typeof cursor === "string" ? /^(.+):(\d+):(\d+)$/.exec(cursor) : null;
   if (parts === null || parts[1] !== id) throw new RangeError("this node has not made the cursor of the scan");
