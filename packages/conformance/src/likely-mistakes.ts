@@ -134,7 +134,11 @@ const byStatement: Readonly<Record<string, string>> = {
   "a hint is limited to a day ahead of the store's clock, or of the adapter's": "the hint is not clamped",
   "a hint beyond this limit, however often it is sent, advances the counter no faster than the clock":
     "the hint is clamped to a day after the counter, and not after the clock",
-  "the counters of different resources are independent": "there is one counter for all resources",
+  "the counter of a resource is no higher than if all resources shared it":
+    "a request raises the counters of other resources by more than its own",
+  "the counter of a resource advances with each of its grants, whatever other resources do":
+    "a grant that finds a counter advanced by another resource does not advance it, or another resource lowers it",
+  "scan() without claims reads the counters, and may leave claims out": "a scan without claims misses counters",
   "the fence of several resources is one more than their highest counter, for each of them":
     "the counters of several resources advance separately",
   "the fence of several resources is exactly the hint if that is above all their counters":

@@ -26,6 +26,8 @@ export async function offersOf({ create, noServer, noOtherProcess, timeoutMs }: 
       otherProcess: rivalModule !== undefined,
       advance: advance !== undefined,
       waitingLists: await keepsWaitingLists(clientOf(node, timeoutMs)),
+      ownCounters: await keepsOwnCounters(clientOf(node, timeoutMs)),
+      ownFloor: await keepsOwnFloor(clientOf(node, timeoutMs)),
     };
   } finally {
     await within(timeoutMs, "close()", subject.close());
@@ -38,6 +40,27 @@ async function keepsWaitingLists(node: Client): Promise<boolean> {
     await node.grant("alice", "probe");
     await node.deny("bob", "probe", { waiter: "probing" });
     return (await node.free("alice", "probe")) !== undefined;
+  } catch {
+    return false;
+  }
+}
+
+/** Whether the node has different counters for two resources. False if it fails here. */
+async function keepsOwnCounters(node: Client): Promise<boolean> {
+  try {
+    const fence = await node.grant("alice", "counter probe", { fenceHint: 1_000 });
+    return (await node.grant("alice", "other counter probe")) < fence;
+  } catch {
+    return false;
+  }
+}
+
+/** Whether the node leaves the counters of claims in force alone when it raises its floor. False if it fails here. */
+async function keepsOwnFloor(node: Client): Promise<boolean> {
+  try {
+    const fence = await node.grant("alice", "floor probe");
+    await node.raiseFloor({ floor: fence + 1_000 });
+    return (await node.hold("alice", "floor probe")) === fence;
   } catch {
     return false;
   }

@@ -61,6 +61,10 @@ export interface Offers {
   readonly advance: boolean;
   /** Whether the node keeps waiting lists. */
   readonly waitingLists: boolean;
+  /** Whether the floor is a number of its own, rather than a raise of all counters. */
+  readonly ownFloor: boolean;
+  /** Whether resources have different counters, at least as a rule. */
+  readonly ownCounters: boolean;
 }
 
 /** Registers a step to run when a proof has ended, whether it passed or failed. */
@@ -107,6 +111,8 @@ export function proofOf(statement: string): Proof | undefined {
     otherProcess: true,
     advance: true,
     waitingLists: true,
+    ownFloor: true,
+    ownCounters: true,
   };
   const topics = [...topicsOf(everything), ...Object.values(limitFacts).map((facts) => overOneNode("limits", facts))];
   return topics.flatMap(({ proofs }) => proofs).find((proof) => proof.statement === statement);

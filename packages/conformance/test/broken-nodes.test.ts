@@ -5,8 +5,12 @@ import { bareNode } from "./correct-nodes.ts";
 import { noOtherProcess, remoteSubject, servedSubject } from "./subjects.ts";
 
 describeBrokenNodes("a correct node", { create: () => remoteSubject(), noOtherProcess });
+for (const counters of [1, 3]) {
+  const name = `a correct node with counters: ${counters}`;
+  describeBrokenNodes(name, { create: () => remoteSubject(undefined, counters), noOtherProcess });
+}
 describeBrokenNodes("a correct node behind a server", {
-  create: servedSubject,
+  create: () => servedSubject(),
   brokenNodes: brokenNodes.filter(({ needs = [] }) => needs.includes("otherProcess") || needs.includes("server")),
 });
 // Most of these faults do not apply to this node. The suite must report that instead of skipping them silently.

@@ -10,6 +10,8 @@ export interface CorrectNode {
   readonly name: string;
   readonly cannot?: LockNodeLimits;
   readonly related?: (resource: string) => string;
+  /** How many fence counters its resources share. Default: none. */
+  readonly counters?: number;
   readonly makeFrom: (node: MemoryNode) => LockNode;
 }
 
@@ -137,12 +139,17 @@ export const wrongNode: CorrectNode = {
   makeFrom: (node) => ({ ...node, release: async (request) => ({ ...(await node.release(request)), released: true }) }),
 };
 
+/** The same node, whose resources share their counters. It raises all of them instead of keeping a floor. */
+function sharing(node: CorrectNode, counters: number): CorrectNode {
+  return { ...node, name: `${node.name}, with ${counters === 1 ? "one counter" : `${counters} counters`}`, counters };
+}
+
+const nodes = [completeNode, bareNode, limitedNode, exclusiveNode, smallNode, relatedNode];
+
 /** All nodes that must pass the suite. */
 export const correctNodes: readonly CorrectNode[] = [
-  completeNode,
-  bareNode,
-  limitedNode,
-  exclusiveNode,
-  smallNode,
-  relatedNode,
+  ...nodes,
+  ...nodes.map((node) => sharing(node, 1)),
+  sharing(completeNode, 3),
+  sharing(completeNode, 16_384),
 ];

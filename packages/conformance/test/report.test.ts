@@ -19,6 +19,8 @@ test("writeReport() writes a separate page for each name, with any characters", 
     otherProcess: false,
     advance: false,
     waitingLists: false,
+    ownFloor: false,
+    ownCounters: false,
   };
   const settings = { cannot: new Map(), noServer: inThisProcess, noOtherProcess };
   for (const name of [

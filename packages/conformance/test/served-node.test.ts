@@ -1,4 +1,5 @@
 import { describeLockNode } from "../src/index.ts";
 import { servedSubject } from "./subjects.ts";
 
-describeLockNode("a memory node behind a server", { create: servedSubject });
+describeLockNode("a memory node behind a server", { create: () => servedSubject() });
+describeLockNode("a memory node with one counter behind a server", { create: () => servedSubject(1) });

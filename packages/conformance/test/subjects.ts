@@ -15,9 +15,12 @@ export const noOtherProcess = "its store lives in this process";
 const sourceArgs: readonly string[] = ["--import", "tsx"];
 
 /** Returns a memory node with its own virtual clock, and the control of that clock. */
-export function nodeOnVirtualClock(): { node: MemoryNode; time: Pick<LockNodeSubject, "advance" | "nowMs"> } {
+export function nodeOnVirtualClock(counters?: number): {
+  node: MemoryNode;
+  time: Pick<LockNodeSubject, "advance" | "nowMs">;
+} {
   const clock = new VirtualClock();
-  return { node: memoryNode({ clock }), time: { advance: (ms) => clock.advance(ms), nowMs: clock.wallMs } };
+  return { node: memoryNode({ clock, counters }), time: { advance: (ms) => clock.advance(ms), nowMs: clock.wallMs } };
 }
 
 /** A `close` with nothing to close. */
@@ -26,8 +29,11 @@ export async function nothing(): Promise<void> {}
 /**
  * A memory node that simulates a server: it can be unreachable, and a client has a second connection while it watches.
  */
-export async function remoteSubject(makeFrom = (node: MemoryNode): LockNode => node): Promise<LockNodeSubject> {
-  const { node: complete, time } = nodeOnVirtualClock();
+export async function remoteSubject(
+  makeFrom = (node: MemoryNode): LockNode => node,
+  counters?: number,
+): Promise<LockNodeSubject> {
+  const { node: complete, time } = nodeOnVirtualClock(counters);
   const server = makeFrom(complete);
   let isGone = false;
   let watches = 0;
@@ -78,8 +84,8 @@ export async function remoteSubject(makeFrom = (node: MemoryNode): LockNode => n
 }
 
 /** A memory node behind a real connection, which also serves other processes. Its clock is in this process. */
-export async function servedSubject(): Promise<LockNodeSubject> {
-  const { node: served, time } = nodeOnVirtualClock();
+export async function servedSubject(counters?: number): Promise<LockNodeSubject> {
+  const { node: served, time } = nodeOnVirtualClock(counters);
   const server = await startNodeServer(() => served);
   const proxy = await startTcpProxy({ port: server.port });
   const clients = await Promise.all([connectNode(proxy.port, ""), connectNode(proxy.port, "")]);

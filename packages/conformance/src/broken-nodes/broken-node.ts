@@ -25,7 +25,11 @@ export type SubjectPart =
   | "server"
   | "otherProcess"
   | "advance"
-  | "waitingLists";
+  | "waitingLists"
+  /** A floor that is a number of its own, rather than a raise of all counters. */
+  | "ownFloor"
+  /** A fence counter for each resource, or so many that resources seldom share one. */
+  | "ownCounters";
 
 /** A broken node that wraps a correct one. */
 export type BrokenWrapper = Omit<BrokenNode, "create"> &

@@ -19,6 +19,39 @@ function countingByItself(node: LockNode): Partial<LockNode> {
   };
 }
 
+const ownAdvance = "the counter of a resource advances with each of its grants, whatever other resources do";
+
+/**
+ * Keeps one counter for all resources in the wrapper.
+ *
+ * @param advance returns the fence of a grant, given the counter and the last fence granted on the resource
+ * @param raise returns the counter after an extension, given the counter and the highest fence of the resource
+ */
+function sharingOneCounter(
+  node: LockNode,
+  advance: (counter: number, last: number) => number,
+  raise: (counter: number, extended: number) => number,
+): Partial<LockNode> {
+  let counter = 0;
+  const granted = new Map<string, number>();
+  return {
+    async acquire(request) {
+      const reply = await node.acquire(request);
+      if (!reply.granted) return reply;
+      const [resource] = request.resources as [string];
+      counter = Math.max(advance(counter, granted.get(resource) ?? 0), request.fenceHint);
+      granted.set(resource, counter);
+      return { granted: true, fence: counter };
+    },
+    async extend(request) {
+      const reply = await node.extend(request);
+      if (!reply.held) return reply;
+      counter = raise(counter, reply.fence);
+      return { held: true, fence: counter };
+    },
+  };
+}
+
 /** Faults in the fence counters. Each of them can give two locks the same fencing token. */
 export const brokenFences: readonly BrokenWrapper[] = [
   {
@@ -58,6 +91,7 @@ export const brokenFences: readonly BrokenWrapper[] = [
     fault: "rejoins without advancing the counter",
     caughtBy: "extend() with rejoin advances the counter, as a grant does",
     sees: "inspect",
+    needs: ["ownCounters"],
     breakIt: (correct) => {
       const { node, forget } = forgetful(correct);
       return {
@@ -76,6 +110,7 @@ export const brokenFences: readonly BrokenWrapper[] = [
   {
     fault: "forgets the counter with the claim",
     caughtBy: "release() keeps the counter",
+    needs: ["ownCounters"],
     breakIt: (correct) => {
       const { node, forget } = forgetful(correct);
       return {
@@ -92,6 +127,7 @@ export const brokenFences: readonly BrokenWrapper[] = [
     fault: "forgets the counter when the claim expires",
     caughtBy: "the fence of a grant is one more than the counter, after an expiry",
     sees: "inspect",
+    needs: ["ownCounters"],
     breakIt: (correct) => {
       const { node, forget } = forgetful(correct);
       const claimed = new Set<string>();
@@ -134,6 +170,7 @@ export const brokenFences: readonly BrokenWrapper[] = [
     fault: "does not advance the counter in a takeover",
     caughtBy: "acquire() with takeover advances the counter past the old owner's fence",
     sees: "inspect",
+    needs: ["ownCounters"],
     breakIt: (correct) => {
       const { node, forget } = forgetful(correct);
       return {
@@ -198,6 +235,20 @@ export const brokenFences: readonly BrokenWrapper[] = [
     }),
   },
   {
+    fault: "limits a hint only for a resource without a counter",
+    caughtBy: "a hint beyond this limit, however often it is sent, advances the counter no faster than the clock",
+    sees: "inspect",
+    breakIt: (node) => ({
+      async acquire(request) {
+        const { fence: before } = await node.inspect(request.resources[0] as string);
+        const reply = await node.acquire(request);
+        if (!reply.granted || before === 0 || reply.fence >= request.fenceHint) return reply;
+        await node.extend({ ...request, fence: request.fenceHint, rejoin: false });
+        return { granted: true, fence: request.fenceHint };
+      },
+    }),
+  },
+  {
     fault: "keeps fourteen digits of a counter, as Lua does when it converts a number to a string",
     caughtBy: "the fence is exactly the hint if that is the time in microseconds",
     breakIt: (node) => ({
@@ -219,18 +270,30 @@ export const brokenFences: readonly BrokenWrapper[] = [
       }),
   },
   {
-    fault: "keeps one counter for all resources",
-    caughtBy: "the counters of different resources are independent",
-    breakIt: (node) => {
-      let last = 0;
-      return {
-        async acquire(request) {
-          const reply = await node.acquire({ ...request, fenceHint: Math.max(request.fenceHint, last + 1) });
-          if (reply.granted) last = Math.max(last, reply.fence);
-          return reply;
-        },
-      };
-    },
+    fault: "does not advance a shared counter that another resource has advanced since the last grant",
+    caughtBy: ownAdvance,
+    breakIt: (node) => sharingOneCounter(node, (counter, last) => (counter > last ? counter : counter + 1), Math.max),
+  },
+  {
+    fault: "sets a shared counter to the highest fence of the resource of the latest extension",
+    caughtBy: ownAdvance,
+    needs: ["ownCounters"],
+    breakIt: (node) =>
+      sharingOneCounter(
+        node,
+        (counter) => counter + 1,
+        (_, extended) => extended,
+      ),
+  },
+  {
+    fault: "raises the counters of other resources by more than the fence that it grants",
+    caughtBy: "the counter of a resource is no higher than if all resources shared it",
+    breakIt: (node) =>
+      sharingOneCounter(
+        node,
+        (counter) => counter + 10,
+        (counter, extended) => Math.max(counter, extended) + 10,
+      ),
   },
   {
     fault: "advances the counter of each of several resources separately",

@@ -148,16 +148,11 @@ const floors: readonly BrokenWrapper[] = [
     breakIt: (node) => hinting(node, async ({ resources }) => (await node.inspect(resources[0] as string)).fence === 0),
   },
   {
-    fault: "advances the floor with each grant",
+    fault: "raises the counters that it has to the floor, and misses absent ones",
     caughtBy: grants,
     sees: "floor",
-    breakIt: (node) => ({
-      async acquire(request) {
-        const reply = await node.acquire(request);
-        if (reply.granted) await node.raiseFloor({ floor: reply.fence, epoch: 0, timeoutMs: request.timeoutMs });
-        return reply;
-      },
-    }),
+    needs: ["inspect", "ownFloor"],
+    breakIt: (node) => hinting(node, async ({ resources }) => (await node.inspect(resources[0] as string)).fence > 0),
   },
   {
     fault: "grants one more than the floor even if the counter is higher",
@@ -199,7 +194,7 @@ const floors: readonly BrokenWrapper[] = [
     breakIt: (node) => hinting(node, ({ takeover }) => takeover === undefined),
   },
   {
-    fault: "raises the counter of a held resource to the floor when it denies",
+    fault: "raises the counter of a held resource above the floor when it denies",
     caughtBy: "acquire() that is denied changes no counter, however high the floor",
     sees: "floor",
     needs: ["inspect"],
@@ -208,14 +203,14 @@ const floors: readonly BrokenWrapper[] = [
         withDenials(node, async (denial, request) => {
           const { owner, remainingMs } = await node.inspect(request.resources[0] as string);
           const claim = { ...request, owner: owner as string, ttlMs: Math.ceil(remainingMs as number), rejoin: false };
-          await node.extend({ ...claim, fence: Math.max(1, state.floor) });
+          await node.extend({ ...claim, fence: state.floor + 1 });
           return denial;
         }),
       ),
   },
   {
-    fault: "applies the floor to a repeated grant",
-    caughtBy: "acquire() resent by the holder grants again with its fence, however high the floor",
+    fault: "repeats a grant with a fence above the floor",
+    caughtBy: "acquire() resent by the holder grants again with its fence, or with the floor",
     sees: "floor",
     breakIt: (node) =>
       knowing(node, (state) => ({
@@ -226,8 +221,8 @@ const floors: readonly BrokenWrapper[] = [
       })),
   },
   {
-    fault: "applies the floor to a repeated grant of several resources",
-    caughtBy: "acquire() resent for several resources grants with their highest counter, however high the floor",
+    fault: "repeats a grant of several resources with a fence above the floor",
+    caughtBy: "acquire() resent for several resources grants with their highest counter, or with the floor",
     sees: "floor",
     breakIt: (node) =>
       knowing(node, (state) => ({
@@ -250,6 +245,7 @@ const floors: readonly BrokenWrapper[] = [
     fault: "claims before it finds that no safe integer is left",
     caughtBy: "acquire() grants the largest safe integer, and then rejects and claims nothing",
     sees: "floor",
+    needs: ["ownFloor"],
     breakIt: (node) => ({
       acquire: (request) =>
         node.acquire(request).catch(async (error) => {
@@ -293,55 +289,53 @@ const floors: readonly BrokenWrapper[] = [
       })),
   },
   {
-    fault: "applies the floor to extensions",
-    caughtBy: "extend() ignores the floor, and raises the counter no further than its fence",
+    fault: "raises counters above the floor in extensions",
+    caughtBy: "extend() raises the counter no further than its fence, or the floor",
     sees: "floor",
     breakIt: (node) =>
       knowing(node, (state) => ({
-        extend: (request) => node.extend({ ...request, fence: Math.max(request.fence, state.floor) }),
+        extend: (request) => node.extend({ ...request, fence: Math.max(request.fence, state.floor + 1) }),
       })),
   },
   {
-    fault: "applies the floor when it rejoins",
-    caughtBy: "extend() with rejoin ignores the floor, and advances the counter itself",
+    fault: "does not advance a counter that it raises to the floor when it rejoins",
+    caughtBy: "extend() with rejoin advances the counter itself, or the floor that has raised it",
     sees: "floor",
+    needs: ["ownFloor"],
     breakIt: (node) =>
       knowing(node, (state) => ({
-        async extend(request) {
-          const reply = await node.extend({ ...request, rejoin: false });
-          if (reply.held || !request.rejoin) return reply;
-          return node.extend({ ...request, fence: Math.max(request.fence, state.floor + 1) });
-        },
+        extend: (request) =>
+          node.extend(request.rejoin ? { ...request, fence: Math.max(request.fence, state.floor) } : request),
       })),
   },
   {
-    fault: "applies the floor when it rejoins a shared claim",
-    caughtBy: "extend() with rejoin of a shared claim ignores the floor where it joins",
+    fault: "raises the counter above the floor when it rejoins a shared claim",
+    caughtBy: "extend() with rejoin of a shared claim leaves the counter alone where it joins, or at the floor",
     sees: "floor",
     breakIt: (node) =>
       knowing(node, (state) => ({
         extend: (request) =>
-          node.extend(request.shared && request.rejoin ? { ...request, fence: Math.max(1, state.floor) } : request),
+          node.extend(request.shared && request.rejoin ? { ...request, fence: state.floor + 1 } : request),
       })),
   },
   {
-    fault: "inspects counters as if they were as high as the floor",
-    caughtBy: "inspect() returns the floor beside the counter, and none if there is none",
+    fault: "inspects counters as if they were above the floor",
+    caughtBy: "inspect() returns the floor beside the counter, or the counter that it has raised",
     sees: "floor",
     needs: ["inspect"],
     breakIt: (node) =>
       knowing(node, (state) => ({
         async inspect(resource) {
           const view = await node.inspect(resource);
-          return { ...view, fence: Math.max(view.fence, state.floor) };
+          return { ...view, fence: Math.max(view.fence, state.floor + 1) };
         },
       })),
   },
   {
     fault: "does not show its floor",
-    caughtBy: "inspect() returns the floor beside the counter, and none if there is none",
+    caughtBy: "inspect() returns the floor beside the counter, or the counter that it has raised",
     sees: "floor",
-    needs: ["inspect"],
+    needs: ["inspect", "ownFloor"],
     breakIt: (node) => ({
       async inspect(resource) {
         const { floor: _, ...view } = await node.inspect(resource);

@@ -268,6 +268,7 @@ export const brokenKeptClaims: readonly BrokenWrapper[] = [
   {
     fault: "forgets a counter two seconds after the release",
     caughtBy: "fence counters are kept for seconds after their claims have ended",
+    needs: ["ownCounters"],
     breakIt: (node, elapsedMs) => forgettingAfter(node, elapsedMs, 2_000),
   },
   {

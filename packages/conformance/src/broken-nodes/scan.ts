@@ -49,7 +49,7 @@ export const brokenScans: readonly BrokenWrapper[] = [
     fault: "scans the counters of claimed resources only",
     caughtBy: counters,
     sees: "floor",
-    needs: ["inspect"],
+    needs: ["inspect", "ownCounters"],
     breakIt: (node) =>
       changing(node, async (portion) => {
         const views = await Promise.all(portion.claims.map(({ resource }) => node.inspect(resource)));
@@ -71,15 +71,24 @@ export const brokenScans: readonly BrokenWrapper[] = [
     },
   },
   {
-    fault: "scans the floor as a counter",
-    caughtBy: "scan() does not read the floor as a counter",
+    fault: "scans the epoch as a counter",
+    caughtBy: "scan() reads no counter above the floor if no fence is above it",
     sees: "floor",
     breakIt: (node) =>
       changing(node, async (portion, { timeoutMs }) => {
-        const { floor } = await node.raiseFloor({ floor: 0, epoch: 0, timeoutMs });
-        const extra = floor > 0 ? 1 : 0;
-        return { ...portion, counters: portion.counters + extra, highest: Math.max(portion.highest, floor) };
+        const { epoch } = await node.raiseFloor({ floor: 0, epoch: 0, timeoutMs });
+        const extra = epoch > 0 ? 1 : 0;
+        return { ...portion, counters: portion.counters + extra, highest: Math.max(portion.highest, epoch) };
       }),
+  },
+  {
+    fault: "leaves out the counters as well if the caller wants no claims",
+    caughtBy: "scan() without claims reads the counters, and may leave claims out",
+    sees: "floor",
+    breakIt: (node) =>
+      changing(node, (portion, request) =>
+        request.claims === false ? { ...portion, counters: 0, highest: 0, claims: [] } : portion,
+      ),
   },
   {
     fault: "scans no claims",
@@ -168,14 +177,16 @@ export const brokenScans: readonly BrokenWrapper[] = [
     fault: "advances the counters that it scans",
     caughtBy: "scan() changes neither claims nor counters, nor the floor",
     sees: "floor",
-    breakIt: (node) =>
-      changing(node, async (portion, { timeoutMs }) => {
-        for (const { resource, owner, remainingMs } of portion.claims) {
+    breakIt: (node) => ({
+      async scan({ timeoutMs }) {
+        const all = await readAll(node, { timeoutMs });
+        for (const { resource, owner, remainingMs } of all.claims) {
           const request = { resources: [resource], owner, timeoutMs, ttlMs: Math.ceil(remainingMs), rejoin: false };
-          await node.extend({ ...request, fence: portion.highest + 1 });
+          await node.extend({ ...request, fence: all.highest + 1 });
         }
-        return portion;
-      }),
+        return all;
+      },
+    }),
   },
   {
     fault: "prolongs the claims that it scans",

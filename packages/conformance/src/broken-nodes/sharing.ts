@@ -344,6 +344,7 @@ const counters: readonly BrokenWrapper[] = [
     fault: "leaves the counters of several resources as they are when a claim joins on all of them",
     caughtBy: "acquire() that joins sharers on every one of several resources sets each counter to the highest",
     sees: "inspect",
+    needs: ["ownCounters"],
     breakIt: (node) => ({
       async acquire(request) {
         if (!request.shared || (await joinOf(node, request)) !== "all") return node.acquire(request);
@@ -409,6 +410,7 @@ const oneOfMany: readonly BrokenWrapper[] = [
   {
     fault: "extends a shared claim on the first of several resources only",
     caughtBy: "extend() of shared claims on several resources raises each counter, and needs a claim on each",
+    needs: ["ownCounters"],
     breakIt: (node) => ({
       extend: (request) =>
         node.extend(request.shared ? { ...request, resources: request.resources.slice(0, 1) } : request),
@@ -609,6 +611,7 @@ const rejoins: readonly BrokenWrapper[] = [
     fault: "rejoins several shared claims one by one",
     caughtBy:
       "extend() with rejoin of a shared claim that joins on only some of several resources advances each counter",
+    needs: ["ownCounters"],
     breakIt: (node) => ({
       async extend(request) {
         const reply = await node.extend({ ...request, rejoin: false });

@@ -23,6 +23,7 @@ export const brokenSizes: readonly BrokenWrapper[] = [
   {
     fault: "raises only the first hundred counters of a call",
     caughtBy: manyResources,
+    needs: ["ownCounters"],
     breakIt: (node) => ({
       extend: async (request) =>
         request.resources.length > 100
@@ -57,6 +58,7 @@ export const brokenSizes: readonly BrokenWrapper[] = [
   {
     fault: "forgets the oldest counter beyond a thousand",
     caughtBy: manyClaims,
+    needs: ["ownCounters"],
     breakIt: (correct) => {
       const { node, forget } = forgetful(correct);
       const counters = new Set<string>();

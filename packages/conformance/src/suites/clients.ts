@@ -3,6 +3,7 @@ import { expect } from "vitest";
 import type { Winnings } from "../contend.ts";
 import { type Fact, fact, factNeeding } from "../fact.ts";
 import { type Client, freshOwner, shared } from "../world/client.ts";
+import type { FenceMatcher } from "../world/expectations.ts";
 import type { World } from "../world/world.ts";
 
 /** The facts about two clients of one server: both see the same claims, and only the owner identifies a claim. */
@@ -194,13 +195,13 @@ export async function expectStillHeld(
   world: World,
   owner: string,
   resource: string,
-  fence: number,
+  fence: number | FenceMatcher,
   mistake: string,
 ): Promise<void> {
   for (const client of [world.rival, world.node]) {
     await client.deny(freshOwner(), resource, {}, mistake);
     if (client.node.inspect) expect(await client.inspect(resource), mistake).toMatchObject({ owner, fence });
-    expect(await client.hold(owner, resource, {}, mistake), mistake).toBe(fence);
+    expect(await client.hold(owner, resource, {}, mistake), mistake).toEqual(fence);
   }
 }
 

@@ -1,6 +1,7 @@
 import { expect } from "vitest";
 import { type Fact, fact, factNeeding } from "../fact.ts";
 import { type Client, freshOwner } from "../world/client.ts";
+import { between } from "../world/expectations.ts";
 import type { World } from "../world/world.ts";
 
 const resourcesOfCall = 300;
@@ -87,7 +88,7 @@ const manyResources: readonly Fact[] = [
         "were freed by release()",
       );
       expectAll(
-        replies.map((reply) => reply.granted && reply.fence === 1_001),
+        replies.map((reply) => reply.granted && reply.fence > 1_000 && reply.fence <= 1_000 + names.length),
         kind,
         "kept their counters",
       );
@@ -129,7 +130,9 @@ const manyClaims: readonly Fact[] = [
     // A slow server gets as many claims as it can handle within the timeout.
     const fences = await each(wanted, claim, world.timeoutMs);
     const groups = wanted.slice(0, fences.length);
-    expect(fences, "the fences of thousands of claims").toEqual(groups.map(({ fence }) => fence));
+    // Calls that arrive in another order advance a counter that they share further.
+    const highest = 1_000 + 2 * groups.length;
+    expect(fences, "the fences of thousands of claims").toEqual(groups.map(({ fence }) => between(fence, highest)));
 
     const held = await each(groups, ({ names, owner }) => rival.extend(owner, names));
     expectAll(
@@ -149,7 +152,7 @@ const manyClaims: readonly Fact[] = [
       return fence;
     });
     expectAll(
-      counters.map((fence, index) => fence === (claims[index]?.fence ?? 0) + 1),
+      counters.map((fence, index) => fence > (claims[index]?.fence ?? 0) && fence <= highest + counters.length),
       "fence counters that were checked",
       "are kept: counters are evicted when there are many",
     );

@@ -7,6 +7,7 @@ import {
   type NodeView,
   type ScannedClaim,
   type ScanPortion,
+  type ScanRequest,
   type Unwatch,
 } from "@holdfast/core";
 import { type CallSite, callSiteOf, errorAt, rejectionAt } from "../mistake.ts";
@@ -92,7 +93,7 @@ export interface Client {
   /** Reads one portion. Fails if the node does not offer it. */
   scanPortion(cursor?: string): Promise<ScanPortion>;
   /** Reads all portions of a series. Fails if the node does not offer it, or if the series does not end. */
-  scan(): Promise<Scanned>;
+  scan(wants?: Pick<ScanRequest, "claims">): Promise<Scanned>;
   /** Fails if the node does not offer it. */
   watch(resources: Resources, onReleased: (resource: string, next?: string) => void): Promise<Unwatch>;
   /** Fails if the node does not offer it. */
@@ -155,8 +156,8 @@ export function clientOf(node: LockNode, timeoutMs: number): Client {
     const reply = await answer(site, "release()", () => node.release(request));
     return read(site, () => readReleaseReply(reply));
   };
-  const scanPortion = async (site: CallSite, cursor: string | undefined) => {
-    const request = Object.freeze({ timeoutMs, ...(cursor !== undefined && { cursor }) });
+  const scanPortion = async (site: CallSite, cursor: string | undefined, wants: Pick<ScanRequest, "claims"> = {}) => {
+    const request = Object.freeze({ timeoutMs, ...wants, ...(cursor !== undefined && { cursor }) });
     const portion = await answer(site, "scan()", () => offered(node.scan, "scan").call(node, request));
     return read(site, () => readScanPortion(portion));
   };
@@ -241,11 +242,11 @@ export function clientOf(node: LockNode, timeoutMs: number): Client {
     async scanPortion(cursor) {
       return scanPortion(callSiteOf(client.scanPortion), cursor);
     },
-    async scan() {
+    async scan(wants = {}) {
       const site = callSiteOf(client.scan);
       const portions: ScanPortion[] = [];
       for (let cursor: string | undefined; portions.length < portionsMax; ) {
-        const portion = await scanPortion(site, cursor);
+        const portion = await scanPortion(site, cursor, wants);
         portions.push(portion);
         if (portion.cursor === undefined) return seriesOf(portions);
         cursor = portion.cursor;

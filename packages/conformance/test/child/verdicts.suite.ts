@@ -6,8 +6,8 @@ import { inThisProcess, nodeOnVirtualClock, noOtherProcess, nothing, remoteSubje
  * Run by verdicts.test.ts in a separate vitest, because one of the nodes must fail.
  */
 
-for (const { name, cannot = {}, related, makeFrom } of correctNodes) {
-  const create = async () => ({ ...(await remoteSubject(makeFrom)), ...(related && { related }) });
+for (const { name, cannot = {}, related, counters, makeFrom } of correctNodes) {
+  const create = async () => ({ ...(await remoteSubject(makeFrom, counters)), ...(related && { related }) });
   describeLockNode(name, { create, cannot, noOtherProcess });
 }
 describeLockNode(wrongNode.name, {
