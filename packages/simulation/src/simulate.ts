@@ -61,7 +61,7 @@ export interface Run {
   readonly trace?: Trace | undefined;
 }
 
-const memory: CreateNode = ({ name, clock }) => memoryNode({ name, clock, fenceTtlMs: Infinity });
+const memory: CreateNode = ({ name, clock, counters }) => memoryNode({ name, clock, counters, fenceTtlMs: Infinity });
 
 let previous: Promise<unknown> = Promise.resolve();
 

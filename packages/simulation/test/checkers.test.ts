@@ -14,6 +14,7 @@ const uneventful: History = {
     misbehaviour: [],
     leaks: [],
     emptySpells: [],
+    staleClaims: [],
   },
   ...{ isFaultless: true, recovery: undefined, completion: undefined },
 };
@@ -89,6 +90,19 @@ describe("check()", () => {
     ]);
     expect(found({ locks: [smaller, lock("1.1")] })).toHaveLength(1);
     expect(found({ locks: [lock("1.1"), { ...smaller, startedAtMs: 10 }] })).toEqual([]);
+  });
+
+  it("check() accepts a smaller token only of a shared lock that may have joined a claim from before a loss", () => {
+    const stale = { resources: ["stock"], requestedAtMs: 5, lostAtMs: 25, grantedAtMs: 28, fence: 0 };
+    const join = (facts: Partial<typeof stale>, mode: LockRecord["mode"] = "shared") =>
+      found({ locks: [lock("1.1"), later("2.1", { fence: 0, mode })], staleClaims: [{ ...stale, ...facts }] });
+    expect(join({})).toEqual([]);
+    expect(join({}, "exclusive")).toHaveLength(1);
+    expect(join({ resources: ["cash"] })).toHaveLength(1);
+    expect(join({ requestedAtMs: 15 })).toHaveLength(1);
+    expect(join({ lostAtMs: -1 })).toHaveLength(1);
+    expect(join({ grantedAtMs: 45 })).toHaveLength(1);
+    expect(join({ fence: 1 })).toHaveLength(1);
   });
 
   it.each([

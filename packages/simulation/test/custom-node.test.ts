@@ -32,6 +32,23 @@ describe("createNode", () => {
     expect(new Set(first.map(({ random }) => random)).size).toBe(first.length);
   });
 
+  it("createNode gets the number of counters, which the default nodes have", async () => {
+    const given: number[] = [];
+    const createNode: CreateNode = ({ name, clock, counters }) => {
+      given.push(counters);
+      return memoryNode({ name, clock, counters });
+    };
+    const lock = (resource: string) => ({ by: "acquire" as const, resources: [resource], updates: 0 });
+    const clients = ["client 1", "client 2"].map((name) => ({ name, workers: [[lock(name)]] }));
+    for (const counters of [1, Infinity]) {
+      const scenario = { nodes: 3, clients, settings: { counters } };
+      const fences = async (options: { createNode?: CreateNode }) =>
+        (await simulate(scenario, options)).history.locks.map(({ fence }) => fence);
+      expect(await fences({ createNode })).toEqual(await fences({}));
+      expect(given.splice(0)).toEqual([counters, counters, counters]);
+    }
+  });
+
   it("createNode may return a node without any optional method", async () => {
     const createNode: CreateNode = ({ name, clock }) => {
       const { acquire, extend, release } = memoryNode({ name, clock, fenceTtlMs: Infinity });

@@ -33,6 +33,20 @@ describe("drawScenario()", () => {
     expect(restarts).toBeGreaterThan(20);
   });
 
+  it("drawScenario() lets the resources of some worlds share fence counters, under faults of each class", () => {
+    for (const wanted of names) {
+      const drawn = scenarios.filter(({ faults }) => faults === wanted);
+      const counters = drawn.map(({ scenario }) => scenario.settings?.counters);
+      for (const each of [1, 3, Infinity]) expect(counters).toContain(each);
+    }
+  });
+
+  it("drawScenario() gives each resource a counter of its own where hundreds of them are locked at once", () => {
+    const { clients, settings } = drawScenario("healed", 2920);
+    expect(clients[0]?.workers.length).toBeGreaterThan(500);
+    expect(settings?.counters).toBe(Infinity);
+  });
+
   it("drawScenario() draws no jumps of node clocks under survivable faults", () => {
     const faults = faultsOf("survivable").flat();
     expect(faults.filter((fault) => fault.kind === "clock jump" && !fault.of.startsWith("client"))).toEqual([]);

@@ -119,6 +119,7 @@ describe("check() after an empty restart", () => {
       ...{ leaks: [], isFaultless: false, recovery: undefined, completion: undefined },
       lostUpdates: [{ atMs: 99, storage: "checks all", resource: "stock", lost: "1.1", by: "2.1" }],
       locks: [before, after(startedAtMs)],
+      staleClaims: [],
       emptySpells: [{ node: "A", lostAtMs: 10, votesFromMs, healedAtMs: 50 }],
     }).map(({ checker }) => checker);
 

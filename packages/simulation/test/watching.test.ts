@@ -20,8 +20,9 @@ async function heardUnder(
 ) {
   const world = new World();
   const recorder = new Recorder(() => {}, false);
-  const network = new Network(world, recorder, complete({ clients: [], settings: { keepsOrder: isOrdered } }).settings);
-  const host = new NodeHost(world, "A", ({ name, clock }) => memoryNode({ name, clock }), new Dice(1), true);
+  const { settings } = complete({ clients: [], settings: { keepsOrder: isOrdered } });
+  const network = new Network(world, recorder, settings);
+  const host = new NodeHost(world, "A", ({ name, clock }) => memoryNode({ name, clock }), new Dice(1), settings);
   const [watcher, other] = ["client 1", "client 2"].map((name) => new ClientProcess(world, name, new Dice(2)));
   if (!watcher || !other) throw new Error("two clients");
   const clients = new Map([watcher, other].map((process) => [process.name, process]));

@@ -3,6 +3,7 @@ import { conflict, overlap } from "../history/resources.ts";
 import { backlogs, expenses } from "./cost-checkers.ts";
 import { mayBeUnordered } from "./empty-spells.ts";
 import { queueJumps, starvation } from "./order-checkers.ts";
+import { mayJoinStaleClaim } from "./stale-claims.ts";
 import { delays, monopolies, standstills } from "./waiting-checkers.ts";
 import { type WaitingLimits, waitingLimits } from "./waiting-limits.ts";
 
@@ -86,7 +87,7 @@ function overlaps({ locks }: History): Finding[] {
  * Finds tokens of a resource that repeat, or that do not grow from a lock to one requested after it was granted. Shared
  * locks may have the same token.
  */
-function disorder({ locks, emptySpells }: History): Finding[] {
+function disorder({ locks, emptySpells, staleClaims }: History): Finding[] {
   return pairsOf(locks, mayBeDisordered).flatMap(([a, b]) => {
     if (mayBeUnordered(a, b, emptySpells)) return [];
     const atMs = Math.max(a.grantedAtMs, b.grantedAtMs);
@@ -96,6 +97,7 @@ function disorder({ locks, emptySpells }: History): Finding[] {
       return [{ atMs, what: `locks ${a.attempt} and ${b.attempt} on ${common(a, b)} both have the token ${a.fence}` }];
     }
     if (first.grantedAtMs >= second.startedAtMs || first.fence < second.fence) return [];
+    if (mayJoinStaleClaim(first, second, staleClaims)) return [];
     const later = `lock ${second.attempt}, requested after lock ${first.attempt} was granted`;
     return [{ atMs, what: `${later}, has the smaller token on ${common(a, b)}: ${second.fence} after ${first.fence}` }];
   });

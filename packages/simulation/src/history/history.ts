@@ -28,6 +28,22 @@ export interface History {
   readonly recovery: Recovery | undefined;
   /** The times during which a node lacked the counters that it had lost, until an operator healed it. */
   readonly emptySpells: readonly EmptySpell[];
+  /** Shared claims that nodes granted after they had lost their counters, although they were requested before. */
+  readonly staleClaims: readonly StaleClaim[];
+}
+
+/** A shared claim that a node granted after it had lost its counters, although its attempt had begun before. */
+export interface StaleClaim {
+  /** The claimed resources. */
+  readonly resources: readonly string[];
+  /** When its attempt sent its first request. */
+  readonly requestedAtMs: number;
+  /** When the node had lost its counters. No operator heals it. */
+  readonly lostAtMs: number;
+  /** When the node granted the claim. */
+  readonly grantedAtMs: number;
+  /** The least token of locks that join it. */
+  readonly fence: number;
 }
 
 /** From the moment when a node lost its memory until an operator had healed it. */

@@ -15,6 +15,7 @@ import type {
   LostUpdate,
   NonrepeatableRead,
   Recovery,
+  StaleClaim,
   TrafficRecord,
   Trust,
 } from "./history.ts";
@@ -181,6 +182,7 @@ export class Recorder implements History {
   readonly leaks: Incident[] = [];
   recovery: Recovery | undefined;
   readonly emptySpells: EmptySpell[] = [];
+  readonly staleClaims: StaleClaim[] = [];
   /** How many changes of the set of nodes have been completed. */
   changes = 0;
   /** The faults that struck. */

@@ -11,6 +11,7 @@ import {
   type Operation,
   operatorName,
   quorumOf,
+  resourcesOf,
   type Scenario,
   type ScenarioClient,
 } from "./scenario.ts";
@@ -47,6 +48,7 @@ export function drawScenario(faults: FaultClassName, seed: number): Scenario {
   const settings = {
     ...drawSettings(dice.fork("settings"), ttlMs, isReading || isChanging || isHealing ? undefined : nodes),
     unwatchable: drawUnwatchable(dice.fork("unwatchable"), nodeNames(nodes)),
+    counters: drawCounters(dice.fork("counters"), clients),
     calmAfterMs: horizonMs,
   };
   const scenario = complete({ seed, nodes, clients, settings, membership });
@@ -132,6 +134,18 @@ function drawWorkers(dice: Dice, ttlMs: number): Operation[][] {
 function drawContention(dice: Dice): { readonly more: number; readonly crowded: number } {
   const crowded = dice.chance(0.05) ? dice.pick([0.5, 1]) : 0;
   return { more: dice.chance(0.03) ? dice.integer(2, 4) : 0, crowded };
+}
+
+/**
+ * How many names may share few counters. If hundreds of locks were acquired at once over one counter, hardly any attempt
+ * would agree on a token: the counter would be higher again whenever one proposes it.
+ */
+const sharingNamesMax = 50;
+
+/** Draws how many fence counters the resources of a node share: none in half of the worlds. */
+function drawCounters(dice: Dice, clients: readonly ScenarioClient[]): number {
+  const counters = dice.pick([Infinity, Infinity, Infinity, 3, 1, 1]);
+  return resourcesOf({ clients }).length > sharingNamesMax ? Infinity : counters;
 }
 
 /** Draws the nodes that do not notify of releases: none in most worlds, some or all in others. */

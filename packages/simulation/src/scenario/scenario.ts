@@ -63,6 +63,10 @@ export interface ScenarioSettings {
   /** The names of nodes that do not notify of releases: they have no `watch`. Default: none. */
   readonly unwatchable?: readonly string[];
   /**
+   * How many fence counters the resources of each memory node share. Default `Infinity`: each resource has its own.
+   */
+  readonly counters?: number;
+  /**
    * How clients check whether they still hold a lock: by `remainingMs()` or by `signal`. Default `"remaining time"`.
    */
   readonly trust?: Trust;
@@ -151,6 +155,7 @@ export function complete(scenario: Scenario): FullScenario {
       latencyMs: [1, 1],
       keepsOrder: true,
       unwatchable: [],
+      counters: Infinity,
       trust: "remaining time",
       marginMs: 0,
       calmAfterMs: Infinity,

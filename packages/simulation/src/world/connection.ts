@@ -1,4 +1,12 @@
-import type { AcquireReply, AcquireRequest, ExtendReply, Grant, LockNode, ReleaseReply } from "@holdfast/core";
+import type {
+  AcquireReply,
+  AcquireRequest,
+  ExtendReply,
+  ExtendRequest,
+  Grant,
+  LockNode,
+  ReleaseReply,
+} from "@holdfast/core";
 import { type Asked, describeReply, describeRequest, type Method, outcomeOf } from "../report/describe-reply.ts";
 import type { Fault } from "../scenario/fault.ts";
 import type { ClientProcess } from "./client-process.ts";
@@ -75,6 +83,7 @@ export class Connection implements LockNode {
       excuse: () => forEachOwner((owner, node) => recorder.excuse(owner, node)),
       replied: (answer) => {
         if (isDenial(answer)) void this.#reportHolders(request);
+        this.#noteStale(request, answer, attempt.startedAtMs);
       },
       describe: (answer) => ({ from: this.name, ...describeReply(answer, attempt.name) }),
       outcome: (answer) => ({ outcome: outcomeOf(answer), fence: (answer as Partial<Grant>).fence }),
@@ -101,6 +110,16 @@ export class Connection implements LockNode {
     return next === undefined ? reply : { ...reply, next: this.#network.waiterNames.waiterOf(next) };
   }
 
+  /** Notes a shared claim that was requested before the node lost its counters, and that it has granted since. */
+  #noteStale({ resources, ...request }: Asked, reply: Reply, requestedAtMs: number): void {
+    const { lostAtMs } = this.#host;
+    const { shared = false, fence: extended = 0 } = request as Partial<AcquireRequest & ExtendRequest>;
+    if (!shared || lostAtMs === undefined || requestedAtMs >= lostAtMs || !isNewClaim(reply)) return;
+    const { fence = extended } = reply as Partial<Grant>;
+    const grantedAtMs = this.#network.world.nowMs;
+    this.#network.recorder.staleClaims.push({ resources, requestedAtMs, lostAtMs, grantedAtMs, fence });
+  }
+
   /** Reports the owners that made the node deny a request. */
   async #reportHolders({ resources }: Asked): Promise<void> {
     const { node } = this.#host;
@@ -119,6 +138,12 @@ function ownersOf({ owner, takeover }: Asked): string[] {
 
 function isOfWatching(fault: Fault): fault is WatchFault {
   return "notification" in fault || "watch" in fault;
+}
+
+/** Whether a node replies that it has granted a claim, or that an extension has made it again. */
+function isNewClaim(reply: Reply): boolean {
+  const { granted = false, rejoined = false } = (reply ?? {}) as { granted?: boolean; rejoined?: boolean };
+  return granted || rejoined;
 }
 
 function isDenial(reply: Reply): boolean {

@@ -2,6 +2,7 @@ import type { Clock, LockNode, NodeView, Unwatch } from "@holdfast/core";
 import type { EmptySpell } from "../history/history.ts";
 import type { Dice } from "../scenario/dice.ts";
 import type { NodeCrash } from "../scenario/fault.ts";
+import type { FullSettings } from "../scenario/scenario.ts";
 import type { World } from "./world.ts";
 
 /** What `createNode` gets for each node. */
@@ -12,6 +13,8 @@ export interface NodeSite {
   readonly clock: Pick<Clock, "monotonicMs" | "wallMs">;
   /** Returns random numbers from 0 to below 1 that follow from the seed. Use it instead of `Math.random`. */
   readonly random: () => number;
+  /** How many fence counters the resources of the node share; `Infinity` if each has its own. A node may ignore it. */
+  readonly counters: number;
 }
 
 /**
@@ -55,20 +58,27 @@ export class NodeHost {
   #lives = 0;
   #isSilent = false;
   #spell: Spell | undefined;
+  #lostAtMs: number | undefined;
 
   /**
    * @param world the world that it is part of
    * @param name the node's name
    * @param createNode creates the node
    * @param dice the source of its random numbers
-   * @param canBeWatched whether clients may use the node's `watch`, if it has one
+   * @param settings which nodes clients cannot watch, and how many counters each node has
    */
-  constructor(world: World, name: string, createNode: CreateNode, dice: Dice, canBeWatched: boolean) {
+  constructor(
+    world: World,
+    name: string,
+    createNode: CreateNode,
+    dice: Dice,
+    { unwatchable, counters }: Pick<FullSettings, "unwatchable" | "counters">,
+  ) {
     this.#world = world;
-    this.#canBeWatched = canBeWatched;
+    this.#canBeWatched = !unwatchable.includes(name);
     this.name = name;
     const clock = { monotonicMs: () => this.#clockMs(), wallMs: () => this.#clockMs() + this.#wallOffsetMs };
-    this.#create = () => createNode({ name, clock, random: () => dice.next() });
+    this.#create = () => createNode({ name, clock, random: () => dice.next(), counters });
     this.#node = this.#create();
   }
 
@@ -137,6 +147,11 @@ export class NodeHost {
     return this.#spell;
   }
 
+  /** When it lost its memory the last time, if no operator is to heal it. */
+  get lostAtMs(): number | undefined {
+    return this.#lostAtMs;
+  }
+
   /** When it is up again. */
   get upAtMs(): number {
     return this.#upAtMs;
@@ -160,6 +175,7 @@ export class NodeHost {
     const times = { lostAtMs: this.#world.nowMs, votesFromMs: waits ? undefined : votesAtMs, healedAtMs: undefined };
     const spell: Spell | undefined = healed && { node: this.name, ...times };
     this.#spell = spell;
+    this.#lostAtMs = healed === undefined ? this.#world.nowMs : undefined;
     const isOver = (): boolean =>
       this.#world.nowMs >= votesAtMs && !(waits && this.#spell !== undefined && this.#spell === spell);
     this.#node = recoveringNode(this.#create(), isOver);

@@ -53,7 +53,7 @@ export function setStage(
   const network = new Network(world, recorder, settings);
   const storage = new Storage(world, recorder, settings.latencyMs, scenario.faults);
   const hosts = nodeNames(scenario.nodes).map(
-    (name) => new NodeHost(world, name, createNode, dice.fork(name), !settings.unwatchable.includes(name)),
+    (name) => new NodeHost(world, name, createNode, dice.fork(name), settings),
   );
   const clients = scenario.clients.map((each): StagedClient => {
     const { name, workers, listens } = each;
