@@ -15,7 +15,13 @@
  * any acquire may replace any claim. EXCLUSION models the other half: no claim expires while its client relies on it, a
  * claim may replace only a claim of the client that hands over to it, and no two clients may have the lock at once,
  * unless both share it.
+ *
+ * Other resources may share the counters of this one, and advance them at any moment. An advance is a part of the step in
+ * which a client hears of it, or a step of its own with AT_ANY_MOMENT. EXCLUSION leaves it out.
  */
+#if !defined(EXCLUSION) && !defined(AT_ANY_MOMENT)
+#define OTHERS_WHEN_HEARD
+#endif
 
 #ifndef NODES
 #define NODES 3
@@ -83,6 +89,9 @@
 
 typedef Node {
   byte holders;
+#ifdef OTHERS_SUFFICE
+  bit advanced; /* whether another resource has advanced the counter since the last grant */
+#endif
   byte counter
   NODE_STATE
 }
@@ -350,7 +359,7 @@ inline findRemaining() {
 #endif
 }
 
-/* By any amount, because of the client's hint, the node's clock, and strangers in between. */
+/* By any amount, because of the client's hint, the node's clock, strangers in between, and other resources. */
 inline advanceFurther() {
 #ifdef WITHOUT_TOKENS
   skip
@@ -362,19 +371,40 @@ inline advanceFurther() {
 #endif
 }
 
-/* While a claim is shared, proposals of strangers may raise the counter. It matters only when the client hears it. */
-inline strangersRaise() {
-#if WITHOUT_STRANGERS
+/*
+ * Other resources may advance the counter at any moment, and proposals of strangers may raise it while a claim is shared.
+ * It matters only when the client hears it.
+ */
+inline othersRaise() {
+#if defined(OTHERS_WHEN_HEARD)
+#ifdef OTHERS_SUFFICE
+  i = NODE.counter;
+#endif
+  advanceFurther();
+#ifdef OTHERS_SUFFICE
+  NODE.advanced = NODE.advanced || NODE.counter > i;
+#endif
+  printf("ALSO others may raise it: %d\n", NODE.counter)
+#elif WITHOUT_STRANGERS
   skip
 #else
   if
   :: CLIENT.shared ->
      advanceFurther();
-     printf("ALSO others that share may raise it: %d\n", NODE.counter)
+     printf("ALSO others may raise it: %d\n", NODE.counter)
   :: else
   fi
 #endif
 }
+
+#ifdef AT_ANY_MOMENT
+/* Another resource advances the counter of a node. */
+inline otherResource() {
+  select(n : 0 .. NODES - 1);
+  advanceFurther();
+  printf("STEP another resource advances node %d: fence %d\n", n + 1, NODE.counter)
+}
+#endif
 
 inline claim() {
   NODE.holders = (CLIENT.shared -> left | BIT | SHARERS : BIT)
@@ -383,6 +413,8 @@ inline claim() {
 /* Variants in which a grant that joins nobody leaves the counter as it is. */
 #if defined(GRANT_WITHOUT_ADVANCE)
 #define ADVANCES (!IS_FREE(NODE.holders))
+#elif defined(OTHERS_SUFFICE)
+#define ADVANCES (!NODE.advanced)
 #elif defined(TAKEOVER_WITHOUT_ADVANCE)
 #define ADVANCES (IS_FREE(NODE.holders))
 #elif defined(SHARED_WITHOUT_ADVANCE)
@@ -402,7 +434,12 @@ inline join() {
 inline grant() {
   NODE.counter = GRANTS_FROM + ADVANCES;
   claim();
-#if WITHOUT_STRANGERS
+#if defined(OTHERS_SUFFICE)
+  advanceFurther();
+  NODE.advanced = false;
+#elif defined(OTHERS_WHEN_HEARD)
+  /* The hint advances the counter when the client hears it, as others do. */
+#elif WITHOUT_STRANGERS
   advanceFurther();
 #else
   if
@@ -426,7 +463,7 @@ inline acquireArrives() {
   :: !IS_HOLDER && !JOINS -> grant()
   fi;
   if
-  :: EXPECTS_VOTE -> strangersRaise(); hearVote()
+  :: EXPECTS_VOTE -> othersRaise(); hearVote()
   :: skip
   fi
 }
@@ -447,7 +484,7 @@ inline proposalArrives() {
 #endif
   printf("STEP node %d has proposal %d of %c: fence %d\n", n + 1, fence, NAME(c), NODE.counter);
   if
-  :: EXPECTS_RAISE -> strangersRaise(); hearRaise()
+  :: EXPECTS_RAISE -> othersRaise(); hearRaise()
   :: skip
   fi
 }
@@ -545,6 +582,9 @@ init {
   do
   :: atomic { started < CLIENTS -> start(); endStep() }
   :: atomic { started > 0 -> clientStep(); endStep() }
+#ifdef AT_ANY_MOMENT
+  :: atomic { otherResource(); endStep() }
+#endif
   od
 }
 #endif

@@ -70,6 +70,11 @@ export const proofs: readonly Search[] = [
 /** The variants that `pnpm model --long` proves as well. */
 export const longProofs: readonly Search[] = [
   { title: "3 nodes, 2 clients, none of them forgotten", defines: ["FORGET=NEVER"], expects: "holds" },
+  {
+    title: "3 nodes, 2 clients, other resources advance the counters in steps of their own",
+    defines: ["AT_ANY_MOMENT"],
+    expects: "holds",
+  },
   { title: "3 nodes, 3 clients, 1 proposal", defines: ["CLIENTS=3", "PROPOSALS=1"], expects: "holds" },
   { title: "a resent acquire advances the counter", defines: ["RESEND_ADVANCES"], expects: "holds" },
   {
@@ -108,6 +113,10 @@ export const variants: readonly Search[] = [
   { title: "a proposal makes a claim again without advancing the counter", defines: ["CLAIM_RECREATED"] },
   { title: "a grant does not advance the counter", defines: ["GRANT_WITHOUT_ADVANCE"] },
   { title: "a hand-over does not advance the counter", defines: ["TAKEOVER_WITHOUT_ADVANCE"] },
+  {
+    title: "a grant does not advance a counter that another resource has advanced since the last one",
+    defines: ["OTHERS_SUFFICE", "SHARED=0"],
+  },
   {
     title: "a shared grant that joins nobody does not advance the counter",
     defines: ["SHARED_WITHOUT_ADVANCE", "SHARED=2"],

@@ -155,6 +155,13 @@ export const mutants: readonly Mutant[] = [
   },
   {
     rule: "S4",
+    fault: "a late grant is not released, if its release got no permit while the lock was valid",
+    file: "held-lock.ts",
+    from: "      claim.end(); // also without a permit\n",
+    to: "",
+  },
+  {
+    rule: "S4",
     fault: "close() does not wait for requests that undo others",
     file: "redlock.ts",
     from: "await limit.drain();",
@@ -532,6 +539,13 @@ export const mutants: readonly Mutant[] = [
   },
   {
     rule: "W2",
+    fault: "a waiter that gives up what it had only reserved forgets that it was denied",
+    file: "waiting/index.ts",
+    from: "    if (this.#collector === waiter) {\n      this.#collector = undefined;\n      waiter.denials = 0;\n      waiter.deniedSinceMs = Infinity;\n    }",
+    to: "    if (this.#collector === waiter) this.#collector = undefined;\n    waiter.denials = 0;\n    waiter.deniedSinceMs = Infinity;",
+  },
+  {
+    rule: "W2",
     fault: "a process that no node notifies backs off as long as one that is",
     file: "waiting/index.ts",
     from: "return isNotified ? Infinity : Math.min(attempts, unnotifiedFailuresMax);",
@@ -683,6 +697,13 @@ export const mutants: readonly Mutant[] = [
     file: "waiting/index.ts",
     from: "const key = JSON.stringify([waiter.isShared, waiter.resources]);",
     to: "const key = waiter.isShared + (waiter.resources.length === 1 ? String(waiter.resources[0]) : JSON.stringify(waiter.resources));",
+  },
+  {
+    rule: "W8",
+    fault: "a call that joined others remains among them once it has left, and becomes the holder",
+    file: "waiting/resource-queue.ts",
+    from: "    this.#removeOther(waiter);\n    if (this.holder === waiter) {",
+    to: "    if (this.holder === waiter) {",
   },
   {
     rule: "W8",
@@ -887,6 +908,13 @@ export const mutants: readonly Mutant[] = [
     from: " && waiter.order <= earliest",
     to: "",
     isSimulated: true,
+  },
+  {
+    rule: "sharing",
+    fault: "a call that tries beside others becomes the holder in their place",
+    file: "waiting/resource-queue.ts",
+    from: "    else this.#addOther(waiter);\n  }\n\n  /** Notes that a call of this process has locked",
+    to: "    else this.holder = waiter;\n  }\n\n  /** Notes that a call of this process has locked",
   },
   {
     rule: "sharing",
