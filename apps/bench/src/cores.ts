@@ -1,4 +1,4 @@
-/** Keeps cores awake, and pins processes to cores. */
+/** Keeps cores awake. */
 import { execFile, spawn } from "node:child_process";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -27,24 +27,6 @@ export async function startIdleLoops(cleanup: Cleanup): Promise<string | undefin
     await writeFile(join(await reapedDirectory(), "pid"), String(child.pid));
   }
   return undefined;
-}
-
-/** Returns the reason if processes cannot be pinned to cores. */
-export async function whyNotPinned(): Promise<string | undefined> {
-  if (!(await works("taskset", "-V"))) return "`taskset` is missing";
-  return (await allowedCores()).length < 2 ? "there is only one core" : undefined;
-}
-
-/** Pins one process to the first core and others to the rest. Returns a function that undoes it. */
-export async function separateCores(pid: number, others: readonly number[]): Promise<() => Promise<void>> {
-  const [first, ...rest] = await allowedCores();
-  const pin = (which: number, cores: readonly (number | undefined)[]) =>
-    run("taskset", ["-a", "-c", "-p", cores.join(","), String(which)]);
-  await Promise.all([pin(pid, [first]), ...others.map((other) => pin(other, rest))]);
-  return async () => {
-    const all = [first, ...rest];
-    await Promise.all([pid, ...others].map((which) => pin(which, all).catch(() => {}))); // one may have ended
-  };
 }
 
 /** The cores that this process may run on. */

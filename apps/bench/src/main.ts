@@ -9,12 +9,11 @@ import { inspectMachine } from "./machine.ts";
 import { type BenchOptions, parseCommand } from "./options.ts";
 import { estimateMs, planOf, shuffled } from "./plan.ts";
 import { planText, sliceText } from "./progress.ts";
-import { ratioLines } from "./report/ratios.ts";
+import { goalLines } from "./report/goals.ts";
 import { summaryOf } from "./report/summary.ts";
 import { writeReport, writeStoresReport } from "./report/write.ts";
 import { run } from "./run.ts";
 import { describeDisk } from "./stores.ts";
-import type { Workload } from "./workloads/workload.ts";
 
 await runProgram("bench", parseCommand(process.argv.slice(2)), measure);
 
@@ -23,8 +22,7 @@ async function measure(options: BenchOptions, cleanup: Cleanup, signal: AbortSig
   const startMs = performance.now();
   const elapsedMs = (): number => performance.now() - startMs;
   const notes: string[] = [];
-  const workloads = await possible(options.workloads, notes);
-  const steps = planOf(workloads, scale, shuffled, selection);
+  const steps = planOf(options.workloads, scale, shuffled, selection);
   if (steps.length === 0) throw new Error("there is no such cell: see --list");
   const noLoops = options.hasIdleLoops ? await startIdleLoops(cleanup) : "they were turned off";
   if (noLoops !== undefined) notes.push(`no idle loops: ${noLoops}`);
@@ -38,21 +36,10 @@ async function measure(options: BenchOptions, cleanup: Cleanup, signal: AbortSig
   const seconds = Math.round(elapsedMs() / 1_000);
   const machine = await inspectMachine(subject);
   const recording = { machine, command, isQuick: scale.isQuick, seconds, notes, repeated, slices };
-  const ratios = ratioLines(summaryOf(slices));
-  if (ratios !== "") console.log(`\n${ratios}`);
+  const goals = goalLines(summaryOf(slices));
+  if (goals !== "") console.log(`\n${goals}`);
   const write = subject === "stores" ? writeStoresReport : writeReport;
   const folder = out ?? (await mkdtemp(join(tmpdir(), "holdfast-bench-")));
   console.log(`\nThe report is ${await write(folder, recording)}.`);
   return true;
-}
-
-/** The workloads that this machine can run. */
-async function possible(workloads: readonly Workload[], notes: string[]): Promise<Workload[]> {
-  const some: Workload[] = [];
-  for (const workload of workloads) {
-    const why = await workload.whyNot?.();
-    if (why === undefined) some.push(workload);
-    else notes.push(`${workload.name} was skipped: ${why}`);
-  }
-  return some;
 }

@@ -31,17 +31,17 @@ Usage: pnpm bench [stores] [options]
   stores            measures single stores instead: PostgreSQL, etcd, SQLite and Redis, each with Holdfast and with
                     the usual way to lock there; about eight minutes
 
-  --quick           some cells and contenders, two short rounds: about two minutes (default: about half an hour)
+  --quick           some cells and contenders, two short rounds: about a minute (default: about half an hour)
   --only A,B        only these workloads
   --servers 1,5     only cells with so many servers
   --at 1,100        only cells with so many locks at a time
-  --rounds N        how often each cell is measured (default: 5)
+  --rounds N        how often each cell is measured (default: 9, or fewer)
   --no-idle-loops   does not keep the cores awake
   --list            prints all workloads with their cells and contenders
   --out DIR         writes the report into this folder (default: a new temporary one)
   --help            prints this
 
-The report is README.md, with charts beside it, and figures.json with medians and quartiles. That of stores is
+At the end, the ratios to the best peer are printed with their goals. The report is README.md, with charts beside it, and figures.json with medians and quartiles. That of stores is
 benchmark-stores.md.
 Exit code: 0 when it ran, whatever the figures; 2 when it could not run.
 `;

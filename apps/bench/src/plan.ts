@@ -17,9 +17,8 @@ export interface Selection {
 }
 
 /**
- * Plans the slices of a run. In each round, all contenders are measured in a cell, in a new order, before the next cell, so
- * that other load on the machine affects all of them. If a workload needs too many processes to keep all, a contender is
- * measured in all cells before the next one.
+ * Plans the slices of a run, one cell after another. In each round of a cell, all contenders are measured in a new order, so that
+ * other load on the machine affects all of them.
  *
  * @param shuffle puts contenders into random order
  */
@@ -37,22 +36,21 @@ export function planOf(
     const contenders = workload.contenders.filter(
       ({ name }) => !scale.isQuick || workload.quickContenders.includes(name),
     );
-    const rounds = Math.min(scale.rounds, workload.roundsMax ?? scale.rounds);
-    const stepsOf = (round: number): Step[] => {
-      const inCells = (some: readonly Cell[]): Step[] =>
-        shuffle(contenders).flatMap((contender) => some.map((cell) => ({ workload, cell, contender, round })));
-      if (cells.every(({ processes }) => processes <= 2)) return cells.flatMap((cell) => inCells([cell]));
-      return inCells(cells.toSorted((a, b) => b.processes - a.processes)); // all processes are warm after the first cell
-    };
-    return Array.from({ length: rounds }, (_, index) => index + 1).flatMap(stepsOf);
+    const rounds = Array.from({ length: Math.min(scale.rounds, workload.roundsMax ?? scale.rounds) }, (_, i) => i + 1);
+    return cells.flatMap((cell) =>
+      rounds.flatMap((round) => shuffle(contenders).map((contender) => ({ workload, cell, contender, round }))),
+    );
   });
 }
+
+/** The time to start a process and to connect it. */
+const startMs = 400;
 
 /** Estimates the duration of these steps. */
 export function estimateMs(steps: readonly Step[], scale: Scale): number {
   const slicesMs = steps.reduce((sum, { workload }) => sum + workload.estimateMs(scale), 0);
-  const works = new Set(steps.map(({ contender, cell }) => `${contender.name} ${cell.atATime}`));
-  return slicesMs + (works.size * scale.warmUpMsMin) / 2;
+  const firsts = steps.filter(({ workload, round }) => !workload.isCold && round === 1).length;
+  return slicesMs + firsts * (startMs + scale.warmUpMs);
 }
 
 /** Returns the values in random order (Fisher and Yates). */

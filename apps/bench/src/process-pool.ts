@@ -4,16 +4,16 @@ import type { Calls } from "./process/calls.ts";
 
 /** A measured process. */
 export interface MeasuredProcess extends WorkerProcess<Calls> {
-  /** The names of the work that the process is warmed up for. */
-  readonly warmedUp: Set<string>;
+  /** Whether it is connected, and has worked enough to be fast. */
+  isWarm: boolean;
 }
 
-/** The measured processes. Each belongs to one contender, so that no two share the code that V8 has optimised. */
+/** The processes of a cell. Each belongs to one contender, so that no two share the code that V8 has optimised. */
 export interface ProcessPool {
   /** Returns the contender's process of this number, started if there is none. */
   process(contender: Contender, number: number): MeasuredProcess;
   /** Kills all processes, and resolves when they have ended. */
-  close(): Promise<void>;
+  clear(): Promise<void>;
 }
 
 /**
@@ -32,7 +32,7 @@ export function createProcessPool(program: string, sizeMax: number): ProcessPool
       process.kill();
       processes.delete(oldest);
     }
-    const process = Object.assign(startWorkerProcess<Calls>(program, { name }), { warmedUp: new Set<string>() });
+    const process = Object.assign(startWorkerProcess<Calls>(program, { name }), { isWarm: false });
     ends.push(process.ended);
     return process;
   };
@@ -45,9 +45,9 @@ export function createProcessPool(program: string, sizeMax: number): ProcessPool
       processes.set(key, process);
       return process;
     },
-    async close() {
+    async clear() {
       for (const process of processes.values()) process.kill();
-      await Promise.all(ends);
+      await Promise.all(ends.splice(0));
     },
   };
 }

@@ -2,13 +2,13 @@ import type { Cleanup } from "@holdfast/testkit/cleanup";
 import { bundlePrograms } from "./bundle.ts";
 import { watchOthers } from "./load.ts";
 import type { Step } from "./plan.ts";
-import { createProcessPool } from "./process-pool.ts";
+import { createProcessPool, type MeasuredProcess } from "./process-pool.ts";
 import type { Slice } from "./record.ts";
 import type { Scale } from "./scale.ts";
 import { createServers } from "./servers.ts";
 import { createStores } from "./stores.ts";
 
-/** Enough for two processes of every contender of a workload. */
+/** Enough for two processes of every contender of a cell. */
 const processesMax = 24;
 
 /** A slice is disturbed if other processes used more than this share of all cores. */
@@ -42,7 +42,7 @@ export async function run(
 ): Promise<Measured> {
   const programs = await bundlePrograms(cleanup);
   const pool = createProcessPool(programs.measured, processesMax);
-  cleanup.defer(() => pool.close());
+  cleanup.defer(() => pool.clear());
   const servers = createServers(programs.network, cleanup);
   const stores = createStores(cleanup);
   let measurements = 0;
@@ -50,17 +50,31 @@ export async function run(
     signal.throwIfAborted();
     const about = { workload: workload.name, cell: cell.name, contender: contender.name, round };
     const keyPrefix = `bench:${measurements++}`;
-    const process = (number: number) => pool.process(contender, number);
+    const used = new Set<MeasuredProcess>();
+    const process = (number: number): MeasuredProcess => {
+      const one = pool.process(contender, number);
+      used.add(one);
+      return one;
+    };
+    const killUsed = (): void => {
+      for (const one of used) one.kill();
+    };
     const othersShare = workload.ignoresLoad ? () => 0 : watchOthers();
     try {
       const figures = await cell.measure({ contender, scale, servers, stores, keyPrefix, process });
+      if (figures.stuck) killUsed();
       return { ...about, figures, othersShare: othersShare() };
     } catch (error) {
+      killUsed(); // their state is unknown
       return { ...about, error: (error as Error).message, othersShare: othersShare() };
     }
   };
   const slices: Slice[] = [];
-  for (const step of steps) {
+  for (const [index, step] of steps.entries()) {
+    if (step.cell !== steps[index - 1]?.cell) {
+      await pool.clear();
+      await servers.empty();
+    }
     let slice = await measure(step);
     for (let repeats = 0; isDisturbed(slice) && repeats < repeatsMax; repeats++) {
       if (measurements - slices.length - 1 >= repeatsAllowed(slices.length)) break;

@@ -6,9 +6,8 @@ export interface Scale {
   /** The duration of a slice at full speed, and of the unmeasured time before it. */
   readonly sliceMs: number;
   readonly settleMs: number;
-  /** The duration of the warm-up for new work, which is longer while the process still gets faster. */
-  readonly warmUpMsMin: number;
-  readonly warmUpMsMax: number;
+  /** How long a process works before its first slice: V8 interprets code first, and compiles it later. */
+  readonly warmUpMs: number;
   /** How long workers contend. */
   readonly contestMs: number;
   /** The number of hand-overs, and the time limit for them. */
@@ -18,11 +17,10 @@ export interface Scale {
 
 export const full: Scale = {
   isQuick: false,
-  rounds: 5,
-  sliceMs: 450,
+  rounds: 9,
+  sliceMs: 300,
   settleMs: 100,
-  warmUpMsMin: 2_000,
-  warmUpMsMax: 4_000,
+  warmUpMs: 2_500,
   contestMs: 2_000,
   handOvers: 100,
   handOverMs: 4_000,
@@ -31,16 +29,15 @@ export const full: Scale = {
 export const quick: Scale = {
   isQuick: true,
   rounds: 2,
-  sliceMs: 300,
-  settleMs: 80,
-  warmUpMsMin: 1_000,
-  warmUpMsMax: 2_000,
-  contestMs: 1_500,
-  handOvers: 40,
-  handOverMs: 1_600,
+  sliceMs: 200,
+  settleMs: 50,
+  warmUpMs: 800,
+  contestMs: 700,
+  handOvers: 20,
+  handOverMs: 800,
 };
 
 /** For single stores: longer slices, because a lock that waits for a disk takes longer, and shorter contests. */
-export const fullStores: Scale = { ...full, sliceMs: 600, warmUpMsMin: 1_000, warmUpMsMax: 2_000, contestMs: 700 };
+export const fullStores: Scale = { ...full, rounds: 5, sliceMs: 600, warmUpMs: 1_000, contestMs: 700 };
 
-export const quickStores: Scale = { ...quick, sliceMs: 400, warmUpMsMin: 500, warmUpMsMax: 1_000, contestMs: 400 };
+export const quickStores: Scale = { ...quick, sliceMs: 400, settleMs: 80, contestMs: 400 };

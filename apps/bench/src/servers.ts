@@ -1,9 +1,8 @@
 import { connectIoredis } from "@holdfast/app-kit/clients";
-import { startWorkerProcess, type WorkerProcess } from "@holdfast/app-kit/worker-process";
 import { type RedisServer, startRedisServer } from "@holdfast/testkit";
 import type { Cleanup } from "@holdfast/testkit/cleanup";
 import type { Redis } from "ioredis";
-import type { NetworkFunctions, Route } from "./process/network.ts";
+import { type Network, startNetwork } from "./network.ts";
 
 /** The usage of all servers together. */
 export interface ServerUsage {
@@ -15,12 +14,14 @@ export interface ServerUsage {
 
 /** Real servers, started on first use. */
 export interface Servers {
-  /** Returns the ports of the first `count` servers. With a round trip, they lead through a process that delays all bytes. */
-  ports(count: number, roundTripMs?: number): Promise<readonly number[]>;
-  /** Returns the process ids of the first `count` servers. */
-  pids(count: number): Promise<readonly number[]>;
-  /** Deletes all keys of the first `count` servers. */
-  empty(count: number): Promise<void>;
+  /** Returns the ports of the first `count` servers. */
+  ports(count: number): Promise<readonly number[]>;
+  /** The same through a process that delays all bytes. */
+  remotePorts(count: number): Promise<readonly number[]>;
+  /** See {@link Network.setRoundTrip}. */
+  setRoundTrip(count: number, roundTripMs: number): Promise<number>;
+  /** Deletes all keys. */
+  empty(): Promise<void>;
   /** Starts to watch the first `count` servers. The returned function resolves with their usage since. */
   watch(count: number): Promise<() => Promise<ServerUsage>>;
 }
@@ -30,8 +31,6 @@ interface Server {
   /** A connection of the benchmark. */
   readonly redis: Redis;
 }
-
-const networkTimeoutMs = 20_000;
 
 /**
  * Makes an empty set of servers.
@@ -45,26 +44,18 @@ export function createServers(networkProgram: string, cleanup: Cleanup): Servers
     while (all.length < count) all.push(await start(cleanup));
     return all.slice(0, count);
   };
-  let network: WorkerProcess<NetworkFunctions> | undefined;
-  const routes = new Map<string, number>();
-  const portThroughNetwork = async (route: Route): Promise<number> => {
-    const key = `${route.targetPort} ${route.roundTripMs}`;
-    network ??= startNetwork(networkProgram, cleanup);
-    const port = routes.get(key) ?? (await network.call("open", networkTimeoutMs, route));
-    routes.set(key, port);
-    return port;
+  let started: Network | undefined;
+  const network = (): Network => {
+    started ??= startNetwork(networkProgram, cleanup);
+    return started;
   };
+  const targets = async (count: number) => (await first(count)).map(({ server }) => server.port);
   return {
-    async ports(count, roundTripMs = 0) {
-      const targets = (await first(count)).map(({ server }) => server.port);
-      if (roundTripMs === 0) return targets;
-      const ports: number[] = [];
-      for (const targetPort of targets) ports.push(await portThroughNetwork({ targetPort, roundTripMs }));
-      return ports;
-    },
-    pids: async (count) => (await first(count)).map(({ server }) => server.pid),
-    async empty(count) {
-      await Promise.all((await first(count)).map(({ redis }) => redis.flushall()));
+    ports: targets,
+    remotePorts: async (count) => network().ports(await targets(count)),
+    setRoundTrip: async (count, roundTripMs) => network().setRoundTrip(await targets(count), roundTripMs),
+    async empty() {
+      await Promise.all(all.map(({ redis }) => redis.flushall()));
     },
     async watch(count) {
       const servers = await first(count);
@@ -87,12 +78,6 @@ async function start(cleanup: Cleanup): Promise<Server> {
   const [redis] = await connectIoredis([server.port]);
   cleanup.defer(() => redis?.disconnect());
   return { server, redis: redis as Redis };
-}
-
-function startNetwork(program: string, cleanup: Cleanup): WorkerProcess<NetworkFunctions> {
-  const network = startWorkerProcess<NetworkFunctions>(program, { name: "the network" });
-  cleanup.defer(network.stop);
-  return network;
 }
 
 /** A report of a server, and its length. */

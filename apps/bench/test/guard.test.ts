@@ -18,7 +18,7 @@ let stores: Stores;
 beforeAll(async () => {
   const programs = await bundlePrograms(cleanup);
   pool = createProcessPool(programs.measured, 4);
-  cleanup.defer(() => pool.close());
+  cleanup.defer(() => pool.clear());
   servers = createServers(programs.network, cleanup);
   stores = createStores(cleanup);
   await servers.ports(5);

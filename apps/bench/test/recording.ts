@@ -2,7 +2,7 @@ import type { Figures } from "../src/measure/measures.ts";
 import type { Recording, Slice } from "../src/record.ts";
 
 const at100 = "5 servers, 100 at a time";
-const overNetwork = "5 servers, 1 at a time, round trips of 2 ms";
+const overNetwork = "5 servers, 1 at a time, round trips of 0.5 ms";
 
 /** Two rounds, the second on a machine half as fast. */
 export const recording: Recording = {
@@ -19,13 +19,14 @@ export const recording: Recording = {
   command: "pnpm bench --quick",
   isQuick: true,
   seconds: 90,
-  notes: ["separate-cores was skipped: `taskset` is missing"],
+  notes: ["no idle loops: `chrt` is missing"],
   repeated: 3,
   slices: [
     ...twice("uncontended", at100, "holdfast/ioredis", { pairsPerSecond: 30_000, clientCpuUs: 10, serverCpuUs: 20 }),
     ...twice("uncontended", at100, "redlock 5 beta", { pairsPerSecond: 4_000, clientCpuUs: 100, serverCpuUs: 90 }),
     ...twice("uncontended", at100, "redis-semaphore", { pairsPerSecond: 3_000, clientCpuUs: 120, serverCpuUs: 80 }),
     ...twice("uncontended", at100, "redlock-universal/node-redis", { pairsPerSecond: 5_000, clientCpuUs: 90 }),
+    ...twice("uncontended", at100, "raw ioredis, fenced", { pairsPerSecond: 4_000, clientCpuUs: 60 }),
     ...twice("uncontended", at100, "raw ioredis", { pairsPerSecond: 5_000, clientCpuUs: 50 }),
     ...twice("round-trips", overNetwork, "holdfast/ioredis", {
       pairsPerSecond: 180,
@@ -33,6 +34,8 @@ export const recording: Recording = {
       serverCpuUs: 300,
     }),
     ...twice("round-trips", overNetwork, "redlock 4", { pairsPerSecond: 200, clientCpuUs: 350, serverCpuUs: 150 }),
+    slice("cold", "1 server", "holdfast/ioredis", 1, { clientCpuUs: 500, firstPairsMs: 260 }),
+    slice("cold", "1 server", "redlock 4", 1, { clientCpuUs: 250, firstPairsMs: 130 }),
     slice("contended", "5 processes × 10 workers", "holdfast/ioredis", 1, {
       ...{ locksPerSecond: 600, waitMaxMs: 400, failed: 0 },
     }),

@@ -4,12 +4,13 @@ import { expect, onTestFinished, test } from "vitest";
 import { bundlePrograms } from "../src/bundle.ts";
 import { createServers } from "../src/servers.ts";
 
-test("Servers.ports() leads through a network that delays each reply by a round trip", async () => {
+test("Servers.remotePorts() lead through a network that delays each reply by the round trip that was set", async () => {
   const cleanup = createCleanup();
   onTestFinished(() => cleanup.run());
   const { network } = await bundlePrograms(cleanup);
   const servers = createServers(network, cleanup);
-  const [port = 0] = await servers.ports(1, 20);
+  const [port = 0] = await servers.remotePorts(1);
+  expect(await servers.setRoundTrip(1, 20)).toBeGreaterThan(18);
   const redis = new Redis({ host: "127.0.0.1", port });
   cleanup.defer(() => redis.disconnect());
   await redis.ping();

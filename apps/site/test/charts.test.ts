@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { chartParts, type Figures, lightColors } from "@holdfast/app-kit/charts";
+import { type Chart, chartParts, type Figures, lightColors } from "@holdfast/app-kit/charts";
 import MarkdownIt from "markdown-it";
 import type { MarkdownRenderer } from "vitepress";
 import { describe, expect, test } from "vitest";
@@ -42,7 +42,7 @@ describe("drawPictures()", () => {
     const figures = figuresOf("benchmark");
     const html = htmlOf("benchmark");
     const cells = figures.rows.filter(({ workload }) => workload === "round-trips");
-    expect(cells.length).toBeGreaterThan(100);
+    expect(cells.length).toBeGreaterThan(20);
     for (const { pairsPerSecond } of cells) {
       const median = Math.round((pairsPerSecond as number[])[1] ?? 0).toLocaleString("en");
       expect(html).toContain(`>${median}</text>`);
@@ -52,16 +52,18 @@ describe("drawPictures()", () => {
 
   test("drawPictures() lets a reader choose one of the charts that follow each other", () => {
     const html = htmlOf("benchmark");
+    const { rows, charts } = figuresOf("benchmark");
+    const workloads = [...new Set(rows.map(({ workload }) => `charts/${workload}-`))];
+    const expected = workloads
+      .map((prefix) => charts.filter(({ file }) => file.startsWith(prefix)))
+      .filter((some) => some.length > 1)
+      .sort(([a], [b]) => charts.indexOf(a as Chart) - charts.indexOf(b as Chart))
+      .map((some) => some.map((chart) => chart.type === "bars" && chart.choice));
     const choices = [...html.matchAll(/<fieldset>.*<\/fieldset>/g)].map(([fieldset]) =>
       [...fieldset.matchAll(/> ([^<]+)<\/label>/g)].map(([, choice]) => choice),
     );
-    expect(choices).toEqual([
-      ["3 servers", "5 servers"],
-      ["1 server", "3 servers", "5 servers"],
-      ["1 server", "5 servers"],
-      ["locks/s", "wait p99"],
-      ["p50", "p99"],
-    ]);
+    expect(choices.length).toBeGreaterThan(3);
+    expect(choices).toEqual(expected);
     expect(html.match(/ checked>/g)).toHaveLength(choices.length);
   });
 

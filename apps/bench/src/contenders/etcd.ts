@@ -23,7 +23,7 @@ const { root } = protobuf.parse(`
 `);
 
 /** Longer than a client is open, so that no lease has to be kept alive. */
-const leaseSeconds = 60;
+const leaseSeconds = 600;
 
 /**
  * `Lock` and `Unlock` of the lock service. A lease excludes only other leases, so each call has one to itself; it is granted

@@ -5,24 +5,36 @@ import type { Connect } from "./contender.ts";
 import { type RawServer, rawClient } from "./raw.ts";
 
 /**
- * The shortest script for locks with tokens, with any number of operations in one call. The counter only grows: no hint, no
- * clamp, no ttl.
+ * The commands of a Holdfast lock that nobody else wants, and no more: no epoch, no clamp, no lifetime of the counter, no
+ * reply but the token. Any number of operations in one call.
  *
- * KEYS: lock and counter of each acquire, lock of each release.
- * ARGV[1]: a letter for each operation, "a" or "r". ARGV[2...]: owner and ttl of each acquire, owner of each release.
+ * KEYS: lock and counter of each acquire, lock and waiting list of each release.
+ * ARGV[1]: a letter for each operation, "a" or "r". ARGV[2...]: owner, ttl and hint of each acquire, owner of each release.
  */
 const fencedScript = `
 local replies, key, argument = {}, 1, 2
 for index = 1, #ARGV[1] do
-  local lock, owner = KEYS[key], ARGV[argument]
+  local lock, other, owner = KEYS[key], KEYS[key + 1], ARGV[argument]
   if string.byte(ARGV[1], index) == 97 then
+    local counter = tonumber(redis.call('GET', other) or 0)
     local isFree = redis.call('SET', lock, owner, 'PX', ARGV[argument + 1], 'NX')
-    replies[index] = isFree and redis.call('INCR', KEYS[key + 1])
-    key, argument = key + 2, argument + 2
+    if isFree then
+      local hint = tonumber(ARGV[argument + 2])
+      local fence = hint > counter and ARGV[argument + 2] or string.format('%.0f', counter + 1)
+      redis.call('SET', other, fence)
+      replies[index] = fence
+    else
+      replies[index] = false
+    end
+    argument = argument + 3
   else
     replies[index] = redis.call('GET', lock) == owner and redis.call('DEL', lock)
-    key, argument = key + 1, argument + 1
+    if replies[index] then
+      redis.call('PUBLISH', lock, redis.call('ZPOPMIN', other)[1] or '')
+    end
+    argument = argument + 1
   end
+  key = key + 2
 end
 return replies`;
 
@@ -66,7 +78,7 @@ async function fencedServer(client: Redis, isBatching: boolean): Promise<RawServ
       if (!isBatching) flush();
     });
   return {
-    set: (key, value, ttlMs) => call("a", [key, `fence:{${key}}`], [value, String(ttlMs)]),
-    delete: (key, value) => call("r", [key], [value]),
+    set: (key, value, ttlMs) => call("a", [key, `fence:{${key}}`], [value, String(ttlMs), String(Date.now() * 1_000)]),
+    delete: (key, value) => call("r", [key, `waiting:{${key}}`], [value]),
   };
 }

@@ -88,17 +88,12 @@ const tuned: readonly Contender[] = ioredisPeers
   }));
 
 const rawIoredis = reference("raw ioredis", async () => (await import("./raw.ts")).overIoredis);
-const rawNodeRedis: Contender = {
-  ...reference("raw node-redis", async () => (await import("./raw.ts")).overNodeRedis),
-  client: "node-redis",
-};
 const bound: readonly Contender[] = [
   reference("raw ioredis, fenced", async () => (await import("./fenced.ts")).connect),
   {
     ...reference("raw ioredis, fenced, batching", async () => (await import("./fenced.ts")).connect),
     settings: { ...defaults, isBatching: true },
   },
-  { ...reference("bare socket", async () => (await import("./socket.ts")).connect), client: "none" },
 ];
 const publishing = reference("bare", async () => (await import("./published.ts")).connect);
 
@@ -150,9 +145,9 @@ export const storePairs: readonly StorePair[] = [
 export const inStores: readonly Contender[] = storePairs.flatMap(({ holdfast, other }) => [holdfast, other]);
 
 /** Contenders for locks without waiting. */
-export const uncontended: readonly Contender[] = [...holdfast, ...peers, rawIoredis, rawNodeRedis, ...bound];
+export const uncontended: readonly Contender[] = [...holdfast, ...peers, rawIoredis, ...bound];
 /** The same without the bounds. */
-export const librariesAndRaw: readonly Contender[] = [...holdfast, ...peers, rawIoredis, rawNodeRedis];
+export const librariesAndRaw: readonly Contender[] = [...holdfast, ...peers, rawIoredis];
 /** Contenders for a lock that many workers want. */
 export const contended: readonly Contender[] = [...holdfast, ...ioredisPeers, ...tuned];
 /** Contenders for hand-overs between processes. */

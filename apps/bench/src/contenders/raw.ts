@@ -1,7 +1,7 @@
 /** A client without a library: the minimum that locking costs. */
 
 import { randomUUID } from "node:crypto";
-import { connectIoredis, connectNodeRedis, disconnect } from "@holdfast/app-kit/clients";
+import { connectIoredis, disconnect } from "@holdfast/app-kit/clients";
 import type { Client, Connect } from "./contender.ts";
 import { atQuorum } from "./vote.ts";
 
@@ -23,17 +23,6 @@ export const overIoredis: Connect = async (ports) => {
   const servers = clients.map((client) => ({
     set: (key: string, value: string, ttlMs: number) => client.set(key, value, "PX", ttlMs, "NX"),
     delete: (key: string, value: string) => client.evalsha(String(sha), 1, key, value),
-  }));
-  return rawClient(servers, () => disconnect(clients));
-};
-
-export const overNodeRedis: Connect = async (ports) => {
-  const clients = await connectNodeRedis(ports);
-  const [sha] = await Promise.all(clients.map((client) => client.scriptLoad(compareAndDelete)));
-  const servers = clients.map((client) => ({
-    set: (key: string, value: string, ttlMs: number) =>
-      client.set(key, value, { expiration: { type: "PX", value: ttlMs }, condition: "NX" }),
-    delete: (key: string, value: string) => client.evalSha(String(sha), { keys: [key], arguments: [value] }),
   }));
   return rawClient(servers, () => disconnect(clients));
 };

@@ -1,5 +1,5 @@
 /** Counts the replies of servers: resolves at the quorum, and rejects as soon as a quorum is out of reach. */
-export class Vote {
+class Vote {
   #granted = 0;
   #denied = 0;
   readonly #quorum: number;

@@ -18,6 +18,13 @@ const measures = {
   pairP99Ms: less("pair p99", "ms", "99 of 100 pairs took no longer"),
   clientCpuUs: less("client CPU µs", "digits", "processor time of the client processes for one lock, kernel included"),
   serverCpuUs: less("servers CPU µs", "digits", "processor time of all servers together for one lock, kernel included"),
+  cpuUs: less("CPU µs", "digits", "processor time of the client and of all servers together for one lock"),
+  firstPairsMs: less("all pairs", "ms", "how long all pairs took"),
+  networkMs: less(
+    "round trip",
+    "ms",
+    "a `PING` through the network, until a majority of the servers replied, before the slice",
+  ),
   locksPerSecond: more("locks/s", "digits", "locks in a second, of all workers together"),
   waitP50Ms: less("wait p50", "ms", "half of the calls waited no longer, successful or not"),
   waitP99Ms: less("wait p99", "ms", "99 of 100 calls waited no longer"),

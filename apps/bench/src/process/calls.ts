@@ -6,10 +6,10 @@ import type { Sent } from "../measure/sent.ts";
 export interface Calls {
   /** Loads a contender and connects it. */
   open(request: OpenRequest): Promise<void>;
-  /** Closes it. */
-  close(): Promise<void>;
   /** Acquires and releases keys that no other client wants. */
   cycle(request: CycleRequest): Promise<CycleOutcome>;
+  /** Acquires and releases a few keys, one after another. */
+  first(request: FirstRequest): Promise<FirstOutcome>;
   /** Lets workers contend for one key. */
   contend(request: ContendRequest): Promise<ContendOutcome>;
   /** Counts the commands, writes, timers and promises of a lock. */
@@ -46,6 +46,16 @@ export interface CycleOutcome {
   readonly pairP50Ms: number;
   readonly pairP99Ms: number;
   /** Processor time of this process, its kernel time included. */
+  readonly cpuUs: number;
+}
+
+export interface FirstRequest {
+  readonly keyPrefix: string;
+  readonly pairs: number;
+}
+
+export interface FirstOutcome {
+  readonly tookMs: number;
   readonly cpuUs: number;
 }
 

@@ -7,6 +7,7 @@ import type { Calls } from "./calls.ts";
 import { contend } from "./contend.ts";
 import { count } from "./count.ts";
 import { cycle } from "./cycle.ts";
+import { first } from "./first.ts";
 
 // Some libraries reject promises without a handler. That must not end a measurement.
 process.on("unhandledRejection", () => {});
@@ -20,11 +21,8 @@ const calls: Calls = {
     const connect = await load();
     client = await connect(addresses, { ...settings, isPatient });
   },
-  async close() {
-    await client?.close();
-    client = undefined;
-  },
   cycle: (request) => cycle(openClient(), request),
+  first: (request) => first(openClient(), request),
   contend: (request) => contend(openClient(), request),
   count: (request) => count(openClient(), request),
   async acquireOne({ key, ttlMs }) {

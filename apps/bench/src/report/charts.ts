@@ -2,9 +2,10 @@ import type { BarChart, Kind } from "@holdfast/app-kit/charts";
 import { type Contender, overSeveralServers, type Promises } from "../contenders/contender.ts";
 import { librariesAndRaw } from "../contenders/index.ts";
 import { type MeasureName, measureNamed } from "../measure/measures.ts";
+import { cold } from "../workloads/cold.ts";
 import { contended } from "../workloads/contended.ts";
 import { handOver } from "../workloads/hand-over.ts";
-import { roundTrips, separateCoresWorkload, uncontended } from "../workloads/uncontended.ts";
+import { roundTrips, uncontended } from "../workloads/uncontended.ts";
 import { type Cell, countOf, type Workload } from "../workloads/workload.ts";
 import { cellName, measuredCells } from "./cells.ts";
 import { groupBy, type Summary } from "./summary.ts";
@@ -24,7 +25,7 @@ const rangesKey = "Bars are medians, lines are quartiles.";
 const charted: readonly (readonly [Workload, readonly MeasureName[]])[] = [
   [roundTrips, ["pairsPerSecond"]],
   [uncontended, ["pairsPerSecond"]],
-  [separateCoresWorkload, ["pairsPerSecond"]],
+  [cold, ["clientCpuUs"]],
   [contended, ["locksPerSecond", "waitP99Ms"]],
   [handOver, ["handOverP50Ms", "handOverP99Ms"]],
 ];

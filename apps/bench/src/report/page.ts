@@ -1,38 +1,33 @@
 import type { Contender } from "../contenders/contender.ts";
-import { contenderNamed, librariesAndRaw } from "../contenders/index.ts";
+import { librariesAndRaw } from "../contenders/index.ts";
 import type { Machine } from "../machine.ts";
 import { measureNamed } from "../measure/measures.ts";
 import type { Recording } from "../record.ts";
 import { othersShareMax } from "../run.ts";
+import { cold } from "../workloads/cold.ts";
 import { contended } from "../workloads/contended.ts";
 import { counts } from "../workloads/counts.ts";
 import { handOver } from "../workloads/hand-over.ts";
-import { roundTrips, separateCoresWorkload, uncontended } from "../workloads/uncontended.ts";
+import { workloads } from "../workloads/index.ts";
+import { roundTrips, uncontended } from "../workloads/uncontended.ts";
 import { type Cell, countOf, type Workload } from "../workloads/workload.ts";
 import { cellName, measuredCells } from "./cells.ts";
 import { promiseTitles, workloadCharts } from "./charts.ts";
-import { comparisons, peerRatio } from "./ratios.ts";
-import { slowerPart } from "./slower.ts";
+import { goalsPart } from "./goals.ts";
 import { groupBy, type Summary, summaryOf } from "./summary.ts";
-import { medianText, quartilesText, tableText, wrapped } from "./text.ts";
-
-const throughput = "pairsPerSecond";
-const ratioFormat = { format: "ratio" } as const;
+import { medianText, quartilesText, ratioText, tableText, wrapped } from "./text.ts";
 
 /** The report of a run, as Markdown. */
 export function pageOf(recording: Recording): string {
   const summary = summaryOf(recording.slices);
   const parts = [
     head(recording),
-    ...roundTripPart(summary),
+    ...goalsPart(summary),
     promisesPart(),
-    ...uncontendedPart(summary),
-    ...slowerPart(summary),
-    ...separateCoresPart(summary),
-    ...tablesPart(contended, summary),
+    ...[roundTrips, uncontended, cold, contended].flatMap((workload) => tablesPart(workload, summary)),
     ...handOverPart(summary),
     ...tablesPart(counts, summary),
-    meaningsOf([contended, handOver, counts]),
+    meaningsOf(workloads),
     machinePart(recording.machine),
   ];
   return `${parts.join("\n\n")}\n`;
@@ -42,7 +37,7 @@ function head(recording: Recording): string {
   return `# Benchmark: which library, on how many servers, how fast, and what do I get for it?
 
 Lock libraries acquire and release locks on real Redis servers, all in one run. Figures are medians over its rounds, with
-quartiles in brackets. Absolute figures depend on the machine; ratios are taken within each round. [How the benchmark
+quartiles in brackets. Absolute figures depend on the machine; ratios are those of medians of this run. [How the benchmark
 measures](../../benchmark/method.md) explains the method, and [What a token costs](../../benchmark/bounds.md) the bounds of a
 lock with a token. [figures.json](./figures.json) has every measure of every cell.
 
@@ -64,61 +59,9 @@ export function nameText({ name, role }: Contender): string {
   return role === "holdfast" ? `**${name}**` : name;
 }
 
-/** Rows for contenders, columns for cells; the last rows compare Holdfast with the best peer. */
-function overview(
-  workload: Workload,
-  cells: readonly Cell[],
-  titleOf: (cell: Cell) => string,
-  summary: Summary,
-): string {
-  const names = new Set(cells.flatMap((cell) => summary.contendersIn(cellName(workload, cell))));
-  const measure = measureNamed(throughput);
-  const valuesOf = ({ name }: Contender) =>
-    cells.map((cell) => medianText(summary.value(cellName(workload, cell), name, throughput), measure));
-  const ratiosOf = (comparison: (typeof comparisons)[number]) =>
-    cells.map((cell) => quartilesText(peerRatio(summary, cellName(workload, cell), comparison), ratioFormat));
-  return tableText(
-    ["pairs/s", ...cells.map(titleOf)],
-    [
-      ...[...names].map((contender) => [nameText(contender), ...valuesOf(contender)]),
-      ...comparisons
-        .filter(({ contender }) => names.has(contenderNamed(contender)))
-        .map((comparison) => [`*${comparison.title}*`, ...ratiosOf(comparison)]),
-    ],
-  );
-}
-
 /** The charts of a workload. */
 function picturesOf(workload: Workload, summary: Summary): string[] {
   return workloadCharts(workload, summary).map(({ title, file }) => `![${title}](./${file})`);
-}
-
-/** An overview for each number of servers. */
-function overviews(
-  workload: Workload,
-  cells: readonly Cell[],
-  titleOf: (cell: Cell) => string,
-  summary: Summary,
-): string[] {
-  return [...groupBy(cells, ({ servers }) => servers)].map(
-    ([servers, some]) => `### ${countOf(servers, "server")}\n\n${overview(workload, some, titleOf, summary)}`,
-  );
-}
-
-function roundTripPart(summary: Summary): string[] {
-  const cells = measuredCells(roundTrips, summary);
-  if (cells.length === 0) return [];
-  const titleOf = ({ roundTripMs, atATime }: Cell): string => `${roundTripMs} ms, ${atATime} at a time`;
-  return [
-    "## With a network: what most users will see",
-    wrapped(
-      "A process between client and servers delays all bytes by half a round trip in each direction. A pair of acquire and " +
-        "release takes two round trips with every library, so the network decides how fast one lock at a time is. The " +
-        "libraries differ where many locks share the processor.",
-    ),
-    ...picturesOf(roundTrips, summary),
-    ...overviews(roundTrips, cells, titleOf, summary),
-  ];
 }
 
 function promisesPart(): string {
@@ -136,26 +79,6 @@ so long to acquire that it has expired. **Waiting without polling** notifies a w
 keeps a lock for as long as the work takes.
 
 ${tableText(["library", ...promiseTitles.map(([, title]) => title), "how it waits"], rows, "text")}`;
-}
-
-function uncontendedPart(summary: Summary): string[] {
-  const cells = measuredCells(uncontended, summary);
-  if (cells.length === 0) return [];
-  const head = ["## Without a network: what a library itself costs", wrapped(uncontended.description)];
-  return [...head, ...picturesOf(uncontended, summary)].concat(
-    overviews(uncontended, cells, ({ atATime }) => `${atATime.toLocaleString("en")} at a time`, summary),
-  );
-}
-
-function separateCoresPart(summary: Summary): string[] {
-  const cells = measuredCells(separateCoresWorkload, summary);
-  if (cells.length === 0) return [];
-  return [
-    `## ${separateCoresWorkload.title}`,
-    wrapped(separateCoresWorkload.description),
-    ...picturesOf(separateCoresWorkload, summary),
-    overview(separateCoresWorkload, cells, ({ name }) => name, summary),
-  ];
 }
 
 /** A table for each cell. */
@@ -183,7 +106,7 @@ function cellTable(
   const rows = contenders.map((contender) => [
     nameText(contender),
     quartilesText(summary.value(at, contender.name, first), measureNamed(first)),
-    ...(against ? [quartilesText(summary.ratio(at, contender.name, against, first), ratioFormat)] : []),
+    ...(against ? [ratioText(summary.ratio(at, contender.name, against, first))] : []),
     ...others.map((measure) => medianText(summary.value(at, contender.name, measure), measureNamed(measure))),
   ]);
   const titles = others.map((measure) => measureNamed(measure).title);
@@ -214,7 +137,7 @@ function handOverPart(summary: Summary): string[] {
         nameText(contender),
         ...(["handOverP50Ms", "handOverP99Ms"] as const).flatMap((measure) => [
           quartilesText(summary.value(at, contender.name, measure), measureNamed(measure)),
-          quartilesText(summary.ratio(at, contender.name, "bare", measure), ratioFormat),
+          ratioText(summary.ratio(at, contender.name, "bare", measure)),
         ]),
         medianText(summary.value(at, contender.name, "handOvers"), measureNamed("handOvers")),
       ]);
@@ -226,7 +149,7 @@ function handOverPart(summary: Summary): string[] {
 /** Explains the columns of these workloads. */
 export function meaningsOf(workloads: readonly Workload[]): string {
   const columns = workloads.flatMap((workload) => workload.columns);
-  const names = new Set([throughput, "clientCpuUs", "serverCpuUs", ...columns] as const);
+  const names = new Set(columns);
   const rows = [...names].map((name) => [measureNamed(name).title, measureNamed(name).meaning]);
   return `## What the columns mean\n\n${tableText(["column", "meaning"], rows, "text")}`;
 }

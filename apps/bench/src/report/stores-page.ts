@@ -8,9 +8,7 @@ import type { Cell, Workload } from "../workloads/workload.ts";
 import { cellName, measuredCells } from "./cells.ts";
 import { errorText, machinePart, meaningsOf, nameText, originText } from "./page.ts";
 import { type Summary, summaryOf } from "./summary.ts";
-import { medianText, quartilesText, tableText, wrapped } from "./text.ts";
-
-const ratioFormat = { format: "ratio" } as const;
+import { medianText, quartilesText, ratioText, tableText, wrapped } from "./text.ts";
 
 /** The report, as Markdown. */
 export function storesPageOf(recording: Recording): string {
@@ -30,8 +28,7 @@ export function storesPageOf(recording: Recording): string {
 const introduction = `# Benchmark of single stores: what does a lock cost in the store that I have?
 
 \`new Redlock([node])\` over one PostgreSQL, etcd, SQLite or Redis, and beside each the usual way to lock there, in
-one run. Figures are medians over its rounds, with quartiles in brackets; ratios are taken within each round. Absolute
-figures depend on the machine, and above all on its disk. [Choose a store](../guarantees.md) by what it guarantees
+one run. Figures are medians over its rounds, with quartiles in brackets; ratios are those of medians. Absolute figures depend on the machine, and above all on its disk. [Choose a store](../guarantees.md) by what it guarantees
 first.`;
 
 function overview(summary: Summary): string[] {
@@ -43,7 +40,7 @@ function overview(summary: Summary): string[] {
     ...cells.map((cell) => {
       const at = cellName(ownNames, cell);
       const value = medianText(summary.value(at, pair.holdfast.name, measure), measureNamed(measure));
-      return `${value} · ${medianText(ratioOf(summary, ownNames, cell, pair), ratioFormat)}`;
+      return `${value} · ${ratioText(ratioOf(summary, ownNames, cell, pair))}`;
     }),
   ]);
   const names = storePairs.map(({ title, other }) => `${title}: ${other.name}`).join("; ");
@@ -82,7 +79,7 @@ function cellTable(workload: Workload, cell: Cell, summary: Summary): string {
         return [
           nameText(contender),
           quartilesText(summary.value(at, contender.name, first), measureNamed(first)),
-          ...(hasRatio ? [contender === pair.holdfast ? quartilesText(ratio, ratioFormat) : ""] : []),
+          ...(hasRatio ? [contender === pair.holdfast ? ratioText(ratio) : ""] : []),
           ...others.map((measure) => medianText(summary.value(at, contender.name, measure), measureNamed(measure))),
         ];
       }),
@@ -108,8 +105,7 @@ of the difference.
 
 const method = `## Method
 
-- **Interleaved.** In each round, all contenders are measured in a cell, one after another in a random order, before
-  the next cell. [How the benchmark measures](../benchmark/method.md) describes the warm-up of processes, the idle
+- **Interleaved.** In each round of a cell, all contenders are measured, one after another in a random order. [How the benchmark measures](../benchmark/method.md) describes the warm-up of processes, the idle
   loops that keep the cores awake, and how slices that other processes disturbed are repeated; all of that holds here,
   too.
 - **One machine.** Client and server share its cores, without a network between them. A store on another machine adds

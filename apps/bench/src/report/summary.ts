@@ -16,12 +16,12 @@ export interface Summary {
   contendersIn(at: CellName): readonly Contender[];
   /** A measure over the rounds; undefined if there is none. */
   value(at: CellName, contender: string, measure: MeasureName): Quartiles | undefined;
-  /** The ratio of two contenders in the same round, over the rounds. */
-  ratio(at: CellName, contender: string, to: string, measure: MeasureName): Quartiles | undefined;
+  /** The ratio of the medians of two contenders. */
+  ratio(at: CellName, contender: string, to: string, measure: MeasureName): number | undefined;
   /** All contenders of a cell, the best first, and those without a value last. */
   ranked(at: CellName, measure: MeasureName): readonly Contender[];
-  /** The peer with the best median and default settings, over one client or any. */
-  bestPeer(at: CellName, measure: MeasureName, client?: Contender["client"]): Contender | undefined;
+  /** The peer with the best median and default settings, over any client. */
+  bestPeer(at: CellName, measure: MeasureName): Contender | undefined;
   /** Why slices have no figures. */
   errors(at: CellName, contender: string): readonly string[];
 }
@@ -31,15 +31,13 @@ export function summaryOf(slices: readonly Slice[]): Summary {
   const byPlace = groupBy(slices, ({ workload, cell, contender }) => keyOf(workload, cell, contender));
   const slicesOf = ({ workload, cell }: CellName, contender: string): readonly Slice[] =>
     byPlace.get(keyOf(workload, cell, contender)) ?? [];
-  const byRound = (at: CellName, contender: string, measure: MeasureName): ReadonlyMap<number, number> =>
-    new Map(
-      slicesOf(at, contender).flatMap(({ round, figures }) => {
-        const value = figures?.[measure];
-        return value === undefined || Number.isNaN(value) ? [] : [[round, value]];
-      }),
+  const value: Summary["value"] = (at, contender, measure) => {
+    const values = slicesOf(at, contender).flatMap(({ figures }) => figures?.[measure] ?? []);
+    return over(
+      measure,
+      values.filter((one) => !Number.isNaN(one)),
     );
-  const value: Summary["value"] = (at, contender, measure) =>
-    over(measure, [...byRound(at, contender, measure).values()]);
+  };
   const contendersIn: Summary["contendersIn"] = (at) => everyone.filter(({ name }) => slicesOf(at, name).length > 0);
   const ranked: Summary["ranked"] = (at, measure) => {
     const sign = measureNamed(measure).better === "more" ? -1 : 1;
@@ -55,20 +53,13 @@ export function summaryOf(slices: readonly Slice[]): Summary {
     value,
     ranked,
     ratio(at, contender, to, measure) {
-      const base = byRound(at, to, measure);
-      const ratios = [...byRound(at, contender, measure)].flatMap(([round, one]) => {
-        const other = base.get(round);
-        return other === undefined || other === 0 ? [] : [one / other];
-      });
-      return ratios.length === 0 ? undefined : quartilesOf(ratios);
+      const [one, other] = [value(at, contender, measure), value(at, to, measure)];
+      return one && other && other.median !== 0 ? one.median / other.median : undefined;
     },
-    bestPeer: (at, measure, client) =>
+    bestPeer: (at, measure) =>
       ranked(at, measure).find(
         (one) =>
-          one.role === "peer" &&
-          one.settings.waiting === "default" &&
-          (client ?? one.client) === one.client &&
-          value(at, one.name, measure) !== undefined,
+          one.role === "peer" && one.settings.waiting === "default" && value(at, one.name, measure) !== undefined,
       ),
     errors: (at, contender) => slicesOf(at, contender).flatMap(({ error }) => error ?? []),
   };

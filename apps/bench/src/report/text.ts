@@ -18,6 +18,11 @@ export function medianText(quartiles: Quartiles | undefined, measure: Pick<Measu
   return quartiles === undefined ? nothing : valueText(quartiles.median, measure.format);
 }
 
+/** A ratio. */
+export function ratioText(ratio: number | undefined): string {
+  return ratio === undefined ? nothing : valueText(ratio, "ratio");
+}
+
 /** A Markdown table. The first column is text, and the others are numbers by default. */
 export function tableText(
   head: readonly string[],

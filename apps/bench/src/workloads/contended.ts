@@ -3,7 +3,7 @@ import type { Figures } from "../measure/measures.ts";
 import { jainOf, quantileOf } from "../measure/statistics.ts";
 import type { ContendOutcome } from "../process/calls.ts";
 import type { MeasuredProcess } from "../process-pool.ts";
-import { type Cell, callTimeoutMs, countOf, type SliceContext, type Workload, withOpen } from "./workload.ts";
+import { type Cell, callTimeoutMs, countOf, prepareAtServers, type SliceContext, type Workload } from "./workload.ts";
 
 const servers = 5;
 /** About the length of a short transaction. */
@@ -18,15 +18,15 @@ export const contended: Workload = {
     "has just released the lock usually gets it again at once. Half of the waits are therefore short, and the others long.",
   contenders,
   quickContenders: ["holdfast/ioredis", "redlock 5 beta", "redlock-universal/ioredis"],
-  cells: [cellOf(1, 50, true), cellOf(5, 10, true), cellOf(8, 10, false)],
+  cells: [cellOf(1, 50, true), cellOf(5, 10, false)],
   columns: ["locksPerSecond", "waitP50Ms", "waitP99Ms", "waitMaxMs", "failed", "jainWorkers", "commandsPerNode"],
   roundsMax: 3,
-  estimateMs: ({ contestMs, warmUpMsMin }) => contestMs + warmUpMsMin / 2 + 1_200,
+  estimateMs: ({ contestMs, warmUpMs }) => contestMs + warmUpMs / 2 + 1_200,
 };
 
 function cellOf(processes: number, workers: number, isQuick: boolean): Cell {
   return {
-    ...{ servers, processes, isQuick, atATime: processes * workers },
+    ...{ servers, isQuick, atATime: processes * workers },
     name: `${countOf(processes, "process", "processes")} × ${workers} workers`,
     measure: (context) => measure(context, processes, workers),
   };
@@ -35,26 +35,12 @@ function cellOf(processes: number, workers: number, isQuick: boolean): Cell {
 async function measure(context: SliceContext, count: number, workers: number): Promise<Figures> {
   const { scale, keyPrefix } = context;
   const processes = Array.from({ length: count }, (_, number) => context.process(number));
-  await context.servers.empty(servers);
-  return withOpen(context, { servers }, processes, async () => {
-    await warmUpTogether(context, processes, workers);
-    const outcomes = await contend(processes, keyPrefix, workers, scale.contestMs);
-    if (outcomes.some(({ stuck }) => stuck > 0)) for (const process of processes) process.kill();
-    const commands = sum(outcomes, (outcome) => outcome.commands);
-    const settled = settledLocksOf(outcomes);
-    return { ...figuresOf(outcomes), ...(settled > 0 && { commandsPerNode: commands / settled / servers }) };
-  });
-}
-
-/** Lets new processes contend for another key until they are fast. */
-export async function warmUpTogether(
-  { scale, keyPrefix }: SliceContext,
-  processes: readonly MeasuredProcess[],
-  workers: number,
-): Promise<void> {
-  if (processes.every(({ warmedUp }) => warmedUp.has("contend"))) return;
-  await contend(processes, `${keyPrefix}:warm-up`, workers, scale.warmUpMsMin);
-  for (const { warmedUp } of processes) warmedUp.add("contend");
+  const work = (durationMs: number) => contend(processes, `${keyPrefix}:warm-up`, workers, durationMs);
+  await prepareAtServers(context, { servers }, processes, work);
+  const outcomes = await contend(processes, keyPrefix, workers, scale.contestMs);
+  const commands = sum(outcomes, (outcome) => outcome.commands);
+  const settled = settledLocksOf(outcomes);
+  return { ...figuresOf(outcomes), ...(settled > 0 && { commandsPerNode: commands / settled / servers }) };
 }
 
 /** Lets processes contend for a key. */

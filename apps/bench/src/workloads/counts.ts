@@ -1,6 +1,6 @@
 import { counted as contenders } from "../contenders/index.ts";
 import type { Figures } from "../measure/measures.ts";
-import { type Cell, callTimeoutMs, type SliceContext, type Workload, withOpen } from "./workload.ts";
+import { type Cell, callTimeoutMs, open, type SliceContext, type Workload } from "./workload.ts";
 
 const servers = 5;
 /** How many locks are counted. */
@@ -17,31 +17,30 @@ export const counts: Workload = {
   cells: [cellOf("one at a time", 1), cellOf("100 in one tick", 100)],
   columns: ["commandsPerNode", "writesPerNode", "bytesPerLock", "timersPerLock", "promisesPerLock"],
   roundsMax: 1,
+  isCold: true,
   ignoresLoad: true,
   estimateMs: () => 1_000,
 };
 
 function cellOf(name: string, atATime: number): Cell {
-  return { name, servers, atATime, processes: 1, isQuick: true, measure: (context) => measure(context, atATime) };
+  return { name, servers, atATime, isQuick: true, measure: (context) => measure(context, atATime) };
 }
 
 async function measure(context: SliceContext, atOnce: number): Promise<Figures> {
   const { keyPrefix } = context;
-  const process = context.process(1); // not the one whose speed is measured: hooks that count leave traces
-  await context.servers.empty(servers);
-  return withOpen(context, { servers, isPatient: true }, [process], async () => {
-    const request = { keyPrefix, atOnce, times: locks / atOnce };
-    await process.call("count", callTimeoutMs, request); // makes what is made once
-    const watch = await context.servers.watch(servers);
-    const outcome = await process.call("count", callTimeoutMs, request);
-    const { bytes } = await watch();
-    process.kill();
-    return {
-      promisesPerLock: outcome.promises / outcome.locks,
-      timersPerLock: outcome.timers / outcome.locks,
-      commandsPerNode: outcome.commands / outcome.locks / servers,
-      writesPerNode: outcome.writes / outcome.locks / servers,
-      bytesPerLock: bytes / outcome.locks,
-    };
-  });
+  const process = context.process(0);
+  await open(context, await context.servers.ports(servers), [process], true);
+  const request = { keyPrefix, atOnce, times: locks / atOnce };
+  await process.call("count", callTimeoutMs, request); // makes what is made once
+  const watch = await context.servers.watch(servers);
+  const outcome = await process.call("count", callTimeoutMs, request);
+  const { bytes } = await watch();
+  process.kill();
+  return {
+    promisesPerLock: outcome.promises / outcome.locks,
+    timersPerLock: outcome.timers / outcome.locks,
+    commandsPerNode: outcome.commands / outcome.locks / servers,
+    writesPerNode: outcome.writes / outcome.locks / servers,
+    bytesPerLock: bytes / outcome.locks,
+  };
 }

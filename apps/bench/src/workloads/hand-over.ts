@@ -4,8 +4,8 @@ import type { Figures } from "../measure/measures.ts";
 import { quantileOf } from "../measure/statistics.ts";
 import { ttlMs } from "../process/calls.ts";
 import type { MeasuredProcess } from "../process-pool.ts";
-import { warmUpTogether } from "./contended.ts";
-import { type Cell, callTimeoutMs, type SliceContext, type Workload, withOpen } from "./workload.ts";
+import { contend } from "./contended.ts";
+import { type Cell, callTimeoutMs, prepareAtServers, type SliceContext, type Workload } from "./workload.ts";
 
 const servers = 5;
 /** Long enough that the waiter waits as in the long run, and at a random moment between two polls. */
@@ -30,7 +30,7 @@ export const handOver: Workload = {
 function cellOf(roundTripMs: number | undefined): Cell {
   const network = roundTripMs === undefined ? {} : { roundTripMs };
   return {
-    ...{ servers, atATime: 2, processes: 2, isQuick: roundTripMs === undefined, ...network },
+    ...{ servers, atATime: 2, isQuick: roundTripMs === undefined, ...network },
     name: roundTripMs === undefined ? "5 servers" : `5 servers, round trips of ${roundTripMs} ms`,
     measure: (context) => measure(context, network),
   };
@@ -39,25 +39,23 @@ function cellOf(roundTripMs: number | undefined): Cell {
 async function measure(context: SliceContext, network: { readonly roundTripMs?: number }): Promise<Figures> {
   const { scale } = context;
   const pair: [MeasuredProcess, MeasuredProcess] = [context.process(0), context.process(1)];
-  await context.servers.empty(servers);
-  return withOpen(context, { servers, ...network }, pair, async () => {
-    await warmUpTogether(context, pair, 1);
-    const tookMs: number[] = [];
-    const endMs = performance.now() + scale.handOverMs;
-    let [holder, waiter] = pair;
-    await acquire(context, holder);
-    while (tookMs.length < scale.handOvers && performance.now() < endMs) {
-      tookMs.push(await handOverOnce(context, holder, waiter));
-      [holder, waiter] = [waiter, holder];
-    }
-    await holder.call("releaseOne", callTimeoutMs);
-    const sorted = tookMs.toSorted((a, b) => a - b);
-    return {
-      handOverP50Ms: quantileOf(sorted, 0.5),
-      handOverP99Ms: quantileOf(sorted, 0.99),
-      handOvers: sorted.length,
-    };
-  });
+  const work = (durationMs: number) => contend(pair, `${context.keyPrefix}:warm-up`, 1, durationMs);
+  await prepareAtServers(context, { servers, ...network }, pair, work);
+  const tookMs: number[] = [];
+  const endMs = performance.now() + scale.handOverMs;
+  let [holder, waiter] = pair;
+  await acquire(context, holder);
+  while (tookMs.length < scale.handOvers && performance.now() < endMs) {
+    tookMs.push(await handOverOnce(context, holder, waiter));
+    [holder, waiter] = [waiter, holder];
+  }
+  await holder.call("releaseOne", callTimeoutMs);
+  const sorted = tookMs.toSorted((a, b) => a - b);
+  return {
+    handOverP50Ms: quantileOf(sorted, 0.5),
+    handOverP99Ms: quantileOf(sorted, 0.99),
+    handOvers: sorted.length,
+  };
 }
 
 async function handOverOnce(context: SliceContext, holder: MeasuredProcess, waiter: MeasuredProcess): Promise<number> {

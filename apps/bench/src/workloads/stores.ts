@@ -4,10 +4,9 @@ import { inStores } from "../contenders/index.ts";
 import type { Figures } from "../measure/measures.ts";
 import type { CycleOutcome } from "../process/calls.ts";
 import type { Scale } from "../scale.ts";
-import { contend, figuresOf as contestFigures, settledLocksOf, warmUpTogether } from "./contended.ts";
+import { contend, figuresOf as contestFigures, settledLocksOf } from "./contended.ts";
 import { figuresOf as cycleFigures } from "./uncontended.ts";
-import { warmUp } from "./warm-up.ts";
-import { type Cell, callTimeoutMs, type SliceContext, type Workload, withOpenAt } from "./workload.ts";
+import { type Cell, callTimeoutMs, prepare, type SliceContext, type Workload } from "./workload.ts";
 
 const cycleColumns = ["pairsPerSecond", "pairP50Ms", "pairP99Ms", "clientCpuUs", "serverCpuUs", "failed"] as const;
 const contestColumns = ["locksPerSecond", "waitP50Ms", "waitP99Ms", "waitMaxMs", "jainWorkers"] as const;
@@ -21,7 +20,7 @@ const holdfastInStores = inStores.filter(({ role }) => role === "holdfast");
 export const ownNames: Workload = {
   ...{ name: "own-names", title: "Names that nobody else wants", ...everyContender },
   description: "One process acquires and releases names that no other client wants, at full speed.",
-  cells: cellsOf([1, 16], 1, (context, isSynced, atATime) => cycle(context, isSynced, atATime, 1)),
+  cells: cellsOf([1, 16], (context, isSynced, atATime) => cycle(context, isSynced, atATime, 1)),
   columns: cycleColumns,
   estimateMs: cycleEstimateMs,
 };
@@ -32,7 +31,7 @@ export const oneName: Workload = {
     "The workers of two processes acquire the same name, hold it for a millisecond, release it, and want it again at once. " +
     "`SET NX` and proper-lockfile do not wait: they try again every 10 ms. The worker that has just released the lock then " +
     "usually gets it again at once, so that most waits are short, and the others long.",
-  cells: cellsOf([2, 16], 2, contest),
+  cells: cellsOf([2, 16], contest),
   columns: [...contestColumns, "clientCpuUs", "serverCpuUs", "failed"],
   estimateMs: contestEstimateMs,
 };
@@ -41,19 +40,18 @@ export const twoNames: Workload = {
   ...{ name: "two-names", title: "Two names in one lock", contenders: holdfastInStores },
   quickContenders: holdfastInStores.map(({ name }) => name),
   description: "As with names that nobody else wants, but each lock covers two of them.",
-  cells: cellsOf([1, 16], 1, (context, isSynced, atATime) => cycle(context, isSynced, atATime, 2)),
+  cells: cellsOf([1, 16], (context, isSynced, atATime) => cycle(context, isSynced, atATime, 2)),
   columns: cycleColumns,
   estimateMs: cycleEstimateMs,
 };
 
 function cellsOf(
   locksAtATime: readonly number[],
-  processes: number,
   measure: (context: SliceContext, isSynced: boolean, atATime: number) => Promise<Figures>,
 ): Cell[] {
   return [true, false].flatMap((isSynced) =>
     locksAtATime.map((atATime) => ({
-      ...{ servers: 1, atATime, processes, isQuick: atATime === 16 },
+      ...{ servers: 1, atATime, isQuick: atATime === 16 },
       name: `${isSynced ? "synced" : "not synced"}, ${atATime} at a time`,
       measure: (context) => measure(context, isSynced, atATime),
     })),
@@ -71,35 +69,25 @@ async function cycle(context: SliceContext, isSynced: boolean, workers: number, 
   const process = context.process(0);
   const run = (durationMs: number): Promise<CycleOutcome> =>
     process.call("cycle", durationMs + callTimeoutMs, { keyPrefix, keysPerLock, workers, durationMs });
-  const work = `${workers} at a time, names: ${keysPerLock}`;
-  if (!process.warmedUp.has(work)) {
-    const { address } = await context.stores.get(storeOf(context), false);
-    const runPart = (durationMs: number) => run(durationMs).then(({ pairs, cpuUs }) => pairs / cpuUs);
-    await withOpenAt(context, [address], [process], () => warmUp(process, work, scale, runPart));
-  }
   const store = await context.stores.get(storeOf(context), isSynced);
-  return withOpenAt(context, [store.address], [process], async () => {
-    await run(scale.settleMs);
-    const beforeUs = store.cpuUs();
-    const outcome = await run(scale.sliceMs);
-    const serverUs = store.cpuUs() - beforeUs;
-    if (outcome.stuck > 0) process.kill();
-    return cycleFigures(outcome, serverUs);
-  });
+  await prepare(context, [store.address], [process], run);
+  await run(scale.settleMs);
+  const beforeUs = store.cpuUs();
+  const outcome = await run(scale.sliceMs);
+  return cycleFigures(outcome, store.cpuUs() - beforeUs);
 }
 
 async function contest(context: SliceContext, isSynced: boolean, workers: number): Promise<Figures> {
   const processes = [context.process(0), context.process(1)];
+  const contendFor = (key: string, durationMs: number) =>
+    contend(processes, key, workers / processes.length, durationMs);
   const store = await context.stores.get(storeOf(context), isSynced);
-  return withOpenAt(context, [store.address], processes, async () => {
-    await warmUpTogether(context, processes, workers / processes.length);
-    const beforeUs = store.cpuUs();
-    const outcomes = await contend(processes, context.keyPrefix, workers / processes.length, context.scale.contestMs);
-    const serverUs = store.cpuUs() - beforeUs;
-    if (outcomes.some(({ stuck }) => stuck > 0)) for (const process of processes) process.kill();
-    const locks = settledLocksOf(outcomes);
-    return { ...contestFigures(outcomes), ...(locks > 0 && { serverCpuUs: serverUs / locks }) };
-  });
+  await prepare(context, [store.address], processes, (ms) => contendFor(`${context.keyPrefix}:warm-up`, ms));
+  const beforeUs = store.cpuUs();
+  const outcomes = await contendFor(context.keyPrefix, context.scale.contestMs);
+  const serverUs = store.cpuUs() - beforeUs;
+  const locks = settledLocksOf(outcomes);
+  return { ...contestFigures(outcomes), ...(locks > 0 && { serverCpuUs: serverUs / locks }) };
 }
 
 function storeOf({ contender }: SliceContext): StoreName {

@@ -20,12 +20,12 @@ export interface Workload {
   readonly columns: readonly [MeasureName, ...MeasureName[]];
   /** The most rounds. Default: those of the scale. */
   readonly roundsMax?: number;
+  /** Whether its processes are new in each slice. */
+  readonly isCold?: boolean;
   /** Whether its figures do not depend on other load. */
   readonly ignoresLoad?: boolean;
-  /** Estimates the duration of a slice, with preparation and clean-up. */
+  /** Estimates the duration of a slice, without starting a process. */
   estimateMs(scale: Scale): number;
-  /** Resolves with the reason if it cannot run on this machine. */
-  whyNot?(): Promise<string | undefined>;
 }
 
 /** A setting of a workload: the number of servers, of locks at a time, and so on. */
@@ -36,8 +36,6 @@ export interface Cell {
   readonly atATime: number;
   /** The round trip of the network; 0 without one. */
   readonly roundTripMs?: number;
-  /** The number of processes of the contender. */
-  readonly processes: number;
   readonly isQuick: boolean;
   /** Measures one slice. */
   measure(context: SliceContext): Promise<Figures>;
@@ -51,48 +49,58 @@ export interface SliceContext {
   readonly stores: Stores;
   /** A unique prefix for all keys. */
   readonly keyPrefix: string;
-  /** The contender's process of this number. */
+  /** The contender's process of this number in the cell. */
   process(number: number): MeasuredProcess;
 }
 
 /** How long a call may take beyond its work before the process is killed. */
 export const callTimeoutMs = 20_000;
 
-interface Connection {
-  readonly servers: number;
-  readonly roundTripMs?: number;
-  readonly isPatient?: boolean;
-}
-
-/** Connects processes to the first servers, runs `act`, and closes the connections, however it ends. */
-export async function withOpen<T>(
-  context: SliceContext,
-  { servers, roundTripMs, isPatient = false }: Connection,
-  processes: readonly MeasuredProcess[],
-  act: () => Promise<T>,
-): Promise<T> {
-  return withOpenAt(context, await context.servers.ports(servers, roundTripMs), processes, act, isPatient);
-}
-
-/** The same for any addresses. */
-export async function withOpenAt<T>(
+/** Connects processes, which stay connected. */
+export async function open(
   { contender }: Pick<SliceContext, "contender">,
   addresses: readonly Address[],
   processes: readonly MeasuredProcess[],
-  act: () => Promise<T>,
   isPatient = false,
-): Promise<T> {
+): Promise<void> {
   const request = { contender: contender.name, addresses, isPatient };
-  try {
-    await Promise.all(processes.map((process) => process.call("open", callTimeoutMs, request)));
-    return await act();
-  } catch (error) {
-    for (const process of processes) process.kill(); // its state is unknown
-    throw error;
-  } finally {
-    const alive = processes.filter((process) => process.isAlive);
-    await Promise.all(alive.map((process) => process.call("close", callTimeoutMs).catch(() => process.kill())));
+  await Promise.all(processes.map((process) => process.call("open", callTimeoutMs, request)));
+}
+
+/**
+ * Connects processes and warms them up, unless they are. They keep their one client for all slices of a cell, as those of an
+ * application do: with a second one, V8 may discard the code that it optimised for the first.
+ */
+export async function prepare(
+  context: SliceContext,
+  addresses: readonly Address[],
+  processes: readonly MeasuredProcess[],
+  work: (durationMs: number) => Promise<unknown>,
+): Promise<void> {
+  const fresh = processes.filter(({ isWarm }) => !isWarm);
+  if (fresh.length === 0) return;
+  await open(context, addresses, fresh);
+  await work(context.scale.warmUpMs);
+  for (const process of fresh) process.isWarm = true;
+}
+
+/** The same for the first servers. With a round trip, the network has no delay until the processes are warm. */
+export async function prepareAtServers(
+  context: SliceContext,
+  { servers: count, roundTripMs }: Pick<Cell, "servers" | "roundTripMs">,
+  processes: readonly MeasuredProcess[],
+  work: (durationMs: number) => Promise<unknown>,
+): Promise<Pick<Figures, "networkMs">> {
+  const { servers } = context;
+  if (roundTripMs === undefined) {
+    await prepare(context, await servers.ports(count), processes, work);
+    return {};
   }
+  await prepare(context, await servers.remotePorts(count), processes, async (durationMs) => {
+    await servers.setRoundTrip(count, 0);
+    await work(durationMs);
+  });
+  return { networkMs: await servers.setRoundTrip(count, roundTripMs) };
 }
 
 /** `"1 server"`, `"3 servers"`. */

@@ -1,0 +1,106 @@
+/** The goals of Holdfast beside the best peer, and how far they are reached. */
+import { type MeasureName, measureNamed } from "../measure/measures.ts";
+import { cold } from "../workloads/cold.ts";
+import { roundTrips, uncontended } from "../workloads/uncontended.ts";
+import type { Cell, Workload } from "../workloads/workload.ts";
+import { cellName, measuredCells } from "./cells.ts";
+import type { Summary } from "./summary.ts";
+import { alignedText, medianText, ratioText, tableText, wrapped } from "./text.ts";
+
+/** Goals for one measure in the cells of a workload. */
+interface Goals {
+  readonly title: string;
+  readonly workload: Workload;
+  readonly measure: MeasureName;
+  /** Default: `holdfast/ioredis`. */
+  readonly contender?: string;
+  /** Default: the best peer of the cell. */
+  readonly against?: string;
+  /** The ratio to reach in a cell: the least, or the most for a measure of which less is better. */
+  goal(cell: Cell): number | undefined;
+}
+
+const ours = "holdfast/ioredis";
+/** The bound of a lock with a token: a client without a library. */
+const byHand = "raw ioredis, fenced";
+
+const allGoals: readonly Goals[] = [
+  {
+    ...{ title: "Pairs a second", workload: uncontended, measure: "pairsPerSecond" },
+    goal: grid({ 1: [0.9, 1.1, 2], 3: [0.9, 2.6, 4], 5: [0.95, 3, 5] }),
+  },
+  {
+    ...{ title: "Processor time of a pair, client and servers", workload: uncontended, measure: "cpuUs" },
+    goal: grid({ 1: [1.15, 0.7, 0.45], 3: [1.15, 0.4, 0.25], 5: [1.15, 0.3, 0.2] }),
+  },
+  {
+    ...{ title: "Latency of a pair, p99", workload: uncontended, measure: "pairP99Ms" },
+    goal: ({ atATime }) => (atATime === 1 ? undefined : 1),
+  },
+  { title: "Over a network, pairs a second", workload: roundTrips, measure: "pairsPerSecond", goal: () => 0.97 },
+  { title: `${cold.title}, processor time`, workload: cold, measure: "clientCpuUs", goal: () => 1.3 },
+  {
+    ...{ title: "node-redis beside ioredis, pairs a second", workload: uncontended, measure: "pairsPerSecond" },
+    ...{ contender: "holdfast/node-redis", against: ours, goal: () => 0.9 },
+  },
+];
+
+/** Reads goals by servers, each for 1, 10 and 100 locks at a time. */
+function grid(goals: Readonly<Record<number, readonly number[]>>): Goals["goal"] {
+  return ({ servers, atATime }) => goals[servers]?.[Math.log10(atATime)];
+}
+
+/** The part of the page with a table for each measure that was measured. */
+export function goalsPart(summary: Summary): string[] {
+  const tables = tablesOf(summary);
+  if (tables.length === 0) return [];
+  return [
+    "## Goals, reached or not",
+    wrapped(
+      "Ratios of Holdfast to the best peer in the same cell of this run. The best peer is the library with the most pairs a " +
+        "second, over either client; for cold processes, the one with the least processor time. “By hand” is the ratio of " +
+        `“${byHand}” to the same peer: the same commands in a script, without a library, and without batching.`,
+    ),
+    ...tables.map(({ title, head, rows }) => `### ${title}\n\n${tableText(head, rows)}`),
+  ];
+}
+
+/** The same tables for a terminal; empty if there are none. */
+export function goalLines(summary: Summary): string {
+  return tablesOf(summary)
+    .map(({ title, head, rows }) => `${title}\n${alignedText([head, ...rows])}`)
+    .join("\n\n");
+}
+
+interface GoalTable {
+  readonly title: string;
+  readonly head: readonly string[];
+  readonly rows: readonly (readonly string[])[];
+}
+
+function tablesOf(summary: Summary): GoalTable[] {
+  return allGoals.flatMap((goals) => {
+    const rows = measuredCells(goals.workload, summary).flatMap((cell) => rowOf(goals, cell, summary));
+    const head = ["", goals.contender ?? ours, "ratio", "goal", "", "by hand", "ratio to"];
+    return rows.length === 0 ? [] : [{ title: goals.title, head, rows }];
+  });
+}
+
+/** No row if one of the two was not measured. */
+function rowOf(goals: Goals, cell: Cell, summary: Summary): string[][] {
+  const { workload, measure, contender = ours, against, goal } = goals;
+  const at = cellName(workload, cell);
+  const other = against ?? summary.bestPeer(at, workload.columns[0])?.name;
+  const ratio = other && summary.ratio(at, contender, other, measure);
+  if (!other || !ratio) return [];
+  const value = medianText(summary.value(at, contender, measure), measureNamed(measure));
+  const bound = against === undefined ? ratioText(summary.ratio(at, byHand, other, measure)) : "";
+  return [[cell.name, value, ratioText(ratio), ...goalTexts(measure, ratio, goal(cell)), bound, other]];
+}
+
+function goalTexts(measure: MeasureName, ratio: number, goal: number | undefined): [string, string] {
+  if (goal === undefined) return ["", ""];
+  const isMore = measureNamed(measure).better === "more";
+  const isReached = isMore ? ratio >= goal : ratio <= goal;
+  return [`${isMore ? "≥" : "≤"} ${ratioText(goal)}`, isReached ? "reached" : "not reached"];
+}
