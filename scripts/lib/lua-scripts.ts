@@ -14,6 +14,7 @@ export interface LuaScript {
 
 /** Every Lua script of the workspace. */
 export const luaScripts: readonly LuaScript[] = [
+  { main: "packages/redis/src/common/common.lua", module: "packages/redis/src/common/common-script.ts" },
   { main: "packages/redis/src/lua/lock.lua", module: "packages/redis/src/lock-script.ts" },
   { main: "packages/redis/src/fenced/fenced.lua", module: "packages/redis/src/fenced/fenced-script.ts" },
   { main: "packages/redis/src/floor/floor.lua", module: "packages/redis/src/floor/floor-script.ts" },

@@ -1,6 +1,7 @@
 /** Runs the commands of docs/changing-servers.md, in their order, and compares what they print. */
 import { chmod, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { lockNames } from "@holdfast/redis";
 import type { RedisServer } from "@holdfast/testkit";
 import { expect, test } from "vitest";
 import { busyMachineFolder, packageFolder, type Started, shellWords, start } from "./support/program.ts";
@@ -34,7 +35,7 @@ async function loseCounters(): Promise<void> {
   const [a, b, c] = servers.all as [RedisServer, RedisServer, RedisServer];
   for (const server of [a, b]) {
     for (let index = 0; index < 30; index++) {
-      await server.command("SET", `holdfast:fence:{lock:job-${index}}`, Date.now() * 1_000, "PX", 600_000);
+      await server.command("SET", lockNames("lock:", `job-${index}`).fence, Date.now() * 1_000);
     }
   }
   await c.command("FLUSHALL");

@@ -1,3 +1,4 @@
+import { lockNames } from "@holdfast/redis";
 import { type RedisServer, startRedisServer } from "@holdfast/testkit";
 import { expect, onTestFinished, test } from "vitest";
 import { runCli, startAtTerminal, startCli } from "./support/program.ts";
@@ -20,7 +21,7 @@ async function lock(resource: string, env: Env, ...args: readonly string[]): Pro
 
 /** Sets the fence counter of a resource on a server, as a lock of a client with a clock ahead would. */
 async function setCounter(server: RedisServer, resource: string, fence: number): Promise<void> {
-  await server.command("SET", `holdfast:fence:{lock:${resource}}`, fence, "PX", 1_000_000);
+  await server.command("SET", lockNames("lock:", resource).fence, fence);
 }
 
 test("heal: writes a floor above all counters of the others, and says what it has read and written", async () => {
@@ -44,10 +45,7 @@ test("heal: writes a floor above all counters of the others, and says what it ha
     ],
   });
   const inspected = await runCli(["inspect", "y"], { env });
-  expect(inspected.out).toMatch(new RegExp(`${names[2]} +0 +floor ${far + 7}\n`));
-  expect(JSON.parse((await runCli(["inspect", "y", "--json"], { env })).out)).toMatchObject({
-    nodes: [{ floor: null }, { floor: null }, { floor: far + 7 }],
-  });
+  expect(inspected.out).toMatch(new RegExp(`${names[2]} +${far + 7}\n`));
   await a.stop();
   expect(await lock("y", env)).toBeGreaterThanOrEqual(far + 7);
 });
@@ -97,7 +95,7 @@ test("heal: ends at Ctrl-C while it waits, and can be repeated", async () => {
 test("heal: exits with 69 when too few other servers reply, and writes nothing", async () => {
   const { servers, names, env } = await startServers(3);
   await servers[0]?.kill();
-  const { code, out, err } = await runCli(["heal", `${names[2]}`, "--settle", "0", "--node-timeout", "300ms"], { env });
+  const { code, out, err } = await runCli(["heal", `${names[2]}`, "--settle", "0", "--node-timeout", "3s"], { env });
   expect({ code, out }).toEqual({ code: 69, out: "" });
   expect(err).toContain(`could not read the counters to heal ${names[2]}: 1 of 2 other nodes did, 2 needed`);
   expect(err).toContain(`${names[0]} failed: `);

@@ -45,7 +45,7 @@ test("inspect: shows that a lock is free, and its last fence", async () => {
   await servers.free("freed");
   const { code, out } = await inspect("freed");
   expect(code).toBe(0);
-  expect(out).toContain(`freed is free\n  fence      ${fence.trim()}, the last one\n`);
+  expect(out).toContain(`freed is free\n  fence      ${fence.trim()}, the highest so far\n`);
 });
 
 test("inspect: --json prints one line with the same keys for a held and a free lock", async () => {

@@ -1,3 +1,4 @@
+import { lockNames } from "@holdfast/redis";
 import { documentedPermissions } from "@holdfast/redis-testkit/permissions";
 import { type RedisServer, startRedisServer } from "@holdfast/testkit";
 import { beforeEach, expect, onTestFinished, test } from "vitest";
@@ -112,7 +113,7 @@ test("list: lists the strings of other programs for an empty prefix, but no fenc
   await put("holdfast:line:7", "a lock of this name, which is a string");
   for (const server of servers.all) {
     await server.command("ZADD", "holdfast:line:{own}", 1, "waiter");
-    await server.command("SET", "holdfast:fence:{foreign}", 7);
+    await server.command("SET", lockNames("", "foreign").fence, 7);
     await server.command("HSET", "hash", "field", "value");
   }
   const { code, out } = await list("--prefix", "");

@@ -1,4 +1,8 @@
+import type { Floor } from "@holdfast/core";
+import { ioredisNode } from "@holdfast/ioredis";
+import { lockNames } from "@holdfast/redis";
 import { type RedisServer, startRedisServer } from "@holdfast/testkit";
+import { Redis } from "ioredis";
 import { expect, onTestFinished, test } from "vitest";
 import { runCli, startAtTerminal, startCli } from "./support/program.ts";
 
@@ -29,6 +33,14 @@ async function startChange(kept: number, leaving: number, added: number): Promis
     jointEnv: { HOLDFAST_OLD: urls(before), HOLDFAST_NEW: urls(after) },
     newEnv: { HOLDFAST_NODES: urls(after), HOLDFAST_EPOCH: "5" },
   };
+}
+
+/** Raises the floor and the epoch of a server. */
+async function raise({ port }: RedisServer, least: Floor): Promise<void> {
+  const client = new Redis(port);
+  await client.ping();
+  await ioredisNode(client, { wakeUps: false }).raiseFloor({ ...least, timeoutMs: 10_000 });
+  client.disconnect();
 }
 
 /** Takes a step with shorter times than the defaults, and returns its JSON. */
@@ -107,7 +119,7 @@ test("migrate: join writes a floor above the tokens of the old set, which later 
   const change = await startChange(0, 3, 3);
   const far = Date.now() * 1_000 + 3_600e6; // an hour ahead of the clocks
   for (const server of change.old.slice(1)) {
-    await server.command("SET", "holdfast:fence:{lock:x}", far, "PX", 1_000_000);
+    await server.command("SET", lockNames("lock:", "x").fence, far);
   }
   await step("begin", change);
   const { nodes } = await step("join", change);
@@ -121,7 +133,7 @@ test("migrate: join lists the locks of clients of the old set, and changes nothi
   const change = await startChange(0, 3, 3);
   await step("begin", change);
   const { owner, end } = await hold("backup", change.oldEnv, "--label", "alice");
-  const args = ["migrate", "join", "--watch-for", "300ms", "--settle", "500ms"];
+  const args = ["migrate", "join", "--watch-for", "300ms", "--settle", "3s"];
   const listed = await runCli(args, { env: change.jointEnv });
   const json = await runCli([...args, "--json"], { env: change.jointEnv });
   expect(await lock(change.oldEnv)).toMatchObject({ fence: expect.any(Number) });
@@ -196,7 +208,7 @@ test("migrate: status says that too few servers of the new set reply to tell the
 test("migrate: status reports a join that ended before the floor was written", async () => {
   const change = await startChange(0, 3, 3);
   await step("begin", change);
-  await Promise.all(change.old.map((server) => server.command("SET", "holdfast:fence:floor:lock:", "0 3")));
+  await Promise.all(change.old.map((server) => raise(server, { floor: 0, epoch: 3 })));
   const { code, out } = await runCli(["migrate", "status"], { env: change.jointEnv });
   expect({ code, lines: out.split("\n").slice(0, 3) }).toEqual({
     code: 0,

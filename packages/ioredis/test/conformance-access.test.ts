@@ -1,17 +1,19 @@
 import { describeLockNode } from "@holdfast/conformance";
 import { allow, documentedPermissions, user } from "@holdfast/redis-testkit/permissions";
 import { directSubjectsOver, noOtherWay } from "@holdfast/redis-testkit/subjects";
-import { startRedisServer, type TlsEndpoint } from "@holdfast/testkit";
+import { type RedisServer, redisCommand, startRedisServer, type TlsEndpoint } from "@holdfast/testkit";
 import { afterAll } from "vitest";
 import { over6 } from "./clients.ts";
 
 const server = await startRedisServer({ tls: true });
+const command: RedisServer["command"] = (...args) => redisCommand(server.port, args, [["SELECT", 3]]);
 afterAll(() => server.stop());
-await allow(server, [...(await documentedPermissions()), "+select", "+scan", "+info"]);
+await allow(server, [...(await documentedPermissions()), "+select", "+scan", "+strlen", "+info"]);
 const { port, ca } = server.tls as TlsEndpoint;
 
 describeLockNode("ioredisNode() by TLS, as a user with the fewest permissions, in database 3", {
   create: directSubjectsOver(
+    { command },
     (options) => over6({ port, tls: { ca }, ...user, db: 3, enableReadyCheck: false }, options),
     "lock",
   ),

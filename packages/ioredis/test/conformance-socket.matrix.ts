@@ -1,15 +1,16 @@
 import { describeLockNode } from "@holdfast/conformance";
 import { directSubjectsOver, noOtherWay } from "@holdfast/redis-testkit/subjects";
-import { startRedisServer } from "@holdfast/testkit";
+import { type RedisServer, redisCommand, startRedisServer } from "@holdfast/testkit";
 import { afterAll } from "vitest";
 import { over6 } from "./clients.ts";
 
 const password = "open sesame";
 const server = await startRedisServer({ args: ["--requirepass", password] });
+const command: RedisServer["command"] = (...args) => redisCommand(server.port, args, [["AUTH", password]]);
 afterAll(() => server.stop());
 
 describeLockNode("ioredisNode() by Unix socket, with a password", {
-  create: directSubjectsOver((options) => over6({ path: server.socketPath, password }, options)),
+  create: directSubjectsOver({ command }, (options) => over6({ path: server.socketPath, password }, options)),
   noServer: noOtherWay,
   noOtherProcess: noOtherWay,
 });

@@ -23,7 +23,7 @@ describeLockNode("ioredisNode() over ioredis 6, RESP3", {
   }),
 });
 describeLockNode("ioredisNode() over ioredis 6, RESP2, numbers as strings, automatic pipelines", {
-  create: directSubjectsOver((options) =>
+  create: directSubjectsOver(server, (options) =>
     over6({ port: server.port, protocol: 2, stringNumbers: true, enableAutoPipelining: true }, options),
   ),
   noServer: noOtherProtocol,

@@ -84,6 +84,6 @@ describe("ioredisNode()", () => {
   });
 
   test("throws a RangeError for a bad option", () => {
-    expect(() => ioredisNode(new Redis(idle), { fenceTtlMs: 0 })).toThrow(RangeError);
+    expect(() => ioredisNode(new Redis(idle), { restartGuardMs: -1 })).toThrow(RangeError);
   });
 });

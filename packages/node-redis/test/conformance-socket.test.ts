@@ -1,15 +1,16 @@
 import { describeLockNode } from "@holdfast/conformance";
 import { directSubjectsOver, noOtherWay } from "@holdfast/redis-testkit/subjects";
-import { startRedisServer } from "@holdfast/testkit";
+import { type RedisServer, redisCommand, startRedisServer } from "@holdfast/testkit";
 import { afterAll } from "vitest";
 import { over6By } from "./clients.ts";
 
 const password = "open sesame";
 const server = await startRedisServer({ args: ["--requirepass", password] });
+const command: RedisServer["command"] = (...args) => redisCommand(server.port, args, [["AUTH", password]]);
 afterAll(() => server.stop());
 
 describeLockNode("nodeRedisNode() by Unix socket, with a password", {
-  create: directSubjectsOver((options) =>
+  create: directSubjectsOver({ command }, (options) =>
     over6By({ socket: { path: server.socketPath, tls: false }, password }, options),
   ),
   noServer: noOtherWay,

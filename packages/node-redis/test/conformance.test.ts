@@ -25,7 +25,9 @@ describeLockNode("nodeRedisNode() over @redis/client 6, RESP3", {
   }),
 });
 describeLockNode("nodeRedisNode() over @redis/client 6, RESP2, a type mapping", {
-  create: directSubjectsOver((options) => over6(server.port, options, { RESP: 2, commandOptions: { typeMapping } })),
+  create: directSubjectsOver(server, (options) =>
+    over6(server.port, options, { RESP: 2, commandOptions: { typeMapping } }),
+  ),
   noServer: noOtherProtocol,
   noOtherProcess: noOtherProtocol,
 });

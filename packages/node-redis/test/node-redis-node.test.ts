@@ -118,6 +118,6 @@ describe("nodeRedisNode()", () => {
   });
 
   test("throws a RangeError for a bad option", () => {
-    expect(() => nodeRedisNode(createClient(), { fenceTtlMs: 0 })).toThrow(RangeError);
+    expect(() => nodeRedisNode(createClient(), { restartGuardMs: -1 })).toThrow(RangeError);
   });
 });

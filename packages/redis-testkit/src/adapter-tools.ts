@@ -30,9 +30,9 @@ export type MakeClient = (port: number, options?: RedisNodeOptions) => ClientUnd
 /** The lock key of the resource "r". */
 export const lockKey = "lock:r";
 
-/** Returns the key of the fence counter of a lock key. */
-export function fenceKey(key: string): string {
-  return lockNames("", key).fence;
+/** Returns the key of the fence counter of a resource, with the default prefix. */
+export function fenceKey(resource: string): string {
+  return lockNames("lock:", resource).fence;
 }
 
 /** Creates servers, proxies and clients, and cleans them up when the test ends. */
@@ -73,10 +73,11 @@ export function toolsFor(makeClient: MakeClient): Tools {
   return tools;
 }
 
-/** Acquires and releases once, so that the server has loaded the script. */
+/** Acquires, inspects and releases once, so that the server has loaded both scripts. */
 export async function warmUp({ node }: ClientUnderTest): Promise<void> {
   const request = acquireRequest("warm-up", { resources: ["warm-up"] });
   await node.acquire(request);
+  await node.inspect("warm-up");
   await node.release(request);
 }
 
@@ -88,5 +89,5 @@ export async function comeBack(client: ClientUnderTest): Promise<void> {
 
 /** Expects that the resource "r" was never claimed: even a released claim would leave its counter behind. */
 export async function expectNeverClaimed(command: RedisServer["command"]): Promise<void> {
-  expect(await command("EXISTS", lockKey, fenceKey(lockKey))).toBe(0);
+  expect(await command("EXISTS", lockKey, fenceKey("r"))).toBe(0);
 }

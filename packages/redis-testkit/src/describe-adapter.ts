@@ -13,6 +13,7 @@ import { floors } from "./adapter/floors.ts";
 import { silentSubscriber, watchLifetime, watchReconnection } from "./adapter/notifications.ts";
 import { restartGuard } from "./adapter/restart-guard.ts";
 import { hangingServer, serverWithoutScript } from "./adapter/servers.ts";
+import { shards } from "./adapter/shards.ts";
 import { stalledProcess } from "./adapter/stalls.ts";
 import { type MakeClient, toolsFor } from "./adapter-tools.ts";
 
@@ -42,6 +43,7 @@ export function describeAdapter(name: string, makeClient: MakeClient): void {
       batchesWithoutAnswer(tools);
     });
     describe("a server without the script", () => serverWithoutScript(tools));
+    describe("a server of which it reaches one shard", () => shards(tools));
     describe("a server that operators heal or replace", () => floors(tools));
     describe("a server that has restarted", () => restartGuard(tools));
     describe("a process that stalls", () => stalledProcess(tools));

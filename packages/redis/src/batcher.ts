@@ -1,6 +1,5 @@
 import type { RedisConnection } from "./connection.ts";
 import { within } from "./deadline.ts";
-import type { CallHeader } from "./encoding.ts";
 import { notConnected } from "./not-connected.ts";
 import { Operation, type OperationRecord } from "./operation.ts";
 import { PendingClaims } from "./pending-claims.ts";
@@ -14,8 +13,8 @@ const resourcesInCallMax = 64;
 
 /**
  * Sends the operations of one node. The operations of one tick leave together, in order, in as few script calls as
- * possible. On a cluster, and with a library that settles each call in time, every operation is a call of its own. A
- * method that throws has sent nothing.
+ * possible. On a cluster, with a library that settles each call in time, and once a server has turned out to be sharded,
+ * every operation is a call of its own. A method that throws has sent nothing.
  *
  * Core limits how many operations are in flight.
  */
@@ -24,23 +23,26 @@ export class Batcher {
   readonly #onDisconnected: () => void;
   readonly #pendingClaims: PendingClaims;
   readonly #executor: ScriptExecutor;
-  readonly #sendsOneByOne: boolean;
+  #sendsOneByOne: boolean;
   #queue: Operation[] = [];
   #isFlushDue = false;
 
   /**
    * @param connection sends the calls
-   * @param header see {@link CallHeader}
+   * @param guardMs how long after its start the server does not vote, in milliseconds
    * @param onDisconnected called when the connection turns out to be lost
    */
-  constructor(connection: RedisConnection, header: CallHeader, onDisconnected: () => void) {
+  constructor(connection: RedisConnection, guardMs: number, onDisconnected: () => void) {
     this.#connection = connection;
     this.#onDisconnected = onDisconnected;
     this.#sendsOneByOne = connection.isCluster || connection.settlesInTime === true;
     this.#pendingClaims = new PendingClaims(connection);
-    this.#executor = new ScriptExecutor(connection, header, {
-      onEnded: (operations) => this.#onEnded(operations),
+    this.#executor = new ScriptExecutor(connection, guardMs, {
+      onEnded: (operation) => this.#onEnded(operation),
       onDisconnected,
+      onSharded: () => {
+        this.#sendsOneByOne = true;
+      },
     });
   }
 
@@ -70,7 +72,7 @@ export class Batcher {
 
   /** Sends a read-only operation. */
   inspect(record: OperationRecord): Promise<unknown> {
-    this.assertReady(record.keys[0] as string);
+    this.assertReady(record.firstKey);
     const inspection = new Operation(record);
     this.#enqueue(inspection);
     return inspection.answer;
@@ -81,7 +83,7 @@ export class Batcher {
    * because other claims wait for the answer.
    */
   identify(record: OperationRecord, timeoutMs: number): Promise<unknown> {
-    this.assertReady(record.keys[0] as string);
+    this.assertReady(record.firstKey);
     this.#flush(); // keeps the order
     const operation = new Operation(record);
     this.#executor.send([operation], "EVAL");
@@ -125,11 +127,9 @@ export class Batcher {
     else for (const call of splitIntoCalls(operations)) this.#executor.send(call);
   }
 
-  #onEnded(operations: readonly Operation[]): void {
-    for (const operation of operations) {
-      operation.call = undefined; // a reference to the operation must not keep its call in memory
-      if (operation.owner !== undefined) this.#pendingClaims.remove(operation);
-    }
+  #onEnded(operation: Operation): void {
+    operation.call = undefined; // a reference to the operation must not keep its call in memory
+    if (operation.owner !== undefined) this.#pendingClaims.remove(operation);
   }
 }
 

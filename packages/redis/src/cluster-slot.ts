@@ -3,7 +3,9 @@
  * if it has one, otherwise of the whole key.
  */
 
-const slots = 16_384;
+/** How many slots there are. */
+export const slotCount = 16_384;
+
 const crcTable = Uint16Array.from({ length: 256 }, (_, byte) => {
   let crc = byte << 8;
   for (let bit = 0; bit < 8; bit++) crc = (crc & 0x8000) === 0 ? crc << 1 : (crc << 1) ^ 0x1021;
@@ -24,28 +26,66 @@ const crcTable = Uint16Array.from({ length: 256 }, (_, byte) => {
  * ```
  */
 export function clusterSlot(key: string): number {
-  let crc = 0;
-  for (const byte of Buffer.from(hashTag(key) ?? key))
-    crc = (crc << 8) ^ (crcTable[((crc >> 8) ^ byte) & 0xff] as number);
-  return crc & (slots - 1);
-}
-
-/**
- * Returns the hash tag of a key: the text between the first `{` and the first `}` after it, unless that text is empty.
- * Keys with the same hash tag share a slot.
- */
-export function hashTag(key: string): string | undefined {
+  // The hash tag is the text between the first "{" and the first "}" after it, unless that text is empty.
   const open = key.indexOf("{");
   const close = open === -1 ? -1 : key.indexOf("}", open);
-  return close > open + 1 ? key.slice(open + 1, close) : undefined;
+  const hasTag = close > open + 1;
+  const end = hasTag ? close : key.length;
+  let crc = 0;
+  for (let index = hasTag ? open + 1 : 0; index < end; index++) {
+    const code = key.charCodeAt(index);
+    if (code > 127) return slotOfBytes(Buffer.from(hasTag ? key.slice(open + 1, close) : key));
+    crc = nextCrc(crc, code);
+  }
+  return crc & (slotCount - 1);
 }
 
-const tagsBySlot = new Map<number, string>();
-let numbersTried = 0;
+function slotOfBytes(bytes: Buffer): number {
+  return bytes.reduce(nextCrc, 0) & (slotCount - 1);
+}
+
+function nextCrc(crc: number, byte: number): number {
+  return ((crc << 8) & 0xffff) ^ (crcTable[(crc >> 8) ^ byte] as number);
+}
+
+/** The tags of slots are words of these letters, whose codes differ in three bits. */
+const tagLetters = "hijklmno";
+const lettersOfTag = 6;
+
+/** Returns the word for a number of 18 bits, three for each letter. */
+function wordOf(bits: number): string {
+  let word = "";
+  for (let letter = 0; letter < lettersOfTag; letter++) word += tagLetters[(bits >> (3 * letter)) & 7];
+  return word;
+}
+
+const slotOfFirst = clusterSlot(wordOf(0));
 
 /**
- * Returns the hash tag that stands for a slot: the first of 0, 1, … 9, a, b, … z, 10, 11, … (base 36) that belongs to
- * it. Names of keys on servers depend on this choice, so it must never change.
+ * For each bit of a slot, the bits of words that change it, and perhaps lower bits, but no higher ones. A CRC is linear:
+ * which bits of the slot a bit of the word changes does not depend on its other bits.
+ */
+const changes: { readonly slot: number; readonly word: number }[] = [];
+for (let bit = 0; bit < 3 * lettersOfTag; bit++) {
+  let word = 1 << bit;
+  let slot = clusterSlot(wordOf(word)) ^ slotOfFirst;
+  while (slot !== 0) {
+    const highest = 31 - Math.clz32(slot);
+    const known = changes[highest];
+    if (known === undefined) {
+      changes[highest] = { slot, word };
+      break;
+    }
+    slot ^= known.slot;
+    word ^= known.word;
+  }
+}
+
+const tags: string[] = [];
+
+/**
+ * Returns the hash tag that stands for a slot: a word of six letters that belongs to it. Names of keys on servers
+ * depend on this choice, so it must never change.
  *
  * @param slot from 0 to 16383
  *
@@ -57,12 +97,17 @@ let numbersTried = 0;
  * ```
  */
 export function tagOfSlot(slot: number): string {
-  // Each slot has its tag among the first 200 000 numbers. The search stores every tag that it passes.
-  for (;;) {
-    const known = tagsBySlot.get(slot);
-    if (known !== undefined) return known;
-    const tag = (numbersTried++).toString(36);
-    const found = clusterSlot(tag);
-    if (!tagsBySlot.has(found)) tagsBySlot.set(found, tag);
+  let tag = tags[slot];
+  if (tag !== undefined) return tag;
+  let word = 0;
+  let missing = slot ^ slotOfFirst;
+  for (let bit = 13; bit >= 0; bit--) {
+    if ((missing & (1 << bit)) === 0) continue;
+    const change = changes[bit] as (typeof changes)[number];
+    missing ^= change.slot;
+    word ^= change.word;
   }
+  tag = wordOf(word);
+  tags[slot] = tag;
+  return tag;
 }

@@ -1,15 +1,17 @@
 import type { AcquireRequest, ExtendRequest, NodeRequest, ReleaseRequest } from "@holdfast/core";
 import { assertAcquire, assertExtend, assertRelease } from "@holdfast/core/requests";
 import { newCallId } from "./call-id.ts";
+import { clusterSlot, slotCount } from "./cluster-slot.ts";
+import { commonScriptSha, commonScriptSource } from "./common/common-script.ts";
 import type { ScriptCall } from "./connection.ts";
-import { fenceKey, keyNames, waitingListKey } from "./keys.ts";
-import type { Operation, OperationRecord } from "./operation.ts";
+import { fenceKey, lockKey, sharersKey, slotsError, waitingListKey } from "./keys.ts";
+import { lockScriptSha, lockScriptSource } from "./lock-script.ts";
+import type { AnswerReader, Operation, OperationRecord } from "./operation.ts";
 import { readAcquire, readExtend, readIdentity, readNodeView, readRelease } from "./replies.ts";
 
 /** The options that records depend on. */
 export interface EncodingOptions {
   readonly prefix: string;
-  readonly fenceTtlMs: number;
   readonly restartGuardMs: number;
   /** Whether the keys of one call must share a slot. */
   readonly isCluster: boolean;
@@ -22,8 +24,11 @@ export interface Encoder {
   acquire(request: AcquireRequest): OperationRecord;
   extend(request: ExtendRequest): OperationRecord;
   release(request: ReleaseRequest): OperationRecord;
-  inspect(resource: string): OperationRecord;
+  /** @param sharersMax the most sharers in the reply; by default all of them */
+  inspect(resource: string, sharersMax?: number): OperationRecord;
   identify(request: NodeRequest): OperationRecord;
+  /** Returns the lock key of a resource. */
+  lockKey(resource: string): string;
 }
 
 let latestEncoder: { readonly options: EncodingOptions; readonly encoder: Encoder } | undefined;
@@ -32,83 +37,105 @@ let latestEncoder: { readonly options: EncodingOptions; readonly encoder: Encode
  * Returns the encoder for the options. Nodes created in a row with the same options share one: core passes the same
  * request object to all nodes of a `Redlock`, so each request is encoded once.
  */
-export function encoderFor(options: EncodingOptions): Encoder {
-  if (latestEncoder === undefined || !isSame(latestEncoder.options, options)) {
+export function encoderFor({ prefix, restartGuardMs, isCluster }: EncodingOptions): Encoder {
+  const last = latestEncoder?.options;
+  if (last?.prefix !== prefix || last.restartGuardMs !== restartGuardMs || last.isCluster !== isCluster) {
+    const options = { prefix, restartGuardMs, isCluster };
     latestEncoder = { options, encoder: createEncoder(options) };
   }
-  return latestEncoder.encoder;
+  return (latestEncoder as { readonly encoder: Encoder }).encoder;
 }
 
-function isSame(a: EncodingOptions, b: EncodingOptions): boolean {
-  return (
-    a.prefix === b.prefix &&
-    a.fenceTtlMs === b.fenceTtlMs &&
-    a.restartGuardMs === b.restartGuardMs &&
-    a.isCluster === b.isCluster
-  );
-}
+function createEncoder({ prefix, restartGuardMs, isCluster }: EncodingOptions): Encoder {
+  const fenceKeys: (string | undefined)[] = new Array(slotCount).fill(undefined);
+  const fenceKeyOf = (slot: number): string => (fenceKeys[slot] ??= fenceKey(prefix, slot));
 
-function createEncoder({ prefix, fenceTtlMs, restartGuardMs, isCluster }: EncodingOptions): Encoder {
-  const { lockKeys } = keyNames(prefix, isCluster);
-  const keepMs = (ttlMs: number): string => (fenceTtlMs === Infinity ? "0" : String(ttlMs + fenceTtlMs));
+  /** Returns the first lock key. Throws if the resources cannot be locked together. */
+  const check = (resources: readonly string[]): string => {
+    const first = lockKey(prefix, resources[0] as string);
+    if (resources.length === 1) return first;
+    for (const resource of resources) lockKey(prefix, resource);
+    const error = isCluster ? slotsError(prefix, resources) : undefined;
+    if (error !== undefined) throw error;
+    return first;
+  };
+
+  const lockScriptKeys = (resources: readonly string[]): readonly string[] => {
+    const keys: string[] = [];
+    for (const resource of resources) {
+      const lock = prefix + resource;
+      const slot = clusterSlot(lock);
+      keys.push(lock, fenceKeyOf(slot), waitingListKey(lock, slot), sharersKey(lock, slot));
+    }
+    return keys;
+  };
+
+  /** All records are made here, so that V8 knows one kind of them. */
+  const recordOf = (
+    name: OperationRecord["name"],
+    resources: readonly string[],
+    commonKey: (firstKey: string, slot: number) => string | undefined,
+    fields: readonly string[],
+    lockScriptFields: readonly string[],
+    read: AnswerReader,
+    fenceHint?: number,
+    epoch?: number,
+  ): OperationRecord => {
+    const firstKey = check(resources);
+    return {
+      name,
+      resources,
+      firstKey,
+      commonKey: commonKey === never ? undefined : commonKey(firstKey, clusterSlot(firstKey)),
+      lockScriptKeys,
+      fields,
+      lockScriptFields,
+      fenceHint,
+      epoch,
+      read,
+    };
+  };
+  const counter = (_: string, slot: number): string => fenceKeyOf(slot);
+
   return {
+    lockKey: (resource) => lockKey(prefix, resource),
     acquire: rememberingLast((request) => {
       assertAcquire(request);
       const { resources, owner, ttlMs, fenceHint, takeover = "", shared = false, epoch = 1, waiter = "" } = request;
-      const keys = lockKeys(resources);
-      const count = keys.length;
-      for (let index = 0; index < count; index++) keys.push(fenceKey(keys[index] as string));
-      const claim = [owner, String(fenceHint), String(ttlMs), keepMs(ttlMs), String(epoch)];
-      const isCommon = count === 1 && !shared && takeover === "" && waiter === "" && restartGuardMs === 0;
-      const words = isCommon
-        ? ["acquire-one", ...claim]
-        : [shared ? "acquire-shared" : "acquire", String(count), ...claim, takeover, waiter];
-      if (waiter !== "") for (let index = 0; index < count; index++) keys.push(waitingListKey(keys[index] as string));
-      return { name: "acquire", resources, keys, words, fenceHint, epoch, read: readAcquire };
+      const isCommon = resources.length === 1 && !shared && takeover === "" && waiter === "" && restartGuardMs === 0;
+      const fields = [owner, String(fenceHint), String(ttlMs), String(epoch)];
+      const others = isCommon ? unshared : [takeover, waiter, flag(shared)];
+      return recordOf("acquire", resources, isCommon ? counter : never, fields, others, readAcquire, fenceHint, epoch);
     }),
     extend: rememberingLast((request) => {
       assertExtend(request);
       const { resources, owner, ttlMs, fence, rejoin, shared = false } = request;
-      const keys = lockKeys(resources);
-      const words = [
-        shared ? "extend-shared" : "extend",
-        String(keys.length),
-        owner,
-        String(fence),
-        String(ttlMs),
-        keepMs(ttlMs),
-        rejoin ? "1" : "0",
-      ];
-      return { name: "extend", resources, keys: [...keys, ...keys.map(fenceKey)], words, read: readExtend };
+      const fields = [owner, String(fence), String(ttlMs), flag(shared), flag(rejoin)];
+      return recordOf("extend", resources, never, fields, none, readExtend);
     }),
     release: rememberingLast((request) => {
       assertRelease(request);
       const { resources, owner, undo = false, waiter = "" } = request;
-      const keys = lockKeys(resources);
-      const count = keys.length;
-      const words =
-        count === 1 && !undo && waiter === ""
-          ? ["release-one", owner]
-          : ["release", String(count), owner, undo ? "0" : "1", waiter];
-      if (!undo) for (let index = 0; index < count; index++) keys.push(waitingListKey(keys[index] as string));
-      return { name: "release", resources, keys, words, read: readRelease };
+      const isCommon = resources.length === 1 && !undo && waiter === "";
+      const list = isCommon ? waitingListKey : never;
+      return recordOf("release", resources, list, [owner], [flag(!undo), waiter], readRelease);
     }),
-    inspect(resource) {
-      const resources = [resource];
-      const keys = lockKeys(resources);
-      return {
-        name: "inspect",
-        resources,
-        keys: [...keys, ...keys.map(fenceKey)],
-        words: ["inspect"],
-        read: readNodeView,
-      };
-    },
-    identify({ resources }) {
-      const [key] = lockKeys(resources) as [string];
-      return { name: "identify", resources, keys: [key], words: ["identify"], read: readIdentity };
-    },
+    inspect: (resource, sharersMax = 2 ** 31) =>
+      recordOf("inspect", [resource], never, [String(sharersMax)], none, readNodeView),
+    identify: ({ resources }) => recordOf("identify", resources, (key) => key, none, none, readIdentity),
   };
+}
+
+const none: readonly string[] = [];
+const unshared: readonly string[] = ["", "", "0"];
+
+/** The second key of what the common script cannot do. */
+function never(): undefined {
+  return undefined;
+}
+
+function flag(isSet: boolean): "0" | "1" {
+  return isSet ? "1" : "0";
 }
 
 /** Caches the record of the last request, unless that request may change. */
@@ -128,27 +155,27 @@ function rememberingLast<Request extends NodeRequest>(
   };
 }
 
-/** What a node tells the script in each call. */
-export interface CallHeader {
-  /** How long after its start the server does not vote, in milliseconds. */
-  readonly guardMs: number;
-  /** The key of the floor and the epoch; empty if the node has none. */
-  readonly floorKey: string;
+/** A script as `EVAL` and `EVALSHA` take it. */
+export interface Script {
+  readonly source: string;
+  readonly sha: string;
 }
 
-/** The records of a call, shared by all nodes that are sent the same operations in one tick. */
+const commonScript: Script = { source: commonScriptSource, sha: commonScriptSha };
+const lockScript: Script = { source: lockScriptSource, sha: lockScriptSha };
+
+/** The words of a call, shared by all nodes that are sent the same operations in one tick. */
 interface CallTemplate {
   readonly records: readonly OperationRecord[];
-  readonly header: CallHeader;
-  /** The key of the floor; empty if no operation of the call reads it. */
-  readonly floorKey: string;
-  readonly keyCount: number;
+  readonly script: Script;
+  /** The keys of all operations, in order. */
+  readonly keys: readonly string[];
+  readonly guardMs: number;
   /** A number that the reply must repeat, so that the reply to another call is recognised. */
   readonly callId: number;
-  /** The whole command with no operation given up, and the command name and script that it was last encoded for. */
+  /** The whole command with no operation given up, and the text of the script that it was last encoded for. */
   text: string;
-  command: string;
-  script: string;
+  textOf: string;
 }
 
 let latestTemplate: CallTemplate | undefined;
@@ -157,83 +184,85 @@ let latestTemplate: CallTemplate | undefined;
  * Returns the template for the operations. Core sends the same requests to all nodes of a `Redlock` in a row, so their
  * calls of one tick are equal, and encoded once.
  */
-function templateFor(operations: readonly Operation[], header: CallHeader): CallTemplate {
+function templateFor(operations: readonly Operation[], guardMs: number): CallTemplate {
   const { length } = operations;
+  let script = commonScript;
+  for (const { isCommon } of operations) if (!isCommon) script = lockScript;
   let template = latestTemplate;
-  if (template !== undefined && isSameHeader(template.header, header) && template.records.length === length) {
+  if (template?.script === script && template.guardMs === guardMs && template.records.length === length) {
     let index = 0;
     while (index < length && template.records[index] === (operations[index] as Operation).record) index += 1;
     if (index === length) return template;
   }
+  const isCommon = script === commonScript;
   const records = new Array<OperationRecord>(length);
-  let keyCount = 0;
-  let floorKey = "";
+  const keys: string[] = [];
   for (let index = 0; index < length; index++) {
     const { record } = operations[index] as Operation;
     records[index] = record;
-    keyCount += record.keys.length;
-    if (record.name === "acquire" || record.name === "inspect") floorKey = header.floorKey;
+    if (isCommon) keys.push(record.firstKey, record.commonKey as string);
+    else for (const key of record.lockScriptKeys(record.resources)) keys.push(key);
   }
-  template = { records, header, floorKey, keyCount, callId: newCallId(), text: "", command: "", script: "" };
+  template = { records, script, keys, guardMs, callId: newCallId(), text: "", textOf: "" };
   latestTemplate = template;
   return template;
 }
-
-function isSameHeader(a: CallHeader, b: CallHeader): boolean {
-  return a.guardMs === b.guardMs && a.floorKey === b.floorKey;
-}
-
 const live = ".";
 const struckOut = "x";
 
 const noOperations: readonly Operation[] = [];
 const noTemplate: CallTemplate = {
   records: [],
-  header: { guardMs: 0, floorKey: "" },
-  floorKey: "",
-  keyCount: 0,
+  script: commonScript,
+  keys: [],
+  guardMs: 0,
   callId: 0,
   text: "",
-  command: "",
-  script: "",
+  textOf: "",
 };
 
-/** A script call that runs operations of one node. */
+/** A script call that runs operations of one node: of the common script if that may be able to do all of them. */
 export class EncodedCall implements ScriptCall {
   /** A number that the reply must repeat. */
   readonly callId: number;
   readonly keyCount: number;
+  readonly script: Script;
   operations: readonly Operation[];
   #template: CallTemplate;
   /** The marks of the operations, once `keysAndArguments` has returned them. */
   #marks: Buffer | undefined;
 
-  /** @param header see {@link CallHeader} */
-  constructor(operations: readonly Operation[], header: CallHeader) {
-    const template = templateFor(operations, header);
+  /** @param guardMs how long after its start the server does not vote, in milliseconds */
+  constructor(operations: readonly Operation[], guardMs: number) {
+    const template = templateFor(operations, guardMs);
     this.operations = operations;
     this.callId = template.callId;
-    this.keyCount = template.keyCount;
+    this.keyCount = template.keys.length;
+    this.script = template.script;
     this.#template = template;
     for (const operation of operations) operation.call = this;
   }
 
+  /** Whether it may leave operations to the lock script. */
+  get isCommon(): boolean {
+    return this.script === commonScript;
+  }
+
   get firstKey(): string {
-    return (this.#template.records[0] as OperationRecord).keys[0] as string;
+    return (this.#template.records[0] as OperationRecord).firstKey;
   }
 
   keysAndArguments(): (string | Buffer)[] {
     this.#marks ??= Buffer.from(this.#currentMarks(), "latin1");
-    return this.#words(this.#marks);
+    return this.#addWords<string | Buffer>([], this.#marks);
   }
 
   encode(command: "EVALSHA" | "EVAL", script: string): string {
     const template = this.#template;
     for (const { isGivenUp } of this.operations) if (isGivenUp) return this.#encode(command, script);
-    if (template.command !== command || template.script !== script) {
+    if (template.textOf !== script) {
       template.text = this.#encode(command, script);
-      template.command = command;
-      template.script = script;
+      template.textOf = script;
     }
     return template.text;
   }
@@ -253,15 +282,22 @@ export class EncodedCall implements ScriptCall {
   }
 
   #encode(command: string, script: string): string {
-    return encodeCommand([command, script, String(this.keyCount), ...this.#words(this.#currentMarks())]);
+    return encodeCommand(this.#addWords([command, script, String(this.keyCount)], this.#currentMarks()));
   }
 
-  #words<Marks>(marks: Marks): (string | Marks)[] {
-    const { records, callId, header, floorKey } = this.#template;
-    const words: (string | Marks)[] = [];
-    for (const { keys } of records) for (const key of keys) words.push(key);
-    words.push(String(callId), marks, String(header.guardMs), floorKey);
-    for (const record of records) for (const word of record.words) words.push(word);
+  /** Adds the keys and arguments to words, and returns those. */
+  #addWords<Word>(words: (string | Word)[], marks: Word): (string | Word)[] {
+    const { records, keys, callId, guardMs } = this.#template;
+    const { isCommon } = this;
+    for (const key of keys) words.push(key);
+    words.push(String(callId), marks);
+    if (!isCommon) words.push(String(guardMs));
+    for (const { name, resources, fields, lockScriptFields } of records) {
+      words.push(name);
+      if (!isCommon) words.push(String(resources.length));
+      for (const field of fields) words.push(field);
+      if (!isCommon) for (const field of lockScriptFields) words.push(field);
+    }
     return words;
   }
 

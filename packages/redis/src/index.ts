@@ -9,7 +9,7 @@ export type { FencedConnection } from "./fenced/connection.ts";
 export { type FencedAction, StaleFenceError, StoreTimeoutError } from "./fenced/errors.ts";
 export type { FencedStoreOptions, FencedWriteOptions } from "./fenced/options.ts";
 export { type FencedStore, type FencedValue, fencedStore } from "./fenced/store.ts";
-export { floorKey, type LockNames, lockNames } from "./keys.ts";
+export { type LockNames, lockNames } from "./keys.ts";
 export { type Address, clusterName, randomName, serverName } from "./names.ts";
 export { type ErrorEmitter, watchErrors } from "./not-connected.ts";
 export { type RedisNodeOptions, redisNodeOptionNames } from "./options.ts";

@@ -1,14 +1,8 @@
 import { ConfigurationError } from "@holdfast/core";
-import { clusterSlot, hashTag, tagOfSlot } from "./cluster-slot.ts";
+import { clusterSlot, tagOfSlot } from "./cluster-slot.ts";
 
 /** The prefix of all fence counters. No lock key may begin with it. */
 export const fenceKeyPrefix = "holdfast:fence:";
-
-/**
- * The prefix of all floors; the prefix of the lock keys follows. The permissions for fence counters cover floors. No
- * fence counter has such a name, because a brace follows the prefix of those.
- */
-const floorKeyPrefix = `${fenceKeyPrefix}floor:`;
 
 /** The prefix of all waiting lists. */
 const waitingListPrefix = "holdfast:line:";
@@ -19,20 +13,11 @@ export const sharersKeyPrefix = "holdfast:sharers:";
 /** The prefix of all channels; the lock key follows. */
 export const channelPrefix = "holdfast:released:";
 
-/** The naming scheme of one node. */
-export interface KeyNames {
-  /**
-   * Returns the lock keys of resources that are locked together. Throws a ConfigurationError if a resource cannot be
-   * locked here or, on a cluster, cannot be locked together with the others.
-   */
-  lockKeys(resources: readonly string[]): string[];
-}
-
 /** The keys and the channel of one resource on a server. */
 export interface LockNames {
   /** The key of the lock. */
   readonly lock: string;
-  /** The key of its fence counter. */
+  /** The key of its fence counter, which covers all locks of its Redis Cluster slot with the same prefix. */
   readonly fence: string;
   /** The key of its waiting list: a sorted set of waiters, scored by the fence counter at which they enqueued. */
   readonly waitingList: string;
@@ -53,81 +38,47 @@ export interface LockNames {
  * ```ts
  * import { lockNames } from "@holdfast/redis";
  *
- * console.log(lockNames("lock:", "invoice:42").fence); // "holdfast:fence:{lock:invoice:42}"
+ * console.log(lockNames("lock:", "invoice:42").fence); // "holdfast:fence:{ikhkhh}lock:"
  * ```
  */
 export function lockNames(prefix: string, resource: string): LockNames {
-  const [lock] = keyNames(prefix, false).lockKeys([resource]) as [string];
+  const lock = lockKey(prefix, resource);
+  const slot = clusterSlot(lock);
   return {
     lock,
-    fence: fenceKey(lock),
-    waitingList: waitingListKey(lock),
-    sharers: sharersKey(lock),
+    fence: fenceKey(prefix, slot),
+    waitingList: waitingListKey(lock, slot),
+    sharers: sharersKey(lock, slot),
     channel: channelPrefix + lock,
   };
 }
 
-/**
- * Returns the naming scheme of one node.
- *
- * @param prefix the prefix of the lock keys
- * @param isCluster whether the keys of one command must share a slot
- */
-export function keyNames(prefix: string, isCluster: boolean): KeyNames {
-  return {
-    lockKeys(resources) {
-      const keys: string[] = [];
-      for (const resource of resources) {
-        const key = prefix + resource;
-        assertName(resource, key);
-        keys.push(key);
-      }
-      if (isCluster && keys.length > 1) assertOneSlot(resources, keys);
-      return keys;
-    },
-  };
+/** Returns the lock key of a resource. Throws a ConfigurationError if it cannot be locked. */
+export function lockKey(prefix: string, resource: string): string {
+  const key = prefix + resource;
+  const reserved = reservationOf(key);
+  if (reserved !== undefined) refuse(resource, `keys that begin with ${reserved.prefix} are ${reserved.use}`);
+  // Half of a surrogate pair has no UTF-8 encoding: on the server, all names that differ only in one would be the same.
+  if (!isWellFormed(resource)) refuse(resource, "it is not well-formed Unicode");
+  return key;
 }
 
 /**
- * Returns the key of the fence counter of a lock key: `holdfast:fence:{tag}`, followed by the lock key unless that is
- * the tag. It depends on the lock key alone, so clients that share a lock share its counter. No two lock keys share a
- * fence key, because the text after the first `}` differs: it is empty where the tag is the lock key (which then
- * contains no `}`), and the lock key otherwise. The fence key is in the same slot as its lock key, whatever braces that
- * contains.
+ * Returns the key of the fence counter that covers the lock keys of a slot with this prefix. So a server has at most as
+ * many counters for a prefix as there are slots, and each is in the same slot as its locks.
  */
-export function fenceKey(lockKey: string): string {
-  const tag = hashTag(lockKey);
-  if (tag !== undefined) return `${fenceKeyPrefix}{${tag}}${lockKey}`;
-  // Without a hash tag, the whole key determines the slot. It can serve as the tag unless it contains a closing brace.
-  if (!lockKey.includes("}")) return `${fenceKeyPrefix}{${lockKey}}`;
-  return `${fenceKeyPrefix}{${tagOfSlot(clusterSlot(lockKey))}}${lockKey}`;
-}
-
-/**
- * Returns the key of the floor and the epoch of a node, for programs that inspect or clean up servers. Its value is both
- * numbers in decimal digits with a space between them; it has no ttl. Nodes on a Redis Cluster have none.
- *
- * @param prefix the node's option `prefix`
- *
- * @example
- * ```ts
- * import { floorKey } from "@holdfast/redis";
- *
- * console.log(floorKey("lock:")); // "holdfast:fence:floor:lock:"
- * ```
- */
-export function floorKey(prefix: string): string {
-  return floorKeyPrefix + prefix;
+export function fenceKey(prefix: string, slot: number): string {
+  return `${fenceKeyPrefix}{${tagOfSlot(slot)}}${prefix}`;
 }
 
 /** Returns the key of the waiting list of a lock key, in the same slot. */
-export function waitingListKey(lockKey: string): string {
-  return waitingListPrefix + fenceKey(lockKey).slice(fenceKeyPrefix.length);
+export function waitingListKey(lock: string, slot: number): string {
+  return `${waitingListPrefix}{${tagOfSlot(slot)}}${lock}`;
 }
 
-/** Returns the key of the sharers of a lock key, in the same slot. The lock script composes it in the same way. */
-export function sharersKey(lockKey: string): string {
-  return sharersKeyPrefix + fenceKey(lockKey).slice(fenceKeyPrefix.length);
+/** Returns the key of the sharers of a lock key, in the same slot. */
+export function sharersKey(lock: string, slot: number): string {
+  return `${sharersKeyPrefix}{${tagOfSlot(slot)}}${lock}`;
 }
 
 /** Returns why no lock key may begin like this text: with which prefix, and what such keys are. */
@@ -137,23 +88,17 @@ export function reservationOf(text: string): { readonly prefix: string; readonly
   return undefined;
 }
 
-function assertName(resource: string, key: string): void {
-  const reserved = reservationOf(key);
-  if (reserved !== undefined) refuse(resource, `keys that begin with ${reserved.prefix} are ${reserved.use}`);
-  // Half of a surrogate pair has no UTF-8 encoding: on the server, all names that differ only in one would be the same.
-  if (!isWellFormed(resource)) refuse(resource, "it is not well-formed Unicode");
-}
-
 /** Returns whether a text can be encoded in UTF-8. */
 export function isWellFormed(text: string): boolean {
   return (text as string & { isWellFormed(): boolean }).isWellFormed();
 }
 
-function assertOneSlot(resources: readonly string[], lockKeys: readonly string[]): void {
-  const slots = lockKeys.map(clusterSlot);
-  if (slots.every((slot) => slot === slots[0])) return;
+/** Returns the error if resources that are to be locked together are in different slots. */
+export function slotsError(prefix: string, resources: readonly string[]): ConfigurationError | undefined {
+  const slots = resources.map((resource) => clusterSlot(prefix + resource));
+  if (slots.every((slot) => slot === slots[0])) return undefined;
   const places = resources.map((resource, index) => `${JSON.stringify(resource)} (slot ${slots[index]})`);
-  throw new ConfigurationError(
+  return new ConfigurationError(
     `cannot lock ${places.join(", ")} together: they hash to different slots of the Redis Cluster; give them a common ` +
       'hash tag, as in "{order:7}:payment" and "{order:7}:delivery"',
     resources,

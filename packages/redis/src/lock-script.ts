@@ -3,52 +3,16 @@
 /** What `EVAL` takes. */
 export const lockScriptSource: string = `local call,try=redis.call,redis.pcall
 local fenceMax=2^53-1
-local latestHintUs
-local function latestHint()if not latestHintUs then
-local now=call('TIME')latestHintUs=now[1]*1000000+now[2]+24*60*60*1000000
-end
-return latestHintUs
-end
-local nodeFloor,nodeEpoch
-local function floorFor(epoch)if not nodeFloor then
-local key,first,second=ARGV[4],0,0
-local value=key~=''and try('GET',key)if value then
-first,second=string.match(value.err or value,'^(%d+) (%d+)$')if not first or math.max(first,second)>fenceMax then
-error({err='ERR the floor '..key ..' is unusable: '.. (value.err or'not two safe integers')})end
-end
-nodeFloor,nodeEpoch=first+0,second
-end
-if not epoch or nodeEpoch+0==0 then return nodeFloor end
-return nodeFloor,math.abs(epoch-nodeEpoch)>1 and{'epoch',nodeEpoch}end
-local function acquireOne(lockKey,fenceKey,owner,fenceHint,ttlMs,keepMs,epoch)local floor,refusal=floorFor(epoch)if refusal then return refusal end
-local highest,lifeMs=0,keepMs
-local counter=try('GET',fenceKey)if counter then
-highest=string.find(counter.err or counter,'^%d+$')and tonumber(counter)if not highest then return nil end
-end
-if try('GET',lockKey)then return nil end
-if counter then
-local ms=call('PTTL',fenceKey)if ms==-1 then lifeMs='0'elseif ms>tonumber(keepMs)then lifeMs=ms end
-end
-if floor>highest then highest=floor end
-if highest>=fenceMax then return nil end
-local hint=tonumber(fenceHint)local fence=math.max(math.min(hint,latestHint()),highest+1)local value=fence==hint and fenceHint or string.format('%.0f',fence)if keepMs=='0'or lifeMs=='0'then
-call('SET',fenceKey,value)else
-call('SET',fenceKey,value,'PX',lifeMs)end
-call('SET',lockKey,owner,'PX',ttlMs)if fence==hint then return 0 end
-return fence<2^52 and fence or value
-end
-local function releaseOne(lockKey,list,owner)local holder=try('GET',lockKey)if holder~=owner then
-if holder and string.find(holder.err or holder,'^holdfast:shared\\255')then return nil end
-return 0
-end
-call('DEL',lockKey)local first=try('ZPOPMIN',list)local next=first[1]if next and string.byte(next)==255 then return nil,first end
-try('PUBLISH','holdfast:released:'..lockKey,next or'')return next and{'next',next}or 1
-end
-local function makeGeneralPath()local function get(key)local value=try('GET',key)if value and value.err then error({err=value.err ..' (the key '..key ..')'})end
+local function get(key)local value=try('GET',key)if value and value.err then error({err=value.err ..' (the key '..key ..')'})end
 return value
 end
 local function digits(number)return string.format('%.0f',number)end
 local function exact(number)return number<2^52 and number or digits(number)end
+local serverUs
+local function nowUs()if not serverUs then
+local now=call('TIME')serverUs=now[1]*1000000+now[2]end
+return serverUs
+end
 local recoveringForMs
 local function recoveringMs()local guardMs=ARGV[3]if guardMs=='0'then return 0 end
 if not recoveringForMs then
@@ -57,42 +21,35 @@ end
 return recoveringForMs
 end
 local function fail(of,i,problem)error({err='ERR the fence counter '..of ..KEYS[i]..' is '..problem})end
-local function readCounters(before,count)local highest,counters,isMarked=0,{},false
-for i=before+count+1,before+2*count do
+local function readCounters(first,last)local highest,counters,isMarked=0,{},false
+for i=first+1,last+1,4 do
 local value=get(KEYS[i])if value then
-local number=string.match(value,'^%d+$')and tonumber(value)if not number or number>fenceMax then
-fail('',i,'not a safe integer')end
-counters[i]=number
-if number>highest then highest=number end
-isMarked=isMarked or string.byte(value)==48
+local number,epoch=string.match(value,'^(%d+) ?(%d*)$')number=tonumber(number)if not number or number>fenceMax then fail('',i,'not a safe integer')end
+counters[i]={value=value,number=number,epoch=epoch}highest=math.max(highest,number)isMarked=isMarked or string.byte(value)==48
 end
 end
 return highest,counters,isMarked
 end
-local function raiseCounters(before,count,counters,number,printed,keepMs,mark)for i=before+count+1,before+2*count do
-local raised,lifeMs=number,keepMs
-if counters[i]then
-raised=math.max(number,counters[i])local ms=call('PTTL',KEYS[i])if ms==-1 then lifeMs='0'elseif ms>tonumber(keepMs)then lifeMs=ms end
-end
-local value=raised==tonumber(printed)and printed or digits(raised)if mark then value='0'..value end
-if keepMs=='0'or lifeMs=='0'then
-call('SET',KEYS[i],value)else
-call('SET',KEYS[i],value,'PX',lifeMs)end
+local function refusingEpoch(counters,epoch)for _,counter in pairs(counters)do
+if counter.epoch~=''and math.abs(epoch-counter.epoch)>1 then return counter.epoch end
 end
 end
-local function assertFence(number,before)if number>fenceMax then fail('of ',before+1,'used up')end
+local function limited(fenceHint,highest)local hint=tonumber(fenceHint)return hint<=highest+3600000000 and hint or math.min(hint,nowUs()+86400000000)end
+local function raiseCounters(first,last,counters,number,printed,mark)if number>fenceMax then fail('of ',first,'used up')end
+for i=first+1,last+1,4 do
+local counter=counters[i]or{number=0,epoch=''}local raised=math.max(number,counter.number)local value=raised==tonumber(printed)and printed or digits(raised)if mark then value='0'..value end
+if counter.epoch~=''then value=value ..' '..counter.epoch end
+if value~=counter.value then call('SET',KEYS[i],value)end
+end
 end
 local sharers
-local function sharingOf(value,fenceKey)if value and string.byte(value,16)~=255 then return nil end
-if sharers then return sharers.read(value,fenceKey)end
-local markPattern='^holdfast:shared\\255(%d+):(.*)$'local setPrefix='holdfast:sharers:'local reservationMs=1000
-local nowMs=math.floor(latestHint()/1000)-24*60*60*1000
-sharers={}sharers.__index=sharers
-local function markOf(sharing,reservedUntilMs)return string.format('holdfast:shared\\255%.0f:',reservedUntilMs)..sharing.tail
-end
-function sharers.read(mark,ofFenceKey)local reservedUntil,tail=string.match(mark or'',markPattern)if not mark then reservedUntil,tail=0,string.sub(ofFenceKey,#'holdfast:fence:'+1)end
-if not tail then return nil end
-local sharing={set=setPrefix ..tail,tail=tail,reservedUntil=tonumber(reservedUntil)}return setmetatable(sharing,sharers)end
+local function sharingOf(value,set)if value and string.byte(value,16)~=255 then return nil end
+if sharers then return sharers.read(value,set)end
+local reservationMs=1000
+local nowMs=math.floor(nowUs()/1000)sharers={}sharers.__index=sharers
+local function markOf(reservedUntilMs)return string.format('holdfast:shared\\255%.0f',reservedUntilMs)end
+function sharers.read(mark,ofSet)local reservedUntil=mark and string.match(mark,'^holdfast:shared\\255(%d+)')or 0
+return reservedUntil and setmetatable({set=ofSet,reservedUntil=tonumber(reservedUntil)},sharers)end
 function sharers:endOf(owner)local endMs=tonumber(call('ZSCORE',self.set,owner))return endMs and endMs>=nowMs and endMs or nil
 end
 function sharers:longestOf(ignored,alsoIgnored)local top=call('ZREVRANGE',self.set,0,2,'WITHSCORES')for i=1,#top,2 do
@@ -110,10 +67,10 @@ if ownEndMs then return ownEndMs-nowMs,owner,true end
 local isReserved=reservedMs>0 and reservedMs<=2*reservationMs
 return isReserved and reservedMs or nil,longest,false
 end
-function sharers:reserve(lockKey)try('SET',lockKey,markOf(self,nowMs+reservationMs),'XX','KEEPTTL')end
+function sharers:reserve(lockKey)try('SET',lockKey,markOf(nowMs+reservationMs),'XX','KEEPTTL')end
 local function alignExpiry(lockKey,set,untilMs)call('PEXPIREAT',set,digits(untilMs))call('PEXPIREAT',lockKey,digits(untilMs))end
 function sharers:begin(lockKey,owner,ttlMs)local endMs=nowMs+ttlMs
-call('DEL',self.set)call('ZADD',self.set,digits(endMs),owner)call('SET',lockKey,markOf(self,0),'PX',ttlMs)alignExpiry(lockKey,self.set,endMs)end
+call('DEL',self.set)call('ZADD',self.set,digits(endMs),owner)call('SET',lockKey,markOf(0),'PX',ttlMs)alignExpiry(lockKey,self.set,endMs)end
 function sharers:join(lockKey,owner,ttlMs,takeover)local set=self.set
 call('ZREMRANGEBYSCORE',set,'-inf','('..digits(nowMs))call('ZADD',set,digits(nowMs+ttlMs),owner)if takeover and takeover~=owner then call('ZREM',set,takeover)end
 local _,longestMs=self:longestOf()alignExpiry(lockKey,set,longestMs)end
@@ -123,18 +80,19 @@ function sharers:leave(lockKey,owner)if not self:endOf(owner)then return nil end
 call('ZREM',self.set,owner)local other,endMs=self:longestOf()if other then alignExpiry(lockKey,self.set,endMs)else call('DEL',lockKey,self.set)end
 return not other
 end
-function sharers:list(lockKey)local claims=call('ZREVRANGE',self.set,0,99,'WITHSCORES')for i=#claims,2,-2 do
+function sharers:list(lockKey,most)local claims=call('ZREVRANGE',self.set,0,most-1,'WITHSCORES')for i=#claims,2,-2 do
 local leftMs=tonumber(claims[i])-nowMs
 if leftMs>=0 then claims[i]=leftMs else claims[i-1],claims[i]=nil,nil end
 end
 return claims[1]and claims or{'unknown sharers',math.max(0,call('PTTL',lockKey))}end
-return sharers.read(value,fenceKey)end
+return sharers.read(value,set)end
 local listMs=10000
 local sharedOffset=-2^53
 local function enterList(list,since,waiter,shared)if shared then since,waiter=since+sharedOffset,'\\255'..waiter end
 try('ZADD',list,'NX',digits(since),waiter)try('PEXPIRE',list,listMs)end
 local function announce(lockKey,next)try('PUBLISH','holdfast:released:'..lockKey,next)end
-local function nameNext(lockKey,list,isAfterSharers,first)if isAfterSharers then
+local function nameNext(lockKey,list,isAfterSharers)local first
+if isAfterSharers then
 first=try('ZRANGEBYSCORE',list,0,'+inf','WITHSCORES','LIMIT',0,1)if first[1]then try('ZREM',list,first[1])else first=nil end
 end
 first=first or try('ZPOPMIN',list)local next,since=first[1],tonumber(first[2])if next and string.byte(next)==255 then
@@ -145,132 +103,109 @@ elseif next then
 announce(lockKey,next)end
 return next,since
 end
-local function updateWaitingLists(before,count,answer,takeover,waiter,shared,sharings)local isDenied=type(answer)=='table'if isDenied and answer[1]~='denied'then return end
-for i=before+1,before+count do
-local list,sharing,isInTheWay=KEYS[i+2*count],sharings and sharings[i],isDenied
+local function updateWaitingLists(first,last,isDenied,takeover,waiter,shared,sharings,counters)for i=first,last,4 do
+local list,sharing,isInTheWay=KEYS[i+2],sharings[i],isDenied
 if isDenied and sharing then
-isInTheWay=sharing:longestOf(takeover)or not sharing:longestOf()elseif isDenied and count>1 then
+isInTheWay=sharing:longestOf(takeover)or not sharing:longestOf()elseif isDenied and first<last then
 local holder=try('GET',KEYS[i])isInTheWay=holder and holder~=takeover
 end
 if isInTheWay then
-enterList(list,tonumber(try('GET',KEYS[i+count]))or 0,waiter,shared)if sharing and not shared then sharing:reserve(KEYS[i])end
+local counter=counters[i+1]enterList(list,counter and counter.number or 0,waiter,shared)if sharing and not shared then sharing:reserve(KEYS[i])end
 else
 try('ZREM',list,shared and'\\255'..waiter or waiter)if isDenied then nameNext(KEYS[i],list)end
 end
 end
 end
 local function isOwner(value)return#value<512 and string.find(value,string.rep('%x',32)..'%.?%d*$')end
-local function acquire(before,count,takeover,shared,owner,fenceHint,ttlMs,keepMs,epoch)local floor,refusal=floorFor(epoch)if refusal then return refusal end
-local notYetMs=recoveringMs()if notYetMs~=0 then return{'recovering',notYetMs}end
-local mine,retryAfterMs,held,heldBy,sharings,joined=0,nil,0,nil,{},0
-for i=before+1,before+count do
-local holder=get(KEYS[i])local sharing=holder and sharingOf(holder)local isMine,ms,by=holder==owner,nil,holder
-if sharing then
+local function claim(first,last,owner,fenceHint,ttlMs,takeover,shared,counters,highest,isMarked,sharings)local isResent,joins,retryAfterMs,held,heldBy=true,shared,nil,0,nil
+for i=first,last,4 do
+local holder=get(KEYS[i])local sharing=holder and sharingOf(holder,KEYS[i+3])local isMine,ms,by=holder==owner,nil,holder
 sharings[i]=sharing
-ms,by,isMine=sharing:blockerOf(KEYS[i],owner,takeover,shared)if sharing:longestOf(owner,takeover)then joined=joined+1 end
-elseif holder and holder~=takeover then
+if sharing then
+ms,by,isMine=sharing:blockerOf(KEYS[i],owner,takeover,shared)elseif holder and holder~=takeover then
 ms=call('PTTL',KEYS[i])end
-if isMine then mine=mine+1 end
-if ms and (not retryAfterMs or retryAfterMs~=-1 and (ms<0 or ms>retryAfterMs))then
-retryAfterMs,heldBy=math.max(ms,-1),isOwner(by)and by or''held=by~=owner and i-before or 0
+isResent=isResent and isMine
+joins=joins and sharing and sharing:longestOf(owner,takeover)if ms and (not retryAfterMs or retryAfterMs~=-1 and (ms<0 or ms>retryAfterMs))then
+retryAfterMs,heldBy=math.max(ms,-1),isOwner(by)and by or''held=by~=owner and (i-first)/4+1 or 0
 end
 end
-local isResent=mine==count
-if retryAfterMs and not isResent then return{'denied',retryAfterMs,held,heldBy},sharings end
-local highest,counters,isMarked=readCounters(before,count)if isResent then
-if highest==0 then fail('of ',before+1,'lost')end
+if isResent then
+if highest==0 then fail('of ',first,'lost')end
 return exact(highest)end
-local joins=shared and joined==count and highest>0
-highest=math.max(highest,floor)local fence=joins and highest or math.max(math.min(tonumber(fenceHint),latestHint()),highest+1)assertFence(fence,before)raiseCounters(before,count,counters,fence,fenceHint,keepMs,joins and isMarked)for i=before+1,before+count do
+if retryAfterMs then return{'denied',retryAfterMs,held,heldBy}end
+joins=joins and highest>0
+local fence=joins and highest or math.max(limited(fenceHint,highest),highest+1)raiseCounters(first,last,counters,fence,fenceHint,joins and isMarked)for i=first,last,4 do
 local sharing=sharings[i]if not shared then
 call('SET',KEYS[i],owner,'PX',ttlMs)if sharing then call('DEL',sharing.set)end
 elseif sharing then
 sharing:join(KEYS[i],owner,ttlMs,takeover)else
-sharingOf(nil,KEYS[i+count]):begin(KEYS[i],owner,ttlMs)end
+sharingOf(nil,KEYS[i+3]):begin(KEYS[i],owner,ttlMs)end
 end
 return fence==tonumber(fenceHint)and 0 or exact(fence)end
-local function extend(before,count,mayRejoin,shared,owner,atLeast,ttlMs,keepMs)local mine,others,joined,sharings=0,0,0,{}for i=before+1,before+count do
-local holder=get(KEYS[i])local sharing=shared and holder and sharingOf(holder)local isMine,isOther=holder==owner,holder and holder~=owner
+local function acquire(first,last,owner,fenceHint,ttlMs,epoch,takeover,waiter,shared)if takeover==''then takeover=nil end
+shared=shared=='1'local highest,counters,isMarked=readCounters(first,last)local nodeEpoch=refusingEpoch(counters,epoch)if nodeEpoch then return{'epoch',nodeEpoch}end
+local notYetMs=recoveringMs()if notYetMs~=0 then return{'recovering',notYetMs}end
+local sharings={}local answer=claim(first,last,owner,fenceHint,ttlMs,takeover,shared,counters,highest,isMarked,sharings)if waiter~=''then
+updateWaitingLists(first,last,type(answer)=='table',takeover,waiter,shared,sharings,counters)end
+return answer
+end
+local function extend(first,last,owner,atLeast,ttlMs,shared,rejoin)shared=shared=='1'local isHeld,isFree,joins,sharings=true,true,true,{}for i=first,last,4 do
+local holder=get(KEYS[i])local sharing=shared and holder and sharingOf(holder,KEYS[i+3])local isMine,isJoined=holder==owner,false
 if sharing then
 sharings[i]=sharing
 isMine=sharing:endOf(owner)~=nil
-local isJoined=sharing:longestOf(owner)~=nil
-if isJoined then joined=joined+1 end
-isOther=not isMine and not isJoined
+isJoined=sharing:longestOf(owner)~=nil
 end
-if isMine then mine=mine+1 elseif isOther then others=others+1 end
+isHeld=isHeld and isMine
+isFree=isFree and (isMine or isJoined or not holder)joins=joins and isJoined
 end
-local isHeld=mine==count
-if not isHeld and (others>0 or not mayRejoin)then return 0 end
-local highest,counters,isMarked=readCounters(before,count)local isVoteDoubtful= (isMarked or not isHeld)and recoveringMs()~=0
-local fence=tonumber(atLeast)if not isHeld then fence=math.max(fence,highest+ (joined==count and 0 or 1))end
-assertFence(fence,before)raiseCounters(before,count,counters,fence,atLeast,keepMs,isVoteDoubtful)for i=before+1,before+count do
+if not isHeld and not (isFree and rejoin=='1')then return 0 end
+local highest,counters,isMarked=readCounters(first,last)local isVoteDoubtful= (isMarked or not isHeld)and recoveringMs()~=0
+local fence=tonumber(atLeast)if not isHeld then fence=math.max(fence,highest+ (joins and 0 or 1))end
+raiseCounters(first,last,counters,fence,atLeast,isVoteDoubtful)for i=first,last,4 do
 local sharing=sharings[i]if sharing and isHeld then
 sharing:keep(KEYS[i],owner,ttlMs)elseif sharing then
 sharing:join(KEYS[i],owner,ttlMs)elseif not isHeld and shared then
-sharingOf(nil,KEYS[i+count]):begin(KEYS[i],owner,ttlMs)elseif not isHeld then
+sharingOf(nil,KEYS[i+3]):begin(KEYS[i],owner,ttlMs)elseif not isHeld then
 call('SET',KEYS[i],owner,'PX',ttlMs)elseif call('PTTL',KEYS[i])<tonumber(ttlMs)then
 call('PEXPIRE',KEYS[i],ttlMs)end
 end
 if isVoteDoubtful or not isHeld then return-1 end
 return exact(math.max(fence,highest))end
-local function release(before,count,owner,isAnnounced,waiter)local ended,named=0,nil
-for i=before+1,before+count do
-local key=KEYS[i]local holder=try('GET',key)local sharing=type(holder)=='string'and holder~=owner and sharingOf(holder)local isFree=holder==owner
+local function release(first,last,owner,announced,waiter)local ended,named=0,nil
+for i=first,last,4 do
+local key,list=KEYS[i],KEYS[i+2]local holder=try('GET',key)local sharing=type(holder)=='string'and holder~=owner and sharingOf(holder,KEYS[i+3])local isFree=holder==owner
 if isFree then
 call('DEL',key)ended=ended+1
 elseif sharing then
 local ok,isLast=pcall(sharing.leave,sharing,key,owner)if ok and isLast~=nil then ended=ended+1 end
 isFree=ok and isLast
 end
-if isFree and isAnnounced then
-local list=KEYS[i+count]local next,since=nameNext(key,list,sharing)if next and waiter~=''then
-local last=try('ZREVRANGE',list,0,0,'WITHSCORES')enterList(list,math.max(since,last[2]or 0)+1,waiter)end
+if isFree and announced=='1'then
+local next,since=nameNext(key,list,sharing)if next and waiter~=''then
+local latest=try('ZREVRANGE',list,0,0,'WITHSCORES')enterList(list,math.max(since,latest[2]or 0)+1,waiter)end
 if not next then announce(key,'')end
 named=named or next
 end
 end
 return named and{'next',named}or ended
 end
-local function inspect(before)local highest,floor=readCounters(before,1),floorFor()local key=KEYS[before+1]local holder=get(key)local sharing=holder and sharingOf(holder)local claims=sharing and sharing:list(key)or{holder,call('PTTL',key)}return{claims[1],claims[2],exact(highest),recoveringMs(),exact(floor),sharing and claims or nil}end
-local function identify()local server,replication=try('INFO','server'),try('INFO','replication')return{string.match(server.err or server,'run_id:(%x+)')or'',string.match(replication.err or replication,'role:(%a+)')or'',}end
-local function refuse()error({err='ERR this was given up before it was sent'})end
-return function(name,at,before,isGivenUp,taken)local count=tonumber(ARGV[at+1])if name=='acquire-one'then
-return 5,2,pcall(isGivenUp and refuse or acquire,before,1,nil,false,unpack(ARGV,at+1,at+5))elseif name=='acquire'or name=='acquire-shared'then
-local takeover,waiter=ARGV[at+7],ARGV[at+8]local keys,shared= (waiter==''and 2 or 3)*count,name=='acquire-shared'if takeover==''then takeover=nil end
-local ok,answer,sharings=pcall(isGivenUp and refuse or acquire,before,count,takeover,shared,unpack(ARGV,at+2,at+6))if ok and waiter~=''then updateWaitingLists(before,count,answer,takeover,waiter,shared,sharings)end
-return 8,keys,ok,answer
-elseif name=='extend'or name=='extend-shared'then
-local mayRejoin,shared=ARGV[at+6]=='1',name=='extend-shared'return 6,2*count,pcall(isGivenUp and refuse or extend,before,count,mayRejoin,shared,unpack(ARGV,at+2,at+5))elseif name=='release-one'then
-if taken then return 1,2,true,{'next', (nameNext(KEYS[before+1],KEYS[before+2],false,taken))}end
-return 1,2,pcall(release,before,1,ARGV[at+1],true,'')elseif name=='release'then
-local isAnnounced=ARGV[at+3]=='1'return 4, (isAnnounced and 2 or 1)*count,pcall(release,before,count,ARGV[at+2],isAnnounced,ARGV[at+4])elseif name=='inspect'then
-return 0,2,pcall(inspect,before)else
-return 0,1,pcall(identify)end
-end
-end
-local marks=ARGV[2]local anyGivenUp=string.find(marks,'x')local reply={tonumber(ARGV[1])}local general
-local at,before,number=5,0,1
-local name=ARGV[5]while name do
-local ok,answer,taken,fields,keys
-if name=='acquire-one'and not anyGivenUp then
-fields,keys=5,2
-ok,answer=pcall(acquireOne,KEYS[before+1],KEYS[before+2],unpack(ARGV,at+1,at+5))elseif name=='release-one'then
-fields,keys=1,2
-ok,answer,taken=pcall(releaseOne,KEYS[before+1],KEYS[before+2],ARGV[at+1])end
-if not fields or ok and not answer then
-general=general or makeGeneralPath()local isGivenUp=anyGivenUp and string.byte(marks,number)==120
-fields,keys,ok,answer=general(name,at,before,isGivenUp,taken)end
+local function inspect(first,_,sharersMax)local highest=readCounters(first,first)local key=KEYS[first]local holder=get(key)local sharing=holder and sharingOf(holder,KEYS[first+3])local claims=sharing and sharing:list(key,sharersMax)or{holder,call('PTTL',key)}return{claims[1],claims[2],exact(highest),recoveringMs(),sharing and claims or nil}end
+local actions={acquire=acquire,extend=extend,release=release,inspect=inspect}local fieldsOf={acquire=7,extend=5,release=3,inspect=1}local marks,reply=ARGV[2],{tonumber(ARGV[1])}local at,first=4,1
+local name=ARGV[4]while name do
+local number,fields,last=#reply,fieldsOf[name],first+4*ARGV[at+1]-4
+local ok,answer
+if string.byte(marks,number)==120 then
+answer={err='ERR this was given up before it was sent'}else
+ok,answer=pcall(actions[name],first,last,unpack(ARGV,at+2,at+1+fields))end
 if not ok then
 local message=answer.err or answer
 if string.find(message,'^READONLY ')then return{err=message}end
 answer={'error',message}end
-number=number+1
-reply[number]=answer
-at=at+1+fields
-before=before+keys
+reply[number+1]=answer
+at,first=at+2+fields,last+4
 name=ARGV[at]end
 return reply`;
 
 /** What `EVALSHA` takes: the SHA-1 digest of the source. */
-export const lockScriptSha: string = "c54d1a32dfa02ce322b263594bb75e3181c335de";
+export const lockScriptSha: string = "ddd8273f2a1b2a9153ea335ba374c00fbe86d103";

@@ -1,12 +1,19 @@
-/** The arguments of an operation in the script: its keys, and its record of words (see `lua/lock.lua`). */
+/** An operation as the scripts take it. */
 export interface OperationRecord {
   readonly name: "acquire" | "extend" | "release" | "inspect" | "identify";
   readonly resources: readonly string[];
-  readonly keys: readonly string[];
-  readonly words: readonly string[];
+  /** The lock key of the first resource, which selects the server of a cluster. */
+  readonly firstKey: string;
+  /** The second key for the common script (`common/common.lua`); undefined if that cannot do the operation. */
+  readonly commonKey: string | undefined;
+  /** Returns the keys for the lock script (`lua/lock.lua`). */
+  readonly lockScriptKeys: (resources: readonly string[]) => readonly string[];
+  /** The fields of the record for either script, and those that follow for the lock script. */
+  readonly fields: readonly string[];
+  readonly lockScriptFields: readonly string[];
   /** The hint of an acquire, and the epoch of its client. */
-  readonly fenceHint?: number;
-  readonly epoch?: number;
+  readonly fenceHint: number | undefined;
+  readonly epoch: number | undefined;
   /** Reads the answer. */
   readonly read: AnswerReader;
 }
@@ -33,6 +40,8 @@ export class Operation {
   reject!: (reason: unknown) => void;
   /** When it times out, on the clock of `performance.now()`. */
   endMs: number;
+  /** Whether it may be sent to the common script. */
+  isCommon: boolean;
   /** Whether it must have no effect if it is not yet sent. */
   isGivenUp = false;
   /** The call that it was last sent with; undefined before it is sent and after the call has ended. */
@@ -44,6 +53,7 @@ export class Operation {
 
   constructor(record: OperationRecord, owner?: string, timeoutMs: number = Infinity, nowMs: number = 0) {
     this.record = record;
+    this.isCommon = record.commonKey !== undefined;
     this.owner = owner;
     this.timeoutMs = timeoutMs;
     this.endMs = nowMs + timeoutMs;

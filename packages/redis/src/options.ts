@@ -7,15 +7,10 @@ export interface RedisNodeOptions {
   readonly name?: string;
   /**
    * The prefix of the lock keys; the resource follows. Default: `"lock:"`. With `""`, locks are compatible with other
-   * Redlock implementations: a lock of either keeps the other out.
+   * Redlock implementations: a lock of either keeps the other out. All Holdfast clients of a lock need the same prefix:
+   * each prefix has fence counters of its own.
    */
   readonly prefix?: string;
-  /**
-   * How long the fence counter of a resource outlives its last claim, in milliseconds: a positive integer, or
-   * `Infinity` to keep it forever. Default: 86 400 000, a day. Choose more than the longest time for which a client can
-   * be suspended and then still write with its old token.
-   */
-  readonly fenceTtlMs?: number;
   /**
    * Whether this node listens for releases, over a second connection, so that a waiting client retries as soon as it is
    * next. Default: true. Without it, a waiting client retries after a random delay. Releases notify other clients in
@@ -40,24 +35,13 @@ export interface RedisNodeOptions {
 export interface Settings {
   readonly name: string;
   readonly prefix: string;
-  readonly fenceTtlMs: number;
   readonly wakeUps: boolean;
   readonly restartGuardMs: number;
   readonly verifyServer: boolean;
 }
 
 /** The names of all options. */
-export const redisNodeOptionNames: readonly string[] = [
-  "name",
-  "prefix",
-  "fenceTtlMs",
-  "wakeUps",
-  "restartGuardMs",
-  "verifyServer",
-];
-
-/** The default of `fenceTtlMs`. */
-export const dayMs: number = 24 * 60 * 60 * 1000;
+export const redisNodeOptionNames: readonly string[] = ["name", "prefix", "wakeUps", "restartGuardMs", "verifyServer"];
 
 /**
  * Checks the options and fills in the defaults.
@@ -66,7 +50,7 @@ export const dayMs: number = 24 * 60 * 60 * 1000;
  */
 export function parseOptions(options: RedisNodeOptions, defaultName: string): Settings {
   assertOptions(options, redisNodeOptionNames, "a lock node");
-  const { name = defaultName, prefix = "lock:", fenceTtlMs = dayMs, wakeUps = true } = options;
+  const { name = defaultName, prefix = "lock:", wakeUps = true } = options;
   const { restartGuardMs = 0, verifyServer = true } = options;
   checkType("name", "string", name);
   if (name === "") throw new RangeError("name must not be empty: it names the node in errors and events");
@@ -74,20 +58,11 @@ export function parseOptions(options: RedisNodeOptions, defaultName: string): Se
   if (!isWellFormed(prefix)) throw new RangeError("prefix must be well-formed Unicode");
   const reserved = reservationOf(prefix);
   if (reserved) throw new RangeError(`prefix must not begin with ${reserved.prefix}: such keys are ${reserved.use}`);
-  assertFenceTtl(fenceTtlMs);
   checkType("wakeUps", "boolean", wakeUps);
   checkType("restartGuardMs", "number", restartGuardMs);
   if (!(Number.isSafeInteger(restartGuardMs) && restartGuardMs >= 0)) {
     throw new RangeError(`restartGuardMs must be 0 or a positive integer (milliseconds), not ${restartGuardMs}`);
   }
   checkType("verifyServer", "boolean", verifyServer);
-  return { name, prefix, fenceTtlMs, wakeUps, restartGuardMs, verifyServer };
-}
-
-/** Throws unless it is a valid `fenceTtlMs`. */
-export function assertFenceTtl(fenceTtlMs: unknown): void {
-  checkType("fenceTtlMs", "number", fenceTtlMs);
-  if (fenceTtlMs !== Infinity && !(Number.isSafeInteger(fenceTtlMs) && (fenceTtlMs as number) > 0)) {
-    throw new RangeError(`fenceTtlMs must be a positive integer (milliseconds) or Infinity, not ${fenceTtlMs}`);
-  }
+  return { name, prefix, wakeUps, restartGuardMs, verifyServer };
 }

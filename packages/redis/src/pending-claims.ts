@@ -115,7 +115,7 @@ export class PendingClaims {
   };
 
   #rejectIfLost(claim: Operation): void {
-    if (this.#connection.settlesInTime || this.#connection.isReady(claim.record.keys[0] as string)) return;
+    if (this.#connection.settlesInTime || this.#connection.isReady(claim.record.firstKey)) return;
     claim.reject(new Error("the connection was lost before the reply arrived"));
   }
 

@@ -17,7 +17,7 @@ import { Batcher } from "./batcher.ts";
 import type { RedisConnection } from "./connection.ts";
 import { encoderFor } from "./encoding.ts";
 import { floorCalls } from "./floor/floor-calls.ts";
-import { channelPrefix, floorKey, keyNames } from "./keys.ts";
+import { channelPrefix } from "./keys.ts";
 import { Notifications } from "./notifications.ts";
 import { parseOptions, type RedisNodeOptions } from "./options.ts";
 import { ServerCheck, type ServerIdentity } from "./server-check.ts";
@@ -30,15 +30,20 @@ export interface RedisNode extends LockNode {
   /** See {@link LockNode.inspect}. `remainingMs` is also null if another program keeps the key without a ttl. */
   inspect(resource: string): Promise<NodeView>;
 
-  /** See {@link LockNode.raiseFloor}. Absent on a Redis Cluster. Needs the permission `+info`. */
-  raiseFloor?(request: FloorRequest): Promise<Floor>;
+  /**
+   * See {@link LockNode.raiseFloor}. Raises all counters of the prefix: 16 384 keys, in portions, or one by one on a
+   * Redis Cluster, which takes a second or so. Rejects if a server restarts meanwhile, as it may have forgotten those
+   * that were raised before. Needs the permission `+info`.
+   */
+  raiseFloor(request: FloorRequest): Promise<Floor>;
 
   /**
-   * See {@link LockNode.scan}. Absent on a Redis Cluster. Needs the permissions `+scan` and `+info`. Rejects if the
-   * server has restarted since the first portion. A claim is found by its fence counter: a claim whose counter another
-   * program has deleted is not found.
+   * See {@link LockNode.scan}. Needs the permissions `+info`, `+strlen` and `+scan`; on a Redis Cluster, instead of
+   * `+scan`, `+cluster|countkeysinslot` and `+cluster|getkeysinslot`. Rejects if the server has restarted since the
+   * first portion, which is not noticed on a Redis Cluster. With an empty prefix, a claim is a string that ends in 32
+   * hexadecimal digits, as owners do.
    */
-  scan?(request: ScanRequest): Promise<ScanPortion>;
+  scan(request: ScanRequest): Promise<ScanPortion>;
 
   /**
    * Ends all watches and closes their connection, the only thing that the node owns. The client stays open, and locks
@@ -68,9 +73,7 @@ export function redisNode(connection: RedisConnection, options: RedisNodeOptions
   const { name, prefix, wakeUps, restartGuardMs, verifyServer } = settings;
   const { isCluster } = connection;
   const encoder = encoderFor({ ...settings, isCluster });
-  // The floor of a cluster would be in another slot than most locks.
-  const header = { guardMs: restartGuardMs, floorKey: isCluster ? "" : floorKey(prefix) };
-  const batcher = new Batcher(connection, header, () => serverCheck?.invalidate());
+  const batcher = new Batcher(connection, restartGuardMs, () => serverCheck?.invalidate());
   const identify = async (request: AcquireRequest) =>
     (await batcher.identify(encoder.identify(request), request.timeoutMs)) as ServerIdentity;
   const serverCheck = verifyServer ? new ServerCheck(name, identify) : undefined;
@@ -85,7 +88,7 @@ export function redisNode(connection: RedisConnection, options: RedisNodeOptions
       const record = encoder.acquire(request);
       if (restartGuardMs !== 0) assertTtl(request, restartGuardMs);
       const { owner, timeoutMs } = request;
-      batcher.assertReady(record.keys[0] as string, owner);
+      batcher.assertReady(record.firstKey, owner);
       const needsVerification = serverCheck?.begin(request);
       const reply = batcher.claim(record, owner, timeoutMs) as Promise<AcquireReply>;
       return needsVerification ? (serverCheck as ServerCheck).verify(request, reply) : reply;
@@ -94,7 +97,7 @@ export function redisNode(connection: RedisConnection, options: RedisNodeOptions
     extend: rejecting((request: ExtendRequest): Promise<ExtendReply> => {
       const record = encoder.extend(request);
       if (restartGuardMs !== 0) assertTtl(request, restartGuardMs);
-      batcher.assertReady(record.keys[0] as string);
+      batcher.assertReady(record.firstKey);
       return batcher.claim(record, request.owner, request.timeoutMs) as Promise<ExtendReply>;
     }),
 
@@ -103,18 +106,19 @@ export function redisNode(connection: RedisConnection, options: RedisNodeOptions
       return batcher.release(encoder.release(request), owner, undo) as Promise<ReleaseReply>;
     }),
 
-    inspect: rejecting((resource) => batcher.inspect(encoder.inspect(resource)) as Promise<NodeView>),
+    inspect: rejecting((resource) => batcher.inspect(encoder.inspect(resource, 100)) as Promise<NodeView>),
 
     async close() {
       notifications?.close();
     },
 
-    ...(!isCluster && floorCalls(connection, prefix)),
+    ...floorCalls(connection, prefix, (resource) => {
+      return batcher.inspect(encoder.inspect(resource)) as Promise<NodeView>;
+    }),
   };
   if (notifications) {
-    const { lockKeys } = keyNames(prefix, isCluster);
     node.watch = async (resources, onReleased) => {
-      const keys = resources.flatMap((resource) => lockKeys([resource]));
+      const keys = resources.map(encoder.lockKey);
       batcher.assertReady(keys[0] as string);
       const channels = keys.map((key) => channelPrefix + key);
       return notifications.watch(channels, resources, onReleased);

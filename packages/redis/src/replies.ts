@@ -91,24 +91,22 @@ export function readIdentity(answer: unknown): ServerIdentity {
 
 /** Reads the answer to `inspect`. */
 export function readNodeView(answer: unknown): NodeView {
-  const isView = Array.isArray(answer) && (answer.length === 5 || answer.length === 6);
+  const isView = Array.isArray(answer) && (answer.length === 4 || answer.length === 5);
   if (!isView) detailsOf(answer);
-  const [holder, left, counter, recovering, lowest, claims] = isView ? answer : [];
+  const [holder, left, counter, recovering, claims] = isView ? answer : [];
   const owner = holder === null ? null : textOf(holder);
   const leftMs = integerOf(left);
   const fence = integerOf(counter);
   const recoveringMs = integerOf(recovering);
-  const floor = integerOf(lowest);
   if (recoveringMs === -1) throw unknownUptime();
   const sharers = claims === undefined ? [] : sharersIn(claims);
   const isComplete = owner !== undefined && leftMs !== undefined && sharers !== undefined;
-  if (!isComplete || !isCount(fence) || !isCount(recoveringMs) || !isCount(floor)) throw nonsense("inspect", answer);
+  if (!isComplete || !isCount(fence) || !isCount(recoveringMs)) throw nonsense("inspect", answer);
   return {
     owner,
     remainingMs: leftMs < 0 ? null : leftMs,
     ...(sharers.length > 0 && { sharers }),
     fence,
-    ...(floor > 0 && { floor }),
     ...(recoveringMs > 0 && { recoveringMs }),
   };
 }
@@ -139,7 +137,7 @@ function detailsOf(answer: unknown): {
   return { status, first: answer[1], second: answer[2], third: answer[3] };
 }
 
-function isCount(value: number | undefined): value is number {
+export function isCount(value: number | undefined): value is number {
   return value !== undefined && value >= 0;
 }
 

@@ -1,31 +1,36 @@
 import type { RedisConnection } from "./connection.ts";
-import { type CallHeader, EncodedCall } from "./encoding.ts";
-import { lockScriptSha, lockScriptSource } from "./lock-script.ts";
+import { EncodedCall } from "./encoding.ts";
+import { slotsError } from "./keys.ts";
 import { messageOf } from "./message-of.ts";
 import { notConnected } from "./not-connected.ts";
 import type { Operation } from "./operation.ts";
-import { assertReply } from "./replies.ts";
+import { assertReply, integerOf } from "./replies.ts";
 
 /** Listens to the outcome of operations. */
 export interface ExecutorListener {
-  /** Called when operations are answered or have failed, just before their promises settle. */
-  onEnded(operations: readonly Operation[]): void;
+  /** Called when an operation is answered or has failed, just before its promise settles. */
+  onEnded(operation: Operation): void;
   /** Called when a call fails while the client is not connected. */
   onDisconnected(): void;
+  /** Called when it turns out that the server takes only keys of one slot in a call. */
+  onSharded(): void;
 }
 
 type Command = "EVALSHA" | "EVAL";
 
+/** The answer of the common script to an operation that it has left to the lock script. */
+const leftUndone = -1;
+
 /** Sends the operations of one node as calls of the script, and settles each of them. */
 export class ScriptExecutor {
   readonly #connection: RedisConnection;
-  readonly #header: CallHeader;
+  readonly #guardMs: number;
   readonly #listener: ExecutorListener;
 
-  /** @param header see {@link CallHeader} */
-  constructor(connection: RedisConnection, header: CallHeader, listener: ExecutorListener) {
+  /** @param guardMs how long after its start the server does not vote, in milliseconds */
+  constructor(connection: RedisConnection, guardMs: number, listener: ExecutorListener) {
     this.#connection = connection;
-    this.#header = header;
+    this.#guardMs = guardMs;
     this.#listener = listener;
   }
 
@@ -41,11 +46,11 @@ export class ScriptExecutor {
       if (live.length > 0) this.send(live, command);
       return;
     }
-    this.#run(new EncodedCall(operations, this.#header), command);
+    this.#run(new EncodedCall(operations, this.#guardMs), command);
   }
 
   #run(call: EncodedCall, command: Command): void {
-    const script = command === "EVAL" ? lockScriptSource : lockScriptSha;
+    const script = command === "EVAL" ? call.script.source : call.script.sha;
     let reply: Promise<unknown>;
     try {
       const { isCluster, settlesInTime } = this.#connection;
@@ -61,23 +66,37 @@ export class ScriptExecutor {
   }
 
   #onReply(call: EncodedCall, reply: unknown): void {
-    const { operations, callId } = call;
+    const { operations, callId, isCommon } = call;
     call.forget();
-    this.#listener.onEnded(operations);
     try {
       assertReply(reply, callId, operations);
     } catch (error) {
-      for (const { reject } of operations) reject(error);
+      for (const operation of operations) {
+        this.#listener.onEnded(operation);
+        operation.reject(error);
+      }
       return;
     }
+    let left: Operation[] | undefined;
     for (let index = 0; index < operations.length; index++) {
-      const { record, resolve, reject } = operations[index] as Operation;
+      const operation = operations[index] as Operation;
+      const { record, resolve, reject } = operation;
+      const answer = reply[index + 1];
+      if (isCommon && answer !== 0 && integerOf(answer) === leftUndone) {
+        operation.isCommon = false;
+        operation.call = undefined; // it is no longer part of this call, which has forgotten it
+        left ??= [];
+        left.push(operation);
+        continue;
+      }
+      this.#listener.onEnded(operation);
       try {
-        resolve(record.read(reply[index + 1], record));
+        resolve(record.read(answer, record));
       } catch (error) {
         reject(error);
       }
     }
+    if (left) this.send(left);
   }
 
   #onFailure(call: EncodedCall, command: Command, message: string): void {
@@ -91,9 +110,10 @@ export class ScriptExecutor {
     // One of the operations may be the reason, for example because the user may not access its key: retry each one
     // alone.
     const mayDiffer = operations.length > 1 && isConnected && isAboutKeys(message);
+    if (mayDiffer && isAboutSlots(message)) this.#listener.onSharded();
     for (const operation of operations) {
       if (mayDiffer) this.send([operation]);
-      else this.#refuse(operation, new Error(message));
+      else this.#refuse(operation, errorFor(operation, message));
     }
   }
 
@@ -116,13 +136,13 @@ export class ScriptExecutor {
    */
   #refuse(operation: Operation, error: Error): void {
     if (operation.owner !== undefined) operation.giveUp();
-    this.#listener.onEnded([operation]);
+    this.#listener.onEnded(operation);
     operation.reject(error);
   }
 
   #refuseIfGivenUp(operation: Operation): boolean {
     if (!operation.isGivenUp) return false;
-    const key = operation.record.keys[0] as string;
+    const key = operation.record.firstKey;
     const isConnected = this.#connection.isReady(key);
     const error = isConnected
       ? new Error("timed out before it was sent")
@@ -146,9 +166,19 @@ function isGivenUp(operation: Operation): boolean {
 /**
  * Returns whether an error is about the keys of a call, so that its operations may succeed one by one: a key that the
  * user may not access, or keys of different slots. All other errors concern the server, which must not get one more
- * request for each operation when it is in trouble (`LOADING`, `BUSY`, `MASTERDOWN`, …), or keys that share a slot
- * (`MOVED`, `ASK`).
+ * request for each operation when it is in trouble (`LOADING`, `BUSY`, `MASTERDOWN`, …).
  */
 function isAboutKeys(message: string): boolean {
-  return /^(NOPERM|CROSSSLOT) /.test(message);
+  return message.startsWith("NOPERM ") || isAboutSlots(message);
+}
+
+/** Returns whether a server or a proxy refuses a call because its keys belong to several slots, or to another server. */
+function isAboutSlots(message: string): boolean {
+  return /^(CROSSSLOT|MOVED) |non local key|same slot/.test(message);
+}
+
+/** Returns the error of an operation that was sent alone. */
+function errorFor({ record: { resources, firstKey } }: Operation, message: string): Error {
+  const prefix = firstKey.slice(0, -(resources[0] as string).length);
+  return (isAboutSlots(message) && slotsError(prefix, resources)) || new Error(message);
 }

@@ -1,8 +1,11 @@
 import { acquireRequest, extendRequest, longMs, releaseRequest } from "@holdfast/redis-testkit/requests";
 import { ignore } from "@holdfast/redis-testkit/timing";
 import { describe, expect, test } from "vitest";
+import { commonScriptSha } from "../src/common/common-script.ts";
+import type { EncodedCall } from "../src/encoding.ts";
 import type { RedisConnection, RedisNodeOptions, ScriptCall } from "../src/index.ts";
-import { redisNode } from "../src/index.ts";
+import { lockNames, redisNode } from "../src/index.ts";
+import { lockScriptSha } from "../src/lock-script.ts";
 
 type Send = (command: "EVALSHA" | "EVAL", script: string, call: ScriptCall) => Promise<unknown>;
 
@@ -36,7 +39,7 @@ function written(command: string, script: string, call: ScriptCall): string {
   return `*${words.length}\r\n${words.map((word) => `$${Buffer.byteLength(word)}\r\n${word}\r\n`).join("")}`;
 }
 
-/** Returns the marks of the operations, the second argument of the script. */
+/** Returns the marks of the operations, the second argument of both scripts. */
 function marksOf(call: ScriptCall): string {
   return String(call.keysAndArguments()[call.keyCount + 1]);
 }
@@ -108,110 +111,157 @@ test("ScriptCall updates marks that it has returned before", async () => {
   expect(words.filter((word) => Buffer.isBuffer(word)).map(String)).toEqual(["x."]);
 });
 
-describe("a record", () => {
-  /** Returns the keys of a single operation, and its arguments after the header. */
-  async function recordOf(
-    ask: (node: ReturnType<typeof redisNode>) => Promise<unknown>,
-    options: RedisNodeOptions = {},
-  ): Promise<{ keys: unknown[]; words: unknown[] }> {
-    const [call] = (await callsOf(1, (node) => ignore(ask(node)), options)) as [ScriptCall];
-    const words = call.keysAndArguments();
-    return { keys: words.slice(0, call.keyCount), words: words.slice(call.keyCount + 4) };
-  }
+/** Returns the keys of a single operation, the header, and the words of its record. */
+async function recordOf(
+  ask: (node: ReturnType<typeof redisNode>) => Promise<unknown>,
+  options: RedisNodeOptions = {},
+): Promise<{ script: "common" | "lock"; keys: unknown[]; header: string[]; words: unknown[] }> {
+  const [call] = (await callsOf(1, (node) => ignore(ask(node)), options)) as [EncodedCall];
+  const script = call.script.sha === commonScriptSha ? "common" : "lock";
+  const words = call.keysAndArguments();
+  const recordAt = call.keyCount + (script === "common" ? 2 : 3);
+  return {
+    script,
+    keys: words.slice(0, call.keyCount),
+    header: words.slice(call.keyCount, recordAt).map(String),
+    words: words.slice(recordAt),
+  };
+}
 
-  const lock = "lock:r";
-  const fence = "holdfast:fence:{lock:r}";
-  const list = "holdfast:line:{lock:r}";
-  const dayMs = 86_400_000;
+/** The keys of a resource, as the lock script takes them. */
+function keysOf(resource: string): string[] {
+  const { lock, fence, waitingList, sharers } = lockNames("lock:", resource);
+  return [lock, fence, waitingList, sharers];
+}
+
+describe("a record", () => {
+  const [lock, fence, list] = keysOf("r");
   const terms = { ttlMs: 5_000, fenceHint: 7 };
 
-  test("of acquire() is short for one resource without takeover, waiter and guard", async () => {
-    expect(await recordOf(({ acquire }) => acquire(acquireRequest("alice", terms)))).toEqual({
-      keys: [lock, fence],
-      words: ["acquire-one", "alice", "7", "5000", String(dayMs + 5_000), "1"],
+  test("of acquire() is for the common script if there is one resource without takeover, waiter and guard", async () => {
+    const common = { script: "common", keys: [lock, fence] };
+    expect(await recordOf(({ acquire }) => acquire(acquireRequest("alice", terms)))).toMatchObject({
+      ...common,
+      words: ["acquire", "alice", "7", "5000", "1"],
     });
-    const forEver = await recordOf(({ acquire }) => acquire(acquireRequest("alice", terms)), { fenceTtlMs: Infinity });
-    expect(forEver.words.at(-2)).toBe("0");
-    const later = await recordOf(({ acquire }) => acquire(acquireRequest("alice", { ...terms, epoch: 3 })));
-    expect(later.words.at(-1)).toBe("3");
+    const later = acquireRequest("alice", { ...terms, epoch: 3, shared: false });
+    expect(await recordOf(({ acquire }) => acquire(later))).toMatchObject({
+      ...common,
+      words: ["acquire", "alice", "7", "5000", "3"],
+    });
   });
 
   test.each([
-    ["a takeover", { takeover: "bob" }, {}, [lock, fence], "1", ["bob", ""]],
-    ["a waiter", { waiter: "w" }, {}, [lock, fence, list], "1", ["", "w"]],
-    ["a guard", {}, { restartGuardMs: 5_000 }, [lock, fence], "1", ["", ""]],
-    ["two resources", { resources: ["r", "s"] }, {}, [lock, "lock:s", fence, "holdfast:fence:{lock:s}"], "2", ["", ""]],
-  ] as const)("of acquire() uses the general path for %s", async (_, more, options, keys, count, last) => {
-    const record = await recordOf(({ acquire }) => acquire(acquireRequest("alice", { ...terms, ...more })), options);
-    expect(record).toEqual({
-      keys,
-      words: ["acquire", count, "alice", "7", "5000", String(dayMs + 5_000), "1", ...last],
-    });
-  });
-
-  test("of extend() says whether it may rejoin", async () => {
-    for (const rejoin of [false, true]) {
-      const request = extendRequest("alice", { ttlMs: 5_000, fence: 9, rejoin });
-      expect(await recordOf(({ extend }) => extend(request))).toEqual({
-        keys: [lock, fence],
-        words: ["extend", "1", "alice", "9", "5000", String(dayMs + 5_000), rejoin ? "1" : "0"],
-      });
-    }
-  });
-
-  test("of a shared claim has the form of the general path, under another name", async () => {
-    const claim = acquireRequest("alice", { ...terms, shared: true });
-    expect(await recordOf(({ acquire }) => acquire(claim))).toEqual({
-      keys: [lock, fence],
-      words: ["acquire-shared", "1", "alice", "7", "5000", String(dayMs + 5_000), "1", "", ""],
-    });
-    const extension = extendRequest("alice", { ttlMs: 5_000, fence: 9, shared: true });
-    expect(await recordOf(({ extend }) => extend(extension))).toEqual({
-      keys: [lock, fence],
-      words: ["extend-shared", "1", "alice", "9", "5000", String(dayMs + 5_000), "0"],
-    });
-    const exclusive = await recordOf(({ acquire }) => acquire({ ...claim, shared: false }));
-    expect(exclusive.words[0]).toBe("acquire-one");
-  });
-
-  test.each([
-    ["one resource, announced", {}, [lock, list], ["release-one", "alice"]],
-    ["a waiter", { waiter: "w" }, [lock, list], ["release", "1", "alice", "1", "w"]],
-    ["an undo", { undo: true }, [lock], ["release", "1", "alice", "0", ""]],
+    ["a takeover", { takeover: "bob" }, {}, ["r"], ["bob", "", "0"]],
+    ["a waiter", { waiter: "w" }, {}, ["r"], ["", "w", "0"]],
+    ["a shared claim", { shared: true }, {}, ["r"], ["", "", "1"]],
+    ["a guard", {}, { restartGuardMs: 5_000 }, ["r"], ["", "", "0"]],
+    ["two resources", { resources: ["r", "s"] }, {}, ["r", "s"], ["", "", "0"]],
     [
-      "two resources",
-      { resources: ["r", "s"] },
-      [lock, "lock:s", list, "holdfast:line:{lock:s}"],
-      ["release", "2", "alice", "1", ""],
+      "all of that",
+      { resources: ["r", "s"], takeover: "b", waiter: "w", shared: true },
+      {},
+      ["r", "s"],
+      ["b", "w", "1"],
     ],
-  ])("of release(): %s", async (_, more, keys, words) => {
-    expect(await recordOf(({ release }) => release({ ...releaseRequest("alice"), ...more }))).toEqual({ keys, words });
+  ] as const)("of acquire() is for the lock script for %s", async (_, more, options, resources, last) => {
+    const record = await recordOf(({ acquire }) => acquire(acquireRequest("alice", { ...terms, ...more })), options);
+    expect(record).toMatchObject({
+      script: "lock",
+      keys: resources.flatMap(keysOf),
+      words: ["acquire", String(resources.length), "alice", "7", "5000", "1", ...last],
+    });
   });
 
-  test("of inspect() has no fields", async () => {
-    expect(await recordOf(({ inspect }) => inspect("r"))).toEqual({ keys: [lock, fence], words: ["inspect"] });
+  test.each([
+    [{}, "0", "0"],
+    [{ rejoin: true }, "0", "1"],
+    [{ shared: true }, "1", "0"],
+    [{ shared: true, rejoin: true }, "1", "1"],
+  ])("of extend(): %j", async (more, shared, rejoin) => {
+    const request = extendRequest("alice", { ttlMs: 5_000, fence: 9, resources: ["r", "s"], ...more });
+    expect(await recordOf(({ extend }) => extend(request))).toMatchObject({
+      script: "lock",
+      keys: [...keysOf("r"), ...keysOf("s")],
+      words: ["extend", "2", "alice", "9", "5000", shared, rejoin],
+    });
+  });
+
+  test("of release() is for the common script if one resource is released, and that is announced", async () => {
+    expect(await recordOf(({ release }) => release(releaseRequest("alice")))).toMatchObject({
+      script: "common",
+      keys: [lock, list],
+      words: ["release", "alice"],
+    });
+  });
+
+  test.each([
+    ["a waiter", { waiter: "w" }, ["r"], ["1", "w"]],
+    ["an undo", { undo: true }, ["r"], ["0", ""]],
+    ["two resources", { resources: ["r", "s"] }, ["r", "s"], ["1", ""]],
+  ])("of release() is for the lock script for %s", async (_, more, resources, last) => {
+    const record = await recordOf(({ release }) => release({ ...releaseRequest("alice"), ...more }));
+    expect(record).toMatchObject({
+      script: "lock",
+      keys: resources.flatMap(keysOf),
+      words: ["release", String(resources.length), "alice", ...last],
+    });
+  });
+
+  test("of inspect() has the most sharers to list", async () => {
+    expect(await recordOf(({ inspect }) => inspect("r"))).toMatchObject({
+      script: "lock",
+      keys: keysOf("r"),
+      words: ["inspect", "1", "100"],
+    });
+  });
+});
+
+describe("a call", () => {
+  test("is one of the common script only if all of its operations may be", async () => {
+    const scriptOf = async (...asks: ((node: ReturnType<typeof redisNode>) => Promise<unknown>)[]) => {
+      const [call] = (await callsOf(1, (node) => {
+        for (const ask of asks) ignore(ask(node));
+      })) as [EncodedCall];
+      return call.script.sha;
+    };
+    const acquire = (node: ReturnType<typeof redisNode>) => node.acquire(acquireRequest("alice"));
+    const release = (node: ReturnType<typeof redisNode>) => node.release(releaseRequest("bob"));
+    const inspect = (node: ReturnType<typeof redisNode>) => node.inspect("s");
+    expect(await scriptOf(acquire, release)).toBe(commonScriptSha);
+    expect(await scriptOf(acquire, release, inspect)).toBe(lockScriptSha);
+    expect(await scriptOf(inspect, acquire)).toBe(lockScriptSha);
+  });
+
+  test("has all keys of its operations in their order, and then their records", async () => {
+    const [call] = (await callsOf(1, ({ acquire, release, inspect }) => {
+      ignore(acquire(acquireRequest("alice", { resources: ["a"] })));
+      ignore(release(releaseRequest("bob", ["b", "c"])));
+      ignore(inspect("d"));
+    })) as [ScriptCall];
+    const words = call.keysAndArguments().map(String);
+    expect(words.slice(0, call.keyCount)).toEqual(["a", "b", "c", "d"].flatMap(keysOf));
+    expect(call.firstKey).toBe("lock:a");
+    expect(words.slice(call.keyCount + 3)).toEqual([
+      ...["acquire", "1", "alice", "1", String(longMs), "1", "", "", "0"],
+      ...["release", "2", "bob", "1", ""],
+      ...["inspect", "1", "100"],
+    ]);
   });
 });
 
 describe("the header of a call", () => {
-  const headerOf = (call: ScriptCall) =>
-    call
-      .keysAndArguments()
-      .slice(call.keyCount, call.keyCount + 4)
-      .map(String);
-
-  test("has a unique call id, the marks, the guard of the node, and the key of its floor", async () => {
+  test("has a unique call id and the marks; for the lock script, also the guard of the node", async () => {
+    const claim = (node: ReturnType<typeof redisNode>) => node.acquire(acquireRequest("alice"));
+    const [common, another] = [await recordOf(claim), await recordOf(claim)];
+    expect(common).toMatchObject({ script: "common", header: [expect.stringMatching(/^\d+$/), "."] });
+    const unguarded = await recordOf(({ inspect }) => inspect("r"));
+    expect(unguarded).toMatchObject({ script: "lock", header: [expect.stringMatching(/^\d+$/), ".", "0"] });
+    const guarded = await recordOf(claim, { restartGuardMs: longMs });
+    expect(guarded).toMatchObject({ script: "lock", header: [expect.stringMatching(/^\d+$/), ".", String(longMs)] });
+    expect(new Set([common, another, unguarded, guarded].map(({ header }) => header[0])).size).toBe(4);
     const [call] = (await callsOf(1, askForMuch)) as [ScriptCall];
-    const [callId, marks, ...others] = headerOf(call);
-    expect(callId).toMatch(/^\d+$/);
-    expect([marks, ...others]).toEqual([".....", "0", "holdfast:fence:floor:lock:"]);
-    const guard = { restartGuardMs: longMs };
-    const [guarded, another] = await callsOf(2, ({ inspect }) => ignore(inspect("r")), guard);
-    expect(headerOf(guarded as ScriptCall)[2]).toBe(String(longMs));
-    const [release] = (await callsOf(1, (node) => ignore(node.release(releaseRequest("alice"))))) as [ScriptCall];
-    expect(headerOf(release)[3]).toBe("");
-    const ids = [call, guarded, another].map((each) => headerOf(each as ScriptCall)[0]);
-    expect(new Set(ids).size).toBe(3);
+    expect(marksOf(call)).toBe(".....");
   });
 
   test("is the same for all nodes that get the same requests, unless their guards differ", async () => {

@@ -1,16 +1,24 @@
-import { type AcquireRequest, EpochError, type LockNode, type ScannedClaim, type ScanPortion } from "@holdfast/core";
+import {
+  type AcquireRequest,
+  EpochError,
+  type LockNode,
+  type ScannedClaim,
+  type ScanPortion,
+  type ScanRequest,
+} from "@holdfast/core";
 import { acquireRequest, extendRequest, longMs, releaseRequest } from "@holdfast/redis-testkit/requests";
 import { eventually } from "@holdfast/redis-testkit/timing";
-import { startRedisServer } from "@holdfast/testkit";
-import { Redis } from "ioredis";
+import { startRedisCluster, startRedisServer } from "@holdfast/testkit";
+import { Cluster, Redis } from "ioredis";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { floorKey, redisNode } from "../src/index.ts";
-import { fenceKey, sharersKey } from "../src/keys.ts";
+import { clusterSlot, lockNames, redisNode } from "../src/index.ts";
+import { fenceKey } from "../src/keys.ts";
 import { connectionOver, startBench } from "./connection.ts";
 
 const { client, node, nodeOver, server } = await startBench();
 const largest = Number.MAX_SAFE_INTEGER;
-const key = floorKey("lock:");
+const slotCount = 16_384;
+const names = lockNames("lock:", "r");
 
 type FloorNode = Required<Pick<LockNode, "raiseFloor" | "scan" | "inspect">> & LockNode;
 
@@ -23,10 +31,11 @@ function raise({ raiseFloor }: FloorNode, floor: number, epoch = 0) {
 }
 
 /** Reads all portions. */
-async function scanned({ scan }: FloorNode, between: () => Promise<unknown> = async () => {}) {
+async function scanned({ scan }: FloorNode, between: () => Promise<unknown> = async () => {}, terms = {}) {
   const portions: ScanPortion[] = [];
   for (let cursor: string | undefined; ; ) {
-    const portion = await scan({ ...(cursor !== undefined && { cursor }), timeoutMs: longMs });
+    const request: ScanRequest = { ...(cursor !== undefined && { cursor }), timeoutMs: longMs, ...terms };
+    const portion = await scan(request);
     portions.push(portion);
     cursor = portion.cursor;
     if (cursor === undefined) break;
@@ -42,32 +51,112 @@ async function scanned({ scan }: FloorNode, between: () => Promise<unknown> = as
   };
 }
 
+/** Returns the run id of the server. */
+async function runId(): Promise<string> {
+  return /run_id:(\w+)/.exec(await client.info("server"))?.[1] as string;
+}
+
+/** Returns the values of all counters of a prefix, by slot. */
+async function countersOf(prefix = "lock:"): Promise<(string | null)[]> {
+  return client.mget(Array.from({ length: slotCount }, (_, slot) => fenceKey(prefix, slot)));
+}
+
 const namesOf = (claims: readonly ScannedClaim[]) => claims.map(({ resource, owner }) => `${resource} ${owner}`);
 
 describe("raiseFloor()", () => {
-  test("raises the floor and the epoch, each unless it is as high already, in a key without a ttl", async () => {
+  test("writes every counter of the prefix, in portions, without a ttl, and reports the lowest", async () => {
+    const it = floorNode();
+    await raise(it, 0); // loads the script
+    await client.config("RESETSTAT");
+    expect(await raise(it, 7, 2)).toEqual({ floor: 7, epoch: 2 });
+    expect(await client.info("commandstats")).toContain("cmdstat_evalsha:calls=17,"); // the last one looks for a restart
+    expect(new Set(await countersOf())).toEqual(new Set(["7 2"]));
+    expect(await client.dbsize()).toBe(slotCount);
+    expect(await client.info("keyspace")).toContain(`keys=${slotCount},expires=0,`);
+    expect(await raise(it, largest, largest)).toEqual({ floor: largest, epoch: largest });
+    expect(new Set(await countersOf())).toEqual(new Set([`${largest} ${largest}`]));
+  });
+
+  test("raises the number and the epoch of each counter, each unless it is as high already", async () => {
+    const it = floorNode();
+    const slot = clusterSlot("lock:r");
+    const values = async () => {
+      const [own, ...others] = [names.fence, fenceKey("lock:", (slot + 1) % slotCount), fenceKey("lock:", 0)];
+      const [ofOwn, ...ofOthers] = await client.mget([own as string, ...others]);
+      expect(new Set(ofOthers).size).toBe(1);
+      return [ofOwn, ofOthers[0]];
+    };
+    await client.set(names.fence, "100");
+    expect(await raise(it, 7)).toEqual({ floor: 7, epoch: 0 });
+    expect(await values()).toEqual(["100", "7"]);
+    expect(await raise(it, 6, 3)).toEqual({ floor: 7, epoch: 3 });
+    expect(await values()).toEqual(["100 3", "7 3"]);
+    await client.set(names.fence, "5 9");
+    expect(await raise(it, 9, 1)).toEqual({ floor: 9, epoch: 3 });
+    expect(await values()).toEqual(["9 9", "9 3"]);
+    expect(await raise(it, 9, 10)).toEqual({ floor: 9, epoch: 10 });
+    expect(await values()).toEqual(["9 10", "9 10"]);
+  });
+
+  test("keeps the mark of a claim that was made again while the server did not vote", async () => {
+    const it = floorNode();
+    await client.set(names.fence, "012 1");
+    await raise(it, 5);
+    expect(await client.get(names.fence)).toBe("012 1");
+    await raise(it, 70, 2);
+    expect(await client.get(names.fence)).toBe("070 2");
+    expect(await it.acquire(acquireRequest("alice"))).toEqual({ granted: true, fence: 71 });
+    expect(await client.get(names.fence)).toBe("71 2");
+  });
+
+  test("with zeros only reads", async () => {
     const it = floorNode();
     expect(await raise(it, 0)).toEqual({ floor: 0, epoch: 0 });
-    expect(await client.exists(key)).toBe(0);
-    expect(await raise(it, 7, 2)).toEqual({ floor: 7, epoch: 2 });
-    expect(await raise(it, 6, 3)).toEqual({ floor: 7, epoch: 3 });
-    expect(await raise(it, 9, 1)).toEqual({ floor: 9, epoch: 3 });
+    expect(await client.dbsize()).toBe(0);
+    await client.set(names.fence, "0100 2");
+    await client.config("RESETSTAT");
+    expect(await raise(it, 0)).toEqual({ floor: 0, epoch: 0 });
+    expect(await client.info("commandstats")).not.toMatch(/cmdstat_(set|del|expire|pexpire)/);
+    expect(await client.keys("*")).toEqual([names.fence]);
+    await raise(it, 9, 3);
     expect(await raise(it, 0)).toEqual({ floor: 9, epoch: 3 });
-    expect(await client.get(key)).toBe("9 3");
-    expect(await client.pttl(key)).toBe(-1);
-    expect(await raise(it, largest, largest)).toEqual({ floor: largest, epoch: largest });
+    await client.del(fenceKey("lock:", 16_383));
+    expect(await raise(it, 0)).toEqual({ floor: 0, epoch: 0 });
   });
 
   test("of many clients at once ends with the highest floor and the highest epoch", async () => {
     const nodes = (await Promise.all([nodeOver({}), nodeOver({}), nodeOver({})])) as FloorNode[];
-    const raises = Array.from({ length: 300 }, (_, index) =>
-      raise(nodes[index % 3] as FloorNode, 1 + ((index * 7) % 300), 1 + ((index * 11) % 300)),
+    const raises = Array.from({ length: 30 }, (_, index) =>
+      raise(nodes[index % 3] as FloorNode, 1 + ((index * 7) % 30), 1 + ((index * 11) % 30)),
     );
     for (const [index, raised] of (await Promise.all(raises)).entries()) {
-      expect(raised.floor).toBeGreaterThanOrEqual(1 + ((index * 7) % 300));
-      expect(raised.epoch).toBeGreaterThanOrEqual(1 + ((index * 11) % 300));
+      expect(raised.floor).toBeGreaterThanOrEqual(1 + ((index * 7) % 30));
+      expect(raised.epoch).toBeGreaterThanOrEqual(1 + ((index * 11) % 30));
     }
-    expect(await raise(floorNode(), 0)).toEqual({ floor: 300, epoch: 300 });
+    expect(new Set(await countersOf())).toEqual(new Set(["30 30"]));
+  });
+
+  test("lets every grant that begins after it be above the floor, and none repeat, while locks go on", async () => {
+    const it = floorNode();
+    const fences: number[] = [];
+    let floor = 0;
+    const lockFor = async (name: string) => {
+      while (floor < 3_000) {
+        const least = floor;
+        const reply = await it.acquire(acquireRequest(name, { resources: [name] }));
+        if (!reply.granted) throw new Error("not granted");
+        expect(reply.fence).toBeGreaterThan(least);
+        fences.push(reply.fence);
+        await it.release(releaseRequest(name, [name]));
+      }
+    };
+    const lockers = [lockFor("r")];
+    for (const next of [1_000, 2_000, 3_000]) {
+      await raise(it, next);
+      floor = next;
+    }
+    await Promise.all(lockers);
+    expect(fences).toEqual([...new Set(fences)].sort((a, b) => a - b));
   });
 
   test("concerns one prefix", async () => {
@@ -90,6 +179,33 @@ describe("raiseFloor()", () => {
     await persistent.restart();
     await eventually(async () => expect(await raise(it, 0)).toEqual({ floor: 70, epoch: 2 }));
     expect(await it.acquire(acquireRequest("alice", { epoch: 2 }))).toEqual({ granted: true, fence: 71 });
+  });
+
+  test("rejects if the server restarts before all is raised, as it may have forgotten the rest", async () => {
+    const forgetful = await startRedisServer();
+    const own = new Redis(forgetful.port, { retryStrategy: () => 5 });
+    onTestFinished(async () => {
+      own.disconnect();
+      await forgetful.stop();
+    });
+    own.on("error", () => {});
+    const connection = connectionOver(own);
+    await eventually(() => expect(own.status).toBe("ready"));
+    let calls = 0;
+    const restarting = {
+      ...connection,
+      async runScript(...command: Parameters<typeof connection.runScript>) {
+        if (++calls === 9) {
+          await forgetful.restart();
+          await eventually(async () => expect(await own.ping()).toBe("PONG"));
+        }
+        return connection.runScript(...command);
+      },
+    };
+    await raise(redisNode(connection, { verifyServer: false }), 1);
+    const it = redisNode(restarting, { verifyServer: false }) as FloorNode;
+    await expect(raise(it, 7)).rejects.toThrow("the server has restarted, so the floor must be raised again");
+    expect(await raise(it, 7)).toEqual({ floor: 7, epoch: 0 });
   });
 
   test("and scan() reject on a replica", async () => {
@@ -116,7 +232,7 @@ describe("raiseFloor()", () => {
       await expect(raise(floorNode(), wrong)).rejects.toThrow(RangeError);
       await expect(raise(floorNode(), 0, wrong)).rejects.toThrow(RangeError);
     }
-    expect(await client.exists(key)).toBe(0);
+    expect(await client.dbsize()).toBe(0);
   });
 
   test("rejects, like scan(), while the client is not connected, and after timeoutMs", async () => {
@@ -128,38 +244,37 @@ describe("raiseFloor()", () => {
     await expect(raiseFloor({ floor: 1, epoch: 0, timeoutMs: 1 })).rejects.toThrow("timed out");
     await expect(scan({ timeoutMs: 1 })).rejects.toThrow("timed out");
   });
-
-  test("and scan() are absent on a Redis Cluster, whose locks read no floor", async () => {
-    const calls: unknown[][] = [];
-    const cluster = redisNode(
-      {
-        ...connectionOver(client),
-        isCluster: true,
-        runScript(_command, _script, call) {
-          calls.push(call.keysAndArguments().slice(call.keyCount).map(String));
-          return new Promise(() => {});
-        },
-      },
-      { verifyServer: false },
-    );
-    expect([cluster.raiseFloor, cluster.scan]).toEqual([undefined, undefined]);
-    cluster.acquire(acquireRequest("alice")).catch(() => {});
-    await new Promise(process.nextTick);
-    expect(calls[0]?.[3]).toBe("");
-  });
 });
 
 describe("an error of raiseFloor() or scan()", () => {
   test("says what acquire() says, without the place in the script", async () => {
     const it = floorNode();
-    await client.set(key, "not a floor");
-    const message = `ERR the floor ${key} is unusable: not two safe integers`;
+    await client.set(names.fence, "no counter");
+    const message = `ERR the fence counter ${names.fence} is not a safe integer`;
     await expect(raise(it, 1)).rejects.toThrow(new Error(message));
+    await expect(scanned(it)).rejects.toThrow(new Error(message));
     await expect(it.acquire(acquireRequest("alice"))).rejects.toThrow(new Error(message));
-    const restarted = `1@${"0".repeat(40)}`;
+    const restarted = `keys 1@${"0".repeat(40)}`;
     await expect(it.scan({ cursor: restarted, timeoutMs: longMs })).rejects.toThrow(
       new Error("ERR the server has restarted, so the scan must begin again"),
     );
+  });
+
+  test.each(["", "x", " 7", "7 x", "-7 1", "1.5 1", "7 1 1", "7\n1", `${largest + 1} 1`])(
+    "names a counter with the value %j, and changes none of its portion",
+    async (garbage) => {
+      await client.set(names.fence, garbage);
+      const problem = `the fence counter ${names.fence} is not a safe integer`;
+      await expect(raise(floorNode(), 9, 1)).rejects.toThrow(problem);
+      await expect(scanned(floorNode())).rejects.toThrow(problem);
+      expect(await client.get(names.fence)).toBe(garbage);
+    },
+  );
+
+  test("names a counter of another type", async () => {
+    await client.rpush(names.fence, "no counter");
+    await expect(raise(floorNode(), 9, 1)).rejects.toThrow(`the fence counter ${names.fence} is WRONGTYPE`);
+    expect(await client.type(names.fence)).toBe("list");
   });
 });
 
@@ -174,7 +289,7 @@ describe("a floor", () => {
     expect(await it.acquire(acquireRequest("bob"))).toEqual(granted(72));
     expect(await it.acquire(acquireRequest("carol", { resources: ["s"], fenceHint: 71 }))).toEqual(granted(71));
     expect(await it.acquire(acquireRequest("dave", { resources: ["t"], fenceHint: 500 }))).toEqual(granted(500));
-    expect(await client.get(fenceKey("lock:r"))).toBe("72");
+    expect(await client.get(names.fence)).toBe("72");
   });
 
   test.each<[string, Partial<AcquireRequest>]>([
@@ -212,37 +327,33 @@ describe("a floor", () => {
     expect(await it.acquire(acquireRequest("dave", { shared: true }))).toEqual(granted(70));
   });
 
-  test("does not change a repeated grant, an extension, or the counter that inspect() returns", async () => {
+  test("is part of the counter that a repeated grant, an extension and inspect() return", async () => {
     const it = floorNode();
-    for (const shared of [false, true]) {
-      await client.del(key);
+    for (const [shared, floor] of [
+      [false, 70],
+      [true, 90],
+    ] as const) {
       const terms = { resources: [String(shared)], shared };
       await it.acquire(acquireRequest("alice", terms));
-      await raise(it, 70);
-      expect(await it.acquire(acquireRequest("alice", terms))).toEqual(granted(1));
-      expect(await it.extend(extendRequest("alice", terms))).toEqual({ held: true, fence: 1 });
-      expect(await it.inspect(String(shared))).toMatchObject({ owner: "alice", fence: 1, floor: 70 });
+      await raise(it, floor);
+      expect(await it.acquire(acquireRequest("alice", terms))).toEqual(granted(floor));
+      expect(await it.extend(extendRequest("alice", terms))).toEqual({ held: true, fence: floor });
+      expect(await it.inspect(String(shared))).toMatchObject({ owner: "alice", fence: floor });
     }
-    expect(await it.extend(extendRequest("bob", { resources: ["b"], rejoin: true }))).toEqual({
-      held: false,
-      rejoined: true,
-    });
-    expect(await it.inspect("b")).toMatchObject({ owner: "bob", fence: 1, floor: 70 });
-    expect(await floorNode({ prefix: "other:" }).inspect("r")).not.toHaveProperty("floor");
+    const rejoining = extendRequest("bob", { resources: ["b"], rejoin: true });
+    expect(await it.extend(rejoining)).toEqual({ held: false, rejoined: true });
+    expect(await it.inspect("b")).toEqual({ owner: "bob", remainingMs: expect.any(Number), fence: 91 });
+    expect(await floorNode({ prefix: "other:" }).inspect("r")).toMatchObject({ fence: 0 });
   });
 
-  test("counts for every claim of a batch, and is read once", async () => {
+  test("counts for every claim of a batch", async () => {
     const it = floorNode();
     await raise(it, 70);
-    await it.acquire(acquireRequest("warm-up", { resources: ["warm-up"] }));
-    await client.config("RESETSTAT");
     const claims = ["a", "b", "c"].map((name) => it.acquire(acquireRequest(name, { resources: [name] })));
     expect(await Promise.all([...claims, it.inspect("d")])).toMatchObject([
       ...[granted(71), granted(71), granted(71)],
-      { floor: 70 },
+      { fence: 70 },
     ]);
-    // Two for each claim and for inspect(), and one for the floor.
-    expect(await client.info("commandstats")).toContain("cmdstat_get:calls=9,");
   });
 
   test("at the largest integer causes an error, and nothing changes", async () => {
@@ -253,33 +364,8 @@ describe("a floor", () => {
     for (const terms of [{ resources: ["s"] }, { resources: ["s", "t"] }]) {
       await expect(it.acquire(acquireRequest("bob", terms))).rejects.toThrow("is used up");
     }
-    expect(await it.inspect("r")).toMatchObject({ fence: largest, floor: largest });
-    expect((await client.keys("*")).sort()).toEqual([key, fenceKey("lock:r"), "lock:r"].sort());
-  });
-
-  test.each(["", "7", "7 ", " 7 1", "7 1 ", "-7 1", "7 x", "1.5 1", `${largest + 1} 1`, `1 ${largest + 1}`, "7\n1"])(
-    "with the value %j causes an error that names the key, and nothing changes",
-    async (garbage) => {
-      const it = floorNode();
-      await client.set(key, garbage);
-      for (const terms of [{}, { resources: ["r", "s"] }, { shared: true }]) {
-        await expect(it.acquire(acquireRequest("alice", terms))).rejects.toThrow(`the floor ${key} is unusable`);
-      }
-      await expect(it.inspect("r")).rejects.toThrow(`the floor ${key} is unusable`);
-      await expect(raise(it, 9, 1)).rejects.toThrow(`the floor ${key} is unusable`);
-      expect(await client.keys("*")).toEqual([key]);
-      expect(await client.get(key)).toBe(garbage);
-    },
-  );
-
-  test("of another type causes an error that names the key; extend() and release() do not read it", async () => {
-    const it = floorNode();
-    await it.acquire(acquireRequest("alice"));
-    await client.rpush(key, "not a floor");
-    await expect(it.acquire(acquireRequest("bob"))).rejects.toThrow(`the floor ${key} is unusable: WRONGTYPE`);
-    await expect(raise(it, 9, 1)).rejects.toThrow(`the floor ${key} is unusable: WRONGTYPE`);
-    expect(await it.extend(extendRequest("alice"))).toEqual({ held: true, fence: 1 });
-    expect(await it.release(releaseRequest("alice"))).toEqual({ released: true });
+    expect(await it.inspect("r")).toMatchObject({ owner: "alice", fence: largest });
+    expect(await client.dbsize()).toBe(slotCount + 1);
   });
 });
 
@@ -310,6 +396,9 @@ describe("an epoch", () => {
         await client.del("lock:a", "lock:b");
         expect(await claim(ofClient)).toMatchObject({ granted: true });
       }
+      // A grant keeps the epoch of its counters.
+      await client.del("lock:a", "lock:b", ...served.map((ofClient) => `lock:${index} ${ofClient}`));
+      for (const ofClient of refused) await expect(claim(ofClient)).rejects.toThrow(EpochError);
     }
   });
 
@@ -322,6 +411,44 @@ describe("an epoch", () => {
     expect(await it.extend(extendRequest("alice", { rejoin: true }))).toEqual({ held: true, fence: 1 });
     expect(await it.release(releaseRequest("alice"))).toEqual({ released: true });
     expect(await it.extend(extendRequest("alice", { rejoin: true }))).toEqual({ held: false, rejoined: true });
+    expect(await it.extend(extendRequest("alice", { fence: 9 }))).toEqual({ held: true, fence: 9 });
+    expect(await client.get(names.fence)).toBe("9 3");
+  });
+
+  test("stays with the counter through grants and extensions of all kinds", async () => {
+    const it = floorNode();
+    await raise(it, 0, 3);
+    const terms = { epoch: 3 };
+    const expectKept = async () => {
+      const values = (await client.mget(["r", "s"].map((name) => lockNames("lock:", name).fence))) as string[];
+      expect(values.map((value) => value.split(" ")[1])).toEqual(["3", "3"]);
+      await expect(it.acquire(acquireRequest("old"))).rejects.toThrow(EpochError);
+      await expect(it.acquire(acquireRequest("old", { waiter: "w" }))).rejects.toThrow(EpochError);
+    };
+    await it.acquire(acquireRequest("alice", { ...terms, fenceHint: 50 }));
+    await expectKept();
+    await it.extend(extendRequest("alice", { fence: 90 }));
+    await expectKept();
+    await it.acquire(acquireRequest("bob", { ...terms, takeover: "alice" }));
+    await it.release(releaseRequest("bob"));
+    await it.acquire(acquireRequest("carol", { ...terms, resources: ["r", "s"], shared: true }));
+    await it.acquire(acquireRequest("dave", { ...terms, shared: true, fenceHint: 200 }));
+    await expectKept();
+    for (const owner of ["carol", "dave"]) await it.release(releaseRequest(owner, ["r", "s"]));
+    await it.extend(extendRequest("erin", { rejoin: true, fence: 500 }));
+    await expectKept();
+    expect(await it.inspect("r")).toMatchObject({ owner: "erin", fence: 500 });
+  });
+
+  test("of one of several resources refuses the claim of all", async () => {
+    const it = floorNode();
+    await client.set(lockNames("lock:", "s").fence, "4 3");
+    const both = { resources: ["r", "s"] };
+    await expect(it.acquire(acquireRequest("alice", both))).rejects.toEqual(new EpochError(3, 1));
+    expect(await it.acquire(acquireRequest("alice"))).toEqual({ granted: true, fence: 1 });
+    const later = { ...both, epoch: 4, takeover: "alice" };
+    expect(await it.acquire(acquireRequest("bob", later))).toEqual({ granted: true, fence: 5 });
+    expect(await client.mget([names.fence, lockNames("lock:", "s").fence])).toEqual(["5", "5 3"]);
   });
 
   test("refuses one claim of a batch without affecting the others", async () => {
@@ -345,29 +472,56 @@ describe("an epoch", () => {
 });
 
 describe("scan()", () => {
-  test("of an empty server reads nothing", async () => {
-    expect(await floorNode().scan({ timeoutMs: longMs })).toEqual({ counters: 0, highest: 0, claims: [] });
+  test("reads all counters in portions, and then looks for claims", async () => {
+    const it = floorNode();
+    const { portions, ...found } = await scanned(it);
+    expect(found).toEqual({ highest: 0, counters: 0, claims: [] });
+    expect(portions[0]).toEqual({ counters: 0, highest: 0, claims: [], cursor: `counters 1024@${await runId()}` });
+    expect(portions.map(({ cursor }) => cursor).slice(15)).toEqual([`keys 0@${await runId()}`, undefined]);
+    await raise(it, 7);
+    await client.set(names.fence, "9 4");
+    expect(await scanned(it)).toMatchObject({ counters: slotCount, highest: 9, claims: [] });
+  });
+
+  test("does not look for claims where the request does not want any", async () => {
+    const it = floorNode();
+    await it.acquire(acquireRequest("alice", { fenceHint: 5 }));
+    await client.config("RESETSTAT");
+    const { portions, ...found } = await scanned(it, undefined, { claims: false });
+    expect(found).toEqual({ highest: 5, counters: 1, claims: [] });
+    expect(portions).toHaveLength(16);
+    expect(await client.info("commandstats")).not.toContain("cmdstat_scan");
+    expect((await scanned(it, undefined, { claims: true })).claims).toHaveLength(1);
   });
 
   test("reads counters and claims: exclusive, shared, of other programs and with any name", async () => {
     const it = floorNode();
-    const names = ["plain", "{tag}rest", "a}b", "{}", "*?[x]\\", "日本 🔒", "zero\u0000byte", "line\nbreak", "lock:"];
-    for (const [index, name] of names.entries()) {
+    const resources = [
+      "plain",
+      "{tag}rest",
+      "a}b",
+      "{}",
+      "*?[x]\\",
+      "日本 🔒",
+      "zero\u0000byte",
+      "line\nbreak",
+      "lock:",
+    ];
+    for (const [index, name] of resources.entries()) {
       await it.acquire(acquireRequest(`owner of ${index}`, { resources: [name], fenceHint: 100 + index }));
     }
     for (const owner of ["one", "two"])
       await it.acquire(acquireRequest(owner, { resources: ["shared"], shared: true }));
     await it.acquire(acquireRequest("gone", { resources: ["released"], fenceHint: 9_000 }));
     await it.release(releaseRequest("gone", ["released"]));
-    await client.set(fenceKey("lock:foreign"), "5");
+    await client.set(lockNames("lock:", "foreign").fence, "5");
     await client.set("lock:foreign", "another program");
-    await client.set(fenceKey("lock:list"), "6");
     await client.rpush("lock:list", "no claim");
-    await client.set(`holdfast:fence:other`, "no counter");
-    await raise(it, 10_000);
+    await client.set("lock:long", "x".repeat(600));
+    await client.set("holdfast:fence:{lock:old}", "no counter of this version");
     const { counters, highest, claims } = await scanned(it);
-    expect({ counters, highest }).toEqual({ counters: names.length + 4, highest: 9_000 });
-    const expected = names.map((name, index) => `${name} owner of ${index}`);
+    expect({ counters, highest }).toEqual({ counters: resources.length + 3, highest: 9_000 });
+    const expected = resources.map((name, index) => `${name} owner of ${index}`);
     expect(namesOf(claims).sort()).toEqual([...expected, "shared one", "shared two", "foreign another program"].sort());
     for (const { resource, remainingMs } of claims) {
       if (resource === "foreign") expect(remainingMs).toBe(Infinity);
@@ -388,16 +542,47 @@ describe("scan()", () => {
         claims: [{ resource: "x", owner: prefix }],
       });
     }
-    expect((await scanned(floorNode({ prefix: "" }))).counters).toBe(prefixes.length);
+    expect(await scanned(floorNode({ prefix: "" }))).toMatchObject({ counters: 0, claims: [] });
+  });
+
+  test("with an empty prefix finds only strings that end as owners do, and shared locks", async () => {
+    const it = floorNode({ prefix: "" });
+    const digits = "0123456789abcdef".repeat(2);
+    for (const [index, owner] of [digits, `jobs:${digits}`, `${digits}.12`].entries()) {
+      await it.acquire(acquireRequest(owner, { resources: [`exclusive ${index}`] }));
+    }
+    for (const owner of ["one", "two"]) {
+      await it.acquire(acquireRequest(owner, { resources: ["shared"], shared: true }));
+    }
+    const others = [
+      "",
+      "a value",
+      `${digits} `,
+      `${digits}.x`,
+      digits.slice(1),
+      `${"x".repeat(600)}${digits}`,
+      "12345",
+    ];
+    for (const [index, value] of others.entries()) await client.set(`foreign ${index}`, value);
+    await client.rpush("list", digits);
+    await client.zadd("sorted set", 1, digits);
+    await raise(it, 5, 1);
+    expect(namesOf((await scanned(it)).claims)).toEqual([
+      `exclusive 0 ${digits}`,
+      `exclusive 1 jobs:${digits}`,
+      `exclusive 2 ${digits}.12`,
+      "shared one",
+      "shared two",
+    ]);
   });
 
   test("lists a shared resource whose sharers were lost as held by unknown sharers, and no expired sharer", async () => {
     const it = floorNode();
     await it.acquire(acquireRequest("alice", { shared: true }));
     await it.acquire(acquireRequest("late", { shared: true }));
-    await client.zadd(sharersKey("lock:r"), 1, "late");
+    await client.zadd(names.sharers, 1, "late");
     expect(namesOf((await scanned(it)).claims)).toEqual(["r alice"]);
-    await client.del(sharersKey("lock:r"));
+    await client.del(names.sharers);
     expect(namesOf((await scanned(it)).claims)).toEqual(["r unknown sharers"]);
   });
 
@@ -408,60 +593,44 @@ describe("scan()", () => {
     expect(new Set(namesOf((await scanned(it)).claims)).size).toBe(owners.length);
   });
 
-  test.each(["x", "", "-1", "9007199254740992"])(
-    "rejects a counter with the value %j, and names it",
-    async (garbage) => {
-      await client.set(fenceKey("lock:r"), garbage);
-      await expect(scanned(floorNode())).rejects.toThrow(`the fence counter ${fenceKey("lock:r")} is unusable`);
-    },
-  );
-
-  test("reads 100 000 counters in bounded portions, all of them while keys are added and removed", async () => {
+  test("finds claims between 100 000 other keys in bounded portions, while keys are added and removed", async () => {
     const total = 100_000;
     for (let from = 0; from < total; from += 10_000) {
-      const pairs = Array.from({ length: 10_000 }, (_, index) => [
-        fenceKey(`lock:r${from + index}`),
-        String(from + index + 1),
-      ]);
-      await client.mset(pairs.flat());
+      await client.mset(Array.from({ length: 10_000 }, (_, index) => [`other ${from + index}`, "1"]).flat());
     }
-    const claimed = Array.from({ length: 50 }, (_, index) => `r${index * 2_000}`);
-    for (const name of claimed) await client.set(`lock:${name}`, name);
+    const claimed = Array.from({ length: 2_000 }, (_, index) => `r${index}`);
+    await client.mset(claimed.flatMap((name) => [`lock:${name}`, name]));
     let step = 0;
-    const { portions, highest, counters, claims } = await scanned(floorNode(), async () => {
+    const { portions, claims } = await scanned(floorNode(), async () => {
       step += 1;
-      const passing = Array.from({ length: 100 }, (_, index) => fenceKey(`lock:passing ${step} ${index}`));
+      const passing = Array.from({ length: 100 }, (_, index) => `lock:passing ${step} ${index}`);
       await client.mset(passing.flatMap((name) => [name, "1"]));
       if (step % 2 === 0) await client.unlink(passing);
     });
-    expect(highest).toBe(total);
-    expect(counters).toBeGreaterThanOrEqual(total);
-    for (const portion of portions) expect(portion.counters).toBeLessThan(500);
-    expect(new Set(claims.map(({ resource }) => resource))).toEqual(new Set(claimed));
+    for (const portion of portions) expect(portion.claims.length).toBeLessThan(1_500);
+    const found = new Set(claims.map(({ resource }) => resource));
+    expect(claimed.filter((name) => !found.has(name))).toEqual([]);
+    expect(portions.length).toBeLessThan(300);
   }, 60_000);
 
-  test("reads the counters between many other keys in few portions", async () => {
-    await client.mset(Array.from({ length: 20_000 }, (_, index) => [`other ${index}`, "1"]).flat());
-    await floorNode().acquire(acquireRequest("alice"));
-    const { portions, counters } = await scanned(floorNode());
-    expect(counters).toBe(1);
-    expect(portions.length).toBeLessThan(100);
-  });
-
   test("rejects the cursor of another run of the server", async () => {
-    await client.mset(Array.from({ length: 5_000 }, (_, index) => [`other ${index}`, "1"]).flat());
-    const { cursor = "" } = await floorNode().scan({ timeoutMs: longMs });
-    expect(cursor).toMatch(/^\d+@[0-9a-f]{40}$/);
+    await client.mset(Array.from({ length: 30_000 }, (_, index) => [`other ${index}`, "1"]).flat());
+    const { cursor = "" } = await floorNode().scan({ cursor: `keys 0@${await runId()}`, timeoutMs: longMs });
+    expect(cursor).toMatch(/^keys [1-9]\d*@[0-9a-f]{40}$/);
+    expect((await floorNode().scan({ cursor, timeoutMs: longMs })).cursor).not.toBe(cursor);
     const other = { cursor: cursor.replace(/@.*/, `@${"0".repeat(40)}`), timeoutMs: longMs };
     await expect(floorNode().scan(other)).rejects.toThrow("the server has restarted");
+    const counters = { cursor: `counters 1024@${"0".repeat(40)}`, timeoutMs: longMs };
+    await expect(floorNode().scan(counters)).rejects.toThrow("the server has restarted");
   });
 
-  test.each(["", "0", "5", "@", `0@${"0".repeat(40)}`, `5@${"0".repeat(39)}`, `x@${"0".repeat(40)}`])(
-    "rejects the cursor %j, which it did not make",
-    async (cursor) => {
-      await expect(floorNode().scan({ cursor, timeoutMs: longMs })).rejects.toThrow(RangeError);
-    },
-  );
+  test.each([
+    ...["", "0", "5", "@", `0@${"0".repeat(40)}`, "keys", "keys 0", "keys 64", "counters", "counters 1024"],
+    ...["keys 0@", `keys 5@${"0".repeat(39)}`, `keys x@${"0".repeat(40)}`, `keys 5@${"0".repeat(40)}\n`],
+    ...[16_384, -1, 1.5].map((slot) => `counters ${slot}@${"0".repeat(40)}`),
+  ])("rejects the cursor %j, which it did not make", async (cursor) => {
+    await expect(floorNode().scan({ cursor, timeoutMs: longMs })).rejects.toThrow(RangeError);
+  });
 
   test("changes nothing", async () => {
     const it = floorNode();
@@ -472,5 +641,56 @@ describe("scan()", () => {
     expect(await client.info("persistence")).toContain("rdb_changes_since_last_save:");
     const stats = await client.info("commandstats");
     expect(stats).not.toMatch(/cmdstat_(set|del|zadd|pexpire)/);
+  });
+});
+
+describe("on a Redis Cluster", { timeout: 120_000 }, () => {
+  test("raiseFloor() raises the counters of every shard, and scan() finds all counters and claims", async () => {
+    const shards = await startRedisCluster(2);
+    const cluster = new Cluster(shards.servers.map(({ port }) => ({ host: "127.0.0.1", port })));
+    onTestFinished(async () => {
+      cluster.disconnect();
+      await shards.stop();
+    });
+    const it = redisNode(
+      {
+        name: "a cluster",
+        isCluster: true,
+        isReady: () => cluster.status === "ready",
+        runScript: (command, script, call) => cluster.call(command, script, call.keyCount, ...call.keysAndArguments()),
+      },
+      { verifyServer: false },
+    ) as FloorNode;
+    await eventually(() => expect(cluster.status).toBe("ready"));
+    const keysOn = () => Promise.all(shards.servers.map(({ command }) => command("DBSIZE")));
+
+    const owners = Array.from({ length: 20 }, (_, index) => `owner ${String(index).padStart(2, "0")}`);
+    for (const owner of owners) await it.acquire(acquireRequest(owner, { resources: [`of ${owner}`] }));
+    for (const owner of ["one", "two"]) {
+      await it.acquire(acquireRequest(owner, { resources: ["shared"], shared: true }));
+    }
+    await it.acquire(acquireRequest("gone", { resources: ["released"], fenceHint: 500 }));
+    await it.release(releaseRequest("gone", ["released"]));
+    const own = (await keysOn()) as number[];
+    expect(Math.min(...own)).toBeGreaterThan(2);
+
+    expect(await raise(it, 100, 2)).toEqual({ floor: 100, epoch: 2 });
+    // Each claim and its counter; those of the shared one have a set of sharers as well.
+    const locks = owners.length + 2;
+    expect(own.reduce((sum, count) => sum + count)).toBe(2 * locks);
+    expect(((await keysOn()) as number[]).reduce((sum, count) => sum + count)).toBe(slotCount + locks);
+    expect(await it.acquire(acquireRequest("bob", { resources: ["new"], epoch: 3 }))).toEqual({
+      granted: true,
+      fence: 101,
+    });
+    await expect(it.acquire(acquireRequest("bob", { resources: ["newer"], epoch: 4 }))).rejects.toThrow(EpochError);
+
+    const { counters, highest, claims } = await scanned(it);
+    expect({ counters, highest }).toEqual({ counters: slotCount, highest: 500 });
+    const expected = [...owners.map((owner) => `of ${owner} ${owner}`), "new bob", "shared one", "shared two"];
+    expect(namesOf(claims).sort()).toEqual(expected.sort());
+    for (const cursor of ["keys 16384", "keys 99999", "counters 16384", `keys 5@${"0".repeat(40)}`, "keys 0@"]) {
+      await expect(it.scan({ cursor, timeoutMs: longMs })).rejects.toThrow(RangeError);
+    }
   });
 });

@@ -3,7 +3,7 @@ import { fuzzSeed } from "@holdfast/testkit";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { clusterSlot } from "../src/cluster-slot.ts";
-import { fenceKey, fenceKeyPrefix, keyNames, sharersKey, sharersKeyPrefix } from "../src/keys.ts";
+import { fenceKeyPrefix, type LockNames, lockKey, lockNames, sharersKeyPrefix } from "../src/keys.ts";
 import { parseOptions, type RedisNodeOptions } from "../src/options.ts";
 
 fc.configureGlobal({ seed: fuzzSeed });
@@ -21,15 +21,15 @@ const anyString = fc.oneof(
 const isWellFormed = (text: string): boolean => !/\p{Surrogate}/u.test(text);
 const keyOf = (prefix: string, name: string): string | undefined => {
   try {
-    return keyNames(prefix, false).lockKeys([name])[0];
+    return lockKey(prefix, name);
   } catch (error) {
     expect(error).toBeInstanceOf(ConfigurationError);
     return undefined;
   }
 };
 
-describe("keyNames() with any names", { timeout: 60_000 }, () => {
-  test("lockKeys() returns prefix and name unchanged by UTF-8, or throws a ConfigurationError", () => {
+describe("keys of any names", { timeout: 60_000 }, () => {
+  test("lockKey() returns prefix and name unchanged by UTF-8, or throws a ConfigurationError", () => {
     fc.assert(
       fc.property(fc.constantFrom("", "lock:", "{p}:", "p{"), anyString, (prefix, name) => {
         const key = keyOf(prefix, name);
@@ -47,9 +47,15 @@ describe("keyNames() with any names", { timeout: 60_000 }, () => {
         fc.pre(a !== b && a !== "" && b !== ""); // requests with empty names are refused earlier
         const [one, other] = [keyOf(prefix, a), keyOf(prefix, b)];
         fc.pre(one !== undefined && other !== undefined);
-        const others = [fenceKey(one), fenceKey(other), sharersKey(one), sharersKey(other)];
-        expect(new Set([one, other, ...others]).size).toBe(6);
-        expect(clusterSlot(fenceKey(one))).toBe(clusterSlot(one));
+        const [ofOne, ofOther] = [a, b].map((name) => lockNames(prefix, name)) as [LockNames, LockNames];
+        const own = [ofOne, ofOther].flatMap(({ lock, waitingList, sharers }) => [lock, waitingList, sharers]);
+        // Only the counter may be common, to names of one slot.
+        expect(new Set([...own, ofOne.fence]).size).toBe(7);
+        expect(new Set([...own, ofOther.fence]).size).toBe(7);
+        expect(ofOne.fence === ofOther.fence).toBe(clusterSlot(one) === clusterSlot(other));
+        for (const { lock, fence, waitingList, sharers } of [ofOne, ofOther]) {
+          expect([fence, waitingList, sharers].map(clusterSlot)).toEqual(Array(3).fill(clusterSlot(lock)));
+        }
       }),
       { numRuns: 2_000 },
     );
@@ -60,7 +66,7 @@ describe("parseOptions() with any values", { timeout: 60_000 }, () => {
   const allowed: Record<string, (value: unknown) => boolean> = {
     name: (value) => typeof value === "string" && value !== "",
     prefix: (value) => typeof value === "string" && isWellFormed(value) && !/^holdfast:(fence|sharers):/.test(value),
-    fenceTtlMs: (value) => value === Infinity || (Number.isSafeInteger(value) && (value as number) > 0),
+    restartGuardMs: (value) => Number.isSafeInteger(value) && (value as number) >= 0,
     wakeUps: (value) => typeof value === "boolean",
   };
   const anyValue = fc.oneof(

@@ -3,7 +3,7 @@ import { startRedisCluster } from "@holdfast/testkit";
 import { Redis } from "ioredis";
 import { afterAll, describe, expect, test } from "vitest";
 import { clusterSlot, tagOfSlot } from "../src/cluster-slot.ts";
-import { fenceKey, fenceKeyPrefix, keyNames, lockNames, sharersKey } from "../src/keys.ts";
+import { fenceKey, fenceKeyPrefix, lockKey, lockNames, sharersKey, slotsError, waitingListKey } from "../src/keys.ts";
 
 const cluster = await startRedisCluster(1);
 const client = new Redis({ port: cluster.servers[0]?.port as number });
@@ -43,53 +43,70 @@ describe("tagOfSlot()", () => {
     const tags = Array.from({ length: 16_384 }, (_, slot) => tagOfSlot(slot));
     expect(tags.map((tag) => clusterSlot(`{${tag}}`))).toEqual(tags.map((_, slot) => slot));
     // The names of keys on servers contain these tags.
-    expect([tagOfSlot(0), tagOfSlot(1), tagOfSlot(16_383)]).toEqual(["1bz", "emj", "hia"]);
+    expect([tagOfSlot(0), tagOfSlot(1), tagOfSlot(16_383)]).toEqual(["kikihh", "nloinh", "kjlihh"]);
+  });
+});
+
+describe("fenceKey(), waitingListKey() and sharersKey()", () => {
+  test("return keys in the slot of the lock key, with any braces in it and in the prefix", async () => {
+    const slots = lockKeys.map(clusterSlot);
+    for (const keyOf of [waitingListKey, sharersKey]) {
+      const keys = lockKeys.map((key, index) => keyOf(key, slots[index] as number));
+      expect(await slotsOf(keys)).toEqual(slots);
+      expect(keys.map(clusterSlot)).toEqual(slots);
+      expect(new Set(keys).size).toBe(lockKeys.length);
+    }
+    const fenceKeys = prefixes.flatMap((prefix) => slots.map((slot) => fenceKey(prefix, slot)));
+    const expected = prefixes.flatMap(() => slots);
+    expect(fenceKeys.map(clusterSlot)).toEqual(expected);
+    expect(await slotsOf(fenceKeys)).toEqual(expected);
   });
 });
 
 describe("fenceKey()", () => {
-  test("returns a key in the slot of the lock key, with any braces in it", async () => {
-    const fenceKeys = lockKeys.map(fenceKey);
-    expect(await slotsOf(fenceKeys)).toEqual(await slotsOf(lockKeys));
-    expect(fenceKeys.map(clusterSlot)).toEqual(lockKeys.map(clusterSlot));
-  });
-
-  test("returns different keys for different lock keys", () => {
-    expect(new Set(lockKeys.map(fenceKey)).size).toBe(lockKeys.length);
+  test("returns different keys for different slots and prefixes", () => {
+    const keys = prefixes.flatMap((prefix) => Array.from({ length: 16_384 }, (_, slot) => fenceKey(prefix, slot)));
+    expect(new Set(keys).size).toBe(prefixes.length * 16_384);
   });
 
   test("never changes, as counters on servers have these names", () => {
-    expect(fenceKey("lock:invoice:42")).toBe("holdfast:fence:{lock:invoice:42}");
-    expect(fenceKey("lock:{user:7}:mail")).toBe("holdfast:fence:{user:7}lock:{user:7}:mail");
-    expect(fenceKey("lock:a{b")).toBe("holdfast:fence:{lock:a{b}");
-    expect(fenceKey("lock:a}b")).toBe(`holdfast:fence:{${tagOfSlot(clusterSlot("lock:a}b"))}}lock:a}b`);
+    expect(fenceKey("lock:", 0)).toBe("holdfast:fence:{kikihh}lock:");
+    expect(fenceKey("", 16_383)).toBe("holdfast:fence:{kjlihh}");
+    expect(fenceKey("{p}", 1)).toBe("holdfast:fence:{nloinh}{p}");
   });
 });
 
-describe("lockKeys()", () => {
+describe("lockKey()", () => {
   test("throws for a name that would be a fence key or a set of sharers, with any prefix", () => {
-    for (const key of names.slice(0, 100).flatMap((name) => [fenceKey(name), sharersKey(name)])) {
+    const slots = [0, 7, 16_383];
+    for (const key of names
+      .slice(0, 100)
+      .flatMap((name) => [...slots.map((slot) => fenceKey(name, slot)), sharersKey(name, 5)])) {
       for (const prefix of ["", "hold", key.slice(0, key.indexOf("{") - 1)]) {
-        expect(() => keyNames(prefix, false).lockKeys([key.slice(prefix.length)])).toThrow(ConfigurationError);
+        expect(() => lockKey(prefix, key.slice(prefix.length))).toThrow(ConfigurationError);
       }
     }
-    expect(() => keyNames("", false).lockKeys(["holdfast:fence:{x}"])).toThrow(
+    expect(() => lockKey("", "holdfast:fence:{x}")).toThrow(
       'cannot lock "holdfast:fence:{x}": keys that begin with holdfast:fence: are fence counters',
     );
-    expect(() => keyNames("", false).lockKeys(["holdfast:sharers:{x}"])).toThrow(
+    expect(() => lockKey("", "holdfast:sharers:{x}")).toThrow(
       'cannot lock "holdfast:sharers:{x}": keys that begin with holdfast:sharers: are sets of sharers',
     );
   });
 
   test("throws for a lone surrogate, which the server could not distinguish from others", () => {
-    expect(() => keyNames("lock:", false).lockKeys(["a", "a\ud800"])).toThrow("is not well-formed Unicode");
-    expect(keyNames("lock:", false).lockKeys(["🔒"])).toEqual(["lock:🔒"]);
+    expect(() => lockKey("lock:", "a\ud800")).toThrow("is not well-formed Unicode");
+    expect(lockKey("lock:", "🔒")).toBe("lock:🔒");
   });
+});
 
-  test("throws for several slots, but only on a cluster", () => {
-    expect(keyNames("lock:", false).lockKeys(["a", "b"])).toEqual(["lock:a", "lock:b"]);
-    expect(keyNames("lock:", true).lockKeys(["{a}:1", "{a}:2"])).toEqual(["lock:{a}:1", "lock:{a}:2"]);
-    expect(() => keyNames("lock:", true).lockKeys(["a", "b"])).toThrow(
+describe("slotsError()", () => {
+  test("returns an error for resources of several slots, which names them", () => {
+    expect(slotsError("lock:", ["{a}:1", "{a}:2"])).toBeUndefined();
+    expect(slotsError("{p}:", ["a", "b"])).toBeUndefined();
+    const error = slotsError("lock:", ["a", "b"]);
+    expect(error).toBeInstanceOf(ConfigurationError);
+    expect(error?.message).toMatch(
       /cannot lock "a" \(slot \d+\), "b" \(slot \d+\) together: they hash to different slots.*common hash tag/,
     );
   });
@@ -98,9 +115,9 @@ describe("lockKeys()", () => {
 test("lockNames() returns the names in the README", () => {
   expect(lockNames("lock:", "invoice:42")).toEqual({
     lock: "lock:invoice:42",
-    fence: "holdfast:fence:{lock:invoice:42}",
-    waitingList: "holdfast:line:{lock:invoice:42}",
-    sharers: "holdfast:sharers:{lock:invoice:42}",
+    fence: "holdfast:fence:{ikhkhh}lock:",
+    waitingList: "holdfast:line:{ikhkhh}lock:invoice:42",
+    sharers: "holdfast:sharers:{ikhkhh}lock:invoice:42",
     channel: "holdfast:released:lock:invoice:42",
   });
   expect(() => lockNames("", "holdfast:fence:x")).toThrow(ConfigurationError);

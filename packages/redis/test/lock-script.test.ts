@@ -1,19 +1,18 @@
 import { allow, documentedPermissions, user } from "@holdfast/redis-testkit/permissions";
 import { acquireRequest, extendRequest, longMs, releaseRequest } from "@holdfast/redis-testkit/requests";
 import { describe, expect, test } from "vitest";
-import { redisNode } from "../src/index.ts";
-import { fenceKey, waitingListKey } from "../src/keys.ts";
+import { lockNames, redisNode } from "../src/index.ts";
 import { connectionOver, startBench } from "./connection.ts";
 
 const { server, client, node, nodeOver } = await startBench();
 const dayMs = 24 * 60 * 60 * 1000;
-const fence = fenceKey("lock:r");
+const { fence } = lockNames("lock:", "r");
 const largest = Number.MAX_SAFE_INTEGER;
 
 describe("the lock key", () => {
   test("consists of prefix and resource, and has the owner as a plain string with a ttl", async () => {
     await node({ prefix: "app:" }).acquire(acquireRequest("alice", { ttlMs: 60_000 }));
-    expect((await client.keys("*")).sort()).toEqual(["app:r", "holdfast:fence:{app:r}"]);
+    expect((await client.keys("*")).sort()).toEqual(["app:r", lockNames("app:", "r").fence]);
     expect(await client.get("app:r")).toBe("alice");
     expect(await client.pttl("app:r")).toBeGreaterThan(50_000);
     expect(await client.pttl("app:r")).toBeLessThanOrEqual(60_000);
@@ -85,27 +84,32 @@ describe("the fence counter", () => {
 
   test("at its largest value causes an error, and nothing changes", async () => {
     await client.set(fence, String(largest));
-    const request = acquireRequest("alice", { resources: ["a", "r"] });
-    await expect(node().acquire(request)).rejects.toThrow("is used up");
+    for (const resources of [["r"], ["a", "r"]]) {
+      await expect(node().acquire(acquireRequest("alice", { resources }))).rejects.toThrow("is used up");
+    }
     await expect(node().extend(extendRequest("alice", { rejoin: true }))).rejects.toThrow("is used up");
     expect(await client.keys("*")).toEqual([fence]);
   });
 
-  test.each(["", "x", "-1", "1.5", "1e3", "0x10", " 7", "nan", String(largest + 1), "9".repeat(400)])(
-    "with the value %j causes an error, and nothing changes",
-    async (garbage) => {
-      await client.set(fence, garbage);
-      const expected = `the fence counter ${fence} is not a safe integer`;
-      await expect(node().acquire(acquireRequest("alice", { resources: ["a", "r"] }))).rejects.toThrow(expected);
-      await expect(node().inspect("r")).rejects.toThrow(expected);
-      expect(await client.keys("*")).toEqual([fence]);
-      expect(await client.get(fence)).toBe(garbage);
-    },
-  );
+  test.each([
+    ...["", "x", "-1", "1.5", "1e3", "0x10", " 7", "nan", String(largest + 1), "9".repeat(400)],
+    ...[" ", "7 x", "7 1 1", "7  1", "7\n", "7\n1", "7 -1", "7 1.5", "x 1", `${largest + 1} 1`],
+  ])("with the value %j causes an error, and nothing changes", async (garbage) => {
+    await client.set(fence, garbage);
+    const expected = `the fence counter ${fence} is not a safe integer`;
+    for (const terms of [{}, { waiter: "w" }, { shared: true }, { resources: ["a", "r"] }]) {
+      await expect(node().acquire(acquireRequest("alice", terms))).rejects.toThrow(expected);
+    }
+    await expect(node().inspect("r")).rejects.toThrow(expected);
+    expect(await client.keys("*")).toEqual([fence]);
+    expect(await client.get(fence)).toBe(garbage);
+  });
 
   test("of another type causes an error that names the key", async () => {
     await client.rpush(fence, "not a counter");
-    await expect(node().acquire(acquireRequest("alice"))).rejects.toThrow(`(the key ${fence})`);
+    for (const terms of [{}, { waiter: "w" }]) {
+      await expect(node().acquire(acquireRequest("alice", terms))).rejects.toThrow(`(the key ${fence})`);
+    }
     expect(await client.keys("*")).toEqual([fence]);
   });
 
@@ -117,54 +121,122 @@ describe("the fence counter", () => {
   });
 
   test("follows a hint up to a day ahead of the server's clock, not of this process's", async () => {
-    const reply = await node().acquire(acquireRequest("alice", { fenceHint: largest }));
-    const [seconds, microseconds] = await client.time();
-    const latestUs = Number(seconds) * 1e6 + Number(microseconds) + dayMs * 1000;
-    const granted = reply.granted ? reply.fence : 0;
-    expect(granted).toBeLessThanOrEqual(latestUs);
-    expect(granted).toBeGreaterThan(latestUs - 60e6);
+    for (const terms of [{}, { waiter: "w" }]) {
+      await client.flushall();
+      const reply = await node().acquire(acquireRequest("alice", { fenceHint: largest, ...terms }));
+      const [seconds, microseconds] = await client.time();
+      const latestUs = Number(seconds) * 1e6 + Number(microseconds) + dayMs * 1000;
+      const granted = reply.granted ? reply.fence : 0;
+      expect(granted).toBeLessThanOrEqual(latestUs);
+      expect(granted).toBeGreaterThan(latestUs - 60e6);
+    }
+  });
+
+  test("follows a hint up to an hour above itself without a look at the clock", async () => {
+    const hourUs = 3_600_000_000;
+    const ahead = largest - 3 * hourUs; // in a distant century
+    for (const terms of [{}, { waiter: "w" }]) {
+      await client.flushall();
+      await client.set(fence, String(ahead));
+      const within = acquireRequest("alice", { fenceHint: ahead + hourUs, ...terms });
+      expect(await node().acquire(within)).toEqual({ granted: true, fence: ahead + hourUs });
+      await client.del("lock:r");
+      const beyond = acquireRequest("alice", { fenceHint: ahead + 2 * hourUs + 1, ...terms });
+      expect(await node().acquire(beyond)).toEqual({ granted: true, fence: ahead + hourUs + 1 });
+    }
   });
 });
 
-describe("the expiry of the fence counter", () => {
-  test("is relative to the end of the claim", async () => {
-    await node({ fenceTtlMs: 1_000_000 }).acquire(acquireRequest("alice", { ttlMs: 500_000 }));
-    expect(await client.pttl(fence)).toBeGreaterThan(1_490_000);
-    expect(await client.pttl(fence)).toBeLessThanOrEqual(1_500_000);
-    await node({ fenceTtlMs: 1_000_000 }).extend(extendRequest("alice", { ttlMs: 800_000 }));
-    expect(await client.pttl(fence)).toBeGreaterThan(1_790_000);
-    await node().release(releaseRequest("alice"));
-    expect(await client.pttl(fence)).toBeGreaterThan(1_790_000);
+describe("the fence counter of a slot", () => {
+  /** Returns other names whose counter is that of "r", or is not. */
+  const namesWhere = (isCovered: boolean): string[] => {
+    const found: string[] = [];
+    for (let index = 0; found.length < 2; index++) {
+      const name = isCovered ? `${index}{lock:r}` : `${index}`;
+      if ((lockNames("lock:", name).fence === fence) === isCovered) found.push(name);
+    }
+    return found;
+  };
+  const [covered = "", another = ""] = namesWhere(true);
+  const [free = "", alsoFree = ""] = namesWhere(false);
+
+  test("covers all names of the slot with one prefix, and advances with each grant of any of them", async () => {
+    expect(await node().acquire(acquireRequest("alice"))).toEqual({ granted: true, fence: 1 });
+    expect(await node().acquire(acquireRequest("bob", { resources: [covered] }))).toEqual({ granted: true, fence: 2 });
+    const both = { resources: [another, free].sort(), waiter: "w" };
+    expect(await node().acquire(acquireRequest("carol", both))).toEqual({ granted: true, fence: 3 });
+    expect(await node().inspect("r")).toMatchObject({ owner: "alice", fence: 3 });
+    expect(await node().acquire(acquireRequest("alice"))).toEqual({ granted: true, fence: 3 });
+    expect(await client.get(fence)).toBe("3");
+    const other = node({ prefix: "other:" });
+    expect(await other.acquire(acquireRequest("dave"))).toEqual({ granted: true, fence: 1 });
   });
 
-  test("is a day after the end of the claim by default", async () => {
-    await node().acquire(acquireRequest("alice"));
-    expect(await client.pttl(fence)).toBeGreaterThan(dayMs + longMs - 60_000);
-    expect(await client.pttl(fence)).toBeLessThanOrEqual(dayMs + longMs);
+  test("never expires, whatever becomes of the lock", async () => {
+    const { acquire, extend, release } = node();
+    const expectNoTtl = async () => expect(await client.pttl(fence)).toBe(-1);
+    await acquire(acquireRequest("alice", { ttlMs: 60_000 }));
+    await expectNoTtl();
+    await extend(extendRequest("alice", { fence: 5 }));
+    await expectNoTtl();
+    await acquire(acquireRequest("bob", { takeover: "alice" }));
+    await expectNoTtl();
+    await release(releaseRequest("bob"));
+    await expectNoTtl();
+    await client.pexpire(fence, longMs);
+    await acquire(acquireRequest("carol"));
+    await expectNoTtl();
   });
 
-  test("is never reduced", async () => {
-    await node({ fenceTtlMs: 50 * dayMs }).acquire(acquireRequest("alice"));
-    await node({ fenceTtlMs: 1 }).extend(extendRequest("alice", { fence: 5 }));
-    await node({ fenceTtlMs: 1 }).acquire(acquireRequest("bob", { takeover: "alice" }));
-    expect(await client.pttl(fence)).toBeGreaterThan(49 * dayMs);
+  test("with a value that is no counter is an error for the names that it covers, and for no others", async () => {
+    const { acquire, extend, release, inspect } = node();
+    await acquire(acquireRequest("alice"));
+    await acquire(acquireRequest("alice", { resources: [free] }));
+    await client.set(fence, "nonsense");
+    const expected = `the fence counter ${fence} is not a safe integer`;
+    for (const resources of [["r"], [covered], [covered, alsoFree].sort()]) {
+      for (const terms of [{}, { shared: true }, { waiter: "w" }]) {
+        await expect(acquire(acquireRequest("bob", { resources, ...terms }))).rejects.toThrow(expected);
+      }
+    }
+    await expect(extend(extendRequest("alice"))).rejects.toThrow(expected);
+    await expect(inspect(another)).rejects.toThrow(expected);
+    expect(await extend(extendRequest("alice", { resources: [free] }))).toEqual({ held: true, fence: 1 });
+    expect(await acquire(acquireRequest("bob", { resources: [alsoFree] }))).toEqual({ granted: true, fence: 1 });
+    expect(await inspect(alsoFree)).toMatchObject({ owner: "bob" });
+    expect(await release(releaseRequest("alice"))).toEqual({ released: true });
+    expect(await client.get(fence)).toBe("nonsense");
+  });
+});
+
+describe("keys of earlier versions", () => {
+  const old = "holdfast:fence:{lock:r}";
+
+  test("fence counters and floors do not count, and stay as they are", async () => {
+    await client.set(old, "70", "PX", longMs);
+    await client.set("holdfast:fence:floor:lock:", "90 7");
+    expect(await node().acquire(acquireRequest("alice"))).toEqual({ granted: true, fence: 1 });
+    expect(await node().inspect("r")).toMatchObject({ owner: "alice", fence: 1 });
+    expect(await node().release(releaseRequest("alice"))).toEqual({ released: true });
+    expect(await client.get(old)).toBe("70");
+    expect(await client.get("holdfast:fence:floor:lock:")).toBe("90 7");
   });
 
-  test("is removed by a fenceTtlMs of Infinity, and not set again by other values", async () => {
-    await node().acquire(acquireRequest("alice"));
-    await node({ fenceTtlMs: Infinity }).extend(extendRequest("alice"));
-    expect(await client.pttl(fence)).toBe(-1);
-    await node().extend(extendRequest("alice", { fence: 9 }));
-    expect(await client.pttl(fence)).toBe(-1);
-    expect(await client.get(fence)).toBe("9");
-  });
-
-  test("is independent for each of several resources", async () => {
-    await node({ fenceTtlMs: Infinity }).acquire(acquireRequest("alice", { resources: ["a"] }));
-    await node().release(releaseRequest("alice", ["a"]));
-    await node().acquire(acquireRequest("bob", { resources: ["a", "b"] }));
-    expect(await client.pttl(fenceKey("lock:a"))).toBe(-1);
-    expect(await client.pttl(fenceKey("lock:b"))).toBeGreaterThan(0);
+  test("marks of shared locks, whose sharers have another key, exclude everybody until they expire", async () => {
+    await client.set("lock:r", Buffer.from("holdfast:shared\u00ff0:{lock:r}", "latin1"), "PX", 500);
+    await client.zadd("holdfast:sharers:{lock:r}", Date.now() + 500, "alice");
+    for (const terms of [{}, { shared: true }, { waiter: "w" }, { takeover: "alice" }]) {
+      expect(await node().acquire(acquireRequest("bob", terms))).toMatchObject({ granted: false });
+    }
+    expect(await node().extend(extendRequest("alice", { shared: true, rejoin: true }))).toEqual({
+      held: false,
+      rejoined: false,
+    });
+    expect(await node().release(releaseRequest("alice"))).toEqual({ released: false });
+    expect(await node().inspect("r")).toMatchObject({ owner: "unknown sharers" });
+    await expect.poll(() => client.exists("lock:r")).toBe(0);
+    expect(await node().acquire(acquireRequest("bob", { shared: true }))).toMatchObject({ granted: true });
+    expect((await node().inspect("r")).sharers).toMatchObject([{ owner: "bob" }]);
   });
 });
 
@@ -196,7 +268,7 @@ describe("the server", () => {
     await allow(server, await documentedPermissions());
     const allowed = await nodeOver(user);
     await client.acl("LOG", "RESET");
-    for (const terms of [{}, { waiter: "w" }, { takeover: "alice" }]) {
+    for (const terms of [{}, { waiter: "w" }, { takeover: "alice" }, { shared: true }]) {
       await allowed.acquire(acquireRequest("alice", terms));
       await allowed.acquire(acquireRequest("bob", { waiter: "b" }));
       await allowed.extend(extendRequest("alice", { ttlMs: 2 * longMs }));
@@ -218,12 +290,49 @@ describe("the server", () => {
     expect(await client.dbsize()).toBe(0);
   });
 
-  test("that is out of memory grants nothing, and still releases", async () => {
-    await node().acquire(acquireRequest("alice"));
+  test.each([
+    ["the common script", { resources: ["r"] }],
+    ["the lock script", { resources: ["q", "r"] }],
+  ])("that is out of memory grants nothing, and still extends and releases what it holds, by %s", async (_, terms) => {
+    await client.set(fence, "4 2");
+    const { acquire, extend, release, inspect } = node();
+    await acquire(acquireRequest("alice", { ...terms, ttlMs: 60_000, epoch: 2 }));
+    const before = (await client.keys("*")).sort();
     await client.config("SET", "maxmemory", "1");
     try {
-      await expect(node().acquire(acquireRequest("bob", { resources: ["s"] }))).rejects.toThrow("OOM");
-      expect(await node().release(releaseRequest("alice"))).toEqual({ released: true });
+      for (const more of [{}, { takeover: "alice", resources: ["r"] }, { waiter: "w" }, { shared: true }]) {
+        const claim = acquireRequest("bob", {
+          resources: terms.resources.map((name) => `${name}2`),
+          ...more,
+          epoch: 2,
+        });
+        await expect(acquire(claim)).rejects.toThrow("OOM");
+      }
+      expect((await client.keys("*")).sort()).toEqual(before);
+      const extension = { ...terms, fence: 5, ttlMs: longMs };
+      expect(await extend(extendRequest("alice", extension))).toEqual({ held: true, fence: 5 });
+      for (const name of terms.resources) expect(await client.pttl(`lock:${name}`)).toBeGreaterThan(60_000);
+      await expect(extend(extendRequest("alice", { ...extension, fence: 6 }))).rejects.toThrow("OOM");
+      await expect(extend(extendRequest("bob", { resources: ["s"], rejoin: true }))).rejects.toThrow("OOM");
+      expect(await inspect("r")).toMatchObject({ owner: "alice", fence: 5 });
+      expect(await release(releaseRequest("alice", terms.resources))).toEqual({ released: true });
+    } finally {
+      await client.config("SET", "maxmemory", "0");
+    }
+    expect((await client.keys("*")).sort()).toEqual(before.filter((key) => !key.startsWith("lock:")));
+    expect(await client.get(fence)).toBe("5 2");
+  });
+
+  test("that is out of memory still extends and releases shared claims", async () => {
+    const { acquire, extend, release } = node();
+    const shared = { shared: true, ttlMs: 60_000 };
+    for (const owner of ["alice", "bob"]) await acquire(acquireRequest(owner, shared));
+    await client.config("SET", "maxmemory", "1");
+    try {
+      await expect(acquire(acquireRequest("carol", { ...shared, resources: ["s"] }))).rejects.toThrow("OOM");
+      expect(await extend(extendRequest("alice", { shared: true }))).toEqual({ held: true, fence: 1 });
+      expect(await client.pttl("lock:r")).toBeGreaterThan(60_000);
+      for (const owner of ["alice", "bob"]) expect(await release(releaseRequest(owner))).toEqual({ released: true });
     } finally {
       await client.config("SET", "maxmemory", "0");
     }
@@ -245,8 +354,8 @@ describe("a denial", () => {
     expect(await heldFor(["a", "b", "d", "e"])).toEqual(["d"]);
     expect(await heldFor(["a", "d", "e"], { takeover: "bob" })).toEqual(["e"]);
     expect(await heldFor(["a", "b"], { waiter: "w" })).toEqual(["a"]);
-    expect(await client.zrange(waitingListKey("lock:a"), "0", "-1")).toEqual(["w"]);
-    expect(await client.exists(waitingListKey("lock:b"))).toBe(0);
+    expect(await client.zrange(lockNames("lock:", "a").waitingList, "0", "-1")).toEqual(["w"]);
+    expect(await client.exists(lockNames("lock:", "b").waitingList)).toBe(0);
   });
 
   test("does not name resources that the requesting owner holds", async () => {

@@ -16,7 +16,7 @@ describe("redisNode()", () => {
     [{ keyPrefix: "x" }, "did you mean prefix?"],
     [{ name: 5 }, "name must be a string, not 5"],
     [{ prefix: null }, "prefix must be a string, not null"],
-    [{ fenceTtlMs: "1" }, "fenceTtlMs must be a number, not a string"],
+    [{ fenceTtlMs: 1 }, "fenceTtlMs is not an option of a lock node"],
     [{ wakeUps: 1 }, "wakeUps must be a boolean, not 1"],
     [{ verifyServer: 0 }, "verifyServer must be a boolean, not 0"],
     [{ restartGuardMs: "1" }, "restartGuardMs must be a number, not a string"],
@@ -28,12 +28,10 @@ describe("redisNode()", () => {
   test.each([
     [{ name: "" }, "name must not be empty"],
     [{ prefix: "\udc00" }, "prefix must be well-formed Unicode"],
-    [{ prefix: "holdfast:fence:" }, "prefix must not begin with holdfast:fence:"],
+    [{ prefix: "holdfast:fence:" }, "prefix must not begin with holdfast:fence:: such keys are fence counters"],
+    [{ prefix: "holdfast:sharers:x" }, "prefix must not begin with holdfast:sharers:: such keys are sets of sharers"],
     ...[-1, 1.5, NaN, Infinity].map(
       (restartGuardMs) => [{ restartGuardMs }, "restartGuardMs must be 0 or a positive integer"] as const,
-    ),
-    ...[0, -1, 1.5, NaN, -Infinity, 2 ** 53].map(
-      (fenceTtlMs) => [{ fenceTtlMs }, "fenceTtlMs must be a positive"] as const,
     ),
   ] as [RedisNodeOptions, string][])("throws a RangeError for %o", (options, message) => {
     expect(make(options)).toThrow(RangeError);
@@ -51,13 +49,12 @@ describe("parseOptions()", () => {
     const defaults = {
       name: "n",
       prefix: "lock:",
-      fenceTtlMs: 86_400_000,
       wakeUps: true,
       restartGuardMs: 0,
       verifyServer: true,
     };
     expect(parseOptions({}, "n")).toEqual(defaults);
-    const absent = { name: undefined, prefix: undefined, fenceTtlMs: undefined, wakeUps: undefined };
+    const absent = { name: undefined, prefix: undefined, wakeUps: undefined, restartGuardMs: undefined };
     expect(parseOptions(absent as unknown as RedisNodeOptions, "n")).toEqual(defaults);
   });
 });

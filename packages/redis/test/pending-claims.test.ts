@@ -15,7 +15,10 @@ afterEach(() => {
 
 /** Creates an operation. Its resources do not matter here. */
 function recordOf(name: OperationRecord["name"]): OperationRecord {
-  return { name, resources: ["r"], keys: ["lock:r"], words: [], read: (answer) => answer };
+  return {
+    ...{ name, resources: ["r"], firstKey: "lock:r", commonKey: "lock:r", lockScriptKeys: () => [], fields: [] },
+    ...{ lockScriptFields: [], fenceHint: undefined, epoch: undefined, read: (answer: unknown) => answer },
+  };
 }
 
 /** Creates the claims of a node, whose connection can be lost. */

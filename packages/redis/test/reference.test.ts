@@ -14,13 +14,18 @@ import { acquireRequest, extendRequest, longMs, releaseRequest } from "@holdfast
 import { fuzzSeed } from "@holdfast/testkit";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { redisNode } from "../src/index.ts";
+import { floorScriptSource } from "../src/floor/floor-script.ts";
+import { lockNames, redisNode } from "../src/index.ts";
 import { channelPrefix } from "../src/keys.ts";
 import { connectionOver, startBench } from "./connection.ts";
 
 /*
- * Random histories of exclusive and shared requests and of floors, which a node on a server and the memory node, the
+ * Random histories of exclusive and shared requests and of epochs, which a node on a server and the memory node, the
  * reference, answer alike. They also name the same waiters, and their scans find the same.
+ *
+ * Floors are left out: a floor raises all counters of a server, so extensions, inspections and scans see it there, and
+ * the memory node keeps it apart. `floor.test.ts` tests them. For the same reason the resources of a history have
+ * different counters.
  */
 
 const { client } = await startBench();
@@ -100,8 +105,8 @@ const anyStep: fc.Arbitrary<Step> = fc.oneof(
   {
     weight: 1,
     arbitrary: fc
-      .record({ floor: fc.constantFrom(0, 5, 25, 50), epoch: fc.constantFrom(0, 0, 0, 1, 2) })
-      .map((floor): Step => ({ do: "raise", request: { ...floor, timeoutMs: longMs } })),
+      .constantFrom(0, 1, 1, 2, 3)
+      .map((epoch): Step => ({ do: "raise", request: { floor: 0, epoch, timeoutMs: longMs } })),
   },
   { weight: 1, arbitrary: fc.record({ do: fc.constant("inspect" as const), resource: fc.constantFrom(...resources) }) },
 );
@@ -179,15 +184,40 @@ async function scanned({ scan }: FloorNode): Promise<string> {
   ]);
 }
 
-let histories = 0;
+let prefixes = 0;
+
+/** Returns the prefix of a history, with which each resource has a counter of its own. */
+function newPrefix(): string {
+  const prefix = `history ${++prefixes}:`;
+  return new Set(fenceKeysOf(prefix)).size === resources.length ? prefix : newPrefix();
+}
+
+function fenceKeysOf(prefix: string): string[] {
+  return resources.map((resource) => lockNames(prefix, resource).fence);
+}
+
+/** Returns a node whose `raiseFloor` raises only the counters of the resources, as raising all takes too long. */
+function nodeOnServer(prefix: string): FloorNode {
+  const node = redisNode(connectionOver(client), { prefix, wakeUps: false, verifyServer: false });
+  return {
+    ...node,
+    async raiseFloor({ floor, epoch }) {
+      const keys = fenceKeysOf(prefix);
+      const reply = await client.eval(floorScriptSource, keys.length, ...keys, "1", "raise", floor, epoch);
+      const lowestEpoch = (reply as unknown[])[5];
+      return { floor: 0, epoch: Number(lowestEpoch) };
+    },
+  };
+}
 
 /** Plays a history on both nodes. Returns the first difference, or undefined if there is none, or if it took too long. */
 async function differenceIn(
   steps: readonly Step[],
   listen: (prefix: string) => Promise<Heard>,
 ): Promise<string | undefined> {
-  const prefix = `history ${++histories}:`;
-  const node = redisNode(connectionOver(client), { prefix, wakeUps: false, verifyServer: false }) as FloorNode;
+  await client.flushall();
+  const prefix = newPrefix();
+  const node = nodeOnServer(prefix);
   const reference = memoryNode() as MemoryNode & FloorNode;
   const heard = await listen(prefix);
   const expected: string[] = [];

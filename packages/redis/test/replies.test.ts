@@ -1,5 +1,6 @@
 import { acquireRequest, extendRequest, releaseRequest } from "@holdfast/redis-testkit/requests";
 import { describe, expect, test } from "vitest";
+import { commonScriptSha, commonScriptSource } from "../src/common/common-script.ts";
 import { type RedisNodeOptions, redisNode } from "../src/index.ts";
 import { connectionOver, startBench } from "./connection.ts";
 
@@ -21,7 +22,8 @@ function distorted(distort: (answers: unknown[]) => unknown[]) {
 }
 
 const nonsense = [undefined, null, true, "", "x", 1.5, NaN, 2 ** 53, "9007199254740993", {}, [], [1], ["x"], [null, 1]];
-const noGrant = [-1, "-1"];
+/** To the answer -1, the operation goes to the lock script, which never gives it. */
+const noGrant = [-1, "-1", -2];
 const noDenial = [
   ["denied"],
   ["denied", -2, 0],
@@ -37,7 +39,7 @@ const noDenial = [
 ];
 const noRecovery = [["recovering"], ["recovering", 0], ["recovering", -2], ["recovering", "x"], ["recovering", 1.5]];
 const noEpoch = [["epoch"], ["epoch", 0], ["epoch", -1], ["epoch", "x"], ["epoch", null]];
-const view: readonly unknown[] = ["a", 1, 1, 0, 0];
+const view: readonly unknown[] = ["a", 1, 1, 0];
 
 describe("an answer that the script never gives", () => {
   test.each(
@@ -65,13 +67,12 @@ describe("an answer that the script never gives", () => {
 
   test.each(
     [
-      ...[...nonsense, 1, view.slice(0, 4), [...view, 0]],
+      ...[...nonsense, 1, view.slice(0, 3), [...view, 0]],
       ...[[], ["alice"], ["alice", -1], [1, 1], ["alice", 1, "bob"]].map((sharers) => [...view, sharers]),
       ...[1, undefined, {}].map((owner) => view.with(0, owner)),
       ...["x", null, 1.5].map((remainingMs) => view.with(1, remainingMs)),
       ...[-1, null, "x"].map((fence) => view.with(2, fence)),
       ...["x", null, -2].map((recoveringMs) => view.with(3, recoveringMs)),
-      ...["x", null, -1].map((floor) => view.with(4, floor)),
     ].map((each) => [each]),
   )("%j makes inspect() reject", async (answer) => {
     const { inspect } = distorted(() => [answer]);
@@ -89,6 +90,43 @@ describe("the answer 0 to acquire()", () => {
     const { acquire } = distorted(() => [0]);
     const answer = acquire(acquireRequest("alice", { fenceHint }));
     await expect(answer).rejects.toThrow("which is not an answer of the lock script");
+  });
+});
+
+describe("the answer -1 of the common script", () => {
+  test("sends the operation to the lock script, and only that one", async () => {
+    const connection = connectionOver(client);
+    const sent: string[][] = [];
+    const { acquire, release } = redisNode(
+      {
+        ...connection,
+        async runScript(command, script, call) {
+          const isCommon = script === commonScriptSha || script === commonScriptSource;
+          const words = call.keysAndArguments().slice(call.keyCount).map(String);
+          if (command === "EVALSHA") sent.push([isCommon ? "common" : "lock", ...words.slice(1)]);
+          const reply = (await connection.runScript(command, script, call)) as unknown[];
+          return isCommon ? reply.with(2, -1) : reply;
+        },
+      },
+      { verifyServer: false },
+    );
+    await node().release(releaseRequest("warm-up"));
+    await node().inspect("warm-up");
+    const answers = [
+      acquire(acquireRequest("alice", { resources: ["a"] })),
+      release(releaseRequest("nobody", ["b"])),
+      acquire(acquireRequest("carol", { resources: ["c"] })),
+    ];
+    expect(await Promise.all(answers)).toEqual([
+      { granted: true, fence: 1 },
+      { released: false },
+      { granted: true, fence: 1 },
+    ]);
+    expect(sent.map(([script, marks]) => [script, marks])).toEqual([
+      ["common", "..."],
+      ["lock", "."],
+    ]);
+    expect(sent[1]?.slice(3)).toEqual(["release", "1", "nobody", "1", ""]);
   });
 });
 
@@ -127,6 +165,7 @@ describe("the reply to several operations", () => {
 
   /** Returns the outcomes of a claim, a release and another claim that share a reply. */
   async function outcomes(distort: (reply: unknown[]) => unknown[]): Promise<unknown[]> {
+    await client.flushall();
     await node().release(releaseRequest("warm-up"));
     const connection = connectionOver(client);
     const { acquire, release } = redisNode(
@@ -159,8 +198,8 @@ describe("the reply to several operations", () => {
   test("with one invalid answer makes only that operation reject", async () => {
     const first = { granted: true, fence: 1 };
     const refused = expect.stringMatching(nonsenseAnswered);
-    expect(await outcomes((reply) => reply.with(0, -1))).toEqual([refused, { released: false }, first]);
-    expect(await outcomes((reply) => reply.with(1, -1))).toEqual([first, refused, { granted: true, fence: 1 }]);
+    expect(await outcomes((reply) => reply.with(0, -2))).toEqual([refused, { released: false }, first]);
+    expect(await outcomes((reply) => reply.with(1, -2))).toEqual([first, refused, { granted: true, fence: 1 }]);
   });
 
   test("with one error makes only that operation reject, with its message", async () => {

@@ -1,12 +1,15 @@
 import { createHash } from "node:crypto";
+import { basename } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type BrokenNode, describeBrokenNodes, type LockNodeSubject } from "@holdfast/conformance";
-import { acquireRequest, extendRequest, releaseRequest } from "@holdfast/redis-testkit/requests";
+import { acquireRequest, extendRequest, longMs, releaseRequest } from "@holdfast/redis-testkit/requests";
 import { fuzzSeed, startRedisServer } from "@holdfast/testkit";
 import { compactLua, joinLua, type LuaEdit } from "@holdfast/testkit/lua";
 import fc from "fast-check";
 import { Redis } from "ioredis";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { commonScriptSha, commonScriptSource } from "../src/common/common-script.ts";
+import { floorScriptSha, floorScriptSource } from "../src/floor/floor-script.ts";
 import { type RedisConnection, type RedisNode, redisNode } from "../src/index.ts";
 import { lockScriptSha, lockScriptSource } from "../src/lock-script.ts";
 import { connectionOver } from "./connection.ts";
@@ -34,7 +37,7 @@ async function subjectOver(wrap: Wrap = (connection) => connection): Promise<Loc
   return { node, rival, close: async () => {} };
 }
 
-/** Checks that the script runs: one with a syntax error would fail every test and prove nothing. */
+/** Checks that the scripts run: one with a syntax error would fail every test and prove nothing. */
 async function expectWorkingScript(node: RedisNode): Promise<void> {
   const resources = ["at first sight"];
   expect(await node.acquire(acquireRequest("alice", { resources }))).toMatchObject({ granted: true });
@@ -43,25 +46,35 @@ async function expectWorkingScript(node: RedisNode): Promise<void> {
   await node.inspect("at first sight");
   await node.release(releaseRequest("alice", resources));
   await node.extend(extendRequest("bob", { resources, rejoin: true }));
+  await node.scan({ timeoutMs: longMs });
 }
 
-const mainFile = fileURLToPath(new URL("../src/lua/lock.lua", import.meta.url));
+/** The scripts of a node, with their main files. */
+const scripts = [
+  { main: "lua/lock.lua", source: lockScriptSource, sha: lockScriptSha },
+  { main: "common/common.lua", source: commonScriptSource, sha: commonScriptSha },
+  { main: "floor/floor.lua", source: floorScriptSource, sha: floorScriptSha },
+] as const;
 
-/** Returns the script with a fault edited into it. */
-function edited(edits: readonly LuaEdit[]): string {
-  return compactLua(joinLua(mainFile, edits));
+/** Returns a script with those of the faults edited into it that are in its files. */
+function edited(main: string, edits: readonly LuaEdit[]): string {
+  const mainOf = (file: string) => scripts.find((script) => basename(script.main) === file)?.main ?? "lua/lock.lua";
+  const mainFile = fileURLToPath(new URL(`../src/${main}`, import.meta.url));
+  const own = edits.filter(({ file }) => mainOf(file) === main);
+  return compactLua(joinLua(mainFile, own));
 }
 
-/** Returns a connection that sends another script instead of the right one. */
-function withScript(source: string): Wrap {
-  const sha = createHash("sha1").update(source).digest("hex");
+/** Returns a connection that sends each script with the faults. */
+function withEdits(edits: readonly LuaEdit[]): Wrap {
+  const faulty = new Map<string, string>();
+  for (const { main, source, sha } of scripts) {
+    const other = edited(main, edits);
+    faulty.set(source, other);
+    faulty.set(sha, createHash("sha1").update(other).digest("hex"));
+  }
   return (connection) => ({
     ...connection,
-    runScript(command, script, call) {
-      const isLockScript = script === lockScriptSha || script === lockScriptSource;
-      const other = command === "EVAL" ? source : sha;
-      return connection.runScript(command, isLockScript ? other : script, call);
-    },
+    runScript: (command, script, call) => connection.runScript(command, faulty.get(script) ?? script, call),
   });
 }
 
@@ -72,15 +85,16 @@ let lastLook: Promise<string | null> = Promise.resolve(null);
  * so that several clients are certain to find the resource free.
  */
 function inTwoSteps(connection: RedisConnection): RedisConnection {
-  const blind = withScript(edited(blindClaims))(connection);
+  const blind = withEdits(blindClaims)(connection);
   return {
     ...connection,
     async runScript(command, script, call) {
       const words = call.keysAndArguments().map(String);
-      const [callId, marks = "", , , ...records] = words.slice(call.keyCount);
-      // The short form of an acquire: its name, the owner and four other fields.
-      const areClaims = records.every((word, index) => index % 6 !== 0 || word === "acquire-one");
-      if (!areClaims) return connection.runScript(command, script, call);
+      const [callId, marks = "", ...records] = words.slice(call.keyCount);
+      // An acquire of the common script: its name, the owner and three other fields.
+      const areClaims = records.every((word, index) => index % 5 !== 0 || word === "acquire");
+      const isCommon = script === commonScriptSha || script === commonScriptSource;
+      if (!isCommon || !areClaims) return connection.runScript(command, script, call);
       const look = client.get(call.firstKey);
       lastLook = look;
       const holder = await look;
@@ -96,7 +110,7 @@ const brokenNodes: readonly BrokenNode[] = [
   ...[...nodeMutants, ...sharingMutants].map(({ fault, caughtBy, edits }) => ({
     fault,
     caughtBy,
-    create: () => subjectOver(withScript(edited(edits))),
+    create: () => subjectOver(withEdits(edits)),
   })),
   {
     fault: "looks who holds the resource in one call, and claims it in another",
@@ -118,11 +132,14 @@ describe("random histories", () => {
   afterAll(() => subscriber.disconnect());
 
   test.each(pathMutants)("catch a script that $fault", async ({ edits }) => {
-    const sha = (await client.script("LOAD", edited(edits))) as string;
+    const [lockSha, commonSha] = (await Promise.all(
+      scripts.slice(0, 2).map(({ main }) => client.script("LOAD", edited(main, edits))),
+    )) as [string, string];
+    const stage = { client, subscriber, lockSha, commonSha, isCluster: false };
     let difference: string | undefined;
     const outcome = await fc.check(
       fc.asyncProperty(anyHistory, async (history) => {
-        difference = await differenceIn(history, { client, subscriber, sha });
+        difference = await differenceIn(history, stage);
         return difference === undefined;
       }),
       { numRuns: 4 * historyCount, seed: fuzzSeed, endOnFailure: true },
@@ -130,7 +147,7 @@ describe("random histories", () => {
     expect(outcome.failed).toBe(true);
 
     // A script with a syntax error would also differ.
-    expect(difference).toMatch(/ in general, (short|alone) /);
+    expect(difference).toMatch(/ in general, (common|batch) /);
     expect(difference).not.toMatch(/attempt to|user_script/);
   });
 });
@@ -138,9 +155,9 @@ describe("random histories", () => {
 test("broken scripts are listed in docs/generated/broken-lock-scripts.md (vitest -u writes the page)", async () => {
   const heading = `# Broken lock scripts that tests catch
 
-Each one is the script of \`@holdfast/redis\` with one fault edited into its Lua files, run on a real server. The test beside it
-passes for the correct script and must fail for the broken one: a test of the conformance suite, or the comparison of random
-histories, which the short and the general path of the script, and calls of single operations, must play alike.
+Each one is a node of \`@holdfast/redis\` with one fault edited into the Lua files of its scripts, run on a real server. The
+test beside it passes for the correct scripts and must fail for the broken ones: a test of the conformance suite, or the
+comparison of random histories, which the lock script and the common script, in one call or in several, must play alike.
 \`script-mutants.test.ts\` generates this page: do not edit it by hand.`;
   const shownByHistories = pathMutants.map(({ fault }) => ({ fault, caughtBy: "the comparison of random histories" }));
   const rows = [...brokenNodes, ...shownByHistories].map(

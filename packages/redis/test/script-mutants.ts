@@ -1,9 +1,10 @@
 import type { LuaEdit } from "@holdfast/testkit/lua";
 
-/** The lock script with a fault edited into its Lua files. */
+/** The scripts with a fault edited into their Lua files. */
 export interface ScriptMutant {
   /** The fault, completing "a node that …". */
   readonly fault: string;
+  /** A fault of a node is in both scripts, as either would hide that of the other. */
   readonly edits: readonly LuaEdit[];
 }
 
@@ -13,31 +14,47 @@ export interface NodeMutant extends ScriptMutant {
   readonly caughtBy: string;
 }
 
-/** Returns edits of both paths of acquire. */
-function inAcquires(from: [short: string, general: string], to: [short: string, general: string]): readonly LuaEdit[] {
+/** Returns edits of the acquires of both scripts. */
+function inAcquires(
+  from: [common: string, general: string],
+  to: [common: string, general: string],
+): readonly LuaEdit[] {
   return [
-    { file: "acquire-one.lua", from: from[0], to: to[0] },
+    { file: "common.lua", from: from[0], to: to[0] },
     { file: "acquire.lua", from: from[1], to: to[1] },
   ];
 }
 
-const shortClaim = "call('SET', lockKey, owner, 'PX', ttlMs)";
+const commonClaim = "call('SET', lock, owner, 'NX', 'PX', ttlMs)";
 const claim = "call('SET', KEYS[i], owner, 'PX', ttlMs)";
-const claims: [string, string] = [shortClaim, claim];
-const clamps: [string, string] = ["math.min(hint, latestHint())", "math.min(tonumber(fenceHint), latestHint())"];
-const advance = "highest + 1)";
-const advanceInExtend = "highest + (joined == count and 0 or 1)";
-const isHeld = "local isHeld = mine == count";
-const whereDenied = "if retryAfterMs and not isResent then return";
-const denial = "return { 'denied', retryAfterMs, held, heldBy }, sharings end";
-const raise = "raiseCounters(before, count, counters, fence, fenceHint, keepMs, joins and isMarked)";
-const raiseInExtend = "raiseCounters(before, count, counters, fence, atLeast, keepMs, isVoteDoubtful)";
+const claims: [string, string] = [commonClaim, claim];
+const commonHint = "local fence = hint\n";
+const hints: [string, string] = [commonHint, "limited(fenceHint, highest)"];
+const isLimited = "if fence > highest + 3600000000 then";
+const limit = "hint <= highest + 3600000000 and hint or math.min(hint, nowUs() + 86400000000)";
+const commonAdvance = "math.max(fence, highest + 1)";
+const advances: [string, string] = [commonAdvance, "highest + 1)\n"];
+const advanceInExtend = "highest + (joins and 0 or 1)";
+const isHeld = "isHeld = isHeld and isMine";
+const isLost = "if not isHeld and not (isFree and rejoin == '1') then return 0 end";
+const whereDenied = "if retryAfterMs then return { 'denied', retryAfterMs, held, heldBy } end";
+const commonDenial = "return ms < 0 and -1 or { 'denied', ms, 1, holder }";
+const commonRaise = "call('SET', counter, text .. suffix)";
+const raise = "raiseCounters(first, last, counters, fence, fenceHint, joins and isMarked)";
+const raises: [string, string] = [commonRaise, raise];
+const raiseInExtend = "raiseCounters(first, last, counters, fence, atLeast, isVoteDoubtful)";
+const raised = "math.max(number, counter.number)";
+const joins = "joins = joins and highest > 0";
+const epochRefusals: [string, string] = [
+  "if math.abs(epoch - nodeEpoch) > 1 then return { 'epoch', nodeEpoch } end",
+  "if nodeEpoch then return { 'epoch', nodeEpoch } end",
+];
 
 /** Claims without checking the holder, for a node that checks in another call. */
-export const blindClaims: readonly LuaEdit[] = [
-  { file: "acquire-one.lua", from: "if try('GET', lockKey) then return nil end", to: "" },
-  { file: "acquire.lua", from: whereDenied, to: "if false then return" },
-];
+export const blindClaims: readonly LuaEdit[] = inAcquires(
+  [commonClaim, whereDenied],
+  [commonClaim.replace("'NX', ", ""), ""],
+);
 
 /** Faults in the script that the conformance suite catches. */
 export const nodeMutants: readonly NodeMutant[] = [
@@ -45,11 +62,7 @@ export const nodeMutants: readonly NodeMutant[] = [
     fault: "releases claims of any owner",
     caughtBy: "release() leaves another owner's claim and counter alone",
     edits: [
-      {
-        file: "release-one.lua",
-        from: "if holder ~= owner then",
-        to: "if not holder then",
-      },
+      { file: "common.lua", from: "if holder ~= owner then", to: "if not holder then" },
       { file: "release.lua", from: "local isFree = holder == owner", to: "local isFree = holder" },
     ],
   },
@@ -58,69 +71,67 @@ export const nodeMutants: readonly NodeMutant[] = [
     caughtBy: "release() keeps the counter",
     edits: [
       {
-        file: "release-one.lua",
-        from: "call('DEL', lockKey)",
-        to: "call('DEL', lockKey, 'holdfast:fence:{' .. lockKey .. '}')",
+        // The tag of the slot and the prefix of the test are in the name of the waiting list.
+        file: "common.lua",
+        from: "call('DEL', lock)",
+        to: "call('DEL', lock, 'holdfast:fence:' .. string.match(list, '{%a+}[^:]*:'))",
       },
-      {
-        file: "release.lua",
-        from: "call('DEL', key)",
-        to: "call('DEL', key, 'holdfast:fence:{' .. key .. '}')",
-      },
+      { file: "release.lua", from: "call('DEL', key)", to: "call('DEL', key, KEYS[i + 1])" },
     ],
   },
   {
     fault: "keeps the counter no longer than the claim",
     caughtBy: "the fence of a grant is one more than the counter, after an expiry",
-    edits: [
-      ...inAcquires(
-        ["highest, lifeMs = 0, keepMs", raise],
-        ["highest, lifeMs = 0, ttlMs", raise.replace("keepMs", "ttlMs")],
-      ),
-      { file: "extend.lua", from: raiseInExtend, to: raiseInExtend.replace("keepMs", "ttlMs") },
-    ],
+    edits: inAcquires(raises, [
+      commonRaise.replace("suffix", "suffix, 'PX', ttlMs"),
+      `${raise} for i = first + 1, last + 1, 4 do call('PEXPIRE', KEYS[i], ttlMs) end`,
+    ]),
   },
   {
     fault: "does not write the counter of a grant",
     caughtBy: "the fence of a grant is one more than the counter, after a release by either client",
-    edits: [
-      { file: "acquire-one.lua", from: "call('SET', fenceKey, value)", to: "" },
-      { file: "acquire-one.lua", from: "call('SET', fenceKey, value, 'PX', lifeMs)", to: "" },
-      { file: "acquire.lua", from: raise, to: "" },
-    ],
+    edits: inAcquires(raises, ["", ""]),
   },
   {
     fault: "does not advance the counter in a grant",
     caughtBy: "the fence of a grant is one more than the counter, after a release by either client",
-    edits: inAcquires([advance, advance], ["highest)", "highest)"]),
+    edits: inAcquires(advances, ["math.max(fence, highest)", "highest)\n"]),
   },
   {
     fault: "counts each of several resources separately",
     caughtBy: "the fence of several resources is one more than their highest counter, for each of them",
+    edits: [{ file: "fence-counters.lua", from: raised, to: "math.max(counter.number + 1, tonumber(printed))" }],
+  },
+  {
+    fault: "raises the counter of only the first of several resources",
+    caughtBy: "the fence of several resources is one more than their highest counter, for each of them",
     edits: [
       {
         file: "fence-counters.lua",
-        from: "math.max(number, counters[i])",
-        to: "math.max(counters[i] + 1, tonumber(printed))",
+        from: "for i = first + 1, last + 1, 4 do\n    local counter",
+        to: "for i = first + 1, first + 1, 4 do\n    local counter",
       },
     ],
   },
   {
     fault: "ignores the hint",
     caughtBy: "the fence is exactly the hint if that is above the counter",
-    edits: inAcquires(clamps, ["1", "1"]),
+    edits: inAcquires(hints, ["local fence = 1\n", "1"]),
   },
   {
     fault: "accepts any hint, however far ahead of its clock",
     caughtBy: "a hint is limited to a day ahead of the store's clock, or of the adapter's",
-    edits: inAcquires(clamps, ["hint", "tonumber(fenceHint)"]),
+    edits: [
+      { file: "common.lua", from: isLimited, to: "if false then" },
+      { file: "fence-counters.lua", from: limit, to: "hint" },
+    ],
   },
   {
     fault: "keeps only fourteen digits of a counter, as Lua prints numbers",
     caughtBy: "the fence is exactly the hint if that is the time in microseconds",
     edits: [
       {
-        file: "acquire-one.lua",
+        file: "common.lua",
         from: "fence == hint and fenceHint or string.format('%.0f', fence)",
         to: "tostring(fence)",
       },
@@ -134,7 +145,7 @@ export const nodeMutants: readonly NodeMutant[] = [
   {
     fault: "accepts a raise although the counter is already higher",
     caughtBy: "extend() of a held claim with a fence below the counter returns the unchanged counter",
-    edits: [{ file: "fence-counters.lua", from: "math.max(number, counters[i])", to: "number" }],
+    edits: [{ file: "fence-counters.lua", from: raised, to: "number" }],
   },
   {
     fault: "does not raise the counter in an extension",
@@ -149,28 +160,28 @@ export const nodeMutants: readonly NodeMutant[] = [
   {
     fault: "rejoins in an extension that must not rejoin",
     caughtBy: "extend() without rejoin of a resource never claimed changes nothing",
-    edits: [{ file: "extend.lua", from: "(others > 0 or not mayRejoin)", to: "others > 0" }],
+    edits: [{ file: "extend.lua", from: isLost, to: "if not isHeld and not isFree then return 0 end" }],
   },
   {
     fault: "rejoins a resource that another owner holds",
     caughtBy: "extend() of another owner's claim returns not held, and changes neither claim nor counter",
-    edits: [{ file: "extend.lua", from: "(others > 0 or not mayRejoin)", to: "not mayRejoin" }],
+    edits: [{ file: "extend.lua", from: isLost, to: "if not isHeld and rejoin == '0' then return 0 end" }],
   },
   {
     fault: "extends claims of any owner",
     caughtBy: "extend() of another owner's claim returns not held, and changes neither claim nor counter",
-    edits: [{ file: "extend.lua", from: isHeld, to: "local isHeld = mine + others == count" }],
+    edits: [{ file: "extend.lua", from: isHeld, to: "isHeld = isHeld and (isMine or holder ~= false)" }],
   },
   {
     fault: "treats a claim on some of several resources as a claim on all",
     caughtBy:
       "extend() without rejoin returns not held and changes nothing if the owner holds only some of the resources",
-    edits: [{ file: "extend.lua", from: isHeld, to: "local isHeld = mine > 0" }],
+    edits: [{ file: "extend.lua", from: isHeld, to: "isHeld = i > first and isHeld or isMine" }],
   },
   {
     fault: "rejoins although the claim is held",
     caughtBy: "extend() with rejoin of a held claim does not advance the counter, however often it is sent",
-    edits: [{ file: "extend.lua", from: isHeld, to: `${isHeld} and not mayRejoin` }],
+    edits: [{ file: "extend.lua", from: isLost, to: `isHeld = isHeld and rejoin == '0' ${isLost}` }],
   },
   {
     fault: "sets no ttl in an extension",
@@ -189,42 +200,56 @@ export const nodeMutants: readonly NodeMutant[] = [
       {
         file: "acquire.lua",
         from: whereDenied,
-        to: `if retryAfterMs and not isResent then
-          for i = before + 1, before + count do if not get(KEYS[i]) then ${claim} end end
-          return`,
+        to: `if retryAfterMs then for i = first, last, 4 do if not get(KEYS[i]) then ${claim} end end end ${whereDenied}`,
       },
     ],
   },
   {
     fault: "advances the counter for a claim that it denies",
     caughtBy: "acquire() changes neither holder, ttl nor counter when it is denied",
-    edits: [
-      {
-        file: "acquire.lua",
-        from: whereDenied,
-        to: whereDenied.replace("return", "call('INCR', KEYS[before + count + 1]) return"),
-      },
-    ],
+    edits: inAcquires(
+      [commonDenial, whereDenied],
+      [
+        `call('INCR', counter) ${commonDenial}`,
+        `if retryAfterMs then call('INCR', KEYS[first + 1]) end ${whereDenied}`,
+      ],
+    ),
   },
   {
     fault: "answers with an error where it should deny",
     caughtBy: "acquire() denies a resource that another owner holds, through either client",
-    edits: [{ file: "acquire.lua", from: denial, to: "error({ err = 'ERR it is locked' }) end" }],
+    edits: inAcquires(
+      [commonDenial, whereDenied],
+      ["error({ err = 'ERR it is locked' })", "if retryAfterMs then error({ err = 'ERR it is locked' }) end"],
+    ),
   },
   {
     fault: "takes over from any holder",
     caughtBy: "acquire() with takeover from an owner that does not hold the resource is denied",
-    edits: [{ file: "acquire.lua", from: "holder ~= takeover", to: "not takeover" }],
+    edits: [
+      {
+        file: "acquire.lua",
+        from: "elseif holder and holder ~= takeover then",
+        to: "elseif holder and not takeover then",
+      },
+    ],
   },
   {
     fault: "advances the counter for a resent request",
     caughtBy: "acquire() resent by the holder grants again with the same fence, whatever its hint",
-    edits: [{ file: "acquire.lua", from: "if isResent then", to: "if false then" }],
+    edits: [
+      { file: "acquire.lua", from: "if isResent then", to: "if false then" },
+      {
+        file: "acquire.lua",
+        from: whereDenied,
+        to: whereDenied.replace("retryAfterMs", "retryAfterMs and not isResent"),
+      },
+    ],
   },
   {
     fault: "denies a resent request",
     caughtBy: "acquire() resent by the holder grants again with the same fence, whatever its hint",
-    edits: [{ file: "acquire.lua", from: "local isResent = mine == count", to: "local isResent = false" }],
+    edits: [{ file: "acquire.lua", from: "if isResent then", to: "if false then" }],
   },
   {
     fault: "grants a resent request with the hinted fence",
@@ -234,20 +259,20 @@ export const nodeMutants: readonly NodeMutant[] = [
   {
     fault: "keeps claims until they are released",
     caughtBy: "a claim lasts for at least its ttl, and then the resource is free",
-    edits: inAcquires(claims, ["call('SET', lockKey, owner)", "call('SET', KEYS[i], owner)"]),
+    edits: inAcquires(claims, ["call('SET', lock, owner, 'NX')", "call('SET', KEYS[i], owner)"]),
   },
   {
     fault: "expires claims after a few milliseconds, whatever their ttl",
     caughtBy: "a claim with a long ttl lasts without an extension",
     edits: inAcquires(claims, [
-      shortClaim.replace("ttlMs", "math.min(ttlMs, 5)"),
+      commonClaim.replace("ttlMs", "math.min(ttlMs, 5)"),
       claim.replace("ttlMs", "math.min(ttlMs, 5)"),
     ]),
   },
   {
     fault: "treats milliseconds as seconds",
     caughtBy: "a claim lasts for at least its ttl, and then the resource is free",
-    edits: inAcquires(claims, [shortClaim.replace("PX", "EX"), claim.replace("PX", "EX")]),
+    edits: inAcquires(claims, [commonClaim.replace("PX", "EX"), claim.replace("PX", "EX")]),
   },
   {
     fault: "omits the counter of a free resource from inspect()",
@@ -261,17 +286,36 @@ export const nodeMutants: readonly NodeMutant[] = [
     ],
   },
   {
-    fault: "ignores the floor",
+    fault: "serves clients of every epoch",
+    caughtBy: "acquire() is served if its epoch differs from that of the node by 1 at most, and no other",
+    edits: inAcquires(epochRefusals, ["", ""]),
+  },
+  {
+    fault: "raises only the counters that exist to a floor",
     caughtBy: "acquire() grants one more than the floor if the counter is lower, through either client",
     edits: [
-      { file: "acquire-one.lua", from: "if floor > highest then highest = floor end", to: "" },
-      { file: "acquire.lua", from: "highest = math.max(highest, floor)", to: "" },
+      {
+        file: "floor.lua",
+        from: "if number < floor or nodeEpoch < epoch then",
+        to: "if value and (number < floor or nodeEpoch < epoch) then",
+      },
     ],
   },
   {
-    fault: "ignores the floor for several resources",
-    caughtBy: "acquire() of several resources grants one more than the highest of the floor and their counters",
-    edits: [{ file: "acquire.lua", from: "highest = math.max(highest, floor)", to: "" }],
+    fault: "sets counters to the floor, also higher ones",
+    caughtBy: "acquire() grants one more than the counter if that is not below the floor",
+    edits: [
+      {
+        file: "floor.lua",
+        from: "if number < floor or nodeEpoch < epoch then",
+        to: "if number > 0 and floor > 0 then number = 0 end if true then",
+      },
+    ],
+  },
+  {
+    fault: "sets epochs instead of raising them",
+    caughtBy: "raiseFloor() raises the floor and the epoch each only if it is lower, for both clients",
+    edits: [{ file: "floor.lua", from: "nodeEpoch = math.max(nodeEpoch, epoch)", to: "nodeEpoch = epoch" }],
   },
 ];
 
@@ -369,22 +413,22 @@ export const sharingMutants: readonly NodeMutant[] = [
   inSharers(
     "advances the counter for a claim that joins",
     "acquire() of a shared claim that joins leaves the counter alone, whatever its hint",
-    "shared and joined == count and highest > 0",
-    "false",
+    joins,
+    "joins = false",
     "acquire.lua",
   ),
   inSharers(
     "does not advance the counter for a shared claim that joins nobody",
     "acquire() of a shared claim advances the counter if it joins nobody, as any grant does",
-    "shared and joined == count and highest > 0",
-    "shared and highest > 0",
+    joins,
+    "joins = shared and highest > 0",
     "acquire.lua",
   ),
   inSharers(
     "does not advance the counters of several resources of which one is joined",
     "acquire() that joins sharers on only some of several resources advances the counter of each",
-    "shared and joined == count and highest > 0",
-    "shared and joined > 0 and highest > 0",
+    "joins = joins and sharing and sharing:longestOf(owner, takeover)",
+    "joins = shared and (i > first and joins or sharing and sharing:longestOf(owner, takeover))",
     "acquire.lua",
   ),
   inSharers(
@@ -404,8 +448,8 @@ export const sharingMutants: readonly NodeMutant[] = [
   inSharers(
     "lets a sharer rejoin an exclusive claim",
     "extend() with rejoin changes nothing while another owner holds the resource and either claim is exclusive",
-    "holder and holder ~= owner",
-    "holder and holder ~= owner and not shared",
+    "isFree = isFree and (isMine or isJoined or not holder)",
+    "isFree = isFree and (isMine or isJoined or not holder or shared)",
     "extend.lua",
   ),
   inSharers(
@@ -414,13 +458,18 @@ export const sharingMutants: readonly NodeMutant[] = [
     "if leftMs >= 0 then claims[i] = leftMs",
     "if leftMs then claims[i] = math.max(leftMs, 0)",
   ),
-  inSharers(
-    "names one of several readers that wait",
-    "release() of an exclusive claim removes all waiters of shared requests, and names one of them",
-    "    if #others > 0 then try('ZREMRANGEBYSCORE', list, '-inf', '(0') end\n",
-    "",
-    "waiting-lists.lua",
-  ),
+  {
+    fault: "names one of several readers that wait",
+    caughtBy: "release() of an exclusive claim removes all waiters of shared requests, and names one of them",
+    edits: [
+      { file: "common.lua", from: "    try('ZREMRANGEBYSCORE', list, '-inf', '(0')\n", to: "" },
+      {
+        file: "waiting-lists.lua",
+        from: "    if #others > 0 then try('ZREMRANGEBYSCORE', list, '-inf', '(0') end\n",
+        to: "",
+      },
+    ],
+  },
   inSharers(
     "names readers and writers in the order in which they joined",
     "release() names waiters of shared requests before exclusive ones that joined earlier",
@@ -450,165 +499,140 @@ export const sharingMutants: readonly NodeMutant[] = [
   ),
 ];
 
-/** Returns a mutant of the short path of acquire. */
-function inAcquireOne(fault: string, from: string, to: string): ScriptMutant {
-  return { fault, edits: [{ file: "acquire-one.lua", from, to }] };
+/** Returns a mutant of the common script. */
+function inCommon(fault: string, from: string, to: string): ScriptMutant {
+  return { fault: `${fault} in the common script`, edits: [{ file: "common.lua", from, to }] };
 }
 
-/** Returns a mutant of the short path of release. */
-function inReleaseOne(fault: string, from: string, to: string): ScriptMutant {
-  return { fault, edits: [{ file: "release-one.lua", from, to }] };
+/** Returns a mutant of the lock script. */
+function inGeneral(fault: string, file: string, from: string, to: string): ScriptMutant {
+  return { fault: `${fault} in the lock script`, edits: [{ file, from, to }] };
 }
 
-const lifeOfCounter = "if ms == -1 then lifeMs = '0' elseif ms > tonumber(keepMs) then lifeMs = ms end";
+const counterPattern = "string.match(value.err or value, '^(%d+) ?(%d*)$')";
+const popNext = "try('ZPOPMIN', list)[1], nil";
+const publishNext = "try('PUBLISH', channel, next or '')";
+const isGivenUp = "if string.byte(marks, number) == 120 then";
+const failed = "answer = { 'error', message }";
 
-/** Faults in which the paths of the script differ, or operations of a call affect each other. */
+/** Faults in which the scripts differ, or operations of a call affect each other. */
 export const pathMutants: readonly ScriptMutant[] = [
-  inAcquireOne("claims held resources in the short path", "if try('GET', lockKey) then return nil end", ""),
-  inAcquireOne(
-    "does not read the counter in the short path",
-    "local counter = try('GET', fenceKey)",
-    "local counter = false",
+  inCommon("claims held resources", commonClaim, commonClaim.replace("'NX', ", "")),
+  inCommon("does not read the counter", "try('GET', counter)", "false"),
+  inCommon("accepts any counter as a number", counterPattern, "string.match(value.err or value, '(%d+) ?(%d*)')"),
+  inCommon(
+    "restarts an invalid counter",
+    "if not highest then return -1 end",
+    "highest, nodeEpoch = highest or 0, nodeEpoch or ''",
   ),
-  inAcquireOne(
-    "accepts any counter as a number in the short path",
-    "string.find(counter.err or counter, '^%d+$') and tonumber(counter)",
-    "tonumber(counter)",
+  inCommon("exceeds the largest fence", "if fence >= 2 ^ 53 then return -1 end", ""),
+  inCommon("serves clients of every epoch", epochRefusals[0], ""),
+  inCommon(
+    "serves only clients of its own epoch",
+    "math.abs(epoch - nodeEpoch) > 1",
+    "math.abs(epoch - nodeEpoch) > 0",
   ),
-  inAcquireOne(
-    "restarts an invalid counter in the short path",
-    "if not highest then return nil end",
-    "highest = highest or 0",
-  ),
-  inAcquireOne("exceeds the largest fence in the short path", "if highest >= fenceMax then return nil end", ""),
-  inAcquireOne("ignores the floor in the short path", "if floor > highest then highest = floor end", ""),
-  inAcquireOne("serves clients of every epoch in the short path", "if refusal then return refusal end", ""),
-  inAcquireOne("accepts any hint in the short path", clamps[0], "hint"),
-  inAcquireOne("ignores the hint in the short path", clamps[0], "1"),
-  inAcquireOne("does not advance the counter in the short path", advance, "highest)"),
-  inAcquireOne("always resets the ttl of a counter in the short path", lifeOfCounter, ""),
-  inAcquireOne(
-    "sets a ttl, in the short path, on a counter without one",
-    "if ms == -1 then lifeMs = '0' elseif ms >",
-    "if ms >",
-  ),
-  inAcquireOne(
-    "shortens the ttl of a counter in the short path",
-    "elseif ms > tonumber(keepMs) then lifeMs = ms end",
-    "end",
-  ),
-  inAcquireOne(
-    "sets a ttl, in the short path, on a counter that is kept forever",
-    "if keepMs == '0' or lifeMs == '0' then",
-    "if lifeMs == '0' then",
-  ),
-  inAcquireOne(
-    "keeps only fourteen digits of a counter in the short path",
-    "string.format('%.0f', fence)",
-    "tostring(fence)",
-  ),
-  inAcquireOne(
-    "replies in the short path with a number that clients read inexactly",
-    "return fence < 2 ^ 52 and fence or value",
+  inCommon("ignores the epoch of a counter", "if nodeEpoch ~= '' then", "if false then"),
+  inCommon("drops the epoch of a counter", "text .. suffix", "text"),
+  inCommon("accepts any hint", isLimited, "if false then"),
+  inCommon("limits hints that are close to the counter", isLimited, "if true then"),
+  inCommon("ignores the hint", commonHint, "local fence = 1\n"),
+  inCommon("does not advance the counter", commonAdvance, "math.max(fence, highest)"),
+  inCommon("does not write the counter", commonRaise, ""),
+  inCommon("keeps only fourteen digits of a counter", "string.format('%.0f', fence)", "tostring(fence)"),
+  inCommon(
+    "replies with a number that clients read inexactly",
+    "return fence < 2 ^ 52 and fence or text",
     "return fence",
   ),
-  inAcquireOne(
-    "replies to every grant of the short path as if it had the hinted fence",
+  inCommon(
+    "replies to every grant as if it had the hinted fence",
     "if fence == hint then return 0 end",
     "do return 0 end",
   ),
-  inAcquireOne("keeps claims of the short path forever", shortClaim, "call('SET', lockKey, owner)"),
-  {
-    fault: "writes a claim before its counter in the short path",
-    edits: [
-      { file: "acquire-one.lua", from: shortClaim, to: "" },
-      {
-        file: "acquire-one.lua",
-        from: "local hint = tonumber(fenceHint)",
-        to: `local hint = tonumber(fenceHint) ${shortClaim}`,
-      },
-    ],
-  },
-  inReleaseOne("releases claims of any owner in the short path", "if holder ~= owner then", "if not holder then"),
-  inReleaseOne("ends no shared claim in the short path of release", "then return nil end", "then return 0 end"),
-  inReleaseOne(
-    "names only one waiter of shared requests in the short path",
-    "if next and string.byte(next) == 255 then return nil, first end",
+  inCommon("keeps claims forever", commonClaim, "call('SET', lock, owner, 'NX')"),
+  inCommon("denies a claim of its own owner", "holder == owner or ", ""),
+  inCommon("names the value of another program", " or not string.find(holder, string.rep('%x', 32) .. '%.?%d*$')", ""),
+  inCommon("names a long value", "#holder >= 512 or ", ""),
+  inCommon("names nobody in a denial", commonDenial, "return ms < 0 and -1 or { 'denied', ms, 1 }"),
+  inCommon("releases claims of any owner", "if holder ~= owner then", "if not holder then"),
+  inCommon("ends no shared claim", "holder.err or string.byte(holder, 16) == 255", "holder.err"),
+  inCommon("frees nothing, and replies that it did", "call('DEL', lock)", ""),
+  inCommon("replies that it freed nothing", "{ 'next', next } or 1", "{ 'next', next } or 0"),
+  inCommon("names no waiter", popNext, "nil, nil"),
+  inCommon("keeps the named waiter in the list", popNext, "try('ZRANGE', list, 0, 0)[1], nil"),
+  inCommon("omits the named waiter from the reply", "return next and { 'next', next } or 1", "return 1"),
+  inCommon("publishes nothing", publishNext, ""),
+  inCommon("omits the next waiter from the message", publishNext, "try('PUBLISH', channel, '')"),
+  inCommon(
+    "keeps the other waiters of shared requests in the list",
+    "    try('ZREMRANGEBYSCORE', list, '-inf', '(0')\n",
     "",
   ),
-  inReleaseOne("frees nothing in the short path, and replies that it did", "call('DEL', lockKey)", ""),
-  inReleaseOne("replies that the short path freed nothing", "{ 'next', next } or 1", "{ 'next', next } or 0"),
-  inReleaseOne("names no waiter in the short path", "local next = first[1]", "local next"),
-  inReleaseOne(
-    "keeps, in the short path, the named waiter in the list",
-    "try('ZPOPMIN', list)",
-    "try('ZRANGE', list, 0, 0, 'WITHSCORES')",
+  inCommon("names waiters of shared requests singly", "if others and others[1] then", "if false then"),
+  inCommon(
+    "announces the other waiters of shared requests in a message of nobody",
+    "channel, string.sub(other, 2)",
+    "channel, ''",
   ),
-  inReleaseOne(
-    "omits the named waiter from the reply of the short path",
-    "return next and { 'next', next } or 1",
-    "return 1",
-  ),
-  inReleaseOne(
-    "publishes nothing in the short path",
-    "try('PUBLISH', 'holdfast:released:' .. lockKey, next or '')",
+  inCommon("makes abandoned claims", isGivenUp, "if false then"),
+  {
+    fault: "replies to an operation of the common script as to the previous one",
+    edits: [
+      { file: "common.lua", from: "  local ok, answer\n", to: "" },
+      {
+        file: "common.lua",
+        from: "local at, name = 3, ARGV[3]\n",
+        to: "local at, name = 3, ARGV[3]\nlocal ok, answer\n",
+      },
+    ],
+  },
+  inCommon("ends a call with the first operation that fails", failed, "return { err = message }"),
+
+  inGeneral("claims held resources", "acquire.lua", whereDenied, ""),
+  inGeneral("serves clients of every epoch", "acquire.lua", epochRefusals[1], ""),
+  inGeneral(
+    "drops the epoch of a counter",
+    "fence-counters.lua",
+    "if counter.epoch ~= '' then value = value .. ' ' .. counter.epoch end",
     "",
   ),
-  inReleaseOne("omits the next waiter from the message of the short path", "lockKey, next or '')", "lockKey, '')"),
+  inGeneral("accepts any hint", "fence-counters.lua", limit, "hint"),
+  inGeneral(
+    "limits hints that are close to the counter",
+    "fence-counters.lua",
+    "hint <= highest + 3600000000",
+    "false",
+  ),
+  inGeneral("names no holder", "acquire.lua", "isOwner(by) and by or ''", "''"),
+  inGeneral("makes abandoned claims", "lock.lua", isGivenUp, "if false then"),
+  inGeneral("ends a call with the first operation that fails", "lock.lua", failed, "return { err = message }"),
   {
-    fault: "makes abandoned claims in the short path",
+    fault: "replies to an operation of the lock script as to the previous one",
     edits: [
-      {
-        file: "lock.lua",
-        from: "if name == 'acquire-one' and not anyGivenUp then",
-        to: "if name == 'acquire-one' then",
-      },
+      { file: "lock.lua", from: "  local ok, answer\n", to: "" },
+      { file: "lock.lua", from: "local name = ARGV[4]\n", to: "local name = ARGV[4]\nlocal ok, answer\n" },
     ],
-  },
-  {
-    fault: "replies to an operation with the reply to the previous one",
-    edits: [
-      { file: "lock.lua", from: "local ok, answer, taken, fields, keys\n", to: "" },
-      {
-        file: "lock.lua",
-        from: "local name = ARGV[5]\n",
-        to: "local name = ARGV[5]\nlocal ok, answer, taken, fields, keys\n",
-      },
-    ],
-  },
-  {
-    fault: "ends a call with the first operation that fails",
-    edits: [{ file: "lock.lua", from: "answer = { 'error', message }", to: "return { err = message }" }],
   },
   {
     fault: "uses the waiter of an operation for later ones too",
     edits: [
+      { file: "acquire.lua", from: "local function acquire(", to: "local lastWaiter = ''\nlocal function acquire(" },
       {
-        file: "general-path.lua",
-        from: "local function refuse()",
-        to: "local lastWaiter = ''\n  local function refuse()",
+        file: "acquire.lua",
+        from: "if waiter ~= '' then\n",
+        to: "if waiter == '' then waiter = lastWaiter else lastWaiter = waiter end\nif waiter ~= '' then\n",
       },
-      {
-        file: "general-path.lua",
-        from: "if ok and waiter ~= '' then",
-        to: "if waiter ~= '' then lastWaiter = waiter end\n      if ok and waiter ~= '' then",
-      },
-      { file: "general-path.lua", from: "isAnnounced, ARGV[at + 4])", to: "isAnnounced, lastWaiter)" },
     ],
   },
   {
     fault: "uses the takeover of an operation for later ones too",
     edits: [
+      { file: "acquire.lua", from: "local function acquire(", to: "local lastTakeover\nlocal function acquire(" },
       {
-        file: "general-path.lua",
-        from: "local function refuse()",
-        to: "local lastTakeover = ''\n  local function refuse()",
-      },
-      {
-        file: "general-path.lua",
-        from: "local takeover, waiter = ARGV[at + 7], ARGV[at + 8]",
-        to: `local takeover, waiter = ARGV[at + 7], ARGV[at + 8]
-        if takeover == '' then takeover = lastTakeover else lastTakeover = takeover end`,
+        file: "acquire.lua",
+        from: "if takeover == '' then takeover = nil end",
+        to: "if takeover == '' then takeover = lastTakeover else lastTakeover = takeover end",
       },
     ],
   },

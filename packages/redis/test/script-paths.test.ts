@@ -2,20 +2,22 @@ import { fuzzSeed, startRedisCluster, startRedisServer } from "@holdfast/testkit
 import fc from "fast-check";
 import { Redis } from "ioredis";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { commonScriptSource } from "../src/common/common-script.ts";
 import { lockScriptSource } from "../src/lock-script.ts";
 import { anyHistory, differenceIn, historyCount, type Stage } from "./script-histories.ts";
 
-async function stageOn(port: number): Promise<Stage> {
+async function stageOn(port: number, isCluster: boolean): Promise<Stage> {
   const [client, subscriber] = [new Redis(port), new Redis(port)];
   onTestFinished(() => {
     client.disconnect();
     subscriber.disconnect();
   });
-  const sha = (await client.script("LOAD", lockScriptSource)) as string;
-  return { client, subscriber, sha };
+  const lockSha = (await client.script("LOAD", lockScriptSource)) as string;
+  const commonSha = (await client.script("LOAD", commonScriptSource)) as string;
+  return { client, subscriber, lockSha, commonSha, isCluster };
 }
 
-describe("the lock script", { timeout: 120_000 }, () => {
+describe("the lock script and the common script", { timeout: 120_000 }, () => {
   const start = {
     "a server": async () => {
       const server = await startRedisServer();
@@ -29,16 +31,13 @@ describe("the lock script", { timeout: 120_000 }, () => {
     },
   };
 
-  test.each(Object.entries(start))(
-    "has the same effects by its short path, its general path and single calls, on %s",
-    async (_, start) => {
-      const stage = await stageOn(await start());
-      await fc.assert(
-        fc.asyncProperty(anyHistory, async (history) => {
-          expect(await differenceIn(history, stage)).toBeUndefined();
-        }),
-        { numRuns: historyCount, seed: fuzzSeed },
-      );
-    },
-  );
+  test.each(Object.entries(start))("have the same effects, in one call or in several, on %s", async (name, start) => {
+    const stage = await stageOn(await start(), name === "a cluster");
+    await fc.assert(
+      fc.asyncProperty(anyHistory, async (history) => {
+        expect(await differenceIn(history, stage)).toBeUndefined();
+      }),
+      { numRuns: historyCount, seed: fuzzSeed },
+    );
+  });
 });

@@ -6,8 +6,8 @@ import { eventually, ignore } from "@holdfast/redis-testkit/timing";
 import { type RedisServer, type RedisServerOptions, startRedisServer } from "@holdfast/testkit";
 import { Redis } from "ioredis";
 import { afterAll, describe, expect, onTestFinished, test } from "vitest";
+import { commonScriptSource } from "../src/common/common-script.ts";
 import { type RedisConnection, type RedisNode, type RedisNodeOptions, redisNode } from "../src/index.ts";
-import { lockScriptSource } from "../src/lock-script.ts";
 import { ServerCheck, type ServerIdentity } from "../src/server-check.ts";
 import { connectionOver } from "./connection.ts";
 
@@ -331,8 +331,8 @@ describe("the identification of the server", { timeout: 30_000 }, () => {
       return send();
     });
     expect(await node.acquire(acquireRequest("alice"))).toMatchObject({ granted: true });
-    await node.acquire(acquireRequest("bob"));
-    await node.acquire(acquireRequest("bob"));
+    await node.acquire(acquireRequest("bob", { resources: ["s"] }));
+    await node.acquire(acquireRequest("carol", { resources: ["t"] }));
     expect(sent).toEqual(["EVAL", "EVALSHA", "EVAL", "EVAL", "EVALSHA", "EVALSHA"]);
   });
 
@@ -341,7 +341,7 @@ describe("the identification of the server", { timeout: 30_000 }, () => {
       call.keysAndArguments().includes("identify") ? new Promise(() => {}) : send(),
     );
     // Otherwise the claim would have to be sent twice before its timeout.
-    await server.command("SCRIPT", "LOAD", lockScriptSource);
+    await server.command("SCRIPT", "LOAD", commonScriptSource);
     expect(await node.acquire(acquireRequest("alice", { timeoutMs: 20 }))).toMatchObject({ granted: true });
   });
 

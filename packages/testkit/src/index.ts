@@ -5,7 +5,7 @@ export { type ProgramOptions, type ProgramOutcome, runProgram } from "./program.
 export { differenceInHistory } from "./random-history.ts";
 export { reapedDirectory } from "./reaper.ts";
 export { type RedisCluster, startRedisCluster } from "./redis-cluster.ts";
-export type { RedisReply } from "./redis-command.ts";
+export { type RedisReply, redisCommand } from "./redis-command.ts";
 export { type RedisServer, type RedisServerOptions, startRedisServer } from "./redis-server.ts";
 export type { TlsEndpoint } from "./redis-tls.ts";
 export { mountSmallDisk } from "./small-disk.ts";

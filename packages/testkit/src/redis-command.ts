@@ -7,20 +7,31 @@ export type RedisReply = string | number | null | RedisReply[];
 /**
  * Sends one command over a new connection, so that a test can inspect a server without the client under test.
  *
+ * @param before commands to send first, such as AUTH and SELECT
  * @throws {Error} with the server's message for an error reply, or if the server cannot be reached
  */
-export async function redisCommand(port: number, args: readonly (string | number)[]): Promise<RedisReply> {
+export async function redisCommand(
+  port: number,
+  args: readonly (string | number)[],
+  before: readonly (readonly (string | number)[])[] = [],
+): Promise<RedisReply> {
   const socket = connect(port, "127.0.0.1");
   try {
     await once(socket, "connect");
-    const words = args.map((arg) => `$${Buffer.byteLength(String(arg))}\r\n${arg}\r\n`);
-    socket.write(`*${args.length}\r\n${words.join("")}`);
+    for (const command of [...before, args]) {
+      const words = command.map((word) => `$${Buffer.byteLength(String(word))}\r\n${word}\r\n`);
+      socket.write(`*${command.length}\r\n${words.join("")}`);
+    }
+    let left = before.length;
     let received = "";
     // In latin1 the lengths of the protocol count characters.
     for await (const chunk of socket.setEncoding("latin1")) {
       received += chunk;
-      const parsed = parse(received, 0);
-      if (parsed !== undefined) return parsed.reply;
+      for (let parsed = parse(received, 0); parsed !== undefined; parsed = parse(received, 0)) {
+        if (left === 0) return parsed.reply;
+        left -= 1;
+        received = received.slice(parsed.end);
+      }
     }
     throw new Error("the server closed the connection without an answer");
   } finally {

@@ -182,6 +182,6 @@ describe("valkeyGlideNode()", { timeout: 30_000 }, () => {
   });
 
   test("throws a RangeError for a bad option", () => {
-    expect(() => valkeyGlideNode({ exec: async () => [] }, { fenceTtlMs: 0 })).toThrow(RangeError);
+    expect(() => valkeyGlideNode({ exec: async () => [] }, { restartGuardMs: -1 })).toThrow(RangeError);
   });
 });

@@ -71,8 +71,10 @@ export const changeRules: Readonly<Record<ChangeCode, Rule>> = {
     if (stored === null || stored.counters === null || !stored.isComplete || stored.floor > 0) return null;
     // The new set needs floors only when clients use it alone. By then `floor-missing` finds servers without one.
     const sets = setsWith(name, facts).filter((set) => set.name !== "new");
-    // Redis keeps a counter for a day, other kinds for good.
-    const peers = sets.flatMap(({ members }) => members.filter((each) => each.view?.kind === view.kind));
+    // Redis has a bounded number of counters, other kinds one for each resource.
+    // A floor may be kept as counters.
+    const comparable = ({ view: other, stored: kept }: ServerFacts) => other?.kind === view.kind && !kept?.floor;
+    const peers = sets.flatMap(({ members }) => members.filter(comparable));
     const most = mostCounters(peers);
     if (most < telltaleCounters || stored.counters >= most * counterShareMin) return null;
     return `has no floor, and ${stored.counters} fence counters where another has ${most}`;

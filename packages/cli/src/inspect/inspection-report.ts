@@ -93,7 +93,7 @@ function verdictOf(inspection: Inspection): string {
 }
 
 function factsOf({ state, holders, fence, remainingMs }: Inspection): string[] {
-  if (state !== "held") return fence === 0 ? [] : [`  fence      ${fence}, the last one`];
+  if (state !== "held") return fence === 0 ? [] : [`  fence      ${fence}, the highest so far`];
   const owners = holders.map(({ owner }) => `  owner      ${printable(owner)}`);
   return [...owners, `  fence      ${fence}`, `  remaining  ${timeOf(remainingMs)}`];
 }

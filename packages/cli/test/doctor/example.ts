@@ -23,7 +23,14 @@ export const healthyView: RedisView = {
   appendfsync: "always",
   pausesFsync: false,
   sentinels: 0,
-  access: { missing: [], missingForWakeUps: [], missingForSharing: [], unknownCommands: [], isOpen: false },
+  access: {
+    missing: [],
+    missingForWakeUps: [],
+    missingForSharing: [],
+    unknownCommands: [],
+    isOpen: false,
+    isSharded: false,
+  },
   lockFailure: null,
 };
 

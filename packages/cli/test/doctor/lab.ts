@@ -1,9 +1,12 @@
 /** Starts servers with all kinds of problems, which stop at the end of the test. */
+
 import { spawn } from "node:child_process";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { startTcpProxy } from "@holdfast/conformance/tcp-proxy";
 import { ioredisNode } from "@holdfast/ioredis";
+import { lockNames } from "@holdfast/redis";
+import { eventually } from "@holdfast/redis-testkit/timing";
 import { freePort, type RedisServer, reapedDirectory, startRedisServer, startTamperingProxy } from "@holdfast/testkit";
 import { Redis } from "ioredis";
 import { expect, onTestFinished } from "vitest";
@@ -43,7 +46,7 @@ export async function startUrlWith(kept: { floor?: number; epoch?: number; count
     const node = ioredisNode(client, { wakeUps: false });
     await node.raiseFloor?.({ floor, epoch, timeoutMs: 10_000 });
     for (let index = 0; index < counters; index++) {
-      await client.set(`holdfast:fence:{lock:job-${index}}`, index + 1, "PX", 600_000);
+      await client.set(lockNames("lock:", `job-${index}`).fence, index + 1);
     }
     await node.close();
     return url;
@@ -116,8 +119,11 @@ export async function startFarUrl(delayMs: number): Promise<string> {
 }
 
 /** Starts a server behind a proxy that changes its replies. */
-async function startUrlBehindProxy(change: (reply: string) => string): Promise<string> {
-  const proxy = await startTamperingProxy((await startServer()).port);
+async function startUrlBehindProxy(
+  change: (reply: string) => string,
+  server: Pick<RedisServer, "port"> | undefined = undefined,
+): Promise<string> {
+  const proxy = await startTamperingProxy((server ?? (await startServer())).port);
   onTestFinished(() => proxy.stop());
   proxy.tamper = (data) => ({ data: Buffer.from(change(data.toString("latin1")), "latin1") });
   return urlOf(proxy);
@@ -128,6 +134,14 @@ export function startUrlOfVersion(major: number): Promise<string> {
   return startUrlBehindProxy((reply) =>
     reply.replace(/(redis_version:)\d/, `$1${major}`).replace("valkey_version:", "former_version:"),
   );
+}
+
+/** Starts a server that takes only keys of one slot in a call, behind a proxy that conceals why. */
+export async function startUrlOfShards(): Promise<string> {
+  const server = await startServer(["--cluster-enabled", "yes"]);
+  await send(urlOf(server), "CLUSTER", "ADDSLOTSRANGE", 0, 16_383);
+  await eventually(async () => expect(await send(urlOf(server), "CLUSTER", "INFO")).toContain("cluster_state:ok"));
+  return startUrlBehindProxy((reply) => reply.replace("cluster_enabled:1", "cluster_enabled:0"), server);
 }
 
 /** Starts a server behind a proxy that sets its clock ahead. */

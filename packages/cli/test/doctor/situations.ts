@@ -13,6 +13,7 @@ import {
   startUrl,
   startUrlAhead,
   startUrlForUser,
+  startUrlOfShards,
   startUrlOfVersion,
   startUrlWith,
   urlOf,
@@ -125,6 +126,12 @@ const redisSituations: readonly Situation[] = [
     examine: async () => examineServers([await startUrl(["--cluster-enabled", "yes"])]),
   },
   {
+    code: "sharded",
+    how: "a proxy conceals in the INFO of a cluster's only server that it is one",
+    also: ["single-server"],
+    examine: async () => examineServers([await startUrlOfShards()]),
+  },
+  {
     code: "cannot-lock",
     how: "a server with --min-replicas-to-write 1, and no replica",
     also: ["no-quorum", "single-server"],
@@ -235,9 +242,9 @@ const redisSituations: readonly Situation[] = [
   },
   {
     code: "sharing-denied",
-    how: "an ACL user without the keys of sharers",
+    how: "an ACL user without +zscore",
     also: ["single-server"],
-    examine: async () => examineServers([await startUrlForUser(without("~holdfast:sharers:*"))]),
+    examine: async () => examineServers([await startUrlForUser(without("+zscore"))]),
   },
   {
     code: "version-old",

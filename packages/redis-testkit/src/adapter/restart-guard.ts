@@ -16,7 +16,7 @@ export function restartGuard({ server, connected }: Tools): void {
     await inspectable(client);
     await expect(client.node.acquire(acquireRequest("alice"))).rejects.toThrow(recovering);
     await expect(client.node.acquire(acquireRequest("alice", { takeover: "bob" }))).rejects.toThrow(recovering);
-    expect(await mortal.command("EXISTS", lockKey, fenceKey(lockKey))).toBe(0);
+    expect(await mortal.command("EXISTS", lockKey, fenceKey("r"))).toBe(0);
   });
 
   test("extend() and release() with a restart guard work after a restart of the server, and inspect() reports it", async () => {

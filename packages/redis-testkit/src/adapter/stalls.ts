@@ -2,7 +2,7 @@ import { stat } from "node:fs";
 import { Redlock } from "@holdfast/core";
 import { describe, expect, test } from "vitest";
 import { type Tools, warmUp } from "../adapter-tools.ts";
-import { acquireRequest } from "../requests.ts";
+import { acquireRequest, releaseRequest } from "../requests.ts";
 
 /** Times after a call at which a process may stall. */
 const moments: [string, (stall: () => void) => void][] = [
@@ -33,7 +33,7 @@ export function stalledProcess({ server, connected }: Tools): void {
       const acquired = client.node.acquire(acquireRequest("alice", { timeoutMs: 150 }));
       at(() => stall(200));
       expect(await acquired).toEqual({ granted: true, fence: 1 });
-      await client.node.acquire(acquireRequest("alice"));
+      await client.node.release(releaseRequest("alice"));
       expect(String(await command("INFO", "commandstats"))).toContain("cmdstat_eval:calls=1,");
     });
 

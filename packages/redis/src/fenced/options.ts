@@ -1,6 +1,7 @@
 import { assertOptions, checkInteger, checkType } from "@holdfast/core/requests";
 import { timerMsMax } from "../deadline.ts";
-import { assertFenceTtl, dayMs } from "../options.ts";
+
+const dayMs = 24 * 60 * 60 * 1000;
 
 /** The timeout of a fenced store, and how long it remembers tokens. */
 export interface FencedStoreOptions {
@@ -42,7 +43,10 @@ export function parseStoreOptions(options: FencedStoreOptions): FencedSettings {
   if (!(timeoutMs > 0 && timeoutMs <= timerMsMax)) {
     throw new RangeError(`timeoutMs must be above 0, and at most ${timerMsMax} (milliseconds), not ${timeoutMs}`);
   }
-  assertFenceTtl(fenceTtlMs);
+  checkType("fenceTtlMs", "number", fenceTtlMs);
+  if (fenceTtlMs !== Infinity && !(Number.isSafeInteger(fenceTtlMs) && fenceTtlMs > 0)) {
+    throw new RangeError(`fenceTtlMs must be a positive integer (milliseconds) or Infinity, not ${fenceTtlMs}`);
+  }
   return { timeoutMs, fenceTtlMs };
 }
 

@@ -3,47 +3,54 @@
 /** What `EVAL` takes. */
 export const floorScriptSource: string = `local call,try=redis.call,redis.pcall
 local fenceMax=2^53-1
-local looksMax,countersMax,looksAtOnce=1000,100,100
+local looksMax,resourcesMax,looksAtOnce=10000,500,1000
 local function identify()local server,replication=try('INFO','server'),try('INFO','replication')local runId=string.match(server.err or server,'run_id:(%x+)')local role=string.match(replication.err or replication,'role:(%a+)')if not runId or not role then error({err='ERR the server does not report its role: this needs +info'})end
 if role~='master'then error({err='READONLY the server is a replica'})end
 return runId
 end
-local function raise(callId,floor,epoch)identify()local key=KEYS[1]local value=try('GET',key)local ofNode,epochOfNode=0,0
+local function digits(number)return string.format('%.0f',number)end
+local function raise(reply,floorText,epochText)local count,lowest,highest,lowestEpoch=0,fenceMax,0,fenceMax
+local floor,epoch=tonumber(floorText),tonumber(epochText)for _,key in ipairs(KEYS)do
+local value=try('GET',key)local number,text,nodeEpoch=0,'0',0
 if value then
-ofNode,epochOfNode=string.match(value.err or value,'^(%d+) (%d+)$')if not ofNode or math.max(ofNode,epochOfNode)>fenceMax then
-error({err='ERR the floor '..key ..' is unusable: '.. (value.err or'not two safe integers')})end
+local epochOfValue
+text,epochOfValue=string.match(value.err or value,'^(%d+) ?(%d*)$')number,nodeEpoch=tonumber(text),tonumber(epochOfValue)or 0
+if not number or number>fenceMax then
+error({err='ERR the fence counter '..key ..' is '.. (value.err or'not a safe integer')})end
 end
-floor=string.format('%.0f',math.max(floor,ofNode))epoch=string.format('%.0f',math.max(epoch,epochOfNode))local raised=floor ..' '..epoch
-if raised~= (value or'0 0')then call('SET',key,raised)end
-return{callId,floor,epoch}end
-local function counterOf(fenceKey)local value=try('GET',fenceKey)if not value then return 0 end
-local number=string.find(value.err or value,'^%d+$')and tonumber(value)if not number or number>fenceMax then
-error({err='ERR the fence counter '..fenceKey ..' is unusable: '.. (value.err or'not a safe integer')})end
-return number
+if number<floor or nodeEpoch<epoch then
+local isMarked=value and string.byte(value)==48 and#text>1
+if number<floor then number,text=floor, (isMarked and'0'or'')..floorText end
+nodeEpoch=math.max(nodeEpoch,epoch)call('SET',key,nodeEpoch>0 and text ..' '..digits(nodeEpoch)or text)end
+if number>0 then count=count+1 end
+lowest,highest=math.min(lowest,number),math.max(highest,number)lowestEpoch=math.min(lowestEpoch,nodeEpoch)end
+reply[3],reply[4],reply[5],reply[6]=count,digits(lowest),digits(highest),digits(lowestEpoch)end
+local function mayBeClaim(key,prefix)local length=try('STRLEN',key)if type(length)~='number'or length>=512 then return false end
+if prefix~=''then return true end
+local value=try('GET',key)return value
+and (string.byte(value,16)==255 or string.find(value,string.rep('%x',32)..'%.?%d*$'))~=nil
 end
-local function addClaims(reply,resource,lockKey)local function add(owner,ms)for _,field in ipairs({resource,owner,ms})do reply[#reply+1]=field end
-end
-local value=try('GET',lockKey)if not value or value.err then return end
-local tail=string.match(value,'^holdfast:shared\\255%d+:(.*)$')if not tail then return add(value,call('PTTL',lockKey))end
-local now=call('TIME')local nowMs=now[1]*1000+math.floor(now[2]/1000)local sharers=try('ZRANGEBYSCORE','holdfast:sharers:'..tail,string.format('%.0f',nowMs),'+inf','WITHSCORES')for i=1,#sharers,2 do add(sharers[i],sharers[i+1]-nowMs)end
-if not sharers[1]then add('unknown sharers',call('PTTL',lockKey))end
-end
-local function scan(callId,cursor,runIdBefore,prefix,pattern)local runId=identify()if runIdBefore~=''and runIdBefore~=runId then
+local function find(reply,cursor,runIdBefore,prefix,pattern,slot)if runIdBefore~=''and runIdBefore~=reply[2]then
 error({err='ERR the server has restarted, so the scan must begin again'})end
-local reply,counters,highest,looks={callId,cursor,runId,0,0},0,0,0
+local looks=0
 repeat
-local found=try('SCAN',cursor,'MATCH',pattern,'COUNT',looksAtOnce)if found.err then error({err=found.err ..' (scan)'})end
+local found
+if slot==''then
+found=try('SCAN',cursor,'MATCH',pattern,'COUNT',looksAtOnce)else
+local count=try('CLUSTER','COUNTKEYSINSLOT',slot)local keys=type(count)=='table'and count or try('CLUSTER','GETKEYSINSLOT',slot,count)found={'0',keys,err=keys.err}end
+if found.err then error({err=found.err ..' (scan)'})end
 cursor,looks=found[1],looks+looksAtOnce
-for _,fenceKey in ipairs(found[2])do
-local tag,rest=string.match(fenceKey,'^holdfast:fence:{([^}]*)}(.*)$')local lockKey=rest==''and tag or rest
-if lockKey and#lockKey>#prefix and string.sub(lockKey,1,#prefix)==prefix then
-local counter=counterOf(fenceKey)if counter>0 then counters,highest=counters+1,math.max(highest,counter)end
-addClaims(reply,string.sub(lockKey,#prefix+1),lockKey)end
+for _,key in ipairs(found[2])do
+local isNamed=#key>#prefix and string.sub(key,1,#prefix)==prefix
+if isNamed and mayBeClaim(key,prefix)then reply[#reply+1]=string.sub(key,#prefix+1)end
 end
-until cursor=='0'or counters>=countersMax or looks>=looksMax
-reply[2],reply[4],reply[5]=cursor,counters,string.format('%.0f',highest)return reply
+until cursor=='0'or#reply>=resourcesMax or looks>=looksMax
+reply[3]=cursor
 end
-local actions={raise=raise,scan=scan}local ok,reply=pcall(actions[ARGV[1]],tonumber(ARGV[2]),unpack(ARGV,3))return ok and reply or{err=reply.err or reply}`;
+local function run(callId,action,...)local reply={tonumber(callId),identify(),''}local act=action=='raise'and raise or find
+act(reply,...)return reply
+end
+local ok,reply=pcall(run,unpack(ARGV))return ok and reply or{err=reply.err or reply}`;
 
 /** What `EVALSHA` takes: the SHA-1 digest of the source. */
-export const floorScriptSha: string = "c3d8a0662701df479da956856df5ccd25100e2fb";
+export const floorScriptSha: string = "9084762177e9af7d7b3555cb7ae0593940826dde";

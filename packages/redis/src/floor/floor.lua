@@ -1,22 +1,20 @@
--- Raises or reads what a node keeps for all its resources together, and reads the fence counters and claims of the
--- resources. For operators' tools: locks do not use this script.
+-- Reads or raises the fence counters of a node, or finds its lock keys. For operators' tools: locks do not use this
+-- script.
 --
--- KEYS: the key of the floor and the epoch, see lua/floor.lua.
--- ARGV: the name of the action and a call id, which the reply repeats as a number, then
---   raise   the minimum of the floor, and of the epoch
---   scan    the cursor, 0 at first; the run id of the server at the first portion, empty at first; the prefix of the
---           lock keys; a pattern that the fence keys match, and perhaps others
--- Reply: a list
---   raise   call id, floor, epoch
---   scan    call id, the next cursor, 0 at the end; run id; the number of counters; the highest of them; and for each
---           claim the resource, the owner, and the remaining ms, -1 if it has no end
--- Numbers other than the call id, the number of counters and times are text.
+-- ARGV: the call id, which the reply repeats as a number; the name of the action, and its fields. KEYS and the reply,
+-- a list that begins with the call id and the server's run id:
+--   raise   KEYS are fence counters. Fields: the minimum of each, and of its epoch. Reply: how many of them there are
+--           then; the lowest and the highest, where one that does not exist is 0; and the lowest epoch
+--   find    Fields: the cursor, 0 at first; the run id of the first call, empty at first; the prefix of the lock keys, a
+--           pattern of them, and a slot of a cluster, the one of the only key, or empty. Reply: the next cursor, 0 at the
+--           end; and the resources whose key may be a claim
+-- Counters and epochs are text.
 
 local call, try = redis.call, redis.pcall
 local fenceMax = 2 ^ 53 - 1
 
--- How many keys a portion may look at, and about how many counters it may read.
-local looksMax, countersMax, looksAtOnce = 1000, 100, 100
+-- How many keys a call may look at, and about how many resources it may find.
+local looksMax, resourcesMax, looksAtOnce = 10000, 500, 1000
 
 -- Returns the run id. Fails on a replica, which may lag behind, and if the user may not ask.
 local function identify()
@@ -28,79 +26,78 @@ local function identify()
   return runId
 end
 
-local function raise(callId, floor, epoch)
-  identify()
-  local key = KEYS[1]
-  local value = try('GET', key)
-  local ofNode, epochOfNode = 0, 0
-  if value then
-    ofNode, epochOfNode = string.match(value.err or value, '^(%d+) (%d+)$')
-    if not ofNode or math.max(ofNode, epochOfNode) > fenceMax then
-      error({ err = 'ERR the floor ' .. key .. ' is unusable: ' .. (value.err or 'not two safe integers') })
-    end
-  end
-  floor = string.format('%.0f', math.max(floor, ofNode))
-  epoch = string.format('%.0f', math.max(epoch, epochOfNode))
-  local raised = floor .. ' ' .. epoch
-  if raised ~= (value or '0 0') then call('SET', key, raised) end
-  return { callId, floor, epoch }
-end
+local function digits(number) return string.format('%.0f', number) end
 
--- Returns the value of a fence counter as a number; 0 if it has expired.
-local function counterOf(fenceKey)
-  local value = try('GET', fenceKey)
-  if not value then return 0 end
-  local number = string.find(value.err or value, '^%d+$') and tonumber(value)
-  if not number or number > fenceMax then
-    error({ err = 'ERR the fence counter ' .. fenceKey .. ' is unusable: ' .. (value.err or 'not a safe integer') })
-  end
-  return number
-end
-
--- Adds the claims on a resource to the reply. A key that is no string is no claim.
-local function addClaims(reply, resource, lockKey)
-  local function add(owner, ms)
-    for _, field in ipairs({ resource, owner, ms }) do reply[#reply + 1] = field end
-  end
-  local value = try('GET', lockKey)
-  if not value or value.err then return end
-  -- The mark of shared claims, see lua/sharers.lua.
-  local tail = string.match(value, '^holdfast:shared\255%d+:(.*)$')
-  if not tail then return add(value, call('PTTL', lockKey)) end
-  local now = call('TIME')
-  local nowMs = now[1] * 1000 + math.floor(now[2] / 1000)
-  local sharers = try('ZRANGEBYSCORE', 'holdfast:sharers:' .. tail, string.format('%.0f', nowMs), '+inf', 'WITHSCORES')
-  for i = 1, #sharers, 2 do add(sharers[i], sharers[i + 1] - nowMs) end
-  if not sharers[1] then add('unknown sharers', call('PTTL', lockKey)) end
-end
-
-local function scan(callId, cursor, runIdBefore, prefix, pattern)
-  local runId = identify()
-  -- Each run has its own order of keys.
-  if runIdBefore ~= '' and runIdBefore ~= runId then
-    error({ err = 'ERR the server has restarted, so the scan must begin again' })
-  end
-  local reply, counters, highest, looks = { callId, cursor, runId, 0, 0 }, 0, 0, 0
-  repeat
-    local found = try('SCAN', cursor, 'MATCH', pattern, 'COUNT', looksAtOnce)
-    if found.err then error({ err = found.err .. ' (scan)' }) end
-    cursor, looks = found[1], looks + looksAtOnce
-    for _, fenceKey in ipairs(found[2]) do
-      -- Either the lock key is in braces, or it follows its hash tag, which is in braces.
-      local tag, rest = string.match(fenceKey, '^holdfast:fence:{([^}]*)}(.*)$')
-      local lockKey = rest == '' and tag or rest
-      if lockKey and #lockKey > #prefix and string.sub(lockKey, 1, #prefix) == prefix then
-        local counter = counterOf(fenceKey)
-        if counter > 0 then counters, highest = counters + 1, math.max(highest, counter) end
-        addClaims(reply, string.sub(lockKey, #prefix + 1), lockKey)
+local function raise(reply, floorText, epochText)
+  local count, lowest, highest, lowestEpoch = 0, fenceMax, 0, fenceMax
+  local floor, epoch = tonumber(floorText), tonumber(epochText)
+  for _, key in ipairs(KEYS) do
+    local value = try('GET', key)
+    local number, text, nodeEpoch = 0, '0', 0
+    if value then
+      local epochOfValue
+      text, epochOfValue = string.match(value.err or value, '^(%d+) ?(%d*)$')
+      number, nodeEpoch = tonumber(text), tonumber(epochOfValue) or 0
+      if not number or number > fenceMax then
+        error({ err = 'ERR the fence counter ' .. key .. ' is ' .. (value.err or 'not a safe integer') })
       end
     end
-  until cursor == '0' or counters >= countersMax or looks >= looksMax
-  reply[2], reply[4], reply[5] = cursor, counters, string.format('%.0f', highest)
+    if number < floor or nodeEpoch < epoch then
+      local isMarked = value and string.byte(value) == 48 and #text > 1
+      if number < floor then number, text = floor, (isMarked and '0' or '') .. floorText end
+      nodeEpoch = math.max(nodeEpoch, epoch)
+      call('SET', key, nodeEpoch > 0 and text .. ' ' .. digits(nodeEpoch) or text)
+    end
+    if number > 0 then count = count + 1 end
+    lowest, highest = math.min(lowest, number), math.max(highest, number)
+    lowestEpoch = math.min(lowestEpoch, nodeEpoch)
+  end
+  reply[3], reply[4], reply[5], reply[6] = count, digits(lowest), digits(highest), digits(lowestEpoch)
+end
+
+-- Returns whether a key may be a claim: a short string. With an empty prefix it must end as an owner does, or be the mark
+-- of shared claims.
+local function mayBeClaim(key, prefix)
+  local length = try('STRLEN', key)
+  if type(length) ~= 'number' or length >= 512 then return false end
+  if prefix ~= '' then return true end
+  local value = try('GET', key)
+  return value
+    and (string.byte(value, 16) == 255 or string.find(value, string.rep('%x', 32) .. '%.?%d*$')) ~= nil
+end
+
+local function find(reply, cursor, runIdBefore, prefix, pattern, slot)
+  -- Each run has its own order of keys.
+  if runIdBefore ~= '' and runIdBefore ~= reply[2] then
+    error({ err = 'ERR the server has restarted, so the scan must begin again' })
+  end
+  local looks = 0
+  repeat
+    local found
+    if slot == '' then
+      found = try('SCAN', cursor, 'MATCH', pattern, 'COUNT', looksAtOnce)
+    else
+      local count = try('CLUSTER', 'COUNTKEYSINSLOT', slot)
+      local keys = type(count) == 'table' and count or try('CLUSTER', 'GETKEYSINSLOT', slot, count)
+      found = { '0', keys, err = keys.err }
+    end
+    if found.err then error({ err = found.err .. ' (scan)' }) end
+    cursor, looks = found[1], looks + looksAtOnce
+    for _, key in ipairs(found[2]) do
+      local isNamed = #key > #prefix and string.sub(key, 1, #prefix) == prefix
+      if isNamed and mayBeClaim(key, prefix) then reply[#reply + 1] = string.sub(key, #prefix + 1) end
+    end
+  until cursor == '0' or #reply >= resourcesMax or looks >= looksMax
+  reply[3] = cursor
+end
+
+local function run(callId, action, ...)
+  local reply = { tonumber(callId), identify(), '' }
+  local act = action == 'raise' and raise or find
+  act(reply, ...)
   return reply
 end
 
-local actions = { raise = raise, scan = scan }
-local ok, reply = pcall(actions[ARGV[1]], tonumber(ARGV[2]), unpack(ARGV, 3))
+local ok, reply = pcall(run, unpack(ARGV))
 -- Not thrown: Redis 6 replaces an error that is a table, and later versions add the place in the script.
 return ok and reply or { err = reply.err or reply }

@@ -1,49 +1,53 @@
--- The fence counters of the lock keys after the first `before` keys. A counter is a number in decimal digits. A leading
--- zero marks a claim that was made again while the server did not vote.
+-- The fence counters of resources. A counter covers all lock keys of its slot with the same prefix. Its value is a
+-- number in decimal digits. Once an operator has changed the servers, a space and the epoch of the node follow. A leading
+-- zero marks that a claim was made again while the server did not vote.
 
 local function fail(of, i, problem)
   error({ err = 'ERR the fence counter ' .. of .. KEYS[i] .. ' is ' .. problem })
 end
 
--- Returns the highest counter, or 0 if there is none; a table of all counters by the positions of their keys; and
--- whether one is marked.
-local function readCounters(before, count)
+-- Returns the highest counter of the resources, or 0 if there is none; a table of all counters, by the positions of
+-- their keys; and whether one is marked.
+local function readCounters(first, last)
   local highest, counters, isMarked = 0, {}, false
-  for i = before + count + 1, before + 2 * count do
+  for i = first + 1, last + 1, 4 do
     local value = get(KEYS[i])
     if value then
-      local number = string.match(value, '^%d+$') and tonumber(value)
-      if not number or number > fenceMax then
-        fail('', i, 'not a safe integer')
-      end
-      counters[i] = number
-      if number > highest then highest = number end
+      local number, epoch = string.match(value, '^(%d+) ?(%d*)$')
+      number = tonumber(number)
+      if not number or number > fenceMax then fail('', i, 'not a safe integer') end
+      counters[i] = { value = value, number = number, epoch = epoch }
+      highest = math.max(highest, number)
       isMarked = isMarked or string.byte(value) == 48
     end
   end
   return highest, counters, isMarked
 end
 
--- Raises the counters to a number, which the client has usually printed already. Never shortens the life of a counter
--- below what another client wanted.
-local function raiseCounters(before, count, counters, number, printed, keepMs, mark)
-  for i = before + count + 1, before + 2 * count do
-    local raised, lifeMs = number, keepMs
-    if counters[i] then
-      raised = math.max(number, counters[i])
-      local ms = call('PTTL', KEYS[i])
-      if ms == -1 then lifeMs = '0' elseif ms > tonumber(keepMs) then lifeMs = ms end
-    end
-    local value = raised == tonumber(printed) and printed or digits(raised)
-    if mark then value = '0' .. value end
-    if keepMs == '0' or lifeMs == '0' then
-      call('SET', KEYS[i], value)
-    else
-      call('SET', KEYS[i], value, 'PX', lifeMs)
-    end
+-- Returns the epoch of a node that does not serve clients of another one, or nil if it does.
+local function refusingEpoch(counters, epoch)
+  for _, counter in pairs(counters) do
+    if counter.epoch ~= '' and math.abs(epoch - counter.epoch) > 1 then return counter.epoch end
   end
 end
 
-local function assertFence(number, before)
-  if number > fenceMax then fail('of ', before + 1, 'used up') end
+-- Returns the fence that a grant has at least by its hint. One that is far above the counters is limited to the server's
+-- clock plus a day, so that a client with a wrong clock cannot use up the range of numbers.
+local function limited(fenceHint, highest)
+  local hint = tonumber(fenceHint)
+  return hint <= highest + 3600000000 and hint or math.min(hint, nowUs() + 86400000000)
+end
+
+-- Raises the counters to a number, which the client has usually printed already. Writes only what changes: a server
+-- whose memory is full refuses to write a value, and must be able to extend all the same.
+local function raiseCounters(first, last, counters, number, printed, mark)
+  if number > fenceMax then fail('of ', first, 'used up') end
+  for i = first + 1, last + 1, 4 do
+    local counter = counters[i] or { number = 0, epoch = '' }
+    local raised = math.max(number, counter.number)
+    local value = raised == tonumber(printed) and printed or digits(raised)
+    if mark then value = '0' .. value end
+    if counter.epoch ~= '' then value = value .. ' ' .. counter.epoch end
+    if value ~= counter.value then call('SET', KEYS[i], value) end
+  end
 end

@@ -1,8 +1,8 @@
-local function inspect(before)
-  local highest, floor = readCounters(before, 1), floorFor()
-  local key = KEYS[before + 1]
+local function inspect(first, _, sharersMax)
+  local highest = readCounters(first, first)
+  local key = KEYS[first]
   local holder = get(key)
-  local sharing = holder and sharingOf(holder)
-  local claims = sharing and sharing:list(key) or { holder, call('PTTL', key) }
-  return { claims[1], claims[2], exact(highest), recoveringMs(), exact(floor), sharing and claims or nil }
+  local sharing = holder and sharingOf(holder, KEYS[first + 3])
+  local claims = sharing and sharing:list(key, sharersMax) or { holder, call('PTTL', key) }
+  return { claims[1], claims[2], exact(highest), recoveringMs(), sharing and claims or nil }
 end

@@ -1,7 +1,7 @@
 -- Shared claims. While a resource is shared, the value of its lock key is a mark, and the key lasts as long as the
 -- longest of the claims: other programs see a lock of somebody else. The mark has a byte that no UTF-8 text contains,
--- so it equals no owner. It also contains the millisecond until which further sharers are denied, and the end of the
--- name of another key: a sorted set of the sharers, scored by the millisecond in which their claims end.
+-- so it equals no owner. It ends in the millisecond until which further sharers are denied. The sharers are in a sorted
+-- set, scored by the millisecond in which their claims end.
 --
 -- The set may outlive the lock key, as when another program deletes that, and must not count then. It counts only while
 -- the lock key has a mark, and the claim of a first sharer deletes the set before it writes the mark. If a marked key
@@ -15,28 +15,20 @@ local sharers
 -- Reads the value of a lock key: returns an object for its shared claims, or nil unless the resource is shared. Without
 -- a value, returns the object for the first shared claim. There is only one function, as every local name that others
 -- refer to costs time in each call.
-local function sharingOf(value, fenceKey)
+local function sharingOf(value, set)
   if value and string.byte(value, 16) ~= 255 then return nil end
-  if sharers then return sharers.read(value, fenceKey) end
-  local markPattern = '^holdfast:shared\255(%d+):(.*)$'
-  local setPrefix = 'holdfast:sharers:'
+  if sharers then return sharers.read(value, set) end
   -- How long further sharers are denied after the denial of an exclusive waiter.
   local reservationMs = 1000
-  local nowMs = math.floor(latestHint() / 1000) - 24 * 60 * 60 * 1000
+  local nowMs = math.floor(nowUs() / 1000)
   sharers = {}
   sharers.__index = sharers
 
-  -- Returns the value of the lock key. Not by the format %s, which cuts a name at a zero byte.
-  local function markOf(sharing, reservedUntilMs)
-    return string.format('holdfast:shared\255%.0f:', reservedUntilMs) .. sharing.tail
-  end
+  local function markOf(reservedUntilMs) return string.format('holdfast:shared\255%.0f', reservedUntilMs) end
 
-  function sharers.read(mark, ofFenceKey)
-    local reservedUntil, tail = string.match(mark or '', markPattern)
-    if not mark then reservedUntil, tail = 0, string.sub(ofFenceKey, #'holdfast:fence:' + 1) end
-    if not tail then return nil end
-    local sharing = { set = setPrefix .. tail, tail = tail, reservedUntil = tonumber(reservedUntil) }
-    return setmetatable(sharing, sharers)
+  function sharers.read(mark, ofSet)
+    local reservedUntil = mark and string.match(mark, '^holdfast:shared\255(%d+)') or 0
+    return reservedUntil and setmetatable({ set = ofSet, reservedUntil = tonumber(reservedUntil) }, sharers)
   end
 
   -- Returns when the claim of a sharer ends; nil if it is not in force. Like the keys of the server, a claim is in
@@ -76,7 +68,7 @@ local function sharingOf(value, fenceKey)
 
   -- Denies further sharers for a while. XX: a lock key without a ttl must not come into being.
   function sharers:reserve(lockKey)
-    try('SET', lockKey, markOf(self, nowMs + reservationMs), 'XX', 'KEEPTTL')
+    try('SET', lockKey, markOf(nowMs + reservationMs), 'XX', 'KEEPTTL')
   end
 
   -- Makes both keys last as long as the longest claim.
@@ -90,7 +82,7 @@ local function sharingOf(value, fenceKey)
     local endMs = nowMs + ttlMs
     call('DEL', self.set)
     call('ZADD', self.set, digits(endMs), owner)
-    call('SET', lockKey, markOf(self, 0), 'PX', ttlMs)
+    call('SET', lockKey, markOf(0), 'PX', ttlMs)
     alignExpiry(lockKey, self.set, endMs)
   end
 
@@ -118,9 +110,9 @@ local function sharingOf(value, fenceKey)
     return not other
   end
 
-  -- Returns the sharers that last longest, a hundred at most: an owner, how long its claim remains, and so on.
-  function sharers:list(lockKey)
-    local claims = call('ZREVRANGE', self.set, 0, 99, 'WITHSCORES')
+  -- Returns the sharers that last longest: an owner, how long its claim remains, and so on.
+  function sharers:list(lockKey, most)
+    local claims = call('ZREVRANGE', self.set, 0, most - 1, 'WITHSCORES')
     for i = #claims, 2, -2 do
       local leftMs = tonumber(claims[i]) - nowMs
       if leftMs >= 0 then claims[i] = leftMs else claims[i - 1], claims[i] = nil, nil end
@@ -128,5 +120,5 @@ local function sharingOf(value, fenceKey)
     return claims[1] and claims or { 'unknown sharers', math.max(0, call('PTTL', lockKey)) }
   end
 
-  return sharers.read(value, fenceKey)
+  return sharers.read(value, set)
 end

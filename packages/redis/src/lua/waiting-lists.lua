@@ -24,8 +24,9 @@ end
 
 -- The waiters whose turn it is leave the list, and are named: the first, or all that want to share the resource if the
 -- first does. After sharers, it is the turn of the first exclusive one. Returns the first of them and the counter at
--- which it enqueued, or nil. first: a waiter that was taken from the list already.
-local function nameNext(lockKey, list, isAfterSharers, first)
+-- which it enqueued, or nil.
+local function nameNext(lockKey, list, isAfterSharers)
+  local first
   if isAfterSharers then
     first = try('ZRANGEBYSCORE', list, 0, '+inf', 'WITHSCORES', 'LIMIT', 0, 1)
     if first[1] then try('ZREM', list, first[1]) else first = nil end
@@ -47,20 +48,19 @@ end
 -- A waiter that is granted the lock leaves its lists. A waiter that is denied enters the lists of the resources that
 -- others hold, scored by their counters. It leaves the other lists, where it could not use its turn, and passes the
 -- turn to the next waiter. An exclusive waiter keeps further sharers out for a while.
-local function updateWaitingLists(before, count, answer, takeover, waiter, shared, sharings)
-  local isDenied = type(answer) == 'table'
-  if isDenied and answer[1] ~= 'denied' then return end
-  for i = before + 1, before + count do
-    local list, sharing, isInTheWay = KEYS[i + 2 * count], sharings and sharings[i], isDenied
+local function updateWaitingLists(first, last, isDenied, takeover, waiter, shared, sharings, counters)
+  for i = first, last, 4 do
+    local list, sharing, isInTheWay = KEYS[i + 2], sharings[i], isDenied
     if isDenied and sharing then
       -- Others than takeover share it, or unknown ones.
       isInTheWay = sharing:longestOf(takeover) or not sharing:longestOf()
-    elseif isDenied and count > 1 then
+    elseif isDenied and first < last then
       local holder = try('GET', KEYS[i])
       isInTheWay = holder and holder ~= takeover
     end
     if isInTheWay then
-      enterList(list, tonumber(try('GET', KEYS[i + count])) or 0, waiter, shared)
+      local counter = counters[i + 1]
+      enterList(list, counter and counter.number or 0, waiter, shared)
       if sharing and not shared then sharing:reserve(KEYS[i]) end
     else
       try('ZREM', list, shared and '\255' .. waiter or waiter)

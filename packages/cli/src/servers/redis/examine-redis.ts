@@ -39,11 +39,12 @@ export async function examineRedis(
   const pauses = await ask("CONFIG", "GET", "no-appendfsync-on-rewrite");
   const watchers = await ask("PUBSUB", "NUMSUB", "__sentinel__:hello");
 
-  const resource = `holdfast-doctor-${randomUUID()}`;
+  // Its hash tag makes every doctor use the same fence counter, which stays.
+  const resource = `{holdfast-doctor}-${randomUUID()}`;
   const names = lockNames(prefix, resource);
   const access = await tryAccess(client, ask, names, prefix);
   // The restart guard does not apply here.
-  const node = makeNode({ prefix, fenceTtlMs: 1_000, wakeUps: false, verifyServer: false });
+  const node = makeNode({ prefix, wakeUps: false, verifyServer: false });
   const { lockFailure } = await tryLock(node, resource, 1, answerTimeoutMs);
   await removeAll(ask, names);
   return {
@@ -71,7 +72,7 @@ function secondOf(value: unknown): string | null {
   return Array.isArray(value) && value.length > 1 ? String(value[1]) : null;
 }
 
-/** Removes the keys of the trial, which otherwise expire soon. */
-async function removeAll(ask: Ask, { lock, fence, waitingList }: LockNames): Promise<void> {
-  for (const key of [lock, fence, waitingList]) await ask("DEL", key);
+/** Removes the keys of the trial, which otherwise expire soon. The fence counter stays: it covers other locks as well. */
+async function removeAll(ask: Ask, { lock, waitingList }: LockNames): Promise<void> {
+  for (const key of [lock, waitingList]) await ask("DEL", key);
 }

@@ -10,6 +10,7 @@ export type RedisCode =
   | "replica"
   | "sentinel"
   | "cluster"
+  | "sharded"
   | "commands-missing"
   | "evicting"
   | "has-replicas"
@@ -40,8 +41,18 @@ export const redisKinds: Readonly<Record<RedisCode, FindingKind>> = {
   cluster: {
     severity: "error",
     level: "exclusion",
-    when: "it is a member of a Redis Cluster",
-    remedy: "Use a standalone server: a cluster member serves only some of the keys, and fails over to its replicas.",
+    when: "it is one server of a Redis Cluster",
+    remedy:
+      "Use a standalone server: this one serves only the names of its own slots, and a replica may take its place " +
+      "without some of its claims. A client for clusters serves all names.",
+  },
+  sharded: {
+    severity: "warning",
+    level: "exclusion",
+    when: "its endpoint distributes keys among several servers",
+    remedy:
+      "Give resources that are locked together a common hash tag. Find out whether a server behind it can fail over to a " +
+      "replica: that loses claims.",
   },
   "commands-missing": {
     severity: "error",
@@ -129,7 +140,10 @@ const rules: Readonly<Record<RuledCode, Rule<RedisView>>> = {
   sentinel: ({ sentinels }) =>
     sentinels ? `is monitored by ${sentinels === 1 ? "a sentinel" : `${sentinels} sentinels`}` : null,
 
-  cluster: ({ info }) => (info?.isCluster ? "is a member of a Redis Cluster" : null),
+  cluster: ({ info }) => (info?.isCluster ? "is one server of a Redis Cluster" : null),
+
+  sharded: ({ access, info }) =>
+    access.isSharded && !info?.isCluster ? "distributes keys among several servers" : null,
 
   "cannot-lock": ({ lockFailure, info, access }) => {
     const isExplained = info?.replicaOf || info?.isCluster || access.missing.length + access.unknownCommands.length > 0;

@@ -19,8 +19,6 @@ const silenceMs = 10_000;
 const reconnectDelayMaxMs = 1_000;
 /** How long a server may take to close its side of the connection. */
 const closeTimeoutMs = 200;
-/** How long counters of a benchmark that cannot be removed at the end outlive the last claim, in milliseconds. */
-const benchFenceTtlMs = 1_000;
 
 /** Redis and Valkey, over ioredis. */
 export const redisKind: ServerKind<RedisAddress> = {
@@ -63,12 +61,11 @@ function serverOf({ client, makeNode, lockNames }: Connected, address: RedisAddr
     search: (search) => searchRedis(client, prefix, connection.connectionError, search),
     async openBench() {
       return {
-        node: makeNode({ prefix, restartGuardMs, fenceTtlMs: benchFenceTtlMs }),
+        node: makeNode({ prefix, restartGuardMs }),
         async clear(resources) {
           if (client.status !== "ready") return;
-          const names = resources.map((resource) => lockNames(prefix, resource));
-          const keys = names.flatMap(({ fence, waitingList }) => [fence, waitingList]);
-          await Promise.allSettled(keys.map((key) => client.del(key)));
+          const lists = resources.map((resource) => lockNames(prefix, resource).waitingList);
+          await Promise.allSettled(lists.map((list) => client.del(list)));
         },
         async dispose() {},
       };

@@ -43,4 +43,6 @@ export interface Access {
   readonly unknownCommands: readonly string[];
   /** Whether clients may connect without a password; null if this could not be tested. */
   readonly isOpen: boolean | null;
+  /** Whether the keys of a call must belong to one slot. */
+  readonly isSharded: boolean;
 }

@@ -13,6 +13,7 @@ const duplicateTimeoutMs = 2_000;
 
 const channels = "&holdfast:released:*";
 const waitingLists = "~holdfast:line:*";
+const sets = "~holdfast:sharers:*";
 
 /** A command that locks need. */
 interface Trial {
@@ -49,11 +50,14 @@ export async function tryAccess(client: Redis, ask: Ask, names: LockNames, prefi
     missingForSharing: [...lacking.sharing].filter((permission) => !known.has(permission)),
     unknownCommands: [...lacking.commands],
     isOpen: await isOpenToAll(client),
+    isSharded: await isSharded(ask, prefix),
   };
 }
 
-function lockTrials({ lock, fence, waitingList }: LockNames, prefix: string): readonly Trial[] {
+function lockTrials({ lock, waitingList, sharers }: LockNames, prefix: string): readonly Trial[] {
   const script = "return 1";
+  // Not the counter of the resource, which covers other locks as well.
+  const fence = "holdfast:fence:holdfast-doctor";
   const locks = `~${prefix}*`;
   const fences = "~holdfast:fence:*";
   return [
@@ -67,8 +71,9 @@ function lockTrials({ lock, fence, waitingList }: LockNames, prefix: string): re
     { words: ["DEL", lock], names: locks },
     { words: ["SET", fence, 1, "PX", leftoverMs], names: fences },
     { words: ["DEL", fence], names: fences },
-    // Every release has the key of a waiting list, whether or not there are waiters.
+    // Scripts have these keys, whether or not there are waiters and sharers.
     { words: ["EVAL", script, 1, waitingList], names: waitingLists },
+    { words: ["EVAL", script, 1, sharers], names: sets },
   ];
 }
 
@@ -84,7 +89,6 @@ function wakeUpTrials({ waitingList, channel }: LockNames): readonly Trial[] {
 }
 
 function sharingTrials({ lock, sharers }: LockNames, prefix: string): readonly Trial[] {
-  const sets = "~holdfast:sharers:*";
   return [
     { words: ["ZADD", sharers, 1, "doctor"], names: sets },
     { words: ["ZSCORE", sharers, "doctor"], names: sets },
@@ -95,6 +99,13 @@ function sharingTrials({ lock, sharers }: LockNames, prefix: string): readonly T
     { words: ["DEL", sharers], names: sets },
     { words: ["PEXPIREAT", lock, 1], names: `~${prefix}*` },
   ];
+}
+
+/** Returns whether the keys of a call must belong to one slot, as on a cluster and behind a proxy of shards. */
+async function isSharded(ask: Ask, prefix: string): Promise<boolean> {
+  const keys = ["{a}", "{b}"].map((tag) => `${prefix}${tag}-holdfast-doctor`);
+  const answer = await ask("EVAL", "return 1", keys.length, ...keys);
+  return !answer.ok && /^(CROSSSLOT|MOVED) |slot|non local/.test(answer.error);
 }
 
 async function attempt(ask: Ask, trials: readonly Trial[], denied: Set<string>, { commands }: Lacking): Promise<void> {

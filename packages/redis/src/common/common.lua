@@ -1,0 +1,103 @@
+-- The common script: acquires and releases of one free resource, or of one that a known owner holds, in as few commands
+-- as possible. One lock at a time, the size of a script matters more to the server than its commands.
+--
+-- It leaves everything else untouched, and answers -1: the lock script does it instead, by the same rules. A test
+-- compares the effects of the two.
+--
+-- KEYS, for each operation: the lock key, and the fence counter (acquire) or the waiting list (release).
+-- ARGV: the call id, which the reply repeats; the marks, a character for each operation, "x" if it was given up and must
+-- have no effect; and a record for each operation:
+--   acquire    owner, fence hint, ttlMs, epoch
+--   release    owner
+--   identify   none
+-- Reply: the call id as a number, and an answer for each operation, as in the lock script; identify has
+--   {run id, role}; both empty if the user may not ask
+local call, try = redis.call, redis.pcall
+local fieldsOf = { acquire = 4, release = 1, identify = 0 }
+
+-- As the lock script: a counter is a number, perhaps with a space and the epoch of the node after it.
+local function acquire(lock, counter, owner, fenceHint, ttlMs, epoch)
+  local value, highest, nodeEpoch, suffix = try('GET', counter), 0, '', ''
+  if value then
+    highest, nodeEpoch = string.match(value.err or value, '^(%d+) ?(%d*)$')
+    if not highest then return -1 end
+    highest = tonumber(highest)
+    if nodeEpoch ~= '' then
+      if math.abs(epoch - nodeEpoch) > 1 then return { 'epoch', nodeEpoch } end
+      suffix = ' ' .. nodeEpoch
+    end
+  end
+  local hint = tonumber(fenceHint)
+  local fence = hint
+  if fence > highest + 3600000000 then
+    local now = call('TIME')
+    fence = math.min(fence, now[1] * 1000000 + now[2] + 86400000000)
+  end
+  fence = math.max(fence, highest + 1)
+  if fence >= 2 ^ 53 then return -1 end
+  if not call('SET', lock, owner, 'NX', 'PX', ttlMs) then
+    local holder = try('GET', lock)
+    if holder.err or holder == owner or #holder >= 512 or not string.find(holder, string.rep('%x', 32) .. '%.?%d*$') then
+      return -1
+    end
+    local ms = call('PTTL', lock)
+    return ms < 0 and -1 or { 'denied', ms, 1, holder }
+  end
+  local text = fence == hint and fenceHint or string.format('%.0f', fence)
+  call('SET', counter, text .. suffix)
+  if fence == hint then return 0 end
+  -- Clients lose precision on integers near the largest safe one.
+  return fence < 2 ^ 52 and fence or text
+end
+
+local function release(lock, list, owner)
+  local holder = try('GET', lock)
+  if holder ~= owner then
+    return holder and (holder.err or string.byte(holder, 16) == 255) and -1 or 0
+  end
+  call('DEL', lock)
+  -- Popping from an empty list costs no more than checking whether it exists.
+  local next, others = try('ZPOPMIN', list)[1], nil
+  if next and string.byte(next) == 255 then
+    -- A waiter that wants to share the resource: all of those are named.
+    next, others = string.sub(next, 2), try('ZRANGEBYSCORE', list, '-inf', '(0')
+  end
+  local channel = 'holdfast:released:' .. lock
+  try('PUBLISH', channel, next or '')
+  if others and others[1] then
+    for _, other in ipairs(others) do try('PUBLISH', channel, string.sub(other, 2)) end
+    try('ZREMRANGEBYSCORE', list, '-inf', '(0')
+  end
+  return next and { 'next', next } or 1
+end
+
+local function identify()
+  local server, replication = try('INFO', 'server'), try('INFO', 'replication')
+  return {
+    string.match(server.err or server, 'run_id:(%x+)') or '',
+    string.match(replication.err or replication, 'role:(%a+)') or '',
+  }
+end
+
+local marks, reply = ARGV[2], { tonumber(ARGV[1]) }
+local at, name = 3, ARGV[3]
+while name do
+  local number, fields = #reply, fieldsOf[name]
+  local run = name == 'acquire' and acquire or name == 'release' and release or identify
+  local ok, answer
+  if string.byte(marks, number) == 120 then
+    answer = { err = 'ERR this was given up before it was sent' }
+  else
+    ok, answer = pcall(run, KEYS[2 * number - 1], KEYS[2 * number], unpack(ARGV, at + 1, at + fields))
+  end
+  if not ok then
+    local message = answer.err or answer
+    -- A replica has written nothing in this call, and will not. Clients act on errors of a whole call: they reconnect.
+    if string.find(message, '^READONLY ') then return { err = message } end
+    answer = { 'error', message }
+  end
+  reply[number + 1] = answer
+  at = at + 1 + fields
+  name = ARGV[at]
+end
+return reply

@@ -1,0 +1,63 @@
+import { acquireRequest, releaseRequest } from "@holdfast/redis-testkit/requests";
+import { beforeEach, describe, expect, test } from "vitest";
+import { commonScriptSha, commonScriptSource } from "../src/common/common-script.ts";
+import { redisNode } from "../src/index.ts";
+import { lockScriptSource } from "../src/lock-script.ts";
+import { connectionOver, startBench } from "./connection.ts";
+
+const { client, node } = await startBench();
+
+describe("an operation that the common script leaves undone", () => {
+  /** Creates a node whose replies of the common script arrive only when `deliver` is called. */
+  function delayed() {
+    const connection = connectionOver(client);
+    const sent: string[] = [];
+    let deliver!: () => void;
+    const delivered = new Promise<void>((resolve) => {
+      deliver = resolve;
+    });
+    const runScript: typeof connection.runScript = async (command, script, call) => {
+      const isCommon = script === commonScriptSha || script === commonScriptSource;
+      sent.push(isCommon ? "common" : "lock");
+      const reply = await connection.runScript(command, script, call);
+      if (isCommon) await delivered;
+      return reply;
+    };
+    return { ...redisNode({ ...connection, runScript }, { verifyServer: false }), sent, deliver };
+  }
+
+  beforeEach(async () => {
+    for (const source of [commonScriptSource, lockScriptSource]) await client.script("LOAD", source);
+    await node().acquire(acquireRequest("alice"));
+  });
+
+  test("is done by the lock script", async () => {
+    const { acquire, sent, deliver } = delayed();
+    deliver();
+    expect(await acquire(acquireRequest("alice", { fenceHint: 9 }))).toEqual({ granted: true, fence: 1 });
+    expect(sent).toEqual(["common", "lock"]);
+  });
+
+  test("is not sent again if its owner has released meanwhile, and the release is", async () => {
+    const { acquire, release, sent, deliver } = delayed();
+    const claims = [acquire(acquireRequest("alice")), acquire(acquireRequest("bob", { resources: ["s"] }))];
+    await new Promise(setImmediate);
+    const released = release(releaseRequest("alice"));
+    deliver();
+    await expect(claims[0]).rejects.toThrow("timed out before it was sent");
+    expect(await claims[1]).toEqual({ granted: true, fence: 1 });
+    expect(await released).toEqual({ released: true });
+    expect(sent).toEqual(["common", "common"]);
+    expect(await client.exists("lock:r")).toBe(0);
+  });
+
+  test("does not run after a release that is sent while it is in flight again", async () => {
+    const { acquire, release, deliver } = delayed();
+    deliver();
+    const claim = acquire(acquireRequest("alice"));
+    await new Promise(setImmediate);
+    expect(await release(releaseRequest("alice"))).toEqual({ released: true });
+    await claim.catch(() => {});
+    expect(await client.exists("lock:r")).toBe(0);
+  });
+});
