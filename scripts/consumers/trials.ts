@@ -107,8 +107,11 @@ async function runPrinting(runtime: Runtime, args: readonly string[], directory:
   return printed;
 }
 
+/** All tests of the suite, and some of the broken nodes: the tests of the adapters run all of those. */
+const testNames = /^(?!.*caught by)|caught by "release/;
+
 async function runTests({ binary }: Runtime, folder: string, directory: string): Promise<void> {
-  const command = ["node_modules/vitest/vitest.mjs", "run", "--root", folder];
+  const command = ["node_modules/vitest/vitest.mjs", "run", "--root", folder, "--testNamePattern", testNames.source];
   const printed = await run(binary, command, directory, { timeoutMs: 300_000 });
   if (!/Tests .*?[1-9]\d* passed/.test(printed)) throw new Error(`no test ran:\n${printed}`);
 }
