@@ -67,13 +67,12 @@ if ownEndMs then return ownEndMs-nowMs,owner,true end
 local isReserved=reservedMs>0 and reservedMs<=2*reservationMs
 return isReserved and reservedMs or nil,longest,false
 end
-function sharers:reserve(lockKey)try('SET',lockKey,markOf(nowMs+reservationMs),'XX','KEEPTTL')end
-local function alignExpiry(lockKey,set,untilMs)call('PEXPIREAT',set,digits(untilMs))call('PEXPIREAT',lockKey,digits(untilMs))end
+function sharers.reserve(lockKey)try('SET',lockKey,markOf(nowMs+reservationMs),'XX','KEEPTTL')end
+local function alignExpiry(lockKey,setKey,untilMs)call('PEXPIREAT',setKey,digits(untilMs))call('PEXPIREAT',lockKey,digits(untilMs))end
 function sharers:begin(lockKey,owner,ttlMs)local endMs=nowMs+ttlMs
 call('DEL',self.set)call('ZADD',self.set,digits(endMs),owner)call('SET',lockKey,markOf(0),'PX',ttlMs)alignExpiry(lockKey,self.set,endMs)end
-function sharers:join(lockKey,owner,ttlMs,takeover)local set=self.set
-call('ZREMRANGEBYSCORE',set,'-inf','('..digits(nowMs))call('ZADD',set,digits(nowMs+ttlMs),owner)if takeover and takeover~=owner then call('ZREM',set,takeover)end
-local _,longestMs=self:longestOf()alignExpiry(lockKey,set,longestMs)end
+function sharers:join(lockKey,owner,ttlMs,takeover)call('ZREMRANGEBYSCORE',self.set,'-inf','('..digits(nowMs))call('ZADD',self.set,digits(nowMs+ttlMs),owner)if takeover and takeover~=owner then call('ZREM',self.set,takeover)end
+local _,longestMs=self:longestOf()alignExpiry(lockKey,self.set,longestMs)end
 function sharers:keep(lockKey,owner,ttlMs)if self:endOf(owner)<nowMs+ttlMs then self:join(lockKey,owner,ttlMs)end
 end
 function sharers:leave(lockKey,owner)if not self:endOf(owner)then return nil end
@@ -104,13 +103,13 @@ announce(lockKey,next)end
 return next,since
 end
 local function updateWaitingLists(first,last,isDenied,takeover,waiter,shared,sharings,counters)for i=first,last,4 do
-local list,sharing,isInTheWay=KEYS[i+2],sharings[i],isDenied
+local list,sharing,isBlocking=KEYS[i+2],sharings[i],isDenied
 if isDenied and sharing then
-isInTheWay=sharing:longestOf(takeover)or not sharing:longestOf()elseif isDenied and first<last then
-local holder=try('GET',KEYS[i])isInTheWay=holder and holder~=takeover
+isBlocking=sharing:longestOf(takeover)or not sharing:longestOf()elseif isDenied and first<last then
+local holder=try('GET',KEYS[i])isBlocking=holder and holder~=takeover
 end
-if isInTheWay then
-local counter=counters[i+1]enterList(list,counter and counter.number or 0,waiter,shared)if sharing and not shared then sharing:reserve(KEYS[i])end
+if isBlocking then
+local counter=counters[i+1]enterList(list,counter and counter.number or 0,waiter,shared)if sharing and not shared then sharing.reserve(KEYS[i])end
 else
 try('ZREM',list,shared and'\\255'..waiter or waiter)if isDenied then nameNext(KEYS[i],list)end
 end
@@ -208,4 +207,4 @@ name=ARGV[at]end
 return reply`;
 
 /** What `EVALSHA` takes: the SHA-1 digest of the source. */
-export const lockScriptSha: string = "ddd8273f2a1b2a9153ea335ba374c00fbe86d103";
+export const lockScriptSha: string = "d94b35b1bdccc7bea4c9f09c6a878c8c3f128f02";

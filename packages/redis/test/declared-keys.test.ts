@@ -239,7 +239,8 @@ describe("a server that refuses keys of other slots", () => {
     const alone = redisNode(connectionOver(client), { verifyServer: false });
     const node = redisNode(connectionOver(clustered), { verifyServer: false });
     for (const operate of sequences[name] ?? []) {
-      const [actual, expected] = await Promise.all([node, alone].map((each) => operate(each).then(shape, messageOf)));
+      const answerOf = (each: RedisNode): Promise<string> => operate(each).then(shape, messageOf);
+      const [actual, expected] = await Promise.all([answerOf(node), answerOf(alone)]);
       if (isAboutSeveral(actual)) return;
       expect(actual).toEqual(expected);
     }

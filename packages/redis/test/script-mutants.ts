@@ -407,7 +407,7 @@ export const sharingMutants: readonly NodeMutant[] = [
   inSharers(
     "keeps the sharer whose claim was taken over",
     "acquire() with takeover passes one of several shared claims on, and leaves the counter and the others alone",
-    "if takeover and takeover ~= owner then call('ZREM', set, takeover) end",
+    "if takeover and takeover ~= owner then call('ZREM', self.set, takeover) end",
     "",
   ),
   inSharers(
@@ -487,7 +487,7 @@ export const sharingMutants: readonly NodeMutant[] = [
   inSharers(
     "lets readers follow each other without a gap, although a writer waits",
     "acquire() of a shared claim does not join once an exclusive request with a waiter was denied",
-    "if sharing and not shared then sharing:reserve(KEYS[i]) end",
+    "if sharing and not shared then sharing.reserve(KEYS[i]) end",
     "",
     "waiting-lists.lua",
   ),
@@ -552,8 +552,8 @@ export const pathMutants: readonly ScriptMutant[] = [
   ),
   inCommon("keeps claims forever", commonClaim, "call('SET', lock, owner, 'NX')"),
   inCommon("denies a claim of its own owner", "holder == owner or ", ""),
-  inCommon("names the value of another program", " or not string.find(holder, string.rep('%x', 32) .. '%.?%d*$')", ""),
-  inCommon("names a long value", "#holder >= 512 or ", ""),
+  inCommon("names the value of another program", " and string.find(value, string.rep('%x', 32) .. '%.?%d*$')", ""),
+  inCommon("names a long value", "#value < 512 and ", ""),
   inCommon("names nobody in a denial", commonDenial, "return ms < 0 and -1 or { 'denied', ms, 1 }"),
   inCommon("releases claims of any owner", "if holder ~= owner then", "if not holder then"),
   inCommon("ends no shared claim", "holder.err or string.byte(holder, 16) == 255", "holder.err"),

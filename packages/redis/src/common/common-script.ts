@@ -2,7 +2,9 @@
 
 /** What `EVAL` takes. */
 export const commonScriptSource: string = `local call,try=redis.call,redis.pcall
-local fieldsOf={acquire=4,release=1,identify=0}local function acquire(lock,counter,owner,fenceHint,ttlMs,epoch)local value,highest,nodeEpoch,suffix=try('GET',counter),0,'',''if value then
+local fieldsOf={acquire=4,release=1,identify=0}local function isOwner(value)return#value<512 and string.find(value,string.rep('%x',32)..'%.?%d*$')end
+local function acquire(lock,counter,owner,fenceHint,ttlMs,epoch)local value,highest,suffix=try('GET',counter),0,''if value then
+local nodeEpoch
 highest,nodeEpoch=string.match(value.err or value,'^(%d+) ?(%d*)$')if not highest then return-1 end
 highest=tonumber(highest)if nodeEpoch~=''then
 if math.abs(epoch-nodeEpoch)>1 then return{'epoch',nodeEpoch}end
@@ -14,9 +16,7 @@ if fence>highest+3600000000 then
 local now=call('TIME')fence=math.min(fence,now[1]*1000000+now[2]+86400000000)end
 fence=math.max(fence,highest+1)if fence>=2^53 then return-1 end
 if not call('SET',lock,owner,'NX','PX',ttlMs)then
-local holder=try('GET',lock)if holder.err or holder==owner or#holder>=512 or not string.find(holder,string.rep('%x',32)..'%.?%d*$')then
-return-1
-end
+local holder=try('GET',lock)if holder.err or holder==owner or not isOwner(holder)then return-1 end
 local ms=call('PTTL',lock)return ms<0 and-1 or{'denied',ms,1,holder}end
 local text=fence==hint and fenceHint or string.format('%.0f',fence)call('SET',counter,text ..suffix)if fence==hint then return 0 end
 return fence<2^52 and fence or text
@@ -50,4 +50,4 @@ name=ARGV[at]end
 return reply`;
 
 /** What `EVALSHA` takes: the SHA-1 digest of the source. */
-export const commonScriptSha: string = "629b8359ca3083fbbb9a9bb721b4eb4c19b3d176";
+export const commonScriptSha: string = "b77a5c7169318ee009101a1f21ec887264bb5259";

@@ -5,8 +5,8 @@
 -- compares the effects of the two.
 --
 -- KEYS, for each operation: the lock key, and the fence counter (acquire) or the waiting list (release).
--- ARGV: the call id, which the reply repeats; the marks, a character for each operation, "x" if it was given up and must
--- have no effect; and a record for each operation:
+-- ARGV: the call id, which the reply repeats; the marks, a character for each operation, "x" if it was given up and
+-- must have no effect; and a record for each operation:
 --   acquire    owner, fence hint, ttlMs, epoch
 --   release    owner
 --   identify   none
@@ -15,10 +15,15 @@
 local call, try = redis.call, redis.pcall
 local fieldsOf = { acquire = 4, release = 1, identify = 0 }
 
+local function isOwner(value)
+  return #value < 512 and string.find(value, string.rep('%x', 32) .. '%.?%d*$')
+end
+
 -- As the lock script: a counter is a number, perhaps with a space and the epoch of the node after it.
 local function acquire(lock, counter, owner, fenceHint, ttlMs, epoch)
-  local value, highest, nodeEpoch, suffix = try('GET', counter), 0, '', ''
+  local value, highest, suffix = try('GET', counter), 0, ''
   if value then
+    local nodeEpoch
     highest, nodeEpoch = string.match(value.err or value, '^(%d+) ?(%d*)$')
     if not highest then return -1 end
     highest = tonumber(highest)
@@ -37,9 +42,7 @@ local function acquire(lock, counter, owner, fenceHint, ttlMs, epoch)
   if fence >= 2 ^ 53 then return -1 end
   if not call('SET', lock, owner, 'NX', 'PX', ttlMs) then
     local holder = try('GET', lock)
-    if holder.err or holder == owner or #holder >= 512 or not string.find(holder, string.rep('%x', 32) .. '%.?%d*$') then
-      return -1
-    end
+    if holder.err or holder == owner or not isOwner(holder) then return -1 end
     local ms = call('PTTL', lock)
     return ms < 0 and -1 or { 'denied', ms, 1, holder }
   end

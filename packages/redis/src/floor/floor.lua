@@ -5,9 +5,9 @@
 -- a list that begins with the call id and the server's run id:
 --   raise   KEYS are fence counters. Fields: the minimum of each, and of its epoch. Reply: how many of them there are
 --           then; the lowest and the highest, where one that does not exist is 0; and the lowest epoch
---   find    Fields: the cursor, 0 at first; the run id of the first call, empty at first; the prefix of the lock keys, a
---           pattern of them, and a slot of a cluster, the one of the only key, or empty. Reply: the next cursor, 0 at the
---           end; and the resources whose key may be a claim
+--   find    Fields: the cursor, 0 at first; the run id of the first call, empty at first; the prefix of the lock keys,
+--           a pattern of them, and a slot of a cluster, the one of the only key, or empty. Reply: the next cursor, 0 at
+--           the end; and the resources whose key may be a claim
 -- Counters and epochs are text.
 
 local call, try = redis.call, redis.pcall
@@ -55,8 +55,8 @@ local function raise(reply, floorText, epochText)
   reply[3], reply[4], reply[5], reply[6] = count, digits(lowest), digits(highest), digits(lowestEpoch)
 end
 
--- Returns whether a key may be a claim: a short string. With an empty prefix it must end as an owner does, or be the mark
--- of shared claims.
+-- Returns whether a key may be a claim: a short string. With an empty prefix it must end as an owner does, or be the
+-- mark of shared claims.
 local function mayBeClaim(key, prefix)
   local length = try('STRLEN', key)
   if type(length) ~= 'number' or length >= 512 then return false end

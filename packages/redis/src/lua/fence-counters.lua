@@ -1,6 +1,6 @@
 -- The fence counters of resources. A counter covers all lock keys of its slot with the same prefix. Its value is a
--- number in decimal digits. Once an operator has changed the servers, a space and the epoch of the node follow. A leading
--- zero marks that a claim was made again while the server did not vote.
+-- number in decimal digits. Once an operator has changed the servers, a space and the epoch of the node follow. A
+-- leading zero marks that a claim was made again while the server did not vote.
 
 local function fail(of, i, problem)
   error({ err = 'ERR the fence counter ' .. of .. KEYS[i] .. ' is ' .. problem })
@@ -31,8 +31,8 @@ local function refusingEpoch(counters, epoch)
   end
 end
 
--- Returns the fence that a grant has at least by its hint. One that is far above the counters is limited to the server's
--- clock plus a day, so that a client with a wrong clock cannot use up the range of numbers.
+-- Returns the fence that a grant has at least by its hint. One that is far above the counters is limited to the
+-- server's clock plus a day, so that a client with a wrong clock cannot use up the range of numbers.
 local function limited(fenceHint, highest)
   local hint = tonumber(fenceHint)
   return hint <= highest + 3600000000 and hint or math.min(hint, nowUs() + 86400000000)

@@ -67,13 +67,13 @@ local function sharingOf(value, set)
   end
 
   -- Denies further sharers for a while. XX: a lock key without a ttl must not come into being.
-  function sharers:reserve(lockKey)
+  function sharers.reserve(lockKey)
     try('SET', lockKey, markOf(nowMs + reservationMs), 'XX', 'KEEPTTL')
   end
 
   -- Makes both keys last as long as the longest claim.
-  local function alignExpiry(lockKey, set, untilMs)
-    call('PEXPIREAT', set, digits(untilMs))
+  local function alignExpiry(lockKey, setKey, untilMs)
+    call('PEXPIREAT', setKey, digits(untilMs))
     call('PEXPIREAT', lockKey, digits(untilMs))
   end
 
@@ -88,12 +88,11 @@ local function sharingOf(value, set)
 
   -- Adds a sharer, and removes the claim of takeover and those that have ended.
   function sharers:join(lockKey, owner, ttlMs, takeover)
-    local set = self.set
-    call('ZREMRANGEBYSCORE', set, '-inf', '(' .. digits(nowMs))
-    call('ZADD', set, digits(nowMs + ttlMs), owner)
-    if takeover and takeover ~= owner then call('ZREM', set, takeover) end
+    call('ZREMRANGEBYSCORE', self.set, '-inf', '(' .. digits(nowMs))
+    call('ZADD', self.set, digits(nowMs + ttlMs), owner)
+    if takeover and takeover ~= owner then call('ZREM', self.set, takeover) end
     local _, longestMs = self:longestOf()
-    alignExpiry(lockKey, set, longestMs)
+    alignExpiry(lockKey, self.set, longestMs)
   end
 
   -- Keeps the claim of a sharer for longer, unless it lasts longer already.

@@ -50,18 +50,18 @@ end
 -- turn to the next waiter. An exclusive waiter keeps further sharers out for a while.
 local function updateWaitingLists(first, last, isDenied, takeover, waiter, shared, sharings, counters)
   for i = first, last, 4 do
-    local list, sharing, isInTheWay = KEYS[i + 2], sharings[i], isDenied
+    local list, sharing, isBlocking = KEYS[i + 2], sharings[i], isDenied
     if isDenied and sharing then
       -- Others than takeover share it, or unknown ones.
-      isInTheWay = sharing:longestOf(takeover) or not sharing:longestOf()
+      isBlocking = sharing:longestOf(takeover) or not sharing:longestOf()
     elseif isDenied and first < last then
       local holder = try('GET', KEYS[i])
-      isInTheWay = holder and holder ~= takeover
+      isBlocking = holder and holder ~= takeover
     end
-    if isInTheWay then
+    if isBlocking then
       local counter = counters[i + 1]
       enterList(list, counter and counter.number or 0, waiter, shared)
-      if sharing and not shared then sharing:reserve(KEYS[i]) end
+      if sharing and not shared then sharing.reserve(KEYS[i]) end
     else
       try('ZREM', list, shared and '\255' .. waiter or waiter)
       if isDenied then nameNext(KEYS[i], list) end
