@@ -2,12 +2,13 @@ import type { AcquireRequest, ExtendRequest, NodeRequest, ReleaseRequest } from 
 import { assertAcquire, assertExtend, assertRelease } from "@holdfast/core/requests";
 import { newCallId } from "./call-id.ts";
 import { clusterSlot, slotCount } from "./cluster-slot.ts";
-import { commonScriptSha, commonScriptSource } from "./common/common-script.ts";
 import type { ScriptCall } from "./connection.ts";
+import { commonScript } from "./generated/common-script.ts";
+import { lockScript } from "./generated/lock-script.ts";
 import { fenceKey, lockKey, sharersKey, slotsError, waitingListKey } from "./keys.ts";
-import { lockScriptSha, lockScriptSource } from "./lock-script.ts";
 import type { AnswerReader, Operation, OperationRecord } from "./operation.ts";
 import { readAcquire, readExtend, readIdentity, readNodeView, readRelease } from "./replies.ts";
+import type { Script } from "./script.ts";
 
 /** The options that records depend on. */
 export interface EncodingOptions {
@@ -154,15 +155,6 @@ function rememberingLast<Request extends NodeRequest>(
     return encoded;
   };
 }
-
-/** A script as `EVAL` and `EVALSHA` take it. */
-export interface Script {
-  readonly source: string;
-  readonly sha: string;
-}
-
-const commonScript: Script = { source: commonScriptSource, sha: commonScriptSha };
-const lockScript: Script = { source: lockScriptSource, sha: lockScriptSha };
 
 /** The words of a call, shared by all nodes that are sent the same operations in one tick. */
 interface CallTemplate {

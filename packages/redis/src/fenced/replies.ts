@@ -1,3 +1,5 @@
+import { integerOf } from "../replies.ts";
+
 /** The script's reply to one call. */
 export type FencedReply = Accepted | Refused;
 
@@ -19,31 +21,20 @@ interface Refused {
 }
 
 /**
- * Decodes the reply to the call with this id.
+ * Decodes the reply to a call, without its id.
  *
- * @throws if it belongs to another call, because the client lost count, or cannot be the script's, as from a proxy
+ * @throws if it cannot be the script's, as from a proxy
  */
-export function decodeReply(reply: unknown, callId: number): FencedReply {
-  if (!Array.isArray(reply)) throw malformed();
-  if (integerOf(reply[0]) !== callId) {
-    throw new Error("the client returned the reply to another command");
-  }
-  const status = integerOf(reply[1]);
-  const fence = integerOf(reply[2]);
+export function decodeReply(reply: readonly unknown[]): FencedReply {
+  const status = integerOf(reply[0]);
+  const fence = integerOf(reply[1]);
   if (fence === undefined || fence < 0) throw malformed();
-  if (status === 0 && reply.length === 3) return { isAccepted: false, newestFence: fence };
-  if (status !== 1 || reply.length !== 4) throw malformed();
-  const previous: unknown = reply[3];
+  if (status === 0 && reply.length === 2) return { isAccepted: false, newestFence: fence };
+  if (status !== 1 || reply.length !== 3) throw malformed();
+  const previous: unknown = reply[2];
   const value = Buffer.isBuffer(previous) ? previous : null;
   if (value === null && previous !== null && previous !== 1) throw malformed();
   return { isAccepted: true, by: fence, hadValue: previous !== null, value };
-}
-
-/** Reads a safe integer. Depending on its settings, a client returns it as a number or as text. */
-function integerOf(element: unknown): number | undefined {
-  const isText = typeof element === "string" || Buffer.isBuffer(element);
-  const number = isText && /^-?\d+$/.test(String(element)) ? Number(element) : element;
-  return Number.isSafeInteger(number) ? (number as number) : undefined;
 }
 
 function malformed(): Error {

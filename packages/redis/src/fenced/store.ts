@@ -1,10 +1,10 @@
 import { newCallId } from "../call-id.ts";
-import { within } from "../deadline.ts";
+import { fencedScript } from "../generated/fenced-script.ts";
 import { messageOf } from "../message-of.ts";
 import { notConnected } from "../not-connected.ts";
+import { callScript } from "../script.ts";
 import type { FencedConnection } from "./connection.ts";
 import { type FencedAction, StaleFenceError, StoreTimeoutError } from "./errors.ts";
-import { fencedScriptSha, fencedScriptSource } from "./fenced-script.ts";
 import {
   assertFence,
   assertKey,
@@ -117,7 +117,11 @@ export function fencedStore(connection: FencedConnection, options: FencedStoreOp
     try {
       if (!connection.isReady(key)) throw notConnected(connection.whyNotReady?.(key));
       const args = [actionBytes, String(callId), String(fence), keepMs, ...fields];
-      reply = decodeReply(await within(timeoutMs, runScript(connection, key, args, timeoutMs), late), callId);
+      reply = decodeReply(
+        await callScript(fencedScript, callId, timeoutMs, late, (command, script, leftMs) =>
+          connection.runScript(command, script, key, args, leftMs),
+        ),
+      );
     } catch (error) {
       actionBytes.write(givenUpMark); // in case the command is sent only now, or resent after a reconnection
       if (error instanceof StoreTimeoutError) throw error;
@@ -142,21 +146,4 @@ export function fencedStore(connection: FencedConnection, options: FencedStoreOp
       return hadValue;
     },
   };
-}
-
-/** Runs the script by its digest, or by its source if the server does not have it yet. */
-async function runScript(
-  connection: FencedConnection,
-  key: string,
-  args: readonly (string | Buffer)[],
-  timeoutMs: number,
-): Promise<unknown> {
-  const endMs = performance.now() + timeoutMs;
-  try {
-    return await connection.runScript("EVALSHA", fencedScriptSha, key, args, timeoutMs);
-  } catch (error) {
-    const leftMs = endMs - performance.now();
-    if (!messageOf(error).startsWith("NOSCRIPT") || leftMs <= 0) throw error;
-    return await connection.runScript("EVAL", fencedScriptSource, key, args, leftMs);
-  }
 }

@@ -5,11 +5,12 @@ import { slotCount, tagOfSlot } from "../cluster-slot.ts";
 import type { RedisConnection, ScriptCall } from "../connection.ts";
 import { within } from "../deadline.ts";
 import { encodeCommand } from "../encoding.ts";
+import { floorScript } from "../generated/floor-script.ts";
 import { fenceKey } from "../keys.ts";
 import { messageOf } from "../message-of.ts";
 import { notConnected } from "../not-connected.ts";
 import { integerOf, isCount, nonsense, textOf } from "../replies.ts";
-import { floorScriptSha, floorScriptSource } from "./floor-script.ts";
+import { callScript } from "../script.ts";
 
 /** How many counters a call reads or raises. It takes a server about a millisecond. */
 const countersInCall = 1_024;
@@ -43,7 +44,7 @@ export function floorCalls(
   inspect: (resource: string) => Promise<NodeView>,
 ): Required<FenceFloor> {
   const run = (keys: readonly string[], args: readonly string[], timeoutMs: number): Promise<readonly unknown[]> =>
-    callScript(connection, keys, args, timeoutMs);
+    callFloorScript(connection, keys, args, timeoutMs);
 
   /** Raises the counters of some slots: in one call, unless the server takes only keys of one slot. */
   const raisePortion = async (from: number, to: number, request: FloorRequest): Promise<readonly Counters[]> => {
@@ -178,7 +179,7 @@ function timedOut(): Error {
 }
 
 /** Calls the script, and returns its reply without the call id. */
-async function callScript(
+async function callFloorScript(
   connection: RedisConnection,
   keys: readonly string[],
   args: readonly string[],
@@ -194,27 +195,12 @@ async function callScript(
     keysAndArguments: () => [...words],
     encode: (command, script) => encodeCommand([command, script, String(keys.length), ...words]),
   };
-  let reply: unknown;
   try {
-    reply = await within(timeoutMs, runScript(connection, call, timeoutMs), timedOut);
+    return await callScript(floorScript, callId, timeoutMs, timedOut, (command, script, leftMs) =>
+      connection.runScript(command, script, call, leftMs),
+    );
   } catch (error) {
     throw new Error(messageOf(error)); // a client's own error carries the whole command
-  }
-  if (!Array.isArray(reply) || integerOf(reply[0]) !== callId) {
-    throw new Error("the client returned the reply to another command");
-  }
-  return reply.slice(1);
-}
-
-/** Runs the script by its digest, or by its source if the server does not have it yet. */
-async function runScript(connection: RedisConnection, call: ScriptCall, timeoutMs: number): Promise<unknown> {
-  const endMs = performance.now() + timeoutMs;
-  try {
-    return await connection.runScript("EVALSHA", floorScriptSha, call, timeoutMs);
-  } catch (error) {
-    const leftMs = endMs - performance.now();
-    if (!messageOf(error).startsWith("NOSCRIPT") || leftMs <= 0) throw error;
-    return await connection.runScript("EVAL", floorScriptSource, call, leftMs);
   }
 }
 
