@@ -45,7 +45,7 @@ export function describeBrokenNodes(name: string, options: DescribeBrokenNodesOp
     const obstacles = new Map<string, number>();
     const expectCaught = createExpectCaught(settings);
     for (const broken of brokenNodes) {
-      const proof = namedProof(broken.caughtBy);
+      const proof = proofOf(broken.caughtBy);
       const obstacle = obstacleTo(broken, proof, offers, settings);
       if (obstacle !== undefined) obstacles.set(obstacle, (obstacles.get(obstacle) ?? 0) + 1);
       else registerBrokenNode(broken, proof, settings, expectCaught);
@@ -72,10 +72,4 @@ function obstacleTo(broken: BrokenNode, proof: Proof, offers: Offers, { cannot }
   if (lacking !== undefined) return `the subject does not offer ${lacking}`;
   const limit = [...proof.needs, ...declared(broken).map(([name]) => name)].find((name) => cannot.has(name));
   return limit && `${limit} is declared: ${cannot.get(limit)}`;
-}
-
-function namedProof(statement: string): Proof {
-  const proof = proofOf(statement);
-  if (proof === undefined) throw new TypeError(`the suite has no test "${statement}"`);
-  return proof;
 }

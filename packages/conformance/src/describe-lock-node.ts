@@ -3,7 +3,7 @@ import { offersOf } from "./offers.ts";
 import { type Result, writeReport } from "./report.ts";
 import { hangGuardMs, parseOptions, type Settings } from "./settings.ts";
 import type { DescribeLockNodeOptions } from "./subject.ts";
-import { type Proof, type Topic, topicsFor } from "./topics.ts";
+import { type Proof, proofOf, type Topic, topicsFor } from "./topics.ts";
 
 /**
  * Registers the conformance tests for a lock node. Call it at the top level of a vitest file.
@@ -32,9 +32,11 @@ import { type Proof, type Topic, topicsFor } from "./topics.ts";
  */
 export function describeLockNode(name: string, options: DescribeLockNodeOptions): void {
   const settings = parseOptions(options);
+  for (const statement of settings.only ?? []) proofOf(statement); // throws for an unknown one
   describe(name, async () => {
     const offers = await offersOf(settings);
     const topics = topicsFor(offers, settings);
+    const all = topicsFor(offers, { ...settings, only: undefined });
     // Registered here, so that it runs before the tests of all topics.
     const begun = topics.map((topic) => ({
       ...topic,
@@ -42,8 +44,13 @@ export function describeLockNode(name: string, options: DescribeLockNodeOptions)
     }));
     const results = begun.map((topic) => ({ title: topic.title, results: registerTopic(topic, settings) }));
     afterAll(() => settings.processes.close());
-    afterAll(() => writeReport({ name, offers, settings, topics: results }));
+    const unselected = countOf(all) - countOf(topics);
+    afterAll(() => writeReport({ name, offers, settings, topics: results, unselected }));
   });
+}
+
+function countOf(topics: readonly Topic[]): number {
+  return topics.reduce((sum, { proofs }) => sum + proofs.length, 0);
 }
 
 function registerTopic({ title, proofs }: Topic, settings: Settings): readonly Result[] {

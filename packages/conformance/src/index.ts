@@ -4,6 +4,7 @@ export type { BrokenNode, SubjectPart } from "./broken-nodes/broken-node.ts";
 export { brokenNodes } from "./broken-nodes/index.ts";
 export { type DescribeBrokenNodesOptions, describeBrokenNodes } from "./describe-broken-nodes.ts";
 export { describeLockNode } from "./describe-lock-node.ts";
+export { essentialTests } from "./essential-tests.ts";
 export type {
   DescribeLockNodeOptions,
   LockNodeLimits,

@@ -17,6 +17,8 @@ export interface Findings {
   readonly offers: Offers;
   readonly settings: Pick<Settings, "cannot" | "noServer" | "noOtherProcess">;
   readonly topics: readonly { readonly title: string; readonly results: readonly Result[] }[];
+  /** How many tests apply to the node, and were left out by the option `only`. */
+  readonly unselected: number;
 }
 
 /** Writes the report of one node to the folder that the environment variable names, if it is set. */
@@ -28,12 +30,14 @@ export async function writeReport(findings: Findings): Promise<void> {
 }
 
 /** Returns the report of one node: a Markdown page to paste into an adapter's README. */
-function reportOf({ name, offers, settings, topics }: Findings): string {
+function reportOf({ name, offers, settings, topics, unselected }: Findings): string {
   const results = topics.flatMap((topic) => topic.results);
-  const verdict = isPassed(results) ? "Passed" : "**Not passed**";
+  const isWhole = unselected === 0;
+  const verdict = !isPassed(results) ? "**Not passed**" : isWhole ? "Passed" : "**Not the whole suite**";
+  const leftOut = isWhole ? "" : ` ${unselected} more were left out.`;
   const parts = [
     `### Conformance of ${name}`,
-    `${verdict}: ${countOf(results)} facts, by \`@holdfast/conformance\` ${suiteVersion()}.`,
+    `${verdict}: ${countOf(results)} facts, by \`@holdfast/conformance\` ${suiteVersion()}.${leftOut}`,
     table(
       ["topic", "facts", "result"],
       topics.map((topic) => [

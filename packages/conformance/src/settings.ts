@@ -17,6 +17,8 @@ export interface Settings {
   readonly resourcesMax: number;
   /** How many bytes of UTF-8 a name may have. */
   readonly nameBytesMax: number;
+  /** The statements of the tests to run; undefined for all. */
+  readonly only: ReadonlySet<string> | undefined;
   /** Starts the processes of rivals. */
   readonly processes: RivalProcesses;
   readonly timeoutMs: number;
@@ -52,11 +54,12 @@ const limits: readonly string[] = [
  * @throws {TypeError | RangeError} naming the option and what it must be
  */
 export function parseOptions(options: DescribeLockNodeOptions): Settings {
-  const { create, cannot = {}, noServer, noOtherProcess, timeoutMs = 10_000 } = options;
+  const { create, cannot = {}, noServer, noOtherProcess, only, timeoutMs = 10_000 } = options;
   if (typeof create !== "function") throw new TypeError("create must be a function that creates a fresh subject");
   if (!(timeoutMs > 0)) throw new RangeError(`timeoutMs must be a positive number, not ${timeoutMs}`);
   if (noServer !== undefined) assertReason("noServer", noServer);
   if (noOtherProcess !== undefined) assertReason("noOtherProcess", noOtherProcess);
+  if (only?.length === 0) throw new RangeError("only must name at least one test");
   const { manyResources, longNames } = cannot;
   return {
     create,
@@ -65,6 +68,7 @@ export function parseOptions(options: DescribeLockNodeOptions): Settings {
     noOtherProcess,
     resourcesMax: manyResources?.max ?? Number.POSITIVE_INFINITY,
     nameBytesMax: longNames?.max ?? Number.POSITIVE_INFINITY,
+    only: only && new Set(only),
     processes: createRivalProcesses(timeoutMs),
     timeoutMs,
   };

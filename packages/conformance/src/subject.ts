@@ -157,6 +157,11 @@ export interface DescribeLockNodeOptions {
   readonly noServer?: string;
   /** Why the subject has no `rivalModule`; processes are then not tested. Required without a `rivalModule`. */
   readonly noOtherProcess?: string;
+  /**
+   * The statements of the tests to run, such as {@link essentialTests}: for one more client or version of a node that
+   * passes the whole suite. The report says that the rest was not run. Default: all tests.
+   */
+  readonly only?: readonly string[];
   /** How long a test waits for anything that must happen before it fails, in milliseconds. Default 10 000. */
   readonly timeoutMs?: number;
 }

@@ -90,8 +90,9 @@ export interface Topic {
 }
 
 /** Returns the topics and facts that apply to a node with these offers and limits. */
-export function topicsFor(offers: Offers, { cannot }: Pick<Settings, "cannot">): readonly Topic[] {
-  const applies = ({ needs }: Proof): boolean => !needs.some((limit) => cannot.has(limit));
+export function topicsFor(offers: Offers, { cannot, only }: Pick<Settings, "cannot" | "only">): readonly Topic[] {
+  const applies = ({ needs, statement }: Proof): boolean =>
+    !needs.some((limit) => cannot.has(limit)) && (only === undefined || only.has(statement));
   const instead = [...cannot].map(([limit, reason]) =>
     overOneNode(`instead of ${limit}: ${reason}`, limitFacts[limit]),
   );
@@ -100,8 +101,12 @@ export function topicsFor(offers: Offers, { cannot }: Pick<Settings, "cannot">):
     .filter(({ proofs }) => proofs.length > 0);
 }
 
-/** Returns the fact with this statement regardless of its needs; undefined if there is none. */
-export function proofOf(statement: string): Proof | undefined {
+/**
+ * Returns the fact with this statement regardless of its needs.
+ *
+ * @throws {TypeError} if there is none
+ */
+export function proofOf(statement: string): Proof {
   const everything = {
     watch: true,
     inspect: true,
@@ -115,7 +120,9 @@ export function proofOf(statement: string): Proof | undefined {
     ownCounters: true,
   };
   const topics = [...topicsOf(everything), ...Object.values(limitFacts).map((facts) => overOneNode("limits", facts))];
-  return topics.flatMap(({ proofs }) => proofs).find((proof) => proof.statement === statement);
+  const proof = topics.flatMap(({ proofs }) => proofs).find((each) => each.statement === statement);
+  if (proof === undefined) throw new TypeError(`the suite has no test "${statement}"`);
+  return proof;
 }
 
 function topicsOf(offers: Offers): readonly Topic[] {

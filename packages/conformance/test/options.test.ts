@@ -15,6 +15,8 @@ test("describeLockNode() throws for invalid options, and names them", () => {
     [{ create, cannot: { longNames: { max: 3, reason: "short" } } }, "must be an integer of at least 64, not 3"],
     [{ create, cannot: { manyResources: { max: 10 } } }, "cannot.manyResources.reason must give the reason"],
     [{ create, noOtherProcess: "" }, "noOtherProcess must give the reason"],
+    [{ create, only: [] }, "only must name at least one test"],
+    [{ create, only: ["locks never fail"] }, 'the suite has no test "locks never fail"'],
   ];
   for (const [options, complaint] of wrong) {
     expect(() => describeLockNode("node", options as DescribeLockNodeOptions)).toThrow(complaint);

@@ -33,7 +33,7 @@ test("writeReport() writes a separate page for each name, with any characters", 
     "n".repeat(500),
     "名".repeat(500),
   ]) {
-    await writeReport({ name, offers, settings, topics: [] });
+    await writeReport({ name, offers, settings, topics: [], unselected: 0 });
   }
   const files = await readdir(folder);
   expect(files).toHaveLength(8);
