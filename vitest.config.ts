@@ -9,12 +9,19 @@ const root = import.meta.dirname;
 /** Packages are tested from source, without a build. */
 const conditions = ["@holdfast/source", "node", "import", "default"];
 
+/**
+ * Whether `pnpm nightly` runs the tests: those in `.nightly.ts` files, too, and the whole conformance suite over every
+ * client. They take long, and what they catch is rare once the other tests pass.
+ */
+const isNightly = process.env.HOLDFAST_NIGHTLY === "1";
+
 /** The settings of every test run. */
 export const shared: ViteUserConfig = {
   resolve: { conditions },
   ssr: { resolve: { conditions } },
   test: {
-    include: ["test/**/*.test.ts"],
+    include: ["test/**/*.{test,nightly}.ts"],
+    exclude: isNightly ? [] : ["**/*.nightly.ts"],
     // Most tests take milliseconds. These bounds are for a busy machine, and for tests that hang.
     testTimeout: 60_000,
     hookTimeout: 60_000,
@@ -79,7 +86,9 @@ const projects = [...folders, "scripts"]
   });
 
 const isLong = ({ moduleId }: TestSpecification): boolean =>
-  /(conformance|broken-nodes|-node|rolling-restart|guide|demo)\.test\.ts$|conformance\/test\/readme/.test(moduleId);
+  /(conformance|broken-nodes|-node|rolling-restart|guide|demo|\.nightly)\.\w+\.ts$|conformance\/test\/readme/.test(
+    moduleId,
+  );
 
 /**
  * Starts the longest files first: most of their time is waiting, which the other files then fill. The files of a project stay

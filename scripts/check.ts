@@ -13,7 +13,7 @@ import { proseIsPlain } from "./claims/prose.ts";
 import { releaseRehearsal } from "./claims/release-rehearsal.ts";
 import { sizes } from "./claims/sizes.ts";
 import { nodeSqliteConforms } from "./claims/sqlite-drivers.ts";
-import { type Claim, checkAll } from "./lib/claim.ts";
+import { type Claim, checkSelected } from "./lib/claim.ts";
 import { run } from "./lib/run.ts";
 import { root, scripts } from "./lib/workspace.ts";
 
@@ -76,9 +76,9 @@ function besideOthers(some: readonly Claim[]): Claim[] {
   return some.map((claim) => ({ ...claim, besideOthers: true }));
 }
 
-function tool(command: string, args: readonly string[], cwd = root): () => Promise<void> {
+function tool(command: string, args: readonly string[]): () => Promise<void> {
   return async () => {
-    await run(command, args, cwd);
+    await run(command, args, root);
   };
 }
 
@@ -100,12 +100,4 @@ function built<T>(check: () => Promise<T>): () => Promise<T> {
   };
 }
 
-const words = process.argv.slice(2).filter((arg) => !arg.startsWith("--"));
-const selected = claims.filter(({ claim }) => words.length === 0 || words.some((word) => claim.includes(word)));
-if (selected.length === 0) {
-  console.error(`no claim contains: ${words.join(", ")}`);
-  process.exit(1);
-}
-const { passed, failed } = await checkAll(selected);
-console.log(`\n${passed} passed, ${failed} failed`);
-if (failed > 0) process.exitCode = 1;
+await checkSelected(claims);

@@ -42,7 +42,7 @@ async function nameOf(program: string): Promise<string> {
 async function conformanceOver(program: string): Promise<ConformanceReport> {
   await rm(reportPath, { force: true });
   const config = join(scripts, "matrix/vitest.config.ts");
-  const env = { HOLDFAST_REDIS_SERVER: program };
+  const env = { HOLDFAST_REDIS_SERVER: program, HOLDFAST_NIGHTLY: "1" };
   const tests = await exec("vitest", ["run", "--config", config], {
     timeout: longestRunMs,
     nodeOptions: { cwd: root, env, stdio: ["ignore", "pipe", "pipe"] },

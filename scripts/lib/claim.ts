@@ -12,6 +12,22 @@ export interface Claim {
 
 const checkedAtOnce = 2;
 
+/**
+ * Checks the claims that contain a word of the command line, or all of them if it has none, and prints the number of
+ * those that hold as the last line. The program fails if one does not.
+ */
+export async function checkSelected(claims: readonly Claim[]): Promise<void> {
+  const words = process.argv.slice(2).filter((arg) => !arg.startsWith("--"));
+  const selected = claims.filter(({ claim }) => words.length === 0 || words.some((word) => claim.includes(word)));
+  if (selected.length === 0) {
+    console.error(`no claim contains: ${words.join(", ")}`);
+    process.exit(1);
+  }
+  const { passed, failed } = await checkAll(selected);
+  console.log(`\n${passed} passed, ${failed} failed`);
+  if (failed > 0) process.exitCode = 1;
+}
+
 /** Checks all claims, even after a failure, and prints the outcome of each when it settles. */
 export async function checkAll(claims: readonly Claim[]): Promise<{ passed: number; failed: number }> {
   const limit = pLimit(checkedAtOnce);

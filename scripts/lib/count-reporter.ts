@@ -1,15 +1,24 @@
-import type { Reporter, TestModule, Vitest } from "vitest/node";
+import type { Reporter, TestCase, TestModule, Vitest } from "vitest/node";
 
 /**
  * A vitest reporter whose last line is `N passed, N failed`, which `.ci/run` reads. Everything but a passed test counts
  * as a failure: a skipped test (unless `-t` has skipped it), a file that does not load, a worker that crashes, an error
- * outside the tests.
+ * outside the tests. The first failure is printed when it happens, the others at the end.
  */
 export class CountReporter implements Reporter {
   #selectsByName = false;
+  #hasFailed = false;
 
   onInit({ config }: Vitest): void {
     this.#selectsByName = config.testNamePattern !== undefined;
+  }
+
+  onTestCaseResult(test: TestCase): void {
+    const { state, errors = [] } = test.result();
+    if (state !== "failed" || this.#hasFailed) return;
+    this.#hasFailed = true;
+    const reasons = errors.map(({ message, stack }) => stack ?? message);
+    console.log([`the first failure: ${test.module.relativeModuleId}: ${test.fullName}`, ...reasons].join("\n"));
   }
 
   onTestRunEnd(modules: readonly TestModule[], errors: readonly unknown[], reason: string): void {

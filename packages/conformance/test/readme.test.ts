@@ -22,10 +22,10 @@ test(
         await writeFile(join(folder, name), code.replace("7001", String(server.port)));
       }
       await cp(inPackages("ioredis/test/fixtures/my-node.ts"), join(folder, "my-node.ts"));
-      // All broken nodes are tested with the adapters.
-      const results = await runVitest(folder, {}, /^(?!.*caught by)|caught by "release/);
+      // Other tests run the rest of the suite, and all broken nodes.
+      const results = await runVitest(folder, {}, /^(?!.*caught by).*(acquire|release)\(\)|caught by "release/);
       expect(results.filter(({ status }) => status === "failed")).toEqual([]);
-      expect(results.filter(({ status }) => status === "passed").length).toBeGreaterThan(180);
+      expect(results.filter(({ status }) => status === "passed").length).toBeGreaterThan(80);
     } finally {
       await rm(folder, { recursive: true });
       await server.stop();

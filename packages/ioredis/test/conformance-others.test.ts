@@ -1,5 +1,5 @@
 import { describeLockNode } from "@holdfast/conformance";
-import { subjectsOver } from "@holdfast/redis-testkit/subjects";
+import { essentials, subjectsOver } from "@holdfast/redis-testkit/subjects";
 import { startRedisServer } from "@holdfast/testkit";
 import { afterAll } from "vitest";
 import { over5 } from "./clients.ts";
@@ -8,6 +8,7 @@ const server = await startRedisServer();
 afterAll(() => server.stop());
 
 describeLockNode("ioredisNode() over ioredis 5", {
+  ...essentials,
   create: subjectsOver(server.port, (port, options) => over5({ port }, options), {
     url: new URL("./fixtures/rival.ts", import.meta.url),
     client: "over5",

@@ -3,6 +3,7 @@ import {
   clusterLimits,
   clusterSubjectsOver,
   directSubjectsOver,
+  essentials,
   noClusterServer,
   noOtherProtocol,
   subjectsOver,
@@ -23,6 +24,7 @@ describeLockNode("ioredisNode() over ioredis 6, RESP3", {
   }),
 });
 describeLockNode("ioredisNode() over ioredis 6, RESP2, numbers as strings, automatic pipelines", {
+  ...essentials,
   create: directSubjectsOver(server, (options) =>
     over6({ port: server.port, protocol: 2, stringNumbers: true, enableAutoPipelining: true }, options),
   ),

@@ -3,6 +3,7 @@ import {
   clusterLimits,
   clusterSubjectsOver,
   directSubjectsOver,
+  essentials,
   noClusterServer,
   noOtherProtocol,
   subjectsOver,
@@ -25,6 +26,7 @@ describeLockNode("nodeRedisNode() over @redis/client 6, RESP3", {
   }),
 });
 describeLockNode("nodeRedisNode() over @redis/client 6, RESP2, a type mapping", {
+  ...essentials,
   create: directSubjectsOver(server, (options) =>
     over6(server.port, options, { RESP: 2, commandOptions: { typeMapping } }),
   ),
@@ -32,6 +34,7 @@ describeLockNode("nodeRedisNode() over @redis/client 6, RESP2, a type mapping", 
   noOtherProcess: noOtherProtocol,
 });
 describeLockNode("nodeRedisNode() over a cluster of @redis/client 6", {
+  ...essentials,
   create: clusterSubjectsOver(ports, overCluster6, {
     url: new URL("./fixtures/rival.ts", import.meta.url),
     client: "overCluster6",

@@ -1,4 +1,5 @@
-import { describeLockNode } from "@holdfast/conformance";
+import { describeLockNode, essentialTests } from "@holdfast/conformance";
+import { isNightly } from "@holdfast/testkit";
 import { startPgBouncer } from "@holdfast/testkit/pgbouncer";
 import { afterAll } from "vitest";
 import { serverOfFile, subjectOver } from "./servers.ts";
@@ -7,7 +8,10 @@ const server = await serverOfFile();
 const bouncer = await startPgBouncer(server, { poolMode: "transaction", poolSize: 20 });
 afterAll(() => bouncer.stop());
 
-describeLockNode("postgresNode() over postgres.js", { create: () => subjectOver(server, "postgres.js") });
+describeLockNode("postgresNode() over postgres.js", {
+  ...(isNightly ? {} : { only: essentialTests }),
+  create: () => subjectOver(server, "postgres.js"),
+});
 describeLockNode("postgresNode() over a Pool of pg and PgBouncer in transaction mode", {
   create: () => subjectOver(server, "pg", bouncer.port),
 });

@@ -1,14 +1,23 @@
 import { setTimeout } from "node:timers/promises";
-import type { LockNodeSubject, OpenedNode, RivalModule } from "@holdfast/conformance";
+import {
+  type DescribeLockNodeOptions,
+  essentialTests,
+  type LockNodeSubject,
+  type OpenedNode,
+  type RivalModule,
+} from "@holdfast/conformance";
 import { startTcpProxy } from "@holdfast/conformance/tcp-proxy";
 import { type RedisNode, type RedisNodeOptions, tagOfSlot } from "@holdfast/redis";
-import { type RedisServer, redisCommand } from "@holdfast/testkit";
+import { isNightly, type RedisServer, redisCommand } from "@holdfast/testkit";
 
 /** The part of a client that subjects need. */
 export interface SubjectClient {
   readonly node: Omit<RedisNode, "raiseFloor" | "scan"> & Partial<Pick<RedisNode, "raiseFloor" | "scan">>;
   close(): void;
 }
+
+/** For one more version or connection of a client over which the whole suite runs: nightly, everything runs. */
+export const essentials: Pick<DescribeLockNodeOptions, "only"> = isNightly ? {} : { only: essentialTests };
 
 let prefixes = 0;
 

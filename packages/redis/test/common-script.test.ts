@@ -1,8 +1,8 @@
 import { acquireRequest, releaseRequest } from "@holdfast/redis-testkit/requests";
 import { beforeEach, describe, expect, test } from "vitest";
-import { commonScriptSha, commonScriptSource } from "../src/common/common-script.ts";
+import { commonScript } from "../src/generated/common-script.ts";
+import { lockScript } from "../src/generated/lock-script.ts";
 import { redisNode } from "../src/index.ts";
-import { lockScriptSource } from "../src/lock-script.ts";
 import { connectionOver, startBench } from "./connection.ts";
 
 const { client, node } = await startBench();
@@ -17,7 +17,7 @@ describe("an operation that the common script leaves undone", () => {
       deliver = resolve;
     });
     const runScript: typeof connection.runScript = async (command, script, call) => {
-      const isCommon = script === commonScriptSha || script === commonScriptSource;
+      const isCommon = script === commonScript.sha || script === commonScript.source;
       sent.push(isCommon ? "common" : "lock");
       const reply = await connection.runScript(command, script, call);
       if (isCommon) await delivered;
@@ -27,7 +27,7 @@ describe("an operation that the common script leaves undone", () => {
   }
 
   beforeEach(async () => {
-    for (const source of [commonScriptSource, lockScriptSource]) await client.script("LOAD", source);
+    for (const source of [commonScript.source, lockScript.source]) await client.script("LOAD", source);
     await node().acquire(acquireRequest("alice"));
   });
 

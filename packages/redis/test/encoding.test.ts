@@ -1,11 +1,11 @@
 import { acquireRequest, extendRequest, longMs, releaseRequest } from "@holdfast/redis-testkit/requests";
 import { ignore } from "@holdfast/redis-testkit/timing";
 import { describe, expect, test } from "vitest";
-import { commonScriptSha } from "../src/common/common-script.ts";
 import type { EncodedCall } from "../src/encoding.ts";
+import { commonScript } from "../src/generated/common-script.ts";
+import { lockScript } from "../src/generated/lock-script.ts";
 import type { RedisConnection, RedisNodeOptions, ScriptCall } from "../src/index.ts";
 import { lockNames, redisNode } from "../src/index.ts";
-import { lockScriptSha } from "../src/lock-script.ts";
 
 type Send = (command: "EVALSHA" | "EVAL", script: string, call: ScriptCall) => Promise<unknown>;
 
@@ -117,7 +117,7 @@ async function recordOf(
   options: RedisNodeOptions = {},
 ): Promise<{ script: "common" | "lock"; keys: unknown[]; header: string[]; words: unknown[] }> {
   const [call] = (await callsOf(1, (node) => ignore(ask(node)), options)) as [EncodedCall];
-  const script = call.script.sha === commonScriptSha ? "common" : "lock";
+  const script = call.script.sha === commonScript.sha ? "common" : "lock";
   const words = call.keysAndArguments();
   const recordAt = call.keyCount + (script === "common" ? 2 : 3);
   return {
@@ -228,9 +228,9 @@ describe("a call", () => {
     const acquire = (node: ReturnType<typeof redisNode>) => node.acquire(acquireRequest("alice"));
     const release = (node: ReturnType<typeof redisNode>) => node.release(releaseRequest("bob"));
     const inspect = (node: ReturnType<typeof redisNode>) => node.inspect("s");
-    expect(await scriptOf(acquire, release)).toBe(commonScriptSha);
-    expect(await scriptOf(acquire, release, inspect)).toBe(lockScriptSha);
-    expect(await scriptOf(inspect, acquire)).toBe(lockScriptSha);
+    expect(await scriptOf(acquire, release)).toBe(commonScript.sha);
+    expect(await scriptOf(acquire, release, inspect)).toBe(lockScript.sha);
+    expect(await scriptOf(inspect, acquire)).toBe(lockScript.sha);
   });
 
   test("has all keys of its operations in their order, and then their records", async () => {

@@ -11,10 +11,10 @@ import {
 } from "@holdfast/core";
 import { type MemoryNode, memoryNode } from "@holdfast/memory";
 import { acquireRequest, extendRequest, longMs, releaseRequest } from "@holdfast/redis-testkit/requests";
-import { fuzzSeed } from "@holdfast/testkit";
+import { fuzzSeed, isNightly } from "@holdfast/testkit";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { floorScriptSource } from "../src/floor/floor-script.ts";
+import { floorScript } from "../src/generated/floor-script.ts";
 import { lockNames, redisNode } from "../src/index.ts";
 import { channelPrefix } from "../src/keys.ts";
 import { connectionOver, startBench } from "./connection.ts";
@@ -203,7 +203,7 @@ function nodeOnServer(prefix: string): FloorNode {
     ...node,
     async raiseFloor({ floor, epoch }) {
       const keys = fenceKeysOf(prefix);
-      const reply = await client.eval(floorScriptSource, keys.length, ...keys, "1", "raise", floor, epoch);
+      const reply = await client.eval(floorScript.source, keys.length, ...keys, "1", "raise", floor, epoch);
       const lowestEpoch = (reply as unknown[])[5];
       return { floor: 0, epoch: Number(lowestEpoch) };
     },
@@ -312,7 +312,7 @@ test("redisNode() answers random histories as the memory node does, and names th
       fc.asyncProperty(fc.array(anyStep, { minLength: 1, maxLength: 25 }), async (steps) => {
         expect(await differenceIn(steps, listen)).toBeUndefined();
       }),
-      { numRuns: 600, seed: fuzzSeed },
+      { numRuns: isNightly ? 600 : 200, seed: fuzzSeed },
     );
   } finally {
     subscriber.disconnect();

@@ -1,6 +1,6 @@
 import { acquireRequest, extendRequest, releaseRequest } from "@holdfast/redis-testkit/requests";
 import { describe, expect, test } from "vitest";
-import { commonScriptSha, commonScriptSource } from "../src/common/common-script.ts";
+import { commonScript } from "../src/generated/common-script.ts";
 import { type RedisNodeOptions, redisNode } from "../src/index.ts";
 import { connectionOver, startBench } from "./connection.ts";
 
@@ -101,7 +101,7 @@ describe("the answer -1 of the common script", () => {
       {
         ...connection,
         async runScript(command, script, call) {
-          const isCommon = script === commonScriptSha || script === commonScriptSource;
+          const isCommon = script === commonScript.sha || script === commonScript.source;
           const words = call.keysAndArguments().slice(call.keyCount).map(String);
           if (command === "EVALSHA") sent.push([isCommon ? "common" : "lock", ...words.slice(1)]);
           const reply = (await connection.runScript(command, script, call)) as unknown[];

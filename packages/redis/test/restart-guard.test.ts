@@ -5,8 +5,8 @@ import { eventually } from "@holdfast/redis-testkit/timing";
 import { type RedisServer, startRedisServer } from "@holdfast/testkit";
 import { Redis } from "ioredis";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { lockScript } from "../src/generated/lock-script.ts";
 import { type RedisNode, type RedisNodeOptions, redisNode } from "../src/index.ts";
-import { lockScriptSource } from "../src/lock-script.ts";
 import { connectionOver } from "./connection.ts";
 
 /** The shortest sensible guard, as servers report their uptime in seconds. */
@@ -99,7 +99,7 @@ describe("restartGuardMs", { timeout: 30_000 }, () => {
       {
         ...connection,
         runScript: (_, __, call) =>
-          connection.runScript("EVAL", lockScriptSource.replace("uptime_in_seconds", "no_such_field"), call),
+          connection.runScript("EVAL", lockScript.source.replace("uptime_in_seconds", "no_such_field"), call),
       },
       longGuard,
     );

@@ -1,3 +1,4 @@
+import { isNightly } from "@holdfast/testkit";
 import fc from "fast-check";
 import type { Redis } from "ioredis";
 import { clusterSlot } from "../src/cluster-slot.ts";
@@ -234,7 +235,7 @@ const anyStep: fc.Arbitrary<ScriptStep> = fc.oneof(
 export const anyHistory: fc.Arbitrary<ScriptStep[]> = fc.array(anyStep, { minLength: 1, maxLength: 14 });
 
 /** The number of histories in a test. */
-export const historyCount = 500;
+export const historyCount: number = isNightly ? 500 : 200;
 
 /** A way to play a history, with keys of its own. */
 interface Way {

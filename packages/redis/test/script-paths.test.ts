@@ -2,8 +2,8 @@ import { fuzzSeed, startRedisCluster, startRedisServer } from "@holdfast/testkit
 import fc from "fast-check";
 import { Redis } from "ioredis";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { commonScriptSource } from "../src/common/common-script.ts";
-import { lockScriptSource } from "../src/lock-script.ts";
+import { commonScript } from "../src/generated/common-script.ts";
+import { lockScript } from "../src/generated/lock-script.ts";
 import { anyHistory, differenceIn, historyCount, type Stage } from "./script-histories.ts";
 
 async function stageOn(port: number, isCluster: boolean): Promise<Stage> {
@@ -12,8 +12,8 @@ async function stageOn(port: number, isCluster: boolean): Promise<Stage> {
     client.disconnect();
     subscriber.disconnect();
   });
-  const lockSha = (await client.script("LOAD", lockScriptSource)) as string;
-  const commonSha = (await client.script("LOAD", commonScriptSource)) as string;
+  const lockSha = (await client.script("LOAD", lockScript.source)) as string;
+  const commonSha = (await client.script("LOAD", commonScript.source)) as string;
   return { client, subscriber, lockSha, commonSha, isCluster };
 }
 

@@ -6,7 +6,7 @@ import { eventually, ignore } from "@holdfast/redis-testkit/timing";
 import { type RedisServer, type RedisServerOptions, startRedisServer } from "@holdfast/testkit";
 import { Redis } from "ioredis";
 import { afterAll, describe, expect, onTestFinished, test } from "vitest";
-import { commonScriptSource } from "../src/common/common-script.ts";
+import { commonScript } from "../src/generated/common-script.ts";
 import { type RedisConnection, type RedisNode, type RedisNodeOptions, redisNode } from "../src/index.ts";
 import { ServerCheck, type ServerIdentity } from "../src/server-check.ts";
 import { connectionOver } from "./connection.ts";
@@ -341,7 +341,7 @@ describe("the identification of the server", { timeout: 30_000 }, () => {
       call.keysAndArguments().includes("identify") ? new Promise(() => {}) : send(),
     );
     // Otherwise the claim would have to be sent twice before its timeout.
-    await server.command("SCRIPT", "LOAD", commonScriptSource);
+    await server.command("SCRIPT", "LOAD", commonScript.source);
     expect(await node.acquire(acquireRequest("alice", { timeoutMs: 20 }))).toMatchObject({ granted: true });
   });
 

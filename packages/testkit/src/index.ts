@@ -1,6 +1,7 @@
 export { type Fault, FaultyNode } from "./faulty-node.ts";
 export { freePort } from "./free-port.ts";
 export { fuzzSeed } from "./fuzz-seed.ts";
+export { isNightly } from "./nightly.ts";
 export { type ProgramOptions, type ProgramOutcome, runProgram } from "./program.ts";
 export { differenceInHistory } from "./random-history.ts";
 export { reapedDirectory } from "./reaper.ts";

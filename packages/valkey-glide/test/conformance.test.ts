@@ -1,5 +1,11 @@
 import { describeLockNode } from "@holdfast/conformance";
-import { clusterLimits, clusterSubjectsOver, noClusterServer, subjectsOver } from "@holdfast/redis-testkit/subjects";
+import {
+  clusterLimits,
+  clusterSubjectsOver,
+  essentials,
+  noClusterServer,
+  subjectsOver,
+} from "@holdfast/redis-testkit/subjects";
 import { startRedisCluster, startRedisServer } from "@holdfast/testkit";
 import { afterAll } from "vitest";
 import { over, overCluster } from "./clients.ts";
@@ -13,6 +19,7 @@ describeLockNode("valkeyGlideNode() over a GlideClient, RESP3", {
   create: subjectsOver(server.port, over, { url: new URL("./fixtures/rival.ts", import.meta.url), client: "over" }),
 });
 describeLockNode("valkeyGlideNode() over a GlideClusterClient", {
+  ...essentials,
   create: clusterSubjectsOver(ports, overCluster, {
     url: new URL("./fixtures/rival.ts", import.meta.url),
     client: "overCluster",
