@@ -29,6 +29,12 @@ export const brokenTimes: readonly BrokenWrapper[] = [
     breakIt: (node) => withTtl(node, (ttlMs) => Math.ceil(ttlMs * 0.9)),
   },
   {
+    fault: "rounds ttls down to hundredths of a second",
+    caughtBy: "a claim lasts for at least its ttl, and then the resource is free",
+    needs: ["advance"],
+    breakIt: (node) => withTtl(node, (ttlMs) => Math.max(1, ttlMs - (ttlMs % 10))),
+  },
+  {
     fault: "ends claims two percent early",
     caughtBy: "a claim lasts for the whole of a ttl of seconds, however it was made",
     breakIt: (node) => withTtl(node, (ttlMs) => Math.ceil(ttlMs * 0.98)),
