@@ -52,7 +52,7 @@ const claims: Claim[] = [
       check: tool(depcruise, ["--config", "scripts/.dependency-cruiser.mjs", "packages", "apps", "scripts"]),
     },
     {
-      claim: "core stays under 17.3 kB, minified and gzipped, and its CommonJS build under 17.9 kB",
+      claim: "core stays under 17.4 kB, minified and gzipped, and its CommonJS build under 18 kB",
       check: built(sizes),
     },
     { claim: "pages, comments and messages read plainly", check: proseIsPlain },

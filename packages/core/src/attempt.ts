@@ -8,7 +8,7 @@ import {
   QuorumUnreachableError,
   WaitTimeoutError,
 } from "./errors.ts";
-import { agreeOnFence, type HighestFence, highestFence } from "./fence.ts";
+import { type Asked, agreeOnFence, type HighestFence, highestFence } from "./fence.ts";
 import { elapsedMs, type Moment, readClocks, validityMs } from "./lease.ts";
 import type { LockNode } from "./lock-node.ts";
 import { type NodeSets, reaches } from "./node-sets.ts";
@@ -70,6 +70,7 @@ export function attempt(context: RedlockContext, terms: AttemptTerms, startedAt:
   const { ttlMs, nodeTimeoutMs: timeoutMs, quorum, signal, label } = settings;
   const claim = new Claim(context, wanted, freshOwner(label, context.epoch), settings, resources);
   const fenceHint = context.fenceHint.next(startedAt.wallMs);
+  const asked = wanted.length > 1 ? context.sets.nodes.map(() => fenceHint) : undefined;
   const { firstLock } = context;
   const isDecided = (tally: Tally) => {
     if (tally.misconfigured > 0) return true;
@@ -81,11 +82,11 @@ export function attempt(context: RedlockContext, terms: AttemptTerms, startedAt:
   const rule = { timeoutMs, signal, endsOnClose: true, isYes: isGrant, isDecided };
   // Not `async`, which would cost extra promises on attempts that need no second round.
   return claim.acquire({ ttlMs, fenceHint, predecessor, waiter }, rule).then((tally) => {
-    const token = highestFence(tally.votes, context.sets);
+    const token = highestFence(tally.votes, context.sets, asked);
     if (!reaches(tally.yes, quorum) || reaches(token.agreed, quorum)) {
       return settleAttempt(context, terms, startedAt, claim, tally, token);
     }
-    const raising = raiseFences(context, claim, settings, tally.votes, startedAt);
+    const raising = raiseFences(context, claim, settings, tally.votes, asked, startedAt);
     return raising.then((raised) => settleAttempt(context, terms, startedAt, claim, tally, raised));
   });
 }
@@ -157,18 +158,20 @@ function raiseFences(
   claim: Claim,
   { ttlMs, driftFactor, nodeTimeoutMs, quorum, signal }: Settings,
   votes: Tally["votes"],
+  asked: Asked,
   startedAt: Moment,
 ): Promise<HighestFence> {
   const validLeftMs = validityMs(ttlMs, driftFactor) - elapsedMs(startedAt, readClocks(clock));
   return agreeOnFence(votes, {
     sets,
+    asked,
     clock,
     quorum,
     signal,
     timeoutMs: Math.min(nodeTimeoutMs, validLeftMs),
     raise: (indices, fence, rule) => {
-      const asked = indices.map((index) => nodes[index] as LockNode);
-      return claim.extend(asked, { ttlMs, fence, rejoin: false }, rule);
+      const behind = indices.map((index) => nodes[index] as LockNode);
+      return claim.extend(behind, { ttlMs, fence, rejoin: false }, rule);
     },
   });
 }

@@ -33,14 +33,21 @@ export interface HighestFence {
   readonly agreed: number;
 }
 
-/** Returns the highest fence among the votes of all nodes. */
-export function highestFence(votes: Tally["votes"], sets: NodeSets): HighestFence {
+/**
+ * The number that each node was last asked for: the hint, or a proposal. For a claim on several resources, whose counters
+ * may differ where other resources share them: a node reports the highest of them, and all are equal only if that is what
+ * it was asked for. Undefined for a single resource.
+ */
+export type Asked = number[] | undefined;
+
+/** Returns the highest fence among the votes of all nodes. A node agrees if it reports that, and was asked for it. */
+export function highestFence(votes: Tally["votes"], sets: NodeSets, asked: Asked): HighestFence {
   let highest = 0;
   let agreed = 0;
   for (const [index, node] of sets.nodes.entries()) {
     const fence = votes[index]?.fence ?? 0;
     if (fence > highest) agreed = 0;
-    if (fence >= highest) agreed += sets.weightOf(node);
+    if (fence >= highest && (asked?.[index] ?? fence) === fence) agreed += sets.weightOf(node);
     highest = Math.max(highest, fence);
   }
   return { fence: highest, agreed };
@@ -56,6 +63,8 @@ const maxProposals = 3;
 /** The parameters of {@link agreeOnFence}. */
 export interface FenceAgreement {
   readonly sets: NodeSets;
+  /** What the acquire requests asked for, updated with each proposal. */
+  readonly asked: Asked;
   readonly clock: Clock;
   readonly quorum: number;
   readonly signal: AbortSignal | undefined;
@@ -76,33 +85,36 @@ export interface FenceAgreement {
  * @returns the highest fence, and how many nodes agreed on it, which may be fewer than a quorum
  */
 export async function agreeOnFence(votes: Tally["votes"], agreement: FenceAgreement): Promise<HighestFence> {
-  const { sets, clock, quorum, signal, timeoutMs, raise } = agreement;
+  const { sets, asked, clock, quorum, signal, timeoutMs, raise } = agreement;
   const beganAt: Moment = readClocks(clock);
   /** The last reply of each node about this claim. */
   const known = [...votes];
   let proposed = 0;
   for (let proposals = 0; ; proposals++) {
-    const token = highestFence(known, sets);
+    const token = highestFence(known, sets, asked);
     const { fence, agreed } = token;
     if (reaches(agreed, quorum) || fence === proposed || proposals === maxProposals) return token;
     const leftMs = timeoutMs - elapsedMs(beganAt, readClocks(clock));
     if (leftMs <= 0 || signal?.aborted) return token;
     proposed = fence;
-    const behind = [...known.keys()].filter((index) => isBehind(known[index], fence));
+    const behind = [...known.keys()].filter((index) => isBehind(known[index], fence, asked?.[index]));
     await raise(behind, fence, {
       timeoutMs: leftMs,
       signal,
       isYes: (vote, position) => {
-        known[behind[position] as number] = vote;
+        const index = behind[position] as number;
+        known[index] = vote;
+        if (asked) asked[index] = fence;
         return vote.fence === fence;
       },
       isDecided: ({ yes, missing }) =>
-        highestFence(known, sets).fence > fence || isCertain({ yes: agreed + yes, missing }, quorum),
+        highestFence(known, sets, asked).fence > fence || isCertain({ yes: agreed + yes, missing }, quorum),
     });
   }
 }
 
 /** Whether a node may still confirm this fence for the claim. */
-function isBehind(vote: Vote | undefined, fence: number): boolean {
-  return vote === undefined || vote.kind === "failed" || (vote.fence ?? fence) !== fence;
+function isBehind(vote: Vote | undefined, fence: number, asked: number = fence): boolean {
+  if (vote === undefined || vote.kind === "failed") return true;
+  return vote.fence !== undefined && (vote.fence !== fence || asked !== fence);
 }

@@ -220,3 +220,59 @@ describe("fencing tokens (S10)", () => {
     expect(clock.monotonicMs()).toBe(90 + 100);
   });
 });
+
+describe("fencing tokens of locks on several resources, where others share their counters (S10)", () => {
+  const startUs = Date.UTC(2026, 0, 1) * 1000;
+  const inFront = startUs + 50_000;
+  // With sixteen counters, s6 shares that of r1, and r2 has another one.
+  const shareOne = { resources: ["s6"], ttlMs: 1_000, timeoutMs: 50 };
+
+  /** Nodes with shared counters, and a client of its own for each lock, as the clients' clocks differ. */
+  function counting(names: string) {
+    const clock = new VirtualClock();
+    const nodes = [...names].map((name) => memoryNode({ name, clock, counters: 16 }));
+    return { clock, nodes, by: (changed: typeof nodes) => new Redlock(changed, { clock }) };
+  }
+
+  /** Advances the counter that s6 and r1 share. */
+  async function advance(node: ReturnType<typeof memoryNode>, fenceHint: number): Promise<void> {
+    const owner = `other ${fenceHint}`;
+    await node.acquire({ ...shareOne, owner, fenceHint });
+    await node.release({ ...shareOne, owner });
+  }
+
+  it("acquire() does not take a repeated grant for agreed, as it reports only the highest counter", async () => {
+    const { clock, nodes, by } = counting("a");
+    const repeating = nodes.map((node) => ({
+      ...node,
+      acquire: async (request: Parameters<typeof node.acquire>[0]) => {
+        await node.acquire(request);
+        await advance(node, inFront);
+        return node.acquire(request);
+      },
+    }));
+    const lock = await clock.until(by(repeating).acquire(["r1", "r2"]));
+    await clock.until(lock.release());
+    expect((await clock.until(by(nodes).acquire("r2"))).fence).toBeGreaterThan(lock.fence);
+  });
+
+  it("acquire() asks a node again that reported more than the proposal, as its other counters may be lower", async () => {
+    const { clock, nodes, by } = counting("abc");
+    const [a, b, c] = nodes as [(typeof nodes)[0], (typeof nodes)[0], (typeof nodes)[0]];
+    await advance(a, startUs + 1_000);
+    const advanced = new Set<unknown>();
+    const first = {
+      ...b,
+      extend: async (request: Parameters<typeof b.extend>[0]) => {
+        if (!advanced.has(b)) for (const node of nodes) await advance(node, inFront);
+        advanced.add(b);
+        return b.extend(request);
+      },
+    };
+    const silent = { ...c, extend: () => new Promise<never>(() => {}) };
+    const lock = await clock.until(by([a, first, silent]).acquire(["r1", "r2"]));
+    await clock.until(lock.release());
+    const broken = { ...a, acquire: () => Promise.reject(new Error("it is down")) };
+    expect((await clock.until(by([broken, b, c]).acquire("r2"))).fence).toBeGreaterThan(lock.fence);
+  });
+});
