@@ -104,29 +104,28 @@ export class ServerCheck {
 
   #assertMayVote(request: AcquireRequest, startedAtMs: number): void {
     if (this.#identity === undefined) return;
-    const { runId, isReplica } = this.#identity;
-    const { servers, resources } = request;
-    let reason: string | undefined;
-    let isPassing = false;
-    if (isReplica) {
-      reason = "the server is a replica: only independent masters may vote";
-      isPassing = this.#wasMaster;
-    } else {
-      const other = servers && runId !== undefined ? otherVoter(servers, runId, this.#vote, startedAtMs) : undefined;
-      if (other?.leftAtMs !== undefined) {
-        reason = `it is the server that ${other.node} has just left (run_id ${runId})`;
-        isPassing = true;
-      } else if (other !== undefined) {
-        reason = `it is the same server as ${other.node} (run_id ${runId}): a server may vote only once, whatever its address and database`;
-      }
-    }
-    if (reason === undefined) {
-      this.#wasMaster = true;
-      return;
-    }
+    const refusal = this.#refusalOf(request, this.#identity, startedAtMs);
+    this.#wasMaster ||= refusal === undefined;
+    if (refusal === undefined) return;
     // The mistake may be corrected by the next claim, which then need not wait for the answer.
     this.#identifying ??= this.#ask(request);
-    throw isPassing ? new Error(reason) : new ConfigurationError(reason, resources);
+    throw refusal;
+  }
+
+  /** Returns why the node may not vote. Another reason than a `ConfigurationError` may pass. */
+  #refusalOf(request: AcquireRequest, identity: ServerIdentity, startedAtMs: number): Error | undefined {
+    const { runId, isReplica } = identity;
+    const { servers, resources } = request;
+    if (isReplica) {
+      const reason = "the server is a replica: only independent masters may vote";
+      return this.#wasMaster ? new Error(reason) : new ConfigurationError(reason, resources);
+    }
+    const other = servers && runId !== undefined ? otherVoter(servers, runId, this.#vote, startedAtMs) : undefined;
+    if (other === undefined) return undefined;
+    const { node, leftAtMs } = other;
+    if (leftAtMs !== undefined) return new Error(`it is the server that ${node} has just left (run_id ${runId})`);
+    const rule = "a server may vote only once, whatever its address and database";
+    return new ConfigurationError(`it is the same server as ${node} (run_id ${runId}): ${rule}`, resources);
   }
 }
 
