@@ -1,11 +1,16 @@
 /** The longest delay of a timer, in milliseconds. */
 export const timerMsMax: number = 2 ** 31 - 1;
 
+/** Returns the usual error of a reply that is late. */
+export function timedOut(): Error {
+  return new Error("timed out before the server replied");
+}
+
 /**
  * Settles like `reply`, or rejects with `late()` after `timeoutMs`; a reply already received wins. The time starts at
  * the next turn of the event loop, because some clients write commands only then.
  */
-export function within<T>(timeoutMs: number, reply: Promise<T>, late: () => Error): Promise<T> {
+export function within<T>(timeoutMs: number, reply: Promise<T>, late: () => Error = timedOut): Promise<T> {
   return new Promise((resolve, reject) => {
     let timer: NodeJS.Timeout | undefined;
     const giveUp = (): void => void setImmediate(() => reject(late()));

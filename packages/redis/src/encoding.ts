@@ -1,58 +1,61 @@
-import type { AcquireRequest, ExtendRequest, NodeRequest, ReleaseRequest } from "@holdfast/core";
+import type {
+  AcquireReply,
+  AcquireRequest,
+  ExtendReply,
+  ExtendRequest,
+  NodeRequest,
+  NodeView,
+  ReleaseReply,
+  ReleaseRequest,
+} from "@holdfast/core";
+import { ConfigurationError } from "@holdfast/core";
 import { assertAcquire, assertExtend, assertRelease } from "@holdfast/core/requests";
-import { newCallId } from "./call-id.ts";
 import { clusterSlot, slotCount } from "./cluster-slot.ts";
 import type { ScriptCall } from "./connection.ts";
 import { commonScript } from "./generated/common-script.ts";
 import { lockScript } from "./generated/lock-script.ts";
 import { fenceKey, lockKey, sharersKey, slotsError, waitingListKey } from "./keys.ts";
-import type { AnswerReader, Operation, OperationRecord } from "./operation.ts";
+import type { Operation, OperationRecord } from "./operation.ts";
 import { readAcquire, readExtend, readIdentity, readNodeView, readRelease } from "./replies.ts";
-import type { Script } from "./script.ts";
-
-/** The options that records depend on. */
-export interface EncodingOptions {
-  readonly prefix: string;
-  readonly restartGuardMs: number;
-  /** Whether the keys of one call must share a slot. */
-  readonly isCluster: boolean;
-}
+import { newCallId, type Script } from "./script.ts";
+import type { ServerIdentity } from "./server-check.ts";
 
 /**
- * Encodes requests as records. Each method throws if a request is invalid, or if its resources cannot be locked here.
+ * Encodes requests as records, and records as calls. Each method throws if a request is invalid, or if its resources
+ * cannot be locked here.
  */
 export interface Encoder {
-  acquire(request: AcquireRequest): OperationRecord;
-  extend(request: ExtendRequest): OperationRecord;
-  release(request: ReleaseRequest): OperationRecord;
+  acquire(request: AcquireRequest): OperationRecord<AcquireReply>;
+  extend(request: ExtendRequest): OperationRecord<ExtendReply>;
+  release(request: ReleaseRequest): OperationRecord<ReleaseReply>;
   /** @param sharersMax the most sharers in the reply; by default all of them */
-  inspect(resource: string, sharersMax?: number): OperationRecord;
-  identify(request: NodeRequest): OperationRecord;
-  /** Returns the lock key of a resource. */
-  lockKey(resource: string): string;
+  inspect(resource: string, sharersMax?: number): OperationRecord<NodeView>;
+  identify(request: NodeRequest): OperationRecord<ServerIdentity>;
+  /** Returns the call that runs the operations of one node in this order. */
+  call(operations: readonly Operation[]): EncodedCall;
 }
 
-let latestEncoder: { readonly options: EncodingOptions; readonly encoder: Encoder } | undefined;
+let latest: { readonly options: string; readonly encoder: Encoder } | undefined;
 
 /**
  * Returns the encoder for the options. Nodes created in a row with the same options share one: core passes the same
  * request object to all nodes of a `Redlock`, so each request is encoded once.
+ *
+ * @param restartGuardMs how long after its start the server does not vote, in milliseconds
+ * @param isCluster whether the keys of one call must share a slot
  */
-export function encoderFor({ prefix, restartGuardMs, isCluster }: EncodingOptions): Encoder {
-  const last = latestEncoder?.options;
-  if (last?.prefix !== prefix || last.restartGuardMs !== restartGuardMs || last.isCluster !== isCluster) {
-    const options = { prefix, restartGuardMs, isCluster };
-    latestEncoder = { options, encoder: createEncoder(options) };
-  }
-  return (latestEncoder as { readonly encoder: Encoder }).encoder;
+export function encoderFor(prefix: string, restartGuardMs: number, isCluster: boolean): Encoder {
+  const options = JSON.stringify([prefix, restartGuardMs, isCluster]);
+  if (latest?.options !== options) latest = { options, encoder: createEncoder(prefix, restartGuardMs, isCluster) };
+  return latest.encoder;
 }
 
-function createEncoder({ prefix, restartGuardMs, isCluster }: EncodingOptions): Encoder {
+function createEncoder(prefix: string, restartGuardMs: number, isCluster: boolean): Encoder {
   const fenceKeys: (string | undefined)[] = new Array(slotCount).fill(undefined);
   const fenceKeyOf = (slot: number): string => (fenceKeys[slot] ??= fenceKey(prefix, slot));
 
   /** Returns the first lock key. Throws if the resources cannot be locked together. */
-  const check = (resources: readonly string[]): string => {
+  const firstKeyOf = (resources: readonly string[]): string => {
     const first = lockKey(prefix, resources[0] as string);
     if (resources.length === 1) return first;
     for (const resource of resources) lockKey(prefix, resource);
@@ -61,199 +64,202 @@ function createEncoder({ prefix, restartGuardMs, isCluster }: EncodingOptions): 
     return first;
   };
 
-  const lockScriptKeys = (resources: readonly string[]): readonly string[] => {
-    const keys: string[] = [];
+  /**
+   * Throws if the ttl is longer than the guard: the server could forget the claim in a restart, and grant its resources
+   * again.
+   */
+  const assertTtl = ({ ttlMs, resources }: AcquireRequest | ExtendRequest): void => {
+    if (restartGuardMs === 0 || ttlMs <= restartGuardMs) return;
+    const rule = `ttlMs must not be longer than the restartGuardMs of the node, ${restartGuardMs}`;
+    throw new ConfigurationError(`${rule}, not ${ttlMs}`, resources);
+  };
+
+  const addLockScriptKeys = (words: string[], resources: readonly string[]): void => {
     for (const resource of resources) {
       const lock = prefix + resource;
       const slot = clusterSlot(lock);
-      keys.push(lock, fenceKeyOf(slot), waitingListKey(lock, slot), sharersKey(lock, slot));
+      words.push(lock, fenceKeyOf(slot), waitingListKey(lock, slot), sharersKey(lock, slot));
     }
-    return keys;
   };
 
-  /** All records are made here, so that V8 knows one kind of them. */
-  const recordOf = (
-    name: OperationRecord["name"],
-    resources: readonly string[],
-    commonKey: (firstKey: string, slot: number) => string | undefined,
-    fields: readonly string[],
-    lockScriptFields: readonly string[],
-    read: AnswerReader,
-    fenceHint?: number,
-    epoch?: number,
-  ): OperationRecord => {
-    const firstKey = check(resources);
-    return {
-      name,
-      resources,
-      firstKey,
-      commonKey: commonKey === never ? undefined : commonKey(firstKey, clusterSlot(firstKey)),
-      lockScriptKeys,
-      fields,
-      lockScriptFields,
-      fenceHint,
-      epoch,
-      read,
-    };
+  const templateFor = (operations: readonly Operation[], script: Script): CallTemplate => {
+    const isCommon = script === commonScript;
+    const records: OperationRecord[] = [];
+    const words: string[] = [];
+    for (const { record } of operations) {
+      records.push(record);
+      if (isCommon) words.push(record.firstKey, record.commonKey as string);
+      else addLockScriptKeys(words, record.resources);
+    }
+    const keyCount = words.length;
+    const callId = newCallId();
+    words.push(String(callId), live.repeat(records.length));
+    if (!isCommon) words.push(String(restartGuardMs));
+    for (const { name, resources, fields, lockScriptFields } of records) {
+      words.push(name);
+      if (!isCommon) words.push(String(resources.length));
+      for (const field of fields) words.push(field);
+      if (!isCommon) for (const field of lockScriptFields) words.push(field);
+    }
+    return { records, script, callId, keyCount, words, text: "", textOf: "" };
   };
-  const counter = (_: string, slot: number): string => fenceKeyOf(slot);
+  let template = noTemplate;
 
   return {
-    lockKey: (resource) => lockKey(prefix, resource),
     acquire: rememberingLast((request) => {
       assertAcquire(request);
       const { resources, owner, ttlMs, fenceHint, takeover = "", shared = false, epoch = 1, waiter = "" } = request;
+      const firstKey = firstKeyOf(resources);
+      assertTtl(request);
       const isCommon = resources.length === 1 && !shared && takeover === "" && waiter === "" && restartGuardMs === 0;
+      const commonKey = isCommon ? fenceKeyOf(clusterSlot(firstKey)) : undefined;
       const fields = [owner, String(fenceHint), String(ttlMs), String(epoch)];
-      const others = isCommon ? unshared : [takeover, waiter, flag(shared)];
-      return recordOf("acquire", resources, isCommon ? counter : never, fields, others, readAcquire, fenceHint, epoch);
+      const lockScriptFields = isCommon ? unshared : [takeover, waiter, flag(shared)];
+      const read = (answer: unknown) => readAcquire(answer, resources, fenceHint, epoch);
+      return { name: "acquire", resources, firstKey, commonKey, fields, lockScriptFields, read };
     }),
     extend: rememberingLast((request) => {
       assertExtend(request);
       const { resources, owner, ttlMs, fence, rejoin, shared = false } = request;
+      const firstKey = firstKeyOf(resources);
+      assertTtl(request);
       const fields = [owner, String(fence), String(ttlMs), flag(shared), flag(rejoin)];
-      return recordOf("extend", resources, never, fields, none, readExtend);
+      return {
+        name: "extend",
+        resources,
+        firstKey,
+        commonKey: undefined,
+        fields,
+        lockScriptFields: none,
+        read: readExtend,
+      };
     }),
     release: rememberingLast((request) => {
       assertRelease(request);
       const { resources, owner, undo = false, waiter = "" } = request;
+      const firstKey = firstKeyOf(resources);
       const isCommon = resources.length === 1 && !undo && waiter === "";
-      const list = isCommon ? waitingListKey : never;
-      return recordOf("release", resources, list, [owner], [flag(!undo), waiter], readRelease);
+      const commonKey = isCommon ? waitingListKey(firstKey, clusterSlot(firstKey)) : undefined;
+      const lockScriptFields = [flag(!undo), waiter];
+      return { name: "release", resources, firstKey, commonKey, fields: [owner], lockScriptFields, read: readRelease };
     }),
-    inspect: (resource, sharersMax = 2 ** 31) =>
-      recordOf("inspect", [resource], never, [String(sharersMax)], none, readNodeView),
-    identify: ({ resources }) => recordOf("identify", resources, (key) => key, none, none, readIdentity),
+    inspect(resource, sharersMax = 2 ** 31) {
+      const [resources, firstKey, fields] = [[resource], lockKey(prefix, resource), [String(sharersMax)]];
+      return {
+        name: "inspect",
+        resources,
+        firstKey,
+        commonKey: undefined,
+        fields,
+        lockScriptFields: none,
+        read: readNodeView,
+      };
+    },
+    identify({ resources }) {
+      const firstKey = firstKeyOf(resources);
+      return {
+        name: "identify",
+        resources,
+        firstKey,
+        commonKey: firstKey,
+        fields: none,
+        lockScriptFields: none,
+        read: readIdentity,
+      };
+    },
+    call(operations) {
+      let script = commonScript;
+      for (const { isCommon } of operations) if (!isCommon) script = lockScript;
+      if (!isOf(template, operations, script)) template = templateFor(operations, script);
+      return new EncodedCall(operations, template);
+    },
   };
 }
 
 const none: readonly string[] = [];
 const unshared: readonly string[] = ["", "", "0"];
 
-/** The second key of what the common script cannot do. */
-function never(): undefined {
-  return undefined;
-}
-
 function flag(isSet: boolean): "0" | "1" {
   return isSet ? "1" : "0";
 }
 
 /** Caches the record of the last request, unless that request may change. */
-function rememberingLast<Request extends NodeRequest>(
-  encode: (request: Request) => OperationRecord,
-): (request: Request) => OperationRecord {
+function rememberingLast<Request extends NodeRequest, Answer>(
+  encode: (request: Request) => OperationRecord<Answer>,
+): (request: Request) => OperationRecord<Answer> {
   let last: Request | undefined;
-  let record: OperationRecord;
+  let record: OperationRecord<Answer>;
   return (request) => {
     if (request === last) return record;
-    const encoded = encode(request);
-    if (Object.isFrozen(request) && Object.isFrozen(request.resources)) {
-      last = request;
-      record = encoded;
-    }
-    return encoded;
+    last = undefined;
+    record = encode(request);
+    if (Object.isFrozen(request) && Object.isFrozen(request.resources)) last = request;
+    return record;
   };
 }
 
-/** The words of a call, shared by all nodes that are sent the same operations in one tick. */
+/**
+ * The words of a call. Core sends the same requests to all nodes of a `Redlock` in a row, so their calls of one tick are
+ * equal, and encoded once.
+ */
 interface CallTemplate {
   readonly records: readonly OperationRecord[];
   readonly script: Script;
-  /** The keys of all operations, in order. */
-  readonly keys: readonly string[];
-  readonly guardMs: number;
   /** A number that the reply must repeat, so that the reply to another call is recognised. */
   readonly callId: number;
-  /** The whole command with no operation given up, and the text of the script that it was last encoded for. */
+  readonly keyCount: number;
+  /** The keys, the call id, the marks of operations of which none is given up, and the other arguments. */
+  readonly words: readonly string[];
+  /** The whole command with these words, and the text of the script that it was last encoded for. */
   text: string;
   textOf: string;
 }
 
-let latestTemplate: CallTemplate | undefined;
+const noOperations: readonly Operation[] = [];
+const noTemplate: CallTemplate = {
+  ...{ records: [], script: commonScript, callId: 0, keyCount: 0, words: [], text: "", textOf: "" },
+};
 
-/**
- * Returns the template for the operations. Core sends the same requests to all nodes of a `Redlock` in a row, so their
- * calls of one tick are equal, and encoded once.
- */
-function templateFor(operations: readonly Operation[], guardMs: number): CallTemplate {
+/** Returns whether the template is that of the operations. */
+function isOf(template: CallTemplate, operations: readonly Operation[], script: Script): boolean {
   const { length } = operations;
-  let script = commonScript;
-  for (const { isCommon } of operations) if (!isCommon) script = lockScript;
-  let template = latestTemplate;
-  if (template?.script === script && template.guardMs === guardMs && template.records.length === length) {
-    let index = 0;
-    while (index < length && template.records[index] === (operations[index] as Operation).record) index += 1;
-    if (index === length) return template;
-  }
-  const isCommon = script === commonScript;
-  const records = new Array<OperationRecord>(length);
-  const keys: string[] = [];
-  for (let index = 0; index < length; index++) {
-    const { record } = operations[index] as Operation;
-    records[index] = record;
-    if (isCommon) keys.push(record.firstKey, record.commonKey as string);
-    else for (const key of record.lockScriptKeys(record.resources)) keys.push(key);
-  }
-  template = { records, script, keys, guardMs, callId: newCallId(), text: "", textOf: "" };
-  latestTemplate = template;
-  return template;
+  if (template.script !== script || template.records.length !== length) return false;
+  let index = 0;
+  while (index < length && template.records[index] === (operations[index] as Operation).record) index += 1;
+  return index === length;
 }
+
 const live = ".";
 const struckOut = "x";
 
-const noOperations: readonly Operation[] = [];
-const noTemplate: CallTemplate = {
-  records: [],
-  script: commonScript,
-  keys: [],
-  guardMs: 0,
-  callId: 0,
-  text: "",
-  textOf: "",
-};
-
 /** A script call that runs operations of one node: of the common script if that may be able to do all of them. */
 export class EncodedCall implements ScriptCall {
-  /** A number that the reply must repeat. */
-  readonly callId: number;
-  readonly keyCount: number;
-  readonly script: Script;
   operations: readonly Operation[];
-  #template: CallTemplate;
-  /** The marks of the operations, once `keysAndArguments` has returned them. */
+  template: CallTemplate;
+  readonly firstKey: string;
+  readonly keyCount: number;
+  /** The marks of the operations, once they have been read or have changed. */
   #marks: Buffer | undefined;
 
-  /** @param guardMs how long after its start the server does not vote, in milliseconds */
-  constructor(operations: readonly Operation[], guardMs: number) {
-    const template = templateFor(operations, guardMs);
+  constructor(operations: readonly Operation[], template: CallTemplate) {
     this.operations = operations;
-    this.callId = template.callId;
-    this.keyCount = template.keys.length;
-    this.script = template.script;
-    this.#template = template;
+    this.template = template;
+    this.firstKey = template.words[0] as string;
+    this.keyCount = template.keyCount;
     for (const operation of operations) operation.call = this;
   }
 
-  /** Whether it may leave operations to the lock script. */
-  get isCommon(): boolean {
-    return this.script === commonScript;
-  }
-
-  get firstKey(): string {
-    return (this.#template.records[0] as OperationRecord).firstKey;
-  }
-
   keysAndArguments(): (string | Buffer)[] {
-    this.#marks ??= Buffer.from(this.#currentMarks(), "latin1");
-    return this.#addWords<string | Buffer>([], this.#marks);
+    const words: (string | Buffer)[] = [...this.template.words];
+    words[this.keyCount + 1] = this.#ownMarks();
+    return words;
   }
 
   encode(command: "EVALSHA" | "EVAL", script: string): string {
-    const template = this.#template;
-    for (const { isGivenUp } of this.operations) if (isGivenUp) return this.#encode(command, script);
+    const { template, keyCount } = this;
+    if (this.#marks !== undefined) return encodeCommand(command, script, keyCount, this.keysAndArguments());
     if (template.textOf !== script) {
-      template.text = this.#encode(command, script);
+      template.text = encodeCommand(command, script, keyCount, template.words);
       template.textOf = script;
     }
     return template.text;
@@ -261,7 +267,7 @@ export class EncodedCall implements ScriptCall {
 
   /** Strikes out an operation: it has no effect unless it is already written to the socket. */
   strikeOut(operation: Operation): void {
-    this.#marks?.write(struckOut, this.operations.indexOf(operation), "latin1");
+    this.#ownMarks().write(struckOut, this.operations.indexOf(operation), "latin1");
   }
 
   /**
@@ -270,48 +276,34 @@ export class EncodedCall implements ScriptCall {
    */
   forget(): void {
     this.operations = noOperations;
-    this.#template = noTemplate;
+    this.template = noTemplate;
   }
 
-  #encode(command: string, script: string): string {
-    return encodeCommand(this.#addWords([command, script, String(this.keyCount)], this.#currentMarks()));
-  }
-
-  /** Adds the keys and arguments to words, and returns those. */
-  #addWords<Word>(words: (string | Word)[], marks: Word): (string | Word)[] {
-    const { records, keys, callId, guardMs } = this.#template;
-    const { isCommon } = this;
-    for (const key of keys) words.push(key);
-    words.push(String(callId), marks);
-    if (!isCommon) words.push(String(guardMs));
-    for (const { name, resources, fields, lockScriptFields } of records) {
-      words.push(name);
-      if (!isCommon) words.push(String(resources.length));
-      for (const field of fields) words.push(field);
-      if (!isCommon) for (const field of lockScriptFields) words.push(field);
-    }
-    return words;
-  }
-
-  #currentMarks(): string {
-    let marks = "";
-    for (const operation of this.operations) marks += operation.isGivenUp ? struckOut : live;
-    return marks;
+  #ownMarks(): Buffer {
+    this.#marks ??= Buffer.from(this.template.words[this.keyCount + 1] as string, "latin1");
+    return this.#marks;
   }
 }
 
-/** Returns a command in the Redis protocol. */
-export function encodeCommand(words: readonly string[]): string {
-  const parts = [`*${words.length}`];
-  for (const word of words) pushBulk(parts, word);
+/**
+ * Returns a command in the Redis protocol.
+ *
+ * @param words the keys and the arguments; those that are bytes must be ASCII
+ */
+export function encodeCommand(
+  command: string,
+  script: string,
+  keyCount: number,
+  words: readonly (string | Buffer)[],
+): string {
+  const parts: (string | Buffer)[] = [`*${words.length + 3}`];
+  // The length line of each word begins with the line break that ends the word before.
+  for (const word of [command, script, String(keyCount), ...words]) {
+    const length = Buffer.byteLength(word);
+    parts.push(lengthLines[length] ?? lengthLine(length), word);
+  }
   parts.push("\r\n");
   return parts.join("");
-}
-
-/** Adds a word as a bulk string of the Redis protocol. The next part starts with the line break that ends this one. */
-function pushBulk(parts: string[], word: string): void {
-  const length = Buffer.byteLength(word);
-  parts.push(lengthLines[length] ?? lengthLine(length), word);
 }
 
 function lengthLine(length: number): string {

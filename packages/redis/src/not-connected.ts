@@ -1,10 +1,14 @@
 import { errorMonitor } from "node:events";
+import type { RedisConnection } from "./connection.ts";
 import { messageOf } from "./message-of.ts";
 
 /**
  * Returns the error for an operation that is not sent because the client is not connected, with the reason if known.
+ *
+ * @param key a key of the operation
  */
-export function notConnected(reason: unknown): Error {
+export function notConnected(connection: Pick<RedisConnection, "whyNotReady">, key: string): Error {
+  const reason = connection.whyNotReady?.(key);
   if (reason === undefined) {
     return new Error("the client is not connected: add an error listener to the client to see why");
   }

@@ -1,25 +1,17 @@
 /** An operation as the scripts take it. */
-export interface OperationRecord {
+export interface OperationRecord<Answer = unknown> {
   readonly name: "acquire" | "extend" | "release" | "inspect" | "identify";
   readonly resources: readonly string[];
   /** The lock key of the first resource, which selects the server of a cluster. */
   readonly firstKey: string;
   /** The second key for the common script (`common/common.lua`); undefined if that cannot do the operation. */
   readonly commonKey: string | undefined;
-  /** Returns the keys for the lock script (`lua/lock.lua`). */
-  readonly lockScriptKeys: (resources: readonly string[]) => readonly string[];
   /** The fields of the record for either script, and those that follow for the lock script. */
   readonly fields: readonly string[];
   readonly lockScriptFields: readonly string[];
-  /** The hint of an acquire, and the epoch of its client. */
-  readonly fenceHint: number | undefined;
-  readonly epoch: number | undefined;
-  /** Reads the answer. */
-  readonly read: AnswerReader;
+  /** Reads the answer. Throws the server's error, or an error if the answer is malformed. */
+  readonly read: (answer: unknown) => Answer;
 }
-
-/** Reads the answer to an operation. Throws the server's error, or an error if the answer is malformed. */
-export type AnswerReader = (answer: unknown, record: OperationRecord) => unknown;
 
 /** The script call that an operation is part of. */
 interface Call {

@@ -1,26 +1,12 @@
-import {
-  type AcquireReply,
-  type AcquireRequest,
-  ConfigurationError,
-  type ExtendReply,
-  type ExtendRequest,
-  type Floor,
-  type FloorRequest,
-  type LockNode,
-  type NodeView,
-  type ReleaseReply,
-  type ScanPortion,
-  type ScanRequest,
-  type Unwatch,
-} from "@holdfast/core";
-import { Batcher } from "./batcher.ts";
+import type { Floor, FloorRequest, LockNode, NodeView, ScanPortion, ScanRequest, Unwatch } from "@holdfast/core";
 import type { RedisConnection } from "./connection.ts";
 import { encoderFor } from "./encoding.ts";
 import { floorCalls } from "./floor/floor-calls.ts";
-import { channelPrefix } from "./keys.ts";
+import { channelPrefix, lockKey } from "./keys.ts";
 import { Notifications } from "./notifications.ts";
 import { parseOptions, type RedisNodeOptions } from "./options.ts";
-import { ServerCheck, type ServerIdentity } from "./server-check.ts";
+import { Sender } from "./sender.ts";
+import { ServerCheck } from "./server-check.ts";
 
 /** A lock node on a Redis-speaking server. */
 export interface RedisNode extends LockNode {
@@ -69,14 +55,12 @@ export interface RedisNode extends LockNode {
  * ```
  */
 export function redisNode(connection: RedisConnection, options: RedisNodeOptions = {}): RedisNode {
-  const settings = parseOptions(options, connection.name);
-  const { name, prefix, wakeUps, restartGuardMs, verifyServer } = settings;
-  const { isCluster } = connection;
-  const encoder = encoderFor({ ...settings, isCluster });
-  const batcher = new Batcher(connection, restartGuardMs, () => serverCheck?.invalidate());
-  const identify = async (request: AcquireRequest) =>
-    (await batcher.identify(encoder.identify(request), request.timeoutMs)) as ServerIdentity;
-  const serverCheck = verifyServer ? new ServerCheck(name, identify) : undefined;
+  const { name, prefix, wakeUps, restartGuardMs, verifyServer } = parseOptions(options, connection.name);
+  const encoder = encoderFor(prefix, restartGuardMs, connection.isCluster);
+  const sender = new Sender(connection, encoder, () => serverCheck?.invalidate());
+  const serverCheck = verifyServer
+    ? new ServerCheck(name, async (request) => sender.identify(encoder.identify(request), request.timeoutMs))
+    : undefined;
   const openSubscriber = wakeUps ? connection.openSubscriber?.bind(connection) : undefined;
   const notifications = openSubscriber && new Notifications(openSubscriber);
 
@@ -84,42 +68,34 @@ export function redisNode(connection: RedisConnection, options: RedisNodeOptions
     name,
     verifiesServer: verifyServer,
 
-    acquire: rejecting((request: AcquireRequest): Promise<AcquireReply> => {
+    acquire: rejecting((request) => {
       const record = encoder.acquire(request);
-      if (restartGuardMs !== 0) assertTtl(request, restartGuardMs);
-      const { owner, timeoutMs } = request;
-      batcher.assertReady(record.firstKey, owner);
+      sender.assertReady(record.firstKey, request.owner);
       const needsVerification = serverCheck?.begin(request);
-      const reply = batcher.claim(record, owner, timeoutMs) as Promise<AcquireReply>;
+      const reply = sender.claim(record, request);
       return needsVerification ? (serverCheck as ServerCheck).verify(request, reply) : reply;
     }),
 
-    extend: rejecting((request: ExtendRequest): Promise<ExtendReply> => {
+    extend: rejecting((request) => {
       const record = encoder.extend(request);
-      if (restartGuardMs !== 0) assertTtl(request, restartGuardMs);
-      batcher.assertReady(record.firstKey);
-      return batcher.claim(record, request.owner, request.timeoutMs) as Promise<ExtendReply>;
+      sender.assertReady(record.firstKey);
+      return sender.claim(record, request);
     }),
 
-    release: rejecting((request) => {
-      const { owner, undo = false } = request;
-      return batcher.release(encoder.release(request), owner, undo) as Promise<ReleaseReply>;
-    }),
+    release: rejecting((request) => sender.release(encoder.release(request), request.owner, request.undo === true)),
 
-    inspect: rejecting((resource) => batcher.inspect(encoder.inspect(resource, 100)) as Promise<NodeView>),
+    inspect: rejecting((resource) => sender.inspect(encoder.inspect(resource, 100))),
 
     async close() {
       notifications?.close();
     },
 
-    ...floorCalls(connection, prefix, (resource) => {
-      return batcher.inspect(encoder.inspect(resource)) as Promise<NodeView>;
-    }),
+    ...floorCalls(connection, prefix, (resource) => sender.inspect(encoder.inspect(resource))),
   };
   if (notifications) {
     node.watch = async (resources, onReleased) => {
-      const keys = resources.map(encoder.lockKey);
-      batcher.assertReady(keys[0] as string);
+      const keys = resources.map((resource) => lockKey(prefix, resource));
+      sender.assertReady(keys[0] as string);
       const channels = keys.map((key) => channelPrefix + key);
       return notifications.watch(channels, resources, onReleased);
     };
@@ -141,14 +117,4 @@ function rejecting<Argument, Answer>(
       return Promise.reject(error);
     }
   };
-}
-
-/**
- * Throws if the ttl is longer than the guard: the server could forget the claim in a restart, and grant its resources
- * again.
- */
-function assertTtl({ ttlMs, resources }: AcquireRequest | ExtendRequest, restartGuardMs: number): void {
-  if (ttlMs <= restartGuardMs) return;
-  const rule = `ttlMs must not be longer than the restartGuardMs of the node, ${restartGuardMs}`;
-  throw new ConfigurationError(`${rule}, not ${ttlMs}`, resources);
 }

@@ -6,7 +6,6 @@ import {
   type ReleaseReply,
   type Sharer,
 } from "@holdfast/core";
-import type { OperationRecord } from "./operation.ts";
 import type { ServerIdentity } from "./server-check.ts";
 
 /*
@@ -19,40 +18,44 @@ import type { ServerIdentity } from "./server-check.ts";
  * Throws unless this is the reply to the call with this id. After a lost connection, some clients lose count and give
  * each command the reply to the one before it (`@redis/client` 5 can do this). The grant of another lock must not be
  * mistaken for ours.
+ *
+ * @param operations what the call asked for: each has an answer, after the call id
  */
 export function assertReply(
   reply: unknown,
   callId: number,
-  operations: readonly { readonly record: OperationRecord }[],
+  operations: readonly { readonly name: string }[],
 ): asserts reply is readonly unknown[] {
   const isList = Array.isArray(reply);
-  if (isList && reply[0] === callId && reply.length === operations.length + 1) return;
-  if (isList && integerOf(reply[0]) !== callId) {
+  if (isList && reply[0] !== callId && integerOf(reply[0]) !== callId) {
     throw new Error("the client returned the reply to another command");
   }
-  if (!isList || reply.length !== operations.length + 1) {
-    const names = operations.map(({ record }) => record.name).join(", ");
-    throw nonsense(names, isList ? reply.slice(1) : reply);
-  }
+  if (isList && reply.length === operations.length + 1) return;
+  throw nonsense(operations.map(({ name }) => name).join(", "), isList ? reply.slice(1) : reply);
 }
 
 /** Reads the answer to `acquire`. */
-export function readAcquire(answer: unknown, record: OperationRecord): AcquireReply {
+export function readAcquire(
+  answer: unknown,
+  resources: readonly string[],
+  fenceHint: number,
+  epoch: number,
+): AcquireReply {
   const number = integerOf(answer);
-  const fence = number === 0 ? record.fenceHint : number;
+  const fence = number === 0 ? fenceHint : number;
   if (fence !== undefined && fence > 0) return { granted: true, fence };
   const { status, first, second, third } = detailsOf(answer);
   const ms = integerOf(first);
   if (status === "denied" && ms !== undefined && ms >= -1) {
     const position = integerOf(second);
     const holder = textOf(third) || undefined;
-    const held = position === undefined ? undefined : record.resources[position - 1];
+    const held = position === undefined ? undefined : resources[position - 1];
     if (position === 0 || held !== undefined) {
       return {
         granted: false,
         retryAfterMs: ms === -1 ? Infinity : ms,
         ...(held !== undefined && holder !== undefined && { holder }),
-        ...(held !== undefined && record.resources.length > 1 && { heldResources: [held] }),
+        ...(held !== undefined && resources.length > 1 && { heldResources: [held] }),
       };
     }
   }
@@ -60,7 +63,7 @@ export function readAcquire(answer: unknown, record: OperationRecord): AcquireRe
   if (status === "recovering" && ms !== undefined && ms > 0) {
     throw new Error(`recovering from a restart, ${seconds(ms)} left`);
   }
-  if (status === "epoch" && ms !== undefined && ms > 0) throw new EpochError(ms, record.epoch ?? 1);
+  if (status === "epoch" && ms !== undefined && ms > 0) throw new EpochError(ms, epoch);
   throw nonsense("acquire", answer);
 }
 

@@ -10,6 +10,11 @@ export interface Script {
   readonly source: string;
 }
 
+/** Returns a random number that the reply to a call must repeat, so that the reply to another call is recognised. */
+export function newCallId(): number {
+  return Math.floor(Math.random() * 2 ** 48);
+}
+
 /** Sends a script, or its digest, and waits for at most so long. */
 type SendScript = (command: "EVALSHA" | "EVAL", script: string, timeoutMs: number) => Promise<unknown>;
 
@@ -33,7 +38,12 @@ export async function callScript(
     return send("EVAL", script.source, leftMs);
   };
   const reply = await within(timeoutMs, send("EVALSHA", script.sha, timeoutMs).catch(bySource), late);
-  if (!Array.isArray(reply)) throw new Error("the server's reply is malformed");
+  if (!Array.isArray(reply)) throw malformed();
   if (integerOf(reply[0]) !== callId) throw new Error("the client returned the reply to another command");
   return reply.slice(1);
+}
+
+/** Returns the error of a reply that the script cannot have sent. */
+export function malformed(): Error {
+  return new Error("the server's reply is malformed");
 }

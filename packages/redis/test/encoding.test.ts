@@ -117,7 +117,7 @@ async function recordOf(
   options: RedisNodeOptions = {},
 ): Promise<{ script: "common" | "lock"; keys: unknown[]; header: string[]; words: unknown[] }> {
   const [call] = (await callsOf(1, (node) => ignore(ask(node)), options)) as [EncodedCall];
-  const script = call.script.sha === commonScript.sha ? "common" : "lock";
+  const script = call.template.script.sha === commonScript.sha ? "common" : "lock";
   const words = call.keysAndArguments();
   const recordAt = call.keyCount + (script === "common" ? 2 : 3);
   return {
@@ -223,7 +223,7 @@ describe("a call", () => {
       const [call] = (await callsOf(1, (node) => {
         for (const ask of asks) ignore(ask(node));
       })) as [EncodedCall];
-      return call.script.sha;
+      return call.template.script.sha;
     };
     const acquire = (node: ReturnType<typeof redisNode>) => node.acquire(acquireRequest("alice"));
     const release = (node: ReturnType<typeof redisNode>) => node.release(releaseRequest("bob"));

@@ -16,8 +16,8 @@ afterEach(() => {
 /** Creates an operation. Its resources do not matter here. */
 function recordOf(name: OperationRecord["name"]): OperationRecord {
   return {
-    ...{ name, resources: ["r"], firstKey: "lock:r", commonKey: "lock:r", lockScriptKeys: () => [], fields: [] },
-    ...{ lockScriptFields: [], fenceHint: undefined, epoch: undefined, read: (answer: unknown) => answer },
+    ...{ name, resources: ["r"], firstKey: "lock:r", commonKey: "lock:r", fields: [], lockScriptFields: [] },
+    read: (answer: unknown) => answer,
   };
 }
 

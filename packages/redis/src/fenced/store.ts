@@ -1,8 +1,7 @@
-import { newCallId } from "../call-id.ts";
 import { fencedScript } from "../generated/fenced-script.ts";
 import { messageOf } from "../message-of.ts";
 import { notConnected } from "../not-connected.ts";
-import { callScript } from "../script.ts";
+import { callScript, newCallId } from "../script.ts";
 import type { FencedConnection } from "./connection.ts";
 import { type FencedAction, StaleFenceError, StoreTimeoutError } from "./errors.ts";
 import {
@@ -115,7 +114,7 @@ export function fencedStore(connection: FencedConnection, options: FencedStoreOp
     const late = (): Error => new StoreTimeoutError(action, key, timeoutMs);
     let reply: FencedReply;
     try {
-      if (!connection.isReady(key)) throw notConnected(connection.whyNotReady?.(key));
+      if (!connection.isReady(key)) throw notConnected(connection, key);
       const args = [actionBytes, String(callId), String(fence), keepMs, ...fields];
       reply = decodeReply(
         await callScript(fencedScript, callId, timeoutMs, late, (command, script, leftMs) =>

@@ -1,6 +1,5 @@
 import type { FenceFloor, FloorRequest, NodeView, ScannedClaim, ScanPortion } from "@holdfast/core";
 import { assertFloor } from "@holdfast/core/requests";
-import { newCallId } from "../call-id.ts";
 import { slotCount, tagOfSlot } from "../cluster-slot.ts";
 import type { RedisConnection, ScriptCall } from "../connection.ts";
 import { within } from "../deadline.ts";
@@ -10,7 +9,7 @@ import { fenceKey } from "../keys.ts";
 import { messageOf } from "../message-of.ts";
 import { notConnected } from "../not-connected.ts";
 import { integerOf, isCount, nonsense, textOf } from "../replies.ts";
-import { callScript } from "../script.ts";
+import { callScript, newCallId } from "../script.ts";
 
 /** How many counters a call reads or raises. It takes a server about a millisecond. */
 const countersInCall = 1_024;
@@ -186,14 +185,14 @@ async function callFloorScript(
   timeoutMs: number,
 ): Promise<readonly unknown[]> {
   const [firstKey = ""] = keys;
-  if (!connection.isReady(firstKey)) throw notConnected(connection.whyNotReady?.(firstKey));
+  if (!connection.isReady(firstKey)) throw notConnected(connection, firstKey);
   const callId = newCallId();
   const words = [...keys, String(callId), ...args];
   const call: ScriptCall = {
     firstKey,
     keyCount: keys.length,
     keysAndArguments: () => [...words],
-    encode: (command, script) => encodeCommand([command, script, String(keys.length), ...words]),
+    encode: (command, script) => encodeCommand(command, script, keys.length, words),
   };
   try {
     return await callScript(floorScript, callId, timeoutMs, timedOut, (command, script, leftMs) =>
