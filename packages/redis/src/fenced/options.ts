@@ -1,5 +1,6 @@
 import { assertOptions, checkInteger, checkType } from "@holdfast/core/requests";
 import { timerMsMax } from "../deadline.ts";
+import { isWellFormed } from "../keys.ts";
 
 const dayMs = 24 * 60 * 60 * 1000;
 
@@ -25,18 +26,12 @@ export interface FencedWriteOptions {
   readonly ttlMs?: number | undefined;
 }
 
-/** {@link FencedStoreOptions} with every default filled in. */
-export interface FencedSettings {
-  readonly timeoutMs: number;
-  readonly fenceTtlMs: number;
-}
-
 /**
  * Checks the options and fills in the defaults.
  *
  * @throws {TypeError | RangeError} naming the option and what it must be
  */
-export function parseStoreOptions(options: FencedStoreOptions): FencedSettings {
+export function parseStoreOptions(options: FencedStoreOptions): Required<FencedStoreOptions> {
   assertOptions(options, ["timeoutMs", "fenceTtlMs"], "a fenced store");
   const { timeoutMs = 1_000, fenceTtlMs = dayMs } = options;
   checkType("timeoutMs", "number", timeoutMs);
@@ -57,11 +52,6 @@ export function assertKey(key: unknown): void {
   assertWellFormed("key", key as string);
 }
 
-/** Throws unless `fence` can be the token of a lock. */
-export function assertFence(fence: unknown): void {
-  checkInteger("fence", fence);
-}
-
 /**
  * Returns the value as it is sent, and its ttl in milliseconds, where 0 means forever. Bytes are copied, because they may
  * be sent after the caller has changed its array.
@@ -70,21 +60,17 @@ export function assertFence(fence: unknown): void {
  */
 export function parseWrite(value: unknown, options: FencedWriteOptions): [value: string | Buffer, ttlMs: number] {
   assertOptions(options, ["ttlMs"], "a write");
-  const { ttlMs } = options;
-  if (ttlMs !== undefined) checkInteger("ttlMs", ttlMs);
-  return [toSend(value), ttlMs ?? 0];
-}
-
-function toSend(value: unknown): string | Buffer {
-  if (value instanceof Uint8Array) return Buffer.from(value);
+  const { ttlMs = 0 } = options;
+  if (options.ttlMs !== undefined) checkInteger("ttlMs", ttlMs);
+  if (value instanceof Uint8Array) return [Buffer.from(value), ttlMs];
   if (typeof value !== "string") {
     throw new TypeError(`value must be a string, a Buffer or a Uint8Array, not ${typeof value}`);
   }
   assertWellFormed("value", value);
-  return value;
+  return [value, ttlMs];
 }
 
 /** Half of a surrogate pair has no UTF-8 encoding: the server would store another text. */
 function assertWellFormed(name: string, text: string): void {
-  if (/\p{Surrogate}/u.test(text)) throw new RangeError(`${name} must be well-formed Unicode`);
+  if (!isWellFormed(text)) throw new RangeError(`${name} must be well-formed Unicode`);
 }

@@ -1,18 +1,18 @@
+import { checkInteger } from "@holdfast/core/requests";
 import { fencedScript } from "../generated/fenced-script.ts";
 import { messageOf } from "../message-of.ts";
 import { notConnected } from "../not-connected.ts";
-import { callScript, newCallId } from "../script.ts";
+import { integerOf, isCount } from "../replies.ts";
+import { callScript, malformed, newCallId } from "../script.ts";
 import type { FencedConnection } from "./connection.ts";
 import { type FencedAction, StaleFenceError, StoreTimeoutError } from "./errors.ts";
 import {
-  assertFence,
   assertKey,
   type FencedStoreOptions,
   type FencedWriteOptions,
   parseStoreOptions,
   parseWrite,
 } from "./options.ts";
-import { type Accepted, decodeReply, type FencedReply } from "./replies.ts";
 
 /** The result of a read. */
 export interface FencedValue {
@@ -108,7 +108,7 @@ export function fencedStore(connection: FencedConnection, options: FencedStoreOp
     ...fields: (string | Buffer)[]
   ): Promise<Accepted> => {
     assertKey(key);
-    assertFence(fence);
+    checkInteger("fence", fence);
     const actionBytes = Buffer.from(action);
     const callId = newCallId();
     const late = (): Error => new StoreTimeoutError(action, key, timeoutMs);
@@ -116,7 +116,7 @@ export function fencedStore(connection: FencedConnection, options: FencedStoreOp
     try {
       if (!connection.isReady(key)) throw notConnected(connection, key);
       const args = [actionBytes, String(callId), String(fence), keepMs, ...fields];
-      reply = decodeReply(
+      reply = readReply(
         await callScript(fencedScript, callId, timeoutMs, late, (command, script, leftMs) =>
           connection.runScript(command, script, key, args, leftMs),
         ),
@@ -127,22 +127,44 @@ export function fencedStore(connection: FencedConnection, options: FencedStoreOp
       // A new error, because those of clients carry the whole command and with it the value.
       throw new Error(`could not ${action} ${key}: ${messageOf(error)}`);
     }
-    if (!reply.isAccepted) throw new StaleFenceError(action, key, fence, reply.newestFence);
+    if ("newestFence" in reply) throw new StaleFenceError(action, key, fence, reply.newestFence);
     return reply;
   };
 
   return {
     async read(key, fence) {
-      const { value, by } = await call("read", key, fence);
-      return { value, fence: by };
+      const { by, previous } = await call("read", key, fence);
+      return { value: Buffer.isBuffer(previous) ? previous : null, fence: by };
     },
     async write(key, value, fence, writeOptions = {}) {
       const [bytes, ttlMs] = parseWrite(value, writeOptions);
       await call("write", key, fence, bytes, String(ttlMs));
     },
     async delete(key, fence) {
-      const { hadValue } = await call("delete", key, fence);
-      return hadValue;
+      const { previous } = await call("delete", key, fence);
+      return previous !== null;
     },
   };
+}
+
+/** The reply to a call: its token is too old, or the token of the last write before it and what was there, if anything. */
+type FencedReply = { readonly newestFence: number } | Accepted;
+
+interface Accepted {
+  readonly by: number;
+  /** The value for a read, otherwise 1. */
+  readonly previous: Buffer | 1 | null;
+}
+
+/** Reads a reply, without its call id. Throws if it cannot be the script's, as from a proxy. */
+function readReply(reply: readonly unknown[]): FencedReply {
+  const status = integerOf(reply[0]);
+  const fence = integerOf(reply[1]);
+  const previous = reply[2];
+  if (isCount(fence)) {
+    if (status === 0 && reply.length === 2) return { newestFence: fence };
+    const isPossible = Buffer.isBuffer(previous) || previous === 1 || previous === null;
+    if (status === 1 && reply.length === 3 && isPossible) return { by: fence, previous };
+  }
+  throw malformed();
 }
