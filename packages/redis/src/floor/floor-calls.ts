@@ -1,8 +1,8 @@
-import type { FenceFloor, FloorRequest, NodeView, ScannedClaim, ScanPortion } from "@holdfast/core";
+import type { FenceFloor, FloorRequest, NodeView, ScannedClaim } from "@holdfast/core";
 import { assertFloor } from "@holdfast/core/requests";
 import { slotCount, tagOfSlot } from "../cluster-slot.ts";
 import type { RedisConnection, ScriptCall } from "../connection.ts";
-import { within } from "../deadline.ts";
+import { timedOut, within } from "../deadline.ts";
 import { encodeCommand } from "../encoding.ts";
 import { floorScript } from "../generated/floor-script.ts";
 import { fenceKey } from "../keys.ts";
@@ -42,59 +42,52 @@ export function floorCalls(
   prefix: string,
   inspect: (resource: string) => Promise<NodeView>,
 ): Required<FenceFloor> {
-  const run = (keys: readonly string[], args: readonly string[], timeoutMs: number): Promise<readonly unknown[]> =>
-    callFloorScript(connection, keys, args, timeoutMs);
+  const { isCluster } = connection;
+  const run = callFloorScript.bind(undefined, connection);
 
   /** Raises the counters of some slots: in one call, unless the server takes only keys of one slot. */
-  const raisePortion = async (from: number, to: number, request: FloorRequest): Promise<readonly Counters[]> => {
+  const raise = async (from: number, to: number, request: FloorRequest): Promise<readonly Counters[]> => {
     const args = ["raise", String(request.floor), String(request.epoch)];
     const raiseCall = async (slot: number, end: number): Promise<Counters> => {
-      const keys = Array.from({ length: end - slot }, (_, index) => fenceKey(prefix, slot + index));
+      const keys = range(slot, end).map((each) => fenceKey(prefix, each));
       return readCounters(await run(keys, args, request.timeoutMs), slot);
     };
-    if (!connection.isCluster) return [await raiseCall(from, to)];
+    if (!isCluster) return [await raiseCall(from, to)];
     const all: Counters[] = [];
     for (let slot = from; slot < to; slot += callsAtOnce) {
-      const calls = Array.from({ length: Math.min(callsAtOnce, to - slot) }, (_, index) => slot + index);
-      all.push(...(await Promise.all(calls.map((each) => raiseCall(each, each + 1)))));
+      const calls = range(slot, Math.min(slot + callsAtOnce, to)).map((each) => raiseCall(each, each + 1));
+      all.push(...(await Promise.all(calls)));
     }
     return all;
   };
 
-  /** Rejects if a server has restarted since its first call: it may have forgotten the counters raised before. */
+  /** Rejects if a server has restarted since its calls: it may have forgotten the counters raised before. */
   const assertNoRestart = async (all: readonly Counters[], timeoutMs: number): Promise<void> => {
-    const firstSlots = new Map<string, number>();
-    for (const { runId, slot } of all) if (!firstSlots.has(runId)) firstSlots.set(runId, slot);
-    for (const [runId, slot] of firstSlots) {
-      const [now] = await raisePortion(slot, slot + 1, { floor: 0, epoch: 0, timeoutMs });
+    const slotsByRun = new Map(all.map(({ runId, slot }) => [runId, slot]));
+    for (const [runId, slot] of slotsByRun) {
+      const [now] = await raise(slot, slot + 1, { floor: 0, epoch: 0, timeoutMs });
       if (now?.runId !== runId) throw new Error("the server has restarted, so the floor must be raised again");
     }
   };
 
   /**
    * Finds the resources that may be claimed: of some slots on a cluster, otherwise a portion of all. Returns them with
-   * the next position, or undefined at the end.
+   * the next position, "0" at the end.
    */
-  const find = async (
-    position: string,
-    runId: string,
-    timeoutMs: number,
-  ): Promise<{ resources: string[]; next: string | undefined }> => {
+  const find = async (position: string, runId: string, timeoutMs: number): Promise<Found> => {
     const pattern = `${escapeGlob(prefix)}*`;
-    if (!connection.isCluster) {
-      const reply = await run([], ["find", position, runId, prefix, pattern, ""], timeoutMs);
+    const findCall = async (keys: readonly string[], cursor: string, slot: string): Promise<Found> => {
+      const reply = await run(keys, ["find", cursor, runId, prefix, pattern, slot], timeoutMs);
       const [, next, ...resources] = reply.map(textOf);
       if (next === undefined || resources.includes(undefined)) throw nonsense("scan", reply);
-      return { resources: resources as string[], next: next === "0" ? undefined : next };
-    }
+      return { resources: resources as string[], next };
+    };
+    if (!isCluster) return findCall([], position, "");
     const from = Number(position);
-    const slots = Array.from({ length: Math.min(callsAtOnce, slotCount - from) }, (_, index) => from + index);
-    const replies = slots.map((slot) =>
-      run([`{${tagOfSlot(slot)}}`], ["find", "0", "", prefix, pattern, String(slot)], timeoutMs),
-    );
-    const resources = (await Promise.all(replies)).flatMap((reply) => reply.slice(2).map(textOf) as string[]);
-    const next = from + slots.length;
-    return { resources, next: next === slotCount ? undefined : String(next) };
+    const to = Math.min(from + callsAtOnce, slotCount);
+    const calls = range(from, to).map((slot) => findCall([`{${tagOfSlot(slot)}}`], "0", String(slot)));
+    const resources = (await Promise.all(calls)).flatMap((found) => found.resources);
+    return { resources, next: to === slotCount ? "0" : String(to) };
   };
 
   const claimsOn = async (resource: string): Promise<readonly ScannedClaim[]> => {
@@ -107,32 +100,32 @@ export function floorCalls(
   return {
     async raiseFloor(request) {
       assertFloor(request);
+      const isRead = request.floor === 0 && request.epoch === 0;
       const all: Counters[] = [];
       for (let slot = 0; slot < slotCount; slot += countersInCall) {
-        const portion = await raisePortion(slot, slot + countersInCall, request);
+        const portion = await raise(slot, slot + countersInCall, request);
         all.push(...portion);
         // Reading ends here: there is neither a floor nor an epoch.
-        if (!isRaise(request) && portion.some(({ lowest, epoch }) => lowest === 0 && epoch === 0)) break;
+        if (isRead && portion.some(({ lowest, epoch }) => lowest === 0 && epoch === 0)) break;
       }
       await assertNoRestart(all, request.timeoutMs);
-      return { floor: lowestOf(all.map(({ lowest }) => lowest)), epoch: lowestOf(all.map(({ epoch }) => epoch)) };
+      return { floor: Math.min(...all.map(({ lowest }) => lowest)), epoch: Math.min(...all.map(({ epoch }) => epoch)) };
     },
 
-    async scan({ cursor, claims: wantsClaims = true, timeoutMs }): Promise<ScanPortion> {
-      const { kind, position, runId } = readCursor(cursor, connection.isCluster);
+    async scan({ cursor, claims: wantsClaims = true, timeoutMs }) {
+      const { kind, position, runId } = readCursor(cursor, isCluster);
       if (kind === "keys") {
         const { resources, next } = await find(position, runId, timeoutMs);
-        const claims = (await within(timeoutMs, Promise.all(resources.map(claimsOn)), timedOut)).flat();
-        const rest = next === undefined ? undefined : cursorOf("keys", next, runId);
-        return { counters: 0, highest: 0, claims, ...(rest !== undefined && { cursor: rest }) };
+        const claims = (await within(timeoutMs, Promise.all(resources.map(claimsOn)))).flat();
+        return { counters: 0, highest: 0, claims, ...(next !== "0" && { cursor: cursorOf("keys", next, runId) }) };
       }
       const slot = Number(position);
-      const next = slot + countersInCall;
-      const all = await raisePortion(slot, Math.min(next, slotCount), { floor: 0, epoch: 0, timeoutMs });
-      const presentRunId = connection.isCluster ? "" : (all[0] as Counters).runId;
+      const next = Math.min(slot + countersInCall, slotCount);
+      const all = await raise(slot, next, { floor: 0, epoch: 0, timeoutMs });
+      const presentRunId = isCluster ? "" : (all[0] as Counters).runId;
       if (runId !== "" && presentRunId !== runId)
         throw new Error("ERR the server has restarted, so the scan must begin again");
-      const isLast = next >= slotCount;
+      const isLast = next === slotCount;
       const rest = isLast ? cursorOf("keys", "0", presentRunId) : cursorOf("counters", String(next), presentRunId);
       return {
         counters: all.reduce((sum, { count }) => sum + count, 0),
@@ -144,8 +137,14 @@ export function floorCalls(
   };
 }
 
-function isRaise({ floor, epoch }: FloorRequest): boolean {
-  return floor > 0 || epoch > 0;
+interface Found {
+  readonly resources: readonly string[];
+  readonly next: string;
+}
+
+/** Returns the integers from the first up to, and without, the second. */
+function range(from: number, to: number): readonly number[] {
+  return Array.from({ length: to - from }, (_, index) => from + index);
 }
 
 type CursorKind = "counters" | "keys";
@@ -167,14 +166,6 @@ function readCursor(
     throw new RangeError("cursor must be one that a portion of this node had");
   }
   return { kind: kind as CursorKind, position, runId };
-}
-
-function lowestOf(numbers: readonly number[]): number {
-  return numbers.reduce((lowest, number) => Math.min(lowest, number));
-}
-
-function timedOut(): Error {
-  return new Error("timed out before the server replied");
 }
 
 /** Calls the script, and returns its reply without the call id. */
