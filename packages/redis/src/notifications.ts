@@ -1,22 +1,14 @@
 import type { Unwatch } from "@holdfast/core";
 import type { RedisConnection, RedisSubscriber } from "./connection.ts";
 
-/** One watched resource of one watch. */
-interface Listener {
-  onMessage(next: string | undefined): void;
-}
+/** One watched resource of one watch: a function that takes the next waiter, if a message names one. */
+type Listener = (next: string | undefined) => void;
 
 /** A channel with listeners. */
 interface Channel {
   readonly listeners: Set<Listener>;
-  /** The latest subscription; undefined if it failed, or its connection ended. */
-  subscription: Subscription | undefined;
-}
-
-interface Subscription {
-  readonly confirmed: Promise<void>;
-  readonly confirm: () => void;
-  readonly fail: (reason: unknown) => void;
+  /** The watches that wait until the server confirms the subscription. */
+  readonly waiting: { resolve(): void; reject(reason: unknown): void }[];
 }
 
 type OpenSubscriber = NonNullable<RedisConnection["openSubscriber"]>;
@@ -67,11 +59,9 @@ export class Notifications {
   ): Promise<Unwatch> {
     if (this.#isClosed) throw new Error("the node is closed");
     clearTimeout(this.#idleTimer);
-    const listeners = resources.map(
-      (resource): Listener => ({
-        onMessage: (next) => (next === undefined ? onReleased(resource) : onReleased(resource, next)),
-      }),
-    );
+    const listeners = resources.map((resource): Listener => {
+      return (next) => (next === undefined ? onReleased(resource) : onReleased(resource, next));
+    });
     const unwatch = async (): Promise<void> => {
       for (const [index, listener] of listeners.entries()) this.#leave(names[index] as string, listener);
       if (this.#channels.size > 0 || this.#subscriber === undefined) return;
@@ -91,15 +81,14 @@ export class Notifications {
   close(): void {
     this.#isClosed = true;
     const reason = new Error("the node is closed");
-    for (const { subscription } of this.#channels.values()) subscription?.fail(reason);
-    this.#channels.clear();
     this.#disconnect(reason);
+    this.#channels.clear();
   }
 
   #open(): RedisSubscriber {
     const opened = this.#openSubscriber(
       (channel, message) => {
-        for (const listener of this.#channels.get(channel)?.listeners ?? []) listener.onMessage(message || undefined);
+        for (const listener of this.#channels.get(channel)?.listeners ?? []) listener(message || undefined);
       },
       (error = new Error("the subscriber connection has ended")) => {
         if (this.#subscriber === opened) this.#forget(error);
@@ -108,7 +97,7 @@ export class Notifications {
     return opened;
   }
 
-  /** Drops the connection, and fails the subscriptions over it. */
+  /** Drops the connection, and fails the watches that wait for it. */
   #forget(reason: unknown): void {
     clearTimeout(this.#commandTimer);
     clearTimeout(this.#idleTimer);
@@ -116,10 +105,9 @@ export class Notifications {
     this.#subscriber = undefined;
     this.#subscribed.clear();
     this.#outdated.clear();
-    for (const [name, channel] of this.#channels) {
+    for (const name of this.#channels.keys()) {
+      this.#fail(name, reason);
       this.#outdated.add(name);
-      channel.subscription?.fail(reason);
-      channel.subscription = undefined;
     }
   }
 
@@ -168,15 +156,13 @@ export class Notifications {
   #confirm(name: string): void {
     this.#subscribed.add(name);
     this.#update(name);
-    this.#channels.get(name)?.subscription?.confirm();
+    for (const { resolve } of this.#channels.get(name)?.waiting.splice(0) ?? []) resolve();
   }
 
-  /** Fails the subscription. The next watch of the channel tries again. */
+  /** Fails the watches that wait for the subscription. The next watch of the channel tries again. */
   #fail(name: string, error: unknown): void {
     this.#outdated.delete(name);
-    const channel = this.#channels.get(name);
-    channel?.subscription?.fail(error);
-    if (channel) channel.subscription = undefined;
+    for (const { reject } of this.#channels.get(name)?.waiting.splice(0) ?? []) reject(error);
   }
 
   /** Replaces a silent connection, because a new one may work. The watches that waited for it fail. */
@@ -191,18 +177,16 @@ export class Notifications {
     });
   }
 
-  #join(name: string, listener: Listener): Promise<void> {
-    let channel = this.#channels.get(name);
-    if (channel === undefined) {
-      channel = { listeners: new Set(), subscription: undefined };
-      this.#channels.set(name, channel);
-    }
+  async #join(name: string, listener: Listener): Promise<void> {
+    const channel = this.#channels.get(name) ?? { listeners: new Set(), waiting: [] };
+    this.#channels.set(name, channel);
     channel.listeners.add(listener);
-    channel.subscription ??= newSubscription();
     this.#update(name);
-    if (this.#subscribed.has(name)) channel.subscription.confirm();
-    else this.#advance();
-    return channel.subscription.confirmed;
+    if (this.#subscribed.has(name)) return;
+    await new Promise<void>((resolve, reject) => {
+      channel.waiting.push({ resolve, reject });
+      this.#advance();
+    });
   }
 
   #leave(name: string, listener: Listener): void {
@@ -212,15 +196,4 @@ export class Notifications {
     this.#update(name);
     if (this.#subscriber !== undefined) this.#advance();
   }
-}
-
-function newSubscription(): Subscription {
-  let confirm!: Subscription["confirm"];
-  let fail!: Subscription["fail"];
-  const confirmed = new Promise<void>((resolve, reject) => {
-    confirm = resolve;
-    fail = reject;
-  });
-  confirmed.catch(() => {}); // each waiting watch handles the rejection itself
-  return { confirmed, confirm, fail };
 }
