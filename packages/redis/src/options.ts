@@ -31,15 +31,6 @@ export interface RedisNodeOptions {
   readonly verifyServer?: boolean;
 }
 
-/** The options of a node with every default filled in. */
-export interface Settings {
-  readonly name: string;
-  readonly prefix: string;
-  readonly wakeUps: boolean;
-  readonly restartGuardMs: number;
-  readonly verifyServer: boolean;
-}
-
 /** The names of all options. */
 export const redisNodeOptionNames: readonly string[] = ["name", "prefix", "wakeUps", "restartGuardMs", "verifyServer"];
 
@@ -48,7 +39,7 @@ export const redisNodeOptionNames: readonly string[] = ["name", "prefix", "wakeU
  *
  * @throws {TypeError | RangeError} naming the option and what it must be
  */
-export function parseOptions(options: RedisNodeOptions, defaultName: string): Settings {
+export function parseOptions(options: RedisNodeOptions, defaultName: string): Required<RedisNodeOptions> {
   assertOptions(options, redisNodeOptionNames, "a lock node");
   const { name = defaultName, prefix = "lock:", wakeUps = true } = options;
   const { restartGuardMs = 0, verifyServer = true } = options;

@@ -15,21 +15,23 @@ import type { ServerIdentity } from "./server-check.ts";
  */
 
 /**
- * Throws unless this is the reply to the call with this id. After a lost connection, some clients lose count and give
- * each command the reply to the one before it (`@redis/client` 5 can do this). The grant of another lock must not be
- * mistaken for ours.
- *
- * @param operations what the call asked for: each has an answer, after the call id
+ * Throws unless a reply begins with the id of its call. After a lost connection, some clients lose count and give each
+ * command the reply to the one before it (`@redis/client` 5 can do this). The grant of another lock must not be mistaken
+ * for ours.
  */
+export function assertCallId(replied: unknown, callId: number): void {
+  if (replied === callId || integerOf(replied) === callId) return;
+  throw new Error("the client returned the reply to another command");
+}
+
+/** Throws unless this is the reply to the call with this id, and has an answer for each operation after it. */
 export function assertReply(
   reply: unknown,
   callId: number,
   operations: readonly { readonly name: string }[],
 ): asserts reply is readonly unknown[] {
   const isList = Array.isArray(reply);
-  if (isList && reply[0] !== callId && integerOf(reply[0]) !== callId) {
-    throw new Error("the client returned the reply to another command");
-  }
+  if (isList) assertCallId(reply[0], callId);
   if (isList && reply.length === operations.length + 1) return;
   throw nonsense(operations.map(({ name }) => name).join(", "), isList ? reply.slice(1) : reply);
 }
@@ -44,9 +46,11 @@ export function readAcquire(
   const number = integerOf(answer);
   const fence = number === 0 ? fenceHint : number;
   if (fence !== undefined && fence > 0) return { granted: true, fence };
-  const { status, first, second, third } = detailsOf(answer);
+  const [word, first, second, third] = listOf(answer);
+  const status = textOf(word);
   const ms = integerOf(first);
-  if (status === "denied" && ms !== undefined && ms >= -1) {
+  if (ms === undefined) throw nonsense("acquire", answer);
+  if (status === "denied" && ms >= -1) {
     const position = integerOf(second);
     const holder = textOf(third) || undefined;
     const held = position === undefined ? undefined : resources[position - 1];
@@ -60,17 +64,17 @@ export function readAcquire(
     }
   }
   if (status === "recovering" && ms === -1) throw unknownUptime();
-  if (status === "recovering" && ms !== undefined && ms > 0) {
-    throw new Error(`recovering from a restart, ${seconds(ms)} left`);
+  if (status === "recovering" && ms > 0) {
+    throw new Error(`recovering from a restart, ${(Math.ceil(ms / 100) / 10).toFixed(1)} s left`);
   }
-  if (status === "epoch" && ms !== undefined && ms > 0) throw new EpochError(ms, epoch);
+  if (status === "epoch" && ms > 0) throw new EpochError(ms, epoch);
   throw nonsense("acquire", answer);
 }
 
 /** Reads the answer to `extend`. */
 export function readExtend(answer: unknown): ExtendReply {
   const fence = integerOf(answer);
-  if (fence === undefined) detailsOf(answer);
+  listOf(answer);
   if (fence === undefined || fence < -1) throw nonsense("extend", answer);
   return fence > 0 ? { held: true, fence } : { held: false, rejoined: fence === -1 };
 }
@@ -79,31 +83,29 @@ export function readExtend(answer: unknown): ExtendReply {
 export function readRelease(answer: unknown): ReleaseReply {
   const freed = integerOf(answer);
   if (isCount(freed)) return { released: freed > 0 };
-  const { status, first } = detailsOf(answer);
-  const next = textOf(first);
-  if (status !== "next" || next === undefined) throw nonsense("release", answer);
+  const [word, waiter] = listOf(answer);
+  const next = textOf(waiter);
+  if (textOf(word) !== "next" || next === undefined) throw nonsense("release", answer);
   return { released: true, next };
 }
 
 /** Reads the answer to `identify`. An incomplete answer counts as none. */
 export function readIdentity(answer: unknown): ServerIdentity {
-  detailsOf(answer);
-  const [runId, role] = Array.isArray(answer) ? answer.map(textOf) : [];
+  const [runId, role] = listOf(answer).map(textOf);
   return runId && role ? { runId, isReplica: role !== "master" } : { runId: undefined, isReplica: false };
 }
 
 /** Reads the answer to `inspect`. */
 export function readNodeView(answer: unknown): NodeView {
   const isView = Array.isArray(answer) && (answer.length === 4 || answer.length === 5);
-  if (!isView) detailsOf(answer);
-  const [holder, left, counter, recovering, claims] = isView ? answer : [];
+  const [holder, left, counter, recovering, claims] = isView ? answer : listOf(answer);
   const owner = holder === null ? null : textOf(holder);
   const leftMs = integerOf(left);
   const fence = integerOf(counter);
   const recoveringMs = integerOf(recovering);
   if (recoveringMs === -1) throw unknownUptime();
   const sharers = claims === undefined ? [] : sharersIn(claims);
-  const isComplete = owner !== undefined && leftMs !== undefined && sharers !== undefined;
+  const isComplete = isView && owner !== undefined && leftMs !== undefined && sharers !== undefined;
   if (!isComplete || !isCount(fence) || !isCount(recoveringMs)) throw nonsense("inspect", answer);
   return {
     owner,
@@ -127,17 +129,11 @@ function sharersIn(claims: unknown): readonly Sharer[] | undefined {
   return sharers;
 }
 
-/** Reads an answer that is a list: a word and its values. Throws if it is an error. */
-function detailsOf(answer: unknown): {
-  readonly status?: string | undefined;
-  readonly first?: unknown;
-  readonly second?: unknown;
-  readonly third?: unknown;
-} {
-  if (!Array.isArray(answer)) return {};
-  const status = textOf(answer[0]);
-  if (status === "error") throw new Error(textOf(answer[1]) ?? "the server gave no reason");
-  return { status, first: answer[1], second: answer[2], third: answer[3] };
+/** Returns an answer that is a list: a word and its values. Throws if it is an error. */
+function listOf(answer: unknown): readonly unknown[] {
+  if (!Array.isArray(answer)) return [];
+  if (textOf(answer[0]) === "error") throw new Error(textOf(answer[1]) ?? "the server gave no reason");
+  return answer;
 }
 
 export function isCount(value: number | undefined): value is number {
@@ -146,11 +142,6 @@ export function isCount(value: number | undefined): value is number {
 
 function unknownUptime(): Error {
   return new Error("the server does not report its uptime: the option restartGuardMs needs the permission +info");
-}
-
-/** Formats a duration in seconds, rounded up: "7.2 s". */
-function seconds(ms: number): string {
-  return `${(Math.ceil(ms / 100) / 10).toFixed(1)} s`;
 }
 
 /** Reads an integer, which may be text. Returns undefined if it is none, or not a safe one. */
