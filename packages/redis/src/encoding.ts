@@ -95,15 +95,15 @@ function createEncoder(prefix: string, restartGuardMs: number, isCluster: boolea
     const callId = newCallId();
     words.push(String(callId), live.repeat(records.length));
     if (!isCommon) words.push(String(restartGuardMs));
-    for (const { name, resources, fields, lockScriptFields } of records) {
+    for (const { name, resources, fields, moreFields } of records) {
       words.push(name);
       if (!isCommon) words.push(String(resources.length));
       for (const field of fields) words.push(field);
-      if (!isCommon) for (const field of lockScriptFields) words.push(field);
+      if (!isCommon) for (const field of moreFields) words.push(field);
     }
     return { records, script, callId, keyCount, words, text: "", textOf: "" };
   };
-  let template = noTemplate;
+  let template: CallTemplate = noTemplate;
 
   return {
     acquire: rememberingLast((request) => {
@@ -114,9 +114,9 @@ function createEncoder(prefix: string, restartGuardMs: number, isCluster: boolea
       const isCommon = resources.length === 1 && !shared && takeover === "" && waiter === "" && restartGuardMs === 0;
       const commonKey = isCommon ? fenceKeyOf(clusterSlot(firstKey)) : undefined;
       const fields = [owner, String(fenceHint), String(ttlMs), String(epoch)];
-      const lockScriptFields = isCommon ? unshared : [takeover, waiter, flag(shared)];
+      const moreFields = isCommon ? unshared : [takeover, waiter, flag(shared)];
       const read = (answer: unknown) => readAcquire(answer, resources, fenceHint, epoch);
-      return { name: "acquire", resources, firstKey, commonKey, fields, lockScriptFields, read };
+      return { name: "acquire", resources, firstKey, commonKey, fields, moreFields, read };
     }),
     extend: rememberingLast((request) => {
       assertExtend(request);
@@ -124,15 +124,7 @@ function createEncoder(prefix: string, restartGuardMs: number, isCluster: boolea
       const firstKey = firstKeyOf(resources);
       assertTtl(request);
       const fields = [owner, String(fence), String(ttlMs), flag(shared), flag(rejoin)];
-      return {
-        name: "extend",
-        resources,
-        firstKey,
-        commonKey: undefined,
-        fields,
-        lockScriptFields: none,
-        read: readExtend,
-      };
+      return { name: "extend", resources, firstKey, commonKey: undefined, fields, moreFields: none, read: readExtend };
     }),
     release: rememberingLast((request) => {
       assertRelease(request);
@@ -140,37 +132,35 @@ function createEncoder(prefix: string, restartGuardMs: number, isCluster: boolea
       const firstKey = firstKeyOf(resources);
       const isCommon = resources.length === 1 && !undo && waiter === "";
       const commonKey = isCommon ? waitingListKey(firstKey, clusterSlot(firstKey)) : undefined;
-      const lockScriptFields = [flag(!undo), waiter];
-      return { name: "release", resources, firstKey, commonKey, fields: [owner], lockScriptFields, read: readRelease };
+      const moreFields = [flag(!undo), waiter];
+      return { name: "release", resources, firstKey, commonKey, fields: [owner], moreFields, read: readRelease };
     }),
     inspect(resource, sharersMax = 2 ** 31) {
-      const [resources, firstKey, fields] = [[resource], lockKey(prefix, resource), [String(sharersMax)]];
+      const firstKey = lockKey(prefix, resource);
+      const [resources, fields] = [[resource], [String(sharersMax)]];
       return {
         name: "inspect",
         resources,
         firstKey,
         commonKey: undefined,
         fields,
-        lockScriptFields: none,
+        moreFields: none,
         read: readNodeView,
       };
     },
     identify({ resources }) {
       const firstKey = firstKeyOf(resources);
-      return {
-        name: "identify",
-        resources,
-        firstKey,
-        commonKey: firstKey,
-        fields: none,
-        lockScriptFields: none,
-        read: readIdentity,
-      };
+      const [commonKey, fields, moreFields] = [firstKey, none, none];
+      return { name: "identify", resources, firstKey, commonKey, fields, moreFields, read: readIdentity };
     },
     call(operations) {
       let script = commonScript;
       for (const { isCommon } of operations) if (!isCommon) script = lockScript;
-      if (!isOf(template, operations, script)) template = templateFor(operations, script);
+      const { records } = template;
+      const isSameCall = template.script === script && records.length === operations.length;
+      if (!isSameCall || operations.some(({ record }, index) => record !== records[index])) {
+        template = templateFor(operations, script);
+      }
       return new EncodedCall(operations, template);
     },
   };
@@ -216,18 +206,7 @@ interface CallTemplate {
 }
 
 const noOperations: readonly Operation[] = [];
-const noTemplate: CallTemplate = {
-  ...{ records: [], script: commonScript, callId: 0, keyCount: 0, words: [], text: "", textOf: "" },
-};
-
-/** Returns whether the template is that of the operations. */
-function isOf(template: CallTemplate, operations: readonly Operation[], script: Script): boolean {
-  const { length } = operations;
-  if (template.script !== script || template.records.length !== length) return false;
-  let index = 0;
-  while (index < length && template.records[index] === (operations[index] as Operation).record) index += 1;
-  return index === length;
-}
+const noTemplate = { records: [], script: commonScript, callId: 0, keyCount: 0, words: [], text: "", textOf: "" };
 
 const live = ".";
 const struckOut = "x";

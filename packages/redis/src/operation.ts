@@ -8,7 +8,7 @@ export interface OperationRecord<Answer = unknown> {
   readonly commonKey: string | undefined;
   /** The fields of the record for either script, and those that follow for the lock script. */
   readonly fields: readonly string[];
-  readonly lockScriptFields: readonly string[];
+  readonly moreFields: readonly string[];
   /** Reads the answer. Throws the server's error, or an error if the answer is malformed. */
   readonly read: (answer: unknown) => Answer;
 }

@@ -33,7 +33,6 @@ export class Sender {
   readonly #pendingClaims: PendingClaims;
   #sendsOneByOne: boolean;
   #queue: Operation[] = [];
-  #isFlushDue = false;
 
   /**
    * @param connection sends the calls
@@ -100,22 +99,14 @@ export class Sender {
   }
 
   #enqueue<Answer>(operation: Operation): Promise<Answer> {
-    this.#queue.push(operation);
+    const isFirst = this.#queue.push(operation) === 1;
     if (this.#sendsOneByOne) this.#flush();
-    else if (!this.#isFlushDue) {
-      this.#isFlushDue = true;
-      process.nextTick(this.#onTick);
-    }
+    else if (isFirst) process.nextTick(this.#flush);
     return operation.answer as Promise<Answer>;
   }
 
-  readonly #onTick = (): void => {
-    this.#isFlushDue = false;
-    this.#flush();
-  };
-
   /** Sends the operations in the queue. The timeout of a claim starts now. */
-  #flush(): void {
+  readonly #flush = (): void => {
     const operations = this.#queue;
     if (operations.length === 0) return;
     this.#queue = [];
@@ -123,7 +114,7 @@ export class Sender {
     for (const operation of operations) operation.endMs = nowMs + operation.timeoutMs;
     if (operations.length === 1) this.#send(operations);
     else for (const call of splitIntoCalls(operations)) this.#send(call);
-  }
+  };
 
   /**
    * Sends the operations in one call, except for those that are given up.

@@ -16,7 +16,7 @@ afterEach(() => {
 /** Creates an operation. Its resources do not matter here. */
 function recordOf(name: OperationRecord["name"]): OperationRecord {
   return {
-    ...{ name, resources: ["r"], firstKey: "lock:r", commonKey: "lock:r", fields: [], lockScriptFields: [] },
+    ...{ name, resources: ["r"], firstKey: "lock:r", commonKey: "lock:r", fields: [], moreFields: [] },
     read: (answer: unknown) => answer,
   };
 }
