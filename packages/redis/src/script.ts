@@ -1,6 +1,5 @@
-import { within } from "./deadline.ts";
 import { messageOf } from "./message-of.ts";
-import { integerOf } from "./replies.ts";
+import { assertCallId } from "./replies.ts";
 
 /** A Lua script. `pnpm lua` generates those in `generated/`. */
 export interface Script {
@@ -15,31 +14,25 @@ export function newCallId(): number {
   return Math.floor(Math.random() * 2 ** 48);
 }
 
-/** Sends a script, or its digest, and waits for at most so long. */
-type SendScript = (command: "EVALSHA" | "EVAL", script: string, timeoutMs: number) => Promise<unknown>;
+/** Sends a script, or its digest, with the call id as one of its arguments. Waits for at most so long. */
+type SendScript = (command: "EVALSHA" | "EVAL", script: string, callId: string, timeoutMs: number) => Promise<unknown>;
 
 /**
- * Runs a script by its digest, or by its source if the server does not have it yet. Resolves with the reply without the
- * call id, or rejects with `late()` after `timeoutMs`.
- *
- * @param callId what the reply must begin with, so that the reply to another call is recognised
+ * Runs a script by its digest, or by its source if the server does not have it yet and there is time left. Resolves with
+ * the reply without the call id. Rejects with new errors, because those of clients carry the whole command.
  */
-export async function callScript(
-  script: Script,
-  callId: number,
-  timeoutMs: number,
-  late: () => Error,
-  send: SendScript,
-): Promise<readonly unknown[]> {
+export async function callScript(script: Script, timeoutMs: number, send: SendScript): Promise<readonly unknown[]> {
+  const callId = newCallId();
   const endMs = performance.now() + timeoutMs;
   const bySource = (error: unknown): Promise<unknown> => {
     const leftMs = endMs - performance.now();
     if (!messageOf(error).startsWith("NOSCRIPT") || leftMs <= 0) throw error;
-    return send("EVAL", script.source, leftMs);
+    return send("EVAL", script.source, String(callId), leftMs);
   };
-  const reply = await within(timeoutMs, send("EVALSHA", script.sha, timeoutMs).catch(bySource), late);
+  const sent = send("EVALSHA", script.sha, String(callId), timeoutMs).catch(bySource);
+  const reply = await sent.catch((error: unknown) => Promise.reject(new Error(messageOf(error))));
   if (!Array.isArray(reply)) throw malformed();
-  if (integerOf(reply[0]) !== callId) throw new Error("the client returned the reply to another command");
+  assertCallId(reply[0], callId);
   return reply.slice(1);
 }
 

@@ -1,9 +1,10 @@
 import { checkInteger } from "@holdfast/core/requests";
+import { within } from "../deadline.ts";
 import { fencedScript } from "../generated/fenced-script.ts";
 import { messageOf } from "../message-of.ts";
 import { notConnected } from "../not-connected.ts";
 import { integerOf, isCount } from "../replies.ts";
-import { callScript, malformed, newCallId } from "../script.ts";
+import { callScript, malformed } from "../script.ts";
 import type { FencedConnection } from "./connection.ts";
 import { type FencedAction, StaleFenceError, StoreTimeoutError } from "./errors.ts";
 import {
@@ -110,21 +111,18 @@ export function fencedStore(connection: FencedConnection, options: FencedStoreOp
     assertKey(key);
     checkInteger("fence", fence);
     const actionBytes = Buffer.from(action);
-    const callId = newCallId();
     const late = (): Error => new StoreTimeoutError(action, key, timeoutMs);
     let reply: FencedReply;
     try {
       if (!connection.isReady(key)) throw notConnected(connection, key);
-      const args = [actionBytes, String(callId), String(fence), keepMs, ...fields];
-      reply = readReply(
-        await callScript(fencedScript, callId, timeoutMs, late, (command, script, leftMs) =>
-          connection.runScript(command, script, key, args, leftMs),
-        ),
-      );
+      const replied = callScript(fencedScript, timeoutMs, (command, script, callId, leftMs) => {
+        const args = [actionBytes, callId, String(fence), keepMs, ...fields];
+        return connection.runScript(command, script, key, args, leftMs);
+      });
+      reply = readReply(await within(timeoutMs, replied, late));
     } catch (error) {
       actionBytes.write(givenUpMark); // in case the command is sent only now, or resent after a reconnection
       if (error instanceof StoreTimeoutError) throw error;
-      // A new error, because those of clients carry the whole command and with it the value.
       throw new Error(`could not ${action} ${key}: ${messageOf(error)}`);
     }
     if ("newestFence" in reply) throw new StaleFenceError(action, key, fence, reply.newestFence);

@@ -2,14 +2,13 @@ import type { FenceFloor, FloorRequest, NodeView, ScannedClaim } from "@holdfast
 import { assertFloor } from "@holdfast/core/requests";
 import { slotCount, tagOfSlot } from "../cluster-slot.ts";
 import type { RedisConnection, ScriptCall } from "../connection.ts";
-import { timedOut, within } from "../deadline.ts";
+import { within } from "../deadline.ts";
 import { encodeCommand } from "../encoding.ts";
 import { floorScript } from "../generated/floor-script.ts";
 import { fenceKey } from "../keys.ts";
-import { messageOf } from "../message-of.ts";
 import { notConnected } from "../not-connected.ts";
 import { integerOf, isCount, nonsense, textOf } from "../replies.ts";
-import { callScript, newCallId } from "../script.ts";
+import { callScript } from "../script.ts";
 
 /** How many counters a call reads or raises. It takes a server about a millisecond. */
 const countersInCall = 1_024;
@@ -177,21 +176,14 @@ async function callFloorScript(
 ): Promise<readonly unknown[]> {
   const [firstKey = ""] = keys;
   if (!connection.isReady(firstKey)) throw notConnected(connection, firstKey);
-  const callId = newCallId();
-  const words = [...keys, String(callId), ...args];
-  const call: ScriptCall = {
-    firstKey,
-    keyCount: keys.length,
-    keysAndArguments: () => [...words],
-    encode: (command, script) => encodeCommand(command, script, keys.length, words),
-  };
-  try {
-    return await callScript(floorScript, callId, timeoutMs, timedOut, (command, script, leftMs) =>
-      connection.runScript(command, script, call, leftMs),
-    );
-  } catch (error) {
-    throw new Error(messageOf(error)); // a client's own error carries the whole command
-  }
+  const reply = callScript(floorScript, timeoutMs, (command, script, callId, leftMs) => {
+    const words = [...keys, callId, ...args];
+    const keyCount = keys.length;
+    const encode = () => encodeCommand(command, script, keyCount, words);
+    const call: ScriptCall = { firstKey, keyCount, keysAndArguments: () => [...words], encode };
+    return connection.runScript(command, script, call, leftMs);
+  });
+  return within(timeoutMs, reply);
 }
 
 function readCounters(reply: readonly unknown[], slot: number): Counters {
