@@ -1,3 +1,5 @@
+import { randomUUID } from "node:crypto";
+
 /** The address that a client connects to, as its options give it. */
 export interface Address {
   /** Default: localhost. */
@@ -57,7 +59,5 @@ export function clusterName(server: Address | undefined): string {
  * ```
  */
 export function randomName(): string {
-  return Math.floor(Math.random() * 2 ** 32)
-    .toString(16)
-    .padStart(8, "0");
+  return randomUUID().slice(0, 8);
 }

@@ -16,7 +16,6 @@ const forgetAfterMs = 3_600_000;
  * of a server.
  */
 export class ServerCheck {
-  readonly #name: string;
   readonly #identify: (request: AcquireRequest) => Promise<ServerIdentity>;
   #identity: ServerIdentity | undefined;
   /** The entry of this node for the present server, in the maps of all `Redlock`s that use it. */
@@ -29,7 +28,6 @@ export class ServerCheck {
    * @param identify asks the server for its identity; must always settle, because the node votes for nobody until then
    */
   constructor(name: string, identify: (request: AcquireRequest) => Promise<ServerIdentity>) {
-    this.#name = name;
     this.#vote = { node: name };
     this.#identify = identify;
   }
@@ -83,7 +81,7 @@ export class ServerCheck {
 
   #leave(): void {
     this.#vote.leftAtMs = performance.now();
-    this.#vote = { node: this.#name };
+    this.#vote = { node: this.#vote.node };
   }
 
   #ask(request: AcquireRequest): Promise<void> {
@@ -120,33 +118,28 @@ export class ServerCheck {
       const reason = "the server is a replica: only independent masters may vote";
       return this.#wasMaster ? new Error(reason) : new ConfigurationError(reason, resources);
     }
-    const other = servers && runId !== undefined ? otherVoter(servers, runId, this.#vote, startedAtMs) : undefined;
+    const other = servers && runId !== undefined ? this.#otherVoter(servers, runId, startedAtMs) : undefined;
     if (other === undefined) return undefined;
     const { node, leftAtMs } = other;
     if (leftAtMs !== undefined) return new Error(`it is the server that ${node} has just left (run_id ${runId})`);
     const rule = "a server may vote only once, whatever its address and database";
     return new ConfigurationError(`it is the same server as ${node} (run_id ${runId}): ${rule}`, resources);
   }
-}
 
-/**
- * Returns the vote of another node on this run of a server, or enters this one. A node that has left the server still counts
- * for attempts that began before, in which it may have voted.
- */
-function otherVoter(
-  servers: ServerVotes,
-  runId: string,
-  vote: ServerVote,
-  startedAtMs: number,
-): ServerVote | undefined {
-  const present = servers.get(runId);
-  if (present === vote) return undefined;
-  if (present !== undefined && present.node !== vote.node && (present.leftAtMs ?? Infinity) >= startedAtMs)
-    return present;
-  const nowMs = performance.now();
-  for (const [other, { leftAtMs }] of servers) {
-    if (leftAtMs !== undefined && leftAtMs < nowMs - forgetAfterMs) servers.delete(other);
+  /**
+   * Returns the vote of another node on this run of a server, or enters this one. A node that has left the server still
+   * counts for attempts that began before, in which it may have voted.
+   */
+  #otherVoter(servers: ServerVotes, runId: string, startedAtMs: number): ServerVote | undefined {
+    const present = servers.get(runId);
+    if (present === this.#vote) return undefined;
+    const isOther = present !== undefined && present.node !== this.#vote.node;
+    if (isOther && (present.leftAtMs ?? Infinity) >= startedAtMs) return present;
+    const nowMs = performance.now();
+    for (const [other, { leftAtMs = Infinity }] of servers) {
+      if (leftAtMs < nowMs - forgetAfterMs) servers.delete(other);
+    }
+    servers.set(runId, this.#vote);
+    return undefined;
   }
-  servers.set(runId, vote);
-  return undefined;
 }
