@@ -102,12 +102,7 @@ export function fencedStore(connection: FencedConnection, options: FencedStoreOp
   const { timeoutMs, fenceTtlMs } = parseStoreOptions(options);
   const keepMs = fenceTtlMs === Infinity ? "0" : String(fenceTtlMs);
 
-  const call = async (
-    action: FencedAction,
-    key: string,
-    fence: number,
-    ...fields: (string | Buffer)[]
-  ): Promise<Accepted> => {
+  const call = async (action: FencedAction, key: string, fence: number, ...fields: (string | Buffer)[]) => {
     assertKey(key);
     checkInteger("fence", fence);
     const actionBytes = Buffer.from(action);
@@ -145,14 +140,8 @@ export function fencedStore(connection: FencedConnection, options: FencedStoreOp
   };
 }
 
-/** The reply to a call: its token is too old, or the token of the last write before it and what was there, if anything. */
-type FencedReply = { readonly newestFence: number } | Accepted;
-
-interface Accepted {
-  readonly by: number;
-  /** The value for a read, otherwise 1. */
-  readonly previous: Buffer | 1 | null;
-}
+/** The reply to a call: its token is too old; or the token of the last write before it, and the value, or 1, if any. */
+type FencedReply = { readonly newestFence: number } | { readonly by: number; readonly previous: Buffer | 1 | null };
 
 /** Reads a reply, without its call id. Throws if it cannot be the script's, as from a proxy. */
 function readReply(reply: readonly unknown[]): FencedReply {
