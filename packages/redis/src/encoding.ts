@@ -15,8 +15,8 @@ import type { ScriptCall } from "./connection.ts";
 import { commonScript } from "./generated/common-script.ts";
 import { lockScript } from "./generated/lock-script.ts";
 import { fenceKey, lockKey, sharersKey, slotsError, waitingListKey } from "./keys.ts";
-import type { Operation, OperationRecord } from "./operation.ts";
-import { readAcquire, readExtend, readIdentity, readNodeView, readRelease } from "./replies.ts";
+import type { CallTemplate, Operation, OperationRecord } from "./operation.ts";
+import { assertCallId, nonsense, readAcquire, readExtend, readIdentity, readNodeView, readRelease } from "./replies.ts";
 import { newCallId, type Script } from "./script.ts";
 import type { ServerIdentity } from "./server-check.ts";
 
@@ -51,25 +51,20 @@ export function encoderFor(prefix: string, restartGuardMs: number, isCluster: bo
 }
 
 function createEncoder(prefix: string, restartGuardMs: number, isCluster: boolean): Encoder {
+  const template = noTemplate;
   const fenceKeys: (string | undefined)[] = new Array(slotCount).fill(undefined);
   const fenceKeyOf = (slot: number): string => (fenceKeys[slot] ??= fenceKey(prefix, slot));
 
-  /** Returns the first lock key. Throws if the resources cannot be locked together. */
-  const firstKeyOf = (resources: readonly string[]): string => {
-    const first = lockKey(prefix, resources[0] as string);
-    if (resources.length === 1) return first;
-    for (const resource of resources) lockKey(prefix, resource);
-    const error = isCluster ? slotsError(prefix, resources) : undefined;
-    if (error !== undefined) throw error;
-    return first;
-  };
-
   /**
-   * Throws if the ttl is longer than the guard: the server could forget the claim in a restart, and grant its resources
-   * again.
+   * Returns the first lock key. Throws if the resources cannot be locked together, or if the ttl is longer than the
+   * guard: the server could forget the claim in a restart, and grant its resources again.
    */
-  const assertTtl = ({ ttlMs, resources }: AcquireRequest | ExtendRequest): void => {
-    if (restartGuardMs === 0 || ttlMs <= restartGuardMs) return;
+  const firstKeyOf = (resources: readonly string[], ttlMs: number = 0): string => {
+    const first = lockKey(prefix, resources[0] as string);
+    for (let index = 1; index < resources.length; index++) lockKey(prefix, resources[index] as string);
+    const error = isCluster && resources.length > 1 ? slotsError(prefix, resources) : undefined;
+    if (error !== undefined) throw error;
+    if (restartGuardMs === 0 || ttlMs <= restartGuardMs) return first;
     const rule = `ttlMs must not be longer than the restartGuardMs of the node, ${restartGuardMs}`;
     throw new ConfigurationError(`${rule}, not ${ttlMs}`, resources);
   };
@@ -88,80 +83,83 @@ function createEncoder(prefix: string, restartGuardMs: number, isCluster: boolea
     const words: string[] = [];
     for (const { record } of operations) {
       records.push(record);
-      if (isCommon) words.push(record.firstKey, record.commonKey as string);
+      if (isCommon) words.push(record.key, record.commonKey as string);
       else addLockScriptKeys(words, record.resources);
     }
     const keyCount = words.length;
     const callId = newCallId();
     words.push(String(callId), live.repeat(records.length));
     if (!isCommon) words.push(String(restartGuardMs));
-    for (const { name, resources, fields, moreFields } of records) {
+    for (const { name, resources, fields, rest } of records) {
       words.push(name);
       if (!isCommon) words.push(String(resources.length));
       for (const field of fields) words.push(field);
-      if (!isCommon) for (const field of moreFields) words.push(field);
+      if (!isCommon) for (const field of rest) words.push(field);
     }
     return { records, script, callId, keyCount, words, text: "", textOf: "" };
   };
-  let template: CallTemplate = noTemplate;
 
   return {
     acquire: rememberingLast((request) => {
       assertAcquire(request);
       const { resources, owner, ttlMs, fenceHint, takeover = "", shared = false, epoch = 1, waiter = "" } = request;
-      const firstKey = firstKeyOf(resources);
-      assertTtl(request);
+      const key = firstKeyOf(resources, ttlMs);
       const isCommon = resources.length === 1 && !shared && takeover === "" && waiter === "" && restartGuardMs === 0;
-      const commonKey = isCommon ? fenceKeyOf(clusterSlot(firstKey)) : undefined;
+      const commonKey = isCommon ? fenceKeyOf(clusterSlot(key)) : undefined;
       const fields = [owner, String(fenceHint), String(ttlMs), String(epoch)];
-      const moreFields = isCommon ? unshared : [takeover, waiter, flag(shared)];
-      const read = (answer: unknown) => readAcquire(answer, resources, fenceHint, epoch);
-      return { name: "acquire", resources, firstKey, commonKey, fields, moreFields, read };
+      const rest = isCommon ? unshared : [takeover, waiter, flag(shared)];
+      return { name: "acquire", resources, key, commonKey, fields, rest, read: readAcquire, template };
     }),
     extend: rememberingLast((request) => {
       assertExtend(request);
       const { resources, owner, ttlMs, fence, rejoin, shared = false } = request;
-      const firstKey = firstKeyOf(resources);
-      assertTtl(request);
+      const key = firstKeyOf(resources, ttlMs);
       const fields = [owner, String(fence), String(ttlMs), flag(shared), flag(rejoin)];
-      return { name: "extend", resources, firstKey, commonKey: undefined, fields, moreFields: none, read: readExtend };
+      return { name: "extend", resources, key, commonKey: undefined, fields, rest: none, read: readExtend, template };
     }),
     release: rememberingLast((request) => {
       assertRelease(request);
       const { resources, owner, undo = false, waiter = "" } = request;
-      const firstKey = firstKeyOf(resources);
+      const key = firstKeyOf(resources);
       const isCommon = resources.length === 1 && !undo && waiter === "";
-      const commonKey = isCommon ? waitingListKey(firstKey, clusterSlot(firstKey)) : undefined;
-      const moreFields = [flag(!undo), waiter];
-      return { name: "release", resources, firstKey, commonKey, fields: [owner], moreFields, read: readRelease };
+      const commonKey = isCommon ? waitingListKey(key, clusterSlot(key)) : undefined;
+      const rest = [flag(!undo), waiter];
+      return { name: "release", resources, key, commonKey, fields: [owner], rest, read: readRelease, template };
     }),
     inspect(resource, sharersMax = 2 ** 31) {
-      const firstKey = lockKey(prefix, resource);
-      const [resources, fields] = [[resource], [String(sharersMax)]];
+      const resources = [resource];
+      const key = firstKeyOf(resources);
+      const fields = [String(sharersMax)];
       return {
         name: "inspect",
         resources,
-        firstKey,
+        key,
         commonKey: undefined,
         fields,
-        moreFields: none,
+        rest: none,
         read: readNodeView,
+        template,
       };
     },
     identify({ resources }) {
-      const firstKey = firstKeyOf(resources);
-      const [commonKey, fields, moreFields] = [firstKey, none, none];
-      return { name: "identify", resources, firstKey, commonKey, fields, moreFields, read: readIdentity };
+      const key = firstKeyOf(resources);
+      return {
+        name: "identify",
+        resources,
+        key,
+        commonKey: key,
+        fields: none,
+        rest: none,
+        read: readIdentity,
+        template,
+      };
     },
     call(operations) {
       let script = commonScript;
       for (const { isCommon } of operations) if (!isCommon) script = lockScript;
-      const { records } = template;
-      const isSameCall = template.script === script && records.length === operations.length;
-      if (!isSameCall || operations.some(({ record }, index) => record !== records[index])) {
-        template = templateFor(operations, script);
-      }
-      return new EncodedCall(operations, template);
+      const first = (operations[0] as Operation).record;
+      if (!isOf(first.template, operations, script)) first.template = templateFor(operations, script);
+      return new EncodedCall(operations, first.template);
     },
   };
 }
@@ -173,10 +171,10 @@ function flag(isSet: boolean): "0" | "1" {
   return isSet ? "1" : "0";
 }
 
+type Encode<Request, Answer> = (request: Request) => OperationRecord<Answer>;
+
 /** Caches the record of the last request, unless that request may change. */
-function rememberingLast<Request extends NodeRequest, Answer>(
-  encode: (request: Request) => OperationRecord<Answer>,
-): (request: Request) => OperationRecord<Answer> {
+function rememberingLast<Request extends NodeRequest, Answer>(encode: Encode<Request, Answer>): typeof encode {
   let last: Request | undefined;
   let record: OperationRecord<Answer>;
   return (request) => {
@@ -188,25 +186,18 @@ function rememberingLast<Request extends NodeRequest, Answer>(
   };
 }
 
-/**
- * The words of a call. Core sends the same requests to all nodes of a `Redlock` in a row, so their calls of one tick are
- * equal, and encoded once.
- */
-interface CallTemplate {
-  readonly records: readonly OperationRecord[];
-  readonly script: Script;
-  /** A number that the reply must repeat, so that the reply to another call is recognised. */
-  readonly callId: number;
-  readonly keyCount: number;
-  /** The keys, the call id, the marks of operations of which none is given up, and the other arguments. */
-  readonly words: readonly string[];
-  /** The whole command with these words, and the text of the script that it was last encoded for. */
-  text: string;
-  textOf: string;
-}
-
 const noOperations: readonly Operation[] = [];
 const noTemplate = { records: [], script: commonScript, callId: 0, keyCount: 0, words: [], text: "", textOf: "" };
+
+/** Returns whether the template is that of a call of these operations. */
+function isOf(template: CallTemplate, operations: readonly Operation[], script: Script): boolean {
+  const { records } = template;
+  if (template.script !== script || records.length !== operations.length) return false;
+  for (let index = 0; index < records.length; index++) {
+    if (records[index] !== (operations[index] as Operation).record) return false;
+  }
+  return true;
+}
 
 const live = ".";
 const struckOut = "x";
@@ -236,12 +227,23 @@ export class EncodedCall implements ScriptCall {
 
   encode(command: "EVALSHA" | "EVAL", script: string): string {
     const { template, keyCount } = this;
-    if (this.#marks !== undefined) return encodeCommand(command, script, keyCount, this.keysAndArguments());
+    if (this.#marks !== undefined) {
+      return encodeCommand([command, script, String(keyCount), ...this.keysAndArguments()]);
+    }
     if (template.textOf !== script) {
-      template.text = encodeCommand(command, script, keyCount, template.words);
+      template.text = encodeCommand([command, script, String(keyCount), ...template.words]);
       template.textOf = script;
     }
     return template.text;
+  }
+
+  /** Throws unless this is the reply to this call, and has an answer for each operation after the call id. */
+  assertReply(reply: unknown): asserts reply is readonly unknown[] {
+    const { callId, records } = this.template;
+    const isList = Array.isArray(reply);
+    if (isList) assertCallId(reply[0], callId);
+    if (isList && reply.length === records.length + 1) return;
+    throw nonsense(records.map(({ name }) => name).join(", "), isList ? reply.slice(1) : reply);
   }
 
   /** Strikes out an operation: it has no effect unless it is already written to the socket. */
@@ -264,20 +266,11 @@ export class EncodedCall implements ScriptCall {
   }
 }
 
-/**
- * Returns a command in the Redis protocol.
- *
- * @param words the keys and the arguments; those that are bytes must be ASCII
- */
-export function encodeCommand(
-  command: string,
-  script: string,
-  keyCount: number,
-  words: readonly (string | Buffer)[],
-): string {
-  const parts: (string | Buffer)[] = [`*${words.length + 3}`];
+/** Returns a command in the Redis protocol. Words that are bytes must be ASCII. */
+export function encodeCommand(words: readonly (string | Buffer)[]): string {
+  const parts: (string | Buffer)[] = [`*${words.length}`];
   // The length line of each word begins with the line break that ends the word before.
-  for (const word of [command, script, String(keyCount), ...words]) {
+  for (const word of words) {
     const length = Buffer.byteLength(word);
     parts.push(lengthLines[length] ?? lengthLine(length), word);
   }
@@ -285,9 +278,7 @@ export function encodeCommand(
   return parts.join("");
 }
 
-function lengthLine(length: number): string {
-  return `\r\n$${length}\r\n`;
-}
+const lengthLine = (length: number): string => `\r\n$${length}\r\n`;
 
 /** The length lines of short words. */
 const lengthLines: readonly string[] = Array.from({ length: 256 }, (_, length) => lengthLine(length));

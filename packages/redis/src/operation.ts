@@ -1,16 +1,37 @@
+import type { Script } from "./script.ts";
+
 /** An operation as the scripts take it. */
 export interface OperationRecord<Answer = unknown> {
   readonly name: "acquire" | "extend" | "release" | "inspect" | "identify";
   readonly resources: readonly string[];
   /** The lock key of the first resource, which selects the server of a cluster. */
-  readonly firstKey: string;
+  readonly key: string;
   /** The second key for the common script (`common/common.lua`); undefined if that cannot do the operation. */
   readonly commonKey: string | undefined;
-  /** The fields of the record for either script, and those that follow for the lock script. */
+  /** The fields of the record for either script, and the rest of them for the lock script. */
   readonly fields: readonly string[];
-  readonly moreFields: readonly string[];
+  readonly rest: readonly string[];
   /** Reads the answer. Throws the server's error, or an error if the answer is malformed. */
-  readonly read: (answer: unknown) => Answer;
+  readonly read: (answer: unknown, record: OperationRecord) => Answer;
+  /** The words of the latest call that began with this record. */
+  template: CallTemplate;
+}
+
+/**
+ * The words of a call. Core sends the same requests to all nodes of a `Redlock` in a row, so their calls of one tick are
+ * equal, and encoded once.
+ */
+export interface CallTemplate {
+  readonly records: readonly OperationRecord[];
+  readonly script: Script;
+  /** A number that the reply must repeat, so that the reply to another call is recognised. */
+  readonly callId: number;
+  readonly keyCount: number;
+  /** The keys, the call id, the marks of operations of which none is given up, and the other arguments. */
+  readonly words: readonly string[];
+  /** The whole command with these words, and the text of the script that it was last encoded for. */
+  text: string;
+  textOf: string;
 }
 
 /** The script call that an operation is part of. */

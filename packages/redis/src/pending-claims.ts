@@ -115,7 +115,7 @@ export class PendingClaims {
   };
 
   #rejectIfLost(claim: Operation): void {
-    if (this.#connection.settlesInTime || this.#connection.isReady(claim.record.firstKey)) return;
+    if (this.#connection.settlesInTime || this.#connection.isReady(claim.record.key)) return;
     claim.reject(new Error("the connection was lost before the reply arrived"));
   }
 

@@ -70,7 +70,7 @@ export function redisNode(connection: RedisConnection, options: RedisNodeOptions
 
     acquire: rejecting((request) => {
       const record = encoder.acquire(request);
-      sender.assertReady(record.firstKey, request.owner);
+      sender.assertReady(record.key, request.owner);
       const needsVerification = serverCheck?.begin(request);
       const reply = sender.claim(record, request);
       return needsVerification ? (serverCheck as ServerCheck).verify(request, reply) : reply;
@@ -78,7 +78,7 @@ export function redisNode(connection: RedisConnection, options: RedisNodeOptions
 
     extend: rejecting((request) => {
       const record = encoder.extend(request);
-      sender.assertReady(record.firstKey);
+      sender.assertReady(record.key);
       return sender.claim(record, request);
     }),
 
@@ -107,9 +107,7 @@ export function redisNode(connection: RedisConnection, options: RedisNodeOptions
  * Makes an operation reject with the errors that it throws. Not `async`, because that creates more promises per
  * operation.
  */
-function rejecting<Argument, Answer>(
-  operate: (argument: Argument) => Promise<Answer>,
-): (argument: Argument) => Promise<Answer> {
+function rejecting<Argument, Answer>(operate: (argument: Argument) => Promise<Answer>): typeof operate {
   return (argument) => {
     try {
       return operate(argument);

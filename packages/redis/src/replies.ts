@@ -6,6 +6,7 @@ import {
   type ReleaseReply,
   type Sharer,
 } from "@holdfast/core";
+import type { OperationRecord } from "./operation.ts";
 import type { ServerIdentity } from "./server-check.ts";
 
 /*
@@ -24,27 +25,10 @@ export function assertCallId(replied: unknown, callId: number): void {
   throw new Error("the client returned the reply to another command");
 }
 
-/** Throws unless this is the reply to the call with this id, and has an answer for each operation after it. */
-export function assertReply(
-  reply: unknown,
-  callId: number,
-  operations: readonly { readonly name: string }[],
-): asserts reply is readonly unknown[] {
-  const isList = Array.isArray(reply);
-  if (isList) assertCallId(reply[0], callId);
-  if (isList && reply.length === operations.length + 1) return;
-  throw nonsense(operations.map(({ name }) => name).join(", "), isList ? reply.slice(1) : reply);
-}
-
-/** Reads the answer to `acquire`. */
-export function readAcquire(
-  answer: unknown,
-  resources: readonly string[],
-  fenceHint: number,
-  epoch: number,
-): AcquireReply {
+/** Reads the answer to `acquire`. The fields of the record are the owner, the hint, the ttl and the epoch. */
+export function readAcquire(answer: unknown, { resources, fields }: OperationRecord): AcquireReply {
   const number = integerOf(answer);
-  const fence = number === 0 ? fenceHint : number;
+  const fence = number === 0 ? Number(fields[1]) : number;
   if (fence !== undefined && fence > 0) return { granted: true, fence };
   const [word, first, second, third] = listOf(answer);
   const status = textOf(word);
@@ -67,7 +51,7 @@ export function readAcquire(
   if (status === "recovering" && ms > 0) {
     throw new Error(`recovering from a restart, ${(Math.ceil(ms / 100) / 10).toFixed(1)} s left`);
   }
-  if (status === "epoch" && ms > 0) throw new EpochError(ms, epoch);
+  if (status === "epoch" && ms > 0) throw new EpochError(ms, Number(fields[3]));
   throw nonsense("acquire", answer);
 }
 

@@ -8,7 +8,7 @@ import { messageOf } from "./message-of.ts";
 import { notConnected } from "./not-connected.ts";
 import { Operation, type OperationRecord } from "./operation.ts";
 import { PendingClaims } from "./pending-claims.ts";
-import { assertReply, integerOf } from "./replies.ts";
+import { integerOf } from "./replies.ts";
 
 /**
  * The most resources in one call. A larger batch is divided evenly, so that the server executes one call while the
@@ -64,13 +64,13 @@ export class Sender {
    */
   release<Answer>(record: OperationRecord<Answer>, owner: string, undo: boolean): Promise<Answer> {
     const wasNeverSent = this.#pendingClaims.giveUp(owner);
-    if (undo && wasNeverSent) return Promise.resolve(record.read(0));
+    if (undo && wasNeverSent) return Promise.resolve(record.read(0, record));
     return this.#enqueue(new Operation(record));
   }
 
   /** Sends a read-only operation. */
   inspect<Answer>(record: OperationRecord<Answer>): Promise<Answer> {
-    this.assertReady(record.firstKey);
+    this.assertReady(record.key);
     return this.#enqueue(new Operation(record));
   }
 
@@ -79,7 +79,7 @@ export class Sender {
    * because other claims wait for the answer.
    */
   identify<Answer>(record: OperationRecord<Answer>, timeoutMs: number): Promise<Answer> {
-    this.assertReady(record.firstKey);
+    this.assertReady(record.key);
     this.#flush(); // keeps the order
     const operation = new Operation(record);
     this.#send([operation], "EVAL");
@@ -147,17 +147,19 @@ export class Sender {
 
   #onReply(call: EncodedCall, reply: unknown): void {
     const { operations, template } = call;
-    call.forget();
     try {
-      assertReply(reply, template.callId, template.records);
+      call.assertReply(reply);
     } catch (error) {
       for (const operation of operations) this.#reject(operation, error);
       return;
+    } finally {
+      call.forget();
     }
     const isCommon = template.script === commonScript;
     let left: Operation[] | undefined;
     for (let index = 0; index < operations.length; index++) {
       const operation = operations[index] as Operation;
+      const { record, resolve, reject } = operation;
       const answer = reply[index + 1];
       if (isCommon && answer !== 0 && integerOf(answer) === leftUndone) {
         operation.isCommon = false;
@@ -168,9 +170,9 @@ export class Sender {
       }
       this.#end(operation);
       try {
-        operation.resolve(operation.record.read(answer));
+        resolve(record.read(answer, record));
       } catch (error) {
-        operation.reject(error);
+        reject(error);
       }
     }
     if (left) this.#send(left);
@@ -208,7 +210,7 @@ export class Sender {
 
   #refuseIfGivenUp(operation: Operation): boolean {
     if (!operation.isGivenUp) return false;
-    const key = operation.record.firstKey;
+    const key = operation.record.key;
     const isConnected = this.#connection.isReady(key);
     const late = isConnected ? new Error("timed out before it was sent") : notConnected(this.#connection, key);
     this.#refuse(operation, late);
@@ -255,7 +257,7 @@ function isAboutSlots(message: string): boolean {
 }
 
 /** Returns the error of an operation that was sent alone. */
-function errorFor({ record: { resources, firstKey } }: Operation, message: string): Error {
-  const prefix = firstKey.slice(0, -(resources[0] as string).length);
+function errorFor({ record: { resources, key } }: Operation, message: string): Error {
+  const prefix = key.slice(0, -(resources[0] as string).length);
   return (isAboutSlots(message) && slotsError(prefix, resources)) || new Error(message);
 }

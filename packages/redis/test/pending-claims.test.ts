@@ -16,8 +16,8 @@ afterEach(() => {
 /** Creates an operation. Its resources do not matter here. */
 function recordOf(name: OperationRecord["name"]): OperationRecord {
   return {
-    ...{ name, resources: ["r"], firstKey: "lock:r", commonKey: "lock:r", fields: [], moreFields: [] },
-    read: (answer: unknown) => answer,
+    ...{ name, resources: ["r"], key: "lock:r", commonKey: "lock:r", fields: [], rest: [] },
+    ...{ read: (answer: unknown) => answer, template: {} as OperationRecord["template"] },
   };
 }
 

@@ -17,16 +17,7 @@ const countersInCall = 1_024;
 const callsAtOnce = 64;
 
 /** What the fence counters of a call have in common. */
-interface Counters {
-  /** The first of their slots. */
-  readonly slot: number;
-  /** The run of the server that has them. */
-  readonly runId: string;
-  readonly count: number;
-  readonly lowest: number;
-  readonly highest: number;
-  readonly epoch: number;
-}
+type Counters = ReturnType<typeof readCounters>;
 
 /**
  * Returns the methods of a node with which operators replace servers. They do not share the calls of locks: a tool uses
@@ -42,7 +33,7 @@ export function floorCalls(
   inspect: (resource: string) => Promise<NodeView>,
 ): Required<FenceFloor> {
   const { isCluster } = connection;
-  const run = callFloorScript.bind(undefined, connection);
+  const run = floorScriptOver(connection);
 
   /** Raises the counters of some slots: in one call, unless the server takes only keys of one slot. */
   const raise = async (from: number, to: number, request: FloorRequest): Promise<readonly Counters[]> => {
@@ -73,9 +64,9 @@ export function floorCalls(
    * Finds the resources that may be claimed: of some slots on a cluster, otherwise a portion of all. Returns them with
    * the next position, "0" at the end.
    */
-  const find = async (position: string, runId: string, timeoutMs: number): Promise<Found> => {
+  const find = async (position: string, runId: string, timeoutMs: number) => {
     const pattern = `${escapeGlob(prefix)}*`;
-    const findCall = async (keys: readonly string[], cursor: string, slot: string): Promise<Found> => {
+    const findCall = async (keys: readonly string[], cursor: string, slot: string) => {
       const reply = await run(keys, ["find", cursor, runId, prefix, pattern, slot], timeoutMs);
       const [, next, ...resources] = reply.map(textOf);
       if (next === undefined || resources.includes(undefined)) throw nonsense("scan", reply);
@@ -136,57 +127,47 @@ export function floorCalls(
   };
 }
 
-interface Found {
-  readonly resources: readonly string[];
-  readonly next: string;
-}
-
 /** Returns the integers from the first up to, and without, the second. */
 function range(from: number, to: number): readonly number[] {
   return Array.from({ length: to - from }, (_, index) => from + index);
 }
 
-type CursorKind = "counters" | "keys";
-
 /** Returns a cursor: a slot, or where a search for keys is; and the run of the server, unless it is a cluster. */
-function cursorOf(kind: CursorKind, position: string, runId: string): string {
+function cursorOf(kind: "counters" | "keys", position: string, runId: string): string {
   return runId === "" ? `${kind} ${position}` : `${kind} ${position}@${runId}`;
 }
 
 /** Reads a cursor. Throws if no node of this kind makes it: it would skip keys, or never end. */
-function readCursor(
-  cursor: string | undefined,
-  isCluster: boolean,
-): { readonly kind: CursorKind; readonly position: string; readonly runId: string } {
+function readCursor(cursor: string | undefined, isCluster: boolean) {
   if (cursor === undefined) return { kind: "counters", position: "0", runId: "" };
   const [, kind, position = "", runId = ""] = /^(counters|keys) (\d{1,20})(?:@([0-9a-f]{40}))?$/.exec(cursor) ?? [];
   const isSlot = isCluster || kind === "counters";
   if (kind === undefined || (runId === "") !== isCluster || (isSlot && Number(position) >= slotCount)) {
     throw new RangeError("cursor must be one that a portion of this node had");
   }
-  return { kind: kind as CursorKind, position, runId };
+  return { kind, position, runId };
 }
 
-/** Calls the script, and returns its reply without the call id. */
-async function callFloorScript(
-  connection: RedisConnection,
-  keys: readonly string[],
-  args: readonly string[],
-  timeoutMs: number,
-): Promise<readonly unknown[]> {
-  const [firstKey = ""] = keys;
-  if (!connection.isReady(firstKey)) throw notConnected(connection, firstKey);
-  const reply = callScript(floorScript, timeoutMs, (command, script, callId, leftMs) => {
-    const words = [...keys, callId, ...args];
-    const keyCount = keys.length;
-    const encode = () => encodeCommand(command, script, keyCount, words);
-    const call: ScriptCall = { firstKey, keyCount, keysAndArguments: () => [...words], encode };
-    return connection.runScript(command, script, call, leftMs);
-  });
-  return within(timeoutMs, reply);
+type RunScript = (keys: readonly string[], args: readonly string[], timeoutMs: number) => Promise<readonly unknown[]>;
+
+/** Returns a function that calls the script, and resolves with its reply without the call id. */
+function floorScriptOver(connection: RedisConnection): RunScript {
+  return async (keys, args, timeoutMs) => {
+    const [firstKey = ""] = keys;
+    if (!connection.isReady(firstKey)) throw notConnected(connection, firstKey);
+    const reply = callScript(floorScript, timeoutMs, (command, script, callId, leftMs) => {
+      const keyCount = keys.length;
+      const words = [...keys, callId, ...args];
+      const encode = () => encodeCommand([command, script, String(keyCount), ...words]);
+      const call: ScriptCall = { firstKey, keyCount, keysAndArguments: () => [...words], encode };
+      return connection.runScript(command, script, call, leftMs);
+    });
+    return within(timeoutMs, reply);
+  };
 }
 
-function readCounters(reply: readonly unknown[], slot: number): Counters {
+/** Reads the reply about the counters from a slot on: how many there are, and on which run of the server. */
+function readCounters(reply: readonly unknown[], slot: number) {
   const runId = textOf(reply[0]);
   const [count, lowest, highest, epoch] = reply.slice(1).map(integerOf);
   const isComplete = runId !== undefined && reply.length === 5;
