@@ -10,11 +10,10 @@ import type {
 } from "@holdfast/core";
 import { ConfigurationError } from "@holdfast/core";
 import { assertAcquire, assertExtend, assertRelease } from "@holdfast/core/requests";
-import { clusterSlot, slotCount } from "./cluster-slot.ts";
 import type { ScriptCall } from "./connection.ts";
 import { commonScript } from "./generated/common-script.ts";
 import { lockScript } from "./generated/lock-script.ts";
-import { fenceKey, lockKey, sharersKey, slotsError, waitingListKey } from "./keys.ts";
+import { clusterSlot, fenceKey, lockKey, sharersKey, slotCount, slotsError, waitingListKey } from "./keys.ts";
 import type { CallTemplate, Operation, OperationRecord } from "./operation.ts";
 import { assertCallId, nonsense, readAcquire, readExtend, readIdentity, readNodeView, readRelease } from "./replies.ts";
 import { newCallId, type Script } from "./script.ts";

@@ -2,16 +2,15 @@
 
 // For authors of adapters
 export { assertOptions } from "@holdfast/core/requests";
-export { clusterSlot, tagOfSlot } from "./cluster-slot.ts";
+export { type ErrorEmitter, watchErrors } from "./client-errors.ts";
 export type { RedisConnection, RedisSubscriber, ScriptCall } from "./connection.ts";
 export type { FencedConnection } from "./fenced/connection.ts";
 // For users of the adapters
 export { type FencedAction, StaleFenceError, StoreTimeoutError } from "./fenced/errors.ts";
 export type { FencedStoreOptions, FencedWriteOptions } from "./fenced/options.ts";
 export { type FencedStore, type FencedValue, fencedStore } from "./fenced/store.ts";
-export { type LockNames, lockNames } from "./keys.ts";
+export { clusterSlot, type LockNames, lockNames, tagOfSlot } from "./keys.ts";
 export { type Address, clusterName, randomName, serverName } from "./names.ts";
-export { type ErrorEmitter, watchErrors } from "./not-connected.ts";
 export { type RedisNodeOptions, redisNodeOptionNames } from "./options.ts";
 export type { RedisNode } from "./redis-node.ts";
 export { redisNode } from "./redis-node.ts";

@@ -1,4 +1,4 @@
-import { messageOf } from "./message-of.ts";
+import { messageOf } from "./client-errors.ts";
 import { assertCallId } from "./replies.ts";
 
 /** A Lua script. `pnpm lua` generates those in `generated/`. */

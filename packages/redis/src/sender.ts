@@ -1,11 +1,10 @@
 import type { NodeRequest } from "@holdfast/core";
+import { messageOf, notConnected } from "./client-errors.ts";
 import type { RedisConnection } from "./connection.ts";
 import { within } from "./deadline.ts";
 import type { EncodedCall, Encoder } from "./encoding.ts";
 import { commonScript } from "./generated/common-script.ts";
 import { slotsError } from "./keys.ts";
-import { messageOf } from "./message-of.ts";
-import { notConnected } from "./not-connected.ts";
 import { Operation, type OperationRecord } from "./operation.ts";
 import { PendingClaims } from "./pending-claims.ts";
 import { integerOf } from "./replies.ts";

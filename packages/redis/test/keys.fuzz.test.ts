@@ -2,8 +2,7 @@ import { ConfigurationError } from "@holdfast/core";
 import { fuzzSeed } from "@holdfast/testkit";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { clusterSlot } from "../src/cluster-slot.ts";
-import { fenceKeyPrefix, type LockNames, lockKey, lockNames, sharersKeyPrefix } from "../src/keys.ts";
+import { clusterSlot, fenceKeyPrefix, type LockNames, lockKey, lockNames, sharersKeyPrefix } from "../src/keys.ts";
 import { parseOptions, type RedisNodeOptions } from "../src/options.ts";
 
 fc.configureGlobal({ seed: fuzzSeed });

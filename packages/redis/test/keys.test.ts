@@ -2,8 +2,17 @@ import { ConfigurationError } from "@holdfast/core";
 import { startRedisCluster } from "@holdfast/testkit";
 import { Redis } from "ioredis";
 import { afterAll, describe, expect, test } from "vitest";
-import { clusterSlot, tagOfSlot } from "../src/cluster-slot.ts";
-import { fenceKey, fenceKeyPrefix, lockKey, lockNames, sharersKey, slotsError, waitingListKey } from "../src/keys.ts";
+import {
+  clusterSlot,
+  fenceKey,
+  fenceKeyPrefix,
+  lockKey,
+  lockNames,
+  sharersKey,
+  slotsError,
+  tagOfSlot,
+  waitingListKey,
+} from "../src/keys.ts";
 
 const cluster = await startRedisCluster(1);
 const client = new Redis({ port: cluster.servers[0]?.port as number });

@@ -1,8 +1,7 @@
 import { isNightly } from "@holdfast/testkit";
 import fc from "fast-check";
 import type { Redis } from "ioredis";
-import { clusterSlot } from "../src/cluster-slot.ts";
-import { channelPrefix, fenceKey, sharersKey, waitingListKey } from "../src/keys.ts";
+import { channelPrefix, clusterSlot, fenceKey, sharersKey, waitingListKey } from "../src/keys.ts";
 
 /*
  * Random histories of the two scripts. Each is played in several ways on one server, with separate keys: with the lock

@@ -1,8 +1,7 @@
 import { checkInteger } from "@holdfast/core/requests";
+import { messageOf, notConnected } from "../client-errors.ts";
 import { within } from "../deadline.ts";
 import { fencedScript } from "../generated/fenced-script.ts";
-import { messageOf } from "../message-of.ts";
-import { notConnected } from "../not-connected.ts";
 import { integerOf, isCount } from "../replies.ts";
 import { callScript, malformed } from "../script.ts";
 import type { FencedConnection } from "./connection.ts";

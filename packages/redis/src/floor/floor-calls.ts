@@ -1,12 +1,11 @@
 import type { FenceFloor, FloorRequest, NodeView, ScannedClaim } from "@holdfast/core";
 import { assertFloor } from "@holdfast/core/requests";
-import { slotCount, tagOfSlot } from "../cluster-slot.ts";
+import { notConnected } from "../client-errors.ts";
 import type { RedisConnection, ScriptCall } from "../connection.ts";
 import { within } from "../deadline.ts";
 import { encodeCommand } from "../encoding.ts";
 import { floorScript } from "../generated/floor-script.ts";
-import { fenceKey } from "../keys.ts";
-import { notConnected } from "../not-connected.ts";
+import { fenceKey, slotCount, tagOfSlot } from "../keys.ts";
 import { integerOf, isCount, nonsense, textOf } from "../replies.ts";
 import { callScript } from "../script.ts";
 
