@@ -2,7 +2,7 @@
 export const timerMsMax: number = 2 ** 31 - 1;
 
 /** Returns the usual error of a reply that is late. */
-export function timedOut(): Error {
+function timedOut(): Error {
   return new Error("timed out before the server replied");
 }
 

@@ -6,7 +6,6 @@ import {
   type ReleaseReply,
   type Sharer,
 } from "@holdfast/core";
-import type { OperationRecord } from "./operation.ts";
 import type { ServerIdentity } from "./server-check.ts";
 
 /*
@@ -25,8 +24,11 @@ export function assertCallId(replied: unknown, callId: number): void {
   throw new Error("the client returned the reply to another command");
 }
 
+/** The part of a record that its answer refers to. */
+type Asked = { readonly resources: readonly string[]; readonly fields: readonly string[] };
+
 /** Reads the answer to `acquire`. The fields of the record are the owner, the hint, the ttl and the epoch. */
-export function readAcquire(answer: unknown, { resources, fields }: OperationRecord): AcquireReply {
+export function readAcquire(answer: unknown, { resources, fields }: Asked): AcquireReply {
   const number = integerOf(answer);
   const fence = number === 0 ? Number(fields[1]) : number;
   if (fence !== undefined && fence > 0) return { granted: true, fence };
