@@ -34,7 +34,7 @@
 #endif
 #define SIZE(set) (((set) & 1) + ((set) >> 1 & 1) + ((set) >> 2 & 1) + ((set) >> 3 & 1) + ((set) >> 4 & 1))
 #ifndef PROPOSALS
-#define PROPOSALS 3 /* maxProposals in fence.ts */
+#define PROPOSALS 3 /* fence.ts makes more: each is a round like these */
 #endif
 
 /*
