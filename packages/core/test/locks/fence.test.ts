@@ -122,7 +122,7 @@ describe("fencing tokens (S10)", () => {
     expect(node("b").callsOf("extend").length + node("a").callsOf("extend").length).toBe(12);
   });
 
-  it("acquire() proposes anew while other resources advance their shared counter", async () => {
+  it("acquire() goes on proposing while other resources advance their shared counter", async () => {
     const { redlock, clock, node, inner } = world(3, { waitTimeoutMs: 0 });
     const ahead = Date.UTC(2026, 0, 1) * 1000 + 5_000_000;
     await inner[0]?.acquire({ ...claimOf("x", "r"), fenceHint: ahead });
