@@ -6,14 +6,13 @@ import { compilers } from "../consumers/types.ts";
 import { expectNone } from "../lib/claim.ts";
 
 /**
- * Tries the packed packages with the oldest and the newest TypeScript, with this Node, in CommonJS projects, and as a
- * bundle for browsers. `pnpm consumers` tries everything that is supported.
+ * Tries the packed packages with the newest TypeScript, with this Node, and as a bundle for browsers. `pnpm consumers`
+ * tries everything that is supported.
  */
 export async function packedPackagesWork(): Promise<string> {
-  const extremes = (await compilers()).filter((_, index, all) => index === 0 || index === all.length - 1);
-  const selection = { compilers: extremes, runtimes: [thisNode] };
+  const newest = (await compilers()).slice(-1);
+  const selection = { compilers: newest, runtimes: [thisNode], programsOnly: true };
   const outcomes = await withConsumerProject((project) => tryAll(project, selection));
   expectNone(problems(outcomes));
-  const versions = extremes.map(({ version }) => version).join(" and ");
-  return `${outcomes.length} trials with TypeScript ${versions}, ${thisNode.name}, and the globals of a browser`;
+  return `${outcomes.length} trials with TypeScript ${newest[0]?.version}, ${thisNode.name}, and the globals of a browser`;
 }

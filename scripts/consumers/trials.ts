@@ -27,6 +27,8 @@ export interface Selection {
   readonly compilers: readonly Compiler[];
   readonly runtimes: readonly Runtime[];
   readonly chromium?: Chromium;
+  /** Leaves out the tests that READMEs show, which take a minute, and the projects of `fixtures`. */
+  readonly programsOnly?: boolean;
 }
 
 interface Trial extends Omit<Outcome, "problem"> {
@@ -39,12 +41,13 @@ interface Trial extends Omit<Outcome, "problem"> {
 /** Runs all trials: those that compute, one for each processor at a time. */
 export async function tryAll(project: ConsumerProject, selection: Selection): Promise<Outcome[]> {
   await emit(project);
+  const { programsOnly = false } = selection;
   const nodes = selection.runtimes.filter(({ isNode }) => isNode);
   const trials = [
     ...selection.compilers.flatMap((compiler) => typeTrials(project, compiler)),
-    ...selection.runtimes.flatMap((runtime) => programTrials(project, runtime)),
+    ...selection.runtimes.flatMap((runtime) => programTrials(project, runtime, programsOnly)),
     ...nodes.flatMap((runtime) => commandTrials(project, runtime)),
-    ...(await Promise.all(nodes.map((runtime) => fixtureTrials(project, runtime)))).flat(),
+    ...(await Promise.all(nodes.map((runtime) => (programsOnly ? [] : fixtureTrials(project, runtime))))).flat(),
     ...browserTrials(project, selection.chromium),
   ];
   const computing = pLimit(availableParallelism());
@@ -72,12 +75,13 @@ function typeTrials(project: ConsumerProject, compiler: Compiler): Trial[] {
 const programTimeoutMs = 60_000;
 
 /** Runs the programs of each subject in both forms. Tests that a README shows run in Node, and have to be imported. */
-function programTrials(project: ConsumerProject, runtime: Runtime): Trial[] {
+function programTrials(project: ConsumerProject, runtime: Runtime, programsOnly: boolean): Trial[] {
   const { directory, programs, testFolders } = project;
   const subjects = [...new Set(programs.map(({ subject }) => subject))].sort(bySubject);
+  const hasTests = runtime.isNode && !programsOnly;
   return ["import", "require"].flatMap((form) =>
     subjects.map((subject): Trial => {
-      const tests = form === "import" && runtime.isNode ? testFolders.get(subject) : undefined;
+      const tests = form === "import" && hasTests ? testFolders.get(subject) : undefined;
       return {
         table: "Programs",
         row: `${runtime.name}, \`${form === "import" ? "import" : "require()"}\``,
