@@ -1,6 +1,5 @@
 import { createRequire } from "node:module";
 import type { Argv, CommandModule } from "yargs";
-import { benchCommand } from "./commands/bench.ts";
 import { createTableCommand } from "./commands/create-table.ts";
 import { doctorCommand } from "./commands/doctor.ts";
 import { healCommand } from "./commands/heal.ts";
@@ -26,7 +25,6 @@ export const commands: readonly CommandModule<object, any>[] = [
   doctorCommand,
   healCommand,
   migrateCommand,
-  benchCommand,
   createTableCommand,
 ];
 

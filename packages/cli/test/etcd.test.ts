@@ -57,15 +57,6 @@ test("lead: elects a leader over etcd, and the next one when an operator release
   expect((await first.ended).code).toBe(143);
 });
 
-test("bench: measures locks over etcd, and removes its keys", async () => {
-  const args = ["bench", "--seconds", "0.2", "--concurrency", "1,5", "--json", "--prefix", "bench/"];
-  const { code, out, err } = await runCli([...args, "--node", etcdUrl(server)]);
-  expect({ code, err }).toEqual({ code: 0, err: "" });
-  for (const line of out.trim().split("\n")) expect(JSON.parse(line).pairs).toBeGreaterThan(0);
-  const [key, end] = ["bench/", "bench0"].map((text) => Buffer.from(text).toString("base64"));
-  expect((await server.api("kv/range", { key, range_end: end })).kvs).toBe(undefined);
-});
-
 test("run: works with a minority of the members of a cluster down, and in a quorum with Redis", async () => {
   const cluster = await startEtcdCluster(3);
   onTestFinished(() => cluster.stop());

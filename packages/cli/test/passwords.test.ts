@@ -29,7 +29,6 @@ test.each([
       ["release", "x", "--owner", "alice:1", "--yes"],
       ["doctor"],
       ["doctor", "--json"],
-      ["bench", "--seconds", "0.1", "--concurrency", "1"],
     ];
     for (const user of ["", "somebody"]) {
       const env = { HOLDFAST_NODES: await startUrl(args, user) };

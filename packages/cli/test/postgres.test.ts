@@ -77,15 +77,6 @@ test("list: searches page by page, and stops at the limit", async () => {
   expect((await runCli(["list", "r24?9", "--json", ...node])).out).toContain('"resource":"r2499"');
 });
 
-test("bench: measures locks over PostgreSQL, and removes its rows", async () => {
-  await query(url, createTable({ table: "bench" }));
-  const args = ["bench", "--seconds", "0.2", "--concurrency", "1,20", "--json", "--node", `${url}?table=bench`];
-  const { code, out, err } = await runCli(args);
-  expect({ code, err }).toEqual({ code: 0, err: "" });
-  for (const line of out.trim().split("\n")) expect(JSON.parse(line)).toMatchObject({ failures: {} });
-  expect(await query(url, "SELECT name FROM bench")).toEqual([]);
-});
-
 test("run: forms a quorum of PostgreSQL and Redis servers", async () => {
   await query(url, createTable({ table: "second" }));
   const nodes = ["--node", url, "--node", `${url}?table=second`, "--node", redis.all[0]?.url ?? ""];
@@ -182,7 +173,6 @@ test("no command prints the password of a database", async () => {
     ["inspect", "x", "--json"],
     ["release", "x", "--owner", "alice:1", "--yes"],
     ["doctor", "--json"],
-    ["bench", "--seconds", "0.1", "--concurrency", "1"],
     ["create-table"],
   ];
   for (const node of wrong) {

@@ -37,16 +37,6 @@ test("run: locks over a SQLite file, and inspect, list and release show and free
   expect(await runCli(["list"], { env })).toEqual({ code: 0, out: "", err: "holdfast: no locks match *\n" });
 });
 
-test("bench: measures locks over a file of its own, and removes it", async () => {
-  const { folder, env } = await newFile();
-  const args = ["bench", "--seconds", "0.2", "--concurrency", "1,3", "--json"];
-  const { code, out, err } = await runCli(args, { env });
-  expect({ code, err }).toEqual({ code: 0, err: "" });
-  for (const line of out.trim().split("\n")) expect(JSON.parse(line).pairs).toBeGreaterThan(0);
-  const left = await readdir(folder);
-  expect(left.filter((file) => file.includes("bench"))).toEqual([]);
-});
-
 test("run: forms a quorum of a SQLite file and Redis servers", async () => {
   const { env } = await newFile();
   const nodes = { HOLDFAST_NODES: `${env.HOLDFAST_NODES} ${redis.env.HOLDFAST_NODES}` };

@@ -18,8 +18,6 @@ export interface Server {
   isMisaddressed(): boolean;
   /** Searches the server for locked resources. Always ends, and never rejects. */
   search(options: SearchOptions): Promise<ServerSearch>;
-  /** Creates a node for a benchmark. */
-  openBench(): Promise<BenchNode>;
   /** Describes the location of the server, after a connection. */
   address(): AddressFacts;
   /**
@@ -53,15 +51,6 @@ export interface ServerSearch {
   readonly notUtf8: ReadonlySet<string>;
   /** The reason why the search is incomplete, or null. */
   readonly error: Error | null;
-}
-
-/** A lock node whose traces on the server are removed. */
-export interface BenchNode {
-  readonly node: LockNode;
-  /** Removes what the server keeps of these resources, which nobody else uses. */
-  clear(resources: readonly string[]): Promise<void>;
-  /** Removes everything else that the node has created. Called when the node is closed. */
-  dispose(): Promise<void>;
 }
 
 /** The options of {@link Server.examine}. */

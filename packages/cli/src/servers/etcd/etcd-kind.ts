@@ -1,9 +1,8 @@
-import { randomUUID } from "node:crypto";
 import type { EtcdNode } from "@holdfast/etcd";
 import { loadDriver } from "../load-driver.ts";
 import { machineOf } from "../machine.ts";
 import { searchList } from "../search-list.ts";
-import { type ConnectOptions, connectTimeoutMs, type Server, type ServerKind } from "../server.ts";
+import type { ConnectOptions, Server, ServerKind } from "../server.ts";
 import { type EtcdAddress, etcdForms, isEtcdAddress, parseEtcdAddress } from "./etcd-address.ts";
 import { examineEtcd } from "./examine-etcd.ts";
 import { gatewayTo } from "./gateway.ts";
@@ -39,37 +38,23 @@ export const etcdKind: ServerKind<EtcdAddress> = {
         const endpoints = hosts.map((host) => `${isTls ? "https" : "http"}://${host}`);
         const hasTls = isTls && Object.keys(tls).length > 0;
         const access = { endpoints, name: hosts.join(","), username, password, ...(hasTls && { tls }) };
-        const makeNode = (below = "") => etcdNode({ ...access, prefix: prefix + below });
-        return serverOf(makeNode, address, { ...options, prefix });
+        return serverOf(etcdNode({ ...access, prefix }), address, { ...options, prefix });
       },
     };
   },
 };
 
 function serverOf(
-  makeNode: (below?: string) => EtcdNode,
+  node: EtcdNode,
   address: EtcdAddress,
   { prefix, tls }: ConnectOptions & { readonly prefix: string },
 ): Server {
-  const node = makeNode();
-  const [first = ""] = address.hosts;
   return {
     name: node.name,
     node,
     prefix,
     ...connect(node),
     search: (options) => searchList(node.list(), options),
-    async openBench() {
-      const below = `holdfast-bench-${randomUUID()}/`;
-      return {
-        node: makeNode(below),
-        async clear() {},
-        async dispose() {
-          const [key, end] = [`${prefix}${below}`, `${prefix}${below.slice(0, -1)}0`].map(base64);
-          await gatewayTo(address, tls, connectTimeoutMs).call(first, "kv/deleterange", { key, range_end: end });
-        },
-      };
-    },
     address: () => ({ machine: machineNamed(address), isTls: address.isTls, database: null }),
     examine: (options) => {
       const isAnonymous = address.username === undefined && tls.cert === undefined;
@@ -107,8 +92,4 @@ function machineNamed({ hosts }: EtcdAddress): string | null {
   const machines = new Set([...names].map((name) => machineOf(name === "localhost" ? "127.0.0.1" : name)));
   const [machine = null] = machines;
   return machines.size === 1 ? machine : null;
-}
-
-function base64(text: string): string {
-  return Buffer.from(text).toString("base64");
 }

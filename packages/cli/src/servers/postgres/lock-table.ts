@@ -75,7 +75,7 @@ async function createOnce(pool: pg.Pool, statement: string): Promise<void> {
 }
 
 /** Returns the quoted name of the table. */
-export function qualifiedName(address: PostgresAddress): string {
+function qualifiedName(address: PostgresAddress): string {
   const { schema, table } = { ...usual, ...definedOf(address) };
   return [schema, table].map((name) => `"${name.replaceAll('"', '""')}"`).join(".");
 }

@@ -7,7 +7,7 @@ import { machineOf } from "../machine.ts";
 import { searchList } from "../search-list.ts";
 import { connectTimeoutMs, type Server, type ServerKind } from "../server.ts";
 import { examinePostgres } from "./examine-postgres.ts";
-import { lockTable, qualifiedName } from "./lock-table.ts";
+import { lockTable } from "./lock-table.ts";
 import { isPostgresAddress, type PostgresAddress, parsePostgresAddress, postgresForms } from "./postgres-address.ts";
 
 /** How long the server may take to close the connections, in milliseconds. */
@@ -29,9 +29,9 @@ export const postgresKind: ServerKind<PostgresAddress> = {
         const { name, schema, table } = address;
         const config = configOf(address);
         const pool = new driver.Pool({ ...config, allowExitOnIdle: true });
-        const makeNode = () => postgresNode(pool, { name, schema, table });
+        const node = postgresNode(pool, { name, schema, table });
         const statement = createTable({ schema, table });
-        return serverOf({ pool, makeNode, statement, newClient: () => new driver.Client(config) }, address);
+        return serverOf({ pool, node, statement, newClient: () => new driver.Client(config) }, address);
       },
     };
   },
@@ -40,15 +40,14 @@ export const postgresKind: ServerKind<PostgresAddress> = {
 /** The connections to a database. */
 interface Connected {
   readonly pool: pg.Pool;
-  makeNode(): PostgresNode;
+  readonly node: PostgresNode;
   /** The statement that creates the table. */
   readonly statement: string;
   /** Creates a connection outside of the pool. */
   newClient(): pg.Client;
 }
 
-function serverOf({ pool, makeNode, statement, newClient }: Connected, address: PostgresAddress): Server {
-  const node = makeNode();
+function serverOf({ pool, node, statement, newClient }: Connected, address: PostgresAddress): Server {
   const connection = connect(pool);
   const table = lockTable(pool, address, statement);
   return {
@@ -57,16 +56,6 @@ function serverOf({ pool, makeNode, statement, newClient }: Connected, address: 
     prefix: null,
     ...connection,
     search: (options) => searchList(node.list(), options),
-    async openBench() {
-      return {
-        node: makeNode(),
-        async clear(resources) {
-          // Their names are stored as they are.
-          await pool.query(`DELETE FROM ${qualifiedName(address)} WHERE name = ANY ($1)`, [resources]);
-        },
-        async dispose() {},
-      };
-    },
     examine: (options) => examinePostgres({ pool, node, table, newClient }, options),
     table,
     async close() {

@@ -59,17 +59,6 @@ function serverOf({ client, makeNode, lockNames }: Connected, address: RedisAddr
     prefix,
     ...connection,
     search: (search) => searchRedis(client, prefix, connection.connectionError, search),
-    async openBench() {
-      return {
-        node: makeNode({ prefix, restartGuardMs }),
-        async clear(resources) {
-          if (client.status !== "ready") return;
-          const lists = resources.map((resource) => lockNames(prefix, resource).waitingList);
-          await Promise.allSettled(lists.map((list) => client.del(list)));
-        },
-        async dispose() {},
-      };
-    },
     address: () => addressOf(client),
     examine: (examination) => examineRedis({ client, makeNode, lockNames, prefix }, examination),
     async close() {

@@ -1,6 +1,4 @@
-import { randomUUID } from "node:crypto";
-import { rm } from "node:fs/promises";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import type { SqliteNode } from "@holdfast/sqlite";
 import { UsageError } from "../../exit-codes.ts";
 import { loadDriver } from "../load-driver.ts";
@@ -32,7 +30,7 @@ export const sqliteKind: ServerKind<SqliteAddress> = {
     return {
       async open({ path }) {
         try {
-          return serverOf(await sqliteNode(path), path, sqliteNode);
+          return serverOf(await sqliteNode(path), path);
         } catch (error) {
           const { message } = error as Error;
           if (message.includes("driver can be loaded")) throw new UsageError(`sqlite: nodes: ${message}`);
@@ -50,7 +48,7 @@ export function resolveSqlitePath(address: string, folder: string): string {
   return path === "" || path.startsWith(":") || path.startsWith("/") ? address : `sqlite:${join(folder, path)}`;
 }
 
-function serverOf(node: SqliteNode, path: string, makeNode: (path: string) => Promise<SqliteNode>): Server {
+function serverOf(node: SqliteNode, path: string): Server {
   return {
     name: path,
     node,
@@ -59,17 +57,6 @@ function serverOf(node: SqliteNode, path: string, makeNode: (path: string) => Pr
     connectionError: () => undefined,
     isMisaddressed: () => false,
     search: (options) => searchList(node.list(), options),
-    async openBench() {
-      // A file of its own on the same disk, as claims leave a row.
-      const file = resolve(`${path}.bench-${randomUUID()}`);
-      return {
-        node: await makeNode(file),
-        async clear() {},
-        async dispose() {
-          for (const suffix of ["", "-wal", "-shm"]) await rm(file + suffix, { force: true });
-        },
-      };
-    },
     address,
     examine: (options) => examineSqlite(node, path, options),
     async close() {
@@ -90,7 +77,6 @@ function unusable(path: string, problem: Error): Server {
     connectionError: () => problem,
     isMisaddressed: () => true,
     search: async () => ({ resources: new Set(), notUtf8: new Set(), error: problem }),
-    openBench: async () => ({ node, async clear() {}, async dispose() {} }),
     address,
     examine: fail,
     async close() {},
