@@ -545,6 +545,17 @@ describe("scan()", () => {
     expect(await scanned(floorNode({ prefix: "" }))).toMatchObject({ counters: 0, claims: [] });
   });
 
+  test.each(["h", "holdfast:", "holdfast:fence", "holdfast:sharers"])(
+    "finds no counters or sharers where these have the prefix %j of the locks, too",
+    async (prefix) => {
+      const it = floorNode({ prefix });
+      await it.acquire(acquireRequest("alice"));
+      await it.acquire(acquireRequest("bob", { resources: ["s"], shared: true }));
+      await raise(it, 5, 1);
+      expect(namesOf((await scanned(it)).claims)).toEqual(["r alice", "s bob"]);
+    },
+  );
+
   test("with an empty prefix finds only strings that end as owners do, and shared locks", async () => {
     const it = floorNode({ prefix: "" });
     const digits = "0123456789abcdef".repeat(2);

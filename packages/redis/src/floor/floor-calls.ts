@@ -5,7 +5,7 @@ import type { RedisConnection, ScriptCall } from "../connection.ts";
 import { within } from "../deadline.ts";
 import { encodeCommand } from "../encoding.ts";
 import { floorScript } from "../generated/floor-script.ts";
-import { fenceKey, slotCount, tagOfSlot } from "../keys.ts";
+import { fenceKey, reservationOf, slotCount, tagOfSlot } from "../keys.ts";
 import { integerOf, isCount, nonsense, textOf } from "../replies.ts";
 import { callScript } from "../script.ts";
 
@@ -69,7 +69,9 @@ export function floorCalls(
       const reply = await run(keys, ["find", cursor, runId, prefix, pattern, slot], timeoutMs);
       const [, next, ...resources] = reply.map(textOf);
       if (next === undefined || resources.includes(undefined)) throw nonsense("scan", reply);
-      return { resources: resources as string[], next };
+      // With a prefix such as "holdfast:", the counters have it, too.
+      const isLock = (resource: string) => reservationOf(prefix + resource) === undefined;
+      return { resources: (resources as string[]).filter(isLock), next };
     };
     if (!isCluster) return findCall([], position, "");
     const from = Number(position);
