@@ -280,15 +280,28 @@ describe("the server", () => {
     expect(refused.filter((object) => object !== "info")).toEqual([]);
   });
 
-  test("that must not write causes an error, and nothing changes", async () => {
-    await client.config("SET", "min-replicas-to-write", "1");
-    try {
-      await expect(node().acquire(acquireRequest("alice"))).rejects.toThrow("NOREPLICAS");
-    } finally {
-      await client.config("SET", "min-replicas-to-write", "0");
-    }
-    expect(await client.dbsize()).toBe(0);
-  });
+  test.each([
+    ["has too few replicas", "min-replicas-to-write", "NOREPLICAS"],
+    ["is out of memory", "maxmemory", "OOM"],
+  ])(
+    "that %s causes an error for a free resource, denies a held one, and changes nothing",
+    async (_, setting, code) => {
+      const { acquire } = node();
+      const alice = "a".repeat(32);
+      await acquire(acquireRequest(alice));
+      await client.config("SET", setting, "1");
+      try {
+        for (const terms of [{}, { waiter: "w" }]) {
+          await expect(acquire(acquireRequest("bob", { resources: ["s"], ...terms }))).rejects.toThrow(code);
+          expect(await acquire(acquireRequest("bob", terms))).toMatchObject({ granted: false, holder: alice });
+          expect(await acquire(acquireRequest(alice, terms))).toEqual({ granted: true, fence: 1 });
+        }
+      } finally {
+        await client.config("SET", setting, "0");
+      }
+      expect((await client.keys("*")).sort()).toEqual([fence, "lock:r"]);
+    },
+  );
 
   test.each([
     ["the common script", { resources: ["r"] }],

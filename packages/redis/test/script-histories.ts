@@ -64,7 +64,7 @@ export type ScriptStep =
   | { do: "break"; part: Part; resource: Resource }
   | { do: "drop"; part: Part; resource: Resource }
   | { do: "wait"; resource: Resource; list: { waiter: string; since: number }[] }
-  | { do: "memory"; isFull: boolean }
+  | { do: "limit"; setting: "maxmemory" | "min-replicas-to-write"; value: "0" | "1" }
   | { do: "call"; operations: ScriptOperation[]; givenUp: number[]; isGuarded: boolean };
 
 /** Mostly the same, so that the steps of a history have to do with each other. */
@@ -226,7 +226,11 @@ const anyStep: fc.Arbitrary<ScriptStep> = fc.oneof(
   },
   {
     weight: 1,
-    arbitrary: fc.record({ do: fc.constant("memory" as const), isFull: fc.boolean() }),
+    arbitrary: fc.record({
+      do: fc.constant("limit" as const),
+      setting: fc.constantFrom("maxmemory", "min-replicas-to-write"),
+      value: fc.constantFrom("0", "1"),
+    }),
   },
 );
 
@@ -264,15 +268,17 @@ export interface Stage {
 type Effects = Readonly<Record<Way["name"], unknown>>;
 
 /**
- * Plays a history in all ways, and returns the first difference, or undefined if there is none. Single calls are not
- * compared on a server that is out of memory, as it decides about each call as a whole.
+ * Plays a history in all ways, and returns the first difference, or undefined if there is none. Where the server may not
+ * write at times, each operation is a call of its own: the server refuses the first write of a call, but none after one
+ * that it has allowed.
  */
 export async function differenceIn(history: readonly ScriptStep[], stage: Stage): Promise<string | undefined> {
   const { client } = stage;
   await client.flushall();
   const listening = await listen(stage);
   const nowUs = await timeOf(client);
-  const ways = history.some((step) => step.do === "memory") ? [batch] : [common, batch];
+  const isLimited = history.some((step) => step.do === "limit");
+  const ways = isLimited ? [common] : [common, batch];
   const differenceOf = (effects: Effects, what: string): string | undefined => {
     const other = ways.find(({ name }) => !isAlike(effects.general, effects[name], nowUs));
     if (other === undefined) return undefined;
@@ -282,16 +288,16 @@ export async function differenceIn(history: readonly ScriptStep[], stage: Stage)
     for (const [index, step] of history.entries()) {
       const moment = { nowUs, index };
       const byCommon = await play(step, common, stage, moment);
-      const isLeft = byCommon.left > 0 || step.do !== "call" || history.some((each) => each.do === "memory");
+      const isLeft = byCommon.left > 0 || step.do !== "call";
       const byBatch = await play(step, isLeft ? { ...batch, isCommon: false } : batch, stage, moment);
-      const byGeneral = await play(step, general, stage, moment);
+      const byGeneral = await play(step, { ...general, isAlone: isLimited }, stage, moment);
       const replies = { common: byCommon.reply, batch: byBatch.reply, general: byGeneral.reply };
       const difference =
         differenceOf(replies, "the replies") ?? differenceOf(await keysOf(stage), "the keys afterwards");
       if (difference !== undefined) return `step ${index + 1}, ${JSON.stringify(step)}: ${difference}`;
     }
   } finally {
-    await client.config("SET", "maxmemory", "0");
+    await client.config("SET", "maxmemory", "0", "min-replicas-to-write", "0");
   }
   return differenceOf(await listening.end(), "the events and messages");
 }
@@ -333,9 +339,9 @@ async function play(
 
 async function change(step: Exclude<ScriptStep, CallStep>, way: Way, stage: Stage, moment: Moment): Promise<unknown> {
   const { client } = stage;
-  if (step.do === "memory") return client.config("SET", "maxmemory", step.isFull ? "1" : "0");
+  if (step.do === "limit") return client.config("SET", step.setting, step.value);
   const key = keyOf(way, step.do === "wait" ? "list" : step.part, step.resource, stage);
-  // A change may fail on a server that is out of memory.
+  // A change fails on a server that may not write.
   const trying = (command: Promise<unknown>) => command.catch((error: Error) => error.message.split(" ")[0]);
   if (step.do === "wait") {
     const entries = step.list.flatMap(({ waiter, since }) => {
@@ -344,12 +350,11 @@ async function change(step: Exclude<ScriptStep, CallStep>, way: Way, stage: Stag
     return trying(client.zadd(key, "NX", ...entries));
   }
   if (step.do === "break") {
-    await client.del(key);
+    await trying(client.del(key));
     const isString = step.part === "lock" || step.part === "fence";
     return trying(isString ? client.rpush(key, "no string") : client.set(key, "no set"));
   }
-  if (step.do === "drop") return client.del(key);
-  if (step.value === null) return client.del(key);
+  if (step.do === "drop" || step.value === null) return trying(client.del(key));
   if (step.lifeMs === -1) return trying(client.set(key, step.value));
   return trying(client.set(key, step.value, "PX", distinct(step.lifeMs, moment)));
 }

@@ -25,7 +25,7 @@ function inAcquires(
   ];
 }
 
-const commonClaim = "call('SET', lock, owner, 'NX', 'PX', ttlMs)";
+const commonClaim = "try('SET', lock, owner, 'NX', 'PX', ttlMs)";
 const claim = "call('SET', KEYS[i], owner, 'PX', ttlMs)";
 const claims: [string, string] = [commonClaim, claim];
 const commonHint = "local fence = hint\n";
@@ -550,7 +550,12 @@ export const pathMutants: readonly ScriptMutant[] = [
     "if fence == hint then return 0 end",
     "do return 0 end",
   ),
-  inCommon("keeps claims forever", commonClaim, "call('SET', lock, owner, 'NX')"),
+  inCommon("keeps claims forever", commonClaim, "try('SET', lock, owner, 'NX')"),
+  inCommon(
+    "replies with an error where the server may not write",
+    "if claimed.err then\n",
+    "if claimed.err then\nerror(claimed)\n",
+  ),
   inCommon("denies a claim of its own owner", "holder == owner or ", ""),
   inCommon("names the value of another program", " and string.find(value, string.rep('%x', 32) .. '%.?%d*$')", ""),
   inCommon("names a long value", "#value < 512 and ", ""),

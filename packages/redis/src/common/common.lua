@@ -40,11 +40,17 @@ local function acquire(lock, counter, owner, fenceHint, ttlMs, epoch)
   end
   fence = math.max(fence, highest + 1)
   if fence >= 2 ^ 53 then return -1 end
-  if not call('SET', lock, owner, 'NX', 'PX', ttlMs) then
+  local claimed = try('SET', lock, owner, 'NX', 'PX', ttlMs)
+  if not claimed then
     local holder = try('GET', lock)
     if holder.err or holder == owner or not isOwner(holder) then return -1 end
     local ms = call('PTTL', lock)
     return ms < 0 and -1 or { 'denied', ms, 1, holder }
+  end
+  if claimed.err then
+    if string.find(claimed.err, '^READONLY ') then error(claimed) end
+    -- The server may not write now: its memory is full, for example. The lock script denies a claim without writing.
+    return -1
   end
   local text = fence == hint and fenceHint or string.format('%.0f', fence)
   call('SET', counter, text .. suffix)

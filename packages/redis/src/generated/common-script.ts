@@ -2,7 +2,7 @@
 import type { Script } from "../script.ts";
 
 export const commonScript: Script = {
-  sha: "b77a5c7169318ee009101a1f21ec887264bb5259",
+  sha: "8f684665770d9638971e815db1947191f1cd209d",
   source: `local call,try=redis.call,redis.pcall
 local fieldsOf={acquire=4,release=1,identify=0}local function isOwner(value)return#value<512 and string.find(value,string.rep('%x',32)..'%.?%d*$')end
 local function acquire(lock,counter,owner,fenceHint,ttlMs,epoch)local value,highest,suffix=try('GET',counter),0,''if value then
@@ -17,9 +17,13 @@ local hint=tonumber(fenceHint)local fence=hint
 if fence>highest+3600000000 then
 local now=call('TIME')fence=math.min(fence,now[1]*1000000+now[2]+86400000000)end
 fence=math.max(fence,highest+1)if fence>=2^53 then return-1 end
-if not call('SET',lock,owner,'NX','PX',ttlMs)then
+local claimed=try('SET',lock,owner,'NX','PX',ttlMs)if not claimed then
 local holder=try('GET',lock)if holder.err or holder==owner or not isOwner(holder)then return-1 end
 local ms=call('PTTL',lock)return ms<0 and-1 or{'denied',ms,1,holder}end
+if claimed.err then
+if string.find(claimed.err,'^READONLY ')then error(claimed)end
+return-1
+end
 local text=fence==hint and fenceHint or string.format('%.0f',fence)call('SET',counter,text ..suffix)if fence==hint then return 0 end
 return fence<2^52 and fence or text
 end
