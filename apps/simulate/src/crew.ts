@@ -23,7 +23,7 @@ export interface Crew {
 }
 
 /** The number of seeds that a thread gets at a time. */
-const seedsPerTurn = 50;
+const seedsPerTurn = 10;
 
 /** Starts the threads. */
 export async function callCrew(): Promise<Crew> {
