@@ -16,7 +16,9 @@ describe("seeds that once broke a promise", () => {
   // the worlds of `pnpm simulate` have too, the seeds run nightly.
   const worlds = kept.flatMap(([faults, seed]) => {
     const drawn = drawScenario(faults, seed).settings?.counters ?? Infinity;
-    return [...new Set(isNightly ? [Infinity, drawn] : [Infinity])].map((counters) => [faults, seed, counters] as const);
+    return [...new Set(isNightly ? [Infinity, drawn] : [Infinity])].map(
+      (counters) => [faults, seed, counters] as const,
+    );
   });
   it.each(worlds)("simulate() keeps every promise: %s %i, counters: %f", async (faults, seed, counters) => {
     const drawn = drawScenario(faults, seed);

@@ -1,4 +1,4 @@
-import { fuzzSeed } from "@holdfast/testkit";
+import { fuzzSeed, isNightly } from "@holdfast/testkit";
 import { expect, test } from "vitest";
 import yargs from "yargs";
 import { commands, makeParser } from "../src/command-line.ts";
@@ -98,7 +98,7 @@ function randomNumbers(seed: number): () => number {
 }
 
 /** The number of random command lines. */
-const lines = Number(process.env.HOLDFAST_FUZZ_RUNS ?? 500);
+const lines = Number(process.env.HOLDFAST_FUZZ_RUNS ?? (isNightly ? 500 : 100));
 
 const flags = ["--memory", "--no-wait", "--process-group", "--verbose"];
 const options = [

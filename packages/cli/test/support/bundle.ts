@@ -1,3 +1,4 @@
+import { readdir, rm } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 
@@ -9,13 +10,19 @@ const banner =
 
 /**
  * Bundles the program and its dependencies from source once for all tests, because most of the start-up time goes into
- * finding and compiling files. The bundle is one folder deep in the package, like the built program.
+ * finding and compiling files. What is loaded on demand gets files of its own, so that a process compiles only what it
+ * uses. The bundle is one folder deep in the package, like the built program.
  */
 export default async function bundle(): Promise<void> {
+  const reports = `${packageFolder}reports`;
+  const former = (await readdir(reports).catch(() => [])).filter((name) => name.startsWith("holdfast"));
+  await Promise.all(former.map((name) => rm(`${reports}/${name}`)));
   await build({
-    entryPoints: [`${packageFolder}src/main.ts`],
-    outfile: `${packageFolder}reports/holdfast.js`,
+    entryPoints: { holdfast: `${packageFolder}src/main.ts` },
+    outdir: reports,
+    chunkNames: "holdfast-[name]-[hash]",
     bundle: true,
+    splitting: true,
     conditions: ["@holdfast/source"],
     external: ["log-update", "pg"], // loaded on demand
     banner: { js: banner },

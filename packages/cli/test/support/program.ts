@@ -1,7 +1,7 @@
 /** Runs `holdfast` as a process, as users do. */
 import { type ChildProcess, type StdioOptions, spawn } from "node:child_process";
-import { cp } from "node:fs/promises";
-import { join } from "node:path";
+import { cp, readdir } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, expect } from "vitest";
 import { folderWith } from "./folder.ts";
@@ -124,9 +124,11 @@ export async function runCli(args: readonly string[], options?: StartOptions): P
 
 async function copyOfProgram(): Promise<string> {
   const folder = await folderWith({ "package.json": { type: "module", version: "0.0.0" } });
-  const copy = join(folder, "program", "holdfast.js");
-  await cp(program, copy);
-  return copy;
+  const from = dirname(program);
+  for (const name of await readdir(from)) {
+    if (name.startsWith("holdfast")) await cp(join(from, name), join(folder, "program", name));
+  }
+  return join(folder, "program", basename(program));
 }
 
 /** Starts `holdfast` at a terminal, with typed input and the output that the terminal receives. */
