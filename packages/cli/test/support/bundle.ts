@@ -1,12 +1,27 @@
 import { readdir, rm } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
-import { build } from "esbuild";
+import { build, type Plugin } from "esbuild";
 
 const packageFolder = fileURLToPath(new URL("../..", import.meta.url));
 
 /** CommonJS dependencies load Node's own modules by `require()`. */
 const banner =
   'import { createRequire as requireFrom } from "node:module";\nconst require = requireFrom(import.meta.url);';
+
+/** What the program takes from CommonJS packages on demand. A bundle in several files does not find these names itself. */
+const names: Readonly<Record<string, string>> = { lilconfig: "lilconfig", ioredis: "Redis" };
+const namedExports: Plugin = {
+  name: "named exports",
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: new RegExp(`^(${Object.keys(names).join("|")})$`) }, ({ path, kind, resolveDir }) =>
+      kind === "dynamic-import" ? { path, namespace: "names", pluginData: resolveDir } : undefined,
+    );
+    onLoad({ filter: /./, namespace: "names" }, ({ path, pluginData }) => ({
+      contents: `export { ${names[path]} } from "${path}";`,
+      resolveDir: pluginData,
+    }));
+  },
+};
 
 /**
  * Bundles the program and its dependencies from source once for all tests, because most of the start-up time goes into
@@ -24,6 +39,7 @@ export default async function bundle(): Promise<void> {
     bundle: true,
     splitting: true,
     conditions: ["@holdfast/source"],
+    plugins: [namedExports],
     external: ["log-update", "pg"], // loaded on demand
     banner: { js: banner },
     format: "esm",
