@@ -642,3 +642,9 @@ export const pathMutants: readonly ScriptMutant[] = [
     ],
   },
 ];
+
+/** A node that sends {@link blindClaims} after it has looked by itself. */
+export const twoSteps = {
+  fault: "looks who holds the resource in one call, and claims it in another",
+  caughtBy: "acquire() grants exactly one of 100 claims sent at once, in every round",
+} as const;
