@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 import { ConfigurationError, Redlock } from "@holdfast/core";
 import { createTable, type PostgresClient, postgresNode } from "@holdfast/postgres";
+import { isNightly } from "@holdfast/testkit";
 import pg from "pg";
 import postgres from "postgres";
 import { afterAll, afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -499,6 +500,7 @@ describe("deleteUnused()", () => {
     const node = nodeOver();
     const cleaner = nodeOver(sql);
     const fences = new Map<string, number[]>();
+    const rounds = isNightly ? 150 : 30;
     let deleted = 0;
     let isOver = false;
     const cleaning = (async () => {
@@ -510,7 +512,7 @@ describe("deleteUnused()", () => {
       }
     })();
     const work = async (): Promise<void> => {
-      for (let round = 0; round < 150 || deleted === 0; round++) {
+      for (let round = 0; round < rounds || deleted === 0; round++) {
         const resource = `r${round % 7}`;
         const owner = crypto.randomUUID();
         const reply = await node.acquire({ ...claim(owner, resource), ttlMs: 1 });

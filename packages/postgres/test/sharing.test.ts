@@ -1,7 +1,7 @@
 import { ConfigurationError } from "@holdfast/core";
 import { memoryNode } from "@holdfast/memory";
 import { postgresNode } from "@holdfast/postgres";
-import { differenceInHistory, fuzzSeed } from "@holdfast/testkit";
+import { differenceInHistory, fuzzSeed, isNightly } from "@holdfast/testkit";
 import pg from "pg";
 import { afterAll, afterEach, beforeEach, describe, expect, test } from "vitest";
 import { freshTable, serverOfFile } from "./servers.ts";
@@ -53,7 +53,7 @@ async function expire(owner: string): Promise<void> {
 test("postgresNode() replies as memoryNode() does in random histories of exclusive and shared requests", {
   timeout: 120_000,
 }, async () => {
-  for (let history = 0; history < 25; history++) {
+  for (let history = 0; history < (isNightly ? 25 : 8); history++) {
     const seed = fuzzSeed + history;
     const own = postgresNode(pool, { table: await freshTable(connectionString) });
     expect(await differenceInHistory(own, memoryNode(), seed, 40), `seed ${seed}`).toBeUndefined();
