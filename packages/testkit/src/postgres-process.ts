@@ -43,6 +43,8 @@ export interface PostgresFiles {
   readonly data: string;
   /** Runs a program of PostgreSQL, such as `initdb`, as the user of the server. */
   run(program: string, ...args: readonly string[]): Promise<void>;
+  /** Copies another data directory to this one, as the user of the server. */
+  copy(data: string): Promise<void>;
 }
 
 /** What {@link launchPostgres} needs to know about a server. */
@@ -80,21 +82,31 @@ export async function launchPostgres(
   if (programs === undefined) {
     throw new Error("there is no PostgreSQL server: install one (Debian: apt-get install postgresql)");
   }
-  const directory = await reapedDirectory();
+  const directory = await serverDirectory();
   try {
     const user = await serverUser();
-    await letIn(user, directory);
     const data = join(folder ?? directory, "data");
-    const run = async (program: string, ...args: readonly string[]) => {
-      await promisify(execFile)(join(programs, program), args, { ...user, cwd: "/" });
+    const execute = async (program: string, args: readonly string[]) => {
+      await promisify(execFile)(program, args, { ...user, cwd: "/" });
     };
-    await createData({ data, run });
+    await createData({
+      data,
+      run: (program, ...args) => execute(join(programs, program), args),
+      copy: (other) => execute("cp", ["-a", other, data]),
+    });
     const launch = { program: join(programs, "postgres"), directory, data, settings, user };
     return serverOf(launch, await startOnFreePort(launch));
   } catch (error) {
     await rm(directory, { recursive: true, force: true });
     throw error;
   }
+}
+
+/** Creates a temporary directory for the user of the server. */
+export async function serverDirectory(): Promise<string> {
+  const directory = await reapedDirectory();
+  await letIn(await serverUser(), directory);
+  return directory;
 }
 
 function serverOf(launch: Launch, running: Running): PostgresServer {
