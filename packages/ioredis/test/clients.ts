@@ -1,5 +1,6 @@
 import type { RedisNodeOptions } from "@holdfast/redis";
 import type { ClientUnderTest } from "@holdfast/redis-testkit/adapter-tools";
+import type { WayToServer } from "@holdfast/redis-testkit/describe-reasons";
 import { Cluster, Redis, type RedisOptions } from "ioredis";
 import { Cluster as Cluster5, Redis as Redis5, type RedisOptions as Redis5Options } from "ioredis5";
 import { Redis as Valkey, Cluster as ValkeyCluster, type RedisOptions as ValkeyOptions } from "iovalkey";
@@ -7,6 +8,11 @@ import { type IoredisClient, ioredisFencedStore, ioredisNode } from "../src/inde
 
 const soon = { host: "127.0.0.1", retryStrategy: () => 5 };
 const clusterSoon = { clusterRetryStrategy: () => 20 };
+
+/** The options of a client of any version for a way to a server. */
+export function connectionOptions({ port, password, isIdle = false }: WayToServer) {
+  return { port, host: "127.0.0.1", lazyConnect: isIdle, ...(password !== undefined && { password }) };
+}
 
 /** Creates a client of ioredis 6 and its node. */
 export function over6(clientOptions: Omit<RedisOptions, "replyMapping">, options?: RedisNodeOptions): ClientUnderTest {

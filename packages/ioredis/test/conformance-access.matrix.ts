@@ -1,6 +1,6 @@
 import { describeLockNode } from "@holdfast/conformance";
 import { allow, documentedPermissions, user } from "@holdfast/redis-testkit/permissions";
-import { directSubjectsOver, essentials, noOtherWay } from "@holdfast/redis-testkit/subjects";
+import { directSubjectsOver, noOtherWay } from "@holdfast/redis-testkit/subjects";
 import { type RedisServer, redisCommand, startRedisServer, type TlsEndpoint } from "@holdfast/testkit";
 import { afterAll } from "vitest";
 import { over6 } from "./clients.ts";
@@ -12,7 +12,6 @@ await allow(server, [...(await documentedPermissions()), "+select", "+scan", "+s
 const { port, ca } = server.tls as TlsEndpoint;
 
 describeLockNode("ioredisNode() by TLS, as a user with the fewest permissions, in database 3", {
-  ...essentials,
   create: directSubjectsOver(
     { command },
     (options) => over6({ port, tls: { ca }, ...user, db: 3, enableReadyCheck: false }, options),

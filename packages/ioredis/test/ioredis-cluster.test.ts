@@ -4,17 +4,14 @@ import { describeClusterFencedStore } from "@holdfast/redis-testkit/describe-fen
 import { user } from "@holdfast/redis-testkit/permissions";
 import { startRedisCluster } from "@holdfast/testkit";
 import { afterAll } from "vitest";
-import { overCluster5, overCluster6, overValkeyCluster } from "./clients.ts";
+import { overCluster6 } from "./clients.ts";
 
 const cluster = await startRedisCluster(3);
 afterAll(() => cluster.stop());
 
 describeClusterAdapter("ioredisNode() over a Cluster of ioredis 6", cluster, overCluster6);
-describeClusterAdapter("ioredisNode() over a Cluster of ioredis 5", cluster, overCluster5);
-describeClusterAdapter("ioredisNode() over a Cluster of iovalkey", cluster, overValkeyCluster);
 describeClusterGuard("ioredisNode() over a Cluster of ioredis 6", cluster, overCluster6);
 describeClusterAccess("ioredisNode() over a Cluster of ioredis 6", cluster, (ports) =>
   overCluster6(ports, undefined, user),
 );
 describeClusterFencedStore("ioredisFencedStore() over a Cluster of ioredis 6", cluster, overCluster6);
-describeClusterFencedStore("ioredisFencedStore() over a Cluster of ioredis 5", cluster, overCluster5);

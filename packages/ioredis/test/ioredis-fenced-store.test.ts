@@ -3,11 +3,9 @@ import { startRedisServer } from "@holdfast/testkit";
 import { Redis } from "ioredis";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { type IoredisClient, ioredisFencedStore } from "../src/index.ts";
-import { over5, over6, overValkey } from "./clients.ts";
+import { over6 } from "./clients.ts";
 
 describeFencedStore("ioredisFencedStore() over ioredis 6", (port, options) => over6({ port }, options));
-describeFencedStore("ioredisFencedStore() over ioredis 5", (port, options) => over5({ port }, options));
-describeFencedStore("ioredisFencedStore() over iovalkey", (port, options) => overValkey({ port }, options));
 
 describe("ioredisFencedStore()", () => {
   test("throws a TypeError for a value that is not a client, and for a client with a keyPrefix", () => {

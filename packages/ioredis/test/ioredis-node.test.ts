@@ -1,40 +1,28 @@
 import { describeAdapter } from "@holdfast/redis-testkit/describe-adapter";
-import { describeGarbage } from "@holdfast/redis-testkit/describe-garbage";
 import { describeProcessEnd } from "@holdfast/redis-testkit/describe-process-end";
-import { describeReasons, type WayToServer } from "@holdfast/redis-testkit/describe-reasons";
+import { describeReasons } from "@holdfast/redis-testkit/describe-reasons";
 import { describeSecrets } from "@holdfast/redis-testkit/describe-secrets";
 import { acquireRequest } from "@holdfast/redis-testkit/requests";
 import { startRedisServer } from "@holdfast/testkit";
 import { Redis } from "ioredis";
-import { Redis as Redis5 } from "ioredis5";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { type IoredisClient, ioredisFencedStore, ioredisNode } from "../src/index.ts";
-import { over5, over6, overValkey } from "./clients.ts";
+import { connectionOptions, over6 } from "./clients.ts";
 
 describeAdapter("ioredisNode() over ioredis 6", (port, options) => over6({ port }, options));
-describeAdapter("ioredisNode() over ioredis 5", (port, options) => over5({ port }, options));
-describeAdapter("ioredisNode() over iovalkey", (port, options) => overValkey({ port }, options));
 
 describeSecrets("ioredisNode() and ioredisFencedStore()", {
   client: new Redis({ lazyConnect: true }) as IoredisClient,
   node: (client, options) => ioredisNode(client, options),
   store: (client, options) => ioredisFencedStore(client, options),
 });
-describeReasons("ioredisNode() over ioredis 6", (way) => nodeOf(new Redis(optionsFor(way))));
-describeReasons("ioredisNode() over ioredis 5", (way) => nodeOf(new Redis5(optionsFor(way))));
-
-function optionsFor({ port, password, isIdle = false }: WayToServer) {
-  return { port, host: "127.0.0.1", lazyConnect: isIdle, ...(password !== undefined && { password }) };
-}
-
-function nodeOf(client: Redis | Redis5) {
-  client.on("error", () => {});
+describeReasons("ioredisNode() over ioredis 6", (way) => {
+  const client = new Redis(connectionOptions(way)).on("error", () => {});
   onTestFinished(() => client.disconnect());
   return ioredisNode(client);
-}
+});
 
 describeProcessEnd("ioredisNode()", new URL("./fixtures/lock-and-leave.ts", import.meta.url));
-describeGarbage("ioredisNode()", new URL("./fixtures/lock-pairs.ts", import.meta.url));
 
 describe("ioredisNode()", () => {
   const idle = { lazyConnect: true };

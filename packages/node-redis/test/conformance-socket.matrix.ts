@@ -1,5 +1,5 @@
 import { describeLockNode } from "@holdfast/conformance";
-import { directSubjectsOver, essentials, noOtherWay } from "@holdfast/redis-testkit/subjects";
+import { directSubjectsOver, noOtherWay } from "@holdfast/redis-testkit/subjects";
 import { type RedisServer, redisCommand, startRedisServer } from "@holdfast/testkit";
 import { afterAll } from "vitest";
 import { over6By } from "./clients.ts";
@@ -10,7 +10,6 @@ const command: RedisServer["command"] = (...args) => redisCommand(server.port, a
 afterAll(() => server.stop());
 
 describeLockNode("nodeRedisNode() by Unix socket, with a password", {
-  ...essentials,
   create: directSubjectsOver({ command }, (options) =>
     over6By({ socket: { path: server.socketPath, tls: false }, password }, options),
   ),

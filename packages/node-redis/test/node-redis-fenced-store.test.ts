@@ -4,10 +4,9 @@ import { startRedisServer } from "@holdfast/testkit";
 import { createClient, createClientPool } from "@redis/client";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { type NodeRedisClient, nodeRedisFencedStore } from "../src/index.ts";
-import { over5, over6 } from "./clients.ts";
+import { over6 } from "./clients.ts";
 
 describeFencedStore("nodeRedisFencedStore() over @redis/client 6", (port, options) => over6(port, options));
-describeFencedStore("nodeRedisFencedStore() over @redis/client 5", (port, options) => over5(port, options));
 
 describe("nodeRedisFencedStore()", () => {
   test("throws a TypeError for a value that is not a client, for a pool, and for a client with a keyPrefix", () => {

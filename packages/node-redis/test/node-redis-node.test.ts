@@ -1,51 +1,27 @@
 import { startTcpProxy } from "@holdfast/conformance/tcp-proxy";
 import { describeAdapter } from "@holdfast/redis-testkit/describe-adapter";
-import { describeGarbage } from "@holdfast/redis-testkit/describe-garbage";
 import { describeProcessEnd } from "@holdfast/redis-testkit/describe-process-end";
-import { describeReasons, type WayToServer } from "@holdfast/redis-testkit/describe-reasons";
+import { describeReasons } from "@holdfast/redis-testkit/describe-reasons";
 import { describeSecrets } from "@holdfast/redis-testkit/describe-secrets";
 import { acquireRequest } from "@holdfast/redis-testkit/requests";
 import { eventually, ignore, pass, shortMs } from "@holdfast/redis-testkit/timing";
 import { startRedisServer } from "@holdfast/testkit";
 import { createClient, createClientPool, createCluster, createSentinel } from "@redis/client";
-import {
-  createClient as createClient5,
-  createClientPool as createClientPool5,
-  createSentinel as createSentinel5,
-} from "redis-client5";
+import { createClientPool as createClientPool5, createSentinel as createSentinel5 } from "redis-client5";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { type NodeRedisClient, nodeRedisFencedStore, nodeRedisNode } from "../src/index.ts";
-import { over5, over6 } from "./clients.ts";
+import { connectionOptions, nodeOf, over5, over6 } from "./clients.ts";
 
 describeAdapter("nodeRedisNode() over @redis/client 6", (port, options) => over6(port, options));
-describeAdapter("nodeRedisNode() over @redis/client 5", (port, options) => over5(port, options));
 
 describeSecrets("nodeRedisNode() and nodeRedisFencedStore()", {
   client: createClient() as NodeRedisClient,
   node: (client, options) => nodeRedisNode(client, options),
   store: (client, options) => nodeRedisFencedStore(client, options),
 });
-describeReasons("nodeRedisNode() over @redis/client 6", (way) => nodeOf(createClient(optionsFor(way)), way));
-describeReasons("nodeRedisNode() over @redis/client 5", (way) => nodeOf(createClient5(optionsFor(way)), way));
-
-function optionsFor({ port, password }: WayToServer) {
-  return { socket: { port, host: "127.0.0.1" }, ...(password !== undefined && { password }) };
-}
-
-function nodeOf(
-  client: ReturnType<typeof createClient> | ReturnType<typeof createClient5>,
-  { isIdle = false }: WayToServer,
-) {
-  client.on("error", () => {});
-  if (!isIdle) client.connect().catch(() => {});
-  onTestFinished(() => {
-    if (client.isOpen) client.destroy();
-  });
-  return nodeRedisNode(client);
-}
+describeReasons("nodeRedisNode() over @redis/client 6", (way) => nodeOf(createClient(connectionOptions(way)), way));
 
 describeProcessEnd("nodeRedisNode()", new URL("./fixtures/lock-and-leave.ts", import.meta.url));
-describeGarbage("nodeRedisNode()", new URL("./fixtures/lock-pairs.ts", import.meta.url));
 
 describe("nodeRedisNode()", () => {
   test("has the address of the server as its name, without any password", () => {
