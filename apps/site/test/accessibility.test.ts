@@ -1,7 +1,8 @@
 import { join } from "node:path";
+import { isNightly } from "@holdfast/testkit";
 import axe from "axe-core";
 import type { BrowserContextOptions, Page } from "playwright-core";
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { desktop, phone, show, useBrowser } from "./support/site.ts";
 
 /** A page of each kind, and what a reader has done there. */
@@ -21,22 +22,26 @@ const states: Readonly<Record<string, readonly [route: string, act?: (tab: Page)
 
 const widths: Readonly<Record<string, BrowserContextOptions>> = { wide: desktop, narrow: phone };
 
+/** Nightly, every page; in `pnpm test`, the one with most parts of its own. */
+const opened = isNightly
+  ? Object.keys(widths).flatMap((width) => Object.keys(states).map((state) => [width, state] as const))
+  : [["narrow", "playground in the middle of a story"] as const];
+
 const open = useBrowser();
 
-describe.each(Object.entries(widths))("on a %s screen", (screen, width) => {
-  test.each(Object.entries(states))("%s meets WCAG 2.1 AA in light and dark", async (state, [route, act]) => {
-    // Without motion, colors change at once.
-    const tab = await (await open({ ...width, reducedMotion: "reduce" })).newPage();
-    await show(tab, route);
-    await act?.(tab);
-    const inLight = await violations(tab);
-    await keepPicture(tab, `${state}, ${screen}, light`);
-    await tab.emulateMedia({ colorScheme: "dark" });
-    await tab.locator("html.dark").waitFor();
-    const inDark = await violations(tab);
-    await keepPicture(tab, `${state}, ${screen}, dark`);
-    expect({ inLight, inDark }).toEqual({ inLight: [], inDark: [] });
-  });
+test.each(opened)("on a %s screen, %s meets WCAG 2.1 AA in light and dark", async (screen, state) => {
+  const [route, act] = states[state] ?? [`/no such state: ${state}`];
+  // Without motion, colors change at once.
+  const tab = await (await open({ ...widths[screen], reducedMotion: "reduce" })).newPage();
+  await show(tab, route);
+  await act?.(tab);
+  const inLight = await violations(tab);
+  await keepPicture(tab, `${state}, ${screen}, light`);
+  await tab.emulateMedia({ colorScheme: "dark" });
+  await tab.locator("html.dark").waitFor();
+  const inDark = await violations(tab);
+  await keepPicture(tab, `${state}, ${screen}, dark`);
+  expect({ inLight, inDark }).toEqual({ inLight: [], inDark: [] });
 });
 
 async function openFaults(tab: Page): Promise<void> {

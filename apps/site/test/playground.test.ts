@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import { runProgram } from "@holdfast/testkit";
+import { isNightly, runProgram } from "@holdfast/testkit";
 import type { Locator, Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
 import { readAddress } from "../src/playground/address.ts";
@@ -69,25 +69,28 @@ function momentOn(tab: Page): Promise<number> {
 }
 
 describe("story", () => {
-  test.each(stories)("$id ends in the browser as it says, and as in Node.js", async ({ id, end }) => {
-    const run = await runOf(`#story=${id}`);
-    const { trace } = run;
-    const tab = await openPlayground();
-    await tab.locator(`[data-story="${id}"]`).click();
-    await ready(tab);
-    await button(tab, "To the end").click();
+  test.each(stories.slice(0, isNightly ? undefined : 1))(
+    "$id ends in the browser as it says, and as in Node.js",
+    async ({ id, end }) => {
+      const run = await runOf(`#story=${id}`);
+      const { trace } = run;
+      const tab = await openPlayground();
+      await tab.locator(`[data-story="${id}"]`).click();
+      await ready(tab);
+      await button(tab, "To the end").click();
 
-    expect(await tab.locator("[data-outcome]").textContent()).toContain(outcomeOf(run));
-    const counts = momentAt(trace, trace.endedAtMs).storages.map(({ kind, lostUpdates, refusals, updates }) => {
-      return { kind, lostUpdates, refusals, updates };
-    });
-    const seen = await storagesOn(tab);
-    expect(counts).toEqual(expect.arrayContaining(seen as unknown[]));
-    expect(seen).toContainEqual(expect.objectContaining({ kind: "checks all", lostUpdates: 0 }));
-    const lost = end.losers.includes("checks nothing") ? expect.any(Number) : 0;
-    expect(seen).toContainEqual(expect.objectContaining({ kind: "checks nothing", lostUpdates: lost }));
-    expect(await momentOn(tab)).toBe(trace.endedAtMs);
-  });
+      expect(await tab.locator("[data-outcome]").textContent()).toContain(outcomeOf(run));
+      const counts = momentAt(trace, trace.endedAtMs).storages.map(({ kind, lostUpdates, refusals, updates }) => {
+        return { kind, lostUpdates, refusals, updates };
+      });
+      const seen = await storagesOn(tab);
+      expect(counts).toEqual(expect.arrayContaining(seen as unknown[]));
+      expect(seen).toContainEqual(expect.objectContaining({ kind: "checks all", lostUpdates: 0 }));
+      const lost = end.losers.includes("checks nothing") ? expect.any(Number) : 0;
+      expect(seen).toContainEqual(expect.objectContaining({ kind: "checks nothing", lostUpdates: lost }));
+      expect(await momentOn(tab)).toBe(trace.endedAtMs);
+    },
+  );
 });
 
 test("a seed shows the violations that pnpm simulate prints", async () => {
@@ -329,17 +332,20 @@ describe("fault by hand", () => {
   });
 });
 
-test.each([390, 640, 1280])("the clock can be pressed at the end of a page %d px wide", async (width) => {
-  const tab = await (await open({ viewport: { width, height: 500 } })).newPage();
-  await show(tab, "/playground");
-  await ready(tab);
-  await tab.evaluate(() => scrollTo(0, document.body.scrollHeight));
-  await tab.waitForFunction(() => {
-    const play = document.querySelector("[data-play]");
-    const { left = 0, top = 0 } = play?.getBoundingClientRect() ?? {};
-    return document.elementFromPoint(left + 8, top + 8) === play;
-  });
-});
+test.each(isNightly ? [390, 640, 1280] : [390])(
+  "the clock can be pressed at the end of a page %d px wide",
+  async (width) => {
+    const tab = await (await open({ viewport: { width, height: 500 } })).newPage();
+    await show(tab, "/playground");
+    await ready(tab);
+    await tab.evaluate(() => scrollTo(0, document.body.scrollHeight));
+    await tab.waitForFunction(() => {
+      const play = document.querySelector("[data-play]");
+      const { left = 0, top = 0 } = play?.getBoundingClientRect() ?? {};
+      return document.elementFromPoint(left + 8, top + 8) === play;
+    });
+  },
+);
 
 describe("without a mouse", () => {
   test("a story is chosen, played, stepped, and struck by a fault", async () => {
