@@ -1,9 +1,7 @@
 import type { RedisNodeOptions } from "@holdfast/redis";
 import type { ClientUnderTest } from "@holdfast/redis-testkit/adapter-tools";
-import type { WayToServer } from "@holdfast/redis-testkit/describe-reasons";
 import { createClient, createCluster, type RedisClientOptions, type TypeMapping } from "@redis/client";
 import { createClient as createClient5, createCluster as createCluster5 } from "redis-client5";
-import { onTestFinished } from "vitest";
 import { type NodeRedisClient, type NodeRedisCluster, nodeRedisFencedStore, nodeRedisNode } from "../src/index.ts";
 
 const reconnectStrategy = () => 5;
@@ -16,24 +14,6 @@ const reconnectStrategy = () => 5;
 function socketTo<Address extends object | undefined>(address: Address) {
   const socket = { ...address, reconnectStrategy };
   return Object.defineProperty(socket, "toJSON", { value: () => undefined });
-}
-
-/** The options of a client of any version for a way to a server. */
-export function connectionOptions({ port, password }: WayToServer) {
-  return { socket: { port, host: "127.0.0.1" }, ...(password !== undefined && { password }) };
-}
-
-/** Returns a node over a client of any version, which is closed when the test ends. */
-export function nodeOf(
-  client: ReturnType<typeof createClient> | ReturnType<typeof createClient5>,
-  { isIdle = false }: WayToServer,
-) {
-  client.on("error", () => {});
-  if (!isIdle) client.connect().catch(() => {});
-  onTestFinished(() => {
-    if (client.isOpen) client.destroy();
-  });
-  return nodeRedisNode(client);
 }
 
 /** Creates a client of @redis/client 6 and its node. */

@@ -10,7 +10,8 @@ import { createClient, createClientPool, createCluster, createSentinel } from "@
 import { createClientPool as createClientPool5, createSentinel as createSentinel5 } from "redis-client5";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { type NodeRedisClient, nodeRedisFencedStore, nodeRedisNode } from "../src/index.ts";
-import { connectionOptions, nodeOf, over5, over6 } from "./clients.ts";
+import { over5, over6 } from "./clients.ts";
+import { connectionOptions, nodeOf } from "./ways-to-server.ts";
 
 describeAdapter("nodeRedisNode() over @redis/client 6", (port, options) => over6(port, options));
 

@@ -6,7 +6,8 @@ import { describeReasons } from "@holdfast/redis-testkit/describe-reasons";
 import { startRedisCluster } from "@holdfast/testkit";
 import { createClient as createClient5 } from "redis-client5";
 import { afterAll } from "vitest";
-import { connectionOptions, nodeOf, over5, overCluster5 } from "./clients.ts";
+import { over5, overCluster5 } from "./clients.ts";
+import { connectionOptions, nodeOf } from "./ways-to-server.ts";
 
 const cluster = await startRedisCluster(3);
 afterAll(() => cluster.stop());

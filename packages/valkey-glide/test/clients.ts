@@ -51,7 +51,10 @@ async function retried<Client>(create: () => Promise<Client>): Promise<Client> {
   }
 }
 
-/** Polls the id of the connection, as the library does not report reconnections. */
+/**
+ * Polls the id of the connection, as the library does not report reconnections: from when a test asks about it, because
+ * polling costs more than most tests.
+ */
 function underTest(
   connected: Promise<GlideClient | GlideClusterClient>,
   client: ValkeyGlideClient,
@@ -75,12 +78,16 @@ function underTest(
       await new Promise((resolve) => setTimeout(resolve, 5));
     }
   };
-  void look();
+  let looking: Promise<void> | undefined;
   return {
     node,
     openStore: (options) => valkeyGlideFencedStore(client, options),
-    isReady: () => isReady,
+    isReady() {
+      looking ??= look();
+      return isReady;
+    },
     onReady(listener) {
+      looking ??= look();
       onReady = listener;
     },
     flood: (payload) => void connected.then((client) => client.set("flood", payload)).catch(() => {}),
