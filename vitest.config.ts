@@ -60,7 +60,11 @@ const own: Readonly<Record<string, UserWorkspaceConfig>> = {
   "apps/simulate": simulations,
   "apps/site": site,
   "packages/core": { test: { setupFiles: [seededRandom, join(root, "packages/core/test/support/own-modules.ts")] } },
-  "packages/cli": { ...overPg, test: { globalSetup: join(root, "packages/cli/test/support/bundle.ts") } },
+  "packages/cli": {
+    ...overPg,
+    // Like a process whose output is no terminal.
+    test: { globalSetup: join(root, "packages/cli/test/support/bundle.ts"), env: { NO_COLOR: "1" } },
+  },
   "packages/docs-testkit": overPg,
   "packages/etcd": inMemory,
   "packages/memory": seeded,

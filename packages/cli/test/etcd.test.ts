@@ -40,10 +40,12 @@ test("run: locks over etcd, and inspect, list and release show and free the lock
 test("lead: elects a leader over etcd, and the next one when an operator releases the lock or it is killed", async () => {
   const env = { HOLDFAST_NODES: etcdUrl(server) };
   const command = ["--", "sh", "-c", 'echo "up $HOLDFAST_FENCE $HOLDFAST_OWNER $$"; exec sleep 600'];
-  const lead = (label: string) => startCli(["lead", "scheduler", "--ttl", "3s", "--label", label, ...command], { env });
+  const args = ["lead", "scheduler", "--ttl", "3s", "--verbose"];
+  const lead = (label: string) => startCli([...args, "--label", label, ...command], { env });
   const first = lead("alice");
   await first.prints("\n");
   const second = lead("bob");
+  await expect.poll(() => second.err()).toContain("waiting for scheduler: another owner holds it");
   const [, fence = "", owner = ""] = first.out().split(/\s/);
   expect(await runCli(["release", "scheduler", "--owner", owner, "--yes"], { env })).toMatchObject({ code: 0 });
   await second.prints("\n");

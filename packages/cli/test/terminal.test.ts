@@ -6,6 +6,7 @@ import {
   killLater,
   packageFolder,
   runCli,
+  runProcess,
   shellWords,
   start,
   startAtTerminal,
@@ -63,8 +64,8 @@ test("completion: prints a script for zsh if that is the shell", async () => {
 test("colours are used at a terminal or with FORCE_COLOR, and not with NO_COLOR or in a pipe", async () => {
   const atTerminal = await startAtTerminal(["inspect", "colour"], { env: servers.env }).ended;
   const refused = await startAtTerminal(["inspect", "colour"], { env: { ...servers.env, NO_COLOR: "1" } }).ended;
-  const piped = await runCli(["inspect", "colour"], { env: { ...servers.env, CI: "true" } });
-  const forced = await runCli(["inspect", "colour"], { env: { ...servers.env, FORCE_COLOR: "1" } });
+  const piped = await runProcess(["inspect", "colour"], { env: { ...servers.env, CI: "true" } });
+  const forced = await runProcess(["inspect", "colour"], { env: { ...servers.env, FORCE_COLOR: "1" } });
   expect(atTerminal.out).toContain(escapeCode);
   expect(refused.out).toContain("colour is free");
   expect(refused.out + piped.out).not.toContain(escapeCode);

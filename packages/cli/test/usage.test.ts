@@ -8,7 +8,7 @@ import { readServerOptions, type ServerArguments } from "../src/options/server-o
 import type { RedisAddress } from "../src/servers/redis/redis-address.ts";
 import { redisKind } from "../src/servers/redis/redis-kind.ts";
 import { folderWith } from "./support/folder.ts";
-import { runCli } from "./support/program.ts";
+import { runCli, runProcess } from "./support/program.ts";
 
 const secret = "s3cret@/%";
 const nothing = {} as ServerArguments;
@@ -103,7 +103,7 @@ test.each([
 });
 
 test("holdfast reports a usage error in one line with 64, and shows no password of a misplaced address", async () => {
-  const outcome = await runCli(["inspect", "x", "redis://:s3cret@127.0.0.1", "--memory"]);
+  const outcome = await runProcess(["inspect", "x", "redis://:s3cret@127.0.0.1", "--memory"]);
   const err = "holdfast: Unknown argument: redis://…@127.0.0.1; see holdfast --help\n";
   expect(outcome).toEqual({ code: 64, out: "", err });
 });

@@ -5,6 +5,7 @@ import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, expect } from "vitest";
 import { folderWith } from "./folder.ts";
+import { canRunHere, runHere } from "./here.ts";
 // Before any server stops: after a socket is removed, Node 20.20 does not follow the next symbolic link to a module.
 import "yargs";
 
@@ -75,10 +76,9 @@ export function isAlive(pid: number): boolean {
 
 /** Starts any program, without the variables of this process that concern `holdfast`. */
 export function start(command: string, args: readonly string[], options: StartOptions = {}): Started {
-  const { PATH = "", HOME = "" } = process.env;
   const child = spawn(command, [...args], {
     cwd: options.cwd ?? usualFolder,
-    env: { PATH, HOME, TERM: "xterm", ...options.env },
+    env: environmentOf(options),
     stdio: options.stdio ?? "pipe",
   });
   started.add(child);
@@ -108,14 +108,26 @@ export function start(command: string, args: readonly string[], options: StartOp
   };
 }
 
+const { PATH = "", HOME = "" } = process.env;
+
+function environmentOf({ env }: StartOptions): Record<string, string> {
+  return { PATH, HOME, TERM: "xterm", ...env };
+}
+
 /** Starts `holdfast`. */
 export function startCli(args: readonly string[], options?: StartOptions): Started {
   return start(process.execPath, [program, ...args], options);
 }
 
-/** Runs `holdfast` to its end, with empty standard input. */
-export async function runCli(args: readonly string[], options?: StartOptions): Promise<Outcome> {
-  const cli = options?.isAlone
+/** Runs `holdfast` to its end, with empty standard input: in this process, if the command only prints. */
+export async function runCli(args: readonly string[], options: StartOptions = {}): Promise<Outcome> {
+  if (canRunHere(args) && !options.isAlone) return runHere(args, environmentOf(options), options.cwd ?? usualFolder);
+  return runProcess(args, options);
+}
+
+/** Runs `holdfast` in a process to its end, with empty standard input. */
+export async function runProcess(args: readonly string[], options: StartOptions = {}): Promise<Outcome> {
+  const cli = options.isAlone
     ? start(process.execPath, [await copyOfProgram(), ...args], options)
     : startCli(args, options);
   cli.process.stdin?.end();
