@@ -1,5 +1,5 @@
 import { memoryNode } from "@holdfast/memory";
-import { differenceInHistory, fuzzSeed } from "@holdfast/testkit";
+import { differenceInHistory, fuzzSeed, isNightly } from "@holdfast/testkit";
 import { startEtcdServer } from "@holdfast/testkit/etcd-server";
 import { afterAll, expect, test, vi } from "vitest";
 import { interceptRequests, type Sent } from "./interception.ts";
@@ -11,7 +11,7 @@ afterAll(() => server.stop());
 test("etcdNode() replies as memoryNode() does in random histories of exclusive and shared requests", {
   timeout: 120_000,
 }, async () => {
-  for (let history = 0; history < 25; history++) {
+  for (let history = 0; history < (isNightly ? 25 : 8); history++) {
     const seed = fuzzSeed + history;
     const own = node({ endpoints: server.url });
     expect(await differenceInHistory(own, memoryNode(), seed, 40), `seed ${seed}`).toBeUndefined();
@@ -21,7 +21,7 @@ test("etcdNode() replies as memoryNode() does in random histories of exclusive a
 test("etcdNode() replies as memoryNode() does in random histories in which the floor rises", {
   timeout: 120_000,
 }, async () => {
-  for (let history = 0; history < 10; history++) {
+  for (let history = 0; history < (isNightly ? 10 : 4); history++) {
     const seed = fuzzSeed + 1_000 * history;
     const [own, reference] = [node({ endpoints: server.url }), memoryNode()];
     for (let part = 0; part < 6; part++) {

@@ -1,8 +1,9 @@
 import { Redlock } from "@holdfast/core";
 import { memoryNode } from "@holdfast/memory";
+import { isNightly } from "@holdfast/testkit";
 import { expect, it } from "vitest";
 
-it("acquire(), tryAcquire(), extend() and release() leave nothing behind after a million calls", async () => {
+it("acquire(), tryAcquire(), extend() and release() leave nothing behind after very many calls", async () => {
   const timers = new Set<object>();
   const clock = {
     monotonicMs: () => performance.now(),
@@ -27,7 +28,7 @@ it("acquire(), tryAcquire(), extend() and release() leave nothing behind after a
   const node = memoryNode();
   // With such a low limit, a leaked waiter would cause a later call to be refused.
   const redlock = new Redlock([node], { clock, signal, maxWaiters: 10 });
-  const rounds = 250_000;
+  const rounds = isNightly ? 250_000 : 25_000;
   const names = ["a", "b", "c", "d", "e"];
 
   // Two workers for each name, so that calls have to wait. Each round: acquire, fail to acquire, extend, release.
@@ -43,7 +44,7 @@ it("acquire(), tryAcquire(), extend() and release() leave nothing behind after a
   };
   await Promise.all([...names, ...names].map(work));
 
-  expect(operations).toBe(1_000_000);
+  expect(operations).toBe(4 * rounds);
   expect(timers.size).toBe(0);
   expect(listeners).toBe(0);
   expect(listenersMax).toBe(1);

@@ -1,5 +1,4 @@
-import { describeLockNode, essentialTests } from "@holdfast/conformance";
-import { isNightly } from "@holdfast/testkit";
+import { describeLockNode } from "@holdfast/conformance";
 import { startEtcdCluster } from "@holdfast/testkit/etcd-server";
 import { afterAll } from "vitest";
 import { limits, subjectsOver } from "./subjects.ts";
@@ -8,7 +7,6 @@ const cluster = await startEtcdCluster(3);
 afterAll(() => cluster.stop());
 
 describeLockNode("etcdNode() over a cluster of three", {
-  ...(isNightly ? {} : { only: essentialTests }),
   create: subjectsOver(cluster.servers.map(({ port }) => port)),
   cannot: limits,
 });
