@@ -1,9 +1,11 @@
 import { afterAll, beforeAll, describe, test } from "vitest";
+import { mistakeBehind } from "./mistake.ts";
 import { offersOf } from "./offers.ts";
-import { type Result, writeReport } from "./report.ts";
+import { writeReport } from "./report.ts";
 import { hangGuardMs, parseOptions, type Settings } from "./settings.ts";
 import type { DescribeLockNodeOptions } from "./subject.ts";
 import { type Proof, proofOf, type Topic, topicsFor } from "./topics.ts";
+import { assertNoneFailed, type Result } from "./verdict.ts";
 
 /**
  * Registers the conformance tests for a lock node. Call it at the top level of a vitest file.
@@ -37,12 +39,20 @@ export function describeLockNode(name: string, options: DescribeLockNodeOptions)
     const offers = await offersOf(settings);
     const topics = topicsFor(offers, settings);
     const all = topicsFor(offers, { ...settings, only: undefined });
+    const results: { title: string; results: readonly Result[] }[] = [];
+    // Registered first, so that it runs last: it prevents later hooks if it fails.
+    afterAll(() => {
+      assertNoneFailed(
+        name,
+        results.flatMap((topic) => topic.results),
+      );
+    });
     // Registered here, so that it runs before the tests of all topics.
     const begun = topics.map((topic) => ({
       ...topic,
       proofs: topic.proofs.map((proof) => begunEarly(proof, settings)),
     }));
-    const results = begun.map((topic) => ({ title: topic.title, results: registerTopic(topic, settings) }));
+    for (const topic of begun) results.push({ title: topic.title, results: registerTopic(topic, settings) });
     afterAll(() => settings.processes.close());
     const unselected = countOf(all) - countOf(topics);
     afterAll(() => writeReport({ name, offers, settings, topics: results, unselected }));
@@ -89,15 +99,19 @@ function begunEarly(proof: Proof, settings: Settings): Proof {
 /** Registers one test. Its result is the runner's, which counts a timeout or a failed clean-up as a failure. */
 function registerProof({ statement, prepare }: Proof, settings: Settings): Result {
   let state = (): string | undefined => undefined;
+  let mistake: string | undefined;
   test(
     statement,
     async ({ task, onTestFinished }) => {
       state = () => task.result?.state;
       const prove = await prepare(settings, onTestFinished);
-      await prove();
+      await prove().catch((error) => {
+        mistake = mistakeBehind(error);
+        throw error;
+      });
     },
     hangGuardMs(settings),
   );
   const outcomes: Readonly<Record<string, ReturnType<Result["outcome"]>>> = { pass: "passed", fail: "failed" };
-  return { statement, outcome: () => outcomes[state() ?? ""] ?? "not run" };
+  return { statement, outcome: () => outcomes[state() ?? ""] ?? "not run", mistake: () => mistake };
 }

@@ -18,8 +18,17 @@ export function callSiteOf(called: (...given: never[]) => unknown): CallSite {
   };
 }
 
-/** Errors whose message already names the mistake. */
-const explained = new WeakSet<Error>();
+/** The likely mistakes that messages already name, by error. */
+const mistakes = new WeakMap<object, string>();
+
+/**
+ * Returns the likely mistake behind a failure. If none is known, the message of a rejection or of a malformed reply says
+ * what is wrong; that of another failure says only which values differ, so the result is undefined.
+ */
+export function mistakeBehind(failure: unknown): string | undefined {
+  if (!(failure instanceof Error)) return String(failure);
+  return mistakes.get(failure) ?? (failure.name === "AssertionError" ? undefined : failure.message.split("\n", 1)[0]);
+}
 
 /**
  * Returns an error that points at the call, not at the helper that checked the reply.
@@ -28,7 +37,7 @@ const explained = new WeakSet<Error>();
  */
 export function errorAt({ frames }: CallSite, message: string, mistake?: string): Error {
   const error = withFrames(new Error(mistake === undefined ? message : `${mistake}: ${message}`), frames);
-  if (mistake !== undefined) explained.add(error);
+  if (mistake !== undefined) mistakes.set(error, mistake);
   return error;
 }
 
@@ -42,8 +51,10 @@ export function rejectionAt({ frames }: CallSite, message: string, cause: unknow
 
 /** Puts the likely mistake before the error's message, unless a rejection or the test already says what is wrong. */
 export function withMistake(error: unknown, mistake: string | undefined): unknown {
-  if (mistake === undefined || !(error instanceof Error) || error.cause !== undefined || explained.has(error))
+  if (mistake === undefined || !(error instanceof Error) || error.cause !== undefined || mistakes.has(error)) {
     return error;
+  }
+  mistakes.set(error, mistake);
   const { message } = error;
   error.message = `${mistake}: ${message}`;
   // Node.js copies the message into the stack when it creates the error.

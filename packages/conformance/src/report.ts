@@ -4,12 +4,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Settings } from "./settings.ts";
 import type { Offers } from "./topics.ts";
-
-/** The result of one fact. */
-export interface Result {
-  readonly statement: string;
-  readonly outcome: () => "passed" | "failed" | "not run";
-}
+import { mistakesText, type Result } from "./verdict.ts";
 
 /** The contents of a report. */
 export interface Findings {
@@ -35,9 +30,12 @@ function reportOf({ name, offers, settings, topics, unselected }: Findings): str
   const isWhole = unselected === 0;
   const verdict = !isPassed(results) ? "**Not passed**" : isWhole ? "Passed" : "**Not the whole suite**";
   const leftOut = isWhole ? "" : ` ${unselected} more were left out.`;
+  const open = results.filter(({ outcome }) => outcome() !== "passed");
   const parts = [
     `### Conformance of ${name}`,
     `${verdict}: ${countOf(results)} facts, by \`@holdfast/conformance\` ${suiteVersion()}.${leftOut}`,
+    mistakesText(results),
+    open.length > 0 ? `Not passed:\n\n${open.map(openLine).join("\n")}` : undefined,
     table(
       ["topic", "facts", "result"],
       topics.map((topic) => [
@@ -48,11 +46,12 @@ function reportOf({ name, offers, settings, topics, unselected }: Findings): str
     ),
     table(["capability", ""], capabilities(offers, settings)),
   ];
-  const open = results.filter(({ outcome }) => outcome() !== "passed");
-  if (open.length > 0) {
-    parts.push("Not passed:", open.map(({ statement, outcome }) => `- ${statement} (${outcome()})`).join("\n"));
-  }
-  return `${parts.join("\n\n")}\n`;
+  return `${parts.filter(Boolean).join("\n\n")}\n`;
+}
+
+/** Returns the line of a fact that has not passed. */
+function openLine({ statement, outcome, mistake }: Result): string {
+  return [`- ${statement} (${outcome()})`, outcome() === "failed" ? mistake() : undefined].filter(Boolean).join(": ");
 }
 
 function capabilities(offers: Offers, settings: Findings["settings"]): readonly (readonly string[])[] {

@@ -23,7 +23,7 @@ test(
       }
       await cp(inPackages("ioredis/test/fixtures/my-node.ts"), join(folder, "my-node.ts"));
       // Other tests run the rest of the suite, and all broken nodes.
-      const results = await runVitest(folder, {}, /^(?!.*caught by).*(acquire|release)\(\)|caught by "release/);
+      const { results } = await runVitest(folder, {}, /^(?!.*caught by).*(acquire|release)\(\)|caught by "release/);
       expect(results.filter(({ status }) => status === "failed")).toEqual([]);
       expect(results.filter(({ status }) => status === "passed").length).toBeGreaterThan(80);
     } finally {

@@ -9,6 +9,7 @@ import { childTimeoutMs, type Result, runVitest } from "./vitest-child.ts";
 
 describe("describeLockNode()", () => {
   let results: readonly Result[];
+  let output: string;
   const reports = new Map<string, string>();
   const titles = (node: string, status: Result["status"]): string[] =>
     results.filter((result) => result.ancestorTitles[0] === node && result.status === status).map(({ title }) => title);
@@ -19,7 +20,7 @@ describe("describeLockNode()", () => {
     const folder = await mkdtemp(join(tmpdir(), "holdfast-reports-"));
     try {
       const suites = fileURLToPath(new URL("./child", import.meta.url));
-      results = await runVitest(suites, { HOLDFAST_CONFORMANCE_REPORT: folder });
+      ({ results, output } = await runVitest(suites, { HOLDFAST_CONFORMANCE_REPORT: folder }));
       for (const file of await readdir(folder)) reports.set(file, await readFile(join(folder, file), "utf8"));
     } finally {
       await rm(folder, { recursive: true });
@@ -64,7 +65,22 @@ describe("describeLockNode()", () => {
     expect(failed).not.toEqual([]);
     expect(report).toContain("**Not passed**: ");
     expect(report).toMatch(/^\| release \| \d+ of \d+ \| \*\*not passed\*\* \|$/m);
-    expect(report.match(/^- .* \(failed\)$/gm)?.sort()).toEqual(failed.map((title) => `- ${title} (failed)`).sort());
+    const listed = report.match(/^- .* \(failed\)/gm)?.sort();
+    expect(listed).toEqual(failed.map((title) => `- ${title} (failed)`).sort());
     expect(report).toContain("| outages and connections | not tested: it lives in this process |");
+  });
+
+  test("leads with the likely mistake of a broken node, in the report and in the output", () => {
+    const mistake = "released is always true, or a second release is an error";
+    const [, , lead] = reportOn(wrongNode.name).split("\n\n");
+    expect(lead).toMatch(/^The likely mistake/);
+    expect(reportOn(wrongNode.name)).toContain(`1. ${mistake} (`);
+    const failures = output.slice(output.search(/^.*Failed Suites 1/m));
+    const [, first] = failures.split(/^ FAIL {2}/m);
+    expect(first).toMatch(
+      /^.* > a node that returns \| released\nError: a node that returns \| released failed \d+ of \d+/,
+    );
+    expect(first).toContain(`\n1. ${mistake} (`);
+    expect(first).not.toContain("❯");
   });
 });

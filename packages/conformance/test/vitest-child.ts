@@ -19,18 +19,25 @@ export interface Result {
   readonly status: "passed" | "failed" | "skipped";
 }
 
-/** Runs the tests of a folder, or those whose names match, in a separate vitest, and returns all results. */
-export async function runVitest(
-  folder: string,
-  env: NodeJS.ProcessEnv = {},
-  names?: RegExp,
-): Promise<readonly Result[]> {
+/** What a run has left. */
+export interface Run {
+  readonly results: readonly Result[];
+  /** What a user sees, without colours. */
+  readonly output: string;
+}
+
+/** Runs the tests of a folder, or those whose names match, in a separate vitest. */
+export async function runVitest(folder: string, env: NodeJS.ProcessEnv = {}, names?: RegExp): Promise<Run> {
   const reportFolder = await mkdtemp(join(tmpdir(), "holdfast-conformance-"));
   try {
     const report = join(reportFolder, "report.json");
     const options = ["--root", folder, "--config", config, ...(names ? ["--testNamePattern", names.source] : [])];
-    const command = [vitest, "run", ...options, "--reporter", "json", "--outputFile", report];
-    const child = spawn(process.execPath, command, { timeout: childTimeoutMs, env: { ...process.env, ...env } });
+    const reporters = ["--reporter", "default", "--reporter", "json"];
+    const command = [vitest, "run", ...options, ...reporters, `--outputFile.json=${report}`];
+    const child = spawn(process.execPath, command, {
+      timeout: childTimeoutMs,
+      env: { ...process.env, NO_COLOR: "1", ...env },
+    });
     let output = "";
     for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk) => (output += chunk));
     await once(child, "close");
@@ -38,7 +45,7 @@ export async function runVitest(
       throw new Error(`vitest left no report of its run in ${folder}, but said: ${output}`, { cause });
     });
     const { testResults } = JSON.parse(text) as { testResults: { assertionResults: Result[] }[] };
-    return testResults.flatMap(({ assertionResults }) => assertionResults);
+    return { results: testResults.flatMap(({ assertionResults }) => assertionResults), output };
   } finally {
     await rm(reportFolder, { recursive: true });
   }
