@@ -12,6 +12,7 @@ export type MakeUserClient = (port: number, database: number) => ClientUnderTest
 const permissions = await documentedPermissions();
 /** What tools that heal and replace servers need besides. */
 const forOperators = ["+scan", "+strlen", "+info"];
+const forOperatorsOfCluster = ["+cluster|getkeysinslot", "+cluster|countkeysinslot", "+strlen", "+info"];
 const forSharing = permissions.slice(permissions.indexOf("+zscore"));
 const forExclusive = permissions.filter((permission) => !forSharing.includes(permission));
 const forWaitingLists = forExclusive.filter((permission) => permission.startsWith("+z"));
@@ -145,8 +146,9 @@ export type MakeClusterUserClient = (ports: readonly number[]) => ClientUnderTes
 
 /** Registers the test that the permissions documented for a cluster suffice for an adapter. */
 export function describeClusterAccess(name: string, cluster: RedisCluster, makeClient: MakeClusterUserClient): void {
-  test(`${name}: the permissions documented for a cluster suffice`, { timeout: 30_000 }, async () => {
-    for (const server of cluster.servers) await allow(server, [...permissions, "+cluster|slots", "+cluster|info"]);
+  test(`${name}: the permissions documented for a cluster suffice`, { timeout: 60_000 }, async () => {
+    const forCluster = [...permissions, "+cluster|slots", "+cluster|info"];
+    for (const server of cluster.servers) await allow(server, forCluster);
     const client = makeClient(cluster.servers.map(({ port }) => port));
     onTestFinished(async () => {
       await client.node.close();
@@ -161,6 +163,12 @@ export function describeClusterAccess(name: string, cluster: RedisCluster, makeC
       expect(await client.node.release(request)).toEqual({ released: true });
       await eventually(() => expect(heard).toEqual([resource]));
     }
+    for (const server of cluster.servers) await allow(server, [...forCluster, ...forOperatorsOfCluster]);
+    const { raiseFloor, scan, acquire } = client.node as Required<RedisNode>;
+    await acquire(acquireRequest("bob", { resources: ["e"] }));
+    await acquire(acquireRequest("carol", { resources: ["f"], shared: true }));
+    expect(await raiseFloor({ floor: 7, epoch: 0, timeoutMs: longMs })).toEqual({ floor: 7, epoch: 0 });
+    expect(await scanAll(scan)).toMatchObject({ highest: 7, claims: [{}, {}] });
   });
 }
 

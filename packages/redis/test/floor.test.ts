@@ -10,7 +10,7 @@ import { acquireRequest, extendRequest, longMs, releaseRequest } from "@holdfast
 import { eventually } from "@holdfast/redis-testkit/timing";
 import { startRedisCluster, startRedisServer } from "@holdfast/testkit";
 import { Cluster, Redis } from "ioredis";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { clusterSlot, lockNames, redisNode } from "../src/index.ts";
 import { fenceKey } from "../src/keys.ts";
 import { connectionOver, startBench } from "./connection.ts";
@@ -244,6 +244,25 @@ describe("raiseFloor()", () => {
     await expect(raiseFloor({ floor: 1, epoch: 0, timeoutMs: 1 })).rejects.toThrow("timed out");
     await expect(scan({ timeoutMs: 1 })).rejects.toThrow("timed out");
   });
+});
+
+test("raiseFloor() ends after timeoutMs as a whole, and sends nothing more", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setImmediate", "clearImmediate", "performance"] });
+  onTestFinished(() => void vi.useRealTimers());
+  let sent = 0;
+  const { raiseFloor } = redisNode({
+    ...connectionOver(client),
+    isReady: () => true,
+    async runScript(_, __, call) {
+      sent += 1;
+      await new Promise((resolve) => setTimeout(resolve, 1_000));
+      return [call.keysAndArguments()[call.keyCount], "0".repeat(40), 1_024, "1", "1", "0"];
+    },
+  }) as FloorNode;
+  const rejected = expect(raiseFloor({ floor: 1, epoch: 0, timeoutMs: 4_500 })).rejects.toThrow("timed out");
+  await vi.advanceTimersByTimeAsync(9_000);
+  await rejected;
+  expect(sent).toBe(5);
 });
 
 describe("an error of raiseFloor() or scan()", () => {
@@ -655,24 +674,30 @@ describe("scan()", () => {
   });
 });
 
+/** Starts a cluster of two shards, with a node over it. */
+async function clustered() {
+  const shards = await startRedisCluster(2);
+  const cluster = new Cluster(shards.servers.map(({ port }) => ({ host: "127.0.0.1", port })));
+  onTestFinished(async () => {
+    cluster.disconnect();
+    await shards.stop();
+  });
+  const it = redisNode(
+    {
+      name: "a cluster",
+      isCluster: true,
+      isReady: () => cluster.status === "ready",
+      runScript: (command, script, call) => cluster.call(command, script, call.keyCount, ...call.keysAndArguments()),
+    },
+    { verifyServer: false },
+  ) as FloorNode;
+  await eventually(() => expect(cluster.status).toBe("ready"));
+  return { shards, cluster, it };
+}
+
 describe("on a Redis Cluster", { timeout: 120_000 }, () => {
   test("raiseFloor() raises the counters of every shard, and scan() finds all counters and claims", async () => {
-    const shards = await startRedisCluster(2);
-    const cluster = new Cluster(shards.servers.map(({ port }) => ({ host: "127.0.0.1", port })));
-    onTestFinished(async () => {
-      cluster.disconnect();
-      await shards.stop();
-    });
-    const it = redisNode(
-      {
-        name: "a cluster",
-        isCluster: true,
-        isReady: () => cluster.status === "ready",
-        runScript: (command, script, call) => cluster.call(command, script, call.keyCount, ...call.keysAndArguments()),
-      },
-      { verifyServer: false },
-    ) as FloorNode;
-    await eventually(() => expect(cluster.status).toBe("ready"));
+    const { shards, it } = await clustered();
     const keysOn = () => Promise.all(shards.servers.map(({ command }) => command("DBSIZE")));
 
     const owners = Array.from({ length: 20 }, (_, index) => `owner ${String(index).padStart(2, "0")}`);
@@ -703,5 +728,31 @@ describe("on a Redis Cluster", { timeout: 120_000 }, () => {
     for (const cursor of ["keys 16384", "keys 99999", "counters 16384", `keys 5@${"0".repeat(40)}`, "keys 0@"]) {
       await expect(it.scan({ cursor, timeoutMs: longMs })).rejects.toThrow(RangeError);
     }
+  });
+
+  test("scan() rejects where a slot has too many keys to be read at once", async () => {
+    const { cluster, it } = await clustered();
+    const fill = "for i = 1, 100001 do redis.call('SET', KEYS[1] .. i, '') end";
+    await cluster.eval(fill, 1, "{full}");
+    const cursor = `keys ${clusterSlot("full")}`;
+    await expect(it.scan({ cursor, timeoutMs: longMs })).rejects.toThrow(
+      /^ERR slot \d+ has 100001 keys, and a scan reads at most 100000 of a slot: keep the data of other programs/,
+    );
+    await cluster.del("{full}1");
+    expect(await it.scan({ cursor, timeoutMs: longMs })).toMatchObject({ claims: [] });
+  });
+
+  test("raiseFloor() sends the calls of 1024 counters at once, and leaves no timer when one of them fails", async () => {
+    const timers = () => process.getActiveResourcesInfo().filter((name) => name === "Timeout").length;
+    const before = timers();
+    let sent = 0;
+    const { raiseFloor } = redisNode({
+      ...connectionOver(client),
+      isCluster: true,
+      runScript: () => (++sent === 1_000 ? Promise.reject(new Error("refused")) : new Promise(() => {})),
+    }) as FloorNode;
+    await expect(raiseFloor({ floor: 1, epoch: 0, timeoutMs: longMs })).rejects.toThrow("refused");
+    expect(sent).toBe(1_024);
+    expect(timers()).toBe(before);
   });
 });

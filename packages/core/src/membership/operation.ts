@@ -255,6 +255,7 @@ export class Operation {
       try {
         const timeoutMs = this.#timeoutMs;
         const timeout = new NodeTimeoutError(timeoutMs);
+        timeout.message += " (nodeTimeoutMs)";
         return read(await this.#within(timeoutMs, () => send(timeoutMs) as Promise<T>, timeout));
       } catch (error) {
         this.#signal?.throwIfAborted();

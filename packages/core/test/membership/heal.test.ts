@@ -70,7 +70,7 @@ describe("heal()", () => {
     const failure = clock.until(heal(nodes, "e", { ...quick, clock }));
     await expect(failure).rejects.toMatchObject({ code: "MEMBERSHIP" });
     await expect(failure).rejects.toThrow(
-      "could not read the counters to heal e: 2 of 4 other nodes did, 3 needed; a failed: down; b failed: timed out after 50 ms",
+      "could not read the counters to heal e: 2 of 4 other nodes did, 3 needed; a failed: down; b failed: timed out after 50 ms (nodeTimeoutMs)",
     );
     expect(before).toBeGreaterThan(0);
     expect(clock.pendingTimers).toBe(0);

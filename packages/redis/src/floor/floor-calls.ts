@@ -5,15 +5,18 @@ import type { RedisConnection, ScriptCall } from "../connection.ts";
 import { within } from "../deadline.ts";
 import { encodeCommand } from "../encoding.ts";
 import { floorScript } from "../generated/floor-script.ts";
-import { fenceKey, reservationOf, slotCount, tagOfSlot } from "../keys.ts";
+import { fenceKey, reservationOf, slotCount } from "../keys.ts";
 import { integerOf, isCount, nonsense, textOf } from "../replies.ts";
 import { callScript } from "../script.ts";
 
-/** How many counters a call reads or raises. It takes a server about a millisecond. */
-const countersInCall = 1_024;
+/**
+ * How many counters are read or raised at once: in one call, which takes a server about a millisecond, or on a cluster in
+ * as many calls.
+ */
+const countersAtOnce = 1_024;
 
-/** How many calls are in flight at once on a cluster, where each has one slot. */
-const callsAtOnce = 64;
+/** In how many slots of a cluster to look for claims at once. */
+const slotsAtOnce = 64;
 
 /** What the fence counters of a call have in common. */
 type Counters = ReturnType<typeof readCounters>;
@@ -37,17 +40,12 @@ export function floorCalls(
   /** Raises the counters of some slots: in one call, unless the server takes only keys of one slot. */
   const raise = async (from: number, to: number, request: FloorRequest): Promise<readonly Counters[]> => {
     const args = ["raise", String(request.floor), String(request.epoch)];
-    const raiseCall = async (slot: number, end: number): Promise<Counters> => {
-      const keys = range(slot, end).map((each) => fenceKey(prefix, each));
-      return readCounters(await run(keys, args, request.timeoutMs), slot);
-    };
-    if (!isCluster) return [await raiseCall(from, to)];
-    const all: Counters[] = [];
-    for (let slot = from; slot < to; slot += callsAtOnce) {
-      const calls = range(slot, Math.min(slot + callsAtOnce, to)).map((each) => raiseCall(each, each + 1));
-      all.push(...(await Promise.all(calls)));
-    }
-    return all;
+    const keys = range(from, to).map((slot) => fenceKey(prefix, slot));
+    const keysOfCalls = isCluster ? keys.map((key) => [key]) : [keys];
+    const calls = keysOfCalls.map(async (keysOfCall, index) =>
+      readCounters(await run(keysOfCall, args, request.timeoutMs), from + index),
+    );
+    return within(request.timeoutMs, Promise.all(calls));
   };
 
   /** Rejects if a server has restarted since its calls: it may have forgotten the counters raised before. */
@@ -73,11 +71,11 @@ export function floorCalls(
       const isLock = (resource: string) => reservationOf(prefix + resource) === undefined;
       return { resources: (resources as string[]).filter(isLock), next };
     };
-    if (!isCluster) return findCall([], position, "");
+    if (!isCluster) return within(timeoutMs, findCall([], position, ""));
     const from = Number(position);
-    const to = Math.min(from + callsAtOnce, slotCount);
-    const calls = range(from, to).map((slot) => findCall([`{${tagOfSlot(slot)}}`], "0", String(slot)));
-    const resources = (await Promise.all(calls)).flatMap((found) => found.resources);
+    const to = Math.min(from + slotsAtOnce, slotCount);
+    const calls = range(from, to).map((slot) => findCall([fenceKey(prefix, slot)], "0", String(slot)));
+    const resources = (await within(timeoutMs, Promise.all(calls))).flatMap((found) => found.resources);
     return { resources, next: to === slotCount ? "0" : String(to) };
   };
 
@@ -92,9 +90,11 @@ export function floorCalls(
     async raiseFloor(request) {
       assertFloor(request);
       const isRead = request.floor === 0 && request.epoch === 0;
+      const endMs = performance.now() + request.timeoutMs;
       const all: Counters[] = [];
-      for (let slot = 0; slot < slotCount; slot += countersInCall) {
-        const portion = await raise(slot, slot + countersInCall, request);
+      for (let slot = 0; slot < slotCount; slot += countersAtOnce) {
+        const timeoutMs = endMs - performance.now();
+        const portion = await raise(slot, slot + countersAtOnce, { ...request, timeoutMs });
         all.push(...portion);
         // Reading ends here: there is neither a floor nor an epoch.
         if (isRead && portion.some(({ lowest, epoch }) => lowest === 0 && epoch === 0)) break;
@@ -111,7 +111,7 @@ export function floorCalls(
         return { counters: 0, highest: 0, claims, ...(next !== "0" && { cursor: cursorOf("keys", next, runId) }) };
       }
       const slot = Number(position);
-      const next = Math.min(slot + countersInCall, slotCount);
+      const next = Math.min(slot + countersAtOnce, slotCount);
       const all = await raise(slot, next, { floor: 0, epoch: 0, timeoutMs });
       const presentRunId = isCluster ? "" : (all[0] as Counters).runId;
       if (runId !== "" && presentRunId !== runId)
@@ -156,14 +156,13 @@ function floorScriptOver(connection: RedisConnection): RunScript {
   return async (keys, args, timeoutMs) => {
     const [firstKey = ""] = keys;
     if (!connection.isReady(firstKey)) throw notConnected(connection, firstKey);
-    const reply = callScript(floorScript, timeoutMs, (command, script, callId, leftMs) => {
+    return callScript(floorScript, timeoutMs, (command, script, callId, leftMs) => {
       const keyCount = keys.length;
       const words = [...keys, callId, ...args];
       const encode = () => encodeCommand([command, script, String(keyCount), ...words]);
       const call: ScriptCall = { firstKey, keyCount, keysAndArguments: () => [...words], encode };
       return connection.runScript(command, script, call, leftMs);
     });
-    return within(timeoutMs, reply);
   };
 }
 

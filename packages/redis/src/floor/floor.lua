@@ -6,7 +6,7 @@
 --   raise   KEYS are fence counters. Fields: the minimum of each, and of its epoch. Reply: how many of them there are
 --           then; the lowest and the highest, where one that does not exist is 0; and the lowest epoch
 --   find    Fields: the cursor, 0 at first; the run id of the first call, empty at first; the prefix of the lock keys,
---           a pattern of them, and a slot of a cluster, the one of the only key, or empty. Reply: the next cursor, 0 at
+--           a pattern of them, and a slot of a cluster or empty; KEYS are then a counter of that slot. Reply: the next cursor, 0 at
 --           the end; and the resources whose key may be a claim
 -- Counters and epochs are text.
 
@@ -15,6 +15,9 @@ local fenceMax = 2 ^ 53 - 1
 
 -- How many keys a call may look at, and about how many resources it may find.
 local looksMax, resourcesMax, looksAtOnce = 10000, 500, 1000
+
+-- How many keys a slot of a cluster may have: they can only be read all at once, which takes some 200 ms for so many.
+local keysInSlotMax = 100000
 
 -- Returns the run id. Fails on a replica, which may lag behind, and if the user may not ask.
 local function identify()
@@ -78,6 +81,10 @@ local function find(reply, cursor, runIdBefore, prefix, pattern, slot)
       found = try('SCAN', cursor, 'MATCH', pattern, 'COUNT', looksAtOnce)
     else
       local count = try('CLUSTER', 'COUNTKEYSINSLOT', slot)
+      if type(count) == 'number' and count > keysInSlotMax then
+        error({ err = 'ERR slot ' .. slot .. ' has ' .. count .. ' keys, and a scan reads at most ' .. keysInSlotMax
+          .. ' of a slot: keep the data of other programs in other slots than locks' })
+      end
       local keys = type(count) == 'table' and count or try('CLUSTER', 'GETKEYSINSLOT', slot, count)
       found = { '0', keys, err = keys.err }
     end

@@ -2,10 +2,11 @@
 import type { Script } from "../script.ts";
 
 export const floorScript: Script = {
-  sha: "9084762177e9af7d7b3555cb7ae0593940826dde",
+  sha: "d070b5da434bc93ed0b97dc96f09bda977fe067b",
   source: `local call,try=redis.call,redis.pcall
 local fenceMax=2^53-1
 local looksMax,resourcesMax,looksAtOnce=10000,500,1000
+local keysInSlotMax=100000
 local function identify()local server,replication=try('INFO','server'),try('INFO','replication')local runId=string.match(server.err or server,'run_id:(%x+)')local role=string.match(replication.err or replication,'role:(%a+)')if not runId or not role then error({err='ERR the server does not report its role: this needs +info'})end
 if role~='master'then error({err='READONLY the server is a replica'})end
 return runId
@@ -39,7 +40,10 @@ repeat
 local found
 if slot==''then
 found=try('SCAN',cursor,'MATCH',pattern,'COUNT',looksAtOnce)else
-local count=try('CLUSTER','COUNTKEYSINSLOT',slot)local keys=type(count)=='table'and count or try('CLUSTER','GETKEYSINSLOT',slot,count)found={'0',keys,err=keys.err}end
+local count=try('CLUSTER','COUNTKEYSINSLOT',slot)if type(count)=='number'and count>keysInSlotMax then
+error({err='ERR slot '..slot ..' has '..count ..' keys, and a scan reads at most '..keysInSlotMax
+..' of a slot: keep the data of other programs in other slots than locks'})end
+local keys=type(count)=='table'and count or try('CLUSTER','GETKEYSINSLOT',slot,count)found={'0',keys,err=keys.err}end
 if found.err then error({err=found.err ..' (scan)'})end
 cursor,looks=found[1],looks+looksAtOnce
 for _,key in ipairs(found[2])do
