@@ -371,6 +371,7 @@ export const mutants: readonly Mutant[] = [
     file: "attempt.ts",
     from: "wanted.length > 1 ? context.sets.nodes.map(() => fenceHint) : undefined",
     to: "undefined as undefined | number[]",
+    isSimulated: true,
   },
   {
     rule: "S10",
@@ -378,6 +379,7 @@ export const mutants: readonly Mutant[] = [
     file: "fence.ts",
     from: "if (asked) asked[index] = fence;",
     to: "if (asked) asked[index] = vote.fence ?? fence;",
+    isSimulated: true,
   },
   {
     rule: "S10",

@@ -15,7 +15,7 @@ export interface Finding {
   readonly what: string;
 }
 
-const seeds = 2000;
+const seeds = 3000;
 
 /** A mutant may loop forever. All seeds together need a fraction of this time. */
 const longestRunMs = 300_000;

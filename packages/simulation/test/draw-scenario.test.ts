@@ -41,6 +41,15 @@ describe("drawScenario()", () => {
     }
   });
 
+  it("drawScenario() lets a client in some worlds advance one of the two counters of the others' locks", () => {
+    const worlds = scenarios.filter(({ scenario }) => scenario.clients[0]?.workers[0]?.[0]?.resources[0] === "book");
+    const isAmong = (name: string, { clients }: (typeof scenarios)[0]["scenario"]): boolean =>
+      clients.slice(1).some(({ workers }) => workers[0]?.some(({ resources }) => resources.includes(name)));
+    const next = worlds.filter(({ scenario }) => scenario.nodes === 3 && scenario.settings?.counters === 3);
+    const both = next.filter(({ scenario }) => isAmong("cash", scenario) && isAmong("stock", scenario));
+    expect(both.length).toBeGreaterThan(8);
+  });
+
   it("drawScenario() gives each resource a counter of its own where hundreds of them are locked at once", () => {
     const { clients, settings } = drawScenario("healed", 2920);
     expect(clients[0]?.workers.length).toBeGreaterThan(500);

@@ -1,6 +1,7 @@
 import { Dice } from "./dice.ts";
 import { drawFaults, longestSlipMs } from "./draw-faults.ts";
 import { drawMembership, drawSteadyWorkers } from "./draw-membership.ts";
+import { drawApart, drawNeighbours, neighbourCounters } from "./draw-neighbours.ts";
 import { drawBusyWorkers, drawOrder, drawPrograms, drawStorm, type Workers } from "./draw-programs.ts";
 import { drawReaders, drawSharing, withModes } from "./draw-sharing.ts";
 import { type FaultClassName, faultClasses } from "./fault-classes.ts";
@@ -41,14 +42,17 @@ export function drawScenario(faults: FaultClassName, seed: number): Scenario {
   const few = dice.pick([1, 2, 3, 3, 3, 3, 3, 4, 5, 5]);
   const ttlMs = dice.pick([200, 500, 1000, 3000]);
   const membership = isChanging ? drawMembership(dice.fork("membership"), ttlMs) : undefined;
-  const nodes = membership === undefined ? few : 10;
+  const isNeighbourly = !(isChanging || isHealing) && dice.fork("next door").chance(0.05);
+  const nodes = isNeighbourly ? 3 : membership === undefined ? few : 10;
   const isSteady = isChanging || (isHealing && dice.fork("steady").chance(0.7));
   const horizonMs = (isChanging ? 12 : isHealing ? 6 : 4) * ttlMs;
-  const { clients, isFaultless, isReading } = drawWork(dice, ttlMs, isSteady);
+  const { clients, isFaultless, isReading } = isNeighbourly
+    ? drawNeighbours(dice.fork("neighbours"), ttlMs)
+    : drawWork(dice, ttlMs, isSteady);
   const settings = {
     ...drawSettings(dice.fork("settings"), ttlMs, isReading || isChanging || isHealing ? undefined : nodes),
     unwatchable: drawUnwatchable(dice.fork("unwatchable"), nodeNames(nodes)),
-    counters: drawCounters(dice.fork("counters"), clients),
+    counters: isNeighbourly ? neighbourCounters : drawCounters(dice.fork("counters"), clients),
     calmAfterMs: horizonMs,
   };
   const scenario = complete({ seed, nodes, clients, settings, membership });
@@ -63,7 +67,11 @@ export function drawScenario(faults: FaultClassName, seed: number): Scenario {
       longestTtlMs: longestTtlMs(scenario),
     },
   };
-  return { ...scenario, faults: drawFaults(dice.fork("faults"), faultClasses[faults], outline) };
+  const struck = drawFaults(dice.fork("faults"), faultClasses[faults], outline);
+  return {
+    ...scenario,
+    faults: isNeighbourly ? [...struck, ...drawApart(dice.fork("apart"), outline, struck)] : struck,
+  };
 }
 
 /** What the clients do, and whether the world has no faults: waiters are then promised more. */
