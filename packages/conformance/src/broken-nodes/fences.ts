@@ -309,4 +309,34 @@ export const brokenFences: readonly BrokenWrapper[] = [
       },
     }),
   },
+  {
+    fault: "raises only the counter of the first of several extended resources",
+    caughtBy: "extend() of several held resources raises each lower counter, and returns the highest",
+    needs: ["ownCounters"],
+    breakIt: (node) => ({
+      async extend(request) {
+        const { resources, fence } = request;
+        if (resources.length === 1) return node.extend(request);
+        await node.extend({ ...request, resources: resources.slice(0, 1), fence, rejoin: false });
+        return node.extend({ ...request, fence: 1 });
+      },
+    }),
+  },
+  {
+    fault: "raises only the highest of the counters of several extended resources",
+    caughtBy: "extend() of several held resources raises each lower counter, and returns the highest",
+    needs: ["ownCounters"],
+    sees: "inspect",
+    breakIt: (node) => ({
+      async extend(request) {
+        const { resources } = request;
+        if (resources.length === 1) return node.extend(request);
+        const views = await Promise.all(resources.map((resource) => node.inspect(resource)));
+        const highest = Math.max(...views.map(({ fence }) => fence));
+        const raised = resources.filter((_, index) => views[index]?.fence === highest).slice(0, 1);
+        await node.extend({ ...request, resources: raised, rejoin: false });
+        return node.extend({ ...request, fence: 1 });
+      },
+    }),
+  },
 ];
