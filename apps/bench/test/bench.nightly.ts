@@ -1,0 +1,43 @@
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { runProgram } from "@holdfast/testkit";
+import { expect, onTestFinished, test } from "vitest";
+
+const app = fileURLToPath(new URL("..", import.meta.url));
+const bench = (args: readonly string[]) => runProgram(join(app, "src/main.ts"), args, { cwd: app });
+
+test("bench measures a workload with all its contenders, writes a report, and leaves nothing running", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "holdfast-bench-test-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const { code, out, err } = await bench(["--quick", "--only", "counts", "--out", folder]);
+  expect({ code, err }).toEqual({ code: 0, err: "" });
+  expect(out).toMatch(/^6 slices in 2 cells \(counts\): about 1 min\.$/m);
+  expect(out).toMatch(/counts, one at a time +holdfast\/ioredis +[\d.]+ commands/);
+  expect(out).toContain(`The report is ${join(folder, "README.md")}.`);
+  expect(await readFile(join(folder, "README.md"), "utf8")).toContain("## What a lock costs, counted");
+  const { rows } = JSON.parse(await readFile(join(folder, "figures.json"), "utf8"));
+  expect(rows).toHaveLength(6);
+  expect(rows.every((row: object) => "commandsPerNode" in row)).toBe(true);
+});
+
+test("bench measures stores, writes a page, and leaves nothing running", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "holdfast-bench-test-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const { code, out, err } = await bench([
+    "stores",
+    "--quick",
+    "--rounds",
+    "1",
+    "--only",
+    "two-names",
+    "--out",
+    folder,
+  ]);
+  expect({ code, err }).toEqual({ code: 0, err: "" });
+  expect(out).toMatch(/^8 slices in 2 cells \(two-names\): about 1 min\.$/m);
+  const page = await readFile(join(folder, "benchmark-stores.md"), "utf8");
+  expect(page.match(/^\| \*\*holdfast\/\w+\*\* \| [1-9]/gm)).toHaveLength(8);
+  expect(page).not.toContain("NaN");
+});
