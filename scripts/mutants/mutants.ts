@@ -1,13 +1,17 @@
-/** A fault that breaks a rule: the text `from` in a file of core, replaced by `to`. */
-export interface Mutant {
-  /** The rule that is broken. */
-  readonly rule: string;
-  /** The behaviour with the fault. */
-  readonly fault: string;
+/** The text `from` in a file of core, replaced by `to`. */
+export interface FaultyText {
   /** The file, from `packages/core/src`. */
   readonly file: string;
   readonly from: string;
   readonly to: string;
+}
+
+/** A fault that breaks a rule. */
+export interface Mutant extends FaultyText {
+  /** The rule that is broken. */
+  readonly rule: string;
+  /** The behaviour with the fault. */
+  readonly fault: string;
   /** Whether the simulation also finds a violation. */
   readonly isSimulated?: boolean;
   /** The class of faults under which it finds it. Default `survivable`. */

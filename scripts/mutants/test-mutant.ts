@@ -1,23 +1,32 @@
 import { existsSync } from "node:fs";
-import { readFile, rm } from "node:fs/promises";
-import { resolve } from "node:path";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
 import { exec } from "tinyexec";
 import { root } from "../lib/workspace.ts";
-import { type Mutant, mutants } from "./mutants.ts";
+import type { FaultyText } from "./mutants.ts";
 
-const reportPath = resolve(root, "scripts/reports/mutant.json");
 const timeoutMs = 60_000;
 
 /**
  * Runs core's tests with a mutant of core. Resolves with the names of the tests that fail, or with what else went
  * wrong. If `file` is given, runs that test file only, up to its first failure.
  */
-export async function testMutant(mutant: Mutant, file?: string): Promise<string[]> {
-  await rm(reportPath, { force: true });
+export async function testMutant(mutant: FaultyText, file?: string): Promise<string[]> {
+  const folder = await mkdtemp(join(tmpdir(), "holdfast-mutant-"));
+  try {
+    return await failuresOf(mutant, join(folder, "report.json"), file);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+async function failuresOf(mutant: FaultyText, reportPath: string, file?: string): Promise<string[]> {
   const config = resolve(root, "scripts/mutants/vitest.config.ts");
-  const env = { HOLDFAST_MUTANT: String(mutants.indexOf(mutant)) };
+  const env = { HOLDFAST_MUTANT: JSON.stringify(mutant) };
+  const report = ["--reporter", "json", `--outputFile.json=${reportPath}`];
   const filter = file === undefined ? [] : [`/${file}.test.ts`, "--bail=1"];
-  const run = exec("vitest", ["run", "--config", config, ...filter], {
+  const run = exec("vitest", ["run", "--config", config, ...report, ...filter], {
     timeout: timeoutMs,
     nodeOptions: { cwd: root, env, stdio: ["ignore", "pipe", "pipe"], killSignal: "SIGKILL" },
   });
@@ -27,11 +36,11 @@ export async function testMutant(mutant: Mutant, file?: string): Promise<string[
     if (output.stdout.includes("No test files found")) throw new Error(`there is no ${file}.test.ts`);
     return ["the test run crashed"];
   }
-  const report: { testResults: { message: string; assertionResults: { title: string; status: string }[] }[] } =
+  const { testResults }: { testResults: { message: string; assertionResults: { title: string; status: string }[] }[] } =
     JSON.parse(await readFile(reportPath, "utf8"));
-  const broken = report.testResults.find(({ assertionResults, message }) => assertionResults.length === 0 && message);
-  if (broken) throw new Error(`${mutant.fault}: ${broken.message}\n${output.stdout}${output.stderr}`);
-  const titles = report.testResults.flatMap(({ assertionResults }) =>
+  const broken = testResults.find(({ assertionResults, message }) => assertionResults.length === 0 && message);
+  if (broken) throw new Error(`${mutant.file} with ${mutant.to}: ${broken.message}\n${output.stdout}${output.stderr}`);
+  const titles = testResults.flatMap(({ assertionResults }) =>
     assertionResults.filter(({ status }) => status === "failed").map(({ title }) => title),
   );
   if (titles.length === 0 && run.exitCode !== 0) return ["an error outside of any test"];

@@ -1,10 +1,10 @@
 import { resolve } from "node:path";
 import { defineConfig, mergeConfig } from "vitest/config";
 import { shared } from "../../vitest.config.ts";
-import { mutants } from "./mutants.ts";
+import type { FaultyText } from "./mutants.ts";
 
 const core = resolve(import.meta.dirname, "../../packages/core");
-const mutant = mutants[Number(process.env.HOLDFAST_MUTANT)];
+const mutant: FaultyText | null = JSON.parse(process.env.HOLDFAST_MUTANT ?? "null");
 
 /** Tests that would also fail on a busy machine, where a failure is no evidence. */
 export const slow: readonly string[] = ["*.fuzz", "leaks", "system-clock", "turns", "blocked-waiter", "many-at-once"];
@@ -19,7 +19,7 @@ export default mergeConfig(
         name: "mutant",
         enforce: "pre",
         transform(code, id) {
-          if (mutant === undefined || id !== resolve(core, "src", mutant.file)) return undefined;
+          if (mutant === null || id !== resolve(core, "src", mutant.file)) return undefined;
           if (!code.includes(mutant.from)) this.error(`${mutant.file} does not contain: ${mutant.from}`);
           return code.replace(mutant.from, mutant.to);
         },
@@ -29,7 +29,6 @@ export default mergeConfig(
       exclude: slow.map((name) => `**/${name}.test.ts`),
       pool: "threads", // a mutant may loop forever: threads end when the process is killed
       testTimeout: 2_000,
-      reporters: [["json", { outputFile: resolve(import.meta.dirname, "../reports/mutant.json") }]],
     },
   }),
 );
