@@ -12,15 +12,14 @@ const neighbours = ["book", "mail", "item 3"];
 /**
  * Draws clients of which the first advances one of the two counters of the others' locks. Some locks are shared.
  */
-export function drawNeighbours(dice: Dice, ttlMs: number) {
+export function drawNeighbours(dice: Dice, ttlMs: number): ScenarioClient[] {
   const sharing = drawSharing(dice.fork("sharing"));
-  const clients = Array.from({ length: dice.pick([3, 3, 4]) }, (_, index): ScenarioClient => {
+  return Array.from({ length: dice.pick([3, 3, 4]) }, (_, index): ScenarioClient => {
     const name = `client ${index + 1}`;
     const own = dice.fork(name);
     const client = { name, workers: index === 0 ? drawNeighbour(own) : drawLocker(own, ttlMs) };
     return withModes(client, dice.fork(`modes of ${name}`), sharing);
   });
-  return { clients, isFaultless: false, isReading: false };
 }
 
 /**

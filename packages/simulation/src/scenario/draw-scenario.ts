@@ -47,7 +47,7 @@ export function drawScenario(faults: FaultClassName, seed: number): Scenario {
   const isSteady = isChanging || (isHealing && dice.fork("steady").chance(0.7));
   const horizonMs = (isChanging ? 12 : isHealing ? 6 : 4) * ttlMs;
   const { clients, isFaultless, isReading } = isNeighbourly
-    ? drawNeighbours(dice.fork("neighbours"), ttlMs)
+    ? { clients: drawNeighbours(dice.fork("neighbours"), ttlMs), isFaultless: false, isReading: false }
     : drawWork(dice, ttlMs, isSteady);
   const settings = {
     ...drawSettings(dice.fork("settings"), ttlMs, isReading || isChanging || isHealing ? undefined : nodes),
