@@ -28,6 +28,18 @@ export function notConnected(connection: Pick<RedisConnection, "whyNotReady">, k
   return new Error(message, { cause });
 }
 
+/** Returns whether a server or a proxy refuses a call because its keys belong to several slots, or to another server. */
+export function isAboutSlots(message: string): boolean {
+  return /^(CROSSSLOT|MOVED) |non local key|same slot/.test(message);
+}
+
+/** Returns the error for such a call. */
+export function shardError(problem: string, message: string): Error {
+  return new Error(
+    `${problem} of the Redis Cluster: use a cluster client, which finds the shard of each key (${message})`,
+  );
+}
+
 /** The part of a client that {@link watchErrors} uses. */
 export interface ErrorEmitter {
   /** Listens to an event. */

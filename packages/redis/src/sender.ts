@@ -1,5 +1,5 @@
 import type { NodeRequest } from "@holdfast/core";
-import { messageOf, notConnected } from "./client-errors.ts";
+import { isAboutSlots, messageOf, notConnected, shardError } from "./client-errors.ts";
 import type { RedisConnection } from "./connection.ts";
 import { within } from "./deadline.ts";
 import type { EncodedCall, Encoder } from "./encoding.ts";
@@ -250,13 +250,9 @@ function splitIntoCalls(operations: readonly Operation[]): readonly (readonly Op
   return calls;
 }
 
-/** Returns whether a server or a proxy refuses a call because its keys belong to several slots, or to another server. */
-function isAboutSlots(message: string): boolean {
-  return /^(CROSSSLOT|MOVED) |non local key|same slot/.test(message);
-}
-
 /** Returns the error of an operation that was sent alone. */
 function errorFor({ record: { resources, key } }: Operation, message: string): Error {
   const prefix = key.slice(0, -(resources[0] as string).length);
-  return (isAboutSlots(message) && slotsError(prefix, resources)) || new Error(message);
+  if (!isAboutSlots(message)) return new Error(message);
+  return slotsError(prefix, resources) ?? shardError(`${JSON.stringify(resources[0])} is on another shard`, message);
 }

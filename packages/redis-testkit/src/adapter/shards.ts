@@ -3,7 +3,7 @@ import { clusterSlot } from "@holdfast/redis";
 import { type RedisServer, startRedisCluster } from "@holdfast/testkit";
 import { expect, onTestFinished, test } from "vitest";
 import type { ClientUnderTest, Tools } from "../adapter-tools.ts";
-import { acquireRequest, extendRequest, releaseRequest } from "../requests.ts";
+import { acquireRequest, extendRequest, longMs, releaseRequest } from "../requests.ts";
 
 const names = Array.from({ length: 40 }, (_, index) => `r${index}`);
 const isFirst = (name: string): boolean => clusterSlot(`lock:${name}`) < 8_192;
@@ -37,7 +37,17 @@ export function shards({ connected }: Tools): void {
     };
     await lockAll({});
     await lockAll({ shared: true });
-    await expect(node.acquire(acquireRequest("alice", { resources: [foreign] }))).rejects.toThrow("MOVED");
+    await expect(node.acquire(acquireRequest("alice", { resources: [foreign] }))).rejects.toThrow(
+      `"${foreign}" is on another shard of the Redis Cluster: use a cluster client, which finds the shard of each key (MOVED`,
+    );
+    for (const refused of [
+      node.raiseFloor?.({ floor: 1, epoch: 0, timeoutMs: longMs }),
+      node.scan?.({ timeoutMs: longMs }),
+    ]) {
+      await expect(refused).rejects.toThrow(
+        "the fence counters are on several shards of the Redis Cluster: use a cluster",
+      );
+    }
 
     // From then on, nothing is sent twice.
     await first.command("CONFIG", "RESETSTAT");

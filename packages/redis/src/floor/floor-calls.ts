@@ -1,6 +1,6 @@
 import type { FenceFloor, FloorRequest, NodeView, ScannedClaim } from "@holdfast/core";
 import { assertFloor } from "@holdfast/core/requests";
-import { notConnected } from "../client-errors.ts";
+import { isAboutSlots, notConnected, shardError } from "../client-errors.ts";
 import type { RedisConnection, ScriptCall } from "../connection.ts";
 import { within } from "../deadline.ts";
 import { encodeCommand } from "../encoding.ts";
@@ -156,12 +156,16 @@ function floorScriptOver(connection: RedisConnection): RunScript {
   return async (keys, args, timeoutMs) => {
     const [firstKey = ""] = keys;
     if (!connection.isReady(firstKey)) throw notConnected(connection, firstKey);
-    return callScript(floorScript, timeoutMs, (command, script, callId, leftMs) => {
+    const reply = callScript(floorScript, timeoutMs, (command, script, callId, leftMs) => {
       const keyCount = keys.length;
       const words = [...keys, callId, ...args];
       const encode = () => encodeCommand([command, script, String(keyCount), ...words]);
       const call: ScriptCall = { firstKey, keyCount, keysAndArguments: () => [...words], encode };
       return connection.runScript(command, script, call, leftMs);
+    });
+    return reply.catch((error: Error) => {
+      if (!isAboutSlots(error.message)) throw error;
+      throw shardError("the fence counters are on several shards", error.message);
     });
   };
 }
