@@ -6,7 +6,7 @@ import { type RedisServer, startRedisServer } from "@holdfast/testkit";
 import { Redis } from "ioredis";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { lockScript } from "../src/generated/lock-script.ts";
-import { type RedisNode, type RedisNodeOptions, redisNode } from "../src/index.ts";
+import { lockNames, type RedisNode, type RedisNodeOptions, redisNode } from "../src/index.ts";
 import { connectionOver } from "./connection.ts";
 
 /** The shortest sensible guard, as servers report their uptime in seconds. */
@@ -56,6 +56,23 @@ describe("restartGuardMs", { timeout: 30_000 }, () => {
     // An uptime of two seconds is at least one second.
     expect(await uptimeOf(server)).toBeGreaterThanOrEqual(2);
     expect(await recovering.extend(request)).toMatchObject({ held: true });
+  });
+
+  test.each<[string, (other: string, node: RedisNode) => Promise<unknown>]>([
+    ["locks", (other, { acquire }) => acquire(acquireRequest("bob", { resources: [other] }))],
+    ["locks with waiters", (other, { acquire }) => acquire(acquireRequest("bob", { resources: [other], waiter: "w" }))],
+    ["extends", (other, { extend }) => extend(extendRequest("bob", { resources: [other], rejoin: true }))],
+  ])("lasts for a rejoined claim though a client without it %s another name of its counter", async (_, use) => {
+    const server = await start();
+    const request = extendRequest("alice", { fence: 7, rejoin: true });
+    const [recovering, unguarded] = [await nodeOn(server, longGuard), await nodeOn(server, {})];
+    expect(await recovering.extend(request)).toEqual({ held: false, rejoined: true });
+    const { fence } = lockNames("lock:", "r");
+    const names = Array.from({ length: 200_000 }, (_, index) => `other ${index}`);
+    const other = names.find((name) => lockNames("lock:", name).fence === fence) as string;
+    await use(other, unguarded);
+    expect(await server.command("GET", fence)).toBe("08");
+    expect(await recovering.extend(request)).toEqual({ held: false, rejoined: true });
   });
 
   test("counts a claim that the server has persisted", async () => {

@@ -12,8 +12,11 @@ import { channelPrefix, clusterSlot, fenceKey, sharersKey, waitingListKey } from
 const resources = ["a", "b", "c"] as const;
 /** The common script denies by itself while a holder ends as Holdfast's owners do. */
 const owners = ["alice", `bob:${"b".repeat(32)}`, `${"0123456789abcdef".repeat(2)}.3`] as const;
-/** Values of other programs: the last one is too long for an owner. */
-const otherValues = ["somebody else", "", `${"x".repeat(500)}${owners[1]}`] as const;
+/** Values of other programs, in Latin-1: one is too long for an owner, and one has the byte of the mark of sharers. */
+const otherValues = [
+  ...["somebody else", "", `${"x".repeat(500)}${owners[1]}`],
+  `${"x".repeat(15)}\u00ff${"b".repeat(32)}`,
+] as const;
 const waiters = ["first", "second", "third"] as const;
 const hourUs = 3_600_000_000;
 /** The score of a waiter of a shared request that enqueued at a counter of 0. */
@@ -355,8 +358,9 @@ async function change(step: Exclude<ScriptStep, CallStep>, way: Way, stage: Stag
     return trying(isString ? client.rpush(key, "no string") : client.set(key, "no set"));
   }
   if (step.do === "drop" || step.value === null) return trying(client.del(key));
-  if (step.lifeMs === -1) return trying(client.set(key, step.value));
-  return trying(client.set(key, step.value, "PX", distinct(step.lifeMs, moment)));
+  const value = Buffer.from(step.value, "latin1");
+  if (step.lifeMs === -1) return trying(client.set(key, value));
+  return trying(client.set(key, value, "PX", distinct(step.lifeMs, moment)));
 }
 
 type CallStep = Extract<ScriptStep, { do: "call" }>;

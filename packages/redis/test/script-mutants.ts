@@ -39,8 +39,8 @@ const isHeld = "isHeld = isHeld and isMine";
 const isLost = "if not isHeld and not (isFree and rejoin == '1') then return 0 end";
 const whereDenied = "if retryAfterMs then return { 'denied', retryAfterMs, held, heldBy } end";
 const commonDenial = "return ms < 0 and -1 or { 'denied', ms, 1, holder }";
-const commonRaise = "call('SET', counter, text .. suffix)";
-const raise = "raiseCounters(first, last, counters, fence, fenceHint, joins and isMarked)";
+const commonRaise = "call('SET', counter, mark .. text .. suffix)";
+const raise = "raiseCounters(first, last, counters, fence, fenceHint)";
 const raises: [string, string] = [commonRaise, raise];
 const raiseInExtend = "raiseCounters(first, last, counters, fence, atLeast, isVoteDoubtful)";
 const raised = "math.max(number, counter.number)";
@@ -509,7 +509,7 @@ function inGeneral(fault: string, file: string, from: string, to: string): Scrip
   return { fault: `${fault} in the lock script`, edits: [{ file, from, to }] };
 }
 
-const counterPattern = "string.match(value.err or value, '^(%d+) ?(%d*)$')";
+const counterPattern = "string.match(value.err or value, '^(0?)(%d+) ?(%d*)$')";
 const popNext = "try('ZPOPMIN', list)[1], nil";
 const publishNext = "try('PUBLISH', channel, next or '')";
 const isGivenUp = "if string.byte(marks, number) == 120 then";
@@ -519,11 +519,11 @@ const failed = "answer = { 'error', message }";
 export const pathMutants: readonly ScriptMutant[] = [
   inCommon("claims held resources", commonClaim, commonClaim.replace("'NX', ", "")),
   inCommon("does not read the counter", "try('GET', counter)", "false"),
-  inCommon("accepts any counter as a number", counterPattern, "string.match(value.err or value, '(%d+) ?(%d*)')"),
+  inCommon("accepts any counter as a number", counterPattern, "string.match(value.err or value, '(0?)(%d+) ?(%d*)')"),
   inCommon(
     "restarts an invalid counter",
     "if not highest then return -1 end",
-    "highest, nodeEpoch = highest or 0, nodeEpoch or ''",
+    "mark, highest, nodeEpoch = mark or '', highest or 0, nodeEpoch or ''",
   ),
   inCommon("exceeds the largest fence", "if fence >= 2 ^ 53 then return -1 end", ""),
   inCommon("serves clients of every epoch", epochRefusals[0], ""),
@@ -534,6 +534,7 @@ export const pathMutants: readonly ScriptMutant[] = [
   ),
   inCommon("ignores the epoch of a counter", "if nodeEpoch ~= '' then", "if false then"),
   inCommon("drops the epoch of a counter", "text .. suffix", "text"),
+  inCommon("drops the mark of a counter", "mark .. text", "text"),
   inCommon("accepts any hint", isLimited, "if false then"),
   inCommon("limits hints that are close to the counter", isLimited, "if true then"),
   inCommon("ignores the hint", commonHint, "local fence = 1\n"),
@@ -601,6 +602,12 @@ export const pathMutants: readonly ScriptMutant[] = [
     "fence-counters.lua",
     "if counter.epoch ~= '' then value = value .. ' ' .. counter.epoch end",
     "",
+  ),
+  inGeneral(
+    "drops the mark of a counter",
+    "fence-counters.lua",
+    "if mark or ARGV[3] == '0' and counter.mark ~= ''",
+    "if mark",
   ),
   inGeneral("accepts any hint", "fence-counters.lua", limit, "hint"),
   inGeneral(

@@ -115,13 +115,16 @@ describe("sharers whose lock key is gone", () => {
     expect(Object.keys(await ends()).sort()).toEqual(["alice", "carol"]);
   });
 
-  test("do not count while another program has the key", async () => {
+  test.each([
+    ["text", "theirs"],
+    ["bytes with that of a mark", Buffer.from(`${"x".repeat(15)}\u00ff0`, "latin1")],
+  ])("do not count while another program has the key, with %s", async (_, theirs) => {
     await read("alice");
-    await client.set("lock:r", "theirs", "PX", 60_000);
+    await client.set("lock:r", theirs, "PX", 60_000);
     expect(await free("alice")).toEqual({ released: false });
     expect(await keep("alice", { rejoin: true })).toEqual({ held: false, rejoined: false });
     expect(await read("bob")).toEqual(denied);
-    expect(await client.get("lock:r")).toBe("theirs");
+    expect(await client.getBuffer("lock:r")).toEqual(Buffer.from(theirs));
   });
 });
 

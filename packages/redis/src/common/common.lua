@@ -19,12 +19,13 @@ local function isOwner(value)
   return #value < 512 and string.find(value, string.rep('%x', 32) .. '%.?%d*$')
 end
 
--- As the lock script: a counter is a number, perhaps with a space and the epoch of the node after it.
+-- As the lock script: a counter is a number, perhaps with a zero as a mark before it, which stays, and with a space and
+-- the epoch of the node after it.
 local function acquire(lock, counter, owner, fenceHint, ttlMs, epoch)
-  local value, highest, suffix = try('GET', counter), 0, ''
+  local value, mark, highest, suffix = try('GET', counter), '', 0, ''
   if value then
     local nodeEpoch
-    highest, nodeEpoch = string.match(value.err or value, '^(%d+) ?(%d*)$')
+    mark, highest, nodeEpoch = string.match(value.err or value, '^(0?)(%d+) ?(%d*)$')
     if not highest then return -1 end
     highest = tonumber(highest)
     if nodeEpoch ~= '' then
@@ -53,7 +54,7 @@ local function acquire(lock, counter, owner, fenceHint, ttlMs, epoch)
     return -1
   end
   local text = fence == hint and fenceHint or string.format('%.0f', fence)
-  call('SET', counter, text .. suffix)
+  call('SET', counter, mark .. text .. suffix)
   if fence == hint then return 0 end
   -- Clients lose precision on integers near the largest safe one.
   return fence < 2 ^ 52 and fence or text

@@ -36,20 +36,19 @@ local function raise(reply, floorText, epochText)
   local floor, epoch = tonumber(floorText), tonumber(epochText)
   for _, key in ipairs(KEYS) do
     local value = try('GET', key)
-    local number, text, nodeEpoch = 0, '0', 0
+    local mark, number, text, nodeEpoch = '', 0, '0', 0
     if value then
       local epochOfValue
-      text, epochOfValue = string.match(value.err or value, '^(%d+) ?(%d*)$')
+      mark, text, epochOfValue = string.match(value.err or value, '^(0?)(%d+) ?(%d*)$')
       number, nodeEpoch = tonumber(text), tonumber(epochOfValue) or 0
       if not number or number > fenceMax then
         error({ err = 'ERR the fence counter ' .. key .. ' is ' .. (value.err or 'not a safe integer') })
       end
     end
     if number < floor or nodeEpoch < epoch then
-      local isMarked = value and string.byte(value) == 48 and #text > 1
-      if number < floor then number, text = floor, (isMarked and '0' or '') .. floorText end
+      if number < floor then number, text = floor, floorText end
       nodeEpoch = math.max(nodeEpoch, epoch)
-      call('SET', key, nodeEpoch > 0 and text .. ' ' .. digits(nodeEpoch) or text)
+      call('SET', key, mark .. text .. (nodeEpoch > 0 and ' ' .. digits(nodeEpoch) or ''))
     end
     if number > 0 then count = count + 1 end
     lowest, highest = math.min(lowest, number), math.max(highest, number)
@@ -66,7 +65,7 @@ local function mayBeClaim(key, prefix)
   if prefix ~= '' then return true end
   local value = try('GET', key)
   return value
-    and (string.byte(value, 16) == 255 or string.find(value, string.rep('%x', 32) .. '%.?%d*$')) ~= nil
+    and (string.find(value, '^holdfast:shared\255') or string.find(value, string.rep('%x', 32) .. '%.?%d*$')) ~= nil
 end
 
 local function find(reply, cursor, runIdBefore, prefix, pattern, slot)

@@ -2,12 +2,12 @@
 import type { Script } from "../script.ts";
 
 export const commonScript: Script = {
-  sha: "8f684665770d9638971e815db1947191f1cd209d",
+  sha: "a702e518525600a8027cad2f6c7863c5cf3d0743",
   source: `local call,try=redis.call,redis.pcall
 local fieldsOf={acquire=4,release=1,identify=0}local function isOwner(value)return#value<512 and string.find(value,string.rep('%x',32)..'%.?%d*$')end
-local function acquire(lock,counter,owner,fenceHint,ttlMs,epoch)local value,highest,suffix=try('GET',counter),0,''if value then
+local function acquire(lock,counter,owner,fenceHint,ttlMs,epoch)local value,mark,highest,suffix=try('GET',counter),'',0,''if value then
 local nodeEpoch
-highest,nodeEpoch=string.match(value.err or value,'^(%d+) ?(%d*)$')if not highest then return-1 end
+mark,highest,nodeEpoch=string.match(value.err or value,'^(0?)(%d+) ?(%d*)$')if not highest then return-1 end
 highest=tonumber(highest)if nodeEpoch~=''then
 if math.abs(epoch-nodeEpoch)>1 then return{'epoch',nodeEpoch}end
 suffix=' '..nodeEpoch
@@ -24,7 +24,7 @@ if claimed.err then
 if string.find(claimed.err,'^READONLY ')then error(claimed)end
 return-1
 end
-local text=fence==hint and fenceHint or string.format('%.0f',fence)call('SET',counter,text ..suffix)if fence==hint then return 0 end
+local text=fence==hint and fenceHint or string.format('%.0f',fence)call('SET',counter,mark ..text ..suffix)if fence==hint then return 0 end
 return fence<2^52 and fence or text
 end
 local function release(lock,list,owner)local holder=try('GET',lock)if holder~=owner then

@@ -2,7 +2,7 @@
 import type { Script } from "../script.ts";
 
 export const floorScript: Script = {
-  sha: "d070b5da434bc93ed0b97dc96f09bda977fe067b",
+  sha: "befea0eccca9dac48519069771075fbc534437e5",
   source: `local call,try=redis.call,redis.pcall
 local fenceMax=2^53-1
 local looksMax,resourcesMax,looksAtOnce=10000,500,1000
@@ -14,24 +14,23 @@ end
 local function digits(number)return string.format('%.0f',number)end
 local function raise(reply,floorText,epochText)local count,lowest,highest,lowestEpoch=0,fenceMax,0,fenceMax
 local floor,epoch=tonumber(floorText),tonumber(epochText)for _,key in ipairs(KEYS)do
-local value=try('GET',key)local number,text,nodeEpoch=0,'0',0
+local value=try('GET',key)local mark,number,text,nodeEpoch='',0,'0',0
 if value then
 local epochOfValue
-text,epochOfValue=string.match(value.err or value,'^(%d+) ?(%d*)$')number,nodeEpoch=tonumber(text),tonumber(epochOfValue)or 0
+mark,text,epochOfValue=string.match(value.err or value,'^(0?)(%d+) ?(%d*)$')number,nodeEpoch=tonumber(text),tonumber(epochOfValue)or 0
 if not number or number>fenceMax then
 error({err='ERR the fence counter '..key ..' is '.. (value.err or'not a safe integer')})end
 end
 if number<floor or nodeEpoch<epoch then
-local isMarked=value and string.byte(value)==48 and#text>1
-if number<floor then number,text=floor, (isMarked and'0'or'')..floorText end
-nodeEpoch=math.max(nodeEpoch,epoch)call('SET',key,nodeEpoch>0 and text ..' '..digits(nodeEpoch)or text)end
+if number<floor then number,text=floor,floorText end
+nodeEpoch=math.max(nodeEpoch,epoch)call('SET',key,mark ..text .. (nodeEpoch>0 and' '..digits(nodeEpoch)or''))end
 if number>0 then count=count+1 end
 lowest,highest=math.min(lowest,number),math.max(highest,number)lowestEpoch=math.min(lowestEpoch,nodeEpoch)end
 reply[3],reply[4],reply[5],reply[6]=count,digits(lowest),digits(highest),digits(lowestEpoch)end
 local function mayBeClaim(key,prefix)local length=try('STRLEN',key)if type(length)~='number'or length>=512 then return false end
 if prefix~=''then return true end
 local value=try('GET',key)return value
-and (string.byte(value,16)==255 or string.find(value,string.rep('%x',32)..'%.?%d*$'))~=nil
+and (string.find(value,'^holdfast:shared\\255')or string.find(value,string.rep('%x',32)..'%.?%d*$'))~=nil
 end
 local function find(reply,cursor,runIdBefore,prefix,pattern,slot)if runIdBefore~=''and runIdBefore~=reply[2]then
 error({err='ERR the server has restarted, so the scan must begin again'})end

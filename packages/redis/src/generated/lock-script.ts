@@ -2,7 +2,7 @@
 import type { Script } from "../script.ts";
 
 export const lockScript: Script = {
-  sha: "d94b35b1bdccc7bea4c9f09c6a878c8c3f128f02",
+  sha: "935c6e08bc6b176b968f4914cf65b9ccc7cfdf21",
   source: `local call,try=redis.call,redis.pcall
 local fenceMax=2^53-1
 local function get(key)local value=try('GET',key)if value and value.err then error({err=value.err ..' (the key '..key ..')'})end
@@ -26,9 +26,8 @@ local function fail(of,i,problem)error({err='ERR the fence counter '..of ..KEYS[
 local function readCounters(first,last)local highest,counters,isMarked=0,{},false
 for i=first+1,last+1,4 do
 local value=get(KEYS[i])if value then
-local number,epoch=string.match(value,'^(%d+) ?(%d*)$')number=tonumber(number)if not number or number>fenceMax then fail('',i,'not a safe integer')end
-counters[i]={value=value,number=number,epoch=epoch}highest=math.max(highest,number)isMarked=isMarked or string.byte(value)==48
-end
+local mark,number,epoch=string.match(value,'^(0?)(%d+) ?(%d*)$')number=tonumber(number)if not number or number>fenceMax then fail('',i,'not a safe integer')end
+counters[i]={value=value,mark=mark,number=number,epoch=epoch}highest=math.max(highest,number)isMarked=isMarked or mark~=''end
 end
 return highest,counters,isMarked
 end
@@ -39,7 +38,7 @@ end
 local function limited(fenceHint,highest)local hint=tonumber(fenceHint)return hint<=highest+3600000000 and hint or math.min(hint,nowUs()+86400000000)end
 local function raiseCounters(first,last,counters,number,printed,mark)if number>fenceMax then fail('of ',first,'used up')end
 for i=first+1,last+1,4 do
-local counter=counters[i]or{number=0,epoch=''}local raised=math.max(number,counter.number)local value=raised==tonumber(printed)and printed or digits(raised)if mark then value='0'..value end
+local counter=counters[i]or{mark='',number=0,epoch=''}local raised=math.max(number,counter.number)local value=raised==tonumber(printed)and printed or digits(raised)if mark or ARGV[3]=='0'and counter.mark~=''then value='0'..value end
 if counter.epoch~=''then value=value ..' '..counter.epoch end
 if value~=counter.value then call('SET',KEYS[i],value)end
 end
@@ -50,8 +49,7 @@ if sharers then return sharers.read(value,set)end
 local reservationMs=1000
 local nowMs=math.floor(nowUs()/1000)sharers={}sharers.__index=sharers
 local function markOf(reservedUntilMs)return string.format('holdfast:shared\\255%.0f',reservedUntilMs)end
-function sharers.read(mark,ofSet)local reservedUntil=mark and string.match(mark,'^holdfast:shared\\255(%d+)')or 0
-return reservedUntil and setmetatable({set=ofSet,reservedUntil=tonumber(reservedUntil)},sharers)end
+function sharers.read(mark,ofSet)local reservedUntil=not mark and 0 or string.match(mark,'^holdfast:shared\\255(%d+)')return reservedUntil and setmetatable({set=ofSet,reservedUntil=tonumber(reservedUntil)},sharers)end
 function sharers:endOf(owner)local endMs=tonumber(call('ZSCORE',self.set,owner))return endMs and endMs>=nowMs and endMs or nil
 end
 function sharers:longestOf(ignored,alsoIgnored)local top=call('ZREVRANGE',self.set,0,2,'WITHSCORES')for i=1,#top,2 do
@@ -118,7 +116,7 @@ end
 end
 end
 local function isOwner(value)return#value<512 and string.find(value,string.rep('%x',32)..'%.?%d*$')end
-local function claim(first,last,owner,fenceHint,ttlMs,takeover,shared,counters,highest,isMarked,sharings)local isResent,joins,retryAfterMs,held,heldBy=true,shared,nil,0,nil
+local function claim(first,last,owner,fenceHint,ttlMs,takeover,shared,counters,highest,sharings)local isResent,joins,retryAfterMs,held,heldBy=true,shared,nil,0,nil
 for i=first,last,4 do
 local holder=get(KEYS[i])local sharing=holder and sharingOf(holder,KEYS[i+3])local isMine,ms,by=holder==owner,nil,holder
 sharings[i]=sharing
@@ -135,7 +133,7 @@ if highest==0 then fail('of ',first,'lost')end
 return exact(highest)end
 if retryAfterMs then return{'denied',retryAfterMs,held,heldBy}end
 joins=joins and highest>0
-local fence=joins and highest or math.max(limited(fenceHint,highest),highest+1)raiseCounters(first,last,counters,fence,fenceHint,joins and isMarked)for i=first,last,4 do
+local fence=joins and highest or math.max(limited(fenceHint,highest),highest+1)raiseCounters(first,last,counters,fence,fenceHint)for i=first,last,4 do
 local sharing=sharings[i]if not shared then
 call('SET',KEYS[i],owner,'PX',ttlMs)if sharing then call('DEL',sharing.set)end
 elseif sharing then
@@ -144,9 +142,9 @@ sharingOf(nil,KEYS[i+3]):begin(KEYS[i],owner,ttlMs)end
 end
 return fence==tonumber(fenceHint)and 0 or exact(fence)end
 local function acquire(first,last,owner,fenceHint,ttlMs,epoch,takeover,waiter,shared)if takeover==''then takeover=nil end
-shared=shared=='1'local highest,counters,isMarked=readCounters(first,last)local nodeEpoch=refusingEpoch(counters,epoch)if nodeEpoch then return{'epoch',nodeEpoch}end
+shared=shared=='1'local highest,counters=readCounters(first,last)local nodeEpoch=refusingEpoch(counters,epoch)if nodeEpoch then return{'epoch',nodeEpoch}end
 local notYetMs=recoveringMs()if notYetMs~=0 then return{'recovering',notYetMs}end
-local sharings={}local answer=claim(first,last,owner,fenceHint,ttlMs,takeover,shared,counters,highest,isMarked,sharings)if waiter~=''then
+local sharings={}local answer=claim(first,last,owner,fenceHint,ttlMs,takeover,shared,counters,highest,sharings)if waiter~=''then
 updateWaitingLists(first,last,type(answer)=='table',takeover,waiter,shared,sharings,counters)end
 return answer
 end

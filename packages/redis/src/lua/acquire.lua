@@ -6,7 +6,7 @@ end
 
 -- Claims all resources, or none. Everything that can fail comes before the first write, and counters are written before
 -- claims: if the rest is lost, a counter that is too high does no harm, but a claim without its counter would.
-local function claim(first, last, owner, fenceHint, ttlMs, takeover, shared, counters, highest, isMarked, sharings)
+local function claim(first, last, owner, fenceHint, ttlMs, takeover, shared, counters, highest, sharings)
   -- The longest remaining time among the blocking claims, or -1 if one of them has no end; the position of that claim,
   -- or 0 if it is this owner's; and its owner, or empty for the value of another program, which may be long, or secret.
   local isResent, joins, retryAfterMs, held, heldBy = true, shared, nil, 0, nil
@@ -36,7 +36,7 @@ local function claim(first, last, owner, fenceHint, ttlMs, takeover, shared, cou
   -- A sharer that joins others everywhere has their fence. If that is lost, it gets a new one.
   joins = joins and highest > 0
   local fence = joins and highest or math.max(limited(fenceHint, highest), highest + 1)
-  raiseCounters(first, last, counters, fence, fenceHint, joins and isMarked)
+  raiseCounters(first, last, counters, fence, fenceHint)
   for i = first, last, 4 do
     local sharing = sharings[i]
     if not shared then
@@ -55,14 +55,13 @@ local function acquire(first, last, owner, fenceHint, ttlMs, epoch, takeover, wa
   -- Another program may hold a lock with an empty value.
   if takeover == '' then takeover = nil end
   shared = shared == '1'
-  local highest, counters, isMarked = readCounters(first, last)
+  local highest, counters = readCounters(first, last)
   local nodeEpoch = refusingEpoch(counters, epoch)
   if nodeEpoch then return { 'epoch', nodeEpoch } end
   local notYetMs = recoveringMs()
   if notYetMs ~= 0 then return { 'recovering', notYetMs } end
   local sharings = {}
-  local answer =
-    claim(first, last, owner, fenceHint, ttlMs, takeover, shared, counters, highest, isMarked, sharings)
+  local answer = claim(first, last, owner, fenceHint, ttlMs, takeover, shared, counters, highest, sharings)
   if waiter ~= '' then
     updateWaitingLists(first, last, type(answer) == 'table', takeover, waiter, shared, sharings, counters)
   end

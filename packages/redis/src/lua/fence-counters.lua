@@ -1,6 +1,7 @@
 -- The fence counters of resources. A counter covers all lock keys of its slot with the same prefix. Its value is a
 -- number in decimal digits. Once an operator has changed the servers, a space and the epoch of the node follow. A
--- leading zero marks that a claim was made again while the server did not vote.
+-- leading zero marks that a claim was made again while the server did not vote. It stays until a client with a restart
+-- guard writes the counter after the time of the guard: others do not know when that is.
 
 local function fail(of, i, problem)
   error({ err = 'ERR the fence counter ' .. of .. KEYS[i] .. ' is ' .. problem })
@@ -13,12 +14,12 @@ local function readCounters(first, last)
   for i = first + 1, last + 1, 4 do
     local value = get(KEYS[i])
     if value then
-      local number, epoch = string.match(value, '^(%d+) ?(%d*)$')
+      local mark, number, epoch = string.match(value, '^(0?)(%d+) ?(%d*)$')
       number = tonumber(number)
       if not number or number > fenceMax then fail('', i, 'not a safe integer') end
-      counters[i] = { value = value, number = number, epoch = epoch }
+      counters[i] = { value = value, mark = mark, number = number, epoch = epoch }
       highest = math.max(highest, number)
-      isMarked = isMarked or string.byte(value) == 48
+      isMarked = isMarked or mark ~= ''
     end
   end
   return highest, counters, isMarked
@@ -43,10 +44,10 @@ end
 local function raiseCounters(first, last, counters, number, printed, mark)
   if number > fenceMax then fail('of ', first, 'used up') end
   for i = first + 1, last + 1, 4 do
-    local counter = counters[i] or { number = 0, epoch = '' }
+    local counter = counters[i] or { mark = '', number = 0, epoch = '' }
     local raised = math.max(number, counter.number)
     local value = raised == tonumber(printed) and printed or digits(raised)
-    if mark then value = '0' .. value end
+    if mark or ARGV[3] == '0' and counter.mark ~= '' then value = '0' .. value end
     if counter.epoch ~= '' then value = value .. ' ' .. counter.epoch end
     if value ~= counter.value then call('SET', KEYS[i], value) end
   end

@@ -27,7 +27,7 @@ local function sharingOf(value, set)
   local function markOf(reservedUntilMs) return string.format('holdfast:shared\255%.0f', reservedUntilMs) end
 
   function sharers.read(mark, ofSet)
-    local reservedUntil = mark and string.match(mark, '^holdfast:shared\255(%d+)') or 0
+    local reservedUntil = not mark and 0 or string.match(mark, '^holdfast:shared\255(%d+)')
     return reservedUntil and setmetatable({ set = ofSet, reservedUntil = tonumber(reservedUntil) }, sharers)
   end
 
