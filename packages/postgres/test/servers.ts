@@ -9,9 +9,19 @@ import { type OpenClient, openNode } from "./fixtures/rival.ts";
 /** Starts a server for the tests of a file. */
 export async function serverOfFile(): Promise<PostgresServer> {
   const server = await startPostgresServer({ fsync: true, settings: { max_prepared_transactions: 2 } });
-  afterAll(() => server.stop());
+  const pool = new pg.Pool({ connectionString: server.connectionString, max: 1 });
+  pool.on("error", () => {});
+  pools.set(server.connectionString, pool);
+  afterAll(async () => {
+    pools.delete(server.connectionString);
+    await pool.end();
+    await server.stop();
+  });
   return server;
 }
+
+/** Connections to the servers of files, for the tables of their tests: a process of the server for each would cost more. */
+const pools = new Map<string, pg.Pool>();
 
 let tables = 0;
 
@@ -19,10 +29,9 @@ let tables = 0;
 export async function freshTable(connectionString: string): Promise<string> {
   tables += 1;
   const table = `locks ${tables}`;
-  const client = new pg.Client(connectionString);
-  await client.connect();
-  await client.query(createTable({ table }));
-  await client.end();
+  const pool = pools.get(connectionString) ?? new pg.Pool({ connectionString, max: 1 });
+  await pool.query(createTable({ table }));
+  if (!pools.has(connectionString)) await pool.end();
   return table;
 }
 

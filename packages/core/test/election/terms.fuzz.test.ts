@@ -89,6 +89,7 @@ class Candidate {
 
 describe("any faults, resignations and ends", { timeout: 60_000 }, () => {
   it("campaign() never lets two terms overlap, or have one number, and somebody leads at the end", async () => {
+    const runs = isNightly ? 100 : 40;
     let terms = 0;
     await fc.assert(
       fc.asyncProperty(fc.array(anyEvent, { minLength: 5, maxLength: 25 }), async (events) => {
@@ -112,8 +113,8 @@ describe("any faults, resignations and ends", { timeout: 60_000 }, () => {
         await all.clock.until(Promise.all(candidates.map(({ ended }) => ended)));
         expect(await all.heldOn("jobs")).toEqual([]);
       }),
-      { numRuns: isNightly ? 100 : 40 },
+      { numRuns: runs },
     );
-    expect(terms).toBeGreaterThan(150);
+    expect(terms).toBeGreaterThan(1.5 * runs);
   });
 });
