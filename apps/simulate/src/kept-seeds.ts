@@ -2,7 +2,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { type Checker, type FaultClassName, faultClasses, type Tally } from "@holdfast/simulation";
 
-/** Seeds that have broken a promise, by their class. The tests simulate all of them. */
+/** Seeds that have broken a promise, by their class. Nightly, the tests simulate all of them. */
 export type KeptSeeds = Readonly<Partial<Record<FaultClassName, readonly number[]>>>;
 
 const path = fileURLToPath(new URL("../kept-seeds.json", import.meta.url));
