@@ -78,16 +78,20 @@ function underTest(
       await new Promise((resolve) => setTimeout(resolve, 5));
     }
   };
-  let looking: Promise<void> | undefined;
+  let isLooking = false;
+  const startLooking = (): void => {
+    if (!isLooking) void look();
+    isLooking = true;
+  };
   return {
     node,
     openStore: (options) => valkeyGlideFencedStore(client, options),
     isReady() {
-      looking ??= look();
+      startLooking();
       return isReady;
     },
     onReady(listener) {
-      looking ??= look();
+      startLooking();
       onReady = listener;
     },
     flood: (payload) => void connected.then((client) => client.set("flood", payload)).catch(() => {}),

@@ -8,7 +8,7 @@ const packageFolder = fileURLToPath(new URL("../..", import.meta.url));
 const banner =
   'import { createRequire as requireFrom } from "node:module";\nconst require = requireFrom(import.meta.url);';
 
-/** What the program takes from CommonJS packages on demand. A bundle in several files does not find these names itself. */
+/** The names that the program takes from CommonJS packages on demand. A bundle in several files does not find these names itself. */
 const names: Readonly<Record<string, string>> = { lilconfig: "lilconfig", ioredis: "Redis" };
 const namedExports: Plugin = {
   name: "named exports",
@@ -25,8 +25,8 @@ const namedExports: Plugin = {
 
 /**
  * Bundles the program and its dependencies from source once for all tests, because most of the start-up time goes into
- * finding and compiling files. What is loaded on demand gets files of its own, so that a process compiles only what it
- * uses. The bundle is one folder deep in the package, like the built program.
+ * finding and compiling files. Modules that are loaded on demand get files of their own, so that a process compiles
+ * only those that it uses. The bundle is one folder deep in the package, like the built program.
  */
 export default async function bundle(): Promise<void> {
   const reports = `${packageFolder}reports`;

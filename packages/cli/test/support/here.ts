@@ -6,7 +6,7 @@ import { runCommandLine } from "../../src/command-line.ts";
 import type { Failure } from "../../src/exit-codes.ts";
 import { failureOf } from "../../src/failures.ts";
 import { printMessage } from "../../src/output/print.ts";
-import type { Outcome } from "./program.ts";
+import type { Outcome } from "./outcome.ts";
 
 /** The commands that only print. Others pass their standard input and output on to another command. */
 const printing = new Set([

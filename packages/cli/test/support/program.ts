@@ -6,6 +6,7 @@ import { fileURLToPath } from "node:url";
 import { afterEach, expect } from "vitest";
 import { folderWith } from "./folder.ts";
 import { canRunHere, runHere } from "./here.ts";
+import type { Outcome } from "./outcome.ts";
 // Before any server stops: after a socket is removed, Node 20.20 does not follow the next symbolic link to a module.
 import "yargs";
 
@@ -27,14 +28,6 @@ export interface StartOptions {
   readonly stdio?: StdioOptions;
   /** Whether to run a copy of the program in an empty folder, where no optional package is installed. */
   readonly isAlone?: boolean;
-}
-
-/** The exit code and the output of a process. */
-export interface Outcome {
-  /** Null if a signal ended the process. */
-  readonly code: number | null;
-  readonly out: string;
-  readonly err: string;
 }
 
 /** A process that may still be running. */
