@@ -1,17 +1,96 @@
 /** `pnpm demo`: see README.md. */
+import { setTimeout as sleep } from "node:timers/promises";
 import { readCommand, runProgram } from "@holdfast/app-kit/program";
-import picocolors from "picocolors";
-import { runDemo } from "./demo.ts";
-import { parseOptions } from "./options.ts";
-import { liveView } from "./view/live.ts";
-import { plainView } from "./view/plain.ts";
+import type { Cleanup } from "@holdfast/testkit/cleanup";
+import { monotonicMs } from "@holdfast/testkit/monotonic";
+import { scrape } from "./metrics.ts";
+import { parseOptions, resources, type Setup } from "./options.ts";
+import { opening, play } from "./play.ts";
+import { Run, type WorkerEvent } from "./run.ts";
+import { verdictOf } from "./verdict.ts";
+import { forOutput, liveView, plainView, summary } from "./view.ts";
+import type { Worker } from "./worker.ts";
+import type { World } from "./world.ts";
+
+/** How much longer than planned each part of a run may take before it is cut short. */
+const overtimeMs = 15_000;
+const drawMs = 100;
+const lookMs = 100;
 
 const { stdout } = process;
+await runProgram("demo", readCommand(process.argv.slice(2), parseOptions), runDemo);
 
-await runProgram("demo", readCommand(process.argv.slice(2), parseOptions), (options, cleanup) => {
+/** Runs the demo. Resolves with whether every check holds. Rejects if the signal aborts. */
+async function runDemo(setup: Setup, cleanup: Cleanup, signal: AbortSignal): Promise<boolean> {
+  const print = (line: string): void => void stdout.write(forOutput(`${line}\n`));
   const isRoomy = stdout.columns >= 76 && stdout.rows >= 20;
-  const view = stdout.isTTY && isRoomy ? liveView(stdout, picocolors) : plainView(stdout, picocolors);
-  const print = (line: string): void => void stdout.write(`${line}\n`);
-  if (options.redis) print(" Starting six redis-servers and the worker processes …");
-  return runDemo(options, { view, colors: picocolors, print }, cleanup);
-});
+  const view = stdout.isTTY && isRoomy ? liveView(stdout) : plainView(stdout);
+  cleanup.defer(view.close);
+  if (setup.redis) print(" Starting six redis-servers and the worker processes …");
+  const run = new Run(setup);
+  const world = await build(run, cleanup);
+  const drawing = setInterval(() => view.show(run), drawMs);
+  cleanup.defer(() => clearInterval(drawing));
+  // A failure is part of the verdict and does not end the run.
+  const attempt = async <T>(work: Promise<T>, timeoutMs = overtimeMs): Promise<T | undefined> => {
+    const late = sleep(timeoutMs, undefined, { ref: false }).then(() => {
+      throw new Error(`an act did not end within ${timeoutMs / 1000} s`);
+    });
+    try {
+      return await Promise.race([work, late]);
+    } catch (error) {
+      signal.throwIfAborted();
+      run.fail(error as Error);
+      return undefined;
+    }
+  };
+
+  run.beganAtMs = monotonicMs();
+  run.say(opening(setup));
+  let isOver = false;
+  const watch = async (): Promise<void> => {
+    for (; !isOver && !signal.aborted; await sleep(lookMs)) await look(world, run);
+  };
+  const watching = watch().catch((error: Error) => run.fail(error));
+  const work = async (name: string, worker: Worker): Promise<void> => {
+    await worker.contend();
+    run.finished.add(name);
+  };
+  const working = Array.from(world.contenders, ([name, worker]) =>
+    work(name, worker).catch((error: Error) => run.fail(error, name)),
+  );
+  await attempt(play(world, run, signal), setup.seconds * 1000 + overtimeMs);
+  const metrics = await attempt(scrape(world.metricsUrls, signal));
+  const finishing = [...world.contenders.values(), world.sleeper].map((worker) => worker.finish());
+  await attempt(Promise.allSettled(finishing).then(() => Promise.all(working)));
+  isOver = true;
+  await watching;
+  // The first look learns of all increments, and the second one compares the counters with them.
+  await attempt(look(world, run));
+  await attempt(look(world, run));
+  clearInterval(drawing);
+  view.show(run);
+  view.close();
+  signal.throwIfAborted();
+  if (setup.metrics) print(`\n${metrics?.trimEnd() ?? ""}`);
+  const checks = verdictOf(run);
+  for (const line of summary(run, checks)) print(line);
+  return checks.every(([, holds]) => holds);
+}
+
+/** Builds the world that the setup asks for, and loads no other. */
+async function build(run: Run, cleanup: Cleanup): Promise<World> {
+  const tell = (event: WorkerEvent): void => run.hear(event);
+  if (run.setup.redis) return (await import("./redis-world.ts")).redisWorld(run.setup, tell, cleanup);
+  return (await import("./world.ts")).memoryWorld(run.setup, tell, cleanup);
+}
+
+/** Inspects all resources once: holder, remaining time, and counter. */
+async function look({ redlock, database }: World, run: Run): Promise<void> {
+  await Promise.all(
+    resources.map(async ({ name }) => {
+      const [inspection, value] = await Promise.all([redlock.inspect(name), database.look(name)]);
+      run.sample(name, { ...inspection, value });
+    }),
+  );
+}

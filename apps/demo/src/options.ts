@@ -1,17 +1,34 @@
 import { parseArgs } from "node:util";
 import { integer } from "@holdfast/app-kit/program";
 
-/** The options of a run. */
-export interface DemoOptions {
-  /** Whether to use real servers and worker processes, instead of memory nodes in this process. */
-  readonly redis: boolean;
-  readonly seconds: number;
-  readonly workers: number;
-  /** Whether to run without locks, to show that the checks catch it. */
-  readonly broken: boolean;
-  /** Whether to print the metrics of the locks at the end. */
-  readonly metrics: boolean;
-}
+/** The counter of the sleeper in the database, and the lock of the same name. */
+export const ledger = {
+  name: "ledger",
+  /** Whether the database checks fencing tokens. If not, only the lock protects the counter. */
+  fenced: true,
+  /** The relative frequency of visits. */
+  weight: 3,
+  /** The usual shortest and longest time between read and write, in milliseconds. */
+  dwellMs: { min: 40, max: 160 },
+  /** The share of visits that outlast the ttl and need an extension. */
+  longShare: 0,
+};
+
+/** A counter, and the lock of the same name. */
+export type Resource = Readonly<typeof ledger>;
+
+export const resources: readonly Resource[] = [
+  { name: "orders", fenced: false, weight: 3, dwellMs: { min: 10, max: 80 }, longShare: 0 },
+  { name: "stock", fenced: false, weight: 3, dwellMs: { min: 40, max: 160 }, longShare: 0 },
+  { name: "report", fenced: false, weight: 1, dwellMs: { min: 40, max: 160 }, longShare: 0.2 },
+  ledger,
+];
+export const nodeNames: readonly string[] = ["n1", "n2", "n3", "n4", "n5"];
+/** The worker that is paused past its ttl. */
+export const sleeper = "sleeper";
+
+/** The parameters of a run. */
+export type Setup = Exclude<ReturnType<typeof parseOptions>, string>;
 
 const help = `Shows a distributed lock at work, and checks that it keeps what it promises.
 
@@ -28,24 +45,26 @@ Exit code: 0 when every check holds, 1 when something was violated, 2 when it co
 `;
 
 /** Reads the options, or returns the help. */
-export function parseOptions(args: string[]): DemoOptions | string {
-  const { values } = parseArgs({
-    args,
-    options: {
-      redis: { type: "boolean", default: false },
-      seconds: { type: "string", default: "20" },
-      workers: { type: "string", default: "6" },
-      break: { type: "boolean", default: false },
-      metrics: { type: "boolean", default: false },
-      help: { type: "boolean", default: false },
-    },
-  });
+export function parseOptions(args: string[]) {
+  const flag = { type: "boolean", default: false } as const;
+  const number = { type: "string" } as const;
+  const options = { redis: flag, seconds: number, workers: number, break: flag, metrics: flag, help: flag };
+  const { values } = parseArgs({ args, options });
   if (values.help) return help;
+  const seconds = integer("--seconds", values.seconds ?? "20", 5, 600);
+  const length = integer("--workers", values.workers ?? "6", 2, 32);
+  // Short enough for a pause past the ttl, long enough for a busy machine.
+  const ttlMs = Math.min(2000, Math.max(1000, seconds * 100));
   return {
+    /** Whether to use real servers and worker processes, instead of memory nodes in this process. */
     redis: values.redis,
-    seconds: integer("--seconds", values.seconds, 5, 600),
-    workers: integer("--workers", values.workers, 2, 32),
-    broken: values.break,
+    /** Whether the workers lock. */
+    locked: !values.break,
+    /** Whether to print the metrics of the locks at the end. */
     metrics: values.metrics,
+    seconds,
+    workers: Array.from({ length }, (_, index) => `w${index + 1}`),
+    /** The options of every `Redlock`. A worker that has waited for `waitTimeoutMs` goes elsewhere. */
+    redlock: { ttlMs, nodeTimeoutMs: ttlMs / 5, waitTimeoutMs: ttlMs / 2 },
   };
 }

@@ -2,8 +2,7 @@ import { Redlock } from "@holdfast/core";
 import { memoryNode } from "@holdfast/memory";
 import { createCleanup } from "@holdfast/testkit/cleanup";
 import { afterEach, describe, expect, it } from "vitest";
-import { serveMetrics } from "../src/metrics/endpoint.ts";
-import { addUp, scrape } from "../src/metrics/scrape.ts";
+import { addUp, scrape, serveMetrics } from "../src/metrics.ts";
 
 const cleanup = createCleanup();
 afterEach(() => cleanup.run());

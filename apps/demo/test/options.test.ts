@@ -3,13 +3,17 @@ import { expect, test } from "vitest";
 import { parseOptions } from "../src/options.ts";
 
 test("parseOptions() has a default for every option", () => {
-  const options = { redis: false, seconds: 20, workers: 6, broken: false, metrics: false };
-  expect(parseOptions([])).toEqual(options);
+  expect(parseOptions([])).toEqual({
+    ...{ redis: false, locked: true, metrics: false, seconds: 20, workers: ["w1", "w2", "w3", "w4", "w5", "w6"] },
+    redlock: { ttlMs: 2000, nodeTimeoutMs: 400, waitTimeoutMs: 1000 },
+  });
 });
 
 test("parseOptions() reads all options", () => {
-  const args = ["--redis", "--seconds", "8", "--workers=3", "--break", "--metrics"];
-  expect(parseOptions(args)).toEqual({ redis: true, seconds: 8, workers: 3, broken: true, metrics: true });
+  expect(parseOptions(["--redis", "--seconds", "8", "--workers=3", "--break", "--metrics"])).toEqual({
+    ...{ redis: true, locked: false, metrics: true, seconds: 8, workers: ["w1", "w2", "w3"] },
+    redlock: { ttlMs: 1000, nodeTimeoutMs: 200, waitTimeoutMs: 500 },
+  });
 });
 
 test("parseOptions() returns the help", () => {

@@ -1,17 +1,15 @@
-import type { DemoEvent, Happening, Sampled, Visit } from "../src/events.ts";
-import { initialModel, type Model } from "../src/model/model.ts";
-import { reduce } from "../src/model/reduce.ts";
-import { type Setup, setupOf } from "../src/setup.ts";
+import { parseOptions, type Setup } from "../src/options.ts";
+import { Run, type Visit, type WorkerEvent } from "../src/run.ts";
 
-/** The setup of a plain run. */
-export const setup: Setup = setupOf({ redis: false, seconds: 20, workers: 2, broken: false, metrics: false });
+/** A run of two workers in which nothing has happened. */
+export function newRun(options: readonly string[] = []): Run {
+  return new Run(parseOptions(["--workers", "2", ...options]) as Setup);
+}
 
-/** The model after these events, one second apart. */
-export function after(happenings: readonly (Happening | DemoEvent)[], ofSetup: Setup = setup): Model {
-  return happenings.reduce<Model>(
-    (model, happening, index) => reduce(model, { atMs: 1000 * index, ...happening }),
-    initialModel(ofSetup),
-  );
+/** The run after the workers have told these events. */
+export function hearing(events: readonly WorkerEvent[], run: Run = newRun()): Run {
+  for (const event of events) run.hear(event);
+  return run;
 }
 
 /** A successful visit of one second, with these details. */
@@ -27,47 +25,47 @@ export function visitOf(details: Partial<Visit>): Visit {
     readAtMs: enteredAtMs + 100,
     wroteAtMs: enteredAtMs + 900,
     write: "accepted",
-    newestFence: null,
     ...details,
   };
 }
 
 /** The event of a worker that leaves. */
-export function left(details: Partial<Visit>): Happening {
-  return { kind: "left", visit: visitOf(details) };
+export function left(details: Partial<Visit>): WorkerEvent {
+  return { kind: "left", ...visitOf(details) };
 }
 
-/** The event of an inspection. */
-export function sampled(resource: string, value: number, holder: Partial<Sampled> = {}): Happening {
-  return { kind: "sampled", resource, holder: null, remainingMs: null, fence: 0, value, ...holder };
+/** The event of a worker that gets a lock. */
+export function entered(worker: string, resource: string, fence: number, atMs: number, waitedMs: number): WorkerEvent {
+  return { kind: "entered", worker, resource, fence, atMs, waitedMs };
+}
+
+/** The second sample compares the counter with the increments that the first one knew. */
+export function sampleTwice(run: Run, resource: string, value: number): void {
+  run.sample(resource, { value });
+  run.sample(resource, { value });
 }
 
 /** A run without failures except two nodes that die and a paused worker. */
-export const goodRun: readonly Happening[] = [
-  { kind: "began" },
-  { kind: "waiting", worker: "w1", resource: "orders" },
-  { kind: "entered", worker: "w1", resource: "orders", fence: 10, waitedMs: 5 },
-  left({ fence: 10, enteredAtMs: 2000 }),
-  { kind: "node-killed", node: "n2" },
-  { kind: "node-killed", node: "n4" },
-  { kind: "entered", worker: "w2", resource: "orders", fence: 11, waitedMs: 7 },
-  left({ worker: "w2", fence: 11, enteredAtMs: 6000 }),
-  { kind: "node-back", node: "n2", memory: "lost", awayMs: 4000 },
-  { kind: "node-back", node: "n4", memory: "lost", awayMs: 4000 },
-  { kind: "entered", worker: "sleeper", resource: "ledger", fence: 12, waitedMs: 900 },
-  { kind: "paused", worker: "sleeper", resource: "ledger" },
-  { kind: "entered", worker: "w1", resource: "ledger", fence: 13, waitedMs: 1 },
-  left({ resource: "ledger", fence: 13, enteredAtMs: 12_500 }),
-  { kind: "resumed", worker: "sleeper", pausedMs: 2500 },
-  left({
-    ...{ worker: "sleeper", resource: "ledger", fence: 12, write: "refused", newestFence: 13 },
-    ...{ enteredAtMs: 10_000, leftAtMs: 15_000, validUntilMs: 12_000, readAtMs: 10_100, wroteAtMs: 14_500 },
-  }),
-  { kind: "worker-finished", worker: "sleeper" },
-  { kind: "worker-finished", worker: "w1" },
-  { kind: "worker-finished", worker: "w2" },
-  sampled("orders", 2),
-  sampled("ledger", 1),
-  sampled("orders", 2),
-  sampled("ledger", 1),
-];
+export function goodRun(lateWrite: Visit["write"] = "refused"): Run {
+  const run = hearing([entered("w1", "orders", 10, 2000, 5), left({ fence: 10, enteredAtMs: 2000 })]);
+  for (const name of ["n2", "n4"]) run.nodes.set(name, { state: "down", sinceMs: 4000 });
+  hearing([entered("w2", "orders", 11, 6000, 7), left({ worker: "w2", fence: 11, enteredAtMs: 6000 })], run);
+  for (const name of ["n2", "n4"]) run.nodes.set(name, { state: "up", sinceMs: 8000 });
+  hearing([entered("sleeper", "ledger", 12, 10_000, 900)], run);
+  run.pause = { sinceMs: 11_000 };
+  hearing(
+    [
+      entered("w1", "ledger", 13, 12_500, 1),
+      left({ resource: "ledger", fence: 13, enteredAtMs: 12_500 }),
+      left({
+        ...{ worker: "sleeper", resource: "ledger", fence: 12, write: lateWrite, newestFence: 13 },
+        ...{ enteredAtMs: 10_000, leftAtMs: 15_000, validUntilMs: 12_000, readAtMs: 10_100, wroteAtMs: 14_500 },
+      }),
+    ],
+    run,
+  );
+  for (const worker of ["sleeper", "w1", "w2"]) run.finished.add(worker);
+  sampleTwice(run, "orders", 2);
+  sampleTwice(run, "ledger", 1);
+  return run;
+}

@@ -1,22 +1,20 @@
 import { describe, expect, it } from "vitest";
-import type { Happening } from "../src/events.ts";
-import { overlaps, staleWritesAccepted, tokenFaults, verdictOf } from "../src/model/verdict.ts";
-import { after, goodRun, left, sampled, visitOf } from "./stories.ts";
+import type { Run } from "../src/run.ts";
+import { overlaps, staleWritesAccepted, tokenFaults, verdictOf } from "../src/verdict.ts";
+import { goodRun, hearing, left, newRun, sampleTwice, visitOf } from "./stories.ts";
 
 /** The claims that do not hold of a run. */
-function violated(happenings: readonly Happening[]): string[] {
-  return verdictOf(after(happenings))
-    .filter(({ holds }) => !holds)
-    .map(({ claim }) => claim);
+function violated(run: Run): string[] {
+  return verdictOf(run).flatMap(([claim, holds]) => (holds ? [] : [claim]));
 }
 
 describe("verdictOf()", () => {
   it("verdictOf() accepts a good run", () => {
-    expect(violated(goodRun)).toEqual([]);
+    expect(violated(goodRun())).toEqual([]);
   });
 
   it("verdictOf() rejects a run in which nothing happened", () => {
-    expect(violated([])).toEqual([
+    expect(violated(newRun())).toEqual([
       "no update was lost",
       "the paused worker's late write was refused",
       "locks were granted while two nodes were down",
@@ -25,45 +23,50 @@ describe("verdictOf()", () => {
   });
 
   it("verdictOf() finds a lost update", () => {
-    const behind = [...goodRun, sampled("orders", 1)];
-    expect(violated(behind)).toEqual(["no update was lost"]);
-    expect(verdictOf(after(behind))[0]?.finding).toBe("1 of 3 were lost");
+    const run = goodRun();
+    run.sample("orders", { value: 1 });
+    expect(violated(run)).toEqual(["no update was lost"]);
+    expect(verdictOf(run)[0]?.[2]).toBe("1 of 3 were lost");
   });
 
   it("verdictOf() finds two workers that held a lock at once", () => {
     const intruder = left({ worker: "w2", resource: "stock", fence: 21, enteredAtMs: 500, write: "none" });
-    const run = [...goodRun, left({ resource: "stock", fence: 20, write: "none" }), intruder];
+    const run = hearing([left({ resource: "stock", fence: 20, write: "none" }), intruder], goodRun());
     expect(violated(run)).toEqual(["no two workers held the same lock at once"]);
-    expect(verdictOf(after(run))[1]?.finding).toBe("1 overlaps, the first of w1 and w2 on stock");
+    expect(verdictOf(run)[1]?.[2]).toBe("1 overlaps, the first of w1 and w2 on stock");
   });
 
   it("verdictOf() finds a token that did not grow", () => {
-    const run = [...goodRun, left({ fence: 11, enteredAtMs: 9000, write: "none" })];
+    const run = hearing([left({ fence: 11, enteredAtMs: 9000, write: "none" })], goodRun());
     expect(violated(run)).toEqual(["every lock had a larger token than those before"]);
   });
 
   it("verdictOf() finds an accepted stale write where tokens are checked", () => {
-    const stale = (resource: string) => [
-      left({ resource, fence: 1, leftAtMs: 5000, wroteAtMs: 4900 }),
-      left({ resource, fence: 2, enteredAtMs: 3000, worker: "w2" }),
-      sampled(resource, 3),
-      sampled(resource, 3),
-    ];
-    expect(violated([...goodRun, ...stale("ledger")])).toEqual(["no stale write was accepted"]);
-    expect(violated([...goodRun, ...stale("stock")])).toEqual([]);
+    const stale = (resource: string): Run => {
+      const late = left({ resource, fence: 1, leftAtMs: 5000, wroteAtMs: 4900 });
+      const run = hearing([late, left({ resource, fence: 2, enteredAtMs: 3000, worker: "w2" })], goodRun());
+      sampleTwice(run, resource, 3);
+      return run;
+    };
+    expect(violated(stale("ledger"))).toEqual(["no stale write was accepted"]);
+    expect(violated(stale("stock"))).toEqual([]);
   });
 
   it("verdictOf() finds a late write that was not refused", () => {
-    const run = goodRun.map((event) =>
-      event.kind === "left" && event.visit.worker === "sleeper" ? left({ ...event.visit, write: "none" }) : event,
-    );
-    expect(violated(run)).toEqual(["the paused worker's late write was refused"]);
+    expect(violated(goodRun("none"))).toEqual(["the paused worker's late write was refused"]);
   });
 
   it("verdictOf() finds workers that failed or never finished", () => {
     const claim = "every worker finished cleanly";
-    expect(violated([...goodRun, { kind: "worker-failed", worker: "w1", message: "out of order" }])).toEqual([claim]);
-    expect(violated(goodRun.filter(({ kind }) => kind !== "worker-finished"))).toEqual([claim]);
+    const failed = goodRun();
+    failed.fail(new Error("out of order"), "w1");
+    expect(violated(failed)).toEqual([claim]);
+    const cutShort = goodRun();
+    cutShort.fail(new Error("too slow"));
+    expect(violated(cutShort)).toEqual([claim]);
+    const unfinished = goodRun();
+    unfinished.finished.delete("w2");
+    expect(violated(unfinished)).toEqual([claim]);
   });
 });
 
@@ -111,6 +114,6 @@ describe("staleWritesAccepted()", () => {
     const later = visitOf({ enteredAtMs: 3000, readAtMs: 4800 });
     expect(staleWritesAccepted([{ ...late, write: "refused" }, later])).toEqual([]);
     expect(staleWritesAccepted([late, { ...later, readAtMs: 4950 }])).toEqual([]);
-    expect(staleWritesAccepted([late, { ...later, readAtMs: null }])).toEqual([]);
+    expect(staleWritesAccepted([late, { ...later, readAtMs: Infinity }])).toEqual([]);
   });
 });

@@ -1,0 +1,69 @@
+import { fileURLToPath } from "node:url";
+import type { ClientLibrary } from "@holdfast/app-kit/clients";
+import { connectNodes } from "@holdfast/app-kit/nodes";
+import { startWorkerProcess } from "@holdfast/app-kit/worker-process";
+import { Redlock } from "@holdfast/core";
+import { type RedisServer, startRedisServer } from "@holdfast/testkit";
+import type { Cleanup } from "@holdfast/testkit/cleanup";
+import { redisDatabase } from "./database.ts";
+import { nodeNames, type Setup, sleeper } from "./options.ts";
+import type { WorkerFunctions } from "./redis-worker.ts";
+import type { WorkerEvent } from "./run.ts";
+import type { Worker } from "./worker.ts";
+import type { World } from "./world.ts";
+
+const program = fileURLToPath(new URL("./redis-worker.ts", import.meta.url));
+const startTimeoutMs = 60_000;
+/** How long workers have to finish before they are killed. */
+const finishTimeoutMs = 5_000;
+
+/** Starts five real servers as nodes, a sixth as the database, and each worker in a process of its own. */
+export async function redisWorld(setup: Setup, tell: (event: WorkerEvent) => void, cleanup: Cleanup): Promise<World> {
+  const start = async (appendonly: boolean): Promise<RedisServer> => {
+    const server = await startRedisServer({ appendonly });
+    cleanup.defer(() => server.stop());
+    return server;
+  };
+  // The servers write to disk before they answer, so that a node that comes back has forgotten nothing.
+  const [store, ...servers] = await Promise.all([start(false), ...nodeNames.map(() => start(true))]);
+  const urls = servers.map(({ url }) => url);
+  const serverOf = (node: string): RedisServer => servers[nodeNames.indexOf(node)] as RedisServer;
+  const metricsUrls: string[] = [];
+
+  const open = async (name: string, library: ClientLibrary): Promise<Worker> => {
+    const process = startWorkerProcess<WorkerFunctions>(program, { name, events: { tell } });
+    cleanup.defer(process.stop);
+    const url = await process.call("open", startTimeoutMs, name, library, urls, store.port, setup);
+    if (url !== undefined && name !== sleeper) metricsUrls.push(url);
+    const runLimitMs = setup.seconds * 1_000 + startTimeoutMs;
+    return {
+      contend: () => process.call("contend", runLimitMs),
+      async approachWrite() {
+        await process.call("approachWrite", runLimitMs);
+        process.pause();
+      },
+      async write() {
+        const written = process.call("write", runLimitMs); // the message waits until the process runs again
+        process.resume();
+        await written;
+      },
+      finish: () => process.call("finish", finishTimeoutMs),
+    };
+  };
+  // The two client libraries take the same locks.
+  const names = [sleeper, ...setup.workers];
+  const opening = names.map((name, index) => open(name, index % 2 === 0 ? "ioredis" : "node-redis"));
+  const [paused, ...contenders] = await Promise.all(opening);
+  const { nodes, close } = await connectNodes("ioredis", urls, { names: nodeNames, reconnectMs: 200 });
+  cleanup.defer(close);
+  return {
+    redlock: new Redlock(nodes, setup.redlock),
+    database: redisDatabase(store.command),
+    nodeMemory: "kept",
+    metricsUrls,
+    contenders: new Map(contenders.map((worker, index) => [setup.workers[index] as string, worker])),
+    sleeper: paused as Worker,
+    kill: (node) => serverOf(node).kill(),
+    restart: (node) => serverOf(node).restart(),
+  };
+}

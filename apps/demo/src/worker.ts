@@ -1,0 +1,169 @@
+import { once } from "node:events";
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Lock, type LockNode, type LockOptions, type Observer, Redlock } from "@holdfast/core";
+import { monotonicMs } from "@holdfast/testkit/monotonic";
+import { type Database, StaleToken } from "./database.ts";
+import { ledger, type Resource, resources, type Setup } from "./options.ts";
+import type { Visit, WorkerEvent } from "./run.ts";
+
+/** The part of a held lock that workers use. */
+type HeldLock = Pick<Lock, "fence" | "signal" | "remainingMs">;
+/** The work between read and write. */
+type Dwell = (lock: HeldLock) => Promise<void>;
+/** Runs a routine under a lock. */
+type Using = (name: string, options: LockOptions, routine: (lock: HeldLock) => Promise<void>) => Promise<void>;
+
+/** The surroundings of a worker. */
+export interface Workplace {
+  readonly worker: string;
+  readonly using: Using;
+  readonly database: Database;
+  readonly tell: (event: WorkerEvent) => void;
+  /** Aborts when the worker must stop. */
+  readonly stop: AbortSignal;
+}
+
+/** Locks for real, or with `--break` locks nothing and gives every caller the same token. */
+export function usingOf({ locked, redlock: options }: Setup, nodes: readonly LockNode[], observer?: Observer): Using {
+  const redlock = new Redlock(nodes, { ...options, observer });
+  if (locked) return (name, lockOptions, routine) => redlock.using(name, lockOptions, routine);
+  return (_name, _options, routine) =>
+    routine({ fence: 0, signal: new AbortController().signal, remainingMs: () => Number.POSITIVE_INFINITY });
+}
+
+/** What a worker does, in this process or in one of its own. */
+export type Worker = ReturnType<typeof createWorker>;
+
+/** Makes a worker. */
+export function createWorker(parts: Omit<Workplace, "stop">, ttlMs: number) {
+  const [stop, paused, woken] = [new AbortController(), new AbortController(), new AbortController()];
+  const place = { ...parts, stop: stop.signal };
+  let working: Promise<void> = Promise.resolve();
+  return {
+    /** Visits resources until the worker is told to finish. */
+    contend(): Promise<void> {
+      working = contend(place, ttlMs);
+      return working;
+    },
+    /** Takes the fenced lock, and resolves when the worker is paused right before its write. */
+    async approachWrite(options?: LockOptions): Promise<void> {
+      working = oversleep(place, paused, woken.signal, options);
+      await Promise.race([once(paused.signal, "abort"), working]);
+    },
+    /** Writes after the pause. */
+    write(): Promise<void> {
+      woken.abort();
+      return working;
+    },
+    /** Finishes the visit in progress. */
+    finish(): Promise<void> {
+      stop.abort(Object.assign(new Error("told to finish"), { code: "FINISH" }));
+      woken.abort();
+      return working;
+    },
+  };
+}
+
+/** The longest break between two visits, in milliseconds. */
+const idleMsMax = 20;
+
+/** Visits random resources, one after another, until `stop` aborts. */
+async function contend(place: Workplace, ttlMs: number): Promise<void> {
+  const { stop } = place;
+  while (!stop.aborted) {
+    const resource = pick(Math.random());
+    const { min, max } = Math.random() < resource.longShare ? { min: 1.1 * ttlMs, max: 1.3 * ttlMs } : resource.dwellMs;
+    await visit(place, resource, async ({ signal }) => {
+      await sleepUnless(AbortSignal.any([stop, signal]), min + Math.random() * (max - min));
+      // The last check before the write. Only a pause right after it can still do harm.
+      signal.throwIfAborted();
+    });
+    await sleepUnless(stop, Math.random() * idleMsMax);
+  }
+}
+
+/** Picks a resource by a number from 0 to below 1, in proportion to the weights. */
+export function pick(share: number): Resource {
+  const tickets = resources.flatMap((resource) => Array<Resource>(resource.weight).fill(resource));
+  return tickets[Math.floor(share * tickets.length)] as Resource;
+}
+
+/** Sleeps for that time, or until the signal aborts. Never rejects. */
+async function sleepUnless(signal: AbortSignal, ms: number): Promise<void> {
+  await sleep(ms, undefined, { signal }).catch(() => {});
+}
+
+/**
+ * Visits the fenced resource, checks the lock as it should, and is paused between that check and its write. No lock can
+ * prevent the late write (Kleppmann, "How to do distributed locking"); only the database can, by the token.
+ */
+async function oversleep(
+  place: Workplace,
+  paused: AbortController,
+  woken: AbortSignal,
+  options?: LockOptions,
+): Promise<void> {
+  const dwell = async ({ signal }: HeldLock): Promise<void> => {
+    signal.throwIfAborted();
+    paused.abort();
+    if (!woken.aborted) await once(woken, "abort");
+  };
+  const untilFree = { waitTimeoutMs: Number.POSITIVE_INFINITY, ...options };
+  // On a busy machine, the lock may be lost before the pause.
+  while (!paused.signal.aborted && !place.stop.aborted) await visit(place, ledger, dwell, untilFree);
+}
+
+/** The failures that a distributed system must expect, and the end of the run. */
+const expected = ["FINISH", "LOCK_LOST", "WAIT_TIMEOUT", "QUORUM_UNREACHABLE"];
+
+/**
+ * Waits for the lock, and increments the counter by a read, a pause and a write. If two workers ever did that at the same
+ * time, an update would be lost.
+ */
+export async function visit(
+  place: Workplace,
+  { name, fenced }: Resource,
+  dwell: Dwell,
+  options?: LockOptions,
+): Promise<void> {
+  const { worker, using, database, tell, stop } = place;
+  const calledAtMs = monotonicMs();
+  tell({ kind: "waiting", worker, resource: name });
+  try {
+    await using(name, { label: worker, signal: stop, ...options }, async (lock) => {
+      const { fence, signal } = lock;
+      const token = fenced ? fence : undefined;
+      const atMs = monotonicMs();
+      tell({ kind: "entered", worker, resource: name, fence, atMs, waitedMs: atMs - calledAtMs });
+      const visit: Visit = {
+        ...{ worker, resource: name, fence, write: "none", enteredAtMs: atMs, validUntilMs: atMs + lock.remainingMs() },
+        ...{ leftAtMs: Infinity, readAtMs: Infinity, wroteAtMs: Infinity },
+      };
+      // A lock may end slightly before the end of its validity, because the clock that counts suspensions ticks in whole
+      // milliseconds.
+      const shorten = (): void => {
+        visit.validUntilMs = Math.min(visit.validUntilMs, monotonicMs());
+      };
+      signal.addEventListener("abort", shorten, { once: true });
+      try {
+        const value = await database.read(name, token);
+        visit.readAtMs = monotonicMs();
+        await dwell(lock);
+        visit.wroteAtMs = monotonicMs();
+        const remainingMs = lock.remainingMs();
+        if (remainingMs > 0) visit.validUntilMs = visit.wroteAtMs + remainingMs;
+        await database.write(name, value + 1, token);
+        visit.write = "accepted";
+      } catch (error) {
+        if (!(error instanceof StaleToken)) throw error;
+        Object.assign(visit, { write: "refused", newestFence: error.newestFence });
+      } finally {
+        tell({ kind: "left", ...visit, leftAtMs: monotonicMs() });
+      }
+    });
+  } catch (error) {
+    const { code, message } = error as { readonly code: string; readonly message: string };
+    if (!expected.includes(code)) throw error;
+    tell({ kind: "failed", worker, resource: name, code, message });
+  }
+}

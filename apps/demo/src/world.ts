@@ -1,0 +1,72 @@
+import { type LockNode, Redlock } from "@holdfast/core";
+import { type MemoryNode, memoryNode } from "@holdfast/memory";
+import type { Cleanup } from "@holdfast/testkit/cleanup";
+import { type Database, memoryDatabase } from "./database.ts";
+import { serveMetrics } from "./metrics.ts";
+import { nodeNames, type Setup, sleeper } from "./options.ts";
+import type { WorkerEvent } from "./run.ts";
+import { createWorker, usingOf, type Worker } from "./worker.ts";
+
+/** The nodes, workers and database of a run. */
+export interface World {
+  /** Inspects the resources, and locks nothing. */
+  readonly redlock: Redlock;
+  readonly database: Database;
+  /** Whether a node that comes back remembers its claims and counters. */
+  readonly nodeMemory: "kept" | "lost";
+  /** The metrics endpoints of the workers; none without `--metrics`. */
+  readonly metricsUrls: readonly string[];
+  readonly contenders: ReadonlyMap<string, Worker>;
+  readonly sleeper: Worker;
+  kill(node: string): Promise<void>;
+  restart(node: string): Promise<void>;
+}
+
+/** Builds everything in this process: nodes, database, and workers, each with its own `Redlock`. */
+export async function memoryWorld(setup: Setup, tell: (event: WorkerEvent) => void, cleanup: Cleanup): Promise<World> {
+  const mortals = new Map(nodeNames.map((name) => [name, mortalNode(name)]));
+  const nodes = [...mortals.values()];
+  const database = memoryDatabase();
+  const metrics = setup.metrics ? await serveMetrics(cleanup) : undefined;
+  const open = (worker: string): Worker => {
+    const using = usingOf(setup, nodes, metrics?.observer);
+    const opened = createWorker({ worker, using, database, tell }, setup.redlock.ttlMs);
+    cleanup.defer(opened.finish);
+    return opened;
+  };
+  const paused = open(sleeper);
+  return {
+    redlock: new Redlock(nodes, setup.redlock),
+    database,
+    nodeMemory: "lost",
+    metricsUrls: metrics ? [metrics.url] : [],
+    contenders: new Map(setup.workers.map((name) => [name, open(name)])),
+    // As in a paused process, nothing extends the lock or notices its end.
+    sleeper: { ...paused, approachWrite: () => paused.approachWrite({ autoExtend: false }) },
+    kill: async (node) => mortals.get(node)?.kill(),
+    restart: async (node) => mortals.get(node)?.restart(),
+  };
+}
+
+/** A memory node that can die: it fails, forgets all claims and counters, and comes back empty. */
+export function mortalNode(name: string): LockNode & { kill(): void; restart(): void } {
+  let living: MemoryNode | undefined = memoryNode({ name });
+  const alive = (): MemoryNode => {
+    if (living === undefined) throw new Error("connection refused");
+    return living;
+  };
+  return {
+    name,
+    acquire: async (request) => alive().acquire(request),
+    extend: async (request) => alive().extend(request),
+    release: async (request) => alive().release(request),
+    watch: async (names, onReleased) => alive().watch(names, onReleased),
+    inspect: async (resource) => alive().inspect(resource),
+    kill() {
+      living = undefined;
+    },
+    restart() {
+      living = memoryNode({ name });
+    },
+  };
+}
