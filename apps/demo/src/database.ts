@@ -29,11 +29,11 @@ export class StaleToken extends Error {
 /** Makes a database in this process. */
 export function memoryDatabase(): Database {
   const counters = new Map<string, { value: number; newestFence: number }>();
-  const counterOf = (name: string, fence = Number.POSITIVE_INFINITY) => {
+  const counterOf = (name: string, fence = Infinity) => {
     const counter = counters.get(name) ?? { value: 0, newestFence: 0 };
     counters.set(name, counter);
     if (fence < counter.newestFence) throw new StaleToken(counter.newestFence);
-    if (fence !== Number.POSITIVE_INFINITY) counter.newestFence = fence;
+    if (fence !== Infinity) counter.newestFence = fence;
     return counter;
   };
   return {

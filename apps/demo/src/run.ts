@@ -33,7 +33,7 @@ export interface Visit {
   newestFence?: number;
 }
 
-/** What a worker tells of itself. Times are on the clock of `monotonicMs`. */
+/** What a worker reports. Times are on the clock of `monotonicMs`. */
 export type WorkerEvent = { readonly worker: string; readonly resource: string } & (
   | { readonly kind: "waiting" }
   | { readonly kind: "entered"; readonly fence: number; readonly atMs: number; readonly waitedMs: number }
@@ -145,18 +145,20 @@ export class Run {
   #leave(visit: Visit): void {
     const { worker, resource, fence, write, newestFence } = visit;
     this.visits.push(visit);
-    const isLate = worker === sleeper;
-    if (isLate && this.pause) this.pause.write = write;
-    if (write === "refused" && !isLate) {
-      this.say(yellow(`A late write of ${worker} to ${resource} was refused: ${fence} is below ${newestFence}.`));
-    } else if (write === "refused") {
-      this.say(green(`REFUSED: the database has seen token ${newestFence}, and the token of ${worker} is ${fence}.`));
-      this.say("Without tokens, this write would have undone another worker's. No lock can prevent that.");
-    } else if (isLate && write === "none") {
-      this.say(yellow(`${worker} wrote nothing.`));
-    } else if (isLate) {
-      const why = `without a token, the database could not know that ${worker} was late`;
-      this.say(red(`ACCEPTED: ${why}. The write undid those of others.`));
+    if (worker !== sleeper) {
+      const late = `A late write of ${worker} to ${resource} was refused: ${fence} is below ${newestFence}.`;
+      if (write === "refused") this.say(yellow(late));
+      return;
     }
+    if (this.pause) this.pause.write = write;
+    const ignorance = `without a token, the database could not know that ${worker} was late`;
+    const endings = {
+      none: yellow(`${worker} wrote nothing.`),
+      accepted: red(`ACCEPTED: ${ignorance}. The write undid those of others.`),
+      refused: green(`REFUSED: the database has seen token ${newestFence}, and the token of ${worker} is ${fence}.`),
+    };
+    this.say(endings[write]);
+    if (write !== "refused") return;
+    this.say("Without tokens, this write would have undone another worker's. No lock can prevent that.");
   }
 }

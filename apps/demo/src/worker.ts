@@ -28,7 +28,7 @@ export function usingOf({ locked, redlock: options }: Setup, nodes: readonly Loc
   const redlock = new Redlock(nodes, { ...options, observer });
   if (locked) return (name, lockOptions, routine) => redlock.using(name, lockOptions, routine);
   return (_name, _options, routine) =>
-    routine({ fence: 0, signal: new AbortController().signal, remainingMs: () => Number.POSITIVE_INFINITY });
+    routine({ fence: 0, signal: new AbortController().signal, remainingMs: () => Infinity });
 }
 
 /** What a worker does, in this process or in one of its own. */
@@ -108,7 +108,7 @@ async function oversleep(
     paused.abort();
     if (!woken.aborted) await once(woken, "abort");
   };
-  const untilFree = { waitTimeoutMs: Number.POSITIVE_INFINITY, ...options };
+  const untilFree = { waitTimeoutMs: Infinity, ...options };
   // On a busy machine, the lock may be lost before the pause.
   while (!paused.signal.aborted && !place.stop.aborted) await visit(place, ledger, dwell, untilFree);
 }
