@@ -73,6 +73,19 @@ export function describeClusterAdapter(name: string, cluster: RedisCluster, make
       await expect(refused).rejects.toThrow(/ failed: it is the same server as [ab] \(run_id/);
     });
 
+    test("raiseFloor() raises the counters of every shard", async () => {
+      const { node } = await connected();
+      for (const floor of [7, 8]) {
+        expect(await node.raiseFloor?.({ floor, epoch: 0, timeoutMs: longMs })).toEqual({ floor, epoch: 0 });
+      }
+      const names = Array.from({ length: 12 }, (_, index) => `raised ${index}`);
+      for (const name of names) {
+        const { fence } = await node.inspect(name);
+        expect(fence, name).toBe(8);
+      }
+      expect(new Set(names.map((name) => shardOf(`lock:${name}`))).size).toBe(3);
+    });
+
     test("watch() reports releases on every shard", async () => {
       const [{ node }, rival] = [await connected(), await connected()];
       const resources = Array.from({ length: 12 }, (_, i) => `watched ${i}`);
