@@ -126,32 +126,15 @@ function createEncoder(prefix: string, restartGuardMs: number, isCluster: boolea
       return { name: "release", resources, key, commonKey, fields: [owner], rest, read: readRelease, template };
     }),
     inspect(resource, sharersMax = 2 ** 31) {
-      const resources = [resource];
-      const key = firstKeyOf(resources);
+      const key = firstKeyOf([resource]);
       const fields = [String(sharersMax)];
-      return {
-        name: "inspect",
-        resources,
-        key,
-        commonKey: undefined,
-        fields,
-        rest: none,
-        read: readNodeView,
-        template,
-      };
+      const record = { name: "inspect", resources: [resource], key, commonKey: undefined, fields } as const;
+      return { ...record, rest: none, read: readNodeView, template };
     },
     identify({ resources }) {
       const key = firstKeyOf(resources);
-      return {
-        name: "identify",
-        resources,
-        key,
-        commonKey: key,
-        fields: none,
-        rest: none,
-        read: readIdentity,
-        template,
-      };
+      const record = { name: "identify", resources, key, commonKey: key, fields: none } as const;
+      return { ...record, rest: none, read: readIdentity, template };
     },
     call(operations) {
       let script = commonScript;

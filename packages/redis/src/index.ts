@@ -12,5 +12,4 @@ export { type FencedStore, type FencedValue, fencedStore } from "./fenced/store.
 export { clusterSlot, type LockNames, lockNames, tagOfSlot } from "./keys.ts";
 export { type Address, clusterName, randomName, serverName } from "./names.ts";
 export { type RedisNodeOptions, redisNodeOptionNames } from "./options.ts";
-export type { RedisNode } from "./redis-node.ts";
-export { redisNode } from "./redis-node.ts";
+export { type RedisNode, redisNode } from "./redis-node.ts";
