@@ -6,8 +6,8 @@
 --   raise   KEYS are fence counters. Fields: the minimum of each, and of its epoch. Reply: how many of them there are
 --           then; the lowest and the highest, where one that does not exist is 0; and the lowest epoch
 --   find    Fields: the cursor, 0 at first; the run id of the first call, empty at first; the prefix of the lock keys,
---           a pattern of them, and a slot of a cluster or empty; KEYS are then a counter of that slot. Reply: the next cursor, 0 at
---           the end; and the resources whose key may be a claim
+--           a pattern of them, and a slot of a cluster or empty; KEYS are then a counter of that slot. Reply: the next
+--           cursor, 0 at the end; and the resources whose key may be a claim
 -- Counters and epochs are text.
 
 local call, try = redis.call, redis.pcall
