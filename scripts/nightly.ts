@@ -28,7 +28,7 @@ await checkSelected([
   part("leaders keep their guarantees under attack", ["chaos", "--election"]),
   part("locks keep their guarantees while servers change", ["chaos", "--membership"]),
   part("the demo runs clean", ["demo"]),
-  part("locks at full speed leave nothing behind in ten minutes", ["soak", "--minutes", "10"]),
+  part("locks at full speed leave nothing behind in ten minutes", ["chaos", "--soak", "--seconds", "600"]),
 ]);
 
 /** A command of the root package. Its last line that says anything is the remark. */

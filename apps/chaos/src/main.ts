@@ -5,7 +5,11 @@ import { headOf, isClean, lineOf, summaryOf } from "./report/lines.ts";
 import { type Result, run } from "./run.ts";
 
 await runProgram("chaos", parseCommand(process.argv.slice(2)), async (options, cleanup, signal) => {
-  if (options.membership) {
+  if (options.mode === "soak") {
+    const { soak } = await import("./soak/soak.ts");
+    return soak(options, cleanup);
+  }
+  if (options.mode === "membership") {
     const { playMembership } = await import("./membership/main.ts");
     return playMembership(options, cleanup, signal);
   }

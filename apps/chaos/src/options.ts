@@ -12,17 +12,32 @@ export interface ChaosOptions {
   readonly nodes: number;
   readonly clients: number;
   readonly ttlMs: number;
-  /** Whether clients stand for election, and so hold the lock in terms. */
-  readonly election: boolean;
-  /** Whether the set of servers changes, instead of the attacks. */
-  readonly membership: boolean;
+  readonly mode: keyof typeof modes;
   readonly nemeses: readonly Nemesis[];
   readonly seed: number;
   /** The folder for the report, if one is wanted. */
   readonly report: string | undefined;
   /** The modules that connect clients to the servers, in turn. */
   readonly adapters: readonly string[];
+  /** The part of a soak, if not both. */
+  readonly only: "load" | "waiting" | undefined;
 }
+
+const attacked = ["seconds", "nemesis", "nodes", "clients", "ttl", "seed", "report", "adapter"];
+
+/**
+ * The kinds of runs: clients take locks and are attacked, or stand for election and so hold the lock in terms, or the set
+ * of servers changes, or nothing is attacked. Each has defaults of its own, and takes some of the options.
+ */
+const modes = {
+  locks: { seconds: "20", clients: "4", ttl: "1000", nemeses, options: attacked },
+  election: { seconds: "20", clients: "4", ttl: "1000", nemeses, options: attacked },
+  membership: {
+    ...{ seconds: "12", clients: "20", ttl: "3000", nemeses: [] },
+    options: ["seconds", "clients", "ttl", "seed", "report"],
+  },
+  soak: { seconds: "9", clients: "4", ttl: "1000", nemeses: [], options: ["seconds", "only", "seed"] },
+};
 
 const help = `Attacks real redis-servers, client processes and the network between them, and checks the promises of locks.
 
@@ -37,6 +52,8 @@ Usage: pnpm chaos [options]
   --election       clients stand for election (\`@holdfast/core/election\`) instead of taking locks
   --membership     three servers become five, and then five others, under load and under faults; only --seconds (the
                    time between the changes, default 12), --clients (default 20), --ttl (default 3000), --seed and --report
+  --soak           nothing is attacked: locks at full speed, and programs that wait for each other, leave nothing behind;
+                   only --seconds (of each part, default 9), --only load or waiting, and --seed
   --seed N         draws the same attacks again; their outcome differs from run to run
   --report DIR     writes a report with pictures into this folder
   --adapter FILE   the module that connects clients to the servers; several take turns (default: ioredis, node-redis)
@@ -61,6 +78,8 @@ export function parseCommand(args: readonly string[]): Command<ChaosOptions> {
         ttl: { type: "string" },
         election: { type: "boolean", default: false },
         membership: { type: "boolean", default: false },
+        soak: { type: "boolean", default: false },
+        only: { type: "string" },
         seed: { type: "string", default: String(Math.floor(Math.random() * 1_000_000)) },
         report: { type: "string" },
         adapter: { type: "string", multiple: true },
@@ -69,40 +88,35 @@ export function parseCommand(args: readonly string[]): Command<ChaosOptions> {
     });
     if (values.help) return help;
     if (values.list) return list();
-    const { membership } = values;
-    if (membership) refuseWithMembership(values);
-    const [seconds, clients, ttl] = membership ? ["12", "20", "3000"] : ["20", "4", "1000"];
-    const chosen = membership ? [] : nemeses;
+    const mode = (["soak", "membership", "election"] as const).find((name) => values[name]) ?? "locks";
+    const { options, ...defaults } = modes[mode];
+    const isRefused = ([name, value]: [string, unknown]): boolean =>
+      value !== undefined && value !== false && name !== mode && !options.includes(name);
+    const [refused] = Object.entries(values).find(isRefused) ?? [];
+    if (refused !== undefined)
+      throw new RangeError(`--${refused} has no effect ${mode === "locks" ? "without --soak" : `with --${mode}`}`);
     return {
-      seconds: integer("--seconds", values.seconds ?? seconds, 1, 86_400),
+      seconds: integer("--seconds", values.seconds ?? defaults.seconds, 1, 86_400),
       nodes: integer("--nodes", values.nodes ?? "5", 3, 9),
-      clients: integer("--clients", values.clients ?? clients, 2, 32),
-      ttlMs: integer("--ttl", values.ttl ?? ttl, 300, 10_000),
-      election: values.election,
-      membership,
+      clients: integer("--clients", values.clients ?? defaults.clients, 2, 32),
+      ttlMs: integer("--ttl", values.ttl ?? defaults.ttl, 300, 10_000),
+      mode,
       seed: integer("--seed", values.seed, 0, 2 ** 31 - 1),
-      nemeses: values.nemesis === undefined ? chosen : values.nemesis.split(",").map(nemesisNamed),
+      nemeses: values.nemesis?.split(",").map(nemesisNamed) ?? defaults.nemeses,
       report: values.report,
       adapters: values.adapter?.map(file) ?? ours,
+      only: partNamed(values.only),
     };
   });
 }
 
-/** The options that a change of servers does without. */
-const notWithMembership = ["nemesis", "nodes", "election", "adapter"] as const;
-
-function refuseWithMembership(values: Partial<Record<(typeof notWithMembership)[number], unknown>>): void {
-  const given = notWithMembership.find((name) => values[name]);
-  if (given !== undefined) throw new RangeError(`--${given} has no effect with --membership`);
-}
-
 /** Returns the command that draws the same attacks again. */
 export function commandOf({ seconds, nodes, clients, ttlMs, seed, ...options }: ChaosOptions): string {
-  if (options.membership) {
+  if (options.mode === "membership") {
     return `pnpm chaos --membership --seconds ${seconds} --clients ${clients} --ttl ${ttlMs} --seed ${seed}`;
   }
   const chosen = options.nemeses === nemeses ? "" : ` --nemesis ${options.nemeses.map(({ name }) => name).join(",")}`;
-  const mode = options.election ? " --election" : "";
+  const mode = options.mode === "election" ? " --election" : "";
   const adapters = options.adapters === ours ? "" : options.adapters.map((path) => ` --adapter ${path}`).join("");
   return `pnpm chaos --seconds ${seconds} --nodes ${nodes} --clients ${clients} --ttl ${ttlMs} --seed ${seed}${mode}${chosen}${adapters}`;
 }
@@ -124,6 +138,11 @@ function nemesisNamed(wanted: string): Nemesis {
   const found = nemeses.find(({ name }) => name === wanted);
   if (found === undefined) throw new RangeError(`there is no nemesis ${JSON.stringify(wanted)}: see --list`);
   return found;
+}
+
+function partNamed(only: string | undefined): ChaosOptions["only"] {
+  if (only === undefined || only === "load" || only === "waiting") return only;
+  throw new RangeError(`--only must be load or waiting, not ${only}`);
 }
 
 function file(path: string): string {

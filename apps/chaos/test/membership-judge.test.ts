@@ -112,8 +112,8 @@ test("pageOf() and pictureOf() show each line of the transcript, and what was vi
   recorder.note("n1 is stopped");
   const { chronicle } = recorder;
   const options: ChaosOptions = {
-    ...{ seconds: 1, nodes: 5, clients: 2, ttlMs: 1_000, election: false, membership: true, seed: 7, nemeses: [] },
-    ...{ report: "folder", adapters: [] },
+    ...{ seconds: 1, nodes: 5, clients: 2, ttlMs: 1_000, mode: "membership", seed: 7, nemeses: [] },
+    ...{ report: "folder", adapters: [], only: undefined },
   };
   const page = pageOf(options, { chronicle, findings: judgeRun(chronicle, new Map(), ["c2"]) });
   expect(page).toContain("pnpm chaos --membership --seconds 1 --clients 2 --ttl 1000 --seed 7 --report folder");

@@ -23,7 +23,7 @@ describe("pnpm chaos --membership", () => {
     const report = join(directory, "reports", "membership");
     await rm(report, { recursive: true, force: true });
     const options: ChaosOptions = {
-      ...{ ...small, seconds: 1, nodes: 5, election: false, membership: true, nemeses: [], adapters: [] },
+      ...{ ...small, seconds: 1, nodes: 5, mode: "membership", nemeses: [], adapters: [], only: undefined },
       report,
     };
     const lines: string[] = [];

@@ -16,10 +16,10 @@ describe("parseCommand()", () => {
       nodes: 5,
       clients: 4,
       ttlMs: 1000,
-      election: false,
-      membership: false,
+      mode: "locks",
       nemeses,
       report: undefined,
+      only: undefined,
     });
     expect(seed).toBeGreaterThanOrEqual(0);
     expect(adapters).toEqual([expect.stringContaining("ioredis"), expect.stringContaining("node-redis")]);
@@ -36,8 +36,13 @@ describe("parseCommand()", () => {
   });
 
   test("parseCommand() has other defaults for a change of servers, and no nemeses", () => {
-    const options = { seconds: 12, clients: 20, ttlMs: 3000, membership: true, nemeses: [] };
+    const options = { seconds: 12, clients: 20, ttlMs: 3000, mode: "membership", nemeses: [] };
     expect(parsed("--membership")).toMatchObject(options);
+  });
+
+  test("parseCommand() has other defaults for a soak, and its parts", () => {
+    expect(parsed("--soak")).toMatchObject({ seconds: 9, mode: "soak", nemeses: [], only: undefined });
+    expect(parsed("--soak", "--only", "load", "--seconds", "600")).toMatchObject({ seconds: 600, only: "load" });
   });
 
   test("parseCommand() prints the help, and lists all nemeses", () => {
@@ -58,6 +63,10 @@ describe("parseCommand()", () => {
     [["--nemesis", "calm,godzilla"], 'there is no nemesis "godzilla"'],
     [["--adapter", "/no/such/file.ts"], "there is no file /no/such/file.ts"],
     [["--membership", "--nodes", "5"], "--nodes has no effect with --membership"],
+    [["--membership", "--election"], "--election has no effect with --membership"],
+    [["--soak", "--clients", "5"], "--clients has no effect with --soak"],
+    [["--soak", "--only", "b"], "--only must be load or waiting, not b"],
+    [["--only", "load"], "--only has no effect without --soak"],
     [["--fast"], "--fast"],
   ])("parseCommand() refuses %j and names it", (args, message) => {
     expect(parseCommand(args)).toEqual({ kind: "bad", message: expect.stringContaining(message) });

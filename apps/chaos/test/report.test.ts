@@ -22,11 +22,11 @@ const options = {
     nodes: 3,
     clients: 2,
     ttlMs: 1000,
-    election: false,
-    membership: false,
+    mode: "locks" as const,
     seed: 7,
     report: undefined,
     adapters: [],
+    only: undefined,
   },
   nemeses: [forgetting],
 };

@@ -14,7 +14,7 @@ import { type OpenStage, openStage, patienceMs } from "./stage.ts";
 export async function attack(
   world: World,
   slice: Slice,
-  { ttlMs, election }: Pick<ChaosOptions, "ttlMs" | "election">,
+  { ttlMs, mode }: Pick<ChaosOptions, "ttlMs" | "mode">,
   signal: AbortSignal,
 ): Promise<History> {
   const { nemesis } = slice;
@@ -26,7 +26,7 @@ export async function attack(
     if (message.kind === "failed") failedCalls.push(message.call);
   });
   const fromMs = monotonicMs();
-  const contention = contentionOf(slice, ttlMs, election);
+  const contention = contentionOf(slice, ttlMs, mode === "election");
   await Promise.all(world.clients.map((client) => client.call("start", patienceMs, contention)));
   try {
     const stuck = await strike(stage, nemesis);

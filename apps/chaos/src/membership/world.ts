@@ -1,12 +1,11 @@
 import { fileURLToPath } from "node:url";
 import { bundlePrograms } from "@holdfast/app-kit/bundle";
 import { createDice, type Dice } from "@holdfast/app-kit/dice";
-import { startRedisServer } from "@holdfast/testkit";
 import type { Cleanup } from "@holdfast/testkit/cleanup";
-import { connectStore } from "../client/store.ts";
 import type { Sets } from "../history/visit.ts";
 import { names } from "../names.ts";
 import type { ChaosOptions } from "../options.ts";
+import { startStore } from "../world/servers.ts";
 import { type Chronicler, type Moment, startChronicle } from "./chronicle.ts";
 import { createMember, type Member } from "./crew.ts";
 import type { MemberOrder, ServerAddresses } from "./messages.ts";
@@ -66,11 +65,7 @@ export async function startWorld(
   const serverNames = [...new Set(changes.flatMap(({ joint }) => serversOf(joint)))];
   const started = await Promise.all(serverNames.map((name) => startMemberServer(name, cleanup)));
   const servers = new Map(started.map((server) => [server.name, server]));
-  const storeServer = await startRedisServer();
-  cleanup.defer(() => storeServer.stop());
-  const store = await connectStore(storeServer.url);
-  cleanup.defer(() => store.close());
-
+  const { storeUrl, look: lookAt } = await startStore(cleanup);
   let recorder: Chronicler;
   let reportBroken: (error: Error) => void = () => {};
   const broken = new Promise<never>((_, reject) => {
@@ -87,7 +82,7 @@ export async function startWorld(
     library: index % 2 === 0 ? "ioredis" : "node-redis",
     client,
     stage: changes[0]?.before as Stage,
-    storeUrl: storeServer.url,
+    storeUrl,
     ttlMs,
     ignoresEpochs: options.without === "epochs",
     clockAheadMs: clockErrorOf(index, dice, options),
@@ -111,7 +106,7 @@ export async function startWorld(
   await Promise.all(members.map((member) => member.start()));
   const look = async (): Promise<ReadonlyMap<string, Sets>> => {
     const resources = [...shortResources, ...quietResources, ...longResources];
-    return new Map(await Promise.all(resources.map(async (name) => [name, await store.look(name)] as const)));
+    return new Map(await Promise.all(resources.map(async (name) => [name, await lookAt(name)] as const)));
   };
   return { dice, servers, members, operator, recorder, restartGuardMs, look, broken };
 }

@@ -7,7 +7,7 @@ import { type Figures, figuresOf } from "./figures.ts";
 /** The head of the table whose rows are {@link lineOf}. */
 export function headOf(options: ChaosOptions): string {
   const { nodes, clients, ttlMs, seed, seconds } = options;
-  const goal = options.election ? "stand for election" : "contend for a lock";
+  const goal = options.mode === "election" ? "stand for election" : "contend for a lock";
   const names = options.nemeses.map(({ name }) => name);
   return [
     `${clients} client processes ${goal} over ${nodes} redis-servers, ttl ${ttlMs} ms, seed ${seed}.`,

@@ -1,21 +1,17 @@
 import { fileURLToPath } from "node:url";
 import { startWorkerProcess, type WorkerProcess } from "@holdfast/app-kit/worker-process";
-import { startRedisServer } from "@holdfast/testkit";
 import type { Cleanup } from "@holdfast/testkit/cleanup";
 import type { FromClient } from "../client/messages.ts";
 import type { ClientFunctions } from "../client/process.ts";
-import { connectStore } from "../client/store.ts";
-import type { Sets } from "../history/visit.ts";
 import { names } from "../names.ts";
 import { fakeClocks } from "./fake-clock.ts";
 import { type ChaosNode, startNode } from "./node.ts";
+import { type StoreServer, startStore } from "./servers.ts";
 
 /** The parts of a run: real servers, each behind a proxy, client processes, and a store that is not attacked. */
-export interface World {
+export interface World extends Pick<StoreServer, "look"> {
   readonly nodes: readonly ChaosNode[];
   readonly clients: readonly ChaosClient[];
-  /** Returns what the sets of a slice hold. */
-  look(slice: number): Promise<Sets>;
   /** Calls back for each message of a client, until the function that it returns is called. */
   listen(listener: Listener): () => void;
   /** Rejects when a client process ends. */
@@ -49,14 +45,10 @@ export async function startWorld(options: WorldOptions, cleanup: Cleanup): Promi
   const nodes = await Promise.all(
     names("n", options.nodes).map(async (name) => startNode(name, await makeClock?.(), cleanup)),
   );
-  const storeServer = await startRedisServer();
-  cleanup.defer(() => storeServer.stop());
-  const store = await connectStore(storeServer.url);
-  cleanup.defer(() => store.close());
-
+  const { storeUrl, look } = await startStore(cleanup);
   const listeners = new Set<Listener>();
   const urls = nodes.map(({ proxy }) => `redis://127.0.0.1:${proxy.port}`);
-  const order = { urls, storeUrl: storeServer.url, ttlMs, nodeTimeoutMs: Math.ceil(ttlMs * 0.15) };
+  const order = { urls, storeUrl, ttlMs, nodeTimeoutMs: Math.ceil(ttlMs * 0.15) };
   const startClient = async (client: string, index: number): Promise<ChaosClient> => {
     const tell = (message: FromClient): void => {
       for (const listener of [...listeners]) listener(client, message);
@@ -78,7 +70,7 @@ export async function startWorld(options: WorldOptions, cleanup: Cleanup): Promi
   return {
     nodes,
     clients,
-    look: (slice) => store.look(slice),
+    look,
     listen(listener) {
       listeners.add(listener);
       return () => listeners.delete(listener);

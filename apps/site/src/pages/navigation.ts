@@ -87,7 +87,6 @@ export const sidebar: DefaultTheme.SidebarItem[] = [
       { text: "Ten minutes of chaos", link: "/evidence/chaos/" },
       { text: "Servers that change, attacked", link: "/evidence/membership/" },
       { text: "The chaos program", link: "/chaos/" },
-      { text: "Soak", link: "/soak/" },
       { text: "Theorem and model", link: "/evidence/model" },
       { text: "Broken lock scripts", link: "/evidence/broken-lock-scripts" },
       { text: "Bugs found", link: "/evidence/found" },

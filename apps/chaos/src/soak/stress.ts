@@ -1,11 +1,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { startWorkerProcess, type WorkerProcess } from "@holdfast/app-kit/worker-process";
-import { type RedisServer, startRedisServer } from "@holdfast/testkit";
-import type { Findings } from "../findings.ts";
+import type { RedisServer } from "@holdfast/testkit";
+import type { Cleanup } from "@holdfast/testkit/cleanup";
+import { startServers } from "../world/servers.ts";
+import { type Findings, growthMaxMb, problem } from "./leftovers.ts";
 import { hows, type ParentFunctions } from "./messages.ts";
 import { createReferee, type Referee } from "./referee.ts";
-import { claimsLeft, connectionsLeft, describeClaims, keysThatStay, subscriptionsLeft } from "./traces.ts";
+import { describeClaims, tracesLeft } from "./traces.ts";
 import type { StressFunctions } from "./worker.ts";
 
 type Worker = WorkerProcess<StressFunctions>;
@@ -25,39 +27,32 @@ const drainMs = 30_000;
 /** How long a closed worker may take to exit, in milliseconds. */
 const exitMs = 5_000;
 
-/** Room for code that is compiled late, and for the caches of the clients. */
-const growthMaxMb = 3;
-
 /**
  * Lets programs in several processes wait for overlapping sets of resources on real servers, and checks that they leave
  * nothing behind.
  */
-export async function stressWaiting(durationMs: number, seed: number): Promise<Findings> {
-  const servers = await Promise.all(Array.from({ length: serverCount }, () => startRedisServer()));
+export async function stressWaiting(durationMs: number, seed: number, cleanup: Cleanup): Promise<Findings> {
+  const servers = await startServers(serverCount, cleanup);
   const referee = createReferee();
   const failures: string[] = [];
   const workers: Worker[] = [];
-  try {
+  const events: ParentFunctions = {
+    note: (report) => referee.note(report),
+    fail: (program, message) => void failures.push(`${program} failed with ${message}`),
+  };
+  for (let number = 1; number <= workerCount; number++) {
+    const name = `w${number}`;
+    const worker = startWorkerProcess<StressFunctions>(program, { name, events });
+    cleanup.defer(worker.stop);
+    workers.push(worker);
     const urls = servers.map(({ url }) => url);
-    const events: ParentFunctions = {
-      note: (report) => referee.note(report),
-      fail: (program, message) => void failures.push(`${program} failed with ${message}`),
-    };
-    for (let number = 1; number <= workerCount; number++) {
-      const name = `w${number}`;
-      const worker = startWorkerProcess<StressFunctions>(program, { name, events, execArgv: ["--expose-gc"] });
-      workers.push(worker);
-      await worker.call("open", startTimeoutMs, { name, urls, seed: seed + number });
-    }
-    const findings = await stress(durationMs, { servers, workers, referee });
-    return {
-      ...findings,
-      problems: [...referee.problems.slice(0, 10), ...failures.slice(0, 10), ...findings.problems],
-    };
-  } finally {
-    await Promise.all(workers.map((worker) => worker.stop()));
-    await Promise.all(servers.map((server) => server.stop()));
+    await worker.call("open", startTimeoutMs, { name, urls, seed: seed + number });
   }
+  const { lines, problems } = await stress(durationMs, { servers, workers, referee });
+  return {
+    lines: [...describeTally(referee), ...lines],
+    problems: [...referee.problems.slice(0, 10), ...failures.slice(0, 10), ...problems],
+  };
 }
 
 interface Stage {
@@ -68,30 +63,26 @@ interface Stage {
 
 async function stress(durationMs: number, stage: Stage): Promise<Findings> {
   const { servers, workers, referee } = stage;
-  const lines = (): string[] => describeTally(referee);
   const heaps: number[][] = [];
   const problems: string[] = [];
   for (const share of [0.4, 0.6]) {
     const hang = await workFor(durationMs * share, stage);
-    if (hang.length > 0) return { lines: lines(), problems: [...hang, ...(await describeClaims(servers))] };
-    problems.push(...named("claims are left", await claimsLeft(servers)));
-    problems.push(...named("subscriptions are left", await subscriptionsLeft(servers)));
+    if (hang.length > 0) return { lines: [], problems: [...hang, ...(await describeClaims(servers))] };
+    problems.push(...(await tracesLeft("claims are left", servers)));
+    problems.push(...(await tracesLeft("subscriptions are left", servers)));
     heaps.push(await Promise.all(workers.map((worker) => worker.call("heapMb", drainMs))));
   }
-  problems.push(...named("keys stay", await keysThatStay(servers)));
+  problems.push(...(await tracesLeft("keys stay", servers)));
   for (const worker of workers) problems.push(...(await closeWorker(worker)));
-  problems.push(...named("connections are left", await connectionsLeft(servers)));
+  problems.push(...(await tracesLeft("connections are left", servers)));
   const grownMb = (heaps[1] as number[]).map((heapMb, worker) => heapMb - (heaps[0]?.[worker] as number));
   if (Math.max(...grownMb) > growthMaxMb)
     problems.push(`the heap of a worker has grown by more than ${growthMaxMb} MB`);
   const { locks, gaveUp, nested, several } = referee.tally;
-  const counts = [...hows.map((how) => locks[how]), gaveUp, nested, several];
-  if (counts.includes(0)) problems.push("something was never done");
+  if ([...hows.map((how) => locks[how]), gaveUp, nested, several].includes(0))
+    problems.push("something was never done");
   const growth = grownMb.map((mb) => `${mb.toFixed(1)} MB`).join(" and ");
-  return {
-    lines: [...lines(), `heap        grown by ${growth} since the first drain (at most ${growthMaxMb} MB)`],
-    problems,
-  };
+  return { lines: [`heap        grown by ${growth} since the first drain (at most ${growthMaxMb} MB)`], problems };
 }
 
 /** Lets all programs work for that time, and then end. If they hang, resolves with a description of all waits. */
@@ -122,15 +113,9 @@ async function workFor(ms: number, { workers, referee }: Stage): Promise<string[
 
 /** Lets a worker close everything. The process must then exit on its own. */
 async function closeWorker(worker: Worker): Promise<string[]> {
-  const left = await worker.call("close", drainMs);
-  const problems = named(`handles are left in ${worker.name}`, [...new Set(left)]);
+  const problems = problem(`handles are left in ${worker.name}`, await worker.call("close", drainMs));
   const code = await Promise.race([worker.ended, sleep(exitMs)]);
-  if (code !== 0) problems.push(`${worker.name} did not exit on its own`);
-  return problems;
-}
-
-function named(what: string, found: readonly string[]): string[] {
-  return found.length > 0 ? [`${what}: ${found.slice(0, 10).join(", ")}`] : [];
+  return code === 0 ? problems : [...problems, `${worker.name} did not exit on its own`];
 }
 
 function describeTally({ tally }: Referee): string[] {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import type { Report } from "../src/waiting/messages.ts";
-import { createReferee } from "../src/waiting/referee.ts";
+import type { Report } from "../src/soak/messages.ts";
+import { createReferee } from "../src/soak/referee.ts";
 
 const wants = (program: string, ...resources: string[]): Report => ({
   event: "wants",

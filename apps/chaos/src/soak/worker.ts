@@ -3,7 +3,7 @@ import { createDice } from "@holdfast/app-kit/dice";
 import { type ConnectedNodes, connectNodes } from "@holdfast/app-kit/nodes";
 import { serveParent } from "@holdfast/app-kit/worker";
 import { Redlock } from "@holdfast/core";
-import { heapMb, leftSince } from "../leftovers.ts";
+import { heapMb, leftSince } from "./leftovers.ts";
 import type { ParentFunctions, WorkerOrder } from "./messages.ts";
 import { type Program, run } from "./program.ts";
 

@@ -1,0 +1,30 @@
+import { type RedisServer, startRedisServer } from "@holdfast/testkit";
+import type { Cleanup } from "@holdfast/testkit/cleanup";
+import { connectStore } from "../client/store.ts";
+import type { Sets } from "../history/visit.ts";
+
+/** Starts that many servers, which the cleanup stops. */
+export function startServers(count: number, cleanup: Cleanup): Promise<RedisServer[]> {
+  return Promise.all(
+    Array.from({ length: count }, async () => {
+      const server = await startRedisServer();
+      cleanup.defer(() => server.stop());
+      return server;
+    }),
+  );
+}
+
+/** The server of the sets, which is not attacked. */
+export interface StoreServer {
+  readonly storeUrl: string;
+  /** Returns what the sets of this name hold. */
+  look(name: number | string): Promise<Sets>;
+}
+
+/** Starts the server of the sets. */
+export async function startStore(cleanup: Cleanup): Promise<StoreServer> {
+  const [server] = (await startServers(1, cleanup)) as [RedisServer];
+  const { look, close } = await connectStore(server.url);
+  cleanup.defer(close);
+  return { storeUrl: server.url, look };
+}
