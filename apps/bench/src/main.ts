@@ -11,7 +11,7 @@ import { estimateMs, planOf, shuffled } from "./plan.ts";
 import { planText, sliceText } from "./progress.ts";
 import { goalLines } from "./report/goals.ts";
 import { summaryOf } from "./report/summary.ts";
-import { writeReport, writeStoresReport } from "./report/write.ts";
+import { writeReport, writeStoresReport, writeWaitingReport } from "./report/write.ts";
 import { run } from "./run.ts";
 import { describeDisk } from "./stores.ts";
 
@@ -38,7 +38,7 @@ async function measure(options: BenchOptions, cleanup: Cleanup, signal: AbortSig
   const recording = { machine, command, isQuick: scale.isQuick, seconds, notes, repeated, slices };
   const goals = goalLines(summaryOf(slices));
   if (goals !== "") console.log(`\n${goals}`);
-  const write = subject === "stores" ? writeStoresReport : writeReport;
+  const write = { libraries: writeReport, stores: writeStoresReport, waiting: writeWaitingReport }[subject];
   const folder = out ?? (await mkdtemp(join(tmpdir(), "holdfast-bench-")));
   console.log(`\nThe report is ${await write(folder, recording)}.`);
   return true;

@@ -1,14 +1,16 @@
 import { parseArgs } from "node:util";
 import { type Command, readCommand } from "@holdfast/app-kit/program";
 import type { Selection } from "./plan.ts";
-import { full, fullStores, quick, quickStores, type Scale } from "./scale.ts";
+import { full, fullStores, fullWaiting, quick, quickStores, quickWaiting, type Scale } from "./scale.ts";
 import { storeWorkloads, workloads } from "./workloads/index.ts";
+import { waitingWorkloads } from "./workloads/waiting.ts";
 import type { Workload } from "./workloads/workload.ts";
 
-/** What a run compares: libraries over Redis, or single stores of several kinds. */
+/** What a run measures: libraries over Redis, single stores of several kinds, or waiting where it is hard. */
 const subjects = {
   libraries: { full, quick, workloads },
   stores: { full: fullStores, quick: quickStores, workloads: storeWorkloads },
+  waiting: { full: fullWaiting, quick: quickWaiting, workloads: waitingWorkloads },
 };
 
 /** The options of a run. */
@@ -26,10 +28,12 @@ export interface BenchOptions {
 
 const help = `Measures Holdfast, other lock libraries, and clients without a library, on real redis-servers, in one run.
 
-Usage: pnpm bench [stores] [options]
+Usage: pnpm bench [stores|waiting] [options]
 
   stores            measures single stores instead: PostgreSQL, etcd, SQLite and Redis, each with Holdfast and with
                     the usual way to lock there; about eight minutes
+  waiting           measures waiting where it is hard: starvation, stalls, hung servers, clients that do not listen;
+                    about four minutes
 
   --quick           some cells and contenders, two short rounds: about a minute (default: about half an hour)
   --only A,B        only these workloads
@@ -42,7 +46,7 @@ Usage: pnpm bench [stores] [options]
   --help            prints this
 
 At the end, the ratios to the best peer are printed with their goals. The report is README.md, with charts beside it, and figures.json with medians and quartiles. That of stores is
-benchmark-stores.md.
+benchmark-stores.md, and that of waiting waiting.md.
 Exit code: 0 when it ran, whatever the figures; 2 when it could not run.
 `;
 
@@ -96,8 +100,10 @@ function numbers(text: string | undefined): number[] | undefined {
 function subjectOf(words: readonly string[]): keyof typeof subjects {
   const [word, ...more] = words;
   if (word === undefined) return "libraries";
-  if (word !== "stores" || more.length > 0)
-    throw new RangeError(`there is nothing called ${JSON.stringify(words.join(" "))} to measure: only stores`);
+  if ((word !== "stores" && word !== "waiting") || more.length > 0)
+    throw new RangeError(
+      `there is nothing called ${JSON.stringify(words.join(" "))} to measure: only stores or waiting`,
+    );
   return word;
 }
 

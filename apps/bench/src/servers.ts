@@ -14,6 +14,8 @@ export interface ServerUsage {
 
 /** Real servers, started on first use. */
 export interface Servers {
+  /** Returns the ports and process ids of the first `count` servers. */
+  targets(count: number): Promise<readonly Pick<RedisServer, "port" | "pid">[]>;
   /** Returns the ports of the first `count` servers. */
   ports(count: number): Promise<readonly number[]>;
   /** The same through a process that delays all bytes. */
@@ -49,11 +51,12 @@ export function createServers(networkProgram: string, cleanup: Cleanup): Servers
     started ??= startNetwork(networkProgram, cleanup);
     return started;
   };
-  const targets = async (count: number) => (await first(count)).map(({ server }) => server.port);
+  const ports = async (count: number) => (await first(count)).map(({ server }) => server.port);
   return {
-    ports: targets,
-    remotePorts: async (count) => network().ports(await targets(count)),
-    setRoundTrip: async (count, roundTripMs) => network().setRoundTrip(await targets(count), roundTripMs),
+    targets: async (count) => (await first(count)).map(({ server: { port, pid } }) => ({ port, pid })),
+    ports,
+    remotePorts: async (count) => network().ports(await ports(count)),
+    setRoundTrip: async (count, roundTripMs) => network().setRoundTrip(await ports(count), roundTripMs),
     async empty() {
       await Promise.all(all.map(({ redis }) => redis.flushall()));
     },

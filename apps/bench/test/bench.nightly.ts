@@ -41,3 +41,14 @@ test("bench measures stores, writes a page, and leaves nothing running", async (
   expect(page.match(/^\| \*\*holdfast\/\w+\*\* \| [1-9]/gm)).toHaveLength(8);
   expect(page).not.toContain("NaN");
 });
+
+test("bench measures waiting with guests of other kinds, and writes a page", { timeout: 120_000 }, async () => {
+  const folder = await mkdtemp(join(tmpdir(), "holdfast-bench-test-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const { code, out, err } = await bench(["waiting", "--quick", "--only", "deaf,other-library", "--out", folder]);
+  expect({ code, err }).toEqual({ code: 0, err: "" });
+  expect(out).toMatch(/^2 slices in 2 cells \(deaf, other-library\): about 1 min\.$/m);
+  const page = await readFile(join(folder, "waiting.md"), "utf8");
+  expect(page).toMatch(/^\| \*\*holdfast\/memory\*\* \| [1-9].*\| 0 \|$/m);
+  expect(page).toMatch(/^\| \*\*holdfast\/ioredis\*\* \| [1-9].*\| 0 \|$/m);
+});

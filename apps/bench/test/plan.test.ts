@@ -1,8 +1,9 @@
 import { expect, test } from "vitest";
 import { estimateMs, planOf, shuffled } from "../src/plan.ts";
-import { full, fullStores, quick, quickStores, type Scale } from "../src/scale.ts";
+import { full, fullStores, fullWaiting, quick, quickStores, type Scale } from "../src/scale.ts";
 import { storeWorkloads, workloads } from "../src/workloads/index.ts";
 import { uncontended } from "../src/workloads/uncontended.ts";
+import { waitingWorkloads } from "../src/workloads/waiting.ts";
 
 const inOrder = <T>(values: T): T => values;
 const twoRounds: Scale = { ...full, rounds: 2 };
@@ -37,6 +38,7 @@ test("estimateMs() stays within the limits for a full and a quick run", () => {
   expect(estimateMs(planOf(workloads, quick, inOrder), quick) / 60_000).toBeLessThan(1.5);
   expect(estimateMs(planOf(storeWorkloads, fullStores, inOrder), fullStores) / 60_000).toBeLessThan(9);
   expect(estimateMs(planOf(storeWorkloads, quickStores, inOrder), quickStores) / 60_000).toBeLessThan(2);
+  expect(estimateMs(planOf(waitingWorkloads, fullWaiting, inOrder), fullWaiting) / 60_000).toBeLessThan(4);
 });
 
 test("shuffled() has the same values in another order, and leaves its argument as it is", () => {

@@ -21,8 +21,11 @@ export type StoreName = "redis" | "postgres" | "etcd" | "sqlite";
 
 /** How a contender differs from the library's own defaults. */
 export interface Settings {
-  /** `"tuned"`: retries every 10 ms (redis-semaphore: 2 ms) for ten seconds. */
-  readonly waiting: "default" | "tuned";
+  /**
+   * `"tuned"`: retries every 10 ms (redis-semaphore: 2 ms) for ten seconds. `"patient"`: retries forever. `"deaf"`: does
+   * not listen to nodes.
+   */
+  readonly waiting: "default" | "tuned" | "patient" | "deaf";
   /** Whether calls of one tick share a script call; for references. */
   readonly isBatching: boolean;
   /** Whether node timeouts are raised, so that a busy machine does not change the counts. */
@@ -65,3 +68,13 @@ export interface Client {
 
 /** Releases a lock. */
 export type Release = () => PromiseLike<unknown>;
+
+/** Returns a function that acquires one lock on all keys. */
+export function acquireOf(client: Client, keys: readonly string[], ttlMs: number): () => Promise<Release> {
+  const [key, ...more] = keys;
+  if (key !== undefined && more.length === 0) return () => client.acquire(key, ttlMs);
+  return () => {
+    if (client.acquireAll === undefined) throw new TypeError("it locks one key at a time");
+    return client.acquireAll(keys, ttlMs);
+  };
+}

@@ -29,7 +29,7 @@ const peerPromises = {
   },
 } satisfies Record<string, Promises>;
 
-const holdfastIoredis: Contender = {
+export const holdfastIoredis: Contender = {
   ...library("holdfast/ioredis", holdfastPromises, async () => (await import("./holdfast.ts")).overIoredis),
   role: "holdfast",
 };
@@ -81,11 +81,7 @@ const peers: readonly Contender[] = [
 /** One of each kind of retry loop. */
 const tuned: readonly Contender[] = ioredisPeers
   .filter(({ name }) => ["redlock 5 beta", "redis-semaphore", "redlock-universal/ioredis"].includes(name))
-  .map((contender) => ({
-    ...contender,
-    name: `${contender.name}, tuned`,
-    settings: { ...defaults, waiting: "tuned" },
-  }));
+  .map((contender) => variant(contender, "tuned"));
 
 const rawIoredis = reference("raw ioredis", async () => (await import("./raw.ts")).overIoredis);
 const bound: readonly Contender[] = [
@@ -98,7 +94,7 @@ const bound: readonly Contender[] = [
 const publishing = reference("bare", async () => (await import("./published.ts")).connect);
 
 /** Core over nodes in its own process, to count core's own share of a lock. */
-const inMemory: Contender = {
+export const inMemory: Contender = {
   ...library("holdfast/memory", holdfastPromises, async () => (await import("./holdfast.ts")).overMemory),
   role: "holdfast",
   client: "none",
@@ -155,9 +151,15 @@ export const handingOver: readonly Contender[] = [...holdfast, ...ioredisPeers, 
 /** Contenders whose commands are counted. */
 export const counted: readonly Contender[] = [...holdfast, inMemory, ...ioredisPeers, rawIoredis];
 
+/** Contenders beside which others wait. */
+const guests: readonly Contender[] = [
+  ...[inMemory, holdfastIoredis].map((contender) => variant(contender, "deaf")),
+  ...ioredisPeers.filter(({ name }) => name === "redlock 5 beta").map((contender) => variant(contender, "patient")),
+];
+
 /** All contenders. */
 export const everyone: readonly Contender[] = [
-  ...new Set([...uncontended, ...contended, ...handingOver, ...counted, ...inStores]),
+  ...new Set([...uncontended, ...contended, ...handingOver, ...counted, ...inStores, ...guests]),
 ];
 
 /** Finds a contender by name. */
@@ -169,6 +171,10 @@ export function contenderNamed(name: string): Contender {
 
 function library(name: string, promises: Promises, load: () => Promise<Connect>): Contender {
   return { name, role: "peer", client: "ioredis", store: "redis", settings: defaults, promises, load };
+}
+
+function variant(contender: Contender, waiting: Settings["waiting"]): Contender {
+  return { ...contender, name: `${contender.name}, ${waiting}`, settings: { ...defaults, waiting } };
 }
 
 function reference(name: string, load: () => Promise<Connect>): Contender {

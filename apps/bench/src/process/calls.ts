@@ -1,5 +1,6 @@
 /** The calls of a measured process. All arguments and results are plain data. */
 import type { Address } from "@holdfast/app-kit/clients";
+import type { Figures } from "../measure/measures.ts";
 import type { Sent } from "../measure/sent.ts";
 
 /** The functions that a measured process serves. */
@@ -10,10 +11,12 @@ export interface Calls {
   cycle(request: CycleRequest): Promise<CycleOutcome>;
   /** Acquires and releases a few keys, one after another. */
   first(request: FirstRequest): Promise<FirstOutcome>;
-  /** Lets workers contend for one key. */
+  /** Lets workers contend for the same keys. */
   contend(request: ContendRequest): Promise<ContendOutcome>;
   /** Counts the commands, writes, timers and promises of a lock. */
   count(request: CountRequest): Promise<CountOutcome>;
+  /** Measures how waiting behaves where it is hard, without the client. */
+  wait(order: WaitOrder, servers: readonly Target[]): Promise<Figures>;
   /** Acquires one lock. Resolves with the time, on the clock that all processes share. */
   acquireOne(request: { readonly key: string; readonly ttlMs: number }): Promise<number>;
   /** Releases that lock. Resolves with the time at which the release began. */
@@ -26,6 +29,8 @@ export interface OpenRequest {
   readonly addresses: readonly Address[];
   /** See {@link Settings.isPatient}. */
   readonly isPatient: boolean;
+  /** The number of the client in the process. Default: 0. */
+  readonly client?: number;
 }
 
 export interface CycleRequest {
@@ -60,7 +65,9 @@ export interface FirstOutcome {
 }
 
 export interface ContendRequest {
-  readonly key: string;
+  /** The number of the client in the process. Default: 0. */
+  readonly client?: number;
+  readonly keys: readonly string[];
   readonly workers: number;
   readonly holdMs: number;
   readonly durationMs: number;
@@ -93,6 +100,22 @@ export interface CountOutcome extends Sent {
   readonly locks: number;
   readonly timers: number;
   readonly promises: number;
+}
+
+/** How a crowd of waiters ends. */
+export type Crowd = "sets" | "time-outs" | "aborts" | "release";
+
+/** What a process measures that waits for locks. */
+export type WaitOrder =
+  | { readonly what: "stall"; readonly crowd: Crowd }
+  | { readonly what: "tries"; readonly maxWaiters: number }
+  | { readonly what: "pauses" }
+  | { readonly what: "hang"; readonly ms: number };
+
+/** A real server. */
+export interface Target {
+  readonly port: number;
+  readonly pid: number;
 }
 
 /** The ttl of every lock. */

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Client } from "../contenders/contender.ts";
+import { acquireOf, type Client } from "../contenders/contender.ts";
 import { watchSent } from "../measure/sent.ts";
 import { type ContendOutcome, type ContendRequest, ttlMs } from "./calls.ts";
 import { runWorkers } from "./workers.ts";
@@ -7,9 +7,10 @@ import { runWorkers } from "./workers.ts";
 /** Workers that still wait at the end get this time for their turn, so that the process can be used again. */
 const graceMs = 1_000;
 
-/** Lets workers acquire one key, hold it for a while, and release it. */
+/** Lets workers acquire the same keys, hold them for a while, and release them. */
 export async function contend(client: Client, request: ContendRequest): Promise<ContendOutcome> {
-  const { key, workers, holdMs, durationMs } = request;
+  const { keys, workers, holdMs, durationMs } = request;
+  const acquire = acquireOf(client, keys, ttlMs);
   const locks = new Array<number>(workers).fill(0);
   const waitingSinceMs = new Array<number | undefined>(workers).fill(undefined);
   const waitsMs: number[] = [];
@@ -25,7 +26,7 @@ export async function contend(client: Client, request: ContendRequest): Promise<
   const step = async (worker: number): Promise<void> => {
     waitingSinceMs[worker] = performance.now();
     try {
-      const release = await client.acquire(key, ttlMs);
+      const release = await acquire();
       stopWaiting(worker);
       if (performance.now() <= endMs) locks[worker] = (locks[worker] ?? 0) + 1;
       await sleep(holdMs);

@@ -1,4 +1,4 @@
-import type { Client, Release } from "../contenders/contender.ts";
+import { acquireOf, type Client, type Release } from "../contenders/contender.ts";
 import { Samples } from "../measure/samples.ts";
 import { type CycleOutcome, type CycleRequest, ttlMs } from "./calls.ts";
 import { runWorkers } from "./workers.ts";
@@ -10,7 +10,7 @@ const graceMs = 1_000;
 /** Acquires and releases keys that no other client wants, at full speed. */
 export async function cycle(client: Client, request: CycleRequest): Promise<CycleOutcome> {
   const { workers, durationMs } = request;
-  const acquire = acquireOf(client, request);
+  const acquire = acquireOne(client, request);
   const pairMs = new Samples();
   let steps = 0;
   let failed = 0;
@@ -39,13 +39,11 @@ export async function cycle(client: Client, request: CycleRequest): Promise<Cycl
 }
 
 /** Returns a function that acquires the lock of this number. */
-function acquireOf(client: Client, request: CycleRequest): (lock: number) => Promise<Release> {
+function acquireOne(client: Client, request: CycleRequest): (lock: number) => Promise<Release> {
   const { keyPrefix, keysPerLock, workers } = request;
-  const keys = Array.from({ length: workers * keysPerWorker }, (_, index) => `${keyPrefix}:${index}`);
-  if (keysPerLock === 1) return (lock) => client.acquire(keys[lock] as string, ttlMs);
-  const sets = keys.map((key) => Array.from({ length: keysPerLock }, (_, index) => `${key}:${index}`));
-  return (lock) => {
-    if (client.acquireAll === undefined) throw new TypeError("it locks one key at a time");
-    return client.acquireAll(sets[lock] as string[], ttlMs);
-  };
+  const acquires = Array.from({ length: workers * keysPerWorker }, (_, lock) => {
+    const keys = Array.from({ length: keysPerLock }, (_, index) => `${keyPrefix}:${lock}:${index}`);
+    return acquireOf(client, keys, ttlMs);
+  });
+  return (lock) => (acquires[lock] as () => Promise<Release>)();
 }

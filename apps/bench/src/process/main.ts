@@ -12,19 +12,20 @@ import { first } from "./first.ts";
 // Some libraries reject promises without a handler. That must not end a measurement.
 process.on("unhandledRejection", () => {});
 
-let client: Client | undefined;
+const clients: Client[] = [];
 let held: Release | undefined;
 
 const calls: Calls = {
-  async open({ contender, addresses, isPatient }) {
+  async open({ contender, addresses, isPatient, client = 0 }) {
     const { load, settings } = contenderNamed(contender);
     const connect = await load();
-    client = await connect(addresses, { ...settings, isPatient });
+    clients[client] = await connect(addresses, { ...settings, isPatient });
   },
   cycle: (request) => cycle(openClient(), request),
   first: (request) => first(openClient(), request),
-  contend: (request) => contend(openClient(), request),
+  contend: (request) => contend(openClient(request.client), request),
   count: (request) => count(openClient(), request),
+  wait: async (order, servers) => (await import("./waiting/measure.ts")).measureWaiting(order, servers),
   async acquireOne({ key, ttlMs }) {
     held = await openClient().acquire(key, ttlMs);
     return monotonicMs();
@@ -38,7 +39,8 @@ const calls: Calls = {
 
 serveParent(calls);
 
-function openClient(): Client {
+function openClient(number = 0): Client {
+  const client = clients[number];
   if (client === undefined) throw new Error("no client is open");
   return client;
 }

@@ -10,6 +10,7 @@ import { counts } from "../workloads/counts.ts";
 import { handOver } from "../workloads/hand-over.ts";
 import { workloads } from "../workloads/index.ts";
 import { roundTrips, uncontended } from "../workloads/uncontended.ts";
+import { waitingWorkloads } from "../workloads/waiting.ts";
 import { type Cell, countOf, type Workload } from "../workloads/workload.ts";
 import { cellName, measuredCells } from "./cells.ts";
 import { promiseTitles, workloadCharts } from "./charts.ts";
@@ -28,6 +29,18 @@ export function pageOf(recording: Recording): string {
     ...handOverPart(summary),
     ...tablesPart(counts, summary),
     meaningsOf(workloads),
+    machinePart(recording.machine),
+  ];
+  return `${parts.join("\n\n")}\n`;
+}
+
+/** The report of a run about waiting, as Markdown. */
+export function waitingPageOf(recording: Recording): string {
+  const summary = summaryOf(recording.slices);
+  const parts = [
+    `# Waiting where it is hard\n\n${originText(recording)}`,
+    ...waitingWorkloads.flatMap((workload) => tablesPart(workload, summary)),
+    meaningsOf(waitingWorkloads),
     machinePart(recording.machine),
   ];
   return `${parts.join("\n\n")}\n`;

@@ -5,7 +5,7 @@ import { everyone } from "../contenders/index.ts";
 import type { MeasureName } from "../measure/measures.ts";
 import type { Recording } from "../record.ts";
 import { chartsOf, kindsOf } from "./charts.ts";
-import { pageOf } from "./page.ts";
+import { pageOf, waitingPageOf } from "./page.ts";
 import { storesPageOf } from "./stores-page.ts";
 import { groupBy, type Summary, summaryOf } from "./summary.ts";
 
@@ -22,11 +22,19 @@ export async function writeReport(folder: string, recording: Recording): Promise
 }
 
 /** Writes the report of a run over single stores, a page. Resolves with its path. */
-export async function writeStoresReport(folder: string, recording: Recording): Promise<string> {
+export function writeStoresReport(folder: string, recording: Recording): Promise<string> {
+  return writePage(folder, "benchmark-stores.md", storesPageOf(recording));
+}
+
+/** Writes the report of a run about waiting, a page. Resolves with its path. */
+export function writeWaitingReport(folder: string, recording: Recording): Promise<string> {
+  return writePage(folder, "waiting.md", waitingPageOf(recording));
+}
+
+async function writePage(folder: string, name: string, text: string): Promise<string> {
   await mkdir(folder, { recursive: true });
-  const page = join(folder, "benchmark-stores.md");
-  await writeFile(page, storesPageOf(recording));
-  return page;
+  await writeFile(join(folder, name), text);
+  return join(folder, name);
 }
 
 /** The content of `figures.json`. */

@@ -50,12 +50,12 @@ export function contend(
   workers: number,
   durationMs: number,
 ): Promise<ContendOutcome[]> {
-  const request = { key, workers, holdMs, durationMs };
+  const request = { keys: [key], workers, holdMs, durationMs };
   return Promise.all(processes.map((process) => process.call("contend", durationMs + callTimeoutMs, request)));
 }
 
 /** The figures of a contest. */
-export function figuresOf(outcomes: readonly ContendOutcome[]): Figures {
+export function figuresOf(outcomes: readonly ContendOutcome[]) {
   const waitsMs = Float64Array.from(outcomes.flatMap((outcome) => outcome.waitsMs)).sort();
   const settled = settledLocksOf(outcomes);
   return {
@@ -67,7 +67,7 @@ export function figuresOf(outcomes: readonly ContendOutcome[]): Figures {
     stuck: sum(outcomes, ({ stuck }) => stuck),
     jainWorkers: jainOf(outcomes.flatMap(({ locks }) => locks)),
     ...(settled > 0 && { clientCpuUs: sum(outcomes, ({ cpuUs }) => cpuUs) / settled }),
-  };
+  } satisfies Figures;
 }
 
 /** The number of locks that were acquired and released, those after the end of the contest included. */
