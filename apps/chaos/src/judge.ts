@@ -8,7 +8,6 @@ import type { Nemesis } from "./nemeses/nemesis.ts";
 /** The results of an attack. */
 export interface Findings {
   readonly locks: number;
-  readonly failedCalls: number;
   readonly availability: number;
   readonly longestGapMs: number;
   readonly overlaps: readonly Overlap[];
@@ -27,12 +26,11 @@ export interface Findings {
 
 /** Checks the record of an attack. */
 export function judge(nemesis: Nemesis, history: History): Findings {
-  const { visits, failedCalls, sets } = history;
+  const { visits, sets } = history;
   const losses = lossesOf(visits, sets);
   const gaps = gapsOf(visits, history.fromMs, history.toMs);
   const findings = {
     locks: visits.length,
-    failedCalls: failedCalls.length,
     availability: gaps.availability,
     longestGapMs: gaps.longestMs,
     overlaps: overlapsOf(visits),

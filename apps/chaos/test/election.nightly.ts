@@ -4,10 +4,10 @@ import { startTcpProxy, type TcpProxy } from "@holdfast/conformance/tcp-proxy";
 import { type RedisServer, startRedisServer } from "@holdfast/testkit";
 import { monotonicMs } from "@holdfast/testkit/monotonic";
 import { expect, onTestFinished, test } from "vitest";
-import type { CandidateFunctions, CandidateMessage } from "../src/client/candidate.ts";
+import type { CandidateFunctions, CandidateMessage } from "./fixtures/candidate.ts";
 
 const ttlMs = 2_000;
-const program = fileURLToPath(new URL("../src/client/candidate.ts", import.meta.url));
+const program = fileURLToPath(new URL("./fixtures/candidate.ts", import.meta.url));
 const patienceMs = 30_000;
 
 interface Term {

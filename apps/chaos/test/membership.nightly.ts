@@ -3,10 +3,10 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type Cleanup, createCleanup } from "@holdfast/testkit/cleanup";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { changeCalmly, skipStage } from "../src/membership/counter-examples.ts";
 import { playMembership } from "../src/membership/main.ts";
 import { type Change, changesOf, threeToFiveToFive } from "../src/membership/stages.ts";
 import type { ChaosOptions } from "../src/options.ts";
+import { changeCalmly, skipStage } from "./counter-examples.ts";
 
 const directory = fileURLToPath(new URL("..", import.meta.url));
 const small = { clients: 6, ttlMs: 3_000, seed: 1 };

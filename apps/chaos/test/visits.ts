@@ -21,5 +21,5 @@ export function visit(client: string, grantedAtMs: number, heldUntilMs: number, 
 export function historyOf(visits: readonly Visit[], more: Partial<History> = {}): History {
   const elements = visits.map(({ element }) => element);
   const sets = { plain: elements, fenced: elements };
-  return { fromMs: 0, toMs: 1_000, visits, failedCalls: [], bands: [], sets, stuck: [], ...more };
+  return { fromMs: 0, toMs: 1_000, visits, bands: [], sets, stuck: [], ...more };
 }

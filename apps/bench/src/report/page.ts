@@ -68,7 +68,7 @@ export function originText({ command, machine, seconds, isQuick, notes, repeated
 }
 
 /** Holdfast stands out. */
-export function nameText({ name, role }: Contender): string {
+function nameText({ name, role }: Contender): string {
   return role === "holdfast" ? `**${name}**` : name;
 }
 
@@ -95,45 +95,59 @@ ${tableText(["library", ...promiseTitles.map(([, title]) => title), "how it wait
 }
 
 /** A table for each cell. */
-function tablesPart(workload: Workload, summary: Summary): string[] {
+export function tablesPart(
+  workload: Workload,
+  summary: Summary,
+  tableOf: (workload: Workload, cell: Cell, summary: Summary) => string = cellTable,
+): string[] {
   const cells = measuredCells(workload, summary);
   if (cells.length === 0) return [];
   return [
     `## ${workload.title}`,
     wrapped(workload.description),
     ...picturesOf(workload, summary),
-    ...cells.map((cell) => `### ${cell.name}\n\n${cellTable(workload, cell, summary)}`),
+    ...cells.map((cell) => `### ${cell.name}\n\n${tableOf(workload, cell, summary)}`),
   ];
 }
 
-/** A row for each contender, the best first. */
-function cellTable(
+/** The ratio of a contender's first figure to that of another one, and the head of its column. */
+export interface Ratios {
+  readonly title: string;
+  of(contender: Contender): string;
+}
+
+/** A row for each contender, by default the best first and with its ratio to the best peer. */
+export function cellTable(
   workload: Workload,
   cell: Cell,
   summary: Summary,
-  against = bestPeer(workload, cell, summary),
+  contenders = summary.ranked(cellName(workload, cell), workload.columns[0]),
+  ratios = ratiosToBestPeer(workload, cell, summary),
 ): string {
   const at = cellName(workload, cell);
   const [first, ...others] = workload.columns;
-  const contenders = summary.ranked(at, first);
   const rows = contenders.map((contender) => [
     nameText(contender),
     quartilesText(summary.value(at, contender.name, first), measureNamed(first)),
-    ...(against ? [ratioText(summary.ratio(at, contender.name, against, first))] : []),
+    ...(ratios ? [ratios.of(contender)] : []),
     ...others.map((measure) => medianText(summary.value(at, contender.name, measure), measureNamed(measure))),
   ]);
   const titles = others.map((measure) => measureNamed(measure).title);
-  const table = tableText(["", measureNamed(first).title, ...(against ? [`÷ ${against}`] : []), ...titles], rows);
+  const table = tableText(["", measureNamed(first).title, ...(ratios ? [ratios.title] : []), ...titles], rows);
   const errors = contenders.flatMap(({ name }) => errorText(name, summary.errors(at, name)));
   return errors.length === 0 ? table : `${table}\n\n${errors.join("\n")}`;
 }
 
-function bestPeer(workload: Workload, cell: Cell, summary: Summary): string | undefined {
-  return summary.bestPeer(cellName(workload, cell), workload.columns[0])?.name;
+function ratiosToBestPeer(workload: Workload, cell: Cell, summary: Summary): Ratios | undefined {
+  const at = cellName(workload, cell);
+  const [first] = workload.columns;
+  const best = summary.bestPeer(at, first)?.name;
+  if (best === undefined) return undefined;
+  return { title: `÷ ${best}`, of: ({ name }) => ratioText(summary.ratio(at, name, best, first)) };
 }
 
 /** Each error once, with its number of slices. */
-export function errorText(contender: string, errors: readonly string[]): string[] {
+function errorText(contender: string, errors: readonly string[]): string[] {
   return [...groupBy(errors, (error) => error)].map(
     ([error, some]) => `- ${contender}, ${countOf(some.length, "slice")}: ${error}`,
   );

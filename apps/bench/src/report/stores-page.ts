@@ -1,14 +1,15 @@
 /** The report of a run over single stores. */
-import { type StorePair, storePairs } from "../contenders/index.ts";
+import type { Contender } from "../contenders/contender.ts";
+import { inStores, type StorePair, storePairs } from "../contenders/index.ts";
 import { measureNamed } from "../measure/measures.ts";
 import type { Recording } from "../record.ts";
 import { storeWorkloads } from "../workloads/index.ts";
 import { ownNames } from "../workloads/stores.ts";
 import type { Cell, Workload } from "../workloads/workload.ts";
 import { cellName, measuredCells } from "./cells.ts";
-import { errorText, machinePart, meaningsOf, nameText, originText } from "./page.ts";
+import { cellTable, machinePart, meaningsOf, originText, tablesPart } from "./page.ts";
 import { type Summary, summaryOf } from "./summary.ts";
-import { medianText, quartilesText, ratioText, tableText, wrapped } from "./text.ts";
+import { medianText, ratioText, tableText, wrapped } from "./text.ts";
 
 /** The report, as Markdown. */
 export function storesPageOf(recording: Recording): string {
@@ -17,7 +18,7 @@ export function storesPageOf(recording: Recording): string {
     `${introduction}\n\n${originText(recording)}`,
     ...overview(summary),
     promises,
-    ...storeWorkloads.flatMap((workload) => tables(workload, summary)),
+    ...storeWorkloads.flatMap((workload) => tablesPart(workload, summary, tableOf)),
     method,
     meaningsOf(storeWorkloads),
     machinePart(recording.machine),
@@ -58,36 +59,20 @@ function ratioOf(summary: Summary, workload: Workload, cell: Cell, { holdfast, o
   return summary.ratio(cellName(workload, cell), holdfast.name, other.name, workload.columns[0]);
 }
 
-/** A table for each cell, with Holdfast and the other way for each store. */
-function tables(workload: Workload, summary: Summary): string[] {
-  const cells = measuredCells(workload, summary);
-  if (cells.length === 0) return [];
-  const titleAndText = [`## ${workload.title}`, wrapped(workload.description)];
-  return [...titleAndText, ...cells.map((cell) => `### ${cell.name}\n\n${cellTable(workload, cell, summary)}`)];
-}
-
-function cellTable(workload: Workload, cell: Cell, summary: Summary): string {
-  const at = cellName(workload, cell);
-  const [first, ...others] = workload.columns;
-  const measured = summary.contendersIn(at);
+/** Holdfast and the other way for each store, with their ratio. */
+function tableOf(workload: Workload, cell: Cell, summary: Summary): string {
+  const measured = summary.contendersIn(cellName(workload, cell));
+  const pairOf = (contender: Contender) => storePairs.find(({ holdfast }) => holdfast === contender);
+  const ratios = {
+    title: "÷ the other",
+    of(contender: Contender): string {
+      const pair = pairOf(contender);
+      return pair === undefined ? "" : ratioText(ratioOf(summary, workload, cell, pair));
+    },
+  };
   const hasRatio = storePairs.some(({ other }) => measured.includes(other));
-  const rows = storePairs.flatMap((pair) =>
-    [pair.holdfast, pair.other]
-      .filter((contender) => measured.includes(contender))
-      .map((contender) => {
-        const ratio = contender === pair.holdfast ? ratioOf(summary, workload, cell, pair) : undefined;
-        return [
-          nameText(contender),
-          quartilesText(summary.value(at, contender.name, first), measureNamed(first)),
-          ...(hasRatio ? [contender === pair.holdfast ? ratioText(ratio) : ""] : []),
-          ...others.map((measure) => medianText(summary.value(at, contender.name, measure), measureNamed(measure))),
-        ];
-      }),
-  );
-  const titles = others.map((measure) => measureNamed(measure).title);
-  const head = ["", measureNamed(first).title, ...(hasRatio ? ["÷ the other"] : []), ...titles];
-  const errors = measured.flatMap(({ name }) => errorText(name, summary.errors(at, name)));
-  return [tableText(head, rows), ...(errors.length > 0 ? [errors.join("\n")] : [])].join("\n\n");
+  const inPairs = inStores.filter((contender) => measured.includes(contender));
+  return cellTable(workload, cell, summary, inPairs, hasRatio ? ratios : undefined);
 }
 
 const promises = `## What each lock gives

@@ -1,6 +1,6 @@
 import { monotonicMs } from "@holdfast/testkit/monotonic";
 import type { Contention } from "../client/messages.ts";
-import type { FailedCall, History, Visit } from "../history/visit.ts";
+import type { History, Visit } from "../history/visit.ts";
 import { type Nemesis, Stuck } from "../nemeses/nemesis.ts";
 import type { ChaosOptions } from "../options.ts";
 import type { Slice } from "../schedule.ts";
@@ -20,10 +20,8 @@ export async function attack(
   const { nemesis } = slice;
   const stage = openStage(world, slice, ttlMs, signal);
   const visits: Visit[] = [];
-  const failedCalls: FailedCall[] = [];
   const silence = world.listen((_, message) => {
     if (message.kind === "visited") visits.push(message.visit);
-    if (message.kind === "failed") failedCalls.push(message.call);
   });
   const fromMs = monotonicMs();
   const contention = contentionOf(slice, ttlMs, mode === "election");
@@ -34,7 +32,7 @@ export async function attack(
     await Promise.all(world.clients.map((client) => client.call("stop", patienceMs)));
     await nemesis.reset?.(stage);
     for (const band of stage.bands) band.toMs = Math.min(band.toMs, toMs);
-    return { fromMs, toMs, visits, failedCalls, bands: stage.bands, sets: await world.look(slice.number), stuck };
+    return { fromMs, toMs, visits, bands: stage.bands, sets: await world.look(slice.number), stuck };
   } finally {
     silence();
   }

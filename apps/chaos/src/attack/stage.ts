@@ -70,29 +70,20 @@ export function openStage(world: World, slice: Slice, ttlMs: number, signal: Abo
 }
 
 async function untilMessage(world: World, isIt: MessageTest, what: string, signal: AbortSignal): Promise<void> {
-  const { promise, resolve, reject } = withResolvers();
-  const silence = world.listen((client, message) => {
-    if (isIt(client, message)) resolve();
+  const ended = new AbortController();
+  const late = sleep(patienceMs, undefined, { signal: AbortSignal.any([signal, ended.signal]) }).then(() => {
+    throw new Stuck(`waited ${patienceMs / 1000} s for ${what}`);
   });
-  const late = setTimeout(() => reject(new Stuck(`waited ${patienceMs / 1000} s for ${what}`)), patienceMs);
-  const stop = (): void => reject(signal.reason);
-  signal.addEventListener("abort", stop);
+  let silence = (): void => {};
+  const arrived = new Promise<void>((resolve) => {
+    silence = world.listen((client, message) => {
+      if (isIt(client, message)) resolve();
+    });
+  });
   try {
-    signal.throwIfAborted();
-    await promise;
+    await Promise.race([arrived, late]);
   } finally {
-    clearTimeout(late);
-    signal.removeEventListener("abort", stop);
+    ended.abort();
     silence();
   }
-}
-
-function withResolvers() {
-  let resolve = (): void => {};
-  let reject = (_: unknown): void => {};
-  const promise = new Promise<void>((onDone, onFailed) => {
-    resolve = onDone;
-    reject = onFailed;
-  });
-  return { promise, resolve, reject };
 }

@@ -45,9 +45,8 @@ export async function contend(job: Job, tell: (message: FromClient) => void, sto
   };
   if (job.election) return leadUntil(election(redlock, "chaos", { label: client }), visitUnder, stop);
   while (!stop.aborted) {
-    const lock = await redlock.acquire("chaos", { label: client, signal: stop }).catch((error) => {
-      if (!stop.aborted) tell({ kind: "failed", call: { client, atMs: monotonicMs(), code: codeOf(error) } });
-    });
+    // A failure shows in the availability.
+    const lock = await redlock.acquire("chaos", { label: client, signal: stop }).catch(() => undefined);
     if (lock) await visitUnder(lock);
     await sleep(Math.random() * 10);
   }
@@ -72,8 +71,4 @@ async function leadUntil(jobs: Election, visitUnder: (lock: Hold) => Promise<voi
       release,
     });
   }
-}
-
-function codeOf(error: unknown): string {
-  return (error as { code?: string }).code ?? String(error);
 }

@@ -1,4 +1,4 @@
-import type { FailedCall, Visit } from "../history/visit.ts";
+import type { Visit } from "../history/visit.ts";
 
 /** What a client process connects to. */
 export interface ClientOrder {
@@ -29,5 +29,4 @@ export type FromClient =
   | { readonly kind: "granted"; readonly fence: number; readonly attemptAtMs: number; readonly grantedAtMs: number }
   /** It has checked that it still holds the lock, and is about to write. */
   | { readonly kind: "writing"; readonly fence: number }
-  | { readonly kind: "visited"; readonly visit: Visit }
-  | { readonly kind: "failed"; readonly call: FailedCall };
+  | { readonly kind: "visited"; readonly visit: Visit };

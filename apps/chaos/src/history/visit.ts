@@ -24,14 +24,6 @@ export interface Visit {
   readonly fenced: "written" | "refused" | "skipped";
 }
 
-/** A call of acquire that failed. */
-export interface FailedCall {
-  readonly client: string;
-  readonly atMs: number;
-  /** The `code` of the error, or the error itself. */
-  readonly code: string;
-}
-
 /** A fault, with its duration. */
 export interface Band {
   /** The node or client that it struck. */
@@ -52,7 +44,6 @@ export interface History {
   readonly fromMs: number;
   readonly toMs: number;
   readonly visits: readonly Visit[];
-  readonly failedCalls: readonly FailedCall[];
   readonly bands: readonly Band[];
   readonly sets: Sets;
   /** Waits that timed out, in words. */

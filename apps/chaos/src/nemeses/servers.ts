@@ -1,18 +1,16 @@
 /** Attacks on servers that keep running. */
 import type { Nemesis } from "./nemesis.ts";
-import { againAndAgain, onNodes } from "./strikes.ts";
+import { againAndAgain, onNodes, survivable } from "./strikes.ts";
 import { refusesWrites } from "./took-hold.ts";
 
 const fillers = 15;
 
 export const serverNemeses: readonly Nemesis[] = [
   {
+    ...survivable,
     name: "server-pause",
     description: "a minority is stopped (SIGSTOP), and then resumed (SIGCONT)",
-    kind: "survivable",
     pictured: true,
-    nodes: "minority",
-    clients: 0,
     attack: onNodes(
       "stopped",
       ({ server }) => server.pause(),
@@ -20,27 +18,22 @@ export const serverNemeses: readonly Nemesis[] = [
     ),
   },
   {
+    ...survivable,
+    nodes: "all",
     name: "script-flush",
     description: "all servers forget the script repeatedly (SCRIPT FLUSH)",
-    kind: "survivable",
-    nodes: "all",
-    clients: 0,
     attack: againAndAgain("script flushes", 20, ({ server }) => server.command("SCRIPT", "FLUSH")),
   },
   {
+    ...survivable,
     name: "client-kill",
     description: "a minority closes all connections repeatedly (CLIENT KILL)",
-    kind: "survivable",
-    nodes: "minority",
-    clients: 0,
     attack: againAndAgain("client kills", 60, ({ server }) => server.command("CLIENT", "KILL", "TYPE", "normal")),
   },
   {
+    ...survivable,
     name: "out-of-memory",
     description: "a minority has no memory left for writes (maxmemory 1, noeviction)",
-    kind: "survivable",
-    nodes: "minority",
-    clients: 0,
     attack: refusingWrites(
       "out of memory",
       "OOM",
@@ -49,19 +42,15 @@ export const serverNemeses: readonly Nemesis[] = [
     ),
   },
   {
+    ...survivable,
     name: "read-only",
     description: "a minority accepts no writes, because it is a replica for a while (REPLICAOF)",
-    kind: "survivable",
-    nodes: "minority",
-    clients: 0,
     attack: refusingWrites("read-only", "READONLY", ["REPLICAOF", "127.0.0.1", 1], ["REPLICAOF", "NO", "ONE"]), // no master there
   },
   {
+    ...survivable,
     name: "no-replicas",
     description: "a minority accepts no writes, because it lacks replicas (min-replicas-to-write)",
-    kind: "survivable",
-    nodes: "minority",
-    clients: 0,
     attack: refusingWrites(
       "lacks replicas",
       "NOREPLICAS",
@@ -70,11 +59,9 @@ export const serverNemeses: readonly Nemesis[] = [
     ),
   },
   {
+    ...survivable,
     name: "loading",
     description: "a minority loads its data (DEBUG RELOAD), and replies -LOADING meanwhile",
-    kind: "survivable",
-    nodes: "minority",
-    clients: 0,
     attack: onNodes(
       "loading",
       async (node, { durationMs }) => {

@@ -1,6 +1,9 @@
 import type { ChaosNode } from "../world/node.ts";
 import type { Nemesis, Stage, Step } from "./nemesis.ts";
 
+/** What most of these nemeses are. */
+export const survivable = { kind: "survivable", nodes: "minority", clients: 0 } as const;
+
 /** Strikes all of its nodes with the same fault, for a while. */
 export function onNodes(
   label: string,

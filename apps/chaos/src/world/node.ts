@@ -1,7 +1,8 @@
 import { startTcpProxy, type TcpProxy } from "@holdfast/conformance/tcp-proxy";
-import { type RedisServer, startRedisServer } from "@holdfast/testkit";
+import type { RedisServer } from "@holdfast/testkit";
 import type { Cleanup } from "@holdfast/testkit/cleanup";
 import type { FakeClock } from "./fake-clock.ts";
+import { startServer } from "./servers.ts";
 
 /** A server that holds the locks, and the proxy before it. */
 export interface ChaosNode {
@@ -22,8 +23,7 @@ export const serverArgs: readonly string[] = [
 
 /** Starts a node. */
 export async function startNode(name: string, clock: FakeClock | undefined, cleanup: Cleanup): Promise<ChaosNode> {
-  const server = await startRedisServer({ args: serverArgs, env: clock?.env ?? {} });
-  cleanup.defer(() => server.stop());
+  const server = await startServer(cleanup, { args: serverArgs, env: clock?.env ?? {} });
   const proxy = await startTcpProxy({ port: server.port });
   cleanup.defer(() => proxy.close());
   return { name, server, proxy, clock };

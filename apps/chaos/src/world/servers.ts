@@ -1,17 +1,18 @@
-import { type RedisServer, startRedisServer } from "@holdfast/testkit";
+import { type RedisServer, type RedisServerOptions, startRedisServer } from "@holdfast/testkit";
 import type { Cleanup } from "@holdfast/testkit/cleanup";
 import { connectStore } from "../client/store.ts";
 import type { Sets } from "../history/visit.ts";
 
-/** Starts that many servers, which the cleanup stops. */
+/** Starts a server, which the cleanup stops. */
+export async function startServer(cleanup: Cleanup, options: RedisServerOptions = {}): Promise<RedisServer> {
+  const server = await startRedisServer(options);
+  cleanup.defer(() => server.stop());
+  return server;
+}
+
+/** Starts that many servers. */
 export function startServers(count: number, cleanup: Cleanup): Promise<RedisServer[]> {
-  return Promise.all(
-    Array.from({ length: count }, async () => {
-      const server = await startRedisServer();
-      cleanup.defer(() => server.stop());
-      return server;
-    }),
-  );
+  return Promise.all(Array.from({ length: count }, () => startServer(cleanup)));
 }
 
 /** The server of the sets, which is not attacked. */
@@ -23,7 +24,7 @@ export interface StoreServer {
 
 /** Starts the server of the sets. */
 export async function startStore(cleanup: Cleanup): Promise<StoreServer> {
-  const [server] = (await startServers(1, cleanup)) as [RedisServer];
+  const server = await startServer(cleanup);
   const { look, close } = await connectStore(server.url);
   cleanup.defer(close);
   return { storeUrl: server.url, look };

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Cleanup } from "@holdfast/testkit/cleanup";
-import { names } from "../names.ts";
-import { allServed, enterAll } from "./crew.ts";
-import { type Findings, judgeRun } from "./judge.ts";
-import { type Change, changesOf } from "./stages.ts";
-import { startWorld, type World, type WorldOptions } from "./world.ts";
+import { allServed, enterAll } from "../src/membership/crew.ts";
+import { type Findings, judgeRun } from "../src/membership/judge.ts";
+import { type Change, changesOf } from "../src/membership/stages.ts";
+import { startWorld, type World, type WorldOptions } from "../src/membership/world.ts";
+import { names } from "../src/names.ts";
 
 /** How long the clients lock in each stage, in milliseconds. */
 const phaseMs = 2_000;
