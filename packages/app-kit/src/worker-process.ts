@@ -43,8 +43,6 @@ export interface WorkerOptions {
   readonly name: string;
   /** The functions that the worker may call here. */
   readonly events?: object;
-  /** Further options of `node`. */
-  readonly execArgv?: readonly string[];
 }
 
 const sourceArgv = ["--conditions=@holdfast/source", "--import", "tsx"];
@@ -58,10 +56,10 @@ const errorOutputMax = 2_000;
  */
 export function startWorkerProcess<Served extends Functions<Served>>(
   program: string,
-  { name, events = {}, execArgv = [] }: WorkerOptions,
+  { name, events = {} }: WorkerOptions,
 ): WorkerProcess<Served> {
   const child = fork(program, {
-    execArgv: [...(program.endsWith(".ts") ? sourceArgv : []), ...execArgv],
+    execArgv: program.endsWith(".ts") ? sourceArgv : [],
     serialization: "advanced", // keeps Infinity, NaN and undefined
     stdio: ["ignore", "ignore", "pipe", "ipc"],
   });

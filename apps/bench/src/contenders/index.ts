@@ -29,53 +29,34 @@ const peerPromises = {
   },
 } satisfies Record<string, Promises>;
 
-export const holdfastIoredis: Contender = {
-  ...library("holdfast/ioredis", holdfastPromises, async () => (await import("./holdfast.ts")).overIoredis),
-  role: "holdfast",
-};
+export const holdfastIoredis: Contender = library(
+  "holdfast/ioredis",
+  holdfastPromises,
+  async () => (await import("./holdfast.ts")).overIoredis,
+  { role: "holdfast" },
+);
 const holdfast: readonly Contender[] = [
   holdfastIoredis,
-  {
-    ...library("holdfast/node-redis", holdfastPromises, async () => (await import("./holdfast.ts")).overNodeRedis),
+  library("holdfast/node-redis", holdfastPromises, async () => (await import("./holdfast.ts")).overNodeRedis, {
     role: "holdfast",
     client: "node-redis",
-  },
+  }),
 ];
 
+const { redlock4, redlock5, semaphore, universal } = peerPromises;
 const ioredisPeers: readonly Contender[] = [
-  library("redlock 4", peerPromises.redlock4, async () => {
-    const [{ connectRedlock4 }, { default: Redlock }] = await Promise.all([import("./redlock.ts"), import("redlock4")]);
-    return connectRedlock4(Redlock);
-  }),
-  library("redlock 5 beta", peerPromises.redlock5, async () => {
-    const [{ connectRedlock5 }, { default: Redlock }] = await Promise.all([import("./redlock.ts"), import("redlock5")]);
-    return connectRedlock5(Redlock);
-  }),
-  library("@sesamecare-oss/redlock", peerPromises.redlock5, async () => {
-    const [{ connectRedlock5 }, { Redlock }] = await Promise.all([
-      import("./redlock.ts"),
-      import("@sesamecare-oss/redlock"),
-    ]);
-    return connectRedlock5(Redlock);
-  }),
-  library("redis-semaphore", peerPromises.semaphore, async () => (await import("./redis-semaphore.ts")).connect),
-  library(
-    "redlock-universal/ioredis",
-    peerPromises.universal,
-    async () => (await import("./universal.ts")).overIoredis,
-  ),
+  library("redlock 4", redlock4, async () => (await import("./redlock.ts")).redlock4),
+  library("redlock 5 beta", redlock5, async () => (await import("./redlock.ts")).redlock5),
+  library("@sesamecare-oss/redlock", redlock5, async () => (await import("./redlock.ts")).sesamecare),
+  library("redis-semaphore", semaphore, async () => (await import("./redis-semaphore.ts")).connect),
+  library("redlock-universal/ioredis", universal, async () => (await import("./universal.ts")).overIoredis),
 ];
 
 const peers: readonly Contender[] = [
   ...ioredisPeers,
-  {
-    ...library(
-      "redlock-universal/node-redis",
-      peerPromises.universal,
-      async () => (await import("./universal.ts")).overNodeRedis,
-    ),
+  library("redlock-universal/node-redis", universal, async () => (await import("./universal.ts")).overNodeRedis, {
     client: "node-redis",
-  },
+  }),
 ];
 
 /** One of each kind of retry loop. */
@@ -94,12 +75,12 @@ const bound: readonly Contender[] = [
 const publishing = reference("bare", async () => (await import("./published.ts")).connect);
 
 /** Core over nodes in its own process, to count core's own share of a lock. */
-export const inMemory: Contender = {
-  ...library("holdfast/memory", holdfastPromises, async () => (await import("./holdfast.ts")).overMemory),
-  role: "holdfast",
-  client: "none",
-  store: "memory",
-};
+export const inMemory: Contender = library(
+  "holdfast/memory",
+  holdfastPromises,
+  async () => (await import("./holdfast.ts")).overMemory,
+  { role: "holdfast", client: "none", store: "memory" },
+);
 
 /** Two ways to lock with one store. */
 export interface StorePair {
@@ -169,8 +150,13 @@ export function contenderNamed(name: string): Contender {
   return found;
 }
 
-function library(name: string, promises: Promises, load: () => Promise<Connect>): Contender {
-  return { name, role: "peer", client: "ioredis", store: "redis", settings: defaults, promises, load };
+function library(
+  name: string,
+  promises: Promises,
+  load: () => Promise<Connect>,
+  more: Partial<Contender> = {},
+): Contender {
+  return { name, role: "peer", client: "ioredis", store: "redis", settings: defaults, promises, load, ...more };
 }
 
 function variant(contender: Contender, waiting: Settings["waiting"]): Contender {
@@ -182,7 +168,7 @@ function reference(name: string, load: () => Promise<Connect>): Contender {
 }
 
 function holdfastOver(store: StoreName, load: () => Promise<Connect>): Contender {
-  return { ...library(`holdfast/${store}`, holdfastPromises, load), role: "holdfast", ...over(store) };
+  return library(`holdfast/${store}`, holdfastPromises, load, { role: "holdfast", ...over(store) });
 }
 
 function over(store: StoreName): Pick<Contender, "client" | "store"> {

@@ -1,55 +1,47 @@
 /** redlock 4, redlock 5 and the fork of the latter. */
 import { connectIoredis, disconnect } from "@holdfast/app-kit/clients";
-import type { Connect, Release, Settings } from "./contender.ts";
+import type { Client, Connect, Settings } from "./contender.ts";
 
 type Clients = Awaited<ReturnType<typeof connectIoredis>>;
+type Retries = Partial<Record<"retryDelay" | "retryJitter" | "retryCount", number>>;
 
-interface Retries {
-  readonly retryDelay?: number;
-  readonly retryJitter?: number;
-  readonly retryCount?: number;
-}
-
-const retries: Partial<Record<Settings["waiting"], Retries>> = {
+const retriesOf: Partial<Record<Settings["waiting"], Retries>> = {
   tuned: { retryDelay: 10, retryJitter: 5, retryCount: 1_000 },
   patient: { retryCount: -1 },
 };
 
-/** Connects with a class, whose instances `acquire` locks with. */
-function connectRedlock<Redlock>(
-  Class: new (clients: Clients, retries: Retries) => Redlock,
-  acquire: (redlock: Redlock, key: string, ttlMs: number) => Promise<Release>,
-): Connect {
+/** Connects clients, and acquires with what `open` makes of them. */
+function over(open: (clients: Clients, retries: Retries) => Promise<Client["acquire"]>): Connect {
   return async (ports, { waiting }) => {
     const clients = await connectIoredis(ports);
-    const redlock = new Class(clients, retries[waiting] ?? {});
-    return {
-      acquire: (key, ttlMs) => acquire(redlock, key, ttlMs),
-      close: () => disconnect(clients),
-    };
+    return { acquire: await open(clients, retriesOf[waiting] ?? {}), close: () => disconnect(clients) };
   };
 }
 
-interface Redlock5 {
-  acquire(keys: string[], ttlMs: number): Promise<{ release(): Promise<unknown> }>;
-}
-
-/** Connects redlock 5 or its fork. */
-export function connectRedlock5(Class: new (clients: Clients, retries: Retries) => Redlock5): Connect {
-  return connectRedlock(Class, async (redlock, key, ttlMs) => {
-    const lock = await redlock.acquire([key], ttlMs);
-    return () => lock.release();
-  });
-}
-
-interface Redlock4 {
-  lock(keys: string[], ttlMs: number): PromiseLike<{ unlock(): PromiseLike<unknown> }>;
-}
-
-/** Connects redlock 4. */
-export function connectRedlock4(Class: new (clients: Clients, retries: Retries) => Redlock4): Connect {
-  return connectRedlock(Class, async (redlock, key, ttlMs) => {
+export const redlock4: Connect = over(async (clients, retries) => {
+  const { default: Redlock } = await import("redlock4");
+  const redlock = new Redlock(clients, retries);
+  return async (key, ttlMs) => {
     const lock = await redlock.lock([key], ttlMs);
     return () => lock.unlock();
+  };
+});
+
+/** The class of redlock 5, or that of its fork. */
+type Redlock5 = new (
+  clients: Clients,
+  retries: Retries,
+) => { acquire(keys: string[], ttlMs: number): Promise<{ release(): Promise<unknown> }> };
+
+function overRedlock5(load: () => Promise<Redlock5>): Connect {
+  return over(async (clients, retries) => {
+    const redlock = new (await load())(clients, retries);
+    return async (key, ttlMs) => {
+      const lock = await redlock.acquire([key], ttlMs);
+      return () => lock.release();
+    };
   });
 }
+
+export const redlock5: Connect = overRedlock5(async () => (await import("redlock5")).default);
+export const sesamecare: Connect = overRedlock5(async () => (await import("@sesamecare-oss/redlock")).Redlock);

@@ -1,5 +1,6 @@
 /** redlock-universal, which has a lock object for each key. This client keeps the objects, as users do. */
-import { connectIoredis, connectNodeRedis, disconnect } from "@holdfast/app-kit/clients";
+import { connectIoredis, connectNodeRedis, disconnect, type NodeRedisClient } from "@holdfast/app-kit/clients";
+import type { Redis } from "ioredis";
 import {
   createLock,
   createRedlock,
@@ -14,23 +15,20 @@ const tuned = { retryDelay: 10, retryAttempts: 1_000 };
 
 export const overIoredis: Connect = async (ports, settings) => {
   const clients = await connectIoredis(ports);
-  return universalClient(
-    clients.map((client) => new IoredisAdapter(client)),
-    settings,
-    () => disconnect(clients),
-  );
+  return universalClient(clients, (client) => new IoredisAdapter(client), settings);
 };
 
 export const overNodeRedis: Connect = async (ports, settings) => {
   const clients = await connectNodeRedis(ports);
-  return universalClient(
-    clients.map((client) => new NodeRedisAdapter(client)),
-    settings,
-    () => disconnect(clients),
-  );
+  return universalClient(clients, (client) => new NodeRedisAdapter(client), settings);
 };
 
-function universalClient(adapters: readonly RedisAdapter[], { waiting }: Settings, close: () => void): Client {
+function universalClient<One extends Redis | NodeRedisClient>(
+  clients: readonly One[],
+  adapt: (client: One) => RedisAdapter,
+  { waiting }: Settings,
+): Client {
+  const adapters = clients.map(adapt);
   const [adapter, ...others] = adapters;
   const tuning = waiting === "tuned" ? tuned : {};
   const locks = new Map<string, Lock>();
@@ -49,6 +47,6 @@ function universalClient(adapters: readonly RedisAdapter[], { waiting }: Setting
       const handle = await lock.acquire();
       return () => lock.release(handle);
     },
-    close,
+    close: () => disconnect(clients),
   };
 }
