@@ -1,7 +1,6 @@
+import { brokenPromises, checksOf } from "./history/checks.ts";
 import { gapsOf } from "./history/gaps.ts";
-import { lossesOf } from "./history/losses.ts";
-import { type Overlap, overlapsOf } from "./history/overlaps.ts";
-import { tokenFaultsOf } from "./history/tokens.ts";
+import type { Overlap } from "./history/overlaps.ts";
 import type { History } from "./history/visit.ts";
 import type { Nemesis } from "./nemeses/nemesis.ts";
 
@@ -13,47 +12,26 @@ export interface Findings {
   readonly overlaps: readonly Overlap[];
   /** Updates lost in the set without tokens. */
   readonly lostPlain: number;
-  /** Writes there that took effect, or may have, after the lock had ended. */
-  readonly latePlain: number;
   /** Updates lost in the set that checks tokens. */
   readonly lostFenced: number;
   /** Reads and writes that the set with tokens refused. */
   readonly refused: number;
-  readonly tokenFaults: number;
   /** Violations under this nemesis, in words; empty if there are none. */
   readonly violations: readonly string[];
 }
 
 /** Checks the record of an attack. */
-export function judge(nemesis: Nemesis, history: History): Findings {
-  const { visits, sets } = history;
-  const losses = lossesOf(visits, sets);
-  const gaps = gapsOf(visits, history.fromMs, history.toMs);
-  const findings = {
+export function judge({ kind }: Nemesis, { visits, sets, fromMs, toMs, stuck }: History): Findings {
+  const checks = checksOf(visits, sets);
+  const { availability, longestMs } = gapsOf(visits, fromMs, toMs);
+  return {
     locks: visits.length,
-    availability: gaps.availability,
-    longestGapMs: gaps.longestMs,
-    overlaps: overlapsOf(visits),
-    lostPlain: losses.plain.length,
-    latePlain: visits.filter(({ plain }) => plain === "late").length,
-    lostFenced: losses.fenced.length,
+    availability,
+    longestGapMs: longestMs,
+    overlaps: checks.overlaps,
+    lostPlain: checks.lostPlain.length,
+    lostFenced: checks.lostFenced.length,
     refused: visits.filter(({ fenced }) => fenced === "refused").length,
-    tokenFaults: tokenFaultsOf(visits).length,
+    violations: [...stuck, ...brokenPromises([checks], kind === "survivable")],
   };
-  return { ...findings, violations: [...history.stuck, ...violationsOf(nemesis, findings)] };
-}
-
-function violationsOf({ kind }: Nemesis, findings: Omit<Findings, "violations">): string[] {
-  const { overlaps, lostPlain, latePlain, lostFenced, tokenFaults } = findings;
-  const found: string[] = [];
-  const expectNone = (count: number, what: string): void => {
-    if (count > 0) found.push(`${what}: ${count}`);
-  };
-  expectNone(tokenFaults, "tokens that are not larger than all before");
-  expectNone(lostFenced, "updates lost though the set checks tokens");
-  if (kind === "lock-breaking") return found;
-  expectNone(overlaps.length, "grants while another client held the lock");
-  // The lock is not to blame for a write after its end: any busy machine may pause a process.
-  if (latePlain === 0) expectNone(lostPlain, "updates lost though the lock was held all the time");
-  return found;
 }

@@ -1,7 +1,6 @@
 /** What a process leaves behind. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
+import { collectGarbage } from "@holdfast/app-kit/garbage";
 
 /** The results of a part of the run. */
 export interface Findings {
@@ -20,21 +19,14 @@ export function problem(what: string, found: readonly string[]): string[] {
 export const growthMaxMb = 3;
 
 const patienceMs = 5_000;
-let collectGarbage: (() => void) | undefined;
 
 /** Returns the heap in use after garbage collection, in MB. */
 export async function heapMb(): Promise<number> {
-  collectGarbage ??= exposedGc();
   for (let pass = 0; pass < 4; pass++) {
     collectGarbage();
     await sleep(10); // for memory that a callback frees
   }
   return process.memoryUsage().heapUsed / 2 ** 20;
-}
-
-function exposedGc(): () => void {
-  setFlagsFromString("--expose-gc");
-  return runInNewContext("gc");
 }
 
 /** Waits until no new resource keeps the process alive, and returns those that remain after a time limit. */

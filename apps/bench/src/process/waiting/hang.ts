@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
+import { collectGarbage } from "@holdfast/app-kit/garbage";
 import { type LockNode, Redlock } from "@holdfast/core";
 import type { Figures } from "../../measure/measures.ts";
 import type { Target } from "../calls.ts";
@@ -9,9 +8,6 @@ const workerCount = 200;
 const holdMs = 5;
 const warmUpMs = 2_000;
 const lookMs = 4_000;
-
-setFlagsFromString("--expose-gc");
-const collectGarbage: () => void = runInNewContext("gc");
 
 /** Stops all servers for that time while 200 workers lock, and measures how the process recovers. */
 export async function measureHang(

@@ -1,0 +1,43 @@
+import { lossesOf } from "./losses.ts";
+import { overlapsOf } from "./overlaps.ts";
+import { tokenFaultsOf } from "./tokens.ts";
+import type { Sets, Visit } from "./visit.ts";
+
+/** What the visits of one lock show, and its sets at the end. */
+export type Checks = ReturnType<typeof checksOf>;
+
+/** Checks all visits of one lock. */
+export function checksOf(visits: readonly Visit[], sets: Sets) {
+  const losses = lossesOf(visits, sets);
+  return {
+    overlaps: overlapsOf(visits),
+    tokenFaults: tokenFaultsOf(visits),
+    lostPlain: losses.plain,
+    // The lock is not to blame for a write after its end: any busy machine may pause a process.
+    blamed: visits.some(({ plain }) => plain === "late") ? [] : losses.plain,
+    lostFenced: losses.fenced,
+  };
+}
+
+/** How many findings of one kind several locks have. */
+export function countOf(all: readonly Checks[], kind: keyof Checks): number {
+  return all.reduce((total, checks) => total + checks[kind].length, 0);
+}
+
+/** The promises that were broken, in words. */
+export function brokenPromises(all: readonly Checks[], isExclusive: boolean): string[] {
+  const broken = (kind: keyof Checks, what: string): string[] => {
+    const count = countOf(all, kind);
+    return count === 0 ? [] : [`${what}: ${count}`];
+  };
+  const always = [
+    ...broken("tokenFaults", "tokens that are not larger than all before"),
+    ...broken("lostFenced", "updates lost though the set checks tokens"),
+  ];
+  if (!isExclusive) return always;
+  return [
+    ...always,
+    ...broken("overlaps", "grants while another client held the lock"),
+    ...broken("blamed", "updates lost though the lock was held all the time"),
+  ];
+}
