@@ -37,7 +37,8 @@ const traces = {
     limitMs: 3_000,
     async look(server) {
       const list = String(await server.command("CLIENT", "LIST"));
-      return list.trim().split("\n").slice(0, -1);
+      const lines = list.trim().split("\n").slice(0, -1);
+      return lines.map((line) => line.split(" ", 2).join(" ")); // id and address
     },
   },
 } satisfies Record<string, Trace>;
