@@ -34,9 +34,11 @@ test("heal: writes a floor above all counters of the others, and says what it ha
   await setCounter(b, "z", far + 6);
   await c.command("FLUSHALL");
   const { code, out, err } = await runCli(["heal", `${names[2]}`, "--settle", "0"], { env });
-  expect({ code, err, lines: out.split("\n") }).toEqual({
+  // A busy machine may read for so long that it says so.
+  const remarks = err.split("\n").filter((line) => !line.startsWith("holdfast: read fence counters: "));
+  expect({ code, remarks, lines: out.split("\n") }).toEqual({
     code: 0,
-    err: "",
+    remarks: [""],
     lines: [
       `healed ${names[2]}`,
       `  read   4 fence counters of ${names[0]} and ${names[1]}`,
@@ -75,7 +77,7 @@ test("heal: --json prints one line", async () => {
 test("heal: reads again after --settle, and waits for it on standard error", async () => {
   const { servers, names, env } = await startServers(3);
   const healing = startCli(["heal", `${names[2]}`, "--settle", "3s"], { env });
-  await expect.poll(() => healing.err()).toMatch(/^holdfast: waiting 3 s until attempts from before have ended/);
+  await expect.poll(() => healing.err()).toMatch(/^holdfast: waiting 3 s until attempts from before have ended/m);
   const far = Date.now() * 1_000 + 3_600e6;
   await setCounter(servers[0] as RedisServer, "late", far);
   const { code, out } = await healing.ended;
