@@ -15,7 +15,7 @@ export interface Finding {
   readonly what: string;
 }
 
-const seeds = 3000;
+const seeds = 2000;
 
 /** A mutant may loop forever. All seeds together need a fraction of this time. */
 const longestRunMs = 300_000;
