@@ -12,6 +12,7 @@ import { pathIsShort, pathOfLock } from "./claims/path.ts";
 import { proseIsPlain } from "./claims/prose.ts";
 import { sizeOfCore, sizes } from "./claims/sizes.ts";
 import { type Claim, checkSelected } from "./lib/claim.ts";
+import { withPackedPackages } from "./lib/packing.ts";
 import { run } from "./lib/run.ts";
 import { root, scripts } from "./lib/workspace.ts";
 
@@ -40,8 +41,10 @@ const claims: Claim[] = [
   ].map((claim) => ({ ...claim, besideOthers: true })),
 ];
 
-async function packedPackagesAreRight(): Promise<string> {
-  return `${await packedPackagesAreCorrect()}; ${await packedPackagesWork()}`;
+function packedPackagesAreRight(): Promise<string> {
+  return withPackedPackages(
+    async (packages) => `${await packedPackagesAreCorrect(packages)}; ${await packedPackagesWork(packages)}`,
+  );
 }
 
 /** The run that looks for undocumented exports also writes the pages of the reference, for the site. */

@@ -9,12 +9,15 @@ import { withConsumerProject } from "./consumers/project.ts";
 import { chromium, otherRuntimes } from "./consumers/runtimes.ts";
 import { tryAll } from "./consumers/trials.ts";
 import { compilers } from "./consumers/types.ts";
+import { withPackedPackages } from "./lib/packing.ts";
 import { run } from "./lib/run.ts";
 import { root } from "./lib/workspace.ts";
 
 await run("turbo", ["run", "build"], root);
 const selection = { compilers: await compilers(), runtimes: await otherRuntimes(), chromium: await chromium() };
-const outcomes = await withConsumerProject((project) => tryAll(project, selection));
+const outcomes = await withPackedPackages((packages) =>
+  withConsumerProject(packages, (project) => tryAll(project, selection)),
+);
 const written = page(outcomes);
 await writeFile(join(root, "docs/generated/consumers.md"), written);
 

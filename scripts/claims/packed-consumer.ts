@@ -4,15 +4,16 @@ import { thisNode } from "../consumers/runtimes.ts";
 import { tryAll } from "../consumers/trials.ts";
 import { compilers } from "../consumers/types.ts";
 import { expectNone } from "../lib/claim.ts";
+import type { PackedPackage } from "../lib/packing.ts";
 
 /**
  * Tries the packed packages with the newest TypeScript, with this Node, and as a bundle for browsers. `pnpm consumers`
  * tries everything that is supported.
  */
-export async function packedPackagesWork(): Promise<string> {
+export async function packedPackagesWork(packages: readonly PackedPackage[]): Promise<string> {
   const newest = (await compilers()).slice(-1);
   const selection = { compilers: newest, runtimes: [thisNode], programsOnly: true };
-  const outcomes = await withConsumerProject((project) => tryAll(project, selection));
+  const outcomes = await withConsumerProject(packages, (project) => tryAll(project, selection));
   expectNone(problems(outcomes));
   return `${outcomes.length} trials with TypeScript ${newest[0]?.version}, ${thisNode.name}, and the globals of a browser`;
 }

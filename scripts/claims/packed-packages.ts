@@ -7,29 +7,25 @@ import { formatMessage } from "publint/utils";
 import { entryPoints } from "../consumers/exports.ts";
 import { expectNone } from "../lib/claim.ts";
 import { linksOf } from "../lib/markdown.ts";
-import { type PackedPackage, pack, packedManifest } from "../lib/packing.ts";
+import { type PackedPackage, packedManifest } from "../lib/packing.ts";
 import { publishedFolder } from "../lib/published-folder.ts";
-import { withTemporaryFolder } from "../lib/temporary-folder.ts";
-import { hasCommonJs, type Manifest, root } from "../lib/workspace.ts";
+import { hasCommonJs, type Manifest } from "../lib/workspace.ts";
 
 /** Checks the tarballs that would be published. */
-export async function packedPackagesAreCorrect(): Promise<string> {
-  return withTemporaryFolder(async (folder) => {
-    const packages = await pack(root, folder);
-    const problems: string[] = [];
-    for (const packed of packages) {
-      const found = [
-        ...(await wrongFiles(packed, pagesOf(packed))),
-        ...(await wrongManifest(packed)),
-        ...(await wrongLinks(packed)),
-        ...(await wrongSourceMaps(packed)),
-        ...(await wrongExports(packed)),
-      ];
-      problems.push(...found.map((problem) => `${packed.manifest.name}: ${problem}`));
-    }
-    expectNone(problems);
-    return `${packages.length} packages`;
-  });
+export async function packedPackagesAreCorrect(packages: readonly PackedPackage[]): Promise<string> {
+  const problems: string[] = [];
+  for (const packed of packages) {
+    const found = [
+      ...(await wrongFiles(packed, pagesOf(packed))),
+      ...(await wrongManifest(packed)),
+      ...(await wrongLinks(packed)),
+      ...(await wrongSourceMaps(packed)),
+      ...(await wrongExports(packed)),
+    ];
+    problems.push(...found.map((problem) => `${packed.manifest.name}: ${problem}`));
+  }
+  expectNone(problems);
+  return `${packages.length} packages`;
 }
 
 /** Finds files that the tarball lacks, and files that it has beside the built sources and these pages. */

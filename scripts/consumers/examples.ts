@@ -2,7 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { readmeExamples } from "@holdfast/docs-testkit";
-import { type publicPackages, root } from "../lib/workspace.ts";
+import { root, type WorkspacePackage } from "../lib/workspace.ts";
 
 /** A block of TypeScript in a README. */
 export interface Example {
@@ -14,7 +14,7 @@ export interface Example {
 }
 
 /** Returns the examples of the repository and of its published packages. */
-export async function allExamples(packages: Awaited<ReturnType<typeof publicPackages>>): Promise<Example[]> {
+export async function allExamples(packages: readonly WorkspacePackage[]): Promise<Example[]> {
   const folders = [root, ...packages.map(({ directory }) => directory)];
   return (await Promise.all(folders.map(examplesIn))).flat();
 }

@@ -3,10 +3,10 @@ import { existsSync } from "node:fs";
 import { cp, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { type ExampleServer, examplePorts, startExampleServer } from "@holdfast/docs-testkit";
-import { pack } from "../lib/packing.ts";
+import type { PackedPackage } from "../lib/packing.ts";
 import { run } from "../lib/run.ts";
 import { withTemporaryFolder } from "../lib/temporary-folder.ts";
-import { publicPackages, readManifest, root, scripts, type WorkspacePackage } from "../lib/workspace.ts";
+import { readManifest, root, scripts, type WorkspacePackage } from "../lib/workspace.ts";
 import { allExamples, type Example, folderName, importedPackages, insideFunction } from "./examples.ts";
 import { entryPoints, exportsPrinter, exportsProgram } from "./exports.ts";
 
@@ -32,20 +32,26 @@ export interface Program {
 export const fixtures: string = join(scripts, "consumers/fixtures");
 
 /** Sets up the project, with servers for the examples. Removes both when `use` settles. */
-export async function withConsumerProject<T>(use: (project: ConsumerProject) => Promise<T>): Promise<T> {
+export async function withConsumerProject<T>(
+  packages: readonly PackedPackage[],
+  use: (project: ConsumerProject) => Promise<T>,
+): Promise<T> {
   return withTemporaryFolder(async (directory) => {
     const servers: ExampleServer[] = [];
     try {
       for (const port of examplePorts) servers.push(await startExampleServer(port));
-      return await use(await setUp(directory, servers));
+      return await use(await setUp(packages, directory, servers));
     } finally {
       await Promise.all(servers.map((server) => server.stop()));
     }
   });
 }
 
-async function setUp(directory: string, servers: readonly ExampleServer[]): Promise<ConsumerProject> {
-  const packages = await publicPackages();
+async function setUp(
+  packages: readonly PackedPackage[],
+  directory: string,
+  servers: readonly ExampleServer[],
+): Promise<ConsumerProject> {
   const examples = await allExamples(packages);
   await cp(fixtures, directory, { recursive: true });
   await install(packages, examples, directory);
@@ -75,8 +81,8 @@ async function setUp(directory: string, servers: readonly ExampleServer[]): Prom
 /**
  * Installs our packages from tarballs, their peers, the other packages that examples import, and the tools of fixtures.
  */
-async function install(packages: readonly WorkspacePackage[], examples: readonly Example[], directory: string) {
-  const tarballs = (await pack(root, directory)).map(({ tarball }) => tarball);
+async function install(packages: readonly PackedPackage[], examples: readonly Example[], directory: string) {
+  const tarballs = packages.map(({ tarball }) => tarball);
   const ours = packages.map(({ manifest }) => manifest.name);
   const wanted = new Set([
     "@types/node",

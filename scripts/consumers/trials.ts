@@ -47,7 +47,7 @@ export async function tryAll(project: ConsumerProject, selection: Selection): Pr
     ...selection.compilers.flatMap((compiler) => typeTrials(project, compiler)),
     ...selection.runtimes.flatMap((runtime) => programTrials(project, runtime, programsOnly)),
     ...nodes.flatMap((runtime) => commandTrials(project, runtime)),
-    ...(await Promise.all(nodes.map((runtime) => (programsOnly ? [] : fixtureTrials(project, runtime))))).flat(),
+    ...(programsOnly ? [] : await Promise.all(nodes.map((runtime) => fixtureTrials(project, runtime)))).flat(),
     ...browserTrials(project, selection.chromium),
   ];
   const computing = pLimit(availableParallelism());

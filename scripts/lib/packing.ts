@@ -1,5 +1,6 @@
 import { run } from "./run.ts";
-import { type Manifest, publicPackages, type WorkspacePackage } from "./workspace.ts";
+import { withTemporaryFolder } from "./temporary-folder.ts";
+import { type Manifest, publicPackages, root, type WorkspacePackage } from "./workspace.ts";
 
 /** A package as it would be published. */
 export interface PackedPackage extends WorkspacePackage {
@@ -23,6 +24,11 @@ export async function pack(workspace: string, folder: string): Promise<PackedPac
       return { ...source, tarball, files: files.map((file) => file.replace("package/", "")) };
     }),
   );
+}
+
+/** Packs the public packages of this workspace, and removes the tarballs when `use` settles. */
+export async function withPackedPackages<T>(use: (packages: readonly PackedPackage[]) => Promise<T>): Promise<T> {
+  return withTemporaryFolder(async (folder) => use(await pack(root, folder)));
 }
 
 /** Returns the `package.json` in the tarball of a package. */
