@@ -7,9 +7,6 @@ import { totalsOf } from "../path/table.ts";
 /** The most that may run of core to acquire an uncontended lock. Replies that arrive apart need 3 more functions. */
 const bound = { files: 15, functions: 90 };
 
-/** The bound in words. */
-export const pathOfLock = `${bound.files} files and ${bound.functions} functions of it`;
-
 /** Fails if `pnpm path` counts more than the bound. */
 export async function pathIsShort(): Promise<string> {
   const args = ["--conditions=@holdfast/source", "--import", "tsx", "scripts/path.ts", "--json"];

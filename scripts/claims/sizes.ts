@@ -1,9 +1,6 @@
 import { run } from "../lib/run.ts";
 import { scripts } from "../lib/workspace.ts";
 
-/** The bounds of core in `.size-limit.json`, in words. */
-export const sizeOfCore = "17.4 kB, minified and gzipped (its CommonJS build: 18 kB)";
-
 /** Measures the files in `.size-limit.json`. size-limit fails when one exceeds its limit. */
 export async function sizes(): Promise<string> {
   const measured: { name: string; size: number }[] = JSON.parse(await run("size-limit", ["--json"], scripts));
